@@ -11,7 +11,7 @@
 #include "reporters/roofline/placed_json.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using nlohmann::json;
@@ -101,12 +101,12 @@ json ClusterJson(const Cluster& cluster) {
 }
 
 // Returns the entry by which Google Benchmark's own tools know the record.
-json EntryOf(const Record& record) {
+json EntryOf(const record::Record& record) {
   json entry = {{"name", record.name}, {"run_name", record.name},        {"run_type", "iteration"},
                 {"repetitions", 1},    {"repetition_index", 0},          {"threads", 1},
                 {"family_index", 0},   {"per_family_instance_index", 0}, {"iterations", 1},
                 {"time_unit", "ns"}};
-  if (const auto timing = TimeOf(record.repetitions))
+  if (const auto timing = record::TimeOf(record.repetitions))
     entry["real_time"] = entry["cpu_time"] = timing->median * 1e9;
   return entry;
 }
@@ -164,7 +164,7 @@ json ToJson(const Cluster& cluster, const std::string& command) {
   run.context["dlroof"].erase("node");
   run.context["dlroof"]["cluster"] = kClusterSchema;
   run.context["dlroof"]["command"] = command;
-  json file = ToJson(PlaceRun(std::move(run)));
+  json file = roofline::ToJson(roofline::PlaceRun(std::move(run)));
   AddNodes(cluster, file["records"]);
   file["benchmarks"] = json::array();
   for (const auto& record : cluster.run.records) file["benchmarks"].push_back(EntryOf(record));
@@ -176,7 +176,7 @@ Cluster ReadClusterFile(const std::string& path) {
   const auto text = ReadFile(path, "a cluster file");
   std::ostringstream warnings;
   Cluster cluster;
-  cluster.run = ParseRunFile(text, path, warnings);
+  cluster.run = record::ParseRunFile(text, path, warnings);
   if (!warnings.str().empty()) {
     auto warning = warnings.str();
     warning.pop_back();
@@ -191,4 +191,4 @@ Cluster ReadClusterFile(const std::string& path) {
   return cluster;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -7,7 +7,7 @@
 
 #include "baselines/cluster/gather.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 inline constexpr int kClusterSchema = 1;
 
@@ -21,4 +21,4 @@ nlohmann::json ToJson(const Cluster& cluster, const std::string& command);
 // file that is none of a cluster, a newer schema, nodes that are not there.
 Cluster ReadClusterFile(const std::string& path);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -11,7 +11,7 @@
 #include "counters/base/error.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 constexpr std::size_t kMostNamed = 3;  // nodes in a remark
@@ -75,8 +75,8 @@ void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
 // A benchmark over the nodes of one kind.
 struct Merged {
   std::size_t donor = 0;  // the first node with a time; facts that are no numbers are its own
-  std::vector<Repetition> repetitions;
-  std::vector<Energy> energies;     // of the nodes that measured it
+  std::vector<record::Repetition> repetitions;
+  std::vector<energy::Energy> energies;     // of the nodes that measured it
   std::vector<NodeWindow> windows;  // of the nodes that had one
   std::vector<std::size_t> nodes;
 };
@@ -107,16 +107,16 @@ MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterK
 
 // Copies the facts of the records from their donors' files, each of which is read once.
 void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
-                const std::function<RunFile(const std::string&)>& reread, Cluster& cluster) {
-  std::map<std::size_t, RunFile> donors;
+                const std::function<record::RunFile(const std::string&)>& reread, Cluster& cluster) {
+  std::map<std::size_t, record::RunFile> donors;
   for (const auto& name : merged.names) {
     auto& one = merged.by_name.at(name);
     const auto [donor, added] = donors.try_emplace(one.donor);
     if (added) donor->second = reread(summaries[one.donor].file);
-    const auto found = std::ranges::find(donor->second.records, name, &Record::name);
+    const auto found = std::ranges::find(donor->second.records, name, &record::Record::name);
     if (found == donor->second.records.end())
       throw BadInput("{}: changed while it was read", summaries[one.donor].file);
-    Record record = *found;
+    record::Record record = *found;
     record.repetitions = std::move(one.repetitions);
     record.parallel.reset();        // one node's
     record.metered_window.reset();  // the same
@@ -234,7 +234,7 @@ bool NodeNameLess(const std::string& a, const std::string& b) {
 
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
-               const std::function<RunFile(const std::string& file)>& reread,
+               const std::function<record::RunFile(const std::string& file)>& reread,
                const MeterLog* meters) {
   if (asked) AddMissing(*asked, summaries);
   std::ranges::stable_sort(summaries, [](const NodeSummary& a, const NodeSummary& b) {
@@ -265,4 +265,4 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   return cluster;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

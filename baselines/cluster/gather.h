@@ -18,7 +18,7 @@
 #include "baselines/network/measured_network.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // A node by its own words: context.dlroof.node of its run file.
 struct NodeFacts {
@@ -50,8 +50,8 @@ struct NodeTime {
   double seconds = 0;     // [s] as TimeOf; > 0
   double iterations = 0;  // [1] of all repetitions
   bool disturbed = false;
-  std::shared_ptr<const Energy> energy = {};  // null but for a run with --dlroof_energy
-  std::optional<MeteredWindow> window = {};   // absent but for one with --dlroof_meter_seconds
+  std::shared_ptr<const energy::Energy> energy = {};  // null but for a run with --dlroof_energy
+  std::optional<energy::MeteredWindow> window = {};   // absent but for one with --dlroof_meter_seconds
 };
 
 // The rate or cost of one row of a node's ceilings.
@@ -79,7 +79,7 @@ struct NodeSummary {
 };
 
 // Returns the summary of a node's run file. Throws BadInput: `run` is none of a node.
-NodeSummary SummaryOf(const RunFile& run, const std::string& file);
+NodeSummary SummaryOf(const record::RunFile& run, const std::string& file);
 
 // Returns the summary's ceilings [flop/s], [byte/s], [s] by device and row ("cpu.bytes.dram"), of
 // each device's most threads, without finer rows.
@@ -105,7 +105,7 @@ struct ClusterKind {
 struct Cluster {
   // Ceilings and records of the first kind: ceilings are medians over its nodes, a record has a
   // repetition for each of them.
-  RunFile run;
+  record::RunFile run;
   std::vector<std::vector<std::size_t>> nodes_of;  // by record and repetition: index into `nodes`
   std::vector<ClusterNode> nodes;                  // by name
   std::vector<ClusterKind> kinds;                  // the one with the most nodes first
@@ -134,7 +134,7 @@ std::string NamedNodes(const std::vector<std::string>& names);
 // Throws BadInput where no node has a benchmark with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
-               const std::function<RunFile(const std::string& file)>& reread,
+               const std::function<record::RunFile(const std::string& file)>& reread,
                const MeterLog* meters = nullptr);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

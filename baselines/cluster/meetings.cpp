@@ -12,7 +12,7 @@
 #include "counters/base/order_statistics.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using nlohmann::json;
@@ -164,9 +164,9 @@ std::vector<std::string> MeetingNotes(const ClusterMeetings& meetings) {
     notes.push_back(fmt::format(
         "{} nodes met before {} benchmarks and began them within {} of each other "
         "(median; at most {}; by the nodes' clocks); a node waited for {} in all",
-        meetings.nodes, meetings.benchmarks, WithPrefix(*meetings.median_spread_seconds, "s"),
-        WithPrefix(*meetings.most_spread_seconds, "s"),
-        WithPrefix(meetings.median_waited_seconds, "s")));
+        meetings.nodes, meetings.benchmarks, text::WithPrefix(*meetings.median_spread_seconds, "s"),
+        text::WithPrefix(*meetings.most_spread_seconds, "s"),
+        text::WithPrefix(meetings.median_waited_seconds, "s")));
   else
     notes.emplace_back("nodes were to meet before each benchmark, and no two began any together");
   std::vector<std::string> late, apart;
@@ -183,4 +183,4 @@ std::vector<std::string> MeetingNotes(const ClusterMeetings& meetings) {
   return notes;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

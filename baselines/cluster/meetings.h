@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // One node's part of a meeting.
 struct Meeting {
@@ -56,4 +56,4 @@ ClusterMeetings ClusterMeetingsFromJson(const nlohmann::json& json, const std::s
 // Returns sentences: how far apart nodes began, which were late, which began alone.
 std::vector<std::string> MeetingNotes(const ClusterMeetings& meetings);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -8,7 +8,7 @@
 
 #include "counters/base/order_statistics.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 struct Values {
@@ -26,7 +26,7 @@ Values ValuesOf(const std::vector<const NodeSummary*>& nodes, const CeilingRow& 
   return values;
 }
 
-void MergeCeiling(const Values& values, Ceiling& ceiling) {
+void MergeCeiling(const Values& values, machine::Ceiling& ceiling) {
   if (values.all.empty()) return;
   const bool proved = 2 * values.proved.size() >= values.all.size();
   const auto& used = proved ? values.proved : values.all;
@@ -43,7 +43,7 @@ void MergeCeiling(const Values& values, Ceiling& ceiling) {
   ceiling.how += fmt::format("; median of {} node{}", used.size(), used.size() == 1 ? "" : "s");
 }
 
-bool CountTheSame(const Energy& a, const Energy& b) {
+bool CountTheSame(const energy::Energy& a, const energy::Energy& b) {
   const auto names_equal = [](const auto& x, const auto& y) { return x.first == y.first; };
   return a.from == b.from && a.covers == b.covers &&
          std::ranges::equal(a.domains, b.domains, names_equal) &&
@@ -52,7 +52,7 @@ bool CountTheSame(const Energy& a, const Energy& b) {
 
 }  // namespace
 
-void MergeMachine(const std::vector<const NodeSummary*>& nodes, Machine& machine) {
+void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine& machine) {
   for (auto& [threads, set] : machine.by_threads) {
     for (auto& [pipe, ceiling] : set.flops)
       MergeCeiling(ValuesOf(nodes, {machine.device, threads, "flops." + pipe}), ceiling);
@@ -73,32 +73,32 @@ void MergeMachine(const std::vector<const NodeSummary*>& nodes, Machine& machine
   machine.facts["cluster.nodes"] = std::to_string(nodes.size());
 }
 
-std::optional<Energy> MergedEnergy(const std::vector<Energy>& nodes) {
+std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& nodes) {
   if (nodes.empty()) return std::nullopt;
-  const Energy& first = nodes.front();
-  if (!std::ranges::all_of(nodes, [&](const Energy& one) { return CountTheSame(first, one); }))
+  const energy::Energy& first = nodes.front();
+  if (!std::ranges::all_of(nodes, [&](const energy::Energy& one) { return CountTheSame(first, one); }))
     return std::nullopt;
-  const auto values = [&](const std::function<double(const Energy&)>& value) {
+  const auto values = [&](const std::function<double(const energy::Energy&)>& value) {
     std::vector<double> all;
     std::ranges::transform(nodes, std::back_inserter(all), value);
     return all;
   };
-  Energy merged = first;
-  const auto joules = values(&Energy::joules);
+  energy::Energy merged = first;
+  const auto joules = values(&energy::Energy::joules);
   merged.joules = Median(joules);
   merged.ci95 = MedianInterval95(joules);
-  merged.seconds = Median(values(&Energy::seconds));
-  merged.window_seconds = std::ranges::min(values(&Energy::window_seconds));
-  merged.calls = Median(values(&Energy::calls));
-  for (const auto domains : {&Energy::domains, &Energy::beside})
+  merged.seconds = Median(values(&energy::Energy::seconds));
+  merged.window_seconds = std::ranges::min(values(&energy::Energy::window_seconds));
+  merged.calls = Median(values(&energy::Energy::calls));
+  for (const auto domains : {&energy::Energy::domains, &energy::Energy::beside})
     for (auto& domain : merged.*domains)
       domain.second =
-          Median(values([&](const Energy& one) { return (one.*domains).at(domain.first); }));
+          Median(values([&](const energy::Energy& one) { return (one.*domains).at(domain.first); }));
   merged.others_cpus.reset();
-  for (const Energy& one : nodes)
+  for (const energy::Energy& one : nodes)
     if (one.others_cpus)
       merged.others_cpus = std::max(merged.others_cpus.value_or(0), *one.others_cpus);
   return merged;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

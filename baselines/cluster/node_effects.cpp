@@ -7,7 +7,7 @@
 #include "counters/base/error.h"
 #include "counters/base/order_statistics.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 // One value of a node.
@@ -133,4 +133,4 @@ std::vector<OrderEffect> OrderEffects(const Cluster& together, const Cluster& al
   return effects;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

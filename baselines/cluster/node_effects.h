@@ -9,7 +9,7 @@
 
 #include "baselines/cluster/gather.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // One node, measured beside the others and alone.
 struct OrderEffect {
@@ -59,4 +59,4 @@ std::string RoofText(const std::string& row);
 
 NodeEffects MakeNodeEffects(const Cluster& cluster);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -8,7 +8,7 @@
 #include "counters/base/keys.h"
 #include "reporters/record/context.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using nlohmann::json;
@@ -18,7 +18,7 @@ constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kWhole, "whole"},
                                             {NodeStatus::kMissing, "missing"},
                                             {NodeStatus::kFailed, "failed"}};
 
-void AddCeilings(const Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
+void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
   for (const auto& [threads, set] : machine.by_threads) {
     for (const auto& [pipe, row] : set.flops)
       ceilings[{machine.device, threads, "flops." + pipe}] = {row.per_second,
@@ -31,16 +31,16 @@ void AddCeilings(const Machine& machine, std::map<CeilingRow, NodeCeiling>& ceil
   }
 }
 
-void AddTime(const Record& record, NodeSummary& summary) {
+void AddTime(const record::Record& record, NodeSummary& summary) {
   const auto timing =
-      record.status == Status::kOk ? TimeOf(record.repetitions) : std::optional<Timing>();
+      record.status == record::Status::kOk ? record::TimeOf(record.repetitions) : std::optional<record::Timing>();
   if (!timing) {
     summary.without[record.name] = record.reason.empty() ? "no time" : record.reason;
     return;
   }
   NodeTime time{.name = record.name, .seconds = timing->median, .disturbed = timing->disturbed};
   for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
-  if (record.energy) time.energy = std::make_shared<const Energy>(*record.energy);
+  if (record.energy) time.energy = std::make_shared<const energy::Energy>(*record.energy);
   time.window = record.metered_window;
   summary.times.push_back(std::move(time));
 }
@@ -99,24 +99,24 @@ NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
   return facts;
 }
 
-NodeSummary SummaryOf(const RunFile& run, const std::string& file) {
-  const auto& node = Member(Member(run.context, "dlroof"), "node");
+NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
+  const auto& node = record::Member(record::Member(run.context, "dlroof"), "node");
   if (node.is_null())
     throw BadInput("{}: says of no node that it is from; expected a file of `dlroof cluster node`",
                    file);
   NodeSummary summary;
   summary.facts = NodeFactsFromJson(node, file + ": context.dlroof.node");
   summary.file = file;
-  summary.started_at = Text(run.context, "date");
+  summary.started_at = record::Text(run.context, "date");
   for (const auto& machine : run.machines) {
     summary.machines[machine.device] = machine.fingerprint;
     summary.machine_name += (summary.machine_name.empty() ? "" : " + ") + machine.name;
     AddCeilings(machine, summary.ceilings);
   }
   for (const auto& record : run.records) AddTime(record, summary);
-  if (const auto& met = Member(Member(run.context, "dlroof"), "meetings"); !met.is_null())
+  if (const auto& met = record::Member(record::Member(run.context, "dlroof"), "meetings"); !met.is_null())
     summary.meetings = MeetingsFromJson(met, file + ": context.dlroof.meetings");
   return summary;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -8,7 +8,7 @@
 #include "counters/base/keys.h"
 #include "counters/base/order_statistics.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 constexpr KeyRow<NodeVerdict> kVerdicts[] = {{NodeVerdict::kSuspect, "suspect"},
@@ -146,4 +146,4 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
   return findings;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 struct OutlierRules {
   double effect = 0.03;         // [1] logarithm of a ratio: smaller effects do not matter
@@ -81,4 +81,4 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
 // Returns the probability of at least `above` heads in `visits` throws of a fair coin.
 double SignTest(int above, int visits);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

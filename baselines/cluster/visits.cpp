@@ -9,15 +9,15 @@
 #include "baselines/network/slow_links.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 constexpr const char* kLinkDevice = "link";
 constexpr std::size_t kLeastRows = 3;  // of a group: a median of two is no median
 
-std::string_view GroupOf(Bound bound) {
-  if (bound == Bound::kCompute) return "compute";
-  return bound == Bound::kMemory ? "memory" : "launch";
+std::string_view GroupOf(roofline::Bound bound) {
+  if (bound == roofline::Bound::kCompute) return "compute";
+  return bound == roofline::Bound::kMemory ? "memory" : "launch";
 }
 
 const std::vector<std::size_t>& FirstKind(const Cluster& cluster) {
@@ -112,12 +112,12 @@ void AddLinkRates(const MeasuredNetwork& measured, std::vector<NodeSummary>& sum
 bool IsLink(const std::string& row) { return row.starts_with(std::string(kLinkDevice) + "."); }
 
 std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
-  const auto placed = PlaceRun(cluster.run);
+  const auto placed = roofline::PlaceRun(cluster.run);
   RowGroup all{"all", std::vector<std::size_t>(placed.places.size())};
   std::iota(all.rows.begin(), all.rows.end(), 0);
   std::vector<RowGroup> groups;
   if (!all.rows.empty()) groups.push_back(std::move(all));
-  for (const auto bound : {Bound::kCompute, Bound::kMemory, Bound::kOverhead}) {
+  for (const auto bound : {roofline::Bound::kCompute, roofline::Bound::kMemory, roofline::Bound::kOverhead}) {
     RowGroup group{std::string(GroupOf(bound)), {}};
     for (std::size_t i = 0; i < placed.places.size(); ++i) {
       const auto& time = placed.places[i].placement.time;
@@ -160,4 +160,4 @@ void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const Outl
   cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls, rules);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -6,7 +6,7 @@
 #include "baselines/cluster/gather.h"
 #include "baselines/cluster/outliers.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // Adds to each host's first node of the measured ranks the ceilings "link.bytes.send" and
 // "link.bytes.receive" [byte/s]: the best of the host's pairs at the largest size. Does nothing
@@ -33,4 +33,4 @@ Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
 void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const OutlierRules& rules,
                  Cluster& cluster);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -8,7 +8,7 @@
 #include "baselines/cluster/node_effects.h"
 #include "reporters/figure/node_map.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // Nodes that are not whole, roofs and benchmarks over nodes, nodes by how slow they are: the first
 // of each, all with `verbose`. As wide as the terminal (`width` [columns], 0: no limit).
@@ -22,6 +22,6 @@ void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const 
                       const std::string& no_figure, std::ostream& out);
 
 // Nodes with a time, and benchmarks that some have.
-NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects);
+figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -10,7 +10,7 @@
 #include "counters/base/order_statistics.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
 // [1] A count that comes from a formula is exact, so any change is one.
@@ -23,7 +23,7 @@ constexpr double kClockChange = 0.02;
 // "grew by 12.0 %, from 1.00 MB to 1.12 MB"; a factor where percents are hard to read.
 std::string Moved(double from, double to, std::string_view unit) {
   const double ratio = from > 0 ? to / from : 0;
-  const auto ends = fmt::format("from {} to {}", WithPrefix(from, unit), WithPrefix(to, unit));
+  const auto ends = fmt::format("from {} to {}", text::WithPrefix(from, unit), text::WithPrefix(to, unit));
   if (ratio >= 2) return fmt::format("grew {:.2f}-fold, {}", ratio, ends);
   if (from == 0) return "grew " + ends;
   return fmt::format("{} by {:.1f} %, {}", ratio > 1 ? "grew" : "fell", 100 * std::abs(ratio - 1),
@@ -41,24 +41,24 @@ void AddQuantity(ChangeKind kind, std::optional<Level> level, const std::string&
   changes.push_back(std::move(change));
 }
 
-void AddAlgorithm(const Record& base, const Record& fresh, std::vector<Change>& changes) {
+void AddAlgorithm(const record::Record& base, const record::Record& fresh, std::vector<Change>& changes) {
   if (base.algorithm.empty() || fresh.algorithm.empty()) return;
   if (base.algorithm == fresh.algorithm && base.isa == fresh.isa) return;
   changes.push_back({.kind = ChangeKind::kAlgorithm,
-                     .text = fmt::format("algorithm changed from '{}' to '{}'", AlgorithmText(base),
-                                         AlgorithmText(fresh))});
+                     .text = fmt::format("algorithm changed from '{}' to '{}'", record::AlgorithmText(base),
+                                         record::AlgorithmText(fresh))});
 }
 
 // The best known provenance under which both have the thing that `get` finds in a Work.
 template <class Get>
-void ForBothKnown(const Record& base, const Record& fresh, const Get& get) {
+void ForBothKnown(const record::Record& base, const record::Record& fresh, const Get& get) {
   for (const Provenance from : AllProvenances()) {
     const auto a = base.work.find(from), b = fresh.work.find(from);
     if (a != base.work.end() && b != fresh.work.end() && get(from, a->second, b->second)) return;
   }
 }
 
-void AddFlops(const Record& base, const Record& fresh, std::vector<Change>& changes) {
+void AddFlops(const record::Record& base, const record::Record& fresh, std::vector<Change>& changes) {
   ForBothKnown(base, fresh, [&](Provenance from, const Work& a, const Work& b) {
     if (a.flops.empty() || b.flops.empty()) return false;
     if (a.flops == b.flops) return true;
@@ -76,7 +76,7 @@ void AddFlops(const Record& base, const Record& fresh, std::vector<Change>& chan
   });
 }
 
-void AddBytes(const Record& base, const Record& fresh, std::vector<Change>& changes) {
+void AddBytes(const record::Record& base, const record::Record& fresh, std::vector<Change>& changes) {
   for (const Level level : AllLevels())
     ForBothKnown(base, fresh, [&](Provenance from, const Work& a, const Work& b) {
       const auto before = a.bytes.find(level), after = b.bytes.find(level);
@@ -87,7 +87,7 @@ void AddBytes(const Record& base, const Record& fresh, std::vector<Change>& chan
     });
 }
 
-void AddLaunches(const Record& base, const Record& fresh, std::vector<Change>& changes) {
+void AddLaunches(const record::Record& base, const record::Record& fresh, std::vector<Change>& changes) {
   ForBothKnown(base, fresh, [&](Provenance from, const Work& a, const Work& b) {
     if (!a.launches || !b.launches) return false;
     if (*a.launches != *b.launches)
@@ -98,15 +98,15 @@ void AddLaunches(const Record& base, const Record& fresh, std::vector<Change>& c
   });
 }
 
-const Ceiling* CeilingOf(const Machine* machine, const Record& record, const std::string& pipe) {
-  const auto* set = machine == nullptr ? nullptr : ForThreads(*machine, record.threads);
+const machine::Ceiling* CeilingOf(const machine::Machine* machine, const record::Record& record, const std::string& pipe) {
+  const auto* set = machine == nullptr ? nullptr : machine::ForThreads(*machine, record.threads);
   if (set == nullptr) return nullptr;
   const auto found = set->flops.find(pipe);
   return found == set->flops.end() ? nullptr : &found->second;
 }
 
 // [1/s] of a GPU's SMs while it ran: the median of the clean repetitions that know it.
-std::optional<double> ClockOfSms(const Record& record) {
+std::optional<double> ClockOfSms(const record::Record& record) {
   std::vector<double> clocks;
   for (const auto& repetition : record.repetitions)
     if (!repetition.disturbed && repetition.gpu && repetition.gpu->clock_hz)
@@ -125,8 +125,8 @@ bool AddClockChange(const std::string& what, double before, double after,
   return true;
 }
 
-void AddClock(const Record& base, const Machine* base_machine, const Record& fresh,
-              const Machine* fresh_machine, std::vector<Change>& changes) {
+void AddClock(const record::Record& base, const machine::Machine* base_machine, const record::Record& fresh,
+              const machine::Machine* fresh_machine, std::vector<Change>& changes) {
   const auto base_sms = ClockOfSms(base), fresh_sms = ClockOfSms(fresh);
   if (base_sms && fresh_sms) {
     AddClockChange("the clock of the SMs while it ran", *base_sms, *fresh_sms, changes);
@@ -143,12 +143,12 @@ void AddClock(const Record& base, const Machine* base_machine, const Record& fre
     }
 }
 
-void AddDisturbed(const Record& base, const Record& fresh, std::vector<Change>& changes) {
-  const auto disturbed = [](const Record& record) {
+void AddDisturbed(const record::Record& base, const record::Record& fresh, std::vector<Change>& changes) {
+  const auto disturbed = [](const record::Record& record) {
     return std::ranges::count_if(record.repetitions,
                                  [](const auto& repetition) { return repetition.disturbed; });
   };
-  const auto share = [&](const Record& record) {
+  const auto share = [&](const record::Record& record) {
     return record.repetitions.empty() ? 0
                                       : static_cast<double>(disturbed(record)) /
                                             static_cast<double>(record.repetitions.size());
@@ -160,7 +160,7 @@ void AddDisturbed(const Record& base, const Record& fresh, std::vector<Change>& 
                            fresh.repetitions.size(), disturbed(base), base.repetitions.size())});
 }
 
-const Work* CountedWork(const Record& record, Level level) {
+const Work* CountedWork(const record::Record& record, Level level) {
   for (const Provenance from : {Provenance::kMeasured, Provenance::kSimulated}) {
     const auto work = record.work.find(from);
     if (work != record.work.end() && work->second.bytes.count(level) > 0) return &work->second;
@@ -178,8 +178,8 @@ std::string_view Key(ChangeKind kind) {
   return KeyIn(kKeys, kind);
 }
 
-std::vector<Change> FindChanges(const Record& base, const Machine* base_machine,
-                                const Record& fresh, const Machine* fresh_machine) {
+std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
+                                const record::Record& fresh, const machine::Machine* fresh_machine) {
   std::vector<Change> changes;
   AddAlgorithm(base, fresh, changes);
   AddFlops(base, fresh, changes);
@@ -198,13 +198,13 @@ std::string WhyItMoved(const std::vector<Change>& changes) {
   return text;
 }
 
-std::map<std::string, double> ResidualsOf(const Record& record) {
+std::map<std::string, double> ResidualsOf(const record::Record& record) {
   std::map<std::string, double> residuals;
   if (!record.prediction) return residuals;
   const auto put = [&](std::string_view of, double measured, double predicted) {
     if (measured > 0 && predicted > 0) residuals.emplace(of, measured / predicted);
   };
-  if (const auto timing = Summarize(record.repetitions))
+  if (const auto timing = record::Summarize(record.repetitions))
     put("time", timing->median, record.prediction->seconds);
   for (const auto& [level, predicted] : record.prediction->bytes)
     if (const auto* work = CountedWork(record, level))
@@ -217,15 +217,15 @@ std::string Residual::Text() const {
                      fresh > base ? "grew" : "fell", base, fresh);
 }
 
-std::vector<Residual> CompareResiduals(const Record& base, const Record& fresh,
-                                       std::optional<Verdict> time) {
+std::vector<Residual> CompareResiduals(const record::Record& base, const record::Record& fresh,
+                                       std::optional<statistics::Verdict> time) {
   std::vector<Residual> residuals;
   const auto before = ResidualsOf(base), after = ResidualsOf(fresh);
   for (const auto& [of, value] : after) {
     const auto found = before.find(of);
     if (found == before.end() || (of == "time" && !time)) continue;
     Residual residual{of, found->second, value};
-    residual.moved = of == "time" ? time == Verdict::kSlower || time == Verdict::kFaster
+    residual.moved = of == "time" ? time == statistics::Verdict::kSlower || time == statistics::Verdict::kFaster
                                   : std::abs(value / found->second - 1) > kCountedCount;
     residual.worse =
         residual.moved && std::abs(std::log(value)) > std::abs(std::log(found->second));
@@ -254,4 +254,4 @@ std::string Describe(const std::map<std::string, ResidualMean>& means) {
              : fmt::format("residuals (measured over predicted, mean distance from 1): {}", text);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -11,7 +11,7 @@
 #include "baselines/statistics/judge.h"
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 
 enum class ChangeKind { kAlgorithm, kFlops, kBytes, kLaunches, kClock, kDisturbed };
 std::string_view Key(ChangeKind kind);
@@ -30,8 +30,8 @@ inline constexpr double kCountedCount = 0.05;
 // (each of one provenance that both records have, best known first), clock (of a GPU's SMs in
 // clean repetitions where both runs know it, else under the ceilings of the record's pipes, where
 // both runs measured it), disturbed repetitions. Machines may be null.
-std::vector<Change> FindChanges(const Record& base, const Machine* base_machine,
-                                const Record& fresh, const Machine* fresh_machine);
+std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
+                                const record::Record& fresh, const machine::Machine* fresh_machine);
 
 // One line: the changes' texts; "unexplained: ..." when there is none. A clock or a quantity that
 // went the other way (`slower`, but fewer bytes) is said to be so by its text alone.
@@ -40,7 +40,7 @@ std::string WhyItMoved(const std::vector<Change>& changes);
 // Measured over predicted [1] of one record, by "time" (median of clean repetitions) and the
 // levels' keys: bytes that a counter measured, else those of a simulation; a formula is no
 // measurement. Absent where one of the two is unknown or zero.
-std::map<std::string, double> ResidualsOf(const Record& record);
+std::map<std::string, double> ResidualsOf(const record::Record& record);
 
 // One residual that both records have.
 struct Residual {
@@ -55,8 +55,8 @@ struct Residual {
 
 // `time`: the verdict of the measured times' ratio over that of the predicted ones; absent where it
 // was not judged: no residual of the time then.
-std::vector<Residual> CompareResiduals(const Record& base, const Record& fresh,
-                                       std::optional<Verdict> time);
+std::vector<Residual> CompareResiduals(const record::Record& base, const record::Record& fresh,
+                                       std::optional<statistics::Verdict> time);
 
 // The mean of all benchmarks' residuals of one kind.
 struct ResidualMean {
@@ -70,4 +70,4 @@ void AddTo(std::map<std::string, ResidualMean>& means, const std::vector<Residua
 // empty where there is none.
 std::string Describe(const std::map<std::string, ResidualMean>& means);
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

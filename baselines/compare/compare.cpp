@@ -15,7 +15,7 @@
 #include "counters/base/parallel_for.h"
 #include "reporters/roofline/roofline.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
 constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
@@ -33,15 +33,15 @@ struct Side {
   bool given_roof = false;
 };
 
-Side Look(const Record& record, const Machine* machine) {
+Side Look(const record::Record& record, const machine::Machine* machine) {
   Side side{.clean = CleanSeconds(record)};
-  const auto timing = Summarize(record.repetitions);
+  const auto timing = record::Summarize(record.repetitions);
   if (timing)
     side.median = timing->median;
   else if (!side.clean.empty())
     side.median = Median(side.clean);
   if (machine == nullptr || !timing || record.work.empty()) return side;
-  const auto placed = PlaceTime(record, timing->median, *machine);
+  const auto placed = roofline::PlaceTime(record, timing->median, *machine);
   if (placed && placed->gap) {
     side.fraction = 1 / *placed->gap;
     side.given_roof = placed->given;
@@ -50,30 +50,30 @@ Side Look(const Record& record, const Machine* machine) {
   return side;
 }
 
-std::string StatusText(const Record& record) {
-  return fmt::format("{}{}{}", Key(record.status), record.reason.empty() ? "" : ": ",
+std::string StatusText(const record::Record& record) {
+  return fmt::format("{}{}{}", record::Key(record.status), record.reason.empty() ? "" : ": ",
                      record.reason);
 }
 
 // Sets the verdict of what needs no statistics; false for what does.
 bool DecideByStatus(Comparison& row) {
   if (row.fresh == nullptr) {
-    row.verdict = Verdict::kGone;
+    row.verdict = statistics::Verdict::kGone;
     row.reason = "only in BASE";
   } else if (row.base == nullptr) {
-    row.verdict = Verdict::kNew;
+    row.verdict = statistics::Verdict::kNew;
     row.reason = "only in NEW";
-    if (row.fresh->status != Status::kOk) row.reason += ", " + StatusText(*row.fresh);
-  } else if (row.fresh->status == Status::kUnsupported &&
-             row.base->status == Status::kUnsupported) {
-    row.verdict = Verdict::kUnsupported;
+    if (row.fresh->status != record::Status::kOk) row.reason += ", " + StatusText(*row.fresh);
+  } else if (row.fresh->status == record::Status::kUnsupported &&
+             row.base->status == record::Status::kUnsupported) {
+    row.verdict = statistics::Verdict::kUnsupported;
     row.reason = row.fresh->reason + " (in both runs)";
-  } else if (row.fresh->status != Status::kOk) {
-    row.verdict = Verdict::kFailed;
-    row.newly_failed = row.base->status == Status::kOk;
+  } else if (row.fresh->status != record::Status::kOk) {
+    row.verdict = statistics::Verdict::kFailed;
+    row.newly_failed = row.base->status == record::Status::kOk;
     row.reason = StatusText(*row.fresh) + (row.newly_failed ? "" : " (in BASE too)");
-  } else if (row.base->status != Status::kOk) {
-    row.verdict = Verdict::kNew;
+  } else if (row.base->status != record::Status::kOk) {
+    row.verdict = statistics::Verdict::kNew;
     row.reason = "in BASE it is " + StatusText(*row.base);
   } else {
     return false;
@@ -86,7 +86,7 @@ std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {
       "clean repetitions: {} of {} in BASE, {} of {} in NEW; at least {}, and half of all, are "
       "needed in each",
       base.clean.size(), row.base->repetitions.size(), fresh.clean.size(),
-      row.fresh->repetitions.size(), kLeastClean);
+      row.fresh->repetitions.size(), statistics::kLeastClean);
 }
 
 bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& rows) {
@@ -106,11 +106,11 @@ bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& r
 
 int ExitCode(const std::set<Quantity>& on, const CompareResult& result) {
   const bool time = on.count(Quantity::kTime) > 0;
-  const auto has = [&](Verdict verdict) { return result.count.count(verdict) > 0; };
+  const auto has = [&](statistics::Verdict verdict) { return result.count.count(verdict) > 0; };
   const bool failed =
       std::ranges::any_of(result.rows, [](const auto& row) { return row.newly_failed; });
-  if (failed || result.alerts > 0 || (time && has(Verdict::kSlower))) return 1;
-  const bool timed = has(Verdict::kSame) || has(Verdict::kFaster) || has(Verdict::kSlower);
+  if (failed || result.alerts > 0 || (time && has(statistics::Verdict::kSlower))) return 1;
+  const bool timed = has(statistics::Verdict::kSame) || has(statistics::Verdict::kFaster) || has(statistics::Verdict::kSlower);
   const bool residuals = on.count(Quantity::kResidual) > 0 && !result.residuals.empty();
   return (time && timed) || result.fractions_judged || residuals || CountsJudged(on, result.rows)
              ? 0
@@ -141,7 +141,7 @@ class Comparing {
     }
   }
 
-  CompareResult Finish(std::vector<Shift> stored) {
+  CompareResult Finish(std::vector<statistics::Shift> stored) {
     CompareResult result{.base = base_.where};
     JudgeMain(std::move(stored), result);
     if (options_.on.count(Quantity::kFraction) > 0) AlertOnFraction(result);
@@ -163,15 +163,15 @@ class Comparing {
  private:
   struct Measured {
     std::size_t row = 0;
-    Candidate candidate;
+    statistics::Candidate candidate;
     std::optional<double> roof;  // [1] logarithm of the roof times' ratio, from whatever ceilings
     std::optional<double> predicted;  // [1] logarithm of the predicted times' ratio
   };
 
   // Absent, with the row's reason, where there is nothing to judge.
   std::optional<Measured> Measure(Comparison& row) const {
-    const auto* base_machine = MachineFor(base_.file, *row.base);
-    const auto* fresh_machine = MachineFor(fresh_.file, *row.fresh);
+    const auto* base_machine = record::MachineFor(base_.file, *row.base);
+    const auto* fresh_machine = record::MachineFor(fresh_.file, *row.fresh);
     const Side base = Look(*row.base, base_machine), fresh = Look(*row.fresh, fresh_machine);
     row.base_seconds = base.median;
     row.fresh_seconds = fresh.median;
@@ -199,31 +199,31 @@ class Comparing {
   }
 
   // Absent, with the row's reason, where there is too little to judge.
-  std::optional<Shift> ShiftOf(Comparison& row, const Side& base, const Side& fresh,
+  std::optional<statistics::Shift> ShiftOf(Comparison& row, const Side& base, const Side& fresh,
                                std::optional<double>& p_value) const {
     if (!interleaved_) {
       if (!HasEnoughClean(*row.base) || !HasEnoughClean(*row.fresh)) {
         row.reason = TooFew(row, base, fresh);
         return std::nullopt;
       }
-      auto shift = MeasureShift(base.clean, fresh.clean);
+      auto shift = statistics::MeasureShift(base.clean, fresh.clean);
       if (!shift) row.reason = "a time of 0 has no ratio";
       return shift;
     }
-    const auto log_ratios = BlockLogRatios(*row.base, *row.fresh);
-    const auto paired = MeasureSequentialShift(log_ratios);
+    const auto log_ratios = statistics::BlockLogRatios(*row.base, *row.fresh);
+    const auto paired = statistics::MeasureSequentialShift(log_ratios);
     if (paired) {
       p_value = paired->p_value;
       return paired->shift;
     }
     row.reason =
-        fmt::format("clean blocks: {}; at least {} are needed", log_ratios.size(), kLeastBlocks);
+        fmt::format("clean blocks: {}; at least {} are needed", log_ratios.size(), statistics::kLeastBlocks);
     return std::nullopt;
   }
 
   // The times' ratio over that of other times, whose logarithm is `other`.
-  static Candidate Against(double other, const Measured& measured) {
-    Candidate candidate{measured.candidate.shift, std::nullopt, std::nullopt};
+  static statistics::Candidate Against(double other, const Measured& measured) {
+    statistics::Candidate candidate{measured.candidate.shift, std::nullopt, std::nullopt};
     candidate.shift.log_ratio -= other;
     candidate.shift.ci95.first -= other;
     candidate.shift.ci95.second -= other;
@@ -231,23 +231,23 @@ class Comparing {
   }
 
   // The verdicts of Against, by row, where there are such times.
-  std::map<std::size_t, Verdict> JudgeAgainst(std::optional<double> Measured::*other) const {
-    std::vector<Candidate> candidates;
+  std::map<std::size_t, statistics::Verdict> JudgeAgainst(std::optional<double> Measured::*other) const {
+    std::vector<statistics::Candidate> candidates;
     std::vector<std::size_t> rows;
     for (const auto& measured : measured_) {
       if (!(measured.*other)) continue;
       candidates.push_back(Against(*(measured.*other), measured));
       rows.push_back(measured.row);
     }
-    std::map<std::size_t, Verdict> verdicts;
+    std::map<std::size_t, statistics::Verdict> verdicts;
     if (rows.empty()) return verdicts;
-    const auto judged = Judge(candidates, {options_.min_effect, options_.run_noise, {}, false});
+    const auto judged = statistics::Judge(candidates, {options_.min_effect, options_.run_noise, {}, false});
     for (std::size_t i = 0; i < rows.size(); ++i) verdicts[rows[i]] = judged.each[i].verdict;
     return verdicts;
   }
 
-  JudgeSettings Settings(std::vector<Shift> stored) const {
-    JudgeSettings settings{.min_effect = options_.min_effect,
+  statistics::JudgeSettings Settings(std::vector<statistics::Shift> stored) const {
+    statistics::JudgeSettings settings{.min_effect = options_.min_effect,
                            .run_noise = options_.run_noise,
                            .stored = std::move(stored),
                            .look_for_common_shift = !options_.across_machines && !interleaved_};
@@ -261,19 +261,19 @@ class Comparing {
     return settings;
   }
 
-  void JudgeMain(std::vector<Shift> stored, CompareResult& result) {
+  void JudgeMain(std::vector<statistics::Shift> stored, CompareResult& result) {
     const bool across = options_.across_machines;
-    std::vector<Candidate> candidates;
+    std::vector<statistics::Candidate> candidates;
     candidates.reserve(measured_.size());
     for (const auto& measured : measured_)
       candidates.push_back(across ? Against(*measured.roof, measured) : measured.candidate);
-    Judged judged = Judge(candidates, Settings(std::move(stored)));
+    statistics::Judged judged = statistics::Judge(candidates, Settings(std::move(stored)));
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Comparison& row = rows_[measured_[i].row];
       row.verdict = judged.each[i].verdict;
       row.reason = judged.each[i].reason;
-      if (row.verdict == Verdict::kAmbiguous && IsOneMeasurement(*row.base, *row.fresh)) {
-        row.verdict = Verdict::kSame;
+      if (row.verdict == statistics::Verdict::kAmbiguous && IsOneMeasurement(*row.base, *row.fresh)) {
+        row.verdict = statistics::Verdict::kSame;
         row.reason = "both files hold the very same repetitions: one measurement, not two";
       }
       row.judgement = std::move(judged.each[i]);
@@ -290,7 +290,7 @@ class Comparing {
     result.fractions_judged = !verdicts.empty();
     for (const auto& [index, verdict] : verdicts) {
       Comparison& row = rows_[index];
-      if (verdict == Verdict::kSlower)
+      if (verdict == statistics::Verdict::kSlower)
         row.alerts.push_back({Quantity::kFraction,
                               fmt::format("percent of {}roof fell from {:.1f} to {:.1f}",
                                           row.given_roof ? "given " : "", 100 * *row.base_fraction,
@@ -303,7 +303,7 @@ class Comparing {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       Comparison& row = rows_[i];
       if (row.base == nullptr || row.fresh == nullptr) continue;
-      std::optional<Verdict> time;
+      std::optional<statistics::Verdict> time;
       if (const auto judged = times.find(i); judged != times.end()) time = judged->second;
       row.residuals = CompareResiduals(*row.base, *row.fresh, time);
       AddTo(result.residuals, row.residuals);
@@ -337,7 +337,7 @@ std::string_view Key(Quantity quantity) { return KeyIn(kQuantities, quantity); }
 std::optional<Quantity> QuantityFromKey(std::string_view key) { return ValueIn(kQuantities, key); }
 
 std::string Comparison::Why() const {
-  const bool moved = verdict == Verdict::kSlower || verdict == Verdict::kFaster;
+  const bool moved = verdict == statistics::Verdict::kSlower || verdict == statistics::Verdict::kFaster;
   return moved || !changes.empty() ? WhyItMoved(changes) : "";
 }
 
@@ -358,15 +358,15 @@ CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const Compare
 
 CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
                            const std::vector<PairedRecord>& pairs, const CompareOptions& options,
-                           std::vector<Shift> stored) {
+                           std::vector<statistics::Shift> stored) {
   CheckComparable(base, fresh, pairs, options.across_machines);
   Comparing comparing(base, fresh, options);
   comparing.Add(pairs);
   return comparing.Finish(std::move(stored));
 }
 
-bool IsOneMeasurement(const Record& base_record, const Record& fresh_record) {
-  const auto disturbed = [](const Repetition& repetition) { return repetition.disturbed; };
+bool IsOneMeasurement(const record::Record& base_record, const record::Record& fresh_record) {
+  const auto disturbed = [](const record::Repetition& repetition) { return repetition.disturbed; };
   auto base = base_record.repetitions.begin(), fresh = fresh_record.repetitions.begin();
   const auto base_end = base_record.repetitions.end(), fresh_end = fresh_record.repetitions.end();
   for (;; ++base, ++fresh) {
@@ -377,7 +377,7 @@ bool IsOneMeasurement(const Record& base_record, const Record& fresh_record) {
   }
 }
 
-std::vector<double> CleanSeconds(const Record& record) {
+std::vector<double> CleanSeconds(const record::Record& record) {
   std::vector<double> seconds;
   seconds.reserve(record.repetitions.size());
   for (const auto& repetition : record.repetitions)
@@ -385,9 +385,9 @@ std::vector<double> CleanSeconds(const Record& record) {
   return seconds;
 }
 
-bool HasEnoughClean(const Record& record) {
+bool HasEnoughClean(const record::Record& record) {
   const auto clean = CleanSeconds(record).size();
-  return clean >= kLeastClean && 2 * clean >= record.repetitions.size();
+  return clean >= statistics::kLeastClean && 2 * clean >= record.repetitions.size();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

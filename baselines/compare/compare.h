@@ -12,7 +12,7 @@
 #include "baselines/compare/paired_record.h"
 #include "baselines/statistics/judge.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 
 // The quantities that may raise an alarm.
 enum class Quantity { kTime, kBytes, kFlops, kFraction, kResidual };
@@ -46,14 +46,14 @@ struct Alert {
 
 // One benchmark. The records are those of the compared run files, which must outlive it.
 struct Comparison {
-  const Record* base = nullptr;      // null: new
-  const Record* fresh = nullptr;     // null: gone
+  const record::Record* base = nullptr;      // null: new
+  const record::Record* fresh = nullptr;     // null: gone
   const NamedRun* stored = nullptr;  // whose record `base` is, of several stored runs
-  Verdict verdict = Verdict::kInsufficient;
+  statistics::Verdict verdict = statistics::Verdict::kInsufficient;
   std::string reason;  // why not same, faster or slower
   // [1] ratio of seconds; across machines of the distances from the roof (1 / percent of roof).
   // Above 1 is worse either way.
-  std::optional<Judgement> judgement;
+  std::optional<statistics::Judgement> judgement;
   std::optional<double> cliffs_delta;  // [1] effect size of the seconds; absent across machines
   std::optional<double> base_seconds, fresh_seconds;    // [s] medians of clean repetitions
   std::optional<double> base_fraction, fresh_fraction;  // [1] of the binding roof, where known
@@ -75,15 +75,15 @@ struct CompareResult {
   std::vector<Comparison> rows;  // NEW's order, then what is gone
   double min_effect = 0;         // [1]
   std::string min_effect_from;
-  RunNoise noise;
-  std::optional<CommonShift> common;  // found, and as large as half of the minimum effect
+  statistics::RunNoise noise;
+  std::optional<statistics::CommonShift> common;  // found, and as large as half of the minimum effect
   std::vector<std::string> context;   // what else differs between the runs (paired_record.h)
   std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
   std::optional<MeasuredAgain> again;
   bool across_machines = false;
   bool interleaved = false;       // the builds took turns
   bool fractions_judged = false;  // percent of roof was asked for, and known of some
-  std::map<Verdict, int> count;   // [1] rows
+  std::map<statistics::Verdict, int> count;   // [1] rows
   int alerts = 0;                 // [1]
   // 0 nothing asked for got worse, 1 something did (slower, newly failed, or an alert), 3 nothing
   // got worse, but nothing could be judged
@@ -100,17 +100,17 @@ CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const Compare
 // differ (ShiftsBetweenRuns); may be empty. Throws BadInput as CheckComparable does.
 CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
                            const std::vector<PairedRecord>& pairs, const CompareOptions& options,
-                           std::vector<Shift> stored);
+                           std::vector<statistics::Shift> stored);
 
 // Sets counts, alerts and exit code by the rows as they are now: after any verdict was changed.
 void CountVerdicts(const CompareOptions& options, CompareResult& result);
 
 // [s] of the repetitions that were not disturbed, in their order.
-std::vector<double> CleanSeconds(const Record& record);
+std::vector<double> CleanSeconds(const record::Record& record);
 // Returns whether at least kLeastClean repetitions and half of all are clean. Where most were
 // disturbed, the rest may be disturbed without a sign of it.
-bool HasEnoughClean(const Record& record);
+bool HasEnoughClean(const record::Record& record);
 // Returns whether the clean repetitions of both are the very same.
-bool IsOneMeasurement(const Record& base, const Record& fresh);
+bool IsOneMeasurement(const record::Record& base, const record::Record& fresh);
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -12,27 +12,27 @@
 #include "counters/base/error.h"
 #include "counters/base/order_statistics.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
 // One or two movements without their median are no noise.
 constexpr std::size_t kLeastMoved = 3;
 
 // A failure is a result too; repetitions that were mostly disturbed are none.
-bool CanBeComparedWith(const Record& record) {
-  return record.status != Status::kOk || HasEnoughClean(record);
+bool CanBeComparedWith(const record::Record& record) {
+  return record.status != record::Status::kOk || HasEnoughClean(record);
 }
 
 // The stored record that a benchmark of NEW is compared with.
 struct Partner {
   std::size_t run = 0;  // index into the stored runs
-  const Record* base = nullptr;
-  const Record* before = nullptr;  // of the run before that has times of it; null: none
+  const record::Record* base = nullptr;
+  const record::Record* before = nullptr;  // of the run before that has times of it; null: none
 };
 
 struct Partners {
-  std::unordered_map<const Record*, Partner> of;  // by NEW's record
-  std::vector<std::vector<const Record*>> gone;   // by stored run: those that NEW lacks
+  std::unordered_map<const record::Record*, Partner> of;  // by NEW's record
+  std::vector<std::vector<const record::Record*>> gone;   // by stored run: those that NEW lacks
 };
 
 Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& fresh,
@@ -52,7 +52,7 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& fresh
       auto& [newest, base, before] = found->second;
       if (!CanBeComparedWith(*base) && CanBeComparedWith(*pair.base))
         found->second = partner;
-      else if (before == nullptr && pair.base->status == Status::kOk && HasEnoughClean(*pair.base))
+      else if (before == nullptr && pair.base->status == record::Status::kOk && HasEnoughClean(*pair.base))
         before = pair.base;
     }
   return partners;
@@ -116,15 +116,15 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
 }
 
 // Returns the shifts of `fresh`'s records that are not in `seen`. Records with a shift join `seen`.
-std::vector<Shift> ShiftsBetween(const NamedRun& base, const NamedRun& fresh,
-                                 std::unordered_set<const Record*>& seen) {
-  std::vector<Shift> shifts;
+std::vector<statistics::Shift> ShiftsBetween(const NamedRun& base, const NamedRun& fresh,
+                                 std::unordered_set<const record::Record*>& seen) {
+  std::vector<statistics::Shift> shifts;
   std::vector<double> logs;
   for (const auto& pair : PairRecords(base, fresh, {})) {
-    if (pair.base == nullptr || pair.fresh == nullptr || pair.base->status != Status::kOk ||
-        pair.fresh->status != Status::kOk || seen.count(pair.fresh) > 0)
+    if (pair.base == nullptr || pair.fresh == nullptr || pair.base->status != record::Status::kOk ||
+        pair.fresh->status != record::Status::kOk || seen.count(pair.fresh) > 0)
       continue;
-    if (const auto shift = MeasureShift(CleanSeconds(*pair.base), CleanSeconds(*pair.fresh))) {
+    if (const auto shift = statistics::MeasureShift(CleanSeconds(*pair.base), CleanSeconds(*pair.fresh))) {
       shifts.push_back(*shift);
       logs.push_back(shift->log_ratio);
       seen.insert(pair.fresh);
@@ -145,7 +145,7 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
   const auto pairs = PairsByRun(stored, fresh, partners);
   const auto noise = ShiftsBetweenRuns(stored);
   std::vector<CompareResult> parts;
-  std::unordered_map<const Record*, Comparison> by_fresh;
+  std::unordered_map<const record::Record*, Comparison> by_fresh;
   std::vector<Comparison> gone;
   for (std::size_t run = stored.size(); run-- > 0;) {
     if (pairs[run].empty()) continue;
@@ -174,10 +174,10 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
   return Merged(std::move(parts), std::move(rows));
 }
 
-std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs) {
-  std::vector<Shift> all;
+std::vector<statistics::Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs) {
+  std::vector<statistics::Shift> all;
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    std::unordered_set<const Record*> seen;
+    std::unordered_set<const record::Record*> seen;
     for (std::size_t older = i; older-- > 0 && seen.size() < runs[i].file.records.size();) {
       const auto shifts = ShiftsBetween(runs[older], runs[i], seen);
       all.insert(all.end(), shifts.begin(), shifts.end());
@@ -186,4 +186,4 @@ std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs) {
   return all;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

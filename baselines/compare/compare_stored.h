@@ -5,7 +5,7 @@
 
 #include "baselines/compare/compare.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 
 // Stored runs need not hold the same benchmarks. Each one of `fresh` is compared with that of the
 // newest of `stored` (oldest first; they must outlive the result) that has it; a stored result with
@@ -25,6 +25,6 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
 // Returns each benchmark's movement since the last run that has it, less the common movement of the
 // two runs. `runs` are of one machine, oldest first. The rest is its noise (and the few true
 // changes).
-std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs);
+std::vector<statistics::Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs);
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -2,10 +2,10 @@
 
 #include "counters/base/json_reader.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
-std::optional<Interleaving> Read(const RunFile& file) {
+std::optional<Interleaving> Read(const record::RunFile& file) {
   const JsonReader context(file.context, "context");
   if (!context.Has("dlroof")) return std::nullopt;
   const JsonReader own = context.Object("dlroof");
@@ -22,11 +22,11 @@ nlohmann::json ToJson(const Interleaving& interleaving) {
   return {{"id", interleaving.id}, {"min_effect", interleaving.min_effect}};
 }
 
-std::optional<Interleaving> InterleavingOf(const RunFile& base, const RunFile& fresh) {
+std::optional<Interleaving> InterleavingOf(const record::RunFile& base, const record::RunFile& fresh) {
   const auto base_says = Read(base);
   auto fresh_says = Read(fresh);
   if (!base_says || !fresh_says || base_says->id != fresh_says->id) return std::nullopt;
   return fresh_says;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -8,7 +8,7 @@
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 
 struct Interleaving {
   std::string id;            // of this comparison: both files have it, no others
@@ -18,6 +18,6 @@ struct Interleaving {
 nlohmann::json ToJson(const Interleaving& interleaving);
 
 // Present when both files are of one interleaved comparison, so that their blocks are pairs.
-std::optional<Interleaving> InterleavingOf(const RunFile& base, const RunFile& fresh);
+std::optional<Interleaving> InterleavingOf(const record::RunFile& base, const record::RunFile& fresh);
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

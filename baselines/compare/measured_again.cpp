@@ -11,27 +11,27 @@
 #include "baselines/compare/paired_record.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
-bool CanTell(const Record& record) {
-  return record.status == Status::kOk && HasEnoughClean(record);
+bool CanTell(const record::Record& record) {
+  return record.status == record::Status::kOk && HasEnoughClean(record);
 }
 
 bool Moved(const Comparison& row) {
-  return row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster;
+  return row.verdict == statistics::Verdict::kSlower || row.verdict == statistics::Verdict::kFaster;
 }
 
 }  // namespace
 
-void HoldAgainst(const Record& base, const Record& fresh, double min_effect,
+void HoldAgainst(const record::Record& base, const record::Record& fresh, double min_effect,
                  const std::string& told, Comparison& row) {
   if (!Moved(row) || !CanTell(base) || !CanTell(fresh)) return;
-  const auto shift = MeasureShift(CleanSeconds(base), CleanSeconds(fresh));
-  const double sign = row.verdict == Verdict::kSlower ? 1 : -1;
+  const auto shift = statistics::MeasureShift(CleanSeconds(base), CleanSeconds(fresh));
+  const double sign = row.verdict == statistics::Verdict::kSlower ? 1 : -1;
   if (!shift || sign * shift->log_ratio > std::log1p(min_effect)) return;
-  row.reason = fmt::format("{} {}", Key(row.verdict), told);
-  row.verdict = Verdict::kAmbiguous;
+  row.reason = fmt::format("{} {}", statistics::Key(row.verdict), told);
+  row.verdict = statistics::Verdict::kAmbiguous;
 }
 
 void CheckMeasuredAgain(const NamedRun& fresh, const NamedRun& again) {
@@ -51,7 +51,7 @@ void CheckMeasuredAgain(const NamedRun& fresh, const NamedRun& again) {
 }
 
 MeasuredAgain HoldAgainst(const NamedRun& again, double min_effect, std::vector<Comparison>& rows) {
-  std::unordered_map<std::string_view, const Record*> by_name;
+  std::unordered_map<std::string_view, const record::Record*> by_name;
   for (const auto& record : again.file.records) by_name.emplace(record.name, &record);
   MeasuredAgain told{again.where, 0, 0};
   for (auto& row : rows) {
@@ -63,9 +63,9 @@ MeasuredAgain HoldAgainst(const NamedRun& again, double min_effect, std::vector<
     }
     HoldAgainst(*row.base, *found->second, min_effect,
                 fmt::format("in NEW, but not when measured again ({})", again.where), row);
-    told.taken_back += row.verdict == Verdict::kAmbiguous ? 1 : 0;
+    told.taken_back += row.verdict == statistics::Verdict::kAmbiguous ? 1 : 0;
   }
   return told;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -7,12 +7,12 @@
 
 #include "baselines/compare/compare.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 
 // Takes a verdict slower or faster back (ambiguous, for the reason `told`) unless `fresh` is so too
 // beside `base`, by more than `min_effect` [1]. Records without enough clean repetitions say
 // nothing.
-void HoldAgainst(const Record& base, const Record& fresh, double min_effect,
+void HoldAgainst(const record::Record& base, const record::Record& fresh, double min_effect,
                  const std::string& told, Comparison& row);
 
 // Throws BadInput: `again` was measured elsewhere, otherwise, or is of another build than `fresh`,
@@ -23,4 +23,4 @@ void CheckMeasuredAgain(const NamedRun& fresh, const NamedRun& again);
 // were taken back, and how many it does not tell of.
 MeasuredAgain HoldAgainst(const NamedRun& again, double min_effect, std::vector<Comparison>& rows);
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -6,7 +6,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 
 NameMap ParseNameMap(const std::string& text, const std::string& where) {
   NameMap names;
@@ -34,4 +34,4 @@ NameMap ReadNameMap(const std::string& path) {
   return ParseNameMap(ReadFile(path, "lines 'base-name new-name'"), path);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::compare {
 
 // BASE's name -> NEW's name.
 using NameMap = std::map<std::string, std::string>;
@@ -17,4 +17,4 @@ NameMap ParseNameMap(const std::string& text, const std::string& where);
 // The same of a file. Throws BadInput also where it cannot be read.
 NameMap ReadNameMap(const std::string& path);
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

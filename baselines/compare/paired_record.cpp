@@ -11,10 +11,10 @@
 #include "counters/base/error.h"
 #include "reporters/record/context.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
-using Index = std::unordered_map<std::string_view, const Record*>;
+using Index = std::unordered_map<std::string_view, const record::Record*>;
 
 // Returns the records of a run by name. Throws BadInput if two share a name.
 Index IndexOf(const NamedRun& run) {
@@ -28,7 +28,7 @@ Index IndexOf(const NamedRun& run) {
 }
 
 // Returns null where no record has that name.
-const Record* Find(const Index& records, std::string_view name) {
+const record::Record* Find(const Index& records, std::string_view name) {
   const auto found = records.find(name);
   return found == records.end() ? nullptr : found->second;
 }
@@ -53,14 +53,14 @@ std::string Quoted(const json& value) {
 
 void CheckMember(const std::string& base, const std::string& fresh, const json& in_base,
                  const json& in_fresh, const std::string& key, const std::string& what) {
-  const auto& a = Member(in_base, key.c_str());
-  const auto& b = Member(in_fresh, key.c_str());
+  const auto& a = record::Member(in_base, key.c_str());
+  const auto& b = record::Member(in_fresh, key.c_str());
   if (!a.is_null() && !b.is_null() && a != b) Refuse(base, fresh, what, Quoted(a), Quoted(b));
 }
 
 void CheckFormat(const NamedRun& base, const NamedRun& fresh) {
-  const auto& a = Member(base.file.context, "dlroof");
-  const auto& b = Member(fresh.file.context, "dlroof");
+  const auto& a = record::Member(base.file.context, "dlroof");
+  const auto& b = record::Member(fresh.file.context, "dlroof");
   if (a.is_null() != b.is_null() && base.file.machines.empty() != fresh.file.machines.empty()) {
     constexpr const char* kNames[] = {"dlroof run file", "plain Google Benchmark file"};
     Refuse(base.where, fresh.where, "the kind of file", kNames[a.is_null() ? 1 : 0],
@@ -70,12 +70,12 @@ void CheckFormat(const NamedRun& base, const NamedRun& fresh) {
   CheckConventions(base.where, base.file.context, fresh.where, fresh.file.context);
 }
 
-std::string FirstOf(const RunFile& file) {
+std::string FirstOf(const record::RunFile& file) {
   return file.records.empty() ? "one has none"
                               : fmt::format("'{}' is the first of one", file.records.front().name);
 }
 
-const Machine* MachineOf(const RunFile& file, const std::string& device) {
+const machine::Machine* MachineOf(const record::RunFile& file, const std::string& device) {
   for (const auto& machine : file.machines)
     if (machine.device == device) return &machine;
   return nullptr;
@@ -151,7 +151,7 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fres
     renamed.insert_or_assign(fresh_name, from);
   }
   // A base record that has another name in NEW is none of its own name's.
-  const auto partner = [&](const Record& record) -> const Record* {
+  const auto partner = [&](const record::Record& record) -> const record::Record* {
     if (!names.empty()) {
       if (const auto found = renamed.find(record.name); found != renamed.end())
         return found->second;
@@ -173,11 +173,11 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fres
 
 void CheckConventions(const std::string& base_where, const json& base,
                       const std::string& fresh_where, const json& fresh) {
-  const auto& conventions = Member(Member(base, "dlroof"), "conventions");
+  const auto& conventions = record::Member(record::Member(base, "dlroof"), "conventions");
   if (!conventions.is_object()) return;
   for (const auto& item : conventions.items())
     CheckMember(base_where, fresh_where, conventions,
-                Member(Member(fresh, "dlroof"), "conventions"), item.key(),
+                record::Member(record::Member(fresh, "dlroof"), "conventions"), item.key(),
                 "the convention " + item.key());
 }
 
@@ -201,23 +201,23 @@ void CheckComparable(const NamedRun& base, const NamedRun& fresh,
       CheckPair(base, fresh, pair, across_machines);
 }
 
-std::vector<std::string> ContextChanges(const RunFile& base, const RunFile& fresh) {
+std::vector<std::string> ContextChanges(const record::RunFile& base, const record::RunFile& fresh) {
   std::vector<std::string> changes;
-  const auto& a = Member(base.context, "dlroof");
-  const auto& b = Member(fresh.context, "dlroof");
-  AddChange("commit", Member(a, "commit"), Member(b, "commit"), changes);
-  AddChange("compiler", Member(a, "compiler"), Member(b, "compiler"), changes);
-  AddChange("build type", Member(a, "build_type"), Member(b, "build_type"), changes);
+  const auto& a = record::Member(base.context, "dlroof");
+  const auto& b = record::Member(fresh.context, "dlroof");
+  AddChange("commit", record::Member(a, "commit"), record::Member(b, "commit"), changes);
+  AddChange("compiler", record::Member(a, "compiler"), record::Member(b, "compiler"), changes);
+  AddChange("build type", record::Member(a, "build_type"), record::Member(b, "build_type"), changes);
   for (const char* group : {"libraries", "environment"}) {
     std::set<std::string> keys;
     for (const auto* side : {&a, &b})
-      if (Member(*side, group).is_object())
-        for (const auto& item : Member(*side, group).items()) keys.insert(item.key());
+      if (record::Member(*side, group).is_object())
+        for (const auto& item : record::Member(*side, group).items()) keys.insert(item.key());
     for (const auto& key : keys)
-      AddChange(fmt::format("{} {}", group, key), Member(Member(a, group), key.c_str()),
-                Member(Member(b, group), key.c_str()), changes);
+      AddChange(fmt::format("{} {}", group, key), record::Member(record::Member(a, group), key.c_str()),
+                record::Member(record::Member(b, group), key.c_str()), changes);
   }
   return changes;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -8,18 +8,18 @@
 #include "baselines/compare/name_map.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 
 // A run file and what messages call it: its path.
 struct NamedRun {
   std::string where;
-  RunFile file;
+  record::RunFile file;
 };
 
 // Either may be null, not both. They point into the run files.
 struct PairedRecord {
-  const Record* base = nullptr;
-  const Record* fresh = nullptr;
+  const record::Record* base = nullptr;
+  const record::Record* fresh = nullptr;
 };
 
 // Throws BadInput: a name that stands there twice.
@@ -46,6 +46,6 @@ void CheckConventions(const std::string& base_where, const nlohmann::json& base,
 
 // Returns the other differences between the runs (libraries, compiler, build type, environment,
 // commit), one text each: "libraries.onednn: 3.2 -> 3.3".
-std::vector<std::string> ContextChanges(const RunFile& base, const RunFile& fresh);
+std::vector<std::string> ContextChanges(const record::RunFile& base, const record::RunFile& fresh);
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -11,12 +11,12 @@
 #include "counters/base/error.h"
 #include "reporters/record/context.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool SharesMachine(const RunFile& a, const RunFile& b) {
+bool SharesMachine(const record::RunFile& a, const record::RunFile& b) {
   for (const auto& one : a.machines)
     for (const auto& other : b.machines)
       if (one.fingerprint == other.fingerprint) return true;
@@ -58,7 +58,7 @@ std::vector<fs::path> JsonFiles(const fs::path& folder) {
 std::optional<NamedRun> ReadIfRun(const fs::path& path) {
   try {
     std::ostringstream cut;  // a stored file that was cut off is no baseline
-    NamedRun run{path.string(), ReadRunFile(path.string(), cut)};
+    NamedRun run{path.string(), record::ReadRunFile(path.string(), cut)};
     if (cut.str().empty()) return run;
   } catch (const BadInput&) {
     // A study's table, a machine: not every stored file is a run.
@@ -94,8 +94,8 @@ std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& fres
   return fitting;
 }
 
-double Moment(const RunFile& file) {
-  const auto date = Text(file.context, "date");
+double Moment(const record::RunFile& file) {
+  const auto date = record::Text(file.context, "date");
   tm parts = {};
   char between = ' ';
   int end = 0;
@@ -111,4 +111,4 @@ double Moment(const RunFile& file) {
   return static_cast<double>(timegm(&parts)) - OffsetOf(date.c_str() + zone);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

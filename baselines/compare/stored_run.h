@@ -9,7 +9,7 @@
 #include "baselines/compare/paired_record.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 
 // All *.json under `folder`, folders in it too, sorted. Throws BadInput where it is none.
 std::vector<std::filesystem::path> JsonFiles(const std::filesystem::path& folder);
@@ -28,6 +28,6 @@ std::vector<NamedRun> FindBaselines(const std::filesystem::path& folder, const N
 // [s] since 1970 of context.date: "2026-03-02T10:00:00+01:00" (ISO 8601), or with a space for the T
 // and without an offset, as older versions of Google Benchmark write it, which is taken as UTC.
 // Fractions of a second are left out. 0, older than all, where a file has none.
-double Moment(const RunFile& file);
+double Moment(const record::RunFile& file);
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

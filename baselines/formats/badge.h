@@ -6,7 +6,7 @@
 
 #include "baselines/compare/compare.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 
 enum class BadgeMood { kGood, kBad, kUnknown };
 
@@ -14,6 +14,6 @@ enum class BadgeMood { kGood, kBad, kUnknown };
 std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mood);
 
 // "3 slower" (bad), "no regression" or "2 faster" (good), "cannot say" (unknown).
-std::string BadgeSvg(const CompareResult& result);
+std::string BadgeSvg(const compare::CompareResult& result);
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

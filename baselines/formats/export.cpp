@@ -11,11 +11,11 @@
 #include "reporters/record/context.h"
 #include "reporters/roofline/roofline.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 // Joules of a call, their interval, and the source.
-std::string EnergyFields(const Record& record) {
+std::string EnergyFields(const record::Record& record) {
   const auto& energy = record.energy;
   if (!energy) return ",,,";
   std::optional<double> low, high;
@@ -24,7 +24,7 @@ std::string EnergyFields(const Record& record) {
                      CsvText(energy->from));
 }
 
-int CleanOf(const Record& record) {
+int CleanOf(const record::Record& record) {
   int clean = 0;
   for (const auto& repetition : record.repetitions) clean += repetition.disturbed ? 0 : 1;
   return clean;
@@ -42,11 +42,11 @@ void WriteCsvHeader(std::ostream& out) {
          "joules,joules_low,joules_high,energy_from\n";
 }
 
-void WriteCsvLines(const NamedRun& run, std::ostream& out) {
-  const auto date = CsvText(Text(run.file.context, "date"));
-  const auto commit = CsvText(Text(Member(run.file.context, "dlroof"), "commit"));
+void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
+  const auto date = CsvText(record::Text(run.file.context, "date"));
+  const auto commit = CsvText(record::Text(record::Member(run.file.context, "dlroof"), "commit"));
   for (const auto& record : run.file.records) {
-    const auto* machine = MachineFor(run.file, record);
+    const auto* machine = record::MachineFor(run.file, record);
     const auto time = TimeOf(run.file, record);
     std::optional<double> seconds, low, high, fraction;
     if (time) {
@@ -59,7 +59,7 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
         commit, machine == nullptr ? "" : CsvText(machine->name),
         machine == nullptr ? "" : CsvText(machine->fingerprint),
         record.threads > 0 ? std::to_string(record.threads) : "", CsvText(record.cache),
-        Key(record.status), CsvText(record.reason), CsvText(AlgorithmText(record)),
+        record::Key(record.status), CsvText(record.reason), CsvText(record::AlgorithmText(record)),
         NumberField(seconds), NumberField(low), NumberField(high), CleanOf(record),
         record.repetitions.size(), NumberField(fraction),
         !fraction     ? ""
@@ -69,7 +69,7 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
   }
 }
 
-void WriteCsv(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
+void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
   WriteCsvHeader(out);
   for (const auto& run : runs) WriteCsvLines(run, out);
 }
@@ -86,7 +86,7 @@ const std::vector<Exporter>& Exporters() {
   return table;
 }
 
-void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& out,
+void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::ostream& out,
             std::ostream& warnings) {
   const auto& table = Exporters();
   const auto found = std::ranges::find(table, format, &Exporter::format);
@@ -99,23 +99,23 @@ void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& o
   if (runs.empty()) throw BadInput("export: no run to export");
   if (runs.size() > 1 && !found->several)
     throw BadInput("--format={} holds one run, but {} were given", format, runs.size());
-  for (const auto& run : runs) CheckNames(run);
+  for (const auto& run : runs) compare::CheckNames(run);
   std::ranges::stable_sort(
-      runs, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
-  if (runs.size() > 1 && Moment(runs.front().file) == 0)
+      runs, [](const auto& a, const auto& b) { return compare::Moment(a.file) < compare::Moment(b.file); });
+  if (runs.size() > 1 && compare::Moment(runs.front().file) == 0)
     throw BadInput(runs.front().where +
                    ": has no date, so its place among other runs is not known");
   found->write(runs, out, warnings);
 }
 
-std::optional<ExportedTime> TimeOf(const RunFile& file, const Record& record) {
-  if (record.status != Status::kOk) return std::nullopt;
-  const auto timing = Summarize(record.repetitions);
+std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record) {
+  if (record.status != record::Status::kOk) return std::nullopt;
+  const auto timing = record::Summarize(record.repetitions);
   if (!timing) return std::nullopt;
   ExportedTime time{timing->median, timing->ci95, std::nullopt, false};
-  const auto* machine = MachineFor(file, record);
+  const auto* machine = record::MachineFor(file, record);
   if (machine == nullptr || record.work.empty()) return time;
-  if (const auto placed = Place(record, machine).time; placed && placed->gap) {
+  if (const auto placed = roofline::Place(record, machine).time; placed && placed->gap) {
     time.fraction = 1 / *placed->gap;
     time.given = placed->given;
   }
@@ -132,4 +132,4 @@ std::string CsvText(std::string_view text) {
   return field + '"';
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

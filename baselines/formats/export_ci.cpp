@@ -5,7 +5,7 @@
 
 #include "baselines/formats/export.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 using nlohmann::json;
@@ -30,7 +30,7 @@ json Latency(const ExportedTime& time) {
 
 }  // namespace
 
-void WriteBencher(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream& warnings) {
+void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream& warnings) {
   json whole = json::object();
   for (const auto& record : runs.front().file.records) {
     const auto time = TimeOf(runs.front().file, record);
@@ -49,7 +49,7 @@ void WriteBencher(const std::vector<NamedRun>& runs, std::ostream& out, std::ost
   out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
-void WriteGithubAction(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
+void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
   json whole = json::array();
   for (const auto& record : runs.front().file.records) {
     const auto time = TimeOf(runs.front().file, record);
@@ -58,7 +58,7 @@ void WriteGithubAction(const std::vector<NamedRun>& runs, std::ostream& out, std
     if (time->ci95)
       entry["range"] =
           fmt::format("{:.6g} to {:.6g}", time->ci95->first * 1e9, time->ci95->second * 1e9);
-    std::string extra = AlgorithmText(record);
+    std::string extra = record::AlgorithmText(record);
     if (time->fraction)
       extra += fmt::format("{}{:.1f} % of its {}roof", extra.empty() ? "" : "\n",
                            100 * *time->fraction, time->given ? "given " : "");
@@ -68,4 +68,4 @@ void WriteGithubAction(const std::vector<NamedRun>& runs, std::ostream& out, std
   out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

@@ -6,7 +6,7 @@
 #include "baselines/compare/stored_run.h"
 #include "baselines/formats/export.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 // Inside a label's quotes (OpenMetrics 1.0, "Escaping").
@@ -23,9 +23,9 @@ std::string LabelText(std::string_view text) {
   return escaped;
 }
 
-std::string LabelsOf(const RunFile& file, const Record& record) {
+std::string LabelsOf(const record::RunFile& file, const record::Record& record) {
   std::string labels = fmt::format("benchmark=\"{}\"", LabelText(record.name));
-  if (const auto* machine = MachineFor(file, record))
+  if (const auto* machine = record::MachineFor(file, record))
     labels += fmt::format(",fingerprint=\"{}\"", LabelText(machine->fingerprint));
   if (!record.cache.empty()) labels += fmt::format(",cache=\"{}\"", LabelText(record.cache));
   if (record.threads > 0) labels += fmt::format(",threads=\"{}\"", record.threads);
@@ -74,12 +74,12 @@ struct Sample {
 }  // namespace
 
 // All samples of one metric stand together, with rising timestamps.
-void WriteOpenMetrics(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
+void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
   std::map<std::string, std::vector<Sample>> samples;
   for (const auto& run : runs)
     for (const auto& record : run.file.records)
       if (const auto time = TimeOf(run.file, record))
-        samples[LabelsOf(run.file, record)].push_back({Moment(run.file), *time});
+        samples[LabelsOf(run.file, record)].push_back({compare::Moment(run.file), *time});
   for (const auto& family : kFamilies) {
     out << fmt::format("# TYPE {0} gauge\n# UNIT {0} {1}\n# HELP {0} {2}\n", family.name,
                        family.unit, family.help);
@@ -97,4 +97,4 @@ void WriteOpenMetrics(const std::vector<NamedRun>& runs, std::ostream& out, std:
   out << "# EOF\n";
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

@@ -7,25 +7,25 @@
 #include "baselines/formats/export.h"
 #include "reporters/record/context.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 using Seconds = std::unordered_map<std::string_view, double>;
 
-std::vector<Seconds> SecondsOf(const std::vector<NamedRun>& runs) {
+std::vector<Seconds> SecondsOf(const std::vector<compare::NamedRun>& runs) {
   std::vector<Seconds> all;
   for (const auto& run : runs) {
     auto& seconds = all.emplace_back();
     for (const auto& record : run.file.records)
-      if (record.status == Status::kOk)
-        if (const auto timing = Summarize(record.repetitions))
+      if (record.status == record::Status::kOk)
+        if (const auto timing = record::Summarize(record.repetitions))
           seconds[record.name] = timing->median;
   }
   return all;
 }
 
 // Otava cannot read a line with an empty field.
-std::vector<std::string_view> NamesInAll(const std::vector<NamedRun>& runs,
+std::vector<std::string_view> NamesInAll(const std::vector<compare::NamedRun>& runs,
                                          const std::vector<Seconds>& seconds,
                                          std::ostream& warnings) {
   std::vector<std::string_view> names;
@@ -74,7 +74,7 @@ std::string OneLine(std::string_view name) {
 
 }  // namespace
 
-void WriteOtava(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream& warnings) {
+void WriteOtava(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream& warnings) {
   const auto seconds = SecondsOf(runs);
   const auto names = NamesInAll(runs, seconds, warnings);
   out << "time,commit";
@@ -82,14 +82,14 @@ void WriteOtava(const std::vector<NamedRun>& runs, std::ostream& out, std::ostre
   out << '\n';
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto& context = runs[i].file.context;
-    out << CsvText(Text(context, "date")) << ','
-        << CsvText(Text(Member(context, "dlroof"), "commit"));
+    out << CsvText(record::Text(context, "date")) << ','
+        << CsvText(record::Text(record::Member(context, "dlroof"), "commit"));
     for (const auto name : names) out << fmt::format(",{}", seconds[i].at(name));
     out << '\n';
   }
 }
 
-void WriteOtavaConfig(const std::vector<NamedRun>& runs, std::ostream& out,
+void WriteOtavaConfig(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                       std::ostream& warnings) {
   out << "tests:\n  dlroof:\n    type: csv\n    file: otava.csv\n    time_column: time\n"
          "    attributes: [commit]\n    metrics:\n";
@@ -98,4 +98,4 @@ void WriteOtavaConfig(const std::vector<NamedRun>& runs, std::ostream& out,
                        Quoted(name));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

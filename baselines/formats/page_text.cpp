@@ -8,7 +8,7 @@
 
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 constexpr const char* kStyle =
@@ -110,8 +110,8 @@ void WriteMarkdownTable(const Cells& cells, std::ostream& out) {
 
 Cells PrintableCells(Cells cells) {
   for (auto& row : cells)
-    for (auto& cell : row) cell = Printable(cell);
+    for (auto& cell : row) cell = text::Printable(cell);
   return cells;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::formats {
 
 // Returns the text for an attribute's quotes or between tags. XML 1.0 (2.2) has no control
 // characters but tab, newline and return, not even as references, and no U+FFFE and U+FFFF. These
@@ -31,4 +31,4 @@ void WriteMarkdownTable(const Cells& cells, std::ostream& out);
 // Returns the cells as a terminal can show them.
 Cells PrintableCells(Cells cells);
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

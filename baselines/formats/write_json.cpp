@@ -4,7 +4,7 @@
 
 #include "baselines/formats/write_comparison.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 using nlohmann::json;
@@ -14,14 +14,14 @@ void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
   if (value) object[key] = *value;
 }
 
-json ToJson(const Change& change) {
-  json object = {{"kind", Key(change.kind)}, {"text", change.text}};
+json ToJson(const compare::Change& change) {
+  json object = {{"kind", compare::Key(change.kind)}, {"text", change.text}};
   if (change.level) object["level"] = Key(*change.level);
   PutIfKnown(object, "ratio", change.ratio);
   return object;
 }
 
-json ToJson(const std::vector<Residual>& residuals) {
+json ToJson(const std::vector<compare::Residual>& residuals) {
   json object = json::object();
   for (const auto& residual : residuals)
     object[residual.of] = {{"base", residual.base},
@@ -31,8 +31,8 @@ json ToJson(const std::vector<Residual>& residuals) {
   return object;
 }
 
-json ToJson(const Comparison& row) {
-  json object = {{"name", row.name()}, {"verdict", Key(row.verdict)}};
+json ToJson(const compare::Comparison& row) {
+  json object = {{"name", row.name()}, {"verdict", statistics::Key(row.verdict)}};
   if (row.base != nullptr && row.base->name != row.name()) object["base_name"] = row.base->name;
   if (row.stored != nullptr) object["base_file"] = row.stored->where;
   if (!row.reason.empty()) object["reason"] = row.reason;
@@ -54,11 +54,11 @@ json ToJson(const Comparison& row) {
   if (!row.residuals.empty()) object["residuals"] = ToJson(row.residuals);
   if (const auto why = row.Why(); !why.empty()) object["why"] = why;
   for (const auto& alert : row.alerts)
-    object["alerts"].push_back({{"on", Key(alert.on)}, {"text", alert.text}});
+    object["alerts"].push_back({{"on", compare::Key(alert.on)}, {"text", alert.text}});
   return object;
 }
 
-json Header(const CompareResult& result, const ComparedFiles& files) {
+json Header(const compare::CompareResult& result, const ComparedFiles& files) {
   json head = {{"base", files.base},
                {"new", files.fresh},
                {"judged_by", result.across_machines ? "fraction" : "seconds"},
@@ -67,13 +67,13 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
                {"run_noise", result.noise.deviation},
                {"run_drift", result.noise.drift},
                {"run_noise_from", result.noise.from},
-               {"false_discovery_rate", kFalseDiscoveryRate},
+               {"false_discovery_rate", statistics::kFalseDiscoveryRate},
                {"exit_code", result.exit_code},
                {"differs", result.context},
                {"summary", json::object()}};
-  for (const Verdict verdict : AllVerdicts()) {
+  for (const statistics::Verdict verdict : statistics::AllVerdicts()) {
     const auto found = result.count.find(verdict);
-    head["summary"][std::string(Key(verdict))] = found == result.count.end() ? 0 : found->second;
+    head["summary"][std::string(statistics::Key(verdict))] = found == result.count.end() ? 0 : found->second;
   }
   if (result.again)
     head["measured_again"] = {{"file", result.again->where},
@@ -86,7 +86,7 @@ json Header(const CompareResult& result, const ComparedFiles& files) {
     head["moved_together"] = {{"ratio", std::exp(result.common->log_ratio)},
                               {"same_way", result.common->same_way},
                               {"benchmarks", result.common->benchmarks},
-                              {"text", Describe(*result.common)}};
+                              {"text", statistics::Describe(*result.common)}};
   for (const auto& part : result.parts)
     head["stored"].push_back(Header(part, {part.base, files.fresh}));
   return head;
@@ -99,7 +99,7 @@ std::string Dump(const json& value) {
 }  // namespace
 
 // Row by row: as one object, 100,000 of them would take most of the memory and time.
-void WriteJson(const CompareResult& result, const ComparedFiles& files, std::ostream& out) {
+void WriteJson(const compare::CompareResult& result, const ComparedFiles& files, std::ostream& out) {
   auto head = Header(result, files).dump(1, ' ', false, json::error_handler_t::replace);
   head.resize(head.rfind('\n'));
   out << head << ",\n \"benchmarks\": [";
@@ -111,4 +111,4 @@ void WriteJson(const CompareResult& result, const ComparedFiles& files, std::ost
   out << "\n ]\n}\n";
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

@@ -5,33 +5,33 @@
 #include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 // "Conv2D.cpu.onednn.fwd": what a CI server groups by.
-std::string ClassOf(const Record& record) {
+std::string ClassOf(const record::Record& record) {
   std::string text = record.op;
   for (const auto* part : {&record.device, &record.library, &record.direction})
     if (!part->empty()) text += '.' + *part;
   return text;
 }
 
-const char* ElementOf(const Comparison& row) {
+const char* ElementOf(const compare::Comparison& row) {
   if (row.newly_failed) return "error";
   if (GotWorse(row)) return "failure";
-  const bool judged = row.verdict == Verdict::kSame || row.verdict == Verdict::kFaster;
+  const bool judged = row.verdict == statistics::Verdict::kSame || row.verdict == statistics::Verdict::kFaster;
   return judged ? nullptr : "skipped";
 }
 
-std::string MessageOf(const Comparison& row) {
-  std::string text(Key(row.verdict));
+std::string MessageOf(const compare::Comparison& row) {
+  std::string text(statistics::Key(row.verdict));
   if (row.judgement) text += fmt::format(" by {}", RatioText(row));
   const auto notes = NotesOf(row);
   return notes.empty() ? text : text + ": " + notes;
 }
 
-void WriteCase(const Comparison& row, std::ostream& out) {
-  const Record& record = row.fresh != nullptr ? *row.fresh : *row.base;
+void WriteCase(const compare::Comparison& row, std::ostream& out) {
+  const record::Record& record = row.fresh != nullptr ? *row.fresh : *row.base;
   out << fmt::format(R"(    <testcase classname="{}" name="{}")", XmlText(ClassOf(record)),
                      XmlText(row.name()));
   if (row.fresh_seconds) out << fmt::format(R"( time="{:.9f}")", *row.fresh_seconds);
@@ -42,13 +42,13 @@ void WriteCase(const Comparison& row, std::ostream& out) {
   }
   out << fmt::format("><{} message=\"{}\"", element, XmlText(MessageOf(row)));
   if (element != std::string_view("skipped"))
-    out << fmt::format(" type=\"{}\"", row.alerts.empty() ? Key(row.verdict) : "alert");
+    out << fmt::format(" type=\"{}\"", row.alerts.empty() ? statistics::Key(row.verdict) : "alert");
   out << "/></testcase>\n";
 }
 
 }  // namespace
 
-void WriteJunit(const CompareResult& result, const ComparedFiles& files, std::ostream& out) {
+void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files, std::ostream& out) {
   int failures = 0, errors = 0, skipped = 0;
   for (const auto& row : result.rows) {
     const std::string_view element = ElementOf(row) == nullptr ? "" : ElementOf(row);
@@ -69,4 +69,4 @@ void WriteJunit(const CompareResult& result, const ComparedFiles& files, std::os
                      XmlText(remarks));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

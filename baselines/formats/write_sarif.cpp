@@ -6,7 +6,7 @@
 #include "baselines/formats/write_comparison.h"
 #include "counters/base/version.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 using nlohmann::json;
@@ -37,7 +37,7 @@ json Rules() {
   return rules;
 }
 
-json Result(const Comparison& row, std::string_view rule, const std::string& text,
+json Result(const compare::Comparison& row, std::string_view rule, const std::string& text,
             const std::string& file) {
   const json location = {
       {"physicalLocation",
@@ -52,16 +52,16 @@ json Result(const Comparison& row, std::string_view rule, const std::string& tex
 
 }  // namespace
 
-void WriteSarif(const CompareResult& result, const ComparedFiles& files, std::ostream& out) {
+void WriteSarif(const compare::CompareResult& result, const ComparedFiles& files, std::ostream& out) {
   json results = json::array();
   for (const auto& row : result.rows) {
-    if (row.verdict == Verdict::kSlower && row.judgement)
+    if (row.verdict == statistics::Verdict::kSlower && row.judgement)
       results.push_back(Result(row, "slower",
                                fmt::format("slower by {}; {}", RatioText(row), NotesOf(row)),
                                files.fresh));
     if (row.newly_failed) results.push_back(Result(row, "failed", NotesOf(row), files.fresh));
     for (const auto& alert : row.alerts)
-      results.push_back(Result(row, Key(alert.on), alert.text, files.fresh));
+      results.push_back(Result(row, compare::Key(alert.on), alert.text, files.fresh));
   }
   const json driver = {{"name", "dlroof"}, {"version", kVersion}, {"rules", Rules()}};
   const json whole = {
@@ -76,4 +76,4 @@ void WriteSarif(const CompareResult& result, const ComparedFiles& files, std::os
   out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

@@ -8,7 +8,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::history {
 namespace {
 
 constexpr int kPatienceMilliseconds = 60000;
@@ -58,4 +58,4 @@ std::shared_ptr<SQLite::Database> OpenDatabase(const std::string& path, Access a
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::history

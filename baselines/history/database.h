@@ -11,7 +11,7 @@
 
 #include "baselines/history/history.h"
 
-namespace dlroof {
+namespace dlroof::history {
 
 // Opens a database in write-ahead mode. Readers see the last finished transaction while others
 // write. A writer waits up to a minute for another one. A killed program leaves all of its
@@ -91,4 +91,4 @@ class Query {
   SQLite::Statement statement_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::history

@@ -12,7 +12,7 @@
 #include "reporters/record/record_from_json.h"
 #include "reporters/roofline/placed_json.h"
 
-namespace dlroof {
+namespace dlroof::history {
 namespace {
 
 using nlohmann::json;
@@ -31,10 +31,10 @@ int BlockOf(double block, const std::string& where) {
 // iterations and the flagged values, block and GPU last.
 constexpr unsigned kDisturbed = 1, kBlock = 16, kGpu = 32, kAllFlags = 127;
 constexpr std::array<std::pair<unsigned, std::optional<double> Repetition::*>, 4> kOptional = {
-    {{2, &Repetition::cpu_seconds},
-     {4, &Repetition::main_cpu_seconds},
-     {8, &Repetition::run_delay_seconds},
-     {64, &Repetition::core_share}}};
+    {{2, &record::Repetition::cpu_seconds},
+     {4, &record::Repetition::main_cpu_seconds},
+     {8, &record::Repetition::run_delay_seconds},
+     {64, &record::Repetition::core_share}}};
 
 // Takes the double at the front.
 double TakeDouble(std::string_view& bytes) {
@@ -65,31 +65,31 @@ std::optional<Layout> LayoutAt(std::string_view bytes) {
   };
   Layout layout{byte(0), 0};
   if ((layout.flags & kGpu) != 0) layout.gpu = byte(1) | byte(2) << 8;
-  const bool known = layout.flags <= kAllFlags && layout.gpu >> GpuSampleFields().size() == 0;
+  const bool known = layout.flags <= kAllFlags && layout.gpu >> record::GpuSampleFields().size() == 0;
   return known && layout.Bytes() <= bytes.size() ? std::optional(layout) : std::nullopt;
 }
 
-GpuSample TakeGpuSample(unsigned known, std::string_view& bytes) {
-  GpuSample sample;
-  for (const auto& [key, member] : GpuSampleFields()) {
+record::GpuSample TakeGpuSample(unsigned known, std::string_view& bytes) {
+  record::GpuSample sample;
+  for (const auto& [key, member] : record::GpuSampleFields()) {
     if ((known & 1) != 0) sample.*member = TakeDouble(bytes);
     known >>= 1;
   }
   return sample;
 }
 
-Repetition Take(std::string_view& bytes, const std::string& where) {
+record::Repetition Take(std::string_view& bytes, const std::string& where) {
   const auto layout = LayoutAt(bytes);
   if (!layout) throw BadInput(where + ": damaged: repetitions that end too early");
   bytes.remove_prefix(layout->HeadBytes());
-  Repetition repetition{.seconds = TakeDouble(bytes),
+  record::Repetition repetition{.seconds = TakeDouble(bytes),
                         .iterations = TakeDouble(bytes),
                         .disturbed = (layout->flags & kDisturbed) != 0};
   for (const auto& [flag, member] : kOptional)
     if ((layout->flags & flag) != 0) repetition.*member = TakeDouble(bytes);
   if ((layout->flags & kBlock) != 0) repetition.block = BlockOf(TakeDouble(bytes), where);
   if ((layout->flags & kGpu) != 0)
-    repetition.gpu = std::make_shared<GpuSample>(TakeGpuSample(layout->gpu, bytes));
+    repetition.gpu = std::make_shared<record::GpuSample>(TakeGpuSample(layout->gpu, bytes));
   return repetition;
 }
 
@@ -99,8 +99,8 @@ bool HasFlags(std::string_view bytes) {
 }
 
 // Throws BadInput, beginning with `where`, for damaged bytes.
-std::vector<Repetition> ReadFlagged(std::string_view bytes, const std::string& where) {
-  std::vector<Repetition> repetitions;
+std::vector<record::Repetition> ReadFlagged(std::string_view bytes, const std::string& where) {
+  std::vector<record::Repetition> repetitions;
   while (!bytes.empty()) repetitions.push_back(Take(bytes, where));
   return repetitions;
 }
@@ -115,12 +115,12 @@ int CountFlagged(std::string_view bytes) {
   return count;
 }
 
-constexpr std::array kOptionalFields = {&Repetition::cpu_seconds, &Repetition::main_cpu_seconds,
-                                        &Repetition::run_delay_seconds, &Repetition::core_share};
+constexpr std::array kOptionalFields = {&record::Repetition::cpu_seconds, &record::Repetition::main_cpu_seconds,
+                                        &record::Repetition::run_delay_seconds, &record::Repetition::core_share};
 constexpr std::size_t kFirstOptional = 3, kBlockColumn = kFirstOptional + kOptionalFields.size(),
                       kGpuColumn = kBlockColumn + 1;
 // After the GPU's, which came first.
-constexpr std::array kLater = {&Repetition::link_share, &Repetition::clean_calls};
+constexpr std::array kLater = {&record::Repetition::link_share, &record::Repetition::clean_calls};
 
 template <class Value>
 json OrNull(const std::optional<Value>& value) {
@@ -132,21 +132,21 @@ std::optional<double> NumberAt(const json& row, std::size_t at) {
   return row[at].get<double>();
 }
 
-json ToRow(const Repetition& repetition) {
+json ToRow(const record::Repetition& repetition) {
   json row = {repetition.seconds, repetition.iterations, repetition.disturbed};
   for (const auto member : kOptionalFields) row.push_back(OrNull(repetition.*member));
   row.push_back(OrNull(repetition.block));
   auto& sample = row.emplace_back();
   if (repetition.gpu)
-    for (const auto& [key, member] : GpuSampleFields())
+    for (const auto& [key, member] : record::GpuSampleFields())
       sample.push_back(OrNull((*repetition.gpu).*member));
   for (const auto member : kLater) row.push_back(OrNull(repetition.*member));
   while (row.back().is_null()) row.erase(row.size() - 1);
   return row;
 }
 
-Repetition FromRow(const json& row, const std::string& where) {
-  Repetition repetition{.seconds = row.at(0).get<double>(),
+record::Repetition FromRow(const json& row, const std::string& where) {
+  record::Repetition repetition{.seconds = row.at(0).get<double>(),
                         .iterations = row.at(1).get<double>(),
                         .disturbed = row.at(2).get<bool>()};
   for (std::size_t i = 0; i < kOptionalFields.size(); ++i)
@@ -155,24 +155,24 @@ Repetition FromRow(const json& row, const std::string& where) {
   for (std::size_t i = 0; i < kLater.size(); ++i)
     repetition.*kLater.at(i) = NumberAt(row, kGpuColumn + 1 + i);
   if (row.size() <= kGpuColumn || row[kGpuColumn].is_null()) return repetition;
-  GpuSample sample;
+  record::GpuSample sample;
   std::size_t at = 0;
-  for (const auto& [key, member] : GpuSampleFields())
+  for (const auto& [key, member] : record::GpuSampleFields())
     sample.*member = NumberAt(row[kGpuColumn], at++);
-  repetition.gpu = std::make_shared<GpuSample>(sample);
+  repetition.gpu = std::make_shared<record::GpuSample>(sample);
   return repetition;
 }
 
 }  // namespace
 
-PackedRecord Pack(const Record& record) {
+PackedRecord Pack(const record::Record& record) {
   PackedRecord packed;
-  packed.facts = FactsToJson(record).dump(-1, ' ', false, json::error_handler_t::replace);
+  packed.facts = roofline::FactsToJson(record).dump(-1, ' ', false, json::error_handler_t::replace);
   json rows = json::array();
   for (const auto& repetition : record.repetitions) rows.push_back(ToRow(repetition));
   json::to_cbor(rows, packed.repetitions);
-  if (record.status != Status::kOk) return packed;
-  const auto timing = Summarize(record.repetitions);
+  if (record.status != record::Status::kOk) return packed;
+  const auto timing = record::Summarize(record.repetitions);
   if (!timing) return packed;
   packed.median = timing->median;
   packed.ci95 = timing->ci95;
@@ -180,9 +180,9 @@ PackedRecord Pack(const Record& record) {
   return packed;
 }
 
-Record Unpack(const std::string& facts, const std::string& repetitions, const std::string& where) {
+record::Record Unpack(const std::string& facts, const std::string& repetitions, const std::string& where) {
   try {
-    Record record = RecordFromJson(facts, where);
+    record::Record record = record::RecordFromJson(facts, where);
     if (HasFlags(repetitions))
       record.repetitions = ReadFlagged(repetitions, where);
     else
@@ -200,4 +200,4 @@ int CountRepetitions(const std::string& repetitions) {
   return rows.is_array() ? static_cast<int>(rows.size()) : 0;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::history

@@ -8,7 +8,7 @@
 
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::history {
 
 struct PackedRecord {
   std::string facts;  // JSON (FactsToJson of placed_json.h)
@@ -21,12 +21,12 @@ struct PackedRecord {
   int clean = 0;                                  // [1]
 };
 
-PackedRecord Pack(const Record& record);
+PackedRecord Pack(const record::Record& record);
 // Returns the record. Empty `repetitions` are none. Reads repetitions of older schemas, too.
 // Throws BadInput, beginning with `where`, for anything that Pack did not make.
-Record Unpack(const std::string& facts, const std::string& repetitions, const std::string& where);
+record::Record Unpack(const std::string& facts, const std::string& repetitions, const std::string& where);
 
 // Returns 0 for damaged bytes.
 int CountRepetitions(const std::string& repetitions);
 
-}  // namespace dlroof
+}  // namespace dlroof::history

@@ -8,7 +8,7 @@
 #include "counters/base/keys.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 constexpr KeyRow<Allreduce> kAllreduceKeys[] = {
@@ -55,9 +55,9 @@ std::string NetworkText(const Network& network) {
   std::string text = network.name.empty() ? "" : network.name + ": ";
   for (const auto& piece : network.pieces) {
     if (&piece != &network.pieces.front()) text += ", ";
-    text += fmt::format("{} + bytes / ({})", WithPrefix(piece.latency_seconds, "s"),
-                        WithPrefix(piece.bytes_per_second, "B/s"));
-    if (piece.up_to_bytes) text += fmt::format(" up to {}", WithPrefix(*piece.up_to_bytes, "B"));
+    text += fmt::format("{} + bytes / ({})", text::WithPrefix(piece.latency_seconds, "s"),
+                        text::WithPrefix(piece.bytes_per_second, "B/s"));
+    if (piece.up_to_bytes) text += fmt::format(" up to {}", text::WithPrefix(*piece.up_to_bytes, "B"));
   }
   return text;
 }
@@ -101,4 +101,4 @@ AllreduceTime AllreduceOf(const Network& network, std::optional<Allreduce> algor
   return taken;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

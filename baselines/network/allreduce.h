@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // Messages of one protocol (eager, rendezvous).
 struct NetworkPiece {
@@ -66,4 +66,4 @@ struct AllreduceTime {
 AllreduceTime AllreduceOf(const Network& network, std::optional<Allreduce> algorithm, int nodes,
                           double bytes);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

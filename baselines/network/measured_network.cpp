@@ -7,7 +7,7 @@
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using nlohmann::json;
@@ -89,4 +89,4 @@ MeasuredNetwork ReadMeasuredNetwork(const std::string& path) {
   return ParseMeasuredNetwork(ReadFile(path, "a file of dlroof_net"), path);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // Times of one size.
 struct NetworkPoint {
@@ -46,4 +46,4 @@ nlohmann::json ToJson(const MeasuredNetwork& measured);
 MeasuredNetwork ReadMeasuredNetwork(const std::string& path);
 MeasuredNetwork ParseMeasuredNetwork(const std::string& text, const std::string& where);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -8,18 +8,18 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using nlohmann::json;
 
-NetworkPiece ReadPiece(const LocatedObject& object) {
+NetworkPiece ReadPiece(const machine_file::LocatedObject& object) {
   return {.up_to_bytes = std::nullopt,
           .latency_seconds = object.Number("latency_seconds"),
           .bytes_per_second = object.Number("bytes_per_second")};
 }
 
-std::vector<NetworkPiece> ReadPieces(const LocatedJson& file, const LocatedObject& object) {
+std::vector<NetworkPiece> ReadPieces(const machine_file::LocatedJson& file, const machine_file::LocatedObject& object) {
   const auto& list = object.Needed("pieces");
   if (!list.is_array() || list.empty())
     throw BadInput("{}: 'pieces': expected an array with at least one object",
@@ -28,7 +28,7 @@ std::vector<NetworkPiece> ReadPieces(const LocatedJson& file, const LocatedObjec
   for (std::size_t i = 0; i < list.size(); ++i) {
     auto path = object.PathOf("pieces");
     path.push_back(fmt::format("[{}]", i));
-    const LocatedObject piece(file, list[i], path,
+    const machine_file::LocatedObject piece(file, list[i], path,
                               {"up_to_bytes", "latency_seconds", "bytes_per_second"});
     pieces.push_back(ReadPiece(piece));
     const bool last = i + 1 == list.size();
@@ -45,15 +45,15 @@ std::vector<NetworkPiece> ReadPieces(const LocatedJson& file, const LocatedObjec
 }
 
 // Returns why the network is not proved; empty: it is.
-std::string DoubtIn(const LocatedJson& file, const LocatedObject& object) {
-  const LocatedObject proof(
+std::string DoubtIn(const machine_file::LocatedJson& file, const machine_file::LocatedObject& object) {
+  const machine_file::LocatedObject proof(
       file, object.Needed("proof"), object.PathOf("proof"),
       {"worst_residual", "doubling", "spread", "allreduce_over_bound", "proved", "reason"});
   return proof.Has("reason") ? proof.Text("reason") : "";
 }
 
-Network ReadNetworkObject(const LocatedJson& file, const json& value, LocatedJson::Path path) {
-  const LocatedObject object(
+Network ReadNetworkObject(const machine_file::LocatedJson& file, const json& value, machine_file::LocatedJson::Path path) {
+  const machine_file::LocatedObject object(
       file, value, std::move(path),
       {"name", "latency_seconds", "bytes_per_second", "pieces", "allreduce_over_model", "proof"});
   Network network;
@@ -75,7 +75,7 @@ Network ReadNetworkObject(const LocatedJson& file, const json& value, LocatedJso
 }  // namespace
 
 Network ParseNetwork(const std::string& text, const std::string& where) {
-  const LocatedJson file(text, where);
+  const machine_file::LocatedJson file(text, where);
   if (!file.value().is_object() || file.value().empty())
     throw BadInput(BadInput::Place{where, 1},
                    "expected an object with 'latency_seconds' and 'bytes_per_second'");
@@ -89,4 +89,4 @@ Network ReadNetwork(const std::string& path) {
   return ParseNetwork(ReadFile(path, "a file of a network"), path);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

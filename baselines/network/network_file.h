@@ -5,7 +5,7 @@
 
 #include "baselines/network/allreduce.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // Reads an object of
 //   "name"                  for people; may be missing
@@ -20,4 +20,4 @@ namespace dlroof {
 Network ReadNetwork(const std::string& path);
 Network ParseNetwork(const std::string& text, const std::string& where);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

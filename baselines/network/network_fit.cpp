@@ -10,7 +10,7 @@
 #include "counters/base/order_statistics.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 constexpr std::size_t kLeastPoints = 3;  // of a piece
@@ -106,7 +106,7 @@ double Doubling(const Points& points) {
 std::string DoubtOf(const NetworkProof& proof) {
   if (proof.worst_residual > kMostResidual)
     return fmt::format("the fit misses the time of {} by {:.0f} %",
-                       WithPrefix(proof.worst_bytes, "B"), 100 * proof.worst_residual);
+                       text::WithPrefix(proof.worst_bytes, "B"), 100 * proof.worst_residual);
   if (std::abs(proof.doubling / 2 - 1) > kMostResidual)
     return fmt::format("twice the bytes take {:.2f} times as long", proof.doubling);
   if (proof.spread.value_or(0) > kMostSpread)
@@ -205,4 +205,4 @@ nlohmann::json ToJson(const NetworkFit& fit) {
   return object;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

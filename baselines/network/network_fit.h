@@ -8,7 +8,7 @@
 #include "baselines/network/allreduce.h"
 #include "baselines/network/measured_network.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 struct NetworkProof {
   double worst_bytes = 0;            // [byte] size that the fit misses by most
@@ -38,4 +38,4 @@ nlohmann::json ToJson(const Network& network);
 // The same with its name and "proof".
 nlohmann::json ToJson(const NetworkFit& fit);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

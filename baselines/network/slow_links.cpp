@@ -8,7 +8,7 @@
 #include "counters/base/order_statistics.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 double MedianRate(const BestRates& best) {
@@ -30,7 +30,7 @@ void AddSlowNodes(const BestRates& best, bool sends, std::vector<SlowLink>& slow
 
 std::string SlowText(const MeasuredNetwork& measured, const SlowLink& slow) {
   const auto name = [&](const std::optional<std::size_t>& rank) { return measured.ranks[*rank]; };
-  const auto rate = WithPrefix(slow.bytes_per_second, "B/s");
+  const auto rate = text::WithPrefix(slow.bytes_per_second, "B/s");
   if (slow.from && slow.to)
     return fmt::format("slow link: {} to {}, {}, {:.0f} % of what its nodes reach with others",
                        name(slow.from), name(slow.to), rate, 100 * slow.ratio);
@@ -84,7 +84,7 @@ std::vector<std::string> NetworkNotes(const MeasuredNetwork& measured) {
     if (const auto ratio = fit->network.allreduce_over_model)
       notes.push_back(
           fmt::format("allreduce of {} on {} nodes: {:.2f} times the fastest closed form",
-                      WithPrefix(measured.allreduce.back().points.back().bytes, "B"),
+                      text::WithPrefix(measured.allreduce.back().points.back().bytes, "B"),
                       measured.allreduce.back().nodes, *ratio));
   }
   const auto slow = SlowLinks(measured);
@@ -98,4 +98,4 @@ std::vector<std::string> NetworkNotes(const MeasuredNetwork& measured) {
   return notes;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -7,7 +7,7 @@
 
 #include "baselines/network/measured_network.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 inline constexpr double kSlowLink = 0.9;           // [1] of the median: slower counts
 inline constexpr std::size_t kLeastLinkRanks = 3;  // below, nobody can say which is the slow one
@@ -35,4 +35,4 @@ std::optional<double> RateOf(const PairTimes& pair);
 // Sentences: how the network was measured, its fit and proof, and what is slow.
 std::vector<std::string> NetworkNotes(const MeasuredNetwork& measured);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

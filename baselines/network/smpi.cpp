@@ -11,7 +11,7 @@
 #include "counters/base/keys.h"
 #include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 constexpr int kFloat = 4;  // [byte]
@@ -120,4 +120,4 @@ SimulatedAllreduce SimulateAllreduce(const Network& network, Allreduce algorithm
           .simulated_seconds = SimulatedSeconds(RunChild(command))};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -8,7 +8,7 @@
 #include "baselines/network/allreduce.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // smpirun refused the network, or it ended without a time.
 struct SimulationFailed : BadInput {
@@ -35,4 +35,4 @@ struct SimulatedAllreduce {
 SimulatedAllreduce SimulateAllreduce(const Network& network, Allreduce algorithm, int nodes,
                                      double bytes);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -7,15 +7,15 @@
 #include <cctype>
 #include <functional>
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-bool IsBias(const Tensor& tensor) { return tensor.role.find("bia") != std::string::npos; }
+bool IsBias(const verbose::Tensor& tensor) { return tensor.role.find("bia") != std::string::npos; }
 
 // Scratchpads and workspaces are the implementation's own.
-bool IsOwn(const Tensor& tensor) {
+bool IsOwn(const verbose::Tensor& tensor) {
   return tensor.role.starts_with("ws") || tensor.role.starts_with("workspace") ||
          tensor.role.starts_with("scratchpad");
 }
@@ -24,11 +24,11 @@ bool IsConvolution(std::string_view kind) { return kind.find("convolution") != s
 
 // Words of the auxiliary field that say which operation it is. A convolution's algorithm (direct,
 // Winograd) is how it is computed.
-std::string OperationWords(const PrimitiveText& text) {
+std::string OperationWords(const verbose::PrimitiveText& text) {
   std::string words;
   for (const char* key : {"alg", "axis", "direction"}) {
     if (IsConvolution(text.kind) && std::string_view(key) == "alg") continue;
-    if (const auto word = WordOf(text.auxiliary, key); !word.empty())
+    if (const auto word = verbose::WordOf(text.auxiliary, key); !word.empty())
       words += fmt::format(" {}:{}", key, word);
   }
   return words;
@@ -55,8 +55,8 @@ std::string WithoutPadding(const std::string& problem) {
 }
 
 // The texts in their order, each once: "jit:avx2 + brgconv:avx2".
-std::string Together(const std::vector<Primitive>& primitives,
-                     const std::function<std::string(const Primitive&)>& text) {
+std::string Together(const std::vector<verbose::Primitive>& primitives,
+                     const std::function<std::string(const verbose::Primitive&)>& text) {
   std::vector<std::string> texts;
   for (const auto& primitive : primitives)
     if (auto one = text(primitive); std::ranges::find(texts, one) == texts.end())
@@ -67,7 +67,7 @@ std::string Together(const std::vector<Primitive>& primitives,
 std::string OrNone(const std::string& text) { return text.empty() ? "none" : text; }
 
 // Attributes but where the scratchpad is, which changes no result.
-std::string AttributesOf(const Primitive& primitive) {
+std::string AttributesOf(const verbose::Primitive& primitive) {
   std::string kept;
   const std::string_view all = primitive.text.attributes;
   for (std::size_t begin = 0; begin < all.size();) {
@@ -80,14 +80,14 @@ std::string AttributesOf(const Primitive& primitive) {
   return OrNone(kept);
 }
 
-std::string TagOf(const Primitive& primitive, const std::string& role) {
+std::string TagOf(const verbose::Primitive& primitive, const std::string& role) {
   for (const auto& tensor : primitive.tensors)
     if (tensor.role == role && tensor.type != "undef") return OrNone(tensor.tag);
   return "none";
 }
 
 // Roles of both, in A's order.
-std::vector<std::string> RolesOf(const std::vector<Primitive>& a, const std::vector<Primitive>& b) {
+std::vector<std::string> RolesOf(const std::vector<verbose::Primitive>& a, const std::vector<verbose::Primitive>& b) {
   std::vector<std::string> roles;
   for (const auto* side : {&a, &b})
     for (const auto& primitive : *side)
@@ -98,7 +98,7 @@ std::vector<std::string> RolesOf(const std::vector<Primitive>& a, const std::vec
   return roles;
 }
 
-std::string BiasOf(const Primitive& primitive) {
+std::string BiasOf(const verbose::Primitive& primitive) {
   for (const auto& tensor : primitive.tensors)
     if (IsBias(tensor) && tensor.type != "undef") return "yes";
   return "no";
@@ -111,7 +111,7 @@ std::string DirectionOf(std::string_view prop) {
   return prop == "undef" ? "" : std::string(prop);
 }
 
-std::string TypesOf(const Primitive& primitive) {
+std::string TypesOf(const verbose::Primitive& primitive) {
   std::vector<std::string> types;
   for (const auto& tensor : primitive.tensors)
     if (!IsBias(tensor) && !IsOwn(tensor) && tensor.type != "undef") types.push_back(tensor.type);
@@ -121,7 +121,7 @@ std::string TypesOf(const Primitive& primitive) {
   return fmt::format("{}", fmt::join(types, ":"));
 }
 
-std::string ProblemOf(const Primitive& primitive) {
+std::string ProblemOf(const verbose::Primitive& primitive) {
   const auto& text = primitive.text;
   if (text.problem.starts_with("g1") && text.problem.size() > 2 && !IsDigit(text.problem[2]))
     return text.problem.substr(2);
@@ -132,7 +132,7 @@ std::string ProblemOf(const Primitive& primitive) {
   return text.problem;
 }
 
-std::string ProblemKey(const Primitive& primitive, Agreement agreement) {
+std::string ProblemKey(const verbose::Primitive& primitive, Agreement agreement) {
   const auto& text = primitive.text;
   const auto problem = ProblemOf(primitive);
   return fmt::format("{}/{}/{}{}/{}", text.kind, DirectionOf(text.prop),
@@ -141,11 +141,11 @@ std::string ProblemKey(const Primitive& primitive, Agreement agreement) {
                      agreement == Agreement::kSizes ? "any type" : TypesOf(primitive));
 }
 
-std::vector<std::string> DifferencesOf(const std::vector<Primitive>& a,
-                                       const std::vector<Primitive>& b) {
+std::vector<std::string> DifferencesOf(const std::vector<verbose::Primitive>& a,
+                                       const std::vector<verbose::Primitive>& b) {
   std::vector<std::string> differences;
   const auto compare = [&](const std::string& what,
-                           const std::function<std::string(const Primitive&)>& text) {
+                           const std::function<std::string(const verbose::Primitive&)>& text) {
     const auto of_a = Together(a, text), of_b = Together(b, text);
     if (of_a != of_b) differences.push_back(fmt::format("{}: {} | {}", what, of_a, of_b));
   };
@@ -161,4 +161,4 @@ std::vector<std::string> DifferencesOf(const std::vector<Primitive>& a,
   return differences;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -9,13 +9,13 @@
 #include "baselines/programs/problem_key.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 // A primitive that is not matched yet.
 struct Candidate {
   const PrimitiveUse* use = nullptr;
-  Primitive primitive;
+  verbose::Primitive primitive;
   bool matched = false;
 };
 
@@ -25,7 +25,7 @@ using Candidates = std::vector<Candidate>;
 Candidates CandidatesOf(const std::vector<PrimitiveUse>& uses) {
   Candidates candidates;
   for (const auto& use : uses)
-    if (!use.primitive->moves) candidates.push_back({&use, ReadPrimitive(use.primitive->text)});
+    if (!use.primitive->moves) candidates.push_back({&use, verbose::ReadPrimitive(use.primitive->text)});
   // `uses` come by what could be won; primitives lie in the summary in order of appearance.
   std::ranges::sort(candidates, {}, [](const Candidate& one) { return one.use->primitive; });
   return candidates;
@@ -48,8 +48,8 @@ ProblemSide SideOf(const std::vector<Candidate*>& group) {
   return side;
 }
 
-std::vector<Primitive> PrimitivesOf(const std::vector<Candidate*>& group) {
-  std::vector<Primitive> primitives;
+std::vector<verbose::Primitive> PrimitivesOf(const std::vector<Candidate*>& group) {
+  std::vector<verbose::Primitive> primitives;
   primitives.reserve(group.size());
   for (const auto* one : group) primitives.push_back(one->primitive);
   return primitives;
@@ -146,7 +146,7 @@ std::string ThreadsOf(const std::optional<int>& number) {
   return number ? std::to_string(*number) : "not known";
 }
 
-std::string MachinesOf(const RunFile& file) {
+std::string MachinesOf(const record::RunFile& file) {
   std::string names;
   for (const auto& machine : file.machines)
     names += fmt::format("{}{}", names.empty() ? "" : ", ", machine.name);
@@ -188,7 +188,7 @@ std::vector<PrimitiveUse> UsesIn(const ComparedProgram& program, const ProgramSu
 
 }  // namespace
 
-ComparedProgram ComparedProgramOf(const std::string& where, PlacedRun run) {
+ComparedProgram ComparedProgramOf(const std::string& where, roofline::PlacedRun run) {
   auto summary = ProgramOf(run.file.context);
   if (!summary)
     throw BadInput(
@@ -230,4 +230,4 @@ std::optional<double> RatioOf(const CallSum& a, const CallSum& b) {
   return b.seconds / a.seconds;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

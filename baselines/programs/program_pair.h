@@ -11,16 +11,16 @@
 #include "reporters/program/program_summary.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 
 struct ComparedProgram {
   std::string where;  // the file's name
-  PlacedRun run;
+  roofline::PlacedRun run;
   ProgramSummary summary;
 };
 
 // Throws BadInput for a run file that is no program's.
-ComparedProgram ComparedProgramOf(const std::string& where, PlacedRun run);
+ComparedProgram ComparedProgramOf(const std::string& where, roofline::PlacedRun run);
 
 // Calls of one step, or of the whole log.
 struct CallSum {
@@ -83,4 +83,4 @@ ProgramPair PairPrograms(const ComparedProgram& a, const ComparedProgram& b);
 // [1] B's seconds over A's; absent where A took no time.
 std::optional<double> RatioOf(const CallSum& a, const CallSum& b);
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -7,7 +7,7 @@
 
 #include "baselines/programs/program_pair.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 
 struct ProgramPairReport {
   const ComparedProgram& a;
@@ -23,4 +23,4 @@ struct ProgramPairWriter {
 // Returns the default format first. The table is as wide as the terminal.
 const std::vector<ProgramPairWriter>& ProgramPairWriters();
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -7,18 +7,18 @@
 #include <set>
 #include <tuple>
 
-namespace dlroof {
+namespace dlroof::scaling {
 namespace {
 
 // Returns when the last bucket is summed up [s] after the step began.
-double BucketedSeconds(const std::vector<StepLayer>& layers, const Network& network, int nodes,
+double BucketedSeconds(const std::vector<StepLayer>& layers, const cluster::Network& network, int nodes,
                        double slowest, const StepRules& rules) {
   double now = 0, finished = 0, bucket = 0;  // [s], [s], [byte]
   for (const auto& layer : layers) now += slowest * layer.forward_seconds;
   const auto close = [&] {
     if (bucket == 0) return;
     finished =
-        std::max(now, finished) + AllreduceOf(network, rules.algorithm, nodes, bucket).seconds;
+        std::max(now, finished) + cluster::AllreduceOf(network, rules.algorithm, nodes, bucket).seconds;
     bucket = 0;
   };
   for (const auto& layer : layers | std::views::reverse) {
@@ -34,7 +34,7 @@ double BucketedSeconds(const std::vector<StepLayer>& layers, const Network& netw
 using LayerKey = std::tuple<std::string, std::string, std::vector<std::string>>;
 
 struct TrainedCalls {
-  std::map<std::string, Timing> by_direction;
+  std::map<std::string, record::Timing> by_direction;
 };
 
 // By type and library, then batch size and layer.
@@ -42,17 +42,17 @@ using Calls = std::map<std::pair<std::string, std::string>,
                        std::map<int64_t, std::map<LayerKey, TrainedCalls>>>;
 
 // Keeps the fastest of several calls that compute the same.
-Calls CallsOf(const PlacedRun& run, const ShapeOf& shape_of, const IsManner& is_manner) {
+Calls CallsOf(const roofline::PlacedRun& run, const ShapeOf& shape_of, const cluster::IsManner& is_manner) {
   Calls calls;
   for (std::size_t i = 0; i < run.file.records.size(); ++i) {
     const auto& record = run.file.records[i];
     const auto& timing = run.places[i].timing;
-    if (record.status != Status::kOk || !timing) continue;
+    if (record.status != record::Status::kOk || !timing) continue;
     const auto shape = shape_of(record);
     if (!shape) continue;
     auto& by_direction =
         calls[{record.type, record.library}][shape->batch]
-             [{record.op, shape->problem, WithoutManner(record.options, is_manner)}]
+             [{record.op, shape->problem, cluster::WithoutManner(record.options, is_manner)}]
                  .by_direction;
     const auto [found, added] = by_direction.try_emplace(record.direction, *timing);
     if (!added && timing->median < found->second.median) found->second = *timing;
@@ -63,17 +63,17 @@ Calls CallsOf(const PlacedRun& run, const ShapeOf& shape_of, const IsManner& is_
 // A layer of the model with its key and the size of its gradients.
 struct KeyedLayer {
   LayerKey key;
-  ModelLayerOf layer;
+  cluster::ModelLayerOf layer;
   double gradient_bytes = 0;  // [byte]
 };
 
 // Layers that differ only in batch size are one; the order is the model's.
-std::vector<KeyedLayer> KeyedLayers(const Model& model, const ShapeOf& shape_of,
+std::vector<KeyedLayer> KeyedLayers(const cluster::Model& model, const ShapeOf& shape_of,
                                     double gradient_bytes) {
   std::vector<KeyedLayer> keyed;
   std::set<LayerKey> seen;
   for (const auto& layer : model.layers) {
-    Record record;
+    record::Record record;
     std::tie(record.op, record.problem, record.options) =
         std::tie(layer.op, layer.problem, layer.options);
     const auto shape = shape_of(record);
@@ -174,13 +174,13 @@ double ComputeSeconds(const std::vector<StepLayer>& layers) {
   return seconds;
 }
 
-StepSeconds SecondsOfStep(const std::vector<StepLayer>& layers, const Network& network, int nodes,
+StepSeconds SecondsOfStep(const std::vector<StepLayer>& layers, const cluster::Network& network, int nodes,
                           double slowest, const StepRules& rules) {
   const double bytes = GradientBytes(layers);
-  const auto whole = AllreduceOf(network, rules.algorithm, nodes, bytes);
+  const auto whole = cluster::AllreduceOf(network, rules.algorithm, nodes, bytes);
   StepSeconds step{.compute = slowest * ComputeSeconds(layers),
                    .allreduce = whole.seconds,
-                   .bound = AllreduceBound(network, nodes, bytes),
+                   .bound = cluster::AllreduceBound(network, nodes, bytes),
                    .algorithm = whole.algorithm};
   step.none = step.compute + step.allreduce;
   step.bucketed = BucketedSeconds(layers, network, nodes, slowest, rules);
@@ -200,8 +200,8 @@ double ExpectedLargest(std::vector<double> measured, int n) {
   return expected;
 }
 
-std::vector<MeasuredSteps> StepsOf(const PlacedRun& run, const Model& model,
-                                   const ShapeOf& shape_of, const IsManner& is_manner,
+std::vector<MeasuredSteps> StepsOf(const roofline::PlacedRun& run, const cluster::Model& model,
+                                   const ShapeOf& shape_of, const cluster::IsManner& is_manner,
                                    double gradient_bytes) {
   const auto keyed = KeyedLayers(model, shape_of, gradient_bytes);
   std::vector<MeasuredSteps> all;
@@ -233,4 +233,4 @@ std::optional<std::vector<StepLayer>> LayersAt(const MeasuredSteps& steps, doubl
   return layers;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::scaling

@@ -12,7 +12,7 @@
 #include "baselines/network/allreduce.h"
 #include "baselines/versus/versus_models.h"
 
-namespace dlroof {
+namespace dlroof::scaling {
 
 // One layer of a model on one node.
 struct StepLayer {
@@ -23,7 +23,7 @@ struct StepLayer {
 
 struct StepRules {
   double bucket_bytes = 25e6;          // [byte] gradients that are summed up together
-  std::optional<Allreduce> algorithm;  // absent: the fastest for each size
+  std::optional<cluster::Allreduce> algorithm;  // absent: the fastest for each size
 };
 
 // [s] of one step, by how much the allreduce overlaps with the backward pass.
@@ -34,7 +34,7 @@ struct StepSeconds {
   double none = 0;       // the allreduce follows the backward pass
   double bucketed = 0;   // the allreduce of each bucket follows the one before and its own layers
   double full = 0;       // the longer of computing and the allreduce
-  Allreduce algorithm = Allreduce::kRing;  // of all gradients at once
+  cluster::Allreduce algorithm = cluster::Allreduce::kRing;  // of all gradients at once
 
   bool operator==(const StepSeconds&) const = default;
 };
@@ -42,7 +42,7 @@ struct StepSeconds {
 // Returns the times of a step. `layers`: in the order of the forward pass. `slowest`: [1] time that
 // the slowest of the nodes takes to compute, over the layers' own. A bucket takes layers from the
 // last to the first, and closes when it has bucket_bytes.
-StepSeconds SecondsOfStep(const std::vector<StepLayer>& layers, const Network& network, int nodes,
+StepSeconds SecondsOfStep(const std::vector<StepLayer>& layers, const cluster::Network& network, int nodes,
                           double slowest, const StepRules& rules);
 
 // Returns the expected largest of n values that are drawn, each by itself, from `measured`, which
@@ -59,7 +59,7 @@ struct LayerShape {
   std::string problem;     // with a batch of 1
 };
 // Returns the shape of a benchmark's call; absent where its op has no parameters or no batch size.
-using ShapeOf = std::function<std::optional<LayerShape>(const Record& record)>;
+using ShapeOf = std::function<std::optional<LayerShape>(const record::Record& record)>;
 
 // One type and library of a model's layers, at the batch sizes at which the same layers were timed.
 struct MeasuredSteps {
@@ -76,12 +76,12 @@ struct MeasuredSteps {
 
 // Returns the steps of each type and library of which the run timed a layer's forward pass and its
 // gradients. `gradient_bytes`: [byte] of one parameter's gradient.
-std::vector<MeasuredSteps> StepsOf(const PlacedRun& run, const Model& model,
-                                   const ShapeOf& shape_of, const IsManner& is_manner,
+std::vector<MeasuredSteps> StepsOf(const roofline::PlacedRun& run, const cluster::Model& model,
+                                   const ShapeOf& shape_of, const cluster::IsManner& is_manner,
                                    double gradient_bytes);
 
 // Returns the layers at a batch size. Between two measured ones each time lies on the line between
 // the two; absent beyond them.
 std::optional<std::vector<StepLayer>> LayersAt(const MeasuredSteps& steps, double batch);
 
-}  // namespace dlroof
+}  // namespace dlroof::scaling

@@ -6,7 +6,7 @@
 
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::scaling {
 namespace {
 
 constexpr double kSamples = 1e6;
@@ -39,10 +39,10 @@ void MarkBest(std::vector<CostLine>& lines) {
 
 }  // namespace
 
-std::optional<NodePrice> DevicePrice(const Prices& prices, const std::vector<Machine>& machines,
+std::optional<NodePrice> DevicePrice(const cluster::Prices& prices, const std::vector<machine::Machine>& machines,
                                      int devices) {
   for (const auto& machine : machines) {
-    const auto* price = PriceOf(prices, machine);
+    const auto* price = cluster::PriceOf(prices, machine);
     if (price == nullptr) continue;
     const int count = price->devices.value_or(devices);
     return NodePrice{price->per_node_hour / count,
@@ -70,8 +70,8 @@ std::vector<std::string> CostNotes(const ScaleCase& one, const ScaleReport& repo
   std::vector<std::string> notes;
   for (const auto& line : CostLines(one, report)) {
     const auto text = [&](const CostPoint& point) {
-      return fmt::format("{} {} in {} on {} node{}", ThreeDigits(point.cost), report.currency,
-                         WithPrefix(point.seconds, "s"), point.nodes, point.nodes == 1 ? "" : "s");
+      return fmt::format("{} {} in {} on {} node{}", text::ThreeDigits(point.cost), report.currency,
+                         text::WithPrefix(point.seconds, "s"), point.nodes, point.nodes == 1 ? "" : "s");
     };
     notes.push_back(
         fmt::format("a million samples ({}), in buckets: cheapest {}; fastest {}", line.title,
@@ -81,4 +81,4 @@ std::vector<std::string> CostNotes(const ScaleCase& one, const ScaleReport& repo
   return notes;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::scaling

@@ -7,11 +7,11 @@
 #include "baselines/scale/write_scale.h"
 #include "baselines/versus/prices.h"
 
-namespace dlroof {
+namespace dlroof::scaling {
 
 // Returns the price of one of the run's devices, which counts as a node; absent: no kind matches
 // one of its machines. `devices`: [1] of a node where the price does not say.
-std::optional<NodePrice> DevicePrice(const Prices& prices, const std::vector<Machine>& machines,
+std::optional<NodePrice> DevicePrice(const cluster::Prices& prices, const std::vector<machine::Machine>& machines,
                                      int devices);
 
 // Time and cost of a million samples on some nodes, in buckets.
@@ -34,4 +34,4 @@ std::vector<CostLine> CostLines(const ScaleCase& one, const ScaleReport& report)
 // Sentences: the cheapest and the fastest of each line, and what the prices are.
 std::vector<std::string> CostNotes(const ScaleCase& one, const ScaleReport& report);
 
-}  // namespace dlroof
+}  // namespace dlroof::scaling

@@ -10,7 +10,7 @@
 #include "reporters/text/csv.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::scaling {
 namespace {
 
 double SlowestOf(const ScaledCluster& cluster, int nodes) {
@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 3> kScaleColumns = {"nodes", "samples_per
 
 double NetworkFloor(const ScaledCluster& cluster) {
   const double bytes = GradientBytes(cluster.steps->at.begin()->second);
-  return AllreduceOf(*cluster.network, cluster.rules.algorithm, 2, bytes).seconds;
+  return cluster::AllreduceOf(*cluster.network, cluster.rules.algorithm, 2, bytes).seconds;
 }
 
 std::vector<ScaleRow> WeakScaling(const ScaledCluster& cluster, double batch,
@@ -83,7 +83,7 @@ std::vector<ScaleRow> StrongScaling(const ScaledCluster& cluster, double batch,
 std::optional<double> HidingBatch(const ScaledCluster& cluster, double batch) {
   const auto layers = LayersAt(*cluster.steps, batch);
   if (!layers) return std::nullopt;
-  return 2 * GradientBytes(*layers) / Bandwidth(*cluster.network) /
+  return 2 * GradientBytes(*layers) / cluster::Bandwidth(*cluster.network) /
          (ComputeSeconds(*layers) / batch);
 }
 
@@ -119,33 +119,33 @@ BreakEven StrongBreakEven(const ScaledCluster& cluster, double batch, double sec
                          (batch > static_cast<double>(steps.most_batch()) && computing > seconds);
   if (floor > seconds && not_alone)
     return {.nodes = std::nullopt,
-            .why = fmt::format("never: the network's floor is {}", WithPrefix(floor, "s"))};
+            .why = fmt::format("never: the network's floor is {}", text::WithPrefix(floor, "s"))};
   if (all_known)
     return {.nodes = std::nullopt,
-            .why = fmt::format("never: {} samples are too few for more nodes", ThreeDigits(batch))};
+            .why = fmt::format("never: {} samples are too few for more nodes", text::ThreeDigits(batch))};
   return {.nodes = std::nullopt,
           .why = fmt::format("cannot say: batch sizes per node from {} to {} were measured",
                              steps.least_batch(), steps.most_batch())};
 }
 
 std::vector<MeasuredScale> ReadMeasuredScale(std::string_view text, const std::string& where) {
-  const auto rows = ReadCsv(text, where);
+  const auto rows = text::ReadCsv(text, where);
   if (rows.size() < 2)
     throw BadInput("{}:1: expected a header and a row for each measurement", where);
-  const auto columns = CsvColumns(rows.front(), kScaleColumns, 2, where);
+  const auto columns = text::CsvColumns(rows.front(), kScaleColumns, 2, where);
   const auto label = columns[2];
   std::vector<MeasuredScale> found;
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    RequireFields(rows[i], rows.front(), where);
+    text::RequireFields(rows[i], rows.front(), where);
     const auto& nodes_field = rows[i][*columns[0]];
-    const auto nodes = CsvNumber(nodes_field, where).value_or(0);
+    const auto nodes = text::CsvNumber(nodes_field, where).value_or(0);
     if (nodes < 1 || nodes > kMostNodesMeasured || nodes != std::floor(nodes))
-      throw BadInput("{}: '{}': expected a number of nodes", PlaceOf(nodes_field, where),
+      throw BadInput("{}: '{}': expected a number of nodes", text::PlaceOf(nodes_field, where),
                      nodes_field.text);
     const auto& samples_field = rows[i][*columns[1]];
-    const auto samples = CsvNumber(samples_field, where).value_or(0);
+    const auto samples = text::CsvNumber(samples_field, where).value_or(0);
     if (!(samples > 0))
-      throw BadInput("{}: '{}': expected samples per second above 0", PlaceOf(samples_field, where),
+      throw BadInput("{}: '{}': expected samples per second above 0", text::PlaceOf(samples_field, where),
                      samples_field.text);
     found.push_back(
         {static_cast<int>(nodes), samples, label ? rows[i][*label].text : std::string()});
@@ -158,4 +158,4 @@ const ScaleRow* RowOfNodes(const std::vector<ScaleRow>& rows, int nodes) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::scaling

@@ -9,12 +9,12 @@
 
 #include "baselines/scale/measured_steps.h"
 
-namespace dlroof {
+namespace dlroof::scaling {
 
 // A cluster on which a model would be trained: its nodes' steps and the network between them.
 struct ScaledCluster {
   const MeasuredSteps* steps = nullptr;
-  const Network* network = nullptr;
+  const cluster::Network* network = nullptr;
   // [1] each measured node's time over the median node's; empty: one node was measured
   std::vector<double> node_ratios;
   StepRules rules;
@@ -79,4 +79,4 @@ std::vector<MeasuredScale> ReadMeasuredScale(std::string_view text, const std::s
 // The predicted row of as many nodes; null: there is none.
 const ScaleRow* RowOfNodes(const std::vector<ScaleRow>& rows, int nodes);
 
-}  // namespace dlroof
+}  // namespace dlroof::scaling

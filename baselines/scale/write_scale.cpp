@@ -13,7 +13,7 @@
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::scaling {
 namespace {
 
 using nlohmann::json;
@@ -54,7 +54,7 @@ void AddGoal(const ScaleCase& one, std::vector<std::string>& notes) {
   notes.push_back(
       fmt::format("break-even with {} node{} of {} ({}, {:g} samples each, {} a step in buckets)",
                   goal.nodes, goal.nodes == 1 ? "" : "s", goal.where, goal.network, goal.batch,
-                  WithPrefix(goal.step.bucketed, "s")));
+                  text::WithPrefix(goal.step.bucketed, "s")));
   add("nodes for as many samples per second", goal.weak);
   add("nodes for the same samples of a step in no more time", goal.strong);
 }
@@ -71,8 +71,8 @@ std::string StrongTitle(const ScaleCase& one) {
 
 // Throughput that was measured, beside the band of each case that has a row of as many nodes; a
 // title alone where nothing was measured.
-Cells MeasuredCells(const ScaleReport& report) {
-  Cells cells = {
+formats::Cells MeasuredCells(const ScaleReport& report) {
+  formats::Cells cells = {
       {"measured on nodes", "samples/s", "of", "beside", "none to full", "over buckets"}};
   for (const auto& measured : report.measured) {
     bool placed = false;
@@ -80,46 +80,46 @@ Cells MeasuredCells(const ScaleReport& report) {
       if (row == nullptr) return;
       placed = true;
       cells.push_back(
-          {std::to_string(measured.nodes), ThreeDigits(measured.samples_per_second), measured.label,
+          {std::to_string(measured.nodes), text::ThreeDigits(measured.samples_per_second), measured.label,
            title,
-           fmt::format("{} to {}", ThreeDigits(row->samples_per_second_none),
-                       ThreeDigits(row->samples_per_second_full)),
-           ThreeDigits(measured.samples_per_second / row->samples_per_second_bucketed)});
+           fmt::format("{} to {}", text::ThreeDigits(row->samples_per_second_none),
+                       text::ThreeDigits(row->samples_per_second_full)),
+           text::ThreeDigits(measured.samples_per_second / row->samples_per_second_bucketed)});
     };
     for (const auto& one : report.cases) {
       add(WeakTitle(one), RowOfNodes(one.weak, measured.nodes));
       add(StrongTitle(one), RowOfNodes(one.strong, measured.nodes));
     }
     if (!placed)
-      cells.push_back({std::to_string(measured.nodes), ThreeDigits(measured.samples_per_second),
+      cells.push_back({std::to_string(measured.nodes), text::ThreeDigits(measured.samples_per_second),
                        measured.label, "no row of as many nodes", "", ""});
   }
   return cells;
 }
 
-Cells ScaleCells(const std::vector<ScaleRow>& rows) {
-  Cells cells = {{"nodes", "samples/node", "compute", "allreduce", "by", "step: none", "bucketed",
+formats::Cells ScaleCells(const std::vector<ScaleRow>& rows) {
+  formats::Cells cells = {{"nodes", "samples/node", "compute", "allreduce", "by", "step: none", "bucketed",
                   "full", "samples/s: none", "bucketed", "full", "efficiency"}};
   for (const auto& row : rows) {
-    const auto time = [](double seconds) { return WithPrefix(seconds, "s"); };
+    const auto time = [](double seconds) { return text::WithPrefix(seconds, "s"); };
     cells.push_back(
         {std::to_string(row.nodes), fmt::format("{:g}", row.batch), time(row.step.compute),
          row.nodes > 1 ? time(row.step.allreduce) : "",
-         row.nodes > 1 ? std::string(Key(row.step.algorithm)) : "", time(row.step.none),
-         time(row.step.bucketed), time(row.step.full), ThreeDigits(row.samples_per_second_none),
-         ThreeDigits(row.samples_per_second_bucketed), ThreeDigits(row.samples_per_second_full),
+         row.nodes > 1 ? std::string(cluster::Key(row.step.algorithm)) : "", time(row.step.none),
+         time(row.step.bucketed), time(row.step.full), text::ThreeDigits(row.samples_per_second_none),
+         text::ThreeDigits(row.samples_per_second_bucketed), text::ThreeDigits(row.samples_per_second_full),
          row.efficiency ? fmt::format("{:.1f} %", 100 * *row.efficiency) : ""});
   }
   return cells;
 }
 
 // A title alone where nothing was simulated.
-Cells SimulatedCells(const ScaleReport& report) {
-  Cells cells = {{"allreduce by SMPI", "nodes", "bytes", "closed form", "simulated", "differs"}};
+formats::Cells SimulatedCells(const ScaleReport& report) {
+  formats::Cells cells = {{"allreduce by SMPI", "nodes", "bytes", "closed form", "simulated", "differs"}};
   for (const auto& one : report.simulated)
     cells.push_back(
-        {std::string(Key(one.algorithm)), std::to_string(one.nodes), WithPrefix(one.bytes, "B"),
-         WithPrefix(one.closed_seconds, "s"), WithPrefix(one.simulated_seconds, "s"),
+        {std::string(cluster::Key(one.algorithm)), std::to_string(one.nodes), text::WithPrefix(one.bytes, "B"),
+         text::WithPrefix(one.closed_seconds, "s"), text::WithPrefix(one.simulated_seconds, "s"),
          fmt::format("{:+.2f} %", 100 * (one.simulated_seconds / one.closed_seconds - 1))});
   return cells;
 }
@@ -129,13 +129,13 @@ std::vector<std::string> CaseNotes(const ScaleCase& one, const ScaleReport& repo
   std::vector<std::string> notes;
   AddCoverage(one, notes);
   auto gradients = fmt::format("gradients: {} ({:g} bytes for each parameter)",
-                               WithPrefix(GradientBytes(one.steps.at.begin()->second), "B"),
+                               text::WithPrefix(GradientBytes(one.steps.at.begin()->second), "B"),
                                report.parameter_bytes);
   if (one.hiding_batch)
     gradients += fmt::format(
         "; from {} samples per node on, at the speed of {:g}, computing can hide their allreduce "
         "on many nodes",
-        ThreeDigits(*one.hiding_batch), one.batch);
+        text::ThreeDigits(*one.hiding_batch), one.batch);
   notes.push_back(std::move(gradients));
   if (!one.batch_of_all)
     notes.push_back(fmt::format("strong scaling needs times at several batch sizes; the run has {}",
@@ -153,10 +153,10 @@ std::vector<std::string> CaseNotes(const ScaleCase& one, const ScaleReport& repo
 std::vector<std::string> ScaleNotes(const ScaleReport& report) {
   std::vector<std::string> notes;
   notes.push_back(fmt::format(
-      "network: {}{}", NetworkText(report.network),
+      "network: {}{}", cluster::NetworkText(report.network),
       report.network.doubt.empty() ? "" : " (not proved: " + report.network.doubt + ")"));
   if (report.rules.algorithm)
-    notes.push_back(fmt::format("allreduce: the closed form of {}", Key(*report.rules.algorithm)));
+    notes.push_back(fmt::format("allreduce: the closed form of {}", cluster::Key(*report.rules.algorithm)));
   else if (const auto ratio = report.network.allreduce_over_model)
     notes.push_back(fmt::format(
         "allreduce: the fastest closed form, times {:.2f}, as measured; never below 2(n-1)/n bytes "
@@ -167,7 +167,7 @@ std::vector<std::string> ScaleNotes(const ScaleReport& report) {
   notes.push_back(fmt::format(
       "none: the allreduce follows the backward pass; bucketed: buckets of {} overlap with it; "
       "full: the longer of the two. Efficiency is of bucketed. A node counts as one device",
-      WithPrefix(report.rules.bucket_bytes, "B")));
+      text::WithPrefix(report.rules.bucket_bytes, "B")));
   if (!report.node_ratios.empty())
     notes.push_back(fmt::format(
         "compute: of the slowest of n nodes, drawn from the {} measured (slowest: {:.1f} % more "
@@ -185,7 +185,7 @@ json StepJson(const StepSeconds& step) {
   return {
       {"compute_seconds", step.compute},
       {"allreduce_seconds", step.allreduce},
-      {"allreduce", Key(step.algorithm)},
+      {"allreduce", cluster::Key(step.algorithm)},
       {"bound_seconds", step.bound},
       {"step_seconds", {{"none", step.none}, {"bucketed", step.bucketed}, {"full", step.full}}}};
 }
@@ -266,68 +266,68 @@ void WriteCsvRows(const ScaleCase& one, const char* scaling, const std::vector<S
                   std::ostream& out) {
   for (const auto& row : rows)
     out << fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvText(one.steps.model),
-        CsvText(one.steps.type), CsvText(one.steps.library), scaling, row.nodes, row.batch,
-        row.step.compute, row.step.allreduce, Key(row.step.algorithm), row.step.bound,
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", formats::CsvText(one.steps.model),
+        formats::CsvText(one.steps.type), formats::CsvText(one.steps.library), scaling, row.nodes, row.batch,
+        row.step.compute, row.step.allreduce, cluster::Key(row.step.algorithm), row.step.bound,
         row.step.none, row.step.bucketed, row.step.full, row.samples_per_second_none,
-        row.samples_per_second_bucketed, row.samples_per_second_full, NumberField(row.efficiency));
+        row.samples_per_second_bucketed, row.samples_per_second_full, formats::NumberField(row.efficiency));
 }
 
 }  // namespace
 
 void WriteScaleTable(const ScaleReport& report, int width, std::ostream& out) {
   for (const auto& one : report.cases) {
-    out << Printable(WeakTitle(one)) << '\n';
-    WriteAligned(PrintableCells(ScaleCells(one.weak)), width, out);
+    out << text::Printable(WeakTitle(one)) << '\n';
+    text::WriteAligned(formats::PrintableCells(ScaleCells(one.weak)), width, out);
     if (!one.strong.empty()) {
-      out << '\n' << Printable(StrongTitle(one)) << '\n';
-      WriteAligned(PrintableCells(ScaleCells(one.strong)), width, out);
+      out << '\n' << text::Printable(StrongTitle(one)) << '\n';
+      text::WriteAligned(formats::PrintableCells(ScaleCells(one.strong)), width, out);
     }
-    for (const auto& note : CaseNotes(one, report)) out << "  " << Printable(note) << '\n';
+    for (const auto& note : CaseNotes(one, report)) out << "  " << text::Printable(note) << '\n';
     out << '\n';
   }
   for (const auto& cells : {SimulatedCells(report), MeasuredCells(report)}) {
     if (cells.size() == 1) continue;
-    WriteAligned(PrintableCells(cells), width, out);
+    text::WriteAligned(formats::PrintableCells(cells), width, out);
     out << '\n';
   }
-  for (const auto& note : ScaleNotes(report)) out << Printable(note) << '\n';
+  for (const auto& note : ScaleNotes(report)) out << text::Printable(note) << '\n';
 }
 
 void WriteScaleMarkdown(const ScaleReport& report, std::ostream& out) {
   for (const auto& one : report.cases) {
-    out << "**" << MarkdownText(WeakTitle(one)) << "**\n\n";
-    WriteMarkdownTable(ScaleCells(one.weak), out);
+    out << "**" << formats::MarkdownText(WeakTitle(one)) << "**\n\n";
+    formats::WriteMarkdownTable(ScaleCells(one.weak), out);
     if (!one.strong.empty()) {
-      out << "\n**" << MarkdownText(StrongTitle(one)) << "**\n\n";
-      WriteMarkdownTable(ScaleCells(one.strong), out);
+      out << "\n**" << formats::MarkdownText(StrongTitle(one)) << "**\n\n";
+      formats::WriteMarkdownTable(ScaleCells(one.strong), out);
     }
     out << '\n';
-    for (const auto& note : CaseNotes(one, report)) out << "- " << MarkdownText(note) << '\n';
+    for (const auto& note : CaseNotes(one, report)) out << "- " << formats::MarkdownText(note) << '\n';
     out << '\n';
   }
   for (const auto& cells : {SimulatedCells(report), MeasuredCells(report)}) {
     if (cells.size() == 1) continue;
-    WriteMarkdownTable(cells, out);
+    formats::WriteMarkdownTable(cells, out);
     out << '\n';
   }
-  for (const auto& note : ScaleNotes(report)) out << "- " << MarkdownText(note) << '\n';
+  for (const auto& note : ScaleNotes(report)) out << "- " << formats::MarkdownText(note) << '\n';
 }
 
 void WriteScalePage(const ScaleReport& report,
                     const std::vector<std::pair<std::string, std::string>>& figures,
                     std::ostream& out) {
-  BeginPage(report.where + " over nodes", out);
-  for (const auto& [figure, why_not] : figures) WritePageFigure(figure, why_not, out);
-  if (!report.measured.empty()) WritePageTable("Measured", MeasuredCells(report), out);
+  formats::BeginPage(report.where + " over nodes", out);
+  for (const auto& [figure, why_not] : figures) formats::WritePageFigure(figure, why_not, out);
+  if (!report.measured.empty()) formats::WritePageTable("Measured", MeasuredCells(report), out);
   for (const auto& one : report.cases) {
-    WritePageTable(WeakTitle(one), ScaleCells(one.weak), out);
-    if (!one.strong.empty()) WritePageTable(StrongTitle(one), ScaleCells(one.strong), out);
-    WritePageList("About it", "ul", CaseNotes(one, report), out);
+    formats::WritePageTable(WeakTitle(one), ScaleCells(one.weak), out);
+    if (!one.strong.empty()) formats::WritePageTable(StrongTitle(one), ScaleCells(one.strong), out);
+    formats::WritePageList("About it", "ul", CaseNotes(one, report), out);
   }
-  if (!report.simulated.empty()) WritePageTable("Simulated", SimulatedCells(report), out);
-  WritePageList("What this rests on", "ul", ScaleNotes(report), out);
-  EndPage(out);
+  if (!report.simulated.empty()) formats::WritePageTable("Simulated", SimulatedCells(report), out);
+  formats::WritePageList("What this rests on", "ul", ScaleNotes(report), out);
+  formats::EndPage(out);
 }
 
 void WriteScaleCsv(const ScaleReport& report, std::ostream& out) {
@@ -342,11 +342,11 @@ void WriteScaleCsv(const ScaleReport& report, std::ostream& out) {
 
 json ScaleJson(const ScaleReport& report) {
   json object = {{"files", report.where},
-                 {"network", ToJson(report.network)},
+                 {"network", cluster::ToJson(report.network)},
                  {"bucket_bytes", report.rules.bucket_bytes},
                  {"parameter_bytes", report.parameter_bytes},
                  {"cases", json::array()}};
-  if (report.rules.algorithm) object["allreduce"] = Key(*report.rules.algorithm);
+  if (report.rules.algorithm) object["allreduce"] = cluster::Key(*report.rules.algorithm);
   if (!report.node_ratios.empty()) object["node_ratios"] = report.node_ratios;
   for (const auto& one : report.cases) object["cases"].push_back(CaseJson(one, report));
   if (!report.currency.empty()) object["currency"] = report.currency;
@@ -356,7 +356,7 @@ json ScaleJson(const ScaleReport& report) {
   for (const auto& one : report.simulated)
     object["simulated"].push_back({{"nodes", one.nodes},
                                    {"bytes", one.bytes},
-                                   {"allreduce", Key(one.algorithm)},
+                                   {"allreduce", cluster::Key(one.algorithm)},
                                    {"closed_seconds", one.closed_seconds},
                                    {"simulated_seconds", one.simulated_seconds}});
   for (const auto& one : report.measured)
@@ -366,4 +366,4 @@ json ScaleJson(const ScaleReport& report) {
   return object;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::scaling

@@ -12,7 +12,7 @@
 #include "baselines/network/smpi.h"
 #include "baselines/scale/scaling.h"
 
-namespace dlroof {
+namespace dlroof::scaling {
 
 // Break-even with the other cluster by overlap: none, bucketed, full.
 struct ScaleGoal {
@@ -49,12 +49,12 @@ struct NodePrice {
 
 struct ScaleReport {
   std::string where;  // the files' names
-  Network network;
+  cluster::Network network;
   StepRules rules;
   std::vector<double> node_ratios;  // [1] of a cluster file's nodes; empty: one node
   double parameter_bytes = 4;       // [byte] of one parameter's gradient
   std::vector<ScaleCase> cases;
-  std::vector<SimulatedAllreduce> simulated;    // empty: nobody asked for it, or none succeeded
+  std::vector<cluster::SimulatedAllreduce> simulated;    // empty: nobody asked for it, or none succeeded
   std::string not_simulated;                    // why the simulation ended early; empty: it did not
   std::vector<MeasuredScale> measured;          // of a program; empty: no file
   std::string currency;                         // empty: no prices
@@ -73,4 +73,4 @@ void WriteScalePage(const ScaleReport& report,
 void WriteScaleCsv(const ScaleReport& report, std::ostream& out);
 nlohmann::json ScaleJson(const ScaleReport& report);
 
-}  // namespace dlroof
+}  // namespace dlroof::scaling

@@ -10,7 +10,7 @@
 #include "counters/base/order_statistics.h"
 #include "counters/base/parallel_for.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
 namespace {
 
 // A larger drift is no noise. A common shift reports it.
@@ -322,4 +322,4 @@ Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& sett
   return judged;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

@@ -10,7 +10,7 @@
 
 #include "baselines/statistics/shift.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
 
 // Noise between two runs of an unchanged program, which their repetitions do not show. Neighbours,
 // clock and page placement cause it.
@@ -122,4 +122,4 @@ inline constexpr double kFalseDiscoveryRate = 0.05;
 // least 2 % and at most 10 %.
 Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& settings);
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

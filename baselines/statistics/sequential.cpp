@@ -5,7 +5,7 @@
 
 #include "baselines/statistics/judge.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
 namespace {
 
 constexpr double kMostFalse = 0.01;
@@ -27,4 +27,4 @@ bool IsSettled(const PairedShift& paired, const StopRule& rule) {
   return std::abs(paired.shift.log_ratio) > bound && paired.p_value <= most;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

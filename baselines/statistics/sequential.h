@@ -7,7 +7,7 @@
 
 #include "baselines/statistics/shift.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
 
 // Looking at the data again and again until they please finds a difference in anything. So there
 // are at most five looks, when this many blocks are clean, and each has a fifth of the error that
@@ -33,4 +33,4 @@ struct StopRule {
 // control of false discoveries (judge.h), whatever the other benchmarks show.
 bool IsSettled(const PairedShift& paired, const StopRule& rule);
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

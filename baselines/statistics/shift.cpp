@@ -7,7 +7,7 @@
 #include "baselines/statistics/significance.h"
 #include "counters/base/order_statistics.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
 namespace {
 
 constexpr int kLargestExact = 400;        // pairs; beyond them the approximation is good to 1e-3
@@ -86,9 +86,9 @@ Ranked RankedValues(std::vector<double>& values, std::size_t low, std::size_t hi
   return {all[low], all[lower], all[upper], all[high]};
 }
 
-using Windows = std::map<int, std::vector<const Repetition*>>;
+using Windows = std::map<int, std::vector<const record::Repetition*>>;
 
-Windows ByBlock(const Record& record) {
+Windows ByBlock(const record::Record& record) {
   Windows windows;
   for (const auto& repetition : record.repetitions)
     if (repetition.block) windows[*repetition.block].push_back(&repetition);
@@ -153,7 +153,7 @@ std::optional<Shift> MeasureShift(const std::vector<double>& base,
   return shift;
 }
 
-std::vector<double> BlockLogRatios(const Record& base, const Record& fresh) {
+std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& fresh) {
   const Windows base_windows = ByBlock(base), fresh_windows = ByBlock(fresh);
   std::vector<double> log_ratios;
   for (const auto& [block, windows] : base_windows) {
@@ -162,7 +162,7 @@ std::vector<double> BlockLogRatios(const Record& base, const Record& fresh) {
     const std::size_t count = std::max(windows.size(), found->second.size());
     std::vector<double> clean;
     for (std::size_t i = 0; i < std::min(windows.size(), found->second.size()); ++i) {
-      const Repetition &old = *windows[i], &now = *found->second[i];
+      const record::Repetition &old = *windows[i], &now = *found->second[i];
       if (old.disturbed || now.disturbed || old.seconds <= 0 || now.seconds <= 0) continue;
       clean.push_back(std::log(now.seconds / old.seconds));
     }
@@ -207,4 +207,4 @@ std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_rat
   return paired;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

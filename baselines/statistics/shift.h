@@ -8,7 +8,7 @@
 
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
 
 // Natural logarithm of NEW / BASE: a ratio of 1.05 is a shift of 0.0488, and of 1 / 1.05 -0.0488.
 struct Shift {
@@ -50,7 +50,7 @@ std::optional<IntervalRank> IntervalRank95(int n, int m);
 // The logarithm of NEW / BASE of each block, in the order of the blocks: the median over the
 // windows of a block of which both sides are clean. Windows are paired in the order measured. A
 // block of which fewer than half of the windows are left is left out.
-std::vector<double> BlockLogRatios(const Record& base, const Record& fresh);
+std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& fresh);
 
 struct PairedShift {
   Shift shift;         // log_ratio, interval of at least `level`; cliffs_delta is the share of
@@ -73,4 +73,4 @@ std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_rat
 // positive, each with probability 1/2.
 std::vector<double> SignedRankCumulated(int n);
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

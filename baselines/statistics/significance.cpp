@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <numeric>
 
-namespace dlroof {
+namespace dlroof::statistics {
 
 using boost::math::cdf, boost::math::complement, boost::math::quantile;
 using boost::math::normal, boost::math::students_t;
@@ -39,4 +39,4 @@ std::vector<double> AdjustedPValues(const std::vector<double>& p_values) {
   return adjusted;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::statistics {
 
 // P(Z > z), Z standard normal.
 double NormalTail(double z);
@@ -24,4 +24,4 @@ double StudentQuantile95(double degrees);
 // its machine.
 std::vector<double> AdjustedPValues(const std::vector<double>& p_values);
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

@@ -8,13 +8,13 @@
 #include "baselines/statistics/sequential.h"
 #include "baselines/tune/stages.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 namespace {
 
 constexpr double kError = 0.05;
 constexpr double kFineWidth = 0.05;  // [1] of a logarithm's interval
 // Disturbed blocks do not count, but time does.
-constexpr int kMostBlocks = 2 * kLooks.back();
+constexpr int kMostBlocks = 2 * statistics::kLooks.back();
 
 // A ratio that is to be proved, between two settings of a chain.
 struct Statement {
@@ -26,7 +26,7 @@ struct Statement {
 
 // Looks at the statement with its share of the error.
 void Look(Statement& statement, double error, double min_effect) {
-  const auto paired = MeasureSequentialShift(statement.log_ratios, error);
+  const auto paired = statistics::MeasureSequentialShift(statement.log_ratios, error);
   if (!paired) return;
   const auto& shift = paired->shift;
   const double bound = std::log1p(min_effect);
@@ -56,16 +56,16 @@ class Chain {
   void Prove(double error) {
     const double share = error / static_cast<double>(statements_.size());
     std::size_t looks = 0;
-    for (int block = 0; block < kMostBlocks && looks < kLooks.size(); ++block) {
+    for (int block = 0; block < kMostBlocks && looks < statistics::kLooks.size(); ++block) {
       if (trials_.seconds() >= plan_.budget_seconds || Broken()) break;
       MeasureOnce();
-      if (Clean() < kLooks.at(looks)) continue;
+      if (Clean() < statistics::kLooks.at(looks)) continue;
       ++looks;
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
       if (std::ranges::all_of(statements_, &Statement::settled)) return;
     }
     // The time is over, which does not depend on the ratios.
-    if (looks < kLooks.size())
+    if (looks < statistics::kLooks.size())
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
   }
 
@@ -198,4 +198,4 @@ std::optional<Effect> EffectBetween(TrialSequence& trials, const TuningPlan& pla
   return effect;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

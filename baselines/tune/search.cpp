@@ -9,7 +9,7 @@
 #include "baselines/tune/stages.h"
 #include "counters/base/order_statistics.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 namespace {
 
 constexpr int kFirstBlocks = 2;
@@ -120,7 +120,7 @@ class CoordinateSearch {
         if (missing > 0) Measure({&last}, missing);
         if (!last.Known() || last.Center() > -Bound() / 2) return false;
       }
-      const auto shift = MeasurePairedShift(last.log_ratios, kProofLevel);
+      const auto shift = statistics::MeasurePairedShift(last.log_ratios, kProofLevel);
       if (shift && shift->shift.ci95.second < 0 && shift->shift.log_ratio < -Bound()) return true;
     }
     return false;
@@ -242,4 +242,4 @@ void Search(TrialSequence& trials, Tuning& tuning) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace dlroof {
+namespace dlroof::tuning {
 namespace {
 
 std::set<std::string> KnobsOf(const Coordinate& coordinate) {
@@ -49,4 +49,4 @@ Coordinate Crossed(const Coordinate& one, const Coordinate& other) {
   return both;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::tuning {
 
 // Knob -> value: "OMP_WAIT_POLICY" -> "active". A knob that is absent has its default, so the empty
 // setting is the program as it is.
@@ -39,4 +39,4 @@ Setting PartOf(const Setting& setting, const Coordinate& coordinate);
 // Returns all combinations of two coordinates, but for the default of both.
 Coordinate Crossed(const Coordinate& one, const Coordinate& other);
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

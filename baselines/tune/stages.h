@@ -7,7 +7,7 @@
 
 #include "baselines/tune/tune.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 
 // Thrown through the search: the user asked for an end.
 struct TuningInterrupted {};
@@ -54,4 +54,4 @@ std::optional<Effect> EffectBetween(TrialSequence& trials, const TuningPlan& pla
                                     const std::string& stage, const Setting& before,
                                     const Setting& after);
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

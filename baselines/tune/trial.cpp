@@ -5,11 +5,11 @@
 #include "baselines/statistics/shift.h"
 #include "counters/base/shuffled_order.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 namespace {
 
-Record OfBlock(const TrialResult& result) {
-  Record record{.repetitions = result.windows};
+record::Record OfBlock(const TrialResult& result) {
+  record::Record record{.repetitions = result.windows};
   for (auto& window : record.repetitions) window.block = 0;
   return record;
 }
@@ -39,7 +39,7 @@ MeasureBlock ByTurns(Trial trial, int rounds, double most_seconds, std::function
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t fresh, std::size_t base) {
   const auto &old = block.results.at(base), &now = block.results.at(fresh);
   if (!old.failed.empty() || !now.failed.empty()) return std::nullopt;
-  const auto ratios = BlockLogRatios(OfBlock(old), OfBlock(now));
+  const auto ratios = statistics::BlockLogRatios(OfBlock(old), OfBlock(now));
   return ratios.empty() ? std::nullopt : std::optional(ratios.front());
 }
 
@@ -52,4 +52,4 @@ bool IsDisturbed(const TrialBlock& block) {
   return with_times > 1;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

@@ -10,11 +10,11 @@
 #include "baselines/tune/setting.h"
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 
 // The times of one setting in one block.
 struct TrialResult {
-  std::vector<Repetition> windows;  // in the order measured; as many as the others of its block
+  std::vector<record::Repetition> windows;  // in the order measured; as many as the others of its block
   std::string failed;               // reason: it crashed, hung, has no result; empty: none
   bool unsupported = false;         // it failed because it cannot be here, which is no defect
 };
@@ -48,4 +48,4 @@ std::optional<double> LogRatio(const TrialBlock& block, std::size_t fresh, std::
 // Returns whether the block has no ratio, although two settings have times.
 bool IsDisturbed(const TrialBlock& block);
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

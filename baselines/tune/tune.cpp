@@ -7,7 +7,7 @@
 #include "baselines/tune/stages.h"
 #include "counters/base/order_statistics.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 namespace {
 
 // [s] median of all clean windows of the default.
@@ -89,4 +89,4 @@ const TrialBlock& TrialSequence::Measure(const std::string& stage,
   return blocks[next_++];
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

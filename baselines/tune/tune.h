@@ -17,7 +17,7 @@
 
 #include "baselines/tune/tuning.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 
 // [1] of the budget; the rest is for the confirmation.
 inline constexpr double kSearchShare = 0.6;
@@ -37,4 +37,4 @@ Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const Tune
 // was interrupted, one of the two has no time, or too few blocks were clean (`why`).
 std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks, std::string& why);
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

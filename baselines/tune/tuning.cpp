@@ -4,7 +4,7 @@
 
 #include "counters/base/keys.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 namespace {
 
 constexpr KeyRow<TuningState> kStates[] = {
@@ -29,4 +29,4 @@ int DisturbedBlocks(const Tuning& tuning) {
   return static_cast<int>(std::ranges::count_if(tuning.blocks, IsDisturbed));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

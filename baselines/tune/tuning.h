@@ -11,7 +11,7 @@
 #include "baselines/tune/setting.h"
 #include "baselines/tune/trial.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 
 struct TuningPlan {
   std::string subject;                  // what is tuned: a benchmark's name, a command
@@ -81,4 +81,4 @@ double SecondsOf(const Tuning& tuning);
 // [1] blocks without a ratio, although two settings have times: other programs disturbed them.
 int DisturbedBlocks(const Tuning& tuning);
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

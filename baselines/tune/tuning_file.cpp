@@ -6,7 +6,7 @@
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 namespace {
 
 using nlohmann::json;
@@ -45,7 +45,7 @@ json ToJson(const TrialBlock& block) {
 json ToJson(const TuningStep& step) {
   json written = {
       {"coordinate", step.coordinate}, {"values", step.values}, {"reason", step.reason}};
-  if (step.effect) written["effect"] = dlroof::ToJson(*step.effect);
+  if (step.effect) written["effect"] = dlroof::tuning::ToJson(*step.effect);
   return written;
 }
 
@@ -211,4 +211,4 @@ TuningFile ReadTuningFile(const std::string& path) {
   return ParseTuningFile(ReadFile(path, "a file of dlroof tune"), path);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

@@ -7,7 +7,7 @@
 
 #include "baselines/tune/tuning.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 
 struct TuningFile {
   nlohmann::json about;         // the command and its flags
@@ -23,4 +23,4 @@ TuningFile ParseTuningFile(const std::string& text, const std::string& where);
 // The same of a file. Throws BadInput also where it cannot be read.
 TuningFile ReadTuningFile(const std::string& path);
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

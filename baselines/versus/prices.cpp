@@ -9,7 +9,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using nlohmann::json;
@@ -17,7 +17,7 @@ using nlohmann::json;
 constexpr double kHoursOfYear = 8760;  // [h] 365 days
 
 // Sets the price and how it came about.
-void ReadPrice(const LocatedObject& kind, const std::string& currency, PriceKind& price) {
+void ReadPrice(const machine_file::LocatedObject& kind, const std::string& currency, PriceKind& price) {
   if (kind.Has("per_node_hour") == kind.Has("capital"))
     throw BadInput("{}: expected one of 'per_node_hour' and 'capital'", kind.Where());
   if (kind.Has("watts")) price.watts = kind.Number("watts");
@@ -42,12 +42,12 @@ void ReadPrice(const LocatedObject& kind, const std::string& currency, PriceKind
   price.how += fmt::format(" and {:g} W x {:g} at {:g} {}/kWh", watts, pue, per_kwh, currency);
 }
 
-PriceKind ReadKind(const LocatedJson& file, const json& object, const LocatedJson::Path& path,
+PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object, const machine_file::LocatedJson::Path& path,
                    const std::string& currency) {
-  const LocatedObject kind(file, object, path,
+  const machine_file::LocatedObject kind(file, object, path,
                            {"match", "devices", "per_node_hour", "capital", "years", "utilisation",
                             "watts", "pue", "per_kwh"});
-  const LocatedObject match(file, kind.Needed("match"), kind.PathOf("match"),
+  const machine_file::LocatedObject match(file, kind.Needed("match"), kind.PathOf("match"),
                             {"name", "fingerprint"});
   PriceKind price;
   if (match.Has("name")) price.name = match.Text("name");
@@ -67,14 +67,14 @@ PriceKind ReadKind(const LocatedJson& file, const json& object, const LocatedJso
 }  // namespace
 
 Prices ParsePrices(const std::string& text, const std::string& where) {
-  const LocatedJson file(text, where);
+  const machine_file::LocatedJson file(text, where);
   if (!file.value().is_object())
     throw BadInput(BadInput::Place{where, 1}, "expected an object with 'currency' and 'kinds'");
   if (!file.value().contains("currency"))
     throw BadInput(BadInput::Place{where, 1},
                    "expected 'currency', such as \"currency\": \"USD\": a price without one says "
                    "nothing");
-  const LocatedObject whole(file, file.value(), {}, {"currency", "kinds"});
+  const machine_file::LocatedObject whole(file, file.value(), {}, {"currency", "kinds"});
   Prices prices{.currency = whole.Text("currency"), .kinds = {}};
   const auto& kinds = whole.Needed("kinds");
   if (!kinds.is_array() || kinds.empty())
@@ -89,7 +89,7 @@ Prices ReadPrices(const std::string& path) {
   return ParsePrices(ReadFile(path, "a file of prices"), path);
 }
 
-const PriceKind* PriceOf(const Prices& prices, const Machine& machine) {
+const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine) {
   for (const auto& kind : prices.kinds) {
     const bool name = kind.name.empty() || machine.name.find(kind.name) != std::string::npos;
     const bool fingerprint = kind.fingerprint.empty() || kind.fingerprint == machine.fingerprint;
@@ -98,4 +98,4 @@ const PriceKind* PriceOf(const Prices& prices, const Machine& machine) {
   return nullptr;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -7,7 +7,7 @@
 
 #include "ceilings/machine/machine.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // The price of nodes that match.
 struct PriceKind {
@@ -34,6 +34,6 @@ Prices ReadPrices(const std::string& path);
 Prices ParsePrices(const std::string& text, const std::string& where);
 
 // Returns the first kind that matches; null where none does.
-const PriceKind* PriceOf(const Prices& prices, const Machine& machine);
+const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -13,7 +13,7 @@
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 // [1] FLOPs of one problem that differ more are counted by different rules.
@@ -27,7 +27,7 @@ struct KeyedRecords {
 
 // Returns op/direction/type/problem[/option...] without options of manner; empty for a name that
 // has no such parts.
-std::string KeyOfType(const Record& record, const std::string& type, const IsManner& is_manner) {
+std::string KeyOfType(const record::Record& record, const std::string& type, const IsManner& is_manner) {
   if (record.problem.empty()) return "";
   auto key = fmt::format("{}/{}/{}/{}", record.op, record.direction, type, record.problem);
   for (const auto& option : record.options)
@@ -36,12 +36,12 @@ std::string KeyOfType(const Record& record, const std::string& type, const IsMan
 }
 
 // With best_type a key, whose type is "best", has the fastest of its records alone.
-KeyedRecords RecordsByKey(const PlacedRun& run, const VersusOptions& options) {
+KeyedRecords RecordsByKey(const roofline::PlacedRun& run, const VersusOptions& options) {
   KeyedRecords keyed;
   const auto seconds = [&](std::size_t i) { return run.places[i].timing->median; };
   for (std::size_t i = 0; i < run.file.records.size(); ++i) {
     const auto& record = run.file.records[i];
-    if (record.status != Status::kOk || !run.places[i].timing) continue;
+    if (record.status != record::Status::kOk || !run.places[i].timing) continue;
     auto key = KeyOfType(record, options.best_type ? "best" : record.type, options.is_manner);
     if (key.empty()) continue;
     auto& some = keyed.records[key];
@@ -56,9 +56,9 @@ KeyedRecords RecordsByKey(const PlacedRun& run, const VersusOptions& options) {
 
 // Returns the pairs of A's and B's records of one key. Those of equal options keep to each other
 // where there are some.
-std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const PlacedRun& a,
+std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const roofline::PlacedRun& a,
                                                          const std::vector<std::size_t>& in_a,
-                                                         const PlacedRun& b,
+                                                         const roofline::PlacedRun& b,
                                                          const std::vector<std::size_t>& in_b) {
   std::vector<std::pair<std::size_t, std::size_t>> all, equal;
   for (const auto i : in_a)
@@ -69,7 +69,7 @@ std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const PlacedRun& a,
   return equal.empty() ? all : equal;
 }
 
-std::optional<double> BestFlops(const Record& record) {
+std::optional<double> BestFlops(const record::Record& record) {
   for (const auto from : AllProvenances())
     if (const auto flops = CountedFlops(record, from)) return flops;
   return std::nullopt;
@@ -86,15 +86,15 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
   auto time = placed.placement.time;
   if (!time) return side;
   side.given = std::exchange(time->given, false);  // `bound` does not repeat it
-  side.bound = BoundText(*time);
-  side.bound_by_overhead = time->bound == Bound::kOverhead;
-  const auto* binding = Binding(placed.placement);
+  side.bound = roofline::BoundText(*time);
+  side.bound_by_overhead = time->bound == roofline::Bound::kOverhead;
+  const auto* binding = roofline::Binding(placed.placement);
   if (time->gap && binding != nullptr) side.fraction = binding->fraction;
   return side;
 }
 
 // Returns how BestFlops were counted.
-std::string_view CountedBy(const Record& record) {
+std::string_view CountedBy(const record::Record& record) {
   for (const auto from : AllProvenances())
     if (CountedFlops(record, from)) return Key(from);
   return "not known";
@@ -103,7 +103,7 @@ std::string_view CountedBy(const Record& record) {
 bool Differ(double x, double y) { return std::abs(x - y) > kSameFlops * std::max(x, y); }
 
 // Returns the FLOPs that both sides' work is counted by.
-std::optional<double> SharedFlops(const Record& a, const Record& b) {
+std::optional<double> SharedFlops(const record::Record& a, const record::Record& b) {
   const auto in_a = CountedFlops(a, Provenance::kModelled);
   const auto in_b = CountedFlops(b, Provenance::kModelled);
   if (in_a && in_b && Differ(*in_a, *in_b)) return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<double> SharedFlops(const Record& a, const Record& b) {
 void SetCost(const Prices& prices, const VersusCluster& cluster,
              const std::optional<double>& shared_flops, VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
-  const auto* machine = MachineFor(cluster.run.file, record);
+  const auto* machine = record::MachineFor(cluster.run.file, record);
   const auto* price = machine == nullptr ? nullptr : PriceOf(prices, *machine);
   const auto flops = shared_flops ? shared_flops : side.counted_flops;
   if (price == nullptr || !flops || *flops <= 0) return;
@@ -140,13 +140,13 @@ std::string RoofsText(const VersusSide& side) {
   return side.given ? "given" : "measured";
 }
 
-std::vector<std::string> Differences(const Record& a, const VersusSide& side_a, const Record& b,
+std::vector<std::string> Differences(const record::Record& a, const VersusSide& side_a, const record::Record& b,
                                      const VersusSide& side_b) {
   std::vector<std::string> differences;
   AddDifference("type", a.type, b.type, differences);
   AddDifference("library", a.library, b.library, differences);
-  AddDifference("algorithm", AlgorithmText(a), AlgorithmText(b), differences);
-  const auto options = [](const Record& record) {
+  AddDifference("algorithm", record::AlgorithmText(a), record::AlgorithmText(b), differences);
+  const auto options = [](const record::Record& record) {
     return record.options.empty() ? std::string("none")
                                   : fmt::format("{}", fmt::join(record.options, "/"));
   };
@@ -212,13 +212,13 @@ std::optional<std::pair<double, double>> RatioInterval(
   return std::pair(std::exp(middle - below), std::exp(middle + above));
 }
 
-std::optional<double> CountedFlops(const Record& record, Provenance from) {
+std::optional<double> CountedFlops(const record::Record& record, Provenance from) {
   const auto found = record.work.find(from);
   return found == record.work.end() ? std::nullopt : TotalFlops(found->second);
 }
 
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options) {
-  CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
+  compare::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
   const auto in_a = RecordsByKey(a.run, options);
   const auto in_b = RecordsByKey(b.run, options);
   Versus versus;
@@ -250,14 +250,14 @@ std::string_view Key(EnergyClass energy_class) {
   return KeyIn(kKeys, energy_class);
 }
 
-Energies EnergiesOf(const RunFile& run, const Record& record, const Timing& timing, int devices,
+Energies EnergiesOf(const record::RunFile& run, const record::Record& record, const record::Timing& timing, int devices,
                     const Prices* prices) {
   Energies energies;
   if (const auto& energy = record.energy)
-    energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95, HasOthersEnergy(*energy)};
+    energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95, energy::HasOthersEnergy(*energy)};
   if (const auto& metered = record.metered)
     energies[EnergyClass::kMetered] = {metered->joules, metered->ci95};
-  const auto* machine = prices == nullptr ? nullptr : MachineFor(run, record);
+  const auto* machine = prices == nullptr ? nullptr : record::MachineFor(run, record);
   const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
   if (price == nullptr || !price->watts) return energies;
   const double watts = *price->watts / price->devices.value_or(devices);
@@ -304,4 +304,4 @@ Energies EnergySum::Total() const {
   return total;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

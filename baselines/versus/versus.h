@@ -15,7 +15,7 @@
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 enum class EnergyClass {
   kMeasured,  // counters of the devices, around the calls themselves
@@ -42,7 +42,7 @@ struct EnergyRatio {
 
 // The energies of one call of a record of `run`, of which a node of `devices` makes as many at
 // once. `prices` may be null.
-Energies EnergiesOf(const RunFile& run, const Record& record, const Timing& timing, int devices,
+Energies EnergiesOf(const record::RunFile& run, const record::Record& record, const record::Timing& timing, int devices,
                     const Prices* prices);
 
 // Returns the ratio of each class that both sides have.
@@ -71,7 +71,7 @@ using IsManner = std::function<bool(std::string_view option)>;
 
 struct VersusCluster {
   std::string where;  // the files' names
-  PlacedRun run;
+  roofline::PlacedRun run;
   int devices = 1;             // [1] of a node; several count as that many times one
   bool devices_known = false;  // a user or a file says so
 };
@@ -85,7 +85,7 @@ struct VersusOptions {
 // One cluster's part of a row.
 struct VersusSide {
   std::size_t record = 0;            // index into the cluster's records
-  Timing timing;                     // [s] of one call on one device
+  record::Timing timing;                     // [s] of one call on one device
   double calls_per_second = 0;       // [1/s] of a device
   double node_calls_per_second = 0;  // [1/s] of a node, all its devices
   std::optional<double> fraction;    // [1] of the roof that binds; absent in doubt
@@ -135,6 +135,6 @@ std::optional<std::pair<double, double>> RatioInterval(
     const std::optional<std::pair<double, double>>& y_ci95);
 
 // Returns the FLOPs of a record's most trusted count of them [flop]; absent where none is known.
-std::optional<double> CountedFlops(const Record& record, Provenance from);
+std::optional<double> CountedFlops(const record::Record& record, Provenance from);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -10,40 +10,40 @@
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
-std::string TimeText(const Timing& timing) {
-  return fmt::format("{}{}", MarkOf(timing.disturbed), WithPrefix(timing.median, "s"));
+std::string TimeText(const record::Timing& timing) {
+  return fmt::format("{}{}", roofline::MarkOf(timing.disturbed), text::WithPrefix(timing.median, "s"));
 }
 
 std::string ShareText(const VersusSide& side) {
   if (!side.fraction) return "";
-  return fmt::format("{}{:.{}f}{}", MarkOf(side.timing.disturbed), 100 * *side.fraction,
+  return fmt::format("{}{:.{}f}{}", roofline::MarkOf(side.timing.disturbed), 100 * *side.fraction,
                      *side.fraction < 0.0995 ? 2 : 1, side.given ? " (given)" : "");
 }
 
 std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {
-  return ci95 ? fmt::format("{} to {}", ThreeDigits(ci95->first), ThreeDigits(ci95->second)) : "";
+  return ci95 ? fmt::format("{} to {}", text::ThreeDigits(ci95->first), text::ThreeDigits(ci95->second)) : "";
 }
 
 std::string NodesText(const VersusRow& row) {
-  return fmt::format("{}{}", MarkOf(row.disturbed), ThreeDigits(row.nodes_of_a));
+  return fmt::format("{}{}", roofline::MarkOf(row.disturbed), text::ThreeDigits(row.nodes_of_a));
 }
 
-std::string CostText(const std::optional<double>& cost) { return cost ? ThreeDigits(*cost) : ""; }
+std::string CostText(const std::optional<double>& cost) { return cost ? text::ThreeDigits(*cost) : ""; }
 
 std::string JoulesText(const Energies& energies, EnergyClass kind) {
   const auto found = energies.find(kind);
   if (found == energies.end()) return "";
-  return fmt::format("{}{}", MarkOf(found->second.disturbed),
-                     WithPrefix(found->second.joules, "J"));
+  return fmt::format("{}{}", roofline::MarkOf(found->second.disturbed),
+                     text::WithPrefix(found->second.joules, "J"));
 }
 
 std::string RatioText(const std::map<EnergyClass, EnergyRatio>& ratios, EnergyClass kind) {
   const auto found = ratios.find(kind);
   if (found == ratios.end()) return "";
-  return fmt::format("{}{}", MarkOf(found->second.disturbed), ThreeDigits(found->second.a_over_b));
+  return fmt::format("{}{}", roofline::MarkOf(found->second.disturbed), text::ThreeDigits(found->second.a_over_b));
 }
 
 // The classes of which a row or a model has an energy.
@@ -171,7 +171,7 @@ std::string MachinesText(const VersusCluster& cluster) {
   return texts.empty() ? "machine not known" : fmt::format("{}", fmt::join(texts, " + "));
 }
 
-Cells OperatorCells(const VersusReport& report) {
+formats::Cells OperatorCells(const VersusReport& report) {
   const bool several = HasSeveralDevices(report), costs = HasCosts(report);
   std::vector<std::string> head = {"operator", "A", "B"};
   if (several) head.insert(head.end(), {"A calls/s node", "B calls/s node"});
@@ -181,12 +181,12 @@ Cells OperatorCells(const VersusReport& report) {
   AddEnergyHead(report, head);
   head.insert(head.end(), {"libraries", "differs"});
   const auto kinds = DifferenceKinds(report.versus);
-  Cells cells = {head};
+  formats::Cells cells = {head};
   for (const auto& row : report.versus.rows) {
     std::vector<std::string> line = {row.key, TimeText(row.a.timing), TimeText(row.b.timing)};
     if (several)
-      line.insert(line.end(), {ThreeDigits(row.a.node_calls_per_second),
-                               ThreeDigits(row.b.node_calls_per_second)});
+      line.insert(line.end(), {text::ThreeDigits(row.a.node_calls_per_second),
+                               text::ThreeDigits(row.b.node_calls_per_second)});
     line.insert(line.end(), {ShareText(row.a), ShareText(row.b), row.a.bound, row.b.bound,
                              NodesText(row), IntervalText(row.nodes_ci95)});
     if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
@@ -199,19 +199,19 @@ Cells OperatorCells(const VersusReport& report) {
   return cells;
 }
 
-Cells ModelCells(const VersusReport& report) {
+formats::Cells ModelCells(const VersusReport& report) {
   std::vector<std::string> head = {
       "model", "pass", "type", "layers", "A", "B", "nodes of A for one of B", "95 %", "libraries"};
   AddEnergyHead(report, head);
-  Cells cells = {head};
+  formats::Cells cells = {head};
   for (const auto& model : report.models) {
     const bool both = model.a && model.b;
     cells.push_back({model.model, model.pass, model.type,
                      fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
                      both ? TimeText(*model.a) : "", both ? TimeText(*model.b) : "",
                      model.nodes_of_a
-                         ? fmt::format("{}{}", MarkOf(model.a->disturbed || model.b->disturbed),
-                                       ThreeDigits(*model.nodes_of_a))
+                         ? fmt::format("{}{}", roofline::MarkOf(model.a->disturbed || model.b->disturbed),
+                                       text::ThreeDigits(*model.nodes_of_a))
                          : "",
                      IntervalText(model.nodes_ci95),
                      both ? fmt::format("{} | {}", model.library_a, model.library_b) : ""});
@@ -236,7 +236,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
       versus.rows, [](const VersusRow& row) { return row.a.given || row.b.given; });
   if (given) notes.emplace_back("(given): the roof is of a data sheet or a paper, not measured");
   const bool disturbed = std::ranges::any_of(versus.rows, &VersusRow::disturbed);
-  if (disturbed) notes.emplace_back(kDisturbedMeaning);
+  if (disturbed) notes.emplace_back(roofline::kDisturbedMeaning);
   const bool absent =
       std::ranges::any_of(versus.rows, [](const VersusRow& row) { return !row.nodes_ci95; });
   if (absent)
@@ -257,4 +257,4 @@ std::vector<std::string> DifferenceKinds(const Versus& versus) {
   return kinds;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -10,14 +10,14 @@
 
 #include "reporters/record/context.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 constexpr std::array<std::string_view, 2> kPasses = {"inference", "training"};
 
 // A call of a layer.
 struct LayerCall {
-  Timing timing;
+  record::Timing timing;
   Energies energies;
 };
 
@@ -29,7 +29,7 @@ class TimesOf {
     for (std::size_t i = 0; i < cluster.run.file.records.size(); ++i) {
       const auto& record = cluster.run.file.records[i];
       const auto& timing = cluster.run.places[i].timing;
-      if (record.status != Status::kOk || !timing || record.type != type ||
+      if (record.status != record::Status::kOk || !timing || record.type != type ||
           record.library != library)
         continue;
       auto& best = times_[{record.op, record.problem, record.direction,
@@ -66,16 +66,16 @@ class TimeSum {
     below_ = std::hypot(below_, count * (timing.median - timing.ci95->first));
     above_ = std::hypot(above_, count * (timing.ci95->second - timing.median));
   }
-  std::optional<Timing> Total() const {
+  std::optional<record::Timing> Total() const {
     if (!any_) return std::nullopt;
-    Timing total = sum_;
+    record::Timing total = sum_;
     if (known_ && below_ < total.median)
       total.ci95 = {total.median - below_, total.median + above_};
     return total;
   }
 
  private:
-  Timing sum_;
+  record::Timing sum_;
   bool any_ = false, known_ = true;
   double below_ = 0, above_ = 0;  // [s]
 };
@@ -183,11 +183,11 @@ void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
 
 std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& suite) {
   std::vector<std::pair<std::string, double>> names;
-  const auto& layers = Member(suite, "layers");
+  const auto& layers = record::Member(suite, "layers");
   if (!layers.is_array()) return names;
   for (const auto& layer : layers) {
-    const auto& count = Member(layer, "count");
-    names.emplace_back(Text(layer, "name"), count.is_number() ? count.get<double>() : 1);
+    const auto& count = record::Member(layer, "count");
+    names.emplace_back(record::Text(layer, "name"), count.is_number() ? count.get<double>() : 1);
   }
   return names;
 }
@@ -209,8 +209,8 @@ Model ModelFromNames(const std::string& suite,
   using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
   std::map<Key, std::size_t> index_of;
   for (const auto& [name, count] : names) {
-    Record record{.name = name};
-    SplitName(record);
+    record::Record record{.name = name};
+    record::SplitName(record);
     if (record.problem.empty()) continue;
     const auto options = WithoutManner(record.options, is_manner);
     const auto [found, added] =
@@ -232,10 +232,10 @@ std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
                             const IsManner& is_manner) {
   std::vector<Model> models;
   for (const auto* cluster : {&a, &b}) {
-    const auto& suites = Member(Member(cluster->run.file.context, "dlroof"), "suites");
+    const auto& suites = record::Member(record::Member(cluster->run.file.context, "dlroof"), "suites");
     if (!suites.is_array()) continue;
     for (const auto& suite : suites) {
-      const auto name = Text(suite, "name");
+      const auto name = record::Text(suite, "name");
       const bool known =
           std::ranges::any_of(models, [&](const Model& model) { return model.name == name; });
       auto model = ModelFromNames(name, LayerNames(suite), is_manner);
@@ -263,4 +263,4 @@ std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCl
   return rows;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -10,7 +10,7 @@
 
 #include "baselines/versus/versus.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // Returns the options that say what is computed.
 std::vector<std::string> WithoutManner(const std::vector<std::string>& options,
@@ -45,7 +45,7 @@ struct VersusModel {
   double layers = 0;                 // [1] of the model, each as often as it occurs
   double in_a = 0, in_b = 0;         // [1] of these that have all their times there
   double in_both = 0;                // [1] and on both sides: those that all times below are of
-  std::optional<Timing> a, b;        // [s] sums; absent where `in_both` is 0
+  std::optional<record::Timing> a, b;        // [s] sums; absent where `in_both` is 0
   std::optional<double> nodes_of_a;  // [1] as in VersusRow
   std::optional<std::pair<double, double>> nodes_ci95;  // [1]; absent where a time has none
   Energies energies_a, energies_b;                      // [J] of the layers in both
@@ -60,4 +60,4 @@ std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCl
                                           const IsManner& is_manner,
                                           const Prices* prices = nullptr);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

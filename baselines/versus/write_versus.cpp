@@ -10,7 +10,7 @@
 #include "baselines/versus/versus_cells.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 // The fields of one side: library to cost.
@@ -19,15 +19,15 @@ std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide&
   const auto& ci95 = side.timing.ci95;
   return {record.name,
           record.library,
-          NumberField(side.timing.median),
-          ci95 ? NumberField(ci95->first) : "",
-          ci95 ? NumberField(ci95->second) : "",
-          NumberField(side.calls_per_second),
-          NumberField(side.node_calls_per_second),
-          NumberField(side.fraction),
+          formats::NumberField(side.timing.median),
+          ci95 ? formats::NumberField(ci95->first) : "",
+          ci95 ? formats::NumberField(ci95->second) : "",
+          formats::NumberField(side.calls_per_second),
+          formats::NumberField(side.node_calls_per_second),
+          formats::NumberField(side.fraction),
           side.given ? "given" : "",
           side.bound,
-          NumberField(side.cost)};
+          formats::NumberField(side.cost)};
 }
 
 // ",A,B,A over B" of one class.
@@ -133,31 +133,31 @@ nlohmann::json ClusterJson(const VersusCluster& cluster, const std::string& pric
 }  // namespace
 
 void WriteVersusTable(const VersusReport& report, int width, std::ostream& out) {
-  WriteAligned(PrintableCells(OperatorCells(report)), width, out);
+  text::WriteAligned(formats::PrintableCells(OperatorCells(report)), width, out);
   if (!report.models.empty()) {
     out << '\n';
-    WriteAligned(PrintableCells(ModelCells(report)), width, out);
+    text::WriteAligned(formats::PrintableCells(ModelCells(report)), width, out);
   }
   out << '\n';
-  for (const auto& note : VersusNotes(report)) out << Printable(note) << '\n';
+  for (const auto& note : VersusNotes(report)) out << text::Printable(note) << '\n';
   const auto kinds = DifferenceKinds(report.versus);
   if (!kinds.empty()) out << "\ndiffers (A | B):\n";
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    out << fmt::format("{:>3}  {}\n", i + 1, Printable(kinds[i]));
+    out << fmt::format("{:>3}  {}\n", i + 1, text::Printable(kinds[i]));
 }
 
 void WriteVersusMarkdown(const VersusReport& report, std::ostream& out) {
-  WriteMarkdownTable(OperatorCells(report), out);
+  formats::WriteMarkdownTable(OperatorCells(report), out);
   if (!report.models.empty()) {
     out << '\n';
-    WriteMarkdownTable(ModelCells(report), out);
+    formats::WriteMarkdownTable(ModelCells(report), out);
   }
   out << '\n';
-  for (const auto& note : VersusNotes(report)) out << "- " << MarkdownText(note) << '\n';
+  for (const auto& note : VersusNotes(report)) out << "- " << formats::MarkdownText(note) << '\n';
   const auto kinds = DifferenceKinds(report.versus);
   if (!kinds.empty()) out << "\nDiffers (A | B):\n\n";
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    out << fmt::format("{}. {}\n", i + 1, MarkdownText(kinds[i]));
+    out << fmt::format("{}. {}\n", i + 1, formats::MarkdownText(kinds[i]));
 }
 
 void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
@@ -172,15 +172,15 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
     out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", Key(kind));
   out << '\n';
   for (const auto& row : report.versus.rows) {
-    out << CsvText(row.key);
-    for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << CsvText(field);
-    for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << CsvText(field);
+    out << formats::CsvText(row.key);
+    for (const auto& field : CsvSide(*report.a, row.a)) out << ',' << formats::CsvText(field);
+    for (const auto& field : CsvSide(*report.b, row.b)) out << ',' << formats::CsvText(field);
     std::string differences;
     for (const auto& one : row.differences) differences += (differences.empty() ? "" : "; ") + one;
-    out << fmt::format(",{},{},{},{},{},{}", NumberField(row.flops), NumberField(row.nodes_of_a),
-                       row.nodes_ci95 ? NumberField(row.nodes_ci95->first) : "",
-                       row.nodes_ci95 ? NumberField(row.nodes_ci95->second) : "",
-                       CsvText(report.versus.currency), CsvText(differences));
+    out << fmt::format(",{},{},{},{},{},{}", formats::NumberField(row.flops), formats::NumberField(row.nodes_of_a),
+                       row.nodes_ci95 ? formats::NumberField(row.nodes_ci95->first) : "",
+                       row.nodes_ci95 ? formats::NumberField(row.nodes_ci95->second) : "",
+                       formats::CsvText(report.versus.currency), formats::CsvText(differences));
     for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
     out << '\n';
   }
@@ -188,14 +188,14 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
 
 void WriteVersusPage(const VersusReport& report, const std::string& figure,
                      const std::string& no_figure, std::ostream& out) {
-  BeginPage(fmt::format("A: {} beside B: {}", MachinesText(*report.a), MachinesText(*report.b)),
+  formats::BeginPage(fmt::format("A: {} beside B: {}", MachinesText(*report.a), MachinesText(*report.b)),
             out);
-  WritePageFigure(figure, no_figure, out);
-  WritePageList("What this rests on", "ul", VersusNotes(report), out);
-  if (!report.models.empty()) WritePageTable("Models", ModelCells(report), out);
-  WritePageTable("Operators", OperatorCells(report), out);
-  WritePageList("Differs (A | B)", "ol", DifferenceKinds(report.versus), out);
-  EndPage(out);
+  formats::WritePageFigure(figure, no_figure, out);
+  formats::WritePageList("What this rests on", "ul", VersusNotes(report), out);
+  if (!report.models.empty()) formats::WritePageTable("Models", ModelCells(report), out);
+  formats::WritePageTable("Operators", OperatorCells(report), out);
+  formats::WritePageList("Differs (A | B)", "ol", DifferenceKinds(report.versus), out);
+  formats::EndPage(out);
 }
 
 nlohmann::json VersusJson(const VersusReport& report) {
@@ -213,4 +213,4 @@ nlohmann::json VersusJson(const VersusReport& report) {
   return written;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

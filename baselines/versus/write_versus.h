@@ -9,7 +9,7 @@
 #include "baselines/versus/versus.h"
 #include "baselines/versus/versus_models.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // Two clusters and what they have in common. The clusters must outlive it.
 struct VersusReport {
@@ -30,4 +30,4 @@ void WriteVersusPage(const VersusReport& report, const std::string& figure,
 // "a", "b", "rows", "models"; an unknown quantity has no key.
 nlohmann::json VersusJson(const VersusReport& report);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -4,7 +4,7 @@
 
 #include "bench/workload/op.h"
 
-namespace dlroof {
+namespace dlroof::benchdnn {
 namespace {
 
 template <class Is>
@@ -18,7 +18,7 @@ const BenchdnnDriver* FirstThat(Is is) {
 
 std::vector<const BenchdnnDriver*> BenchdnnDrivers() {
   std::vector<const BenchdnnDriver*> drivers;
-  for (const Op* op : AllOps())
+  for (const workload::Op* op : workload::AllOps())
     drivers.insert(drivers.end(), op->benchdnn.begin(), op->benchdnn.end());
   return drivers;
 }
@@ -31,4 +31,4 @@ const BenchdnnDriver* DriverOfProblem(std::string_view text) {
   return FirstThat([&](const auto* driver) { return driver->begins_problem(text); });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::benchdnn

@@ -13,7 +13,7 @@
 #include "bench/workload/benchmark_name.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::benchdnn {
 
 struct BenchdnnName {
   std::string name;    // of our benchmark; empty: there is none
@@ -42,7 +42,7 @@ struct BenchdnnDriver {
   // Throws BenchdnnRefusal.
   BenchdnnProblem (*read)(const std::string& text);
   // `name`: of a benchmark that BenchdnnProblem::name gave, or another driver of the same op.
-  BenchdnnWork (*work)(const BenchmarkName& name);
+  BenchdnnWork (*work)(const workload::BenchmarkName& name);
 };
 
 // Returns the drivers of all ops, in the order of the ops' names.
@@ -52,4 +52,4 @@ const BenchdnnDriver* FindBenchdnnDriver(std::string_view name);
 // Returns the driver whose problem a text begins like, else null.
 const BenchdnnDriver* DriverOfProblem(std::string_view text);
 
-}  // namespace dlroof
+}  // namespace dlroof::benchdnn

@@ -11,7 +11,7 @@
 #include "bench/benchdnn/tokens.h"
 #include "reporters/verbose/verbose_line.h"
 
-namespace dlroof {
+namespace dlroof::benchdnn {
 namespace {
 
 // Options that do not change what a call computes.
@@ -54,7 +54,7 @@ bool SameInAnyCase(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view OneOf(std::string_view words, std::string_view value) {
-  for (const auto word : SplitText(words, ' '))
+  for (const auto word : verbose::SplitText(words, ' '))
     if (SameInAnyCase(word, value)) return word;
   throw BenchdnnRefusal(0, fmt::format("expected one of {}, got '{}'", words, ShownText(value)));
 }
@@ -100,7 +100,7 @@ bool BenchdnnSettings::Set(std::string_view option, std::string_view values) {
     return true;
   }
   set.clear();
-  for (const auto value : SplitText(values, ',')) try {
+  for (const auto value : verbose::SplitText(values, ',')) try {
       set.push_back(ReadValue(*row, value));
     } catch (const BenchdnnRefusal& refusal) {
       throw BenchdnnRefusal(static_cast<size_t>(value.data() - values.data()) + refusal.offset,
@@ -140,4 +140,4 @@ std::string CommonReason(const BenchdnnChoice& choice) {
   return "";
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::benchdnn

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::benchdnn {
 
 struct BenchdnnDriver;
 
@@ -85,4 +85,4 @@ std::string ReadZeroPoints(std::string_view value);  // likewise
 // "relu", "sum+relu": kinds under their short names, "relu:slope" where it has one.
 std::string ReadPostOps(std::string_view value);
 
-}  // namespace dlroof
+}  // namespace dlroof::benchdnn

@@ -7,7 +7,7 @@
 
 #include "reporters/verbose/verbose_line.h"
 
-namespace dlroof {
+namespace dlroof::benchdnn {
 namespace {
 
 constexpr std::array<BenchdnnDirection, 6> kDirections = {
@@ -19,15 +19,15 @@ constexpr std::array<BenchdnnDirection, 6> kDirections = {
      {"BWD_WB", ProductDirection::kBackwardWeights, false, true}}};
 
 // Returns source, weights and destination of "u8:s8:u8".
-ProductTypes SplitTypes(std::string_view data_types) {
-  const auto types = SplitText(data_types, ':');
+products::ProductTypes SplitTypes(std::string_view data_types) {
+  const auto types = verbose::SplitText(data_types, ':');
   return {std::string(types.at(0)), std::string(types.at(1)), std::string(types.at(2))};
 }
 
 // Returns the words of the option `scales`, as benchdnn's readers spell them.
-std::string_view OurScales(const ProductTypes& types) {
-  if (!IsInt8(types)) return "";
-  return IsByte(types.destination) ? "src:common+wei:per_oc+dst:common" : "src:common+wei:per_oc";
+std::string_view OurScales(const products::ProductTypes& types) {
+  if (!products::IsInt8(types)) return "";
+  return products::IsByte(types.destination) ? "src:common+wei:per_oc+dst:common" : "src:common+wei:per_oc";
 }
 
 }  // namespace
@@ -37,14 +37,14 @@ const BenchdnnDirection* FindDirection(const BenchdnnChoice& choice) {
   return row == kDirections.end() ? nullptr : row;
 }
 
-std::string_view DirOf(const ProductCase& one) {
+std::string_view DirOf(const products::ProductCase& one) {
   for (const auto& row : kDirections)
     if (row.direction == one.direction && row.training == one.training && row.bias == one.bias)
       return row.dir;
   return "";
 }
 
-ProductTypes TypesOf(const BenchdnnChoice& choice) {
+products::ProductTypes TypesOf(const BenchdnnChoice& choice) {
   std::string_view rest = choice["cfg"];
   if (rest.empty()) return SplitTypes(choice["dt"]);
   rest = rest.substr(0, rest.find('_'));  // f32_wino
@@ -59,22 +59,22 @@ ProductTypes TypesOf(const BenchdnnChoice& choice) {
   return {types[0], types[1], types[2]};
 }
 
-std::string DataTypesOf(const ProductTypes& types) {
+std::string DataTypesOf(const products::ProductTypes& types) {
   return fmt::format("{}:{}:{}", types.source, types.weights, types.destination);
 }
 
-std::string TypesArgument(const ProductTypes& types) {
+std::string TypesArgument(const products::ProductTypes& types) {
   if (types.source != types.weights || types.weights != types.destination)
     return fmt::format("--dt={} ", DataTypesOf(types));
   return types.source == "f32" ? "" : fmt::format("--dt={} ", types.source);
 }
 
-std::string ScalesArgument(const ProductTypes& types) {
+std::string ScalesArgument(const products::ProductTypes& types) {
   return fmt::format("--attr-scales=src:common:0.5+wei:per_oc:0.5{} ",
-                     IsByte(types.destination) ? "+dst:common:0.5" : "");
+                     products::IsByte(types.destination) ? "+dst:common:0.5" : "");
 }
 
-std::string AttributeReason(const BenchdnnChoice& choice, const ProductTypes& types, bool forward) {
+std::string AttributeReason(const BenchdnnChoice& choice, const products::ProductTypes& types, bool forward) {
   const auto post_ops = choice["attr-post-ops"];
   if (post_ops == "relu:slope") return "post-op relu with a slope";
   if (!post_ops.empty() && post_ops != "relu") return fmt::format("post-ops {}", post_ops);
@@ -100,4 +100,4 @@ void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& opt
     options.push_back(fmt::format("fpmath-{}", choice["attr-fpmath"]));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::benchdnn

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-namespace dlroof {
+namespace dlroof::benchdnn {
 namespace {
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
@@ -133,4 +133,4 @@ bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> k
   });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::benchdnn

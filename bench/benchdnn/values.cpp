@@ -11,7 +11,7 @@
 #include "bench/benchdnn/tokens.h"
 #include "reporters/verbose/verbose_line.h"
 
-namespace dlroof {
+namespace dlroof::benchdnn {
 namespace {
 
 constexpr std::string_view kDataTypes = "f32 bf16 f16 f64 s32 s8 u8";
@@ -146,7 +146,7 @@ FoundPostOp FindPostOp(const Part& part) {
   for (const auto& row : kPostOps) {
     std::string_view name = lower;
     if (name.substr(0, row.prefix.size()) == row.prefix) name.remove_prefix(row.prefix.size());
-    for (const auto known : SplitText(row.names, ' '))
+    for (const auto known : verbose::SplitText(row.names, ' '))
       if (known == name) return {known, row.arguments};
   }
   Refuse(part, "a post-op such as relu, sum, binary_add, dw or prelu");
@@ -229,4 +229,4 @@ std::string ReadPostOps(std::string_view value) {
   return text;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::benchdnn

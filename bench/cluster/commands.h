@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 
 // Each adds a subcommand to `cluster`. When it was given it runs, and sets the exit code if it has
 // others than 0.
@@ -14,4 +14,4 @@ void AddClusterReport(CLI::App& cluster);
 void AddClusterVersus(CLI::App& cluster);
 void AddClusterScale(CLI::App& cluster);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -15,7 +15,7 @@
 #include "counters/base/files.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 constexpr int kNotAllWhole = 3, kBadFile = 2;  // exit codes
@@ -27,18 +27,18 @@ struct GatherFlags {
 };
 
 // Reads the logs of nodes' meters; absent without one.
-std::optional<MeterLog> ReadMeters(const std::vector<std::string>& paths) {
+std::optional<cluster::MeterLog> ReadMeters(const std::vector<std::string>& paths) {
   if (paths.empty()) return std::nullopt;
   std::vector<std::pair<std::string, std::string>> files;
   files.reserve(paths.size());
   for (const auto& path : paths)
     files.emplace_back(path, ReadFile(path, "the log of a node's meter"));
-  return ParseMeterLogs(files);
+  return cluster::ParseMeterLogs(files);
 }
 
-std::vector<NodeSummary> ReadAll(const NodeFolder& folder) {
+std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   const auto files = folder.NodeFiles();
-  std::vector<NodeSummary> summaries(files.size());
+  std::vector<cluster::NodeSummary> summaries(files.size());
   const std::size_t parts = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::future<void>> readers;
   for (std::size_t part = 0; part < parts; ++part)
@@ -53,10 +53,10 @@ std::vector<NodeSummary> ReadAll(const NodeFolder& folder) {
 
 // Adds the rates of the folder's network, where there is one, to its nodes. Returns why it cannot
 // count; empty: it does, or there is none.
-std::string AddLinks(const NodeFolder& folder, std::vector<NodeSummary>& summaries) {
+std::string AddLinks(const NodeFolder& folder, std::vector<cluster::NodeSummary>& summaries) {
   if (!std::filesystem::exists(folder.Network())) return "";
   try {
-    AddLinkRates(ReadMeasuredNetwork(folder.Network().string()), summaries);
+    cluster::AddLinkRates(cluster::ReadMeasuredNetwork(folder.Network().string()), summaries);
     return "";
   } catch (const BadInput& refusal) {
     return refusal.what();
@@ -64,20 +64,20 @@ std::string AddLinks(const NodeFolder& folder, std::vector<NodeSummary>& summari
 }
 
 // Reads the further visits. A file of one that cannot count is left out, with a message.
-std::vector<std::vector<NodeSummary>> ReadVisits(const std::filesystem::path& path) {
-  std::vector<std::vector<NodeSummary>> visits;
+std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem::path& path) {
+  std::vector<std::vector<cluster::NodeSummary>> visits;
   for (const int number : NodeFolder(path).Visits()) {
     auto& visit = visits.emplace_back();
     const NodeFolder folder(path, number);
     for (const auto& file : folder.NodeFiles()) {
       auto summary = ReadNodeFile(file);
-      if (summary.status == NodeStatus::kWhole)
+      if (summary.status == cluster::NodeStatus::kWhole)
         visit.push_back(std::move(summary));
       else
-        std::cerr << fmt::format("visit {}: left out: {}\n", number, Printable(summary.reason));
+        std::cerr << fmt::format("visit {}: left out: {}\n", number, text::Printable(summary.reason));
     }
     if (const auto why = AddLinks(folder, visit); !why.empty())
-      std::cerr << fmt::format("visit {}: no links: {}\n", number, Printable(why));
+      std::cerr << fmt::format("visit {}: no links: {}\n", number, text::Printable(why));
   }
   return visits;
 }
@@ -88,15 +88,15 @@ struct NotWhole {
 };
 
 // Says which nodes are not whole, and why.
-NotWhole SayNotWhole(const Cluster& cluster) {
+NotWhole SayNotWhole(const cluster::Cluster& cluster) {
   NotWhole absent;
   for (const auto& node : cluster.nodes) {
-    if (node.status == NodeStatus::kWhole) continue;
-    absent.bad_file = absent.bad_file || node.status == NodeStatus::kFailed ||
-                      (node.status == NodeStatus::kPartial && !IsJournal(node.file));
+    if (node.status == cluster::NodeStatus::kWhole) continue;
+    absent.bad_file = absent.bad_file || node.status == cluster::NodeStatus::kFailed ||
+                      (node.status == cluster::NodeStatus::kPartial && !IsJournal(node.file));
     if (++absent.count <= kMostListed)
-      std::cerr << fmt::format("{}: {}: {}\n", Printable(node.name), Key(node.status),
-                               Printable(node.reason));
+      std::cerr << fmt::format("{}: {}: {}\n", text::Printable(node.name), cluster::Key(node.status),
+                               text::Printable(node.reason));
   }
   if (absent.count > kMostListed)
     std::cerr << fmt::format("and {} more nodes\n", absent.count - kMostListed);
@@ -112,23 +112,23 @@ int RunGather(const GatherFlags& flags) {
   auto summaries = ReadAll(folder);
   const auto no_links = AddLinks(folder, summaries);
   auto cluster =
-      Gather(std::move(summaries), folder.Asked(), ReadNodeRun, meters ? &*meters : nullptr);
+      cluster::Gather(std::move(summaries), folder.Asked(), ReadNodeRun, meters ? &*meters : nullptr);
   if (const auto why = folder.WhyNoNetwork(); !why.empty())
     cluster.remarks.push_back("the network was not measured: " + why);
   if (!no_links.empty()) cluster.remarks.push_back("links were not compared: " + no_links);
-  AddFindings(ReadVisits(flags.folder), OutlierRules(), cluster);
+  cluster::AddFindings(ReadVisits(flags.folder), cluster::OutlierRules(), cluster);
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};
   for (const auto& path : flags.meters) command.insert(command.end(), {"--meter", path});
-  WriteFile(flags.output, ToJson(cluster, CommandLine(command)).dump() + '\n', OnDisk::kNow);
+  WriteFile(flags.output, cluster::ToJson(cluster, runner::CommandLine(command)).dump() + '\n', OnDisk::kNow);
   const auto absent = SayNotWhole(cluster);
-  for (const auto& remark : cluster.remarks) std::cerr << Printable(remark) << '\n';
+  for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
   if (cluster.meetings)
-    for (const auto& note : MeetingNotes(*cluster.meetings)) std::cerr << Printable(note) << '\n';
+    for (const auto& note : cluster::MeetingNotes(*cluster.meetings)) std::cerr << text::Printable(note) << '\n';
   for (const auto& finding : cluster.findings)
-    if (finding.verdict == NodeVerdict::kSlow)
+    if (finding.verdict == cluster::NodeVerdict::kSlow)
       std::cerr << fmt::format("{}: slow, by {:.1f} % ({})\n",
-                               Printable(cluster.nodes[finding.node].name),
+                               text::Printable(cluster.nodes[finding.node].name),
                                100 * (finding.ratio - 1), finding.what);
   std::cerr << fmt::format("{} of {} nodes are whole; {} benchmarks\nwrote {}\n",
                            cluster.nodes.size() - absent.count, cluster.nodes.size(),
@@ -155,4 +155,4 @@ void AddClusterGather(CLI::App& cluster, int& exit_code) {
   command->callback([flags, &exit_code] { exit_code = RunGather(*flags); });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

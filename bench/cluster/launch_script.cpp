@@ -12,7 +12,7 @@
 #include "counters/base/error.h"
 #include "reporters/page/page.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 void RefuseControls(const std::string& text) {
@@ -61,10 +61,10 @@ std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
 std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
   const bool python = request.engine == "reframe";
   const auto one = [&](const std::string& text) {
-    return python ? nlohmann::json(text).dump() : CommandLine({text});
+    return python ? nlohmann::json(text).dump() : runner::CommandLine({text});
   };
   const auto list = [&](const std::vector<std::string>& texts) {
-    return python ? nlohmann::json(texts).dump() : CommandLine(texts);
+    return python ? nlohmann::json(texts).dump() : runner::CommandLine(texts);
   };
   const int tasks = std::max(1, request.gpus);
   auto options = request.options;
@@ -83,8 +83,8 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
           {"network", NetworkPart(request)},
           {"order", request.order},
           {"meet_seconds", fmt::format("{:g}", request.meet_seconds)},
-          {"out_text", CommandLine({request.out})},
-          {"dlroof_text", CommandLine({request.dlroof})}};
+          {"out_text", runner::CommandLine({request.out})},
+          {"dlroof_text", runner::CommandLine({request.dlroof})}};
 }
 
 }  // namespace
@@ -101,10 +101,10 @@ std::string LaunchScript(const LaunchRequest& request) {
     if (script.name.find('-') == std::string_view::npos) known.push_back(script.name);
     if (script.name != request.engine) continue;
     std::ostringstream text;
-    Fill(script.text, Values(request), text);
+    page::Fill(script.text, Values(request), text);
     return text.str();
   }
   throw BadInput("--engine={}: expected {}", request.engine, fmt::join(known, ", "));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

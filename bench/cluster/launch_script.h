@@ -6,7 +6,7 @@
 
 #include "counters/base/embedded.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 
 // Returns the scripts' texts with {{keys}} for what LaunchScript fills in: "slurm", "mpirun",
 // "reframe"; "slurm-revisit" for some nodes, several times; "slurm-net", "slurm-revisit-net" and
@@ -33,4 +33,4 @@ struct LaunchRequest {
 // newline), another device than their GPU for those processes.
 std::string LaunchScript(const LaunchRequest& request);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -11,7 +11,7 @@
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,7 +44,7 @@ std::optional<Entry> EntryOf(const std::string& file) {
 }  // namespace
 
 MeetingClock SystemMeetingClock() {
-  return {.seconds = WallSeconds,
+  return {.seconds = cpu::WallSeconds,
           .date =
               [] {
                 const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -98,10 +98,10 @@ void MeetingPoint::Write(const std::string& turn) {
   own_ = path;
 }
 
-Meeting MeetingPoint::Meet(std::size_t turn, const std::string& benchmark) {
+cluster::Meeting MeetingPoint::Meet(std::size_t turn, const std::string& benchmark) {
   const double begin = clock_.seconds();
   Write(std::to_string(turn));
-  Meeting meeting{.benchmark = benchmark};
+  cluster::Meeting meeting{.benchmark = benchmark};
   std::size_t left = 0;
   for (bool first = true;; first = false) {
     const auto turns = Turns();
@@ -130,4 +130,4 @@ Meeting MeetingPoint::Meet(std::size_t turn, const std::string& benchmark) {
 
 void MeetingPoint::Leave() { Write(std::string(kDone)); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

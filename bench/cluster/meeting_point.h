@@ -16,7 +16,7 @@
 
 #include "baselines/cluster/meetings.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 
 // The time that a node waits by. Tests have one of their own.
 struct MeetingClock {
@@ -38,7 +38,7 @@ class MeetingPoint {
 
   // Waits until each node that is still awaited has come to this turn or is beyond it, for at most
   // the deadline. A node that has not come by then is never awaited again.
-  Meeting Meet(std::size_t turn, const std::string& benchmark);
+  cluster::Meeting Meet(std::size_t turn, const std::string& benchmark);
   // Lets nobody wait for this node any more.
   void Leave();
 
@@ -57,4 +57,4 @@ class MeetingPoint {
   std::filesystem::path own_;  // this node's file; empty: none yet
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

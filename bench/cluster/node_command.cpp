@@ -20,7 +20,7 @@
 #include "counters/base/interrupt.h"
 #include "counters/base/json_reader.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,16 +47,16 @@ class RedirectedOutput {
   std::streambuf* before_;
 };
 
-std::string OrderText(const NodeFacts& facts) {
+std::string OrderText(const cluster::NodeFacts& facts) {
   return facts.order.empty() ? "without --order" : facts.order;
 }
 
 // Returns whether the node's file is there, of these arguments. Throws BadInput for others.
-bool IsDone(const NodeFolder& folder, const NodeFacts& facts) {
+bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto path = folder.Node(facts.name);
   if (!fs::exists(path)) return false;
   const auto there = ReadNodeFile(path);
-  if (there.status != NodeStatus::kWhole) {
+  if (there.status != cluster::NodeStatus::kWhole) {
     std::cerr << fmt::format("{}; measured anew\n", there.reason);
     return false;
   }
@@ -70,11 +70,11 @@ bool IsDone(const NodeFolder& folder, const NodeFacts& facts) {
 }
 
 // Writes nodes/NAME.json from the finished run, and removes what it is made of.
-void Finish(const NodeFolder& folder, const NodeFacts& facts) {
+void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto run = folder.Run(facts.name);
   auto file = ParsedJson(ReadFile(run, "a run file"), run.string());
   file.erase("benchmarks");  // the records say it all
-  file["context"]["dlroof"]["node"] = ToJson(facts);
+  file["context"]["dlroof"]["node"] = cluster::ToJson(facts);
   if (auto meetings = ReadMeetings(folder.Meetings(facts.name)); !meetings.empty())
     file["context"]["dlroof"]["meetings"] = std::move(meetings);
   WriteFile(folder.Node(facts.name), file.dump() + '\n', OnDisk::kNow);
@@ -105,11 +105,11 @@ std::uint64_t CommonSeed(const std::vector<std::string>& arguments) {
 }
 
 // Makes each benchmark wait for the other nodes, and keeps a line of each meeting.
-void MeetBefore(MeetingPoint& point, const fs::path& kept, std::ostream& log, RunRequest& request) {
+void MeetBefore(MeetingPoint& point, const fs::path& kept, std::ostream& log, supervise::RunRequest& request) {
   request.seed = CommonSeed(request.arguments);
   request.before = [&point, &log, kept](std::size_t turn, const std::string& listed) {
     const auto meeting = point.Meet(turn, listed);
-    std::ofstream(kept, std::ios::app) << ToJson(meeting).dump() << '\n';
+    std::ofstream(kept, std::ios::app) << cluster::ToJson(meeting).dump() << '\n';
     if (!meeting.late.empty())
       log << fmt::format("before {}: left out and not awaited again: {}\n", listed,
                          fmt::join(meeting.late, ", "));
@@ -117,15 +117,15 @@ void MeetBefore(MeetingPoint& point, const fs::path& kept, std::ostream& log, Ru
 }
 
 // Measures what is left. Returns whether all is there.
-bool Measure(const RunRequest& request, std::ostream& log) {
-  if (IsFinished(request)) return true;  // killed before nodes/NAME.json was written
-  if (Supervise(request, log) == 130) return false;
-  return IsFinished(request);
+bool Measure(const supervise::RunRequest& request, std::ostream& log) {
+  if (supervise::IsFinished(request)) return true;  // killed before nodes/NAME.json was written
+  if (supervise::Supervise(request, log) == 130) return false;
+  return supervise::IsFinished(request);
 }
 
-RunRequest RequestOf(const NodeFlags& flags, const NodeFolder& folder, const std::string& name) {
-  RunRequest request;
-  request.programs = {flags.bench.empty() ? BenchProgram() : fs::absolute(flags.bench).string()};
+supervise::RunRequest RequestOf(const NodeFlags& flags, const NodeFolder& folder, const std::string& name) {
+  supervise::RunRequest request;
+  request.programs = {flags.bench.empty() ? supervise::BenchProgram() : fs::absolute(flags.bench).string()};
   request.outputs = {folder.Run(name).string()};
   request.arguments = flags.arguments;
   request.timeout_seconds = flags.timeout_seconds;
@@ -173,7 +173,7 @@ int RunNode(const NodeFlags& flags) {
   // The ceilings' folder, of this process and of those that it starts.
   setenv("XDG_CACHE_HOME", folder.Cache(facts.name).c_str(), 1);
   fs::create_directories(folder.Cache(facts.name));
-  WriteFile(folder.Facts(facts.name), ToJson(facts).dump() + '\n');
+  WriteFile(folder.Facts(facts.name), cluster::ToJson(facts).dump() + '\n');
   StopOnInterrupt();
   const bool whole = MeasureBesideOthers(flags, folder, facts.name);
   if (whole) Finish(folder, facts);
@@ -210,4 +210,4 @@ void AddClusterNode(CLI::App& cluster, int& exit_code) {
   command->callback([flags, &exit_code] { exit_code = RunNode(*flags); });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

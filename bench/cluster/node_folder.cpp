@@ -14,7 +14,7 @@
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,10 +22,10 @@ namespace fs = std::filesystem;
 constexpr std::string_view kJournal = ".json.journal";
 constexpr std::uintmax_t kMostAsked = 64 << 20;  // [byte] of asked.txt
 
-NodeSummary Unreadable(const std::string& name, const std::string& file, const std::string& why) {
-  NodeSummary summary;
+cluster::NodeSummary Unreadable(const std::string& name, const std::string& file, const std::string& why) {
+  cluster::NodeSummary summary;
   summary.facts.name = name;
-  summary.status = NodeStatus::kFailed;
+  summary.status = cluster::NodeStatus::kFailed;
   summary.reason = why;
   summary.file = file;
   return summary;
@@ -131,19 +131,19 @@ nlohmann::json ReadMeetings(const fs::path& path) {
   return list;
 }
 
-NodeSummary ReadNodeFile(const fs::path& path) {
+cluster::NodeSummary ReadNodeFile(const fs::path& path) {
   const auto stem = path.stem().string();
   try {
     std::ostringstream warnings;
     const auto text = ReadFile(path, "a node's file");
-    auto summary = SummaryOf(ParseRunFile(text, path.string(), warnings), path.string());
+    auto summary = cluster::SummaryOf(record::ParseRunFile(text, path.string(), warnings), path.string());
     summary.sha256 = Sha256(text);
     if (summary.facts.name != stem)
       return Unreadable(stem, path.string(),
                         fmt::format("{}: is of node {}, whose file is {}.json: a node counts once",
                                     path.string(), summary.facts.name, summary.facts.name));
     if (warnings.str().empty()) return summary;
-    summary.status = NodeStatus::kPartial;
+    summary.status = cluster::NodeStatus::kPartial;
     summary.reason = warnings.str().substr(0, warnings.str().find('\n'));
     return summary;
   } catch (const BadInput& refusal) {
@@ -153,16 +153,16 @@ NodeSummary ReadNodeFile(const fs::path& path) {
 
 bool IsJournal(const std::string& path) { return path.ends_with(kJournal); }
 
-RunFile ReadNodeRun(const std::string& path) {
+record::RunFile ReadNodeRun(const std::string& path) {
   std::ostringstream warnings;
-  if (!IsJournal(path)) return ReadRunFile(path, warnings);
-  const auto journal = ParseJournal(ReadFile(path, "a journal"), path);
-  std::vector<Supervised> done;
+  if (!IsJournal(path)) return record::ReadRunFile(path, warnings);
+  const auto journal = supervise::ParseJournal(ReadFile(path, "a journal"), path);
+  std::vector<supervise::Supervised> done;
   for (const auto& entry : journal.entries)
     done.push_back({entry.benchmark.fresh,
-                    {PartFrom(entry.benchmark.fresh, entry.outcomes.front(), std::nullopt)}});
+                    {supervise::PartFrom(entry.benchmark.fresh, entry.outcomes.front(), std::nullopt)}});
   if (done.empty()) throw BadInput("{}: no benchmark was finished", path);
-  auto run = MergedRun(done, journal.machines, nlohmann::json::object()).run.file;
+  auto run = supervise::MergedRun(done, journal.machines, nlohmann::json::object()).run.file;
   const auto stem = path.substr(0, path.size() - kJournal.size());
   const auto facts = stem + ".node";
   run.context["dlroof"]["node"] = ParsedJson(ReadFile(facts, "a node's facts"), facts);
@@ -171,26 +171,26 @@ RunFile ReadNodeRun(const std::string& path) {
   return run;
 }
 
-NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string& name) {
+cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string& name) {
   const auto journal = folder.Run(name).string() + ".journal";
   const auto words = LastWords(folder.Log(name));
   const auto said = words.empty() ? std::string() : "; its log ends: " + words;
   if (!fs::exists(journal)) {
     auto summary = Unreadable(name, "", "began, and has no file" + said);
-    summary.status = NodeStatus::kMissing;
+    summary.status = cluster::NodeStatus::kMissing;
     return summary;
   }
   try {
     const auto run = ReadNodeRun(journal);
-    auto summary = SummaryOf(run, journal);
-    summary.status = NodeStatus::kPartial;
+    auto summary = cluster::SummaryOf(run, journal);
+    summary.status = cluster::NodeStatus::kPartial;
     summary.reason = fmt::format("not finished: {} benchmarks are{}", run.records.size(), said);
     return summary;
   } catch (const BadInput& refusal) {
     auto summary = Unreadable(name, journal, refusal.what() + said);
-    summary.status = NodeStatus::kMissing;
+    summary.status = cluster::NodeStatus::kMissing;
     return summary;
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -18,7 +18,7 @@
 
 #include "baselines/cluster/gather.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 
 class NodeFolder {
  public:
@@ -71,15 +71,15 @@ nlohmann::json ReadMeetings(const std::filesystem::path& path);
 
 // Reads one node's file. A file that cannot count (half of it is there, of another version, of no
 // node, of a node whose file is another one) is a failed node, with the sentence why.
-NodeSummary ReadNodeFile(const std::filesystem::path& path);
+cluster::NodeSummary ReadNodeFile(const std::filesystem::path& path);
 
 // Returns whether the file is an unfinished node's.
 bool IsJournal(const std::string& path);
 
 // Reads what a node that is not finished has measured.
-NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string& name);
+cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string& name);
 
 // Returns the run of a finished node's file, or of an unfinished node's journal.
-RunFile ReadNodeRun(const std::string& path);
+record::RunFile ReadNodeRun(const std::string& path);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -14,7 +14,7 @@
 #include "counters/base/error.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 struct Engine {
@@ -46,7 +46,7 @@ std::string HostName() {
   return name.data();
 }
 
-void NameByGpu(const Environment& environment, const std::string& local, NodeFacts& facts) {
+void NameByGpu(const Environment& environment, const std::string& local, cluster::NodeFacts& facts) {
   if (local.empty() || local.find_first_not_of("0123456789") != std::string::npos)
     throw BadInput(
         "--per-gpu: nothing numbers the processes of a node; expected SLURM_LOCALID, "
@@ -71,8 +71,8 @@ std::string GpuOfTask(const std::string& visible, const std::string& local) {
       local, visible, entries.size());
 }
 
-NodeFacts IdentifyNode(const Environment& environment, const std::string& host, bool per_gpu) {
-  NodeFacts facts;
+cluster::NodeFacts IdentifyNode(const Environment& environment, const std::string& host, bool per_gpu) {
+  cluster::NodeFacts facts;
   facts.name = host;
   facts.known_by = "hostname";
   std::string local;
@@ -105,16 +105,16 @@ NodeFacts IdentifyNode(const Environment& environment, const std::string& host, 
   return facts;
 }
 
-NodeFacts ThisNode(bool per_gpu) {
+cluster::NodeFacts ThisNode(bool per_gpu) {
   const auto environment = [](const std::string& name) {
     const char* value = std::getenv(name.c_str());
     return std::string(value == nullptr ? "" : value);
   };
   auto facts = IdentifyNode(environment, HostName(), per_gpu);
-  facts.cpus_given = static_cast<int>(ThisCpu().allowed.size());
+  facts.cpus_given = static_cast<int>(cpu::ThisCpu().allowed.size());
   if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0)
     facts.cpus = static_cast<int>(online);
   return facts;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -6,7 +6,7 @@
 
 #include "baselines/cluster/gather.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 
 // Returns an environment variable's value; empty: not set.
 using Environment = std::function<std::string(const std::string& name)>;
@@ -17,7 +17,7 @@ using Environment = std::function<std::string(const std::string& name)>;
 // Returns the same of a process that has one of its node's GPUs where `per_gpu`: its name ends in
 // "-gpuN", by its number on the node, and `gpu` is GpuOfTask's. Throws BadInput for a name that can
 // be no file's, and for a process of a GPU whose launcher does not number a node's processes.
-NodeFacts IdentifyNode(const Environment& environment, const std::string& host,
+cluster::NodeFacts IdentifyNode(const Environment& environment, const std::string& host,
                        bool per_gpu = false);
 
 // Returns the GPU that the node's process number `local` is to see, as CUDA_VISIBLE_DEVICES has it.
@@ -26,6 +26,6 @@ NodeFacts IdentifyNode(const Environment& environment, const std::string& host,
 std::string GpuOfTask(const std::string& visible, const std::string& local);
 
 // The same of this process, with the CPUs that it may use and those that are online.
-NodeFacts ThisNode(bool per_gpu = false);
+cluster::NodeFacts ThisNode(bool per_gpu = false);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -17,7 +17,7 @@
 #include "reporters/figure/gnuplot.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", ".png"};
@@ -28,32 +28,32 @@ struct ClusterReportFlags {
   bool verbose = false;
 };
 
-std::string ClusterPage(const Cluster& cluster, const NodeEffects& effects) {
+std::string ClusterPage(const cluster::Cluster& cluster, const cluster::NodeEffects& effects) {
   std::string why;
   const auto figure =
-      PageFigure([&] { return NodeMapScript(MapOf(cluster, effects), "svg"); }, why);
+      figure::PageFigure([&] { return figure::NodeMapScript(cluster::MapOf(cluster, effects), "svg"); }, why);
   std::ostringstream page;
-  WriteClusterPage(cluster, effects, figure, why, page);
+  cluster::WriteClusterPage(cluster, effects, figure, why, page);
   return page.str();
 }
 
-void WriteClusterOutput(const Cluster& cluster, const NodeEffects& effects,
+void WriteClusterOutput(const cluster::Cluster& cluster, const cluster::NodeEffects& effects,
                         const std::string& path) {
   std::ostringstream text;
   if (path.ends_with(".html")) {
     WriteFile(path, ClusterPage(cluster, effects));
   } else if (path.ends_with(".md") || path.ends_with(".csv")) {
-    (path.ends_with(".md") ? WriteClusterMarkdown : WriteClusterCsv)(cluster, effects, text);
+    (path.ends_with(".md") ? cluster::WriteClusterMarkdown : cluster::WriteClusterCsv)(cluster, effects, text);
     WriteFile(path, text.str());
   } else {
-    WriteNodeMap(MapOf(cluster, effects), path);
+    figure::WriteNodeMap(cluster::MapOf(cluster, effects), path);
   }
   std::cerr << "wrote " << path << '\n';
 }
 
-std::vector<OrderEffect> EffectsBeside(const ClusterReportFlags& flags, const Cluster& together) {
+std::vector<cluster::OrderEffect> EffectsBeside(const ClusterReportFlags& flags, const cluster::Cluster& together) {
   try {
-    return OrderEffects(together, ReadClusterFile(flags.alone));
+    return cluster::OrderEffects(together, cluster::ReadClusterFile(flags.alone));
   } catch (const BadInput& refusal) {
     throw BadInput("--alone={}: {}", flags.alone, refusal.what());
   }
@@ -64,11 +64,11 @@ void ReportCluster(const ClusterReportFlags& flags) {
     if (!std::ranges::any_of(kClusterOutputs, [&](const char* end) { return path.ends_with(end); }))
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
                      fmt::join(kClusterOutputs, ", "));
-  auto cluster = ReadClusterFile(flags.file);
-  if (!flags.network.empty()) cluster.network = ReadMeasuredNetwork(flags.network);
-  auto effects = MakeNodeEffects(cluster);
+  auto cluster = cluster::ReadClusterFile(flags.file);
+  if (!flags.network.empty()) cluster.network = cluster::ReadMeasuredNetwork(flags.network);
+  auto effects = cluster::MakeNodeEffects(cluster);
   if (!flags.alone.empty()) effects.order = EffectsBeside(flags, cluster);
-  WriteClusterTable(cluster, effects, TerminalColumns(), flags.verbose, std::cout);
+  cluster::WriteClusterTable(cluster, effects, text::TerminalColumns(), flags.verbose, std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteClusterOutput(cluster, effects, path);
 }
@@ -93,4 +93,4 @@ void AddClusterReport(CLI::App& cluster) {
   command->callback([flags] { ReportCluster(*flags); });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -20,18 +20,18 @@
 #include "reporters/figure/scale_figure.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 constexpr std::string_view kBucketedName = "bucketed";
 constexpr std::array kScaleOutputs = {".html", ".json", ".csv", ".md", ".svg", ".pdf", ".png"};
 
-ScaleFigure ScaleFigureOf(const ScaleReport& report) {
-  ScaleFigure figure{.bands = {}, .caption = "network: " + NetworkText(report.network)};
-  const auto add = [&](const ScaleCase& one, const std::string& how,
-                       const std::vector<ScaleRow>& rows) {
+figure::ScaleFigure ScaleFigureOf(const scaling::ScaleReport& report) {
+  figure::ScaleFigure figure{.bands = {}, .caption = "network: " + cluster::NetworkText(report.network)};
+  const auto add = [&](const scaling::ScaleCase& one, const std::string& how,
+                       const std::vector<scaling::ScaleRow>& rows) {
     if (rows.empty()) return;
-    ScaleFigureBand band{.title = fmt::format("{} {} {}, {}", one.steps.model, one.steps.type,
+    figure::ScaleFigureBand band{.title = fmt::format("{} {} {}, {}", one.steps.model, one.steps.type,
                                               one.steps.library, how),
                          .points = {}};
     for (const auto& row : rows)
@@ -45,27 +45,27 @@ ScaleFigure ScaleFigureOf(const ScaleReport& report) {
   }
   for (const auto& one : report.measured) {
     const auto label = one.label.empty() ? "measured" : "measured: " + one.label;
-    auto found = std::ranges::find(figure.measured, label, &ScaleFigureMark::label);
+    auto found = std::ranges::find(figure.measured, label, &figure::ScaleFigureMark::label);
     if (found == figure.measured.end())
-      found = figure.measured.insert(found, ScaleFigureMark{label, {}});
+      found = figure.measured.insert(found, figure::ScaleFigureMark{label, {}});
     found->points.emplace_back(one.nodes, one.samples_per_second);
   }
   return figure;
 }
 
-std::vector<BreakEvenPoint> PointsOf(const std::vector<ScaleRow>& rows, bool seconds) {
-  std::vector<BreakEvenPoint> points;
+std::vector<figure::BreakEvenPoint> PointsOf(const std::vector<scaling::ScaleRow>& rows, bool seconds) {
+  std::vector<figure::BreakEvenPoint> points;
   for (const auto& row : rows)
     points.push_back(
-        seconds ? BreakEvenPoint{row.nodes, row.step.full, row.step.bucketed, row.step.none}
-                : BreakEvenPoint{row.nodes, row.samples_per_second_none,
+        seconds ? figure::BreakEvenPoint{row.nodes, row.step.full, row.step.bucketed, row.step.none}
+                : figure::BreakEvenPoint{row.nodes, row.samples_per_second_none,
                                  row.samples_per_second_bucketed, row.samples_per_second_full});
   return points;
 }
 
 // `results`: by overlap. The figure marks the one in buckets.
-void SetBreakEven(const std::vector<std::pair<std::string, BreakEven>>& results,
-                  BreakEvenPanel& panel) {
+void SetBreakEven(const std::vector<std::pair<std::string, scaling::BreakEven>>& results,
+                  figure::BreakEvenPanel& panel) {
   for (const auto& [overlap, result] : results)
     if (overlap == kBucketedName) {
       panel.nodes = result.nodes;
@@ -73,13 +73,13 @@ void SetBreakEven(const std::vector<std::pair<std::string, BreakEven>>& results,
     }
 }
 
-BreakEvenRow BreakEvenRowOf(const ScaleCase& one, const ScaleGoal& goal) {
+figure::BreakEvenRow BreakEvenRowOf(const scaling::ScaleCase& one, const scaling::ScaleGoal& goal) {
   const double samples = goal.nodes * goal.batch;
   const auto model = fmt::format("{} {}", one.steps.model, one.steps.type);
   const auto per_node = goal.batch == one.batch
                             ? fmt::format("{:g}", one.batch)
                             : fmt::format("{:g} and {:g}", one.batch, goal.batch);
-  BreakEvenRow row{
+  figure::BreakEvenRow row{
       .ours = one.steps.library,
       .theirs = "other cluster: " + goal.library,
       .goal = fmt::format("{} node{} of the other cluster", goal.nodes, goal.nodes == 1 ? "" : "s"),
@@ -99,23 +99,23 @@ BreakEvenRow BreakEvenRowOf(const ScaleCase& one, const ScaleGoal& goal) {
   return row;
 }
 
-BreakEvenFigure BreakEvenFigureOf(const ScaleReport& report) {
-  BreakEvenFigure figure{
+figure::BreakEvenFigure BreakEvenFigureOf(const scaling::ScaleReport& report) {
+  figure::BreakEvenFigure figure{
       .rows = {},
       .caption =
           "band: no overlap of network and computing to all of it; line: buckets; network: " +
-          NetworkText(report.network)};
+          cluster::NetworkText(report.network)};
   for (const auto& one : report.cases)
     if (one.goal) figure.rows.push_back(BreakEvenRowOf(one, *one.goal));
   return figure;
 }
 
-CostFigure CostFigureOf(const ScaleReport& report) {
-  CostFigure figure{
+figure::CostFigure CostFigureOf(const scaling::ScaleReport& report) {
+  figure::CostFigure figure{
       .lines = {}, .work = "a million samples", .currency = report.currency, .caption = ""};
   for (const auto& one : report.cases)
-    for (const auto& line : CostLines(one, report)) {
-      auto& drawn = figure.lines.emplace_back(CostFigureLine{line.title, {}});
+    for (const auto& line : scaling::CostLines(one, report)) {
+      auto& drawn = figure.lines.emplace_back(figure::CostFigureLine{line.title, {}});
       for (const auto& point : line.points)
         drawn.points.push_back({point.nodes, point.seconds, point.cost, point.best});
     }
@@ -124,38 +124,38 @@ CostFigure CostFigureOf(const ScaleReport& report) {
   return figure;
 }
 
-std::string FigureScript(const ScaleReport& report, const std::string& name,
+std::string FigureScript(const scaling::ScaleReport& report, const std::string& name,
                          const std::string& extension) {
-  if (name == "break-even") return BreakEvenScript(BreakEvenFigureOf(report), extension);
-  if (name == "cost") return CostFigureScript(CostFigureOf(report), extension);
-  return ScaleFigureScript(ScaleFigureOf(report), extension);
+  if (name == "break-even") return figure::BreakEvenScript(BreakEvenFigureOf(report), extension);
+  if (name == "cost") return figure::CostFigureScript(CostFigureOf(report), extension);
+  return figure::ScaleFigureScript(ScaleFigureOf(report), extension);
 }
 
-std::string ScalePage(const ScaleFlags& flags, const ScaleReport& report) {
+std::string ScalePage(const ScaleFlags& flags, const scaling::ScaleReport& report) {
   std::vector<std::pair<std::string, std::string>> figures;
   const auto add = [&](const std::string& name) {
     auto& [figure, why] = figures.emplace_back();
-    figure = PageFigure([&] { return FigureScript(report, name, "svg"); }, why);
+    figure = figure::PageFigure([&] { return FigureScript(report, name, "svg"); }, why);
   };
   add("scaling");
   if (!flags.against.empty()) add("break-even");
   if (!flags.prices.empty()) add("cost");
   std::ostringstream page;
-  WriteScalePage(report, figures, page);
+  scaling::WriteScalePage(report, figures, page);
   return page.str();
 }
 
-void WriteScaleOutput(const ScaleFlags& flags, const ScaleReport& report, const std::string& path) {
+void WriteScaleOutput(const ScaleFlags& flags, const scaling::ScaleReport& report, const std::string& path) {
   std::ostringstream text;
   if (path.ends_with(".html")) {
     WriteFile(path, ScalePage(flags, report));
   } else if (path.ends_with(".json")) {
-    WriteFile(path, ScaleJson(report).dump(1) + '\n');
+    WriteFile(path, scaling::ScaleJson(report).dump(1) + '\n');
   } else if (path.ends_with(".csv") || path.ends_with(".md")) {
-    (path.ends_with(".csv") ? WriteScaleCsv : WriteScaleMarkdown)(report, text);
+    (path.ends_with(".csv") ? scaling::WriteScaleCsv : scaling::WriteScaleMarkdown)(report, text);
     WriteFile(path, text.str());
   } else {
-    WriteFile(path, RunGnuplot(FigureScript(report, flags.figure, FigureExtension(path))));
+    WriteFile(path, figure::RunGnuplot(FigureScript(report, flags.figure, figure::FigureExtension(path))));
   }
   std::cerr << "wrote " << path << '\n';
 }
@@ -176,7 +176,7 @@ void CheckScaleFlags(const ScaleFlags& flags) {
 void RunScale(const ScaleFlags& flags) {
   CheckScaleFlags(flags);
   const auto report = MakeScaleReport(flags);
-  WriteScaleTable(report, TerminalColumns(), std::cout);
+  scaling::WriteScaleTable(report, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteScaleOutput(flags, report, path);
   if (!report.not_simulated.empty()) throw BadInput(report.not_simulated);
@@ -230,7 +230,7 @@ void AddNetworkFlags(CLI::App& command, ScaleFlags& flags) {
                      "run or cluster file of another cluster: how many nodes equal it");
   command.add_option("--against-nodes", flags.against_nodes, "nodes of that one")
       ->capture_default_str()
-      ->check(CLI::Range(1, kMostNodes));
+      ->check(CLI::Range(1, scaling::kMostNodes));
   command.add_option("--measured", flags.measured,
                      "CSV of a program that was measured: nodes,samples_per_second,label");
   command.add_option("--against-network", flags.against_network, "its network (default: the same)");
@@ -266,4 +266,4 @@ void AddClusterScale(CLI::App& cluster) {
   command->callback([flags] { RunScale(*flags); });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

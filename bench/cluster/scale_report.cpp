@@ -21,45 +21,45 @@
 #include "reporters/record/context.h"
 #include "reporters/record/joined_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 // A run of one node, or of the nodes of a cluster file.
 struct ScaleSource {
-  VersusCluster cluster;
+  cluster::VersusCluster cluster;
   std::vector<double> node_ratios;
 };
 
 ScaleSource ReadSource(const std::string& paths) {
-  std::vector<std::pair<std::string, RunFile>> files;
+  std::vector<std::pair<std::string, record::RunFile>> files;
   std::istringstream list(paths);
   for (std::string path; std::getline(list, path, ',');)
-    files.emplace_back(path, ReadRunFile(path, std::cerr));
+    files.emplace_back(path, record::ReadRunFile(path, std::cerr));
   if (files.empty()) throw BadInput("cluster scale: expected a run file, not ''");
   ScaleSource source;
   const bool several_nodes =
       files.size() == 1 &&
-      Member(Member(files.front().second.context, "dlroof"), "cluster").is_number();
+      record::Member(record::Member(files.front().second.context, "dlroof"), "cluster").is_number();
   if (several_nodes) {
-    const auto cluster = ReadClusterFile(paths);
-    for (const auto& effect : MakeNodeEffects(cluster).nodes)
+    const auto cluster = cluster::ReadClusterFile(paths);
+    for (const auto& effect : cluster::MakeNodeEffects(cluster).nodes)
       source.node_ratios.push_back(effect.ratio);
   }
-  auto run = files.size() == 1 ? std::move(files.front().second) : JoinedRun(std::move(files));
+  auto run = files.size() == 1 ? std::move(files.front().second) : record::JoinedRun(std::move(files));
   const auto devices = DevicesPerNode(run);
   source.cluster = {.where = paths,
-                    .run = PlaceRun(std::move(run)),
+                    .run = roofline::PlaceRun(std::move(run)),
                     .devices = devices.value_or(1),
                     .devices_known = devices.has_value()};
   return source;
 }
 
 // Models whose names differ only in " batch N" are one.
-std::vector<Model> ModelsToScale(const ScaleFlags& flags, const VersusCluster& cluster) {
-  std::vector<Model> models;
+std::vector<cluster::Model> ModelsToScale(const ScaleFlags& flags, const cluster::VersusCluster& cluster) {
+  std::vector<cluster::Model> models;
   for (auto& model : ModelsOfSuites(flags.suites, cluster, cluster)) {
     model.name = model.name.substr(0, model.name.find(" batch "));
-    const auto known = std::ranges::find(models, model.name, &Model::name);
+    const auto known = std::ranges::find(models, model.name, &cluster::Model::name);
     if (known == models.end()) models.push_back(std::move(model));
   }
   if (models.empty())
@@ -71,8 +71,8 @@ std::vector<Model> ModelsToScale(const ScaleFlags& flags, const VersusCluster& c
 // A layer whatever its batch size: op, problem, options.
 using BatchlessLayer = std::tuple<std::string, std::string, std::vector<std::string>>;
 
-BatchlessLayer WithoutBatch(const ModelLayerOf& layer) {
-  Record record;
+BatchlessLayer WithoutBatch(const cluster::ModelLayerOf& layer) {
+  record::Record record;
   std::tie(record.op, record.problem, record.options) =
       std::tie(layer.op, layer.problem, layer.options);
   const auto shape = ShapeOfRecord(record);
@@ -80,7 +80,7 @@ BatchlessLayer WithoutBatch(const ModelLayerOf& layer) {
 }
 
 // Leaves layers of these problems out, of every batch size.
-Model WithoutLayers(Model model, const std::vector<std::string>& problems) {
+cluster::Model WithoutLayers(cluster::Model model, const std::vector<std::string>& problems) {
   std::set<BatchlessLayer> left_out;
   for (const auto& layer : model.layers)
     if (std::ranges::find(problems, layer.problem) != problems.end())
@@ -90,16 +90,16 @@ Model WithoutLayers(Model model, const std::vector<std::string>& problems) {
   return model;
 }
 
-bool Wanted(const ScaleFlags& flags, const MeasuredSteps& steps) {
+bool Wanted(const ScaleFlags& flags, const scaling::MeasuredSteps& steps) {
   return (flags.type.empty() || flags.type == steps.type) &&
          (flags.library.empty() || flags.library == steps.library);
 }
 
 // Returns the steps of the type with the most layers, the fastest library of equals; null: none.
-const MeasuredSteps* FastestOf(const std::vector<MeasuredSteps>& all, const std::string& type) {
-  const MeasuredSteps* best = nullptr;
-  const auto seconds = [](const MeasuredSteps& steps) {
-    return ComputeSeconds(steps.at.rbegin()->second) / static_cast<double>(steps.most_batch());
+const scaling::MeasuredSteps* FastestOf(const std::vector<scaling::MeasuredSteps>& all, const std::string& type) {
+  const scaling::MeasuredSteps* best = nullptr;
+  const auto seconds = [](const scaling::MeasuredSteps& steps) {
+    return scaling::ComputeSeconds(steps.at.rbegin()->second) / static_cast<double>(steps.most_batch());
   };
   for (const auto& steps : all) {
     if (steps.type != type) continue;
@@ -113,24 +113,24 @@ const MeasuredSteps* FastestOf(const std::vector<MeasuredSteps>& all, const std:
 // One of the two clusters of a break-even, with the layers that both timed.
 struct ScaleOpponent {
   ScaleSource source;
-  Network network;
+  cluster::Network network;
 };
 
-std::optional<MeasuredSteps> StepsOfLibrary(std::vector<MeasuredSteps> all,
-                                            const MeasuredSteps& like) {
+std::optional<scaling::MeasuredSteps> StepsOfLibrary(std::vector<scaling::MeasuredSteps> all,
+                                            const scaling::MeasuredSteps& like) {
   for (auto& steps : all)
     if (steps.type == like.type && steps.library == like.library) return std::move(steps);
   return std::nullopt;
 }
 
 // Returns the steps of both clusters, of the layers that both timed; absent where they share none.
-std::optional<std::pair<MeasuredSteps, MeasuredSteps>> CommonSteps(const Model& model,
-                                                                   const VersusCluster& a,
-                                                                   const VersusCluster& b,
-                                                                   const MeasuredSteps& of_a,
+std::optional<std::pair<scaling::MeasuredSteps, scaling::MeasuredSteps>> CommonSteps(const cluster::Model& model,
+                                                                   const cluster::VersusCluster& a,
+                                                                   const cluster::VersusCluster& b,
+                                                                   const scaling::MeasuredSteps& of_a,
                                                                    double parameter_bytes) {
-  const auto steps_of = [&](const VersusCluster& cluster, const Model& of) {
-    return StepsOf(cluster.run, of, ShapeOfRecord, IsMannerOption, parameter_bytes);
+  const auto steps_of = [&](const cluster::VersusCluster& cluster, const cluster::Model& of) {
+    return scaling::StepsOf(cluster.run, of, ShapeOfRecord, IsMannerOption, parameter_bytes);
   };
   const auto all_b = steps_of(b, model);
   const auto* of_b = FastestOf(all_b, of_a.type);
@@ -142,83 +142,83 @@ std::optional<std::pair<MeasuredSteps, MeasuredSteps>> CommonSteps(const Model& 
     return std::nullopt;
   for (auto* steps : {&*left, &*right}) steps->layers = of_a.layers;
   for (const auto& layer : model.layers)
-    if (std::ranges::find(common.layers, layer.problem, &ModelLayerOf::problem) ==
+    if (std::ranges::find(common.layers, layer.problem, &cluster::ModelLayerOf::problem) ==
         common.layers.end())
       left->missing.push_back(layer.problem);
   return std::pair(std::move(*left), std::move(*right));
 }
 
-double BatchOf(const std::optional<double>& asked, const MeasuredSteps& steps) {
-  return asked && LayersAt(steps, *asked) ? *asked : static_cast<double>(steps.most_batch());
+double BatchOf(const std::optional<double>& asked, const scaling::MeasuredSteps& steps) {
+  return asked && scaling::LayersAt(steps, *asked) ? *asked : static_cast<double>(steps.most_batch());
 }
 
 // Returns the numbers of nodes, and those of a break-even that lie among or just beyond them.
 std::vector<int> WithBreakEven(std::vector<int> nodes,
-                               const std::vector<std::pair<std::string, BreakEven>>& results) {
+                               const std::vector<std::pair<std::string, scaling::BreakEven>>& results) {
   std::set<int> all(nodes.begin(), nodes.end());
   for (const auto& [overlap, result] : results)
     if (result.nodes) all.insert(*result.nodes);
   return {all.begin(), all.end()};
 }
 
-void AddFigureRows(const ScaleFlags& flags, const ScaledCluster& ours, double batch,
-                   const ScaledCluster& other, ScaleGoal& goal) {
+void AddFigureRows(const ScaleFlags& flags, const scaling::ScaledCluster& ours, double batch,
+                   const scaling::ScaledCluster& other, scaling::ScaleGoal& goal) {
   const auto nodes = ReadNodeCounts(flags.nodes);
   const double samples = goal.nodes * goal.batch;
-  goal.ours_weak = WeakScaling(ours, batch, WithBreakEven(nodes, goal.weak));
-  goal.ours_strong = StrongScaling(ours, samples, WithBreakEven(nodes, goal.strong));
-  goal.theirs_weak = WeakScaling(other, goal.batch, nodes);
-  goal.theirs_strong = StrongScaling(other, samples, nodes);
-  if (const double floor = NetworkFloor(ours); floor > 0) goal.floor_seconds = floor;
+  goal.ours_weak = scaling::WeakScaling(ours, batch, WithBreakEven(nodes, goal.weak));
+  goal.ours_strong = scaling::StrongScaling(ours, samples, WithBreakEven(nodes, goal.strong));
+  goal.theirs_weak = scaling::WeakScaling(other, goal.batch, nodes);
+  goal.theirs_strong = scaling::StrongScaling(other, samples, nodes);
+  if (const double floor = scaling::NetworkFloor(ours); floor > 0) goal.floor_seconds = floor;
 }
 
-ScaleGoal GoalOf(const ScaleFlags& flags, const ScaledCluster& ours, double batch,
-                 const ScaleOpponent& opponent, const MeasuredSteps& theirs) {
-  const ScaledCluster other{&theirs, &opponent.network, opponent.source.node_ratios, ours.rules};
-  ScaleGoal goal{.nodes = flags.against_nodes,
+scaling::ScaleGoal GoalOf(const ScaleFlags& flags, const scaling::ScaledCluster& ours, double batch,
+                 const ScaleOpponent& opponent, const scaling::MeasuredSteps& theirs) {
+  const scaling::ScaledCluster other{&theirs, &opponent.network, opponent.source.node_ratios, ours.rules};
+  scaling::ScaleGoal goal{.nodes = flags.against_nodes,
                  .batch = BatchOf(flags.batch_per_node, theirs),
                  .where = fmt::format("{}, {}", opponent.source.cluster.where, theirs.library),
                  .library = theirs.library,
-                 .network = NetworkText(opponent.network)};
-  const auto rows = WeakScaling(other, goal.batch, {goal.nodes});
+                 .network = cluster::NetworkText(opponent.network)};
+  const auto rows = scaling::WeakScaling(other, goal.batch, {goal.nodes});
   goal.step = rows.front().step;
   const double samples = goal.nodes * goal.batch;
-  for (const auto& [name, overlap] : {std::pair("no overlap", Overlap::kNone),
-                                      {"bucketed", Overlap::kBucketed},
-                                      {"full", Overlap::kFull}}) {
-    const double seconds = SecondsOf(goal.step, overlap);
-    goal.weak.emplace_back(name, WeakBreakEven(ours, batch, samples / seconds, overlap));
-    goal.strong.emplace_back(name, StrongBreakEven(ours, samples, seconds, overlap));
+  for (const auto& [name, overlap] : {std::pair("no overlap", scaling::Overlap::kNone),
+                                      {"bucketed", scaling::Overlap::kBucketed},
+                                      {"full", scaling::Overlap::kFull}}) {
+    const double seconds = scaling::SecondsOf(goal.step, overlap);
+    goal.weak.emplace_back(name, scaling::WeakBreakEven(ours, batch, samples / seconds, overlap));
+    goal.strong.emplace_back(name, scaling::StrongBreakEven(ours, samples, seconds, overlap));
   }
   AddFigureRows(flags, ours, batch, other, goal);
   return goal;
 }
 
-ScaleCase CaseOf(const ScaleFlags& flags, const Network& network, const ScaleReport& report,
-                 MeasuredSteps steps, const MeasuredSteps* theirs, const ScaleOpponent* opponent) {
-  ScaleCase one{.steps = std::move(steps)};
-  const ScaledCluster cluster{&one.steps, &network, report.node_ratios, report.rules};
+scaling::ScaleCase CaseOf(const ScaleFlags& flags, const cluster::Network& network, const scaling::ScaleReport& report,
+                 scaling::MeasuredSteps steps, const scaling::MeasuredSteps* theirs, const ScaleOpponent* opponent) {
+  scaling::ScaleCase one{.steps = std::move(steps)};
+  const scaling::ScaledCluster cluster{&one.steps, &network, report.node_ratios, report.rules};
   const auto nodes = ReadNodeCounts(flags.nodes);
-  if (flags.batch_per_node && !LayersAt(one.steps, *flags.batch_per_node))
+  if (flags.batch_per_node && !scaling::LayersAt(one.steps, *flags.batch_per_node))
     throw BadInput("--batch-per-node={:g}: {} of {} has times from {} to {} samples",
                    *flags.batch_per_node, one.steps.type, one.steps.model, one.steps.least_batch(),
                    one.steps.most_batch());
   one.batch = BatchOf(flags.batch_per_node, one.steps);
-  one.weak = WeakScaling(cluster, one.batch, nodes);
-  one.hiding_batch = HidingBatch(cluster, one.batch);
+  one.weak = scaling::WeakScaling(cluster, one.batch, nodes);
+  one.hiding_batch = scaling::HidingBatch(cluster, one.batch);
   if (flags.batch_of_all)
     one.batch_of_all = *flags.batch_of_all;
   else if (one.steps.at.size() > 1)
     one.batch_of_all = static_cast<double>(one.steps.most_batch());
-  if (one.batch_of_all) one.strong = StrongScaling(cluster, *one.batch_of_all, nodes);
+  if (one.batch_of_all) one.strong = scaling::StrongScaling(cluster, *one.batch_of_all, nodes);
   if (theirs != nullptr) one.goal = GoalOf(flags, cluster, one.batch, *opponent, *theirs);
   return one;
 }
 
-void AddCases(const ScaleFlags& flags, const Model& model, const ScaleSource& source,
-              const std::optional<ScaleOpponent>& opponent, ScaleReport& report) {
+void AddCases(const ScaleFlags& flags, const cluster::Model& model, const ScaleSource& source,
+              const std::optional<ScaleOpponent>& opponent, scaling::ScaleReport& report) {
   for (auto& steps :
-       StepsOf(source.cluster.run, model, ShapeOfRecord, IsMannerOption, flags.parameter_bytes)) {
+       scaling::StepsOf(source.cluster.run, model, ShapeOfRecord, IsMannerOption, flags.parameter_bytes)) {
     if (!Wanted(flags, steps)) continue;
     if (!opponent) {
       report.cases.push_back(
@@ -235,11 +235,11 @@ void AddCases(const ScaleFlags& flags, const Model& model, const ScaleSource& so
 
 // Sets the prices of both clusters. Throws BadInput where neither has one.
 void SetPrices(const ScaleFlags& flags, const ScaleSource& source,
-               const std::optional<ScaleOpponent>& opponent, ScaleReport& report) {
+               const std::optional<ScaleOpponent>& opponent, scaling::ScaleReport& report) {
   if (flags.prices.empty()) return;
-  const auto prices = ReadPrices(flags.prices);
+  const auto prices = cluster::ReadPrices(flags.prices);
   const auto price_of = [&](const ScaleSource& of) {
-    return DevicePrice(prices, of.cluster.run.file.machines, of.cluster.devices);
+    return scaling::DevicePrice(prices, of.cluster.run.file.machines, of.cluster.devices);
   };
   report.currency = prices.currency;
   report.price = price_of(source);
@@ -250,18 +250,18 @@ void SetPrices(const ScaleFlags& flags, const ScaleSource& source,
 }
 
 // Simulates the allreduce of each row's gradients once, until one fails.
-void Simulate(const ScaleFlags& flags, ScaleReport& report) {
-  std::set<std::tuple<int, double, Allreduce>> done;
+void Simulate(const ScaleFlags& flags, scaling::ScaleReport& report) {
+  std::set<std::tuple<int, double, cluster::Allreduce>> done;
   for (const auto& one : report.cases) {
-    const double bytes = GradientBytes(one.steps.at.begin()->second);
+    const double bytes = scaling::GradientBytes(one.steps.at.begin()->second);
     for (const auto& row : one.weak) {
       const auto algorithm = row.step.algorithm;
       if (row.nodes < 2 || row.nodes > flags.most_simulated ||
           !done.emplace(row.nodes, bytes, algorithm).second)
         continue;
       try {
-        report.simulated.push_back(SimulateAllreduce(report.network, algorithm, row.nodes, bytes));
-      } catch (const SimulationFailed& failure) {
+        report.simulated.push_back(cluster::SimulateAllreduce(report.network, algorithm, row.nodes, bytes));
+      } catch (const cluster::SimulationFailed& failure) {
         report.not_simulated = fmt::format("--simulate, {} nodes: {}", row.nodes, failure.what());
         return;
       }
@@ -277,7 +277,7 @@ void Simulate(const ScaleFlags& flags, ScaleReport& report) {
 std::vector<int> ReadNodeCounts(const std::string& text) {
   const auto refuse = [&] {
     throw BadInput("--nodes={}: expected numbers of nodes from 1 to {}, such as 1,2,4 or 1:1024",
-                   text, kMostNodes);
+                   text, scaling::kMostNodes);
   };
   std::set<int> nodes;
   std::vector<int> ends;
@@ -286,7 +286,7 @@ std::vector<int> ReadNodeCounts(const std::string& text) {
   for (std::string item; std::getline(list, item, range ? ':' : ',');) {
     int value = 0;
     const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
-    if (error != std::errc() || end != item.data() + item.size() || value < 1 || value > kMostNodes)
+    if (error != std::errc() || end != item.data() + item.size() || value < 1 || value > scaling::kMostNodes)
       refuse();
     nodes.insert(value);
     ends.push_back(value);
@@ -297,22 +297,22 @@ std::vector<int> ReadNodeCounts(const std::string& text) {
   return {nodes.begin(), nodes.end()};
 }
 
-ScaleReport MakeScaleReport(const ScaleFlags& flags) {
-  ScaleReport report{
+scaling::ScaleReport MakeScaleReport(const ScaleFlags& flags) {
+  scaling::ScaleReport report{
       .where = flags.files,
-      .network = ReadNetwork(flags.network),
-      .rules = {.bucket_bytes = flags.bucket_bytes, .algorithm = AllreduceFromKey(flags.allreduce)},
+      .network = cluster::ReadNetwork(flags.network),
+      .rules = {.bucket_bytes = flags.bucket_bytes, .algorithm = cluster::AllreduceFromKey(flags.allreduce)},
       .parameter_bytes = static_cast<double>(flags.parameter_bytes)};
   ReadNodeCounts(flags.nodes);
   if (!flags.measured.empty())
-    report.measured = ReadMeasuredScale(ReadFile(flags.measured, "a CSV file"), flags.measured);
+    report.measured = scaling::ReadMeasuredScale(ReadFile(flags.measured, "a CSV file"), flags.measured);
   const auto source = ReadSource(flags.files);
   report.node_ratios = source.node_ratios;
   std::optional<ScaleOpponent> opponent;
   if (!flags.against.empty())
     opponent = {ReadSource(flags.against), flags.against_network.empty()
                                                ? report.network
-                                               : ReadNetwork(flags.against_network)};
+                                               : cluster::ReadNetwork(flags.against_network)};
   SetPrices(flags, source, opponent, report);
   const auto models = ModelsToScale(flags, source.cluster);
   for (const auto& model : models) AddCases(flags, model, source, opponent, report);
@@ -322,8 +322,8 @@ ScaleReport MakeScaleReport(const ScaleFlags& flags) {
       "{}{}: no layer of {} has all times of a training step (fwd, bwd_data and "
       "bwd_weights, or fwd_training and bwd){}",
       flags.files, opponent ? " and " + flags.against : "",
-      fmt::join(models | std::views::transform(&Model::name), ", "),
+      fmt::join(models | std::views::transform(&cluster::Model::name), ", "),
       flags.type.empty() && flags.library.empty() ? "" : " of the type and library");
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -7,7 +7,7 @@
 
 #include "baselines/scale/write_scale.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 
 struct ScaleFlags {
   std::string files;  // run files with commas, or a cluster file
@@ -31,9 +31,9 @@ struct ScaleFlags {
 
 // Throws BadInput: files that cannot be read, flags that do not fit them, a model without a layer
 // that was trained.
-ScaleReport MakeScaleReport(const ScaleFlags& flags);
+scaling::ScaleReport MakeScaleReport(const ScaleFlags& flags);
 
 // "1,2,5", or "3:40": 3, the powers of two between, and 40. Throws BadInput for anything else.
 std::vector<int> ReadNodeCounts(const std::string& text);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

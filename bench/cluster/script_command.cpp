@@ -15,7 +15,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -41,22 +41,22 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
         "--revisit={}: expected --engine=slurm, without -N, --per-gpu and arguments, which the "
         "file has",
         path);
-  const auto cluster = ReadClusterFile(path);
-  const auto revisit = RevisitOf(cluster, OutlierRules());
+  const auto cluster = cluster::ReadClusterFile(path);
+  const auto revisit = cluster::RevisitOf(cluster, cluster::OutlierRules());
   if (revisit.suspects.empty())
     throw BadInput("{}: no node is a suspect, so none is to be visited again", path);
   std::set<std::string> hosts;
-  for (const auto node : revisit.nodes) hosts.insert(HostOf(cluster.nodes[node]));
+  for (const auto node : revisit.nodes) hosts.insert(cluster::HostOf(cluster.nodes[node]));
   request.engine = "slurm-revisit";
   for (const auto node : revisit.nodes)
     for (const auto& [roof, value] : cluster.nodes[node].ceilings)
-      request.net = request.net || IsLink(roof);
+      request.net = request.net || cluster::IsLink(roof);
   request.nodes = static_cast<int>(hosts.size());
-  request.gpus = GpusOfHosts(cluster).value_or(0);
+  request.gpus = cluster::GpusOfHosts(cluster).value_or(0);
   request.visits = revisit.visits;
   request.arguments = cluster.nodes[revisit.nodes.front()].facts.arguments;
   request.names.assign(hosts.begin(), hosts.end());
-  std::ranges::sort(request.names, NodeNameLess);
+  std::ranges::sort(request.names, cluster::NodeNameLess);
   if (request.out.empty()) request.out = fs::absolute(path).parent_path().string();
 }
 
@@ -131,4 +131,4 @@ void AddClusterScript(CLI::App& cluster) {
   command->callback([flags] { RunScript(*flags); });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 
 std::string Sha256(std::string_view bytes) {
   sha256_ctx context;
@@ -18,4 +18,4 @@ std::string Sha256(std::string_view bytes) {
   return text;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 
 // Returns 64 hexadecimal digits, as sha256sum prints them.
 std::string Sha256(std::string_view bytes);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

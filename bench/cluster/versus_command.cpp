@@ -20,7 +20,7 @@
 #include "reporters/record/joined_run.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 constexpr std::array kVersusOutputs = {".html", ".md", ".csv", ".json", ".svg", ".pdf", ".png"};
@@ -35,37 +35,37 @@ struct VersusFlags {
 };
 
 // `devices`: what the user says; 0: nothing.
-VersusCluster ReadCluster(const std::string& paths, int devices, const Prices* prices) {
-  std::vector<std::pair<std::string, RunFile>> files;
+cluster::VersusCluster ReadCluster(const std::string& paths, int devices, const cluster::Prices* prices) {
+  std::vector<std::pair<std::string, record::RunFile>> files;
   std::istringstream list(paths);
   for (std::string path; std::getline(list, path, ',');)
-    files.emplace_back(path, ReadRunFile(path, std::cerr));
+    files.emplace_back(path, record::ReadRunFile(path, std::cerr));
   if (files.empty()) throw BadInput("cluster versus: expected a run file, not ''");
-  auto joined = files.size() == 1 ? std::move(files.front().second) : JoinedRun(std::move(files));
+  auto joined = files.size() == 1 ? std::move(files.front().second) : record::JoinedRun(std::move(files));
   auto known = devices > 0 ? std::optional(devices) : DevicesPerNode(joined);
   if (!known && prices != nullptr && !joined.machines.empty())
-    if (const auto* price = PriceOf(*prices, joined.machines.front())) known = price->devices;
+    if (const auto* price = cluster::PriceOf(*prices, joined.machines.front())) known = price->devices;
   return {.where = paths,
-          .run = PlaceRun(std::move(joined)),
+          .run = roofline::PlaceRun(std::move(joined)),
           .devices = known.value_or(1),
           .devices_known = known.has_value()};
 }
 
-VersusFigure FigureOf(const VersusReport& report) {
+figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (const auto& row : report.versus.rows) pairs.emplace_back(row.a.record, row.b.record);
-  return MakeVersusFigure(report.a->run, report.b->run, pairs);
+  return figure::MakeVersusFigure(report.a->run, report.b->run, pairs);
 }
 
-std::string PageOf(const VersusReport& report) {
+std::string PageOf(const cluster::VersusReport& report) {
   std::string why;
-  const auto figure = PageFigure([&] { return VersusScript(FigureOf(report), "svg"); }, why);
+  const auto figure = figure::PageFigure([&] { return figure::VersusScript(FigureOf(report), "svg"); }, why);
   std::ostringstream page;
-  WriteVersusPage(report, figure, why, page);
+  cluster::WriteVersusPage(report, figure, why, page);
   return page.str();
 }
 
-void WriteVersusOutput(const VersusReport& report, const std::string& path) {
+void WriteVersusOutput(const cluster::VersusReport& report, const std::string& path) {
   const auto write = [&](const auto& writer) {
     std::ostringstream out;
     writer(report, out);
@@ -74,13 +74,13 @@ void WriteVersusOutput(const VersusReport& report, const std::string& path) {
   if (path.ends_with(".html"))
     WriteFile(path, PageOf(report));
   else if (path.ends_with(".md"))
-    write(WriteVersusMarkdown);
+    write(cluster::WriteVersusMarkdown);
   else if (path.ends_with(".csv"))
-    write(WriteVersusCsv);
+    write(cluster::WriteVersusCsv);
   else if (path.ends_with(".json"))
-    WriteFile(path, VersusJson(report).dump(1) + '\n');
+    WriteFile(path, cluster::VersusJson(report).dump(1) + '\n');
   else
-    WriteVersusFigure(FigureOf(report), path);
+    figure::WriteVersusFigure(FigureOf(report), path);
   std::cerr << "wrote " << path << '\n';
 }
 
@@ -95,19 +95,19 @@ void CheckVersusFlags(const VersusFlags& flags) {
 
 void RunVersus(const VersusFlags& flags) {
   CheckVersusFlags(flags);
-  std::optional<Prices> prices;
-  if (!flags.prices.empty()) prices = ReadPrices(flags.prices);
+  std::optional<cluster::Prices> prices;
+  if (!flags.prices.empty()) prices = cluster::ReadPrices(flags.prices);
   const auto* given = prices ? &*prices : nullptr;
   const auto devices = [&](std::size_t side) {
     return flags.devices.empty() ? 0 : flags.devices[side];
   };
   const auto a = ReadCluster(flags.a, devices(0), given);
   const auto b = ReadCluster(flags.b, devices(1), given);
-  VersusReport report{.a = &a, .b = &b};
-  report.versus = MakeVersus(
+  cluster::VersusReport report{.a = &a, .b = &b};
+  report.versus = cluster::MakeVersus(
       a, b, {.prices = given, .is_manner = IsMannerOption, .best_type = flags.types == "best"});
-  report.models = MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), IsMannerOption, given);
-  WriteVersusTable(report, TerminalColumns(), std::cout);
+  report.models = cluster::MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b), IsMannerOption, given);
+  cluster::WriteVersusTable(report, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
 }
@@ -149,4 +149,4 @@ void AddClusterVersus(CLI::App& cluster) {
   command->callback([flags] { RunVersus(*flags); });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -7,7 +7,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 std::map<std::string, AddCommand>& Registry() {
@@ -85,4 +85,4 @@ void AddReplayOptions(CLI::App& command, int& count, std::string& bench) {
   command.add_option("--bench", bench, "what measures them (dlroof_bench beside this)");
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

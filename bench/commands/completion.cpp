@@ -9,7 +9,7 @@
 #include "bench/commands/commands.h"
 #include "bench/suites/suite.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 
 const std::vector<EmbeddedFile>& CompletionScripts();  // of the room's *.bash files
 
@@ -33,7 +33,7 @@ std::string BashScript(const CLI::App& program) {
   std::string text = "_dlroof_words() {\n  case $1 in\n";
   AppendWords(program, "", text);
   text += "    *) return 1 ;;\n  esac\n}\n_dlroof_suites='";
-  for (const auto& suite : BuiltInSuites()) text.append(suite.name) += ' ';
+  for (const auto& suite : suites::BuiltInSuites()) text.append(suite.name) += ' ';
   return text.append("'\n").append(CompletionScripts().front().text);
 }
 
@@ -49,4 +49,4 @@ void AddCompletionCommand(CLI::App& program, int& /*exit_code*/) {
     RegisterCommand("completion", AddCompletionCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

@@ -5,7 +5,7 @@
 #include "bench/commands/commands.h"
 #include "counters/cupti/report.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 void AddCountersCommand(CLI::App& program, int& /*exit_code*/) {
@@ -14,11 +14,11 @@ void AddCountersCommand(CLI::App& program, int& /*exit_code*/) {
       "counters", "which counters of NVIDIA's chips are read, and in how many runs of a call");
   command->add_option("--chip", *chip, "one chip's metrics: GH100 (H100, H200), GA100, AD102, ...");
   command->callback([chip] {
-    std::cout << CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), *chip) << std::flush;
+    std::cout << cupti::CountersText(cupti::BuiltInCuptiTable(), cupti::BuiltInStoredPasses(), *chip) << std::flush;
   });
 }
 
 [[maybe_unused]] const bool counters_registered = RegisterCommand("counters", AddCountersCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

@@ -10,7 +10,7 @@
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct DashboardFlags {
@@ -20,12 +20,12 @@ struct DashboardFlags {
 };
 
 // A folder of run files becomes a history that lives as long as the program.
-History HistoryOfFolder(const std::string& folder) {
-  History history(":memory:", Access::kWrite);
+history::History HistoryOfFolder(const std::string& folder) {
+  history::History history(":memory:", history::Access::kWrite);
   int others = 0;
-  const auto files = JsonFiles(folder);
+  const auto files = compare::JsonFiles(folder);
   for (const auto& file : files) {
-    const auto run = ReadIfRun(file);
+    const auto run = compare::ReadIfRun(file);
     if (run)
       history.Add(*run);
     else
@@ -42,9 +42,9 @@ History HistoryOfFolder(const std::string& folder) {
 void RunDashboard(const DashboardFlags& flags) {
   if (flags.folder.empty() == flags.db.empty())
     throw BadInput("dashboard: expected a folder of run files, or --db with a history");
-  const History history =
-      flags.db.empty() ? HistoryOfFolder(flags.folder) : History(flags.db, Access::kRead);
-  const auto counts = WriteDashboard(history, flags.output);
+  const history::History history =
+      flags.db.empty() ? HistoryOfFolder(flags.folder) : history::History(flags.db, history::Access::kRead);
+  const auto counts = dashboard::WriteDashboard(history, flags.output);
   std::cerr << fmt::format("wrote {}/index.html: {} benchmarks, {} dates, {} changed their level\n",
                            flags.output, counts.series, counts.runs, counts.changed);
 }
@@ -63,4 +63,4 @@ void AddDashboardCommand(CLI::App& program, int& /*exit_code*/) {
     RegisterCommand("dashboard", AddDashboardCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

@@ -23,7 +23,7 @@
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct ExplainFlags {
@@ -40,7 +40,7 @@ bool IsFigure(const std::string& path) {
 std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   const auto file = std::ranges::find_if_not(flags.outputs, IsFigure);
   StopOnInterrupt();
-  return MeasureExplained({"explain",
+  return supervise::MeasureExplained({"explain",
                            flags.what,
                            flags.bench,
                            flags.machine,
@@ -50,7 +50,7 @@ std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
 }
 
 // Returns why there is no ledger, in words.
-std::string WhyNone(const Record& record) {
+std::string WhyNone(const record::Record& record) {
   if (record.parallel) return "it has no time, or no roofs";
   if (record.device == "gpu") return "its kernels were not traced, or it has no roofs";
   if (!record.cache.empty() && record.cache != "warm")
@@ -60,34 +60,34 @@ std::string WhyNone(const Record& record) {
   return "its parallel regions were not watched (--dlroof_explain)";
 }
 
-void Explain(const Record& record, const Placed& placed, std::ostream& out) {
-  out << Printable(record.name) << '\n';
-  if (record.status != Status::kOk)
-    fmt::print(out, "  {}: {}\n\n", Key(record.status), Printable(record.reason));
+void Explain(const record::Record& record, const roofline::Placed& placed, std::ostream& out) {
+  out << text::Printable(record.name) << '\n';
+  if (record.status != record::Status::kOk)
+    fmt::print(out, "  {}: {}\n\n", record::Key(record.status), text::Printable(record.reason));
   else if (!placed.ledger)
-    fmt::print(out, "  no ledger: {}\n\n", Printable(WhyNone(record)));
+    fmt::print(out, "  no ledger: {}\n\n", text::Printable(WhyNone(record)));
   if (!placed.ledger) return;
   const auto& ledger = *placed.ledger;
-  fmt::print(out, "  {}{}", MarkOf(placed.timing->disturbed), WithPrefix(ledger.seconds, "s"));
+  fmt::print(out, "  {}{}", roofline::MarkOf(placed.timing->disturbed), text::WithPrefix(ledger.seconds, "s"));
   if (record.parallel)
     fmt::print(out, " on {} threads, by {} watched calls", record.parallel->threads,
                record.parallel->calls);
   out << '\n';
-  WriteWaterfall(ledger, out);
+  breakdown::WriteWaterfall(ledger, out);
   if (record.parallel)
-    if (const auto sentence = InstructionSentence(*record.parallel); !sentence.empty())
+    if (const auto sentence = breakdown::InstructionSentence(*record.parallel); !sentence.empty())
       out << "  " << sentence << '\n';
-  if (const auto advice = LedgerAdvice(ledger); !advice.empty()) out << "  " << advice << '\n';
+  if (const auto advice = breakdown::LedgerAdvice(ledger); !advice.empty()) out << "  " << advice << '\n';
   out << '\n';
 }
 
-void TryIt(const ExplainFlags& flags, const Record& record, const Placed& placed,
+void TryIt(const ExplainFlags& flags, const record::Record& record, const roofline::Placed& placed,
            std::ostream& out) {
   if (!placed.ledger || !record.parallel) return;
-  const auto proposal = ProposalOf(*placed.ledger, record.parallel->threads);
+  const auto proposal = tune::ProposalOf(*placed.ledger, record.parallel->threads);
   out << "  "
       << (proposal
-              ? TryProposal(*proposal, {BenchProgram(flags.bench), ParseBenchmarkName(record.name)},
+              ? tune::TryProposal(*proposal, {supervise::BenchProgram(flags.bench), workload::ParseBenchmarkName(record.name)},
                             flags.try_seconds)
               : "nothing to try: no setting of this program changes the largest part")
       << "\n\n";
@@ -101,17 +101,17 @@ int ExplainAll(const ExplainFlags& flags) {
     throw BadInput("explain: --try measures; expected names of benchmarks, not a run file");
   const auto path = file ? flags.what.front() : Measure(flags, folder);
   if (path.empty()) return 130;
-  const auto run = PlaceRun(ReadRunFile(path, std::cerr));
+  const auto run = roofline::PlaceRun(record::ReadRunFile(path, std::cerr));
   int exit_code = 0;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     Explain(record, run.places[i], std::cout);
     if (flags.try_it) TryIt(flags, record, run.places[i], std::cout);
     if (StoppedByInterrupt()) return 130;
-    if (record.status == Status::kFailed || record.status == Status::kWrong) exit_code = 1;
+    if (record.status == record::Status::kFailed || record.status == record::Status::kWrong) exit_code = 1;
   }
   for (const auto& output : flags.outputs)
-    if (IsFigure(output)) WriteLedgerFigure(run, output);
+    if (IsFigure(output)) figure::WriteLedgerFigure(run, output);
   return exit_code;
 }
 
@@ -144,4 +144,4 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
 [[maybe_unused]] const bool explain_registered = RegisterCommand("explain", AddExplainCommand);
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::commands

@@ -11,7 +11,7 @@
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct ExportFlags {
@@ -22,13 +22,13 @@ struct ExportFlags {
   std::string output;
 };
 
-std::vector<NamedRun> ReadRuns(const ExportFlags& flags) {
+std::vector<compare::NamedRun> ReadRuns(const ExportFlags& flags) {
   if (flags.files.empty() == flags.db.empty())
     throw BadInput("export: expected run files, or --db with a history");
-  std::vector<NamedRun> runs;
-  for (const auto& file : flags.files) runs.push_back({file, ReadRunFile(file, std::cerr)});
+  std::vector<compare::NamedRun> runs;
+  for (const auto& file : flags.files) runs.push_back({file, record::ReadRunFile(file, std::cerr)});
   if (flags.db.empty()) return runs;
-  const History history(flags.db, Access::kRead);
+  const history::History history(flags.db, history::Access::kRead);
   const auto unchanging = history.Unchanging();
   const auto stored = history.Runs();
   const std::size_t count = flags.last == 0 ? stored.size() : std::min(flags.last, stored.size());
@@ -40,14 +40,14 @@ std::vector<NamedRun> ReadRuns(const ExportFlags& flags) {
 void RunExport(const ExportFlags& flags) {
   auto runs = ReadRuns(flags);
   std::ostringstream out;
-  Export(flags.format, std::move(runs), out, std::cerr);
+  formats::Export(flags.format, std::move(runs), out, std::cerr);
   WriteOutput(flags.output, out.str());
 }
 
 void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ExportFlags>();
   std::string formats;
-  for (const auto& exporter : Exporters())
+  for (const auto& exporter : formats::Exporters())
     formats += fmt::format("{}{} ({})", formats.empty() ? "" : "; ", exporter.format,
                            exporter.description);
   auto* command = program.add_subcommand("export", "runs in the formats of other tools");
@@ -62,4 +62,4 @@ void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
 [[maybe_unused]] const bool export_registered = RegisterCommand("export", AddExportCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

@@ -15,7 +15,7 @@
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct HistoryFlags {
@@ -31,9 +31,9 @@ std::string Plural(int count, const char* word) {
 }
 
 void Add(const HistoryFlags& flags) {
-  History history(flags.db, Access::kWrite);
+  history::History history(flags.db, history::Access::kWrite);
   for (const auto& file : flags.files) {
-    const auto added = history.Add({file, ReadRunFile(file, std::cerr)});
+    const auto added = history.Add({file, record::ReadRunFile(file, std::cerr)});
     if (added.already)
       std::cout << fmt::format("{}: is there already, as run {}\n", file, added.run);
     else
@@ -43,19 +43,19 @@ void Add(const HistoryFlags& flags) {
 }
 
 void List(const HistoryFlags& flags) {
-  const History history(flags.db, Access::kRead);
+  const history::History history(flags.db, history::Access::kRead);
   std::vector<std::vector<std::string>> rows = {{"run", "date", "commit", "benchmarks", "from"}};
   for (const auto& run : history.Runs())
-    rows.push_back({std::to_string(run.id), Printable(run.date), Printable(run.commit),
-                    std::to_string(run.points), Printable(run.source)});
-  WriteAligned(rows, TerminalColumns(), std::cout);
+    rows.push_back({std::to_string(run.id), text::Printable(run.date), text::Printable(run.commit),
+                    std::to_string(run.points), text::Printable(run.source)});
+  text::WriteAligned(rows, text::TerminalColumns(), std::cout);
   std::cout << Plural(static_cast<int>(rows.size()) - 1, "run") << '\n';
 }
 
 // One row per run of a series, while its table is written.
 class SeriesTable {
  public:
-  SeriesTable(const History& history, const Series& series, const std::vector<StoredRun>& runs)
+  SeriesTable(const history::History& history, const history::Series& series, const std::vector<history::StoredRun>& runs)
       : history_(history), points_(history.PointsOf(series)), runs_(runs) {
     std::vector<double> values;
     for (std::size_t i = 0; i < points_.size(); ++i)
@@ -63,15 +63,15 @@ class SeriesTable {
         values.push_back(*points_[i].median);
         timed_.push_back(i);
       }
-    if (!values.empty()) profile_ = ProfileOf(values);
+    if (!values.empty()) profile_ = statistics::ProfileOf(values);
   }
 
-  void Write(const Series& series) {
-    std::cout << Printable(series.name) << '\n';
-    std::cout << fmt::format("  on {} ({}){}{}: {}, {} with a time\n", Printable(series.machine),
+  void Write(const history::Series& series) {
+    std::cout << text::Printable(series.name) << '\n';
+    std::cout << fmt::format("  on {} ({}){}{}: {}, {} with a time\n", text::Printable(series.machine),
                              series.fingerprint,
                              series.threads > 0 ? ", " + Plural(series.threads, "thread") : "",
-                             series.cache.empty() ? "" : ", " + Printable(series.cache),
+                             series.cache.empty() ? "" : ", " + text::Printable(series.cache),
                              Plural(static_cast<int>(points_.size()), "run"), timed_.size());
     if (profile_)
       std::cout << fmt::format("  {}, {} among them; {}\n",
@@ -83,22 +83,22 @@ class SeriesTable {
     std::vector<std::vector<std::string>> rows = {
         {"run", "date", "commit", "time", "95 %", "clean", "note"}};
     for (std::size_t i = 0; i < points_.size(); ++i) rows.push_back(Row(i));
-    WriteAligned(rows, TerminalColumns(), std::cout);
+    text::WriteAligned(rows, text::TerminalColumns(), std::cout);
   }
 
  private:
   std::vector<std::string> Row(std::size_t i) const {
-    const Point& point = points_[i];
+    const history::Point& point = points_[i];
     const auto run = std::find_if(runs_.begin(), runs_.end(),
-                                  [&](const StoredRun& one) { return one.id == point.run; });
+                                  [&](const history::StoredRun& one) { return one.id == point.run; });
     std::string interval;
     if (point.ci95)
-      interval = fmt::format("{} to {}", WithPrefix(point.ci95->first, "s"),
-                             WithPrefix(point.ci95->second, "s"));
+      interval = fmt::format("{} to {}", text::WithPrefix(point.ci95->first, "s"),
+                             text::WithPrefix(point.ci95->second, "s"));
     return {std::to_string(point.run),
-            Printable(run->date),
-            Printable(run->commit),
-            point.median ? WithPrefix(*point.median, "s") : "",
+            text::Printable(run->date),
+            text::Printable(run->commit),
+            point.median ? text::WithPrefix(*point.median, "s") : "",
             interval,
             fmt::format("{}/{}", point.clean, point.repetitions),
             Note(i)};
@@ -114,29 +114,29 @@ class SeriesTable {
                           100 * (change.ratio - 1)));
     // Most points repeat the facts of the one before.
     if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
-    const Record facts = history_.Facts(points_[i]);
-    if (facts.status != Status::kOk)
-      add(fmt::format("{}: {}", Key(facts.status), Printable(facts.reason)));
+    const record::Record facts = history_.Facts(points_[i]);
+    if (facts.status != record::Status::kOk)
+      add(fmt::format("{}: {}", record::Key(facts.status), text::Printable(facts.reason)));
     else if (!points_[i].median)
-      add(facts.reason.empty() ? "no time" : Printable(facts.reason));
+      add(facts.reason.empty() ? "no time" : text::Printable(facts.reason));
     if (i == 0) return note;
-    const Record before = history_.Facts(points_[i - 1]);
-    const auto was = AlgorithmText(before), is = AlgorithmText(facts);
+    const record::Record before = history_.Facts(points_[i - 1]);
+    const auto was = record::AlgorithmText(before), is = record::AlgorithmText(facts);
     if (was != is && !before.algorithm.empty() && !facts.algorithm.empty())
-      add(fmt::format("algorithm {} -> {}", Printable(was), Printable(is)));
+      add(fmt::format("algorithm {} -> {}", text::Printable(was), text::Printable(is)));
     if (before.work != facts.work) add("FLOPs, bytes or launches differ from the run before");
     return note;
   }
 
-  const History& history_;
-  std::vector<Point> points_;
-  const std::vector<StoredRun>& runs_;
+  const history::History& history_;
+  std::vector<history::Point> points_;
+  const std::vector<history::StoredRun>& runs_;
   std::vector<std::size_t> timed_;  // points that have a time
-  std::optional<SeriesProfile> profile_;
+  std::optional<statistics::SeriesProfile> profile_;
 };
 
 void Show(const HistoryFlags& flags) {
-  const History history(flags.db, Access::kRead);
+  const history::History history(flags.db, history::Access::kRead);
   const auto unchanging = history.Unchanging();
   auto name = flags.name;
   auto all = history.SeriesNamed(name);
@@ -157,7 +157,7 @@ void Show(const HistoryFlags& flags) {
   for (const auto& series : all) SeriesTable(history, series, runs).Write(series);
 }
 
-const StoredRun& RunWithId(const std::vector<StoredRun>& runs, const HistoryFlags& flags) {
+const history::StoredRun& RunWithId(const std::vector<history::StoredRun>& runs, const HistoryFlags& flags) {
   for (const auto& run : runs)
     if (run.id == flags.run) return run;
   throw BadInput("{}: has no run {} (dlroof history list shows them)", flags.db, flags.run);
@@ -165,15 +165,15 @@ const StoredRun& RunWithId(const std::vector<StoredRun>& runs, const HistoryFlag
 
 // A run file of one run, or lines of CSV of all.
 void WriteExport(const HistoryFlags& flags, std::ostream& out) {
-  const History history(flags.db, Access::kRead);
+  const history::History history(flags.db, history::Access::kRead);
   const auto unchanging = history.Unchanging();
   const auto runs = history.Runs();
   if (flags.run != 0) {
-    out << ToJson(history.Read(RunWithId(runs, flags)).file).dump() << '\n';
+    out << roofline::ToJson(history.Read(RunWithId(runs, flags)).file).dump() << '\n';
     return;
   }
-  WriteCsvHeader(out);
-  for (const auto& run : runs) WriteCsvLines(history.Read(run), out);
+  formats::WriteCsvHeader(out);
+  for (const auto& run : runs) formats::WriteCsvLines(history.Read(run), out);
 }
 
 void Export(const HistoryFlags& flags) {
@@ -213,4 +213,4 @@ void AddHistoryCommand(CLI::App& program, int& /*exit_code*/) {
 [[maybe_unused]] const bool history_registered = RegisterCommand("history", AddHistoryCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

@@ -11,7 +11,7 @@
 #include "counters/base/error.h"
 #include "counters/base/interrupt.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct RunFlags {
@@ -20,13 +20,13 @@ struct RunFlags {
   std::string order = "random";
   std::string map;
   std::string min_effect;  // "2%" or "0.02"
-  RunRequest request;
+  supervise::RunRequest request;
 };
 
-RunRequest RequestFrom(const RunFlags& flags) {
-  RunRequest request = flags.request;
+supervise::RunRequest RequestFrom(const RunFlags& flags) {
+  supervise::RunRequest request = flags.request;
   const bool two = !flags.builds.empty();
-  request.programs = two ? flags.builds : std::vector<std::string>{BenchProgram(flags.bench)};
+  request.programs = two ? flags.builds : std::vector<std::string>{supervise::BenchProgram(flags.bench)};
   if (request.outputs.empty())
     request.outputs = two ? std::vector<std::string>{"old.json", "new.json"}
                           : std::vector<std::string>{"run.json"};
@@ -39,7 +39,7 @@ RunRequest RequestFrom(const RunFlags& flags) {
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
   if (flags.map.empty()) return request;
   if (!two) throw BadInput("--map: expected --ab, whose programs have names that differ");
-  request.names = ReadNameMap(flags.map);
+  request.names = compare::ReadNameMap(flags.map);
   return request;
 }
 
@@ -96,19 +96,19 @@ void AddRunCommand(CLI::App& program, int& exit_code) {
   AddTimeOptions(*command, *flags);
   command->callback([flags, &exit_code] {
     const auto request = RequestFrom(*flags);
-    if (request.resume && IsFinished(request)) {
+    if (request.resume && supervise::IsFinished(request)) {
       std::cerr << fmt::format("{}: finished, nothing is left to do\n", request.outputs.back());
       exit_code = 0;
       return;
     }
     StopOnInterrupt();
     exit_code = request.programs.size() == 1
-                    ? Supervise(request, std::cerr)
-                    : VerdictOf("run", [&] { return SuperviseBlocks(request, std::cerr); });
+                    ? supervise::Supervise(request, std::cerr)
+                    : VerdictOf("run", [&] { return supervise::SuperviseBlocks(request, std::cerr); });
   });
 }
 
 [[maybe_unused]] const bool run_registered = RegisterCommand("run", AddRunCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

@@ -6,13 +6,13 @@
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 
 // The layout of source and destination in memory; `any` is the library's choice.
 enum class Conv2dLayout { kAny, kNchw, kNhwc };
 enum class Conv2dAlgorithm { kDirect, kAuto, kWinograd };
 
-struct Conv2dCase : ProductCase {
+struct Conv2dCase : products::ProductCase {
   Conv2dProblem problem;
   Conv2dLayout layout = Conv2dLayout::kAny;
   Conv2dAlgorithm algorithm = Conv2dAlgorithm::kDirect;
@@ -21,16 +21,16 @@ struct Conv2dCase : ProductCase {
 };
 
 // A filter is a channel of the destination.
-ProductSizes SizesOf(const Conv2dCase& conv);
+products::ProductSizes SizesOf(const Conv2dCase& conv);
 
 // The options that exist, in the order of a name; a cell offers all or some of these rows.
-const OptionRows& Conv2dOptions();
+const workload::OptionRows& Conv2dOptions();
 
 // Throws BadInput with the column within the whole name for what ReadProductCase refuses, a bad
 // problem, or an option that the direction or the type cannot have.
-Conv2dCase ReadConv2dCase(const BenchmarkName& name, const ProductOffer& offer);
+Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name, const products::ProductOffer& offer);
 
 // Reads a name of Conv2D/cpu/onednn.
-Conv2dCase ReadOnednnConv2dCase(const BenchmarkName& name);
+Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name);
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

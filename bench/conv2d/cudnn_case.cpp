@@ -9,16 +9,16 @@
 #include "bench/workload/problem_text.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
 namespace {
 
 constexpr std::string_view kEngine = "engine";
 
 // "engine62" as the last option, taken off the name.
-void TakeEngine(BenchmarkName& name, CudnnConv2dCase& request) {
+void TakeEngine(workload::BenchmarkName& name, CudnnConv2dCase& request) {
   if (name.options.empty() || !name.options.back().starts_with(kEngine)) return;
-  const int column = ColumnOfPart(name, 5 + static_cast<int>(name.options.size()));
-  TextCursor cursor(name.options.back(), column - 1);
+  const int column = workload::ColumnOfPart(name, 5 + static_cast<int>(name.options.size()));
+  workload::TextCursor cursor(name.options.back(), column - 1);
   cursor.Expect(kEngine);
   request.choice = EngineChoice::kNumbered;
   request.engine = cursor.Integer(0, "cuDNN's number of an engine");
@@ -47,7 +47,7 @@ void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
   graph.convolution.destination = made;
   if (conv.bias) {
     graph.tensors.push_back(
-        Dense(kBiasId, BiasType(conv.types), {1, conv.problem.k, 1, 1}, conv.layout));
+        Dense(kBiasId, products::BiasType(conv.types), {1, conv.problem.k, 1, 1}, conv.layout));
     const int64_t sum = conv.relu ? between(kBiasedId, "f32") : kDestinationId;
     graph.pointwise.push_back({PointwiseMode::kAdd, made, kBiasId, sum});
     made = sum;
@@ -57,9 +57,9 @@ void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
 
 }  // namespace
 
-CudnnConv2dCase ReadCudnnConv2dCase(const BenchmarkName& full) {
+CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& full) {
   CudnnConv2dCase request;
-  BenchmarkName name = full;
+  workload::BenchmarkName name = full;
   TakeEngine(name, request);
   request.conv = ReadConv2dCase(name, {{"f32", "tf32", "f16", "bf16", "int8", "fp8"},
                                        true,
@@ -67,14 +67,14 @@ CudnnConv2dCase ReadCudnnConv2dCase(const BenchmarkName& full) {
   auto& conv = request.conv;
   if (conv.type == "tf32") conv.fpmath = "tf32-truncated";
   if (conv.layout == Conv2dLayout::kAny) conv.layout = Conv2dLayout::kNhwc;
-  if (HasOption(name, "best")) {
+  if (workload::HasOption(name, "best")) {
     if (request.choice == EngineChoice::kNumbered)
-      RefuseOption(name, "best", "times every engine, engineN is one: a name has one of them");
+      workload::RefuseOption(name, "best", "times every engine, engineN is one: a name has one of them");
     request.choice = EngineChoice::kBest;
   }
-  RefuseOption(name, "engineN", "needs cuDNN's number of an engine: engine45");
+  workload::RefuseOption(name, "engineN", "needs cuDNN's number of an engine: engine45");
   if (conv.direction != ProductDirection::kForward)
-    RefuseOption(name, "bias", "is fused into fwd alone");
+    workload::RefuseOption(name, "bias", "is fused into fwd alone");
   return request;
 }
 
@@ -94,7 +94,7 @@ double TensorBytes(const GraphSpec& graph) {
   double bytes = 0;
   for (const auto& tensor : graph.tensors) {
     if (tensor.is_virtual) continue;
-    auto count = static_cast<double>(ElementBytes(tensor.type));
+    auto count = static_cast<double>(workload::ElementBytes(tensor.type));
     for (const int64_t size : tensor.dimensions) count *= static_cast<double>(size);
     bytes += count;
   }
@@ -108,10 +108,10 @@ GraphSpec GraphOf(const CudnnConv2dCase& request) {
   graph.tensors = {
       Dense(kSourceId, conv.types.source, {p.n, p.c, p.h, p.w}, conv.layout),
       Dense(kWeightsId, conv.types.weights, {p.k, p.c / p.groups, p.r, p.s}, conv.layout),
-      Dense(kDestinationId, conv.types.destination, {p.n, p.k, OutputRows(p), OutputColumns(p)},
+      Dense(kDestinationId, conv.types.destination, {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)},
             conv.layout)};
   graph.convolution = {conv.direction,
-                       IsInt8(conv.types) ? "s32" : "f32",
+                       products::IsInt8(conv.types) ? "s32" : "f32",
                        {p.stride_h, p.stride_w},
                        {p.dilation_h, p.dilation_w},
                        {p.pad_top, p.pad_left},
@@ -125,7 +125,7 @@ GraphSpec GraphOf(const CudnnConv2dCase& request) {
 
 namespace {
 [[maybe_unused]] const bool cudnn_case_registered =
-    RegisterCell({"Conv2D", "gpu", "cudnn", ReadNameAlone<ReadCudnnConv2dCase>, "the CUDA module"});
+    workload::RegisterCell({"Conv2D", "gpu", "cudnn", workload::ReadNameAlone<ReadCudnnConv2dCase>, "the CUDA module"});
 }  // namespace
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

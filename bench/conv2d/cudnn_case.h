@@ -11,7 +11,7 @@
 #include "bench/conv2d/case.h"
 #include "bench/workload/benchmark_name.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
 
 // Choice among cuDNN's engines.
 enum class EngineChoice {
@@ -34,7 +34,7 @@ struct CudnnConv2dCase {
 // integers such as s8s8f32. Options, in this order: bias, relu (fwd, fused), nchw (default: NHWC,
 // the order in which tensor cores read channels), best or engineN (default: the heuristic's
 // choice). Throws BadInput with the column within the whole name.
-CudnnConv2dCase ReadCudnnConv2dCase(const BenchmarkName& name);
+CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& name);
 
 // Unique ids of tensors.
 enum TensorId : int64_t {
@@ -96,4 +96,4 @@ double TensorBytes(const GraphSpec& graph);
 // The tensor with this id. Throws std::logic_error when there is none.
 const TensorSpec& TensorOf(const GraphSpec& graph, int64_t id);
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

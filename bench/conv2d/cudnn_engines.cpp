@@ -10,7 +10,7 @@
 #include "counters/base/error.h"
 #include "counters/base/order_statistics.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
 namespace {
 
 // In the order of cudnnBackendNumericalNote_t and cudnnBackendKnobType_t (cuDNN 9.19).
@@ -36,11 +36,11 @@ std::string NameIn(std::string_view names, int value, std::string_view unknown) 
 }
 
 // As caught: Unsupported is a refusal.
-WhyNot WhyNotOf(const std::exception& error) {
+library_rules::WhyNot WhyNotOf(const std::exception& error) {
   return {error.what(), dynamic_cast<const Unsupported*>(&error) == nullptr};
 }
 
-WhyNot NotExecuted(const std::exception& error) {
+library_rules::WhyNot NotExecuted(const std::exception& error) {
   auto why = WhyNotOf(error);
   why.words.insert(0, "cuDNN executes none of the plans that it makes: ");
   return why;
@@ -76,7 +76,7 @@ std::string WhyNotAllowed(const Conv2dCase& conv, const EngineConfig& config) {
 }
 
 std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
-  const auto type = ComputeType(conv.types);
+  const auto type = products::ComputeType(conv.types);
   if (type == "int8") {
     const bool tiled = std::ranges::any_of(config.knobs, [](const auto& knob) {
       return knob.first == kTileSize || knob.first == kTileM;
@@ -91,7 +91,7 @@ std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
 
 Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config) {
   Conv2dCase checked = conv;
-  const auto type = ComputeType(conv.types);
+  const auto type = products::ComputeType(conv.types);
   if (IsWinograd(config) && (type == "f16" || type == "bf16")) checked.fpmath.assign(type);
   return checked;
 }
@@ -110,7 +110,7 @@ std::vector<TimedPlan> TimePlans(size_t plans,
   std::vector<TimedPlan> timed;
   std::map<size_t, int> calls;
   for (size_t i = 0; i < plans; ++i) timed.push_back({i, {}});
-  std::vector<WhyNot> failures;
+  std::vector<library_rules::WhyNot> failures;
   const auto look = [&](TimedPlan& plan, bool first) {
     try {
       if (first) {
@@ -129,13 +129,13 @@ std::vector<TimedPlan> TimePlans(size_t plans,
   };
   for (int round = 0; round <= kRounds; ++round)
     std::erase_if(timed, [&](TimedPlan& plan) { return look(plan, round == 0); });
-  if (timed.empty()) ThrowFirst(failures);
+  if (timed.empty()) library_rules::ThrowFirst(failures);
   return timed;
 }
 
 size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<bool()>& another,
                          const std::function<void()>& require_gpu) {
-  std::vector<WhyNot> failures;
+  std::vector<library_rules::WhyNot> failures;
   do {
     try {
       run();
@@ -145,7 +145,7 @@ size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<b
       failures.push_back(NotExecuted(error));
     }
   } while (another());
-  ThrowFirst(failures);
+  library_rules::ThrowFirst(failures);
 }
 
 FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
@@ -174,7 +174,7 @@ FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
 }
 
 void RequireConvSupport(const Conv2dCase& conv) {
-  if (IsInt8(conv.types) && conv.direction != ProductDirection::kForward)
+  if (products::IsInt8(conv.types) && conv.direction != ProductDirection::kForward)
     throw Unsupported("int8 convolutions have no backward pass: cuDNN's integer engines are fwd");
   if (conv.type != "fp8") return;
   if (conv.direction != ProductDirection::kForward)
@@ -182,8 +182,8 @@ void RequireConvSupport(const Conv2dCase& conv) {
   if (conv.bias || conv.relu) throw Unsupported("fp8 convolutions have neither bias nor relu here");
 }
 
-void ThrowNoPlan(const Conv2dCase& conv, const std::vector<WhyNot>& reasons,
-                 const std::vector<WhyNot>& modes) {
+void ThrowNoPlan(const Conv2dCase& conv, const std::vector<library_rules::WhyNot>& reasons,
+                 const std::vector<library_rules::WhyNot>& modes) {
   std::map<std::string, int> counts;
   for (const auto& reason : reasons) ++counts[reason.words];
   std::vector<std::pair<std::string, int>> ordered(counts.begin(), counts.end());
@@ -197,7 +197,7 @@ void ThrowNoPlan(const Conv2dCase& conv, const std::vector<WhyNot>& reasons,
                               : fmt::format("none of {} proposals of cuDNN can be used: {}",
                                             reasons.size(), fmt::join(parts, "; "));
   if (conv.type == "int8") text += " (its integer engines read s8, not u8: s8s8s8)";
-  Throw({text, !modes.empty() || std::ranges::any_of(reasons, Broken)});
+  library_rules::Throw({text, !modes.empty() || std::ranges::any_of(reasons, library_rules::Broken)});
 }
 
 bool ConvertsLayouts(const PlanChoice& choice) {
@@ -208,7 +208,7 @@ bool ConvertsLayouts(const PlanChoice& choice) {
 }
 
 Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice) {
-  auto work = ProductWork(conv, ConvPipe(conv, choice.config));
+  auto work = products::ProductWork(conv, ConvPipe(conv, choice.config));
   if (static_cast<double>(choice.workspace_bytes) >= choice.tensor_bytes) work.launches.reset();
   return work;
 }
@@ -234,4 +234,4 @@ std::string Describe(const PlanChoice& choice, std::string_view type) {
   return text;
 }
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

@@ -13,7 +13,7 @@
 #include "bench/library_rules/cudnn_rules.h"
 #include "counters/work.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
 
 // cuDNN's numerical notes, with its values (cudnnBackendNumericalNote_t).
 enum class Note {
@@ -115,8 +115,8 @@ void RequireConvSupport(const Conv2dCase& conv);
 // was asked for what cuDNN has instead. "none of 38 proposals of cuDNN can be used: 30 tensor cores
 // round f32 inputs to tf32; 8 workspace above 2.1 GB". `modes`: heuristics that broke. Unsupported
 // where all were refused, else std::runtime_error.
-[[noreturn]] void ThrowNoPlan(const Conv2dCase& conv, const std::vector<WhyNot>& reasons,
-                              const std::vector<WhyNot>& modes = {});
+[[noreturn]] void ThrowNoPlan(const Conv2dCase& conv, const std::vector<library_rules::WhyNot>& reasons,
+                              const std::vector<library_rules::WhyNot>& modes = {});
 
 // Counts of a choice.
 struct PlanChoice {
@@ -145,4 +145,4 @@ Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice);
 // layouts)". The same for the same choice: no times.
 std::string Describe(const PlanChoice& choice, std::string_view type);
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

@@ -9,7 +9,7 @@
 #include "counters/delta/gpu_spec.h"
 #include "counters/delta/source.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 bool Has(const std::vector<std::string>& options, std::string_view option) {
@@ -28,35 +28,35 @@ std::string Words(const std::string& name) {
 
 }  // namespace
 
-TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options) {
+delta::TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options) {
   const bool channels_last = library == "cudnn" ? !Has(options, "nchw") : Has(options, "nhwc");
-  return channels_last ? TensorLayout::kNhwc : TensorLayout::kNchw;
+  return channels_last ? delta::TensorLayout::kNhwc : delta::TensorLayout::kNchw;
 }
 
 std::string BuiltInGpuOf(const std::string& name) {
   const auto words = Words(name);
-  for (const auto& gpu : BuiltInGpus())
+  for (const auto& gpu : delta::BuiltInGpus())
     if (words.find(Words(std::string(gpu.name))) != std::string::npos) return std::string(gpu.name);
   return {};
 }
 
-std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
+std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& name,
                                                  const std::string& algorithm,
                                                  const std::string& gpu) {
   const auto known = BuiltInGpuOf(gpu);
   const auto direction = ProductDirectionFromKey(name.direction);
   if (known.empty() || !direction) return {};
-  ConvQuestion question{.type = name.type, .kernel = algorithm};
+  delta::ConvQuestion question{.type = name.type, .kernel = algorithm};
   return [question, known, problem = name.problem, way = *direction,
           layout = GpuLayout(name.library, name.options)](std::string& how) {
-    ConvQuestion asked = question;
+    delta::ConvQuestion asked = question;
     Work work;
     try {
       asked.layer = {ParseConv2d(problem), way, layout, 4};
-      const auto spec = FindGpu(known);
-      const auto prediction = PredictConv(asked, spec);
-      work.bytes = ModelledWork(asked, prediction, spec).bytes;
-      how = HowModelled(prediction, spec);
+      const auto spec = delta::FindGpu(known);
+      const auto prediction = delta::PredictConv(asked, spec);
+      work.bytes = delta::ModelledWork(asked, prediction, spec).bytes;
+      how = delta::HowModelled(prediction, spec);
     } catch (const BadInput& error) {
       how = fmt::format("no DeLTA-style model of it: {}", error.what());
     }
@@ -64,4 +64,4 @@ std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
   };
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -9,11 +9,11 @@
 #include "counters/delta/model.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 
 // The layout of the tensors of a record of a GPU's library: cuDNN's benchmarks are NHWC without the
 // option "nchw", those of others NCHW without "nhwc".
-TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options);
+delta::TensorLayout GpuLayout(const std::string& library, const std::vector<std::string>& options);
 
 // The built-in parameter file of a GPU that its driver calls `name` ("NVIDIA H200 NVL" -> "h200");
 // empty: there is none.
@@ -23,8 +23,8 @@ std::string BuiltInGpuOf(const std::string& name);
 // they were modelled. The tile is read from a kernel's name in `algorithm`, else chosen by rule. A
 // refusal of the model leaves no bytes and a reason in `how`. Empty where the GPU's parameters are
 // not known.
-std::function<Work(std::string& how)> DeltaModel(const BenchmarkName& name,
+std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& name,
                                                  const std::string& algorithm,
                                                  const std::string& gpu);
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -8,18 +8,18 @@
 #include "bench/workload/device_elements.h"
 #include "counters/cpu/core_caches.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 enum Dimension { kN, kG, kK, kP, kQ, kC, kR, kS, kDimensions };
 
 // A forward convolution of any direction's loops: what is read at shifted positions, what is
 // written at dense ones. A weight gradient has those of its forward convolution.
-BlockedConv ForwardShape(const Conv2dCase& conv) {
+library_rules::BlockedConv ForwardShape(const Conv2dCase& conv) {
   const auto& p = conv.problem;
-  const auto bytes = [](std::string_view type) { return static_cast<int>(ElementBytes(type)); };
-  BlockedConv shape = {p.n,          p.groups,     p.k / p.groups, p.c / p.groups,
-                       p.h,          p.w,          OutputRows(p),  OutputColumns(p),
+  const auto bytes = [](std::string_view type) { return static_cast<int>(workload::ElementBytes(type)); };
+  library_rules::BlockedConv shape = {p.n,          p.groups,     p.k / p.groups, p.c / p.groups,
+                       p.h,          p.w,          delta::OutputRows(p),  delta::OutputColumns(p),
                        p.r,          p.s,          p.stride_h,     p.stride_w,
                        p.dilation_h, p.dilation_w, p.pad_top,      p.pad_left};
   shape.read_bytes = bytes(conv.types.source);
@@ -29,8 +29,8 @@ BlockedConv ForwardShape(const Conv2dCase& conv) {
 }
 
 // At stride 1 the data gradient is a convolution of the output's gradient with turned filters.
-BlockedConv BackwardShape(const Conv2dCase& conv) {
-  BlockedConv shape = ForwardShape(conv);
+library_rules::BlockedConv BackwardShape(const Conv2dCase& conv) {
+  library_rules::BlockedConv shape = ForwardShape(conv);
   std::swap(shape.k, shape.c);
   std::swap(shape.h, shape.p);
   std::swap(shape.w, shape.q);
@@ -41,7 +41,7 @@ BlockedConv BackwardShape(const Conv2dCase& conv) {
 }
 
 // Returns the share of the r taps per output row that lies inside the image, on average.
-double TapsInside(const BlockedConv& shape) {
+double TapsInside(const library_rules::BlockedConv& shape) {
   int64_t inside = 0;
   for (int64_t row = 0; row < shape.p; ++row)
     for (int64_t tap = 0; tap < shape.r; ++tap) {
@@ -51,17 +51,17 @@ double TapsInside(const BlockedConv& shape) {
   return static_cast<double>(inside) / static_cast<double>(shape.p * shape.r);
 }
 
-NestAxis Along(int dimension, int64_t size) {
+caches::NestAxis Along(int dimension, int64_t size) {
   return {{{dimension, 1}}, static_cast<double>(size)};
 }
 
-NestAxis Shifted(int positions, int taps, int64_t stride, int64_t dilation, int64_t size) {
+caches::NestAxis Shifted(int positions, int taps, int64_t stride, int64_t dilation, int64_t size) {
   return {{{positions, static_cast<double>(stride)}, {taps, static_cast<double>(dilation)}},
           static_cast<double>(size)};
 }
 
-ReuseNest NestOf(const BlockedConv& shape) {
-  ReuseNest nest;
+caches::ReuseNest NestOf(const library_rules::BlockedConv& shape) {
+  caches::ReuseNest nest;
   for (const int64_t size :
        {shape.n, shape.groups, shape.k, shape.p, shape.q, shape.c, shape.r, shape.s})
     nest.sizes.push_back(static_cast<double>(size));
@@ -88,17 +88,17 @@ ReuseNest NestOf(const BlockedConv& shape) {
 }
 
 struct Blocking {
-  VectorUnit unit;
+  library_rules::VectorUnit unit;
   int64_t columns = 1;    // vectors of filters
   int64_t positions = 1;  // of the result in registers
 };
 
-double Products(const BlockedConv& shape) {
+double Products(const library_rules::BlockedConv& shape) {
   return static_cast<double>(shape.n * shape.groups * shape.k * shape.c) *
          static_cast<double>(shape.p * shape.q * shape.r * shape.s) * TapsInside(shape);
 }
 
-double CoreBytes(const BlockedConv& shape, const Blocking& blocking) {
+double CoreBytes(const library_rules::BlockedConv& shape, const Blocking& blocking) {
   const double products = Products(shape);
   const double written = static_cast<double>(shape.n * shape.groups * shape.k) *
                          static_cast<double>(shape.p * shape.q) * shape.written_bytes;
@@ -109,12 +109,12 @@ double CoreBytes(const BlockedConv& shape, const Blocking& blocking) {
 }
 
 // Multiply-adds of one instruction.
-double ProductsPerVector(const BlockedConv& shape, const VectorUnit& unit) {
+double ProductsPerVector(const library_rules::BlockedConv& shape, const library_rules::VectorUnit& unit) {
   return static_cast<double>(unit.lanes) * 4 / shape.read_bytes;
 }
 
 // Each vector of weights serves all positions in registers, each element of the source all columns.
-void SetLoads(const BlockedConv& shape, const Blocking& blocking, LevelModel& model) {
+void SetLoads(const library_rules::BlockedConv& shape, const Blocking& blocking, caches::LevelModel& model) {
   const auto lanes = blocking.unit.lanes;
   const auto columns = std::min<int64_t>(blocking.columns, (shape.k + lanes - 1) / lanes);
   model.core_loads =
@@ -126,24 +126,24 @@ void SetLoads(const BlockedConv& shape, const Blocking& blocking, LevelModel& mo
 // Elements of one cache line.
 double Line(double element_bytes) { return 64 / element_bytes; }
 
-LevelModel BrgemmModel(BlockedConv shape, const VectorUnit& unit, const CoreBlocking& core) {
-  const ConvBlocking chosen = BlockingOf(shape, unit, core.caches, core.threads);
+caches::LevelModel BrgemmModel(library_rules::BlockedConv shape, const library_rules::VectorUnit& unit, const CoreBlocking& core) {
+  const library_rules::ConvBlocking chosen = library_rules::BlockingOf(shape, unit, core.caches, core.threads);
   if (chosen.whole_images && shape.stride_w == 1) {
     shape.q *= shape.p, shape.w *= shape.h;
     shape.p = shape.h = 1;
   }
   const auto real = [](int64_t size) { return static_cast<double>(size); };
-  LevelModel model;
-  ReuseNest nest = NestOf(shape);
-  const NestLoop group{kG, 1}, block{kK, real(chosen.filters)}, image_row{kP, 1};
-  const NestLoop positions{kQ, real(chosen.positions)};
+  caches::LevelModel model;
+  caches::ReuseNest nest = NestOf(shape);
+  const caches::NestLoop group{kG, 1}, block{kK, real(chosen.filters)}, image_row{kP, 1};
+  const caches::NestLoop positions{kQ, real(chosen.positions)};
   nest.loops = chosen.filters_outside
-                   ? std::vector<NestLoop>{{kN, 1}, group, block, image_row, positions}
-                   : std::vector<NestLoop>{{kN, 1}, image_row, positions, group, block};
-  for (const NestLoop& inner :
-       {NestLoop{kC, real(chosen.channels), true}, NestLoop{kR, real(chosen.taps)},
-        NestLoop{kQ, real(chosen.rows)}, NestLoop{kR, 1}, NestLoop{kS, 1},
-        NestLoop{kC, Line(shape.read_bytes)}})
+                   ? std::vector<caches::NestLoop>{{kN, 1}, group, block, image_row, positions}
+                   : std::vector<caches::NestLoop>{{kN, 1}, image_row, positions, group, block};
+  for (const caches::NestLoop& inner :
+       {caches::NestLoop{kC, real(chosen.channels), true}, caches::NestLoop{kR, real(chosen.taps)},
+        caches::NestLoop{kQ, real(chosen.rows)}, caches::NestLoop{kR, 1}, caches::NestLoop{kS, 1},
+        caches::NestLoop{kC, Line(shape.read_bytes)}})
     nest.loops.push_back(inner);
   model.core_bytes = CoreBytes(shape, {unit, chosen.columns, chosen.rows});
   SetLoads(shape, {unit, chosen.columns, chosen.rows}, model);
@@ -154,12 +154,12 @@ LevelModel BrgemmModel(BlockedConv shape, const VectorUnit& unit, const CoreBloc
   return model;
 }
 
-LevelModel JitModel(const BlockedConv& shape, const VectorUnit& unit) {
+caches::LevelModel JitModel(const library_rules::BlockedConv& shape, const library_rules::VectorUnit& unit) {
   Blocking blocking{unit, std::min<int64_t>(4, (shape.k + unit.lanes - 1) / unit.lanes)};
-  blocking.positions = std::min(shape.q, MostRows(unit, blocking.columns) + 1);
+  blocking.positions = std::min(shape.q, library_rules::MostRows(unit, blocking.columns) + 1);
   const auto filters = static_cast<double>(blocking.columns * unit.lanes);
-  LevelModel model;
-  ReuseNest nest = NestOf(shape);
+  caches::LevelModel model;
+  caches::ReuseNest nest = NestOf(shape);
   nest.loops = {{kN, 1},
                 {kG, 1},
                 {kK, filters},
@@ -177,9 +177,9 @@ LevelModel JitModel(const BlockedConv& shape, const VectorUnit& unit) {
 }
 
 // One filter per channel: nothing is summed over channels, rows of the image are reused.
-LevelModel DepthwiseModel(const BlockedConv& shape, const VectorUnit& unit) {
-  LevelModel model;
-  ReuseNest nest = NestOf(shape);
+caches::LevelModel DepthwiseModel(const library_rules::BlockedConv& shape, const library_rules::VectorUnit& unit) {
+  caches::LevelModel model;
+  caches::ReuseNest nest = NestOf(shape);
   const auto channels = static_cast<double>(std::min<int64_t>(shape.groups, 4 * unit.lanes));
   nest.loops = {{kN, 1}, {kP, 1}, {kG, channels}, {kR, 1}};
   // Each of the taps' products reads its source; weights stay in registers along a row.
@@ -193,10 +193,10 @@ LevelModel DepthwiseModel(const BlockedConv& shape, const VectorUnit& unit) {
 
 // For each pair of channel blocks and each row of the output's gradient, the block of weights is
 // read, added to and stored once per tap.
-LevelModel WeightGradientModel(const BlockedConv& shape, const VectorUnit& unit) {
+caches::LevelModel WeightGradientModel(const library_rules::BlockedConv& shape, const library_rules::VectorUnit& unit) {
   const auto lanes = static_cast<double>(unit.lanes);
-  LevelModel model;
-  ReuseNest nest = NestOf(shape);
+  caches::LevelModel model;
+  caches::ReuseNest nest = NestOf(shape);
   nest.loops = {{kN, 1}, {kG, 1}, {kK, lanes}, {kC, lanes}, {kP, 1}, {kR, 1}, {kS, 1}};
   const double rows = static_cast<double>(shape.n * shape.groups * shape.p) * TapsInside(shape);
   const double block_visits = rows * static_cast<double>(shape.k * shape.c * shape.r * shape.s);
@@ -223,7 +223,7 @@ double Padding(int64_t size, int64_t lanes) {
 }  // namespace
 
 CoreBlocking BlockingHere(int threads) {
-  static const auto caches = CoreCaches();
+  static const auto caches = cpu::CoreCaches();
   CoreBlocking core{{}, threads};
   if (const auto l1 = caches.find(Level::kL1); l1 != caches.end())
     core.caches.l1_bytes = l1->second;
@@ -232,7 +232,7 @@ CoreBlocking BlockingHere(int threads) {
   return core;
 }
 
-LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
+caches::LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
                         std::string_view isa, const CoreBlocking& core) {
   // AMX kernels work on tiles: their blocks and loads differ from those of vector kernels.
   if (implementation.find("amx") != std::string_view::npos)
@@ -242,9 +242,9 @@ LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
   const bool brgemm = implementation.starts_with("brgconv");
   const bool one_by_one = implementation.starts_with("jit_1x1");
   const bool jit = implementation.starts_with("jit") || implementation.starts_with("brdgmm");
-  const BlockedConv shape =
+  const library_rules::BlockedConv shape =
       conv.direction == ProductDirection::kBackwardData ? BackwardShape(conv) : ForwardShape(conv);
-  const VectorUnit unit = VectorUnitOf(implementation, isa);
+  const library_rules::VectorUnit unit = library_rules::VectorUnitOf(implementation, isa);
   const bool depthwise = shape.groups > 1 && shape.c == 1 && shape.k == 1;
   if (conv.direction == ProductDirection::kBackwardWeights && jit && !one_by_one && !depthwise)
     return WeightGradientModel(shape, unit);
@@ -264,7 +264,7 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
   const bool jit = implementation.starts_with("jit");
   if (!jit && !implementation.starts_with("br")) return std::nullopt;
   const auto& problem = conv.problem;
-  const int64_t lanes = VectorUnitOf(implementation, isa).lanes;
+  const int64_t lanes = library_rules::VectorUnitOf(implementation, isa).lanes;
   const int64_t filters = problem.k / problem.groups, channels = problem.c / problem.groups;
   if (problem.groups > 1 && filters == 1 && channels == 1) return Padding(problem.groups, lanes);
   const bool of_data = conv.direction == ProductDirection::kBackwardData;
@@ -273,4 +273,4 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
   return Padding(made, lanes) * (pads_sum ? Padding(summed, lanes) : 1);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

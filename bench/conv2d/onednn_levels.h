@@ -9,11 +9,11 @@
 #include "bench/library_rules/brgemm_blocking.h"
 #include "counters/caches/level_model.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 
 // Caches and threads for which the library chooses its blocks.
 struct CoreBlocking {
-  BlockingCaches caches;
+  library_rules::BlockingCaches caches;
   int threads = 1;
 };
 CoreBlocking BlockingHere(int threads);  // with the caches that CPUID describes
@@ -31,7 +31,7 @@ CoreBlocking BlockingHere(int threads);  // with the caches that CPUID describes
 // gradient runs as a forward convolution with turned filters, of which a stride leaves each
 // position some taps. A weight gradient takes images, pairs of channel blocks, rows of the
 // gradient, taps.
-LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
+caches::LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
                         std::string_view isa, const CoreBlocking& core = {});
 
 // Returns multiply-adds that the kernel executes over those asked for, [1] >= 1: vector lanes that
@@ -46,4 +46,4 @@ LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
 std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_view implementation,
                                          std::string_view isa);
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

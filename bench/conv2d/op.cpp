@@ -5,22 +5,22 @@
 #include "bench/conv2d/case.h"
 #include "bench/conv2d/delta.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
-std::string WithBatch(const BenchmarkName& name, int64_t batch) {
+std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
   auto problem = ParseConv2d(name.problem);
   problem.n = batch;
   return ToText(ParseConv2d(ToText(problem)));
 }
 
-TrainedLayer Trained(const BenchmarkName& name) {
+workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
   const auto problem = ParseConv2d(name.problem);
-  const bool bias = HasOption(name, "bias");
+  const bool bias = workload::HasOption(name, "bias");
   return {problem.n, WeightsCount(problem) + (bias ? problem.k : 0)};
 }
 
-[[maybe_unused]] const bool op_registered = RegisterOp(
+[[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "Conv2D",
      .words = {"convolution",
                {{"batch", "n"},
@@ -42,12 +42,12 @@ TrainedLayer Trained(const BenchmarkName& name) {
                   {"algorithm", {"auto", "winograd"}, "fewer multiplications, or a better fit"}},
      .gpu_traffic = DeltaModel});
 
-Workload Read(const BenchmarkName& name) {
+workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = ConvBenchdnn(ReadOnednnConv2dCase(name))};
 }
 
 [[maybe_unused]] const bool on_onednn =
-    RegisterCell({"Conv2D", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
+    workload::RegisterCell({"Conv2D", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -7,7 +7,7 @@
 #include "bench/workload/problem_text.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 int64_t PaddedHeight(const Conv2dProblem& p) { return p.h + p.pad_top + p.pad_bottom; }
@@ -28,13 +28,13 @@ std::string PaddingText(const Conv2dProblem& p) {
 }
 
 // "2" or "2x1" after its letter.
-void ReadPair(TextCursor& cursor, int64_t& height, int64_t& width, std::string_view what) {
+void ReadPair(workload::TextCursor& cursor, int64_t& height, int64_t& width, std::string_view what) {
   height = cursor.Integer(1, what);
   width = cursor.Accept("x") ? cursor.Integer(1, what) : height;
 }
 
 // "1", "1x0" or "0:1x0:1" after its letter.
-void ReadPadding(TextCursor& cursor, Conv2dProblem& p) {
+void ReadPadding(workload::TextCursor& cursor, Conv2dProblem& p) {
   p.pad_top = p.pad_bottom = p.pad_left = p.pad_right = cursor.Integer(0, "padding");
   if (cursor.Accept(":")) {
     p.pad_bottom = cursor.Integer(0, "bottom padding");
@@ -48,7 +48,7 @@ void ReadPadding(TextCursor& cursor, Conv2dProblem& p) {
 }
 
 // Reads what may be written; that it is written in the one way is the caller's check.
-Conv2dProblem ReadLetters(TextCursor& cursor) {
+Conv2dProblem ReadLetters(workload::TextCursor& cursor) {
   Conv2dProblem p;
   cursor.Sizes(
       {{"n", p.n}, {"c", p.c}, {"h", p.h}, {"w", p.w}, {"k", p.k}, {"r", p.r}, {"s", p.s}});
@@ -88,16 +88,16 @@ void CheckShape(const Conv2dProblem& p) {
   if (p.k % p.groups != 0) throw BadInput("{} filters do not divide into {} groups", p.k, p.groups);
   // In the widest type, so that no type of the same problem overflows.
   constexpr int64_t kBytes = 8;
-  CheckedCount({kBytes, p.n, p.c, PaddedHeight(p), PaddedWidth(p)}, "the source's size in byte");
+  workload::CheckedCount({kBytes, p.n, p.c, PaddedHeight(p), PaddedWidth(p)}, "the source's size in byte");
   const auto weights =
-      CheckedCount({kBytes, p.k, p.c / p.groups, p.r, p.s}, "the weights' size in byte");
-  const auto destination = CheckedCount({kBytes, p.n, p.k, OutputRows(p), OutputColumns(p)},
+      workload::CheckedCount({kBytes, p.k, p.c / p.groups, p.r, p.s}, "the weights' size in byte");
+  const auto destination = workload::CheckedCount({kBytes, p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)},
                                         "the destination's size in byte");
-  int64_t total = CheckedCount({kBytes, p.n, p.c, p.h, p.w}, "the source's size in byte");
+  int64_t total = workload::CheckedCount({kBytes, p.n, p.c, p.h, p.w}, "the source's size in byte");
   if (__builtin_add_overflow(total, weights, &total) ||
       __builtin_add_overflow(total, destination, &total))
     throw BadInput("the tensors' size in byte overflows 64 bits");
-  CheckedCount({2, p.n, p.k, OutputRows(p), OutputColumns(p), p.c / p.groups, p.r, p.s},
+  workload::CheckedCount({2, p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p), p.c / p.groups, p.r, p.s},
                "the number of FLOPs");
 }
 
@@ -106,7 +106,7 @@ void CheckShape(const Conv2dProblem& p) {
 int64_t SourceCount(const Conv2dProblem& p) { return p.n * p.c * p.h * p.w; }
 int64_t WeightsCount(const Conv2dProblem& p) { return p.k * (p.c / p.groups) * p.r * p.s; }
 int64_t DestinationCount(const Conv2dProblem& p) {
-  return p.n * p.k * OutputRows(p) * OutputColumns(p);
+  return p.n * p.k * delta::OutputRows(p) * delta::OutputColumns(p);
 }
 
 std::string ToText(const Conv2dProblem& p) {
@@ -121,7 +121,7 @@ std::string ToText(const Conv2dProblem& p) {
 }
 
 Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
-  TextCursor cursor(text, column_offset);
+  workload::TextCursor cursor(text, column_offset);
   const auto problem = ReadLetters(cursor);
   CheckOneText(problem, text, column_offset);
   try {
@@ -139,7 +139,7 @@ int64_t DenseFlops(const Conv2dProblem& p) {
 int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
   if (direction == ProductDirection::kForward) return (p.c / p.groups) * p.r * p.s;
   if (direction == ProductDirection::kBackwardWeights)
-    return p.n * OutputRows(p) * OutputColumns(p);
+    return p.n * delta::OutputRows(p) * delta::OutputColumns(p);
   // At a stride, at most every stride-th of the r taps meets one source row (dilation aside).
   const bool dense = p.dilation_h == 1 && p.dilation_w == 1;
   const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;
@@ -147,4 +147,4 @@ int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
   return (p.k / p.groups) * rows * columns;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -8,9 +8,9 @@
 #include "counters/delta/conv_shape.h"
 #include "counters/direction.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 
-using Conv2dProblem = ConvShape;
+using Conv2dProblem = delta::ConvShape;
 
 // [1] elements of each tensor, without padding.
 int64_t SourceCount(const Conv2dProblem& problem);
@@ -32,4 +32,4 @@ int64_t DenseFlops(const Conv2dProblem& problem);
 // [1] products that one element of a direction's result sums at most.
 int64_t TapsPerOutput(const Conv2dProblem& problem, ProductDirection direction);
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -3,12 +3,12 @@
 
 #include "bench/conv2d/loops.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
-using Arrays = ProductArrays<double>;
+using Arrays = products::ProductArrays<double>;
 
-Arrays FilledArrays(const Conv2dCase& conv, const ProductInputs& inputs) {
+Arrays FilledArrays(const Conv2dCase& conv, const products::ProductInputs& inputs) {
   auto arrays = ZeroArrays<double>(conv.problem);
   if (!inputs.source.empty())
     ForEachSource(conv.problem, [&](int64_t from, int64_t to) {
@@ -21,7 +21,7 @@ Arrays FilledArrays(const Conv2dCase& conv, const ProductInputs& inputs) {
   return arrays;
 }
 
-ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arrays) {
+products::ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arrays) {
   if (conv.direction == ProductDirection::kForward) return {arrays.destination};
   if (conv.direction == ProductDirection::kBackwardWeights) return {arrays.weights, arrays.bias};
   std::vector<double> plain(static_cast<size_t>(SourceCount(conv.problem)));
@@ -31,18 +31,18 @@ ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arrays) {
   return {std::move(plain)};
 }
 
-Conv2dCase ReadCase(const BenchmarkName& name) { return ReadConv2dCase(name, LoopsOffer()); }
+Conv2dCase ReadCase(const workload::BenchmarkName& name) { return ReadConv2dCase(name, products::LoopsOffer()); }
 
-PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+workload::PreparedCall Prepare(const workload::BenchmarkName& name, const workload::RunSettings& settings) {
   const auto conv = ReadCase(name);
-  return PrepareLoops(conv, settings,
-                      {[conv](const ProductInputs& inputs) { return FilledArrays(conv, inputs); },
+  return products::PrepareLoops(conv, settings,
+                      {[conv](const products::ProductInputs& inputs) { return FilledArrays(conv, inputs); },
                        [conv](Arrays& arrays) { RunConv2dCase(conv, arrays); },
                        [conv](const Arrays& arrays) { return Output(conv, arrays); }});
 }
 
 [[maybe_unused]] const bool reference_registered =
-    RegisterCell({"Conv2D", "cpu", "reference", ReadNameAlone<ReadCase>, "", Prepare});
+    workload::RegisterCell({"Conv2D", "cpu", "reference", workload::ReadNameAlone<ReadCase>, "", Prepare});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -4,10 +4,10 @@
 
 #include "bench/library_rules/cudnn_rules.h"
 
-namespace dlroof {
+namespace dlroof::cudnn {
 
-std::string CudnnVersion() { return cudnn::VersionText(cudnnGetVersion()); }
+std::string CudnnVersion() { return library_rules::VersionText(cudnnGetVersion()); }
 
-std::string WhyNoCudnn() { return cudnn::WhyNotThisVersion(cudnnGetVersion(), CUDNN_MAJOR); }
+std::string WhyNoCudnn() { return library_rules::WhyNotThisVersion(cudnnGetVersion(), CUDNN_MAJOR); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cudnn

@@ -11,7 +11,7 @@
 #include "counters/base/error.h"
 #include "counters/base/version.h"
 
-namespace dlroof {
+namespace dlroof::gpu_loader {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,13 +138,13 @@ GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag, const f
 void RegisterGpu(const GpuAccess& access) {
   const bool usable = access.why_not.empty();
   if (usable) {
-    for (const auto& cell : access.module->cells) RegisterCell(cell);
+    for (const auto& cell : access.module->cells) workload::RegisterCell(cell);
     for (const auto& source : access.module->sources) RegisterCounterSource(source);
   }
   if (access.module != nullptr)
-    for (const auto& library : access.module->libraries) RegisterLibrary(library);
+    for (const auto& library : access.module->libraries) workload::RegisterLibrary(library);
   const auto& why = usable ? access.module->why_no_cells : access.why_not;
-  if (!why.empty()) ExplainMissing("gpu", why);
+  if (!why.empty()) workload::ExplainMissing("gpu", why);
 }
 
 fs::path ModuleBesideProgram() {
@@ -152,4 +152,4 @@ fs::path ModuleBesideProgram() {
   return fs::read_symlink("/proc/self/exe", none).parent_path() / kModule;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_loader

@@ -7,7 +7,7 @@
 
 #include "bench/gpu/module.h"
 
-namespace dlroof {
+namespace dlroof::gpu_loader {
 
 // Devices whose benchmarks a run has.
 struct DeviceChoice {
@@ -50,4 +50,4 @@ GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag,
 // cells cuDNN's benchmarks are recorded as unsupported with the reason.
 void RegisterGpu(const GpuAccess& access);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_loader

@@ -7,12 +7,12 @@
 #include "bench/gpu/loader.h"
 #include "ceilings/cache/machine_cache.h"
 
-namespace dlroof {
+namespace dlroof::gpu_loader {
 
 // The ceilings of the device that `access` found, as CachedOrMeasured gets them: from a file, the
 // cache, or measured now. Absent, with a sentence in `log`, in a build whose module measures none.
 // Throws std::invalid_argument when no device can be used.
-std::optional<Machine> CachedOrMeasuredGpu(const GpuAccess& access, const MachineOptions& options,
+std::optional<machine::Machine> CachedOrMeasuredGpu(const GpuAccess& access, const machine_file::MachineOptions& options,
                                            std::ostream& log);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_loader

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::library_rules {
 namespace {
 
 int64_t Blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
@@ -320,4 +320,4 @@ ConvBlocking BlockingOf(const BlockedConv& conv, const VectorUnit& unit,
   return best;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::library_rules

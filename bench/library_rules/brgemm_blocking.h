@@ -6,7 +6,7 @@
 
 #include "bench/library_rules/vector_blocking.h"
 
-namespace dlroof {
+namespace dlroof::library_rules {
 
 // A forward convolution of one group's channels.
 struct BlockedConv {
@@ -40,4 +40,4 @@ struct ConvBlocking {
 ConvBlocking BlockingOf(const BlockedConv& conv, const VectorUnit& unit,
                         const BlockingCaches& caches, int threads);
 
-}  // namespace dlroof
+}  // namespace dlroof::library_rules

@@ -8,7 +8,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::library_rules {
 namespace {
 
 // cuDNN 9 numbers its statuses in thousands by kind.
@@ -62,4 +62,4 @@ void RequireTf32(std::string_view type, const char* override_value) {
     throw Unsupported("{}={} may turn f32 into tf32 in cuDNN: unset it", kTf32Override, value);
 }
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::library_rules

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof::cudnn {
+namespace dlroof::library_rules {
 
 // Kind of a request to cuDNN.
 enum class Stage {
@@ -48,4 +48,4 @@ inline constexpr const char* kTf32Override = "NVIDIA_TF32_OVERRIDE";
 // would make it f32, and for "f32" where it is set to something else, which may make it tf32.
 void RequireTf32(std::string_view type, const char* override_value);
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::library_rules

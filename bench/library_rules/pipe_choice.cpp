@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace dlroof {
+namespace dlroof::library_rules {
 namespace {
 
 bool Has(std::string_view text, std::string_view word) {
@@ -49,4 +49,4 @@ std::optional<std::string> NamedMatrixPipe(std::string_view type, std::string_vi
   return MatrixPipe(type, implementation, "");
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::library_rules

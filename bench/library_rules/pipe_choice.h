@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::library_rules {
 
 // `type`: "f64 f32 f16 bf16 int8" or a mix spelled source, weights, destination ("s8s8f32").
 // `implementation`: the library's name for what it chose ("brgconv:avx512_core_amx_bf16", "ref").
@@ -21,4 +21,4 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation,
 // every type but f64 and f32 when `implementation` names no ISA ("ref", "gemm:jit").
 std::optional<std::string> NamedMatrixPipe(std::string_view type, std::string_view implementation);
 
-}  // namespace dlroof
+}  // namespace dlroof::library_rules

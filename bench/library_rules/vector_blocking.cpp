@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace dlroof {
+namespace dlroof::library_rules {
 
 VectorUnit VectorUnitOf(std::string_view implementation, std::string_view isa) {
   const bool named = implementation.find(':') != std::string_view::npos;
@@ -40,4 +40,4 @@ std::string WhyNoLoopsOf(int major, int minor) {
   return fmt::format("the loops of oneDNN {}.{} are not modelled, only those of 3.2", major, minor);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::library_rules

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::library_rules {
 
 // The vector unit that an implementation's name, or else the ISA that the library may use, means.
 struct VectorUnit {
@@ -29,4 +29,4 @@ int64_t RowBlock(int64_t columns, int64_t rows, int64_t most);
 // may choose otherwise. Empty for 3.2.
 std::string WhyNoLoopsOf(int major, int minor);
 
-}  // namespace dlroof
+}  // namespace dlroof::library_rules

@@ -11,16 +11,16 @@
 #include "bench/workload/device_elements.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
-double BytesOf(std::string_view type) { return static_cast<double>(ElementBytes(type)); }
+double BytesOf(std::string_view type) { return static_cast<double>(workload::ElementBytes(type)); }
 
-LstmDirection ParseDirection(const BenchmarkName& name) {
+LstmDirection ParseDirection(const workload::BenchmarkName& name) {
   for (const auto direction : {LstmDirection::kForwardInference, LstmDirection::kForwardTraining,
                                LstmDirection::kBackward})
     if (Key(direction) == name.direction) return direction;
-  throw BadInput({.column = ColumnOfPart(name, 3)},
+  throw BadInput({.column = workload::ColumnOfPart(name, 3)},
                  "an LSTM has no direction '{}'; there are fwd_inference, fwd_training and bwd",
                  name.direction);
 }
@@ -68,23 +68,23 @@ const LstmType& LstmTypeOf(std::string_view name) {
   throw std::logic_error(fmt::format("an LSTM has no type {}", name));
 }
 
-LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>& types,
-                      const OptionRows& options) {
+LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std::string>& types,
+                      const workload::OptionRows& options) {
   LstmCase lstm{.direction = ParseDirection(name)};
   if (std::ranges::count(types, name.type) == 0)
-    throw BadInput({.column = ColumnOfPart(name, 4)}, "LSTM/{}/{} has no type '{}'; there {} {}",
+    throw BadInput({.column = workload::ColumnOfPart(name, 4)}, "LSTM/{}/{} has no type '{}'; there {} {}",
                    name.device, name.library, name.type, types.size() == 1 ? "is" : "are",
                    fmt::join(types, ", "));
-  lstm.problem = ParseLstmProblem(name.problem, ColumnOfPart(name, 5) - 1);
-  CheckOptions(name, options);
-  lstm.problem.peephole = HasOption(name, "peephole");
-  lstm.plain_weights = HasOption(name, "ldigo");
-  if (auto mode = FpmathOf(name); !mode.empty()) lstm.fpmath = std::move(mode);
+  lstm.problem = ParseLstmProblem(name.problem, workload::ColumnOfPart(name, 5) - 1);
+  workload::CheckOptions(name, options);
+  lstm.problem.peephole = workload::HasOption(name, "peephole");
+  lstm.plain_weights = workload::HasOption(name, "ldigo");
+  if (auto mode = workload::FpmathOf(name); !mode.empty()) lstm.fpmath = std::move(mode);
   return lstm;
 }
 
-LstmCase ReadOnednnLstmCase(const BenchmarkName& name) {
-  return ReadLstmCase(name, LstmTypeNames(), {{"peephole"}, {"ldigo"}, FpmathOptions()});
+LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name) {
+  return ReadLstmCase(name, LstmTypeNames(), {{"peephole"}, {"ldigo"}, workload::FpmathOptions()});
 }
 
 bool IsQuantized(const LstmType& type) { return type.weight == "s8"; }
@@ -104,7 +104,7 @@ std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
                            std::string_view implementation, std::string_view effective_isa) {
   const bool may_be_bf16 = fpmath == "bf16" || fpmath == "any";
   if (type.weight == "f32" && may_be_bf16 && AllOnAmx(implementation)) return "bf16.matrix";
-  return MatrixPipe(IsQuantized(type) ? "int8" : type.weight, implementation, effective_isa);
+  return library_rules::MatrixPipe(IsQuantized(type) ? "int8" : type.weight, implementation, effective_isa);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -9,7 +9,7 @@
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 
 // The element type of each tensor ("f32 bf16 f16 u8 s8"). Peephole weights and gradients are f32 in
 // every type.
@@ -43,11 +43,11 @@ struct LstmCase {
 // Throws BadInput (column within the whole name) for a direction that is none, a type not in
 // `types`, a bad problem, or an option that is not in `options` (known are "peephole", "ldigo" and
 // "fpmath-bf16|f16|tf32|any").
-LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>& types,
-                      const OptionRows& options);
+LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std::string>& types,
+                      const workload::OptionRows& options);
 
 // Reads a name of LSTM/cpu/onednn.
-LstmCase ReadOnednnLstmCase(const BenchmarkName& name);
+LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name);
 
 // Returns true if activations and weights are integers.
 bool IsQuantized(const LstmType& type);
@@ -60,4 +60,4 @@ LstmElementBytes ElementBytes(const LstmType& type);
 std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
                            std::string_view implementation, std::string_view effective_isa);
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -7,7 +7,7 @@
 #include "bench/lstm/case.h"
 #include "bench/workload/seeded_values.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
 void Convert(const std::vector<float>& from, std::vector<double>& to) {
@@ -21,7 +21,7 @@ class ValueSource {
 
   std::vector<float> Next(int64_t count, std::string_view type, double limit) {
     const auto high = static_cast<float>(limit);
-    return SeededValues(count, seed_++, type, -high, high);
+    return workload::SeededValues(count, seed_++, type, -high, high);
   }
 
  private:
@@ -141,4 +141,4 @@ LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& 
   return difference;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -8,7 +8,7 @@
 
 #include "bench/lstm/problem.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 
 template <class T>
 struct LstmLayerWeights {
@@ -89,4 +89,4 @@ struct LstmDifference {
 LstmDifference Difference(const LstmOutput<float>& got, const LstmOutput<double>& expected);
 LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& expected);
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

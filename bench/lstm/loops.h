@@ -20,7 +20,7 @@
 #include "bench/lstm/inputs.h"
 #include "bench/lstm/problem.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 
 // One pass of one layer, kept for the backward call. "Final" is the last step that was walked.
 template <class T>
@@ -339,4 +339,4 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -4,14 +4,14 @@
 
 #include "bench/library_rules/vector_blocking.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
 enum Dimension { kT, kN, kUnits, kInputs };
 
 constexpr int64_t kColumns = 2;  // vectors of hidden units in a block
 
-NestAxis Axis(int dimension, double size) { return {{{dimension, 1}}, size}; }
+caches::NestAxis Axis(int dimension, double size) { return {{{dimension, 1}}, size}; }
 
 struct Product {
   int64_t steps, samples, inputs;
@@ -20,14 +20,14 @@ struct Product {
 
 // `steps` times `samples` rows against weights of `inputs` rows, by panels of `panel` of them.
 // Gates are kept apart in memory: a block of hidden units of one gate is a panel of its own.
-ReuseNest ProductNest(const LstmProblem& p, const Product& product, const LstmElementBytes& bytes,
-                      const VectorUnit& unit) {
+caches::ReuseNest ProductNest(const LstmProblem& p, const Product& product, const LstmElementBytes& bytes,
+                      const library_rules::VectorUnit& unit) {
   const auto t = static_cast<double>(product.steps), n = static_cast<double>(product.samples);
   const auto inputs = static_cast<double>(product.inputs);
   const double units = static_cast<double>(kLstmGates * p.h);
   const auto block = static_cast<double>(kColumns * unit.lanes);
-  const auto rows = static_cast<double>(RowBlock(unit, kColumns, product.samples));
-  ReuseNest nest{.sizes = {t, n, units, inputs}};
+  const auto rows = static_cast<double>(library_rules::RowBlock(unit, kColumns, product.samples));
+  caches::ReuseNest nest{.sizes = {t, n, units, inputs}};
   nest.loops = {
       {kT, 1}, {kUnits, block}, {kInputs, product.panel}, {kN, rows}, {kInputs, 64 / bytes.hidden}};
   nest.tensors = {
@@ -44,8 +44,8 @@ ReuseNest ProductNest(const LstmProblem& p, const Product& product, const LstmEl
 }
 
 // One layer, one pass.
-std::vector<ReuseNest> LayerNests(const LstmProblem& p, int64_t input,
-                                  const LstmElementBytes& bytes, const VectorUnit& unit) {
+std::vector<caches::ReuseNest> LayerNests(const LstmProblem& p, int64_t input,
+                                  const LstmElementBytes& bytes, const library_rules::VectorUnit& unit) {
   const int64_t state = StateWidth(p), both = input + state;
   const auto wide = [](int64_t inputs) { return static_cast<double>(inputs); };
   const bool merged = p.n == 1 && p.t > 1 && p.l == 1 && !p.peephole;
@@ -56,12 +56,12 @@ std::vector<ReuseNest> LayerNests(const LstmProblem& p, int64_t input,
           ProductNest(p, {p.t, 1, state, wide(state)}, bytes, unit)};
 }
 
-double CoreBytes(const ReuseNest& nest, const LstmElementBytes& bytes, const VectorUnit& unit) {
+double CoreBytes(const caches::ReuseNest& nest, const LstmElementBytes& bytes, const library_rules::VectorUnit& unit) {
   const double products =
       nest.sizes[kT] * nest.sizes[kN] * nest.sizes[kUnits] * nest.sizes[kInputs];
   const double gates = nest.sizes[kT] * nest.sizes[kN] * nest.sizes[kUnits] * 4;
   const auto samples = static_cast<int64_t>(nest.sizes[kN]);
-  const auto rows = static_cast<double>(RowBlock(unit, kColumns, samples));
+  const auto rows = static_cast<double>(library_rules::RowBlock(unit, kColumns, samples));
   const auto columns = static_cast<double>(kColumns * unit.lanes);
   // Gates are written by the first product, read and written by the second, read by the functions.
   return products * (bytes.hidden / columns + bytes.weight / rows) + 4 * gates;
@@ -69,27 +69,27 @@ double CoreBytes(const ReuseNest& nest, const LstmElementBytes& bytes, const Vec
 
 }  // namespace
 
-LevelModel LstmLevels(const LstmProblem& problem, LstmDirection direction,
+caches::LevelModel LstmLevels(const LstmProblem& problem, LstmDirection direction,
                       const LstmElementBytes& bytes, std::string_view implementation,
                       std::string_view isa) {
-  LevelModel model;
+  caches::LevelModel model;
   if (direction == LstmDirection::kBackward || !implementation.starts_with("brgemm") ||
       implementation.find("amx") != std::string_view::npos || problem.p != 0) {
     model.why_not = fmt::format("the loops of {} by {}{} are not modelled", Key(direction),
                                 implementation, problem.p != 0 ? " with a projection" : "");
     return model;
   }
-  const VectorUnit unit = VectorUnitOf(implementation, isa);
+  const library_rules::VectorUnit unit = library_rules::VectorUnitOf(implementation, isa);
   for (int64_t layer = 0; layer < problem.l; ++layer)
     for (int64_t pass = 0; pass < Passes(problem); ++pass)
-      for (ReuseNest& nest : LayerNests(problem, InputWidth(problem, layer), bytes, unit)) {
+      for (caches::ReuseNest& nest : LayerNests(problem, InputWidth(problem, layer), bytes, unit)) {
         model.core_bytes += CoreBytes(nest, bytes, unit);
         model.nests.push_back(std::move(nest));
       }
   model.how = fmt::format(
       "weights read every time step, by {} hidden units of a gate, {} samples in registers",
-      kColumns * unit.lanes, RowBlock(unit, kColumns, problem.n));
+      kColumns * unit.lanes, library_rules::RowBlock(unit, kColumns, problem.n));
   return model;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -6,7 +6,7 @@
 #include "bench/lstm/problem.h"
 #include "counters/caches/level_model.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 
 // `implementation` is the library's name for what it chose; modelled is "brgemm", forward: any
 // other gives no nests and the reason.
@@ -17,8 +17,8 @@ namespace dlroof {
 // and state are equally wide their weights are one panel, else two; with one sample the input's
 // product is made for all steps at once. An output of the states' type is the next step's state.
 // Layers, and passes, run one after another.
-LevelModel LstmLevels(const LstmProblem& problem, LstmDirection direction,
+caches::LevelModel LstmLevels(const LstmProblem& problem, LstmDirection direction,
                       const LstmElementBytes& bytes, std::string_view implementation,
                       std::string_view isa);
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

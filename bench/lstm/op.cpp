@@ -4,23 +4,23 @@
 #include "bench/lstm/benchdnn.h"
 #include "bench/lstm/case.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
-std::string WithBatch(const BenchmarkName& name, int64_t batch) {
+std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
   auto problem = ParseLstmProblem(name.problem);
   problem.n = batch;
   return ToText(ParseLstmProblem(ToText(problem)));
 }
 
-TrainedLayer Trained(const BenchmarkName& name) {
+workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
   auto problem = ParseLstmProblem(name.problem);
-  problem.peephole = HasOption(name, "peephole");
+  problem.peephole = workload::HasOption(name, "peephole");
   const auto elements = Elements(problem);
   return {problem.n, elements.weights + elements.bias + elements.peephole};
 }
 
-[[maybe_unused]] const bool op_registered = RegisterOp(
+[[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "LSTM",
      .words =
          {"LSTM",
@@ -34,12 +34,12 @@ TrainedLayer Trained(const BenchmarkName& name) {
      .trained = Trained,
      .variants = {{"layout", {"ldigo"}, "plain weights"}}});
 
-Workload Read(const BenchmarkName& name) {
+workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name), name.type)};
 }
 
 [[maybe_unused]] const bool on_onednn =
-    RegisterCell({"LSTM", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
+    workload::RegisterCell({"LSTM", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::lstm

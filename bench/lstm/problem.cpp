@@ -7,7 +7,7 @@
 #include "bench/workload/problem_text.h"
 #include "counters/base/keys.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
 constexpr KeyRow<LstmDirection> kDirections[] = {
@@ -20,7 +20,7 @@ constexpr KeyRow<LstmDirection> kDirections[] = {
 // the one that must fit.
 void CheckSizes(const LstmProblem& problem) {
   const int64_t widest = std::max(problem.i, OutputWidth(problem)) + StateWidth(problem) + 1;
-  CheckedCount({64, widest, problem.t, problem.n, problem.l, Passes(problem), problem.h},
+  workload::CheckedCount({64, widest, problem.t, problem.n, problem.l, Passes(problem), problem.h},
                "the work of this LSTM");
 }
 
@@ -61,7 +61,7 @@ std::string ToText(const LstmProblem& problem) {
 }
 
 LstmProblem ParseLstmProblem(std::string_view text, int column_offset) {
-  TextCursor cursor(text, column_offset);
+  workload::TextCursor cursor(text, column_offset);
   LstmProblem problem;
   cursor.Expect("t");
   problem.t = cursor.Integer(1, "time steps");
@@ -209,4 +209,4 @@ LstmProblem Twin(const LstmProblem& problem, double most_flops) {
   return twin;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -8,7 +8,7 @@
 
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 
 inline constexpr int64_t kLstmGates = 4;  // input, forget, candidate and output gate of a cell
 
@@ -131,4 +131,4 @@ Work ModelledWork(const LstmProblem& problem, LstmDirection direction,
 // passes and whether there is a projection stay, so the smallest may still exceed `most_flops`.
 LstmProblem Twin(const LstmProblem& problem, double most_flops);
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -7,7 +7,7 @@
 #include "bench/workload/host_memory.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
 constexpr LstmElementBytes kBytes = {8, 8, 8, 8, 8, 8, 8, 8};
@@ -23,8 +23,8 @@ struct ReferenceCall {
 
 // Every tensor that keeps its place from call to call; the gradients that the layers hand on are
 // scratch.
-std::vector<MemoryRegion> Memory(const ReferenceCall& call) {
-  std::vector<MemoryRegion> memory;
+std::vector<workload::MemoryRegion> Memory(const ReferenceCall& call) {
+  std::vector<workload::MemoryRegion> memory;
   const auto add = [&](const std::vector<double>& values, bool weights = false) {
     if (!values.empty()) memory.push_back({values.data(), values.size() * sizeof(double), weights});
   };
@@ -47,18 +47,18 @@ std::vector<MemoryRegion> Memory(const ReferenceCall& call) {
   return memory;
 }
 
-LstmCase ReadRequest(const BenchmarkName& name) {
+LstmCase ReadRequest(const workload::BenchmarkName& name) {
   return ReadLstmCase(name, {"f64"}, {{"peephole"}});
 }
 
-PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+workload::PreparedCall Prepare(const workload::BenchmarkName& name, const workload::RunSettings& settings) {
   const LstmCase lstm = ReadRequest(name);
-  RequireHostMemory(LeastHostBytes(lstm.problem, LstmDirection::kForwardTraining, kBytes),
+  workload::RequireHostMemory(LeastHostBytes(lstm.problem, LstmDirection::kForwardTraining, kBytes),
                     ToText(lstm.problem));
   auto call = std::make_shared<ReferenceCall>();
   call->problem = lstm.problem;
   call->input = ToDouble(SeededLstmInput(lstm.problem, settings.seed, "f32"));
-  PreparedCall prepared;
+  workload::PreparedCall prepared;
   if (lstm.direction == LstmDirection::kBackward) {
     call->d_output = ToDouble(SeededLstmGradient(lstm.problem, settings.seed));
     LstmForward(call->problem, call->input, call->forward);
@@ -86,7 +86,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
 }
 
 [[maybe_unused]] const bool reference_registered =
-    RegisterCell({"LSTM", "cpu", "reference", ReadNameAlone<ReadRequest>, "", Prepare});
+    workload::RegisterCell({"LSTM", "cpu", "reference", workload::ReadNameAlone<ReadRequest>, "", Prepare});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::lstm

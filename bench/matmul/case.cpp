@@ -1,12 +1,12 @@
 #include "bench/matmul/case.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 // Throws BadInput for an option that the direction, the type or the problem cannot have.
-void CheckVariant(const BenchmarkName& name, const MatmulCase& matmul) {
+void CheckVariant(const workload::BenchmarkName& name, const MatmulCase& matmul) {
   const auto refuse_if = [&](bool wrong, std::string_view option, std::string_view why) {
-    if (wrong) RefuseOption(name, option, why);
+    if (wrong) workload::RefuseOption(name, option, why);
   };
   const auto& p = matmul.problem;
   const bool forward = matmul.direction == ProductDirection::kForward;
@@ -21,7 +21,7 @@ void CheckVariant(const BenchmarkName& name, const MatmulCase& matmul) {
 
 }  // namespace
 
-ProductSizes SizesOf(const MatmulCase& matmul) {
+products::ProductSizes SizesOf(const MatmulCase& matmul) {
   const auto& p = matmul.problem;
   return {ToText(p), CountA(p), CountB(p), CountC(p), p.n, p.k, DenseFlops(p)};
 }
@@ -32,29 +32,29 @@ MatmulProduct ProductOf(const MatmulCase& matmul) {
   return ProductOf(problem, matmul.direction);
 }
 
-std::string_view TypeOf(const ProductTypes& types, Matrix matrix) {
+std::string_view TypeOf(const products::ProductTypes& types, Matrix matrix) {
   if (matrix == Matrix::kA) return types.source;
   return matrix == Matrix::kB ? types.weights : types.destination;
 }
 
-const OptionRows& MatmulOptions() {
-  static const OptionRows rows = {{"ip"},     {"training"}, {"bias"},       {"relu"},
-                                  {"scales"}, {"any"},      FpmathOptions()};
+const workload::OptionRows& MatmulOptions() {
+  static const workload::OptionRows rows = {{"ip"},     {"training"}, {"bias"},       {"relu"},
+                                  {"scales"}, {"any"},      workload::FpmathOptions()};
   return rows;
 }
 
-MatmulCase ReadMatmulCase(const BenchmarkName& name, const ProductOffer& offer) {
+MatmulCase ReadMatmulCase(const workload::BenchmarkName& name, const products::ProductOffer& offer) {
   MatmulCase matmul;
-  ReadProductCase(
+  products::ReadProductCase(
       name, offer, [&](int column) { matmul.problem = ParseMatmul(name.problem, column); }, matmul);
-  matmul.ip = HasOption(name, "ip");
-  matmul.any = HasOption(name, "any");
+  matmul.ip = workload::HasOption(name, "ip");
+  matmul.any = workload::HasOption(name, "any");
   CheckVariant(name, matmul);
   return matmul;
 }
 
-MatmulCase ReadOnednnMatmulCase(const BenchmarkName& name) {
+MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name) {
   return ReadMatmulCase(name, {{"f32", "bf16", "f16", "int8"}, true, MatmulOptions()});
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

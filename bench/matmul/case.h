@@ -9,10 +9,10 @@
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 
 // A is the source, B the weights, C the destination.
-struct MatmulCase : ProductCase {
+struct MatmulCase : products::ProductCase {
   MatmulProblem problem;
   bool ip = false;   // by the library's inner product, which has n x k weights
   bool any = false;  // fwd: the library chooses the order of every matrix
@@ -21,22 +21,22 @@ struct MatmulCase : ProductCase {
 };
 
 // A column is a channel of C.
-ProductSizes SizesOf(const MatmulCase& matmul);
+products::ProductSizes SizesOf(const MatmulCase& matmul);
 
 // The product that a call computes. With `ip` the weights lie in memory as n x k.
 MatmulProduct ProductOf(const MatmulCase& matmul);
 
 // The element type of a matrix.
-std::string_view TypeOf(const ProductTypes& types, Matrix matrix);
+std::string_view TypeOf(const products::ProductTypes& types, Matrix matrix);
 
 // The options that exist, in the order of a name; a cell offers all or some of these rows.
-const OptionRows& MatmulOptions();
+const workload::OptionRows& MatmulOptions();
 
 // Throws BadInput with the column within the whole name for what ReadProductCase refuses, a bad
 // problem, or an option that the direction, the type or the problem cannot have.
-MatmulCase ReadMatmulCase(const BenchmarkName& name, const ProductOffer& offer);
+MatmulCase ReadMatmulCase(const workload::BenchmarkName& name, const products::ProductOffer& offer);
 
 // Reads a name of Matmul/cpu/onednn.
-MatmulCase ReadOnednnMatmulCase(const BenchmarkName& name);
+MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name);
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

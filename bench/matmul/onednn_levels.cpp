@@ -7,7 +7,7 @@
 #include "bench/library_rules/vector_blocking.h"
 #include "bench/workload/device_elements.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 enum Dimension { kBatch, kRows, kColumns, kDepth };
@@ -27,25 +27,25 @@ double Imbalance(const MatmulProduct& p, int64_t rows, int64_t columns, int64_t 
 }
 
 double Bytes(const MatmulCase& matmul, Matrix matrix) {
-  return static_cast<double>(ElementBytes(TypeOf(matmul.types, matrix)));
+  return static_cast<double>(workload::ElementBytes(TypeOf(matmul.types, matrix)));
 }
 
-NestTensor Tensor(std::string name, double bytes, int rows, int columns, const ReuseNest& nest) {
+caches::NestTensor Tensor(std::string name, double bytes, int rows, int columns, const caches::ReuseNest& nest) {
   const auto axis = [&](int dimension) {
-    return NestAxis{{{dimension, 1}}, nest.sizes[static_cast<size_t>(dimension)]};
+    return caches::NestAxis{{{dimension, 1}}, nest.sizes[static_cast<size_t>(dimension)]};
   };
   return {std::move(name), bytes, {axis(kBatch), axis(rows), axis(columns)}};
 }
 
-LevelModel BrgemmModel(const MatmulCase& matmul, const VectorUnit& unit, int threads) {
+caches::LevelModel BrgemmModel(const MatmulCase& matmul, const library_rules::VectorUnit& unit, int threads) {
   const auto p = ProductOf(matmul);
   const auto blocking = MatmulBlockingOf(p, threads);
   const auto real = [](int64_t size) { return static_cast<double>(size); };
   const int64_t vectors = Blocks(blocking.columns, unit.lanes);
-  const int64_t registers = RowBlock(unit, vectors, std::min(blocking.rows, p.rows));
+  const int64_t registers = library_rules::RowBlock(unit, vectors, std::min(blocking.rows, p.rows));
   const double left = Bytes(matmul, p.left.matrix), right = Bytes(matmul, p.right.matrix);
   const double result = Bytes(matmul, p.result);
-  ReuseNest nest{.sizes = {real(p.batch), real(p.rows), real(p.columns), real(p.depth)}};
+  caches::ReuseNest nest{.sizes = {real(p.batch), real(p.rows), real(p.columns), real(p.depth)}};
   // The trained parameters, wherever they stand in the product.
   const auto name = [](Matrix matrix) { return matrix == Matrix::kB ? "weights" : "data"; };
   nest.tensors = {Tensor(name(p.left.matrix), left, kRows, kDepth, nest),
@@ -58,7 +58,7 @@ LevelModel BrgemmModel(const MatmulCase& matmul, const VectorUnit& unit, int thr
                 {kDepth, real(blocking.depth)},
                 {kRows, real(registers)},
                 {kDepth, kLine / left}};
-  LevelModel model;
+  caches::LevelModel model;
   const double products = real(p.batch * p.rows) * real(p.columns * p.depth);
   model.core_bytes =
       products * (left / real(std::min(p.columns, blocking.columns)) + right / real(registers)) +
@@ -86,14 +86,14 @@ MatmulBlocking MatmulBlockingOf(const MatmulProduct& p, int threads) {
   return best;
 }
 
-LevelModel MatmulLevels(const MatmulCase& matmul, std::string_view implementation,
+caches::LevelModel MatmulLevels(const MatmulCase& matmul, std::string_view implementation,
                         std::string_view isa, int threads) {
   const bool brgemm = implementation.starts_with("brg:avx512_core") &&
                       implementation.find("amx") == std::string_view::npos;
   if (brgemm && !ProductOf(matmul).left.transposed)
-    return BrgemmModel(matmul, VectorUnitOf(implementation, isa), threads);
+    return BrgemmModel(matmul, library_rules::VectorUnitOf(implementation, isa), threads);
   return {.why_not = fmt::format("the loops of {}{} by {} are not modelled", Key(matmul.direction),
                                  brgemm ? " with a transposed left factor" : "", implementation)};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -7,7 +7,7 @@
 #include "bench/matmul/case.h"
 #include "counters/caches/level_model.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 
 // The blocks into which oneDNN 3.2's brgemm matmul cuts a product.
 struct MatmulBlocking {
@@ -25,7 +25,7 @@ MatmulBlocking MatmulBlockingOf(const MatmulProduct& product, int threads);
 // other gives no nests and the reason. Assumed: a call takes one block of rows and columns after
 // the other, sums it over blocks of the depth, and reads a block of the right factor once per block
 // of rows in registers. Copies of a factor into a buffer are not counted.
-LevelModel MatmulLevels(const MatmulCase& matmul, std::string_view implementation,
+caches::LevelModel MatmulLevels(const MatmulCase& matmul, std::string_view implementation,
                         std::string_view isa, int threads = 1);
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -4,25 +4,25 @@
 #include "bench/matmul/benchdnn.h"
 #include "bench/matmul/case.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
-std::string WithBatch(const BenchmarkName& name, int64_t batch) {
-  if (!HasOption(name, "ip"))
+std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
+  if (!workload::HasOption(name, "ip"))
     throw Unsupported("a matrix product does not say which of its sizes is the batch (ip does)");
   auto problem = ParseMatmul(name.problem);
   problem.m = batch;
   return ToText(ParseMatmul(ToText(problem)));
 }
 
-TrainedLayer Trained(const BenchmarkName& name) {
-  if (!HasOption(name, "ip"))
+workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
+  if (!workload::HasOption(name, "ip"))
     throw Unsupported("a matrix product does not say which of its matrices is trained (ip does)");
   const auto problem = ParseMatmul(name.problem);
-  return {problem.m, CountB(problem) + (HasOption(name, "bias") ? problem.n : 0)};
+  return {problem.m, CountB(problem) + (workload::HasOption(name, "bias") ? problem.n : 0)};
 }
 
-[[maybe_unused]] const bool op_registered = RegisterOp(
+[[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "Matmul",
      .words = {"matrix product", {{"pairs", "b"}, {"rows", "m"}, {"columns", "n"}, {"depth", "k"}}},
      .flop_convention = "2*B*M*N*K in every direction; each bias add, relu and add to "
@@ -35,12 +35,12 @@ TrainedLayer Trained(const BenchmarkName& name) {
      .trained = Trained,
      .variants = {{"layout", {"any"}, "the library packs its matrices outside of the call"}}});
 
-Workload Read(const BenchmarkName& name) {
+workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = MatmulBenchdnn(ReadOnednnMatmulCase(name))};
 }
 
 [[maybe_unused]] const bool on_onednn =
-    RegisterCell({"Matmul", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
+    workload::RegisterCell({"Matmul", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::matmul

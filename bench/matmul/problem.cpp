@@ -5,10 +5,10 @@
 #include "bench/workload/problem_text.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
-MatmulProblem ReadLetters(TextCursor& cursor) {
+MatmulProblem ReadLetters(workload::TextCursor& cursor) {
   MatmulProblem p;
   // A batch of 1 has no letter, so that no problem has two texts.
   if (cursor.Accept("b")) p.b = cursor.Integer(2, "a batch");
@@ -27,12 +27,12 @@ MatmulProblem ReadLetters(TextCursor& cursor) {
 void CheckShape(const MatmulProblem& p) {
   // In the widest type, so that no type of the same problem overflows.
   constexpr int64_t kBytes = 8;
-  int64_t total = CheckedCount({kBytes, p.b, p.m, p.k}, "A's size in byte");
-  const int64_t b = CheckedCount({kBytes, p.b, p.k, p.n}, "B's size in byte");
-  const int64_t c = CheckedCount({kBytes, p.b, p.m, p.n}, "C's size in byte");
+  int64_t total = workload::CheckedCount({kBytes, p.b, p.m, p.k}, "A's size in byte");
+  const int64_t b = workload::CheckedCount({kBytes, p.b, p.k, p.n}, "B's size in byte");
+  const int64_t c = workload::CheckedCount({kBytes, p.b, p.m, p.n}, "C's size in byte");
   if (__builtin_add_overflow(total, b, &total) || __builtin_add_overflow(total, c, &total))
     throw BadInput("the matrices' size in byte overflows 64 bits");
-  CheckedCount({2, p.b, p.m, p.n, p.k}, "the number of FLOPs");
+  workload::CheckedCount({2, p.b, p.m, p.n, p.k}, "the number of FLOPs");
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ std::string ToText(const MatmulProblem& p) {
 }
 
 MatmulProblem ParseMatmul(std::string_view text, int column_offset) {
-  TextCursor cursor(text, column_offset);
+  workload::TextCursor cursor(text, column_offset);
   const auto problem = ReadLetters(cursor);
   try {
     CheckShape(problem);
@@ -63,4 +63,4 @@ MatmulProblem ParseMatmul(std::string_view text, int column_offset) {
 
 int64_t DenseFlops(const MatmulProblem& p) { return 2 * CountC(p) * p.k; }
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::matmul {
 
 // C = A B for each of b pairs of matrices: A is m x k, B is k x n, C is m x n. All sizes in
 // elements. A matrix lies in memory row by row; a transposed one lies there column by column.
@@ -33,4 +33,4 @@ MatmulProblem ParseMatmul(std::string_view text, int column_offset = 0);
 // [flop] 2 b m n k in every direction.
 int64_t DenseFlops(const MatmulProblem& problem);
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

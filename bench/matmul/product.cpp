@@ -1,6 +1,6 @@
 #include "bench/matmul/product.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 
 MatmulProduct ProductOf(const MatmulProblem& p, ProductDirection direction) {
   const bool a = p.transposed_a, b = p.transposed_b;
@@ -14,4 +14,4 @@ MatmulProduct ProductOf(const MatmulProblem& p, ProductDirection direction) {
   return {p.b, p.k, p.n, p.m, {Matrix::kA, !a}, {Matrix::kC, false}, Matrix::kB};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

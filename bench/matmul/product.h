@@ -6,7 +6,7 @@
 #include "bench/matmul/problem.h"
 #include "counters/direction.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 
 enum class Matrix { kA, kB, kC };  // in a gradient: the matrix or its gradient
 
@@ -38,4 +38,4 @@ struct MatmulProduct {
 // gradient has its matrix's order in memory: where that is transposed, so is the whole equation.
 MatmulProduct ProductOf(const MatmulProblem& problem, ProductDirection direction);
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -3,12 +3,12 @@
 
 #include "bench/matmul/loops.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
-using Arrays = ProductArrays<double>;
+using Arrays = products::ProductArrays<double>;
 
-Arrays FilledArrays(const MatmulCase& matmul, const ProductInputs& inputs) {
+Arrays FilledArrays(const MatmulCase& matmul, const products::ProductInputs& inputs) {
   auto arrays = ZeroMatrices<double>(matmul.problem);
   for (const Matrix matrix : {Matrix::kA, Matrix::kB, Matrix::kC}) {
     const auto& from = MatrixOf(inputs, matrix);
@@ -18,21 +18,21 @@ Arrays FilledArrays(const MatmulCase& matmul, const ProductInputs& inputs) {
   return arrays;
 }
 
-MatmulCase ReadCase(const BenchmarkName& name) { return ReadMatmulCase(name, LoopsOffer()); }
+MatmulCase ReadCase(const workload::BenchmarkName& name) { return ReadMatmulCase(name, products::LoopsOffer()); }
 
-PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+workload::PreparedCall Prepare(const workload::BenchmarkName& name, const workload::RunSettings& settings) {
   const auto matmul = ReadCase(name);
-  return PrepareLoops(
+  return products::PrepareLoops(
       matmul, settings,
-      {[matmul](const ProductInputs& inputs) { return FilledArrays(matmul, inputs); },
+      {[matmul](const products::ProductInputs& inputs) { return FilledArrays(matmul, inputs); },
        [matmul](Arrays& arrays) { RunMatmulCase(matmul, arrays); },
        [result = ProductOf(matmul).result](const Arrays& arrays) {
-         return ProductOutput<double>{MatrixOf(arrays, result)};
+         return products::ProductOutput<double>{MatrixOf(arrays, result)};
        }});
 }
 
 [[maybe_unused]] const bool reference_registered =
-    RegisterCell({"Matmul", "cpu", "reference", ReadNameAlone<ReadCase>, "", Prepare});
+    workload::RegisterCell({"Matmul", "cpu", "reference", workload::ReadNameAlone<ReadCase>, "", Prepare});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -47,9 +47,9 @@ double FastestSeconds(const std::function<void()>& run) {
   constexpr int kTries = 10;
   constexpr double kTrySeconds = 5e-4;
   const auto calls_take = [&](int calls) {
-    const double begin = WallSeconds();
+    const double begin = cpu::WallSeconds();
     for (int call = 0; call < calls; ++call) run();
-    return WallSeconds() - begin;
+    return cpu::WallSeconds() - begin;
   };
   calls_take(1);
   const int calls = std::max(1, static_cast<int>(kTrySeconds / std::max(calls_take(3) / 3, 1e-8)));
@@ -61,7 +61,7 @@ double FastestSeconds(const std::function<void()>& run) {
 // Other programs lengthen neither count.
 PartCost CostOf(const std::function<void()>& run, double step_seconds) {
   PartCost cost{FastestSeconds(run), std::nullopt};
-  if (const auto counted = CountInstructions(run, step_seconds).count)
+  if (const auto counted = instructions::CountInstructions(run, step_seconds).count)
     cost.instructions = counted->all;
   return cost;
 }

@@ -98,7 +98,7 @@ void OnThreads(const std::function<void(int)>& visit) {
   visit(omp_get_thread_num());
 }
 
-[[maybe_unused]] const bool support_registered = RegisterLibrary(
+[[maybe_unused]] const bool support_registered = workload::RegisterLibrary(
     {"onednn",
      [] { return fmt::format("oneDNN {}, OpenMP, may use {}", Version(), EffectiveIsa()); }, Pin,
      OnThreads, SetThreads});
@@ -141,15 +141,15 @@ void Execute(const dnnl::primitive& primitive, const ArgumentList& arguments) {
   CpuStream().wait();
 }
 
-std::vector<MemoryRegion> Regions(const std::unordered_map<int, memory>& arguments,
+std::vector<workload::MemoryRegion> Regions(const std::unordered_map<int, memory>& arguments,
                                   const std::vector<int>& weights) {
-  std::map<const void*, MemoryRegion> regions;
+  std::map<const void*, workload::MemoryRegion> regions;
   for (const auto& [argument, memory] : arguments) {
-    const MemoryRegion region{memory.get_data_handle(), memory.get_desc().get_size(),
+    const workload::MemoryRegion region{memory.get_data_handle(), memory.get_desc().get_size(),
                               std::ranges::count(weights, argument) > 0};
     if (region.bytes > 0) regions.emplace(region.begin, region);
   }
-  std::vector<MemoryRegion> listed;
+  std::vector<workload::MemoryRegion> listed;
   for (const auto& [begin, region] : regions) listed.push_back(region);
   return listed;
 }
@@ -168,12 +168,12 @@ std::string Version() {
 }
 
 std::string MatrixPipe(std::string_view type, std::string_view implementation) {
-  return dlroof::MatrixPipe(type, implementation, EffectiveIsa());
+  return dlroof::library_rules::MatrixPipe(type, implementation, EffectiveIsa());
 }
 
-LevelModel OfThisVersion(LevelModel model) {
+caches::LevelModel OfThisVersion(caches::LevelModel model) {
   const auto* version = dnnl::version();
-  auto why = WhyNoLoopsOf(version->major, version->minor);
+  auto why = library_rules::WhyNoLoopsOf(version->major, version->minor);
   if (why.empty()) return model;
   return {.why_not = std::move(why)};
 }

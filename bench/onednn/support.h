@@ -32,7 +32,7 @@ void Execute(const dnnl::primitive& primitive, const ArgumentList& arguments);
 
 // Where the memories of an execution lie; those of `weights` are marked as such. Empty ones are
 // left out, one that is there twice is there once.
-std::vector<MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& arguments,
+std::vector<workload::MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& arguments,
                                   const std::vector<int>& weights);
 
 // The highest ISA the library may use here, after ONEDNN_MAX_CPU_ISA: "avx512_core_vnni"; an ISA
@@ -46,7 +46,7 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation);
 
 // Returns `model`, or no loops with the reason where this library's version is not the one whose
 // blocking the models repeat.
-LevelModel OfThisVersion(LevelModel model);
+caches::LevelModel OfThisVersion(caches::LevelModel model);
 
 // The threads that primitives made from here on will use.
 void SetThreads(int threads);

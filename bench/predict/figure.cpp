@@ -10,7 +10,7 @@
 #include "reporters/figure/panel.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 namespace {
 
 std::string Terminal(const std::string& extension) {
@@ -23,7 +23,7 @@ std::string Common(const ModelReport& report) {
   return fmt::format(
       "set title {} noenhanced\nset ylabel 'speed-up [1]'\nset grid ytics\n"
       "set key tmargin center horizontal noenhanced\nset yrange [0:*]\n",
-      GnuplotText(report.base.gpu.name + ", " + report.choice + ": DeLTA-style model"));
+      figure::GnuplotText(report.base.gpu.name + ", " + report.choice + ": DeLTA-style model"));
 }
 
 // "sm=2,dram=1.5" on a line each: labels that stand side by side. Resources and numbers only:
@@ -49,7 +49,7 @@ std::string Bars(const ModelReport& report) {
   std::string plots;
   for (size_t i = 0; i < report.groups.size(); ++i)
     plots += fmt::format("$designs using {} title {} lc rgb '{}', ", i + 1,
-                         GnuplotText(report.groups[i].name), SeriesColour(i));
+                         figure::GnuplotText(report.groups[i].name), figure::SeriesColour(i));
   return data +
          fmt::format(
              "EOD\nset datafile separator whitespace\nset style data histograms\n"
@@ -75,18 +75,18 @@ std::string Lines(const ModelReport& report) {
       data += fmt::format("$line{} << EOD\n{}EOD\n", index, line);
       const auto title =
           report.axes.size() > 1
-              ? fmt::format("{}, {} x{}", sweep.group, report.axes[1].resource, ThreeDigits(second))
+              ? fmt::format("{}, {} x{}", sweep.group, report.axes[1].resource, text::ThreeDigits(second))
               : sweep.group;
       const size_t colour = report.sweeps.size() > 1 ? group : of_group;
       plots += fmt::format("{}$line{} with linespoints dt {} pt 7 ps 0.6 lw 2 lc rgb '{}' title {}",
-                           index == 0 ? "" : ", ", index, ++of_group, SeriesColour(colour),
-                           GnuplotText(title));
+                           index == 0 ? "" : ", ", index, ++of_group, figure::SeriesColour(colour),
+                           figure::GnuplotText(title));
       ++index;
     }
   }
   return data +
          fmt::format("set xlabel {} noenhanced\nplot ",
-                     GnuplotText(report.axes[0].resource + " (x of today)")) +
+                     figure::GnuplotText(report.axes[0].resource + " (x of today)")) +
          plots + "\n";
 }
 
@@ -96,7 +96,7 @@ std::string ModelFigure(const ModelReport& report, const std::string& extension)
   if (report.designs.empty() && report.sweeps.empty())
     throw BadInput("a figure is drawn of --scale or --sweep; neither was given");
   const auto body = report.sweeps.empty() ? Bars(report) : Lines(report);
-  return RunGnuplot(Terminal(extension) + Common(report) + body);
+  return figure::RunGnuplot(Terminal(extension) + Common(report) + body);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::predict

@@ -10,41 +10,41 @@
 #include "counters/base/error.h"
 #include "counters/delta/source.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 namespace {
 
 // Useful FLOP/s of a pipe as multiply-adds per clock and SM.
-double MacsOf(const Ceiling& ceiling, const GpuSpec& gpu) {
+double MacsOf(const machine::Ceiling& ceiling, const delta::GpuSpec& gpu) {
   return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
 }
 
-void RequireGpu(const Machine& machine) {
+void RequireGpu(const machine::Machine& machine) {
   if (machine.device != "gpu")
     throw BadInput("the machine file is of a {} ('{}'), expected ceilings of a gpu", machine.device,
                    machine.name);
 }
 
 bool IsBuiltIn(const std::string& name) {
-  const auto& gpus = BuiltInGpus();
+  const auto& gpus = delta::BuiltInGpus();
   return std::ranges::any_of(gpus, [&](const auto& gpu) { return gpu.name == name; });
 }
 
-const Machine* GpuOf(const RunFile& run) {
-  const auto found = std::ranges::find(run.machines, "gpu", &Machine::device);
+const machine::Machine* GpuOf(const record::RunFile& run) {
+  const auto found = std::ranges::find(run.machines, "gpu", &machine::Machine::device);
   return found == run.machines.end() ? nullptr : &*found;
 }
 
 // The built-in name of what ran, or was measured.
-std::string NameOf(const Machine& machine, const std::string& where) {
-  auto name = BuiltInGpuOf(machine.name);
+std::string NameOf(const machine::Machine& machine, const std::string& where) {
+  auto name = conv2d::BuiltInGpuOf(machine.name);
   if (name.empty())
     throw BadInput("{}: no built-in parameters for '{}'; give --gpu a name or a parameter file",
                    where, machine.name);
   return name;
 }
 
-void RequireSameGpu(const std::string& gpu, const Machine& machine) {
-  if (!IsBuiltIn(gpu) || BuiltInGpuOf(machine.name) == gpu) return;
+void RequireSameGpu(const std::string& gpu, const machine::Machine& machine) {
+  if (!IsBuiltIn(gpu) || conv2d::BuiltInGpuOf(machine.name) == gpu) return;
   throw BadInput(
       "--machine: the ceilings are those of '{}', not of {}; give --gpu the name or a parameter "
       "file of that GPU",
@@ -53,12 +53,12 @@ void RequireSameGpu(const std::string& gpu, const Machine& machine) {
 
 }  // namespace
 
-GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine) {
+delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine) {
   RequireGpu(machine);
   if (machine.by_threads.empty()) return gpu;
-  const auto& set = AllThreads(machine);
+  const auto& set = machine::AllThreads(machine);
   // A given rate keeps the source that its file names for it.
-  const bool given = IsGiven(machine);
+  const bool given = machine_file::IsGiven(machine);
   const auto take = [&](const std::string& key, double& value, double rate,
                         const std::string& how) {
     value = rate;
@@ -67,7 +67,7 @@ GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine) {
                                      : how;
   };
   for (auto& [type, macs] : gpu.macs_per_clock) {
-    const auto pipe = set.flops.find(PipeOf(type, gpu));
+    const auto pipe = set.flops.find(delta::PipeOf(type, gpu));
     if (pipe != set.flops.end() && pipe->second.CarriesPercentages())
       take(fmt::format("macs_per_clock_{}", type), macs, MacsOf(pipe->second, gpu),
            pipe->second.how);
@@ -89,12 +89,12 @@ GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine) {
   return gpu;
 }
 
-GpuSpec ChosenGpu(const GpuChoice& choice) {
+delta::GpuSpec ChosenGpu(const GpuChoice& choice) {
   if (choice.machine != nullptr) RequireGpu(*choice.machine);
-  const Machine* measured = choice.machine;
+  const machine::Machine* measured = choice.machine;
   std::string name = choice.gpu;
   if (name.empty() && choice.run != nullptr) {
-    const Machine* ran = GpuOf(*choice.run);
+    const machine::Machine* ran = GpuOf(*choice.run);
     if (ran == nullptr)
       throw BadInput("{}: does not say which GPU ran it; give --gpu a name or a parameter file",
                      choice.run_path);
@@ -103,10 +103,10 @@ GpuSpec ChosenGpu(const GpuChoice& choice) {
   } else if (name.empty()) {
     name = measured == nullptr ? "v100" : NameOf(*measured, "--machine");
   }
-  auto gpu = FindGpu(name);
+  auto gpu = delta::FindGpu(name);
   if (measured == nullptr) return gpu;
   RequireSameGpu(name, *measured);
   return WithCeilings(std::move(gpu), *measured);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::predict

@@ -7,17 +7,17 @@
 #include "counters/delta/gpu_spec.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 
 // Ceilings that are given, or were measured on the GPU and passed their self-proof, in place of the
 // parameter file's rates: bytes per level, FLOPs per pipe; and the launch. Throws BadInput for a
 // machine that is no GPU.
-GpuSpec WithCeilings(GpuSpec gpu, const Machine& machine);
+delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine);
 
 struct GpuChoice {
   std::string gpu;                   // --gpu: a built-in name or a file's path; empty: not given
-  const Machine* machine = nullptr;  // --machine; null: not given
-  const RunFile* run = nullptr;      // the run file asked about; null: none
+  const machine::Machine* machine = nullptr;  // --machine; null: not given
+  const record::RunFile* run = nullptr;      // the run file asked about; null: none
   std::string run_path;              // for messages
 };
 
@@ -26,6 +26,6 @@ struct GpuChoice {
 // Throws BadInput in one sentence: what FindGpu and WithCeilings refuse, a GPU that is not named
 // and not known, ceilings of another GPU than the built-in one (a parameter file of one's own takes
 // any).
-GpuSpec ChosenGpu(const GpuChoice& choice);
+delta::GpuSpec ChosenGpu(const GpuChoice& choice);
 
-}  // namespace dlroof
+}  // namespace dlroof::predict

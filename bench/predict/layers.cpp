@@ -7,29 +7,29 @@
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 namespace {
 
 // Checked like a problem that was written with that batch.
-ModelLayer LayerOf(Conv2dProblem problem, const LayerChoice& choice) {
+ModelLayer LayerOf(conv2d::Conv2dProblem problem, const LayerChoice& choice) {
   if (choice.batch) {
     problem.n = *choice.batch;
-    problem = ParseConv2d(ToText(problem));
+    problem = conv2d::ParseConv2d(conv2d::ToText(problem));
   }
-  ModelLayer layer{.name = ToText(problem)};
+  ModelLayer layer{.name = conv2d::ToText(problem)};
   layer.question.layer = {problem, choice.direction, choice.layout};
   layer.question.type = choice.type;
   return layer;
 }
 
-LayerGroup LayersOf(const Suite& suite, const LayerChoice& choice) {
+LayerGroup LayersOf(const suites::Suite& suite, const LayerChoice& choice) {
   LayerGroup group{suite.name, {}, {}};
   std::set<std::string> seen;
   for (const auto& [text, count] : suite.layers) {
-    const auto name = ParseBenchmarkName(text);
+    const auto name = workload::ParseBenchmarkName(text);
     if (name.op != "Conv2D" || name.direction != Key(choice.direction)) continue;
     if (!seen.insert(name.problem).second) continue;
-    group.layers.push_back(LayerOf(ParseConv2d(name.problem), choice));
+    group.layers.push_back(LayerOf(conv2d::ParseConv2d(name.problem), choice));
     group.layers.back().count = static_cast<double>(count);
   }
   if (group.layers.empty())
@@ -38,18 +38,18 @@ LayerGroup LayersOf(const Suite& suite, const LayerChoice& choice) {
   return group;
 }
 
-ModelLayer LayerOf(const Record& record) {
+ModelLayer LayerOf(const record::Record& record) {
   LayerChoice choice;
   const auto direction = ProductDirectionFromKey(record.direction);
   if (!direction) throw BadInput("no direction '{}'", record.direction);
   choice.direction = *direction;
   choice.type = record.type;
-  choice.layout = GpuLayout(record.library, record.options);
-  ModelLayer layer = LayerOf(ParseConv2d(record.problem), choice);
+  choice.layout = conv2d::GpuLayout(record.library, record.options);
+  ModelLayer layer = LayerOf(conv2d::ParseConv2d(record.problem), choice);
   layer.name = record.name;
   layer.question.kernel = record.algorithm;
   for (const auto& kernel : record.kernels) layer.question.kernel += ", " + kernel.name;
-  if (const auto timing = Summarize(record.repetitions)) layer.measured_seconds = timing->median;
+  if (const auto timing = record::Summarize(record.repetitions)) layer.measured_seconds = timing->median;
   if (const auto work = record.work.find(Provenance::kMeasured); work != record.work.end())
     layer.measured_bytes = work->second.bytes;
   return layer;
@@ -58,13 +58,13 @@ ModelLayer LayerOf(const Record& record) {
 }  // namespace
 
 LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
-  return LayerGroup{text, {LayerOf(ParseConv2d(text), choice)}, {}};
+  return LayerGroup{text, {LayerOf(conv2d::ParseConv2d(text), choice)}, {}};
 }
 
 std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
                                        const LayerChoice& choice) {
   std::vector<LayerGroup> groups;
-  for (const auto& suite : SelectSuites(suites, {}, "--suite")) {
+  for (const auto& suite : suites::SelectSuites(suites, {}, "--suite")) {
     // A file comes beside the default suites, which nobody asked the model for.
     const bool asked = std::ranges::any_of(suites, [&](const std::string& value) {
       return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
@@ -74,10 +74,10 @@ std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
   return groups;
 }
 
-LayerGroup LayersOfRunFile(const RunFile& file, const std::string& path) {
+LayerGroup LayersOfRunFile(const record::RunFile& file, const std::string& path) {
   LayerGroup group{path, {}, {}};
   for (const auto& record : file.records) {
-    if (record.op != "Conv2D" || record.device != "gpu" || record.status != Status::kOk) continue;
+    if (record.op != "Conv2D" || record.device != "gpu" || record.status != record::Status::kOk) continue;
     try {
       group.layers.push_back(LayerOf(record));
     } catch (const BadInput& error) {
@@ -89,4 +89,4 @@ LayerGroup LayersOfRunFile(const RunFile& file, const std::string& path) {
   return group;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::predict

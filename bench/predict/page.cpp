@@ -4,7 +4,7 @@
 #include "counters/base/error.h"
 #include "reporters/page/assets.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 namespace {
 
 constexpr std::string_view kStyle = R"(
@@ -75,9 +75,9 @@ std::string InlineFigure(const ModelReport& report) try {
   return Note(error.what());
 }
 
-std::string GpuSection(const GpuSpec& gpu) {
+std::string GpuSection(const delta::GpuSpec& gpu) {
   ModelTable table{"", "", {{"figure", "name"}, {"value", "number"}, {"source", "note"}}, {}};
-  const auto json = ToJson(gpu);
+  const auto json = delta::ToJson(gpu);
   for (const auto& item : json.items())
     if (item.value().is_object())
       table.rows.push_back({item.key(),
@@ -108,7 +108,7 @@ std::string ModelPage(const ModelReport& report) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>dlroof model: {}</title>\n"
       "<style>{}{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-      Html(report.base.gpu.name), PageStyle().text, kStyle, body);
+      Html(report.base.gpu.name), page::PageStyle().text, kStyle, body);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::predict

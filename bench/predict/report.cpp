@@ -10,7 +10,7 @@
 #include "reporters/roofline/placed_json.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 namespace {
 
 constexpr size_t kWorst = 5;
@@ -23,29 +23,29 @@ std::string Header(const ModelReport& report) {
   return fmt::format(
       "DeLTA-style model of {} ({} of its {} figures are assumptions{}: --format=json lists them)\n"
       "{}; modelled, not measured: bytes and times are for comparing designs\n",
-      Printable(gpu.name), Assumptions(gpu), gpu.sources.size(),
+      text::Printable(gpu.name), Assumptions(gpu), gpu.sources.size(),
       measured > 0 ? fmt::format(", {} measured ceilings", measured) : "", report.choice);
 }
 
 std::string Text(const std::vector<ModelTable>& tables) {
   std::ostringstream text;
   for (const auto& table : tables) {
-    text << '\n' << Printable(table.title) << (table.title.empty() ? "" : "\n");
-    if (!table.note.empty()) text << Printable(table.note) << '\n';
+    text << '\n' << text::Printable(table.title) << (table.title.empty() ? "" : "\n");
+    if (!table.note.empty()) text << text::Printable(table.note) << '\n';
     std::vector<std::vector<std::string>> rows(1);
     for (const auto& column : table.columns) rows[0].push_back(column.title);
     for (const auto& row : table.rows)
-      std::transform(row.begin(), row.end(), std::back_inserter(rows.emplace_back()), Printable);
-    WriteAligned(rows, 0, text);
+      std::transform(row.begin(), row.end(), std::back_inserter(rows.emplace_back()), text::Printable);
+    text::WriteAligned(rows, 0, text);
   }
   return text.str();
 }
 
-nlohmann::json TrafficJson(const TrafficBytes& traffic) {
-  return {{"l1", L1Bytes(traffic)},
-          {"l2", L2TileBytes(traffic)},
-          {"l2_step", L2StepBytes(traffic)},
-          {"dram", Total(traffic.dram)},
+nlohmann::json TrafficJson(const delta::TrafficBytes& traffic) {
+  return {{"l1", delta::L1Bytes(traffic)},
+          {"l2", delta::L2TileBytes(traffic)},
+          {"l2_step", delta::L2StepBytes(traffic)},
+          {"dram", delta::Total(traffic.dram)},
           {"dram_parts", {{"a", traffic.dram.a}, {"b", traffic.dram.b}, {"c", traffic.dram.c}}}};
 }
 
@@ -61,11 +61,11 @@ nlohmann::json LayerJson(const PredictedLayer& one) {
       {"seconds", one.seconds},
       {"lower_bound_seconds", one.prediction.time.lower_bound_seconds},
       {"waves", one.prediction.time.waves},
-      {"bound", Key(one.prediction.time.bottleneck)}};
+      {"bound", delta::Key(one.prediction.time.bottleneck)}};
   if (one.prediction.relative_error95 > 0)
     json["sampling_error95"] = one.prediction.relative_error95;
   for (const auto& [bottleneck, clocks] : one.prediction.time.step_clocks)
-    json["step_clocks"][std::string(Key(bottleneck))] = clocks;
+    json["step_clocks"][std::string(delta::Key(bottleneck))] = clocks;
   if (one.layer.measured_seconds) json["measured"]["seconds"] = *one.layer.measured_seconds;
   for (const auto& [level, bytes] : one.layer.measured_bytes)
     json["measured"]["bytes"][std::string(Key(level))] = bytes;
@@ -76,7 +76,7 @@ nlohmann::json LayerJson(const PredictedLayer& one) {
 nlohmann::json GroupJson(const PredictedGroup& group, bool with_layers) {
   nlohmann::json json = {{"name", group.name}, {"seconds", group.seconds}};
   for (const auto& [bottleneck, seconds] : group.bound_seconds)
-    json["bound_seconds"][std::string(Key(bottleneck))] = seconds;
+    json["bound_seconds"][std::string(delta::Key(bottleneck))] = seconds;
   if (with_layers)
     for (const auto& one : group.layers) json["layers"].push_back(LayerJson(one));
   if (with_layers)
@@ -98,7 +98,7 @@ nlohmann::json DesignJson(const ModelReport& report, const DesignResult& result)
       const auto& after = result.groups[i].layers[j];
       group["layers"].push_back({{"name", after.layer.name},
                                  {"speedup", report.groups[i].layers[j].seconds / after.seconds},
-                                 {"bound", Key(after.prediction.time.bottleneck)}});
+                                 {"bound", delta::Key(after.prediction.time.bottleneck)}});
     }
     json["groups"].push_back(std::move(group));
   }
@@ -108,7 +108,7 @@ nlohmann::json DesignJson(const ModelReport& report, const DesignResult& result)
 nlohmann::json SweepJson(const ModelReport& report, const GroupSweep& sweep) {
   nlohmann::json json = {{"name", sweep.group}};
   for (const auto& point : sweep.points) {
-    nlohmann::json one = {{"speedup", point.speedup}, {"bound", Key(point.bottleneck)}};
+    nlohmann::json one = {{"speedup", point.speedup}, {"bound", delta::Key(point.bottleneck)}};
     for (size_t axis = 0; axis < report.axes.size(); ++axis)
       one["scale"][report.axes[axis].resource] = point.factors[axis];
     json["points"].push_back(std::move(one));
@@ -125,10 +125,10 @@ std::string Table(const ModelReport& report) {
 }
 
 nlohmann::json ToJson(const ModelReport& report) {
-  nlohmann::json json = report.run ? ToJson(*report.run) : nlohmann::json::object();
+  nlohmann::json json = report.run ? roofline::ToJson(*report.run) : nlohmann::json::object();
   json["model"] = "DeLTA-style";
   json["choice"] = report.choice;
-  json["gpu"] = ToJson(report.base.gpu);
+  json["gpu"] = delta::ToJson(report.base.gpu);
   for (const auto& group : report.groups) json["groups"].push_back(GroupJson(group, true));
   for (const auto& design : report.designs) json["designs"].push_back(DesignJson(report, design));
   for (const auto& sweep : report.sweeps) json["sweep"].push_back(SweepJson(report, sweep));
@@ -141,7 +141,7 @@ nlohmann::json ToJson(const ModelReport& report) {
   return json;
 }
 
-std::string Table(const std::vector<LevelStudy>& studies) {
+std::string Table(const std::vector<delta::LevelStudy>& studies) {
   std::string table = fmt::format(
       "fast model against exact enumeration, {} random layers\n{:<8} {:>8} {:>8} {:>8}\n",
       studies.at(0).errors.size(), "level", "median", "95 %", "worst");
@@ -158,7 +158,7 @@ std::string Table(const std::vector<LevelStudy>& studies) {
   return table;
 }
 
-nlohmann::json ToJson(const std::vector<LevelStudy>& studies) {
+nlohmann::json ToJson(const std::vector<delta::LevelStudy>& studies) {
   nlohmann::json json = {{"study", "fast model against exact enumeration"}};
   for (const auto& study : studies) {
     nlohmann::json level = {{"level", study.level},
@@ -173,4 +173,4 @@ nlohmann::json ToJson(const std::vector<LevelStudy>& studies) {
   return json;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::predict

@@ -10,7 +10,7 @@
 #include "counters/base/error.h"
 #include "counters/base/order_statistics.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 namespace {
 
 std::vector<std::string> SplitAt(const std::string& text, char separator) {
@@ -28,9 +28,9 @@ double Number(const std::string& text, const std::string& whole) {
   return value;
 }
 
-CtaTile ParseTile(const std::string& text) {
+delta::CtaTile ParseTile(const std::string& text) {
   const auto sizes = SplitAt(text, 'x');
-  CtaTile tile;
+  delta::CtaTile tile;
   const auto size = [&](size_t i) {
     const double value = i < sizes.size() ? Number(sizes[i], "tile=" + text) : 0;
     if (value < 16 || value > 512 || std::fmod(value, 8) != 0)
@@ -52,18 +52,18 @@ std::pair<std::string, std::string> Assignment(const std::string& text, const ch
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-double CallSeconds(const ConvPrediction& prediction, const GpuSpec& gpu) {
+double CallSeconds(const delta::ConvPrediction& prediction, const delta::GpuSpec& gpu) {
   return std::max(prediction.time.seconds, gpu.launch_seconds);
 }
 
 PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design, bool exact) try {
-  ConvQuestion question = layer.question;
+  delta::ConvQuestion question = layer.question;
   question.exact = exact;
-  PredictedLayer one{layer, PredictConv(question, design.gpu), 0};
+  PredictedLayer one{layer, delta::PredictConv(question, design.gpu), 0};
   one.seconds = CallSeconds(one.prediction, design.gpu);
   if (!design.tile) return one;
   question.tile = design.tile;
-  auto other = PredictConv(question, design.gpu);
+  auto other = delta::PredictConv(question, design.gpu);
   const double seconds = CallSeconds(other, design.gpu);
   if (seconds < one.seconds) one = {layer, std::move(other), seconds};
   return one;
@@ -95,7 +95,7 @@ DesignPoint PointOf(const LayerGroup& group, const Design& design, double base_s
 }
 
 Design WithFactor(Design design, const std::string& resource, double factor) {
-  design.gpu = Scaled(design.gpu, resource, factor);
+  design.gpu = delta::Scaled(design.gpu, resource, factor);
   return design;
 }
 
@@ -119,15 +119,15 @@ Design Rescaled(const Design& design, const std::string& scales) {
     if (resource == "tile")
       scaled.tile = ParseTile(value);
     else
-      scaled.gpu = Scaled(scaled.gpu, resource, Number(value, part));
+      scaled.gpu = delta::Scaled(scaled.gpu, resource, Number(value, part));
   }
   return scaled;
 }
 
-LayerGroup OnlyPredicted(const LayerGroup& group, const GpuSpec& gpu) {
+LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu) {
   LayerGroup kept{group.name, {}, group.not_predicted};
   for (const auto& layer : group.layers) {
-    auto reason = WhyNotPredicted(layer.question, gpu);
+    auto reason = delta::WhyNotPredicted(layer.question, gpu);
     if (reason.empty())
       kept.layers.push_back(layer);
     else
@@ -150,19 +150,19 @@ PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact
   return predicted;
 }
 
-void SetPredictions(const PredictedGroup& group, const GpuSpec& gpu, RunFile& file) {
+void SetPredictions(const PredictedGroup& group, const delta::GpuSpec& gpu, record::RunFile& file) {
   std::map<std::string, const PredictedLayer*> layer_of;
   for (const auto& one : group.layers) layer_of[one.layer.name] = &one;
   for (auto& record : file.records) {
     const auto found = layer_of.find(record.name);
     if (found == layer_of.end()) continue;
     const PredictedLayer& one = *found->second;
-    record.prediction = {one.seconds, ModelledWork(one.layer.question, one.prediction, gpu).bytes,
-                         HowModelled(one.prediction, gpu)};
+    record.prediction = {one.seconds, delta::ModelledWork(one.layer.question, one.prediction, gpu).bytes,
+                         delta::HowModelled(one.prediction, gpu)};
   }
 }
 
-Bottleneck MainBottleneck(const PredictedGroup& group) {
+delta::Bottleneck MainBottleneck(const PredictedGroup& group) {
   return std::ranges::max_element(group.bound_seconds,
                                   [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
@@ -171,7 +171,7 @@ Bottleneck MainBottleneck(const PredictedGroup& group) {
 std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design) {
   const double base = Predict(group, design, false).seconds;
   std::vector<Gain> gains;
-  for (const auto resource : ScalableResources()) {
+  for (const auto resource : delta::ScalableResources()) {
     const std::string name(resource);
     gains.push_back({name, base / Predict(group, WithFactor(design, name, 2), false).seconds});
   }
@@ -183,9 +183,9 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
   std::vector<SweepAxis> axes;
   for (const auto& part : SplitAt(text, ',')) {
     const auto [resource, values] = Assignment(part, "RESOURCE=FIRST:LAST:STEP such as dram=1:4:1");
-    const auto& known = ScalableResources();
+    const auto& known = delta::ScalableResources();
     if (std::ranges::count(known, resource) == 0)
-      Scaled(GpuSpec{}, resource, 1);  // says which there are
+      delta::Scaled(delta::GpuSpec{}, resource, 1);  // says which there are
     axes.push_back({resource, Factors(values)});
   }
   if (axes.size() > 2 || (axes.size() == 2 && axes[0].resource == axes[1].resource))
@@ -214,9 +214,9 @@ std::map<std::string, double> Residuals(const PredictedLayer& one) {
   std::map<std::string, double> residuals;
   if (one.layer.measured_seconds) residuals["time"] = one.seconds / *one.layer.measured_seconds - 1;
   const auto& traffic = one.prediction.traffic;
-  const std::map<Level, double> bytes = {{Level::kL1, L1Bytes(traffic)},
-                                         {Level::kL2, L2TileBytes(traffic)},
-                                         {Level::kDram, Total(traffic.dram)}};
+  const std::map<Level, double> bytes = {{Level::kL1, delta::L1Bytes(traffic)},
+                                         {Level::kL2, delta::L2TileBytes(traffic)},
+                                         {Level::kDram, delta::Total(traffic.dram)}};
   for (const auto& [level, measured] : one.layer.measured_bytes)
     if (const auto found = bytes.find(level); found != bytes.end() && measured > 0)
       residuals[std::string(Key(level))] = found->second / measured - 1;
@@ -237,4 +237,4 @@ std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& grou
   return medians;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::predict

@@ -7,7 +7,7 @@
 #include "bench/predict/report.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 namespace {
 
 // Less would print as 0 %.
@@ -16,7 +16,7 @@ constexpr double kLeastShare = 0.005;
 std::string Factor(double factor) { return fmt::format("{:.2f}x", factor); }
 
 // "128x64x8", "128x64x8/4" with K in four slices.
-std::string TileText(const CtaTile& tile) {
+std::string TileText(const delta::CtaTile& tile) {
   const auto text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
   return tile.slices > 1 ? fmt::format("{}/{}", text, tile.slices) : text;
 }
@@ -26,7 +26,7 @@ std::string BoundShares(const PredictedGroup& group) {
   std::string text;
   for (const auto& [bottleneck, seconds] : group.bound_seconds) {
     if (seconds < kLeastShare * group.seconds) continue;
-    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", Key(bottleneck),
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", delta::Key(bottleneck),
                         100 * seconds / group.seconds);
   }
   return text;
@@ -39,7 +39,7 @@ std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& a
     const auto from = before.layers[i].prediction.time.bottleneck;
     const auto to = after.layers[i].prediction.time.bottleneck;
     if (from != to)
-      changes[fmt::format("{} -> {}", Key(from), Key(to))] += after.layers[i].layer.count;
+      changes[fmt::format("{} -> {}", delta::Key(from), delta::Key(to))] += after.layers[i].layer.count;
   }
   std::string text;
   for (const auto& [change, layers] : changes)
@@ -62,7 +62,7 @@ ModelTable WhatIf(const ModelReport& report) {
     for (size_t i = 0; i < result.groups.size(); ++i)
       table.rows.push_back({result.design.name, result.groups[i].name,
                             Factor(report.groups[i].seconds / result.groups[i].seconds),
-                            WithPrefix(result.groups[i].seconds, "s"),
+                            text::WithPrefix(result.groups[i].seconds, "s"),
                             BoundShares(result.groups[i]),
                             NewBottlenecks(report.groups[i], result.groups[i])});
   return table;
@@ -76,11 +76,11 @@ ModelTable BalanceNext(const ModelReport& report) {
                                                              report.designs.back().design.name)),
                    {{"model", ""}},
                    {}};
-  for (const auto resource : ScalableResources())
+  for (const auto resource : delta::ScalableResources())
     table.columns.push_back({std::string(resource), "number"});
   for (size_t i = 0; i < report.gains.size(); ++i) {
     auto& row = table.rows.emplace_back(1, report.groups[i].name);
-    for (const auto resource : ScalableResources())
+    for (const auto resource : delta::ScalableResources())
       for (const auto& gain : report.gains[i])
         if (gain.resource == resource) row.push_back(Factor(gain.speedup));
   }
@@ -94,19 +94,19 @@ ModelTable SweepTable(const ModelReport& report, const GroupSweep& sweep) {
   const size_t across = axes.size() > 1 ? axes[1].factors.size() : 1;
   for (size_t i = 0; i < across; ++i)
     table.columns.push_back(
-        {axes.size() > 1 ? fmt::format("{} x{}", axes[1].resource, ThreeDigits(axes[1].factors[i]))
+        {axes.size() > 1 ? fmt::format("{} x{}", axes[1].resource, text::ThreeDigits(axes[1].factors[i]))
                          : "faster",
          "number"});
   for (size_t i = 0; i < sweep.points.size(); ++i) {
     const auto& point = sweep.points[i];
-    if (i % across == 0) table.rows.push_back({fmt::format("x{}", ThreeDigits(point.factors[0]))});
-    table.rows.back().push_back(fmt::format("{:.3f}x, {}", point.speedup, Key(point.bottleneck)));
+    if (i % across == 0) table.rows.push_back({fmt::format("x{}", text::ThreeDigits(point.factors[0]))});
+    table.rows.back().push_back(fmt::format("{:.3f}x, {}", point.speedup, delta::Key(point.bottleneck)));
   }
   return table;
 }
 
 std::string NoteOf(const PredictedGroup& group) {
-  std::string note = fmt::format("All calls: {}; bound by {}.", WithPrefix(group.seconds, "s"),
+  std::string note = fmt::format("All calls: {}; bound by {}.", text::WithPrefix(group.seconds, "s"),
                                  BoundShares(group));
   double error = 0;
   for (const auto& one : group.layers) error = std::max(error, one.prediction.relative_error95);
@@ -124,22 +124,22 @@ std::vector<std::string> LayerRow(const PredictedLayer& one) {
   return {one.layer.name,
           fmt::format("{}", one.layer.count),
           TileText(one.prediction.plan.tile),
-          WithPrefix(L1Bytes(traffic), "B"),
-          WithPrefix(L2TileBytes(traffic), "B"),
-          WithPrefix(Total(traffic.dram), "B"),
-          WithPrefix(one.prediction.time.lower_bound_seconds, "s"),
-          WithPrefix(one.seconds, "s"),
-          std::string(Key(one.prediction.time.bottleneck))};
+          text::WithPrefix(delta::L1Bytes(traffic), "B"),
+          text::WithPrefix(delta::L2TileBytes(traffic), "B"),
+          text::WithPrefix(delta::Total(traffic.dram), "B"),
+          text::WithPrefix(one.prediction.time.lower_bound_seconds, "s"),
+          text::WithPrefix(one.seconds, "s"),
+          std::string(delta::Key(one.prediction.time.bottleneck))};
 }
 
 }  // namespace
 
-int Assumptions(const GpuSpec& gpu) {
+int Assumptions(const delta::GpuSpec& gpu) {
   return static_cast<int>(std::ranges::count_if(
       gpu.sources, [](const auto& source) { return source.second.starts_with("assumed"); }));
 }
 
-int MeasuredCeilings(const GpuSpec& gpu) {
+int MeasuredCeilings(const delta::GpuSpec& gpu) {
   return static_cast<int>(std::ranges::count_if(
       gpu.sources, [](const auto& source) { return source.second.starts_with("measured on "); }));
 }
@@ -180,4 +180,4 @@ std::vector<ModelTable> GroupTables(const PredictedGroup& group) {
   return {layers, refused};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::predict

@@ -10,7 +10,7 @@
 #include "bench/workload/device_elements.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::products {
 namespace {
 
 struct ElementRow {
@@ -52,7 +52,7 @@ bool IsNamedType(std::string_view type) {
   return std::ranges::any_of(NamedTypes(), [&](const auto& row) { return row.first == type; });
 }
 
-ProductTypes ReadTypes(const BenchmarkName& name, const ProductOffer& offer) {
+ProductTypes ReadTypes(const workload::BenchmarkName& name, const ProductOffer& offer) {
   const bool listed = std::ranges::count(offer.types, name.type) > 0;
   try {
     auto types = ProductTypesFromKey(name.type);
@@ -60,7 +60,7 @@ ProductTypes ReadTypes(const BenchmarkName& name, const ProductOffer& offer) {
   } catch (const BadInput&) {
     // The refusal below lists what there is.
   }
-  throw BadInput({.column = ColumnOfPart(name, 4)}, "expected a type ({}{}), got '{}'",
+  throw BadInput({.column = workload::ColumnOfPart(name, 4)}, "expected a type ({}{}), got '{}'",
                  fmt::join(offer.types, ", "), offer.mixes ? ", or a mix such as u8s8f32" : "",
                  name.type);
 }
@@ -109,26 +109,26 @@ std::string_view ComputeType(const ProductTypes& types) {
   return "f64";
 }
 
-void ReadProductCase(const BenchmarkName& name, const ProductOffer& offer,
+void ReadProductCase(const workload::BenchmarkName& name, const ProductOffer& offer,
                      const std::function<void(int column_offset)>& read_problem,
                      ProductCase& read) {
   const auto direction = ProductDirectionFromKey(name.direction);
   if (!direction)
-    throw BadInput({.column = ColumnOfPart(name, 3)},
+    throw BadInput({.column = workload::ColumnOfPart(name, 3)},
                    "expected a direction (fwd, bwd_data, bwd_weights), got '{}'", name.direction);
   read.direction = *direction;
   read.type = name.type;
   read.types = ReadTypes(name, offer);
-  read_problem(ColumnOfPart(name, 5) - 1);
-  CheckOptions(name, offer.options);
-  read.training = HasOption(name, "training");
-  read.bias = HasOption(name, "bias");
-  read.relu = HasOption(name, "relu");
-  read.scales = HasOption(name, "scales");
-  read.fpmath = FpmathOf(name);
+  read_problem(workload::ColumnOfPart(name, 5) - 1);
+  workload::CheckOptions(name, offer.options);
+  read.training = workload::HasOption(name, "training");
+  read.bias = workload::HasOption(name, "bias");
+  read.relu = workload::HasOption(name, "relu");
+  read.scales = workload::HasOption(name, "scales");
+  read.fpmath = workload::FpmathOf(name);
   if (read.direction != ProductDirection::kForward)
-    RefuseOption(name, "relu", "is fused into fwd alone");
-  if (!IsInt8(read.types)) RefuseOption(name, "scales", "belongs to integer types");
+    workload::RefuseOption(name, "relu", "is fused into fwd alone");
+  if (!IsInt8(read.types)) workload::RefuseOption(name, "scales", "belongs to integer types");
 }
 
 std::string_view ResultType(const ProductCase& one) {
@@ -151,12 +151,12 @@ Work ProductWork(const ProductCase& one, const ProductSizes& sizes, const std::s
     work.parts["elementwise"] = elementwise;
   }
   work.bytes[Level::kDram] =
-      static_cast<double>(sizes.source * ElementBytes(one.types.source) +
-                          sizes.weights * ElementBytes(one.types.weights) +
-                          sizes.destination * ElementBytes(one.types.destination) +
-                          (one.bias ? sizes.channels * ElementBytes(BiasType(one.types)) : 0));
+      static_cast<double>(sizes.source * workload::ElementBytes(one.types.source) +
+                          sizes.weights * workload::ElementBytes(one.types.weights) +
+                          sizes.destination * workload::ElementBytes(one.types.destination) +
+                          (one.bias ? sizes.channels * workload::ElementBytes(BiasType(one.types)) : 0));
   work.launches = 1;
   return work;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::products

@@ -13,7 +13,7 @@
 #include "counters/direction.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::products {
 
 // Element types of the three tensors; of a gradient, the type of its tensor.
 struct ProductTypes {
@@ -67,14 +67,14 @@ struct ProductSizes {
 struct ProductOffer {
   std::vector<std::string> types;
   bool mixes = false;  // any source, weights and destination type beside
-  OptionRows options;
+  workload::OptionRows options;
 };
 
 // Reads into `read` all that ProductCase has; `read_problem` parses the problem, which begins
 // behind that many columns. Throws BadInput with the column within the whole name for an unknown
 // direction, a type that is not offered, and an option that is not offered, twice or in the wrong
 // order.
-void ReadProductCase(const BenchmarkName& name, const ProductOffer& offer,
+void ReadProductCase(const workload::BenchmarkName& name, const ProductOffer& offer,
                      const std::function<void(int column_offset)>& read_problem, ProductCase& read);
 
 // The element type of what a direction writes.
@@ -93,4 +93,4 @@ Work ProductWork(const Case& one, const std::string& pipe) {
   return ProductWork(one, SizesOf(one), pipe);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::products

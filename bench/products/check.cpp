@@ -8,7 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace dlroof {
+namespace dlroof::products {
 namespace {
 
 constexpr int64_t kAllBelowFlops = 50'000'000;
@@ -128,10 +128,10 @@ std::vector<int64_t> Compared(const ProductSizes& sizes, const ProductResult& ri
 }
 
 template <class Number>
-Verification Check(const Expected& expected, const std::vector<int64_t>& compared,
+workload::Verification Check(const Expected& expected, const std::vector<int64_t>& compared,
                    const ProductOutput<Number>& output) {
   const auto count = static_cast<int64_t>(output.values.size());
-  Verification found{.tolerance = 1};
+  workload::Verification found{.tolerance = 1};
   for (const int64_t index : compared)
     found.max_error =
         std::max(found.max_error, expected.Error(index, output.values[static_cast<size_t>(index)]));
@@ -154,7 +154,7 @@ Verification Check(const Expected& expected, const std::vector<int64_t>& compare
 }  // namespace
 
 template <class Number>
-Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
+workload::Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
                           const ProductResult& right, const ProductInputs& inputs,
                           const ProductOutput<Number>& output, uint64_t seed) {
   if (static_cast<int64_t>(output.values.size()) != right.count)
@@ -167,4 +167,4 @@ template Verification CheckProduct(const ProductCase&, const ProductSizes&, cons
 template Verification CheckProduct(const ProductCase&, const ProductSizes&, const ProductResult&,
                                    const ProductInputs&, const ProductOutput<double>&, uint64_t);
 
-}  // namespace dlroof
+}  // namespace dlroof::products

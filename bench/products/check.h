@@ -10,7 +10,7 @@
 #include "bench/products/inputs.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::products {
 
 // One element of a direction's result, summed by itself: another way to the same number than the
 // loops'.
@@ -57,13 +57,13 @@ struct ProductResult {
 // tf32) or, cut off instead of rounded, 2 x 2^-10 (tf32-truncated) of the sum of absolute products
 // on top.
 template <class Number>  // float or double
-Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
+workload::Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
                           const ProductResult& right, const ProductInputs& inputs,
                           const ProductOutput<Number>& output, uint64_t seed);
 template <class Case, class Number = float>
-Verification CheckOutput(const Case& one, const ProductInputs& inputs,
+workload::Verification CheckOutput(const Case& one, const ProductInputs& inputs,
                          const ProductOutput<Number>& output, uint64_t seed) {
   return CheckProduct(one, SizesOf(one), ResultOf(one, inputs), inputs, output, seed);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::products

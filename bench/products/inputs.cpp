@@ -5,7 +5,7 @@
 
 #include "bench/workload/seeded_values.h"
 
-namespace dlroof {
+namespace dlroof::products {
 namespace {
 
 constexpr float kMostU8 = 127;
@@ -53,9 +53,9 @@ ProductInputs IntegerInputs(const ProductCase& one, const ProductSizes& sizes, u
   const auto ranges = RangesOf(one, sizes);
   ProductInputs inputs;
   inputs.source =
-      SeededValues(sizes.source, 4 * seed, one.types.source, ranges.source.low, ranges.source.high);
+      workload::SeededValues(sizes.source, 4 * seed, one.types.source, ranges.source.low, ranges.source.high);
   const float step = WeightsStep(one);
-  inputs.weights = SeededValues(sizes.weights, 4 * seed + 1, "s8", ranges.weights.low / step,
+  inputs.weights = workload::SeededValues(sizes.weights, 4 * seed + 1, "s8", ranges.weights.low / step,
                                 ranges.weights.high / step);
   for (float& weight : inputs.weights) weight *= step;
   return inputs;
@@ -63,7 +63,7 @@ ProductInputs IntegerInputs(const ProductCase& one, const ProductSizes& sizes, u
 
 ProductInputs FloatInputs(const ProductCase& one, const ProductSizes& sizes, uint64_t seed) {
   const auto values = [&](int64_t count, std::string_view type, uint64_t tensor) {
-    return SeededValues(count, 4 * seed + tensor, type == "f64" ? "f32" : type, -1, 1);
+    return workload::SeededValues(count, 4 * seed + tensor, type == "f64" ? "f32" : type, -1, 1);
   };
   ProductInputs inputs;
   if (one.direction != ProductDirection::kBackwardData)
@@ -98,11 +98,11 @@ ProductInputs SeededInputs(const ProductCase& one, const ProductSizes& sizes, ui
     // Beside integers whole numbers that matter, so that exact sums stay exact.
     const float most = whole ? 16 * ScalesOf(one, sizes).destination : 1;
     inputs.bias =
-        SeededValues(sizes.channels, 4 * seed + 3, type == "f64" ? "f32" : type, -most, most);
+        workload::SeededValues(sizes.channels, 4 * seed + 3, type == "f64" ? "f32" : type, -most, most);
     if (whole)
       for (float& value : inputs.bias) value = std::round(value);
   }
   return inputs;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::products

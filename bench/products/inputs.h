@@ -7,7 +7,7 @@
 
 #include "bench/products/case.h"
 
-namespace dlroof {
+namespace dlroof::products {
 
 // The three tensors of a call and its bias. A call reads two tensors and writes one.
 template <class Number>
@@ -71,4 +71,4 @@ void AddVariant(const ProductCase& one, int64_t channels, ChannelOf channel_of,
     for (auto& value : arrays.destination) value = Relu(value);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::products

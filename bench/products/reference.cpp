@@ -4,11 +4,11 @@
 
 #include "bench/workload/host_memory.h"
 
-namespace dlroof {
+namespace dlroof::products {
 namespace {
 
-std::vector<MemoryRegion> Regions(const ProductArrays<double>& arrays) {
-  std::vector<MemoryRegion> regions;
+std::vector<workload::MemoryRegion> Regions(const ProductArrays<double>& arrays) {
+  std::vector<workload::MemoryRegion> regions;
   for (const auto* tensor : {&arrays.source, &arrays.weights, &arrays.destination, &arrays.bias})
     if (!tensor->empty())
       regions.push_back({tensor->data(), tensor->size() * sizeof(double),
@@ -23,13 +23,13 @@ ProductOffer LoopsOffer() { return {{"f64"}, false, {{"bias"}, {"relu"}}}; }
 void RequireLoopsMemory(const ProductSizes& sizes) {
   // Inputs as f32, arrays in f64, and a copy of the output to check.
   constexpr double kBytes = 20;
-  RequireHostMemory(kBytes * static_cast<double>(sizes.source + sizes.weights + sizes.destination),
+  workload::RequireHostMemory(kBytes * static_cast<double>(sizes.source + sizes.weights + sizes.destination),
                     sizes.problem);
 }
 
-PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
+workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
                            const ProductLoops& loops, Work modelled) {
-  PreparedCall call;
+  workload::PreparedCall call;
   call.run = [arrays, run = loops.run] { run(*arrays); };
   call.algorithm = "plain loops";
   call.threads = 1;
@@ -38,4 +38,4 @@ PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
   return call;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::products

@@ -8,7 +8,7 @@
 #include "bench/products/inputs.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::products {
 
 // The plain loops of an operator.
 struct ProductLoops {
@@ -25,11 +25,11 @@ ProductOffer LoopsOffer();
 // Throws Unsupported where the machine lacks the memory.
 void RequireLoopsMemory(const ProductSizes& sizes);
 // Fills what all operators' calls have in common.
-PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
+workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
                            const ProductLoops& loops, Work modelled);
 
 template <class Case>
-PreparedCall PrepareLoops(const Case& one, const RunSettings& settings, const ProductLoops& loops) {
+workload::PreparedCall PrepareLoops(const Case& one, const workload::RunSettings& settings, const ProductLoops& loops) {
   RequireLoopsMemory(SizesOf(one));
   const auto inputs = std::make_shared<const ProductInputs>(SeededInputs(one, settings.seed));
   const auto arrays = std::make_shared<ProductArrays<double>>(loops.arrays(*inputs));
@@ -41,4 +41,4 @@ PreparedCall PrepareLoops(const Case& one, const RunSettings& settings, const Pr
   return call;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::products

@@ -24,7 +24,7 @@
 
 #include "counters/cpu/clocks.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
 constexpr int kMomentMs = 20, kTickMs = 500;
@@ -183,7 +183,7 @@ class ForegroundLoop {
   explicit ForegroundLoop(const ForegroundRequest& request)
       : request_(request), streams_(isatty(STDOUT_FILENO) == 1 ? OpenTerminal() : OpenPipe()) {
     const Descriptor nothing(request.no_input ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1);
-    begin_ = WallSeconds();
+    begin_ = cpu::WallSeconds();
     pid_ = StartInForeground(request.command, request.variables,
                              request.no_input ? nothing.get() : STDIN_FILENO, streams_.its.get());
     streams_.its = Descriptor();
@@ -211,7 +211,7 @@ class ForegroundLoop {
       ended = asked[0].revents != 0;
       Look();
     }
-    result_.wall_seconds = WallSeconds() - begin_;
+    result_.wall_seconds = cpu::WallSeconds() - begin_;
     Reap();
     ReadRest();
     result_.reader_seconds = ThreadSeconds() - cpu;
@@ -221,7 +221,7 @@ class ForegroundLoop {
 
  private:
   void Idle() {
-    if (request_.idle && !request_.idle(WallSeconds() - begin_)) streams_.ours = Descriptor();
+    if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) streams_.ours = Descriptor();
   }
 
   // Returns false at the output's end.
@@ -249,7 +249,7 @@ class ForegroundLoop {
   }
 
   void Look() {
-    const double now = WallSeconds();
+    const double now = cpu::WallSeconds();
     if (now < next_look_) return;
     descendants_.Look(pid_);
     next_look_ = now + 1e-3 * kTickMs;
@@ -307,4 +307,4 @@ bool WriteToStdout(std::string_view bytes) {
   return true;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

@@ -8,7 +8,7 @@
 
 #include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 
 // The program has our standard input and error. Its standard output is a pseudo-terminal where ours
 // is a terminal, of the same size, which changes no byte; else a pipe.
@@ -42,4 +42,4 @@ ForegroundEnd RunInForeground(const ForegroundRequest& request);
 // Writes all bytes to standard output; false: nobody reads them.
 bool WriteToStdout(std::string_view bytes);
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
 constexpr std::string_view kMarkerEnd = "_verbose,";
@@ -229,4 +229,4 @@ void LogSeparator::GiveUpTails(Output& output) {
   state_ = State::kOwn;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

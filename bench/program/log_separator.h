@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::profile {
 
 // oneDNN writes to standard output, as the program does: a line of it may begin after the beginning
 // of a line of the program, whose rest follows it. A line begins with a marker (onednn_verbose,
@@ -61,4 +61,4 @@ class LogSeparator {
   std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

@@ -7,7 +7,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
 // std::regex goes one call deeper for each character of a match.
@@ -50,4 +50,4 @@ std::vector<double> NumbersIn(std::string_view text, const std::regex& pattern) 
   return numbers;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

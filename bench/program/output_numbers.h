@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::profile {
 
 // Returns the expression (ECMAScript). Throws BadInput, which names `flag`: it is none, or has not
 // exactly one group, which is the number.
@@ -16,4 +16,4 @@ std::regex NumberPattern(const std::string& flag, const std::string& text);
 // is no finite number is left out, as is all beyond the first 4096 characters of a line.
 std::vector<double> NumbersIn(std::string_view text, const std::regex& pattern);
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

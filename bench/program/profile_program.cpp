@@ -25,7 +25,7 @@
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
 constexpr int kNoSuchProgram = 127, kNotExecutable = 126;
@@ -36,14 +36,14 @@ int MessageColumns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-std::optional<Machine> MachineOf(const ProfileRequest& request, std::ostream& messages) {
+std::optional<machine::Machine> MachineOf(const ProfileRequest& request, std::ostream& messages) {
   if (request.machine == "none") return std::nullopt;
-  if (!request.machine.empty()) return ReadMachineFile(request.machine);
-  MachineOptions options;
+  if (!request.machine.empty()) return machine_file::ReadMachineFile(request.machine);
+  machine_file::MachineOptions options;
   if (request.threads) options.threads = {*request.threads};
-  ProgressPrinter progress(messages, StderrIsTerminal());
+  machine::ProgressPrinter progress(messages, machine::StderrIsTerminal());
   options.progress = std::ref(progress);
-  return CachedOrMeasuredCpu(options, messages);
+  return machine_file::CachedOrMeasuredCpu(options, messages);
 }
 
 int ExitCodeOf(const ProcessEnd& end) { return end.signal == 0 ? end.exit_code : 128 + end.signal; }
@@ -58,7 +58,7 @@ class Messages {
   explicit Messages(std::ostream& out) : out_(out) {}
   template <class... Parts>
   void Say(fmt::format_string<Parts...> sentence, Parts&&... parts) {
-    out_ << "dlroof: " << Printable(fmt::format(sentence, std::forward<Parts>(parts)...)) << '\n';
+    out_ << "dlroof: " << text::Printable(fmt::format(sentence, std::forward<Parts>(parts)...)) << '\n';
   }
   std::ostream& out() { return out_; }
 
@@ -107,8 +107,8 @@ void TellSilence(const SpokenRun& run, const std::string& program, Messages& mes
 void TellOverhead(const SpokenRun& run, Messages& messages) {
   const double wall = std::max(run.end.wall_seconds, 1e-9);
   messages.Say("{} ({}); dlroof spent {} of CPU time on them, {:.2g} % of {:.3g} s",
-               LinesText(run.lines), WithPrefix(static_cast<double>(run.log_bytes), "B"),
-               WithPrefix(run.end.reader_seconds, "s"), 100 * run.end.reader_seconds / wall,
+               LinesText(run.lines), text::WithPrefix(static_cast<double>(run.log_bytes), "B"),
+               text::WithPrefix(run.end.reader_seconds, "s"), 100 * run.end.reader_seconds / wall,
                run.end.wall_seconds);
 }
 
@@ -193,15 +193,15 @@ class OverheadTurns {
 };
 
 void WriteReport(const ProfileRequest& request, const SpokenRun& run, const std::string& log,
-                 const std::optional<Machine>& machine, Messages& messages) {
+                 const std::optional<machine::Machine>& machine, Messages& messages) {
   const ProgramFacts facts{.command = fmt::format("{}", fmt::join(request.command, " ")),
                            .wall_seconds = run.end.wall_seconds,
                            .threads = request.threads,
                            .steps = request.steps};
   auto file = ProgramRun(log, facts, machine, messages.out());
   if (request.complete && run.end.passed_signal == 0) request.complete(file, messages.out());
-  WriteFile(request.output, ToJson(file).dump() + '\n');
-  WriteProgram(PlaceRun(file), MessageColumns(), messages.out());
+  WriteFile(request.output, roofline::ToJson(file).dump() + '\n');
+  programs::WriteProgram(roofline::PlaceRun(file), MessageColumns(), messages.out());
   messages.Say("wrote {}", request.output);
   TellOverhead(run, messages);
 }
@@ -223,7 +223,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
                      .variables = variables,
                      .keep_own = turns.KeepsOwn(),
                      .log = log,
-                     .progress = StderrIsTerminal() ? &out : nullptr});
+                     .progress = machine::StderrIsTerminal() ? &out : nullptr});
   } catch (const CannotStart& error) {
     messages.Say("profile: {}", error.what());
     return error.reason == ENOENT ? kNoSuchProgram : kNotExecutable;
@@ -242,7 +242,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
   return ExitCodeOf(run.end.end);
 }
 
-std::optional<ProgramLedger> RunForLedger(const std::vector<std::string>& command) {
+std::optional<programs::ProgramLedger> RunForLedger(const std::vector<std::string>& command) {
   const TemporaryFolder folder;
   const auto log = folder / "onednn.log";
   std::string remark;
@@ -254,13 +254,13 @@ std::optional<ProgramLedger> RunForLedger(const std::vector<std::string>& comman
   std::ostringstream unused;
   try {
     const auto placed =
-        PlaceRun(ProgramRun(log, {.wall_seconds = end.wall_seconds}, std::nullopt, unused));
-    const auto summary = ProgramOf(placed.file.context);
+        roofline::PlaceRun(ProgramRun(log, {.wall_seconds = end.wall_seconds}, std::nullopt, unused));
+    const auto summary = programs::ProgramOf(placed.file.context);
     if (!summary) return std::nullopt;
-    return LedgerOf(UsesOf(placed, *summary), *summary);
+    return programs::LedgerOf(programs::UsesOf(placed, *summary), *summary);
   } catch (const BadInput&) {  // its lines are of no version that can be read
     return std::nullopt;
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

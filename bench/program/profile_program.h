@@ -10,7 +10,7 @@
 #include "reporters/program/program_ledger.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 
 struct ProfileRequest {
   std::vector<std::string> command;
@@ -22,7 +22,7 @@ struct ProfileRequest {
   int overhead_turns = 0;      // [1] runs without oneDNN's lines, to compare with
   std::string read;            // --read: the number in the output that these compare; empty: time
   // Called with the run file before it is written; empty: nothing is.
-  std::function<void(RunFile& run, std::ostream& messages)> complete = {};
+  std::function<void(record::RunFile& run, std::ostream& messages)> complete = {};
 };
 
 // Runs the program, passes its output on unchanged, writes the run file and `log`, and reports to
@@ -36,6 +36,6 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
 // step (of the whole program, where it has none) goes. Without a machine's roofs the primitives'
 // time is one part. Absent: the program fails, is interrupted, or executes no primitive of oneDNN.
 // Throws CannotStart.
-std::optional<ProgramLedger> RunForLedger(const std::vector<std::string>& command);
+std::optional<programs::ProgramLedger> RunForLedger(const std::vector<std::string>& command);
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

@@ -9,7 +9,7 @@
 #include "ceilings/machine/machine.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 
 // Facts about the program that the log does not have.
 struct ProgramFacts {
@@ -26,7 +26,7 @@ bool LooksLikeOneDnnLog(std::string_view text);
 // whole program under context.dlroof.program, which reporters/program/program_report.h shows.
 // `warnings` gets a sentence for threads without ceilings. Throws BadInput for a log that cannot be
 // read, and for one without an executed primitive.
-RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,
-                   const std::optional<Machine>& machine, std::ostream& warnings);
+record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,
+                   const std::optional<machine::Machine>& machine, std::ostream& warnings);
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

@@ -10,7 +10,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
 // [s] from the start to the first line of progress; each later one comes after twice the time.
@@ -89,4 +89,4 @@ Variables SpeakingVariables(std::string& remark) {
 
 SpokenRun RunSpoken(const SpokenRequest& request) { return SpokenProgram(request).Run(); }
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

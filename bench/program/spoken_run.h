@@ -10,7 +10,7 @@
 #include "bench/program/log_separator.h"
 #include "counters/base/text_hash.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 
 // Variables that make oneDNN (2.x and 3.x, and 1.x under its older name) write a line with a time
 // stamp for each primitive that it makes or executes. Values that the user has set stay:
@@ -39,4 +39,4 @@ struct SpokenRun {
 // Throws CannotStart, and BadInput where the log cannot be written.
 SpokenRun RunSpoken(const SpokenRequest& request);
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

@@ -16,10 +16,10 @@
 #include "counters/base/interrupt.h"
 #include "reporters/record/context.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
-double SecondsOf(const ProgramPrimitive& primitive, const ProgramSummary& summary) {
+double SecondsOf(const programs::ProgramPrimitive& primitive, const programs::ProgramSummary& summary) {
   return summary.steps.count > 0 ? primitive.step_seconds : primitive.seconds;
 }
 
@@ -27,7 +27,7 @@ double SecondsOf(const ProgramPrimitive& primitive, const ProgramSummary& summar
 std::string WhyNotHere(const std::string& benchmark) {
   if (benchmark.empty()) return "dlroof has no benchmark of this call";
   try {
-    MakeWorkload(benchmark);
+    workload::MakeWorkload(benchmark);
     return "";
   } catch (const BadInput& error) {
     return error.what();
@@ -36,41 +36,41 @@ std::string WhyNotHere(const std::string& benchmark) {
 
 std::string ColdName(const std::string& benchmark) { return benchmark + "/cold"; }
 
-const Record* FindRecord(const std::vector<Record>& records, const std::string& name) {
-  const auto found = std::ranges::find(records, name, &Record::name);
+const record::Record* FindRecord(const std::vector<record::Record>& records, const std::string& name) {
+  const auto found = std::ranges::find(records, name, &record::Record::name);
   return found == records.end() ? nullptr : &*found;
 }
 
 // Absent, with the reason in `why_not`: there is no time.
-std::optional<Timing> TimeAlone(const Record* record, std::string& why_not) {
+std::optional<record::Timing> TimeAlone(const record::Record* record, std::string& why_not) {
   if (record == nullptr) {
     why_not = "dlroof_bench did not measure it";
     return std::nullopt;
   }
-  const auto timing = TimeOf(record->repetitions);
-  if (!timing || record->status != Status::kOk)
-    why_not = fmt::format("{}: {}", Key(record->status),
+  const auto timing = record::TimeOf(record->repetitions);
+  if (!timing || record->status != record::Status::kOk)
+    why_not = fmt::format("{}: {}", record::Key(record->status),
                           record->reason.empty() ? "no time" : record->reason);
-  return record->status == Status::kOk ? timing : std::nullopt;
+  return record->status == record::Status::kOk ? timing : std::nullopt;
 }
 
 // Returns the run file of one process; absent after an interrupt.
-std::optional<RunFile> RunAlone(const ReplayRequest& request, const std::set<std::string>& names,
-                                const ProgramSummary& summary) {
+std::optional<record::RunFile> RunAlone(const ReplayRequest& request, const std::set<std::string>& names,
+                                const programs::ProgramSummary& summary) {
   const TemporaryFolder folder;
-  NamedRunRequest run{request.command, {names.begin(), names.end()}, request.bench, "none", ""};
+  supervise::NamedRunRequest run{request.command, {names.begin(), names.end()}, request.bench, "none", ""};
   run.arguments = {"--dlroof_device=cpu"};
   if (summary.threads)
     run.arguments.push_back(fmt::format("--dlroof_threads={}", *summary.threads));
-  const auto output = MeasureNamed(run, folder);
+  const auto output = supervise::MeasureNamed(run, folder);
   if (output.empty()) return std::nullopt;
   std::ostringstream warnings;
-  return ReadRunFile(output, warnings);
+  return record::ReadRunFile(output, warnings);
 }
 
 // "oneDNN 3.2.0 (commit ...)" without the commit.
-std::string VersionOf(const RunFile& run) {
-  const auto text = Text(Member(Member(run.context, "dlroof"), "libraries"), "onednn");
+std::string VersionOf(const record::RunFile& run) {
+  const auto text = record::Text(record::Member(record::Member(run.context, "dlroof"), "libraries"), "onednn");
   const auto words = text.substr(0, text.find(" ("));
   const auto version = words.starts_with("oneDNN ") ? words.substr(7) : words;
   return version.empty() ? "not known" : version;
@@ -78,7 +78,7 @@ std::string VersionOf(const RunFile& run) {
 
 }  // namespace
 
-std::vector<std::size_t> ChooseReplayed(int count, ProgramSummary& summary) {
+std::vector<std::size_t> ChooseReplayed(int count, programs::ProgramSummary& summary) {
   std::vector<std::size_t> order, chosen;
   for (std::size_t i = 0; i < summary.primitives.size(); ++i)
     if (SecondsOf(summary.primitives[i], summary) > 0) order.push_back(i);
@@ -94,24 +94,24 @@ std::vector<std::size_t> ChooseReplayed(int count, ProgramSummary& summary) {
   return chosen;
 }
 
-void AddAlone(const RunFile& program, const std::vector<std::size_t>& chosen,
-              const std::vector<Record>& records, ProgramSummary& summary) {
+void AddAlone(const record::RunFile& program, const std::vector<std::size_t>& chosen,
+              const std::vector<record::Record>& records, programs::ProgramSummary& summary) {
   for (const auto i : chosen) {
     auto& primitive = summary.primitives[i];
     const auto* record = FindRecord(records, primitive.benchmark);
     const auto time = TimeAlone(record, primitive.not_alone);
     const auto* inside = FindRecord(program.records, primitive.record);
-    const auto its_time = inside == nullptr ? std::nullopt : TimeOf(inside->repetitions);
+    const auto its_time = inside == nullptr ? std::nullopt : record::TimeOf(inside->repetitions);
     if (time && !its_time) primitive.not_alone = "its calls in the program have no time";
     if (!time || !its_time) continue;
-    AloneTime alone{
+    programs::AloneTime alone{
         .seconds = time->median,
         .ci95 = time->ci95,
         .disturbed = time->disturbed,
         .program_seconds = its_time->median,
         .program_ci95 = its_time->ci95,
         .ratio = its_time->median / time->median,
-        .ratio_ci95 = RatioInterval(its_time->median, its_time->ci95, time->median, time->ci95),
+        .ratio_ci95 = cluster::RatioInterval(its_time->median, its_time->ci95, time->median, time->ci95),
         .implementation = record->algorithm};
     std::string no_reason;
     if (const auto slow = TimeAlone(FindRecord(records, ColdName(primitive.benchmark)), no_reason))
@@ -120,8 +120,8 @@ void AddAlone(const RunFile& program, const std::vector<std::size_t>& chosen,
   }
 }
 
-void Replay(const ReplayRequest& request, RunFile& run, std::ostream& log) {
-  auto summary = ProgramOf(run.context);
+void Replay(const ReplayRequest& request, record::RunFile& run, std::ostream& log) {
+  auto summary = programs::ProgramOf(run.context);
   if (!summary) return;
   const auto chosen = ChooseReplayed(request.count, *summary);
   std::set<std::string> names;
@@ -144,7 +144,7 @@ void Replay(const ReplayRequest& request, RunFile& run, std::ostream& log) {
     AddAlone(run, chosen, alone->records, *summary);
     summary->alone_version = VersionOf(*alone);
   }
-  run.context["dlroof"]["program"] = ToJson(*summary);
+  run.context["dlroof"]["program"] = programs::ToJson(*summary);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::profile

@@ -13,7 +13,7 @@
 #include "counters/base/error.h"
 #include "counters/base/version.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 // The value of --benchmark_NAME=VALUE, its last mention; Google Benchmark reads BENCHMARK_NAME from
@@ -55,10 +55,10 @@ void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
       ->check(CLI::IsMember(CounterChoices(AllCounterSources())))
       ->type_name("SOURCE")
       ->default_str("");
-  static const std::map<std::string, CacheState> states = {
-      {"warm", CacheState::kWarm},
-      {"cold", CacheState::kCold},
-      {"cold-weights", CacheState::kColdWeights}};
+  static const std::map<std::string, workload::CacheState> states = {
+      {"warm", workload::CacheState::kWarm},
+      {"cold", workload::CacheState::kCold},
+      {"cold-weights", workload::CacheState::kColdWeights}};
   app.add_option("--dlroof_cache", flags.cache,
                  "what caches hold when a call begins, where a name does not say: warm (default), "
                  "cold, cold-weights")
@@ -168,7 +168,7 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
   flags.out_format = FormatNamed(BenchmarkFlag(args, "out_format"), OutputFormat::kJson);
 }
 
-std::optional<StoppingRule> RuleFrom(const BenchFlags& flags) {
+std::optional<timing::StoppingRule> RuleFrom(const BenchFlags& flags) {
   // Google Benchmark's CSV would list what was skipped.
   const bool csv = flags.display == OutputFormat::kCsv ||
                    (flags.out_format == OutputFormat::kCsv && !flags.out_file.empty());
@@ -179,7 +179,7 @@ std::optional<StoppingRule> RuleFrom(const BenchFlags& flags) {
   return rule;
 }
 
-int OfferedRepetitions(const StoppingRule& rule, const BenchFlags& flags) {
+int OfferedRepetitions(const timing::StoppingRule& rule, const BenchFlags& flags) {
   constexpr double kMost = 1000, kLeastSeconds = 1e-3;
   const double in_time = rule.max_seconds / std::max(kLeastSeconds, flags.min_seconds.value_or(0));
   return rule.repetitions + static_cast<int>(std::min(in_time, kMost));
@@ -222,4 +222,4 @@ std::string OwnHelp() {
   return app.help();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

@@ -9,7 +9,7 @@
 #include "bench/timing/stopping_rule.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 
 enum class OutputFormat { kTable, kJson, kCsv };
 
@@ -17,13 +17,13 @@ struct BenchFlags {
   std::vector<std::string> machine_files;  // of other devices: cached by fingerprint, or measured
   std::string device = "auto";             // as ParseDevice takes it
   std::vector<std::string> suites;         // as SelectSuites takes them
-  SuiteChoices choices;
+  suites::SuiteChoices choices;
   int threads = 0;  // 0: all CPUs that this process may use
   unsigned seed = 1;
-  CacheState cache = CacheState::kWarm;  // of names that do not say
+  workload::CacheState cache = workload::CacheState::kWarm;  // of names that do not say
   std::string counters{kAutoCounters};
   bool live_check = true;  // look at the stored ceilings before they are used
-  StoppingRule stop;       // but for its number of repetitions
+  timing::StoppingRule stop;       // but for its number of repetitions
   bool keep_disturbed = false;
   bool explain = false, instructions = false;
   bool energy = false;
@@ -49,9 +49,9 @@ struct BenchFlags {
 void AddDefaultFlags(std::vector<std::string>& args);
 
 // Returns when to stop repeating; absent: the repetitions that were asked for run, and no others.
-std::optional<StoppingRule> RuleFrom(const BenchFlags& flags);
+std::optional<timing::StoppingRule> RuleFrom(const BenchFlags& flags);
 // Returns the number of repetitions of which Google Benchmark has to offer the rule a choice.
-int OfferedRepetitions(const StoppingRule& rule, const BenchFlags& flags);
+int OfferedRepetitions(const timing::StoppingRule& rule, const BenchFlags& flags);
 
 // The --benchmark_ flags that decide which reporters run; `args` is the whole command line, read
 // before Google Benchmark takes its flags out.
@@ -69,4 +69,4 @@ bool KeptByFilter(const std::string& filter, const std::string& name);
 // Text for --help.
 std::string OwnHelp();
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

@@ -7,31 +7,31 @@
 #include "bench/workload/op.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 // The first `threads` of those that threads are pinned to; all allowed ones where they are not.
 std::vector<int> CpusOf(const std::vector<int>& cpus, int threads) {
-  static const Cpu cpu = ThisCpu();
+  static const cpu::Cpu cpu = cpu::ThisCpu();
   std::vector<int> used = cpus.empty() ? cpu.allowed : cpus;
   used.resize(std::min(used.size(), static_cast<size_t>(threads)));
   return used;
 }
 
-CountRequest Request(const Workload& workload, const PreparedCall& call,
-                     const RunSettings& settings, const std::function<void()>& ready) {
+CountRequest Request(const workload::Workload& workload, const workload::PreparedCall& call,
+                     const workload::RunSettings& settings, const std::function<void()>& ready) {
   CountRequest request;
-  request.name = ToText(workload.name);
+  request.name = workload::ToText(workload.name);
   request.run = call.run;
   request.ready = ready;
   for (const auto& [pipe, flops] : call.modelled.flops)
     if (flops > 0) request.pipes.push_back(pipe);
   request.threads = call.threads > 0 ? call.threads : settings.threads;
-  for (const auto& library : AllLibraries()) request.made_by += library.description() + "; ";
+  for (const auto& library : workload::AllLibraries()) request.made_by += library.description() + "; ";
   request.seed = settings.seed;
   request.blocks_wait = call.blocks_wait;
   if (workload.name.device == "gpu") {
-    const Op* const op = FindOp(workload.name.op);
+    const workload::Op* const op = workload::FindOp(workload.name.op);
     if (op != nullptr && op->gpu_traffic)
       request.model = op->gpu_traffic(workload.name, call.algorithm, settings.gpu);
     return request;
@@ -62,16 +62,16 @@ const CounterSource* Source(std::string_view name, std::string_view device) {
 
 }  // namespace
 
-std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState state, int threads,
+std::map<Level, double> ModelledLevels(const workload::PreparedCall& call, workload::CacheState state, int threads,
                                        const std::vector<int>& cpus) {
   if (call.levels.nests.empty()) return {};
-  static const Topology topology = ThisCpu().topology;
-  const StartOfCall start = {state == CacheState::kWarm, state != CacheState::kCold};
-  return LevelBytes(call.levels, SharesPerThread(topology, CpusOf(cpus, threads)), threads, start);
+  static const cpu::Topology topology = cpu::ThisCpu().topology;
+  const caches::StartOfCall start = {state == workload::CacheState::kWarm, state != workload::CacheState::kCold};
+  return caches::LevelBytes(call.levels, caches::SharesPerThread(topology, CpusOf(cpus, threads)), threads, start);
 }
 
-Counting CountPrepared(const Workload& workload, const PreparedCall& call,
-                       const RunSettings& settings, const std::function<void()>& ready) {
+Counting CountPrepared(const workload::Workload& workload, const workload::PreparedCall& call,
+                       const workload::RunSettings& settings, const std::function<void()>& ready) {
   const auto& device = workload.name.device;
   Counting counting;
   if (settings.counters != kNoCounters)
@@ -104,4 +104,4 @@ std::string CountersSentence(const std::string& choice) {
   return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", choice, why);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

@@ -7,16 +7,16 @@
 #include "bench/workload/workload.h"
 #include "counters/counter_manager.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 
 // The call's closed forms (FLOPs, compulsory bytes), and beside them what the sources of
 // `settings.counters` say. `ready` comes before each call that a source makes and is not counted
 // (flushes caches for a cold call); may be empty. Takes no time with kNoCounters.
-Counting CountPrepared(const Workload& workload, const PreparedCall& call,
-                       const RunSettings& settings, const std::function<void()>& ready);
+Counting CountPrepared(const workload::Workload& workload, const workload::PreparedCall& call,
+                       const workload::RunSettings& settings, const std::function<void()>& ready);
 
 // As the model sees this call on this CPU.
-std::map<Level, double> ModelledLevels(const PreparedCall& call, CacheState state, int threads,
+std::map<Level, double> ModelledLevels(const workload::PreparedCall& call, workload::CacheState state, int threads,
                                        const std::vector<int>& cpus);
 
 // Returns whether calls are counted on the GPU itself with this choice.
@@ -26,4 +26,4 @@ bool MeansGpuCounters(const std::string& choice);
 // loaded GPU's source is asked when its first call is counted, and its answer is in the record.
 std::string CountersSentence(const std::string& choice);
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

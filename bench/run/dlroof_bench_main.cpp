@@ -28,7 +28,7 @@
 #include "reporters/page/page.h"
 #include "reporters/roofline/placed_json.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 std::vector<char*> Pointers(std::vector<std::string>& args) {
@@ -62,42 +62,42 @@ void Offer(int repetitions, char* program) {
 }
 
 bool ListedSuites(const BenchFlags& flags) {
-  const bool asked = AsksForSuiteList(flags.suites);
-  if (asked) std::cout << SuiteList();
+  const bool asked = suites::AsksForSuiteList(flags.suites);
+  if (asked) std::cout << suites::SuiteList();
   return asked;
 }
 
 // The chosen devices and the CUDA module, opened if the run can use it.
 struct Devices {
-  DeviceChoice choice;
-  GpuAccess gpu;
+  gpu_loader::DeviceChoice choice;
+  gpu_loader::GpuAccess gpu;
   bool HasGpu() const { return gpu.why_not.empty(); }
 };
 
 Devices FindDevices(const BenchFlags& flags) {
   constexpr const char* kFlag = "--dlroof_device";
-  Devices devices{.choice = ParseDevice(flags.device, kFlag)};
-  devices.gpu = AccessGpu(devices.choice, kFlag);
-  RegisterGpu(devices.gpu);
+  Devices devices{.choice = gpu_loader::ParseDevice(flags.device, kFlag)};
+  devices.gpu = gpu_loader::AccessGpu(devices.choice, kFlag);
+  gpu_loader::RegisterGpu(devices.gpu);
   if (devices.choice.gpu_asked && !devices.HasGpu())
     std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.why_not);
   return devices;
 }
 
-std::vector<Suite> Suites(const BenchFlags& flags, const Devices& devices) {
+std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& devices) {
   const auto& choice = devices.choice;
-  auto suites = SelectSuites(flags.suites, {choice.cpu, devices.HasGpu() || choice.gpu_asked});
-  suites = Chosen(OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.choices);
-  suites = InCacheState(std::move(suites), flags.cache);
-  std::cerr << SkippedSentences(suites);
+  auto suites = suites::SelectSuites(flags.suites, {choice.cpu, devices.HasGpu() || choice.gpu_asked});
+  suites = suites::Chosen(suites::OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.choices);
+  suites = suites::InCacheState(std::move(suites), flags.cache);
+  std::cerr << suites::SkippedSentences(suites);
   return suites;
 }
 
 // Returns 1 (the page compares it with all), the run's count, and those in names that this machine
 // has.
-std::vector<int> ThreadCounts(const std::vector<Workload>& workloads, const RunSettings& settings) {
+std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads, const workload::RunSettings& settings) {
   std::set<int> counts = {1, settings.threads};
-  for (const Workload& workload : workloads)
+  for (const workload::Workload& workload : workloads)
     if (workload.name.device == "cpu" && workload.threads > 0 &&
         static_cast<size_t>(workload.threads) <= settings.cpus.size())
       counts.insert(workload.threads);
@@ -106,11 +106,11 @@ std::vector<int> ThreadCounts(const std::vector<Workload>& workloads, const RunS
 
 // True if the filter keeps a benchmark of that device. Google Benchmark appends its clock to a
 // name.
-bool Runs(const std::vector<Workload>& workloads, const std::string& device,
+bool Runs(const std::vector<workload::Workload>& workloads, const std::string& device,
           const std::string& filter) {
-  return std::any_of(workloads.begin(), workloads.end(), [&](const Workload& workload) {
+  return std::any_of(workloads.begin(), workloads.end(), [&](const workload::Workload& workload) {
     return workload.name.device == device &&
-           KeptByFilter(filter, ToText(workload.name) +
+           KeptByFilter(filter, workload::ToText(workload.name) +
                                     (UsesManualTime(workload) ? "/manual_time" : "/real_time"));
   });
 }
@@ -120,7 +120,7 @@ void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
   if (flags.WithoutRoofs()) return;
   std::set<std::string> seen;
   for (const auto& file : flags.machine_files) {
-    const auto machine = ReadMachineFile(file);
+    const auto machine = machine_file::ReadMachineFile(file);
     if (!seen.insert(machine.device).second)
       throw BadInput("--dlroof_machine: {}: a second file for device {}", file, machine.device);
     if (machine.device != "cpu" && machine.device != "gpu")
@@ -134,7 +134,7 @@ void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
 // Returns the machine file of a device; empty: none.
 std::string MachineFile(const BenchFlags& flags, const std::string& device) {
   for (const auto& file : flags.machine_files)
-    if (ReadMachineFile(file).device == device) return file;
+    if (machine_file::ReadMachineFile(file).device == device) return file;
   return "";
 }
 
@@ -144,48 +144,48 @@ void SayWhyNoGpu(const Devices& devices) {
   std::error_code none;
   const auto& choice = devices.choice;
   if (!devices.HasGpu() && choice.cpu && choice.gpu &&
-      std::filesystem::exists(ModuleBesideProgram(), none))
+      std::filesystem::exists(gpu_loader::ModuleBesideProgram(), none))
     std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.why_not);
 }
 
 // Returns the machines of all devices that have benchmarks.
-std::vector<Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
-                              const std::vector<Workload>& workloads, const Devices& devices) {
+std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
+                              const std::vector<workload::Workload>& workloads, const Devices& devices) {
   if (flags.WithoutRoofs()) return {};
-  MachineOptions options;
+  machine_file::MachineOptions options;
   options.threads = threads;
   options.live_check = flags.live_check;
-  ProgressPrinter progress(std::cerr, StderrIsTerminal());
+  machine::ProgressPrinter progress(std::cerr, machine::StderrIsTerminal());
   options.progress = std::ref(progress);
-  std::vector<Machine> machines;
+  std::vector<machine::Machine> machines;
   options.file = MachineFile(flags, "cpu");
   if (Runs(workloads, "cpu", flags.filter))
-    machines.push_back(CachedOrMeasuredCpu(options, std::cerr));
+    machines.push_back(machine_file::CachedOrMeasuredCpu(options, std::cerr));
   SayWhyNoGpu(devices);
   if (!devices.HasGpu() || !Runs(workloads, "gpu", flags.filter)) return machines;
   options.file = MachineFile(flags, "gpu");
-  if (auto gpu = CachedOrMeasuredGpu(devices.gpu, options, std::cerr))
+  if (auto gpu = gpu_loader::CachedOrMeasuredGpu(devices.gpu, options, std::cerr))
     machines.push_back(std::move(*gpu));
   return machines;
 }
 
-RunSettings Settings(const BenchFlags& flags) {
-  const Cpu cpu = ThisCpu();
+workload::RunSettings Settings(const BenchFlags& flags) {
+  const cpu::Cpu cpu = cpu::ThisCpu();
   const int allowed = static_cast<int>(cpu.allowed.size());
   if (flags.threads > allowed)
     throw BadInput(
         "--dlroof_threads={}: this process may use {} CPUs, and each thread needs its own",
         flags.threads, allowed);
-  RunSettings settings;
+  workload::RunSettings settings;
   settings.threads = flags.threads > 0 ? flags.threads : allowed;
-  settings.cpus = SpreadCpus(cpu, allowed);
+  settings.cpus = cpu::SpreadCpus(cpu, allowed);
   settings.seed = flags.seed;
   settings.counters = flags.counters;
   return settings;
 }
 
 nlohmann::json Context(const std::string& command, const BenchFlags& flags,
-                       const RunSettings& settings, const std::vector<Suite>& suites,
+                       const workload::RunSettings& settings, const std::vector<suites::Suite>& suites,
                        const Devices& devices) {
   auto context = RunContext(command, settings);
   context["repetitions"] = {{"asked", flags.repetitions}};
@@ -195,43 +195,43 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
   }
   if (flags.keep_disturbed) context["disturbed"] = "keep";
   context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.why_not;
-  if (auto described = SuitesContext(suites); !described.empty())
+  if (auto described = suites::SuitesContext(suites); !described.empty())
     context["suites"] = std::move(described);
   return context;
 }
 
-void WriteHtml(const Session& session, const std::string& path) {
+void WriteHtml(const live::Session& session, const std::string& path) {
   if (path.empty()) return;
   std::ostringstream page;
-  WritePage(PlaceRun(session.file()), page);
+  page::WritePage(roofline::PlaceRun(session.file()), page);
   WriteFile(path, page.str());
 }
 
-std::function<GpuClock()> GpuOpener(const Devices& devices) {
+std::function<gpu::GpuClock()> GpuOpener(const Devices& devices) {
   if (!devices.HasGpu()) return {};
   return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
 }
 
-TeamState BestState(const Session& session, int threads) {
+cpu::TeamState BestState(const live::Session& session, int threads) {
   for (const auto& machine : session.file().machines) {
     if (machine.device != "cpu") continue;
     if (threads == 1) return {machine.issue_rate, std::nullopt};
-    if (const auto* set = ForThreads(machine, threads)) return set->best_state;
+    if (const auto* set = machine::ForThreads(machine, threads)) return set->best_state;
   }
   return {};
 }
 
 // Opens the CPU's counters where energy is asked for, of no source where there are none.
-EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<Workload>& workloads) {
+EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<workload::Workload>& workloads) {
   EnergyPass pass{.cpu = {}, .meter_seconds = flags.meter_seconds};
   if (!flags.energy) return pass;
   pass.gpu_runs = Runs(workloads, "gpu", flags.filter);
   pass.cpu.emplace();
   if (!Runs(workloads, "cpu", flags.filter)) return pass;
-  pass.cpu = OpenEnergyMeter({SysfsRoot(), ThisCpu().allowed}, AllEnergySources());
+  pass.cpu = energy::OpenEnergyMeter({energy::SysfsRoot(), cpu::ThisCpu().allowed}, energy::AllEnergySources());
   if (pass.cpu->from.empty())
     std::cerr << fmt::format("--dlroof_energy: no energy of CPUs here: {}\n",
-                             WhyNoEnergy(*pass.cpu));
+                             energy::WhyNoEnergy(*pass.cpu));
   return pass;
 }
 
@@ -240,8 +240,8 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<Workload>& wo
 constexpr double kMostStepSeconds = 8;
 
 // Refers to the session and to `interleaving`.
-RunnerOptions Options(const BenchFlags& flags, const std::vector<Workload>& workloads,
-                      const Devices& devices, const Session& session,
+RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workload>& workloads,
+                      const Devices& devices, const live::Session& session,
                       std::optional<Interleaving>& interleaving) {
   return {GpuOpener(devices),
           interleaving ? &*interleaving : nullptr,
@@ -255,10 +255,10 @@ RunnerOptions Options(const BenchFlags& flags, const std::vector<Workload>& work
 }
 
 // Returns the exit code.
-int RunAndReport(Session& session, const BenchFlags& flags) {
-  TerminalReporter table(session, flags.verbose);
-  RunFileReporter json_display(session);
-  RunFileReporter json_file(session);
+int RunAndReport(live::Session& session, const BenchFlags& flags) {
+  live::TerminalReporter table(session, flags.verbose);
+  live::RunFileReporter json_display(session);
+  live::RunFileReporter json_file(session);
   benchmark::BenchmarkReporter* display =
       flags.display == OutputFormat::kTable ? &table
       : flags.display == OutputFormat::kJson
@@ -295,12 +295,12 @@ int Run(std::vector<std::string> args) {
   if (const auto stop = RuleFrom(flags)) Offer(OfferedRepetitions(*stop, flags), pointers.front());
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
-  RunSettings settings = Settings(flags);
+  workload::RunSettings settings = Settings(flags);
   const auto devices = FindDevices(flags);
   if (devices.HasGpu()) settings.gpu = devices.gpu.device.name;
   CheckMachineFiles(flags, devices);
   const auto suites = Suites(flags, devices);
-  const auto workloads = WorkloadsOf(suites);
+  const auto workloads = suites::WorkloadsOf(suites);
   const auto threads = ThreadCounts(workloads, settings);
   std::cerr << CountersSentence(flags.counters);
   std::optional<Interleaving> interleaving;
@@ -308,9 +308,9 @@ int Run(std::vector<std::string> args) {
   StopOnInterrupt();
 
   const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
-  std::vector<Machine> given;
+  std::vector<machine::Machine> given;
   if (!flags.machine_files.empty()) given = machines();
-  Session session(Context(command, flags, settings, suites, devices),
+  live::Session session(Context(command, flags, settings, suites, devices),
                   [&] { return given.empty() ? machines() : given; });
   const auto options = Options(flags, workloads, devices, session, interleaving);
   session.Add(RegisterWorkloads(workloads, settings, options));
@@ -318,7 +318,7 @@ int Run(std::vector<std::string> args) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::runner
 
 int main(int argc, char** argv) {
   try {

@@ -13,7 +13,7 @@
 #include "counters/cpu/clocks.h"
 #include "reporters/live/google_benchmark.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 constexpr int kRounds = 100;
@@ -33,31 +33,31 @@ class Collector : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override {
-    for (const auto& entry : EntriesFromRuns(runs)) seconds = entry.seconds;
+    for (const auto& entry : live::EntriesFromRuns(runs)) seconds = entry.seconds;
   }
   double seconds = 0;  // [s] per call, of the last repetition
 };
 
-Workload ChainWorkload(int links) {
-  const BenchmarkName name = {"Chain", "cpu", "none", "fwd", "f64", std::to_string(links), {}};
-  return {name, [links](const RunSettings&) {
-            PreparedCall call;
+workload::Workload ChainWorkload(int links) {
+  const workload::BenchmarkName name = {"Chain", "cpu", "none", "fwd", "f64", std::to_string(links), {}};
+  return {name, [links](const workload::RunSettings&) {
+            workload::PreparedCall call;
             call.run = [links] { Chain(links); };
-            call.verify = [] { return Verification{true, 0, 1, "nothing to check"}; };
+            call.verify = [] { return workload::Verification{true, 0, 1, "nothing to check"}; };
             return call;
           }};
 }
 
 double RawSeconds(int links, int calls) {
-  const double begin = WallSeconds();
+  const double begin = cpu::WallSeconds();
   for (int i = 0; i < calls; ++i) Chain(links);
-  return (WallSeconds() - begin) / calls;
+  return (cpu::WallSeconds() - begin) / calls;
 }
 
 nlohmann::json Measured(int links) {
   const int calls = std::max(1, static_cast<int>(kBlockSeconds / RawSeconds(links, 1000)));
   benchmark::ClearRegisteredBenchmarks();
-  RegisterWorkloads({ChainWorkload(links)}, RunSettings());
+  RegisterWorkloads({ChainWorkload(links)}, workload::RunSettings());
   std::vector<double> raw, harness, ratios;
   for (int round = 0; round < kRounds; ++round) {
     Collector collector;
@@ -77,7 +77,7 @@ nlohmann::json Measured(int links) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::runner
 
 int main() {
   using namespace dlroof;

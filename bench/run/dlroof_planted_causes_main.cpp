@@ -20,7 +20,7 @@
 #include "counters/instructions/instruction_rate.h"
 #include "reporters/ledger/ledger.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 constexpr int kPasses = 80, kRounds = 5, kRegions = 4, kCallsOfPass = 1, kShortCalls = 20;
@@ -52,9 +52,9 @@ constexpr int kUsefulRounds = 12500, kOtherRounds = 12500;
 std::vector<double> Times(int tries, const std::function<void()>& run) {
   std::vector<double> seconds;
   for (int i = 0; i < tries; ++i) {
-    const double begin = WallSeconds();
+    const double begin = cpu::WallSeconds();
     run();
-    seconds.push_back(WallSeconds() - begin);
+    seconds.push_back(cpu::WallSeconds() - begin);
   }
   return seconds;
 }
@@ -67,23 +67,23 @@ double Fastest(int tries, const std::function<void()>& run) {
 double Work(double seconds) {
   constexpr double kLinks = 1e5;
   static const double per_link = Fastest(50, [] { Chain(kLinks); }) / kLinks;
-  const double begin = WallSeconds();
+  const double begin = cpu::WallSeconds();
   Chain(seconds / per_link);
-  return WallSeconds() - begin;
+  return cpu::WallSeconds() - begin;
 }
 
 void Region(const std::function<void(int thread)>& body) {
-  AllLibraries().front().on_threads(body);
+  workload::AllLibraries().front().on_threads(body);
 }
 
 constexpr double kFastTenth = 0.1;
 
 struct Cause {
-  PartKind kind;
+  breakdown::PartKind kind;
   std::function<double()> seconds;  // [s] that it cost the last call
   std::function<void()> run;        // the call
   // Tells the ledger of it. Returns what the cause costs, which may be measured here again.
-  std::function<double(LedgerFacts&, double planted)> tell = [](LedgerFacts&, double planted) {
+  std::function<double(breakdown::LedgerFacts&, double planted)> tell = [](breakdown::LedgerFacts&, double planted) {
     return planted;
   };
   // The costs' quantile that counts: costs that can only be too long, for want of a CPU or of
@@ -98,11 +98,11 @@ Cause InstructionCause(int threads) {
   constexpr int kTries = 400;
   const auto seconds = [](int rounds) { return Fastest(kTries, [=] { Additions(rounds); }); };
   const auto both = [] { Additions(kUsefulRounds + kOtherRounds); };
-  return {PartKind::kInstructions, [] { return 0; }, [both] { Region([both](int) { both(); }); },
-          [=](LedgerFacts& facts, double) {
-            auto counted = CountInstructions(both, kMostStepSeconds).count.value();
+  return {breakdown::PartKind::kInstructions, [] { return 0; }, [both] { Region([both](int) { both(); }); },
+          [=](breakdown::LedgerFacts& facts, double) {
+            auto counted = instructions::CountInstructions(both, kMostStepSeconds).count.value();
             counted.all *= threads;
-            counted.per_second = MeasureInstructionRate();
+            counted.per_second = instructions::MeasureInstructionRate();
             facts.roof_seconds = seconds(kUsefulRounds);
             facts.alone_compute_seconds = threads * facts.roof_seconds;
             facts.parallel.instructions = counted;
@@ -125,20 +125,20 @@ class Planted {
     return {Serial(regions),
             Imbalance(),
             ForkAndJoin(regions),
-            {PartKind::kLanes, [] { return kRegions * kRegionSeconds / 2; },
+            {breakdown::PartKind::kLanes, [] { return kRegions * kRegionSeconds / 2; },
              [] {
                for (int i = 0; i < kRegions; ++i) Region([](int) { Work(1.5 * kRegionSeconds); });
              },
-             [](LedgerFacts& facts, double planted) {
+             [](breakdown::LedgerFacts& facts, double planted) {
                facts.parallel.executed_over_useful = 1.5;
                return planted;
              }},
             // Beside other programs a single one may wait for a CPU, which reading does not cost.
-            {PartKind::kLevels, [read] { return kRegions * Fastest(3, read); },
+            {breakdown::PartKind::kLevels, [read] { return kRegions * Fastest(3, read); },
              [even, read] {
                for (int i = 0; i < kRegions; ++i) Region(even), read();
              },
-             [](LedgerFacts& facts, double planted) {
+             [](breakdown::LedgerFacts& facts, double planted) {
                facts.levels = {{"DRAM", planted, Provenance::kMeasured}};
                return planted;
              },
@@ -147,11 +147,11 @@ class Planted {
   }
 
   nlohmann::json Attributed(const Cause& cause) const {
-    const int calls = cause.kind == PartKind::kInstructions ? kShortCalls : kCallsOfPass;
-    PreparedCall call;
+    const int calls = cause.kind == breakdown::PartKind::kInstructions ? kShortCalls : kCallsOfPass;
+    workload::PreparedCall call;
     call.run = cause.run;
     call.run();
-    WatchedCalls watched;
+    timing::WatchedCalls watched;
     std::vector<double> costs;
     for (int round = 0; round < kRounds; ++round) {
       for (int i = 0; i < kPasses; ++i) {
@@ -164,16 +164,16 @@ class Planted {
     std::ranges::sort(costs);
     const double cost =
         costs[static_cast<std::size_t>(cause.quantile * static_cast<double>(costs.size()))];
-    LedgerFacts facts{.roof_seconds = kRegions * kRegionSeconds, .roof = "arithmetic"};
+    breakdown::LedgerFacts facts{.roof_seconds = kRegions * kRegionSeconds, .roof = "arithmetic"};
     facts.parallel = watched.Mean().value();
     facts.seconds = facts.parallel.mean.seconds;
     const double planted = cause.tell(facts, cost);
-    const auto ledger = MakeLedger(facts);
+    const auto ledger = breakdown::MakeLedger(facts);
     const auto* part = ledger.Find(cause.kind);
-    const auto* rest = ledger.Find(PartKind::kUnexplained);
-    const auto* stolen = ledger.Find(PartKind::kStolen);
-    const auto seconds = [](const LedgerPart* one) { return one == nullptr ? 0 : one->seconds; };
-    return {{"cause", Key(cause.kind)},
+    const auto* rest = ledger.Find(breakdown::PartKind::kUnexplained);
+    const auto* stolen = ledger.Find(breakdown::PartKind::kStolen);
+    const auto seconds = [](const breakdown::LedgerPart* one) { return one == nullptr ? 0 : one->seconds; };
+    return {{"cause", breakdown::Key(cause.kind)},
             {"planted_seconds", planted},
             {"found_seconds", seconds(part)},
             {"ratio", seconds(part) / planted},
@@ -188,7 +188,7 @@ class Planted {
  private:
   Cause Serial(const std::function<void()>& regions) {
     constexpr double kSerial = 4e-4;
-    return {PartKind::kSerial, [this] { return serial_seconds_ * share_; },
+    return {breakdown::PartKind::kSerial, [this] { return serial_seconds_ * share_; },
             [=, this] {
               regions();
               serial_seconds_ = Work(kSerial);
@@ -201,7 +201,7 @@ class Planted {
     const auto empty = [] {
       for (int i = 0; i < kEmpty; ++i) Region([](int) {});
     };
-    return {PartKind::kForkJoin,
+    return {breakdown::PartKind::kForkJoin,
             [empty] { return Fastest(1, empty) / kEmpty * (kEmpty + kRegions); },
             [=] { regions(), empty(); }};
   }
@@ -209,7 +209,7 @@ class Planted {
   // The first thread works longer in each region.
   Cause Imbalance() {
     constexpr double kSlower = 1e-4;
-    return {PartKind::kImbalance, [this] { return waited_seconds_; },
+    return {breakdown::PartKind::kImbalance, [this] { return waited_seconds_; },
             [this] {
               waited_seconds_ = 0;
               for (int i = 0; i < kRegions; ++i) {
@@ -237,17 +237,17 @@ class Planted {
 };
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::runner
 
 int main() {
   using namespace dlroof;
   ExpectRegions();
-  const int threads = static_cast<int>(ThisCpu().allowed.size());
-  if (AllRegionSources().empty() || AllLibraries().empty() || threads < 2) {
+  const int threads = static_cast<int>(cpu::ThisCpu().allowed.size());
+  if (AllRegionSources().empty() || workload::AllLibraries().empty() || threads < 2) {
     std::cerr << "needs two CPUs, and a build that watches the library's parallel regions\n";
     return 2;
   }
-  AllLibraries().front().pin(ThisCpu().allowed);  // as dlroof_bench does
+  workload::AllLibraries().front().pin(cpu::ThisCpu().allowed);  // as dlroof_bench does
   Planted planted(threads);
   nlohmann::json result = {
       {"command", "build/dlroof_planted_causes"}, {"commit", kCommit}, {"threads", threads}};

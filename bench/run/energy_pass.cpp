@@ -8,7 +8,7 @@
 #include "counters/energy/meter_window.h"
 #include "counters/energy/other_programs.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 1,
@@ -16,7 +16,7 @@ constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 
 
 }  // namespace
 
-EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules) {
+energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules) {
   if (!joules || !joules())
     return {.unavailable = {
                 {"nvml", "the driver does not tell this GPU's energy (it does from Volta on)"}}};
@@ -34,13 +34,13 @@ bool EnergyPass::Measures(const std::string& device) const {
   return meter_seconds || (cpu && (device == "gpu" || !cpu->from.empty()));
 }
 
-IdlePowers IdlePowersOf(const EnergyPass& pass, Timer& gpu) {
-  const auto idle = [](const EnergyMeter& meter, double seconds) {
-    return MeasureIdlePower(
-        meter, [&] { SleepSeconds(seconds); }, WallSeconds);
+energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu) {
+  const auto idle = [](const energy::EnergyMeter& meter, double seconds) {
+    return energy::MeasureIdlePower(
+        meter, [&] { SleepSeconds(seconds); }, cpu::WallSeconds);
   };
   if (!pass.cpu) return {};
-  IdlePowers found{.cpu = idle(*pass.cpu, kIdleSeconds)};
+  energy::IdlePowers found{.cpu = idle(*pass.cpu, kIdleSeconds)};
   if (!pass.gpu_runs) return found;
   try {
     gpu.Open();
@@ -51,11 +51,11 @@ IdlePowers IdlePowersOf(const EnergyPass& pass, Timer& gpu) {
   return found;
 }
 
-EnergyFound EnergyOfCall(const Workload& workload, const PreparedCall& call, const Timer& timer,
+energy::EnergyFound EnergyOfCall(const workload::Workload& workload, const workload::PreparedCall& call, const timing::Timer& timer,
                          const EnergyPass& pass) {
   const bool gpu = workload.name.device == "gpu";
   const bool counted = pass.cpu && (gpu || !pass.cpu->from.empty());
-  EnergyFound found;
+  energy::EnergyFound found;
   if (timer.BeforeCall()) {
     const auto why =
         "the work before each call, which empties caches, would be in the call's energy";
@@ -65,15 +65,15 @@ EnergyFound EnergyOfCall(const Workload& workload, const PreparedCall& call, con
   }
   call.run();  // first-time work of the library
   if (counted)
-    found = MeasureEnergy(gpu ? GpuEnergy(timer.EnergyCounter()) : *pass.cpu, call.run,
-                          {gpu ? kGpuWindowSeconds : kCpuWindowSeconds, WallSeconds,
-                           StoppedByInterrupt, CpuSecondsOfOthers});
+    found = energy::MeasureEnergy(gpu ? GpuEnergy(timer.EnergyCounter()) : *pass.cpu, call.run,
+                          {gpu ? kGpuWindowSeconds : kCpuWindowSeconds, cpu::WallSeconds,
+                           StoppedByInterrupt, energy::CpuSecondsOfOthers});
   if (!pass.meter_seconds) return found;
   auto metered =
-      RepeatForMeter(call.run, {*pass.meter_seconds, WallSeconds, UtcSeconds, StoppedByInterrupt});
+      energy::RepeatForMeter(call.run, {*pass.meter_seconds, cpu::WallSeconds, energy::UtcSeconds, StoppedByInterrupt});
   found.window = metered.window;
   found.why_no_window = std::move(metered.why_not);
   return found;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

@@ -4,13 +4,13 @@
 
 #include "bench/run/counting.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 // [byte] Tensors of a GPU's calls that stay until they are counted.
 constexpr double kMostKeptBytes = 4e9;
 
-double Bytes(const PreparedCall& call) {
+double Bytes(const workload::PreparedCall& call) {
   double bytes = 1;  // so that no kept call counts as none
   for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
   return bytes;
@@ -18,17 +18,17 @@ double Bytes(const PreparedCall& call) {
 
 }  // namespace
 
-Timer& PreparedCalls::TimerOf(const Workload& workload) {
+timing::Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {
   if (workload.name.device == "gpu") return gpu_;
   return cpu_;
 }
 
-bool PreparedCalls::CountsLater(const Workload& workload) {
+bool PreparedCalls::CountsLater(const workload::Workload& workload) {
   return TimerOf(workload).CountsLast() && MeansGpuCounters(settings_.counters);
 }
 
-void PreparedCalls::Take(const Workload& workload) {
-  if (auto kept = kept_.extract(ToText(workload.name))) {
+void PreparedCalls::Take(const workload::Workload& workload) {
+  if (auto kept = kept_.extract(workload::ToText(workload.name))) {
     call_ = std::move(kept.mapped());
     kept_bytes_ -= Bytes(*call_);
     TimerOf(workload).SetUp(*call_, workload.cache, threads_);
@@ -56,19 +56,19 @@ void PreparedCalls::Drop() {
   gpu_.TearDown();
 }
 
-RunSettings PreparedCalls::Settings() const {
-  RunSettings settings = settings_;
+workload::RunSettings PreparedCalls::Settings() const {
+  workload::RunSettings settings = settings_;
   settings.threads = threads_;
   return settings;
 }
 
 // Returns the call, ready in the state of the caches that the name asks for.
-PreparedCall PreparedCalls::Make(const Workload& workload) {
-  Timer& timer = TimerOf(workload);
+workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
+  timing::Timer& timer = TimerOf(workload);
   threads_ = timer.Threads(workload, settings_.threads);
   timer.Open();
   Pin();
-  PreparedCall call = workload.prepare(Settings());
+  workload::PreparedCall call = workload.prepare(Settings());
   timer.SetUp(call, workload.cache, threads_);
   return call;
 }
@@ -81,8 +81,8 @@ void PreparedCalls::Pin() {
                       threads_, settings_.cpus.size());
   const std::vector<int> cpus(settings_.cpus.begin(), settings_.cpus.begin() + threads_);
   if (cpus == pinned_) return;
-  for (const auto& library : AllLibraries()) library.pin(cpus);
+  for (const auto& library : workload::AllLibraries()) library.pin(cpus);
   pinned_ = cpus;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

@@ -10,21 +10,21 @@
 #include "bench/timing/gpu_timer.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 
 class PreparedCalls {
  public:
-  PreparedCalls(RunSettings settings, CpuTimer cpu, GpuTimer gpu)
+  PreparedCalls(workload::RunSettings settings, timing::CpuTimer cpu, timing::GpuTimer gpu)
       : settings_(std::move(settings)), cpu_(std::move(cpu)), gpu_(std::move(gpu)) {}
 
-  Timer& TimerOf(const Workload& workload);
-  Timer& Gpu() { return gpu_; }
+  timing::Timer& TimerOf(const workload::Workload& workload);
+  timing::Timer& Gpu() { return gpu_; }
   // Returns whether the call's counters wait until all is timed.
-  bool CountsLater(const Workload& workload);
+  bool CountsLater(const workload::Workload& workload);
 
   // Prepares the call, or takes the one that was kept. Where there is too little room for it beside
   // those that are kept, they are freed. Drop precedes it. Throws as Workload::prepare.
-  void Take(const Workload& workload);
+  void Take(const workload::Workload& workload);
   // Keeps the prepared call for the next Take of its name. Without a call, or without room for its
   // tensors, it does nothing.
   void Keep(const std::string& name);
@@ -32,22 +32,22 @@ class PreparedCalls {
   void Drop();
 
   bool Holds() const { return call_.has_value(); }
-  const PreparedCall& Call() const { return *call_; }  // Holds() only
+  const workload::PreparedCall& Call() const { return *call_; }  // Holds() only
   // The run's settings, with the threads of the prepared call.
-  RunSettings Settings() const;
+  workload::RunSettings Settings() const;
 
  private:
-  PreparedCall Make(const Workload& workload);
+  workload::PreparedCall Make(const workload::Workload& workload);
   void Pin();
 
-  RunSettings settings_;
-  CpuTimer cpu_;
-  GpuTimer gpu_;
+  workload::RunSettings settings_;
+  timing::CpuTimer cpu_;
+  timing::GpuTimer gpu_;
   std::vector<int> pinned_;  // CPUs, by thread
   int threads_ = 1;          // of the prepared call
-  std::optional<PreparedCall> call_;
-  std::map<std::string, PreparedCall> kept_;  // by name
+  std::optional<workload::PreparedCall> call_;
+  std::map<std::string, workload::PreparedCall> kept_;  // by name
   double kept_bytes_ = 0;                     // [byte] their tensors
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

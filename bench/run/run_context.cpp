@@ -10,7 +10,7 @@
 #include "counters/base/version.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 using nlohmann::json;
@@ -105,20 +105,20 @@ std::string CommandLine(const std::vector<std::string>& args) {
   return command;
 }
 
-json RunContext(const std::string& command, const RunSettings& settings) {
+json RunContext(const std::string& command, const workload::RunSettings& settings) {
   json libraries = {{"google_benchmark", kGoogleBenchmarkVersion}};
   json conventions = json::object();
   for (const auto& [key, text] : kConventions) conventions[key] = text;
-  for (const Op* op : AllOps()) conventions["flops." + LowerCase(op->name)] = op->flop_convention;
-  for (const auto& library : AllLibraries()) libraries[library.name] = library.description();
-  return {{"schema", kSchema},
+  for (const workload::Op* op : workload::AllOps()) conventions["flops." + LowerCase(op->name)] = op->flop_convention;
+  for (const auto& library : workload::AllLibraries()) libraries[library.name] = library.description();
+  return {{"schema", record::kSchema},
           {"version", kVersion},
           {"commit", kCommit},
           {"compiler", kCompiler},
           {"build_type", kBuildType},
           {"command", command},
           {"conventions", conventions},
-          {"ops", ToJson(WordsOf(nullptr))},
+          {"ops", roofline::ToJson(roofline::WordsOf(nullptr))},
           {"libraries", libraries},
           {"environment", Environment()},
           {"counters", Counters(settings.counters)},
@@ -128,4 +128,4 @@ json RunContext(const std::string& command, const RunSettings& settings) {
            std::vector<int>(settings.cpus.begin(), settings.cpus.begin() + settings.threads)}};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

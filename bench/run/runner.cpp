@@ -20,7 +20,7 @@
 #include "counters/cpu/clocks.h"
 #include "reporters/record/work_counters.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 // Longer than a call needs to fill the private caches of a core.
@@ -38,8 +38,8 @@ struct WrongResult : std::runtime_error {
 };
 
 // Compares with the reference. Returns how, for people. Throws WrongResult.
-std::string VerifiedHow(const PreparedCall& call) {
-  const Verification found = call.verify();
+std::string VerifiedHow(const workload::PreparedCall& call) {
+  const workload::Verification found = call.verify();
   if (!found.ok)
     throw WrongResult(fmt::format("differs from the reference: error {:.3g}, allowed {:.3g} ({})",
                                   found.max_error, found.tolerance, found.how));
@@ -49,18 +49,18 @@ std::string VerifiedHow(const PreparedCall& call) {
 
 // A workload whose parallel regions were watched while it was timed.
 struct WatchedWorkload {
-  Workload workload;
-  WatchedCalls calls;
+  workload::Workload workload;
+  timing::WatchedCalls calls;
 };
 
 // Times the workload made for one thread, and counts its instructions: by hardware; else, where
 // `step_seconds` is more than 0, by so many seconds of single steps, then by callgrind.
-void AddAlone(const std::string& name, const RunSettings& settings, double step_seconds,
+void AddAlone(const std::string& name, const workload::RunSettings& settings, double step_seconds,
               WatchedWorkload& watched) {
   const auto call = watched.workload.prepare(settings);
   watched.calls.AddAlone(call, step_seconds);
   if (watched.calls.HasInstructions() || step_seconds <= 0) return;
-  const auto counted = SimulateInstructions(name, settings.seed, call.algorithm, call.isa);
+  const auto counted = caches::SimulateInstructions(name, settings.seed, call.algorithm, call.isa);
   if (counted.count)
     watched.calls.SetInstructions(*counted.count);
   else
@@ -73,22 +73,22 @@ void AddAlone(const std::string& name, const RunSettings& settings, double step_
 // is freed and made again, the verdict on the output is kept.
 class Runner {
  public:
-  Runner(RunSettings settings, const RunnerOptions& options)
+  Runner(workload::RunSettings settings, const RunnerOptions& options)
       : settings_(std::move(settings)),
         options_(options),
         calls_(settings_,
                {options.best_state, options.interleaving != nullptr, options.keep_disturbed},
                {options.open_gpu, options.min_seconds}) {}
 
-  void Run(benchmark::State& state, const Workload& workload) {
-    const auto name = ToText(workload.name);
+  void Run(benchmark::State& state, const workload::Workload& workload) {
+    const auto name = workload::ToText(workload.name);
     const auto next = Next(repeated_[name]);
     if (failed_.contains(name) || !next.wanted) return SkipRest(state, workload);
     try {
       Prepare(workload);
       auto* const interleaving = options_.interleaving;
       if (interleaving != nullptr && !interleaving->WaitForTurn()) return SkipRest(state, workload);
-      const double begin = WallSeconds();
+      const double begin = cpu::WallSeconds();
       if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
       if (interleaving != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
       const auto timed =
@@ -97,28 +97,28 @@ class Runner {
       Attach(state, workload, timed);
       if (interleaving != nullptr) interleaving->EndTurn(static_cast<double>(state.iterations()));
       started_.insert(name);
-      Remember(timed.repetition, WallSeconds() - begin, repeated_[name]);
+      Remember(timed.repetition, cpu::WallSeconds() - begin, repeated_[name]);
       if (calls_.CountsLater(workload) || options_.energy.Measures(workload.name.device))
         timed_.emplace(prepared_, Timed{workload, calls_.Call().algorithm});
     } catch (const Unsupported& error) {
-      Fail(state, workload, kUnsupportedPrefix + std::string(error.what()));
+      Fail(state, workload, record::kUnsupportedPrefix + std::string(error.what()));
     } catch (const WrongResult& error) {
-      Fail(state, workload, kWrongPrefix + std::string(error.what()));
+      Fail(state, workload, record::kWrongPrefix + std::string(error.what()));
     } catch (const std::exception& error) {
       Fail(state, workload, error.what());
     }
   }
 
   // Takes no time for the remaining repetitions of a benchmark, or for all of them.
-  void SkipRest(benchmark::State& state, const Workload& workload) {
-    EndLoop(state, ToText(workload.name));
-    state.SkipWithError(kNotRun);
+  void SkipRest(benchmark::State& state, const workload::Workload& workload) {
+    EndLoop(state, workload::ToText(workload.name));
+    state.SkipWithError(record::kNotRun);
   }
 
-  IdlePowers MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
+  energy::IdlePowers MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
 
-  std::map<std::string, EnergyFound> MeasureEnergyOfTimed() {
-    std::map<std::string, EnergyFound> found;
+  std::map<std::string, energy::EnergyFound> MeasureEnergyOfTimed() {
+    std::map<std::string, energy::EnergyFound> found;
     Release();
     for (auto& [name, timed] : timed_) {
       if (StoppedByInterrupt()) break;
@@ -186,51 +186,51 @@ class Runner {
 
  private:
   struct Timed {
-    Workload workload;
+    workload::Workload workload;
     std::string algorithm;
   };
 
   // Repetitions of a benchmark, all of one number of iterations.
   struct Repeated {
-    std::vector<Repetition> repetitions;
+    std::vector<record::Repetition> repetitions;
     double seconds = 0;  // [s] that they took, with what precedes them
   };
 
   // Before a second call with as many iterations, Google Benchmark is guessing their number.
-  NextRepetition Next(const Repeated& so_far) const {
+  timing::NextRepetition Next(const Repeated& so_far) const {
     if (!options_.stop || so_far.repetitions.size() < 2) return {};
-    return NextAfter(so_far.repetitions, so_far.seconds, *options_.stop, replacements_);
+    return timing::NextAfter(so_far.repetitions, so_far.seconds, *options_.stop, replacements_);
   }
 
-  void Remember(const Repetition& repetition, double seconds, Repeated& so_far) {
+  void Remember(const record::Repetition& repetition, double seconds, Repeated& so_far) {
     auto& all = so_far.repetitions;
     if (!all.empty() && all.back().iterations != repetition.iterations) so_far = {};
     all.push_back(repetition);
     so_far.seconds += seconds;
     if (options_.keep_disturbed) return;
-    MarkDisturbed(all);
+    record::MarkDisturbed(all);
     if (options_.stop && all.size() > static_cast<std::size_t>(options_.stop->repetitions))
       replacements_.Add(!all.back().disturbed);
   }
 
-  bool IsWatched(const Workload& workload) const {
-    return options_.explain && workload.name.device == "cpu" && workload.cache == CacheState::kWarm;
+  bool IsWatched(const workload::Workload& workload) const {
+    return options_.explain && workload.name.device == "cpu" && workload.cache == workload::CacheState::kWarm;
   }
 
   // Watches the call that was timed.
-  void Watch(const Workload& workload) {
-    const auto name = ToText(workload.name);
+  void Watch(const workload::Workload& workload) {
+    const auto name = workload::ToText(workload.name);
     auto& [of, calls] = watched_[name];
     of = workload;
     calls.Add(calls_.Call(), calls_.Settings().threads, calls_of_part_.at(name));
   }
 
-  void Prepare(const Workload& workload) {
-    const std::string name = ToText(workload.name);
+  void Prepare(const workload::Workload& workload) {
+    const std::string name = workload::ToText(workload.name);
     if (calls_.Holds() && prepared_ == name) return;
     Release();
     calls_.Take(workload);
-    const PreparedCall& call = calls_.Call();
+    const workload::PreparedCall& call = calls_.Call();
     if (verified_.count(name) == 0) verified_[name] = VerifiedHow(call);
     if (counted_.count(name) == 0)
       counted_[name] =
@@ -249,33 +249,33 @@ class Runner {
   }
 
   // Refills the caches after the other process's turn. Cold calls empty them anyway.
-  void WarmUp(CacheState cache) {
-    if (cache != CacheState::kWarm) return;
-    const double begin = WallSeconds();
+  void WarmUp(workload::CacheState cache) {
+    if (cache != workload::CacheState::kWarm) return;
+    const double begin = cpu::WallSeconds();
     do calls_.Call().run();
-    while (WallSeconds() - begin < kWarmUpSeconds);
+    while (cpu::WallSeconds() - begin < kWarmUpSeconds);
   }
 
   // Counts once per benchmark. A source calls as the timing does, cold where it is cold.
-  Counting Count(const Workload& workload, const PreparedCall& call, const std::string& choice) {
-    RunSettings settings = calls_.Settings();
+  Counting Count(const workload::Workload& workload, const workload::PreparedCall& call, const std::string& choice) {
+    workload::RunSettings settings = calls_.Settings();
     settings.counters = choice;
     return CountPrepared(workload, call, settings, calls_.TimerOf(workload).BeforeCall());
   }
 
-  void Attach(benchmark::State& state, const Workload& workload, const TimedLoop& timed) const {
-    for (const auto& [key, value] : ToCounters(timed.repetition)) state.counters[key] = value;
-    if (options_.keep_disturbed) state.counters[kKeptCounter] = 1;
-    state.counters[kThreadsCounter] =
+  void Attach(benchmark::State& state, const workload::Workload& workload, const timing::TimedLoop& timed) const {
+    for (const auto& [key, value] : record::ToCounters(timed.repetition)) state.counters[key] = value;
+    if (options_.keep_disturbed) state.counters[record::kKeptCounter] = 1;
+    state.counters[record::kThreadsCounter] =
         calls_.Call().threads > 0 ? calls_.Call().threads : calls_.Settings().threads;
-    state.counters[kSeedCounter] = settings_.seed;
+    state.counters[record::kSeedCounter] = settings_.seed;
     if (calls_.Call().heuristic_over_best)
-      state.counters[kHeuristicOverBestCounter] = *calls_.Call().heuristic_over_best;
-    state.counters[kCacheCounter] = static_cast<double>(workload.cache);
+      state.counters[record::kHeuristicOverBestCounter] = *calls_.Call().heuristic_over_best;
+    state.counters[record::kCacheCounter] = static_cast<double>(workload.cache);
     const Counting& counting = counted_.at(prepared_);
     for (const auto& [from, work] : counting.work)
-      for (const auto& [key, value] : ToCounters(from, work)) state.counters[key] = value;
-    Record record{.algorithm = calls_.Call().algorithm, .isa = calls_.Call().isa};
+      for (const auto& [key, value] : record::ToCounters(from, work)) state.counters[key] = value;
+    record::Record record{.algorithm = calls_.Call().algorithm, .isa = calls_.Call().isa};
     record.verified = verified_.at(prepared_);
     record.repro = workload.repro;
     record.counting = counting.notes;
@@ -284,16 +284,16 @@ class Runner {
     if (const auto watched = watched_.find(prepared_); watched != watched_.end())
       if (record.parallel = watched->second.calls.Mean(); !record.parallel)
         record.unwatched = watched->second.calls.WhyNot();
-    state.SetLabel(ToLabel(record));
+    state.SetLabel(record::ToLabel(record));
   }
 
   // Remembers the failure: all repetitions would fail for the same reason.
-  void Fail(benchmark::State& state, const Workload& workload, const std::string& message) {
-    const auto name = ToText(workload.name);
+  void Fail(benchmark::State& state, const workload::Workload& workload, const std::string& message) {
+    const auto name = workload::ToText(workload.name);
     failed_.insert(name);
     calls_.Drop();
     calls_.TimerOf(workload).Recover(name);
-    state.SetLabel(ToLabel({.repro = workload.repro}));
+    state.SetLabel(record::ToLabel({.repro = workload.repro}));
     if (state.iterations() > 0) started_.insert(name);
     EndLoop(state, name);
     state.SkipWithError(message.c_str());
@@ -307,9 +307,9 @@ class Runner {
     }
   }
 
-  RunSettings settings_;
+  workload::RunSettings settings_;
   RunnerOptions options_;
-  Replacements replacements_;
+  timing::Replacements replacements_;
   PreparedCalls calls_;
   std::string prepared_;                         // name
   std::map<std::string, std::string> verified_;  // by name, as all that follow
@@ -336,28 +336,28 @@ bool Interleaving::WaitForTurn() {
 
 void Interleaving::EndTurn(double iterations) { WriteTo(to_, fmt::format("{:.0f}\n", iterations)); }
 
-bool UsesManualTime(const Workload& workload) {
-  return workload.name.device == "gpu" || workload.cache != CacheState::kWarm;
+bool UsesManualTime(const workload::Workload& workload) {
+  return workload.name.device == "gpu" || workload.cache != workload::CacheState::kWarm;
 }
 
-Passes RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
+live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads, const workload::RunSettings& settings,
                          const RunnerOptions& options) {
   auto runner = std::make_shared<Runner>(settings, options);
-  for (const Workload& workload : workloads) {
+  for (const workload::Workload& workload : workloads) {
     const auto body = [runner, workload](benchmark::State& state) {
       if (StoppedByInterrupt())
         runner->SkipRest(state, workload);
       else
         runner->Run(state, workload);
     };
-    auto* const registered = benchmark::RegisterBenchmark(ToText(workload.name).c_str(), body)
+    auto* const registered = benchmark::RegisterBenchmark(workload::ToText(workload.name).c_str(), body)
                                  ->Unit(benchmark::kMicrosecond);
     if (UsesManualTime(workload))
       registered->UseManualTime();
     else
       registered->UseRealTime();
   }
-  Passes passes{.count = [runner] { return runner->CountTimed(); }};
+  live::Passes passes{.count = [runner] { return runner->CountTimed(); }};
   if (options.explain) passes.alone = [runner] { return runner->WatchAlone(); };
   if (options.energy.cpu) passes.idle = [runner] { return runner->MeasureIdle(); };
   if (options.energy.cpu || options.energy.meter_seconds)
@@ -365,4 +365,4 @@ Passes RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettin
   return passes;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

@@ -13,7 +13,7 @@
 #include "counters/gpu/clock.h"
 #include "reporters/live/session.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 
 // Interleaves the repetitions of this process with those of another one: each has the machine for
 // itself while it measures, and slow periods of the machine hit both.
@@ -37,15 +37,15 @@ class Interleaving {
 
 // Options of a run beside its settings. Each may be absent.
 struct RunnerOptions {
-  std::function<GpuClock()> open_gpu;  // called before the first benchmark of a GPU
+  std::function<gpu::GpuClock()> open_gpu;  // called before the first benchmark of a GPU
   // Outlives the benchmarks. Each repetition waits for its turn and begins with untimed calls, so
   // that caches are as warm as without the break.
   Interleaving* interleaving = nullptr;
   // The best known state of so many threads' cores; called when a benchmark runs.
-  std::function<TeamState(int threads)> best_state;
+  std::function<cpu::TeamState(int threads)> best_state;
   std::optional<double> min_seconds;  // [s] of a repetition, for Google Benchmark; absent: unknown
   // Skips the repetitions of Google Benchmark that it does not want; absent: all run.
-  std::optional<StoppingRule> stop;
+  std::optional<timing::StoppingRule> stop;
   bool keep_disturbed = false;  // no repetition is judged for disturbance
   // After each repetition its parallel regions are watched, and in the end each call alone.
   bool explain = false;
@@ -59,11 +59,11 @@ struct RunnerOptions {
 // Returns the passes over what was timed. `alone`, of a run that explains, and `energy`, where it
 // is measured, prepare each call again. `count` prepares each GPU call again and reads its hardware
 // counters. Call it last: once CUPTI is attached, launches stay slower for the rest of the process.
-Passes RegisterWorkloads(const std::vector<Workload>& workloads, const RunSettings& settings,
+live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads, const workload::RunSettings& settings,
                          const RunnerOptions& options = {});
 
 // True if the workload's times come from a clock of its own (a GPU's, or one that stops while
 // caches are emptied). Google Benchmark then appends "/manual_time" to its name.
-bool UsesManualTime(const Workload& workload);
+bool UsesManualTime(const workload::Workload& workload);
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

@@ -10,7 +10,7 @@
 #include "bench/run/simulation_marks.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 struct Asked {
@@ -36,7 +36,7 @@ Asked Read(const std::vector<std::string>& args) {
 }
 
 // Brings a tensor into the simulated caches as a program that has just made it would.
-void Touch(const MemoryRegion& region) {
+void Touch(const workload::MemoryRegion& region) {
   const auto* bytes = static_cast<const volatile std::uint64_t*>(region.begin);
   for (size_t i = 0; i < region.bytes / sizeof(std::uint64_t); ++i) static_cast<void>(bytes[i]);
 }
@@ -44,9 +44,9 @@ void Touch(const MemoryRegion& region) {
 // A cold call finds none of its own tensors in a cache, and everything else that calls use: the
 // library's descriptors, scratchpad and tables. So a twin runs before it, the same call on tensors
 // of its own; its lines are the least recently used ones and leave first.
-void BringCachesInto(CacheState state, const PreparedCall& call, const PreparedCall& twin) {
-  (state == CacheState::kWarm ? call : twin).run();
-  if (state != CacheState::kColdWeights) return;
+void BringCachesInto(workload::CacheState state, const workload::PreparedCall& call, const workload::PreparedCall& twin) {
+  (state == workload::CacheState::kWarm ? call : twin).run();
+  if (state != workload::CacheState::kColdWeights) return;
   for (const auto& region : call.memory)
     if (!region.weights) Touch(region);
 }
@@ -62,12 +62,12 @@ int RunSimulatedCall(const std::vector<std::string>& args) {
   if (!CanMarkSimulation())
     throw BadInput("this build was made without valgrind's headers, so it cannot be simulated");
   const Asked asked = Read(args);
-  const Workload workload = MakeWorkload(asked.name);
-  RunSettings settings;
+  const workload::Workload workload = workload::MakeWorkload(asked.name);
+  workload::RunSettings settings;
   settings.seed = asked.seed;
-  const PreparedCall call = workload.prepare(settings);
-  const PreparedCall twin =
-      workload.cache == CacheState::kWarm ? PreparedCall() : workload.prepare(settings);
+  const workload::PreparedCall call = workload.prepare(settings);
+  const workload::PreparedCall twin =
+      workload.cache == workload::CacheState::kWarm ? workload::PreparedCall() : workload.prepare(settings);
   StartSimulation();
   BringCachesInto(workload.cache, call, twin);
   ForgetCounts();
@@ -84,4 +84,4 @@ int RunSimulatedCall(const std::vector<std::string>& args) {
   return 0;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

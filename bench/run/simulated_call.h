@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::runner {
 
 // Makes dlroof_bench such a child: "--dlroof_simulated_call=NAME [--dlroof_seed=N]".
 inline constexpr const char* kSimulatedCallFlag = "--dlroof_simulated_call=";
@@ -20,4 +20,4 @@ bool AsksForSimulatedCall(const std::vector<std::string>& args);
 // Throws as the benchmark's prepare does; BadInput for other arguments. Returns the exit code.
 int RunSimulatedCall(const std::vector<std::string>& args);
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

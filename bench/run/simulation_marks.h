@@ -2,7 +2,7 @@
 // or, where valgrind's headers were not there, no_valgrind/simulation_marks.cpp.
 #pragma once
 
-namespace dlroof {
+namespace dlroof::runner {
 
 // Instructions run simulated from here on; the simulated caches are empty.
 void StartSimulation();
@@ -14,4 +14,4 @@ void KeepCounts();
 // True if this build has the marks.
 bool CanMarkSimulation();
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

@@ -18,7 +18,7 @@
 #include "bench/benchdnn/tokens.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,7 +42,7 @@ class Pattern {
   explicit Pattern(const std::string& text) {
     if (text.size() > kMostCharacters || MayTakeForever(text) ||
         regcomp(&compiled_, text.c_str(), REG_NOSUB) != 0)
-      throw BenchdnnRefusal(
+      throw benchdnn::BenchdnnRefusal(
           0, fmt::format("expected a basic regular expression of {} characters at most, without "
                          "repeat counts and back-references",
                          kMostCharacters));
@@ -74,7 +74,7 @@ std::string WholeFile(const std::string& path) {
   std::string text(static_cast<size_t>(kMostFileBytes) + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad() || !stream.eof())
-    throw BadInput("{} cannot be read, or is longer than 16 MiB", ShownText(path));
+    throw BadInput("{} cannot be read, or is longer than 16 MiB", benchdnn::ShownText(path));
   text.resize(static_cast<size_t>(stream.gcount()));
   return text;
 }
@@ -82,14 +82,14 @@ std::string WholeFile(const std::string& path) {
 // A file of benchdnn, read once however often it is included.
 struct BenchdnnFile {
   std::string path;  // as messages name it
-  std::vector<BenchdnnToken> tokens;
+  std::vector<benchdnn::BenchdnnToken> tokens;
 };
 
 class BenchdnnFiles {
  public:
   // `path` and `text` of the file that all begins with.
   BenchdnnFiles(const std::string& path, std::string_view text)
-      : first_{path, BenchdnnTokens(text)} {}
+      : first_{path, benchdnn::BenchdnnTokens(text)} {}
 
   const BenchdnnFile& First() const { return first_; }
   // Returns the file that --batch=`name` in `from` names. Throws BadInput (without a place) when
@@ -101,20 +101,20 @@ class BenchdnnFiles {
     if (path == fs::path(first_.path).lexically_normal()) return first_;
     auto& file = read_[path];
     if (file == nullptr)
-      file = std::make_unique<BenchdnnFile>(BenchdnnFile{path, BenchdnnTokens(WholeFile(path))});
+      file = std::make_unique<BenchdnnFile>(BenchdnnFile{path, benchdnn::BenchdnnTokens(WholeFile(path))});
     return *file;
   }
   // Returns the driver of the first option --DRIVER or problem; without either conv, benchdnn's own
   // default.
-  const BenchdnnDriver& FirstDriver() {
+  const benchdnn::BenchdnnDriver& FirstDriver() {
     std::set<std::string> seen;
     const auto* const found = DriverIn(first_, seen);
-    return found != nullptr ? *found : *FindBenchdnnDriver("conv");
+    return found != nullptr ? *found : *benchdnn::FindBenchdnnDriver("conv");
   }
 
  private:
   // Looks at each file once.
-  const BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
+  const benchdnn::BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
     constexpr size_t kMostFiles = 1000;
     if (seen.size() == kMostFiles || !seen.insert(file.path).second) return nullptr;
     for (const auto& token : file.tokens)
@@ -122,11 +122,11 @@ class BenchdnnFiles {
     return nullptr;
   }
 
-  const BenchdnnDriver* DriverOf(std::string_view text, const BenchdnnFile& file,
+  const benchdnn::BenchdnnDriver* DriverOf(std::string_view text, const BenchdnnFile& file,
                                  std::set<std::string>& seen) {
     if (text.starts_with("--"))
-      if (const auto* driver = FindBenchdnnDriver(text.substr(2))) return driver;
-    if (!text.starts_with(kBatch)) return DriverOfProblem(text);
+      if (const auto* driver = benchdnn::FindBenchdnnDriver(text.substr(2))) return driver;
+    if (!text.starts_with(kBatch)) return benchdnn::DriverOfProblem(text);
     try {
       return DriverIn(Batch(file, text.substr(kBatch.size())), seen);
     } catch (const BadInput&) {
@@ -136,7 +136,7 @@ class BenchdnnFiles {
 
   std::string Locate(const BenchdnnFile& from, std::string_view name) const {
     std::vector<std::string_view> folders;
-    for (const auto* driver : BenchdnnDrivers()) folders.push_back(driver->name);
+    for (const auto* driver : benchdnn::BenchdnnDrivers()) folders.push_back(driver->name);
     for (const auto* including : {&from, &first_})
       for (size_t i = 0; i <= folders.size(); ++i) {
         const auto folder = i == 0 ? std::string_view() : folders[i - 1];
@@ -145,8 +145,8 @@ class BenchdnnFiles {
         std::error_code error;
         if (fs::is_regular_file(path, error)) return path.string();
       }
-    throw BadInput("no file {} beside {} or in its folders {}", ShownText(name),
-                   ShownText(from.path), fmt::join(folders, " and "));
+    throw BadInput("no file {} beside {} or in its folders {}", benchdnn::ShownText(name),
+                   benchdnn::ShownText(from.path), fmt::join(folders, " and "));
   }
 
   BenchdnnFile first_;
@@ -166,19 +166,19 @@ class Reader {
  private:
   void ReadFile(const BenchdnnFile& file);
   // The batch file that the token includes, or none.
-  const BenchdnnFile* ReadToken(const BenchdnnToken& token, const BenchdnnFile& file);
+  const BenchdnnFile* ReadToken(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
   const BenchdnnFile* Batch(const BenchdnnFile& from, std::string_view name);
-  void BeginCommand(const BenchdnnDriver& driver, int line);
+  void BeginCommand(const benchdnn::BenchdnnDriver& driver, int line);
   void ReadOption(std::string_view option, std::string_view value, int line);
   // Options of no driver on which it depends what runs, or where; false for any other.
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
-  void ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file);
-  void AddProblem(const BenchdnnProblem& problem, ForeignProblem benchmark);
+  void ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
+  void AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem benchmark);
   // Why the machine or its kernels would be others; empty: they are not.
   std::string GlobalReason() const;
 
   BenchdnnFiles files_;
-  BenchdnnSettings settings_;
+  benchdnn::BenchdnnSettings settings_;
   std::unique_ptr<Pattern> match_;
   std::string engine_ = "cpu", isa_hints_ = "none";
   int global_line_ = 0;  // of the last option that says which engine or kernels
@@ -192,13 +192,13 @@ void Reader::ReadFile(const BenchdnnFile& file) {
   including_.push_back(&file);
   for (const auto& token : file.tokens) {
     const auto refuse = [&](size_t offset, const std::string& why) {
-      const TextPlace place = token.At(offset);
+      const benchdnn::TextPlace place = token.At(offset);
       throw BadInput({file.path, place.line, place.column}, why);
     };
     const BenchdnnFile* batch = nullptr;
     try {
       batch = ReadToken(token, file);
-    } catch (const BenchdnnRefusal& refusal) {
+    } catch (const benchdnn::BenchdnnRefusal& refusal) {
       refuse(refusal.offset, refusal.what());
     } catch (const BadInput& error) {
       refuse(0, error.what());
@@ -208,30 +208,30 @@ void Reader::ReadFile(const BenchdnnFile& file) {
   including_.pop_back();
 }
 
-const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const BenchdnnFile& file) {
+const BenchdnnFile* Reader::ReadToken(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file) {
   if (++tokens_ > kMostTokens)
     throw BadInput("more than {} words with all that is included", kMostTokens);
   const std::string_view text = token.text;
   const int line = token.At(0).line;
   const auto equals = text.find('=');
-  const auto* driver = text.starts_with("--") ? FindBenchdnnDriver(text.substr(2)) : nullptr;
+  const auto* driver = text.starts_with("--") ? benchdnn::FindBenchdnnDriver(text.substr(2)) : nullptr;
   if (IsProgram(text) || driver != nullptr) {
     if (driver != nullptr) BeginCommand(*driver, line);
   } else if (text == "--reset") {
-    settings_ = BenchdnnSettings(settings_.Driver());
+    settings_ = benchdnn::BenchdnnSettings(settings_.Driver());
     match_.reset();
   } else if (text.starts_with(kBatch)) {
     return Batch(file, text.substr(kBatch.size()));
   } else if (text.substr(0, 2) == "-v") {
-    IsIgnoredOption("verbose", text.substr(2));
+    benchdnn::IsIgnoredOption("verbose", text.substr(2));
   } else if (text.substr(0, 2) == "--" && equals != std::string_view::npos) {
     try {
       ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), line);
-    } catch (const BenchdnnRefusal& refusal) {
-      throw BenchdnnRefusal(equals + 1 + refusal.offset, refusal.what());
+    } catch (const benchdnn::BenchdnnRefusal& refusal) {
+      throw benchdnn::BenchdnnRefusal(equals + 1 + refusal.offset, refusal.what());
     }
   } else if (text.front() == '-') {
-    throw BadInput("unknown option '{}' (a value follows behind '=')", ShownText(text));
+    throw BadInput("unknown option '{}' (a value follows behind '=')", benchdnn::ShownText(text));
   } else {
     ReadProblem(token, file);
   }
@@ -242,15 +242,15 @@ const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view nam
   constexpr size_t kMostDepth = 64;
   const BenchdnnFile& batch = files_.Batch(from, name);
   if (std::ranges::find(including_, &batch) != including_.end())
-    throw BadInput("{} includes itself", ShownText(batch.path));
+    throw BadInput("{} includes itself", benchdnn::ShownText(batch.path));
   if (including_.size() == kMostDepth)
     throw BadInput("batch files include each other {} deep at most", kMostDepth);
   return &batch;
 }
 
 // Options before the driver in the same line belong to its command.
-void Reader::BeginCommand(const BenchdnnDriver& driver, int line) {
-  settings_ = BenchdnnSettings(driver);
+void Reader::BeginCommand(const benchdnn::BenchdnnDriver& driver, int line) {
+  settings_ = benchdnn::BenchdnnSettings(driver);
   match_.reset();
   if (global_line_ == line) return;
   engine_ = "cpu";
@@ -258,22 +258,22 @@ void Reader::BeginCommand(const BenchdnnDriver& driver, int line) {
 }
 
 void Reader::ReadOption(std::string_view option, std::string_view value, int line) {
-  if (settings_.Set(option, value) || IsIgnoredOption(option, value) ||
+  if (settings_.Set(option, value) || benchdnn::IsIgnoredOption(option, value) ||
       ReadGlobal(option, value, line))
     return;
-  throw BadInput("unknown option --{}: the driver {} of benchdnn has none", ShownText(option),
+  throw BadInput("unknown option --{}: the driver {} of benchdnn has none", benchdnn::ShownText(option),
                  settings_.Driver().name);
 }
 
 bool Reader::ReadGlobal(std::string_view option, std::string_view value, int line) {
   if (option == "engine") {
-    engine_ = OneOf("cpu gpu", value.substr(0, value.find(':')));
+    engine_ = benchdnn::OneOf("cpu gpu", value.substr(0, value.find(':')));
     global_line_ = line;
   } else if (option == "cpu-isa-hints") {
-    isa_hints_ = value.empty() ? "none" : OneOf("none no_hints prefer_ymm", value);
+    isa_hints_ = value.empty() ? "none" : benchdnn::OneOf("none no_hints prefer_ymm", value);
     global_line_ = line;
   } else if (option == "start") {
-    start_ = value.empty() ? 0 : std::stoull(ReadCount(value));
+    start_ = value.empty() ? 0 : std::stoull(benchdnn::ReadCount(value));
   } else if (option == "match" && settings_.Driver().has_match) {
     match_ = std::make_unique<Pattern>(std::string(value));
   } else {
@@ -282,7 +282,7 @@ bool Reader::ReadGlobal(std::string_view option, std::string_view value, int lin
   return true;
 }
 
-void Reader::ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file) {
+void Reader::ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file) {
   constexpr size_t kMostCharacters = 1000;  // each benchmark has a copy
   if (token.text.size() > kMostCharacters)
     throw BadInput("a problem has {} characters at most", kMostCharacters);
@@ -290,7 +290,7 @@ void Reader::ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file) {
   AddProblem(settings_.Driver().read(token.text), std::move(benchmark));
 }
 
-void Reader::AddProblem(const BenchdnnProblem& problem, ForeignProblem benchmark) {
+void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem benchmark) {
   const uint64_t combinations = settings_.Combinations();
   CheckCount(combinations);
   const std::string global_reason = GlobalReason();
@@ -322,11 +322,11 @@ bool LooksLikeBenchdnn(std::string_view text) {
   // The first word is enough, also of a long file.
   for (size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
-    const auto tokens = BenchdnnTokens(text.substr(at, end - at));
+    const auto tokens = benchdnn::BenchdnnTokens(text.substr(at, end - at));
     at = end + 1;
     if (tokens.empty()) continue;
     const std::string& word = tokens.front().text;
-    return word.front() == '-' || IsProgram(word) || DriverOfProblem(word) != nullptr;
+    return word.front() == '-' || IsProgram(word) || benchdnn::DriverOfProblem(word) != nullptr;
   }
   return false;
 }
@@ -335,4 +335,4 @@ std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::strin
   return Reader(file, text).Read();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::suites

@@ -8,7 +8,7 @@
 
 #include "bench/suites/suite.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 
 // Returns true for a file of benchdnn's: its first word is an option, a problem, or the program.
 bool LooksLikeBenchdnn(std::string_view text);
@@ -31,4 +31,4 @@ bool LooksLikeBenchdnn(std::string_view text);
 // and beyond 500,000 benchmarks.
 std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file);
 
-}  // namespace dlroof
+}  // namespace dlroof::suites

@@ -14,7 +14,7 @@
 #include "counters/base/error.h"
 #include "reporters/verbose/verbose_line.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 bool IsChosen(std::string_view value, std::string_view choice) {
@@ -31,8 +31,8 @@ bool AnyChosen(std::string_view value, const std::vector<std::string_view>& choi
 std::vector<std::string_view> ValuesOf(std::string_view op, NamePart part,
                                        std::string_view choice) {
   std::vector<std::string_view> values;
-  if (part == kDirection && FindOp(op) != nullptr)
-    for (const std::string& direction : FindOp(op)->directions)
+  if (part == kDirection && workload::FindOp(op) != nullptr)
+    for (const std::string& direction : workload::FindOp(op)->directions)
       if (IsChosen(direction, choice)) values.emplace_back(direction);
   if (values.empty()) values.push_back(choice);
   return values;
@@ -59,14 +59,14 @@ struct Flag {
   }
   std::vector<std::string_view> Items() const {
     if (value.empty()) return {};
-    auto items = SplitText(value, ',');
+    auto items = verbose::SplitText(value, ',');
     for (const auto item : items)
       if (item.empty()) Refuse(ColumnOf(item), "an empty choice");
     return items;
   }
   std::vector<int64_t> Sizes() const {
     std::vector<int64_t> sizes;
-    TextCursor cursor(value);
+    workload::TextCursor cursor(value);
     try {
       while (!value.empty()) {
         const auto size = cursor.Integer(1, "a batch size");
@@ -84,7 +84,7 @@ struct Flag {
 // Returns why the name cannot be; empty: it can.
 std::string WhyNot(const std::string& name) {
   try {
-    MakeWorkload(name);
+    workload::MakeWorkload(name);
   } catch (const BadInput& error) {
     return error.text;
   }
@@ -95,13 +95,13 @@ std::string NameOf(const NameRow& row) { return fmt::format("{}", fmt::join(row.
 
 std::vector<NameRow> RowsOf(const Suite& suite) {
   std::vector<NameRow> rows;
-  for (const auto& layer : suite.layers) rows.push_back({SplitText(layer.name, '/'), layer.count});
+  for (const auto& layer : suite.layers) rows.push_back({verbose::SplitText(layer.name, '/'), layer.count});
   return rows;
 }
 
 void CheckLibraries(const Flag& flag) {
   std::set<std::string_view> known;
-  for (const auto& cell : AllCells()) known.insert(cell.library);
+  for (const auto& cell : workload::AllCells()) known.insert(cell.library);
   for (const auto item : flag.Items())
     if (known.count(item) == 0)
       flag.Refuse(flag.ColumnOf(item),
@@ -110,7 +110,7 @@ void CheckLibraries(const Flag& flag) {
 
 void CheckDirections(const Flag& flag) {
   std::vector<std::string_view> known;
-  for (const Op* op : AllOps())
+  for (const workload::Op* op : workload::AllOps())
     for (const std::string& direction : op->directions)
       if (std::ranges::find(known, direction) == known.end()) known.emplace_back(direction);
   for (const auto item : flag.Items())
@@ -123,9 +123,9 @@ void CheckDirections(const Flag& flag) {
 // Returns whether any library of the row's op has the type, on any device, in any direction.
 bool HasType(const NameRow& row, std::string_view type) {
   const std::string op(row.parts.at(kOp));
-  for (const auto& cell : AllCells())
-    for (const auto& direction : FindOp(op)->directions)
-      if (cell.op == op && WhyNot(ToText({op,
+  for (const auto& cell : workload::AllCells())
+    for (const auto& direction : workload::FindOp(op)->directions)
+      if (cell.op == op && WhyNot(workload::ToText({op,
                                           cell.device,
                                           cell.library,
                                           direction,
@@ -153,20 +153,20 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
 
 // Returns the row's name with that batch size; empty where the row is skipped.
 std::string WithBatch(const NameRow& row, int64_t batch, const Flag& flag, Suite& suite) {
-  auto name = ParseBenchmarkName(NameOf(row));
+  auto name = workload::ParseBenchmarkName(NameOf(row));
   try {
-    const Op& op = *FindOp(name.op);
+    const workload::Op& op = *workload::FindOp(name.op);
     if (!op.with_batch) throw Unsupported("{} has no batch size", op.name);
     name.problem = op.with_batch(name, batch);
-    return ToText(name);
+    return workload::ToText(name);
   } catch (const Unsupported& error) {
-    suite.skipped.push_back({suite.name, 0, ToText(name), error.what()});
+    suite.skipped.push_back({suite.name, 0, workload::ToText(name), error.what()});
     return "";
   } catch (const BadInput& error) {
     flag.Refuse(
         flag.ColumnOf(std::string_view(flag.value)
                           .substr(("," + flag.value + ",").find(fmt::format(",{},", batch)))),
-        fmt::format("{} (in {} of {})", error.text, ToText(name), suite.name));
+        fmt::format("{} (in {} of {})", error.text, workload::ToText(name), suite.name));
   }
 }
 
@@ -257,4 +257,4 @@ std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices
   return chosen;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::suites

@@ -8,7 +8,7 @@
 
 #include "bench/suites/suite.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 
 // Parts of a benchmark's name by their place in it. Options follow.
 enum NamePart : size_t { kOp, kDevice, kLibrary, kDirection, kType, kProblem };
@@ -38,4 +38,4 @@ struct SuiteChoices {
 // has, and for a batch size that a problem cannot have or that no problem takes.
 std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices);
 
-}  // namespace dlroof
+}  // namespace dlroof::suites

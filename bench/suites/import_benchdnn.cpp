@@ -15,7 +15,7 @@
 #include "reporters/text/text.h"
 #include "reporters/verbose/verbose_line.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 constexpr std::string_view kTemplate = "Output template: ";
@@ -32,7 +32,7 @@ struct Field {
 
 std::vector<Field> FieldsOf(std::string_view line) {
   std::vector<Field> fields;
-  for (const auto text : SplitText(line, ','))
+  for (const auto text : verbose::SplitText(line, ','))
     fields.push_back({text, static_cast<int>(text.data() - line.data()) + 1});
   return fields;
 }
@@ -61,7 +61,7 @@ class PerfLine {
   std::optional<double> Number(std::string_view name) const {
     const auto field = Find(name);
     if (!field) return std::nullopt;
-    return CsvNumberFromZero({std::string(field->text), number_, field->column}, where_);
+    return text::CsvNumberFromZero({std::string(field->text), number_, field->column}, where_);
   }
 
  private:
@@ -112,30 +112,30 @@ std::string NameOf(const std::string& problem, std::string& reason) {
 
 // FLOPs and, where the op knows them, bytes. benchdnn says which implementation it timed, not on
 // which instruction set where that implementation's name does not.
-void AddWork(std::optional<double> gigaops, Record& record) {
+void AddWork(std::optional<double> gigaops, record::Record& record) {
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
-  auto [bytes, type] = FindOp(record.op)->benchdnn.front()->work(ParseBenchmarkName(record.name));
+  auto [bytes, type] = workload::FindOp(record.op)->benchdnn.front()->work(workload::ParseBenchmarkName(record.name));
   work.bytes = std::move(bytes);
   if (!gigaops || *gigaops <= 0 || *gigaops > kMostGigaops) return;
-  if (const auto pipe = NamedMatrixPipe(type, record.algorithm))
+  if (const auto pipe = library_rules::NamedMatrixPipe(type, record.algorithm))
     work.flops[*pipe] = *gigaops * 1e9;
   else
     record.counting.push_back(
         {.text =
              fmt::format("FLOPs left out: the instruction set decides which unit multiplies {}, "
                          "and the implementation '{}' does not name it",
-                         type, Printable(record.algorithm))});
+                         type, text::Printable(record.algorithm))});
 }
 
-Record RecordOf(const PerfLine& line, const std::string& place, std::string& reason) {
+record::Record RecordOf(const PerfLine& line, const std::string& place, std::string& reason) {
   const auto problem = line.Find("%prb%");
   if (!problem || problem->text.empty()) throw BadInput(place + ": expected a problem (%prb%)");
   auto milliseconds = line.Number("%0time%");
   if (!milliseconds) milliseconds = line.Number("%-time%");
-  if (!milliseconds || !IsRunTime(*milliseconds * 1e-3))
+  if (!milliseconds || !imports::IsRunTime(*milliseconds * 1e-3))
     throw BadInput(place + ": expected a time above 0 (%0time% or %-time%)");
-  Record record;
+  record::Record record;
   const bool cpu = !line.Find("%engine%") || line.Find("%engine%")->text == "cpu";
   record.name = cpu ? NameOf(std::string(problem->text), reason) : "";
   const bool ours = !record.name.empty();
@@ -143,16 +143,16 @@ Record RecordOf(const PerfLine& line, const std::string& place, std::string& rea
   if (const auto implementation = line.Find("%impl%")) record.algorithm = implementation->text;
   record.repetitions.push_back({.seconds = *milliseconds * 1e-3, .iterations = 1});
   if (!ours) return record;
-  SplitName(record);
+  record::SplitName(record);
   record.cache = "warm";
   record.repro = problem->text;
   AddWork(line.Number("%Gops%"), record);
   return record;
 }
 
-void AddRecord(Record record, Imported& imported) {
+void AddRecord(record::Record record, imports::Imported& imported) {
   const auto same = std::ranges::find_if(
-      imported.records, [&](const Record& one) { return one.name == record.name; });
+      imported.records, [&](const record::Record& one) { return one.name == record.name; });
   if (same == imported.records.end())
     imported.records.push_back(std::move(record));
   else
@@ -167,8 +167,8 @@ bool LooksLikeBenchdnnOutput(std::string_view text) {
          text.find("\nperf,") != std::string_view::npos;
 }
 
-Imported ImportBenchdnn(const std::string& text, const std::string& where) {
-  Imported imported;
+imports::Imported ImportBenchdnn(const std::string& text, const std::string& where) {
+  imports::Imported imported;
   std::string layout(kDefault);
   std::vector<Field> names = FieldsOf(layout);
   std::vector<std::string> unknown;
@@ -185,22 +185,22 @@ Imported ImportBenchdnn(const std::string& text, const std::string& where) {
       names = FieldsOf(layout);
       AddUnknown(names, unknown);
     } else if (line.starts_with(kPerf)) {
-      if (!IsUtf8(line) || line.find('\0') != std::string_view::npos)
+      if (!text::IsUtf8(line) || line.find('\0') != std::string_view::npos)
         throw BadInput(place + ": not UTF-8 text");
       std::string reason;
-      Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
+      record::Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
       for (const auto& note : record.counting)
         imported.remarks.push_back(fmt::format("{}: {}", place, note.text));
       AddRecord(std::move(record), imported);
       if (!reason.empty())
         imported.remarks.push_back(
-            fmt::format("{}: no benchmark of dlroof ({})", place, Printable(reason)));
+            fmt::format("{}: no benchmark of dlroof ({})", place, text::Printable(reason)));
     }
   }
   if (imported.records.empty())
     throw BadInput(where + ":1: no line 'perf,...' (benchdnn prints them with --mode=P)");
-  AddUnknownColumns(unknown, where, imported);
+  imports::AddUnknownColumns(unknown, where, imported);
   return imported;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::suites

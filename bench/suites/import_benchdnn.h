@@ -6,7 +6,7 @@
 
 #include "reporters/import/import.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 
 // The output of benchdnn --mode=P: lines "perf,..." in the order of the fields that the line
 // "Output template: " before them names, benchdnn's own where there is none. Time is the average
@@ -16,6 +16,6 @@ namespace dlroof {
 // ours gets its name and, where its op knows them, its compulsory bytes; another keeps benchdnn's
 // words. Throws BadInput as import.h says.
 bool LooksLikeBenchdnnOutput(std::string_view text);
-Imported ImportBenchdnn(const std::string& text, const std::string& where);
+imports::Imported ImportBenchdnn(const std::string& text, const std::string& where);
 
-}  // namespace dlroof
+}  // namespace dlroof::suites

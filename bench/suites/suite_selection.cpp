@@ -13,7 +13,7 @@
 #include "counters/base/files.h"
 #include "reporters/verbose/verbose_line.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 const EmbeddedFile* FindBuiltIn(std::string_view name) {
@@ -32,7 +32,7 @@ bool Exists(const std::string& path) {
 bool IsCommand(const std::string& value) {
   const auto end = value.find(' ');
   return value.starts_with("--") && end != std::string::npos &&
-         FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
+         benchdnn::FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
 }
 
 bool IsFile(const std::string& value) {
@@ -60,7 +60,7 @@ std::vector<std::string> Separated(const std::vector<std::string>& values) {
       single.push_back(value);
       continue;
     }
-    for (const auto part : SplitText(value, ',')) single.emplace_back(part);
+    for (const auto part : verbose::SplitText(value, ',')) single.emplace_back(part);
   }
   return single;
 }
@@ -85,7 +85,7 @@ std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
 
 // Returns the library that runs an op on a GPU; empty: none does.
 std::string GpuLibrary(const std::string& op) {
-  for (const auto& cell : AllCells())
+  for (const auto& cell : workload::AllCells())
     if (cell.op == op && cell.device == "gpu") return cell.library;
   return "";
 }
@@ -95,14 +95,14 @@ void MoveToGpu(Suite& suite) {
   std::unordered_set<std::string> there;
   for (const auto& layer : suite.layers) there.insert(layer.name);
   for (auto& layer : suite.layers) {
-    auto name = ParseBenchmarkName(layer.name);
+    auto name = workload::ParseBenchmarkName(layer.name);
     if (name.device != "cpu" || name.library != "onednn") continue;
     name.device = "gpu";
     name.library = GpuLibrary(name.op);
-    const auto text = ToText(name);
+    const auto text = workload::ToText(name);
     if (there.count(text) > 0) continue;
     try {
-      MakeWorkload(text);
+      workload::MakeWorkload(text);
       layer.name = text;
     } catch (const BadInput&) {
       suite.skipped.push_back(
@@ -138,7 +138,7 @@ std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu) {
     if (!cpu) MoveToGpu(suite);
     const std::string_view other = cpu ? "gpu" : "cpu";
     std::erase_if(suite.layers, [&](const Layer& layer) {
-      return ParseBenchmarkName(layer.name).device == other;
+      return workload::ParseBenchmarkName(layer.name).device == other;
     });
   }
   return suites;
@@ -158,12 +158,12 @@ std::vector<Suite> SelectSuites(const std::vector<std::string>& values, const Su
   return suites;
 }
 
-std::vector<Suite> InCacheState(std::vector<Suite> suites, CacheState cache) {
-  if (cache == CacheState::kWarm) return suites;
+std::vector<Suite> InCacheState(std::vector<Suite> suites, workload::CacheState cache) {
+  if (cache == workload::CacheState::kWarm) return suites;
   for (auto& suite : suites)
     for (auto& layer : suite.layers)
-      if (MakeWorkload(layer.name).cache == CacheState::kWarm)
-        layer.name += fmt::format("/{}", Key(cache));
+      if (workload::MakeWorkload(layer.name).cache == workload::CacheState::kWarm)
+        layer.name += fmt::format("/{}", workload::Key(cache));
   return suites;
 }
 
@@ -178,12 +178,12 @@ std::string SuiteList() {
   return list + fmt::format("Without --dlroof_suite: {}.\n", fmt::join(DefaultSuites(), ", "));
 }
 
-std::vector<Workload> WorkloadsOf(const std::vector<Suite>& suites) {
-  std::vector<Workload> workloads;
+std::vector<workload::Workload> WorkloadsOf(const std::vector<Suite>& suites) {
+  std::vector<workload::Workload> workloads;
   std::unordered_set<std::string_view> seen;
   for (const auto& suite : suites)
     for (const auto& layer : suite.layers)
-      if (seen.insert(layer.name).second) workloads.push_back(MakeWorkload(layer.name));
+      if (seen.insert(layer.name).second) workloads.push_back(workload::MakeWorkload(layer.name));
   return workloads;
 }
 
@@ -215,4 +215,4 @@ std::string SkippedSentences(const std::vector<Suite>& suites) {
   return sentences;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::suites

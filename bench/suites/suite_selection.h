@@ -8,7 +8,7 @@
 #include "bench/suites/suite.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 
 // The suites of a run that names none: "paper", and "reference" for a CPU.
 std::vector<std::string> DefaultSuites(const SuiteDevices& devices = {});
@@ -35,7 +35,7 @@ std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
 std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu);
 
 // The same suites, their benchmarks in `cache` where a name leaves that open.
-std::vector<Suite> InCacheState(std::vector<Suite> suites, CacheState cache);
+std::vector<Suite> InCacheState(std::vector<Suite> suites, workload::CacheState cache);
 
 // True when a value asks for SuiteList: "help".
 bool AsksForSuiteList(const std::vector<std::string>& values);
@@ -44,7 +44,7 @@ bool AsksForSuiteList(const std::vector<std::string>& values);
 std::string SuiteList();
 
 // All their benchmarks in order; one that comes again is the same benchmark.
-std::vector<Workload> WorkloadsOf(const std::vector<Suite>& suites);
+std::vector<workload::Workload> WorkloadsOf(const std::vector<Suite>& suites);
 
 // For context.dlroof.suites of the run file: an object for each suite that is counted ("layers":
 // all of them, each with "name" and "count", whatever a filter leaves of them) or has skipped
@@ -55,4 +55,4 @@ nlohmann::json SuitesContext(const std::vector<Suite>& suites);
 // A line per suite and reason that problems were skipped for; empty where none was.
 std::string SkippedSentences(const std::vector<Suite>& suites);
 
-}  // namespace dlroof
+}  // namespace dlroof::suites

@@ -13,7 +13,7 @@
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 using nlohmann::json;
@@ -161,4 +161,4 @@ void JournalFile::Append(const std::string& line) { WriteAll(file_.get(), line, 
 
 void JournalFile::Remove() { unlink(path_.c_str()); }
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

@@ -10,7 +10,7 @@
 
 #include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 
 // One benchmark, of one program or of BASE's and NEW's. Names as the programs list them.
 struct ListedPair {
@@ -88,4 +88,4 @@ class JournalFile {
   Journal found_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

@@ -5,15 +5,15 @@
 
 #include "reporters/roofline/placed_json.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 using nlohmann::json;
 
-Record FailedRecord(const std::string& listed, const std::string& reason) {
-  Record record{.name = BareName(listed)};
-  SplitName(record);
-  record.status = Status::kFailed;
+record::Record FailedRecord(const std::string& listed, const std::string& reason) {
+  record::Record record{.name = record::BareName(listed)};
+  record::SplitName(record);
+  record.status = record::Status::kFailed;
   record.reason = reason;
   return record;
 }
@@ -44,11 +44,11 @@ json EntriesOfBlocks(const std::vector<Part>& parts) {
   return entries;
 }
 
-json EntriesOf(const std::string& listed, const std::vector<Part>& parts, const Record& record) {
+json EntriesOf(const std::string& listed, const std::vector<Part>& parts, const record::Record& record) {
   for (const auto& part : parts)
     if (!part.failed.empty()) return json::array({FailedEntry(listed, record.reason)});
   const Part& first = parts.front();
-  return first.block && record.status == Status::kOk ? EntriesOfBlocks(parts) : first.benchmarks;
+  return first.block && record.status == record::Status::kOk ? EntriesOfBlocks(parts) : first.benchmarks;
 }
 
 // True if the run judges no repetition (--dlroof_disturbed=keep).
@@ -64,8 +64,8 @@ Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<i
   if (!part.failed.empty()) return part;
   std::ostringstream warnings;
   try {
-    const RunFile run = ParseRunFile(outcome.result.dump(), "its run file", warnings);
-    const auto found = std::ranges::find(run.records, BareName(listed), &Record::name);
+    const record::RunFile run = record::ParseRunFile(outcome.result.dump(), "its run file", warnings);
+    const auto found = std::ranges::find(run.records, record::BareName(listed), &record::Record::name);
     if (found == run.records.end()) {
       part.failed = "it ended well, but left no result";
       return part;
@@ -79,12 +79,12 @@ Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<i
   return part;
 }
 
-Record RecordOf(const std::string& listed, const std::vector<Part>& parts) {
+record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts) {
   for (const auto& part : parts)
     if (!part.failed.empty()) return FailedRecord(listed, part.failed);
   for (const auto& part : parts)
-    if (!part.block || part.record.status != Status::kOk) return part.record;
-  Record record = parts.front().record;
+    if (!part.block || part.record.status != record::Status::kOk) return part.record;
+  record::Record record = parts.front().record;
   record.reason.clear();
   record.repetitions.clear();
   for (const auto& part : parts) {
@@ -94,16 +94,16 @@ Record RecordOf(const std::string& listed, const std::vector<Part>& parts) {
       record.repetitions.back().block = part.block;
     }
   }
-  if (!KeepsDisturbed(parts.front().context)) MarkDisturbed(record.repetitions);
+  if (!KeepsDisturbed(parts.front().context)) record::MarkDisturbed(record.repetitions);
   return record;
 }
 
 Merged MergedRun(const std::vector<Supervised>& supervised, const json& machines,
                  const json& about) {
-  RunFile run;
+  record::RunFile run;
   if (machines.is_array())
     for (const auto& machine : machines)
-      run.machines.push_back(MachineFromJson(machine, "machine"));
+      run.machines.push_back(machine::MachineFromJson(machine, "machine"));
   json entries = json::array();
   for (std::size_t i = 0; i < supervised.size(); ++i) {
     const auto& [listed, parts] = supervised[i];
@@ -116,15 +116,15 @@ Merged MergedRun(const std::vector<Supervised>& supervised, const json& machines
     }
   }
   json& own = run.context["dlroof"];
-  own["schema"] = kSchema;
+  own["schema"] = record::kSchema;
   own.update(about);
-  return {PlaceRun(std::move(run)), std::move(entries)};
+  return {roofline::PlaceRun(std::move(run)), std::move(entries)};
 }
 
 json ToJson(const Merged& merged) {
-  json whole = ToJson(merged.run);
+  json whole = roofline::ToJson(merged.run);
   whole["benchmarks"] = merged.benchmarks;
   return whole;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

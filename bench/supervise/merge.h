@@ -9,7 +9,7 @@
 #include "bench/supervise/journal.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 
 // Repetitions that each process of an interleaved comparison makes alone, before the turns begin.
 // The result does not contain them.
@@ -21,7 +21,7 @@ struct Part {
   std::string failed;         // reason of a failure; then all else is empty
   nlohmann::json context;     // of its run file
   nlohmann::json benchmarks;  // Google Benchmark's entries
-  Record record;
+  record::Record record;
 };
 
 // Returns the part of benchmark `listed`, a name as the program lists it. Without a record of that
@@ -30,7 +30,7 @@ Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<i
 
 // Joins the parts of one benchmark. Windows of blocks follow each other, marked by their block, and
 // are judged for disturbance together. The record has failed if a part has. `parts` is not empty.
-Record RecordOf(const std::string& listed, const std::vector<Part>& parts);
+record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts);
 
 // A finished benchmark, in the order of the file.
 struct Supervised {
@@ -39,7 +39,7 @@ struct Supervised {
 };
 
 struct Merged {
-  PlacedRun run;
+  roofline::PlacedRun run;
   nlohmann::json benchmarks;  // Google Benchmark's entries
 };
 
@@ -51,4 +51,4 @@ Merged MergedRun(const std::vector<Supervised>& supervised, const nlohmann::json
 // Returns the run file.
 nlohmann::json ToJson(const Merged& merged);
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

@@ -21,7 +21,7 @@
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_json.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 using nlohmann::json;
@@ -33,18 +33,18 @@ std::uint64_t Drawn() {
 
 // BASE's name for each of NEW's; those that only one side has are counted in `alone`.
 std::vector<ListedPair> Paired(const std::vector<std::string>& base,
-                               const std::vector<std::string>& fresh, const NameMap& names,
+                               const std::vector<std::string>& fresh, const compare::NameMap& names,
                                std::size_t& alone) {
   std::map<std::string, std::string> base_of;  // NEW's bare name -> BASE's as listed
   for (const auto& listed : base) {
-    const auto bare = BareName(listed);
+    const auto bare = record::BareName(listed);
     const auto mapped = names.find(bare);
     if (mapped != names.end() || base_of.count(bare) == 0)
       base_of[mapped == names.end() ? bare : mapped->second] = listed;
   }
   std::vector<ListedPair> pairs;
   for (const auto& listed : fresh)
-    if (const auto found = base_of.find(BareName(listed)); found != base_of.end())
+    if (const auto found = base_of.find(record::BareName(listed)); found != base_of.end())
       pairs.push_back({found->second, listed});
   alone = base.size() + fresh.size() - 2 * pairs.size();
   return pairs;
@@ -61,8 +61,8 @@ std::vector<std::string> SettingsText(const RunRequest& request) {
 
 // A name that does not say its device may be a CPU's.
 bool OnCpu(const std::string& listed) {
-  Record record{.name = listed};
-  SplitName(record);
+  record::Record record{.name = listed};
+  record::SplitName(record);
   return record.device.empty() || record.device == "cpu";
 }
 
@@ -78,7 +78,7 @@ std::string CommandOf(const std::vector<std::string>& programs,
   command.insert(command.end(), programs.begin(), programs.end());
   command.emplace_back("--");
   command.insert(command.end(), arguments.begin(), arguments.end());
-  return CommandLine(command);
+  return runner::CommandLine(command);
 }
 
 }  // namespace
@@ -88,13 +88,13 @@ bool IsFinished(const RunRequest& request) {
   if (std::filesystem::exists(JournalPath(request)) || !std::filesystem::exists(output))
     return false;
   std::ostringstream warnings;
-  const auto own = ReadRunFile(output, warnings).context.value("dlroof", json::object());
+  const auto own = record::ReadRunFile(output, warnings).context.value("dlroof", json::object());
   return own.contains("supervised") &&
          own.value("command", "") == CommandOf(request.programs, request.arguments);
 }
 
 OpenRun::OpenRun(const RunRequest& request, std::ostream& log)
-    : request_(request), log_(log), begin_seconds_(WallSeconds()), journal_(JournalPath(request)) {
+    : request_(request), log_(log), begin_seconds_(cpu::WallSeconds()), journal_(JournalPath(request)) {
   const auto& found = journal_.found();
   if (!found.header) {
     try {
@@ -167,16 +167,16 @@ void OpenRun::FindCeilings() {
     for (const auto& known : machines_)
       if (known.value("device", "") == "cpu") machine = known;
   if (machine.is_null()) {
-    RefuseForeignPinning();
+    runner::RefuseForeignPinning();
     std::vector<std::string> listed;
     for (const auto& pair : pairs) listed.push_back(pair.fresh);
-    MachineOptions options;
+    machine_file::MachineOptions options;
     options.threads =
-        ThreadsOf(listed, request_.arguments, static_cast<int>(ThisCpu().allowed.size()));
+        ThreadsOf(listed, request_.arguments, static_cast<int>(cpu::ThisCpu().allowed.size()));
     options.live_check = FlagValue(request_.arguments, "dlroof_live_check") != "false";
-    ProgressPrinter progress(log_, StderrIsTerminal());
+    machine::ProgressPrinter progress(log_, machine::StderrIsTerminal());
     options.progress = std::ref(progress);
-    machine = ToJson(CachedOrMeasuredCpu(options, log_));
+    machine = machine::ToJson(machine_file::CachedOrMeasuredCpu(options, log_));
   }
   machine_file_ = folder_ / "machine.json";
   WriteFile(machine_file_, machine.dump());
@@ -212,7 +212,7 @@ void OpenRun::Append(const JournalEntry& entry) {
 
 bool OpenRun::Over() const {
   return StoppedByInterrupt() ||
-         (request_.budget_seconds && WallSeconds() - begin_seconds_ >= *request_.budget_seconds);
+         (request_.budget_seconds && cpu::WallSeconds() - begin_seconds_ >= *request_.budget_seconds);
 }
 
 json OpenRun::About() const {
@@ -220,4 +220,4 @@ json OpenRun::About() const {
           {"supervised", {{"settings", header_.settings}, {"seed", header_.seed}}}};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

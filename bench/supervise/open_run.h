@@ -10,7 +10,7 @@
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 
 // Returns whether the output is there, of this command, and has no journal: nothing is left to do.
 bool IsFinished(const RunRequest& request);
@@ -58,4 +58,4 @@ class OpenRun {
   std::string machine_file_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-namespace dlroof {
+namespace dlroof::supervise {
 
 std::vector<bool> DrawnSides(std::size_t count, std::uint64_t seed, std::uint64_t stream) {
   std::seed_seq both{seed, seed >> 32, stream, stream >> 32};
@@ -26,4 +26,4 @@ std::string LeftText(const std::vector<double>& seconds, double left) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::supervise {
 
 // Draws the first side of each of `count` pairs; true: BASE. Each block has its own `stream`.
 std::vector<bool> DrawnSides(std::size_t count, std::uint64_t seed, std::uint64_t stream);
@@ -14,4 +14,4 @@ std::vector<bool> DrawnSides(std::size_t count, std::uint64_t seed, std::uint64_
 // min"; empty if `seconds` is.
 std::string LeftText(const std::vector<double>& seconds, double left);
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

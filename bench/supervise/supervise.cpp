@@ -18,18 +18,18 @@
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 // A benchmark counts as disturbed when its time is only an estimate.
 bool WasDisturbed(const Part& part) {
-  return part.failed.empty() && part.record.status == Status::kOk &&
-         !part.record.repetitions.empty() && !Summarize(part.record.repetitions);
+  return part.failed.empty() && part.record.status == record::Status::kOk &&
+         !part.record.repetitions.empty() && !record::Summarize(part.record.repetitions);
 }
 
 std::size_t CleanOf(const Part& part) {
   return static_cast<std::size_t>(std::ranges::count_if(
-      part.record.repetitions, [](const Repetition& repetition) { return !repetition.disturbed; }));
+      part.record.repetitions, [](const record::Repetition& repetition) { return !repetition.disturbed; }));
 }
 
 class Supervision {
@@ -69,7 +69,7 @@ class Supervision {
     JournalEntry best{benchmark, 0, 0, {}};
     std::size_t most = 0;
     double pause = run_.request().cooldown_seconds;
-    const double begin = WallSeconds();
+    const double begin = cpu::WallSeconds();
     for (int attempt = 0;; ++attempt, pause *= 2) {
       auto outcome = run_.RunAlone(0, benchmark.fresh, {});
       if (!outcome) return std::nullopt;
@@ -80,22 +80,22 @@ class Supervision {
       log_ << fmt::format("{}: disturbed; once more in {:g} s\n", benchmark.fresh, pause);
       SleepSeconds(pause);
     }
-    best.seconds = WallSeconds() - begin;
+    best.seconds = cpu::WallSeconds() - begin;
     return best;
   }
 
   void Say(const std::string& listed) const {
-    const Record record = RecordOf(listed, {parts_.at(listed)});
-    const auto timing = record.status == Status::kOk ? TimeOf(record.repetitions) : std::nullopt;
+    const record::Record record = RecordOf(listed, {parts_.at(listed)});
+    const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions) : std::nullopt;
     const auto left = run_.header().benchmarks.size() - parts_.size();
     std::string said =
-        timing ? fmt::format("{}{}", MarkOf(timing->disturbed), WithPrefix(timing->median, "s"))
-               : std::string(Key(record.status));
+        timing ? fmt::format("{}{}", roofline::MarkOf(timing->disturbed), text::WithPrefix(timing->median, "s"))
+               : std::string(record::Key(record.status));
     if (!timing && !record.reason.empty()) said.append(": ").append(record.reason);
     log_ << fmt::format(
         "[{:{}}/{}] {}  {}{}\n", parts_.size(),
         std::to_string(run_.header().benchmarks.size()).size(), run_.header().benchmarks.size(),
-        Printable(BareName(listed)), Printable(said),
+        text::Printable(record::BareName(listed)), text::Printable(said),
         left > 0 ? "; " + LeftText(seconds_, static_cast<double>(left)) + " left" : std::string());
   }
 
@@ -108,7 +108,7 @@ class Supervision {
     const auto whole = MergedRun(done, run_.machines(), run_.About());
     if (!done.empty()) {
       WriteFile(run_.request().outputs.front(), ToJson(whole).dump(1) + "\n", OnDisk::kNow);
-      WriteTables(whole.run, TerminalColumns(), std::cout);
+      terminal::WriteTables(whole.run, text::TerminalColumns(), std::cout);
       std::cout << std::flush;
     }
     if (missing == 0)
@@ -120,7 +120,7 @@ class Supervision {
     return std::ranges::any_of(done,
                                [](const Supervised& one) {
                                  const auto status = RecordOf(one.listed, one.parts).status;
-                                 return status == Status::kFailed || status == Status::kWrong;
+                                 return status == record::Status::kFailed || status == record::Status::kWrong;
                                })
                ? 1
                : 0;
@@ -139,4 +139,4 @@ int Supervise(const RunRequest& request, std::ostream& log) {
   return Supervision(run, log).Run();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

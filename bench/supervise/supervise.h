@@ -11,7 +11,7 @@
 
 #include "baselines/compare/name_map.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 
 struct RunRequest {
   std::vector<std::string> programs;   // one, or BASE's and NEW's
@@ -25,7 +25,7 @@ struct RunRequest {
   int retries = 2;                       // [1] of a disturbed benchmark
   double cooldown_seconds = 2;           // [s] before the first retry, doubled each time
   double min_effect = 0.02;              // [1] of two programs, as in StopRule
-  NameMap names;                         // of two programs, BASE's -> NEW's
+  compare::NameMap names;                         // of two programs, BASE's -> NEW's
   // Called before each benchmark of one program with its place in the order, from 0, and its name
   // as the program lists it. Empty: nothing is.
   std::function<void(std::size_t turn, const std::string& listed)> before;
@@ -38,4 +38,4 @@ int Supervise(const RunRequest& request, std::ostream& log);
 // output.
 int SuperviseBlocks(const RunRequest& request, std::ostream& log);
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

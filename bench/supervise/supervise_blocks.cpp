@@ -22,11 +22,11 @@
 #include "counters/cpu/clocks.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 // Disturbed blocks do not count, but time does.
-constexpr int kMostBlocks = 2 * kLooks.back();
+constexpr int kMostBlocks = 2 * statistics::kLooks.back();
 
 // One block of one pair.
 class Block {
@@ -91,7 +91,7 @@ class Block {
 struct Progress {
   std::vector<Part> base, fresh;
   std::vector<double> log_ratios;
-  std::optional<PairedShift> shift;  // at the last look
+  std::optional<statistics::PairedShift> shift;  // at the last look
   std::size_t looks = 0;
   bool settled = false;  // more blocks would not change what is said of it
   bool failed = false;
@@ -130,13 +130,13 @@ class Alternation {
       any = true;
       if (static_cast<int>(progress.fresh.size()) > block) continue;  // done before a resume
       if (run_.Over()) return false;
-      const double begin = WallSeconds();
+      const double begin = cpu::WallSeconds();
       const auto sides =
           DrawnSides(kWindows + 1, run_.header().seed,
                      (static_cast<std::uint64_t>(i) << 32) | static_cast<unsigned>(block));
       auto outcomes = Block(run_, pair, sides).Run();
       if (!outcomes) return false;
-      const JournalEntry entry{pair, block, WallSeconds() - begin, std::move(*outcomes)};
+      const JournalEntry entry{pair, block, cpu::WallSeconds() - begin, std::move(*outcomes)};
       run_.Append(entry);
       const auto before = progress.log_ratios.size();
       Keep(entry);
@@ -150,23 +150,23 @@ class Alternation {
     progress.base.push_back(PartFrom(entry.benchmark.base, entry.outcomes.at(0), entry.block));
     progress.fresh.push_back(PartFrom(entry.benchmark.fresh, entry.outcomes.at(1), entry.block));
     seconds_.push_back(entry.seconds);
-    const Record base = RecordOf(entry.benchmark.base, progress.base);
-    const Record fresh = RecordOf(entry.benchmark.fresh, progress.fresh);
-    if (base.status != Status::kOk || fresh.status != Status::kOk) {
+    const record::Record base = RecordOf(entry.benchmark.base, progress.base);
+    const record::Record fresh = RecordOf(entry.benchmark.fresh, progress.fresh);
+    if (base.status != record::Status::kOk || fresh.status != record::Status::kOk) {
       progress.settled = progress.failed = true;
     } else {
-      progress.log_ratios = BlockLogRatios(base, fresh);
+      progress.log_ratios = statistics::BlockLogRatios(base, fresh);
       Look(progress);
     }
     if (progress.settled) Say(entry.benchmark, progress);
   }
 
   void Look(Progress& progress) const {
-    if (static_cast<int>(progress.log_ratios.size()) < kLooks.at(progress.looks)) return;
+    if (static_cast<int>(progress.log_ratios.size()) < statistics::kLooks.at(progress.looks)) return;
     ++progress.looks;
-    progress.shift = MeasureSequentialShift(progress.log_ratios);
+    progress.shift = statistics::MeasureSequentialShift(progress.log_ratios);
     progress.settled =
-        progress.looks == kLooks.size() || (progress.shift && IsSettled(*progress.shift, rule_));
+        progress.looks == statistics::kLooks.size() || (progress.shift && statistics::IsSettled(*progress.shift, rule_));
   }
 
   // Longer and longer while blocks are disturbed.
@@ -188,7 +188,7 @@ class Alternation {
       const bool known = found != progress_.end();
       if (known && found->second.settled) continue;
       const auto clean = known ? found->second.log_ratios.size() : 0;
-      left += kLooks.back() - static_cast<double>(clean);
+      left += statistics::kLooks.back() - static_cast<double>(clean);
     }
     return left;
   }
@@ -202,7 +202,7 @@ class Alternation {
     ++settled_;
     const double left = BlocksLeft();
     log_ << fmt::format("[{}/{}] {}  {} after {} blocks{}\n", settled_, benchmarks().size(),
-                        Printable(BareName(pair.fresh)), what, progress.fresh.size(),
+                        text::Printable(record::BareName(pair.fresh)), what, progress.fresh.size(),
                         left > 0 ? "; at most " + LeftText(seconds_, left) + " left" : "");
   }
 
@@ -217,23 +217,23 @@ class Alternation {
     return done;
   }
 
-  NamedRun Write(bool base) {
+  compare::NamedRun Write(bool base) {
     const auto& path = base ? run_.request().outputs.front() : run_.request().outputs.back();
     auto about = run_.About();
-    about["interleaved"] = ToJson(Interleaving{run_.header().id, rule_.min_effect});
+    about["interleaved"] = compare::ToJson(compare::Interleaving{run_.header().id, rule_.min_effect});
     const auto text = ToJson(MergedRun(Done(base), run_.machines(), about)).dump(1) + "\n";
     WriteFile(path, text, OnDisk::kNow);
     // As `dlroof compare` will see it.
-    return {path, ParseRunFile(text, path, log_)};
+    return {path, record::ParseRunFile(text, path, log_)};
   }
 
   // Pairs with results; the files have no others.
-  NameMap NamesDone() const {
-    NameMap names = run_.request().names;
+  compare::NameMap NamesDone() const {
+    compare::NameMap names = run_.request().names;
     std::erase_if(names, [&](const auto& mapped) {
       return std::ranges::none_of(benchmarks(), [&](const ListedPair& pair) {
         const auto found = progress_.find(pair.fresh);
-        return BareName(pair.fresh) == mapped.second && found != progress_.end() &&
+        return record::BareName(pair.fresh) == mapped.second && found != progress_.end() &&
                !found->second.fresh.empty();
       });
     });
@@ -249,16 +249,16 @@ class Alternation {
     else
       run_.Remove();
     if (seconds_.empty()) return StoppedByInterrupt() ? 130 : 3;
-    const NamedRun base = Write(true), fresh = Write(false);
-    const auto result = Compare(base, fresh, {.names = NamesDone()});
-    WriteTable(result, {base.where, fresh.where}, TerminalColumns(), std::cout);
+    const compare::NamedRun base = Write(true), fresh = Write(false);
+    const auto result = compare::Compare(base, fresh, {.names = NamesDone()});
+    formats::WriteTable(result, {base.where, fresh.where}, text::TerminalColumns(), std::cout);
     std::cout << std::flush;
     return StoppedByInterrupt() ? 130 : result.exit_code;
   }
 
   OpenRun& run_;
   std::ostream& log_;
-  StopRule rule_;
+  statistics::StopRule rule_;
   std::map<std::string, Progress> progress_;  // by NEW's listed name
   std::vector<double> seconds_;               // [s] of each block
   double pause_seconds_ = 0;
@@ -272,4 +272,4 @@ int SuperviseBlocks(const RunRequest& request, std::ostream& log) {
   return Alternation(run, log).Run();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

@@ -16,7 +16,7 @@
 #include "counters/base/files.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 using nlohmann::json;
@@ -41,7 +41,7 @@ std::string Tail(const std::string& path) {
     tail.append(lines[i]);
   }
   if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
-  return Printable(tail);
+  return text::Printable(tail);
 }
 
 std::string WithTail(const std::string& what, const std::string& err) {
@@ -209,7 +209,7 @@ std::string MeasureNamed(const NamedRunRequest& request, const TemporaryFolder& 
 std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
                              std::ostream& log) {
   for (const auto& name : request.names) try {
-      MakeWorkload(name);
+      workload::MakeWorkload(name);
     } catch (const BadInput& error) {
       throw BadInput("{}: {}: {}", request.command, name, error.what());
     }
@@ -219,4 +219,4 @@ std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& fol
   return MeasureNamed(request, folder);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

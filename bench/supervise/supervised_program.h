@@ -10,7 +10,7 @@
 #include "counters/base/folders.h"
 #include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 
 // Returns the program that the user gave; the dlroof_bench that was built together with this
 // program where that is empty.
@@ -79,4 +79,4 @@ std::string MeasureNamed(const NamedRunRequest& request, const TemporaryFolder& 
 std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
                              std::ostream& log);
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

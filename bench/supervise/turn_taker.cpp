@@ -7,7 +7,7 @@
 
 #include "bench/supervise/merge.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 constexpr double kWindowSeconds = 0.02;
@@ -63,4 +63,4 @@ std::optional<ProcessEnd> TurnTaker::End(double seconds) {
   return process_->WaitForEnd(seconds);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

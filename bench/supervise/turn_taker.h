@@ -9,7 +9,7 @@
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 
 // Windows of one side in one block.
 inline constexpr int kWindows = 5;
@@ -44,4 +44,4 @@ class TurnTaker {
   std::unique_ptr<WatchedProcess> process_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::supervise

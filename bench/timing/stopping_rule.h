@@ -5,7 +5,7 @@
 
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::timing {
 
 // A disturbed repetition is replaced. More follow until the median is known well enough, or until
 // the time is up.
@@ -33,7 +33,7 @@ class Replacements {
 };
 
 // `done` have their disturbed ones marked and took `spent_seconds` [s].
-NextRepetition NextAfter(const std::vector<Repetition>& done, double spent_seconds,
+NextRepetition NextAfter(const std::vector<record::Repetition>& done, double spent_seconds,
                          const StoppingRule& rule, const Replacements& replacements = {});
 
-}  // namespace dlroof
+}  // namespace dlroof::timing

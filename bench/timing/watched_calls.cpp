@@ -15,7 +15,7 @@
 #include "counters/instructions/instruction_count.h"
 #include "counters/instructions/instruction_rate.h"
 
-namespace dlroof {
+namespace dlroof::timing {
 namespace {
 
 constexpr int kTries = 7;
@@ -26,8 +26,8 @@ constexpr int kFewestTurns = 3;
 
 // Returns the indices of the undisturbed repetitions; where there is none, of the quarter in which
 // threads waited least for a CPU.
-std::vector<std::size_t> Undisturbed(std::vector<Repetition> repetitions) {
-  MarkDisturbed(repetitions);
+std::vector<std::size_t> Undisturbed(std::vector<record::Repetition> repetitions) {
+  record::MarkDisturbed(repetitions);
   std::vector<std::size_t> chosen, all;
   for (std::size_t i = 0; i < repetitions.size(); ++i) {
     all.push_back(i);
@@ -41,7 +41,7 @@ std::vector<std::size_t> Undisturbed(std::vector<Repetition> repetitions) {
   return all;
 }
 
-RegionPass PerCall(const Repetition& repetition, RegionSums sums) {
+RegionPass PerCall(const record::Repetition& repetition, RegionSums sums) {
   for (double* sum : {&sums.regions, &sums.seconds, &sums.longest_seconds, &sums.busy_seconds})
     *sum /= repetition.iterations;
   return {repetition.seconds, sums, repetition.run_delay_seconds};
@@ -67,25 +67,25 @@ RegionPass MeanOf(const std::vector<RegionPass>& passes) {
   return mean;
 }
 
-ClockReading SpentInCalls(const PreparedCall& call, std::int64_t calls,
+cpu::ClockReading SpentInCalls(const workload::PreparedCall& call, std::int64_t calls,
                           const std::function<void()>& ready) {
-  return SpentBy(ready, [&] {
+  return cpu::SpentBy(ready, [&] {
     for (std::int64_t i = 0; i < calls; ++i) call.run();
   });
 }
 
 // [1] that take kTrySeconds.
-std::int64_t CallsOfTry(const PreparedCall& call) {
+std::int64_t CallsOfTry(const workload::PreparedCall& call) {
   call.run();
-  const double begin = WallSeconds();
+  const double begin = cpu::WallSeconds();
   call.run();
   return std::max<std::int64_t>(1,
-                                std::llround(kTrySeconds / std::max(WallSeconds() - begin, 1e-8)));
+                                std::llround(kTrySeconds / std::max(cpu::WallSeconds() - begin, 1e-8)));
 }
 
 // Tries of a call, of which the undisturbed ones count.
 struct Tries {
-  explicit Tries(const PreparedCall& tried) : call(tried), calls(CallsOfTry(tried)) {}
+  explicit Tries(const workload::PreparedCall& tried) : call(tried), calls(CallsOfTry(tried)) {}
 
   void Add() {
     made.push_back(RepetitionOf(SpentInCalls(call, calls, [] {}), static_cast<double>(calls)));
@@ -97,23 +97,23 @@ struct Tries {
     return Median(seconds);
   }
 
-  const PreparedCall& call;
+  const workload::PreparedCall& call;
   std::int64_t calls;
-  std::vector<Repetition> made = {};
+  std::vector<record::Repetition> made = {};
 };
 
-double SecondsOf(const PreparedCall& call) {
+double SecondsOf(const workload::PreparedCall& call) {
   Tries tries(call);
   for (int i = 0; i < kTries; ++i) tries.Add();
   return tries.Seconds();
 }
 
 // [s] of two calls, by turns: what slows one slows the other.
-std::pair<double, double> SecondsByTurns(const PreparedCall& one, const PreparedCall& other) {
+std::pair<double, double> SecondsByTurns(const workload::PreparedCall& one, const workload::PreparedCall& other) {
   Tries of_one(one), of_other(other);
-  const double begin = WallSeconds();
+  const double begin = cpu::WallSeconds();
   for (int i = 0; i < kTries; ++i) {
-    if (i >= kFewestTurns && WallSeconds() - begin > kTurnsSeconds) break;
+    if (i >= kFewestTurns && cpu::WallSeconds() - begin > kTurnsSeconds) break;
     of_one.Add();
     of_other.Add();
   }
@@ -123,7 +123,7 @@ std::pair<double, double> SecondsByTurns(const PreparedCall& one, const Prepared
 // [byte] of a core's own L2 that tensors may fill: a quarter is left for what the library needs
 // beside them. Absent where CPUID does not describe it.
 std::optional<double> NearBytes() {
-  const auto caches = CoreCaches();
+  const auto caches = cpu::CoreCaches();
   const auto l2 = caches.find(Level::kL2);
   if (l2 == caches.end()) return std::nullopt;
   return 0.75 * l2->second;
@@ -133,7 +133,7 @@ using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
 
 // [s] of the call with its tensors near, and as far as they are. Absent where this machine lacks
 // the memory for copies.
-NearAndFar NearAndFarSeconds(const PreparedCall& call) {
+NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
   const auto near_bytes = NearBytes();
   if (!near_bytes || !call.folded) return {};
   try {
@@ -147,8 +147,8 @@ NearAndFar NearAndFarSeconds(const PreparedCall& call) {
 
 }  // namespace
 
-void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls) {
-  for (const auto& library : AllLibraries()) library.on_threads([](int) {});  // runtimes begin
+void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
+  for (const auto& library : workload::AllLibraries()) library.on_threads([](int) {});  // runtimes begin
   why_not_ = WhyNoRegions(AllRegionSources());
   if (!why_not_.empty()) return;
   RegionWatch watch(AllRegionSources());
@@ -172,19 +172,19 @@ void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls
   }
 }
 
-void WatchedCalls::AddAlone(const PreparedCall& call, double step_seconds) {
+void WatchedCalls::AddAlone(const workload::PreparedCall& call, double step_seconds) {
   if (passes_.empty()) return;
   algorithm_alone_ = call.algorithm;
   alone_seconds_ = SecondsOf(call);
   if (call.parts) parts_ = call.parts(step_seconds);
-  if (const auto counted = CountInstructions(call.run, step_seconds); counted.count)
+  if (const auto counted = instructions::CountInstructions(call.run, step_seconds); counted.count)
     SetInstructions(*counted.count);
   else if (step_seconds > 0)
     instructions_reason_ = counted.reason;
   if (call.smallest)
     if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm) {
       smallest_seconds_ = SecondsOf(smallest);
-      if (const auto counted = CountInstructions(smallest.run, step_seconds).count)
+      if (const auto counted = instructions::CountInstructions(smallest.run, step_seconds).count)
         smallest_instructions_ = counted->all;
     }
   std::tie(near_seconds_, far_seconds_) = NearAndFarSeconds(call);
@@ -196,11 +196,11 @@ void WatchedCalls::AddInstructionsReason(const std::string& reason) {
 
 void WatchedCalls::SetInstructions(const InstructionCount& count) {
   instructions_ = count;
-  instructions_->per_second = MeasureInstructionRate();
+  instructions_->per_second = instructions::MeasureInstructionRate();
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {
-  std::vector<Repetition> each;
+  std::vector<record::Repetition> each;
   for (const auto& pass : passes_) each.push_back(pass.repetition);
   ParallelTime time;
   for (const auto i : Undisturbed(each)) {
@@ -228,4 +228,4 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   return time;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::timing

@@ -10,15 +10,15 @@
 #include "counters/parallel_time.h"
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::timing {
 
 class WatchedCalls {
  public:
   // Watches `calls` calls on `threads` threads. Does nothing where no source can (WhyNot).
-  void Add(const PreparedCall& call, int threads, std::int64_t calls);
+  void Add(const workload::PreparedCall& call, int threads, std::int64_t calls);
   // Times the same workload made for one thread, its parts, its smallest, and it with its tensors
   // near and far, and counts its instructions, by single steps of at most so long each.
-  void AddAlone(const PreparedCall& call, double step_seconds);
+  void AddAlone(const workload::PreparedCall& call, double step_seconds);
   bool HasInstructions() const { return instructions_.has_value(); }
   // Takes the count of the call that runs alone, made elsewhere.
   void SetInstructions(const InstructionCount& count);
@@ -32,7 +32,7 @@ class WatchedCalls {
 
  private:
   struct Pass {
-    Repetition repetition;
+    record::Repetition repetition;
     RegionSums sums;  // of all its calls
     int threads = 1;
     std::string source;
@@ -46,4 +46,4 @@ class WatchedCalls {
   std::string algorithm_, algorithm_alone_, why_not_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::timing

@@ -18,7 +18,7 @@
 #include "counters/base/shuffled_order.h"
 #include "counters/cpu/clocks.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 constexpr double kLeastPause = 0.25, kMostPause = 2;  // [s]
@@ -26,19 +26,19 @@ constexpr double kLeastPause = 0.25, kMostPause = 2;  // [s]
 // One setting of a block.
 class Contender {
  public:
-  Contender(const BenchTrialRequest& request, const Setting& setting, const TemporaryFolder& folder,
+  Contender(const BenchTrialRequest& request, const tuning::Setting& setting, const TemporaryFolder& folder,
             std::size_t number)
       : tuned_(UnderSetting(request.name, setting)), timeout_seconds_(request.timeout_seconds) {
-    const auto workload = MakeWorkload(ToText(tuned_.name));
-    listed_ = ToText(tuned_.name) + (UsesManualTime(workload) ? "/manual_time" : "/real_time");
+    const auto workload = workload::MakeWorkload(workload::ToText(tuned_.name));
+    listed_ = workload::ToText(tuned_.name) + (runner::UsesManualTime(workload) ? "/manual_time" : "/real_time");
     const auto who = fmt::format("{}", number);
     const auto names = folder / (who + ".txt");
-    WriteFile(names, ToText(tuned_.name) + "\n");
-    auto paths = PathsIn(folder, who);
-    auto command = CommandFor(request.program, {"--dlroof_suite=" + names, "--dlroof_device=cpu"},
+    WriteFile(names, workload::ToText(tuned_.name) + "\n");
+    auto paths = supervise::PathsIn(folder, who);
+    auto command = supervise::CommandFor(request.program, {"--dlroof_suite=" + names, "--dlroof_device=cpu"},
                               listed_, "none", paths);
     if (!tuned_.cpus.empty()) command.insert(command.begin(), {"taskset", "-c", tuned_.cpus});
-    process_ = std::make_unique<TurnTaker>(std::move(command), std::move(paths), timeout_seconds_,
+    process_ = std::make_unique<supervise::TurnTaker>(std::move(command), std::move(paths), timeout_seconds_,
                                            tuned_.environment);
   }
 
@@ -46,17 +46,17 @@ class Contender {
   void Settle() { answers_ = answers_ && process_->Settle(); }
   void Turn() { answers_ = answers_ && process_->Turn().has_value(); }
 
-  TrialResult End() {
+  tuning::TrialResult End() {
     nlohmann::json machines;
     // One that does not answer was waited for already, unless it has just ended.
     const auto end = process_->End(answers_ ? timeout_seconds_ : 1);
-    const auto outcome = OutcomeOf(end, timeout_seconds_, process_->paths(), machines);
-    const auto record = RecordOf(listed_, {PartFrom(listed_, outcome, 0)});
-    if (record.status != Status::kOk)
+    const auto outcome = supervise::OutcomeOf(end, timeout_seconds_, process_->paths(), machines);
+    const auto record = supervise::RecordOf(listed_, {supervise::PartFrom(listed_, outcome, 0)});
+    if (record.status != record::Status::kOk)
       return {{},
-              fmt::format("{}: {}", Key(record.status), record.reason),
-              record.status == Status::kUnsupported};
-    TrialResult result{record.repetitions, {}, false};
+              fmt::format("{}: {}", record::Key(record.status), record.reason),
+              record.status == record::Status::kUnsupported};
+    tuning::TrialResult result{record.repetitions, {}, false};
     for (auto& window : result.windows) window.seconds *= tuned_.scale;
     if (result.windows.empty()) result.failed = "failed: it ended well, but measured nothing";
     return result;
@@ -66,7 +66,7 @@ class Contender {
   TunedBenchmark tuned_;
   double timeout_seconds_;
   std::string listed_;
-  std::unique_ptr<TurnTaker> process_;
+  std::unique_ptr<supervise::TurnTaker> process_;
   bool answers_ = false;
 };
 
@@ -83,8 +83,8 @@ bool Each(const Contenders& contenders, std::uint64_t seed, const Action& action
 }
 
 // False: interrupted.
-bool MeasureOne(const BenchTrialRequest& request, TrialBlock& block, std::uint64_t seed) {
-  const double begin = WallSeconds();
+bool MeasureOne(const BenchTrialRequest& request, tuning::TrialBlock& block, std::uint64_t seed) {
+  const double begin = cpu::WallSeconds();
   const TemporaryFolder folder;
   Contenders contenders;
   // Each is prepared alone: it stops itself when it is ready.
@@ -95,39 +95,39 @@ bool MeasureOne(const BenchTrialRequest& request, TrialBlock& block, std::uint64
     contenders[i]->Start();
   }
   if (!Each(contenders, seed, [](Contender& one) { one.Settle(); })) return false;
-  for (std::uint64_t window = 1; window <= kWindows; ++window)
+  for (std::uint64_t window = 1; window <= supervise::kWindows; ++window)
     if (!Each(contenders, seed + window, [](Contender& one) { one.Turn(); })) return false;
   for (auto& contender : contenders) {
     block.results.push_back(contender->End());
     contender.reset();
     if (StoppedByInterrupt()) return false;
   }
-  block.seconds = WallSeconds() - begin;
+  block.seconds = cpu::WallSeconds() - begin;
   return true;
 }
 
 }  // namespace
 
-MeasureBlock BenchTrials(const BenchTrialRequest& request) {
+tuning::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
   auto pause = std::make_shared<double>(0);
-  return [request, pause](TrialBlock& block, std::uint64_t seed) {
+  return [request, pause](tuning::TrialBlock& block, std::uint64_t seed) {
     if (*pause > 0) SleepSeconds(*pause);
     if (!MeasureOne(request, block, seed)) return false;
     block.seconds += *pause;
-    *pause = IsDisturbed(block) ? std::clamp(2 * *pause, kLeastPause, kMostPause) : 0;
+    *pause = tuning::IsDisturbed(block) ? std::clamp(2 * *pause, kLeastPause, kMostPause) : 0;
     return true;
   };
 }
 
-std::optional<Proposal> ProposalOf(const Ledger& ledger, int threads) {
+std::optional<Proposal> ProposalOf(const breakdown::Ledger& ledger, int threads) {
   const auto* largest = ledger.Largest();
   if (largest == nullptr || threads < 2) return std::nullopt;
   switch (largest->kind) {
-    case PartKind::kForkJoin:
-    case PartKind::kImbalance:
-    case PartKind::kSerial:
-    case PartKind::kSharing:
-    case PartKind::kStolen:
+    case breakdown::PartKind::kForkJoin:
+    case breakdown::PartKind::kImbalance:
+    case breakdown::PartKind::kSerial:
+    case breakdown::PartKind::kSharing:
+    case breakdown::PartKind::kStolen:
       return Proposal{{{kThreadsCoordinate, "1"}}, "on 1 thread"};
     default:
       return std::nullopt;
@@ -136,13 +136,13 @@ std::optional<Proposal> ProposalOf(const Ledger& ledger, int threads) {
 
 std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
                         double budget_seconds) {
-  Tuning tuning{.plan = {.subject = ToText(request.name), .budget_seconds = budget_seconds},
+  tuning::Tuning tuning{.plan = {.subject = workload::ToText(request.name), .budget_seconds = budget_seconds},
                 .best = proposal.setting};
   std::string why;
-  const auto effect = Verify(tuning, {BenchTrials(request)}, why);
+  const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, why);
   if (!effect) return fmt::format("tried {}: no answer, {}", proposal.words, why);
   return fmt::format("tried {}, by turns: {}{}", proposal.words, EffectText(*effect),
                      effect->confirmed ? "" : ", no sure gain");
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

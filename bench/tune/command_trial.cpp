@@ -14,7 +14,7 @@
 #include "counters/cpu/clocks.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 // A setting that takes so many times as long as the default is none, and a pause more [s].
@@ -29,14 +29,14 @@ std::string LastLine(const std::string& text) {
                      end - (begin == std::string::npos ? std::string::npos : begin));
 }
 
-TrialResult Failed(std::string reason, const std::string& err = "") {
-  if (const auto last = LastLine(err); !last.empty()) reason += ": " + Printable(last);
-  return {{}, ShortenMiddle(reason, kLongestReason), false};
+tuning::TrialResult Failed(std::string reason, const std::string& err = "") {
+  if (const auto last = LastLine(err); !last.empty()) reason += ": " + text::Printable(last);
+  return {{}, text::ShortenMiddle(reason, kLongestReason), false};
 }
 
 }  // namespace
 
-TunedCommand CommandUnder(const std::vector<std::string>& command, const Setting& setting) {
+TunedCommand CommandUnder(const std::vector<std::string>& command, const tuning::Setting& setting) {
   TunedCommand tuned{command, {}};
   for (const auto& [knob, value] : setting)
     if (knob.starts_with("--")) {
@@ -50,12 +50,12 @@ TunedCommand CommandUnder(const std::vector<std::string>& command, const Setting
   return tuned;
 }
 
-TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const std::string& out,
+tuning::TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const std::string& out,
                      const std::string& err, const Objective& objective) {
   if (end.signal != 0 || end.exit_code != 0) return Failed(Describe(end), err);
   double seconds = wall_seconds;
   if (!objective.read.empty()) {
-    const auto numbers = NumbersIn(out, NumberPattern("--read", objective.read));
+    const auto numbers = profile::NumbersIn(out, profile::NumberPattern("--read", objective.read));
     if (numbers.empty())
       return Failed(fmt::format("no number in its output matches '{}'", objective.read), err);
     const double number = Median(numbers);
@@ -67,19 +67,19 @@ TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const std::stri
   return {{{.seconds = seconds, .iterations = 1}}, "", false};
 }
 
-Trial CommandTrial(const CommandTrialRequest& request) {
-  if (!request.objective.read.empty()) NumberPattern("--read", request.objective.read);
+tuning::Trial CommandTrial(const CommandTrialRequest& request) {
+  if (!request.objective.read.empty()) profile::NumberPattern("--read", request.objective.read);
   auto longest = std::make_shared<double>(0);  // [s] of a run of the default
-  return [request, longest](const Setting& setting, double seconds) -> std::optional<TrialResult> {
+  return [request, longest](const tuning::Setting& setting, double seconds) -> std::optional<tuning::TrialResult> {
     const TemporaryFolder folder;
     const ProcessFiles files{folder / "out", folder / "err"};
     const auto tuned = CommandUnder(request.command, setting);
     const double known = *longest > 0 ? kHopeless * *longest + kPause : request.timeout_seconds;
     const double limit = std::min({seconds, request.timeout_seconds, known});
-    const double begin = WallSeconds();
+    const double begin = cpu::WallSeconds();
     WatchedProcess process(tuned.command, files, tuned.environment);
     const auto end = process.WaitForEnd(limit);
-    const double wall = WallSeconds() - begin;
+    const double wall = cpu::WallSeconds() - begin;
     if (StoppedByInterrupt()) return std::nullopt;
     if (!end) return Failed(fmt::format("still running after {:.3g} s", limit));
     const auto result =
@@ -89,4 +89,4 @@ Trial CommandTrial(const CommandTrialRequest& request) {
   };
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

@@ -7,7 +7,7 @@
 #include "baselines/tune/trial.h"
 #include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 
 // The number that a tuning makes small (a time) or large (a rate).
 struct Objective {
@@ -26,16 +26,16 @@ struct TunedCommand {
   std::vector<std::string> command;
   Variables environment;  // beside its own
 };
-TunedCommand CommandUnder(const std::vector<std::string>& command, const Setting& setting);
+TunedCommand CommandUnder(const std::vector<std::string>& command, const tuning::Setting& setting);
 
 // Returns what a run's end and output say: a window of the objective, whose `seconds` is the number
 // itself, or one over it for a rate; or why it failed.
-TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const std::string& out,
+tuning::TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const std::string& out,
                      const std::string& err, const Objective& objective);
 
 // Returns the trial. A run ends, and its setting fails, after the request's time, or after five
 // times the longest run of the default. Throws BadInput: no pattern, or a program that cannot be
 // started.
-Trial CommandTrial(const CommandTrialRequest& request);
+tuning::Trial CommandTrial(const CommandTrialRequest& request);
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

@@ -14,22 +14,22 @@
 #include "counters/base/interrupt.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
-bool IsFinished(const TuningFile& file, const std::vector<std::string>& names) {
+bool IsFinished(const tuning::TuningFile& file, const std::vector<std::string>& names) {
   return file.tunings.size() == names.size() &&
-         std::ranges::none_of(file.tunings, [](const Tuning& tuning) {
-           return tuning.state == TuningState::kUnfinished;
+         std::ranges::none_of(file.tunings, [](const tuning::Tuning& tuning) {
+           return tuning.state == tuning::TuningState::kUnfinished;
          });
 }
 
 }  // namespace
 
-TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume) {
-  TuningFile fresh{about, {}};
+tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume) {
+  tuning::TuningFile fresh{about, {}};
   if (!std::filesystem::exists(path)) return fresh;
-  auto before = ReadTuningFile(path);
+  auto before = tuning::ReadTuningFile(path);
   if (!resume) {
     if (IsFinished(before, before.about.value("names", std::vector<std::string>()))) return fresh;
     throw BadInput("{}: an unfinished tuning; go on with --resume, or remove this file", path);
@@ -41,23 +41,23 @@ TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, boo
   return before;
 }
 
-int VerifyAll(const std::string& path, TuningFile file,
-              const std::function<MeasureBlock(const std::string& subject)>& trials,
+int VerifyAll(const std::string& path, tuning::TuningFile file,
+              const std::function<tuning::MeasureBlock(const std::string& subject)>& trials,
               std::ostream& log, std::ostream& out) {
   int exit_code = 0;
   for (auto& tuning : file.tunings) {
-    fmt::print(out, "{}\n", Printable(tuning.plan.subject));
-    if (tuning.state != TuningState::kConfirmed) {
-      fmt::print(out, "  nothing to verify: {}\n", Key(tuning.state));
+    fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
+    if (tuning.state != tuning::TuningState::kConfirmed) {
+      fmt::print(out, "  nothing to verify: {}\n", tuning::Key(tuning.state));
       continue;
     }
-    log << fmt::format("default against {}\n", Words(tuning.best));
+    log << fmt::format("default against {}\n", tuning::Words(tuning.best));
     std::string why;
-    tuning.verified = Verify(tuning, {trials(tuning.plan.subject)}, why);
+    tuning.verified = tuning::Verify(tuning, {trials(tuning.plan.subject)}, why);
     if (StoppedByInterrupt()) return kInterrupted;
-    WriteFile(path, ToJson(file).dump(1) + "\n");
+    WriteFile(path, tuning::ToJson(file).dump(1) + "\n");
     const bool confirmed = tuning.verified && tuning.verified->confirmed;
-    fmt::print(out, "  {}: {}: {}\n", Words(tuning.best),
+    fmt::print(out, "  {}: {}: {}\n", tuning::Words(tuning.best),
                confirmed ? "confirmed again" : "not confirmed again",
                tuning.verified ? EffectText(*tuning.verified) : why);
     if (!confirmed) exit_code = kCannotSay;
@@ -65,4 +65,4 @@ int VerifyAll(const std::string& path, TuningFile file,
   return exit_code;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

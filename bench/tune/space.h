@@ -11,7 +11,7 @@
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 
 struct SpaceRequest {
   bool precision = false;  // choices that compute in a narrower type, or round otherwise
@@ -22,7 +22,7 @@ struct SpaceRequest {
 
 // The machine as far as the space depends on it.
 struct TunedMachine {
-  Cpu cpu;
+  cpu::Cpu cpu;
   // The value in brackets of /sys/kernel/mm/transparent_hugepage/enabled; empty: not known.
   std::string huge_pages;
   bool reserved_pages = false;  // of hugetlbfs
@@ -33,10 +33,10 @@ TunedMachine ThisMachine();
 
 // Returns the coordinates of a benchmark, none of them empty. An option that the name has stays as
 // it is. Throws BadInput for a name that is none, and for one of a GPU.
-std::vector<Coordinate> SpaceOf(const BenchmarkName& name, const TunedMachine& machine,
+std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name, const TunedMachine& machine,
                                 const SpaceRequest& request);
 // Returns the values that a user asks for of a variable.
-Coordinate AskedFor(const std::string& variable, const std::vector<std::string>& values);
+tuning::Coordinate AskedFor(const std::string& variable, const std::vector<std::string>& values);
 
 // Names of coordinates that a ledger speaks of.
 inline constexpr const char* kThreadsCoordinate = "threads";
@@ -46,16 +46,16 @@ inline constexpr const char* kAllocatorCoordinate = "allocator";
 
 // A benchmark's process under a setting.
 struct TunedBenchmark {
-  BenchmarkName name;
+  workload::BenchmarkName name;
   Variables environment;  // beside its own
   std::string cpus;       // as taskset takes them: "0,2"; empty: all
   double scale = 1;       // [1] its time, times this, is comparable with the default's
 };
-TunedBenchmark UnderSetting(const BenchmarkName& name, const Setting& setting);
+TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::Setting& setting);
 
 // Returns the variables that give another program this setting, as far as variables can.
 Variables EnvironmentLines(const TunedBenchmark& benchmark);
 // Returns the shell command that measures it.
 std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program);
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

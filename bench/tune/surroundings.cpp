@@ -10,7 +10,7 @@
 
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 // [1] of the CPUs' time; less is a quiet machine.
@@ -70,4 +70,4 @@ std::string Surroundings::Text() const {
   return SurroundingsText(*before_, *after, OwnSeconds() - own_before_);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::tune {
 
 // All [s], summed over the CPUs since the system started.
 struct CpuUse {
@@ -30,4 +30,4 @@ class Surroundings {
   double own_before_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

@@ -9,7 +9,7 @@
 #include <string>
 #include <tuple>
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 // A way to choose CPUs: sorted by what these return, the first ones are taken.
@@ -23,7 +23,7 @@ int Of(const std::map<int, int>& ids, int cpu) {
   return found == ids.end() ? 0 : found->second;
 }
 
-int CacheOf(const Topology& topology, int cpu) {
+int CacheOf(const cpu::Topology& topology, int cpu) {
   const auto level = topology.cache_of_cpu.find(Level::kL3);
   if (level == topology.cache_of_cpu.end()) return 0;
   const auto found = level->second.find(cpu);
@@ -31,7 +31,7 @@ int CacheOf(const Topology& topology, int cpu) {
 }
 
 // Turn of each CPU among those of its core: 0 for the first hardware thread.
-std::map<int, int> TurnsInCores(const Cpu& cpu) {
+std::map<int, int> TurnsInCores(const cpu::Cpu& cpu) {
   std::map<int, int> turns, seen;
   for (const int one : cpu.allowed) {
     const auto core = cpu.topology.core_of_cpu.find(one);
@@ -46,7 +46,7 @@ std::vector<int> SortedBy(std::vector<int> cpus, const Key& key) {
   return cpus;
 }
 
-std::vector<Places> PlacesOf(const Cpu& cpu) {
+std::vector<Places> PlacesOf(const cpu::Cpu& cpu) {
   const auto& topology = cpu.topology;
   const auto turns = TurnsInCores(cpu);
   std::map<int, int> rank, seen;  // turn of a CPU among the first hardware threads of its L3
@@ -66,12 +66,12 @@ std::vector<Places> PlacesOf(const Cpu& cpu) {
 }
 
 // Numbers of threads: 1, 2, 4, ..., a thread per core, all.
-std::set<int> Counts(const Cpu& cpu, int fixed) {
+std::set<int> Counts(const cpu::Cpu& cpu, int fixed) {
   if (fixed > 0) return {fixed};
   const int all = static_cast<int>(cpu.allowed.size());
   std::set<int> counts = {all};
   for (int count = 1; count < all; count *= 2) counts.insert(count);
-  if (const int cores = UsableCores(cpu); cores > 0 && cores < all) counts.insert(cores);
+  if (const int cores = cpu::UsableCores(cpu); cores > 0 && cores < all) counts.insert(cores);
   return counts;
 }
 
@@ -79,19 +79,19 @@ std::set<int> FirstOf(const std::vector<int>& cpus, int count) {
   return {cpus.begin(), cpus.begin() + count};
 }
 
-std::vector<Choice> Waits() {
+std::vector<tuning::Choice> Waits() {
   return {{{{"OMP_WAIT_POLICY", "active"}}, "threads spin until they have work"},
           {{{"OMP_WAIT_POLICY", "passive"}}, "threads sleep until they have work"},
           {{{"GOMP_SPINCOUNT", "10000"}}, "threads spin shortly, then sleep"}};
 }
 
-std::vector<Choice> ChoicesOf(const Cpu& cpu, int count, bool is_default, bool pin) {
-  Choice plain{{}, fmt::format("{} thread{}", count, count == 1 ? "" : "s")};
+std::vector<tuning::Choice> ChoicesOf(const cpu::Cpu& cpu, int count, bool is_default, bool pin) {
+  tuning::Choice plain{{}, fmt::format("{} thread{}", count, count == 1 ? "" : "s")};
   if (count == 1) plain.reason = "no fork, no join, no waiting";
   if (!is_default) plain.values["threads"] = std::to_string(count);
-  std::vector<Choice> choices = {plain};
+  std::vector<tuning::Choice> choices = {plain};
   if (!pin || count == 1) return choices;
-  const auto spread = SpreadCpus(cpu, count);
+  const auto spread = cpu::SpreadCpus(cpu, count);
   std::set<std::set<int>> known = {{spread.begin(), spread.end()}};
   for (const auto& places : PlacesOf(cpu)) {
     const auto cpus = FirstOf(places.cpus, count);
@@ -107,8 +107,8 @@ std::vector<Choice> ChoicesOf(const Cpu& cpu, int count, bool is_default, bool p
 
 }  // namespace
 
-std::vector<Choice> TeamChoices(const Cpu& cpu, int fixed, bool pin, bool wait) {
-  std::vector<Choice> all;
+std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, int fixed, bool pin, bool wait) {
+  std::vector<tuning::Choice> all;
   const int most = static_cast<int>(cpu.allowed.size());
   if (fixed > most) return all;
   for (const int count : Counts(cpu, fixed)) {
@@ -117,7 +117,7 @@ std::vector<Choice> TeamChoices(const Cpu& cpu, int fixed, bool pin, bool wait) 
       if (!choice.values.empty()) all.push_back(choice);
       if (!wait || count == 1) continue;
       for (const auto& waiting : Waits()) {
-        Choice both{choice.values,
+        tuning::Choice both{choice.values,
                     choice.values.empty() ? waiting.reason : choice.reason + "; " + waiting.reason};
         both.values.insert(waiting.values.begin(), waiting.values.end());
         all.push_back(std::move(both));
@@ -127,4 +127,4 @@ std::vector<Choice> TeamChoices(const Cpu& cpu, int fixed, bool pin, bool wait) 
   return all;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

@@ -8,14 +8,14 @@
 
 #include "bench/tune/space.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 // [1] Another setting of the likely kind may save about half of the busy time above the roof, one
 // of the other kind an eighth. Fewer threads may save all that a team costs.
 constexpr double kLikely = 0.5, kUnlikely = 0.125;
 
-double ShareOf(const Ledger& ledger, std::initializer_list<PartKind> kinds) {
+double ShareOf(const breakdown::Ledger& ledger, std::initializer_list<breakdown::PartKind> kinds) {
   double seconds = 0;
   for (const auto kind : kinds)
     if (const auto* part = ledger.Find(kind)) seconds += part->seconds;
@@ -29,14 +29,14 @@ bool ActsOnMemory(const std::string& coordinate) {
 
 }  // namespace
 
-void SortByLedger(const Ledger& ledger, bool memory_bound, std::vector<Coordinate>& coordinates) {
+void SortByLedger(const breakdown::Ledger& ledger, bool memory_bound, std::vector<tuning::Coordinate>& coordinates) {
   if (ledger.seconds <= 0) return;
-  const double team = ShareOf(ledger, {PartKind::kForkJoin, PartKind::kImbalance, PartKind::kSerial,
-                                       PartKind::kStolen, PartKind::kSharing});
+  const double team = ShareOf(ledger, {breakdown::PartKind::kForkJoin, breakdown::PartKind::kImbalance, breakdown::PartKind::kSerial,
+                                       breakdown::PartKind::kStolen, breakdown::PartKind::kSharing});
   const double busy =
-      ShareOf(ledger, {PartKind::kFunctions, PartKind::kProducts, PartKind::kLanes,
-                       PartKind::kLoads, PartKind::kInstructions, PartKind::kKernel,
-                       PartKind::kDistance, PartKind::kLevels, PartKind::kUnexplained});
+      ShareOf(ledger, {breakdown::PartKind::kFunctions, breakdown::PartKind::kProducts, breakdown::PartKind::kLanes,
+                       breakdown::PartKind::kLoads, breakdown::PartKind::kInstructions, breakdown::PartKind::kKernel,
+                       breakdown::PartKind::kDistance, breakdown::PartKind::kLevels, breakdown::PartKind::kUnexplained});
   std::map<std::string, double> score;
   for (auto& coordinate : coordinates) {
     const bool likely = ActsOnMemory(coordinate.name) == memory_bound;
@@ -51,13 +51,13 @@ void SortByLedger(const Ledger& ledger, bool memory_bound, std::vector<Coordinat
         "{:.0f} % of the default's time is fork, join, waiting, sharing and serial parts",
         100 * team);
   }
-  std::ranges::stable_sort(coordinates, [&](const Coordinate& a, const Coordinate& b) {
+  std::ranges::stable_sort(coordinates, [&](const tuning::Coordinate& a, const tuning::Coordinate& b) {
     return score.at(a.name) > score.at(b.name);
   });
 }
 
-void SortByProgram(const ProgramLedger& ledger, const ActsOn& acts_on,
-                   std::vector<Coordinate>& coordinates) {
+void SortByProgram(const programs::ProgramLedger& ledger, const ActsOn& acts_on,
+                   std::vector<tuning::Coordinate>& coordinates) {
   if (ledger.seconds <= 0) return;
   std::map<std::string, double> shares;
   for (auto& coordinate : coordinates) {
@@ -71,9 +71,9 @@ void SortByProgram(const ProgramLedger& ledger, const ActsOn& acts_on,
         fmt::format("{}it acts on {:.0f} % of the {}", coordinate.reason.empty() ? "" : "; ",
                     100 * share, ledger.of_step ? "step" : "program's time");
   }
-  std::ranges::stable_sort(coordinates, [&](const Coordinate& a, const Coordinate& b) {
+  std::ranges::stable_sort(coordinates, [&](const tuning::Coordinate& a, const tuning::Coordinate& b) {
     return shares.at(a.name) > shares.at(b.name);
   });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

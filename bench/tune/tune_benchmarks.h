@@ -8,7 +8,7 @@
 #include "baselines/tune/tuning_file.h"
 #include "bench/tune/space.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 
 struct TuneRequest {
   std::vector<std::string> names;  // of benchmarks
@@ -35,4 +35,4 @@ int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostr
 // Writes the file's tunings as they were written when they were made.
 void ShowTunings(const std::string& path, std::ostream& out);
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

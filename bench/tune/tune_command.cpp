@@ -22,7 +22,7 @@
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
@@ -45,7 +45,7 @@ Objective ObjectiveOf(const nlohmann::json& about) {
   return {about.value("read", ""), about.value("objective", "") == "per-second"};
 }
 
-void AddVariables(const TuneCommandRequest& request, std::vector<Coordinate>& coordinates) {
+void AddVariables(const TuneCommandRequest& request, std::vector<tuning::Coordinate>& coordinates) {
   for (const auto& [variable, values] : request.environment) {
     for (const auto& other : coordinates)
       for (const auto& choice : other.choices)
@@ -60,7 +60,7 @@ Knobs KnobsToTry(const TuneCommandRequest& request, std::ostream& log) {
   if (request.compare_with_itself) return {EqualCoordinates(), {}, {}};
   auto knobs = KnobsOf(request.knobs, ThisKnobPlace(), request.may_change_results);
   for (const auto& sentence : knobs.left_out)
-    log << fmt::format("left out: {}\n", Printable(sentence));
+    log << fmt::format("left out: {}\n", text::Printable(sentence));
   AddVariables(request, knobs.coordinates);
   if (knobs.coordinates.empty()) throw BadInput("tune: no knob is left to try");
   return knobs;
@@ -69,21 +69,21 @@ Knobs KnobsToTry(const TuneCommandRequest& request, std::ostream& log) {
 TuningWords WordsOf(const std::vector<std::string>& command, const Objective& objective) {
   TuningWords words;
   words.objective = [objective](double seconds) {
-    if (objective.read.empty()) return WithPrefix(seconds, "s");
-    return ThreeDigits(objective.per_second ? 1 / seconds : seconds);
+    if (objective.read.empty()) return text::WithPrefix(seconds, "s");
+    return text::ThreeDigits(objective.per_second ? 1 / seconds : seconds);
   };
-  words.settings = [command](const Tuning& tuning, std::ostream& out) {
+  words.settings = [command](const tuning::Tuning& tuning, std::ostream& out) {
     const auto tuned = CommandUnder(command, tuning.best);
     fmt::print(out, "  settings, from the default:\n");
     for (const auto& [variable, value] : tuned.environment) {
       const char* now = std::getenv(variable.c_str());
       fmt::print(out, "    - {}\n    + {}={}\n",
                  now == nullptr ? variable + " is not set" : fmt::format("{}={}", variable, now),
-                 variable, Printable(value));
+                 variable, text::Printable(value));
     }
     for (std::size_t i = command.size(); i < tuned.command.size(); ++i)
-      fmt::print(out, "    + argument {}\n", Printable(tuned.command[i]));
-    fmt::print(out, "  the program with them:\n    {}\n", Printable(ShellCommand(tuned)));
+      fmt::print(out, "    + argument {}\n", text::Printable(tuned.command[i]));
+    fmt::print(out, "  the program with them:\n    {}\n", text::Printable(ShellCommand(tuned)));
   };
   return words;
 }
@@ -101,7 +101,7 @@ class CommandTuning {
     if (file_.tunings.empty()) file_.tunings.push_back({.plan = Plan()});
     auto& tuning = file_.tunings.front();
     const bool more = tuning.budget_spent && request_.budget_seconds > tuning.plan.budget_seconds;
-    if (tuning.state == TuningState::kUnfinished || more) {
+    if (tuning.state == tuning::TuningState::kUnfinished || more) {
       tuning.plan.budget_seconds = request_.budget_seconds;
       const Surroundings surroundings;
       Measure();
@@ -109,12 +109,12 @@ class CommandTuning {
       if (const auto text = surroundings.Text(); !text.empty()) log_ << text << '\n';
     }
     Report();
-    return file_.tunings.front().state == TuningState::kFailed ? 1 : 0;
+    return file_.tunings.front().state == tuning::TuningState::kFailed ? 1 : 0;
   }
 
  private:
-  TuningPlan Plan() {
-    TuningPlan plan{.subject = subject_,
+  tuning::TuningPlan Plan() {
+    tuning::TuningPlan plan{.subject = subject_,
                     .budget_seconds = request_.budget_seconds,
                     .min_effect = request_.min_effect,
                     .seed = request_.seed};
@@ -126,14 +126,14 @@ class CommandTuning {
 
   // The knobs that act on most of the program's time come first.
   void Order() {
-    const auto ledger = RunForLedger(request_.trial.command);
+    const auto ledger = profile::RunForLedger(request_.trial.command);
     if (!ledger) {
       log_ << "no ledger of oneDNN's calls: the knobs are tried in the order of their files\n";
       return;
     }
     auto& coordinates = file_.tunings.front().plan.coordinates;
     SortByProgram(*ledger, acts_on_, coordinates);
-    const auto names = coordinates | std::views::transform(&Coordinate::name);
+    const auto names = coordinates | std::views::transform(&tuning::Coordinate::name);
     log_ << fmt::format("the ledger of a run orders the knobs: {}\n",
                         Printable(fmt::format("{}", fmt::join(names, ", "))));
   }
@@ -141,33 +141,33 @@ class CommandTuning {
   void Measure() {
     const auto trial = CommandTrial(request_.trial);
     // Its time limits the others, which may hang; the system reads the program's files meanwhile.
-    const double begin = WallSeconds();
+    const double begin = cpu::WallSeconds();
     if (!trial({}, request_.trial.timeout_seconds)) return;
-    const double run_seconds = WallSeconds() - begin;
+    const double run_seconds = cpu::WallSeconds() - begin;
     if (!acts_on_.empty() && file_.tunings.front().blocks.empty()) Order();
     const auto before = file_.tunings.front();
     std::size_t choices = 0;
     for (const auto& coordinate : before.plan.coordinates) choices += coordinate.choices.size();
     log_ << fmt::format("{} choices of {} knobs; a run takes about {}, the budget is {:.0f} s\n",
-                        choices, before.plan.coordinates.size(), WithPrefix(run_seconds, "s"),
+                        choices, before.plan.coordinates.size(), text::WithPrefix(run_seconds, "s"),
                         request_.budget_seconds);
-    const auto save = [&](const Tuning& tuning) {
+    const auto save = [&](const tuning::Tuning& tuning) {
       file_.tunings.front() = tuning;
       Write();
     };
-    const auto say = [&](const std::string& sentence) { log_ << Printable(sentence) << '\n'; };
-    Tune(before.plan, before.blocks,
-         {ByTurns(trial, 1, request_.trial.timeout_seconds, WallSeconds), save, say});
+    const auto say = [&](const std::string& sentence) { log_ << text::Printable(sentence) << '\n'; };
+    tuning::Tune(before.plan, before.blocks,
+         {tuning::ByTurns(trial, 1, request_.trial.timeout_seconds, cpu::WallSeconds), save, say});
   }
 
-  void Write() const { WriteFile(request_.output, ToJson(file_).dump(1) + "\n"); }
+  void Write() const { WriteFile(request_.output, tuning::ToJson(file_).dump(1) + "\n"); }
 
   void Report() {
     const auto& tuning = file_.tunings.front();
     WriteTuning(tuning, WordsOf(request_.trial.command, request_.trial.objective), out_);
     out_ << std::flush;
     if (request_.exported.empty()) return;
-    WriteFile(request_.exported, tuning.state == TuningState::kConfirmed
+    WriteFile(request_.exported, tuning.state == tuning::TuningState::kConfirmed
                                      ? ExportLines(request_.trial.command, tuning.best)
                                      : "# nothing is confirmed to be faster than the default\n");
     log_ << fmt::format("wrote {}\n", request_.exported);
@@ -184,16 +184,16 @@ class CommandTuning {
   std::ostream& log_;
   std::ostream& out_;
   std::string subject_;
-  TuningFile file_;
+  tuning::TuningFile file_;
   ActsOn acts_on_;
 };
 
 }  // namespace
 
-std::vector<Coordinate> EqualCoordinates() {
-  std::vector<Coordinate> all;
+std::vector<tuning::Coordinate> EqualCoordinates() {
+  std::vector<tuning::Coordinate> all;
   for (int i = 1; i <= kEqualCoordinates; ++i) {
-    Coordinate coordinate{fmt::format("nothing {}", i), "no program reads this variable", {}};
+    tuning::Coordinate coordinate{fmt::format("nothing {}", i), "no program reads this variable", {}};
     for (int value = 1; value <= kEqualChoices; ++value)
       coordinate.choices.push_back(
           {{{fmt::format("DLROOF_NOTHING_{}", i), std::to_string(value)}}, "changes nothing"});
@@ -202,43 +202,43 @@ std::vector<Coordinate> EqualCoordinates() {
   return all;
 }
 
-std::string ExportLines(const std::vector<std::string>& command, const Setting& setting) {
+std::string ExportLines(const std::vector<std::string>& command, const tuning::Setting& setting) {
   const auto tuned = CommandUnder(command, setting);
   std::string lines;
   for (const auto& [variable, value] : tuned.environment)
-    lines += fmt::format("export {}={}\n", variable, CommandLine({value}));
+    lines += fmt::format("export {}={}\n", variable, runner::CommandLine({value}));
   for (std::size_t i = command.size(); i < tuned.command.size(); ++i)
-    lines += fmt::format("# and the argument {}\n", Printable(tuned.command[i]));
+    lines += fmt::format("# and the argument {}\n", text::Printable(tuned.command[i]));
   return lines;
 }
 
 std::string ShellCommand(const TunedCommand& tuned) {
   std::string line;
   for (const auto& [variable, value] : tuned.environment)
-    line += fmt::format("{}={} ", variable, CommandLine({value}));
-  return line + CommandLine(tuned.command);
+    line += fmt::format("{}={} ", variable, runner::CommandLine({value}));
+  return line + runner::CommandLine(tuned.command);
 }
 
 int TuneCommand(const TuneCommandRequest& request, std::ostream& log, std::ostream& out) {
   return CommandTuning(request, log, out).Run();
 }
 
-bool IsOfCommand(const TuningFile& file) { return file.about.contains("program"); }
+bool IsOfCommand(const tuning::TuningFile& file) { return file.about.contains("program"); }
 
-int VerifyCommand(const std::string& path, TuningFile file, double timeout_seconds,
+int VerifyCommand(const std::string& path, tuning::TuningFile file, double timeout_seconds,
                   std::ostream& log, std::ostream& out) {
   const CommandTrialRequest request{file.about.at("program").get<std::vector<std::string>>(),
                                     ObjectiveOf(file.about), timeout_seconds};
   const auto trials = [&](const std::string&) {
-    return ByTurns(CommandTrial(request), 1, timeout_seconds, WallSeconds);
+    return tuning::ByTurns(CommandTrial(request), 1, timeout_seconds, cpu::WallSeconds);
   };
   return VerifyAll(path, std::move(file), trials, log, out);
 }
 
-void ShowCommand(const TuningFile& file, std::ostream& out) {
+void ShowCommand(const tuning::TuningFile& file, std::ostream& out) {
   const auto command = file.about.at("program").get<std::vector<std::string>>();
   for (const auto& tuning : file.tunings)
     WriteTuning(tuning, WordsOf(command, ObjectiveOf(file.about)), out);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

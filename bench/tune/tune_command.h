@@ -9,7 +9,7 @@
 #include "baselines/tune/tuning_file.h"
 #include "bench/tune/command_trial.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 
 struct TuneCommandRequest {
   CommandTrialRequest trial;
@@ -27,23 +27,23 @@ struct TuneCommandRequest {
 };
 
 // Returns coordinates of variables that no program reads.
-std::vector<Coordinate> EqualCoordinates();
+std::vector<tuning::Coordinate> EqualCoordinates();
 
 // Tunes and writes the file after each block. Returns the exit code: 0, 1 if the program as it is
 // fails, 130 after an interrupt. Throws BadInput.
 int TuneCommand(const TuneCommandRequest& request, std::ostream& log, std::ostream& out);
 
 // Returns true for a file of TuneCommand's.
-bool IsOfCommand(const TuningFile& file);
+bool IsOfCommand(const tuning::TuningFile& file);
 // VerifyAll of the file's program.
-int VerifyCommand(const std::string& path, TuningFile file, double timeout_seconds,
+int VerifyCommand(const std::string& path, tuning::TuningFile file, double timeout_seconds,
                   std::ostream& log, std::ostream& out);
 // Writes the tuning as it was written when it was made.
-void ShowCommand(const TuningFile& file, std::ostream& out);
+void ShowCommand(const tuning::TuningFile& file, std::ostream& out);
 
 // Returns a line for each variable and argument of the setting: "export A='b'".
-std::string ExportLines(const std::vector<std::string>& command, const Setting& setting);
+std::string ExportLines(const std::vector<std::string>& command, const tuning::Setting& setting);
 // Returns the command as a shell takes it.
 std::string ShellCommand(const TunedCommand& tuned);
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

@@ -7,7 +7,7 @@
 #include "counters/base/error.h"
 #include "reporters/verbose/verbose_line.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 constexpr int kParts = 6;
@@ -34,7 +34,7 @@ std::string ToText(const BenchmarkName& name) {
 BenchmarkName ParseBenchmarkName(const std::string& text) {
   CheckCharacters(text);
   std::vector<std::string> parts;
-  for (const auto part : SplitText(text, '/')) {
+  for (const auto part : verbose::SplitText(text, '/')) {
     if (part.empty())
       throw BadInput({.column = static_cast<int>(part.data() - text.data()) + 1},
                      "empty part of a benchmark name");
@@ -53,4 +53,4 @@ BenchmarkName ParseBenchmarkName(const std::string& text) {
           {parts.begin() + kParts, parts.end()}};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::workload {
 
 struct BenchmarkName {
   std::string op, device, library, direction, type, problem;
@@ -21,4 +21,4 @@ std::string ToText(const BenchmarkName& name);
 // and problem.
 BenchmarkName ParseBenchmarkName(const std::string& text);
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -11,7 +11,7 @@
 #include "bench/workload/seeded_values.h"
 #include "counters/base/small_floats.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 constexpr uint32_t kF16Sign = 0x8000U, kF16Infinity = 0x7c00U, kF16Nan = 0x7e00U;
@@ -168,4 +168,4 @@ std::vector<float> FromStrides(const std::vector<float>& memory, const std::arra
   return plain;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

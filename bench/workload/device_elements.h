@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::workload {
 
 // The bits of an f16 or bf16. Values are taken as the nearest of the type (ties to even).
 uint16_t F16Bits(float value);
@@ -38,4 +38,4 @@ std::vector<float> FromStrides(const std::vector<float>& memory,
                                const std::array<int64_t, 4>& dimensions,
                                const std::array<int64_t, 4>& strides);
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

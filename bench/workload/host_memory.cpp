@@ -13,7 +13,7 @@
 #include "counters/base/error.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 constexpr std::size_t kAlignment = std::size_t{2} << 20;
@@ -34,7 +34,7 @@ std::size_t PageBytes() {
 }  // namespace
 
 void RequireHostMemory(double bytes, std::string_view what) {
-  const auto available = AvailableMemoryBytes();
+  const auto available = cpu::AvailableMemoryBytes();
   if (available && bytes > *available)
     throw Unsupported("{} needs {:.3g} GB of memory, {:.3g} GB can be allocated here", what,
                       bytes / 1e9, *available / 1e9);
@@ -95,4 +95,4 @@ std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, 
   return distinct;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::workload {
 
 // Refuses workloads that do not fit: Linux hands out more memory than there is and later kills the
 // program that uses it, which would end the whole run. Throws Unsupported, naming both sizes, when
@@ -41,4 +41,4 @@ class FoldedMemory {
 // theirs whole, the others share the rest evenly. Sums may exceed `most` by less than a page each.
 std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, double most);
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

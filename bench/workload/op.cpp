@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 std::map<std::string, Op, std::less<>>& OpRegistry() {
@@ -13,7 +13,7 @@ std::map<std::string, Op, std::less<>>& OpRegistry() {
 }  // namespace
 
 bool RegisterOp(Op op) {
-  RegisterOpWords(op.name, op.words);
+  roofline::RegisterOpWords(op.name, op.words);
   return OpRegistry().emplace(op.name, std::move(op)).second;
 }
 
@@ -28,4 +28,4 @@ const Op* FindOp(std::string_view name) {
   return found == OpRegistry().end() ? nullptr : &found->second;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -11,9 +11,11 @@
 #include "counters/work.h"
 #include "reporters/roofline/op_words.h"
 
-namespace dlroof {
-
+namespace dlroof::benchdnn {
 struct BenchdnnDriver;
+}
+
+namespace dlroof::workload {
 
 // Options of names that reach the same result another way. A name has one of them at most.
 struct OpVariants {
@@ -30,9 +32,9 @@ struct TrainedLayer {
 
 struct Op {
   std::string name;             // in benchmark names: "Conv2D"
-  OpWords words;                // for reports: its noun, the letters of its problems
+  roofline::OpWords words;                // for reports: its noun, the letters of its problems
   std::string flop_convention;  // the rule by which its FLOPs are counted, for run files
-  std::vector<const BenchdnnDriver*> benchdnn = {};  // drivers of benchdnn that time this op
+  std::vector<const benchdnn::BenchdnnDriver*> benchdnn = {};  // drivers of benchdnn that time this op
   std::vector<std::string> directions = {};          // that any of its cells has
   // Lines of a suite file that say which benchmarks a problem has where the file does not.
   std::string templates = {};
@@ -56,4 +58,4 @@ std::vector<const Op*> AllOps();
 // Returns null where no op has this name.
 const Op* FindOp(std::string_view name);
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

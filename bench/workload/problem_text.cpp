@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace dlroof {
+namespace dlroof::workload {
 
 bool TextCursor::Accept(std::string_view word) {
   if (text_.substr(at_, word.size()) != word) return false;
@@ -54,4 +54,4 @@ int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what
   return count;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -8,7 +8,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 
 // A position in a problem text. Columns count from 1 plus `column_offset` (where the problem begins
 // in a longer line).
@@ -41,4 +41,4 @@ class TextCursor {
 // The product of all sizes, or throws BadInput naming `what` when it leaves 64 bits.
 int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what);
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -10,7 +10,7 @@
 
 #include "counters/base/small_floats.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 // splitmix64 (Steele, Lea, Flood 2014) by position: value i needs no value before it.
@@ -91,4 +91,4 @@ std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view t
   throw std::logic_error(fmt::format("SeededValues of type {}", type));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

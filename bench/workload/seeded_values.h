@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::workload {
 
 // `count` values, the same for the same seed on every machine. Floating types: uniform in [low,
 // high], rounded to the nearest value of `type`
@@ -25,4 +25,4 @@ float RoundToF16(float value);
 // Rounds to the nearest e4m3 (ties to even); beyond its range to the largest, 448.
 float RoundToE4m3(float value);
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -10,7 +10,7 @@
 #include "counters/base/error.h"
 #include "reporters/roofline/op_words.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 // Returns why no benchmark has this name; empty where one has.
@@ -27,12 +27,12 @@ void CheckName(const std::string& name) {
   if (const auto refusal = Refusal(name); !refusal.empty()) throw BadInput(refusal);
 }
 
-const SweepWord& WordOf(const BenchmarkName& name, const std::string& parameter) {
+const roofline::SweepWord& WordOf(const BenchmarkName& name, const std::string& parameter) {
   const auto& words = FindOp(name.op)->words.sweep;
-  const auto found = std::ranges::find(words, parameter, &SweepWord::name);
+  const auto found = std::ranges::find(words, parameter, &roofline::SweepWord::name);
   if (found != words.end()) return *found;
   std::vector<std::string> names(words.size());
-  std::ranges::transform(words, names.begin(), &SweepWord::name);
+  std::ranges::transform(words, names.begin(), &roofline::SweepWord::name);
   throw BadInput("--sweep={}: {} has no such parameter; there are {}", parameter, name.op,
                  fmt::join(names, ", "));
 }
@@ -44,7 +44,7 @@ std::string WithSize(const std::string& name, const std::string& parameter, std:
   auto parsed = ParseBenchmarkName(name);
   const auto& word = WordOf(parsed, parameter);
   std::string refusal;
-  for (const auto& problem : WithValue(parsed.problem, word, std::to_string(value))) {
+  for (const auto& problem : roofline::WithValue(parsed.problem, word, std::to_string(value))) {
     parsed.problem = problem;
     const auto why = Refusal(ToText(parsed));
     if (why.empty()) return ToText(parsed);
@@ -57,8 +57,8 @@ std::int64_t SizeOf(const std::string& name, const std::string& parameter) {
   CheckName(name);
   const auto parsed = ParseBenchmarkName(name);
   const auto& word = WordOf(parsed, parameter);
-  const auto parts = ProblemParts(parsed.problem);
-  const auto found = std::ranges::find(parts, word.key, &ProblemPart::key);
+  const auto parts = roofline::ProblemParts(parsed.problem);
+  const auto found = std::ranges::find(parts, word.key, &roofline::ProblemPart::key);
   return found == parts.end() ? 1 : std::stoll(found->value);
 }
 
@@ -76,4 +76,4 @@ std::string WithThreads(const std::string& name, int threads) {
   return ToText(parsed);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::workload {
 
 // Returns the name with another value of a parameter of its op ("batch"); a square image or kernel
 // stays square, padding stays. Throws BadInput: a bad name, no such parameter (listing those there
@@ -19,4 +19,4 @@ std::int64_t SizeOf(const std::string& name, const std::string& parameter);
 // device than the CPU, a name that has the option.
 std::string WithThreads(const std::string& name, int threads);
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -10,7 +10,7 @@
 #include "bench/workload/problem_text.h"
 #include "counters/base/keys.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 constexpr int kMostThreads = 4096;
@@ -190,4 +190,4 @@ Workload MakeWorkload(const std::string& text) {
   return workload;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -14,7 +14,7 @@
 #include "counters/parallel_time.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 
 // Result of the comparison with the plain-loop reference.
 struct Verification {
@@ -40,7 +40,7 @@ struct PreparedCall {
   std::string algorithm;                 // what the library chose: "brgconv:avx512_core"
   std::string isa;                       // what the library may use here: "avx512_core_vnni"
   Work modelled;                         // of one call, on the pipes that this algorithm uses
-  LevelModel levels;                     // its loops, for the bytes at each cache level
+  caches::LevelModel levels;                     // its loops, for the bytes at each cache level
   int threads = 0;  // that work on it, where they are not all that were given; 0: all
   std::vector<MemoryRegion> memory;  // every tensor that `run` reads or writes
   // [1] Time of the library's own choice of algorithm over that of the fastest one, where all were
@@ -169,4 +169,4 @@ Workload ReadNameAlone(const BenchmarkName& name) {
 // Unsupported: the benchmark is recorded, it does not vanish.
 Workload MakeWorkload(const std::string& name);
 
-}  // namespace dlroof
+}  // namespace dlroof::workload

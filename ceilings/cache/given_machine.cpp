@@ -11,7 +11,7 @@
 #include "counters/delta/gpu_spec.h"
 #include "counters/delta/source.h"
 
-namespace dlroof {
+namespace dlroof::machine_file {
 namespace {
 
 using nlohmann::json;
@@ -67,7 +67,7 @@ class Reader {
  public:
   explicit Reader(const LocatedJson& file) : file_(file) {}
 
-  Machine Read() {
+  machine::Machine Read() {
     if (!file_.value().is_object()) Refuse({}, "an object, see dlroof machine --template");
     for (const auto& item : file_.value().items())
       if (std::ranges::find(kMembers, item.key(), &Member::key) == std::end(kMembers))
@@ -140,8 +140,8 @@ class Reader {
     return static_cast<int>(threads);
   }
 
-  Ceiling Rate(Path path, int threads, const Range& range) const {
-    Ceiling ceiling{.threads = threads, .how = source_, .given = true};
+  machine::Ceiling Rate(Path path, int threads, const Range& range) const {
+    machine::Ceiling ceiling{.threads = threads, .how = source_, .given = true};
     if (!Find(path)->is_object()) {
       ceiling.per_second = Number(path, range);
       return ceiling;
@@ -169,7 +169,7 @@ class Reader {
     for (const auto& item : found->items()) read(item.key(), Path{name, item.key()});
   }
 
-  void ReadFlops(int threads, CeilingSet& set) {
+  void ReadFlops(int threads, machine::CeilingSet& set) {
     Each("flops", [&](const std::string& key, const Path& path) {
       if (!IsPipeKey(key) || std::count(key.begin(), key.end(), '.') != 1)
         RefuseName(
@@ -179,7 +179,7 @@ class Reader {
     });
   }
 
-  void ReadBytes(int threads, CeilingSet& set) {
+  void ReadBytes(int threads, machine::CeilingSet& set) {
     const auto level = [&](const std::string& key, const Path& path) {
       const auto known = LevelFromKey(key);
       if (!known) RefuseName(path, "a memory level: l1, l2, l3, dram or host");
@@ -195,30 +195,30 @@ class Reader {
 
   const LocatedJson& file_;
   std::string source_;
-  Machine machine_;
+  machine::Machine machine_;
 };
 
-ordered_json RateJson(const Ceiling& ceiling) {
+ordered_json RateJson(const machine::Ceiling& ceiling) {
   if (ceiling.how.empty()) return ceiling.per_second;
   return {{"per_second", ceiling.per_second}, {"source", ceiling.how}};
 }
 
 // The machines of counters/delta/gpus: rates from data sheets and published measurements.
-Ceiling Given(double per_second, const std::string& how) {
+machine::Ceiling Given(double per_second, const std::string& how) {
   return {.per_second = per_second, .how = how, .given = true};
 }
 
 // "NVIDIA ..., V1.04: dense; x 132 SMs x 1.83 GHz"
-std::string OfAllSms(const GpuSpec& gpu, const std::string& figure) {
+std::string OfAllSms(const delta::GpuSpec& gpu, const std::string& figure) {
   return fmt::format("{}; x {:g} SMs x {:g} GHz", gpu.sources.at(figure), gpu.sms,
                      gpu.clock_hz / 1e9);
 }
 
-CeilingSet SetOf(const GpuSpec& gpu) {
-  CeilingSet set;
+machine::CeilingSet SetOf(const delta::GpuSpec& gpu) {
+  machine::CeilingSet set;
   const double sm_clocks = gpu.sms * gpu.clock_hz;  // [1/s]
   for (const auto& [type, macs] : gpu.macs_per_clock)
-    set.flops[PipeOf(type, gpu)] =
+    set.flops[delta::PipeOf(type, gpu)] =
         Given(2 * macs * sm_clocks, OfAllSms(gpu, "macs_per_clock_" + type));
   set.bytes[Level::kL1] =
       Given(gpu.l1_bytes_per_clock * sm_clocks, OfAllSms(gpu, "l1_bytes_per_clock"));
@@ -237,9 +237,9 @@ bool IsGivenMachine(const json& value) {
          !value.contains("schema");
 }
 
-Machine GivenMachine(const LocatedJson& file) { return Reader(file).Read(); }
+machine::Machine GivenMachine(const LocatedJson& file) { return Reader(file).Read(); }
 
-bool IsGiven(const Machine& machine) {
+bool IsGiven(const machine::Machine& machine) {
   const auto given = [](const auto& row) { return row.second.given; };
   return !machine.by_threads.empty() &&
          std::ranges::all_of(machine.by_threads, [&](const auto& each) {
@@ -249,8 +249,8 @@ bool IsGiven(const Machine& machine) {
          });
 }
 
-ordered_json GivenToJson(const Machine& machine) {
-  const auto& set = AllThreads(machine);
+ordered_json GivenToJson(const machine::Machine& machine) {
+  const auto& set = machine::AllThreads(machine);
   ordered_json file = {{"name", machine.name}, {"device", machine.device}};
   if (machine.device == "cpu") file["threads"] = machine.by_threads.rbegin()->first;
   for (const auto& [pipe, ceiling] : set.flops) file["flops"][pipe] = RateJson(ceiling);
@@ -262,7 +262,7 @@ ordered_json GivenToJson(const Machine& machine) {
   return file;
 }
 
-ordered_json MachineTemplate(const Machine& example) {
+ordered_json MachineTemplate(const machine::Machine& example) {
   ordered_json help;
   help["this file"] = {
       "A machine whose roofs are given, not measured. The figures are an example's: replace them.",
@@ -281,7 +281,7 @@ ordered_json MachineTemplate(const Machine& example) {
 
 std::vector<std::string_view> KnownGpuNames() {
   std::vector<std::string_view> names;
-  for (const auto& gpu : BuiltInGpus()) names.push_back(gpu.name);
+  for (const auto& gpu : delta::BuiltInGpus()) names.push_back(gpu.name);
   return names;
 }
 
@@ -292,11 +292,11 @@ std::string MachineChoices() {
       fmt::join(KnownGpuNames(), ", "));
 }
 
-std::optional<Machine> KnownGpu(std::string_view name) {
+std::optional<machine::Machine> KnownGpu(std::string_view name) {
   for (const auto& known : KnownGpuNames()) {
     if (known != name) continue;
-    const auto gpu = FindGpu(std::string(name));
-    Machine machine{
+    const auto gpu = delta::FindGpu(std::string(name));
+    machine::Machine machine{
         .device = "gpu", .name = gpu.name, .fingerprint = fmt::format("given-{}", name)};
     machine.cache_bytes[Level::kL2] = gpu.l2_bytes;
     machine.by_threads[1] = SetOf(gpu);
@@ -305,4 +305,4 @@ std::optional<Machine> KnownGpu(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine_file

@@ -14,24 +14,24 @@
 #include "ceilings/cpu_kernels/flops.h"
 #include "counters/cpu/team_look.h"
 
-namespace dlroof {
+namespace dlroof::machine_file {
 namespace {
 
 constexpr int kAttempts = 3;
 constexpr double kPauseSeconds = 0.1;
 // A few repetitions are enough: only the best counts.
-constexpr Effort kSpotEffort = {"spot check", 0.1, 3e-3, 12, 2, 1, 0, 0};
+constexpr cpu_ceilings::Effort kSpotEffort = {"spot check", 0.1, 3e-3, 12, 2, 1, 0, 0};
 
 // Returns false where another program uses the first thread's core.
-bool HasItsCore(CpuBench& bench, const Machine& machine) {
+bool HasItsCore(cpu_ceilings::CpuBench& bench, const machine::Machine& machine) {
   if (!machine.issue_rate) return true;
   const auto rate = bench.IssueRate();
-  return !rate || *rate >= kLeastCoreShare * *machine.issue_rate;
+  return !rate || *rate >= cpu::kLeastCoreShare * *machine.issue_rate;
 }
 
 // Up to kAttempts times, on all threads of `bench`.
-void MeasureAgain(SpotCheck& check, double work_per_iteration, Kernel kernel,
-                  const Machine& machine, CpuBench& bench) {
+void MeasureAgain(SpotCheck& check, double work_per_iteration, cpu_kernels::Kernel kernel,
+                  const machine::Machine& machine, cpu_ceilings::CpuBench& bench) {
   auto policy = kSpotEffort.Policy(check.tolerance);
   policy.max_seconds = kSpotEffort.budget_seconds;
   for (int i = 0; i < kAttempts; ++i) {
@@ -45,10 +45,10 @@ void MeasureAgain(SpotCheck& check, double work_per_iteration, Kernel kernel,
 }
 
 // The fp32 row with the highest stored rate of those that this program still has.
-std::optional<FlopsProbe> FastestFp32(const Cpu& cpu, const CeilingSet& set) {
-  std::optional<FlopsProbe> fastest;
+std::optional<cpu_kernels::FlopsProbe> FastestFp32(const cpu::Cpu& cpu, const machine::CeilingSet& set) {
+  std::optional<cpu_kernels::FlopsProbe> fastest;
   double highest = 0;
-  for (const auto& probe : FlopsProbesFor(cpu.features)) {
+  for (const auto& probe : cpu_kernels::FlopsProbesFor(cpu.features)) {
     const auto stored = set.flops.find(probe.key);
     if (!probe.key.starts_with("fp32.vector.") || stored == set.flops.end() ||
         stored->second.per_second <= highest)
@@ -71,7 +71,7 @@ SpotVerdict Judge(const SpotCheck& check) {
   return check.clean ? SpotVerdict::kSlower : SpotVerdict::kUnknown;
 }
 
-double AllowedDrift(const Ceiling& stored) {
+double AllowedDrift(const machine::Ceiling& stored) {
   const auto& proof = stored.proof;
   return std::min(1.0 / 3, std::max(proof.drift.value_or(0), proof.spread.value_or(0)));
 }
@@ -85,32 +85,32 @@ std::string Sentence(const SpotCheck& check) {
                      kVerdicts[static_cast<std::size_t>(Judge(check))]);
 }
 
-std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
+std::vector<SpotCheck> SpotCheckCpu(const cpu::Cpu& cpu, const machine::Machine& machine) {
   std::vector<SpotCheck> checks;
   // The most threads that this process may have: it can be allowed fewer CPUs than when they were
   // measured.
   const auto more = machine.by_threads.upper_bound(static_cast<int>(cpu.allowed.size()));
   if (more == machine.by_threads.begin()) return checks;
   const int threads = std::prev(more)->first;
-  const CeilingSet& set = std::prev(more)->second;
-  const auto cpus = SpreadCpus(cpu, threads);
-  CpuBench bench(cpus);
+  const machine::CeilingSet& set = std::prev(more)->second;
+  const auto cpus = cpu::SpreadCpus(cpu, threads);
+  cpu_ceilings::CpuBench bench(cpus);
   if (const auto probe = FastestFp32(cpu, set)) {
     SpotCheck check{.row = fmt::format("{} with {} threads", probe->key, threads),
                     .stored = set.flops.at(probe->key),
-                    .tolerance = kArithmeticTolerance};
-    for (int i = 0; i < threads; ++i) FillOperands(*probe, bench.Of(i));
-    MeasureAgain(check, FlopsPerIteration(*probe) * threads, probe->kernel, machine, bench);
+                    .tolerance = cpu_ceilings::kArithmeticTolerance};
+    for (int i = 0; i < threads; ++i) cpu_kernels::FillOperands(*probe, bench.Of(i));
+    MeasureAgain(check, cpu_kernels::FlopsPerIteration(*probe) * threads, probe->kernel, machine, bench);
     checks.push_back(check);
   }
-  const auto& isa = *BytesIsasFor(cpu.features).front();
+  const auto& isa = *cpu_kernels::BytesIsasFor(cpu.features).front();
   const auto row = fmt::format("dram.load.{}", isa.name);
-  const auto sets = ChooseWorkingSets(cpu.topology, cpus, AvailableMemoryBytes());
+  const auto sets = cpu_ceilings::ChooseWorkingSets(cpu.topology, cpus, cpu::AvailableMemoryBytes());
   if (const auto stored = set.mixes.find(row);
       stored != set.mixes.end() && sets.sets.contains(Level::kDram)) {
     SpotCheck check{.row = fmt::format("{} with {} threads", row, threads),
                     .stored = stored->second,
-                    .tolerance = kPassTolerance,
+                    .tolerance = cpu_ceilings::kPassTolerance,
                     .drift = AllowedDrift(stored->second)};
     bench.AllocateArrays(sets.sets.at(Level::kDram).front().bytes, 1, isa.step_floats);
     MeasureAgain(check, static_cast<double>(isa.step_floats * sizeof(float)) * threads, isa.load,
@@ -120,4 +120,4 @@ std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine) {
   return checks;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine_file

@@ -7,11 +7,11 @@
 #include "ceilings/machine/machine.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::machine_file {
 
 struct SpotCheck {
   std::string row;  // "fp32.vector.avx512 with 2 threads"
-  Ceiling stored;
+  machine::Ceiling stored;
   double per_second = 0;    // [flop/s] or [byte/s] best repetition now
   bool clean = false;       // no thread waited for a CPU in some repetition, while the first
                             // thread's core was its own before and after
@@ -31,7 +31,7 @@ enum class SpotVerdict {
 // a rate that drifted within the measurement may drift again. Pure.
 SpotVerdict Judge(const SpotCheck& check);
 // Returns the larger of the stored drift and spread [1], a third at most.
-double AllowedDrift(const Ceiling& stored);
+double AllowedDrift(const machine::Ceiling& stored);
 
 // "fp32.vector.avx512 with 2 threads now 301 G/s, stored 305 G/s: agrees".
 std::string Sentence(const SpotCheck& check);
@@ -39,6 +39,6 @@ std::string Sentence(const SpotCheck& check);
 // Measures the machine's fastest fp32 row and DRAM loads, as far as `machine` has them, with the
 // most threads that it has ceilings of. A row that does not agree gets three attempts, and the best
 // counts. Takes under a second where the DRAM working set is below 1 GiB.
-std::vector<SpotCheck> SpotCheckCpu(const Cpu& cpu, const Machine& machine);
+std::vector<SpotCheck> SpotCheckCpu(const cpu::Cpu& cpu, const machine::Machine& machine);
 
-}  // namespace dlroof
+}  // namespace dlroof::machine_file

@@ -11,7 +11,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::machine_file {
 namespace {
 
 using nlohmann::json;
@@ -163,4 +163,4 @@ std::string LocatedObject::Where(const std::string& key) const {
   return file_.Where(path_);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine_file

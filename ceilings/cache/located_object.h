@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::machine_file {
 
 class LocatedJson {
  public:
@@ -58,4 +58,4 @@ class LocatedObject {
   LocatedJson::Path path_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::machine_file

@@ -14,7 +14,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::machine_file {
 namespace {
 
 namespace fs = std::filesystem;
@@ -23,12 +23,12 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // a machine fi
 
 // Returns true where the machine has ceilings of that thread count. Those of a quick measurement
 // serve only where a quick one is asked for.
-bool Serves(const Machine& machine, int threads, bool quick) {
-  const auto* set = ForThreads(machine, threads);
+bool Serves(const machine::Machine& machine, int threads, bool quick) {
+  const auto* set = machine::ForThreads(machine, threads);
   return set != nullptr && (quick || set->effort != "quick");
 }
 
-std::vector<int> Missing(const Machine& machine, const std::vector<int>& threads, bool quick) {
+std::vector<int> Missing(const machine::Machine& machine, const std::vector<int>& threads, bool quick) {
   std::vector<int> missing;
   for (const int count : threads)
     if (!Serves(machine, count, quick)) missing.push_back(count);
@@ -36,7 +36,7 @@ std::vector<int> Missing(const Machine& machine, const std::vector<int>& threads
 }
 
 // `added` replaces what `machine` has for the same thread counts.
-Machine Merged(Machine machine, const Machine& added) {
+machine::Machine Merged(machine::Machine machine, const machine::Machine& added) {
   for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
   for (const auto& [key, text] : added.facts) machine.facts[key] = text;
   if (added.issue_rate)
@@ -46,7 +46,7 @@ Machine Merged(Machine machine, const Machine& added) {
   return machine;
 }
 
-void RefuseOther(const Machine& machine, const Machine& here, const std::string& where) {
+void RefuseOther(const machine::Machine& machine, const machine::Machine& here, const std::string& where) {
   if (machine.device != here.device)
     throw BadInput("{}: \"device\" is \"{}\"; expected \"{}\"", where, machine.device, here.device);
   if (!IsGiven(machine) && machine.fingerprint != here.fingerprint)
@@ -57,7 +57,7 @@ void RefuseOther(const Machine& machine, const Machine& here, const std::string&
 }
 
 // Returns the cached ceilings; absent: none, or unusable with one sentence in `log`.
-std::optional<Machine> FromCache(const MachineSource& source, std::ostream& log) {
+std::optional<machine::Machine> FromCache(const MachineSource& source, std::ostream& log) {
   if (!source.directory) return std::nullopt;
   const auto path = CachePath(*source.directory, source.described);
   std::error_code error;
@@ -72,7 +72,7 @@ std::optional<Machine> FromCache(const MachineSource& source, std::ostream& log)
   }
 }
 
-void ToCache(const MachineSource& source, const Machine& machine, std::ostream& log) {
+void ToCache(const MachineSource& source, const machine::Machine& machine, std::ostream& log) {
   if (!source.directory) {
     log << "The ceilings are not kept: neither XDG_CACHE_HOME nor HOME is an absolute path.\n";
     return;
@@ -86,7 +86,7 @@ void ToCache(const MachineSource& source, const Machine& machine, std::ostream& 
   }
 }
 
-Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector<int>& threads,
+machine::Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector<int>& threads,
                       std::ostream& log) {
   log << fmt::format("Measuring the ceilings of {} for {} threads{}.\n", source.described.name,
                      fmt::join(threads, " and "), quick ? ", quickly" : "");
@@ -94,7 +94,7 @@ Machine MeasureAndLog(const MachineSource& source, bool quick, const std::vector
 }
 
 // Returns false where a spot check contradicts the ceilings. Writes "live_check" of the facts.
-bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options, Machine& machine,
+bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options, machine::Machine& machine,
                      std::ostream& log) {
   if (!options.live_check || !source.spot_check) return true;
   bool passes = true;
@@ -111,13 +111,13 @@ bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options,
 }
 
 // Compares sets of different measurements, as one measurement compares its own.
-void CrossCheck(int cores, Machine& machine) {
-  AddScaling(machine, cores);
-  CompareThreadCounts(machine);
-  for (auto& [threads, set] : machine.by_threads) AddPlainPipes(set.flops);
+void CrossCheck(int cores, machine::Machine& machine) {
+  machine::AddScaling(machine, cores);
+  machine::CompareThreadCounts(machine);
+  for (auto& [threads, set] : machine.by_threads) cpu_ceilings::AddPlainPipes(set.flops);
 }
 
-Machine ByFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
+machine::Machine ByFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
   if (options.remeasure || options.thorough)
     throw BadInput("{}: a machine file and a new measurement exclude each other", options.file);
   auto machine = ReadMachineFile(options.file);
@@ -132,11 +132,11 @@ Machine ByFile(const MachineSource& source, const MachineOptions& options, std::
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
   machine = Merged(machine, MeasureAndLog(source, options.quick, missing, log));
-  CompareThreadCounts(machine);  // the file's rates and texts stay as they are
+  machine::CompareThreadCounts(machine);  // the file's rates and texts stay as they are
   return machine;
 }
 
-Machine ByCache(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
+machine::Machine ByCache(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
   const bool anew = options.remeasure || options.thorough;
   auto cached = FromCache(source, log);
   auto missing = anew || !cached ? source.threads : Missing(*cached, source.threads, options.quick);
@@ -165,7 +165,7 @@ Machine ByCache(const MachineSource& source, const MachineOptions& options, std:
 
 }  // namespace
 
-Machine ReadMachineFile(const fs::path& path) {
+machine::Machine ReadMachineFile(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) {
     if (const auto gpu = KnownGpu(path.string())) return *gpu;
@@ -177,24 +177,24 @@ Machine ReadMachineFile(const fs::path& path) {
     throw BadInput("{}: is empty; expected a machine file", path.string());
   const LocatedJson file(std::move(text), path.string());
   if (IsGivenMachine(file.value())) return GivenMachine(file);
-  return MachineFromJson(file.value(), path.string());
+  return machine::MachineFromJson(file.value(), path.string());
 }
 
-void WriteMachineFile(const Machine& machine, const fs::path& path) {
+void WriteMachineFile(const machine::Machine& machine, const fs::path& path) {
   const auto text = [](const auto& json) {
     return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
   };
-  WriteFile(path, IsGiven(machine) ? text(GivenToJson(machine)) : text(ToJson(machine)));
+  WriteFile(path, IsGiven(machine) ? text(GivenToJson(machine)) : text(machine::ToJson(machine)));
 }
 
-fs::path CachePath(const fs::path& directory, const Machine& machine) {
+fs::path CachePath(const fs::path& directory, const machine::Machine& machine) {
   return directory / fmt::format("machine-{}-{}.json", machine.device, machine.fingerprint);
 }
 
-std::string UnprovedSentence(const Machine& machine) {
+std::string UnprovedSentence(const machine::Machine& machine) {
   int ceilings = 0;
   std::vector<std::string> doubtful;
-  const auto add = [&](std::string_view key, int threads, const Ceiling& ceiling) {
+  const auto add = [&](std::string_view key, int threads, const machine::Ceiling& ceiling) {
     ++ceilings;
     if (!ceiling.CarriesPercentages())
       doubtful.push_back(fmt::format("{} ({} threads)", key, threads));
@@ -210,23 +210,23 @@ std::string UnprovedSentence(const Machine& machine) {
       doubtful.size(), ceilings, doubtful.front());
 }
 
-Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
+machine::Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
                          std::ostream& log) {
   return options.file.empty() ? ByCache(source, options, log) : ByFile(source, options, log);
 }
 
-Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
-  const Cpu cpu = ThisCpu();
+machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
+  const cpu::Cpu cpu = cpu::ThisCpu();
   const MachineSource source = {
-      DescribeCpu(cpu),
-      ThreadCounts(cpu, options.threads, options.thorough),
+      cpu_ceilings::DescribeCpu(cpu),
+      cpu_ceilings::ThreadCounts(cpu, options.threads, options.thorough),
       CacheDirectory(),
       [&](bool quick, const std::vector<int>& threads) {
-        return MeasureCpu({quick, options.thorough, threads, options.progress});
+        return cpu_ceilings::MeasureCpu({quick, options.thorough, threads, options.progress});
       },
-      [&](const Machine& machine) { return SpotCheckCpu(cpu, machine); },
-      UsableCores(cpu)};
+      [&](const machine::Machine& machine) { return SpotCheckCpu(cpu, machine); },
+      cpu::UsableCores(cpu)};
   return CachedOrMeasured(source, options, log);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine_file

@@ -13,7 +13,7 @@
 #include "ceilings/machine/machine.h"
 #include "counters/base/folders.h"
 
-namespace dlroof {
+namespace dlroof::machine_file {
 
 struct MachineOptions {
   bool remeasure = false;    // ignore what is cached
@@ -22,7 +22,7 @@ struct MachineOptions {
   std::vector<int> threads;  // thread counts wanted; empty: as ThreadCounts has them
   bool live_check = false;   // checks two of the stored ceilings before the run uses them
   std::string file;          // a machine file to use instead of the cache; empty: none
-  std::function<void(const MeasureProgress&)> progress;  // may be empty
+  std::function<void(const machine::MeasureProgress&)> progress;  // may be empty
 };
 
 // Returns this CPU's ceilings: from `options.file`, else the cache, else measured. Measures missing
@@ -34,33 +34,33 @@ struct MachineOptions {
 // in `log` where it does not agree. Throws BadInput: a file that cannot be read, is not a machine,
 // or is of another machine; a file together with `remeasure`; thread counts as MeasureCpu. Given
 // ceilings are used as they are: nothing is looked at, compared or measured.
-Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
+machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 
 // Reads a file that WriteMachineFile wrote, or one by hand (given_machine.h). Where there is no
 // such file, the name of a known GPU ("h100") is its given machine. Throws BadInput: unreadable,
 // empty, not JSON, not a machine, neither a file nor a GPU.
-Machine ReadMachineFile(const std::filesystem::path& path);
+machine::Machine ReadMachineFile(const std::filesystem::path& path);
 
 // Returns how many ceilings did not prove themselves; empty: all did, or are given.
-std::string UnprovedSentence(const Machine& machine);
+std::string UnprovedSentence(const machine::Machine& machine);
 
 // Writes a given machine as one by hand. Throws as WriteFile (counters/base/files.h).
-void WriteMachineFile(const Machine& machine, const std::filesystem::path& path);
+void WriteMachineFile(const machine::Machine& machine, const std::filesystem::path& path);
 
 // Returns the machine's cache file in `directory`, by device and fingerprint.
-std::filesystem::path CachePath(const std::filesystem::path& directory, const Machine& machine);
+std::filesystem::path CachePath(const std::filesystem::path& directory, const machine::Machine& machine);
 
 // --- The same with everything around it replaceable, for tests and other devices ---
 
 struct MachineSource {
-  Machine described;                               // the present machine without ceilings
+  machine::Machine described;                               // the present machine without ceilings
   std::vector<int> threads;                        // counts wanted, not empty
   std::optional<std::filesystem::path> directory;  // of the cache
-  std::function<Machine(bool quick, const std::vector<int>& threads)> measure;
-  std::function<std::vector<SpotCheck>(const Machine&)> spot_check;  // for live_check; may be empty
+  std::function<machine::Machine(bool quick, const std::vector<int>& threads)> measure;
+  std::function<std::vector<SpotCheck>(const machine::Machine&)> spot_check;  // for live_check; may be empty
   int cores = 0;  // that may be used; 0: not known
 };
-Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
+machine::Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
                          std::ostream& log);
 
-}  // namespace dlroof
+}  // namespace dlroof::machine_file

@@ -10,7 +10,7 @@
 #include "ceilings/cpu/working_sets.h"
 #include "ceilings/machine/ceiling.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 constexpr double kSmallest = 4096;  // [byte]
@@ -22,7 +22,7 @@ constexpr double kAgreeFactor = 2, kNearFactor = 4;
 constexpr double kSlowerBeyond = 0.1;  // [1] than before the edge; an edge is a fall of 12 %
 
 // Logarithms of the rates, each raised to that of every larger working set.
-std::vector<double> Envelope(const std::vector<SweepPoint>& curve) {
+std::vector<double> Envelope(const std::vector<machine::SweepPoint>& curve) {
   std::vector<double> rates;
   rates.reserve(curve.size());
   for (const auto& point : curve) rates.push_back(std::log(point.per_second));
@@ -51,7 +51,7 @@ std::vector<Fall> Falls(const std::vector<double>& rates) {
   return falls;
 }
 
-CapacityEdge EdgeOf(const std::vector<SweepPoint>& curve, const std::vector<double>& rates,
+CapacityEdge EdgeOf(const std::vector<machine::SweepPoint>& curve, const std::vector<double>& rates,
                     const Fall& fall) {
   const double wanted = rates[fall.first] - kPartOfFall * (rates[fall.first] - rates[fall.last]);
   std::size_t i = fall.first;
@@ -108,8 +108,8 @@ constexpr double kAllowed = 1.03;
 
 // The point furthest above `roof(point)`; null when none is by more than the noise.
 template <class Roof>
-const RidgePoint* FurthestAbove(const std::vector<RidgePoint>& ridge, const Roof& roof) {
-  const RidgePoint* furthest = nullptr;
+const machine::RidgePoint* FurthestAbove(const std::vector<machine::RidgePoint>& ridge, const Roof& roof) {
+  const machine::RidgePoint* furthest = nullptr;
   double most = kAllowed;
   for (const auto& point : ridge) {
     const double above = point.flops_per_second / roof(point);
@@ -120,30 +120,30 @@ const RidgePoint* FurthestAbove(const std::vector<RidgePoint>& ridge, const Roof
   return furthest;
 }
 
-void JudgeBandwidth(Level level, const std::vector<RidgePoint>& ridge, Ceiling& bandwidth) {
+void JudgeBandwidth(Level level, const std::vector<machine::RidgePoint>& ridge, machine::Ceiling& bandwidth) {
   const auto* point = FurthestAbove(
-      ridge, [&](const RidgePoint& each) { return each.intensity * bandwidth.per_second; });
+      ridge, [&](const machine::RidgePoint& each) { return each.intensity * bandwidth.per_second; });
   if (point == nullptr) return;
-  Doubt(bandwidth,
+  machine::Doubt(bandwidth,
         fmt::format("loads with {:.3g} flop/byte moved {:.4g} GB/s at {}, this is {:.4g} GB/s: it "
                     "is too low",
                     point->intensity, point->flops_per_second / point->intensity / 1e9, Key(level),
                     bandwidth.per_second / 1e9));
 }
 
-void JudgeCompute(Level level, const std::vector<RidgePoint>& ridge,
-                  std::map<std::string, Ceiling>& flops) {
+void JudgeCompute(Level level, const std::vector<machine::RidgePoint>& ridge,
+                  std::map<std::string, machine::Ceiling>& flops) {
   const auto plain = flops.find(kRidgePipe);
   if (plain == flops.end()) return;
   const double roof = plain->second.per_second;
-  const auto* point = FurthestAbove(ridge, [&](const RidgePoint&) { return roof; });
+  const auto* point = FurthestAbove(ridge, [&](const machine::RidgePoint&) { return roof; });
   if (point == nullptr) return;
   const auto reason = fmt::format(
       "multiply-adds with {:.3g} flop/byte at {} reached {:.4g} GFLOP/s, this is {:.4g} GFLOP/s: "
       "it is too low",
       point->intensity, Key(level), point->flops_per_second / 1e9, roof / 1e9);
   for (auto& [key, ceiling] : flops)
-    if (key.starts_with(kRidgePipe) && ceiling.per_second == roof) Doubt(ceiling, reason);
+    if (key.starts_with(kRidgePipe) && ceiling.per_second == roof) machine::Doubt(ceiling, reason);
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ std::vector<double> SweepSizes(double largest_bytes) {
   }
 }
 
-std::vector<CapacityEdge> FindCapacityEdges(const std::vector<SweepPoint>& curve) {
+std::vector<CapacityEdge> FindCapacityEdges(const std::vector<machine::SweepPoint>& curve) {
   const auto rates = Envelope(curve);
   std::vector<CapacityEdge> edges;
   for (auto fall : Falls(rates)) {
@@ -180,7 +180,7 @@ std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
   return found;
 }
 
-SweepFinding CompareEdge(const LevelEdges& edges, Level level) {
+machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level) {
   const double told = edges.told.at(level);
   const auto edge = edges.found.find(level);
   if (edge == edges.found.end())
@@ -210,7 +210,7 @@ std::string EdgeDoubt(const LevelEdges& edges, Level level, double bytes, double
   return {};
 }
 
-std::map<Level, std::map<int, CacheInstance>> CachesFromEdges(
+std::map<Level, std::map<int, cpu::CacheInstance>> CachesFromEdges(
     const std::vector<CapacityEdge>& alone, const std::vector<CapacityEdge>& together,
     const std::vector<int>& cpus) {
   std::map<Level, double> sizes;
@@ -218,7 +218,7 @@ std::map<Level, std::map<int, CacheInstance>> CachesFromEdges(
   if (alone.size() > 1) sizes[Level::kL2] = alone[1].bytes;
   if (alone.size() > 2) sizes[Level::kL3] = alone.back().bytes;
   const auto found = MatchEdges(together, sizes);
-  std::map<Level, std::map<int, CacheInstance>> caches;
+  std::map<Level, std::map<int, cpu::CacheInstance>> caches;
   for (const auto& [level, size] : sizes) {
     const auto sharers = Sharers(found, level, size, cpus.size());
     for (std::size_t i = 0; i < cpus.size(); ++i)
@@ -227,9 +227,9 @@ std::map<Level, std::map<int, CacheInstance>> CachesFromEdges(
   return caches;
 }
 
-std::vector<RidgeRow> RidgeRowsAround(std::span<const RidgeRow> rows, double knee) {
+std::vector<cpu_kernels::RidgeRow> RidgeRowsAround(std::span<const cpu_kernels::RidgeRow> rows, double knee) {
   const auto above =
-      std::ranges::find_if(rows, [&](const RidgeRow& row) { return row.Intensity() >= knee; });
+      std::ranges::find_if(rows, [&](const cpu_kernels::RidgeRow& row) { return row.Intensity() >= knee; });
   const auto count = std::min(kRows, std::ssize(rows));
   const auto first =
       std::clamp<std::ptrdiff_t>(above - rows.begin() - kRows / 2, 0, std::ssize(rows) - count);
@@ -238,7 +238,7 @@ std::vector<RidgeRow> RidgeRowsAround(std::span<const RidgeRow> rows, double kne
   return {chosen.begin(), chosen.end()};
 }
 
-void CompareRidges(CeilingSet& set) {
+void CompareRidges(machine::CeilingSet& set) {
   for (const auto& [level, ridge] : set.ridges) {
     if (const auto found = set.bytes.find(level); found != set.bytes.end())
       JudgeBandwidth(level, ridge, found->second);
@@ -246,4 +246,4 @@ void CompareRidges(CeilingSet& set) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

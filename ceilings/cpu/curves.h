@@ -12,7 +12,7 @@
 #include "ceilings/machine/machine.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 
 // [byte] working sets of one thread from 4 KiB up to `largest_bytes`, four per octave.
 std::vector<double> SweepSizes(double largest_bytes);
@@ -30,7 +30,7 @@ struct CapacityEdge {
 // curve's end (behind a cache that takes what others throw out there is no plateau for long) what
 // happens before its last four. It lies where a quarter of the fall, in logarithms, has happened. A
 // level between two others that is all slope is not found.
-std::vector<CapacityEdge> FindCapacityEdges(const std::vector<SweepPoint>& curve);
+std::vector<CapacityEdge> FindCapacityEdges(const std::vector<machine::SweepPoint>& curve);
 
 // The told and the found sizes of the caches of one team of threads.
 struct LevelEdges {
@@ -48,7 +48,7 @@ std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
 
 // Compares the curve with a level whose size is known: "the curve falls at 1.1 MiB, from 110 to 24
 // GB/s; hwloc says 1 MiB: they agree". Sizes within a factor of 2 agree.
-SweepFinding CompareEdge(const LevelEdges& edges, Level level);
+machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level);
 
 // Returns why `per_second` [byte/s] of all threads, on arrays of `bytes` per thread, may not be the
 // level's; empty: no doubt. It doubts only where the told size and the edge differ by more than a
@@ -61,7 +61,7 @@ std::string EdgeDoubt(const LevelEdges& edges, Level level, double bytes, double
 // of L1, the second of L2, the last of three or more that of L3, which all CPUs are taken to share;
 // L1 and L2 belong to as many CPUs in a row as the size is larger for one thread alone. Empty
 // without edges.
-std::map<Level, std::map<int, CacheInstance>> CachesFromEdges(
+std::map<Level, std::map<int, cpu::CacheInstance>> CachesFromEdges(
     const std::vector<CapacityEdge>& alone, const std::vector<CapacityEdge>& together,
     const std::vector<int>& cpus);
 
@@ -71,11 +71,11 @@ std::map<Level, std::map<int, CacheInstance>> CachesFromEdges(
 inline constexpr const char* kRidgePipe = "fp32.vector";
 
 // Returns up to eight neighbours of `rows` (by rising intensity) around `knee` [flop/byte].
-std::vector<RidgeRow> RidgeRowsAround(std::span<const RidgeRow> rows, double knee);
+std::vector<cpu_kernels::RidgeRow> RidgeRowsAround(std::span<const cpu_kernels::RidgeRow> rows, double knee);
 
 // Doubts a roof that a ridge's point exceeds by more than 3 %, since no kernel is faster than both
 // of its roofs. The roofs are the compute roof, and the intensity times the level's bandwidth. The
 // reason names the point. Compute roofs are the plain pipe and the finer row of the same rate.
-void CompareRidges(CeilingSet& set);
+void CompareRidges(machine::CeilingSet& set);
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

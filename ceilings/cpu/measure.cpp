@@ -13,7 +13,7 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/issue_rate.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 // Repetitions stay within a time slice: on a busy machine only such can be clean.
@@ -28,7 +28,7 @@ void AddPass(MeasureSession& session, int threads, int pass) {
   // The first step of a pass makes the threads anew, the others where a step before could not.
   for (auto i = begin; i < session.steps.size(); ++i) {
     auto& run = session.steps[i].run;
-    run = [&session, cpus = SpreadCpus(session.cpu, threads), inner = run,
+    run = [&session, cpus = cpu::SpreadCpus(session.cpu, threads), inner = run,
            first = i == begin](double max_seconds) {
       if (first) session.bench.reset();  // its memory first
       if (!session.bench) session.bench = std::make_unique<CpuBench>(cpus);
@@ -40,7 +40,7 @@ void AddPass(MeasureSession& session, int threads, int pass) {
 void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
   for (const int threads : counts) {
     auto& sets = session.sets[threads];
-    sets = session.SetsOf(SpreadCpus(session.cpu, threads));
+    sets = session.SetsOf(cpu::SpreadCpus(session.cpu, threads));
     auto& ceilings = session.machine.by_threads[threads];
     for (const auto& [level, why] : sets.absent) ceilings.absent[std::string(Key(level))] = why;
     ceilings.effort = session.effort.name;
@@ -54,8 +54,8 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
 void Finish(MeasureSession& session) {
   FinishFlops(session);
   FinishBytes(session);
-  AddScaling(session.machine, UsableCores(session.cpu));
-  CompareThreadCounts(session.machine);
+  machine::AddScaling(session.machine, cpu::UsableCores(session.cpu));
+  machine::CompareThreadCounts(session.machine);
   for (auto& [threads, set] : session.machine.by_threads) {
     AddPlainPipes(set.flops);
     CompareRidges(set);
@@ -63,30 +63,30 @@ void Finish(MeasureSession& session) {
 }
 
 // Samples spread over the whole measurement, because a neighbour comes and goes.
-void LookAtCores(MeasureSession& session, SharesOfBest& alone) {
+void LookAtCores(MeasureSession& session, cpu::SharesOfBest& alone) {
   if (!session.bench) return;
   alone.OfLower({session.bench->IssueRate(), std::nullopt}, {});
   session.machine.issue_rate = alone.Best().issue_rate;
   auto& best = session.machine.by_threads[session.bench->threads()].best_state;
-  best = Better(best, session.bench->team().BestState());
+  best = cpu::Better(best, session.bench->team().BestState());
 }
 
 void RunSteps(MeasureSession& session, const MeasureOptions& options) {
-  const double begin = WallSeconds();
+  const double begin = cpu::WallSeconds();
   const int steps = static_cast<int>(session.steps.size());
   const double nominal = session.effort.NominalSeconds();
   const auto report = [&](int step, const std::string& text) {
     if (!options.progress) return;
-    const double elapsed = WallSeconds() - begin;
+    const double elapsed = cpu::WallSeconds() - begin;
     const double per_step = step == 0 ? nominal : elapsed / step;
     options.progress({step, steps, text, per_step * (steps - step)});
   };
-  SharesOfBest alone;
+  cpu::SharesOfBest alone;
   for (int i = 0; i < steps; ++i) {
     const auto& step = session.steps[static_cast<std::size_t>(i)];
     report(i, step.text);
     LookAtCores(session, alone);
-    const double left = session.effort.budget_seconds - (WallSeconds() - begin);
+    const double left = session.effort.budget_seconds - (cpu::WallSeconds() - begin);
     TryStep(session, step, Allowance(left, steps - i, nominal));
   }
   report(steps, "done");
@@ -119,7 +119,7 @@ double Allowance(double budget_left, int steps_left, double nominal) {
   return std::clamp(spare, 1.25 * nominal, 10 * nominal);
 }
 
-std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted, bool thorough) {
+std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wanted, bool thorough) {
   const int most = static_cast<int>(cpu.allowed.size());
   std::set<int> counts(wanted.begin(), wanted.end());
   if (counts.empty()) {
@@ -135,12 +135,12 @@ std::vector<int> ThreadCounts(const Cpu& cpu, const std::vector<int>& wanted, bo
   return {counts.begin(), counts.end()};
 }
 
-Machine DescribeCpu(const Cpu& cpu) {
-  Machine machine;
+machine::Machine DescribeCpu(const cpu::Cpu& cpu) {
+  machine::Machine machine;
   machine.device = "cpu";
   machine.name = cpu.name;
-  machine.facts = Facts(cpu);
-  machine.fingerprint = Fingerprint(machine.facts);
+  machine.facts = cpu::Facts(cpu);
+  machine.fingerprint = machine::Fingerprint(machine.facts);
   if (!cpu.allowed.empty()) machine.cache_bytes = ThreadShares(cpu.topology, {cpu.allowed.front()});
   if (cpu.memory_bytes)
     machine.facts["memory"] = fmt::format("{:.1f} GiB", *cpu.memory_bytes / (1024.0 * 1024 * 1024));
@@ -148,8 +148,8 @@ Machine DescribeCpu(const Cpu& cpu) {
   return machine;
 }
 
-Machine MeasureCpu(const MeasureOptions& options) {
-  MeasureSession session{ThisCpu(), EffortOf(options)};
+machine::Machine MeasureCpu(const MeasureOptions& options) {
+  MeasureSession session{cpu::ThisCpu(), EffortOf(options)};
   const auto counts = ThreadCounts(session.cpu, options.threads, options.thorough);
   session.machine = DescribeCpu(session.cpu);
   if (session.machine.cache_bytes.empty()) FindUntoldCaches(session, counts);
@@ -163,4 +163,4 @@ Machine MeasureCpu(const MeasureOptions& options) {
   return session.machine;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

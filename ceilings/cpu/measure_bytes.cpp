@@ -10,7 +10,7 @@
 #include "ceilings/machine/ceiling.h"
 #include "counters/cpu/huge_pages.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 // In the last pass only rows are measured that may still become the roof: 3 %, as far as passes
@@ -19,9 +19,9 @@ constexpr double kContender = 1 - kMemoryTolerance;
 
 struct BytesProbe {
   Level level;
-  Mix mix;
-  const BytesIsa* isa;
-  PageSize page_size = PageSize::kHuge;
+  cpu_kernels::Mix mix;
+  const cpu_kernels::BytesIsa* isa;
+  cpu_kernels::PageSize page_size = cpu_kernels::PageSize::kHuge;
   std::vector<WorkingSet> sets;
   bool fully = true;        // else one pass of half the repetitions: it is there to compare with
   std::optional<int> node;  // NUMA node whose CPUs run it, on their own memory; else the session's
@@ -29,7 +29,7 @@ struct BytesProbe {
 
   std::string Name() const {  // within the level
     auto name = fmt::format("{}.{}", mix.name, isa->name);
-    if (page_size == PageSize::kSmall) name += ".small-pages";
+    if (page_size == cpu_kernels::PageSize::kSmall) name += ".small-pages";
     if (node) name += fmt::format(".node{}", *node);
     return name;
   }
@@ -48,38 +48,38 @@ bool IsOwn(Level level) { return level == Level::kL1 || level == Level::kL2; }
 
 // The widest vectors; in a hurry only the mixes that are the best of a level on some processor, at
 // L3 and DRAM on the size of set that usually is.
-void AddWidest(const MeasureSession& session, Level level, const BytesIsa& isa,
+void AddWidest(const MeasureSession& session, Level level, const cpu_kernels::BytesIsa& isa,
                const std::vector<WorkingSet>& sets, std::vector<BytesProbe>& probes) {
   const bool quick = Quick(session);
-  for (const auto& mix : MixesFor(isa, level)) {
+  for (const auto& mix : cpu_kernels::MixesFor(isa, level)) {
     if (quick && !IsAnyOf(mix.name, {"load", "copy", "triad", "update"}) &&
         !(level == Level::kDram && IsAnyOf(mix.name, {"copy-nt", "triad-nt"})))
       continue;
-    probes.push_back({level, mix, &isa, PageSize::kHuge, sets});
+    probes.push_back({level, mix, &isa, cpu_kernels::PageSize::kHuge, sets});
     if (quick && !IsOwn(level)) probes.back().sets.resize(1);
   }
 }
 
 // Rows that are there to compare with. The best size in a core's own caches is soon found.
-void AddMinor(Level level, const BytesIsa& isa, PageSize page_size, std::vector<WorkingSet> sets,
+void AddMinor(Level level, const cpu_kernels::BytesIsa& isa, cpu_kernels::PageSize page_size, std::vector<WorkingSet> sets,
               std::vector<BytesProbe>& probes) {
   if (!IsOwn(level)) sets.resize(1);
-  for (const auto& mix : MixesFor(isa, level))
+  for (const auto& mix : cpu_kernels::MixesFor(isa, level))
     if (IsAnyOf(mix.name, {"load", "copy", "triad"}) ||
-        (page_size == PageSize::kSmall && IsAnyOf(mix.name, {"update", "triad-nt"})))
+        (page_size == cpu_kernels::PageSize::kSmall && IsAnyOf(mix.name, {"update", "triad-nt"})))
       probes.push_back({level, mix, &isa, page_size, sets, false});
 }
 
 // Each node's local bandwidth, when every CPU is in the team.
-void AddNodes(const MeasureSession& session, int threads, const BytesIsa& isa,
+void AddNodes(const MeasureSession& session, int threads, const cpu_kernels::BytesIsa& isa,
               std::vector<BytesProbe>& probes) {
   const auto& topology = session.cpu.topology;
   if (threads != static_cast<int>(session.cpu.allowed.size())) return;
   for (const auto& [node, team] : NodeTeams(topology, session.cpu.allowed)) {
     const auto set = session.SetsOf(team).sets.at(Level::kDram).front();
-    for (const auto& mix : MixesFor(isa, Level::kDram))
+    for (const auto& mix : cpu_kernels::MixesFor(isa, Level::kDram))
       if (IsAnyOf(mix.name, {"load", "copy", "update", "triad-nt"}))
-        probes.push_back({Level::kDram, mix, &isa, PageSize::kHuge, {set}, false, node, team});
+        probes.push_back({Level::kDram, mix, &isa, cpu_kernels::PageSize::kHuge, {set}, false, node, team});
   }
 }
 
@@ -91,15 +91,15 @@ std::vector<BytesProbe> ProbesFor(const MeasureSession& session, int threads) {
     AddWidest(session, level, widest, sets, probes);
     if (Quick(session)) continue;
     for (std::size_t i = 1; i < isas.size(); ++i)
-      AddMinor(level, *isas[i], PageSize::kHuge, sets, probes);
+      AddMinor(level, *isas[i], cpu_kernels::PageSize::kHuge, sets, probes);
     if (level == Level::kL3 || level == Level::kDram)
-      AddMinor(level, widest, PageSize::kSmall, sets, probes);
+      AddMinor(level, widest, cpu_kernels::PageSize::kSmall, sets, probes);
   }
   if (!Quick(session)) AddNodes(session, threads, widest, probes);
   return probes;
 }
 
-RatePolicy PolicyOf(const BytesProbe& probe, const Effort& effort) {
+machine::RatePolicy PolicyOf(const BytesProbe& probe, const Effort& effort) {
   auto policy = effort.Policy(kMemoryTolerance);
   if (!probe.fully) {
     policy.repetitions = std::max(3, policy.repetitions / 2);
@@ -120,7 +120,7 @@ void AllocateArrays(CpuBench& bench, const BytesProbe& probe, const WorkingSet& 
 }
 
 // The set on which a short look finds the highest rate.
-const WorkingSet& BestSet(CpuBench& bench, const BytesProbe& probe, RatePolicy policy) {
+const WorkingSet& BestSet(CpuBench& bench, const BytesProbe& probe, machine::RatePolicy policy) {
   policy.repetitions = 3;
   policy.doubled = 1;
   policy.max_seconds = 8 * policy.repetition_seconds;
@@ -139,7 +139,7 @@ const WorkingSet& BestSet(CpuBench& bench, const BytesProbe& probe, RatePolicy p
 
 std::string HowText(const BytesProbe& probe, const WorkingSet& set) {
   auto how = fmt::format("{} {}, {}", probe.isa->name, probe.mix.name, set.how);
-  if (const auto traffic = TrafficText(probe.mix, probe.level); !traffic.empty())
+  if (const auto traffic = cpu_kernels::TrafficText(probe.mix, probe.level); !traffic.empty())
     how += ", " + traffic;
   if (probe.node)
     how += fmt::format(", node {}'s own {} CPUs and memory", *probe.node, probe.team.size());
@@ -147,10 +147,10 @@ std::string HowText(const BytesProbe& probe, const WorkingSet& set) {
 }
 
 // Beyond the caches that a few small pages cover.
-std::string PagesText(const BytesProbe& probe, const Workspace& workspace) {
-  if (probe.page_size == PageSize::kSmall) return ", small pages";
+std::string PagesText(const BytesProbe& probe, const cpu_kernels::Workspace& workspace) {
+  if (probe.page_size == cpu_kernels::PageSize::kSmall) return ", small pages";
   if (probe.level != Level::kL3 && probe.level != Level::kDram) return {};
-  const auto share = HugePageShare(workspace.arrays[0]);
+  const auto share = cpu::HugePageShare(workspace.arrays[0]);
   return share ? fmt::format(", {:.0f} % on huge pages", 100 * *share) : std::string();
 }
 
@@ -182,7 +182,7 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, const std::
 // On the session's threads, or on those of a node: one team at a time has memory.
 void MeasureOnTeam(MeasureSession& session, const BytesProbe& probe, int threads,
                    double max_seconds, Row& row) {
-  const auto all = SpreadCpus(session.cpu, threads);
+  const auto all = cpu::SpreadCpus(session.cpu, threads);
   if (!probe.node) {
     Measure(session, probe, all, max_seconds, *session.bench, row);
     return;
@@ -200,16 +200,16 @@ int ThreadsOf(const BytesProbe& probe, int threads) {
 }
 
 // `edges` are those of the session's threads: a node's team has others.
-Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int threads,
+machine::Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int threads,
                   const LevelEdges& edges, Row row) {
-  const auto proof = ProveBytesKernel(probe.mix, *probe.isa);
+  const auto proof = cpu_kernels::ProveBytesKernel(probe.mix, *probe.isa);
   row.result = proof.text;
   if (!proof.passed) row.doubt = fmt::format("the kernel is not what it counts: {}", proof.text);
   auto ceiling = row.Finished(ThreadsOf(probe, threads), PolicyOf(probe, session.effort));
-  ceiling.moved_per_named = MovedPerNamed(probe.mix, probe.level);
+  ceiling.moved_per_named = cpu_kernels::MovedPerNamed(probe.mix, probe.level);
   const auto doubt =
       probe.node ? std::string() : EdgeDoubt(edges, probe.level, row.set_bytes, ceiling.per_second);
-  if (!doubt.empty()) DoubtUnbounded(ceiling, doubt);
+  if (!doubt.empty()) machine::DoubtUnbounded(ceiling, doubt);
   return ceiling;
 }
 
@@ -252,7 +252,7 @@ void FinishBytes(MeasureSession& session) {
   for (const auto& [threads, rows] : session.rows) {
     auto& set = session.machine.by_threads[threads];
     const auto edges = EdgesOf(session, threads);
-    std::map<Level, MeasuredMixes> roofs;
+    std::map<Level, machine::MeasuredMixes> roofs;
     for (const auto& probe : ProbesFor(session, threads)) {
       const auto& row = rows.bytes.at(probe.level).at(probe.Name());
       if (row.passes.empty()) continue;  // none came to its end: `absent` has the reason
@@ -262,9 +262,9 @@ void FinishBytes(MeasureSession& session) {
       set.mixes[key] = ceiling;
       if (!probe.node) roofs[probe.level].emplace(probe.Name(), ceiling);
     }
-    for (const auto& [level, mixes] : roofs) set.bytes[level] = BestMix(mixes);
+    for (const auto& [level, mixes] : roofs) set.bytes[level] = machine::BestMix(mixes);
   }
   FinishCurves(session);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

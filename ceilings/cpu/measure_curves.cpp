@@ -5,7 +5,7 @@
 #include "ceilings/cpu/measure_steps.h"
 #include "ceilings/cpu/working_sets.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 constexpr std::size_t kPointsPerStep = 4;
@@ -14,7 +14,7 @@ constexpr std::size_t kPointsPerStep = 4;
 constexpr double kAloneBytes = 1 << 28, kTogetherBytes = 1 << 25;
 
 // A point of a curve is a picture, not a roof: few repetitions.
-RatePolicy PointPolicy(const MeasureSession& session, double max_seconds) {
+machine::RatePolicy PointPolicy(const MeasureSession& session, double max_seconds) {
   auto policy = session.effort.Policy(kMemoryTolerance);
   policy.repetition_seconds = std::min(policy.repetition_seconds, 2e-3);
   policy.repetitions = 4;
@@ -23,9 +23,9 @@ RatePolicy PointPolicy(const MeasureSession& session, double max_seconds) {
   return policy;
 }
 
-std::vector<SweepPoint> Swept(CpuBench& bench, const std::vector<double>& sizes,
-                              const BytesIsa& isa, const RatePolicy& policy) {
-  std::vector<SweepPoint> curve;
+std::vector<machine::SweepPoint> Swept(CpuBench& bench, const std::vector<double>& sizes,
+                              const cpu_kernels::BytesIsa& isa, const machine::RatePolicy& policy) {
+  std::vector<machine::SweepPoint> curve;
   for (const double bytes : sizes) {
     bench.AllocateArrays(bytes, 1, isa.step_floats);
     const double bytes_per_step =
@@ -36,7 +36,7 @@ std::vector<SweepPoint> Swept(CpuBench& bench, const std::vector<double>& sizes,
   return curve;
 }
 
-void SweepOver(MeasureSession& session, const std::vector<double>& sizes, const BytesIsa& isa,
+void SweepOver(MeasureSession& session, const std::vector<double>& sizes, const cpu_kernels::BytesIsa& isa,
                int threads, double max_seconds) {
   const auto policy = PointPolicy(session, max_seconds / static_cast<double>(sizes.size()));
   auto& sweep = session.machine.by_threads[threads].sweep;
@@ -45,7 +45,7 @@ void SweepOver(MeasureSession& session, const std::vector<double>& sizes, const 
 
 std::vector<CapacityEdge> EdgesOn(const MeasureSession& session, const std::vector<int>& cpus,
                                   double largest_bytes) {
-  if (const auto available = AvailableMemoryBytes())
+  if (const auto available = cpu::AvailableMemoryBytes())
     largest_bytes = std::min(largest_bytes, *available / 4 / static_cast<double>(cpus.size()));
   const auto& isa = *session.bytes_isas.front();
   constexpr double kSeconds = 1;  // of a point at most; it takes a few hundredths
@@ -62,7 +62,7 @@ std::string SizesText(const std::map<Level, double>& sizes) {
   return text;
 }
 
-void AddSweep(MeasureSession& session, const BytesIsa& isa, int threads) {
+void AddSweep(MeasureSession& session, const cpu_kernels::BytesIsa& isa, int threads) {
   const auto sizes = SweepSizes(session.sets.at(threads).largest_bytes);
   for (std::size_t first = 0; first < sizes.size(); first += kPointsPerStep) {
     const auto last = std::min(sizes.size(), first + kPointsPerStep);
@@ -87,7 +87,7 @@ double Knee(const MeasureSession& session, int threads, Level level) {
   return compute > 0 && bandwidth > 0 ? compute / bandwidth : 1;
 }
 
-void MeasureRidge(MeasureSession& session, Level level, const BytesIsa& isa, int threads,
+void MeasureRidge(MeasureSession& session, Level level, const cpu_kernels::BytesIsa& isa, int threads,
                   double max_seconds) {
   const auto rows = RidgeRowsAround(isa.ridge, Knee(session, threads, level));
   const auto policy = PointPolicy(session, max_seconds / static_cast<double>(rows.size()));
@@ -129,7 +129,7 @@ void FindUntoldCaches(MeasureSession& session, const std::vector<int>& counts) {
 LevelEdges EdgesOf(const MeasureSession& session, int threads) {
   LevelEdges edges;
   edges.teller = session.caches_found ? "a first sweep" : "hwloc";
-  edges.told = ThreadShares(session.cpu.topology, SpreadCpus(session.cpu, threads));
+  edges.told = ThreadShares(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads));
   const auto set = session.machine.by_threads.find(threads);
   if (set != session.machine.by_threads.end())
     edges.found = MatchEdges(FindCapacityEdges(set->second.sweep), edges.told);
@@ -157,4 +157,4 @@ void FinishCurves(MeasureSession& session) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

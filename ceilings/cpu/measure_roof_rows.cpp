@@ -10,13 +10,13 @@
 #include "ceilings/cpu_kernels/flops.h"
 #include "counters/cpu/clocks.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 constexpr double kMostSeconds = 1;  // [s] of a row; as soon as it proves itself it is done
 
 // Null: there is no such row.
-const Ceiling* FindRow(const CeilingSet& set, const std::string& row) {
+const machine::Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
   for (const auto* rows : {&set.flops, &set.mixes})
     if (const auto found = rows->find(row); found != rows->end()) return &found->second;
   return nullptr;
@@ -30,7 +30,7 @@ auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->
   const auto same = [&](auto& roof) {
     return roof.per_second == ceiling->per_second ? &roof : nullptr;
   };
-  const auto plain = set.flops.find(PlainPipe(row));
+  const auto plain = set.flops.find(cpu_kernels::PlainPipe(row));
   if (plain != set.flops.end()) return same(plain->second);
   const auto level = LevelFromKey(row.substr(0, row.find('.')));
   const auto roof = level ? set.bytes.find(*level) : set.bytes.end();
@@ -42,12 +42,12 @@ constexpr double kSliceSeconds = 3e-3;
 constexpr double kDifference = 0.03;  // [1] less is said, but no roof of its own
 
 // [iteration/s] of the best slice in the last second: a disturbance only slows.
-double RateAfterTenSeconds(CpuBench& bench, Kernel kernel, double per_second) {
+double RateAfterTenSeconds(CpuBench& bench, cpu_kernels::Kernel kernel, double per_second) {
   const auto slice =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(per_second * kSliceSeconds));
-  const double begin = WallSeconds();
+  const double begin = cpu::WallSeconds();
   double best = 0;
-  for (double now = begin; now < begin + kWatchedSeconds; now = WallSeconds()) {
+  for (double now = begin; now < begin + kWatchedSeconds; now = cpu::WallSeconds()) {
     const auto time = bench.team().Time([&](int i) { kernel(bench.Of(i), slice); });
     if (now >= begin + kWatchedSeconds - kLastSeconds)
       best = std::max(best, static_cast<double>(slice) / time.seconds);
@@ -59,26 +59,26 @@ void Watch(MeasureSession& session, const RunningRow& running, int threads) {
   const auto& set = session.machine.by_threads.at(threads);
   const auto pipe = set.flops.find(running.row);
   const auto& ceiling = pipe != set.flops.end() ? pipe->second : set.mixes.at(running.row);
-  CpuBench bench(SpreadCpus(session.cpu, threads));
+  CpuBench bench(cpu::SpreadCpus(session.cpu, threads));
   running.prepare(bench);
   const double work = running.work_per_iteration;
   KeepSustained(session.machine, threads, running.row,
                 work * RateAfterTenSeconds(bench, running.kernel, ceiling.per_second / work));
 }
 
-RunningRow RunningPipe(const FlopsProbe& probe, int threads) {
-  return {probe.key, FlopsPerIteration(probe) * threads,
+RunningRow RunningPipe(const cpu_kernels::FlopsProbe& probe, int threads) {
+  return {probe.key, cpu_kernels::FlopsPerIteration(probe) * threads,
           [probe](CpuBench& bench) {
-            for (int i = 0; i < bench.threads(); ++i) FillOperands(probe, bench.Of(i));
+            for (int i = 0; i < bench.threads(); ++i) cpu_kernels::FillOperands(probe, bench.Of(i));
           },
           probe.kernel};
 }
 
 // The row of each pipe that its roof rests on, the fastest first, as many as the effort has time
 // for.
-std::vector<FlopsProbe> HottestPipes(const MeasureSession& session) {
-  const auto& set = AllThreads(session.machine);
-  std::vector<FlopsProbe> hottest;
+std::vector<cpu_kernels::FlopsProbe> HottestPipes(const MeasureSession& session) {
+  const auto& set = machine::AllThreads(session.machine);
+  std::vector<cpu_kernels::FlopsProbe> hottest;
   for (const auto& probe : session.flops_probes)
     if (RoofOf(set, probe.key) != nullptr) hottest.push_back(probe);
   std::ranges::sort(hottest, [&](const auto& a, const auto& b) {
@@ -90,10 +90,10 @@ std::vector<FlopsProbe> HottestPipes(const MeasureSession& session) {
 
 }  // namespace
 
-Ceiling* RoofOf(CeilingSet& set, const std::string& row) { return FindRoof(set, row); }
-const Ceiling* RoofOf(const CeilingSet& set, const std::string& row) { return FindRoof(set, row); }
+machine::Ceiling* RoofOf(machine::CeilingSet& set, const std::string& row) { return FindRoof(set, row); }
+const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string& row) { return FindRoof(set, row); }
 
-bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row) {
+bool DecidesAnUnprovedRoof(const machine::CeilingSet& set, const std::string& row) {
   const auto* roof = RoofOf(set, row);
   if (roof != nullptr && FindRow(set, row)->unbounded) return false;  // it would be so again
   // Larger teams and measured knees may doubt the roof alone.
@@ -101,10 +101,10 @@ bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row) {
 }
 
 bool MeasureUnprovedAgain(MeasureSession& session) {
-  const double end = WallSeconds() + session.effort.again_seconds;
+  const double end = cpu::WallSeconds() + session.effort.again_seconds;
   std::set<std::pair<int, std::string>> done;
   for (const auto& step : session.steps) {
-    if (WallSeconds() >= end) break;
+    if (cpu::WallSeconds() >= end) break;
     if (step.row.empty() || done.contains({step.threads, step.row}) ||
         !DecidesAnUnprovedRoof(session.machine.by_threads.at(step.threads), step.row))
       continue;
@@ -116,7 +116,7 @@ bool MeasureUnprovedAgain(MeasureSession& session) {
   return !done.empty();
 }
 
-void KeepSustained(Machine& machine, int threads, const std::string& row, double per_second) {
+void KeepSustained(machine::Machine& machine, int threads, const std::string& row, double per_second) {
   auto& set = machine.by_threads.at(threads);
   auto& rows = set.flops.contains(row) ? set.flops : set.mixes;
   auto& ceiling = rows.at(row);
@@ -144,4 +144,4 @@ void AddSustainedSteps(MeasureSession& session) {
     add(*dram);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

@@ -11,38 +11,38 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/issue_rate.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 
-RatePolicy Effort::Policy(double tolerance) const {
-  RatePolicy policy{.repetition_seconds = repetition_seconds,
+machine::RatePolicy Effort::Policy(double tolerance) const {
+  machine::RatePolicy policy{.repetition_seconds = repetition_seconds,
                     .repetitions = repetitions,
                     .doubled = doubled,
                     .tolerance = tolerance};
   policy.sleep = [](double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   };
-  policy.now = WallSeconds;
+  policy.now = cpu::WallSeconds;
   return policy;
 }
 
-RatePolicy MeasureSession::Policy(double tolerance, double max_seconds) const {
+machine::RatePolicy MeasureSession::Policy(double tolerance, double max_seconds) const {
   auto policy = effort.Policy(tolerance);
   policy.max_seconds = max_seconds;
   return policy;
 }
 
 WorkingSets MeasureSession::SetsOf(const std::vector<int>& cpus) const {
-  return ChooseWorkingSets(cpu.topology, cpus, AvailableMemoryBytes(),
+  return ChooseWorkingSets(cpu.topology, cpus, cpu::AvailableMemoryBytes(),
                            caches_found ? kUnknownCacheDramBytes : 0);
 }
 
 CpuBench::CpuBench(const std::vector<int>& cpus)
     : team_(cpus), workspaces_(cpus.size()), memory_(cpus.size()) {
-  for (auto& workspace : workspaces_) workspace = std::make_unique<Workspace>();
+  for (auto& workspace : workspaces_) workspace = std::make_unique<cpu_kernels::Workspace>();
 }
 
-Rate CpuBench::Measure(Kernel kernel, const RatePolicy& policy) {
-  return MeasureRate(
+machine::Rate CpuBench::Measure(cpu_kernels::Kernel kernel, const machine::RatePolicy& policy) {
+  return machine::MeasureRate(
       [&](std::int64_t iterations) {
         return team_.TimeWithCores([&](int i) { kernel(Of(i), iterations); });
       },
@@ -52,20 +52,20 @@ Rate CpuBench::Measure(Kernel kernel, const RatePolicy& policy) {
 std::optional<double> CpuBench::IssueRate() {
   std::optional<double> rate;
   team_.Run([&](int i) {
-    if (i == 0) rate = MeasureIssueRate();
+    if (i == 0) rate = cpu::MeasureIssueRate();
   });
   return rate;
 }
 
 void CpuBench::AllocateArrays(double bytes, int streams, std::size_t step_floats,
-                              PageSize page_size) {
+                              cpu_kernels::PageSize page_size) {
   team_.Run([&](int i) {
     auto& memory = memory_[static_cast<std::size_t>(i)];
-    if (memory.size() < MemoryBytes(bytes) || memory.page_size() != page_size) {
-      memory = Pages();  // first give back, then take more
-      memory = Pages(MemoryBytes(bytes), page_size);
+    if (memory.size() < cpu_kernels::MemoryBytes(bytes) || memory.page_size() != page_size) {
+      memory = cpu_kernels::Pages();  // first give back, then take more
+      memory = cpu_kernels::Pages(cpu_kernels::MemoryBytes(bytes), page_size);
     }
-    PlaceArrays(memory.begin(), bytes, streams, step_floats, Of(i));
+    cpu_kernels::PlaceArrays(memory.begin(), bytes, streams, step_floats, Of(i));
   });
 }
 
@@ -86,13 +86,13 @@ std::optional<double> Row::Drift() const {
   return 1 - *slowest / *fastest;
 }
 
-Ceiling Row::Finished(int threads, const RatePolicy& policy, double pass_tolerance) const {
+machine::Ceiling Row::Finished(int threads, const machine::RatePolicy& policy, double pass_tolerance) const {
   auto ceiling =
-      CeilingFrom(MergePasses(passes, policy, pass_tolerance), work_per_iteration, threads, how);
+      machine::CeilingFrom(machine::MergePasses(passes, policy, pass_tolerance), work_per_iteration, threads, how);
   ceiling.proof.result = result;
   ceiling.proof.drift = Drift();
   if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
-  if (!doubt.empty()) DoubtUnbounded(ceiling, doubt);
+  if (!doubt.empty()) machine::DoubtUnbounded(ceiling, doubt);
   return ceiling;
 }
 
@@ -109,4 +109,4 @@ void TryStep(MeasureSession& session, const Step& step, double max_seconds) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

@@ -21,7 +21,7 @@
 #include "ceilings/machine/rate.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 
 inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;
 inline constexpr double kPassTolerance = 0.05;
@@ -36,7 +36,7 @@ struct Effort {
   int sustained;                // how many pipes are watched for 10 s
   bool sustained_dram = false;  // and DRAM
 
-  RatePolicy Policy(double tolerance) const;
+  machine::RatePolicy Policy(double tolerance) const;
   // Calibration takes about three repetitions.
   double NominalSeconds() const { return repetition_seconds * (repetitions + 2 * doubled + 3); }
 };
@@ -48,21 +48,21 @@ class CpuBench {
 
   int threads() const { return team_.size(); }
   ThreadTeam& team() { return team_; }
-  Workspace& Of(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
+  cpu_kernels::Workspace& Of(int thread) { return *workspaces_[static_cast<std::size_t>(thread)]; }
 
   // Measures the rate, and the cores' clock after each repetition.
-  Rate Measure(Kernel kernel, const RatePolicy& policy);
+  machine::Rate Measure(cpu_kernels::Kernel kernel, const machine::RatePolicy& policy);
   // Returns the first thread's current issue rate [1/cycle]; absent where unknown (see
   // counters/cpu/issue_rate.h). The other threads sleep meanwhile.
   std::optional<double> IssueRate();
   // Allocates `bytes` per thread for `streams` arrays. Each thread touches its own memory first.
   void AllocateArrays(double bytes, int streams, std::size_t step_floats,
-                      PageSize page_size = PageSize::kHuge);
+                      cpu_kernels::PageSize page_size = cpu_kernels::PageSize::kHuge);
 
  private:
   ThreadTeam team_;
-  std::vector<std::unique_ptr<Workspace>> workspaces_;
-  std::vector<Pages> memory_;
+  std::vector<std::unique_ptr<cpu_kernels::Workspace>> workspaces_;
+  std::vector<cpu_kernels::Pages> memory_;
 };
 
 struct Step {
@@ -79,13 +79,13 @@ struct Row {
   std::string doubt;              // of the set-up, independent of the rates
   std::string result;             // Proof::result
   double set_bytes = 0;           // [byte] memory rows: one thread's arrays in the best pass
-  std::vector<Rate> passes;
+  std::vector<machine::Rate> passes;
 
   // [flop/s] or [byte/s] of the best pass; 0 without one.
   double BestRate() const;
   std::optional<double> Drift() const;  // Proof::drift; absent without a second pass
   // `pass_tolerance`: see MergePasses.
-  Ceiling Finished(int threads, const RatePolicy& policy,
+  machine::Ceiling Finished(int threads, const machine::RatePolicy& policy,
                    double pass_tolerance = kPassTolerance) const;
 };
 
@@ -96,9 +96,9 @@ struct Rows {
 
 // State that the steps of one measurement share.
 struct MeasureSession {
-  Cpu cpu;
+  cpu::Cpu cpu;
   Effort effort;
-  Machine machine = {};
+  machine::Machine machine = {};
   std::vector<Step> steps = {};
   // After all others, when the ceilings are there; of a fixed length.
   std::vector<Step> last_steps = {};
@@ -108,10 +108,10 @@ struct MeasureSession {
   // The system tells no cache sizes: those in the topology are edges of a sweep.
   bool caches_found = false;
   // Arithmetic rows in the order of the tables, memory rows with the widest first.
-  std::vector<FlopsProbe> flops_probes = FlopsProbesFor(cpu.features);
-  std::vector<const BytesIsa*> bytes_isas = BytesIsasFor(cpu.features);
+  std::vector<cpu_kernels::FlopsProbe> flops_probes = cpu_kernels::FlopsProbesFor(cpu.features);
+  std::vector<const cpu_kernels::BytesIsa*> bytes_isas = cpu_kernels::BytesIsasFor(cpu.features);
 
-  RatePolicy Policy(double tolerance, double max_seconds) const;
+  machine::RatePolicy Policy(double tolerance, double max_seconds) const;
   WorkingSets SetsOf(const std::vector<int>& cpus) const;
 };
 
@@ -124,7 +124,7 @@ struct RunningRow {
   std::string row;                         // of CeilingSet::flops or ::mixes
   double work_per_iteration = 0;           // [flop] or [byte], all threads
   std::function<void(CpuBench&)> prepare;  // operands, or arrays
-  Kernel kernel = nullptr;
+  cpu_kernels::Kernel kernel = nullptr;
 };
 
 // ---- arithmetic: a row per pipe and instruction set ----
@@ -135,7 +135,7 @@ void AddFlopsSteps(MeasureSession& session, int threads, int pass);
 void FinishFlops(MeasureSession& session);
 // Adds "fp32.vector" as the row of "fp32.vector.<...>" that ChooseRoof takes, for every pipe with
 // finer rows. `how` names it. Pure.
-void AddPlainPipes(std::map<std::string, Ceiling>& flops);
+void AddPlainPipes(std::map<std::string, machine::Ceiling>& flops);
 
 // ---- memory: a row per level, mix of accesses, instruction set and page size ----
 
@@ -167,10 +167,10 @@ void FinishCurves(MeasureSession& session);
 // again.
 bool MeasureUnprovedAgain(MeasureSession& session);
 // Returns true for a row that another pass could prove.
-bool DecidesAnUnprovedRoof(const CeilingSet& set, const std::string& row);
+bool DecidesAnUnprovedRoof(const machine::CeilingSet& set, const std::string& row);
 // Returns the roof that has the rate of this row of CeilingSet::flops or ::mixes; null: none.
-Ceiling* RoofOf(CeilingSet& set, const std::string& row);
-const Ceiling* RoofOf(const CeilingSet& set, const std::string& row);
+machine::Ceiling* RoofOf(machine::CeilingSet& set, const std::string& row);
+const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string& row);
 
 // ---- rates after 10 s without a pause: clocks fall with heat and power ----
 
@@ -180,11 +180,11 @@ void AddSustainedSteps(MeasureSession& session);
 // Writes to CeilingSet::sustained how a row's final rate [flop/s] or [byte/s] compares with its
 // burst. Sets sustained_per_second of the row and its roof where they differ by more than 3 %.
 // Pure.
-void KeepSustained(Machine& machine, int threads, const std::string& row, double per_second);
+void KeepSustained(machine::Machine& machine, int threads, const std::string& row, double per_second);
 
 // ---- costs of work beside its arithmetic and its traffic ----
 
 // Adds the steps. They come last: the library's own threads spin for a while after each call.
 void AddOverheadSteps(MeasureSession& session, int threads);
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

@@ -8,7 +8,7 @@
 #include "ceilings/cpu/measure_steps.h"
 #include "counters/cpu/clocks.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 std::map<std::string, LaunchProbe>& Probes() {
@@ -16,10 +16,10 @@ std::map<std::string, LaunchProbe>& Probes() {
   return probes;
 }
 
-LaunchCost MeasureTimer(int, const RatePolicy& policy) {
+LaunchCost MeasureTimer(int, const machine::RatePolicy& policy) {
   auto cost = MeasureCalls(
       [](std::int64_t calls) {
-        for (; calls > 0; --calls) WallSeconds();
+        for (; calls > 0; --calls) cpu::WallSeconds();
       },
       policy);
   cost.how = "one reading of the steady clock that times every call, one thread; " + cost.how;
@@ -31,7 +31,7 @@ LaunchCost MeasureTimer(int, const RatePolicy& policy) {
 constexpr const char* kLaunch = "launch";
 
 // Keeps a clean cost. Else `absent` gets the reason.
-void MeasureOne(CeilingSet& set, const std::string& name, int threads, const RatePolicy& policy) {
+void MeasureOne(machine::CeilingSet& set, const std::string& name, int threads, const machine::RatePolicy& policy) {
   const auto probe = OverheadProbes().find(name);
   if (probe == OverheadProbes().end()) {
     set.absent[name] = "this build has no library whose calls could be timed";
@@ -55,13 +55,13 @@ void MeasureOne(CeilingSet& set, const std::string& name, int threads, const Rat
 
 }  // namespace
 
-LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls, const RatePolicy& policy) {
-  const auto rate = MeasureRate(
+LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls, const machine::RatePolicy& policy) {
+  const auto rate = machine::MeasureRate(
       [&](std::int64_t count) {
-        const auto before = ReadClocks();
+        const auto before = cpu::ReadClocks();
         calls(count);
-        const auto spent = ReadClocks() - before;
-        TeamTime time{spent.wall, std::nullopt};
+        const auto spent = cpu::ReadClocks() - before;
+        machine::TeamTime time{spent.wall, std::nullopt};
         if (spent.run_delay) time.wait_fraction = *spent.run_delay / spent.wall;
         return time;
       },
@@ -93,4 +93,4 @@ void AddOverheadSteps(MeasureSession& session, int threads) {
     if (name != kLaunch) add(name);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

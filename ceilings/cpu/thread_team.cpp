@@ -17,7 +17,7 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/core_clock.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 void PinThisThread(int cpu) {
@@ -56,7 +56,7 @@ struct ThreadTeam::State {
   std::uint64_t round = 0;  // raised for each task
   int running = 0;          // threads that have not finished this round
   bool stop = false;
-  std::unique_ptr<TeamLook> before, after;  // null: the cores are not looked at
+  std::unique_ptr<cpu::TeamLook> before, after;  // null: the cores are not looked at
   std::atomic<int> awake{0}, ready{0};      // threads that reached the two barriers of this round
   std::vector<Stamp> stamps;
   std::vector<std::thread> threads;
@@ -72,20 +72,20 @@ void ThreadTeam::State::RunTask(int index, int team_size) {
   stamp = {};
   Meet(awake, team_size);
   if (before) before->Measure(index);
-  const auto delay_before = ThreadRunDelay();
+  const auto delay_before = cpu::ThreadRunDelay();
   Meet(ready, team_size);
-  stamp.begin = WallSeconds();
+  stamp.begin = cpu::WallSeconds();
   try {
     (*task)(index);
   } catch (...) {
     stamp.error = std::current_exception();
   }
-  stamp.end = WallSeconds();
-  const auto delay_after = ThreadRunDelay();
+  stamp.end = cpu::WallSeconds();
+  const auto delay_after = cpu::ThreadRunDelay();
   if (delay_before && delay_after) stamp.run_delay = *delay_after - *delay_before;
   if (!after) return;
   after->Measure(index);
-  stamp.clock_hz = MeasureCoreClock();
+  stamp.clock_hz = cpu::MeasureCoreClock();
 }
 
 void ThreadTeam::State::Work(int index, int cpu, int team_size) {
@@ -160,15 +160,15 @@ void ThreadTeam::Run(const std::function<void(int)>& task) {
     if (stamp.error) std::rethrow_exception(stamp.error);
 }
 
-TeamTime ThreadTeam::Time(const std::function<void(int)>& task) {
+machine::TeamTime ThreadTeam::Time(const std::function<void(int)>& task) {
   Run(task);
   return LastTime();
 }
 
-TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task) {
+machine::TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task) {
   // The threads sleep, and wake under the mutex.
-  state_->before = std::make_unique<TeamLook>(size());
-  state_->after = std::make_unique<TeamLook>(size());
+  state_->before = std::make_unique<cpu::TeamLook>(size());
+  state_->after = std::make_unique<cpu::TeamLook>(size());
   const auto look_no_more = [](State* state) {
     state->before.reset();
     state->after.reset();
@@ -180,10 +180,10 @@ TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task) {
   return time;
 }
 
-TeamTime ThreadTeam::LastTime() const {
+machine::TeamTime ThreadTeam::LastTime() const {
   using std::ranges::max_element, std::ranges::min_element;
   const auto& stamps = state_->stamps;
-  TeamTime time;
+  machine::TeamTime time;
   time.seconds =
       max_element(stamps, {}, &Stamp::end)->end - min_element(stamps, {}, &Stamp::begin)->begin;
   // The least value is absent where one is.
@@ -194,4 +194,4 @@ TeamTime ThreadTeam::LastTime() const {
   return time;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

@@ -8,7 +8,7 @@
 #include "ceilings/machine/rate.h"
 #include "counters/cpu/team_look.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 
 class ThreadTeam {
  public:
@@ -25,21 +25,21 @@ class ThreadTeam {
   // sleeps meanwhile: on a machine without a spare CPU it would preempt a worker. An exception of a
   // task is thrown here.
   void Run(const std::function<void(int)>& task);
-  TeamTime Time(const std::function<void(int)>& task);
+  machine::TeamTime Time(const std::function<void(int)>& task);
   // The same. Outside of the time, each thread's core share is measured before and after, and then
   // the clock of its core.
-  TeamTime TimeWithCores(const std::function<void(int)>& task);
+  machine::TeamTime TimeWithCores(const std::function<void(int)>& task);
   // The best state of the cores that TimeWithCores met more than once.
-  TeamState BestState() const { return shares_.Best(); }
+  cpu::TeamState BestState() const { return shares_.Best(); }
 
  private:
   void Start(int cpu, int team_size);
   void Stop();
-  TeamTime LastTime() const;
+  machine::TeamTime LastTime() const;
 
   struct State;
   std::unique_ptr<State> state_;
-  SharesOfBest shares_;
+  cpu::SharesOfBest shares_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

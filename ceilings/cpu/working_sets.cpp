@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 constexpr double kNearerShares = 3;  // of L2, for a set that L2 does not help
@@ -22,12 +22,12 @@ const char* Name(Level level) {
   return level == Level::kL1 ? "L1" : level == Level::kL2 ? "L2" : "L3";
 }
 
-using Shares = std::map<Level, CacheShare>;
+using Shares = std::map<Level, cpu::CacheShare>;
 
-Shares SharesOf(const Topology& topology, const std::vector<int>& cpus) {
+Shares SharesOf(const cpu::Topology& topology, const std::vector<int>& cpus) {
   Shares shares;
   for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
-    if (const auto share = ShareOf(topology, level, cpus)) shares[level] = *share;
+    if (const auto share = cpu::ShareOf(topology, level, cpus)) shares[level] = *share;
   return shares;
 }
 
@@ -37,7 +37,7 @@ std::optional<double> OfThread(const Shares& shares, Level level) {
   return found->second.bytes / found->second.sharers;
 }
 
-std::string ShareText(const CacheShare& share) {
+std::string ShareText(const cpu::CacheShare& share) {
   if (share.sharers == 1) return SizeText(share.bytes);
   return fmt::format("{} for {} threads", SizeText(share.bytes), share.sharers);
 }
@@ -127,7 +127,7 @@ std::string SizeText(double bytes) {
   return fmt::format("{:.4g} MiB", bytes / (1024 * 1024));
 }
 
-WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& cpus,
+WorkingSets ChooseWorkingSets(const cpu::Topology& topology, const std::vector<int>& cpus,
                               std::optional<double> available_bytes, double least_dram_bytes) {
   const auto shares = SharesOf(topology, cpus);
   WorkingSets result;
@@ -139,14 +139,14 @@ WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& 
   return result;
 }
 
-std::map<Level, double> ThreadShares(const Topology& topology, const std::vector<int>& cpus) {
+std::map<Level, double> ThreadShares(const cpu::Topology& topology, const std::vector<int>& cpus) {
   std::map<Level, double> bytes;
   for (const auto& [level, share] : SharesOf(topology, cpus))
     bytes[level] = share.bytes / share.sharers;
   return bytes;
 }
 
-std::string NearerCacheDoubt(const Topology& topology, const std::vector<int>& cpus, Level level,
+std::string NearerCacheDoubt(const cpu::Topology& topology, const std::vector<int>& cpus, Level level,
                              double bytes) {
   const auto shares = SharesOf(topology, cpus);
   for (const Level nearer : {Level::kL3, Level::kL2, Level::kL1}) {
@@ -159,7 +159,7 @@ std::string NearerCacheDoubt(const Topology& topology, const std::vector<int>& c
   return {};
 }
 
-std::map<int, std::vector<int>> NodeTeams(const Topology& topology, const std::vector<int>& cpus) {
+std::map<int, std::vector<int>> NodeTeams(const cpu::Topology& topology, const std::vector<int>& cpus) {
   std::map<int, std::vector<int>> teams;
   for (const int cpu : cpus) {
     const auto node = topology.node_of_cpu.find(cpu);
@@ -170,4 +170,4 @@ std::map<int, std::vector<int>> NodeTeams(const Topology& topology, const std::v
   return teams;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

@@ -9,7 +9,7 @@
 #include "counters/cpu/cpu.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 
 // A set below so many times a nearer cache is served by it in part.
 inline constexpr double kHelpedBelow = 2;
@@ -35,22 +35,22 @@ struct WorkingSets {
 // least 3 x L2 and at most 3/4 of the share of L3; absent when that share is below 2 x L2. DRAM:
 // together 4 x the caches in use, of all levels, and at least `least_dram_bytes`, at most half of
 // `available_bytes`.
-WorkingSets ChooseWorkingSets(const Topology& topology, const std::vector<int>& cpus,
+WorkingSets ChooseWorkingSets(const cpu::Topology& topology, const std::vector<int>& cpus,
                               std::optional<double> available_bytes, double least_dram_bytes = 0);
 
 // [byte] of each of these threads, by the levels whose size is known.
-std::map<Level, double> ThreadShares(const Topology& topology, const std::vector<int>& cpus);
+std::map<Level, double> ThreadShares(const cpu::Topology& topology, const std::vector<int>& cpus);
 
 // Returns why a nearer cache would serve a set of `bytes` per thread; empty: it would not. A share
 // that holds half of the set serves it under many replacement policies.
-std::string NearerCacheDoubt(const Topology& topology, const std::vector<int>& cpus, Level level,
+std::string NearerCacheDoubt(const cpu::Topology& topology, const std::vector<int>& cpus, Level level,
                              double bytes);
 
 // Returns the CPUs of each NUMA node, by its number: teams whose memory is local. Empty with fewer
 // than two nodes, or where a CPU's node is unknown.
-std::map<int, std::vector<int>> NodeTeams(const Topology& topology, const std::vector<int>& cpus);
+std::map<int, std::vector<int>> NodeTeams(const cpu::Topology& topology, const std::vector<int>& cpus);
 
 // "16 KiB", "1.5 MiB".
 std::string SizeText(double bytes);
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr std::size_t kPage = 4096, kPad = 256;  // [byte]
@@ -97,4 +97,4 @@ void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_f
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

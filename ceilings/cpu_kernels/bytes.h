@@ -12,7 +12,7 @@
 #include "ceilings/cpu_kernels/workspace.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 
 inline constexpr float kBytesScale = 3;  // the triad's factor
 // Store kernels write the first elements of kStoredVector, update kernels flip those of
@@ -94,4 +94,4 @@ void PlaceArrays(char* memory, double set_bytes, int streams, std::size_t step_f
                  Workspace& workspace);
 std::size_t MemoryBytes(double set_bytes);
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

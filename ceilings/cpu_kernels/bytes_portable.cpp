@@ -2,7 +2,7 @@
 // their own: it chooses the instructions. There is no portable non-temporal store.
 #include "ceilings/cpu_kernels/bytes_kernels.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 struct Portable {
@@ -44,4 +44,4 @@ constexpr BytesIsa kKernels = {
 
 const BytesIsa& BytesPortable() { return kKernels; }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

@@ -11,7 +11,7 @@
 #include <memory>
 #include <new>
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr std::size_t kPagesPerArray = 8;
@@ -231,4 +231,4 @@ KernelProof ProveBytesKernel(const Mix& mix, const BytesIsa& isa) {
   return proof;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

@@ -6,7 +6,7 @@
 
 #include "ceilings/cpu_kernels/bytes.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 
 struct KernelProof {
   bool passed = false;
@@ -30,4 +30,4 @@ struct KernelProof {
 // Only machine code shows whether two stores of half the width replace one store.
 KernelProof ProveBytesKernel(const Mix& mix, const BytesIsa& isa);
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

@@ -5,7 +5,7 @@
 
 #include "ceilings/cpu_kernels/flops.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr int kAccumulators = 16;
@@ -40,4 +40,4 @@ std::vector<FlopsProbe> PortableFlopsProbes() {
           Row("int32.vector.portable", Operands::kInt32, MultiplyAdd<std::uint32_t>)};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

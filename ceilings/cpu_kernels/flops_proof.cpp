@@ -9,7 +9,7 @@
 
 #include "ceilings/machine/ceiling.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 // Three instructions on two and three ports are never spread over them perfectly: 0.977 of the
@@ -17,7 +17,7 @@ namespace {
 double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
 
 // [flop/cycle] of one thread that the row meets; absent where it has no clock or meets none.
-std::optional<double> MetValue(const FlopsProbe& probe, const CeilingSet& set) {
+std::optional<double> MetValue(const FlopsProbe& probe, const machine::CeilingSet& set) {
   const auto row = set.flops.find(probe.key);
   if (row == set.flops.end()) return std::nullopt;
   const auto& proof = row->second.proof;
@@ -54,7 +54,7 @@ constexpr KnownCore kCores[] = {
 
 }  // namespace
 
-CoreRates RatesOf(const Cpu& cpu) {
+CoreRates RatesOf(const cpu::Cpu& cpu) {
   for (const auto& core : kCores)
     if (cpu.vendor == core.vendor && cpu.family == core.family && cpu.model >= core.first_model &&
         cpu.model <= core.last_model)
@@ -74,7 +74,7 @@ std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreR
   return kAllowed[static_cast<std::size_t>(probe.issue)];
 }
 
-void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling, const CoreRates& core) {
+void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core) {
   auto admissible = AdmissibleStepsPerCycle(probe, core);
   if (!ceiling.proof.per_cycle || admissible.empty()) return;
   const double measured = *ceiling.proof.per_cycle;
@@ -85,7 +85,7 @@ void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling, const CoreRates& c
   ceiling.proof.per_cycle_expected = nearest;
   const double tolerance = PerCycleTolerance(probe.issue);
   if (distance(nearest) <= tolerance) return;
-  Doubt(ceiling,
+  machine::Doubt(ceiling,
         fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, and {} allows {:.4g} "
                     "within {:.0f} %: another program used the core, or the kernel is another",
                     measured, ceiling.clock_hz.value_or(0) / 1e9, probe.instructions,
@@ -93,7 +93,7 @@ void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling, const CoreRates& c
 }
 
 bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
-                      const std::map<int, CeilingSet>& by_threads, const CoreRates& core) {
+                      const std::map<int, machine::CeilingSet>& by_threads, const CoreRates& core) {
   const auto admissible = AdmissibleStepsPerCycle(probe, core);
   const auto value = MetValue(probe, by_threads.at(threads));
   if (!value || admissible.empty()) return false;
@@ -107,4 +107,4 @@ bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
   return confirmed;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

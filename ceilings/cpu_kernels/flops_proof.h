@@ -11,7 +11,7 @@
 #include "ceilings/machine/machine.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 
 struct ResultCheck {
   std::string result;  // Proof::result: what was compared; empty when it differed
@@ -38,7 +38,7 @@ struct CoreRates {
 // on family 26 model 2) and of 256 bit in Zen 4. Intel, Optimization Reference Manual (248966):
 // two units of 256 bit since Haswell (met on family 6 model 85, whose products differ at 512 bit),
 // two of 512 bit in Sapphire, Emerald and Granite Rapids.
-CoreRates RatesOf(const Cpu& cpu);
+CoreRates RatesOf(const cpu::Cpu& cpu);
 
 // [step/cycle] of one core that the kernel's instructions allow, ascending; see Issue. Only the
 // core's own rate where it is known. Else as Intel's and AMD's optimization manuals describe their
@@ -48,13 +48,13 @@ std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreR
 // Holds ceiling.proof.per_cycle against the nearest admissible value, within 3 % (4 % for three
 // instructions, which never spread perfectly over their ports): sets per_cycle_expected, and where
 // it differs `proved` and `reason` too. Nothing without a clock.
-void JudgePerCycle(const FlopsProbe& probe, Ceiling& ceiling, const CoreRates& core = {});
+void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core = {});
 
 // Returns true where the row of `threads` threads needs no second pass that agrees with the first.
 // Passes find slow spells of the machine. A spell cannot produce the highest value that the row's
 // instructions allow. A lower value counts where another number of threads meets it too and none
 // exceeds it. JudgePerCycle must have judged the ceilings of `by_threads`.
 bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
-                      const std::map<int, CeilingSet>& by_threads, const CoreRates& core = {});
+                      const std::map<int, machine::CeilingSet>& by_threads, const CoreRates& core = {});
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

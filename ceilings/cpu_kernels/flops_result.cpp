@@ -11,7 +11,7 @@
 
 #include "ceilings/cpu_kernels/flops_proof.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 using Memory = std::array<std::byte, 4096>;
@@ -227,4 +227,4 @@ ResultCheck CheckResult(const FlopsProbe& probe, Workspace& workspace) {
   return {fmt::format("1, 2 and 7 iterations equal plain loops in all {} elements", elements), {}};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -29,4 +29,4 @@ Pages::Pages(std::size_t bytes, PageSize page_size) : bytes_(bytes), page_size_(
 
 void Pages::Unmap::operator()(char* mapping) const { munmap(mapping, bytes); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 
 enum class PageSize { kHuge, kSmall };  // a wish: huge where the system has them; never huge
 
@@ -53,4 +53,4 @@ struct Workspace {
 // Does so many times the kernel's work.
 using Kernel = void (*)(Workspace& workspace, std::int64_t iterations);
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

@@ -15,7 +15,7 @@
 #include "counters/cuda/device.h"
 #include "counters/cuda/support.h"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 namespace {
 
 // By key; where one key has kernels of two shapes, by the k of its instruction.
@@ -42,14 +42,14 @@ constexpr KernelOfRow kKernels[] = {
 };
 
 // Null where there is none.
-GpuKernel* FindKernel(const GpuRow& row) {
+GpuKernel* FindKernel(const gpu_kernels::GpuRow& row) {
   for (const auto& kernel : kKernels)
     if (row.key == kernel.key && (kernel.k == 0 || kernel.k == row.instruction.k))
       return kernel.launch;
   return nullptr;
 }
 
-GpuKernel* KernelOf(const GpuRow& row) {
+GpuKernel* KernelOf(const gpu_kernels::GpuRow& row) {
   if (auto* kernel = FindKernel(row)) return kernel;
   throw std::logic_error(fmt::format("{} has no kernel", row.key));
 }
@@ -61,29 +61,29 @@ std::size_t AtLeastOne(std::int64_t bytes) {
 // A row with its memory on the device. Operands are whole numbers of 16 bytes or unread.
 class Prepared {
  public:
-  Prepared(const GpuRow& row, const GpuShape& shape, const GpuIdentity& gpu)
+  Prepared(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape, const gpu::GpuIdentity& gpu)
       : row_(row),
         shape_(shape),
-        shared_bytes_(SharedToBeAlone(row, static_cast<int>(gpu.shared_bytes_per_sm))),
-        operands_(AtLeastOne(GpuOperandBytes(row, shape))),
-        results_(AtLeastOne(GpuResultBytes(row, shape))) {
-    if (row.unit == GpuUnit::kGemm) gemm_.emplace(row.element, shape.n);
+        shared_bytes_(gpu_kernels::SharedToBeAlone(row, static_cast<int>(gpu.shared_bytes_per_sm))),
+        operands_(AtLeastOne(gpu_kernels::GpuOperandBytes(row, shape))),
+        results_(AtLeastOne(gpu_kernels::GpuResultBytes(row, shape))) {
+    if (row.unit == gpu_kernels::GpuUnit::kGemm) gemm_.emplace(row.element, shape.n);
   }
 
-  bool Is(const GpuRow& row, const GpuShape& shape) const {
+  bool Is(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) const {
     return row_.key == row.key && shape_ == shape;
   }
 
-  void Lay(const GpuBytes& operands) {
+  void Lay(const gpu_kernels::GpuBytes& operands) {
     if (!operands.empty()) operands_.CopyFrom(operands.data());
     results_.Fill(0);
   }
 
   void LayRandom(int blocks) {
-    if (!IsMemory(row_)) return Lay(GpuOperands(row_, shape_, GpuOperandKind::kRandom));
-    const CudaStream stream;
+    if (!gpu_kernels::IsMemory(row_)) return Lay(gpu_kernels::GpuOperands(row_, shape_, gpu_kernels::GpuOperandKind::kRandom));
+    const cuda::CudaStream stream;
     for (auto* buffer : {&operands_, &results_})
-      CheckCuda(LaunchFill({blocks, 256, 0, nullptr, buffer->get(), buffer->bytes(), stream.get()}),
+      cuda::CheckCuda(LaunchFill({blocks, 256, 0, nullptr, buffer->get(), buffer->bytes(), stream.get()}),
                 "random data");
     stream.Wait();
   }
@@ -95,49 +95,49 @@ class Prepared {
         gemm_->Run(a, a + operands_.bytes() / 2, results_.get(), stream);
       return;
     }
-    CheckCuda(KernelOf(row_)({shape_.blocks, shape_.threads, iterations, operands_.get(),
+    cuda::CheckCuda(KernelOf(row_)({shape_.blocks, shape_.threads, iterations, operands_.get(),
                               results_.get(), static_cast<std::size_t>(shape_.set_bytes), stream,
                               static_cast<std::size_t>(shared_bytes_)}),
               row_.key);
   }
 
-  GpuBytes Results() const {
-    GpuBytes results(results_.bytes());
+  gpu_kernels::GpuBytes Results() const {
+    gpu_kernels::GpuBytes results(results_.bytes());
     results_.CopyTo(results.data());
-    results.resize(static_cast<std::size_t>(GpuResultBytes(row_, shape_)));
+    results.resize(static_cast<std::size_t>(gpu_kernels::GpuResultBytes(row_, shape_)));
     return results;
   }
 
   GpuGemm* gemm() { return gemm_ ? &*gemm_ : nullptr; }
 
  private:
-  GpuRow row_;
-  GpuShape shape_;
+  gpu_kernels::GpuRow row_;
+  gpu_kernels::GpuShape shape_;
   int shared_bytes_;
-  DeviceBuffer operands_, results_;
+  cuda::DeviceBuffer operands_, results_;
   std::optional<GpuGemm> gemm_;
 };
 
-class CudaBench : public GpuBench {
+class CudaBench : public gpu_ceilings::GpuBench {
  public:
   explicit CudaBench(int device)
-      : clock_(OpenCudaClock(device)), identity_(ReadGpuIdentity(device)) {}
+      : clock_(cuda::OpenCudaClock(device)), identity_(cuda::ReadGpuIdentity(device)) {}
 
-  GpuDescription Describe() override {
+  gpu_ceilings::GpuDescription Describe() override {
     std::size_t free = 0, all = 0;
-    CheckCuda(cudaMemGetInfo(&free, &all), "the GPU's free memory");
+    cuda::CheckCuda(cudaMemGetInfo(&free, &all), "the GPU's free memory");
     return {identity_, static_cast<double>(free), clock_.default_clock_hz};
   }
 
-  void Prepare(const GpuRow& row, const GpuShape& shape) override {
+  void Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) override {
     if (prepared_ && prepared_->Is(row, shape)) return;
     Renew(row, shape);
     prepared_->LayRandom(identity_.sms * 8);
     if (prepared_->gemm() != nullptr) ChooseAlgorithm();
   }
 
-  GpuTime Run(std::int64_t iterations) override {
-    GpuTime time;
+  gpu_ceilings::GpuTime Run(std::int64_t iterations) override {
+    gpu_ceilings::GpuTime time;
     const auto batch = clock_.batch(
         [&](void* stream) { prepared_->Start(iterations, static_cast<cudaStream_t>(stream)); }, 1,
         [&] { time.health = clock_.health(); });
@@ -146,33 +146,33 @@ class CudaBench : public GpuBench {
     return time;
   }
 
-  GpuBytes Result(const GpuRow& row, const GpuShape& shape, const GpuBytes& operands,
+  gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape, const gpu_kernels::GpuBytes& operands,
                   std::int64_t iterations) override {
     // A GEMM is checked with the algorithm that is timed: the prepared one has it and stays.
-    if (row.unit != GpuUnit::kGemm)
+    if (row.unit != gpu_kernels::GpuUnit::kGemm)
       Renew(row, shape);
     else
       Prepare(row, shape);
     prepared_->Lay(operands);
-    const CudaStream stream;
+    const cuda::CudaStream stream;
     prepared_->Start(iterations, stream.get());
     stream.Wait();
     auto results = prepared_->Results();
     // To prepare a GEMM anew would be to choose its algorithm anew.
-    if (row.unit == GpuUnit::kGemm)
+    if (row.unit == gpu_kernels::GpuUnit::kGemm)
       prepared_->LayRandom(identity_.sms * 8);
     else
       prepared_.reset();
     return results;
   }
 
-  double Overhead(GpuOverhead kind, std::int64_t times) override {
+  double Overhead(gpu_ceilings::GpuOverhead kind, std::int64_t times) override {
     prepared_.reset();
     return CudaOverhead(kind, times, clock_);
   }
 
  private:
-  void Renew(const GpuRow& row, const GpuShape& shape) {
+  void Renew(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) {
     prepared_.reset();  // first give back, then take more
     prepared_ = std::make_unique<Prepared>(row, shape, identity_);
   }
@@ -193,20 +193,24 @@ class CudaBench : public GpuBench {
     gemm.Choose(best);
   }
 
-  GpuClock clock_;
-  GpuIdentity identity_;
+  gpu::GpuClock clock_;
+  gpu::GpuIdentity identity_;
   std::unique_ptr<Prepared> prepared_;
 };
 
 }  // namespace
 
-std::unique_ptr<GpuBench> OpenCudaBench(int device) { return std::make_unique<CudaBench>(device); }
+std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device) { return std::make_unique<CudaBench>(device); }
 
-bool HasCudaKernel(const GpuRow& row) { return FindKernel(row) != nullptr; }
+bool HasCudaKernel(const gpu_kernels::GpuRow& row) { return FindKernel(row) != nullptr; }
 
-Machine MeasureGpu(const GpuMeasureOptions& options) {
-  const auto bench = OpenCudaBench(options.device);
-  return MeasureGpuOn(*bench, options, WallSeconds);
+}  // namespace dlroof::cuda_kernels
+
+namespace dlroof::gpu_ceilings {
+
+machine::Machine MeasureGpu(const GpuMeasureOptions& options) {
+  const auto bench = cuda_kernels::OpenCudaBench(options.device);
+  return MeasureGpuOn(*bench, options, cpu::WallSeconds);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

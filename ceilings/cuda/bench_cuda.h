@@ -5,15 +5,15 @@
 
 #include "ceilings/gpu/bench.h"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 
 // Makes the device the calling thread's current one. Throws std::runtime_error with CUDA's words.
-std::unique_ptr<GpuBench> OpenCudaBench(int device);
+std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device);
 
 // Returns true where the table of kernels has the row, which is no GEMM.
-bool HasCudaKernel(const GpuRow& row);
+bool HasCudaKernel(const gpu_kernels::GpuRow& row);
 
 // [s] of `times` of it on the current device; see GpuOverhead.
-double CudaOverhead(GpuOverhead kind, std::int64_t times, const GpuClock& clock);
+double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times, const gpu::GpuClock& clock);
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

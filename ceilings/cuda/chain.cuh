@@ -3,7 +3,7 @@
 
 #include "ceilings/cuda/launch.cuh"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 
 // Chain: Register, kUnroll and Step(v, a, b) -> v. Floating point squares: v * v + b with b near -2
 // never comes to rest (gpu_known/chain.cpp), where v * a + b soon is b / (1 - a) and the same bits
@@ -31,8 +31,8 @@ __global__ void ChainKernel(const typename Chain::Register* operands,
 template <class Chain>
 cudaError_t LaunchChain(const GpuLaunch& launch) {
   using Register = typename Chain::Register;
-  return Launch(ChainKernel<Chain>, GridOf(launch), static_cast<const Register*>(launch.operands), static_cast<Register*>(launch.results),
+  return fakes::Launch(ChainKernel<Chain>, GridOf(launch), static_cast<const Register*>(launch.operands), static_cast<Register*>(launch.results),
       launch.iterations);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

@@ -2,7 +2,7 @@
 
 #include "ceilings/cuda/chain.cuh"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 namespace {
 
 struct Dfma {
@@ -36,4 +36,4 @@ cudaError_t LaunchFfma(const GpuLaunch& launch) { return LaunchChain<Ffma>(launc
 cudaError_t LaunchHfma2(const GpuLaunch& launch) { return LaunchChain<Hfma2>(launch); }
 cudaError_t LaunchDp4a(const GpuLaunch& launch) { return LaunchChain<Dp4a>(launch); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

@@ -3,7 +3,7 @@
 
 #include "ceilings/cuda/chain.cuh"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 namespace {
 
 struct Bf16Hfma2 {
@@ -16,4 +16,4 @@ struct Bf16Hfma2 {
 
 cudaError_t LaunchBf16Hfma2(const GpuLaunch& launch) { return LaunchChain<Bf16Hfma2>(launch); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

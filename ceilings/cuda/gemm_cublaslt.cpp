@@ -7,7 +7,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 namespace {
 
 constexpr std::size_t kWorkspaceBytes = 64U << 20;
@@ -29,7 +29,7 @@ constexpr Types kTypes[] = {
     {CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F},
 };
 
-const Types& TypesOf(GpuElement element) { return kTypes[static_cast<std::size_t>(element)]; }
+const Types& TypesOf(gpu_kernels::GpuElement element) { return kTypes[static_cast<std::size_t>(element)]; }
 
 void CheckBlas(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS)
@@ -96,16 +96,16 @@ struct Scales {
   float fp32[2] = {1, 0};
   std::int32_t int32[2] = {1, 0};
 
-  const void* Of(GpuElement element, int which) const {
-    if (element == GpuElement::kFp64) return fp64 + which;
-    if (element == GpuElement::kInt8) return int32 + which;
+  const void* Of(gpu_kernels::GpuElement element, int which) const {
+    if (element == gpu_kernels::GpuElement::kFp64) return fp64 + which;
+    if (element == gpu_kernels::GpuElement::kInt8) return int32 + which;
     return fp32 + which;
   }
 };
 
 }  // namespace
 
-GpuGemm::GpuGemm(GpuElement element, int n)
+GpuGemm::GpuGemm(gpu_kernels::GpuElement element, int n)
     : library_(NewLibrary(), cublasLtDestroy),
       product_(NewProduct(TypesOf(element)), cublasLtMatmulDescDestroy),
       operands_(NewLayout(TypesOf(element).operand, n), cublasLtMatrixLayoutDestroy),
@@ -124,4 +124,4 @@ void GpuGemm::Run(const void* a, const void* b, void* d, cudaStream_t stream) {
       "cublasLt's product");
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

@@ -9,14 +9,14 @@
 #include "ceilings/gpu_known/rows.h"
 #include "counters/cuda/support.h"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 
 // D = A^T B, n x n x n, one scale, no addition. A and B hold rows of k (gpu_known/known.h), D
 // columns.
 class GpuGemm {
  public:
   // Throws Unsupported with cublasLt's words where it has no algorithm for the type on this GPU.
-  GpuGemm(GpuElement element, int n);
+  GpuGemm(gpu_kernels::GpuElement element, int n);
   // The heuristic's algorithms, best first; Run takes the one chosen.
   int algorithms() const { return static_cast<int>(algorithms_.size()); }
   void Choose(int algorithm) { chosen_ = algorithm; }
@@ -30,9 +30,9 @@ class GpuGemm {
   Handle<cublasLtMatmulDescOpaque_t> product_;
   Handle<cublasLtMatrixLayoutOpaque_t> operands_, result_;
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;
-  DeviceBuffer workspace_;
-  GpuElement element_;
+  cuda::DeviceBuffer workspace_;
+  gpu_kernels::GpuElement element_;
   int chosen_ = 0;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 
 struct GpuLaunch {
   int blocks = 0, threads = 0;
@@ -36,4 +36,4 @@ GpuKernel LaunchShared;
 cudaError_t LaunchFill(const GpuLaunch& launch);
 cudaError_t LaunchNothing(cudaStream_t stream);
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

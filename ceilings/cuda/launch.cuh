@@ -4,10 +4,10 @@
 #include "ceilings/cuda/kernels.h"
 #include "counters/cuda/launch.cuh"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 
-inline Grid GridOf(const GpuLaunch& launch) {
+inline fakes::Grid GridOf(const GpuLaunch& launch) {
   return {launch.blocks, launch.threads, launch.stream, launch.shared_bytes};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

@@ -1,9 +1,9 @@
-// Products of small matrices by a warp, mma.sync, on independent accumulators.
+// dlroof::lstm::Products of small matrices by a warp, mma.sync, on independent accumulators.
 #pragma once
 
 #include "ceilings/cuda/launch.cuh"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 
 // An instruction of m = 16 and n = 8 in 32-bit registers. `in`: the constraint of its sums.
 #define DLROOF_MMA_M16N8(name, SumType, in, instruction)                                        \
@@ -57,8 +57,8 @@ __global__ void MmaKernel(const typename Mma::Register* operands, typename Mma::
 
 template <class Mma>
 cudaError_t LaunchMma(const GpuLaunch& launch) {
-  return Launch(MmaKernel<Mma>, GridOf(launch), static_cast<const typename Mma::Register*>(launch.operands),
+  return fakes::Launch(MmaKernel<Mma>, GridOf(launch), static_cast<const typename Mma::Register*>(launch.operands),
       static_cast<typename Mma::Sum*>(launch.results), launch.iterations);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

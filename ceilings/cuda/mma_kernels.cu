@@ -1,7 +1,7 @@
 // mma.sync as 7.5 has it.
 #include "ceilings/cuda/mma.cuh"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 namespace {
 
 struct Fp16K8 {
@@ -33,4 +33,4 @@ struct Int8K16 {
 cudaError_t LaunchMmaFp16K8(const GpuLaunch& launch) { return LaunchMma<Fp16K8>(launch); }
 cudaError_t LaunchMmaInt8K16(const GpuLaunch& launch) { return LaunchMma<Int8K16>(launch); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

@@ -1,7 +1,7 @@
 // mma.sync of 8.0 and later.
 #include "ceilings/cuda/mma.cuh"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 namespace {
 
 DLROOF_MMA_M16N8(Fp16, float, "f", "m16n8k16.row.col.f32.f16.f16.f32");
@@ -28,4 +28,4 @@ cudaError_t LaunchMmaTf32(const GpuLaunch& launch) { return LaunchMma<Tf32>(laun
 cudaError_t LaunchMmaInt8(const GpuLaunch& launch) { return LaunchMma<Int8>(launch); }
 cudaError_t LaunchMmaFp64K4(const GpuLaunch& launch) { return LaunchMma<Fp64K4>(launch); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

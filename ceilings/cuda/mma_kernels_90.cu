@@ -1,7 +1,7 @@
 // mma.sync of 9.0 and later: larger products in fp64.
 #include "ceilings/cuda/mma.cuh"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 namespace {
 
 struct Fp64K16 {
@@ -22,4 +22,4 @@ struct Fp64K16 {
 
 cudaError_t LaunchMmaFp64K16(const GpuLaunch& launch) { return LaunchMma<Fp64K16>(launch); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

@@ -1,4 +1,4 @@
-// Products of 64 x 256 by a warpgroup, wgmma: Hopper's own instructions (sm_90a).
+// dlroof::lstm::Products of 64 x 256 by a warpgroup, wgmma: Hopper's own instructions (sm_90a).
 #include "ceilings/cuda/launch.cuh"
 #include "ceilings/cuda/wgmma_registers.cuh"
 #include "ceilings/gpu_known/constants.h"
@@ -6,21 +6,21 @@
 #define DLROOF_FLOAT(sum) "+f"(sum)
 #define DLROOF_INT(sum) "+r"(sum)
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 namespace {
 
 constexpr int kSums = 128;  // of a thread
 constexpr int kRowsOfA = 64, kRowsOfB = 256;
 constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * kWgmmaTileBytes;
 
-using Descriptor = unsigned long long;
+using cudnn::Descriptor = unsigned long long;
 
-// PTX ISA 9.0, "Matrix Descriptor Format", without swizzle: where core matrices of 8 rows x 16 byte
+// PTX ISA 9.0, "Matrix cudnn::Descriptor Format", without swizzle: where core matrices of 8 rows x 16 byte
 // begin, how far the next one is along k (128 byte) and that of the next 8 rows (256 byte), all in
 // units of 16 byte.
-__device__ Descriptor DescriptorOf(const void* tile) {
-  constexpr Descriptor kAlongK = 128 / 16, kNextRows = 256 / 16;
-  const Descriptor begin = (static_cast<unsigned>(__cvta_generic_to_shared(tile)) & 0x3ffff) >> 4;
+__device__ cudnn::Descriptor DescriptorOf(const void* tile) {
+  constexpr cudnn::Descriptor kAlongK = 128 / 16, kNextRows = 256 / 16;
+  const cudnn::Descriptor begin = (static_cast<unsigned>(__cvta_generic_to_shared(tile)) & 0x3ffff) >> 4;
   return begin | kAlongK << 16 | kNextRows << 32;
 }
 
@@ -28,7 +28,7 @@ __device__ Descriptor DescriptorOf(const void* tile) {
 #define DLROOF_WGMMA(name, SumType, output, instruction, scales)                  \
   struct name {                                                                   \
     using Sum = SumType;                                                          \
-    static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) { \
+    static __device__ void Step(Sum (&sums)[kSums], cudnn::Descriptor a, cudnn::Descriptor b) { \
       asm volatile(                                                               \
           "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                           \
           "wgmma.mma_async.sync.aligned." instruction " {" DLROOF_WGMMA_SUMS      \
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(256, 1)
 
 template <class Wgmma>
 cudaError_t LaunchWgmma(const GpuLaunch& launch) {
-  return Launch(WgmmaKernel<Wgmma>, GridOf(launch), static_cast<const uint4*>(launch.operands),
+  return fakes::Launch(WgmmaKernel<Wgmma>, GridOf(launch), static_cast<const uint4*>(launch.operands),
                 static_cast<typename Wgmma::Sum*>(launch.results), launch.iterations);
 }
 
@@ -85,4 +85,4 @@ cudaError_t LaunchWgmmaTf32(const GpuLaunch& launch) { return LaunchWgmma<Tf32>(
 cudaError_t LaunchWgmmaInt8(const GpuLaunch& launch) { return LaunchWgmma<Int8>(launch); }
 cudaError_t LaunchWgmmaFp8(const GpuLaunch& launch) { return LaunchWgmma<Fp8>(launch); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

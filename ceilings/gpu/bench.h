@@ -9,10 +9,10 @@
 #include "counters/gpu/clock.h"
 #include "counters/gpu/identity.h"
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 
 struct GpuDescription {
-  GpuIdentity identity;
+  gpu::GpuIdentity identity;
   double free_bytes = 0;                   // [byte] of its memory
   std::optional<double> default_clock_hz;  // [1/s] of the SMs, by the driver's table
 };
@@ -21,7 +21,7 @@ struct GpuDescription {
 struct GpuTime {
   double seconds = 0;              // [s] on the GPU
   std::optional<double> clock_hz;  // [1/s] mean SM clock meanwhile, counted by an SM itself
-  GpuHealth health;                // while it ran
+  gpu::GpuHealth health;                // while it ran
 };
 
 // Costs of the host and the GPU without any work.
@@ -39,14 +39,14 @@ class GpuBench {
   virtual ~GpuBench() = default;
   virtual GpuDescription Describe() = 0;
   // Lays random operands. Throws Unsupported with the library's words where the row cannot run.
-  virtual void Prepare(const GpuRow& row, const GpuShape& shape) = 0;
+  virtual void Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) = 0;
   // Runs the row that Prepare prepared last.
   virtual GpuTime Run(std::int64_t iterations) = 0;
   // Returns the row's results from `operands` (GpuOperands, known): GpuResultBytes bytes.
-  virtual GpuBytes Result(const GpuRow& row, const GpuShape& shape, const GpuBytes& operands,
+  virtual gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape, const gpu_kernels::GpuBytes& operands,
                           std::int64_t iterations) = 0;
   // Returns the time [s] of `times` operations together.
   virtual double Overhead(GpuOverhead kind, std::int64_t times) = 0;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

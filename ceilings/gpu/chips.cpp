@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 namespace {
 
 constexpr const char* kGuide =
@@ -101,4 +101,4 @@ const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key) {
   return found == table.end() ? nullptr : &*found;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 
 // The peak of one pipe, or of the L1 ("l1": byte/cycle).
 struct GpuPeak {
@@ -20,4 +20,4 @@ struct GpuPeak {
 // Returns null where the table has none: then it judges nothing.
 const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

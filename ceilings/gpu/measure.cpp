@@ -13,7 +13,7 @@
 #include "counters/gpu/nvml.h"
 #include "counters/gpu/throttle.h"
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 namespace {
 
 constexpr double kPassTolerance = 0.05;
@@ -28,31 +28,31 @@ GpuEffort EffortOf(const GpuMeasureOptions& options) {
 }
 
 std::string LaunchText(const GpuRowState& state) {
-  if (state.row.unit == GpuUnit::kGemm) return fmt::format("n {}", state.shape.n);
+  if (state.row.unit == gpu_kernels::GpuUnit::kGemm) return fmt::format("n {}", state.shape.n);
   auto text = fmt::format("{} blocks of {} threads", state.shape.blocks, state.shape.threads);
-  if (IsMemory(state.row))
+  if (gpu_kernels::IsMemory(state.row))
     text += fmt::format(", set {:.4g} MiB", static_cast<double>(state.shape.set_bytes) / 1048576);
   return text;
 }
 
 // Returns the driver's report during the last repetition.
-std::string HealthText(const GpuHealth& health) {
+std::string HealthText(const gpu::GpuHealth& health) {
   std::string text;
   if (health.power_watts) text += fmt::format("; {:.0f} W", *health.power_watts);
   if (health.temperature_celsius) text += fmt::format(", {:.0f} C", *health.temperature_celsius);
-  const auto reasons = ThrottleReasons(health.throttle.value_or(0));
+  const auto reasons = gpu::ThrottleReasons(health.throttle.value_or(0));
   if (!reasons.empty()) text += fmt::format(", clock held by {}", fmt::join(reasons, ", "));
   return text;
 }
 
-Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) {
+machine::Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) {
   const bool by_clock = RunsBySmClock(state.row);
   const auto policy = session.Policy(state.row);
   const auto merged = MergeGpuPasses(state.passes, policy, kPassTolerance, by_clock);
-  auto ceiling = CeilingFrom(merged.rate, WorkPerIteration(state.row, state.shape), 1,
+  auto ceiling = machine::CeilingFrom(merged.rate, gpu_kernels::WorkPerIteration(state.row, state.shape), 1,
                              fmt::format("{}, {}", state.row.text, LaunchText(state)));
   if (merged.clock_moved) ceiling.how += "; the clock moved, in its cycles they agree";
-  if (IsClockTooLow(ceiling.clock_hz, session.gpu.default_clock_hz, 0))
+  if (gpu::IsClockTooLow(ceiling.clock_hz, session.gpu.default_clock_hz, 0))
     ceiling.how += fmt::format("; at {:.0f} MHz, below 75 % of the default {:.0f} MHz",
                                *ceiling.clock_hz / 1e6, *session.gpu.default_clock_hz / 1e6);
   ceiling.how += HealthText(state.last.health);
@@ -60,19 +60,19 @@ Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) {
   if (by_clock && ceiling.clock_hz)
     ceiling.proof.per_cycle = ceiling.per_second / session.gpu.identity.sms / *ceiling.clock_hz;
   ceiling.proof.result = state.result;
-  if (!state.doubt.empty()) DoubtUnbounded(ceiling, state.doubt);
+  if (!state.doubt.empty()) machine::DoubtUnbounded(ceiling, state.doubt);
   if (by_clock) JudgeGpuPerCycle(state.row, session.Capability(), ceiling);
   if (state.half) JudgeGpuScaling(*state.half, ceiling);
   return ceiling;
 }
 
-void AddRows(const GpuSession& session, Machine& machine) {
+void AddRows(const GpuSession& session, machine::Machine& machine) {
   auto& set = machine.by_threads[1];
   for (const auto& state : session.rows) {
     if (state.passes.empty())
       set.absent[state.row.key] = state.absent;
     else
-      (IsMemory(state.row) ? set.mixes : set.flops)[state.row.key] = CeilingOf(session, state);
+      (gpu_kernels::IsMemory(state.row) ? set.mixes : set.flops)[state.row.key] = CeilingOf(session, state);
   }
   set.sweep = session.sweep;
 }
@@ -84,15 +84,15 @@ const GpuRowState* FindRow(const GpuSession& session, const std::string& key) {
 }
 
 // Adds for each level the best of the mixes whose result is right.
-void AddLevels(const GpuSession& session, Machine& machine) {
+void AddLevels(const GpuSession& session, machine::Machine& machine) {
   auto& set = machine.by_threads.at(1);
-  std::map<Level, MeasuredMixes> by_level;
+  std::map<Level, machine::MeasuredMixes> by_level;
   GpuMemoryFacts facts{.l2_bytes = session.gpu.identity.l2_bytes};
   for (const auto& state : session.rows)
-    if (IsMemory(state.row) && !state.result.empty() && !state.passes.empty())
+    if (gpu_kernels::IsMemory(state.row) && !state.result.empty() && !state.passes.empty())
       by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),
                                         set.mixes.at(state.row.key));
-  for (const auto& [level, mixes] : by_level) set.bytes[level] = BestMix(mixes);
+  for (const auto& [level, mixes] : by_level) set.bytes[level] = machine::BestMix(mixes);
   if (const auto* loads = FindRow(session, kDramLoads)) {
     const int bits = session.gpu.identity.memory_bus_bits;
     const auto clock = loads->last.health.memory_clock_hz;
@@ -113,7 +113,7 @@ void RefuseNothing(const GpuSession& session) {
                                        session.rows.front().absent));
 }
 
-void AddFacts(const GpuSession& session, Machine& machine) {
+void AddFacts(const GpuSession& session, machine::Machine& machine) {
   machine.by_threads.at(1).effort = session.effort.name;
   if (session.gpu.default_clock_hz)
     machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *session.gpu.default_clock_hz / 1e6);
@@ -127,7 +127,7 @@ void AddFacts(const GpuSession& session, Machine& machine) {
 
 }  // namespace
 
-RatePolicy GpuEffort::Policy(double tolerance, const std::function<double()>& clock) const {
+machine::RatePolicy GpuEffort::Policy(double tolerance, const std::function<double()>& clock) const {
   return {.repetition_seconds = repetition_seconds,
           .repetitions = repetitions,
           .doubled = doubled,
@@ -135,31 +135,31 @@ RatePolicy GpuEffort::Policy(double tolerance, const std::function<double()>& cl
           .now = clock};
 }
 
-RatePolicy GpuSession::Policy(const GpuRow& row) const {
+machine::RatePolicy GpuSession::Policy(const gpu_kernels::GpuRow& row) const {
   constexpr double kArithmetic = 0.02, kMemory = 0.03;
-  auto policy = effort.Policy(IsMemory(row) ? kMemory : kArithmetic, now);
+  auto policy = effort.Policy(gpu_kernels::IsMemory(row) ? kMemory : kArithmetic, now);
   policy.max_seconds = effort.row_seconds;
   return policy;
 }
 
-std::optional<double> GpuSession::HeldClock(const GpuRow& row) const {
+std::optional<double> GpuSession::HeldClock(const gpu_kernels::GpuRow& row) const {
   return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
 }
 
-Machine DescribeGpu(const GpuIdentity& identity) {
-  Machine machine;
+machine::Machine DescribeGpu(const gpu::GpuIdentity& identity) {
+  machine::Machine machine;
   machine.device = "gpu";
   machine.name = identity.name;
-  machine.facts = Facts(identity);
-  machine.fingerprint = Fingerprint(machine.facts);
+  machine.facts = gpu::Facts(identity);
+  machine.fingerprint = machine::Fingerprint(machine.facts);
   if (identity.l2_bytes > 0) machine.cache_bytes[Level::kL2] = identity.l2_bytes;
   return machine;
 }
 
-Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
+machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                      const std::function<double()>& now) {
   GpuSession session{bench, options, now, EffortOf(options), bench.Describe(), {}, {}};
-  Machine machine = DescribeGpu(session.gpu.identity);
+  machine::Machine machine = DescribeGpu(session.gpu.identity);
   MeasureGpuRows(session);
   RefuseNothing(session);
   AddRows(session, machine);
@@ -180,4 +180,4 @@ Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
   return machine;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

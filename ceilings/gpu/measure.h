@@ -7,11 +7,11 @@
 #include "ceilings/gpu/bench.h"
 #include "ceilings/machine/machine.h"
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 
 // Returns device "gpu", name, fingerprint, facts and L2. `by_threads` is empty: a GPU's ceilings
 // belong to one thread, the host's that starts its work.
-Machine DescribeGpu(const GpuIdentity& identity);
+machine::Machine DescribeGpu(const gpu::GpuIdentity& identity);
 
 struct GpuMeasureOptions {
   int device = 0;         // CUDA's number
@@ -26,10 +26,10 @@ struct GpuMeasureOptions {
 // reason; `absent` has the reason of a row that cannot run. facts["ended_early"] is there where
 // `stopped` ended it. `now` [s] is any steady clock. Throws
 // what the bench throws, except Unsupported.
-Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
+machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                      const std::function<double()>& now);
 
 // Measures CUDA's device. Only the CUDA module defines it (ceilings/cuda/bench_cuda.cpp).
-Machine MeasureGpu(const GpuMeasureOptions& options);
+machine::Machine MeasureGpu(const GpuMeasureOptions& options);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

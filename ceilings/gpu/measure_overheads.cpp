@@ -4,7 +4,7 @@
 
 #include "ceilings/gpu/measure_session.h"
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 namespace {
 
 constexpr double kTolerance = 0.05;  // the host takes part
@@ -26,17 +26,17 @@ constexpr OverheadRow kOverheads[] = {
     {GpuOverhead::kSync, "sync", "the wait for an idle stream"},
 };
 
-Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
+machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
   auto policy = session.effort.Policy(kTolerance, session.now);
   policy.max_seconds = session.effort.row_seconds;
-  return MeasureRate(
+  return machine::MeasureRate(
       [&](std::int64_t times) {
-        return TeamTime{session.bench.Overhead(kind, times), 0.0, std::nullopt};
+        return machine::TeamTime{session.bench.Overhead(kind, times), 0.0, std::nullopt};
       },
       policy);
 }
 
-void AddOverhead(const OverheadRow& row, const Rate& rate, Machine& machine) {
+void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Machine& machine) {
   auto& set = machine.by_threads[1];
   if (!rate.proved) {
     set.absent[row.name] = rate.reason;
@@ -54,7 +54,7 @@ void AddOverhead(const OverheadRow& row, const Rate& rate, Machine& machine) {
 
 }  // namespace
 
-void MeasureGpuOverheads(GpuSession& session, Machine& machine) {
+void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
   for (const auto& row : kOverheads) {
     if (session.options.progress) session.options.progress(row.name);
     try {
@@ -65,4 +65,4 @@ void MeasureGpuOverheads(GpuSession& session, Machine& machine) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

@@ -9,7 +9,7 @@
 #include "ceilings/gpu/measure_session.h"
 #include "ceilings/machine/ceiling.h"
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 namespace {
 
 constexpr double kSeconds = 10, kWindow = 1;  // watched; judged at both ends
@@ -33,9 +33,9 @@ Ends Watch(GpuSession& session, double iterations_per_second) {
   return ends;
 }
 
-void AddSustained(GpuSession& session, const GpuRowState& state, Machine& machine) {
+void AddSustained(GpuSession& session, const GpuRowState& state, machine::Machine& machine) {
   auto& ceiling = machine.by_threads.at(1).flops.at(state.row.key);
-  const double work = WorkPerIteration(state.row, state.shape);
+  const double work = gpu_kernels::WorkPerIteration(state.row, state.shape);
   session.bench.Prepare(state.row, state.shape);
   const auto ends = Watch(session, ceiling.per_second / work);
   if (session.Stopped()) return;
@@ -47,19 +47,19 @@ void AddSustained(GpuSession& session, const GpuRowState& state, Machine& machin
     ceiling.sustained_per_second = sustained;
   const double later = std::max(burst, sustained);
   if (later > (1 + kDifference) * ceiling.per_second)
-    DoubtUnbounded(
+    machine::DoubtUnbounded(
         ceiling, fmt::format("it reached {:.4g} GFLOP/s when it was watched later: this is too low",
                              later / 1e9));
 }
 
 // The fastest row of each pipe, fastest first.
-std::vector<const GpuRowState*> Hottest(const GpuSession& session, const CeilingSet& set) {
+std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine::CeilingSet& set) {
   const auto rate = [&](const GpuRowState* state) {
     return set.flops.at(state->row.key).per_second;
   };
   std::map<std::string, const GpuRowState*> best;
   for (const auto& state : session.rows) {
-    if (IsMemory(state.row) || state.result.empty() || !set.flops.contains(state.row.key)) continue;
+    if (gpu_kernels::IsMemory(state.row) || state.result.empty() || !set.flops.contains(state.row.key)) continue;
     auto& chosen = best[state.row.key.substr(0, state.row.key.rfind('.'))];
     if (chosen == nullptr || rate(&state) > rate(chosen)) chosen = &state;
   }
@@ -72,7 +72,7 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const Ceiling
 
 }  // namespace
 
-void WatchGpuFor10Seconds(GpuSession& session, Machine& machine) {
+void WatchGpuFor10Seconds(GpuSession& session, machine::Machine& machine) {
   auto rows = Hottest(session, machine.by_threads.at(1));
   rows.resize(std::min(rows.size(), static_cast<std::size_t>(session.effort.sustained)));
   for (const auto* state : rows) {
@@ -87,4 +87,4 @@ void WatchGpuFor10Seconds(GpuSession& session, Machine& machine) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

@@ -11,7 +11,7 @@
 #include "ceilings/machine/choose_roof.h"
 #include "counters/gpu/throttle.h"
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 namespace {
 
 constexpr double kAbove = 1.02;  // measured clocks are good to 2 %
@@ -19,8 +19,8 @@ constexpr double kScaling = 0.03;
 constexpr double kLeastL2 = 16;  // sets in DRAM: at most 6 % of them can be found in L2
 constexpr double kNear = 0.03;
 
-Rate InCycles(const Rate& rate, const RatePolicy& policy) {
-  RateEvidence cycles = rate.evidence;
+machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& policy) {
+  machine::RateEvidence cycles = rate.evidence;
   for (auto* repetitions : {&cycles.single, &cycles.doubled}) {
     for (auto& repetition : *repetitions) {
       if (repetition.time.clock_hz)
@@ -29,21 +29,21 @@ Rate InCycles(const Rate& rate, const RatePolicy& policy) {
         repetition.time.wait_fraction = 1;  // cannot be told
     }
   }
-  return JudgeRate(cycles, policy);
+  return machine::JudgeRate(cycles, policy);
 }
 
 // Returns the share of a peak that our own kernels must reach; 0: none.
-double LeastShare(const GpuRow& row, int compute_capability) {
-  if (row.unit == GpuUnit::kChain) return 0.95;
-  if (row.unit == GpuUnit::kWgmma || IsMemory(row)) return 0.9;
-  return row.unit == GpuUnit::kMma && compute_capability < 90 ? 0.9 : 0;
+double LeastShare(const gpu_kernels::GpuRow& row, int compute_capability) {
+  if (row.unit == gpu_kernels::GpuUnit::kChain) return 0.95;
+  if (row.unit == gpu_kernels::GpuUnit::kWgmma || gpu_kernels::IsMemory(row)) return 0.9;
+  return row.unit == gpu_kernels::GpuUnit::kMma && compute_capability < 90 ? 0.9 : 0;
 }
 
 // Why there are too few clean repetitions; empty where there are enough.
-std::string Lack(const Rate& rate, const std::vector<GpuPass>& passes, const RatePolicy& policy) {
-  const auto clean = [&](const std::vector<RateRepetition>& repetitions) {
+std::string Lack(const machine::Rate& rate, const std::vector<GpuPass>& passes, const machine::RatePolicy& policy) {
+  const auto clean = [&](const std::vector<machine::RateRepetition>& repetitions) {
     return std::ranges::count_if(repetitions,
-                                 [&](const auto& each) { return IsClean(each, policy); });
+                                 [&](const auto& each) { return machine::IsClean(each, policy); });
   };
   if (clean(rate.evidence.single) >= policy.repetitions &&
       clean(rate.evidence.doubled) >= policy.doubled)
@@ -56,54 +56,54 @@ std::string Lack(const Rate& rate, const std::vector<GpuPass>& passes, const Rat
                      policy.repetitions + policy.doubled);
 }
 
-bool Failed(const Ceiling& ceiling) { return ceiling.proof.result.empty(); }
+bool Failed(const machine::Ceiling& ceiling) { return ceiling.proof.result.empty(); }
 
 }  // namespace
 
-bool RunsBySmClock(const GpuRow& row) { return !IsMemory(row) || row.level == Level::kL1; }
+bool RunsBySmClock(const gpu_kernels::GpuRow& row) { return !gpu_kernels::IsMemory(row) || row.level == Level::kL1; }
 
 std::string GpuDisturbance(const GpuTime& time, std::optional<double> default_clock_hz) {
   const auto throttle = time.health.throttle.value_or(0);
-  if (const auto slowdown = GpuSlowdown(throttle); !slowdown.empty())
+  if (const auto slowdown = gpu::GpuSlowdown(throttle); !slowdown.empty())
     return fmt::format("the driver reports {}", slowdown);
   const auto clock = time.clock_hz ? time.clock_hz : time.health.sm_clock_hz;
-  if (!IsClockTooLow(clock, default_clock_hz, throttle)) return {};
+  if (!gpu::IsClockTooLow(clock, default_clock_hz, throttle)) return {};
   return fmt::format("the SMs ran at {:.0f} MHz, below 75 % of their {:.0f} MHz", *clock / 1e6,
                      *default_clock_hz / 1e6);
 }
 
-GpuPass MeasureGpuRate(const GpuRun& run, const RatePolicy& policy,
+GpuPass MeasureGpuRate(const GpuRun& run, const machine::RatePolicy& policy,
                        std::optional<double> default_clock_hz) {
   GpuPass pass;
   std::uint64_t throttle = 0;
-  pass.rate = MeasureRate(
+  pass.rate = machine::MeasureRate(
       [&](std::int64_t iterations) {
         auto time = run(iterations);
-        throttle = KeepPowerLimit(throttle, time.health.throttle.value_or(0));
+        throttle = gpu::KeepPowerLimit(throttle, time.health.throttle.value_or(0));
         time.health.throttle = time.health.throttle.value_or(0) | throttle;
         const auto why = GpuDisturbance(time, default_clock_hz);
         if (!why.empty()) pass.disturbance = why;
-        return TeamTime{time.seconds, why.empty() ? 0.0 : 1.0, time.clock_hz};
+        return machine::TeamTime{time.seconds, why.empty() ? 0.0 : 1.0, time.clock_hz};
       },
       policy);
   return pass;
 }
 
-GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const RatePolicy& policy,
+GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const machine::RatePolicy& policy,
                        double pass_tolerance, bool by_clock) {
-  std::vector<Rate> rates, in_cycles;
+  std::vector<machine::Rate> rates, in_cycles;
   for (const auto& pass : passes) {
     rates.push_back(pass.rate);
     in_cycles.push_back(InCycles(pass.rate, policy));
   }
-  GpuRate merged{.rate = MergePasses(rates, policy, pass_tolerance)};
+  GpuRate merged{.rate = machine::MergePasses(rates, policy, pass_tolerance)};
   if (merged.rate.proved) return merged;
   if (const auto lack = Lack(merged.rate, passes, policy); !lack.empty()) {
     merged.rate.reason = lack;
     return merged;
   }
   if (!by_clock) return merged;
-  const auto cycles = MergePasses(in_cycles, policy, pass_tolerance);
+  const auto cycles = machine::MergePasses(in_cycles, policy, pass_tolerance);
   if (!cycles.proved) return merged;
   merged.clock_moved = true;
   merged.rate.proved = true;
@@ -113,16 +113,16 @@ GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const RatePolicy& pol
   return merged;
 }
 
-void JudgeGpuPerCycle(const GpuRow& row, int compute_capability, Ceiling& ceiling) {
-  const auto key = IsMemory(row) ? std::string("l1") : row.key.substr(0, row.key.rfind('.'));
+void JudgeGpuPerCycle(const gpu_kernels::GpuRow& row, int compute_capability, machine::Ceiling& ceiling) {
+  const auto key = gpu_kernels::IsMemory(row) ? std::string("l1") : row.key.substr(0, row.key.rfind('.'));
   const auto* peak = FindGpuPeak(compute_capability, key);
   if (peak == nullptr || !ceiling.proof.per_cycle) return;
   const double measured = *ceiling.proof.per_cycle, least = LeastShare(row, compute_capability);
-  const char* unit = IsMemory(row) ? "byte" : "flop";
+  const char* unit = gpu_kernels::IsMemory(row) ? "byte" : "flop";
   const auto& values = peak->per_cycle;
   ceiling.proof.per_cycle_expected = values.back();
   if (measured > kAbove * values.back())
-    return DoubtUnbounded(
+    return machine::DoubtUnbounded(
         ceiling, fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, and it can do {:g}: "
                              "part of the work was not done, or the clock is another",
                              measured, unit, ceiling.clock_hz.value_or(0) / 1e9, values.back()));
@@ -132,20 +132,20 @@ void JudgeGpuPerCycle(const GpuRow& row, int compute_capability, Ceiling& ceilin
       if (least > 0) return;
     }
   if (least > 0)
-    DoubtUnbounded(
+    machine::DoubtUnbounded(
         ceiling, fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, and this kernel reaches "
                              "{:.0f} % of {:g} where nothing holds it back",
                              measured, unit, ceiling.clock_hz.value_or(0) / 1e9, 100 * least,
                              *ceiling.proof.per_cycle_expected));
 }
 
-void JudgeGpuScaling(const HalfRate& half, Ceiling& ceiling) {
+void JudgeGpuScaling(const HalfRate& half, machine::Ceiling& ceiling) {
   const bool in_cycles = half.clock_hz && ceiling.clock_hz;
   const double clocks = in_cycles ? *ceiling.clock_hz / *half.clock_hz : 1;
   const double scaling = ceiling.per_second / clocks / (half.per_second / half.share);
   ceiling.proof.scaling = scaling;
   if (std::abs(scaling - 1) > kScaling)
-    DoubtUnbounded(
+    machine::DoubtUnbounded(
         ceiling,
         fmt::format("{:.0f} % of the SMs do {:.1f} % of it{}: some SMs have no share, or there "
                     "is less work than counted",
@@ -158,27 +158,27 @@ std::optional<double> PinBandwidth(int bus_bits, std::optional<double> memory_cl
   return bus_bits / kBits * kEdges * *memory_clock_hz;
 }
 
-void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, Ceiling>& best) {
+void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best) {
   const auto find = [&](Level level) {
     const auto found = best.find(level);
     return found == best.end() ? nullptr : &found->second;
   };
   auto *l1 = find(Level::kL1), *l2 = find(Level::kL2), *dram = find(Level::kDram);
   if (dram != nullptr && facts.dram_set_bytes < kLeastL2 * facts.l2_bytes)
-    DoubtUnbounded(
+    machine::DoubtUnbounded(
         *dram, fmt::format("the set of {:.0f} MiB is only {:.1f} times the L2, {:.0f} times are "
                            "needed: a part of it stays there",
                            facts.dram_set_bytes / 1048576, facts.dram_set_bytes / facts.l2_bytes,
                            kLeastL2));
   if (dram != nullptr && facts.pins && dram->per_second > kAbove * *facts.pins)
-    DoubtUnbounded(
+    machine::DoubtUnbounded(
         *dram,
         fmt::format("faster than the memory's pins ({:.4g} GB/s): not all of it came from DRAM",
                     *facts.pins / 1e9));
   if (l2 != nullptr && dram != nullptr && l2->per_second <= (1 + kNear) * dram->per_second)
-    DoubtUnbounded(*l2, "not faster than DRAM: the set did not stay in L2");
+    machine::DoubtUnbounded(*l2, "not faster than DRAM: the set did not stay in L2");
   if (l1 != nullptr && l2 != nullptr && l1->per_second <= (1 + kNear) * l2->per_second)
-    DoubtUnbounded(*l1, "not faster than L2: the set did not stay in L1");
+    machine::DoubtUnbounded(*l1, "not faster than L2: the set did not stay in L1");
 }
 
 std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz) {
@@ -187,12 +187,12 @@ std::string ShareOfPins(double per_second, double pins, int bus_bits, double mem
       per_second / 1e9, pins / 1e9, bus_bits, memory_clock_hz / 1e9, 100 * per_second / pins);
 }
 
-void ChooseGpuRoofs(std::map<std::string, Ceiling>& flops) {
-  std::map<std::string, std::vector<const CeilingRow*>> pipes;
+void ChooseGpuRoofs(std::map<std::string, machine::Ceiling>& flops) {
+  std::map<std::string, std::vector<const machine::CeilingRow*>> pipes;
   for (const auto& row : flops)
     if (!Failed(row.second)) pipes[row.first.substr(0, row.first.rfind('.'))].push_back(&row);
   for (const auto& [pipe, rows] : pipes) {
-    const auto* chosen = ChooseRoof(rows);
+    const auto* chosen = machine::ChooseRoof(rows);
     auto roof = chosen->second;
     roof.how = fmt::format("{}, the best of {} row{}: {}", chosen->first, rows.size(),
                            rows.size() == 1 ? "" : "s", roof.how);
@@ -200,4 +200,4 @@ void ChooseGpuRoofs(std::map<std::string, Ceiling>& flops) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

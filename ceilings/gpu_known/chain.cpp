@@ -3,7 +3,7 @@
 #include "ceilings/gpu_known/families.h"
 #include "counters/base/small_floats.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 namespace {
 
 constexpr int kFactor = 0, kAddend = 1, kFirstChain = 2;  // slots
@@ -89,4 +89,4 @@ GpuBytes ChainResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
   return results;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

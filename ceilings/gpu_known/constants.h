@@ -1,7 +1,7 @@
 // Constants that GPU kernels share with the loops that check them. C++17: kernels include it.
 #pragma once
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 
 // Vectors of each array that a thread moves in an iteration of an unrolled loop.
 inline constexpr int kLoadsTogether = 8, kStoresTogether = 4;
@@ -14,4 +14,4 @@ inline constexpr int kWgmmaTileBytes = 32;              // of k in a tile
 inline constexpr float kTriadFactor = 0.5F;             // exact products
 inline constexpr unsigned kStoredFactor = 0x9e3779b9U;  // pass p stores p times this
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

@@ -2,7 +2,7 @@
 
 #include "counters/base/small_floats.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 
 namespace {
 
@@ -72,4 +72,4 @@ double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index
   return value + static_cast<double>(RandomBits(~index)) / 9223372036854775808.0;  // lower bits
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

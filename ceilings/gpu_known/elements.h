@@ -8,7 +8,7 @@
 
 #include "ceilings/gpu_known/rows.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 
 using GpuBytes = std::vector<std::byte>;
 
@@ -42,4 +42,4 @@ void Store(T value, std::byte* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

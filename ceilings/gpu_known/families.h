@@ -6,7 +6,7 @@
 
 #include "ceilings/gpu_known/elements.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 
 // Chains of dependent steps.
 GpuBytes ChainOperands(const GpuRow& row, const GpuShape& shape);
@@ -37,4 +37,4 @@ std::int64_t MemoryResultBytes(const GpuRow& row, const GpuShape& shape);
 std::string SumDifference(const GpuRow& row, const GpuShape& shape, std::int64_t iterations,
                           const GpuBytes& results);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

@@ -7,7 +7,7 @@
 #include "ceilings/gpu_known/families.h"
 #include "counters/base/small_floats.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 namespace {
 
 // Values repeat after a prime: making 128 Mi of them takes no time, and no two rows are alike.
@@ -104,4 +104,4 @@ std::string GemmDifference(const GpuRow& row, const GpuShape& shape, const GpuBy
   return {};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

@@ -7,7 +7,7 @@
 
 #include "ceilings/gpu_known/families.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 namespace {
 
 bool IsSum(const GpuRow& row) { return row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared; }
@@ -86,4 +86,4 @@ std::string GpuDifference(const GpuRow& row, const GpuShape& shape, std::int64_t
                      results.size(), iterations, iterations == 1 ? "" : "s");
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

@@ -21,7 +21,7 @@
 #include "ceilings/gpu_known/elements.h"
 #include "ceilings/gpu_known/rows.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 
 // Returns the row's operands. Throws std::invalid_argument for a timed memory row: there the device
 // itself writes random words.
@@ -40,4 +40,4 @@ std::string GpuDifference(const GpuRow& row, const GpuShape& shape, std::int64_t
 // Returns the results of one block of an arithmetic row.
 GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

@@ -3,7 +3,7 @@
 
 #include "ceilings/gpu_known/families.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 namespace {
 
 constexpr int kWarp = 32;
@@ -197,4 +197,4 @@ GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
   return results;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

@@ -4,7 +4,7 @@
 #include "ceilings/gpu_known/known.h"
 #include "counters/base/small_floats.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 namespace {
 
 constexpr int kWord = 4;
@@ -80,4 +80,4 @@ std::string SumDifference(const GpuRow& row, const GpuShape& shape, std::int64_t
       got, expected);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

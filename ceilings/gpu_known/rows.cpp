@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
@@ -234,4 +234,4 @@ GpuShape HalfShape(const GpuShape& shape) {
   return half;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

@@ -8,7 +8,7 @@
 #include "ceilings/gpu_known/constants.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 
 enum class GpuElement { kFp64, kFp32, kTf32, kFp16, kBf16, kInt8, kFp8 };
 enum class GpuUnit {
@@ -89,4 +89,4 @@ int SharedToBeAlone(const GpuRow& row, int shared_bytes_per_sm);
 bool ScalesWithSms(const GpuRow& row);
 GpuShape HalfShape(const GpuShape& shape);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

@@ -7,7 +7,7 @@
 
 #include "ceilings/machine/ceiling.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 constexpr double kAllowed = 1.03;
@@ -78,4 +78,4 @@ void CompareThreadCounts(Machine& machine) {
     }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

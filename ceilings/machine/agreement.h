@@ -3,7 +3,7 @@
 
 #include "ceilings/machine/machine.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 
 // Sets proof.scaling, rate / (threads x the rate of one thread), of all pipes and of the mixes and
 // roofs of L1 and L2: there each thread has its own data. Below 0.9 cores share a power budget,
@@ -17,4 +17,4 @@ void AddScaling(Machine& machine, int cores);
 // reason names both rates. Repeated calls add it once.
 void CompareThreadCounts(Machine& machine);
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

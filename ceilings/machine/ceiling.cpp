@@ -7,7 +7,7 @@
 
 #include "ceilings/machine/choose_roof.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 
 Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
                     const std::string& how) {
@@ -54,4 +54,4 @@ void DoubtUnbounded(Ceiling& ceiling, const std::string& reason) {
   ceiling.unbounded = true;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

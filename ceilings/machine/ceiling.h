@@ -7,7 +7,7 @@
 #include "ceilings/machine/machine.h"
 #include "ceilings/machine/rate.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 
 // A rate of `work` per iteration as a ceiling, with what its proof knows from the repetitions;
 // `how` gets the statistic appended.
@@ -24,4 +24,4 @@ void Doubt(Ceiling& ceiling, const std::string& reason);
 // Adds a reason that allows any error.
 void DoubtUnbounded(Ceiling& ceiling, const std::string& reason);
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

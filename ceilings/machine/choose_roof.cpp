@@ -1,6 +1,6 @@
 #include "ceilings/machine/choose_roof.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 
 const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows) {
   constexpr double kNoise = 0.03;
@@ -16,4 +16,4 @@ const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows) {
   return proved->second.per_second >= (1 - kNoise) * highest->second.per_second ? proved : highest;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

@@ -7,7 +7,7 @@
 
 #include "ceilings/machine/machine.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 
 // A row as sets hold it: its key and its ceiling.
 using CeilingRow = std::pair<const std::string, Ceiling>;
@@ -16,4 +16,4 @@ using CeilingRow = std::pair<const std::string, Ceiling>;
 // that much. Null without rows.
 const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows);
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

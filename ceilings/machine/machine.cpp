@@ -12,7 +12,7 @@
 #include "counters/base/json_reader.h"
 #include "counters/base/text_hash.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 using nlohmann::json;
@@ -285,4 +285,4 @@ Machine MachineFromJson(const json& value, const std::string& where) {
   return machine;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

@@ -11,7 +11,7 @@
 #include "counters/cpu/team_look.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 
 // The numbers of a ceiling's self-proof; absent: not measured.
 struct Proof {
@@ -84,7 +84,7 @@ struct CeilingSet {
   std::map<std::string, Ceiling> mixes;  // each mix: "<level>.<mix>.<isa>", "dram.copy-nt.avx512"
   std::optional<double> launch_seconds;  // [s] cost of starting one primitive
   std::map<std::string, double> overheads;          // [s] "fork-join", "timer"
-  TeamState best_state;                             // of these threads' cores, as they were met
+  cpu::TeamState best_state;                             // of these threads' cores, as they were met
   std::vector<SweepPoint> sweep;                    // loads, by working set
   std::map<Level, std::vector<RidgePoint>> ridges;  // by level, by rising intensity
   std::string effort;  // "quick", "full" or "thorough"; empty: imported or written by hand
@@ -131,4 +131,4 @@ nlohmann::json ToJson(const Machine& machine);
 // that is proved.
 Machine MachineFromJson(const nlohmann::json& json, const std::string& where);
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

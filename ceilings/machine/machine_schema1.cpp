@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 constexpr std::size_t kLongestMix = 24;
@@ -90,4 +90,4 @@ void ConvertSchema1(Machine& machine) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

@@ -6,7 +6,7 @@
 
 #include "ceilings/machine/machine.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 
 // Splits the one text that schema 1 joined all reasons into.
 std::vector<std::string> Schema1Reasons(const std::string& text);
@@ -16,4 +16,4 @@ std::vector<std::string> Schema1Reasons(const std::string& text);
 // from `how`. Facts of thread counts without a set stay as they are.
 void ConvertSchema1(Machine& machine);
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 // "[ 12/52] fp32.vector.avx2, 1 threads; 14 s left"
@@ -29,4 +29,4 @@ void ProgressPrinter::operator()(const MeasureProgress& progress) {
 
 bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

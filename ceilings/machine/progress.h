@@ -4,7 +4,7 @@
 #include <ostream>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::machine {
 
 struct MeasureProgress {
   int step = 0, steps = 0;  // `step` of `steps` begins; step == steps: done
@@ -28,4 +28,4 @@ class ProgressPrinter {
 // Returns true where stderr is a terminal.
 bool StderrIsTerminal();
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

@@ -12,7 +12,7 @@
 #include "counters/base/order_statistics.h"
 #include "counters/cpu/team_look.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 constexpr double kFirstPause = 2e-3;    // [s] after a disturbed repetition; doubles with each more
@@ -131,7 +131,7 @@ std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
 
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy) {
   return repetition.time.wait_fraction.value_or(0) <= policy.max_wait_fraction &&
-         repetition.time.core_share.value_or(1) >= kLeastCoreShare;
+         repetition.time.core_share.value_or(1) >= cpu::kLeastCoreShare;
 }
 
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
@@ -219,4 +219,4 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

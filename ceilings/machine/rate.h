@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::machine {
 
 // One timed run of a task on all threads.
 struct TeamTime {
@@ -84,4 +84,4 @@ using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 // returned no time.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

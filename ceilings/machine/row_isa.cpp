@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 using Features = std::vector<std::string>;
@@ -128,4 +128,4 @@ bool RowAllowed(std::string_view row_key, std::string_view effective_isa) {
   return of_isa.emplace(row_key, needs.empty()).first->second;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::machine {
 
 // The instruction set of a row without its variant: "avx512" for "fp32.vector.avx512_nofma". Empty
 // for a plain pipe ("fp32.vector") and for a part that is not in the list.
@@ -31,4 +31,4 @@ std::set<std::string> FeaturesOfRow(std::string_view row_key);
 // know excludes nothing, nor is a plain pipe ever excluded: a roof is rather too high than too low.
 bool RowAllowed(std::string_view row_key, std::string_view effective_isa);
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

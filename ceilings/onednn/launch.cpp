@@ -8,7 +8,7 @@
 
 #include "ceilings/cpu/overheads.h"
 
-namespace dlroof {
+namespace dlroof::onednn_launch {
 namespace {
 
 constexpr int kFloatsPerThread = 16;  // one vector of the widest instruction set
@@ -52,10 +52,10 @@ struct TinyPrimitive {
   }
 };
 
-LaunchCost Measure(int threads, const RatePolicy& policy) {
+cpu_ceilings::LaunchCost Measure(int threads, const machine::RatePolicy& policy) {
   const OmpThreads scope(threads);
   TinyPrimitive tiny(threads);
-  auto cost = MeasureCalls(
+  auto cost = cpu_ceilings::MeasureCalls(
       [&](std::int64_t calls) {
         for (; calls > 0; --calls) tiny.Run();
       },
@@ -69,9 +69,9 @@ LaunchCost Measure(int threads, const RatePolicy& policy) {
 }
 
 // An empty parallel region of the threading that the library's own loops use.
-LaunchCost MeasureForkJoin(int threads, const RatePolicy& policy) {
+cpu_ceilings::LaunchCost MeasureForkJoin(int threads, const machine::RatePolicy& policy) {
   const OmpThreads scope(threads);
-  auto cost = MeasureCalls(
+  auto cost = cpu_ceilings::MeasureCalls(
       [](std::int64_t calls) {
         for (; calls > 0; --calls) {
 #pragma omp parallel
@@ -84,8 +84,8 @@ LaunchCost MeasureForkJoin(int threads, const RatePolicy& policy) {
   return cost;
 }
 
-[[maybe_unused]] const bool fork_join = RegisterOverheadProbe("fork-join", MeasureForkJoin);
-[[maybe_unused]] const bool launch_registered = RegisterOverheadProbe("launch", Measure);
+[[maybe_unused]] const bool fork_join = cpu_ceilings::RegisterOverheadProbe("fork-join", MeasureForkJoin);
+[[maybe_unused]] const bool launch_registered = cpu_ceilings::RegisterOverheadProbe("launch", Measure);
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::onednn_launch

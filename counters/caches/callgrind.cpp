@@ -12,7 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace dlroof {
+namespace dlroof::caches {
 namespace {
 
 // Words of the rest of the last line that begins with `key`; absent: there is none.
@@ -120,4 +120,4 @@ Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, 
   return work;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::caches

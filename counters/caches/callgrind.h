@@ -12,7 +12,7 @@
 
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::caches {
 
 struct CacheGeometry {
   double bytes = 0;  // [byte]
@@ -55,4 +55,4 @@ double CallgrindInstructions(std::string_view text);
 // Bytes by level of two runs whose last levels were the L2 and the L3.
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line);
 
-}  // namespace dlroof
+}  // namespace dlroof::caches

@@ -4,7 +4,7 @@
 
 #include "counters/cpu/core_caches.h"
 
-namespace dlroof {
+namespace dlroof::caches {
 namespace {
 
 // [byte] fetched by one thread, each tensor as the caches held it.
@@ -38,11 +38,11 @@ double FetchedByAll(const LevelModel& model, const NestCache& cache, int threads
 
 }  // namespace
 
-CacheShares SharesPerThread(const Topology& topology, const std::vector<int>& cpus) {
+CacheShares SharesPerThread(const cpu::Topology& topology, const std::vector<int>& cpus) {
   CacheShares shares;
   for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
-    if (const auto share = ShareOf(topology, level, cpus))
-      shares[level] = {share->bytes / share->sharers, CacheWays(level, cpus.front())};
+    if (const auto share = cpu::ShareOf(topology, level, cpus))
+      shares[level] = {share->bytes / share->sharers, cpu::CacheWays(level, cpus.front())};
   return shares;
 }
 
@@ -63,4 +63,4 @@ std::map<Level, double> LevelBytes(const LevelModel& model, const CacheShares& s
   return bytes;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::caches

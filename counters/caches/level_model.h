@@ -10,7 +10,7 @@
 #include "counters/cpu/cpu.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::caches {
 
 // The loops of a call: nests that run one after another.
 struct LevelModel {
@@ -30,7 +30,7 @@ struct StartOfCall {
 
 // The part of each cache that one thread may fill, the others' shares taken off.
 using CacheShares = std::map<Level, NestCache>;
-CacheShares SharesPerThread(const Topology& topology, const std::vector<int>& cpus);
+CacheShares SharesPerThread(const cpu::Topology& topology, const std::vector<int>& cpus);
 
 // L1: what the instructions load and store. L2: what is fetched into L1 from it. L3: what is
 // fetched into L2. Each counts a line once per fetch, written ones too; write-backs are not
@@ -39,4 +39,4 @@ CacheShares SharesPerThread(const Topology& topology, const std::vector<int>& cp
 std::map<Level, double> LevelBytes(const LevelModel& model, const CacheShares& shares, int threads,
                                    const StartOfCall& start);
 
-}  // namespace dlroof
+}  // namespace dlroof::caches

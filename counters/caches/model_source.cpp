@@ -2,7 +2,7 @@
 // brings one.
 #include "counters/counter_source.h"
 
-namespace dlroof {
+namespace dlroof::caches {
 namespace {
 
 Counted Model(const CountRequest& request) {
@@ -16,4 +16,4 @@ Counted Model(const CountRequest& request) {
     RegisterCounterSource({"model", "gpu", Provenance::kModelled, {}, Model});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::caches

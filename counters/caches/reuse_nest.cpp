@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace dlroof {
+namespace dlroof::caches {
 namespace {
 
 // Returns the rest of each dimension inside the first `around` loops.
@@ -139,4 +139,4 @@ ReuseNest SharedBy(ReuseNest nest, int threads) {
   return nest;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::caches

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::caches {
 
 // Advances one dimension by `step`, within what the loops around it left of that dimension.
 struct NestLoop {
@@ -73,4 +73,4 @@ std::vector<double> FetchedBytes(const ReuseNest& nest, const NestCache& cache, 
 // outermost loop is divided, and the next ones where it has too few iterations.
 ReuseNest SharedBy(ReuseNest nest, int threads);
 
-}  // namespace dlroof
+}  // namespace dlroof::caches

@@ -18,7 +18,7 @@
 #include "counters/cpu/core_caches.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::caches {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,16 +28,16 @@ struct Caches {
   CacheGeometry real_l3;
 };
 
-CacheGeometry GeometryOf(const Cpu& cpu, Level level) {
+CacheGeometry GeometryOf(const cpu::Cpu& cpu, Level level) {
   const auto caches = cpu.topology.cache_of_cpu.find(level);
   if (caches == cpu.topology.cache_of_cpu.end() || cpu.allowed.empty()) return {};
   const auto cache = caches->second.find(cpu.allowed.front());
   if (cache == caches->second.end()) return {};
-  return {cache->second.bytes, CacheWays(level, cpu.allowed.front())};
+  return {cache->second.bytes, cpu::CacheWays(level, cpu.allowed.front())};
 }
 
 Caches CachesHere() {
-  const Cpu cpu = ThisCpu();
+  const cpu::Cpu cpu = cpu::ThisCpu();
   Caches caches{.real_l3 = GeometryOf(cpu, Level::kL3)};
   const auto l1 = GeometryOf(cpu, Level::kL1), l2 = GeometryOf(cpu, Level::kL2);
   if (l1.bytes > 0) caches.l1 = Simulable(l1, 8);
@@ -145,4 +145,4 @@ Counted CountSimulated(const CountRequest& request) {
     RegisterCounterSource({"simulate", "cpu", Provenance::kSimulated, WhyNot, CountSimulated});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::caches

@@ -12,7 +12,7 @@
 #include "counters/base/process.h"
 #include "counters/caches/callgrind.h"
 
-namespace dlroof {
+namespace dlroof::caches {
 namespace {
 
 namespace fs = std::filesystem;
@@ -73,4 +73,4 @@ CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::caches

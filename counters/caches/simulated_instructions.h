@@ -10,7 +10,7 @@
 
 #include "counters/parallel_time.h"
 
-namespace dlroof {
+namespace dlroof::caches {
 
 struct SimulatedRun {
   std::string counts;   // the file that callgrind wrote at the mark
@@ -32,4 +32,4 @@ SimulatedRun RunSimulated(const std::string& name, unsigned seed, const Simulati
 CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
                                          const std::string& algorithm, const std::string& isa);
 
-}  // namespace dlroof
+}  // namespace dlroof::caches

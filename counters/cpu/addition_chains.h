@@ -1,7 +1,7 @@
 // Chains of additions that keep every adder of a core busy, on x86.
 #pragma once
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 inline constexpr int kAdditionsPerRound = 72;
 
@@ -20,4 +20,4 @@ inline constexpr int kAdditionsPerRound = 72;
   return a + b + c + d + e + f + g + h;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

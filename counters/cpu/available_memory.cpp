@@ -10,7 +10,7 @@
 #include "counters/base/files.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 // A leading decimal number; absent for "max" and everything else.
@@ -100,4 +100,4 @@ std::optional<double> AvailableMemoryBytes() {
   return Least(room, AddressSpaceRoom());
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

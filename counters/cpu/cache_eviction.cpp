@@ -2,7 +2,7 @@
 
 #include "counters/cpu/instructions.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 std::size_t OffsetInLine(const MemorySpan& span) {
@@ -27,4 +27,4 @@ std::int64_t Evict(const std::vector<MemorySpan>& spans) {
   return bytes;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

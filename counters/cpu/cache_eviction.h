@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 struct MemorySpan {
   const void* begin = nullptr;
@@ -22,4 +22,4 @@ std::size_t LinesOf(const MemorySpan& span);
 // Returns the bytes of the lines it dropped. [byte]
 std::int64_t Evict(const std::vector<MemorySpan>& spans);
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 // All [s]; differences of two readings are what counts.
 struct ClockReading {
@@ -44,4 +44,4 @@ struct FreezeReport {
 };
 FreezeReport WatchFreezes(double seconds);
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

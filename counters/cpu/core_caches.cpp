@@ -9,7 +9,7 @@
 #include "counters/base/files.h"
 #include "counters/cpu/instructions.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 constexpr std::uint32_t kIntelCaches = 4, kAmdCaches = 0x8000001D, kTopology = 0xB;
@@ -65,4 +65,4 @@ int CacheWays(Level level, int cpu, const std::filesystem::path& cpus) {
   return 0;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

@@ -8,7 +8,7 @@
 
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 // [byte] of L1 and L2 per core: the size over the cores that share it. By leaf 4, or 0x8000001D of
 // an AMD CPU (Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E.4). A level that CPUID does
@@ -23,4 +23,4 @@ std::map<Level, double> CoreCaches();
 // tests.
 int CacheWays(Level level, int cpu, const std::filesystem::path& cpus = "/sys/devices/system/cpu");
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

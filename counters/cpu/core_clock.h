@@ -3,7 +3,7 @@
 
 #include <optional>
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 // [1/s] of the calling thread's core now, within about 0.1 ms: a chain of integer multiplications,
 // each of which waits 3 cycles for the one before (on all of Intel's and AMD's cores since 2008 and
@@ -11,4 +11,4 @@ namespace dlroof {
 // short chains: an interrupt spoils only one. Absent on CPUs for which this program has no chain.
 std::optional<double> MeasureCoreClock();
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

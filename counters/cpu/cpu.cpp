@@ -14,7 +14,7 @@
 
 #include "counters/cpu/instructions.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 // Register states in XCR0: SSE and AVX; those and the three of AVX-512; tile configuration and
@@ -217,4 +217,4 @@ std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
   return share;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

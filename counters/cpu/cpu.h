@@ -12,7 +12,7 @@
 
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 struct CacheInstance {
   int id = 0;        // equal for all CPUs that share it
@@ -99,4 +99,4 @@ std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup);
 // container sees the machine's topology.
 Topology ReadTopology();
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

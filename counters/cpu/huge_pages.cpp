@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 // "7f00-7f80 rw-p ...", which begins a mapping, holds the address; absent for other lines.
@@ -47,4 +47,4 @@ std::optional<double> HugePageShare(const void* address) {
   return HugePageShare(smaps, reinterpret_cast<std::uintptr_t>(address));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

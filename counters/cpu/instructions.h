@@ -7,7 +7,7 @@
 
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf);
 
@@ -24,4 +24,4 @@ void FlushLines(const char* line, std::size_t lines);
 // Waits until earlier writes are written back and flushed lines are gone.
 void FlushFence();
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

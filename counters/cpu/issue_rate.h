@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 // [1/cycle] independent integer additions that the calling thread starts now, over some 50 us:
 // all that its core can start (4 on Intel's and AMD's cores of 2013 to 2023, then 5 or 6) when the
@@ -14,4 +14,4 @@ namespace dlroof {
 // for which this program has no such loops.
 std::optional<double> MeasureIssueRate();
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

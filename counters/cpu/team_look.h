@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 // One look at a team's cores.
 struct TeamState {
@@ -86,4 +86,4 @@ class SharesOfBest {
   std::vector<TeamState> looks_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

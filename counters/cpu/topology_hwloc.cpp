@@ -5,7 +5,7 @@
 
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 struct Destroy {
@@ -72,4 +72,4 @@ Topology ReadTopology() {
   return result;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

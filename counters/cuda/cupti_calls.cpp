@@ -13,7 +13,7 @@
 #include <mutex>
 #include <utility>
 
-namespace dlroof {
+namespace dlroof::cuda {
 namespace {
 
 // One range is counted; the rest is room for what CUPTI may want beside it.
@@ -21,18 +21,18 @@ constexpr size_t kRanges = 4;
 
 void CheckRuntime(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  CudaFailure failure{CudaLibrary::kRuntime,    static_cast<int>(status),   call,
+  cupti::CudaFailure failure{cupti::CudaLibrary::kRuntime,    static_cast<int>(status),   call,
                       cudaGetErrorName(status), cudaGetErrorString(status), ""};
   cudaDriverGetVersion(&failure.driver_version);
   cudaRuntimeGetVersion(&failure.runtime_version);
-  throw CuptiError(std::move(failure));
+  throw cupti::CuptiError(std::move(failure));
 }
 
-CuptiSupport SupportFrom(CUpti_Profiler_Support_Level level) {
-  if (level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED) return CuptiSupport::kUnsupported;
-  if (level == CUPTI_PROFILER_CONFIGURATION_DISABLED) return CuptiSupport::kDisabled;
-  return level == CUPTI_PROFILER_CONFIGURATION_SUPPORTED ? CuptiSupport::kSupported
-                                                         : CuptiSupport::kUnknown;
+cupti::CuptiSupport SupportFrom(CUpti_Profiler_Support_Level level) {
+  if (level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED) return cupti::CuptiSupport::kUnsupported;
+  if (level == CUPTI_PROFILER_CONFIGURATION_DISABLED) return cupti::CuptiSupport::kDisabled;
+  return level == CUPTI_PROFILER_CONFIGURATION_SUPPORTED ? cupti::CuptiSupport::kSupported
+                                                         : cupti::CuptiSupport::kUnknown;
 }
 
 // By way of the runtime: to link the driver's library would keep the program from starting where
@@ -48,7 +48,7 @@ CUcontext CurrentContext() {
   const auto get = reinterpret_cast<CUresult (*)(CUcontext*)>(address);
   const auto result = get == nullptr ? CUDA_ERROR_NOT_FOUND : get(&context);
   if (result != CUDA_SUCCESS || context == nullptr)
-    throw CuptiError({CudaLibrary::kDriver, static_cast<int>(result), "cuCtxGetCurrent",
+    throw cupti::CuptiError({cupti::CudaLibrary::kDriver, static_cast<int>(result), "cuCtxGetCurrent",
                       "no current context", "", ""});
   return context;
 }
@@ -91,7 +91,7 @@ void CuptiCalls::StartProfiler() {
   DLROOF_CUPTI(cuptiProfilerInitialize, params);
 }
 
-CuptiDeviceSupport CuptiCalls::Support(int device) {
+cupti::CuptiDeviceSupport CuptiCalls::Support(int device) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_DeviceSupported);
   params.cuDevice = device;
   params.api = CUPTI_PROFILER_RANGE_PROFILING;
@@ -112,12 +112,12 @@ std::string CuptiCalls::ChipName(int device) {
   return params.pChipName;
 }
 
-CuptiImage CuptiCalls::CounterAvailability() {
+cupti::CuptiImage CuptiCalls::CounterAvailability() {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability);
   params.ctx = context_;
   AskForDeviceCounters(params);
   DLROOF_CUPTI(cuptiProfilerGetCounterAvailability, params);
-  CuptiImage image(params.counterAvailabilityImageSize);
+  cupti::CuptiImage image(params.counterAvailabilityImageSize);
   params.pCounterAvailabilityImage = image.data();
   DLROOF_CUPTI(cuptiProfilerGetCounterAvailability, params);
   return image;
@@ -131,11 +131,11 @@ void CuptiCalls::Subscribe() {
                                            : subscribe(&subscriber_, NoCallback, nullptr, &params);
   try {
     CheckCupti(result, "cuptiSubscribe");
-  } catch (const CuptiError& error) {
+  } catch (const cupti::CuptiError& error) {
     auto failure = error.failure();
     other.back() = '\0';
     failure.tool = other.data();
-    throw CuptiError(std::move(failure));
+    throw cupti::CuptiError(std::move(failure));
   }
 }
 
@@ -151,7 +151,7 @@ void CuptiCalls::EnableRanges() {
   ranges_ = params.pRangeProfilerObject;
 }
 
-CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
+cupti::CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
   auto names = Pointers(metrics);
   auto size = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize);
   size.pRangeProfilerObject = ranges_;
@@ -160,7 +160,7 @@ CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
   size.maxNumOfRanges = kRanges;
   size.maxNumRangeTreeNodes = kRanges;
   DLROOF_CUPTI(cuptiRangeProfilerGetCounterDataSize, size);
-  CuptiImage image(size.counterDataSize);
+  cupti::CuptiImage image(size.counterDataSize);
   auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize);
   params.pRangeProfilerObject = ranges_;
   params.pCounterData = image.data();
@@ -169,7 +169,7 @@ CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
   return image;
 }
 
-void CuptiCalls::SetConfig(const CuptiImage& config, CuptiImage& counters) {
+void CuptiCalls::SetConfig(const cupti::CuptiImage& config, cupti::CuptiImage& counters) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig);
   params.pRangeProfilerObject = ranges_;
   params.pConfig = config.data();
@@ -218,7 +218,7 @@ size_t CuptiCalls::DecodeCounters() {
   return params.numOfRangeDropped;
 }
 
-size_t CuptiCalls::Ranges(const CuptiImage& counters) {
+size_t CuptiCalls::Ranges(const cupti::CuptiImage& counters) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo);
   params.pCounterDataImage = counters.data();
   params.counterDataImageSize = counters.size();
@@ -286,9 +286,9 @@ void CUPTIAPI TakeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
 double Seconds(uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 
 // Buffers come back in any order.
-std::vector<TracedKernel> InOrder(std::vector<Record> records) {
+std::vector<cupti::TracedKernel> InOrder(std::vector<Record> records) {
   std::ranges::sort(records, {}, &Record::start);
-  std::vector<TracedKernel> kernels;
+  std::vector<cupti::TracedKernel> kernels;
   kernels.reserve(records.size());
   for (const auto& record : records)
     kernels.push_back({record.name, Seconds(record.end - record.start),
@@ -309,7 +309,7 @@ void CuptiCalls::StartTrace() {
   CheckCupti(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "cuptiActivityEnable");
 }
 
-std::vector<TracedKernel> CuptiCalls::StopTrace() {
+std::vector<cupti::TracedKernel> CuptiCalls::StopTrace() {
   const auto flushed = cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   const auto disabled = cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   CheckCupti(flushed, "cuptiActivityFlushAll");
@@ -325,4 +325,4 @@ void CuptiCalls::Synchronize() {
   CheckRuntime(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

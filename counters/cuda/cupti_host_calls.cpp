@@ -2,14 +2,14 @@
 
 #include "counters/cuda/cupti_calls.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 
 void CheckCupti(CUptiResult result, const char* call) {
   if (result == CUPTI_SUCCESS) return;
   const char *name = nullptr, *words = nullptr;
   cuptiGetResultString(result, &name);
   cuptiGetErrorMessage(result, &words);
-  throw CuptiError({CudaLibrary::kCupti, static_cast<int>(result), call,
+  throw cupti::CuptiError({cupti::CudaLibrary::kCupti, static_cast<int>(result), call,
                     name != nullptr ? name : "an unknown code", words != nullptr ? words : "", ""});
 }
 
@@ -26,7 +26,7 @@ std::string CuptiCalls::Version() {
   return std::to_string(version);
 }
 
-void CuptiCalls::OpenHost(const std::string& chip, const CuptiImage& availability) {
+void CuptiCalls::OpenHost(const std::string& chip, const cupti::CuptiImage& availability) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize);
   params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
   params.pChipName = chip.c_str();
@@ -51,11 +51,11 @@ bool CuptiCalls::AddMetrics(const std::vector<std::string>& metrics) {
   return true;
 }
 
-CuptiImage CuptiCalls::Config() {
+cupti::CuptiImage CuptiCalls::Config() {
   auto size = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize);
   size.pHostObject = host_;
   DLROOF_CUPTI(cuptiProfilerHostGetConfigImageSize, size);
-  CuptiImage image(size.configImageSize);
+  cupti::CuptiImage image(size.configImageSize);
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage);
   params.pHostObject = host_;
   params.pConfigImage = image.data();
@@ -64,7 +64,7 @@ CuptiImage CuptiCalls::Config() {
   return image;
 }
 
-int CuptiCalls::Passes(const CuptiImage& config) {
+int CuptiCalls::Passes(const cupti::CuptiImage& config) {
   auto image = config;
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetNumOfPasses);
   params.pConfigImage = image.data();
@@ -73,7 +73,7 @@ int CuptiCalls::Passes(const CuptiImage& config) {
   return static_cast<int>(params.numOfPasses);
 }
 
-std::vector<double> CuptiCalls::Values(const CuptiImage& counters,
+std::vector<double> CuptiCalls::Values(const cupti::CuptiImage& counters,
                                        const std::vector<std::string>& metrics) {
   auto names = Pointers(metrics);
   std::vector<double> values(metrics.size());
@@ -96,4 +96,4 @@ void CuptiCalls::CloseHost() noexcept {
   host_ = nullptr;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

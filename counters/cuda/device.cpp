@@ -4,10 +4,10 @@
 
 #include "counters/cuda/support.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 
-CudaState ReadCudaState() {
-  CudaState state;
+gpu::CudaState ReadCudaState() {
+  gpu::CudaState state;
   int count = 0;
   const auto error = cudaGetDeviceCount(&count);
   state.error = error;
@@ -24,7 +24,7 @@ CudaState ReadCudaState() {
   return state;
 }
 
-GpuIdentity ReadGpuIdentity(int device) {
+gpu::GpuIdentity ReadGpuIdentity(int device) {
   cudaDeviceProp properties;
   CheckCuda(cudaGetDeviceProperties(&properties, device), "the GPU's properties");
   return {.name = properties.name,
@@ -54,4 +54,4 @@ std::string PciBusId(int device) {
   return text.data();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

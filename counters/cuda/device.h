@@ -7,15 +7,15 @@
 #include "counters/gpu/access.h"
 #include "counters/gpu/identity.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 
-CudaState ReadCudaState();
+gpu::CudaState ReadCudaState();
 
 // All of these throw std::runtime_error with CUDA's words.
-GpuIdentity ReadGpuIdentity(int device);
+gpu::GpuIdentity ReadGpuIdentity(int device);
 // [1/s] that the SMs run at by default; absent where CUDA does not say.
 std::optional<double> DefaultClockHz(int device);
 // "0000:3B:00.0", by which NVML knows it.
 std::string PciBusId(int device);
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace dlroof {
+namespace dlroof::cuda {
 
 void CheckCuda(cudaError_t status, const std::string& what) {
   if (status == cudaSuccess) return;
@@ -63,4 +63,4 @@ CudaStream::~CudaStream() { cudaStreamDestroy(stream_); }
 
 void CudaStream::Wait() const { CheckCuda(cudaStreamSynchronize(stream_), "work on the GPU"); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

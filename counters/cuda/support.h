@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::cuda {
 
 // Throws std::runtime_error "what: cudaErrorName: CUDA's own words", and CUDA forgets it.
 void CheckCuda(cudaError_t status, const std::string& what);
@@ -55,4 +55,4 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

@@ -11,7 +11,7 @@
 #include "counters/cupti/failure.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 using CuptiImage = std::vector<uint8_t>;
 
@@ -74,4 +74,4 @@ class CuptiApi : public CuptiHostApi {
   virtual void Synchronize() = 0;  // until the GPU has nothing left to do
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <stdexcept>
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 constexpr int kPlainRuns = 3;  // the first brings caches and clocks to where counting finds them
@@ -200,4 +200,4 @@ CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
   return source;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -17,7 +17,7 @@
 #include "counters/cupti/self_test.h"
 #include "counters/cupti/session.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 struct CuptiParts {
   std::unique_ptr<CuptiApi> api;
@@ -78,4 +78,4 @@ class CuptiCounter {
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path);
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

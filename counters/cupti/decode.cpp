@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 using Quantities = std::map<std::string, double>;
@@ -128,4 +128,4 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
   return counts;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

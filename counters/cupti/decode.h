@@ -9,7 +9,7 @@
 #include "counters/cupti/table.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 // Decoded counters of one run of a call.
 struct CuptiCounts {
@@ -34,4 +34,4 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
                            const std::map<std::string, double>& values,
                            const std::vector<std::string>& pipes);
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

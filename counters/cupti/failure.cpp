@@ -7,7 +7,7 @@
 
 #include "counters/gpu/access.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 struct KnownFailure {
@@ -96,7 +96,7 @@ std::string FailureSentence(const CudaFailure& failure) {
   if (DriverTooOld(failure))
     return fmt::format(
         "the driver is for CUDA {} and this program for {} ({} from {}): update the driver",
-        CudaVersionText(failure.driver_version), CudaVersionText(failure.runtime_version),
+        gpu::CudaVersionText(failure.driver_version), gpu::CudaVersionText(failure.runtime_version),
         failure.name, failure.call);
   const auto known = std::ranges::find_if(kFailures, [&](const auto& row) {
     return row.library == failure.library && row.code == failure.code;
@@ -139,4 +139,4 @@ std::string SupportSentence(const CuptiDeviceSupport& support) {
   return "CUPTI says that this GPU cannot be profiled, and not why: see what ncu says";
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 enum class CudaLibrary { kCupti, kRuntime, kDriver };
 
@@ -52,4 +52,4 @@ struct CuptiDeviceSupport {
 // attempt tells).
 std::string SupportSentence(const CuptiDeviceSupport& support);
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 struct Refusal {
@@ -96,4 +96,4 @@ std::string WhyNoNcuTable(std::string_view said, int exit_code) {
       exit_code);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -9,7 +9,7 @@
 
 #include "counters/cupti/table.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 // The metrics of a chip's sets that make time, FLOPs and bytes; without the free ones, and without
 // PCIe's, which share no configuration with the others.
@@ -32,4 +32,4 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
 // Returns why ncu made no table, and the cure, in one sentence. `said` is all that it wrote.
 std::string WhyNoNcuTable(std::string_view said, int exit_code);
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 std::string Ordinal(int number) {
@@ -110,4 +110,4 @@ CuptiPlan PlanCounters(const CuptiTable& table, const CuptiChip& chip,
   return planner.Finish();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -9,7 +9,7 @@
 
 #include "counters/cupti/table.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 // Passes that these metrics take together; absent when the chip or this device refuses one.
 using PassesOf = std::function<std::optional<int>(const std::vector<std::string>& metrics)>;
@@ -51,4 +51,4 @@ CuptiPlan PlanCounters(const CuptiTable& table, const CuptiChip& chip,
                        const std::vector<std::string>& types, const CuptiWish& wish,
                        const PassesOf& passes_of);
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

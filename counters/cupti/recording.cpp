@@ -5,7 +5,7 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 nlohmann::json WorkJson(const Work& work) {
@@ -99,4 +99,4 @@ CuptiRecording CuptiRecordingFromJson(const nlohmann::json& json, const std::str
   return recording;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -9,7 +9,7 @@
 #include "counters/cupti/api.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 struct RecordedCall {
   std::string name;
@@ -34,4 +34,4 @@ nlohmann::json ToJson(const CuptiRecording& recording);
 // `where` starts every message. Throws BadInput for a missing or wrong-typed key.
 CuptiRecording CuptiRecordingFromJson(const nlohmann::json& json, const std::string& where);
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

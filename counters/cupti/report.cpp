@@ -11,7 +11,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 constexpr size_t kLongestName = 80;  // [columns]
@@ -194,4 +194,4 @@ std::string CountersText(const CuptiTable& table, const StoredPasses& passes,
          MetricsText(table, *found);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -10,7 +10,7 @@
 #include "counters/cupti/decode.h"
 #include "counters/cupti/plan.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 // Room of a GPU.
 struct GpuRoom {
@@ -50,4 +50,4 @@ std::string KernelName(const std::string& symbol);
 std::string CountersText(const CuptiTable& table, const StoredPasses& passes,
                          const std::string& chip);
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

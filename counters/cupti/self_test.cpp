@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 std::map<std::string, double> Flat(const Work& work) {
@@ -69,4 +69,4 @@ KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
   return {static_cast<int>(blocks), blocks * kStrides * block_bytes};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -9,7 +9,7 @@
 
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 // A call whose work is known exactly.
 struct KnownCall {
@@ -49,4 +49,4 @@ struct KnownL2Walk {
 // those that are.
 KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes);
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -8,7 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 // Passes more than the plan's that a device may want before something is wrong.
@@ -190,4 +190,4 @@ double PlainSeconds(CuptiApi& api, const RepeatedCall& call, int runs, const Sec
   return shortest;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -10,7 +10,7 @@
 #include "counters/cupti/api.h"
 #include "counters/cupti/plan.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 // A device that answered that it can be profiled.
 struct CuptiDevice {
@@ -53,4 +53,4 @@ std::vector<TracedKernel> TraceKernels(CuptiApi& api, const RepeatedCall& call);
 // [s] of the shortest of `runs` plain runs.
 double PlainSeconds(CuptiApi& api, const RepeatedCall& call, int runs, const SecondsNow& now);
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -11,7 +11,7 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 std::vector<std::string> Words(const std::string& text) {
@@ -168,4 +168,4 @@ const StoredPasses& BuiltInStoredPasses() {
   return passes;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

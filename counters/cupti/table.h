@@ -10,7 +10,7 @@
 
 #include "counters/base/embedded.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 struct CuptiChip {
   std::string name;            // as CUPTI says it: "GH100"
@@ -81,4 +81,4 @@ const StoredPasses& BuiltInStoredPasses();
 // Returns the files of counters/cupti/tables: "metrics" and "passes".
 const std::vector<EmbeddedFile>& CuptiTables();
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace dlroof {
+namespace dlroof::delta {
 
 // Cross-correlation of n images (c x h x w) with k filters (c/groups x r x s). Tensors are, in
 // plain order, source n c h w; weights k c/groups r s; destination n k P Q. All sizes in elements.
@@ -19,4 +19,4 @@ struct ConvShape {
 int64_t OutputRows(const ConvShape& shape);     // P
 int64_t OutputColumns(const ConvShape& shape);  // Q
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -4,7 +4,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 struct Sizes {
@@ -222,4 +222,4 @@ ConvGemm GemmOf(const ConvLayer& layer) {
   return gemm;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

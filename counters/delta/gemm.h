@@ -10,7 +10,7 @@
 #include "counters/delta/conv_shape.h"
 #include "counters/direction.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 
 // Division of whole numbers that rounds as said, for any `a` and for b > 0.
 constexpr int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
@@ -86,4 +86,4 @@ struct ConvGemm {
 // the padded image, element sizes outside 1 to 8.
 ConvGemm GemmOf(const ConvLayer& layer);
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

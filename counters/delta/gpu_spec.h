@@ -11,7 +11,7 @@
 
 #include "counters/base/embedded.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 
 struct GpuSpec {
   std::string name;     // for people
@@ -63,4 +63,4 @@ const std::vector<std::string_view>& ScalableResources();
 // leaves less than one SM.
 GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor);
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -5,7 +5,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 // Sum over all blocks of rows x columns indices that cut the matrix. Beyond `most` blocks a
@@ -119,4 +119,4 @@ ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile, const
   return exact;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

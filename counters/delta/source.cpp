@@ -8,7 +8,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 struct TypeRow {
@@ -138,4 +138,4 @@ std::string HowModelled(const ConvPrediction& prediction, const GpuSpec& gpu) {
       tile.k, tile.slices > 1 ? fmt::format(", K in {}", tile.slices) : "", prediction.tile_from);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

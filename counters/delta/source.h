@@ -7,7 +7,7 @@
 #include "counters/delta/time.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 
 struct ConvQuestion {
   ConvLayer layer;  // its element_bytes and result_bytes follow from `type`
@@ -49,4 +49,4 @@ std::string HowModelled(const ConvPrediction& prediction, const GpuSpec& gpu);
 // more, else "fp16.vector". Throws BadInput for a type that ElementBytesOf refuses.
 std::string PipeOf(const std::string& type, const GpuSpec& gpu);
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -11,7 +11,7 @@
 #include "counters/base/order_statistics.h"
 #include "counters/delta/model.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 struct Trial {
@@ -113,4 +113,4 @@ std::vector<LevelStudy> StudyRandomLayers(int count, unsigned seed) {
   return studies;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

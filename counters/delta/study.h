@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::delta {
 
 struct LayerError {
   double relative = 0;  // [1] model / exact - 1
@@ -22,4 +22,4 @@ struct LevelStudy {
 // tiles and caches, from a generator that is the same everywhere. `count` at least 1.
 std::vector<LevelStudy> StudyRandomLayers(int count, unsigned seed);
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

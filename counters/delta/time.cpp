@@ -9,7 +9,7 @@
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 // Columns that a wider tile may pad to, over those that the narrowest pads to.
@@ -185,4 +185,4 @@ ConvTime ModelTime(const ConvLayer& layer, const TilePlan& plan, const TrafficBy
   return time;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

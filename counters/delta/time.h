@@ -10,7 +10,7 @@
 #include "counters/delta/gpu_spec.h"
 #include "counters/delta/model.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 
 enum class Bottleneck { kCompute, kShared, kL1, kL2, kDram, kLatency, kLaunch };
 std::string_view Key(Bottleneck bottleneck);  // "compute", "shared memory", "L1", ...
@@ -55,4 +55,4 @@ struct ConvTime {
 ConvTime ModelTime(const ConvLayer& layer, const TilePlan& plan, const TrafficBytes& traffic,
                    const GpuSpec& gpu, const std::string& type);
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -5,7 +5,7 @@
 
 #include "counters/delta/model.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 // A tiles of the CTAs [begin, end), ascending and disjoint.
@@ -124,4 +124,4 @@ DramBytes EnumerateDram(const ConvGemm& gemm, const CtaTile& tile, int64_t resul
       });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -8,7 +8,7 @@
 
 #include "counters/energy/metered.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 
 struct Energy {
   double joules = 0;  // [J] of one call: the mean of three windows
@@ -52,4 +52,4 @@ struct IdlePowers {
   std::optional<IdlePower> cpu, gpu;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

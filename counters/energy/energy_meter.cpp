@@ -11,7 +11,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 namespace {
 
 constexpr std::size_t kWindows = 3;
@@ -253,4 +253,4 @@ std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

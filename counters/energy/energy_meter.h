@@ -10,7 +10,7 @@
 #include "counters/energy/energy.h"
 #include "counters/energy/energy_source.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 
 // The counters of one source, open.
 struct EnergyMeter {
@@ -45,4 +45,4 @@ std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
                                           const std::function<void()>& wait,
                                           const std::function<double()>& now);
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

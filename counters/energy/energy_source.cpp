@@ -6,7 +6,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 namespace {
 
 std::vector<EnergySource>& EnergyRegistry() {
@@ -39,4 +39,4 @@ std::filesystem::path SysfsRoot() {
   return root == nullptr || *root == '\0' ? "/sys" : root;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

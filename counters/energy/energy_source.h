@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::energy {
 
 // One counter.
 struct EnergyDomain {
@@ -46,4 +46,4 @@ std::vector<EnergySource> AllEnergySources();
 // Where the kernel's tree lies: the environment's DLROOF_SYSFS (for tests), else /sys.
 std::filesystem::path SysfsRoot();
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

@@ -13,7 +13,7 @@
 #include "counters/energy/energy_source.h"
 #include "counters/energy/kernel_tree.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,4 +89,4 @@ EnergyCounters OpenHwmon(const EnergyPlace& place) {
 [[maybe_unused]] const bool hwmon_registered = RegisterEnergySource({"hwmon", 3, OpenHwmon});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::energy

@@ -14,7 +14,7 @@
 #include "counters/base/error.h"
 #include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 
 std::string ReadKernelFile(const std::filesystem::path& path, int& error) {
   std::array<char, 127> text{};
@@ -83,4 +83,4 @@ bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
   return usable != 0;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

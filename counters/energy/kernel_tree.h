@@ -11,7 +11,7 @@
 
 #include "counters/energy/energy_source.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 
 // Returns the file's text without spaces at its end, of at most 127 bytes; `error` is errno, 0
 // where it could be read.
@@ -37,4 +37,4 @@ std::map<int, std::vector<int>> CpusOfPackages(const std::filesystem::path& sysf
 bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
                  const EnergyPlace& place);
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

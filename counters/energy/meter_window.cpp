@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cmath>
 
-namespace dlroof {
+namespace dlroof::energy {
 namespace {
 
 // A clock that follows others is never more than 500 ppm fast or slow (NTP). A jump is more.
@@ -36,4 +36,4 @@ double UtcSeconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

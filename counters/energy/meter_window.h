@@ -7,7 +7,7 @@
 
 #include "counters/energy/metered.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 
 struct WindowClocks {
   double least_seconds = 60;      // [s] of the window
@@ -28,4 +28,4 @@ WindowFound RepeatForMeter(const std::function<void()>& run, const WindowClocks&
 // [s] since 1970.
 double UtcSeconds();
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace dlroof {
+namespace dlroof::energy {
 
 // A span of time in which calls of one benchmark followed each other.
 struct MeteredWindow {
@@ -31,4 +31,4 @@ struct MeteredEnergy {
   bool operator==(const MeteredEnergy&) const = default;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

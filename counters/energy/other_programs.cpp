@@ -9,7 +9,7 @@
 
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 
 std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second) {
   std::istringstream in{std::string(stat.substr(0, stat.find('\n')))};
@@ -31,4 +31,4 @@ std::optional<double> CpuSecondsOfOthers() {
   return *busy - static_cast<double>(ours.tv_sec) - 1e-9 * static_cast<double>(ours.tv_nsec);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

@@ -15,7 +15,7 @@
 #include "counters/energy/energy_source.h"
 #include "counters/energy/kernel_tree.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,4 +128,4 @@ EnergyCounters OpenPowercap(const EnergyPlace& place) {
     RegisterEnergySource({"powercap", 1, OpenPowercap});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::energy

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace dlroof {
+namespace dlroof::gpu {
 namespace {
 
 // Values of cudaError_t, stable since CUDA 10.1.
@@ -83,4 +83,4 @@ std::string WhyNoDevice(const CudaState& state) {
       first.name, first.major, first.minor, state.least_major, state.least_minor);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

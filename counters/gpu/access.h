@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::gpu {
 
 struct SeenGpu {
   std::string name;
@@ -32,4 +32,4 @@ bool IsUsable(const SeenGpu& gpu, const CudaState& state);
 // Empty: at least one GPU can be used.
 std::string WhyNoDevice(const CudaState& state);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-namespace dlroof {
+namespace dlroof::gpu {
 
 // Starts one call on a stream and returns without waiting for it.
 using Enqueue = std::function<void(void* stream)>;
@@ -61,4 +61,4 @@ struct GpuClock {
   std::optional<double> default_clock_hz;  // [1/s] of the SMs, by the driver's table
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

@@ -3,7 +3,7 @@
 #include "counters/gpu/sm_stamps.h"
 #include "counters/gpu/throttle.h"
 
-namespace dlroof {
+namespace dlroof::gpu {
 namespace {
 
 constexpr double kLeastClock = 0.75;  // of the default
@@ -57,4 +57,4 @@ std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps) {
   return sum / known;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

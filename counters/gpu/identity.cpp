@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace dlroof {
+namespace dlroof::gpu {
 
 std::map<std::string, std::string> Facts(const GpuIdentity& identity) {
   constexpr double kGibibyte = 1073741824;
@@ -17,4 +17,4 @@ std::map<std::string, std::string> Facts(const GpuIdentity& identity) {
           {"gpu.integrated", identity.integrated ? "yes" : "no"}};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

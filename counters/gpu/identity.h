@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::gpu {
 
 struct GpuIdentity {
   std::string name;                // "NVIDIA H200"
@@ -22,4 +22,4 @@ struct GpuIdentity {
 // rounded to GiB: drivers keep a little of it for themselves, each another amount.
 std::map<std::string, std::string> Facts(const GpuIdentity& identity);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::gpu {
 namespace {
 
 // The parts of nvml.h that are used: an ABI that NVIDIA keeps.
@@ -146,4 +146,4 @@ std::vector<std::string> ThrottleReasons(std::uint64_t bits) {
   return reasons;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

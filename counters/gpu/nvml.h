@@ -9,7 +9,7 @@
 
 #include "counters/gpu/clock.h"
 
-namespace dlroof {
+namespace dlroof::gpu {
 
 class Nvml {
  public:
@@ -32,4 +32,4 @@ class Nvml {
 // "sw_power_cap", "hw_thermal_slowdown", ... A bit without a name is "bit 17".
 std::vector<std::string> ThrottleReasons(std::uint64_t bits);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

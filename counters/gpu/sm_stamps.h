@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::gpu {
 
 // An SM's readings of two clocks at about the same time. Both 0 without a reading of its own.
 struct SmStamp {
@@ -17,4 +17,4 @@ struct SmStamp {
 // the later ones. Absent where they are too close together to tell.
 std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::gpu {
 
 // Returns the fault of the GPU's cooling or supply, as "a slowdown by heat". Empty: none.
 std::string GpuSlowdown(std::uint64_t throttle);
@@ -19,4 +19,4 @@ bool IsClockTooLow(std::optional<double> clock_hz, std::optional<double> default
 // of calls that all ran at that limit, and the answer may come a moment too early.
 std::uint64_t KeepPowerLimit(std::uint64_t earlier, std::uint64_t later);
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

@@ -7,20 +7,20 @@
 #include "counters/perf/access.h"
 #include "counters/perf/count.h"
 
-namespace dlroof {
+namespace dlroof::instructions {
 namespace {
 
 // Event 0xC0 without a mask: INST_RETIRED.ANY_P of Intel's (SDM volume 3, "Architectural
 // Performance Events"), PMCx0C0 of AMD's (Processor Programming References).
-const PmuEvent kRetired = {.name = "instructions retired", .config = 0xC0};
+const perf::PmuEvent kRetired = {.name = "instructions retired", .config = 0xC0};
 
 std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
-  if (AskPerf().error != 0) return std::nullopt;
+  if (perf::AskPerf().error != 0) return std::nullopt;
   try {
     InstructionCount count{.how = "hardware counter, user space"};
-    for (const auto& reading : CountInKernel({kRetired}, run).at(0)) {
+    for (const auto& reading : perf::CountInKernel({kRetired}, run).at(0)) {
       if (reading.running < reading.enabled) return std::nullopt;
-      count.all += Difference(reading);
+      count.all += perf::Difference(reading);
     }
     if (count.all > 0) return count;
   } catch (const std::exception&) {  // the kernel has no such event: steps remain
@@ -42,4 +42,4 @@ CountedInstructions CountInstructions(const std::function<void()>& run, double s
           ""};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

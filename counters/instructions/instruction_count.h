@@ -8,7 +8,7 @@
 
 #include "counters/parallel_time.h"
 
-namespace dlroof {
+namespace dlroof::instructions {
 
 // Counts the instructions of one execution of `run`, which must stay on the calling thread:
 //   by hardware, where perf events give them (`arithmetic` and `generated` are absent then);
@@ -16,4 +16,4 @@ namespace dlroof {
 //   (0: no steps are made).
 CountedInstructions CountInstructions(const std::function<void()>& run, double step_seconds);
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

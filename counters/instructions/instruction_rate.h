@@ -3,7 +3,7 @@
 
 #include <optional>
 
-namespace dlroof {
+namespace dlroof::instructions {
 
 // [1/s] independent additions, and two of these beside each load from the first-level cache: the
 // faster of the two mixes, the fastest of many tries, in 0.03 s. The core's clock of
@@ -11,4 +11,4 @@ namespace dlroof {
 // such. Absent on CPUs for which this program has no such loops.
 std::optional<double> MeasureInstructionRate();
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

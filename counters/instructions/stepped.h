@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::instructions {
 
 struct StepCounts {
   std::uint64_t all = 0;         // [1] instructions; a repeated string instruction is one
@@ -39,4 +39,4 @@ struct AddressRange {
 // file. Lines that it cannot read are left out.
 std::vector<AddressRange> GeneratedCode(std::string_view maps);
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

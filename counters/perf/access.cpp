@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace dlroof {
+namespace dlroof::perf {
 
 PerfAnswer AskPerf() {
   PerfAnswer answer;
@@ -93,4 +93,4 @@ std::string PerfOpenSentence(int error) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::perf

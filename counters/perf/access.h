@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::perf {
 
 // The system's answer.
 struct PerfAnswer {
@@ -21,4 +21,4 @@ std::string PerfSentence(const PerfAnswer& answer);
 // Why the kernel refused one event or group of them, from errno: one clause. Pure.
 std::string PerfOpenSentence(int error);
 
-}  // namespace dlroof
+}  // namespace dlroof::perf

@@ -8,7 +8,7 @@
 
 #include "counters/base/order_statistics.h"
 
-namespace dlroof {
+namespace dlroof::perf {
 namespace {
 
 constexpr int kPerfCalls = 3;
@@ -166,4 +166,4 @@ Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
   return counted;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::perf

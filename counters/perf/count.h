@@ -11,7 +11,7 @@
 #include "counters/counter_source.h"
 #include "counters/perf/pmu_table.h"
 
-namespace dlroof {
+namespace dlroof::perf {
 
 // One counter over one call, on one thread (core events) or of one unit (memory controllers).
 struct PerfReading {
@@ -50,4 +50,4 @@ Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
 std::vector<std::vector<PerfReading>> CountInKernel(const std::vector<PmuEvent>& events,
                                                     const std::function<void()>& call);
 
-}  // namespace dlroof
+}  // namespace dlroof::perf

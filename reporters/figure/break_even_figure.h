@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::figure {
 
 struct BreakEvenPoint {
   int nodes = 1;
@@ -38,4 +38,4 @@ struct BreakEvenFigure {
 // Text of the figure stands in the script as GnuplotText alone. Throws BadInput without a row.
 std::string BreakEvenScript(const BreakEvenFigure& figure, const std::string& extension);
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

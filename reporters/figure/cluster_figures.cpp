@@ -12,7 +12,7 @@
 #include "reporters/figure/panel.h"
 #include "reporters/figure/scale_figure.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 constexpr std::size_t kMostRows = 3;
@@ -222,4 +222,4 @@ std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& exte
          fmt::format("plot {}\n", fmt::join(elements, ", "));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

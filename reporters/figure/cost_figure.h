@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::figure {
 
 struct CostFigurePoint {
   int nodes = 1;
@@ -28,4 +28,4 @@ struct CostFigure {
 // Text of the figure stands in the script as GnuplotText alone. Throws BadInput without a point.
 std::string CostFigureScript(const CostFigure& figure, const std::string& extension);
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -8,13 +8,13 @@
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/sweep_line.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 
 struct FigureChoice {
   std::optional<Level> level;  // whose bytes; absent: those that most records know
   bool all_levels = false;     // one point per level, all at a record's height, coloured by level
   std::string sweep;           // a parameter (sweep_line.h): its lines alone; empty: every record
-  const PlacedRun* before = nullptr;  // an older run: a line from each record's point there to its
+  const roofline::PlacedRun* before = nullptr;  // an older run: a line from each record's point there to its
                                       // point here
 };
 
@@ -22,32 +22,32 @@ struct FigureChoice {
 // threads that most records belong to. The format follows from the extension: .svg, .pdf or .png.
 // Throws BadInput: another extension, nothing to draw, gnuplot missing or failing, `path` not
 // writable (no file is left behind).
-void WriteFigure(const PlacedRun& run, const std::string& path, const FigureChoice& choice = {});
+void WriteFigure(const roofline::PlacedRun& run, const std::string& path, const FigureChoice& choice = {});
 
 // The classic roofline in `width` [columns] of text, a letter per series, with its legend. Throws
 // BadInput: nothing to draw, gnuplot missing or failing.
-std::string TerminalPicture(const PlacedRun& run, int width);
+std::string TerminalPicture(const roofline::PlacedRun& run, int width);
 
 struct Figure {
-  RoofSet roofs;
+  roofline::RoofSet roofs;
   Level level = Level::kDram;
-  std::vector<Roof> flats;  // of pipes in use with the roof above finer rows, or all plain ones;
+  std::vector<roofline::Roof> flats;  // of pipes in use with the roof above finer rows, or all plain ones;
                             // highest first
-  std::vector<ClassicMark> classic;
-  std::vector<TimeMark> time;
+  std::vector<roofline::ClassicMark> classic;
+  std::vector<roofline::TimeMark> time;
   std::string caption;
   bool all_levels = false;
   std::string sweep;             // the parameter's name
-  std::vector<SweepLine> lines;  // empty without a sweep
+  std::vector<roofline::SweepLine> lines;  // empty without a sweep
   std::vector<std::pair<std::pair<double, double>, std::pair<double, double>>> classic_moves,
       time_moves;                // from before to now
-  std::optional<Roof> one_flat;  // that all time marks are judged by: seconds are FLOPs then
+  std::optional<roofline::Roof> one_flat;  // that all time marks are judged by: seconds are FLOPs then
 };
-Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice = {});
+Figure MakeFigure(const roofline::PlacedRun& run, const FigureChoice& choice = {});
 
 // Returns the roofs of the pipes in use, or of all plain ones; above a finer row that judges also
 // the machine's own roof, which the measured knee runs to. Highest first.
-std::vector<Roof> DrawnFlats(const PlacedRun& run, const RoofSet& roofs);
+std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run, const roofline::RoofSet& roofs);
 
 // Returns "svg", "pdf" or "png". Throws BadInput for a path that ends otherwise.
 std::string FigureExtension(const std::string& path);
@@ -56,4 +56,4 @@ std::string FigureExtension(const std::string& path);
 std::string FigureScript(const Figure& figure, const std::string& extension);
 std::string TerminalScript(const Figure& figure, int width);
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

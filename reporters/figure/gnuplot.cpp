@@ -7,7 +7,7 @@
 #include "counters/base/process.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 // gnuplot echoes the line, points at the place, then says what is wrong.
@@ -28,7 +28,7 @@ bool IsHarmless(char c) {
 
 std::string GnuplotText(std::string_view text) {
   std::string harmless = "'";
-  for (const char c : Printable(text)) harmless += c != '\0' && IsHarmless(c) ? c : '_';
+  for (const char c : text::Printable(text)) harmless += c != '\0' && IsHarmless(c) ? c : '_';
   return harmless + "'";
 }
 
@@ -52,4 +52,4 @@ std::string PageFigure(const std::function<std::string()>& script, std::string& 
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

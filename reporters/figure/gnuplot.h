@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::figure {
 
 // Standard output of `gnuplot` fed with `script`, which must not set an output file. Throws
 // BadInput when gnuplot is not installed (one sentence with the cure), and when it fails or draws
@@ -21,4 +21,4 @@ std::string PageFigure(const std::function<std::string()>& script, std::string& 
 // backticks nor newlines get through, so text of a file can never become a command.
 std::string GnuplotText(std::string_view text);
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -11,7 +11,7 @@
 #include "reporters/figure/panel.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 constexpr int kWidth = 900, kRowHeight = 22, kMargins = 70;  // [px]
@@ -24,9 +24,9 @@ struct Rows {
   int count = 0;
 };
 
-const char* ColourOf(PartKind kind) {
-  if (kind == PartKind::kRoof) return "#2c7a4b";
-  return kind == PartKind::kUnexplained ? "#9aa5b1" : "#c2571a";
+const char* ColourOf(breakdown::PartKind kind) {
+  if (kind == breakdown::PartKind::kRoof) return "#2c7a4b";
+  return kind == breakdown::PartKind::kUnexplained ? "#9aa5b1" : "#c2571a";
 }
 
 void AddLabel(const std::string& text, double x, const char* how, Rows& rows) {
@@ -35,20 +35,20 @@ void AddLabel(const std::string& text, double x, const char* how, Rows& rows) {
 }
 
 // Beside its bar where there is room, else on it.
-void AddPart(const LedgerPart& part, double begin, double end, Rows& rows) {
+void AddPart(const breakdown::LedgerPart& part, double begin, double end, Rows& rows) {
   constexpr double kRoom = 45;  // [%]
   rows.bars[ColourOf(part.kind)] += fmt::format("{} {} {}\n", begin, end, rows.count);
-  const auto text = fmt::format("{} {:.1f} %  {} ({})", WithPrefix(part.seconds, "s"), end - begin,
-                                Words(part.kind), Key(part.from));
+  const auto text = fmt::format("{} {:.1f} %  {} ({})", text::WithPrefix(part.seconds, "s"), end - begin,
+                                breakdown::Words(part.kind), Key(part.from));
   if (100 - end >= kRoom) return AddLabel(text, end + 1, "left font ',9'", rows);
   if (begin >= kRoom) return AddLabel(text, begin - 1, "right font ',9'", rows);
   AddLabel(text, begin + 1, "left font ',9' tc rgb 'white'", rows);
 }
 
-void AddLedger(const Record& record, const Placed& placed, Rows& rows) {
+void AddLedger(const record::Record& record, const roofline::Placed& placed, Rows& rows) {
   const auto& ledger = *placed.ledger;
-  AddLabel(fmt::format("{}  {}{}", record.name, MarkOf(placed.timing->disturbed),
-                       WithPrefix(ledger.seconds, "s")),
+  AddLabel(fmt::format("{}  {}{}", record.name, roofline::MarkOf(placed.timing->disturbed),
+                       text::WithPrefix(ledger.seconds, "s")),
            0, "left font ',11'", rows);
   ++rows.count;
   double before = 0;
@@ -63,7 +63,7 @@ void AddLedger(const Record& record, const Placed& placed, Rows& rows) {
 
 }  // namespace
 
-std::string LedgerScript(const PlacedRun& run, const std::string& extension) {
+std::string LedgerScript(const roofline::PlacedRun& run, const std::string& extension) {
   Rows rows;
   for (std::size_t i = 0; i < run.places.size(); ++i)
     if (run.places[i].ledger && run.places[i].timing)
@@ -88,8 +88,8 @@ std::string LedgerScript(const PlacedRun& run, const std::string& extension) {
              rows.count - 1, blocks, rows.labels, fmt::join(elements, ", \\\n  "));
 }
 
-void WriteLedgerFigure(const PlacedRun& run, const std::string& path) {
+void WriteLedgerFigure(const roofline::PlacedRun& run, const std::string& path) {
   WriteFile(path, RunGnuplot(LedgerScript(run, FigureExtension(path))));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -12,7 +12,7 @@
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 constexpr std::size_t kMostNamedNodes = 30, kMostNamedBenchmarks = 24;
@@ -128,4 +128,4 @@ void WriteNodeMap(const NodeMap& map, const std::string& path) {
   WriteFile(path, RunGnuplot(NodeMapScript(map, extension)));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::figure {
 
 struct NodeMap {
   std::vector<std::string> nodes, benchmarks;
@@ -25,4 +25,4 @@ std::string NodeMapScript(const NodeMap& map, const std::string& extension);
 // Writes .svg, .pdf or .png. Throws BadInput as WriteFigure.
 void WriteNodeMap(const NodeMap& map, const std::string& path);
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::figure {
 
 struct ScaleFigurePoint {
   int nodes = 1;
@@ -32,4 +32,4 @@ struct ScaleFigure {
 // Text of the figure stands in the script as GnuplotText alone. Throws BadInput without a band.
 std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& extension);
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

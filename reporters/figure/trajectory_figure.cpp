@@ -12,18 +12,18 @@
 #include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 constexpr std::size_t kColours = 7;      // SeriesColour's
 constexpr std::size_t kMostTitles = 18;  // in the legend
 constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
 
-std::string Caption(const PlacedRun& run, const TrajectoryFigure& figure) {
+std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
   std::string caption = MachineNames(run);
-  const auto shared = SharedName(figure.trajectories);
+  const auto shared = trajectory::SharedName(figure.trajectories);
   if (!shared.empty()) caption += ", " + shared;
-  caption += fmt::format(", bytes of {}; numbers: {}", LevelName(Key(figure.level)),
+  caption += fmt::format(", bytes of {}; numbers: {}", roofline::LevelName(Key(figure.level)),
                          figure.trajectories.front().along);
   const bool pale = std::ranges::any_of(figure.trajectories, [](const auto& one) {
     return std::ranges::any_of(one.points, [](const auto& point) { return point.disturbed; });
@@ -32,7 +32,7 @@ std::string Caption(const PlacedRun& run, const TrajectoryFigure& figure) {
 }
 
 // Returns the level that most of them have, the farthest of equals.
-std::optional<Level> MainLevel(const std::vector<Trajectory>& trajectories) {
+std::optional<Level> MainLevel(const std::vector<trajectory::Trajectory>& trajectories) {
   std::map<Level, int> counts;
   for (const auto& one : trajectories)
     if (one.level && one.points.size() > 1) ++counts[*one.level];
@@ -42,13 +42,13 @@ std::optional<Level> MainLevel(const std::vector<Trajectory>& trajectories) {
   return main;
 }
 
-bool IsDrawn(const TrajectoryPoint& point) {
+bool IsDrawn(const trajectory::TrajectoryPoint& point) {
   return point.intensity && point.flops_per_second && *point.intensity > 0;
 }
 
 // The ranges that hold the roofs of every number of threads and all points.
 Panel PanelOf(const TrajectoryFigure& figure) {
-  std::vector<ClassicMark> marks;
+  std::vector<roofline::ClassicMark> marks;
   for (const auto& one : figure.trajectories)
     for (const auto& point : one.points)
       if (IsDrawn(point))
@@ -60,13 +60,13 @@ Panel PanelOf(const TrajectoryFigure& figure) {
 }
 
 // Returns only the bytes of the figure's level.
-RoofSet OfLevel(RoofSet roofs, Level level) {
-  std::erase_if(roofs.bytes, [&](const Roof& roof) { return roof.key != Key(level); });
+roofline::RoofSet OfLevel(roofline::RoofSet roofs, Level level) {
+  std::erase_if(roofs.bytes, [&](const roofline::Roof& roof) { return roof.key != Key(level); });
   return roofs;
 }
 
 void AddRoofs(const TrajectoryFigure& figure, Plot& plot) {
-  const auto add = [&](const std::string& name, const std::vector<Point>& line, const Roof& roof,
+  const auto add = [&](const std::string& name, const std::vector<Point>& line, const roofline::Roof& roof,
                        bool most) {
     plot.blocks += Block(name, {line});
     plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw {} dt {} notitle", name,
@@ -93,7 +93,7 @@ std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
         fmt::format(", {} thread{}", one->roofs.threads, one->roofs.threads == 1 ? "" : "s");
     for (auto* roofs : {&copy.flats, &copy.roofs.bytes})
       for (auto& roof : *roofs) {
-        roof.key = LevelName(roof.key) + about;
+        roof.key = roofline::LevelName(roof.key) + about;
         roof.sustained_per_second.reset();
       }
     text += RoofLabels(copy, panel);
@@ -102,9 +102,9 @@ std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
 }
 
 // A block of the points with their colours, and one of the ways between them.
-void AddTrajectory(const Trajectory& trajectory, std::size_t index, Plot& plot,
+void AddTrajectory(const trajectory::Trajectory& trajectory, std::size_t index, Plot& plot,
                    std::string& labels) {
-  std::vector<const TrajectoryPoint*> points;
+  std::vector<const trajectory::TrajectoryPoint*> points;
   for (const auto& point : trajectory.points)
     if (IsDrawn(point)) points.push_back(&point);
   const auto colour = SeriesColour(index);
@@ -137,8 +137,8 @@ void AddTrajectory(const Trajectory& trajectory, std::size_t index, Plot& plot,
 
 }  // namespace
 
-TrajectoryFigure MakeTrajectoryFigure(const PlacedRun& run,
-                                      const std::vector<Trajectory>& trajectories) {
+TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
+                                      const std::vector<trajectory::Trajectory>& trajectories) {
   const auto level = MainLevel(trajectories);
   if (!level) throw BadInput("figure: no trajectory has two points with FLOPs, bytes and ceilings");
   TrajectoryFigure figure{.level = *level};
@@ -149,7 +149,7 @@ TrajectoryFigure MakeTrajectoryFigure(const PlacedRun& run,
     for (const auto& point : one.points)
       sets.emplace(run.file.records[point.record].device, point.threads);
   }
-  for (const auto& roofs : RoofSets(run.file.machines))
+  for (const auto& roofs : roofline::RoofSets(run.file.machines))
     if (sets.contains({roofs.device, roofs.threads}))
       figure.roofs.push_back(
           {.roofs = OfLevel(roofs, *level), .level = *level, .flats = DrawnFlats(run, roofs)});
@@ -179,10 +179,10 @@ std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& 
          fmt::format("plot {}\n", fmt::join(plot.elements, ", \\\n  "));
 }
 
-void WriteTrajectoryFigure(const PlacedRun& run, const std::vector<Trajectory>& trajectories,
+void WriteTrajectoryFigure(const roofline::PlacedRun& run, const std::vector<trajectory::Trajectory>& trajectories,
                            const std::string& path) {
   const auto extension = FigureExtension(path);
   WriteFile(path, RunGnuplot(TrajectoryScript(MakeTrajectoryFigure(run, trajectories), extension)));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -8,23 +8,23 @@
 #include "reporters/figure/figure.h"
 #include "reporters/trajectory/trajectory.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 
 struct TrajectoryFigure {
   std::vector<Figure> roofs;  // one for each number of threads with a point, most first; no marks
   Level level = Level::kDram;
-  std::vector<Trajectory> trajectories;  // those with two points of this level or more
+  std::vector<trajectory::Trajectory> trajectories;  // those with two points of this level or more
   std::string caption;
 };
 
 // Throws BadInput where there is nothing to draw.
-TrajectoryFigure MakeTrajectoryFigure(const PlacedRun& run,
-                                      const std::vector<Trajectory>& trajectories);
+TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
+                                      const std::vector<trajectory::Trajectory>& trajectories);
 // Returns a gnuplot script; text of the file stands in it only as GnuplotText.
 std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& extension);
 
 // Writes .svg, .pdf or .png. Throws BadInput as WriteFigure does.
-void WriteTrajectoryFigure(const PlacedRun& run, const std::vector<Trajectory>& trajectories,
+void WriteTrajectoryFigure(const roofline::PlacedRun& run, const std::vector<trajectory::Trajectory>& trajectories,
                            const std::string& path);
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

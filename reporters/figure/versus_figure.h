@@ -8,7 +8,7 @@
 
 #include "reporters/figure/figure.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 
 struct VersusPoint {
   double intensity = 0;         // [flop/byte] > 0
@@ -32,7 +32,7 @@ struct VersusFigure {
 // `pairs`: indices of A's and B's records of one operator. The level is the one that most pairs
 // know on both sides, the farthest of equals. Throws BadInput: no pair has FLOPs, bytes and
 // ceilings on both sides.
-VersusFigure MakeVersusFigure(const PlacedRun& a, const PlacedRun& b,
+VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
                               const std::vector<std::pair<std::size_t, std::size_t>>& pairs);
 
 // Text of the files stands in the script as GnuplotText alone.
@@ -41,4 +41,4 @@ std::string VersusScript(const VersusFigure& figure, const std::string& extensio
 // Writes .svg, .pdf or .png. Throws BadInput as WriteFigure.
 void WriteVersusFigure(const VersusFigure& figure, const std::string& path);
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -9,7 +9,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::text {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 16;      // [byte] unpacked at once
@@ -87,4 +87,4 @@ std::string ReadUnpacked(const std::string& path, std::string_view expected) {
   return IsGzip(bytes) ? Unpack(bytes, path) : bytes;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::text

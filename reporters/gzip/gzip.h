@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::text {
 
 // [byte] A file of a few MB may unpack to more than the memory.
 inline constexpr std::size_t kMostUnpacked = std::size_t{4} << 30;
@@ -21,4 +21,4 @@ std::string Unpack(std::string_view packed, const std::string& where,
 // is. Throws BadInput as ReadFile and Unpack.
 std::string ReadUnpacked(const std::string& path, std::string_view expected);
 
-}  // namespace dlroof
+}  // namespace dlroof::text

@@ -9,7 +9,7 @@
 #include "reporters/import/import.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 constexpr std::string_view kFlops = "flops_", kBytes = "bytes_";
@@ -39,9 +39,9 @@ struct Measurement {
 };
 
 // False for a column that nobody knows.
-bool ReadField(std::string_view column, const CsvField& field, const std::string& where,
+bool ReadField(std::string_view column, const text::CsvField& field, const std::string& where,
                Measurement& row) {
-  const auto number = [&] { return CsvNumberFromZero(field, where); };
+  const auto number = [&] { return text::CsvNumberFromZero(field, where); };
   if (column == "name") {
     row.name = field.text;
   } else if (column == "seconds") {
@@ -63,35 +63,35 @@ bool ReadField(std::string_view column, const CsvField& field, const std::string
   return true;
 }
 
-void CheckHeader(const CsvRow& header, const std::string& where) {
+void CheckHeader(const text::CsvRow& header, const std::string& where) {
   std::map<std::string, int> seen;
-  for (const CsvField& field : header)
+  for (const text::CsvField& field : header)
     if (++seen[field.text] > 1)
-      throw BadInput("{}: column '{}' stands twice", PlaceOf(field, where), Printable(field.text));
+      throw BadInput("{}: column '{}' stands twice", text::PlaceOf(field, where), text::Printable(field.text));
   for (const char* needed : {"name", "seconds"})
     if (seen.count(needed) == 0)
-      throw BadInput("{}: expected a column '{}'", PlaceOf(header.front(), where), needed);
+      throw BadInput("{}: expected a column '{}'", text::PlaceOf(header.front(), where), needed);
 }
 
-void AddMeasurement(const Measurement& row, const CsvRow& at, const std::string& where,
+void AddMeasurement(const Measurement& row, const text::CsvRow& at, const std::string& where,
                     std::map<std::string, std::size_t>& found, Imported& imported) {
-  if (row.name.empty()) throw BadInput("{}: expected a name", PlaceOf(at.front(), where));
+  if (row.name.empty()) throw BadInput("{}: expected a name", text::PlaceOf(at.front(), where));
   if (!row.seconds || !IsRunTime(*row.seconds))
-    throw BadInput("{}: '{}' needs a time above 0 in 'seconds'", PlaceOf(at.front(), where),
-                   Printable(row.name));
+    throw BadInput("{}: '{}' needs a time above 0 in 'seconds'", text::PlaceOf(at.front(), where),
+                   text::Printable(row.name));
   if (row.threads && (*row.threads < 1 || *row.threads > kMostThreads))
-    throw BadInput("{}: '{}' has no number of threads in 'threads'", PlaceOf(at.front(), where),
-                   Printable(row.name));
+    throw BadInput("{}: '{}' has no number of threads in 'threads'", text::PlaceOf(at.front(), where),
+                   text::Printable(row.name));
   const auto [known, added] = found.try_emplace(row.name, imported.records.size());
   if (added) {
-    Record record{.name = row.name, .threads = static_cast<int>(row.threads.value_or(0))};
+    record::Record record{.name = row.name, .threads = static_cast<int>(row.threads.value_or(0))};
     record.work[Provenance::kMeasured] = row.work;
     imported.records.push_back(record);
   }
-  Record& record = imported.records[known->second];
+  record::Record& record = imported.records[known->second];
   if (!(record.work[Provenance::kMeasured] == row.work))
     throw BadInput("{}: '{}' has other FLOPs, bytes or launches than before",
-                   PlaceOf(at.front(), where), Printable(row.name));
+                   text::PlaceOf(at.front(), where), text::Printable(row.name));
   record.repetitions.push_back({.seconds = *row.seconds, .iterations = 1});
 }
 
@@ -109,15 +109,15 @@ bool LooksLikeOwnCsv(std::string_view text) {
 }
 
 Imported ImportOwnCsv(const std::string& text, const std::string& where) {
-  const auto rows = ReadCsv(WithoutComments(text), where);
+  const auto rows = text::ReadCsv(WithoutComments(text), where);
   if (rows.empty()) throw BadInput(where + ":1: expected a header with 'name' and 'seconds'");
-  const CsvRow& header = rows.front();
+  const text::CsvRow& header = rows.front();
   CheckHeader(header, where);
   Imported imported;
   std::map<std::string, std::size_t> found;
   std::vector<std::string> unknown;
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    RequireFields(rows[i], header, where);
+    text::RequireFields(rows[i], header, where);
     Measurement row;
     for (std::size_t j = 0; j < header.size(); ++j)
       if (!ReadField(header[j].text, rows[i][j], where, row) && i == 1)
@@ -130,4 +130,4 @@ Imported ImportOwnCsv(const std::string& text, const std::string& where) {
   return imported;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

@@ -8,7 +8,7 @@
 #include "reporters/import/import.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 using nlohmann::json;
@@ -22,8 +22,8 @@ constexpr std::pair<std::string_view, std::string_view> kPipes[] = {
 constexpr std::pair<std::string_view, Level> kLevels[] = {
     {"L1", Level::kL1}, {"L2", Level::kL2}, {"L3", Level::kL3}, {"DRAM", Level::kDram}};
 
-Ceiling CeilingOf(double per_second, int threads) {
-  Ceiling ceiling{.per_second = per_second, .threads = threads};
+machine::Ceiling CeilingOf(double per_second, int threads) {
+  machine::Ceiling ceiling{.per_second = per_second, .threads = threads};
   ceiling.how = "the Empirical Roofline Toolkit's best of its repetitions and configurations";
   ceiling.given = true;
   return ceiling;
@@ -60,7 +60,7 @@ bool IsGpu(const JsonReader& empirical) {
   return empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
 }
 
-void ReadRates(const JsonReader& empirical, CeilingSet& set, int threads,
+void ReadRates(const JsonReader& empirical, machine::CeilingSet& set, int threads,
                std::vector<std::string>& unknown) {
   EachRate(empirical.Object("gflops"), [&](const std::string& name, double rate) {
     const auto* row = std::ranges::find(kPipes, name, [](const auto& pipe) { return pipe.first; });
@@ -86,11 +86,11 @@ Imported ImportErt(const std::string& text, const std::string& where) {
   const json whole = ParsedJson(text, where);
   const JsonReader empirical = JsonReader(whole, where).Object("empirical");
   Imported imported;
-  Machine& machine = imported.machine.emplace();
+  machine::Machine& machine = imported.machine.emplace();
   const int threads = ThreadsOf(empirical);
   std::vector<std::string> unknown;
   ReadRates(empirical, machine.by_threads[threads], threads, unknown);
-  const CeilingSet& set = machine.by_threads[threads];
+  const machine::CeilingSet& set = machine.by_threads[threads];
   if (set.flops.empty() || set.bytes.empty())
     throw BadInput(where +
                    ": empirical: expected at least one known rate in 'gflops' and one in "
@@ -102,8 +102,8 @@ Imported ImportErt(const std::string& text, const std::string& where) {
       where + ": the ceilings are the toolkit's: given, not measured here; percents rest on them");
   for (const auto& name : unknown)
     imported.remarks.push_back(
-        fmt::format("{}: '{}' is not known and left out", where, Printable(name)));
+        fmt::format("{}: '{}' is not known and left out", where, text::Printable(name)));
   return imported;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

@@ -9,7 +9,7 @@
 #include "reporters/import/run.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 constexpr ImportFormat kFormats[] = {
@@ -26,11 +26,11 @@ constexpr ImportFormat kFormats[] = {
 constexpr std::size_t kNamedColumns = 5;
 
 // "Conv2D/gpu/cudnn/fwd/f16/n16...": what SplitName takes apart is meant so.
-bool IsOurName(const Record& record) {
+bool IsOurName(const record::Record& record) {
   return !record.problem.empty() && (record.device == "cpu" || record.device == "gpu");
 }
 
-void MergeWork(Provenance provenance, Record& record) {
+void MergeWork(Provenance provenance, record::Record& record) {
   std::map<Provenance, Work> as_said;
   for (auto& [from, work] : record.work) {
     Work& all = as_said[provenance];
@@ -52,7 +52,7 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
   if (columns.empty()) return;
   std::string names;
   for (std::size_t i = 0; i < std::min(columns.size(), kNamedColumns); ++i)
-    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", Printable(columns[i]));
+    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", text::Printable(columns[i]));
   if (columns.size() > kNamedColumns)
     names += fmt::format(" and {} more", columns.size() - kNamedColumns);
   imported.remarks.push_back(fmt::format("{}: column{} {} {} not known and left out", where,
@@ -60,18 +60,18 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
                                          columns.size() == 1 ? "is" : "are"));
 }
 
-RunFile ImportedRun(std::vector<Record> records, const std::optional<Machine>& machine,
+record::RunFile ImportedRun(std::vector<record::Record> records, const std::optional<machine::Machine>& machine,
                     const ImportChoice& choice, std::ostream& warnings) {
-  RunFile run;
+  record::RunFile run;
   if (machine) run.machines.push_back(*machine);
   int moved = 0;
-  for (Record& record : records) {
+  for (record::Record& record : records) {
     if (!choice.set.empty()) record.name = fmt::format("{}/{}", choice.set, record.name);
-    SplitName(record);
-    if (!IsOurName(record)) PutOnDevice(record, machine ? machine->device : "");
+    record::SplitName(record);
+    if (!IsOurName(record)) record::PutOnDevice(record, machine ? machine->device : "");
     if (choice.provenance) MergeWork(*choice.provenance, record);
     if (!machine || record.device != machine->device) continue;
-    if (ForThreads(*machine, record.threads) != nullptr) continue;
+    if (machine::ForThreads(*machine, record.threads) != nullptr) continue;
     moved += record.threads > 0 ? 1 : 0;
     record.threads = machine->by_threads.rbegin()->first;
   }
@@ -84,4 +84,4 @@ RunFile ImportedRun(std::vector<Record> records, const std::optional<Machine>& m
   return run;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

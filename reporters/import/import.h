@@ -10,12 +10,12 @@
 #include "ceilings/machine/machine.h"
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 
 // Content of another tool's file.
 struct Imported {
-  std::vector<Record> records;
-  std::optional<Machine> machine;    // of a file of ceilings
+  std::vector<record::Record> records;
+  std::optional<machine::Machine> machine;    // of a file of ceilings
   std::vector<std::string> remarks;  // what was left out or assumed, each with its place
 };
 
@@ -71,4 +71,4 @@ bool IsRunTime(double seconds);
 void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
                        Imported& imported);
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

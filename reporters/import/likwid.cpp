@@ -9,7 +9,7 @@
 #include "reporters/text/csv.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 // Metrics of likwid's groups. FLOP rates are per hardware thread over its own runtime; volumes of
@@ -36,13 +36,13 @@ struct MetricTable {
   std::map<std::string, std::vector<double>> rows;
 };
 
-bool IsMetricTable(const CsvRow& title) {
-  return std::ranges::any_of(title, [](const CsvField& field) {
+bool IsMetricTable(const text::CsvRow& title) {
+  return std::ranges::any_of(title, [](const text::CsvField& field) {
     return field.text.starts_with("Group ") && field.text.ends_with(" Metric");
   });
 }
 
-MetricTable Begin(const CsvRow& title) {
+MetricTable Begin(const text::CsvRow& title) {
   MetricTable table{.line = title[0].line};
   for (std::size_t i = 1; i < title.size(); ++i) {
     const auto& text = title[i].text;
@@ -52,11 +52,11 @@ MetricTable Begin(const CsvRow& title) {
   return table;
 }
 
-void ReadMetric(const CsvRow& row, const std::string& where, MetricTable& table) {
+void ReadMetric(const text::CsvRow& row, const std::string& where, MetricTable& table) {
   auto& values = table.rows[row[0].text];
   for (std::size_t i = 1; i < row.size(); ++i) {
     if (row[i].text == "-" || row[i].text == "nan") continue;
-    if (const auto value = CsvNumber(row[i], where)) values.push_back(*value);
+    if (const auto value = text::CsvNumber(row[i], where)) values.push_back(*value);
   }
 }
 
@@ -80,12 +80,12 @@ void CheckCounts(const MetricTable& table, const std::string& where) {
     for (const double value : values)
       if (value < 0)
         throw BadInput("{}:{}: '{}' of this table is below 0", where, table.line,
-                       Printable(metric));
+                       text::Printable(metric));
 }
 
-Record RecordOf(const MetricTable& table, const std::string& where) {
+record::Record RecordOf(const MetricTable& table, const std::string& where) {
   CheckCounts(table, where);
-  Record record{.name = table.name.empty() ? table.group : table.name};
+  record::Record record{.name = table.name.empty() ? table.group : table.name};
   if (record.name.empty()) record.name = "likwid";
   const auto* runtimes = Find(table, kRuntime);
   const double longest = runtimes == nullptr ? 0 : std::ranges::max(*runtimes);
@@ -112,8 +112,8 @@ bool IsKnown(std::string_view metric) {
 }
 
 // Groups measured of one region are one record: its FLOPs from one, its bytes from the other.
-void Merge(Record record, Imported& imported) {
-  const auto same = std::ranges::find(imported.records, record.name, &Record::name);
+void Merge(record::Record record, Imported& imported) {
+  const auto same = std::ranges::find(imported.records, record.name, &record::Record::name);
   if (same == imported.records.end()) {
     imported.records.push_back(std::move(record));
     return;
@@ -123,10 +123,10 @@ void Merge(Record record, Imported& imported) {
   same->work[Provenance::kMeasured].bytes.merge(record.work[Provenance::kMeasured].bytes);
 }
 
-std::vector<MetricTable> Tables(const std::vector<CsvRow>& rows, const std::string& where) {
+std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where) {
   std::vector<MetricTable> tables;
   bool inside = false;
-  for (const CsvRow& row : rows) {
+  for (const text::CsvRow& row : rows) {
     const auto& first = row[0].text;
     if (first == "TABLE" || first == "STRUCT") {
       inside = first == "TABLE" && IsMetricTable(row);
@@ -149,7 +149,7 @@ bool LooksLikeLikwid(std::string_view text) {
 Imported ImportLikwid(const std::string& text, const std::string& where) {
   Imported imported;
   std::set<std::string> unknown;
-  const auto tables = Tables(ReadCsv(text, where), where);
+  const auto tables = Tables(text::ReadCsv(text, where), where);
   if (tables.empty())
     throw BadInput(where + ":1: no table 'TABLE,...,Group N Metric,...' of likwid-perfctr");
   for (const MetricTable& table : tables) {
@@ -161,4 +161,4 @@ Imported ImportLikwid(const std::string& text, const std::string& where) {
   return imported;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

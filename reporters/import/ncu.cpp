@@ -11,7 +11,7 @@
 #include "reporters/text/csv.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 // Lines that the tool and its programs print before the table are no rows of it.
@@ -50,14 +50,14 @@ struct Launch {
 
 // "53,261,312" in groups of three; "n/a" and nothing are unknown. A locale that swaps comma and
 // point cannot be told from this one, so two points are refused.
-std::optional<double> MetricNumber(const CsvField& field, const std::string& where) {
+std::optional<double> MetricNumber(const text::CsvField& field, const std::string& where) {
   if (field.text.empty() || field.text == "n/a" || field.text == "nan") return std::nullopt;
-  CsvField plain = field;
+  text::CsvField plain = field;
   std::erase(plain.text, ',');
   if (std::ranges::count(plain.text, '.') > 1)
     throw BadInput("{}: '{}' has two points: run ncu in a locale that writes 1,234.5 (LC_ALL=C)",
-                   PlaceOf(field, where), Printable(field.text.substr(0, 40)));
-  return CsvNumber(plain, where);
+                   text::PlaceOf(field, where), text::Printable(field.text.substr(0, 40)));
+  return text::CsvNumber(plain, where);
 }
 
 // Columns that describe a launch; the others are metrics.
@@ -72,7 +72,7 @@ bool IsDescription(std::string_view column) {
 class NsightTable {
  public:
   NsightTable(const std::string& text, const std::string& where)
-      : rows_(ReadCsv(TableOnly(text), where)), where_(where) {
+      : rows_(text::ReadCsv(TableOnly(text), where)), where_(where) {
     if (rows_.empty())
       throw BadInput(where_ + ":1: expected the header of a table of Nsight Compute, \"ID\",...");
     for (std::size_t i = 0; i < rows_[0].size(); ++i) columns_.emplace(rows_[0][i].text, i);
@@ -91,16 +91,16 @@ class NsightTable {
   std::size_t Column(const std::string& name) const {
     const auto found = columns_.find(name);
     if (found == columns_.end())
-      throw BadInput("{}: expected a column \"{}\"", PlaceOf(rows_[0][0], where_), name);
+      throw BadInput("{}: expected a column \"{}\"", text::PlaceOf(rows_[0][0], where_), name);
     return found->second;
   }
 
-  const CsvField& Field(const CsvRow& row, const std::string& column) const {
+  const text::CsvField& Field(const text::CsvRow& row, const std::string& column) const {
     return row[Column(column)];
   }
 
   // Values of known metrics in base units; the rest is named once.
-  void Put(const std::string& metric, const std::string& unit, const CsvField& field,
+  void Put(const std::string& metric, const std::string& unit, const text::CsvField& field,
            Launch& launch) {
     if (!IsKnownMetric(metric)) {
       if (named_.insert(metric).second) unknown_.push_back(metric);
@@ -109,17 +109,17 @@ class NsightTable {
     const auto value = MetricNumber(field, where_);
     const auto factor = UnitFactor(unit);
     if (!factor)
-      throw BadInput("{}: '{}' is in '{}', which is no unit that is known", PlaceOf(field, where_),
-                     metric, Printable(unit));
+      throw BadInput("{}: '{}' is in '{}', which is no unit that is known", text::PlaceOf(field, where_),
+                     metric, text::Printable(unit));
     if (!value) return;
-    if (*value < 0) throw BadInput("{}: '{}': expected at least 0", PlaceOf(field, where_), metric);
+    if (*value < 0) throw BadInput("{}: '{}': expected at least 0", text::PlaceOf(field, where_), metric);
     launch.values[metric] = *value * *factor;
   }
 
-  Launch Begin(const CsvRow& row) const {
+  Launch Begin(const text::CsvRow& row) const {
     Launch launch{.kernel = Field(row, "Kernel Name").text};
     if (launch.kernel.empty())
-      throw BadInput("{}: expected a kernel's name", PlaceOf(Field(row, "Kernel Name"), where_));
+      throw BadInput("{}: expected a kernel's name", text::PlaceOf(Field(row, "Kernel Name"), where_));
     if (columns_.count("CC") > 0) launch.capability = Field(row, "CC").text;
     return launch;
   }
@@ -129,7 +129,7 @@ class NsightTable {
     std::vector<Launch> launches;
     std::vector<std::string> units(rows_[0].size());
     for (std::size_t i = 1; i < rows_.size(); ++i) {
-      RequireFields(rows_[i], rows_[0], where_);
+      text::RequireFields(rows_[i], rows_[0], where_);
       if (Field(rows_[i], "ID").text.empty()) {
         for (std::size_t j = 0; j < units.size(); ++j) units[j] = rows_[i][j].text;
         continue;
@@ -148,8 +148,8 @@ class NsightTable {
     std::vector<Launch> launches;
     std::map<std::string, std::size_t> found;
     for (std::size_t i = 1; i < rows_.size(); ++i) {
-      const CsvRow& row = rows_[i];
-      RequireFields(row, rows_[0], where_);
+      const text::CsvRow& row = rows_[i];
+      text::RequireFields(row, rows_[0], where_);
       std::string key = Field(row, "ID").text + " " + Field(row, "Kernel Name").text;
       if (columns_.count("Process ID") > 0) key += " " + Field(row, "Process ID").text;
       const auto [known, added] = found.try_emplace(key, launches.size());
@@ -161,7 +161,7 @@ class NsightTable {
     return launches;
   }
 
-  std::vector<CsvRow> rows_;
+  std::vector<text::CsvRow> rows_;
   const std::string& where_;
   std::map<std::string, std::size_t> columns_;
   std::vector<std::string> unknown_;
@@ -199,8 +199,8 @@ void AddLaunch(const Launch& launch, Kernel& kernel) {
   kernel.launches += 1;
 }
 
-Record RecordOf(const Kernel& kernel, Imported& imported) {
-  Record record{.name = kernel.name};
+record::Record RecordOf(const Kernel& kernel, Imported& imported) {
+  record::Record record{.name = kernel.name};
   Work& work = record.work[Provenance::kMeasured];
   work.launches = kernel.launches;
   work.bytes = kernel.work.bytes;
@@ -208,7 +208,7 @@ Record RecordOf(const Kernel& kernel, Imported& imported) {
     imported.remarks.push_back(fmt::format(
         "{}: FLOPs left out: tensor instructions were counted but not their FLOPs, which differ by "
         "instruction (collect sm__ops_path_tensor_src_*.sum)",
-        Printable(kernel.name)));
+        text::Printable(kernel.name)));
   else
     work.flops = kernel.work.flops;
   if (kernel.timed)
@@ -248,4 +248,4 @@ Imported ImportNsightCompute(const std::string& text, const std::string& where) 
   return imported;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

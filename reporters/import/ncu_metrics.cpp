@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 struct Term {
@@ -197,4 +197,4 @@ LaunchWork WorkOfLaunch(const MetricValues& values, bool volta) {
   return work;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

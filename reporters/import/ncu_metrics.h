@@ -8,7 +8,7 @@
 
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 
 // Counters of one launch, or sums over launches, in base units (s, byte, 1/s, 1).
 using MetricValues = std::map<std::string, double, std::less<>>;
@@ -34,4 +34,4 @@ struct LaunchWork {
 };
 LaunchWork WorkOfLaunch(const MetricValues& values, bool volta);
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

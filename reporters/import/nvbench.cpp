@@ -10,7 +10,7 @@
 #include "reporters/import/import.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 using nlohmann::json;
@@ -29,7 +29,7 @@ std::optional<double> ValueOf(const json& value, const std::string& where) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || stop != text.data() + text.size() || !std::isfinite(number))
     throw BadInput("{}: 'value': expected a number, got '{}'", where,
-                   Printable(text.substr(0, 40)));
+                   text::Printable(text.substr(0, 40)));
   return number;
 }
 
@@ -70,12 +70,12 @@ std::string NameOf(const std::string& benchmark, const JsonReader& state) {
   return name;
 }
 
-Record RecordOf(const std::string& benchmark, const JsonReader& state,
+record::Record RecordOf(const std::string& benchmark, const JsonReader& state,
                 std::vector<std::string>& unknown) {
-  Record record{.name = NameOf(benchmark, state)};
+  record::Record record{.name = NameOf(benchmark, state)};
   if (record.name.empty()) throw BadInput(state.where() + ": expected the benchmark's name");
   if (state.Has("is_skipped") && state.Flag("is_skipped")) {
-    record.status = Status::kUnsupported;
+    record.status = record::Status::kUnsupported;
     record.reason = state.TextOr("skip_reason", "skipped without a reason");
     return record;
   }
@@ -120,4 +120,4 @@ Imported ImportNvbench(const std::string& text, const std::string& where) {
   return imported;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

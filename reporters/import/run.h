@@ -8,7 +8,7 @@
 
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 
 struct ImportChoice {
   std::string set;                       // before every name, with a slash; empty: nothing
@@ -17,7 +17,7 @@ struct ImportChoice {
 
 // Names of six parts keep them; any other stands on `machine`'s device as a whole. Threads for
 // which the machine has no ceilings become all of its threads, and `warnings` gets a sentence.
-RunFile ImportedRun(std::vector<Record> records, const std::optional<Machine>& machine,
+record::RunFile ImportedRun(std::vector<record::Record> records, const std::optional<machine::Machine>& machine,
                     const ImportChoice& choice, std::ostream& warnings);
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

@@ -9,12 +9,12 @@
 #include "reporters/import/trace_events.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 // "aten::addmm 64 32x64 64x64".
 std::string NameOf(const TraceOp& op) {
-  std::string name = Printable(op.name);
+  std::string name = text::Printable(op.name);
   for (const auto& sizes : op.sizes)
     if (!sizes.empty()) name += fmt::format(" {}", fmt::join(sizes, "x"));
   return name;
@@ -26,8 +26,8 @@ void Multiply(Work& work, double calls) {
   work.launches = calls;
 }
 
-Record RecordOf(const TraceOp& op) {
-  Record record{.name = NameOf(op)};
+record::Record RecordOf(const TraceOp& op) {
+  record::Record record{.name = NameOf(op)};
   record.repetitions.push_back({.seconds = op.seconds, .iterations = 1});
   Work work = WorkOfOp(op).value_or(Work{});
   Multiply(work, op.calls);
@@ -36,7 +36,7 @@ Record RecordOf(const TraceOp& op) {
 }
 
 // Later ops of a name that is taken, which differ in types or scalars, get a number.
-void MakeUnique(std::vector<Record>& records) {
+void MakeUnique(std::vector<record::Record>& records) {
   std::map<std::string, int> seen;
   for (auto& record : records)
     if (const int number = ++seen[record.name]; number > 1)
@@ -95,4 +95,4 @@ Imported ImportTrace(const std::string& text, const std::string& where) {
   return imported;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

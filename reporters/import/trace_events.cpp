@@ -12,7 +12,7 @@
 #include "counters/base/error.h"
 #include "reporters/record/large_json.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 constexpr double kMicro = 1e-6;
@@ -27,7 +27,7 @@ struct Call {
 using ThreadId = std::pair<std::int64_t, std::string>;  // process, thread
 
 // A number or a text: TensorFlow's threads are numbers, PyTorch's streams may be names.
-std::string Scalar(const JsonObject& event, const char* key) {
+std::string Scalar(const record::JsonObject& event, const char* key) {
   const auto member = event.Find(key);
   if (!member) return "";
   if (member->value.is_string()) return std::string(member->Text());
@@ -47,7 +47,7 @@ std::vector<std::int64_t> SizesOf(simdjson::dom::element list) {
 }
 
 // The strings of a list; what is none of them is an empty one, so that positions stay.
-std::vector<std::string> TextsOf(const JsonObject& args, const char* key) {
+std::vector<std::string> TextsOf(const record::JsonObject& args, const char* key) {
   std::vector<std::string> texts;
   simdjson::dom::array items;
   const auto member = args.Find(key);
@@ -59,13 +59,13 @@ std::vector<std::string> TextsOf(const JsonObject& args, const char* key) {
   return texts;
 }
 
-void ReadInputs(const JsonObject& event, TraceOp& op) {
+void ReadInputs(const record::JsonObject& event, TraceOp& op) {
   const auto member = event.Find("args");
   if (!member || !member->value.is_object()) return;
-  const JsonObject args(member->value, event.PlaceOf("args"));
+  const record::JsonObject args(member->value, event.PlaceOf("args"));
   if (const auto dims = args.Find("Input Dims"); dims && dims->value.is_array())
     dims->Each(
-        [&](simdjson::dom::element list, const JsonPlace&) { op.sizes.push_back(SizesOf(list)); });
+        [&](simdjson::dom::element list, const record::JsonPlace&) { op.sizes.push_back(SizesOf(list)); });
   op.types = TextsOf(args, "Input type");
   op.values = TextsOf(args, "Concrete Inputs");
 }
@@ -92,7 +92,7 @@ class TraceReader {
   Trace Read(const std::string& text) {
     std::istringstream in(text);
     const auto skeleton =
-        EachJsonElement(in, [&](std::string_view key, std::size_t index, std::string_view element) {
+        record::EachJsonElement(in, [&](std::string_view key, std::size_t index, std::string_view element) {
           if (key == "traceEvents") Take({&file_, key, index}, element);
         });
     if (trace_.events == 0)
@@ -105,11 +105,11 @@ class TraceReader {
   }
 
  private:
-  void Take(const JsonPlace& place, std::string_view text) {
+  void Take(const record::JsonPlace& place, std::string_view text) {
     const auto parsed = parser_.parse(text.data(), text.size(), false);
     if (parsed.error())
       throw BadInput("{}: {}", place.Text(), simdjson::error_message(parsed.error()));
-    const JsonObject event(parsed.value_unsafe(), place);
+    const record::JsonObject event(parsed.value_unsafe(), place);
     const auto phase = event.TextOr("ph", "");
     if (phase == "M") return Name(event);
     if (phase != "X") return;
@@ -125,7 +125,7 @@ class TraceReader {
     Add(event, std::move(op));
   }
 
-  void Add(const JsonObject& event, TraceOp op) {
+  void Add(const record::JsonObject& event, TraceOp op) {
     const double begin = TimeOf(event, "ts"), seconds = TimeOf(event, "dur");
     trace_.begin = trace_.events == 0 ? begin : std::min(trace_.begin, begin);
     trace_.end = std::max(trace_.end, begin + seconds);
@@ -140,7 +140,7 @@ class TraceReader {
     threads_[{process, Scalar(event, "tid")}].push_back({found->second, process, begin, seconds});
   }
 
-  static double TimeOf(const JsonObject& event, const char* key) {
+  static double TimeOf(const record::JsonObject& event, const char* key) {
     const double micros = event.Number(key);
     if (!(std::abs(micros) <= kMostMicros) || (micros < 0 && std::string_view(key) == "dur"))
       event.Refuse(key, "microseconds");
@@ -148,11 +148,11 @@ class TraceReader {
   }
 
   // TensorFlow names a process after the device whose streams its threads are.
-  void Name(const JsonObject& event) {
+  void Name(const record::JsonObject& event) {
     if (event.TextOr("name", "") != "process_name") return;
     const auto member = event.Find("args");
     if (!member || !member->value.is_object()) return;
-    const JsonObject args(member->value, event.PlaceOf("args"));
+    const record::JsonObject args(member->value, event.PlaceOf("args"));
     if (args.TextOr("name", "").find("/device:GPU:") != std::string::npos)
       gpu_processes_.push_back(static_cast<std::int64_t>(event.OptionalNumber("pid").value_or(0)));
   }
@@ -184,7 +184,7 @@ class TraceReader {
   }
 
   std::string where_;
-  JsonPlace file_{nullptr, where_};
+  record::JsonPlace file_{nullptr, where_};
   simdjson::dom::parser parser_;
   Trace trace_;
   std::vector<std::int64_t> processes_, gpu_processes_;  // of each op; those of GPUs
@@ -317,4 +317,4 @@ std::optional<Work> WorkOfOp(const TraceOp& op) {
   return work;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

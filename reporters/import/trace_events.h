@@ -12,7 +12,7 @@
 
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 
 // Calls of one name with the same inputs on one kind of device.
 struct TraceOp {
@@ -42,4 +42,4 @@ Trace ReadTrace(const std::string& text, const std::string& where);
 // and for an operator that only calls another one, which has them.
 std::optional<Work> WorkOfOp(const TraceOp& op);
 
-}  // namespace dlroof
+}  // namespace dlroof::imports

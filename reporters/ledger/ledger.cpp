@@ -12,7 +12,7 @@
 #include "reporters/ledger/instruction_text.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::breakdown {
 namespace {
 
 constexpr KeyRow<PartKind> kKeys[] = {
@@ -185,7 +185,7 @@ KernelParts KernelPartsOf(const LedgerFacts& facts) {
 std::string TextOf(const std::vector<LevelTime>& levels) {
   std::string text;
   for (const auto& [level, seconds, from] : levels)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", level, WithPrefix(seconds, "s"));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", level, text::WithPrefix(seconds, "s"));
   return text;
 }
 
@@ -231,7 +231,7 @@ class PartList {
 
 std::string RegionText(const RegionPass& pass, int threads, double seconds) {
   return fmt::format("{:.3g} regions on {} threads, {} each", pass.regions.regions, threads,
-                     WithPrefix(seconds / pass.regions.regions, "s"));
+                     text::WithPrefix(seconds / pass.regions.regions, "s"));
 }
 
 std::vector<LedgerPart> BusyParts(const LedgerFacts& facts, double busy) {
@@ -362,4 +362,4 @@ std::optional<Ledger> MakeGpuLedger(const LedgerFacts& facts,
   return ledger;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::breakdown

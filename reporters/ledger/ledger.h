@@ -13,7 +13,7 @@
 #include "counters/parallel_time.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::breakdown {
 
 enum class PartKind {
   kRoof,       // the binding roof's own time: arithmetic, or bytes of one level
@@ -113,4 +113,4 @@ Ledger MakeLedger(const LedgerFacts& facts);
 std::optional<Ledger> MakeGpuLedger(const LedgerFacts& facts,
                                     const std::vector<LaunchedKernel>& kernels);
 
-}  // namespace dlroof
+}  // namespace dlroof::breakdown

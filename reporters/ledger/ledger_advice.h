@@ -5,9 +5,9 @@
 
 #include "reporters/ledger/ledger.h"
 
-namespace dlroof {
+namespace dlroof::breakdown {
 
 // One sentence for the largest part: its share and what it proposes; empty without a part.
 std::string LedgerAdvice(const Ledger& ledger);
 
-}  // namespace dlroof
+}  // namespace dlroof::breakdown

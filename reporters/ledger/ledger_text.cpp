@@ -11,7 +11,7 @@
 #include "reporters/ledger/waterfall.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::breakdown {
 namespace {
 
 // `{0}` is the share in percent, `{1}` the number of parallel regions or kernels.
@@ -96,7 +96,7 @@ std::string LedgerAdvice(const Ledger& ledger) {
 }
 
 std::string Text(const InstructionCount& count) {
-  auto text = WithPrefix(count.all, " instructions");
+  auto text = text::WithPrefix(count.all, " instructions");
   if (count.arithmetic)
     text += fmt::format(", {:.0f} % of them arithmetic", 100 * *count.arithmetic / count.all);
   if (count.generated)
@@ -131,7 +131,7 @@ void WriteWaterfall(const Ledger& ledger, std::ostream& out) {
   for (const auto& part : ledger.parts) {
     const auto share = [&](double seconds) { return seconds / ledger.seconds; };
     fmt::print(out, "  |{}| {:>9} {:5.1f} %{}  {}{}\n",
-               WaterfallBar(share(sum), share(sum + part.seconds)), WithPrefix(part.seconds, "s"),
+               WaterfallBar(share(sum), share(sum + part.seconds)), text::WithPrefix(part.seconds, "s"),
                100 * share(part.seconds), RangeText(part, ledger.seconds), Words(part.kind),
                part.how.empty() ? "" : fmt::format(" ({}: {})", Key(part.from), part.how));
     sum += part.seconds;
@@ -147,4 +147,4 @@ void WriteWaterfall(const Ledger& ledger, std::ostream& out) {
                100 * *ledger.efficiencies->computation);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::breakdown

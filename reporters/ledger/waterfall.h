@@ -6,7 +6,7 @@
 
 #include "reporters/ledger/ledger.h"
 
-namespace dlroof {
+namespace dlroof::breakdown {
 
 // Returns 40 columns with a bar between two shares of the whole, at least one column wide.
 std::string WaterfallBar(double begin, double end);
@@ -15,4 +15,4 @@ std::string WaterfallBar(double begin, double end);
 // it is and how it is known; then the efficiencies.
 void WriteWaterfall(const Ledger& ledger, std::ostream& out);
 
-}  // namespace dlroof
+}  // namespace dlroof::breakdown

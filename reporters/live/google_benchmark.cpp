@@ -14,7 +14,7 @@
 #include "reporters/roofline/placed_json.h"
 #include "reporters/terminal/tables.h"
 
-namespace dlroof {
+namespace dlroof::live {
 namespace {
 
 using Run = benchmark::BenchmarkReporter::Run;
@@ -36,7 +36,7 @@ std::string SkipMessage(const AnyRun& run) {
     return run.skip_message;
 }
 
-bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == kNotRun; }
+bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
 // Google Benchmark would write NaN and infinity as they are, which JSON does not have: the
 // coefficient of variation of a counter that is 0, for one. It also takes the repetitions that did
@@ -56,11 +56,11 @@ std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetition
 
 }  // namespace
 
-std::vector<Entry> EntriesFromRuns(const std::vector<Run>& runs) {
-  std::vector<Entry> entries;
+std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
+  std::vector<record::Entry> entries;
   for (const Run& run : runs) {
     if (run.run_type != Run::RT_Iteration || NotRun(run)) continue;
-    Entry entry;
+    record::Entry entry;
     entry.name = run.run_name.function_name;
     entry.skipped = Skipped(run);
     entry.label = run.report_label;
@@ -99,10 +99,10 @@ void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
     ReportAggregates(runs);
     return;
   }
-  const Record& record = session_.Add(RecordFromEntries(entries));
-  if (record.status == Status::kUnsupported) return;  // Finalize has them, by their reasons
-  const Machine* machine = MachineFor(session_.file(), record);
-  GetOutputStream() << ResultRow(record, Place(record, machine), name_width_) << std::flush;
+  const record::Record& record = session_.Add(record::RecordFromEntries(entries));
+  if (record.status == record::Status::kUnsupported) return;  // Finalize has them, by their reasons
+  const machine::Machine* machine = record::MachineFor(session_.file(), record);
+  GetOutputStream() << ResultRow(record, roofline::Place(record, machine), name_width_) << std::flush;
 }
 
 void TerminalReporter::Finalize() {
@@ -112,15 +112,15 @@ void TerminalReporter::Finalize() {
   for (const auto& record : session_.file().records) {
     const auto& late = session_.counted_late();
     if (std::find(late.begin(), late.end(), record.name) != late.end())
-      GetOutputStream() << ResultRow(record, Place(record, MachineFor(session_.file(), record)),
+      GetOutputStream() << ResultRow(record, roofline::Place(record, record::MachineFor(session_.file(), record)),
                                      name_width_);
   }
-  WriteEnergy(session_.file().records, 0, GetOutputStream());
-  WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
-  const auto run = PlaceRun(session_.file());
-  WriteDoubts(run, GetOutputStream());
-  WriteModels(run.models, 0, GetOutputStream());
-  WriteOpportunities(run, GetOutputStream());
+  terminal::WriteEnergy(session_.file().records, 0, GetOutputStream());
+  terminal::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
+  const auto run = roofline::PlaceRun(session_.file());
+  terminal::WriteDoubts(run, GetOutputStream());
+  terminal::WriteModels(run.models, 0, GetOutputStream());
+  terminal::WriteOpportunities(run, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records);
 }
@@ -151,7 +151,7 @@ bool RunFileReporter::ReportContext(const Context& context) {
   auto whole = nlohmann::json::parse(plain.str() + "]}");
   whole["context"]["dlroof"] = session_.dlroof_context();
   nlohmann::json machines = nlohmann::json::array();
-  for (const auto& machine : session_.file().machines) machines.push_back(ToJson(machine));
+  for (const auto& machine : session_.file().machines) machines.push_back(machine::ToJson(machine));
   out << "{\n\"context\": " << whole["context"].dump(2) << ",\n\"machines\": " << machines.dump(2)
       << ",\n\"benchmarks\": [\n";
   Flush();
@@ -162,14 +162,14 @@ void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
   const auto writable = Writable(runs, repetitions_);
   if (writable.empty()) return;
   const auto entries = EntriesFromRuns(writable);
-  if (!entries.empty()) session_.Add(RecordFromEntries(entries));
+  if (!entries.empty()) session_.Add(record::RecordFromEntries(entries));
   JSONReporter::ReportRuns(writable);
   Flush();
 }
 
 void RunFileReporter::Finalize() {
   session_.Finish();
-  const auto whole = ToJson(PlaceRun(session_.file()));
+  const auto whole = roofline::ToJson(roofline::PlaceRun(session_.file()));
   GetOutputStream() << "\n],\n\"records\": " << whole["records"].dump(1);
   if (whole.contains("models")) GetOutputStream() << ",\n\"models\": " << whole["models"].dump(1);
   GetOutputStream() << "\n}\n";
@@ -181,4 +181,4 @@ void RunFileReporter::Flush() {
   written_ = written_ && GetOutputStream().good();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::live

@@ -11,10 +11,10 @@
 #include "reporters/live/session.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::live {
 
 // The repetitions among `runs` (aggregates are derived, so left out), in order.
-std::vector<Entry> EntriesFromRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
+std::vector<record::Entry> EntriesFromRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
 // The table in the terminal: a row per benchmark as it finishes.
 class TerminalReporter : public benchmark::BenchmarkReporter {
@@ -57,4 +57,4 @@ class RunFileReporter : public benchmark::JSONReporter {
   std::int64_t repetitions_ = 1;  // [1] that ran, of the last benchmark
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::live

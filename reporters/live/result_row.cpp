@@ -9,12 +9,12 @@
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::live {
 namespace {
 
 // Returns the cells of FLOP/s, intensity and share of the roof that binds.
-std::array<std::string, 3> RoofCells(const Placement& placement, std::string_view mark) {
-  const auto* binding = Binding(placement);
+std::array<std::string, 3> RoofCells(const roofline::Placement& placement, std::string_view mark) {
+  const auto* binding = roofline::Binding(placement);
   if (binding == nullptr) return {"-", "-", "-"};
   const bool sure = placement.time && placement.time->gap;  // no other level may bind
   return {
@@ -23,8 +23,8 @@ std::array<std::string, 3> RoofCells(const Placement& placement, std::string_vie
       binding->fraction && sure ? fmt::format("{}{:.1f}%", mark, 100 * *binding->fraction) : "-"};
 }
 
-std::string CpuText(const Record& record) {
-  const bool all = !Summarize(record.repetitions);
+std::string CpuText(const record::Record& record) {
+  const bool all = !record::Summarize(record.repetitions);
   double seconds = 0;
   int counted = 0;
   for (const auto& repetition : record.repetitions)
@@ -50,17 +50,17 @@ std::string TimeText(double seconds) {
   return "";
 }
 
-std::string ResultSummary(const std::vector<Record>& records) {
+std::string ResultSummary(const std::vector<record::Record>& records) {
   std::map<std::string, std::size_t> count;
   for (const auto& record : records) {
-    const auto timing = TimeOf(record.repetitions);
-    const bool disturbed = record.status == Status::kOk && timing && timing->disturbed;
-    ++count[disturbed ? "disturbed" : std::string(Key(record.status))];
+    const auto timing = record::TimeOf(record.repetitions);
+    const bool disturbed = record.status == record::Status::kOk && timing && timing->disturbed;
+    ++count[disturbed ? "disturbed" : std::string(record::Key(record.status))];
   }
   std::string text = fmt::format("{} benchmarks", records.size());
   for (const auto& [what, number] : count) text += fmt::format(", {} {}", number, what);
   const auto disturbed = count["disturbed"];
-  if (disturbed > 0) text += fmt::format("; {}", kDisturbedMeaning);
+  if (disturbed > 0) text += fmt::format("; {}", roofline::kDisturbedMeaning);
   if (disturbed > count["ok"])
     text += "; this machine was busy throughout: stop other programs, or wait, and run again";
   else if (disturbed > 0)
@@ -69,28 +69,28 @@ std::string ResultSummary(const std::vector<Record>& records) {
 }
 
 std::string ResultHeader(size_t name_width) {
-  const auto line = AlignedLine(
+  const auto line = text::AlignedLine(
       {"Benchmark", "Time", "±", "CPU", "Iterations", "GFLOP/s", "FLOP/B", "of roof", "bound"},
       Widths(name_width));
-  const std::string rule(static_cast<std::size_t>(TextWidth(line)), '-');
+  const std::string rule(static_cast<std::size_t>(text::TextWidth(line)), '-');
   return rule + '\n' + line + '\n' + rule + '\n';
 }
 
-std::string ResultRow(const Record& record, const Placement& placement, size_t name_width) {
-  if (record.status != Status::kOk)
-    return fmt::format("{:<{}} {}: {}\n", record.name, name_width, Key(record.status),
+std::string ResultRow(const record::Record& record, const roofline::Placement& placement, size_t name_width) {
+  if (record.status != record::Status::kOk)
+    return fmt::format("{:<{}} {}: {}\n", record.name, name_width, record::Key(record.status),
                        record.reason);
-  const auto timing = TimeOf(record.repetitions);
+  const auto timing = record::TimeOf(record.repetitions);
   if (!timing) return fmt::format("{:<{}} no time: {}\n", record.name, name_width, record.reason);
-  const auto mark = MarkOf(timing->disturbed);
+  const auto mark = roofline::MarkOf(timing->disturbed);
   const auto [rate, intensity, share] = RoofCells(placement, mark);
-  return AlignedLine(
-             {record.name, fmt::format("{}{}", mark, TimeText(timing->median)), SpreadText(*timing),
+  return text::AlignedLine(
+             {record.name, fmt::format("{}{}", mark, TimeText(timing->median)), roofline::SpreadText(*timing),
               CpuText(record), fmt::format("{:.0f}", record.repetitions.front().iterations), rate,
               intensity, share,
-              placement.time ? fmt::format("{}{}", mark, BoundText(*placement.time)) : "-"},
+              placement.time ? fmt::format("{}{}", mark, roofline::BoundText(*placement.time)) : "-"},
              Widths(name_width)) +
          '\n';
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::live

@@ -5,7 +5,7 @@
 
 #include "counters/base/embedded.h"
 
-namespace dlroof {
+namespace dlroof::page {
 
 EmbeddedFile PageHtml();  // with {{NAME}} for each piece
 EmbeddedFile PageStyle();
@@ -16,4 +16,4 @@ EmbeddedFile PlotlyScript();              // empty text: the program was built w
 // draws with all of them. The others keep their order.
 std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts);
 
-}  // namespace dlroof
+}  // namespace dlroof::page

@@ -9,7 +9,7 @@
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 constexpr double kAlike = 0.05;     // [1] of the time alone: no difference to explain
@@ -31,10 +31,10 @@ std::optional<double> ShareOfCold(const AloneTime& alone) {
 }
 
 std::string RatioWords(const AloneTime& alone) {
-  auto text = ThreeDigits(alone.ratio) + "x";
+  auto text = text::ThreeDigits(alone.ratio) + "x";
   if (alone.ratio_ci95)
-    text += fmt::format(" ({} to {})", ThreeDigits(alone.ratio_ci95->first),
-                        ThreeDigits(alone.ratio_ci95->second));
+    text += fmt::format(" ({} to {})", text::ThreeDigits(alone.ratio_ci95->first),
+                        text::ThreeDigits(alone.ratio_ci95->second));
   return text;
 }
 
@@ -66,8 +66,8 @@ void WriteNotAlone(const ProgramSummary& summary, std::ostream& out) {
   }
   std::ranges::stable_sort(rows, std::ranges::greater{}, &NotReplayed::seconds);
   for (const auto& row : rows)
-    fmt::print(out, "  not replayed: {} ({}{}) {}\n", row.distinct, WithPrefix(row.seconds, "s"),
-               summary.steps.count > 0 ? " of a step" : "", Printable(row.words));
+    fmt::print(out, "  not replayed: {} ({}{}) {}\n", row.distinct, text::WithPrefix(row.seconds, "s"),
+               summary.steps.count > 0 ? " of a step" : "", text::Printable(row.words));
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ void WriteAlone(const ProgramSummary& summary, int width, std::ostream& out) {
   if (replayed.empty() && !left) return;
   out << '\n';
   std::vector<std::vector<std::string>> rows = {
-      {fmt::format("one call, alone by oneDNN {}", Printable(summary.alone_version)),
+      {fmt::format("one call, alone by oneDNN {}", text::Printable(summary.alone_version)),
        "in the program", "alone", "ratio", "alone, cold", "why"}};
   std::vector<std::string> reasons;
   for (const auto* primitive : replayed) {
@@ -110,18 +110,18 @@ void WriteAlone(const ProgramSummary& summary, int width, std::ostream& out) {
     const auto why = WhyOf(*primitive);
     auto number = std::ranges::find(reasons, why);
     if (number == reasons.end()) number = reasons.insert(reasons.end(), why);
-    rows.push_back({Printable(primitive->record), WithPrefix(alone.program_seconds, "s"),
-                    fmt::format("{}{}", alone.disturbed ? "~" : "", WithPrefix(alone.seconds, "s")),
+    rows.push_back({text::Printable(primitive->record), text::WithPrefix(alone.program_seconds, "s"),
+                    fmt::format("{}{}", alone.disturbed ? "~" : "", text::WithPrefix(alone.seconds, "s")),
                     RatioWords(alone),
-                    alone.cold_seconds ? WithPrefix(*alone.cold_seconds, "s") : "",
+                    alone.cold_seconds ? text::WithPrefix(*alone.cold_seconds, "s") : "",
                     std::to_string(number - reasons.begin() + 1)});
   }
-  if (!replayed.empty()) WriteAligned(rows, width, out);
+  if (!replayed.empty()) text::WriteAligned(rows, width, out);
   for (std::size_t i = 0; i < reasons.size(); ++i)
-    fmt::print(out, "  {}: {}\n", i + 1, Printable(reasons[i]));
+    fmt::print(out, "  {}: {}\n", i + 1, text::Printable(reasons[i]));
   if (std::ranges::any_of(replayed, [](const auto* one) { return one->alone->disturbed; }))
     out << "  ~ other programs disturbed it: an estimate\n";
   WriteNotAlone(summary, out);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -6,7 +6,7 @@
 #include "reporters/program/program_summary.h"
 #include "reporters/record/context.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 using nlohmann::json;
@@ -38,24 +38,24 @@ class Reader {
  public:
   explicit Reader(const json& object) : object_(object) {}
 
-  void operator()(const char* key, std::string& text) { text = Text(object_, key); }
+  void operator()(const char* key, std::string& text) { text = record::Text(object_, key); }
   void operator()(const char* key, double& number) {
-    if (const auto& value = Member(object_, key); value.is_number()) number = value.get<double>();
+    if (const auto& value = record::Member(object_, key); value.is_number()) number = value.get<double>();
   }
   template <std::integral T>
   void operator()(const char* key, T& number) {
     constexpr double kMost = 2147483647;
-    const auto& value = Member(object_, key);
+    const auto& value = record::Member(object_, key);
     if (!value.is_number()) return;
     const auto real = value.get<double>();
     if (real >= 0 && real <= kMost) number = static_cast<T>(real);
   }
   void operator()(const char* key, bool& flag) {
-    if (const auto& value = Member(object_, key); value.is_boolean()) flag = value.get<bool>();
+    if (const auto& value = record::Member(object_, key); value.is_boolean()) flag = value.get<bool>();
   }
   template <class T>
   void operator()(const char* key, std::optional<T>& value) {
-    if (const auto& found = Member(object_, key); found.is_number()) {
+    if (const auto& found = record::Member(object_, key); found.is_number()) {
       T read{};
       (*this)(key, read);
       value = read;
@@ -171,7 +171,7 @@ void VisitSummary(auto& visit, auto& summary) {
 // Calls read(element) for each element of an array member.
 template <class Read>
 void Each(const json& object, const char* key, const Read& read) {
-  const auto& list = Member(object, key);
+  const auto& list = record::Member(object, key);
   if (!list.is_array()) return;
   for (const auto& element : list) read(element);
 }
@@ -182,7 +182,7 @@ std::optional<AloneTime> AloneFrom(const json& object) {
   Reader reader(object);
   VisitAlone(reader, alone);
   for (const auto& [key, member] : kAloneIntervals) {
-    const auto& ends = Member(object, key);
+    const auto& ends = record::Member(object, key);
     if (ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number())
       alone.*member = {ends[0].get<double>(), ends[1].get<double>()};
   }
@@ -204,8 +204,8 @@ ProgramPrimitive PrimitiveFrom(const json& object) {
   ProgramPrimitive primitive;
   Reader reader(object);
   VisitPrimitive(reader, primitive);
-  primitive.alone = AloneFrom(Member(object, "alone"));
-  const auto& others = Member(object, "others");
+  primitive.alone = AloneFrom(record::Member(object, "alone"));
+  const auto& others = record::Member(object, "others");
   if (others.is_object())
     for (const auto& [name, text] : others.items())
       if (text.is_string()) primitive.text.others.emplace_back(name, text.get<std::string>());
@@ -236,7 +236,7 @@ ProgramSteps ReadSteps(const json& object) {
   ProgramSteps steps;
   Reader reader(object);
   VisitSteps(reader, steps);
-  steps.from = StepsFromKey(Text(object, "from")).value_or(StepsFrom::kNone);
+  steps.from = StepsFromKey(record::Text(object, "from")).value_or(StepsFrom::kNone);
   Each(object, "phases", [&](const json& element) {
     Reader phase_reader(element);
     VisitPhase(phase_reader, steps.phases.emplace_back());
@@ -264,12 +264,12 @@ json ToJson(const ProgramSummary& summary) {
 }
 
 std::optional<ProgramSummary> ProgramOf(const json& context) {
-  const auto& object = Member(Member(context, "dlroof"), "program");
+  const auto& object = record::Member(record::Member(context, "dlroof"), "program");
   if (!object.is_object()) return std::nullopt;
   ProgramSummary summary;
   Reader reader(object);
   VisitSummary(reader, summary);
-  const auto& lines = Member(object, "lines");
+  const auto& lines = record::Member(object, "lines");
   Reader line_reader(lines);
   VisitLines(line_reader, summary.lines);
   Each(lines, "refused", [&](const json& element) {
@@ -278,8 +278,8 @@ std::optional<ProgramSummary> ProgramOf(const json& context) {
   });
   Each(object, "primitives",
        [&](const json& element) { summary.primitives.push_back(PrimitiveFrom(element)); });
-  summary.steps = ReadSteps(Member(object, "steps"));
+  summary.steps = ReadSteps(record::Member(object, "steps"));
   return summary;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

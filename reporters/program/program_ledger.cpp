@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 bool HasSteps(const ProgramSummary& summary) { return summary.steps.count > 0; }
@@ -31,7 +31,7 @@ void AddByKind(ProgramPartKind part, std::string_view before,
     AddPart(part, fmt::format("{}{}", before, kind), seconds, ledger);
 }
 
-std::unordered_map<std::string_view, std::size_t> IndexByName(const PlacedRun& run) {
+std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::PlacedRun& run) {
   std::unordered_map<std::string_view, std::size_t> index;
   for (std::size_t i = 0; i < run.file.records.size() && i < run.places.size(); ++i)
     index.try_emplace(run.file.records[i].name, i);
@@ -40,7 +40,7 @@ std::unordered_map<std::string_view, std::size_t> IndexByName(const PlacedRun& r
 
 }  // namespace
 
-std::vector<PrimitiveUse> UsesOf(const PlacedRun& run, const ProgramSummary& summary) {
+std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary) {
   const auto index = IndexByName(run);
   std::vector<PrimitiveUse> uses;
   for (const auto& primitive : summary.primitives) {
@@ -96,7 +96,7 @@ ProgramLedger LedgerOf(const std::vector<PrimitiveUse>& uses, const ProgramSumma
   return ledger;
 }
 
-std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const PlacedRun& run) {
+std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const roofline::PlacedRun& run) {
   const auto index = IndexByName(run);
   std::vector<KindUse> kinds;
   for (const auto& use : uses) {
@@ -113,7 +113,7 @@ std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const Placed
     kind->moves = kind->moves && use.primitive->moves;
     const auto found = index.find(use.primitive->record);
     const auto flops =
-        found == index.end() ? std::nullopt : BestKnownFlops(run.file.records[found->second]);
+        found == index.end() ? std::nullopt : roofline::BestKnownFlops(run.file.records[found->second]);
     if (flops && kind->flops)
       *kind->flops += use.calls * *flops;
     else
@@ -123,4 +123,4 @@ std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const Placed
   return kinds;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

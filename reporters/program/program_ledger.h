@@ -8,12 +8,12 @@
 #include "reporters/program/program_summary.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 
 // A primitive's part of a step, or of the whole log.
 struct PrimitiveUse {
   const ProgramPrimitive* primitive = nullptr;
-  const Placed* placed = nullptr;      // of its record; null: the file lacks it
+  const roofline::Placed* placed = nullptr;      // of its record; null: the file lacks it
   double calls = 0;                    // [1]
   double seconds = 0;                  // [s] of the clock
   std::optional<double> roof_seconds;  // [s] that the roofs ask for these calls; absent: no roof
@@ -22,7 +22,7 @@ struct PrimitiveUse {
 };
 
 // The uses with calls, those with most to win first; by time where nothing has a roof.
-std::vector<PrimitiveUse> UsesOf(const PlacedRun& run, const ProgramSummary& summary);
+std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary);
 
 enum class ProgramPartKind { kRoof, kGap, kMoves, kNoRoof, kCreation, kOutside };
 
@@ -50,6 +50,6 @@ struct KindUse {
 };
 
 // By time, the most first.
-std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const PlacedRun& run);
+std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const roofline::PlacedRun& run);
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

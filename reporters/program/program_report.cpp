@@ -16,7 +16,7 @@
 #include "reporters/text/text.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 using Row = std::vector<std::string>;
@@ -40,24 +40,24 @@ std::string Counted(double count, std::string_view noun) {
 }
 
 void WriteHead(const ProgramSummary& summary, std::ostream& out) {
-  if (!summary.command.empty()) out << Printable(summary.command) << '\n';
+  if (!summary.command.empty()) out << text::Printable(summary.command) << '\n';
   std::string library = "oneDNN";
   if (!summary.version.empty()) library += " " + summary.version;
   if (!summary.runtime.empty()) library += ", " + summary.runtime;
   if (summary.threads) library += fmt::format(", {}", Counted(*summary.threads, "thread"));
   if (!summary.isa_words.empty()) library += ", " + summary.isa_words;
-  fmt::print(out, "{}: {} of {}, {} in all\n", Printable(library),
+  fmt::print(out, "{}: {} of {}, {} in all\n", text::Printable(library),
              Counted(static_cast<double>(summary.lines.used), "call"),
              Counted(static_cast<double>(summary.primitives.size()), "distinct primitive"),
-             WithPrefix(summary.seconds, "s"));
+             text::WithPrefix(summary.seconds, "s"));
 }
 
-std::string NameOf(const ProgramPrimitive& primitive) { return Printable(primitive.record); }
+std::string NameOf(const ProgramPrimitive& primitive) { return text::Printable(primitive.record); }
 
 std::string BoundOf(const PrimitiveUse& use) {
   if (use.primitive->moves) return "moves data";
   if (use.placed == nullptr || !use.placed->placement.time) return "";
-  return BoundText(*use.placed->placement.time);
+  return roofline::BoundText(*use.placed->placement.time);
 }
 
 // The advice is about the median of all calls, the table about those of the steps: says the former
@@ -66,7 +66,7 @@ std::string MedianCall(const PrimitiveUse& use) {
   const auto& timing = use.placed->timing;
   if (!timing || std::abs(std::log(timing->median * use.calls / use.seconds)) < std::log(kAbove))
     return "";
-  return fmt::format(", by its median call of {}", WithPrefix(timing->median, "s"));
+  return fmt::format(", by its median call of {}", text::WithPrefix(timing->median, "s"));
 }
 
 void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramLedger& ledger, bool machine,
@@ -80,18 +80,18 @@ void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramLedger& le
   for (std::size_t i = 0; i < std::min(uses.size(), kShown); ++i) {
     const auto& use = uses[i];
     const bool gap = use.roof_seconds && *use.roof_seconds > 0 && !use.primitive->moves;
-    rows.push_back({NameOf(*use.primitive), Times(use.calls), WithPrefix(use.seconds, "s"),
+    rows.push_back({NameOf(*use.primitive), Times(use.calls), text::WithPrefix(use.seconds, "s"),
                     Percent(use.seconds, ledger.seconds),
-                    use.to_win ? WithPrefix(*use.to_win, "s") : "", BoundOf(use),
-                    gap ? ThreeDigits(use.seconds / *use.roof_seconds) + "x" : "",
-                    Printable(use.primitive->text.implementation)});
+                    use.to_win ? text::WithPrefix(*use.to_win, "s") : "", BoundOf(use),
+                    gap ? text::ThreeDigits(use.seconds / *use.roof_seconds) + "x" : "",
+                    text::Printable(use.primitive->text.implementation)});
   }
-  WriteAligned(rows, width, out);
+  text::WriteAligned(rows, width, out);
   if (!roofs && !machine) out << "  no roofs, so no gaps: --machine names whose they are\n";
   for (std::size_t i = 0; i < std::min(uses.size(), kShown); ++i)
     if (uses[i].placed != nullptr && !uses[i].placed->placement.advice.empty()) {
       fmt::print(out, "  {}{}: {}\n", NameOf(*uses[i].primitive), MedianCall(uses[i]),
-                 Printable(uses[i].placed->placement.advice));
+                 text::Printable(uses[i].placed->placement.advice));
       break;
     }
 }
@@ -115,7 +115,7 @@ void WriteAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramLedger& 
              "  {} ({} of it) take less than their roofs ask for: caches had their data, or a roof "
              "or a count is wrong (report --verbose). The longest: {}, {}x\n",
              Counted(static_cast<double>(count), "primitive"), Percent(seconds, ledger.seconds),
-             NameOf(*longest->primitive), ThreeDigits(longest->seconds / *longest->roof_seconds));
+             NameOf(*longest->primitive), text::ThreeDigits(longest->seconds / *longest->roof_seconds));
 }
 
 // Reorders come from layouts that neighbours do not share.
@@ -145,19 +145,19 @@ void WriteKinds(const std::vector<KindUse>& kinds, const ProgramLedger& ledger, 
       moving_seconds += kind.seconds;
     }
     const bool flops = kind.flops && kind.seconds > 0;
-    rows.push_back({Printable(kind.kind), Printable(kind.prop), std::to_string(kind.distinct),
-                    Times(kind.calls), WithPrefix(kind.seconds, "s"),
+    rows.push_back({text::Printable(kind.kind), text::Printable(kind.prop), std::to_string(kind.distinct),
+                    Times(kind.calls), text::WithPrefix(kind.seconds, "s"),
                     Percent(kind.seconds, ledger.seconds),
                     kind.moves ? "none"
-                    : flops    ? WithPrefix(*kind.flops, "FLOP")
+                    : flops    ? text::WithPrefix(*kind.flops, "FLOP")
                                : "",
-                    flops && !kind.moves ? WithPrefix(*kind.flops / kind.seconds, "FLOP/s") : ""});
+                    flops && !kind.moves ? text::WithPrefix(*kind.flops / kind.seconds, "FLOP/s") : ""});
   }
   out << '\n';
-  WriteAligned(rows, width, out);
+  text::WriteAligned(rows, width, out);
   fmt::print(out, "  without FLOPs: {} of {} calls ({}), {} of {} of oneDNN's time ({})\n",
              Times(moving_calls), Times(calls), Percent(moving_calls, calls),
-             WithPrefix(moving_seconds, "s"), WithPrefix(seconds, "s"),
+             text::WithPrefix(moving_seconds, "s"), text::WithPrefix(seconds, "s"),
              Percent(moving_seconds, seconds));
   WriteReorderAdvice(kinds, ledger, out);
 }
@@ -172,41 +172,41 @@ std::string StepsText(const ProgramSteps& steps) {
   if (steps.irregular > 0) text += fmt::format("; {} between them differ", steps.irregular);
   if (steps.warm_up_calls > 0)
     text += fmt::format("; before them {} in {} of oneDNN", Counted(steps.warm_up_calls, "call"),
-                        WithPrefix(steps.warm_up_seconds, "s"));
+                        text::WithPrefix(steps.warm_up_seconds, "s"));
   return text;
 }
 
 void WritePhases(const ProgramSteps& steps, std::ostream& out) {
   for (const auto& phase : steps.phases) {
     if (phase.calls == 0) continue;
-    fmt::print(out, "  {}: {}{}, {} in oneDNN\n", Printable(phase.name),
-               phase.wall_seconds ? WithPrefix(*phase.wall_seconds, "s") + ", " : "",
-               Counted(phase.calls, "call"), WithPrefix(phase.seconds, "s"));
+    fmt::print(out, "  {}: {}{}, {} in oneDNN\n", text::Printable(phase.name),
+               phase.wall_seconds ? text::WithPrefix(*phase.wall_seconds, "s") + ", " : "",
+               Counted(phase.calls, "call"), text::WithPrefix(phase.seconds, "s"));
   }
 }
 
 void WriteLedger(const ProgramSummary& summary, const ProgramLedger& ledger, std::ostream& out) {
   const auto& steps = summary.steps;
-  out << '\n' << Printable(StepsText(steps)) << '\n';
+  out << '\n' << text::Printable(StepsText(steps)) << '\n';
   if (ledger.of_step) {
-    fmt::print(out, "a step: {} ", WithPrefix(ledger.seconds, "s"));
+    fmt::print(out, "a step: {} ", text::WithPrefix(ledger.seconds, "s"));
     if (!steps.wall_seconds)
       out << "in oneDNN; the log does not tell its wall time";
     else if (steps.timed > 1)
       fmt::print(out, "(mean of {}: {} to {})", steps.timed,
-                 WithPrefix(steps.least_wall_seconds.value_or(0), "s"),
-                 WithPrefix(steps.most_wall_seconds.value_or(0), "s"));
+                 text::WithPrefix(steps.least_wall_seconds.value_or(0), "s"),
+                 text::WithPrefix(steps.most_wall_seconds.value_or(0), "s"));
     out << '\n';
   } else {
     fmt::print(out, "{}: {}\n", summary.wall_seconds ? "the program" : "all calls",
-               WithPrefix(ledger.seconds, "s"));
+               text::WithPrefix(ledger.seconds, "s"));
   }
   double sum = 0;
   for (const auto& part : ledger.parts) {
     fmt::print(out, "  |{}| {:>9} {:>7}  {}\n",
-               WaterfallBar(sum / ledger.seconds, (sum + part.seconds) / ledger.seconds),
-               WithPrefix(part.seconds, "s"), Percent(part.seconds, ledger.seconds),
-               Printable(part.words));
+               breakdown::WaterfallBar(sum / ledger.seconds, (sum + part.seconds) / ledger.seconds),
+               text::WithPrefix(part.seconds, "s"), Percent(part.seconds, ledger.seconds),
+               text::Printable(part.words));
     sum += part.seconds;
   }
   WritePhases(steps, out);
@@ -217,12 +217,12 @@ void WriteProgramTime(const ProgramSummary& summary, std::ostream& out) {
   if (summary.creation_hits + summary.creation_misses > 0)
     fmt::print(out, "creation of primitives: {} made, {} found in the cache, {} together\n",
                Times(summary.creation_misses), Times(summary.creation_hits),
-               WithPrefix(summary.creation_seconds, "s"));
+               text::WithPrefix(summary.creation_seconds, "s"));
   if (!summary.wall_seconds || summary.steps.count == 0) return;
   const double inside = summary.covered_seconds.value_or(summary.seconds);
   fmt::print(out, "the program: {} = {} in oneDNN's primitives + {} outside\n",
-             WithPrefix(*summary.wall_seconds, "s"), WithPrefix(inside, "s"),
-             WithPrefix(std::max(*summary.wall_seconds - inside, 0.0), "s"));
+             text::WithPrefix(*summary.wall_seconds, "s"), text::WithPrefix(inside, "s"),
+             text::WithPrefix(std::max(*summary.wall_seconds - inside, 0.0), "s"));
 }
 
 void WriteUnknownWork(const ProgramSummary& summary, std::ostream& out) {
@@ -237,7 +237,7 @@ void WriteUnknownWork(const ProgramSummary& summary, std::ostream& out) {
       reasons.emplace_back(text, primitive.calls);
   }
   for (const auto& [text, calls] : reasons)
-    fmt::print(out, "  {} without FLOPs or bytes: {}\n", Counted(calls, "call"), Printable(text));
+    fmt::print(out, "  {} without FLOPs or bytes: {}\n", Counted(calls, "call"), text::Printable(text));
 }
 
 void WriteLines(const ProgramSummary& summary, std::ostream& out) {
@@ -248,7 +248,7 @@ void WriteLines(const ProgramSummary& summary, std::ostream& out) {
   for (const auto& refused : lines.refused)
     fmt::print(out, "  {} not read, line {} first: {}\n",
                Counted(static_cast<double>(refused.count), "line"), refused.first_line,
-               Printable(refused.reason));
+               text::Printable(refused.reason));
   if (lines.graph > 0)
     fmt::print(out, "  {} of oneDNN Graph: their primitives have lines of their own\n",
                Counted(static_cast<double>(lines.graph), "partition"));
@@ -257,9 +257,9 @@ void WriteLines(const ProgramSummary& summary, std::ostream& out) {
 
 }  // namespace
 
-bool IsProgram(const RunFile& file) { return ProgramOf(file.context).has_value(); }
+bool IsProgram(const record::RunFile& file) { return ProgramOf(file.context).has_value(); }
 
-void WriteProgram(const PlacedRun& run, int width, std::ostream& out) {
+void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out) {
   const auto summary = ProgramOf(run.file.context);
   if (!summary) return;
   const auto uses = UsesOf(run, *summary);
@@ -273,7 +273,7 @@ void WriteProgram(const PlacedRun& run, int width, std::ostream& out) {
   WriteProgramTime(*summary, out);
   WriteAlone(*summary, width, out);
   WriteLines(*summary, out);
-  WriteDoubts(run, out);
+  terminal::WriteDoubts(run, out);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

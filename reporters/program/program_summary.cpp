@@ -5,7 +5,7 @@
 #include "counters/base/order_statistics.h"
 #include "reporters/program/steps.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 // Nearest rank.
@@ -20,7 +20,7 @@ CallTimes TimesOf(std::vector<double> seconds) {
           Quantile(seconds, 0.75), seconds.back()};
 }
 
-std::vector<ProgramPrimitive> PrimitivesOf(const VerboseLog& log) {
+std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log) {
   std::vector<std::vector<double>> seconds(log.primitives.size());
   for (const auto& execution : log.executions)
     seconds[execution.primitive].push_back(execution.seconds);
@@ -30,8 +30,8 @@ std::vector<ProgramPrimitive> PrimitivesOf(const VerboseLog& log) {
     primitive.calls = static_cast<double>(seconds[i].size());
     for (const double one : seconds[i]) primitive.seconds += one;
     primitive.times = TimesOf(std::move(seconds[i]));
-    const auto work = WorkOf(ReadPrimitive(primitive.text));
-    primitive.moves = HasNoFlops(work);
+    const auto work = verbose::WorkOf(verbose::ReadPrimitive(primitive.text));
+    primitive.moves = verbose::HasNoFlops(work);
     primitive.no_work = work.reason;
     primitives.push_back(std::move(primitive));
   }
@@ -85,7 +85,7 @@ struct PhaseBounds {
   std::size_t begin, backward, update, end;
 };
 
-std::optional<PhaseBounds> BoundsOf(const VerboseLog& log, const StepRange& range) {
+std::optional<PhaseBounds> BoundsOf(const verbose::VerboseLog& log, const StepRange& range) {
   PhaseBounds bounds{range.begin, range.end, range.end, range.end};
   bool found = false;
   for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -98,13 +98,13 @@ std::optional<PhaseBounds> BoundsOf(const VerboseLog& log, const StepRange& rang
   return bounds;
 }
 
-std::optional<double> StartOf(const VerboseLog& log, std::size_t i, const StepRange& range) {
+std::optional<double> StartOf(const verbose::VerboseLog& log, std::size_t i, const StepRange& range) {
   if (i == range.begin) return range.begin_seconds;
   if (i >= range.end) return range.end_seconds;
   return log.executions[i].start_seconds;
 }
 
-void AddPhase(const VerboseLog& log, const Timeline& timeline, const StepRange& range,
+void AddPhase(const verbose::VerboseLog& log, const Timeline& timeline, const StepRange& range,
               std::size_t begin, std::size_t end, double weight, ProgramPhase& phase) {
   phase.calls += weight * static_cast<double>(end - begin);
   for (std::size_t i = begin; i < end; ++i) phase.seconds += weight * timeline.executions[i];
@@ -116,7 +116,7 @@ void AddPhase(const VerboseLog& log, const Timeline& timeline, const StepRange& 
     *phase.wall_seconds += weight * (*to - *from);
 }
 
-std::vector<ProgramPhase> PhasesOf(const VerboseLog& log, const Timeline& timeline,
+std::vector<ProgramPhase> PhasesOf(const verbose::VerboseLog& log, const Timeline& timeline,
                                    const std::vector<StepRange>& averaged) {
   std::vector<ProgramPhase> phases = {{.name = "forward", .wall_seconds = 0},
                                       {.name = "backward", .wall_seconds = 0},
@@ -133,7 +133,7 @@ std::vector<ProgramPhase> PhasesOf(const VerboseLog& log, const Timeline& timeli
 }
 
 // Adds to each primitive what it takes of a step, and to the step its creations.
-void AddStepMeans(const VerboseLog& log, const Timeline& timeline,
+void AddStepMeans(const verbose::VerboseLog& log, const Timeline& timeline,
                   const std::vector<StepRange>& averaged, ProgramSummary& summary) {
   const double weight = 1 / static_cast<double>(std::max<std::size_t>(averaged.size(), 1));
   auto& steps = summary.steps;
@@ -153,7 +153,7 @@ void AddStepMeans(const VerboseLog& log, const Timeline& timeline,
   }
 }
 
-void AddSteps(const VerboseLog& log, const Timeline& timeline, std::optional<int> count,
+void AddSteps(const verbose::VerboseLog& log, const Timeline& timeline, std::optional<int> count,
               ProgramSummary& summary) {
   Steps found = StepsOf(log, count);
   LeaveOutWarmUp(found.ranges);
@@ -174,7 +174,7 @@ void AddSteps(const VerboseLog& log, const Timeline& timeline, std::optional<int
 
 }  // namespace
 
-ProgramSummary SummarizeProgram(const VerboseLog& log, std::optional<int> steps) {
+ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<int> steps) {
   ProgramSummary summary{.version = log.version,
                          .runtime = log.runtime,
                          .isa_words = log.isa_words,
@@ -196,4 +196,4 @@ ProgramSummary SummarizeProgram(const VerboseLog& log, std::optional<int> steps)
   return summary;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -13,7 +13,7 @@
 #include "reporters/verbose/primitive_work.h"
 #include "reporters/verbose/verbose_log.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 
 // Times of one call of a primitive, over its calls. All [s].
 struct CallTimes {
@@ -35,7 +35,7 @@ struct AloneTime {
 
 struct ProgramPrimitive {
   std::string record;  // name of its record
-  PrimitiveText text;
+  verbose::PrimitiveText text;
   double calls = 0;    // [1] in the log
   double seconds = 0;  // [s] of these together
   CallTimes times;
@@ -79,7 +79,7 @@ struct ProgramSummary {
   std::optional<double> wall_seconds;  // [s] of the program; absent: unknown
   std::string version, runtime, isa_words;
   std::optional<int> threads;
-  LineCounts lines;
+  verbose::LineCounts lines;
   double seconds = 0;                     // [s] of all executions that were used
   std::optional<double> covered_seconds;  // [s] of the clock in which any runs; absent: no stamps
   double creation_hits = 0, creation_misses = 0, creation_seconds = 0;  // [1], [1], [s]
@@ -90,11 +90,11 @@ struct ProgramSummary {
 
 // Leaves `log`, `command`, `wall_seconds`, and the primitives' `record`, `benchmark` and `repro` to
 // the caller. `steps`: how many the program has, where somebody knows it.
-ProgramSummary SummarizeProgram(const VerboseLog& log, std::optional<int> steps);
+ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<int> steps);
 
 nlohmann::json ToJson(const ProgramSummary& summary);
 // Reads context.dlroof.program; absent: the file is no program's. Members of another type are left
 // out.
 std::optional<ProgramSummary> ProgramOf(const nlohmann::json& context);
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

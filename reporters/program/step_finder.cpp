@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 constexpr std::size_t kLeads = 64;             // rarest primitives that are tried as a step's first
@@ -368,4 +368,4 @@ StepDivision FindDivision(std::span<const std::uint32_t> stream, std::size_t dis
   return StepFinder(stream, distinct).Find(count);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::programs {
 
 // Pieces of the stream between cuts, held against their usual content.
 struct StepDivision {
@@ -26,4 +26,4 @@ struct StepDivision {
 StepDivision FindDivision(std::span<const std::uint32_t> stream, std::size_t distinct,
                           std::size_t count);
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -7,18 +7,18 @@
 
 #include "reporters/program/step_finder.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
-std::optional<double> StartOf(const VerboseLog& log, std::size_t execution) {
+std::optional<double> StartOf(const verbose::VerboseLog& log, std::size_t execution) {
   if (execution >= log.executions.size()) return std::nullopt;
   return log.executions[execution].start_seconds;
 }
 
 // Steps between marks that begin and end.
-Steps MarkedSteps(const VerboseLog& log) {
+Steps MarkedSteps(const verbose::VerboseLog& log) {
   Steps steps;
-  const StepMark* open = nullptr;
+  const verbose::StepMark* open = nullptr;
   for (const auto& mark : log.marks) {
     if (mark.begin) {
       open = &mark;
@@ -70,7 +70,7 @@ Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
   return steps;
 }
 
-Steps StepsOf(const VerboseLog& log, std::optional<int> count) {
+Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
   if (!count)
     if (auto marked = MarkedSteps(log); marked.from == StepsFrom::kMarks) return marked;
   std::vector<std::uint32_t> stream;
@@ -87,7 +87,7 @@ Steps StepsOf(const VerboseLog& log, std::optional<int> count) {
   return steps;
 }
 
-Timeline TimelineOf(const VerboseLog& log) {
+Timeline TimelineOf(const verbose::VerboseLog& log) {
   const std::size_t executions = log.executions.size();
   Timeline timeline{.stamped = executions > 0};
   std::vector<double> own(executions + log.creations.size());
@@ -129,4 +129,4 @@ Timeline TimelineOf(const VerboseLog& log) {
   return timeline;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -15,7 +15,7 @@
 
 #include "reporters/verbose/verbose_log.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 
 struct StepRange {
   std::size_t begin = 0, end = 0;       // executions [begin, end)
@@ -41,7 +41,7 @@ Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
                 std::optional<int> count = std::nullopt);
 
 // Returns the marked steps of a log with marks, else those that are found, with their clock times.
-Steps StepsOf(const VerboseLog& log, std::optional<int> count = std::nullopt);
+Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count = std::nullopt);
 
 struct Timeline {
   // [s] by execution and by creation: the clock's time in which it runs, divided by the number of
@@ -51,6 +51,6 @@ struct Timeline {
   bool stamped = false;  // every execution has a time stamp
 };
 
-Timeline TimelineOf(const VerboseLog& log);
+Timeline TimelineOf(const verbose::VerboseLog& log);
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::record {
 
 // Returns the member `key` of an object; null where there is none.
 inline const nlohmann::json& Member(const nlohmann::json& json, const char* key) {
@@ -21,4 +21,4 @@ inline std::string Text(const nlohmann::json& json, const char* key) {
   return member.is_string() ? member.get<std::string>() : std::string();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::record

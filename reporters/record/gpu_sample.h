@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::record {
 
 // Each absent where it is not known. A repetition's `seconds` is the time of a call that is started
 // on an idle GPU, its launch included; the two other times of a call are never mixed with it.
@@ -35,4 +35,4 @@ bool IsThrottled(const GpuSample& sample);
 // `throttle` every bit that one of them had, of `default_clock_hz` and `host_seconds` nothing.
 GpuSample SummarizeSamples(const std::vector<GpuSample>& samples);
 
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -10,18 +10,18 @@
 #include "counters/base/error.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
-void AddMachine(Machine machine, const std::string& path, RunFile& whole) {
-  const auto known = std::ranges::find(whole.machines, machine.device, &Machine::device);
+void AddMachine(machine::Machine machine, const std::string& path, RunFile& whole) {
+  const auto known = std::ranges::find(whole.machines, machine.device, &machine::Machine::device);
   if (known == whole.machines.end()) {
     whole.machines.push_back(std::move(machine));
     return;
   }
   if (known->fingerprint != machine.fingerprint)
     throw BadInput("{}: its ceilings are those of another machine ({}, the files before have {})",
-                   Printable(path), Printable(machine.name), Printable(known->name));
+                   text::Printable(path), text::Printable(machine.name), text::Printable(known->name));
   known->by_threads.merge(machine.by_threads);
 }
 
@@ -89,4 +89,4 @@ RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files) {
   return whole;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::record

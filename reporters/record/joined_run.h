@@ -8,7 +8,7 @@
 
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::record {
 
 // Returns the records and ceilings of all files, by path; the context is the first one's. The first
 // of two records of one name and number of threads counts, and the first of two sets of ceilings of
@@ -24,4 +24,4 @@ RunFile SideBySide(std::vector<std::pair<std::string, RunFile>>&& files);
 // Returns the label of a record of SideBySide; empty for another.
 std::string_view LabelOf(const Record& record);
 
-}  // namespace dlroof
+}  // namespace dlroof::record

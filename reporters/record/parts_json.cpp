@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 constexpr double kMostJoules = std::numeric_limits<double>::max();
@@ -16,7 +16,7 @@ void ReadPositive(const JsonMember& member, Out& energy) {
 }
 
 template <auto kField>
-void ReadJoulesByDomain(const JsonMember& member, Energy& energy) {
+void ReadJoulesByDomain(const JsonMember& member, energy::Energy& energy) {
   const JsonObject domains = member.Object();
   for (const auto [name, value] : domains.members())
     (energy.*kField)[std::string(name)] =
@@ -34,33 +34,33 @@ void ReadEnergyInterval(const JsonMember& member, Out& energy) {
   energy.ci95 = {ends[0], ends[1]};
 }
 
-constexpr JsonReading<Energy> kEnergy[] = {
-    {"beside", ReadJoulesByDomain<&Energy::beside>},
-    {"calls", ReadPositive<&Energy::calls>},
-    {"ci95", ReadEnergyInterval<Energy>},
-    {"covers", ReadText<&Energy::covers>},
-    {"domains", ReadJoulesByDomain<&Energy::domains>},
-    {"from", ReadText<&Energy::from>},
-    {"joules", ReadPositive<&Energy::joules>},
-    {"others_cpus", ReadNumber<&Energy::others_cpus>},
-    {"seconds", ReadPositive<&Energy::seconds>},
-    {"window_seconds", ReadPositive<&Energy::window_seconds>}};
+constexpr JsonReading<energy::Energy> kEnergy[] = {
+    {"beside", ReadJoulesByDomain<&energy::Energy::beside>},
+    {"calls", ReadPositive<&energy::Energy::calls>},
+    {"ci95", ReadEnergyInterval<energy::Energy>},
+    {"covers", ReadText<&energy::Energy::covers>},
+    {"domains", ReadJoulesByDomain<&energy::Energy::domains>},
+    {"from", ReadText<&energy::Energy::from>},
+    {"joules", ReadPositive<&energy::Energy::joules>},
+    {"others_cpus", ReadNumber<&energy::Energy::others_cpus>},
+    {"seconds", ReadPositive<&energy::Energy::seconds>},
+    {"window_seconds", ReadPositive<&energy::Energy::window_seconds>}};
 
-constexpr JsonReading<MeteredWindow> kMeteredWindow[] = {
-    {"begin_seconds", ReadPositive<&MeteredWindow::begin_seconds>},
-    {"calls", ReadPositive<&MeteredWindow::calls>},
-    {"end_seconds", ReadPositive<&MeteredWindow::end_seconds>}};
+constexpr JsonReading<energy::MeteredWindow> kMeteredWindow[] = {
+    {"begin_seconds", ReadPositive<&energy::MeteredWindow::begin_seconds>},
+    {"calls", ReadPositive<&energy::MeteredWindow::calls>},
+    {"end_seconds", ReadPositive<&energy::MeteredWindow::end_seconds>}};
 
-constexpr JsonReading<MeteredEnergy> kMetered[] = {
-    {"ci95", ReadEnergyInterval<MeteredEnergy>},
-    {"covers", ReadText<&MeteredEnergy::covers>},
-    {"from", ReadText<&MeteredEnergy::from>},
-    {"joules", ReadPositive<&MeteredEnergy::joules>},
-    {"nodes", ReadPositive<&MeteredEnergy::nodes>},
-    {"period_seconds", ReadPositive<&MeteredEnergy::period_seconds>},
-    {"samples", ReadPositive<&MeteredEnergy::samples>},
-    {"seconds", ReadPositive<&MeteredEnergy::seconds>},
-    {"window_seconds", ReadPositive<&MeteredEnergy::window_seconds>}};
+constexpr JsonReading<energy::MeteredEnergy> kMetered[] = {
+    {"ci95", ReadEnergyInterval<energy::MeteredEnergy>},
+    {"covers", ReadText<&energy::MeteredEnergy::covers>},
+    {"from", ReadText<&energy::MeteredEnergy::from>},
+    {"joules", ReadPositive<&energy::MeteredEnergy::joules>},
+    {"nodes", ReadPositive<&energy::MeteredEnergy::nodes>},
+    {"period_seconds", ReadPositive<&energy::MeteredEnergy::period_seconds>},
+    {"samples", ReadPositive<&energy::MeteredEnergy::samples>},
+    {"seconds", ReadPositive<&energy::MeteredEnergy::seconds>},
+    {"window_seconds", ReadPositive<&energy::MeteredEnergy::window_seconds>}};
 
 nlohmann::json ToJson(const RegionPass& pass) {
   nlohmann::json object = {{"seconds", pass.seconds},
@@ -159,7 +159,7 @@ nlohmann::json ToJson(const InstructionCount& count) {
 
 }  // namespace
 
-nlohmann::json ToJson(const Energy& energy) {
+nlohmann::json ToJson(const energy::Energy& energy) {
   nlohmann::json object = {{"joules", energy.joules},
                            {"seconds", energy.seconds},
                            {"window_seconds", energy.window_seconds},
@@ -173,22 +173,22 @@ nlohmann::json ToJson(const Energy& energy) {
   return object;
 }
 
-Energy EnergyFromJson(const JsonObject& at) {
-  Energy energy;
+energy::Energy EnergyFromJson(const JsonObject& at) {
+  energy::Energy energy;
   at.Read(kEnergy, energy);
   for (const char* needed : {"joules", "seconds", "window_seconds", "calls"}) at.Number(needed);
   for (const char* needed : {"from", "covers"}) at.Text(needed);
   return energy;
 }
 
-nlohmann::json ToJson(const MeteredWindow& window) {
+nlohmann::json ToJson(const energy::MeteredWindow& window) {
   return {{"begin_seconds", window.begin_seconds},
           {"end_seconds", window.end_seconds},
           {"calls", window.calls}};
 }
 
-MeteredWindow MeteredWindowFromJson(const JsonObject& at) {
-  MeteredWindow window;
+energy::MeteredWindow MeteredWindowFromJson(const JsonObject& at) {
+  energy::MeteredWindow window;
   at.Read(kMeteredWindow, window);
   for (const char* needed : {"begin_seconds", "end_seconds", "calls"}) at.Number(needed);
   if (window.end_seconds <= window.begin_seconds)
@@ -196,7 +196,7 @@ MeteredWindow MeteredWindowFromJson(const JsonObject& at) {
   return window;
 }
 
-nlohmann::json ToJson(const MeteredEnergy& energy) {
+nlohmann::json ToJson(const energy::MeteredEnergy& energy) {
   nlohmann::json object = {{"joules", energy.joules},
                            {"seconds", energy.seconds},
                            {"window_seconds", energy.window_seconds},
@@ -209,8 +209,8 @@ nlohmann::json ToJson(const MeteredEnergy& energy) {
   return object;
 }
 
-MeteredEnergy MeteredEnergyFromJson(const JsonObject& at) {
-  MeteredEnergy energy;
+energy::MeteredEnergy MeteredEnergyFromJson(const JsonObject& at) {
+  energy::MeteredEnergy energy;
   at.Read(kMetered, energy);
   for (const char* needed :
        {"joules", "seconds", "window_seconds", "period_seconds", "samples", "nodes"})
@@ -219,7 +219,7 @@ MeteredEnergy MeteredEnergyFromJson(const JsonObject& at) {
   return energy;
 }
 
-nlohmann::json ToJson(const IdlePower& idle) {
+nlohmann::json ToJson(const energy::IdlePower& idle) {
   return {{"idle_watts", idle.watts},
           {"idle_domains", idle.domains},
           {"idle_seconds", idle.seconds},
@@ -227,7 +227,7 @@ nlohmann::json ToJson(const IdlePower& idle) {
           {"covers", idle.covers}};
 }
 
-nlohmann::json ToJson(const IdlePowers& idle) {
+nlohmann::json ToJson(const energy::IdlePowers& idle) {
   auto object = idle.cpu ? ToJson(*idle.cpu) : nlohmann::json::object();
   if (idle.gpu) object["gpu"] = ToJson(*idle.gpu);
   return object;
@@ -264,4 +264,4 @@ ParallelTime ParallelFromJson(const JsonObject& at) {
   return time;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::record

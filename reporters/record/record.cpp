@@ -10,7 +10,7 @@
 #include "counters/gpu/throttle.h"
 #include "reporters/record/gpu_sample.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 constexpr KeyRow<Status> kStatuses[] = {{Status::kOk, "ok"},
@@ -42,8 +42,8 @@ constexpr double kFastestPart = 0.85, kSlowestPart = 1.1;
 // Returns whether a thread waited for a CPU, or the cores were not all the team's and near.
 bool HadNeighbours(const Repetition& repetition) {
   return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition) ||
-         repetition.core_share.value_or(1) < kLeastCoreShare ||
-         repetition.link_share.value_or(1) < kLeastLinkShare;
+         repetition.core_share.value_or(1) < cpu::kLeastCoreShare ||
+         repetition.link_share.value_or(1) < cpu::kLeastLinkShare;
 }
 
 // An estimate by the repetitions, or parts of them, in which nothing waited; absent where there are
@@ -170,7 +170,7 @@ const std::vector<GpuSampleField>& GpuSampleFields() {
 }
 
 bool IsThrottled(const GpuSample& sample) {
-  return IsClockTooLow(sample.clock_hz, sample.default_clock_hz, ThrottleBits(sample).value_or(0));
+  return gpu::IsClockTooLow(sample.clock_hz, sample.default_clock_hz, ThrottleBits(sample).value_or(0));
 }
 
 GpuSample SummarizeSamples(const std::vector<GpuSample>& samples) {
@@ -191,4 +191,4 @@ GpuSample SummarizeSamples(const std::vector<GpuSample>& samples) {
   return summary;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -15,7 +15,7 @@
 #include "counters/work.h"
 #include "reporters/record/gpu_sample.h"
 
-namespace dlroof {
+namespace dlroof::record {
 
 enum class Status { kOk, kUnsupported, kFailed, kWrong };
 std::string_view Key(Status status);
@@ -83,9 +83,9 @@ struct Record {
   std::optional<Prediction> prediction;
   std::optional<ParallelTime> parallel;  // absent: nobody watched
   std::string unwatched;  // why `parallel` is absent where it was asked for; empty: it is not
-  std::optional<Energy> energy;                 // absent: not measured
-  std::optional<MeteredWindow> metered_window;  // absent: nobody asked, or it could not be
-  std::optional<MeteredEnergy> metered;         // absent: no log of a meter was read
+  std::optional<energy::Energy> energy;                 // absent: not measured
+  std::optional<energy::MeteredWindow> metered_window;  // absent: nobody asked, or it could not be
+  std::optional<energy::MeteredEnergy> metered;         // absent: no log of a meter was read
 };
 
 // Returns the time of the clean repetitions. Absent when they are fewer than min(3, all), or than
@@ -117,4 +117,4 @@ void SplitName(Record& record);
 // The name is not made of parts (a kernel of another program): it belongs to `device` as a whole.
 void PutOnDevice(Record& record, const std::string& device);
 
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -12,7 +12,7 @@
 #include "reporters/record/large_json.h"
 #include "reporters/record/parts_json.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 // The readings are in the order in which dlroof writes members.
@@ -294,4 +294,4 @@ void ReadSentences(std::string_view label, Record& record) {
   TakeIsa(record);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::record

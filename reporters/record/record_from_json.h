@@ -7,7 +7,7 @@
 
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::record {
 
 class JsonObject;
 
@@ -26,4 +26,4 @@ void TakeIsa(Record& record);
 // be missing. A plain Google Benchmark label is all ALGORITHM.
 void ReadSentences(std::string_view label, Record& record);
 
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -14,7 +14,7 @@
 #include "reporters/record/record_from_json.h"
 #include "reporters/record/work_counters.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 using nlohmann::json;
@@ -163,7 +163,7 @@ class RunFileReader {
         groups_.Add({element.value_unsafe(), place});
       } else {
         if (place.index == 0) run_.machines.clear();
-        run_.machines.push_back(MachineFromJson(json::parse(text), place.Text()));
+        run_.machines.push_back(machine::MachineFromJson(json::parse(text), place.Text()));
       }
     } catch (const BadInput&) {
       known->second = std::current_exception();
@@ -301,10 +301,10 @@ RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   return Read(file, path, warnings);
 }
 
-const Machine* MachineFor(const RunFile& file, const Record& record) {
+const machine::Machine* MachineFor(const RunFile& file, const Record& record) {
   for (const auto& machine : file.machines)
     if (machine.device == record.device) return &machine;
   return nullptr;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -11,7 +11,7 @@
 
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::record {
 
 inline constexpr int kSchema = 2;
 
@@ -20,12 +20,12 @@ struct JsonPlace;
 struct RunFile {
   nlohmann::json context =
       nlohmann::json::object();   // Google Benchmark's, with ours under "dlroof"
-  std::vector<Machine> machines;  // one per device
+  std::vector<machine::Machine> machines;  // one per device
   std::vector<Record> records;
 };
 
 // The machine of the record's device; null when the file has none.
-const Machine* MachineFor(const RunFile& file, const Record& record);
+const machine::Machine* MachineFor(const RunFile& file, const Record& record);
 
 // One repetition as Google Benchmark reports it; the common ground of its in-memory Run and its
 // JSON entry.
@@ -68,4 +68,4 @@ RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
 // The same from memory; `where` begins every message.
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);
 
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -6,7 +6,7 @@
 #include "reporters/record/parts_json.h"
 #include "reporters/record/record_from_json.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
@@ -140,4 +140,4 @@ void ReadLabel(const std::string& label, const JsonPlace& place, Record& record)
   ReadLabelFacts(JsonObject(whole, place).Find("dlroof")->Object(), record);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::record

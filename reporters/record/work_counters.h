@@ -10,7 +10,7 @@
 #include "counters/work.h"
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::record {
 
 struct JsonPlace;
 
@@ -57,4 +57,4 @@ std::string ToLabel(const Record& record);
 // Reads a label of any schema. Throws BadInput with `place`.
 void ReadLabel(const std::string& label, const JsonPlace& place, Record& record);
 
-}  // namespace dlroof
+}  // namespace dlroof::record

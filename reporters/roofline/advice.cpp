@@ -8,7 +8,7 @@
 #include "reporters/roofline/chart.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 // A repetition spread this wide cannot tell 98 % of a roof from 102 %.
@@ -16,7 +16,7 @@ constexpr double kNoise = 0.02;
 
 // A point above its roof means that a number is wrong; which one depends on what the point rests
 // on.
-void ReportAboveRoof(const Record& record, const Timing& timing, Placement& placement) {
+void ReportAboveRoof(const record::Record& record, const record::Timing& timing, Placement& placement) {
   const double spread = timing.ci95 ? timing.ci95->second / timing.median - 1 : 0;
   for (const auto& point : placement.classic) {
     if (!point.fraction || *point.fraction <= 1 + std::max(kNoise, spread)) continue;
@@ -40,7 +40,7 @@ void ReportAboveRoof(const Record& record, const Timing& timing, Placement& plac
   }
 }
 
-void ReportReferenceImplementation(const Record& record, Placement& placement) {
+void ReportReferenceImplementation(const record::Record& record, Placement& placement) {
   if (record.library == "reference" || record.algorithm.compare(0, 3, "ref") != 0) return;
   placement.remarks.push_back(fmt::format(
       "the library used its reference implementation ({}): it has no tuned one for this case",
@@ -49,7 +49,7 @@ void ReportReferenceImplementation(const Record& record, Placement& placement) {
 
 // A narrow type whose FLOPs all went to the fp32 pipe. The library's choice says nothing about
 // the CPU: oneDNN widens f16 even where AVX512-FP16 could multiply it.
-void ReportEmulation(const Record& record, Placement& placement) {
+void ReportEmulation(const record::Record& record, Placement& placement) {
   if (record.type != "bf16" && record.type != "f16") return;
   const auto modelled = record.work.find(Provenance::kModelled);
   if (modelled == record.work.end()) return;
@@ -70,7 +70,7 @@ std::string BoundClause(const TimePoint& time) {
   if (time.bound == Bound::kOverhead)
     return fmt::format(
         "Bound by the cost of starting it ({}; at the roof its arithmetic and traffic take less)",
-        WithPrefix(*time.overhead_seconds, "s"));
+        text::WithPrefix(*time.overhead_seconds, "s"));
   const auto roof =
       (time.given ? "given " : "") +
       (time.bound == Bound::kMemory ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
@@ -80,7 +80,7 @@ std::string BoundClause(const TimePoint& time) {
   return fmt::format("{:.1f}x slower than its {} roof allows", *time.gap, roof);
 }
 
-std::string Advice(const AdviceCase& at, const Timing& timing) {
+std::string Advice(const AdviceCase& at, const record::Timing& timing) {
   if (!at.time.gap) return "";
   if (timing.ci95 && (timing.ci95->second - timing.ci95->first) / timing.median > kTooUncertain)
     return "";
@@ -133,7 +133,7 @@ std::optional<double> BestBytes(const AdviceCase& at, Level level) {
 
 // On a GPU a model of the kernel puts what its waves read again on top of the modelled DRAM bytes;
 // it leaves a note where it did.
-bool KernelIsModelled(const Record& record) {
+bool KernelIsModelled(const record::Record& record) {
   return record.device == "gpu" && std::ranges::any_of(record.counting, [](const auto& note) {
            return note.provenance == Provenance::kModelled;
          });
@@ -286,7 +286,7 @@ constexpr AdviceRule kRules[] = {
 
 }  // namespace
 
-void AddFindings(const Record& record, const Timing& timing, const CeilingSet& ceilings,
+void AddFindings(const record::Record& record, const record::Timing& timing, const machine::CeilingSet& ceilings,
                  const OpVocabulary& words, Placement& placement) {
   if (!timing.disturbed) ReportAboveRoof(record, timing, placement);
   ReportReferenceImplementation(record, placement);
@@ -298,4 +298,4 @@ void AddFindings(const Record& record, const Timing& timing, const CeilingSet& c
 
 std::span<const AdviceRule> AdviceRules() { return kRules; }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

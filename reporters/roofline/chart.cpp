@@ -6,18 +6,18 @@
 
 #include "reporters/record/joined_run.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 // Returns whether a logarithmic axis can show the number.
 bool IsDrawable(double value) { return std::isfinite(value) && value > 0; }
 
-Roof RoofOf(std::string_view key, const Ceiling& ceiling) {
+Roof RoofOf(std::string_view key, const machine::Ceiling& ceiling) {
   return {std::string(key), ceiling.per_second, ceiling.proved, ceiling.given,
           ceiling.sustained_per_second};
 }
 
-RoofSet MakeSet(const Machine& machine, const CeilingSet& ceilings, int threads) {
+RoofSet MakeSet(const machine::Machine& machine, const machine::CeilingSet& ceilings, int threads) {
   RoofSet set{.device = machine.device, .machine = machine.name, .threads = threads};
   for (const auto& [pipe, ceiling] : ceilings.flops) set.flops.push_back(RoofOf(pipe, ceiling));
   std::ranges::stable_sort(set.flops, std::ranges::greater{}, &Roof::per_second);
@@ -33,8 +33,8 @@ bool IsMeasured(const ClassicPoint& point) {
 }
 
 // Runs side by side are told apart by their labels: of more series the colours would not suffice.
-std::string ChartSeries(const Record& record) {
-  if (const auto label = LabelOf(record); !label.empty())
+std::string ChartSeries(const record::Record& record) {
+  if (const auto label = record::LabelOf(record); !label.empty())
     return std::string(label) + (record.type.empty() ? "" : " " + record.type);
   if (record.direction.empty()) return record.name;
   return record.op + " " + record.direction + " " + record.type;
@@ -67,7 +67,7 @@ std::optional<Roof> SustainedOf(const Roof& roof) {
   return Roof{roof.key, *roof.sustained_per_second, roof.proved, roof.given};
 }
 
-std::vector<RoofSet> RoofSets(const std::vector<Machine>& machines) {
+std::vector<RoofSet> RoofSets(const std::vector<machine::Machine>& machines) {
   std::vector<RoofSet> sets;
   for (const auto& machine : machines)
     for (auto set = machine.by_threads.rbegin(); set != machine.by_threads.rend(); ++set)
@@ -75,7 +75,7 @@ std::vector<RoofSet> RoofSets(const std::vector<Machine>& machines) {
   return sets;
 }
 
-bool BelongsTo(const Record& record, const RoofSet& roofs) {
+bool BelongsTo(const record::Record& record, const RoofSet& roofs) {
   return record.device == roofs.device && (record.threads == 0 || record.threads == roofs.threads);
 }
 
@@ -94,7 +94,7 @@ std::optional<std::size_t> MainRoofSet(const PlacedRun& run, const std::vector<R
 
 std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs) {
   std::set<std::string> used, drawn;
-  EachPlaced(run, roofs, [&](std::size_t, const Record& record, const Placed& placed) {
+  EachPlaced(run, roofs, [&](std::size_t, const record::Record& record, const Placed& placed) {
     const TimePoint& time = *placed.placement.time;
     for (const auto& [from, work] : record.work)
       for (const auto& [pipe, flops] : work.flops) {
@@ -136,7 +136,7 @@ std::optional<Level> MainLevel(const PlacedRun& run, const RoofSet& roofs) {
   return main;
 }
 
-std::optional<std::pair<double, double>> RateInterval(const Timing& timing,
+std::optional<std::pair<double, double>> RateInterval(const record::Timing& timing,
                                                       double flops_per_second) {
   if (!timing.ci95) return std::nullopt;
   const auto [low, high] = *timing.ci95;
@@ -146,7 +146,7 @@ std::optional<std::pair<double, double>> RateInterval(const Timing& timing,
 
 std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level level) {
   std::vector<ClassicMark> marks;
-  EachPlaced(run, roofs, [&](std::size_t i, const Record& record, const Placed& placed) {
+  EachPlaced(run, roofs, [&](std::size_t i, const record::Record& record, const Placed& placed) {
     const auto* point = PointOf(placed.placement, level);
     if (point == nullptr || !IsDrawable(point->intensity) || !IsDrawable(point->flops_per_second))
       return;
@@ -179,7 +179,7 @@ std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level 
 
 std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level) {
   std::vector<TimeMark> marks;
-  EachPlaced(run, roofs, [&](std::size_t i, const Record& record, const Placed& placed) {
+  EachPlaced(run, roofs, [&](std::size_t i, const record::Record& record, const Placed& placed) {
     const TimePoint& time = *placed.placement.time;
     const auto complexity = Coordinates(time, level);
     if (!complexity) return;
@@ -192,4 +192,4 @@ std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Leve
   return marks;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

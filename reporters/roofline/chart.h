@@ -14,7 +14,7 @@
 #include "counters/work.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 
 struct Roof {
   std::string key;        // pipe or level
@@ -38,14 +38,14 @@ struct RoofSet {
   std::vector<Roof> flops;                          // highest first
   std::vector<Roof> bytes;                          // nearest to the core first
   std::optional<double> launch_seconds;             // [s]
-  std::map<Level, std::vector<RidgePoint>> ridges;  // the knees as measured, by rising intensity
+  std::map<Level, std::vector<machine::RidgePoint>> ridges;  // the knees as measured, by rising intensity
 };
 
 // Returns the sets of every machine in the file's order, most threads first.
-std::vector<RoofSet> RoofSets(const std::vector<Machine>& machines);
+std::vector<RoofSet> RoofSets(const std::vector<machine::Machine>& machines);
 
 // Returns whether the record was measured on this machine's device with this many threads.
-bool BelongsTo(const Record& record, const RoofSet& roofs);
+bool BelongsTo(const record::Record& record, const RoofSet& roofs);
 
 // Returns the set that most placed records rest on, the first of equals; absent without sets.
 std::optional<std::size_t> MainRoofSet(const PlacedRun& run, const std::vector<RoofSet>& sets);
@@ -107,7 +107,7 @@ std::vector<double> PipesUntil(const TimePoint& time);
 
 // Returns the 95 % interval of FLOP/s from that of the time: FLOPs are constant, so it is
 // flops_per_second x median / {upper, lower}. Absent where the time has none.
-std::optional<std::pair<double, double>> RateInterval(const Timing& timing,
+std::optional<std::pair<double, double>> RateInterval(const record::Timing& timing,
                                                       double flops_per_second);
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -6,7 +6,7 @@
 
 #include "reporters/record/context.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 using nlohmann::json;
@@ -21,13 +21,13 @@ bool SameLetters(const SweepWord& a, const SweepWord& b) {
 }
 
 OpWords FromJson(const json& object) {
-  OpWords words = {Text(object, "noun"), {}};
-  const json& sweep = Member(object, "sweep");
+  OpWords words = {record::Text(object, "noun"), {}};
+  const json& sweep = record::Member(object, "sweep");
   if (!sweep.is_array()) return words;
   for (const json& word : sweep)
-    if (const auto name = Text(word, "name"), key = Text(word, "key");
+    if (const auto name = record::Text(word, "name"), key = record::Text(word, "key");
         !name.empty() && !key.empty())
-      words.sweep.push_back({name, key, Text(word, "follow")});
+      words.sweep.push_back({name, key, record::Text(word, "follow")});
   return words;
 }
 
@@ -59,7 +59,7 @@ bool RegisterOpWords(const std::string& op, OpWords words) {
 
 OpVocabulary WordsOf(const json& context) {
   OpVocabulary words = Registry();
-  const json& ops = Member(Member(context, "dlroof"), "ops");
+  const json& ops = record::Member(record::Member(context, "dlroof"), "ops");
   if (!ops.is_object()) return words;
   for (const auto& [op, object] : ops.items()) words.emplace(op, FromJson(object));
   return words;
@@ -160,4 +160,4 @@ std::vector<std::string> WithValue(std::string_view problem, const SweepWord& wo
   return texts;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::roofline {
 
 // A parameter of an op's problems, as people call it.
 struct SweepWord {
@@ -62,4 +62,4 @@ std::vector<std::string> WithValue(std::string_view problem, const SweepWord& wo
 // Returns the keys that follow the parameter.
 std::vector<std::string> Followers(const SweepWord& word);
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

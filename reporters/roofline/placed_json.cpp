@@ -6,7 +6,7 @@
 #include "reporters/record/work_counters.h"
 #include "reporters/text/written_number.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 using nlohmann::json;
@@ -29,7 +29,7 @@ json ToJson(const Work& work) {
   return object;
 }
 
-json ToJson(const Prediction& prediction) {
+json ToJson(const record::Prediction& prediction) {
   json object = {{"seconds", prediction.seconds}};
   for (const auto& [level, bytes] : prediction.bytes)
     object["bytes"][std::string(Key(level))] = bytes;
@@ -37,29 +37,29 @@ json ToJson(const Prediction& prediction) {
   return object;
 }
 
-json ToJson(const GpuSample& sample) {
+json ToJson(const record::GpuSample& sample) {
   json object = json::object();
-  for (const auto& [key, member] : GpuSampleFields()) PutIfKnown(object, key, sample.*member);
+  for (const auto& [key, member] : record::GpuSampleFields()) PutIfKnown(object, key, sample.*member);
   return object;
 }
 
 // Returns the sample of the clean repetitions; null where none is a GPU's.
-json GpuSummary(const Record& record) {
-  std::vector<GpuSample> samples;
+json GpuSummary(const record::Record& record) {
+  std::vector<record::GpuSample> samples;
   for (const auto& repetition : record.repetitions)
     if (repetition.gpu && !repetition.disturbed) samples.push_back(*repetition.gpu);
   if (samples.empty()) return nullptr;
-  const GpuSample summary = SummarizeSamples(samples);
+  const record::GpuSample summary = record::SummarizeSamples(samples);
   json object = ToJson(summary);
   if (summary.throttle)
-    object["throttle"] = ThrottleReasons(static_cast<std::uint64_t>(*summary.throttle));
+    object["throttle"] = gpu::ThrottleReasons(static_cast<std::uint64_t>(*summary.throttle));
   return object;
 }
 
 // Not disturbed goes without saying.
-json ToJson(const Repetition& repetition) {
+json ToJson(const record::Repetition& repetition) {
   json object = {{"seconds", repetition.seconds},
-                 {"iterations", WholeOrReal(repetition.iterations)}};
+                 {"iterations", text::WholeOrReal(repetition.iterations)}};
   if (repetition.disturbed) object["disturbed"] = true;
   PutIfKnown(object, "cpu_seconds", repetition.cpu_seconds);
   PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
@@ -109,7 +109,7 @@ json ToJson(const TimePoint& point) {
   return object;
 }
 
-void PutIdentity(const Record& record, json& object) {
+void PutIdentity(const record::Record& record, json& object) {
   object["name"] = record.name;
   const std::pair<const char*, const std::string*> parts[] = {
       {"op", &record.op},           {"device", &record.device},
@@ -117,7 +117,7 @@ void PutIdentity(const Record& record, json& object) {
       {"type", &record.type},       {"problem", &record.problem}};
   for (const auto& [key, text] : parts) PutIfSaid(object, key, *text);
   if (!record.options.empty()) object["options"] = record.options;
-  object["status"] = Key(record.status);
+  object["status"] = record::Key(record.status);
   PutIfSaid(object, "reason", record.reason);
   if (record.threads > 0) object["threads"] = record.threads;
   PutIfSaid(object, "cache", record.cache);
@@ -134,10 +134,10 @@ void PutPlacement(const Placement& placement, json& object) {
   PutIfSaid(object, "advice", placement.advice);
 }
 
-void PutLedger(const Ledger& ledger, json& time) {
+void PutLedger(const breakdown::Ledger& ledger, json& time) {
   for (const auto& part : ledger.parts) {
     auto& object = time["parts"].emplace_back(
-        json{{"part", Key(part.kind)}, {"seconds", part.seconds}, {"provenance", Key(part.from)}});
+        json{{"part", breakdown::Key(part.kind)}, {"seconds", part.seconds}, {"provenance", Key(part.from)}});
     PutIfSaid(object, "how", part.how);
     if (part.ci95) object["ci95"] = {part.ci95->first, part.ci95->second};
   }
@@ -158,24 +158,24 @@ void ChangeIfThere(json& object, const char* key, const Change& change) {
 // A record as ToStoredJson promises it.
 void Slim(json& record) {
   constexpr std::array<std::pair<const char*, int>, 3> kClocks = {
-      {{"cpu_seconds", kStoredDigits},
-       {"main_cpu_seconds", kStoredDigits},
-       {"run_delay_seconds", kStoredDelayDigits}}};
+      {{"cpu_seconds", text::kStoredDigits},
+       {"main_cpu_seconds", text::kStoredDigits},
+       {"run_delay_seconds", text::kStoredDelayDigits}}};
   for (const char* sentences : {"advice", "remarks", "asides"}) record.erase(sentences);
   ChangeIfThere(record, "time", [](json& time) {
     time.erase("point");
-    RoundAll(time, kStoredDigits);
+    text::RoundAll(time, text::kStoredDigits);
   });
   ChangeIfThere(record, "classic", [](json& points) {
     for (auto& point : points) point.erase("flops_per_second_ci95");
-    RoundAll(points, kStoredDigits);
+    text::RoundAll(points, text::kStoredDigits);
   });
-  ChangeIfThere(record, "work", [](json& work) { RoundAll(work, kExactDigits); });
+  ChangeIfThere(record, "work", [](json& work) { text::RoundAll(work, text::kExactDigits); });
   ChangeIfThere(record, "repetitions", [&](json& repetitions) {
     for (auto& repetition : repetitions)
       for (const auto& clock : kClocks)
         ChangeIfThere(repetition, clock.first,
-                      [&](json& seconds) { RoundAll(seconds, clock.second); });
+                      [&](json& seconds) { text::RoundAll(seconds, clock.second); });
   });
 }
 
@@ -236,8 +236,8 @@ json ToJson(const Census& census) {
   return object;
 }
 
-json FactsToJson(const Record& record) {
-  json object = LabelFacts(record);
+json FactsToJson(const record::Record& record) {
+  json object = record::LabelFacts(record);
   PutIdentity(record, object);
   for (const auto& [from, work] : record.work)
     object["work"][std::string(Key(from))] = ToJson(work);
@@ -245,7 +245,7 @@ json FactsToJson(const Record& record) {
   return object;
 }
 
-json ToJson(const Record& record, const Placed& placed) {
+json ToJson(const record::Record& record, const Placed& placed) {
   json object = FactsToJson(record);
   for (const auto& repetition : record.repetitions)
     object["repetitions"].push_back(ToJson(repetition));
@@ -258,19 +258,19 @@ json ToJson(const Record& record, const Placed& placed) {
   PutPlacement(placed.placement, object);
   if (placed.ledger) PutLedger(*placed.ledger, object["time"]);
   for (const char* derived : {"seconds", "classic", "time"})
-    ChangeIfThere(object, derived, [](json& numbers) { RoundAll(numbers); });
+    ChangeIfThere(object, derived, [](json& numbers) { text::RoundAll(numbers); });
   return object;
 }
 
-json ToJson(const Record& record, const Machine* machine, const PlaceView& view) {
-  const Record written = Written(record);
+json ToJson(const record::Record& record, const machine::Machine* machine, const PlaceView& view) {
+  const record::Record written = Written(record);
   return ToJson(written, PlaceWritten(written, machine, view));
 }
 
 json ToJson(const PlacedRun& run) {
   json whole = {
       {"context", run.file.context}, {"machines", json::array()}, {"records", json::array()}};
-  for (const auto& machine : run.file.machines) whole["machines"].push_back(ToJson(machine));
+  for (const auto& machine : run.file.machines) whole["machines"].push_back(machine::ToJson(machine));
   for (std::size_t i = 0; i < run.places.size(); ++i)
     whole["records"].push_back(ToJson(run.file.records[i], run.places[i]));
   if (const auto view = ViewJson(run.view); !view.empty())
@@ -280,23 +280,23 @@ json ToJson(const PlacedRun& run) {
   return whole;
 }
 
-json ToJson(const RunFile& file, const PlaceView& view) { return ToJson(PlaceRun(file, view)); }
+json ToJson(const record::RunFile& file, const PlaceView& view) { return ToJson(PlaceRun(file, view)); }
 
-json ToStoredJson(const RunFile& file, const PlaceView& view) {
-  RunFile stored = file;
+json ToStoredJson(const record::RunFile& file, const PlaceView& view) {
+  record::RunFile stored = file;
   for (auto& machine : stored.machines) {
     for (auto& [threads, set] : machine.by_threads)
-      for (auto& [mix, ceiling] : set.mixes) ceiling.proof = Proof();
-    json rounded = ToJson(machine);
-    RoundAll(rounded, kStoredDigits);
-    machine = MachineFromJson(rounded, "the machine");
+      for (auto& [mix, ceiling] : set.mixes) ceiling.proof = machine::Proof();
+    json rounded = machine::ToJson(machine);
+    text::RoundAll(rounded, text::kStoredDigits);
+    machine = machine::MachineFromJson(rounded, "the machine");
   }
   json whole = ToJson(stored, view);
-  RoundAll(whole["machines"], kStoredDigits);  // to whole numbers again
+  text::RoundAll(whole["machines"], text::kStoredDigits);  // to whole numbers again
   for (auto& machine : whole["machines"])
     for (const char* twice : {"flops", "bytes", "launch_seconds"}) machine.erase(twice);
   for (auto& record : whole["records"]) Slim(record);
   return whole;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

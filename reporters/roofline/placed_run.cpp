@@ -10,12 +10,12 @@
 #include "reporters/roofline/chart.h"
 #include "reporters/text/written_number.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 constexpr int kShareDigits = 3;
 
-void Round(double& value) { value = Rounded(value); }
+void Round(double& value) { value = text::Rounded(value); }
 
 void Round(std::pair<double, double>& pair) {
   Round(pair.first);
@@ -32,7 +32,7 @@ void Round(std::map<Key, double>& values) {
   for (auto& [key, value] : values) Round(value);
 }
 
-void Round(Timing& timing) {
+void Round(record::Timing& timing) {
   Round(timing.median);
   Round(timing.ci95);
 }
@@ -57,7 +57,7 @@ void Round(TimePoint& time) {
 }
 
 // Fills in the binding roof and the levels beside it.
-void AddRoofs(const Placement& placement, LedgerFacts& facts, std::optional<Level>& binding) {
+void AddRoofs(const Placement& placement, breakdown::LedgerFacts& facts, std::optional<Level>& binding) {
   const auto& time = *placement.time;
   if (!placement.classic.empty()) facts.roof_from = placement.classic.front().flops_from;
   for (const auto& point : placement.classic) {
@@ -78,7 +78,7 @@ void AddRoofs(const Placement& placement, LedgerFacts& facts, std::optional<Leve
 }
 
 // Returns the nearest cache of all threads together that holds so many bytes; absent: none does.
-std::optional<Level> HolderOf(double bytes, const Machine& machine, int threads) {
+std::optional<Level> HolderOf(double bytes, const machine::Machine& machine, int threads) {
   for (const auto& [level, capacity] : machine.cache_bytes) {
     const bool own = level == Level::kL1 || level == Level::kL2;
     if (bytes <= capacity * (own ? threads : 1)) return level;
@@ -88,10 +88,10 @@ std::optional<Level> HolderOf(double bytes, const Machine& machine, int threads)
 
 // A warm call's compulsory bytes that a cache holds never come from DRAM: they are that cache's,
 // unless the model of its loops has told its bytes.
-void MoveToHolder(const Record& record, const Machine& machine, const CeilingSet& ceilings,
-                  std::vector<LevelTime>& levels) {
+void MoveToHolder(const record::Record& record, const machine::Machine& machine, const machine::CeilingSet& ceilings,
+                  std::vector<breakdown::LevelTime>& levels) {
   if (record.cache != "warm") return;
-  const auto dram = std::ranges::find(levels, LevelName(Key(Level::kDram)), &LevelTime::level);
+  const auto dram = std::ranges::find(levels, LevelName(Key(Level::kDram)), &breakdown::LevelTime::level);
   const auto rate = ceilings.bytes.find(Level::kDram);
   if (dram == levels.end() || dram->from != Provenance::kModelled || rate == ceilings.bytes.end())
     return;
@@ -102,15 +102,15 @@ void MoveToHolder(const Record& record, const Machine& machine, const CeilingSet
   const auto own = ceilings.bytes.find(*holder);
   const auto name = LevelName(Key(*holder));
   if (*holder == Level::kL1 || own == ceilings.bytes.end() ||
-      std::ranges::find(levels, name, &LevelTime::level) != levels.end())
+      std::ranges::find(levels, name, &breakdown::LevelTime::level) != levels.end())
     return;
   levels.push_back({name, bytes / own->second.per_second, Provenance::kModelled});
 }
 
 // Fills in what the same roof asks for under the ceilings of one thread.
-void AddAlone(const Record& record, const Machine& machine, const PlaceView& view,
-              const std::optional<Level>& binding, LedgerFacts& facts) {
-  Record alone = record;
+void AddAlone(const record::Record& record, const machine::Machine& machine, const PlaceView& view,
+              const std::optional<Level>& binding, breakdown::LedgerFacts& facts) {
+  record::Record alone = record;
   alone.threads = 1;
   const auto time = PlaceTime(alone, facts.seconds, machine, view);
   if (!time) return;
@@ -123,7 +123,7 @@ void AddAlone(const Record& record, const Machine& machine, const PlaceView& vie
 }
 
 // [s] of the vector loads at the rate of vectors of that width from L1.
-std::optional<double> LoadSeconds(const ParallelTime& parallel, const CeilingSet& ceilings) {
+std::optional<double> LoadSeconds(const ParallelTime& parallel, const machine::CeilingSet& ceilings) {
   if (!parallel.vector_loads || !parallel.vector_bytes) return std::nullopt;
   const auto* isa = *parallel.vector_bytes == 64   ? "avx512"
                     : *parallel.vector_bytes == 32 ? "avx2"
@@ -135,34 +135,34 @@ std::optional<double> LoadSeconds(const ParallelTime& parallel, const CeilingSet
 
 }  // namespace
 
-Record Written(Record record) {
+record::Record Written(record::Record record) {
   for (auto& repetition : record.repetitions) {
     const double iterations = repetition.clean_calls.value_or(repetition.iterations);
-    repetition.seconds = RoundedToClock(repetition.seconds, iterations, kWrittenDigits);
+    repetition.seconds = text::RoundedToClock(repetition.seconds, iterations, text::kWrittenDigits);
     for (auto* clock :
          {&repetition.cpu_seconds, &repetition.main_cpu_seconds, &repetition.run_delay_seconds})
-      if (*clock) *clock = RoundedToClock(**clock, iterations);
+      if (*clock) *clock = text::RoundedToClock(**clock, iterations);
     for (auto* share : {&repetition.core_share, &repetition.link_share})
-      if (*share) *share = Rounded(**share, kShareDigits);
+      if (*share) *share = text::Rounded(**share, kShareDigits);
   }
   return record;
 }
 
 // Replaces what an advice proposes by what the ledger's largest part does, where that is explained.
-void AdviseBy(const Ledger& ledger, std::string& advice) {
+void AdviseBy(const breakdown::Ledger& ledger, std::string& advice) {
   const auto* largest = ledger.Largest();
   const auto proposal = advice.find(": ");
-  if (largest == nullptr || largest->kind == PartKind::kUnexplained ||
+  if (largest == nullptr || largest->kind == breakdown::PartKind::kUnexplained ||
       proposal == std::string::npos)
     return;
-  advice = advice.substr(0, proposal + 2) + LedgerAdvice(ledger) + ".";
+  advice = advice.substr(0, proposal + 2) + breakdown::LedgerAdvice(ledger) + ".";
 }
 
-Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceView& view) {
+Placed PlaceWritten(const record::Record& written, const machine::Machine* machine, const PlaceView& view) {
   Placed placed;
-  if (written.status == Status::kOk) placed.timing = TimeOf(written.repetitions);
+  if (written.status == record::Status::kOk) placed.timing = record::TimeOf(written.repetitions);
   placed.placement = Place(written, machine, view);
-  const auto* ceilings = machine == nullptr ? nullptr : ForThreads(*machine, written.threads);
+  const auto* ceilings = machine == nullptr ? nullptr : machine::ForThreads(*machine, written.threads);
   if (placed.timing && ceilings != nullptr)
     AddFindings(written, *placed.timing, *ceilings, view.words, placed.placement);
   if (ceilings != nullptr) placed.ledger = LedgerOf(written, placed.placement, *machine, view);
@@ -173,14 +173,14 @@ Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceVi
   return placed;
 }
 
-PlacedRun PlaceRun(RunFile file, const PlaceView& view) {
+PlacedRun PlaceRun(record::RunFile file, const PlaceView& view) {
   PlacedRun run{{}, view, {}, SummarizeModels(file), TakeCensus(file.records)};
   run.view.words = WordsOf(file.context);
   run.file = std::move(file);
   run.places.reserve(run.file.records.size());
   for (auto& record : run.file.records) {
     record = Written(std::move(record));
-    run.places.push_back(PlaceWritten(record, MachineFor(run.file, record), run.view));
+    run.places.push_back(PlaceWritten(record, record::MachineFor(run.file, record), run.view));
   }
   return run;
 }
@@ -197,7 +197,7 @@ const ClassicPoint* Binding(const Placement& placement) {
   return binding;
 }
 
-std::string SpreadText(const Timing& timing) {
+std::string SpreadText(const record::Timing& timing) {
   if (!timing.ci95 || !(timing.median > 0)) return "";
   const double half =
       std::max(timing.median - timing.ci95->first, timing.ci95->second - timing.median);
@@ -226,23 +226,23 @@ std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
   return found;
 }
 
-std::optional<Ledger> LedgerOf(const Record& record, const Placement& placement,
-                               const Machine& machine, const PlaceView& view) {
-  const auto* ceilings = ForThreads(machine, record.threads);
+std::optional<breakdown::Ledger> LedgerOf(const record::Record& record, const Placement& placement,
+                               const machine::Machine& machine, const PlaceView& view) {
+  const auto* ceilings = machine::ForThreads(machine, record.threads);
   const bool gpu = record.device == "gpu";
   if ((!gpu && !record.parallel) || !placement.time || ceilings == nullptr) return std::nullopt;
-  LedgerFacts facts{.seconds = placement.time->seconds,
+  breakdown::LedgerFacts facts{.seconds = placement.time->seconds,
                     .roof_seconds = placement.time->compute_seconds,
                     .roof = "arithmetic",
                     .call_seconds = ceilings->launch_seconds,
                     .parallel = record.parallel.value_or(ParallelTime{})};
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);
-  if (gpu) return MakeGpuLedger(facts, record.kernels);
+  if (gpu) return breakdown::MakeGpuLedger(facts, record.kernels);
   MoveToHolder(record, machine, *ceilings, facts.levels);
   AddAlone(record, machine, view, binding, facts);
   facts.load_seconds = LoadSeconds(facts.parallel, *ceilings);
-  return MakeLedger(facts);
+  return breakdown::MakeLedger(facts);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -12,17 +12,17 @@
 #include "reporters/roofline/roofline.h"
 #include "reporters/roofline/summaries.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 
 // One record's results, rounded to kWrittenDigits (written_number.h).
 struct Placed {
-  std::optional<Timing> timing;  // absent: no time
+  std::optional<record::Timing> timing;  // absent: no time
   Placement placement;           // with findings; pipe_seconds empty where compute_seconds says all
-  std::optional<Ledger> ledger;  // where the call was watched and has roofs
+  std::optional<breakdown::Ledger> ledger;  // where the call was watched and has roofs
 };
 
 struct PlacedRun {
-  RunFile file;  // repetitions rounded to what their clocks resolve
+  record::RunFile file;  // repetitions rounded to what their clocks resolve
   PlaceView view;
   std::vector<Placed> places;  // by index of file.records
   std::vector<ModelSummary> models;
@@ -30,17 +30,17 @@ struct PlacedRun {
 };
 
 // Returns the record with its repetitions as a file holds them.
-Record Written(Record record);
+record::Record Written(record::Record record);
 
 // Places a written record; `machine` may be null.
-Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceView& view = {});
+Placed PlaceWritten(const record::Record& written, const machine::Machine* machine, const PlaceView& view = {});
 
 // Returns the ledger of a call that was watched and has roofs, or of traced kernels; `placement` is
 // of this machine and view.
-std::optional<Ledger> LedgerOf(const Record& record, const Placement& placement,
-                               const Machine& machine, const PlaceView& view);
+std::optional<breakdown::Ledger> LedgerOf(const record::Record& record, const Placement& placement,
+                               const machine::Machine& machine, const PlaceView& view);
 
-PlacedRun PlaceRun(RunFile file, const PlaceView& view = {});
+PlacedRun PlaceRun(record::RunFile file, const PlaceView& view = {});
 
 // Returns the point of this level; null where there is none.
 const ClassicPoint* PointOf(const Placement& placement, Level level);
@@ -55,7 +55,7 @@ inline constexpr std::string_view kDisturbedMeaning =
 inline std::string_view MarkOf(bool disturbed) { return disturbed ? kDisturbedMark : ""; }
 
 // Returns "0.4 %": how far the median's interval reaches from it; empty where it is not known.
-std::string SpreadText(const Timing& timing);
+std::string SpreadText(const record::Timing& timing);
 
 // Returns the level that binds ("DRAM"), "compute" or "overhead".
 std::string BoundText(const TimePoint& time);
@@ -70,4 +70,4 @@ struct Opportunity {
 // Returns those with a proved roof and a time above it, the most time first, `most` at the most.
 std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most = 5);
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 // Returns the time [s] that the bytes take for sure.
-double SureSeconds(const Ceiling& ceiling, Level level, double bytes) {
+double SureSeconds(const machine::Ceiling& ceiling, Level level, double bytes) {
   const double seconds = bytes / ceiling.per_second;
   if (ceiling.given) return level == Level::kDram ? seconds : 0;
   return ceiling.proved ? seconds : seconds / kUnprovedFactor;
@@ -45,4 +45,4 @@ std::string WhyRefuted(const TimedCall& call, Level level, std::pair<double, Pro
       Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

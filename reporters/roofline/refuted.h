@@ -7,7 +7,7 @@
 #include "ceilings/machine/machine.h"
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 
 // Factor by which an unproved ceiling may be too fast or too slow, unless it is `unbounded`. What
 // the clock's proofs find is either too slow (other programs, repetitions or passes that disagree;
@@ -16,9 +16,9 @@ namespace dlroof {
 inline constexpr double kUnprovedFactor = 2;
 
 struct TimedCall {
-  const Record& record;
-  const Machine& machine;
-  const Ceiling& ceiling;  // of the level asked about
+  const record::Record& record;
+  const machine::Machine& machine;
+  const machine::Ceiling& ceiling;  // of the level asked about
   double seconds = 0;      // [s] the call took
 };
 
@@ -28,4 +28,4 @@ struct TimedCall {
 // roof is drawn and reported.
 std::string WhyRefuted(const TimedCall& call, Level level, std::pair<double, Provenance> known);
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

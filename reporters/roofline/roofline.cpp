@@ -12,7 +12,7 @@
 #include "counters/base/keys.h"
 #include "reporters/roofline/refuted.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 // A record's quantities for its placement, each from its best provenance.
@@ -23,7 +23,7 @@ struct Known {
   std::optional<double> launches;
 };
 
-Known BestKnown(const Record& record, const PlaceView& view) {
+Known BestKnown(const record::Record& record, const PlaceView& view) {
   Known known;
   for (const Provenance from : AllProvenances()) {
     const auto found = record.work.find(from);
@@ -46,7 +46,7 @@ struct Part {
   double seconds = 0;
   double at_worst = 0;  // [s] with unproved ceilings at 1 / kUnprovedFactor of their rates, or less
 
-  void Add(double more, const Ceiling& ceiling) {
+  void Add(double more, const machine::Ceiling& ceiling) {
     seconds += more;
     at_worst += ceiling.CarriesPercentages() ? more
                 : ceiling.unbounded          ? std::numeric_limits<double>::infinity()
@@ -94,21 +94,21 @@ bool IsRowOf(const std::string& pipe, const std::string& key) {
 // The ceiling of a pipe for code that is held to `isa`: the best of its rows whose instructions it
 // may use. The plain one, which is the best of all, where `isa` is not known or allows no row; null
 // where there is none.
-const CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
-                         const CeilingSet& ceilings) {
-  std::vector<const CeilingRow*> rows;
+const machine::CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
+                         const machine::CeilingSet& ceilings) {
+  std::vector<const machine::CeilingRow*> rows;
   if (!isa.empty())
     for (auto row = ceilings.flops.upper_bound(pipe);
          row != ceilings.flops.end() && row->first.starts_with(pipe); ++row)
-      if (IsRowOf(pipe, row->first) && RowAllowed(row->first, isa)) rows.push_back(&*row);
-  const CeilingRow* best = ChooseRoof(rows);
+      if (IsRowOf(pipe, row->first) && machine::RowAllowed(row->first, isa)) rows.push_back(&*row);
+  const machine::CeilingRow* best = machine::ChooseRoof(rows);
   if (best != nullptr) return best;
   const auto plain = ceilings.flops.find(pipe);
   return plain == ceilings.flops.end() ? nullptr : &*plain;
 }
 
-void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::string& isa,
-                  const CeilingSet& ceilings, std::vector<std::string>& remarks) {
+void SayLowerRoof(const std::string& pipe, const machine::CeilingRow& roof, const std::string& isa,
+                  const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
   const auto plain = ceilings.flops.find(pipe);
   if (plain == ceilings.flops.end() || roof.second.per_second >= plain->second.per_second) return;
   remarks.push_back(fmt::format(
@@ -117,7 +117,7 @@ void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::st
       roof.first, roof.second.per_second / 1e9, isa, pipe, plain->second.per_second / 1e9));
 }
 
-void AddCompute(const CeilingRow& roof, double seconds, RoofTimes& times) {
+void AddCompute(const machine::CeilingRow& roof, double seconds, RoofTimes& times) {
   if (!times.compute) times.compute = Part{};
   times.compute->Add(seconds, roof.second);
   if (roof.second.given)
@@ -127,9 +127,9 @@ void AddCompute(const CeilingRow& roof, double seconds, RoofTimes& times) {
 }
 
 // By pipe its FLOPs and the row that it is judged by; empty, with a remark, where one has none.
-using JudgedPipes = std::map<std::string, std::pair<double, const CeilingRow*>>;
+using JudgedPipes = std::map<std::string, std::pair<double, const machine::CeilingRow*>>;
 JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
-                   const CeilingSet& ceilings, std::vector<std::string>& remarks) {
+                   const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
   JudgedPipes judged;
   for (const auto& [pipe, count] : flops) {
     if (count == 0) continue;
@@ -143,7 +143,7 @@ JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string
   return judged;
 }
 
-void AddComputeTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
+void AddComputeTime(const Known& known, const std::string& isa, const machine::CeilingSet& ceilings,
                     RoofTimes& times, std::vector<std::string>& remarks) {
   for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, remarks)) {
     const auto& [flops, roof] = judged;
@@ -155,10 +155,10 @@ void AddComputeTime(const Known& known, const std::string& isa, const CeilingSet
 }
 
 // The paper's balance: one ceiling, that of the matrix units, for the FLOPs of every pipe.
-void AddTensorTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
+void AddTensorTime(const Known& known, const std::string& isa, const machine::CeilingSet& ceilings,
                    RoofTimes& times, std::vector<std::string>& remarks) {
-  const CeilingRow* best = nullptr;
-  for (const CeilingRow& row : ceilings.flops)
+  const machine::CeilingRow* best = nullptr;
+  for (const machine::CeilingRow& row : ceilings.flops)
     if (row.first.find(".matrix") != std::string::npos &&
         (best == nullptr || row.second.per_second > best->second.per_second))
       best = &row;
@@ -178,8 +178,8 @@ void AddTensorTime(const Known& known, const std::string& isa, const CeilingSet&
   if (flops > 0) AddCompute(*best, flops / best->second.per_second, times);
 }
 
-void AddMemoryTimes(const Record& record, const Known& known, const Machine& machine,
-                    const CeilingSet& ceilings, double seconds, RoofTimes& times,
+void AddMemoryTimes(const record::Record& record, const Known& known, const machine::Machine& machine,
+                    const machine::CeilingSet& ceilings, double seconds, RoofTimes& times,
                     std::vector<std::string>& remarks) {
   for (const auto& [level, known_bytes] : known.bytes) {
     const double bytes = known_bytes.first;
@@ -258,7 +258,7 @@ void SayDoubts(const RoofTimes& times, Placement& placement) {
 }
 
 std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& times,
-                                       const Timing& timing) {
+                                       const record::Timing& timing) {
   std::vector<ClassicPoint> points;
   if (!times.compute) return points;
   const double flops = TotalFlops({.flops = *known.flops}).value();
@@ -284,7 +284,7 @@ std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& time
 }
 
 std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
-                                     const CeilingSet& ceilings, double seconds) {
+                                     const machine::CeilingSet& ceilings, double seconds) {
   if (!times.compute) return std::nullopt;
   TimePoint point{.seconds = seconds,
                   .compute_seconds = times.compute->seconds,
@@ -318,8 +318,8 @@ void AddTimePoint(TimePoint& time) {
     time.point_memory_seconds[level] = seconds * *time.gap;
 }
 
-RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
-                      const Machine& machine, const CeilingSet& ceilings, const PlaceView& view,
+RoofTimes RoofTimesOf(const record::Record& record, const Known& known, double seconds,
+                      const machine::Machine& machine, const machine::CeilingSet& ceilings, const PlaceView& view,
                       Placement& placement) {
   RoofTimes times;
   auto& remarks = placement.remarks;
@@ -341,16 +341,16 @@ std::string_view Key(Bound bound) {
   return KeyIn(kBounds, bound);
 }
 
-Placement Place(const Record& record, const Machine* machine, const PlaceView& view) {
+Placement Place(const record::Record& record, const machine::Machine* machine, const PlaceView& view) {
   Placement placement;
-  if (record.status != Status::kOk) return placement;
-  const auto timing = TimeOf(record.repetitions);
+  if (record.status != record::Status::kOk) return placement;
+  const auto timing = record::TimeOf(record.repetitions);
   if (!timing) return placement;  // the record's reason says so
   if (machine == nullptr) {
     placement.remarks.emplace_back("no ceilings of this device in the file");
     return placement;
   }
-  const CeilingSet* ceilings = ForThreads(*machine, record.threads);
+  const machine::CeilingSet* ceilings = machine::ForThreads(*machine, record.threads);
   if (ceilings == nullptr) {
     placement.remarks.push_back(
         fmt::format("no ceilings measured with {} threads", record.threads));
@@ -365,14 +365,14 @@ Placement Place(const Record& record, const Machine* machine, const PlaceView& v
   return placement;
 }
 
-std::optional<TimePoint> PlaceTime(const Record& record, double seconds, const Machine& machine,
+std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds, const machine::Machine& machine,
                                    const PlaceView& view) {
-  const CeilingSet* ceilings = ForThreads(machine, record.threads);
-  if (record.status != Status::kOk || ceilings == nullptr) return std::nullopt;
+  const machine::CeilingSet* ceilings = machine::ForThreads(machine, record.threads);
+  if (record.status != record::Status::kOk || ceilings == nullptr) return std::nullopt;
   const Known known = BestKnown(record, view);
   Placement unasked;
   return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, unasked),
                      *ceilings, seconds);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

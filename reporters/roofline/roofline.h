@@ -9,7 +9,7 @@
 #include "reporters/record/record.h"
 #include "reporters/roofline/op_words.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 
 // Choices for the placement of records on their roofs.
 struct PlaceView {
@@ -75,11 +75,11 @@ struct Placement {
 
 // A record without time, work or matching ceilings gives an empty placement whose remarks say what
 // is missing.
-Placement Place(const Record& record, const Machine* machine, const PlaceView& view = {});
+Placement Place(const record::Record& record, const machine::Machine* machine, const PlaceView& view = {});
 
 // Returns the record's time point alone, without its point_ members. `seconds` [s] is the median of
 // the record's Timing, which Place would take.
-std::optional<TimePoint> PlaceTime(const Record& record, double seconds, const Machine& machine,
+std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds, const machine::Machine& machine,
                                    const PlaceView& view = {});
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -7,7 +7,7 @@
 #include "reporters/record/context.h"
 #include "reporters/roofline/roofline.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 constexpr size_t kMostToFix = 3;
@@ -19,17 +19,17 @@ struct ModelLayer {
 
 // Layers of a suite that share `parts`, a record without problem, and what they add up to.
 struct Group {
-  Record parts;
+  record::Record parts;
   std::vector<ModelLayer> layers;
 };
 
 std::vector<ModelLayer> LayersOf(const nlohmann::json& suite) {
   std::vector<ModelLayer> layers;
-  const auto& entries = Member(suite, "layers");
+  const auto& entries = record::Member(suite, "layers");
   if (!entries.is_array()) return layers;
   for (const auto& entry : entries) {
-    const auto& count = Member(entry, "count");
-    const ModelLayer layer{Text(entry, "name"), count.is_number() ? count.get<double>() : 1};
+    const auto& count = record::Member(entry, "count");
+    const ModelLayer layer{record::Text(entry, "name"), count.is_number() ? count.get<double>() : 1};
     if (!layer.name.empty() && layer.count >= 1) layers.push_back(layer);
   }
   return layers;
@@ -39,8 +39,8 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
   std::vector<Group> groups;
   std::map<std::vector<std::string>, size_t> index_of;
   for (const auto& layer : layers) {
-    Record parts{.name = layer.name};
-    SplitName(parts);
+    record::Record parts{.name = layer.name};
+    record::SplitName(parts);
     std::vector<std::string> key = {parts.op, parts.device, parts.library, parts.direction,
                                     parts.type};
     key.insert(key.end(), parts.options.begin(), parts.options.end());
@@ -54,9 +54,9 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
 // Sums over the layers that have a time.
 class Sum {
  public:
-  void Add(const Record& record, const Machine* machine, double count) {
-    if (record.status != Status::kOk) return;
-    const auto timing = TimeOf(record.repetitions);
+  void Add(const record::Record& record, const machine::Machine* machine, double count) {
+    if (record.status != record::Status::kOk) return;
+    const auto timing = record::TimeOf(record.repetitions);
     if (!timing) return;
     ++measured_;
     disturbed_ = disturbed_ || timing->disturbed;
@@ -106,11 +106,11 @@ class Sum {
   std::vector<LayerToFix> above_;
 };
 
-using RecordsByName = std::unordered_map<std::string, const Record*>;
+using RecordsByName = std::unordered_map<std::string, const record::Record*>;
 
 std::optional<ModelSummary> Summary(const std::string& suite, const Group& group,
-                                    const RunFile& file, const RecordsByName& records) {
-  const Record& parts = group.parts;
+                                    const record::RunFile& file, const RecordsByName& records) {
+  const record::Record& parts = group.parts;
   ModelSummary model{.suite = suite,
                      .op = parts.op,
                      .device = parts.device,
@@ -126,7 +126,7 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
     const auto found = records.find(layer.name);
     if (found == records.end()) continue;
     any = true;
-    sum.Add(*found->second, MachineFor(file, *found->second), layer.count);
+    sum.Add(*found->second, record::MachineFor(file, *found->second), layer.count);
   }
   if (!any) return std::nullopt;
   sum.Write(model);
@@ -134,7 +134,7 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
 }
 
 // The best known FLOPs and launches of a record.
-const Work* CountedWork(const Record& record) {
+const Work* CountedWork(const record::Record& record) {
   for (const Provenance from : AllProvenances()) {
     const auto found = record.work.find(from);
     if (found != record.work.end() && !found->second.flops.empty()) return &found->second;
@@ -167,7 +167,7 @@ void Add(const Work& work, double seconds, Census& census) {
 
 }  // namespace
 
-std::optional<double> BestKnownFlops(const Record& record) {
+std::optional<double> BestKnownFlops(const record::Record& record) {
   for (const Provenance from : AllProvenances()) {
     const auto found = record.work.find(from);
     if (found == record.work.end()) continue;
@@ -178,32 +178,32 @@ std::optional<double> BestKnownFlops(const Record& record) {
 
 std::map<std::string, double> Occurrences(const nlohmann::json& context) {
   std::map<std::string, double> occurrences;
-  const auto& suites = Member(Member(context, "dlroof"), "suites");
+  const auto& suites = record::Member(record::Member(context, "dlroof"), "suites");
   if (suites.is_array())
     for (const auto& suite : suites)
       for (const auto& layer : LayersOf(suite)) occurrences[layer.name] += layer.count;
   return occurrences;
 }
 
-std::vector<ModelSummary> SummarizeModels(const RunFile& file) {
+std::vector<ModelSummary> SummarizeModels(const record::RunFile& file) {
   std::vector<ModelSummary> models;
-  const auto& suites = Member(Member(file.context, "dlroof"), "suites");
+  const auto& suites = record::Member(record::Member(file.context, "dlroof"), "suites");
   if (!suites.is_array()) return models;
   RecordsByName records;
   for (const auto& record : file.records) records[record.name] = &record;
   for (const auto& suite : suites)
     for (const auto& group : GroupsOf(LayersOf(suite)))
-      if (auto model = Summary(Text(suite, "name"), group, file, records))
+      if (auto model = Summary(record::Text(suite, "name"), group, file, records))
         models.push_back(std::move(*model));
   return models;
 }
 
-std::vector<Census> TakeCensus(const std::vector<Record>& records) {
+std::vector<Census> TakeCensus(const std::vector<record::Record>& records) {
   std::vector<Census> all;
   std::map<std::string, std::size_t> found;
-  for (const Record& record : records) {
+  for (const record::Record& record : records) {
     const Work* work = CountedWork(record);
-    const auto timing = record.status == Status::kOk ? Summarize(record.repetitions) : std::nullopt;
+    const auto timing = record.status == record::Status::kOk ? record::Summarize(record.repetitions) : std::nullopt;
     if (work == nullptr || !timing) continue;
     const auto slash = record.name.find('/');
     const auto set = slash == std::string::npos ? "" : record.name.substr(0, slash);
@@ -232,4 +232,4 @@ std::optional<double> MatrixShare(const Census& census) {
   return census.matrix_flops / census.flops;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -11,7 +11,7 @@
 
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 
 // A layer that is worth a look: where the time above the roof is.
 struct LayerToFix {
@@ -46,14 +46,14 @@ struct ModelSummary {
 };
 
 // Returns the FLOPs of one call by the most trusted count with every pipe known [flop].
-std::optional<double> BestKnownFlops(const Record& record);
+std::optional<double> BestKnownFlops(const record::Record& record);
 
 // Returns how often each name occurs in the counted suites of context.dlroof.suites, together [1].
 std::map<std::string, double> Occurrences(const nlohmann::json& context);
 
 // A summary for each counted suite in context.dlroof.suites and each group of its layers of which
 // the file has a record, in the suites' order. A group without any record was not asked for.
-std::vector<ModelSummary> SummarizeModels(const RunFile& file);
+std::vector<ModelSummary> SummarizeModels(const record::RunFile& file);
 
 // The records of one set: what stands before the first slash of their names, or all of a file whose
 // names have none.
@@ -71,7 +71,7 @@ struct Census {
 
 // A census of each set, in order of appearance, in which a kernel executed no FLOPs; records
 // without a time or whose FLOPs are not known are left out.
-std::vector<Census> TakeCensus(const std::vector<Record>& records);
+std::vector<Census> TakeCensus(const std::vector<record::Record>& records);
 
 double ZeroFlopTimeShare(const Census& census);  // [1]
 double FlopsPerSecond(const Census& census);     // [flop/s]
@@ -79,4 +79,4 @@ double FlopsPerSecond(const Census& census);     // [flop/s]
 std::optional<double> ZeroFlopLaunchShare(const Census& census);
 std::optional<double> MatrixShare(const Census& census);
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

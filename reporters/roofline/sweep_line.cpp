@@ -12,7 +12,7 @@
 #include "counters/base/error.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 constexpr double kAbsent = 1;  // value of a key that a problem's text leaves out
@@ -36,7 +36,7 @@ std::optional<double> ValueOf(const Parts& parts, const SweepWord& word) {
 }
 
 // Returns a text that records which differ in `parts` and threads alone share.
-std::string GroupOf(const Record& record, const Parts& parts,
+std::string GroupOf(const record::Record& record, const Parts& parts,
                     const std::vector<std::string>& options, const std::string& threads) {
   std::string group;
   for (const auto* text : {&record.op, &record.device, &record.library, &record.direction,
@@ -48,7 +48,7 @@ std::string GroupOf(const Record& record, const Parts& parts,
 }
 
 // Returns a text that the records of a line share. `strict` keeps the padding that follows.
-std::string GroupOf(const Record& record, Parts parts, const SweepWord& word, bool strict) {
+std::string GroupOf(const record::Record& record, Parts parts, const SweepWord& word, bool strict) {
   parts.erase(word.key);
   for (const auto& key : Followers(word))
     if (!strict || key != "_p") parts.erase(key);
@@ -60,7 +60,7 @@ std::vector<std::string> WithoutThreads(std::vector<std::string> options) {
   return options;
 }
 
-std::string SeriesOf(const Record& record) {
+std::string SeriesOf(const record::Record& record) {
   return fmt::format("{} {} {}", record.library, record.direction, record.type);
 }
 
@@ -73,7 +73,7 @@ struct Candidate {
 std::vector<Candidate> Candidates(const PlacedRun& run, const SweepParameter& parameter) {
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const Record& record = run.file.records[i];
+    const record::Record& record = run.file.records[i];
     if (record.problem.empty() || !run.places[i].placement.time) continue;
     if (std::ranges::count(parameter.ops, record.op) == 0) continue;
     const auto parts = PartsOf(record.problem);
@@ -86,7 +86,7 @@ std::vector<Candidate> Candidates(const PlacedRun& run, const SweepParameter& pa
 }
 
 // Null: the record's op has no batch.
-const SweepWord* BatchWord(const Record& record, const OpVocabulary& words) {
+const SweepWord* BatchWord(const record::Record& record, const OpVocabulary& words) {
   const auto op = words.find(record.op);
   if (op == words.end()) return nullptr;
   const auto& sweep = op->second.sweep;
@@ -135,7 +135,7 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& pa
 std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least) {
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const Record& record = run.file.records[i];
+    const record::Record& record = run.file.records[i];
     if (record.problem.empty() || record.threads < 1 || !run.places[i].timing) continue;
     const auto group = GroupOf(record, PartsOf(record.problem), WithoutThreads(record.options), "");
     candidates.push_back({i, static_cast<double>(record.threads), group, group});
@@ -143,7 +143,7 @@ std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least) {
   return LinesOf(run, candidates, least);
 }
 
-std::optional<double> BatchPerThread(const Record& record, const OpVocabulary& words) {
+std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words) {
   const auto* word = BatchWord(record, words);
   if (word == nullptr || record.threads < 1) return std::nullopt;
   const auto batch = ValueOf(PartsOf(record.problem), *word);
@@ -154,7 +154,7 @@ std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least) {
   const auto words = WordsOf(run.file.context);
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const Record& record = run.file.records[i];
+    const record::Record& record = run.file.records[i];
     const auto share = BatchPerThread(record, words);
     if (record.problem.empty() || !share || !run.places[i].timing) continue;
     auto parts = PartsOf(record.problem);
@@ -170,7 +170,7 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name, s
   const auto words = WordsOf(run.file.context);
   const auto names = SweepNames(words);
   if (std::ranges::count(names, name) == 0)
-    throw BadInput("--sweep {}: no such parameter; there are {}", Printable(name),
+    throw BadInput("--sweep {}: no such parameter; there are {}", text::Printable(name),
                    fmt::join(names, ", "));
   std::vector<SweepLine> lines;
   for (const auto& parameter : SweepParameters(words))
@@ -179,4 +179,4 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name, s
   return lines;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -10,7 +10,7 @@
 #include "reporters/roofline/op_words.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 
 struct SweepLine {
   std::string series;                // what its benchmarks share: "tf2.2 fwd f16"
@@ -38,6 +38,6 @@ std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least = 2);
 std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least = 2);
 
 // [1] Returns the record's batch for each of its threads; absent: its op has no batch.
-std::optional<double> BatchPerThread(const Record& record, const OpVocabulary& words);
+std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words);
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -6,7 +6,7 @@
 
 #include "ceilings/machine/machine.h"
 
-namespace dlroof {
+namespace dlroof::terminal {
 
 // Writes a table per machine and number of threads, most threads first: plain pipes, highest first,
 // each with its finer rows under it; memory levels with the mix that made the roof; overheads. The
@@ -14,7 +14,7 @@ namespace dlroof {
 // sets finds about the caches, why something was not measured, and what a look before the run saw.
 // `width` [columns] of the terminal: columns are left out and reasons shortened to fit; 0 writes
 // everything. Control characters of the file never reach the terminal.
-void WriteCeilings(const std::vector<Machine>& machines, int width, std::ostream& out,
+void WriteCeilings(const std::vector<machine::Machine>& machines, int width, std::ostream& out,
                    bool remarks = true);
 
-}  // namespace dlroof
+}  // namespace dlroof::terminal

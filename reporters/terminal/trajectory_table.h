@@ -6,10 +6,10 @@
 
 #include "reporters/trajectory/trajectory.h"
 
-namespace dlroof {
+namespace dlroof::terminal {
 
 // Writes a row per point: threads, size, time, FLOP/s, intensity, share of the roof, the step from
 // the point before and its largest cause.
-void WriteTrajectories(const std::vector<Trajectory>& trajectories, std::ostream& out);
+void WriteTrajectories(const std::vector<trajectory::Trajectory>& trajectories, std::ostream& out);
 
-}  // namespace dlroof
+}  // namespace dlroof::terminal

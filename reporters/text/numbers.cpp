@@ -13,7 +13,7 @@
 #include "reporters/text/units.h"
 #include "reporters/text/written_number.h"
 
-namespace dlroof {
+namespace dlroof::text {
 namespace {
 
 constexpr std::array<std::string_view, 11> kPrefixes = {"p", "n", "µ", "m", "", "k",
@@ -98,4 +98,4 @@ double RoundedToClock(double seconds, double iterations, int digits) {
   return Parsed(fmt::format("{:.{}f}", seconds, static_cast<int>(decimals)));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::text

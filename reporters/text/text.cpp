@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <ostream>
 
-namespace dlroof {
+namespace dlroof::text {
 namespace {
 
 using Row = std::vector<std::string>;
@@ -136,4 +136,4 @@ int TerminalColumns() {
   return size.ws_col;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::text

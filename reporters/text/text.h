@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::text {
 
 // Rows of equally many cells, the first column left-aligned, the others right-aligned. Where too
 // little of `width` [columns] would be left of the first, it gets a line of its own; 0 is no limit.
@@ -32,4 +32,4 @@ std::string Printable(std::string_view text);
 // Columns of the terminal on standard output; 0 when it is not one (a file, a pipe).
 int TerminalColumns();
 
-}  // namespace dlroof
+}  // namespace dlroof::text

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace dlroof {
+namespace dlroof::text {
 
 // Three significant digits and a prefix: (1.6e11, "FLOP/s") -> "160 GFLOP/s", (4.2e-6, "s") ->
 // "4.20 µs", (0, "s") -> "0 s". From p (1e-12) to E (1e18), beyond them in powers of ten.
@@ -16,4 +16,4 @@ std::string FixedText(double value, int digits);
 // Three significant digits without an exponent from 1e-4 to 1e6: 57.468 -> "57.5".
 std::string ThreeDigits(double value);
 
-}  // namespace dlroof
+}  // namespace dlroof::text

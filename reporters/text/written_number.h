@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace dlroof {
+namespace dlroof::text {
 
 // Enough to name every double: RoundAll only writes whole numbers whole.
 inline constexpr int kExactDigits = 17;
@@ -29,4 +29,4 @@ void RoundAll(nlohmann::json& json, int digits = kWrittenDigits);
 // Itself where `iterations` is not known (0).
 double RoundedToClock(double seconds, double iterations, int digits = 0);
 
-}  // namespace dlroof
+}  // namespace dlroof::text

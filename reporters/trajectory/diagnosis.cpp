@@ -8,7 +8,7 @@
 #include "reporters/roofline/chart.h"
 #include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::trajectory {
 namespace {
 
 constexpr double kIdealWithin = 0.05;  // [1]
@@ -68,7 +68,7 @@ std::string BandwidthText(const Way& way) {
   if (!way.step.loss.level) return "the arithmetic hides more of the bytes' time";
   const double ratio = RoofRatio(way, false);
   return fmt::format("each thread's share of the {} roof {} to {:.0f} %",
-                     LevelName(Key(*way.step.loss.level)), ratio < 1 ? "falls" : "grows",
+                     roofline::LevelName(Key(*way.step.loss.level)), ratio < 1 ? "falls" : "grows",
                      100 * ratio);
 }
 
@@ -83,7 +83,7 @@ double BytesRatio(const Way& way, Level level) {
 // "the same work moves 2.00x the bytes of DRAM, modelled"; both points know this level.
 std::string BytesText(const Way& way, Level level) {
   return fmt::format("the same work moves {}x the bytes of {}, {}",
-                     ThreeDigits(BytesRatio(way, level)), LevelName(Key(level)),
+                     text::ThreeDigits(BytesRatio(way, level)), roofline::LevelName(Key(level)),
                      Key(way.to.cost.roof->bytes_from.at(level)));
 }
 
@@ -121,8 +121,8 @@ std::string PartText(const Way& way, Cause cause) {
   const double sign = way.Lost() ? 1 : -1;
   const auto most =
       std::ranges::max_element(parts, {}, [&](const auto& part) { return sign * part.second; });
-  if (parts.size() == 1) return std::string(Words(most->first));
-  return fmt::format("most of it: {}, {:.0f}", Words(most->first), way.Points(most->second));
+  if (parts.size() == 1) return std::string(breakdown::Words(most->first));
+  return fmt::format("most of it: {}, {:.0f}", breakdown::Words(most->first), way.Points(most->second));
 }
 
 std::string IdleText(const Way& way) {
@@ -158,7 +158,7 @@ std::string CauseText(const Way& way, Cause cause) {
 std::string RateText(const Way& way) {
   const auto& trajectory = way.trajectory;
   const auto to = ValueText(trajectory, way.to.value), from = ValueText(trajectory, way.from.value);
-  const auto ratio = ThreeDigits(way.step.rate_ratio);
+  const auto ratio = text::ThreeDigits(way.step.rate_ratio);
   if (!way.AlongThreads())
     return fmt::format("{} has {}x the FLOP/s of {}{}", to, ratio, from, way.about_from);
   return fmt::format("{} {} {}x as fast as {}, {:.0f} % of ideal", to,
@@ -240,7 +240,7 @@ std::string EstimateText(const Trajectory& trajectory) {
 }
 
 std::string MarkFor(const Trajectory& trajectory) {
-  return std::string(MarkOf(
+  return std::string(roofline::MarkOf(
       std::ranges::any_of(trajectory.points, [](const auto& point) { return point.disturbed; })));
 }
 
@@ -267,7 +267,7 @@ Way WayOf(const Trajectory& trajectory) {
   if (peak > 0)
     way.about_from =
         fmt::format(", the peak ({}x those of {})",
-                    ThreeDigits(StepOf(trajectory, points[0], points[peak]).rate_ratio),
+                    text::ThreeDigits(StepOf(trajectory, points[0], points[peak]).rate_ratio),
                     ValueText(trajectory, points[0].value));
   return way;
 }
@@ -300,4 +300,4 @@ std::string StepText(const TrajectoryStep& step) {
   return fmt::format("{} {:+.0f}", WordsOfCause(cause, lost), 100 * loss.Share(loss.by.at(cause)));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::trajectory

@@ -5,7 +5,7 @@
 
 #include "counters/base/keys.h"
 
-namespace dlroof {
+namespace dlroof::trajectory {
 namespace {
 
 constexpr KeyRow<Cause> kKeys[] = {
@@ -18,16 +18,16 @@ constexpr KeyRow<Cause> kKeys[] = {
     {Cause::kLevels, "levels"},       {Cause::kUnexplained, "unexplained"}};
 
 // The parts of the ledger but the roof's own, which AddRoofCauses divides, and the rest.
-constexpr std::pair<PartKind, Cause> kCauses[] = {
-    {PartKind::kFunctions, Cause::kFunctions}, {PartKind::kProducts, Cause::kProducts},
-    {PartKind::kFixed, Cause::kOverhead},      {PartKind::kSharing, Cause::kSharing},
-    {PartKind::kLanes, Cause::kLanes},         {PartKind::kInstructions, Cause::kKernel},
-    {PartKind::kLevels, Cause::kLevels},       {PartKind::kLoads, Cause::kLevels},
-    {PartKind::kDistance, Cause::kLevels},     {PartKind::kKernel, Cause::kKernel},
-    {PartKind::kImbalance, Cause::kImbalance}, {PartKind::kForkJoin, Cause::kOverhead},
-    {PartKind::kSerial, Cause::kOverhead},     {PartKind::kCall, Cause::kOverhead},
-    {PartKind::kStolen, Cause::kStolen},       {PartKind::kTail, Cause::kImbalance},
-    {PartKind::kLaunch, Cause::kOverhead},     {PartKind::kIdle, Cause::kOverhead}};
+constexpr std::pair<breakdown::PartKind, Cause> kCauses[] = {
+    {breakdown::PartKind::kFunctions, Cause::kFunctions}, {breakdown::PartKind::kProducts, Cause::kProducts},
+    {breakdown::PartKind::kFixed, Cause::kOverhead},      {breakdown::PartKind::kSharing, Cause::kSharing},
+    {breakdown::PartKind::kLanes, Cause::kLanes},         {breakdown::PartKind::kInstructions, Cause::kKernel},
+    {breakdown::PartKind::kLevels, Cause::kLevels},       {breakdown::PartKind::kLoads, Cause::kLevels},
+    {breakdown::PartKind::kDistance, Cause::kLevels},     {breakdown::PartKind::kKernel, Cause::kKernel},
+    {breakdown::PartKind::kImbalance, Cause::kImbalance}, {breakdown::PartKind::kForkJoin, Cause::kOverhead},
+    {breakdown::PartKind::kSerial, Cause::kOverhead},     {breakdown::PartKind::kCall, Cause::kOverhead},
+    {breakdown::PartKind::kStolen, Cause::kStolen},       {breakdown::PartKind::kTail, Cause::kImbalance},
+    {breakdown::PartKind::kLaunch, Cause::kOverhead},     {breakdown::PartKind::kIdle, Cause::kOverhead}};
 
 // The factors of a roof's cost, by unit of work.
 struct Factors {
@@ -83,13 +83,13 @@ void AddRoofCauses(const Factors& before, const Factors& after, Loss& loss) {
   loss.level = BindingLevel(loss.Total() > 0 ? after : before);
 }
 
-double CostOf(PartKind kind, const CostFacts& facts) {
+double CostOf(breakdown::PartKind kind, const CostFacts& facts) {
   const auto* part = facts.ledger->Find(kind);
   return part == nullptr ? 0 : part->seconds * facts.team / facts.work;
 }
 
 void AddLedgerCauses(const CostFacts& before, const CostFacts& after, Loss& loss) {
-  const auto change = [&](PartKind kind) { return CostOf(kind, after) - CostOf(kind, before); };
+  const auto change = [&](breakdown::PartKind kind) { return CostOf(kind, after) - CostOf(kind, before); };
   for (const auto& [kind, cause] : kCauses) {
     if (before.ledger->Find(kind) == nullptr && after.ledger->Find(kind) == nullptr) continue;
     loss.parts[cause][kind] = change(kind);
@@ -129,4 +129,4 @@ Loss LossOf(const CostFacts& before, const CostFacts& after) {
   return loss;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::trajectory

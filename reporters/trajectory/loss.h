@@ -16,7 +16,7 @@
 #include "counters/work.h"
 #include "reporters/ledger/ledger.h"
 
-namespace dlroof {
+namespace dlroof::trajectory {
 
 enum class Cause {
   kBandwidth,    // a thread's share of a level's bandwidth
@@ -49,7 +49,7 @@ struct CostFacts {
   int threads = 1;               // [1] that it may use
   double work = 1;               // [1] of one call: its FLOPs, or 1 where the problem is the same
   std::optional<RoofTime> roof;  // absent: not placed
-  std::optional<Ledger> ledger;  // absent: not watched, or not placed
+  std::optional<breakdown::Ledger> ledger;  // absent: not watched, or not placed
   int team = 1;                  // [1] with a ledger: threads of the widest parallel region
 
   double Cost() const { return seconds * threads / work; }
@@ -60,7 +60,7 @@ struct Loss {
   // [the same] change by cause, their sum is after - before. Causes that nobody measured at both
   // points are absent; kUnexplained always is there.
   std::map<Cause, double> by;
-  std::map<Cause, std::map<PartKind, double>> parts;  // [the same] of the causes from the ledger
+  std::map<Cause, std::map<breakdown::PartKind, double>> parts;  // [the same] of the causes from the ledger
   std::optional<Level> level;            // whose bytes bind at the worse point; absent: arithmetic
   bool placed = false, watched = false;  // both points
 
@@ -73,4 +73,4 @@ struct Loss {
 
 Loss LossOf(const CostFacts& before, const CostFacts& after);
 
-}  // namespace dlroof
+}  // namespace dlroof::trajectory

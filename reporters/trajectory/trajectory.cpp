@@ -10,7 +10,7 @@
 
 #include "reporters/roofline/op_words.h"
 
-namespace dlroof {
+namespace dlroof::trajectory {
 namespace {
 
 std::vector<std::string> PartsOf(const std::string& name) {
@@ -22,7 +22,7 @@ std::vector<std::string> PartsOf(const std::string& name) {
 
 // Returns the record's name without its number of threads, where they are what differs, or with a
 // star for the size.
-std::string NameOf(const Record& record, std::string_view along, const OpVocabulary& words) {
+std::string NameOf(const record::Record& record, std::string_view along, const roofline::OpVocabulary& words) {
   auto parts = PartsOf(record.name);
   const bool weak = along == kAlongWeak;
   if (along == kAlongThreads || weak)
@@ -31,15 +31,15 @@ std::string NameOf(const Record& record, std::string_view along, const OpVocabul
   for (auto& part : parts) {
     if (op == words.end() || part != record.problem) continue;
     for (const auto& word : op->second.sweep)
-      if (word.name == (weak ? "batch" : along)) part = WithValue(part, word, "*").front();
+      if (word.name == (weak ? "batch" : along)) part = roofline::WithValue(part, word, "*").front();
   }
   auto name = fmt::format("{}", fmt::join(parts, "/"));
-  if (weak) name += fmt::format(", batch {:g} a thread", BatchPerThread(record, words).value());
+  if (weak) name += fmt::format(", batch {:g} a thread", roofline::BatchPerThread(record, words).value());
   return name;
 }
 
 // Returns the origin of FLOPs that all these records know.
-std::optional<Provenance> CommonOrigin(const PlacedRun& run, const SweepLine& line) {
+std::optional<Provenance> CommonOrigin(const roofline::PlacedRun& run, const roofline::SweepLine& line) {
   for (const auto from : AllProvenances())
     if (std::ranges::all_of(line.records, [&](std::size_t i) {
           const auto& work = run.file.records[i].work;
@@ -50,18 +50,18 @@ std::optional<Provenance> CommonOrigin(const PlacedRun& run, const SweepLine& li
   return std::nullopt;
 }
 
-std::optional<Level> CommonLevel(const PlacedRun& run, const SweepLine& line) {
+std::optional<Level> CommonLevel(const roofline::PlacedRun& run, const roofline::SweepLine& line) {
   std::optional<Level> farthest;
   for (const auto level : AllLevels())
     if (level != Level::kHost && std::ranges::all_of(line.records, [&](std::size_t i) {
-          const auto* point = PointOf(run.places[i].placement, level);
+          const auto* point = roofline::PointOf(run.places[i].placement, level);
           return point != nullptr && std::isfinite(point->intensity);
         }))
       farthest = level;
   return farthest;
 }
 
-std::optional<RoofTime> RoofTimeOf(const Placement& placement) {
+std::optional<RoofTime> RoofTimeOf(const roofline::Placement& placement) {
   if (!placement.time) return std::nullopt;
   RoofTime roof{.arithmetic_seconds = placement.time->compute_seconds};
   for (const auto& point : placement.classic) {
@@ -74,7 +74,7 @@ std::optional<RoofTime> RoofTimeOf(const Placement& placement) {
   return roof;
 }
 
-TrajectoryPoint MakePoint(const PlacedRun& run, std::size_t index, double value,
+TrajectoryPoint MakePoint(const roofline::PlacedRun& run, std::size_t index, double value,
                           const std::optional<Level>& level) {
   const auto& record = run.file.records[index];
   const auto& placed = run.places[index];
@@ -90,7 +90,7 @@ TrajectoryPoint MakePoint(const PlacedRun& run, std::size_t index, double value,
     point.given = time->given;
     if (time->gap) point.fraction = 1 / *time->gap;
   }
-  if (const auto* classic = level ? PointOf(placement, *level) : nullptr) {
+  if (const auto* classic = level ? roofline::PointOf(placement, *level) : nullptr) {
     point.intensity = classic->intensity;
   }
   point.cost = {.seconds = point.seconds,
@@ -102,7 +102,7 @@ TrajectoryPoint MakePoint(const PlacedRun& run, std::size_t index, double value,
 }
 
 // Gives the points their work. Returns whether they can be compared.
-bool AddWork(const PlacedRun& run, const SweepLine& line, Trajectory& trajectory) {
+bool AddWork(const roofline::PlacedRun& run, const roofline::SweepLine& line, Trajectory& trajectory) {
   const auto origin = CommonOrigin(run, line);
   const bool same_problem = trajectory.along == kAlongThreads && !trajectory.per_thread;
   for (auto& point : trajectory.points) {
@@ -114,13 +114,13 @@ bool AddWork(const PlacedRun& run, const SweepLine& line, Trajectory& trajectory
   return origin || same_problem;
 }
 
-Trajectory MakeTrajectory(const PlacedRun& run, std::string_view along, const SweepLine& line) {
+Trajectory MakeTrajectory(const roofline::PlacedRun& run, std::string_view along, const roofline::SweepLine& line) {
   const bool weak = along == kAlongWeak;
   Trajectory trajectory{.along = std::string(weak ? kAlongThreads : along),
                         .level = CommonLevel(run, line)};
-  const auto& words = run.view.words.empty() ? WordsOf(run.file.context) : run.view.words;
+  const auto& words = run.view.words.empty() ? roofline::WordsOf(run.file.context) : run.view.words;
   const auto& first = run.file.records[line.records.front()];
-  if (weak) trajectory.per_thread = BatchPerThread(first, words);
+  if (weak) trajectory.per_thread = roofline::BatchPerThread(first, words);
   trajectory.name = NameOf(first, along, words);
   for (std::size_t i = 0; i < line.records.size(); ++i)
     trajectory.points.push_back(MakePoint(run, line.records[i], line.values[i], trajectory.level));
@@ -156,19 +156,19 @@ void Label(std::vector<Trajectory>& trajectories) {
 }
 
 // Returns the lines along a name, and the name where it was not given.
-std::pair<std::string, std::vector<SweepLine>> LinesAlong(const PlacedRun& run,
+std::pair<std::string, std::vector<roofline::SweepLine>> LinesAlong(const roofline::PlacedRun& run,
                                                           std::string_view along,
                                                           std::size_t least) {
   if (along.empty() || along == kAlongThreads) {
-    auto lines = ThreadLines(run, least);
+    auto lines = roofline::ThreadLines(run, least);
     if (!along.empty() || !lines.empty()) return {std::string(kAlongThreads), std::move(lines)};
-    for (const auto& parameter : SweepParameters(WordsOf(run.file.context)))
-      if (auto found = SweepLines(run, parameter, least); !found.empty())
+    for (const auto& parameter : roofline::SweepParameters(roofline::WordsOf(run.file.context)))
+      if (auto found = roofline::SweepLines(run, parameter, least); !found.empty())
         return {parameter.word.name, std::move(found)};
     return {std::string(kAlongThreads), {}};
   }
-  if (along == kAlongWeak) return {std::string(along), WeakLines(run, least)};
-  return {std::string(along), SweepLines(run, along, least)};
+  if (along == kAlongWeak) return {std::string(along), roofline::WeakLines(run, least)};
+  return {std::string(along), roofline::SweepLines(run, along, least)};
 }
 
 }  // namespace
@@ -185,7 +185,7 @@ TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& befor
   return step;
 }
 
-std::vector<Trajectory> Trajectories(const PlacedRun& run, std::string_view along,
+std::vector<Trajectory> Trajectories(const roofline::PlacedRun& run, std::string_view along,
                                      std::size_t least) {
   const auto [name, lines] = LinesAlong(run, along, least);
   std::vector<Trajectory> trajectories;
@@ -208,4 +208,4 @@ std::string SharedName(const std::vector<Trajectory>& trajectories) {
   return fmt::format("{}", fmt::join(parts, "/"));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::trajectory

@@ -11,7 +11,7 @@
 #include "reporters/roofline/sweep_line.h"
 #include "reporters/trajectory/loss.h"
 
-namespace dlroof {
+namespace dlroof::trajectory {
 
 inline constexpr std::string_view kAlongThreads = "threads";
 // Along the threads too, but the batch grows with them: weak scaling.
@@ -52,7 +52,7 @@ struct Trajectory {
 // along them with a batch that grows ("weak"), or along a parameter of the ops' problems ("batch").
 // Empty `along`: along the threads where there are such, else along the first parameter that has
 // some. Throws BadInput for a name that no parameter has.
-std::vector<Trajectory> Trajectories(const PlacedRun& run, std::string_view along = {},
+std::vector<Trajectory> Trajectories(const roofline::PlacedRun& run, std::string_view along = {},
                                      std::size_t least = 2);
 
 // Returns the step between any two points of it.
@@ -65,4 +65,4 @@ std::string ValueText(const Trajectory& trajectory, double value);
 // Returns what the trajectories' names share: "Conv2D/cpu/onednn"; the labels are the rest.
 std::string SharedName(const std::vector<Trajectory>& trajectories);
 
-}  // namespace dlroof
+}  // namespace dlroof::trajectory

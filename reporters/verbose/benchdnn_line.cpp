@@ -7,7 +7,7 @@
 
 #include "reporters/verbose/verbose_line.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 namespace {
 
 std::string TypeOf(const Primitive& primitive, std::string_view role) {
@@ -179,4 +179,4 @@ std::string BenchdnnLine(const Primitive& primitive) {
   return form == std::end(kLines) ? "" : form->line(primitive);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

@@ -5,11 +5,11 @@
 
 #include "reporters/verbose/primitive.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 
 // Returns the arguments that time the same call: "--conv --mode=P --dir=FWD_D ...". A layout that
 // the library chose is "any", as is a blocked one, which programs leave to the library. Empty: no
 // driver of benchdnn, or a text that this program cannot put into its words.
 std::string BenchdnnLine(const Primitive& primitive);
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

@@ -7,7 +7,7 @@
 
 #include "reporters/verbose/verbose_line.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 namespace {
 
 constexpr double kMostSize = 2147483647;
@@ -170,4 +170,4 @@ std::vector<std::string_view> PostOpsOf(std::string_view attributes) {
   return found;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

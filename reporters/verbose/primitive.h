@@ -11,7 +11,7 @@
 
 #include "reporters/verbose/verbose_log.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 
 // A memory descriptor: "src:f32:a:blocked:aBcd8b::f0", or "src_f32:a:blocked:aBcd8b:f0" before 3.3.
 struct Tensor {
@@ -70,4 +70,4 @@ std::string_view WordOf(std::string_view text, std::string_view key);
 // none.
 std::vector<std::string_view> PostOpsOf(std::string_view attributes);
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

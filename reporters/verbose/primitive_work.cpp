@@ -7,7 +7,7 @@
 
 #include "reporters/verbose/work_forms.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 namespace {
 
 struct Form {
@@ -212,4 +212,4 @@ FormWork InnerProductWork(const Primitive& primitive) {
   return work;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

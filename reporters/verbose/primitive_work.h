@@ -18,7 +18,7 @@
 
 #include "reporters/verbose/primitive.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 
 struct PrimitiveWork {
   std::optional<double> matrix;       // [flop]; absent: not known
@@ -37,4 +37,4 @@ bool HasNoFlops(const PrimitiveWork& work);
 // empty: not known.
 std::string ComputeTypeOf(const Primitive& primitive);
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

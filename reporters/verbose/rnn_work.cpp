@@ -4,7 +4,7 @@
 
 #include "reporters/verbose/work_forms.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 namespace {
 
 // Elementwise operations per hidden unit, sample, step, layer and direction. h' is the state
@@ -128,4 +128,4 @@ FormWork RnnWork(const Primitive& primitive) {
   return work;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

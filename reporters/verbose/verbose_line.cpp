@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-namespace dlroof {
+namespace dlroof::verbose {
 namespace {
 
 constexpr std::string_view kMarkerEnd = "_verbose,";
@@ -117,4 +117,4 @@ std::vector<std::string_view> SplitText(std::string_view text, char separator) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

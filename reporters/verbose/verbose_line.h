@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::verbose {
 
 enum class VerboseKind {
   kInformation,  // version, threads, instruction set, templates, warnings
@@ -48,4 +48,4 @@ std::optional<double> NumberFromZero(std::string_view text);
 // Returns the parts between separators; one empty part for an empty text.
 std::vector<std::string_view> SplitText(std::string_view text, char separator);
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

@@ -8,7 +8,7 @@
 #include "reporters/text/text.h"
 #include "reporters/verbose/verbose_line.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 namespace {
 
 constexpr std::string_view kMark = "DLROOF_MARK,";
@@ -103,20 +103,20 @@ class Reader {
       template_ = *TemplateOf(line);
       known_.clear();
     } else if (const auto at = fields.find("isa:"); fields.starts_with("cpu,isa:")) {
-      log_.isa_words = Printable(fields.substr(at + 4));
+      log_.isa_words = text::Printable(fields.substr(at + 4));
     } else if (fields.starts_with("cpu,runtime:")) {
       ReadRuntime(fields);
     } else if (const auto version = fields.find(" v"); log_.version.empty() &&
                                                        version != std::string_view::npos &&
                                                        !fields.starts_with("cpu")) {
       log_.version =
-          Printable(fields.substr(version + 1, fields.find(' ', version + 1) - version - 1));
+          text::Printable(fields.substr(version + 1, fields.find(' ', version + 1) - version - 1));
     }
   }
 
   void ReadRuntime(std::string_view fields) {
     for (const auto field : SplitText(fields, ',')) {
-      if (field.starts_with("runtime:")) log_.runtime = Printable(field.substr(8));
+      if (field.starts_with("runtime:")) log_.runtime = text::Printable(field.substr(8));
       const auto threads =
           field.starts_with("nthr:") ? NumberFromZero(field.substr(5)) : std::nullopt;
       if (threads && *threads >= 1 && *threads <= 1e6) log_.threads = static_cast<int>(*threads);
@@ -166,9 +166,9 @@ class Reader {
     for (std::size_t i = 0; i < expected; ++i) {
       const auto field = Trimmed(fields[i]);
       if (std::string* member = MemberOf(template_[i], primitive))
-        *member = Printable(field);
+        *member = text::Printable(field);
       else
-        primitive.others.emplace_back(Printable(template_[i]), Printable(field));
+        primitive.others.emplace_back(text::Printable(template_[i]), text::Printable(field));
     }
     if (fields[static_cast<std::size_t>(kind_at)].empty()) {
       Refuse("no name of a primitive");
@@ -249,4 +249,4 @@ bool HasVerboseLine(std::string_view text) {
   return FindMarker(text.substr(0, kLookedAt)) != std::string_view::npos;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

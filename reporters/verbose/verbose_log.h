@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::verbose {
 
 // Fields of an executed primitive's line but its times: what tells primitives apart.
 struct PrimitiveText {
@@ -86,4 +86,4 @@ std::string IsaOf(std::string_view words);
 // Returns true for a text with a marker in its first 1 MiB.
 bool HasVerboseLine(std::string_view text);
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

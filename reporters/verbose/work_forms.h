@@ -7,7 +7,7 @@
 
 #include "reporters/verbose/primitive.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 
 // A call's work cannot be told: thrown within primitive_work.cpp's reach alone.
 struct NoClosedForm {
@@ -67,4 +67,4 @@ double EltwiseFlops(std::string_view algorithm, double alpha, bool backward);
 // Adds what the attributes' post-ops do to the destination.
 void AddPostOps(const Primitive& primitive, FormWork& work);
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

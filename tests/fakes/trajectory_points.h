@@ -10,7 +10,7 @@
 
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // The parts of a ledger [s].
 struct PartSpec {
@@ -49,10 +49,10 @@ inline ParallelTime ParallelOf(const PointSpec& point) {
   return parallel;
 }
 
-inline Record RecordOf(const PointSpec& point) {
-  Record record{.name = fmt::format("Conv2D/cpu/onednn/fwd/f32/n{}c8h8w8k8r1s1/threads{}",
+inline record::Record RecordOf(const PointSpec& point) {
+  record::Record record{.name = fmt::format("Conv2D/cpu/onednn/fwd/f32/n{}c8h8w8k8r1s1/threads{}",
                                     point.batch, point.threads)};
-  SplitName(record);
+  record::SplitName(record);
   record.threads = point.threads;
   record.cache = "warm";
   record.repetitions = {{.seconds = point.seconds, .iterations = 1, .disturbed = point.disturbed}};
@@ -63,13 +63,13 @@ inline Record RecordOf(const PointSpec& point) {
   return record;
 }
 
-inline PlacedRun RunOf(const std::vector<PointSpec>& points) {
-  RunFile file;
-  Machine machine{.device = "cpu", .name = "a made-up machine"};
+inline roofline::PlacedRun RunOf(const std::vector<PointSpec>& points) {
+  record::RunFile file;
+  machine::Machine machine{.device = "cpu", .name = "a made-up machine"};
   for (const auto& point : points) {
     file.records.push_back(RecordOf(point));
     if (point.no_roofs) continue;
-    CeilingSet& set = machine.by_threads[point.threads];
+    machine::CeilingSet& set = machine.by_threads[point.threads];
     const bool proved = !point.given && !point.not_proved;
     set.flops["fp32.vector"] = {
         .per_second = point.flops_rate, .proved = proved, .given = point.given};
@@ -77,7 +77,7 @@ inline PlacedRun RunOf(const std::vector<PointSpec>& points) {
         .per_second = point.bytes_rate, .proved = proved, .given = point.given};
   }
   file.machines = {machine};
-  return PlaceRun(std::move(file));
+  return roofline::PlaceRun(std::move(file));
 }
 
 // One thread: 12 s, of which its roof asks for 10 s (100 flop at 10 flop/s) and DRAM for 2 s. Two
@@ -120,4 +120,4 @@ inline PointSpec WithoutBytes(PointSpec point) {
   return point;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -15,24 +15,24 @@
 #include "counters/cuda/clock.h"
 #include "counters/cuda/support.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
 namespace {
 
 size_t Bytes(const TensorSpec& spec) {
   int64_t count = 1;
   for (const int64_t size : spec.dimensions) count *= size;
-  return static_cast<size_t>(count * ElementBytes(spec.type));
+  return static_cast<size_t>(count * workload::ElementBytes(spec.type));
 }
 
-void Upload(const std::vector<float>& plain, const TensorSpec& spec, DeviceBuffer& buffer) {
-  const auto bytes = Encoded(ToStrides(plain, spec.dimensions, spec.strides), spec.type);
+void Upload(const std::vector<float>& plain, const TensorSpec& spec, cuda::DeviceBuffer& buffer) {
+  const auto bytes = workload::Encoded(workload::ToStrides(plain, spec.dimensions, spec.strides), spec.type);
   buffer.CopyFrom(bytes.data());
 }
 
-std::vector<float> Download(const TensorSpec& spec, const DeviceBuffer& buffer) {
+std::vector<float> Download(const TensorSpec& spec, const cuda::DeviceBuffer& buffer) {
   std::vector<std::byte> bytes(buffer.bytes());
   buffer.CopyTo(bytes.data());
-  return FromStrides(Decoded(bytes, spec.type), spec.dimensions, spec.strides);
+  return workload::FromStrides(workload::Decoded(bytes, spec.type), spec.dimensions, spec.strides);
 }
 
 int64_t ResultId(ProductDirection direction) {
@@ -47,16 +47,16 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
   for (const auto& tensor : graph.tensors)
     if (!tensor.is_virtual)
       host += static_cast<double>(Bytes(tensor)) *
-              (1 + 8 / static_cast<double>(ElementBytes(tensor.type)));
-  RequireHostMemory(host, what);
-  RequireDeviceMemory(TensorBytes(graph), what);
+              (1 + 8 / static_cast<double>(workload::ElementBytes(tensor.type)));
+  workload::RequireHostMemory(host, what);
+  cudnn::RequireDeviceMemory(TensorBytes(graph), what);
 }
 
 // A plan, what it was made from, and the pointers that it is executed with.
 struct Candidate {
   Proposal proposal;
   Plan plan;
-  Descriptor pack;
+  cudnn::Descriptor pack;
 };
 
 // One convolution, from seeded tensors to the result.
@@ -72,19 +72,19 @@ class Call {
   // One call, finished when it returns.
   void Run() const { Run(Chosen()); }
   // Makes the result not-a-number, runs once, compares with the reference.
-  Verification Verify();
+  workload::Verification Verify();
   const PlanChoice& choice() const { return choice_; }
   // [1] Of EngineChoice::kBest alone, and absent where the heuristic's choice failed.
   std::optional<double> heuristic_over_best() const { return heuristic_over_best_; }
-  std::vector<MemoryRegion> Memory() const;
+  std::vector<workload::MemoryRegion> Memory() const;
 
  private:
   const Candidate& Chosen() const { return candidates_.front(); }
 
   void Execute(const Candidate& candidate, void* on) const {
-    UseStream(on);
-    CheckExecuted(
-        cudnnBackendExecute(Handle(), candidate.plan.descriptor.get(), candidate.pack.get()),
+    cudnn::UseStream(on);
+    cudnn::CheckExecuted(
+        cudnnBackendExecute(cudnn::Handle(), candidate.plan.descriptor.get(), candidate.pack.get()),
         "a convolution");
   }
   void Run(const Candidate& candidate) const {
@@ -94,37 +94,37 @@ class Call {
 
   void FillTensors();
   void Ask();
-  std::optional<Candidate> Try(Proposal& proposal, WhyNot& why) const;
+  std::optional<Candidate> Try(Proposal& proposal, library_rules::WhyNot& why) const;
   bool NextCandidate();
   void Pack();
   void KeepOnly(size_t candidate);
   void TakeFirstThatRuns();
   void TakeFastest();
-  Verification Compared(const Candidate& candidate);
+  workload::Verification Compared(const Candidate& candidate);
 
   CudnnConv2dCase request_;
   unsigned seed_;
   GraphSpec graph_;
-  ProductInputs inputs_;
-  std::map<int64_t, DeviceBuffer> tensors_;  // by id
-  std::optional<DeviceBuffer> workspace_;
+  products::ProductInputs inputs_;
+  std::map<int64_t, cuda::DeviceBuffer> tensors_;  // by id
+  std::optional<cuda::DeviceBuffer> workspace_;
   // cuDNN does not promise that a plan owns all that it was made from.
   std::optional<Graph> described_;
   std::optional<Target> target_;
   std::vector<Proposal> proposals_;
   size_t next_ = 0;              // proposal to be tried
-  std::vector<WhyNot> reasons_;  // why earlier ones could not be used
-  std::vector<WhyNot> modes_;    // heuristics that broke
+  std::vector<library_rules::WhyNot> reasons_;  // why earlier ones could not be used
+  std::vector<library_rules::WhyNot> modes_;    // heuristics that broke
   int64_t workspace_limit_ = 0;  // [byte]
   std::vector<Candidate> candidates_;
   PlanChoice choice_;
   std::optional<double> heuristic_over_best_;
-  CudaStream stream_;
-  StreamUse use_;  // of it
+  cuda::CudaStream stream_;
+  cudnn::StreamUse use_;  // of it
 };
 
 void Call::FillTensors() {
-  inputs_ = SeededInputs(request_.conv, seed_);
+  inputs_ = products::SeededInputs(request_.conv, seed_);
   const std::map<int64_t, const std::vector<float>*> values = {
       {kSourceId, &inputs_.source},
       {kWeightsId, &inputs_.weights},
@@ -132,7 +132,7 @@ void Call::FillTensors() {
       {kBiasId, &inputs_.bias}};
   for (const auto& tensor : graph_.tensors) {
     if (tensor.is_virtual) continue;
-    auto& buffer = tensors_.emplace(tensor.id, DeviceBuffer(Bytes(tensor))).first->second;
+    auto& buffer = tensors_.emplace(tensor.id, cuda::DeviceBuffer(Bytes(tensor))).first->second;
     if (tensor.id != ResultId(request_.conv.direction))
       Upload(*values.at(tensor.id), tensor, buffer);
   }
@@ -141,7 +141,7 @@ void Call::FillTensors() {
 void Call::Ask() {
   target_.emplace(Target::Here());
   described_.emplace(graph_, *target_);
-  workspace_limit_ = WorkspaceLimit(FreeDeviceBytes() - static_cast<int64_t>(TensorBytes(graph_)));
+  workspace_limit_ = WorkspaceLimit(cudnn::FreeDeviceBytes() - static_cast<int64_t>(TensorBytes(graph_)));
   proposals_ = Propose(*described_, *target_, request_.choice == EngineChoice::kBest, &modes_);
   choice_.proposed = proposals_.size();
   for (const auto& proposal : proposals_)
@@ -149,7 +149,7 @@ void Call::Ask() {
 }
 
 // Makes the plan and takes the proposal; absent with the reason where it cannot be used.
-std::optional<Candidate> Call::Try(Proposal& proposal, WhyNot& why) const {
+std::optional<Candidate> Call::Try(Proposal& proposal, library_rules::WhyNot& why) const {
   why.words = WhyNotAllowed(request_.conv, proposal.config);
   if (!why.words.empty()) return std::nullopt;
   if (request_.choice == EngineChoice::kNumbered && proposal.config.engine != request_.engine) {
@@ -164,7 +164,7 @@ std::optional<Candidate> Call::Try(Proposal& proposal, WhyNot& why) const {
     return std::nullopt;
   }
   return Candidate{std::move(proposal), std::move(*plan),
-                   Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)};
+                   cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)};
 }
 
 // Appends the next that may be used, in the heuristics' order; false: there is none.
@@ -201,7 +201,7 @@ void Call::Pack() {
 // Gives back what the others need: with many plans that is gigabytes of workspace.
 void Call::KeepOnly(size_t candidate) {
   Candidate kept = std::move(candidates_[candidate]);
-  kept.pack = Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  kept.pack = cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   candidates_.clear();
   candidates_.push_back(std::move(kept));
   workspace_.reset();
@@ -218,20 +218,20 @@ void Call::TakeFirstThatRuns() {
     workspace_.reset();
     return NextCandidate();
   };
-  choice_.broke = RunFirstThatWorks(run, another, RequireWorkingGpu);
+  choice_.broke = RunFirstThatWorks(run, another, cuda::RequireWorkingGpu);
 }
 
 void Call::TakeFastest() {
   while (NextCandidate()) {
   }
   Pack();
-  const auto clock = OpenCudaClock(CurrentDevice());
-  const StreamUse use;  // of the clock's stream, which ends with it
+  const auto clock = cuda::OpenCudaClock(cudnn::CurrentDevice());
+  const cudnn::StreamUse use;  // of the clock's stream, which ends with it
   const auto seconds = [&](size_t candidate, int calls) {
     const auto call = [&](void* on) { Execute(candidates_[candidate], on); };
     return clock.batch(call, calls, {}).seconds / calls;
   };
-  const auto plans = TimePlans(candidates_.size(), seconds, RequireWorkingGpu);
+  const auto plans = TimePlans(candidates_.size(), seconds, cuda::RequireWorkingGpu);
   const auto fastest =
       FastestRight(plans, [&](size_t candidate) { return Compared(candidates_[candidate]).ok; });
   choice_.broke = candidates_.size() - plans.size();
@@ -242,19 +242,19 @@ void Call::TakeFastest() {
 }
 
 // Runs it on a result that is not a number, and looks at what it made.
-Verification Call::Compared(const Candidate& candidate) {
+workload::Verification Call::Compared(const Candidate& candidate) {
   constexpr int kNotANumber = 0xff;
   const int64_t id = ResultId(request_.conv.direction);
   auto& result = tensors_.at(id);
   result.Fill(kNotANumber);
   Run(candidate);
-  return CheckOutput(CheckedCase(request_.conv, candidate.proposal.config), inputs_,
-                     ProductOutput<float>{Download(TensorOf(graph_, id), result)}, seed_);
+  return products::CheckOutput(CheckedCase(request_.conv, candidate.proposal.config), inputs_,
+                     products::ProductOutput<float>{Download(TensorOf(graph_, id), result)}, seed_);
 }
 
 Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), seed_(seed) {
   RequireConvSupport(request.conv);
-  RequireTf32(request.conv.type, std::getenv(kTf32Override));
+  library_rules::RequireTf32(request.conv.type, std::getenv(library_rules::kTf32Override));
   graph_ = GraphOf(request);
   RequireMemory(graph_, ToText(request.conv.problem));
   Ask();
@@ -270,23 +270,23 @@ Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), s
   choice_.tensor_bytes = TensorBytes(graph_);
 }
 
-Verification Call::Verify() {
+workload::Verification Call::Verify() {
   auto found = Compared(Chosen());
   inputs_ = {};  // up to gigabytes that the timed calls do not need
   return found;
 }
 
-std::vector<MemoryRegion> Call::Memory() const {
-  std::vector<MemoryRegion> regions;
+std::vector<workload::MemoryRegion> Call::Memory() const {
+  std::vector<workload::MemoryRegion> regions;
   for (const auto& [id, buffer] : tensors_)
     regions.push_back({buffer.get(), buffer.bytes(), id == kWeightsId || id == kBiasId});
   return regions;
 }
 
-PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+workload::PreparedCall Prepare(const workload::BenchmarkName& name, const workload::RunSettings& settings) {
   const auto request = ReadCudnnConv2dCase(name);
   const auto call = std::make_shared<Call>(request, settings.seed);
-  PreparedCall prepared;
+  workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call] { return call->Verify(); };
@@ -299,7 +299,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
 }
 
 [[maybe_unused]] const bool cell_registered =
-    RegisterCell({.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = Prepare});
+    workload::RegisterCell({.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = Prepare});
 
 }  // namespace
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

@@ -6,7 +6,7 @@
 #include "bench/conv2d/onednn_levels.h"
 #include "bench/onednn/product_call.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 using dnnl::algorithm;
@@ -35,8 +35,8 @@ Shape ShapeOf(const Conv2dCase& conv) {
   const auto tag = TagOf(conv.layout);
   return {desc({p.n, p.c, p.h, p.w}, conv.types.source, tag),
           desc(weights, conv.types.weights),
-          desc({p.n, p.k, OutputRows(p), OutputColumns(p)}, conv.types.destination, tag),
-          conv.bias ? desc({p.k}, BiasType(conv.types)) : memory::desc(),
+          desc({p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.types.destination, tag),
+          conv.bias ? desc({p.k}, products::BiasType(conv.types)) : memory::desc(),
           {p.stride_h, p.stride_w},
           {p.dilation_h - 1, p.dilation_w - 1},  // oneDNN counts the gaps
           {p.pad_top, p.pad_left},
@@ -49,34 +49,34 @@ algorithm AlgorithmOf(const Conv2dCase& conv) {
                                                       : algorithm::convolution_direct;
 }
 
-onednn::ProductCall MakeCall(const Conv2dCase& conv, const ProductInputs& inputs) {
+onednn::ProductCall MakeCall(const Conv2dCase& conv, const products::ProductInputs& inputs) {
   const auto s = ShapeOf(conv);
   const auto kind = AlgorithmOf(conv);
-  const auto scales = ScalesOf(conv);
+  const auto scales = products::ScalesOf(conv);
   const int per_filter = conv.problem.groups > 1 ? 3 : 1;
   const auto attributes = onednn::AttributesOf(conv, scales, per_filter);
   const dnnl::convolution_forward::primitive_desc forward(
-      CpuEngine(), onednn::ForwardKind(conv), kind, s.source, s.weights, s.bias, s.destination,
+      onednn::CpuEngine(), onednn::ForwardKind(conv), kind, s.source, s.weights, s.bias, s.destination,
       s.strides, s.dilations, s.begin, s.end, attributes);
   if (conv.direction == ProductDirection::kForward)
     return onednn::ForwardCall<dnnl::convolution_forward>(forward, conv, scales, inputs);
   if (conv.direction == ProductDirection::kBackwardData)
     return onednn::BackwardDataCall<dnnl::convolution_backward_data>(
-        {CpuEngine(), kind, s.source, s.weights, s.destination, s.strides, s.dilations, s.begin,
+        {onednn::CpuEngine(), kind, s.source, s.weights, s.destination, s.strides, s.dilations, s.begin,
          s.end, forward, attributes},
         inputs);
   return onednn::BackwardWeightsCall<dnnl::convolution_backward_weights>(
-      {CpuEngine(), kind, s.source, s.weights, s.bias, s.destination, s.strides, s.dilations,
+      {onednn::CpuEngine(), kind, s.source, s.weights, s.bias, s.destination, s.strides, s.dilations,
        s.begin, s.end, forward, attributes},
       conv, inputs);
 }
 
-PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+workload::PreparedCall Prepare(const workload::BenchmarkName& name, const workload::RunSettings& settings) {
   const auto conv = ReadOnednnConv2dCase(name);
   onednn::RequireSupport(conv, SizesOf(conv),
                          "int8 convolutions have no backward pass: oneDNN has fwd alone");
   const auto what = fmt::format("conv2d {}", conv.type);
-  auto prepared = onednn::PrepareProduct(conv, settings, what, [&](const ProductInputs& inputs) {
+  auto prepared = onednn::PrepareProduct(conv, settings, what, [&](const products::ProductInputs& inputs) {
     auto call = MakeCall(conv, inputs);
     call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};
     return call;
@@ -88,7 +88,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
 }
 
 [[maybe_unused]] const bool cell_registered =
-    RegisterCell({.op = "Conv2D", .device = "cpu", .library = "onednn", .prepare = Prepare});
+    workload::RegisterCell({.op = "Conv2D", .device = "cpu", .library = "onednn", .prepare = Prepare});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

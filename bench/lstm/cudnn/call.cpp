@@ -11,13 +11,13 @@
 #include "bench/workload/device_elements.h"
 #include "counters/cuda/support.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::lstm {
 namespace {
 
 template <class T, cudnnStatus_t (*make)(T*), cudnnStatus_t (*destroy)(T)>
 class Owned {
  public:
-  Owned() { Check(make(&descriptor_), "a cuDNN descriptor"); }
+  Owned() { cudnn::Check(make(&descriptor_), "a cuDNN descriptor"); }
   ~Owned() { destroy(descriptor_); }
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
@@ -40,19 +40,19 @@ class DeviceTensor {
  public:
   DeviceTensor(std::string_view type, int64_t count)
       : type_(type), buffer_(static_cast<size_t>(count) * (type == "f32" ? 4 : 2)) {}
-  void Write(const std::vector<float>& values) { buffer_.CopyFrom(Encoded(values, type_).data()); }
+  void Write(const std::vector<float>& values) { buffer_.CopyFrom(workload::Encoded(values, type_).data()); }
   std::vector<float> Read() const {
     std::vector<std::byte> bytes(buffer_.bytes());
     buffer_.CopyTo(bytes.data());
-    return Decoded(bytes, type_);
+    return workload::Decoded(bytes, type_);
   }
   void Poison() { buffer_.Fill(kNotANumber); }
   void* get() const { return buffer_.get(); }
-  MemoryRegion Region() const { return {buffer_.get(), buffer_.bytes(), false}; }
+  workload::MemoryRegion Region() const { return {buffer_.get(), buffer_.bytes(), false}; }
 
  private:
   std::string_view type_;  // a row of the table of types, which lives as long as the program
-  DeviceBuffer buffer_;
+  cuda::DeviceBuffer buffer_;
 };
 
 // Inputs and outputs of a call, or the gradients of these.
@@ -71,8 +71,8 @@ struct TensorSet {
 void SetSequences(const Sequences& data, std::string_view type, const LstmProblem& p,
                   int64_t width) {
   const std::vector<int> lengths(static_cast<size_t>(p.n), static_cast<int>(p.t));
-  Check(
-      cudnnSetRNNDataDescriptor(data.get(), DataType(type), CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED,
+  cudnn::Check(
+      cudnnSetRNNDataDescriptor(data.get(), cudnn::DataType(type), CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED,
                                 static_cast<int>(p.t), static_cast<int>(p.n),
                                 static_cast<int>(width), lengths.data(), nullptr),
       "the sequences of an LSTM");
@@ -82,7 +82,7 @@ void SetStates(const Tensor& tensor, std::string_view type, const LstmProblem& p
   const std::array<int, 3> sizes = {static_cast<int>(p.l * Passes(p)), static_cast<int>(p.n),
                                     static_cast<int>(width)};
   const std::array<int, 3> strides = {sizes[1] * sizes[2], sizes[2], 1};
-  Check(cudnnSetTensorNdDescriptor(tensor.get(), DataType(type), 3, sizes.data(), strides.data()),
+  cudnn::Check(cudnnSetTensorNdDescriptor(tensor.get(), cudnn::DataType(type), 3, sizes.data(), strides.data()),
         "the states of an LSTM");
 }
 
@@ -91,7 +91,7 @@ void RequireShape(const Tensor& tensor, const RnnPart& part) {
   cudnnDataType_t type{};
   int dimensions = 0;
   std::array<int, 3> sizes{}, strides{};
-  Check(
+  cudnn::Check(
       cudnnGetTensorNdDescriptor(tensor.get(), 3, &type, &dimensions, sizes.data(), strides.data()),
       "a matrix of an LSTM");
   if (sizes[0] != 1 || sizes[1] != part.rows || sizes[2] != part.columns)
@@ -100,11 +100,11 @@ void RequireShape(const Tensor& tensor, const RnnPart& part) {
                     sizes[0], sizes[1], sizes[2], part.rows, part.columns));
 }
 
-void* Pointer(const std::optional<DeviceBuffer>& buffer) {
+void* Pointer(const std::optional<cuda::DeviceBuffer>& buffer) {
   return buffer ? buffer->get() : nullptr;
 }
 
-void Allocate(size_t bytes, std::optional<DeviceBuffer>& buffer) {
+void Allocate(size_t bytes, std::optional<cuda::DeviceBuffer>& buffer) {
   if (bytes > 0) buffer.emplace(bytes);
 }
 
@@ -118,10 +118,10 @@ struct Place {
 void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t rnn) {
   constexpr std::array<cudnnMathType_t, 3> kMath = {CUDNN_FMA_MATH, CUDNN_DEFAULT_MATH,
                                                     CUDNN_TENSOR_OP_MATH};
-  Check(cudnnSetRNNDescriptor_v8(
+  cudnn::Check(cudnnSetRNNDescriptor_v8(
             rnn, static_cast<cudnnRNNAlgo_t>(spec.algorithm), CUDNN_LSTM, CUDNN_RNN_DOUBLE_BIAS,
             spec.bidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT,
-            DataType(spec.data_type), CUDNN_DATA_FLOAT, kMath.at(static_cast<size_t>(spec.math)),
+            cudnn::DataType(spec.data_type), CUDNN_DATA_FLOAT, kMath.at(static_cast<size_t>(spec.math)),
             spec.input, spec.hidden, spec.projection, spec.layers, dropout,
             CUDNN_RNN_PADDED_IO_DISABLED),
         fmt::format("an LSTM, {}", Key(spec.algorithm)));
@@ -154,26 +154,26 @@ struct LstmGpuCall::State {
   Sequences source, output;
   Tensor hidden, cell;
   size_t weight_bytes = 0, work_bytes = 0, reserve_bytes = 0;
-  std::optional<DeviceBuffer> lengths, weights, d_weights, work, reserve;
-  std::optional<DeviceBuffer> kept_reserve;  // `bwd`: as the forward call left it
+  std::optional<cuda::DeviceBuffer> lengths, weights, d_weights, work, reserve;
+  std::optional<cuda::DeviceBuffer> kept_reserve;  // `bwd`: as the forward call left it
   std::optional<TensorSet> tensors, gradients;
-  CudaStream stream;
-  StreamUse use;  // of it
+  cuda::CudaStream stream;
+  cudnn::StreamUse use;  // of it
 };
 
 void LstmGpuCall::State::Describe() {
   const auto& p = lstm.problem;
-  Check(cudnnSetDropoutDescriptor(dropout.get(), Handle(), 0, nullptr, 0, 0), "no dropout");
+  cudnn::Check(cudnnSetDropoutDescriptor(dropout.get(), cudnn::Handle(), 0, nullptr, 0, 0), "no dropout");
   SetRnn(spec, dropout.get(), rnn.get());
   if (spec.algorithm == RnnAlgorithm::kPersistDynamic)
-    Check(cudnnBuildRNNDynamic(Handle(), rnn.get(), static_cast<int>(p.n)),
+    cudnn::Check(cudnnBuildRNNDynamic(cudnn::Handle(), rnn.get(), static_cast<int>(p.n)),
           "compiling an LSTM, persist-dynamic");
   SetSequences(source, type, p, p.i);
   SetSequences(output, type, p, OutputWidth(p));
   SetStates(hidden, type, p, StateWidth(p));
   SetStates(cell, type, p, p.h);
-  Check(cudnnGetRNNWeightSpaceSize(Handle(), rnn.get(), &weight_bytes), "the weights of an LSTM");
-  Check(cudnnGetRNNTempSpaceSizes(Handle(), rnn.get(), Mode(), source.get(), &work_bytes,
+  cudnn::Check(cudnnGetRNNWeightSpaceSize(cudnn::Handle(), rnn.get(), &weight_bytes), "the weights of an LSTM");
+  cudnn::Check(cudnnGetRNNTempSpaceSizes(cudnn::Handle(), rnn.get(), Mode(), source.get(), &work_bytes,
                                   &reserve_bytes),
         fmt::format("the workspace of an LSTM, {}", Key(spec.algorithm)));
 }
@@ -181,13 +181,13 @@ void LstmGpuCall::State::Describe() {
 void LstmGpuCall::State::RequireMemory() const {
   const double bytes = CompulsoryBytes(lstm.problem, lstm.direction, GpuElementBytes(lstm.type));
   const size_t reserves = IsBackward() ? 2 * reserve_bytes : reserve_bytes;
-  RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves), ToText(lstm.problem));
+  cudnn::RequireDeviceMemory(bytes + static_cast<double>(work_bytes + reserves), ToText(lstm.problem));
 }
 
 Place LstmGpuCall::State::PlaceOf(const RnnPart& part) const {
   Tensor matrix, bias;
   void *matrix_at = nullptr, *bias_at = nullptr;
-  Check(cudnnGetRNNWeightParams(Handle(), rnn.get(), static_cast<int32_t>(part.pseudo_layer),
+  cudnn::Check(cudnnGetRNNWeightParams(cudnn::Handle(), rnn.get(), static_cast<int32_t>(part.pseudo_layer),
                                 weight_bytes, weights->get(), part.linear, matrix.get(), &matrix_at,
                                 bias.get(), &bias_at),
         "the place of an LSTM's weights");
@@ -204,7 +204,7 @@ Place LstmGpuCall::State::PlaceOf(const RnnPart& part) const {
 void LstmGpuCall::State::FillWeights(const LstmInput<float>& input) {
   std::vector<std::byte> space(weight_bytes);
   const auto put = [&](const std::vector<float>& values, size_t at) {
-    const auto bytes = Encoded(values, type);
+    const auto bytes = workload::Encoded(values, type);
     if (at + bytes.size() > space.size())
       throw std::runtime_error("cuDNN places an LSTM's weights outside of their space");
     std::ranges::copy(bytes, space.begin() + static_cast<std::ptrdiff_t>(at));
@@ -241,8 +241,8 @@ void LstmGpuCall::State::Fill(const LstmInput<float>& input, const LstmOutput<fl
 }
 
 void LstmGpuCall::State::Forward() const {
-  CheckExecuted(
-      cudnnRNNForward(Handle(), rnn.get(), Mode(), Lengths(), source.get(), tensors->source.get(),
+  cudnn::CheckExecuted(
+      cudnnRNNForward(cudnn::Handle(), rnn.get(), Mode(), Lengths(), source.get(), tensors->source.get(),
                       output.get(), tensors->output.get(), hidden.get(), tensors->hidden_in.get(),
                       tensors->hidden_out.get(), cell.get(), tensors->cell_in.get(),
                       tensors->cell_out.get(), weight_bytes, weights->get(), work_bytes,
@@ -251,17 +251,17 @@ void LstmGpuCall::State::Forward() const {
 }
 
 void LstmGpuCall::State::Backward() const {
-  CheckExecuted(
+  cudnn::CheckExecuted(
       cudnnRNNBackwardData_v8(
-          Handle(), rnn.get(), Lengths(), output.get(), tensors->output.get(),
+          cudnn::Handle(), rnn.get(), Lengths(), output.get(), tensors->output.get(),
           gradients->output.get(), source.get(), gradients->source.get(), hidden.get(),
           tensors->hidden_in.get(), gradients->hidden_out.get(), gradients->hidden_in.get(),
           cell.get(), tensors->cell_in.get(), gradients->cell_out.get(), gradients->cell_in.get(),
           weight_bytes, weights->get(), work_bytes, Pointer(work), reserve_bytes, Pointer(reserve)),
       "an LSTM's data gradient");
-  CheckExecuted(
+  cudnn::CheckExecuted(
       cudnnRNNBackwardWeights_v8(
-          Handle(), rnn.get(), CUDNN_WGRAD_MODE_ADD, Lengths(), source.get(), tensors->source.get(),
+          cudnn::Handle(), rnn.get(), CUDNN_WGRAD_MODE_ADD, Lengths(), source.get(), tensors->source.get(),
           hidden.get(), tensors->hidden_in.get(), output.get(), tensors->output.get(), weight_bytes,
           d_weights->get(), work_bytes, Pointer(work), reserve_bytes, Pointer(reserve)),
       "an LSTM's weight gradient");
@@ -270,9 +270,9 @@ void LstmGpuCall::State::Backward() const {
 LstmGpuCall::LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& input,
                          const LstmOutput<float>& d_output)
     : state_(std::make_unique<State>(lstm)) {
-  RequireTf32(lstm.type, std::getenv(kTf32Override));
+  library_rules::RequireTf32(lstm.type, std::getenv(library_rules::kTf32Override));
   RequireRnnType(lstm.type, cudnnGetVersion());
-  RequireRnnUnit(lstm.type, ComputeCapability());
+  RequireRnnUnit(lstm.type, cudnn::ComputeCapability());
   state_->Describe();
   state_->RequireMemory();
   state_->Fill(input, d_output);
@@ -283,7 +283,7 @@ LstmGpuCall::LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& inpu
 LstmGpuCall::~LstmGpuCall() = default;
 
 void LstmGpuCall::Enqueue(void* stream) const {
-  UseStream(stream);
+  cudnn::UseStream(stream);
   if (state_->IsBackward())
     state_->Backward();
   else
@@ -305,7 +305,7 @@ void LstmGpuCall::Renew() const {
        {&state.gradients->source, &state.gradients->hidden_in, &state.gradients->cell_in})
     tensor->Poison();
   state.d_weights->Fill(0);
-  UseStream(state.stream.get());
+  cudnn::UseStream(state.stream.get());
   state.Forward();
   state.stream.Wait();
   if (state.reserve) state.kept_reserve->CopyFrom(*state.reserve);
@@ -333,7 +333,7 @@ LstmInput<float> LstmGpuCall::Gradients() const {
   const size_t element = state.type == "f32" ? 4 : 2;
   const auto take = [&](size_t at, int64_t count) {
     const auto begin = space.begin() + static_cast<std::ptrdiff_t>(at);
-    return Decoded({begin, begin + static_cast<std::ptrdiff_t>(count * element)}, state.type);
+    return workload::Decoded({begin, begin + static_cast<std::ptrdiff_t>(count * element)}, state.type);
   };
   for (const auto& part : RnnParts(state.lstm.problem)) {
     const auto place = state.PlaceOf(part);
@@ -348,8 +348,8 @@ std::string LstmGpuCall::Algorithm() const {
                      static_cast<int64_t>(state_->reserve_bytes));
 }
 
-std::vector<MemoryRegion> LstmGpuCall::Memory() const {
-  std::vector<MemoryRegion> regions;
+std::vector<workload::MemoryRegion> LstmGpuCall::Memory() const {
+  std::vector<workload::MemoryRegion> regions;
   for (const auto* set : {&state_->tensors, &state_->gradients}) {
     if (!*set) continue;
     for (const auto* tensor : {&(*set)->source, &(*set)->output, &(*set)->hidden_in,
@@ -364,4 +364,4 @@ std::vector<MemoryRegion> LstmGpuCall::Memory() const {
 
 const CudnnLstmCase& LstmGpuCall::lstm() const { return state_->lstm; }
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::lstm

@@ -10,7 +10,7 @@
 #include "bench/lstm/inputs.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::lstm {
 
 // Fills the descriptor; needs no GPU. Throws Unsupported with cuDNN's words.
 void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t rnn);
@@ -40,7 +40,7 @@ class LstmGpuCall {
   LstmInput<float> Gradients() const;  // `bwd` only
 
   std::string Algorithm() const;
-  std::vector<MemoryRegion> Memory() const;
+  std::vector<workload::MemoryRegion> Memory() const;
   const CudnnLstmCase& lstm() const;
 
  private:
@@ -48,4 +48,4 @@ class LstmGpuCall {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::lstm

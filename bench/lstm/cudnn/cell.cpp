@@ -7,7 +7,7 @@
 #include "bench/workload/host_memory.h"
 #include "bench/workload/seeded_values.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::lstm {
 namespace {
 
 LstmInput<float> SeededInput(const CudnnLstmCase& lstm, unsigned seed) {
@@ -22,14 +22,14 @@ LstmOutput<float> SeededGradient(const CudnnLstmCase& lstm, unsigned seed) {
     ForEachOutput(
         [&](auto& tensor) {
           for (float& value : tensor)
-            value = type == "f16" ? RoundToF16(value) : RoundToBf16(value);
+            value = type == "f16" ? workload::RoundToF16(value) : workload::RoundToBf16(value);
         },
         gradient);
   return gradient;
 }
 
 // Runs the call once and compares everything that it makes with the plain loops.
-Verification Compared(const LstmGpuCall& call, unsigned seed) {
+workload::Verification Compared(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
   call.Renew();
   return CompareWithLoops(call, lstm.problem, lstm.direction, SeededInput(lstm, seed),
@@ -51,13 +51,13 @@ std::string AgainOnTheSameReserve(const LstmGpuCall& call) {
                "and in a graph before the first alone";
 }
 
-Verification Verify(const LstmGpuCall& call, unsigned seed) {
+workload::Verification Verify(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
   CudnnLstmCase small = lstm;
   small.problem = Twin(lstm.problem, kMostFlopsToVerify);
   // Halved and rounded up, a projection may be as wide as the cell, which cuDNN has none of.
   if (small.problem.p >= small.problem.h) small.problem.p = small.problem.h - 1;
-  Verification found;
+  workload::Verification found;
   if (small == lstm) {
     found = Compared(call, seed);
   } else {
@@ -70,14 +70,14 @@ Verification Verify(const LstmGpuCall& call, unsigned seed) {
   return found;
 }
 
-PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+workload::PreparedCall Prepare(const workload::BenchmarkName& name, const workload::RunSettings& settings) {
   const auto lstm = ReadCudnnLstmCase(name);
   RnnSpecOf(lstm);  // refuses before anything is made
   const auto bytes = GpuElementBytes(lstm.type);
-  RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, bytes), ToText(lstm.problem));
+  workload::RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, bytes), ToText(lstm.problem));
   const auto call = std::make_shared<const LstmGpuCall>(lstm, SeededInput(lstm, settings.seed),
                                                         SeededGradient(lstm, settings.seed));
-  PreparedCall prepared;
+  workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
   if (lstm.direction == LstmDirection::kBackward) prepared.renew = [call] { call->Restore(); };
@@ -94,7 +94,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
 }
 
 [[maybe_unused]] const bool cell_registered =
-    RegisterCell({.op = "LSTM", .device = "gpu", .library = "cudnn", .prepare = Prepare});
+    workload::RegisterCell({.op = "LSTM", .device = "gpu", .library = "cudnn", .prepare = Prepare});
 
 }  // namespace
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::lstm

@@ -16,7 +16,7 @@
 #include "bench/workload/host_memory.h"
 #include "counters/base/error.h"
 
-namespace dlroof::onednn {
+namespace dlroof::lstm {
 namespace {
 
 using Weights = LstmLayerWeights<float>;
@@ -67,14 +67,14 @@ std::string Short(const std::string& implementation) {
   return implementation.substr(0, implementation.find(':'));
 }
 
-Verification VerifyTwin(const LstmProblem& twin_problem, const LstmCall& call,
+workload::Verification VerifyTwin(const LstmProblem& twin_problem, const LstmCall& call,
                         const std::string& type, unsigned seed) {
   const auto input = SeededLstmInput(twin_problem, seed, type);
   const auto d_output = SeededLstmGradient(twin_problem, seed);
   LstmCase lstm = call.lstm();
   lstm.problem = twin_problem;
   LstmCall twin(lstm, type, input, d_output);
-  Verification verification = CompareWithLoops(twin, type, input, d_output);
+  workload::Verification verification = CompareWithLoops(twin, type, input, d_output);
   const auto own = Short(call.Algorithm()), twins = Short(twin.Algorithm());
   verification.how = fmt::format(
       "{} of the twin {} ({})", verification.how, ToText(twin_problem),
@@ -82,7 +82,7 @@ Verification VerifyTwin(const LstmProblem& twin_problem, const LstmCall& call,
   return verification;
 }
 
-Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
+workload::Verification Verify(LstmCall& call, const std::string& type, unsigned seed) {
   const LstmProblem& problem = call.lstm().problem;
   const LstmProblem twin = Twin(problem, kMostFlopsToVerify);
   if (twin != problem) return VerifyTwin(twin, call, type, seed);
@@ -96,17 +96,17 @@ PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std
                   std::string_view algorithm, double step_seconds) {
   const auto functions = Functions(problem, direction);
   const bool by_gemm = algorithm.starts_with("ref");
-  std::vector<Product> products;
+  std::vector<onednn::Product> products;
   for (const auto& [m, n, k, count] : Products(problem, direction, by_gemm))
     products.push_back({m, n, k, static_cast<double>(count)});
   PartSeconds parts;
-  if (const auto cost = FunctionCost(static_cast<double>(functions.sigmoids),
+  if (const auto cost = onednn::FunctionCost(static_cast<double>(functions.sigmoids),
                                      static_cast<double>(functions.tanhs), step_seconds)) {
     parts.functions = cost->seconds;
     parts.function_instructions = cost->instructions;
   }
   if (type != "f32" && (type != "bf16" || by_gemm)) return parts;
-  if (const auto cost = ProductCost(products, type, by_gemm ? ProductBy::kGemm : ProductBy::kMatmul,
+  if (const auto cost = onednn::ProductCost(products, type, by_gemm ? onednn::ProductBy::kGemm : onednn::ProductBy::kMatmul,
                                     step_seconds)) {
     parts.products = cost->seconds;
     parts.product_instructions = cost->instructions;
@@ -114,27 +114,27 @@ PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std
   return parts;
 }
 
-PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+workload::PreparedCall Prepare(const workload::BenchmarkName& name, const workload::RunSettings& settings) {
   const LstmCase lstm = ReadOnednnLstmCase(name);
   const std::string& type_name = name.type;
   const LstmType& type = LstmTypeOf(type_name);
   const LstmElementBytes bytes = ElementBytes(type);
-  RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, bytes), ToText(lstm.problem));
-  SetThreads(settings.threads);
+  workload::RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, bytes), ToText(lstm.problem));
+  onednn::SetThreads(settings.threads);
   auto call = std::make_shared<LstmCall>(lstm, type_name,
                                          SeededLstmInput(lstm.problem, settings.seed, type_name),
                                          SeededLstmGradient(lstm.problem, settings.seed));
-  PreparedCall prepared;
+  workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.verify = [call, type_name, settings] { return Verify(*call, type_name, settings.seed); };
   prepared.algorithm = call->Algorithm();
-  prepared.isa = EffectiveIsa();
+  prepared.isa = onednn::EffectiveIsa();
   prepared.memory = call->Memory();
   prepared.modelled =
       ModelledWork(lstm.problem, lstm.direction, bytes,
                    LstmMatrixPipe(type, lstm.fpmath, prepared.algorithm, prepared.isa),
                    "fp32.vector", static_cast<double>(call->Launches()));
-  prepared.levels = OfThisVersion(
+  prepared.levels = onednn::OfThisVersion(
       LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa));
   prepared.parts = [lstm, type = std::string(type.source),
                     algorithm = prepared.algorithm](double step_seconds) {
@@ -153,7 +153,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
 }
 
 [[maybe_unused]] const bool cell_registered =
-    RegisterCell({.op = "LSTM", .device = "cpu", .library = "onednn", .prepare = Prepare});
+    workload::RegisterCell({.op = "LSTM", .device = "cpu", .library = "onednn", .prepare = Prepare});
 
 }  // namespace
 
@@ -164,7 +164,7 @@ LstmCall::LstmCall(const LstmCase& lstm, std::string_view type_name, const LstmI
   RefuseWhatTheLibraryGetsWrong(lstm, type);
   const LstmBuilder builder(lstm_, type, input);
   const auto stages = LstmStages(lstm.problem);
-  Translated(fmt::format("LSTM {}", type_name), [&] {
+  onednn::Translated(fmt::format("LSTM {}", type_name), [&] {
     std::vector<LstmBuilder::Forward> descriptors;
     for (const auto& stage : stages) {
       descriptors.push_back(builder.Describe(stage));
@@ -199,7 +199,7 @@ LstmOutput<float> LstmCall::Outputs() const {
 LstmInput<float> LstmCall::Gradients() const {
   const auto stages = LstmStages(lstm_.problem);
   LstmInput<float> gradients;
-  gradients.source = Plain(BackwardOf(0).arguments.at(DNNL_ARG_DIFF_SRC_LAYER));
+  gradients.source = onednn::Plain(BackwardOf(0).arguments.at(DNNL_ARG_DIFF_SRC_LAYER));
   gradients.layers.resize(lstm_.problem.l);
   for (size_t k = 0; k < stages.size(); ++k) {
     const auto& arguments = BackwardOf(k).arguments;
@@ -208,7 +208,7 @@ LstmInput<float> LstmCall::Gradients() const {
     const auto split = [&](int argument, std::vector<float> Weights::*tensor) {
       const auto found = arguments.find(argument);
       if (found == arguments.end()) return;
-      const auto values = Plain(found->second);
+      const auto values = onednn::Plain(found->second);
       const auto layer = static_cast<int64_t>(values.size()) / stages[k].layers;
       for (int64_t at = 0; at < stages[k].layers; ++at)
         (gradients.layers[stages[k].first + at].*tensor)
@@ -241,20 +241,20 @@ std::string LstmCall::Algorithm() const {
   return fmt::format("{}", fmt::join(names, " + "));
 }
 
-std::vector<MemoryRegion> LstmCall::Memory() const {
-  std::vector<MemoryRegion> regions;
+std::vector<workload::MemoryRegion> LstmCall::Memory() const {
+  std::vector<workload::MemoryRegion> regions;
   std::unordered_set<const void*> seen;
   for (const auto& step : Steps())
-    for (const auto& region : Regions(step.arguments, {kWeights.begin(), kWeights.end()}))
+    for (const auto& region : onednn::Regions(step.arguments, {kWeights.begin(), kWeights.end()}))
       if (seen.insert(region.begin).second) regions.push_back(region);
   return regions;
 }
 
-Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmInput<float>& input,
+workload::Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmInput<float>& input,
                               const LstmOutput<float>& d_output) {
   if (call.lstm().direction == LstmDirection::kBackward) call.ClearWeightGradients();
-  return dlroof::CompareWithLoops(call, call.lstm().problem, call.lstm().direction, input, d_output,
+  return dlroof::lstm::CompareWithLoops(call, call.lstm().problem, call.lstm().direction, input, d_output,
                                   Tolerance(type, call.lstm()));
 }
 
-}  // namespace dlroof::onednn
+}  // namespace dlroof::lstm

@@ -10,7 +10,7 @@
 #include "bench/lstm/onednn/builder.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof::onednn {
+namespace dlroof::lstm {
 
 class LstmCall {
  public:
@@ -36,7 +36,7 @@ class LstmCall {
   int64_t Launches() const { return static_cast<int64_t>(forward_.size()); }
   // Every tensor that Run() reads or writes, each once, what the primitives hand to each other too;
   // not the library's own scratchpad. Stays where it is as long as the call lives.
-  std::vector<MemoryRegion> Memory() const;
+  std::vector<workload::MemoryRegion> Memory() const;
   const LstmCase& lstm() const { return lstm_; }
 
  private:
@@ -54,7 +54,7 @@ class LstmCall {
 // Runs the call and compares everything that it returns (for `bwd`: every gradient) with the plain
 // loops in double on the same inputs. Errors are relative to the largest value of each tensor; what
 // is allowed is what `type`, or the type that the call's fpmath mode allows, loses.
-Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmInput<float>& input,
+workload::Verification CompareWithLoops(LstmCall& call, std::string_view type, const LstmInput<float>& input,
                               const LstmOutput<float>& d_output);
 
-}  // namespace dlroof::onednn
+}  // namespace dlroof::lstm

@@ -14,7 +14,7 @@
 #include "bench/workload/host_memory.h"
 #include "counters/cuda/support.h"
 
-namespace dlroof::cublaslt {
+namespace dlroof::matmul {
 namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{64} << 20;
@@ -97,20 +97,20 @@ Layout NewLayout(const MatrixSpec& spec, int64_t batch) {
 // The memory of one matrix or bias on the GPU.
 struct DeviceTensor {
   std::string type;
-  DeviceBuffer buffer;
+  cuda::DeviceBuffer buffer;
 
   DeviceTensor(std::string_view type_, int64_t count)
-      : type(type_), buffer(static_cast<size_t>(count * ElementBytes(type_))) {}
-  void Upload(const std::vector<float>& values) { buffer.CopyFrom(Encoded(values, type).data()); }
+      : type(type_), buffer(static_cast<size_t>(count * workload::ElementBytes(type_))) {}
+  void Upload(const std::vector<float>& values) { buffer.CopyFrom(workload::Encoded(values, type).data()); }
   std::vector<float> Download() const {
     std::vector<std::byte> bytes(buffer.bytes());
     buffer.CopyTo(bytes.data());
-    return Decoded(bytes, type);
+    return workload::Decoded(bytes, type);
   }
 };
 
 std::map<Matrix, DeviceTensor> FilledTensors(const MatmulCase& matmul,
-                                             const ProductInputs& inputs) {
+                                             const products::ProductInputs& inputs) {
   std::map<Matrix, DeviceTensor> tensors;
   const auto& p = matmul.problem;
   for (const auto& [matrix, count] :
@@ -126,10 +126,10 @@ class Call {
   Call(const MatmulCase& matmul, unsigned seed)
       : matmul_(matmul),
         seed_(seed),
-        inputs_(SeededInputs(matmul, seed)),
+        inputs_(products::SeededInputs(matmul, seed)),
         spec_(ProductSpecOf(matmul)),
         tensors_(FilledTensors(matmul, inputs_)),
-        bias_(BiasType(matmul.types), matmul.bias ? matmul.problem.n : 1),
+        bias_(products::BiasType(matmul.types), matmul.bias ? matmul.problem.n : 1),
         workspace_(kWorkspaceBytes),
         library_(NewLibrary()),
         product_(NewProduct(matmul, spec_, bias_.buffer.get())),
@@ -147,12 +147,12 @@ class Call {
     Enqueue(stream_.get());
     stream_.Wait();
   }
-  Verification Verify() {
+  workload::Verification Verify() {
     constexpr int kNotANumber = 0xff;
     auto& result = tensors_.at(spec_.result.matrix);
     result.buffer.Fill(kNotANumber);
     Run();
-    auto found = CheckOutput(matmul_, inputs_, ProductOutput<float>{result.Download()}, seed_);
+    auto found = products::CheckOutput(matmul_, inputs_, products::ProductOutput<float>{result.Download()}, seed_);
     inputs_ = {};  // up to gigabytes that the timed calls do not need
     return found;
   }
@@ -164,8 +164,8 @@ class Call {
           "the algorithm's number");
     return fmt::format("cublasLt algorithm {}, workspace {} B", id, chosen_.workspaceSize);
   }
-  std::vector<MemoryRegion> Memory() const {
-    std::vector<MemoryRegion> regions;
+  std::vector<workload::MemoryRegion> Memory() const {
+    std::vector<workload::MemoryRegion> regions;
     for (const auto& [matrix, tensor] : tensors_)
       regions.push_back({tensor.buffer.get(), tensor.buffer.bytes(), matrix == Matrix::kB});
     if (matmul_.bias) regions.push_back({bias_.buffer.get(), bias_.buffer.bytes(), true});
@@ -214,15 +214,15 @@ class Call {
 
   MatmulCase matmul_;
   unsigned seed_;
-  ProductInputs inputs_;
+  products::ProductInputs inputs_;
   ProductSpec spec_;
   std::map<Matrix, DeviceTensor> tensors_;
   DeviceTensor bias_;
-  DeviceBuffer workspace_;
+  cuda::DeviceBuffer workspace_;
   Library library_;
   Product product_;
   Layout first_, second_, result_;
-  CudaStream stream_;
+  cuda::CudaStream stream_;
   cublasLtMatmulHeuristicResult_t chosen_{};
 };
 
@@ -230,29 +230,29 @@ class Call {
 void RequireMemory(const MatmulCase& matmul) {
   const auto& p = matmul.problem;
   constexpr double kHostBytes = 12;  // of an element: as f32 twice, and encoded
-  RequireHostMemory(kHostBytes * static_cast<double>(CountA(p) + CountB(p) + CountC(p)), ToText(p));
+  workload::RequireHostMemory(kHostBytes * static_cast<double>(CountA(p) + CountB(p) + CountC(p)), ToText(p));
   const double bytes =
-      ProductWork(matmul, PipeOf(matmul.type)).bytes.at(Level::kDram) + kWorkspaceBytes;
+      products::ProductWork(matmul, PipeOf(matmul.type)).bytes.at(Level::kDram) + kWorkspaceBytes;
   size_t free = 0, total = 0;
-  CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
+  cuda::CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
   if (bytes > static_cast<double>(free))
     throw Unsupported("{} needs {:.3g} GB of GPU memory, {:.3g} GB are free", ToText(p),
                       bytes / 1e9, static_cast<double>(free) / 1e9);
 }
 
-PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+workload::PreparedCall Prepare(const workload::BenchmarkName& name, const workload::RunSettings& settings) {
   const auto matmul = ReadCublasltMatmulCase(name);
-  if (IsInt8(matmul.types) && matmul.direction != ProductDirection::kForward)
+  if (products::IsInt8(matmul.types) && matmul.direction != ProductDirection::kForward)
     throw Unsupported("int8 products have no backward pass: they have fwd alone");
-  cudnn::RequireTf32(matmul.type, std::getenv(cudnn::kTf32Override));
+  library_rules::RequireTf32(matmul.type, std::getenv(library_rules::kTf32Override));
   RequireMemory(matmul);
   const auto call = std::make_shared<Call>(matmul, settings.seed);
-  PreparedCall prepared;
+  workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
   prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call] { return call->Verify(); };
   prepared.algorithm = call->Algorithm();
-  prepared.modelled = ProductWork(matmul, PipeOf(matmul.type));
+  prepared.modelled = products::ProductWork(matmul, PipeOf(matmul.type));
   prepared.modelled.launches.reset();  // split sums are several kernels
   prepared.threads = 1;
   prepared.memory = call->Memory();
@@ -260,7 +260,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
 }
 
 [[maybe_unused]] const bool cell_registered =
-    RegisterCell({.op = "Matmul", .device = "gpu", .library = "cublaslt", .prepare = Prepare});
+    workload::RegisterCell({.op = "Matmul", .device = "gpu", .library = "cublaslt", .prepare = Prepare});
 
 }  // namespace
-}  // namespace dlroof::cublaslt
+}  // namespace dlroof::matmul

@@ -8,7 +8,7 @@
 #include "bench/matmul/onednn_levels.h"
 #include "bench/onednn/product_call.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 using dnnl::memory;
@@ -17,7 +17,7 @@ using onednn::CpuEngine;
 dnnl::primitive_attr AttributesOf(const MatmulCase& matmul) {
   // One per column: a matmul's last dimension, an inner product's first.
   const int per_column = matmul.ip ? 1 : matmul.problem.b > 1 ? 4 : 2;
-  return onednn::AttributesOf(matmul, ScalesOf(matmul), per_column);
+  return onednn::AttributesOf(matmul, products::ScalesOf(matmul), per_column);
 }
 
 // Two dimensions, or three with a batch.
@@ -29,7 +29,7 @@ memory::dims Dimensions(int64_t batch, int64_t rows, int64_t columns) {
 memory::desc BiasDesc(const MatmulCase& matmul) {
   memory::dims dims = {1, matmul.problem.n};
   if (matmul.problem.b > 1) dims.insert(dims.begin(), 1);
-  return onednn::PlainDesc(dims, onednn::DataType(BiasType(matmul.types)));
+  return onednn::PlainDesc(dims, onednn::DataType(products::BiasType(matmul.types)));
 }
 
 // The descriptor of a factor whose transpose lies in memory row by row.
@@ -45,10 +45,10 @@ memory FilledFactor(onednn::Tensors& tensors, const memory::desc& desc, bool tra
   auto dims = desc.get_dims();
   std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
   const auto plain = tensors.Filled(onednn::PlainDesc(dims, desc.get_data_type()), values);
-  return {desc, CpuEngine(), plain.get_data_handle()};
+  return {desc, onednn::CpuEngine(), plain.get_data_handle()};
 }
 
-onednn::ProductCall MatmulCall(const MatmulCase& matmul, const ProductInputs& inputs) {
+onednn::ProductCall MatmulCall(const MatmulCase& matmul, const products::ProductInputs& inputs) {
   const auto p = ProductOf(matmul);
   const auto desc = [&](int64_t rows, int64_t columns, Matrix matrix, bool transposed) {
     const auto type = onednn::DataType(TypeOf(matmul.types, matrix));
@@ -59,7 +59,7 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const ProductInputs& in
   };
   const auto bias = matmul.bias ? BiasDesc(matmul) : memory::desc();
   const dnnl::matmul::primitive_desc chosen(
-      CpuEngine(), desc(p.rows, p.depth, p.left.matrix, p.left.transposed),
+      onednn::CpuEngine(), desc(p.rows, p.depth, p.left.matrix, p.left.transposed),
       desc(p.depth, p.columns, p.right.matrix, p.right.transposed), bias,
       desc(p.rows, p.columns, p.result, false), AttributesOf(matmul));
   onednn::ProductCall call{{}, dnnl::matmul(chosen), chosen.impl_info_str()};
@@ -69,7 +69,7 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const ProductInputs& in
   call.arguments = {{DNNL_ARG_SRC, filled(chosen.src_desc(), p.left)},
                     {DNNL_ARG_WEIGHTS, filled(chosen.weights_desc(), p.right)}};
   call.AddOutput(DNNL_ARG_DST, chosen.dst_desc());
-  call.AddVariant(matmul, ScalesOf(matmul), inputs, bias);
+  call.AddVariant(matmul, products::ScalesOf(matmul), inputs, bias);
   call.weights = {p.left.matrix == Matrix::kB    ? DNNL_ARG_SRC
                   : p.right.matrix == Matrix::kB ? DNNL_ARG_WEIGHTS
                                                  : DNNL_ARG_DST,
@@ -78,7 +78,7 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const ProductInputs& in
 }
 
 // An inner product: every order is the library's choice.
-onednn::ProductCall InnerProductCall(const MatmulCase& matmul, const ProductInputs& inputs) {
+onednn::ProductCall InnerProductCall(const MatmulCase& matmul, const products::ProductInputs& inputs) {
   const auto& p = matmul.problem;
   const auto desc = [](const memory::dims& dims, std::string_view type) {
     return memory::desc(dims, onednn::DataType(type), memory::format_tag::any);
@@ -86,34 +86,34 @@ onednn::ProductCall InnerProductCall(const MatmulCase& matmul, const ProductInpu
   const auto source = desc({p.m, p.k}, matmul.types.source);
   const auto weights = desc({p.n, p.k}, matmul.types.weights);
   const auto destination = desc({p.m, p.n}, matmul.types.destination);
-  const auto bias = matmul.bias ? desc({p.n}, BiasType(matmul.types)) : memory::desc();
+  const auto bias = matmul.bias ? desc({p.n}, products::BiasType(matmul.types)) : memory::desc();
   const auto attributes = AttributesOf(matmul);
   const dnnl::inner_product_forward::primitive_desc forward(
-      CpuEngine(), onednn::ForwardKind(matmul), source, weights, bias, destination, attributes);
+      onednn::CpuEngine(), onednn::ForwardKind(matmul), source, weights, bias, destination, attributes);
   if (matmul.direction == ProductDirection::kForward)
-    return onednn::ForwardCall<dnnl::inner_product_forward>(forward, matmul, ScalesOf(matmul),
+    return onednn::ForwardCall<dnnl::inner_product_forward>(forward, matmul, products::ScalesOf(matmul),
                                                             inputs);
   if (matmul.direction == ProductDirection::kBackwardData)
     return onednn::BackwardDataCall<dnnl::inner_product_backward_data>(
-        {CpuEngine(), source, weights, destination, forward, attributes}, inputs);
+        {onednn::CpuEngine(), source, weights, destination, forward, attributes}, inputs);
   return onednn::BackwardWeightsCall<dnnl::inner_product_backward_weights>(
-      {CpuEngine(), source, weights, bias, destination, forward, attributes}, matmul, inputs);
+      {onednn::CpuEngine(), source, weights, bias, destination, forward, attributes}, matmul, inputs);
 }
 
-onednn::ProductCall MakeCall(const MatmulCase& matmul, const ProductInputs& inputs) {
+onednn::ProductCall MakeCall(const MatmulCase& matmul, const products::ProductInputs& inputs) {
   if (!matmul.ip) return MatmulCall(matmul, inputs);
   auto call = InnerProductCall(matmul, inputs);
   call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS};
   return call;
 }
 
-PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
+workload::PreparedCall Prepare(const workload::BenchmarkName& name, const workload::RunSettings& settings) {
   const auto matmul = ReadOnednnMatmulCase(name);
   onednn::RequireSupport(matmul, SizesOf(matmul),
                          "int8 products have no backward pass: they have fwd alone");
   const auto what = fmt::format("{} {} {}", matmul.ip ? "inner product" : "matmul",
                                 Key(matmul.direction), matmul.type);
-  auto prepared = onednn::PrepareProduct(matmul, settings, what, [&](const ProductInputs& inputs) {
+  auto prepared = onednn::PrepareProduct(matmul, settings, what, [&](const products::ProductInputs& inputs) {
     return MakeCall(matmul, inputs);
   });
   prepared.levels = onednn::OfThisVersion(
@@ -122,7 +122,7 @@ PreparedCall Prepare(const BenchmarkName& name, const RunSettings& settings) {
 }
 
 [[maybe_unused]] const bool cell_registered =
-    RegisterCell({.op = "Matmul", .device = "cpu", .library = "onednn", .prepare = Prepare});
+    workload::RegisterCell({.op = "Matmul", .device = "cpu", .library = "onednn", .prepare = Prepare});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::matmul

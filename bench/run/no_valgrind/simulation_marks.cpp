@@ -1,10 +1,10 @@
 #include "bench/run/simulation_marks.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 
 void StartSimulation() {}
 void ForgetCounts() {}
 void KeepCounts() {}
 bool CanMarkSimulation() { return false; }
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

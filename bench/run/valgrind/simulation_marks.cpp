@@ -2,7 +2,7 @@
 
 #include <valgrind/callgrind.h>
 
-namespace dlroof {
+namespace dlroof::runner {
 
 void StartSimulation() { CALLGRIND_START_INSTRUMENTATION; }
 
@@ -15,4 +15,4 @@ void KeepCounts() {
 
 bool CanMarkSimulation() { return true; }
 
-}  // namespace dlroof
+}  // namespace dlroof::runner

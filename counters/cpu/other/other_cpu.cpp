@@ -5,7 +5,7 @@
 #include "counters/cpu/instructions.h"
 #include "counters/cpu/issue_rate.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 CpuidRegisters ExecuteCpuid(std::uint32_t, std::uint32_t) { return {}; }
 std::uint64_t EnabledRegisterStates() { return 0; }
@@ -19,4 +19,4 @@ void FlushLines(const char*, std::size_t) {
 }
 void FlushFence() {}
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

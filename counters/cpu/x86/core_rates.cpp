@@ -6,7 +6,7 @@
 #include "counters/cpu/core_clock.h"
 #include "counters/cpu/issue_rate.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 // A chain of which the length in cycles is known.
@@ -58,4 +58,4 @@ std::optional<double> MeasureIssueRate() {
   return rates[kPairs / 2];
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

@@ -7,7 +7,7 @@
 
 #include "counters/cpu/cache_eviction.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 bool HasClflushopt() {
@@ -54,4 +54,4 @@ void FlushLines(const char* line, std::size_t lines) {
 
 void FlushFence() { _mm_mfence(); }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

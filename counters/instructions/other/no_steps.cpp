@@ -1,7 +1,7 @@
 #include "counters/instructions/instruction_rate.h"
 #include "counters/instructions/stepped.h"
 
-namespace dlroof {
+namespace dlroof::instructions {
 
 std::optional<double> MeasureInstructionRate() { return std::nullopt; }
 
@@ -9,4 +9,4 @@ Stepped StepThrough(const std::function<void()>&, double) {
   return {std::nullopt, "this program steps through calls on x86 alone"};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

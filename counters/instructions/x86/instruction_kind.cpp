@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace dlroof {
+namespace dlroof::instructions {
 namespace {
 
 // An opcode in its map, with the prefix that selects among the map's instructions.
@@ -80,4 +80,4 @@ bool IsArithmetic(const unsigned char* code) {
   });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

@@ -1,7 +1,7 @@
 // The kind of an x86 instruction, from its bytes. Pure.
 #pragma once
 
-namespace dlroof {
+namespace dlroof::instructions {
 
 // Returns whether the instruction at `code` computes with floating-point numbers, or multiplies and
 // adds integers as quantized kernels do: what FP_ARITH_INST_RETIRED counts (Intel SDM volume 3,
@@ -11,4 +11,4 @@ namespace dlroof {
 // Encodings: Intel SDM volume 2, appendix A (opcode maps) and chapter 2 (VEX, EVEX).
 bool IsArithmetic(const unsigned char* code);
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

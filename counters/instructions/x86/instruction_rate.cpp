@@ -5,14 +5,14 @@
 #include "counters/cpu/addition_chains.h"
 #include "counters/cpu/clocks.h"
 
-namespace dlroof {
+namespace dlroof::instructions {
 namespace {
 
 constexpr double kSeconds = 0.03;  // a core that waited before takes milliseconds to its full clock
 constexpr int kRounds = 600;
-constexpr int kPerRound = kAdditionsPerRound;
+constexpr int kPerRound = cpu::kAdditionsPerRound;
 
-unsigned Additions(unsigned x, const unsigned*) { return AddInChains(x, kRounds); }
+unsigned Additions(unsigned x, const unsigned*) { return cpu::AddInChains(x, kRounds); }
 
 // A load beside two additions: cores start more than they have adders.
 [[gnu::noinline]] unsigned AdditionsAndLoads(unsigned x, const unsigned* from) {
@@ -36,13 +36,13 @@ std::optional<double> MeasureInstructionRate() {
   double best = 0;
   unsigned value = 3;
   const unsigned loaded = 1;
-  for (const double end = WallSeconds() + kSeconds; WallSeconds() < end;)
+  for (const double end = cpu::WallSeconds() + kSeconds; cpu::WallSeconds() < end;)
     for (auto* mix : {Additions, AdditionsAndLoads}) {
-      const double begin = WallSeconds();
+      const double begin = cpu::WallSeconds();
       value = mix(value, &loaded);
-      best = std::max(best, kRounds * kPerRound / (WallSeconds() - begin));
+      best = std::max(best, kRounds * kPerRound / (cpu::WallSeconds() - begin));
     }
   return best;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

@@ -17,7 +17,7 @@
 #include "counters/base/files.h"
 #include "counters/instructions/x86/instruction_kind.h"
 
-namespace dlroof {
+namespace dlroof::instructions {
 namespace {
 
 constexpr long long kTrapFlag = 0x100;
@@ -158,4 +158,4 @@ Stepped StepThrough(const std::function<void()>& run, double most_cpu_seconds) {
   return ResultOf(steps, most_cpu_seconds);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

@@ -5,7 +5,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::ElementsAre;
@@ -85,13 +85,13 @@ TEST(ClusterMeetings, ComeBackFromJson) {
   const auto all =
       ClusterMeetingsOf({{"n1", meetings}, {"n2", {Met("a", 100.5, 1), Met("b", 110, 0)}}});
   EXPECT_EQ(ToJson(ClusterMeetingsFromJson(ToJson(*all), "x")), ToJson(*all));
-  EXPECT_THAT(RefusalOf([] { MeetingsFromJson(3, "f: meetings"); }),
+  EXPECT_THAT(fakes::RefusalOf([] { MeetingsFromJson(3, "f: meetings"); }),
               HasSubstr("f: meetings: expected an array"));
-  EXPECT_THAT(RefusalOf([] {
+  EXPECT_THAT(fakes::RefusalOf([] {
                 MeetingsFromJson(nlohmann::json::array({{{"benchmark", ""}}}), "f: meetings");
               }),
               HasSubstr("f: meetings[0]"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
-Energy OfNode(double joules) {
+energy::Energy OfNode(double joules) {
   return {.joules = joules,
           .domains = {{"dram-0", joules / 4}, {"package-0", 3 * joules / 4}},
           .beside = {{"psys", 2 * joules}},
@@ -42,4 +42,4 @@ TEST(MergedEnergy, NodesThatCountedOtherThingsAreNotMerged) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -5,7 +5,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::HasSubstr;
@@ -16,7 +16,7 @@ Cluster ClusterOf(const std::vector<std::vector<double>>& seconds) {
   for (std::size_t node = 0; node < seconds.size(); ++node)
     cluster.nodes.push_back({.name = std::string(1, static_cast<char>('a' + node))});
   for (std::size_t i = 0; i < seconds.front().size(); ++i) {
-    Record record;
+    record::Record record;
     record.name = "n" + std::to_string(i);
     auto& nodes = cluster.nodes_of.emplace_back();
     for (std::size_t node = 0; node < seconds.size(); ++node) {
@@ -55,9 +55,9 @@ TEST(OrderEffects, LeaveOutWhatOneFileLacks) {
   EXPECT_EQ(effects[0].benchmarks, 1U);
   auto other = ClusterOf({{1}});
   other.nodes[0].name = "z";
-  EXPECT_THAT(RefusalOf([&] { OrderEffects(ClusterOf({{1}}), other); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { OrderEffects(ClusterOf({{1}}), other); }),
               HasSubstr("no node has the time of a benchmark in both files"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

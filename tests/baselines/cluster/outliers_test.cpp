@@ -16,7 +16,7 @@
 #include <tuple>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::ElementsAre;
@@ -290,4 +290,4 @@ TEST(SimulatedClusters, NoOrdinaryNodeIsCalledSlowAndSlowOnesAreFound) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

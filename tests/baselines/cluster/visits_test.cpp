@@ -5,7 +5,7 @@
 
 #include "tests/baselines/cluster/fake_nodes.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::ElementsAre;
@@ -130,4 +130,4 @@ TEST(AddLinkRates, OfTwoNodesNobodyKnowsWhichIsSlow) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -6,15 +6,15 @@
 #include "baselines/compare/compare.h"
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
 using testing::HasSubstr;
 
 TEST(FindChanges, NamesWhatElseChanged) {
-  const auto base = Measured("n0", 2);
-  auto fresh = Measured("n0", 2, 3);
-  auto base_machine = SmallMachine(), fresh_machine = SmallMachine();
+  const auto base = fakes::Measured("n0", 2);
+  auto fresh = fakes::Measured("n0", 2, 3);
+  auto base_machine = fakes::SmallMachine(), fresh_machine = fakes::SmallMachine();
   base_machine.by_threads[2].flops["fp32.vector"].clock_hz = 3e9;
   fresh_machine.by_threads[2].flops["fp32.vector"].clock_hz = 2.4e9;
   fresh.algorithm = "ref";
@@ -35,15 +35,15 @@ TEST(FindChanges, NamesWhatElseChanged) {
 
 TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
   const auto at = [](double hz, double disturbed_hz) {
-    auto record = Measured("n0", 2, 8);  // the ninth is disturbed
+    auto record = fakes::Measured("n0", 2, 8);  // the ninth is disturbed
     for (auto& repetition : record.repetitions)
-      repetition.gpu = std::make_shared<GpuSample>(
-          GpuSample{.clock_hz = repetition.disturbed ? disturbed_hz : hz});
+      repetition.gpu = std::make_shared<record::GpuSample>(
+          record::GpuSample{.clock_hz = repetition.disturbed ? disturbed_hz : hz});
     return record;
   };
   const auto base = at(2e9, 1e9), fresh = at(1.5e9, 3e9);
   // The ceilings' clock is of another hour.
-  auto base_machine = SmallMachine(), fresh_machine = SmallMachine();
+  auto base_machine = fakes::SmallMachine(), fresh_machine = fakes::SmallMachine();
   base_machine.by_threads[2].flops["fp32.vector"].clock_hz = 3e9;
   fresh_machine.by_threads[2].flops["fp32.vector"].clock_hz = 4e9;
   const auto changes = FindChanges(base, &base_machine, fresh, &fresh_machine);
@@ -54,13 +54,13 @@ TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
             "the clock of the SMs while it ran fell by 25.0 %, from 2.00 GHz to 1.50 GHz");
   // Alike, whatever the ceilings say; and where one run does not know it, the ceilings do.
   EXPECT_TRUE(FindChanges(base, &base_machine, at(2.01e9, 1e9), &fresh_machine).empty());
-  const auto unknown = FindChanges(base, &base_machine, Measured("n0", 2), &fresh_machine);
+  const auto unknown = FindChanges(base, &base_machine, fakes::Measured("n0", 2), &fresh_machine);
   ASSERT_EQ(unknown.size(), 1);
   EXPECT_THAT(unknown[0].text, HasSubstr("under the fp32.vector ceiling grew by 33.3 %"));
 }
 
 TEST(FindChanges, CountersHaveATolerance) {
-  auto base = Measured("n0", 2), fresh = base;
+  auto base = fakes::Measured("n0", 2), fresh = base;
   base.work[Provenance::kMeasured].bytes[Level::kL2] = 100;
   fresh.work[Provenance::kMeasured].bytes[Level::kL2] = 104;
   EXPECT_TRUE(FindChanges(base, nullptr, fresh, nullptr).empty());
@@ -74,8 +74,8 @@ TEST(FindChanges, CountersHaveATolerance) {
 using testing::IsEmpty;
 
 // 2 s and 120 byte of DRAM measured, 1.6 s and 100 byte predicted: residuals 1.25 and 1.2.
-Record Predicted(double seconds = 2, double dram = 120) {
-  auto record = Measured("n0", seconds);
+record::Record Predicted(double seconds = 2, double dram = 120) {
+  auto record = fakes::Measured("n0", seconds);
   record.work[Provenance::kMeasured].bytes[Level::kDram] = dram;
   record.prediction = {1.6, {{Level::kDram, 100}}, "a model"};
   return record;
@@ -128,9 +128,9 @@ TEST(CompareResiduals, BytesMoveByMoreThanCountersScatterAndGetWorseAwayFromOne)
 }
 
 TEST(Compare, AResidualThatWentAwayFromOneIsAnAlertOfItsOwn) {
-  const auto base = RunOf("b", {Predicted()}), fresh = RunOf("n", {Predicted(2, 150)});
+  const auto base = fakes::RunOf("b", {Predicted()}), fresh = fakes::RunOf("n", {Predicted(2, 150)});
   const auto result = Compare(base, fresh, OnResiduals());
-  EXPECT_EQ(result.rows[0].verdict, Verdict::kSame);
+  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kSame);
   ASSERT_EQ(result.rows[0].alerts.size(), 1U);
   EXPECT_EQ(result.rows[0].alerts[0].on, Quantity::kResidual);
   EXPECT_THAT(result.rows[0].alerts[0].text, HasSubstr("dram residual"));
@@ -147,30 +147,30 @@ TEST(Compare, AResidualThatWentAwayFromOneIsAnAlertOfItsOwn) {
 }
 
 TEST(Compare, TheTimesResidualIsJudgedLikeTheTime) {
-  const auto base = RunOf("b", {Predicted()});
+  const auto base = fakes::RunOf("b", {Predicted()});
   // 1.25 to 1.38: 10 % slower than the same prediction.
-  const auto slower = Compare(base, RunOf("n", {Predicted(2.2)}), OnResiduals());
+  const auto slower = Compare(base, fakes::RunOf("n", {Predicted(2.2)}), OnResiduals());
   EXPECT_TRUE(Find(slower.rows[0].residuals, "time")->worse);
   EXPECT_EQ(slower.exit_code, 1);
   // Slower as predicted: no residual moved, though the time did.
   auto foreseen = Predicted(2.2);
   foreseen.prediction->seconds = 1.76;
-  const auto as_said = Compare(base, RunOf("n", {foreseen}), OnResiduals());
-  EXPECT_EQ(as_said.rows[0].verdict, Verdict::kSlower);
+  const auto as_said = Compare(base, fakes::RunOf("n", {foreseen}), OnResiduals());
+  EXPECT_EQ(as_said.rows[0].verdict, statistics::Verdict::kSlower);
   EXPECT_FALSE(Find(as_said.rows[0].residuals, "time")->moved);
   EXPECT_EQ(as_said.exit_code, 0);
   // Too few repetitions to judge a time by: bytes are compared all the same.
   auto once = Predicted(3, 150);
   once.repetitions.resize(1);
-  const auto few = Compare(base, RunOf("n", {once}), OnResiduals());
+  const auto few = Compare(base, fakes::RunOf("n", {once}), OnResiduals());
   EXPECT_EQ(Find(few.rows[0].residuals, "time"), nullptr);
   EXPECT_TRUE(Find(few.rows[0].residuals, "dram")->worse);
 }
 
 TEST(Compare, ResidualsAreSummedUpPerLevel) {
   auto second = Predicted(2, 90);
-  second.name = Name("n1");
-  const auto base = RunOf("b", {Predicted(), second});
+  second.name = fakes::Name("n1");
+  const auto base = fakes::RunOf("b", {Predicted(), second});
   auto fresh = base;
   fresh.where = "n";
   fresh.file.records[1].work[Provenance::kMeasured].bytes[Level::kDram] = 60;
@@ -183,12 +183,12 @@ TEST(Compare, ResidualsAreSummedUpPerLevel) {
 }
 
 TEST(Compare, WithoutPredictionsItCannotSayWhatResidualsDid) {
-  const auto base = RunOf("b", {Measured("n0", 2)});
-  const auto result = Compare(base, RunOf("n", {Measured("n0", 2)}), OnResiduals());
+  const auto base = fakes::RunOf("b", {fakes::Measured("n0", 2)});
+  const auto result = Compare(base, fakes::RunOf("n", {fakes::Measured("n0", 2)}), OnResiduals());
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.rows[0].residuals, IsEmpty());
   EXPECT_EQ(Describe(result.residuals), "");
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -11,7 +11,7 @@
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
 using testing::HasSubstr;
@@ -22,7 +22,7 @@ class StoredRuns : public testing::Test {
 
   void Store(const std::string& name, NamedRun run, const std::string& date) {
     run.file.context["date"] = date;
-    std::ofstream(folder_ / "machine" / name) << ToJson(run.file).dump();
+    std::ofstream(folder_ / "machine" / name) << roofline::ToJson(run.file).dump();
   }
 
   const TemporaryFolder temporary_;
@@ -30,7 +30,7 @@ class StoredRuns : public testing::Test {
 };
 
 TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {
-  const auto mine = RunOf("new.json", {Measured("n0", 2)});
+  const auto mine = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
   auto foreign = mine, other = mine;
   foreign.file.machines[0].fingerprint = "11";
   other.file.records[0].name = "other";
@@ -48,24 +48,24 @@ TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {
 }
 
 TEST_F(StoredRuns, ANameMapIsOfTheRunsThatHaveTheOldName) {
-  Store("a.json", RunOf("a", {Measured("n1", 2)}), "2026-01-01T10:00:00+00:00");
-  Store("b.json", RunOf("b", {Measured("n0", 2)}), "2026-02-01T10:00:00+00:00");
-  const auto fresh = RunOf("new.json", {Measured("n0", 2), Measured("m1", 2)});
+  Store("a.json", fakes::RunOf("a", {fakes::Measured("n1", 2)}), "2026-01-01T10:00:00+00:00");
+  Store("b.json", fakes::RunOf("b", {fakes::Measured("n0", 2)}), "2026-02-01T10:00:00+00:00");
+  const auto fresh = fakes::RunOf("new.json", {fakes::Measured("n0", 2), fakes::Measured("m1", 2)});
   std::ostringstream warnings;
-  EXPECT_EQ(FindBaselines(folder_, fresh, {{Name("n1"), Name("m1")}}, warnings).size(), 2);
+  EXPECT_EQ(FindBaselines(folder_, fresh, {{fakes::Name("n1"), fakes::Name("m1")}}, warnings).size(), 2);
   EXPECT_EQ(warnings.str(), "");
   EXPECT_THAT(
-      RefusalOf([&] {
-        FindBaselines(folder_, fresh, {{Name("n7"), Name("m1")}}, warnings);
+      fakes::RefusalOf([&] {
+        FindBaselines(folder_, fresh, {{fakes::Name("n7"), fakes::Name("m1")}}, warnings);
       }),
       HasSubstr("no stored run of this machine has the benchmark 'Conv2D/cpu/onednn/fwd/f32/n7'"));
 }
 
 TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
-  const auto mine = RunOf("new.json", {Measured("n0", 2)});
+  const auto mine = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
   std::ostringstream warnings;
   const auto refusal = [&](const std::filesystem::path& folder, const NamedRun& run) {
-    return RefusalOf([&] { FindBaselines(folder, run, {}, warnings); });
+    return fakes::RefusalOf([&] { FindBaselines(folder, run, {}, warnings); });
   };
   EXPECT_THAT(refusal(folder_, mine),
               HasSubstr("none of 0 JSON files is a run of this machine (00)"));
@@ -77,11 +77,11 @@ TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
 
 TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
   const auto moment = [](const char* date) {
-    RunFile file;
+    record::RunFile file;
     file.context["date"] = date;
     return Moment(file);
   };
-  EXPECT_EQ(Moment(RunFile()), 0);
+  EXPECT_EQ(Moment(record::RunFile()), 0);
   // A day is 86400 s, an hour 3600 s.
   EXPECT_EQ(moment("1970-01-02T01:00:00+01:00"), 86400);
   EXPECT_EQ(moment("1970-01-02 00:00:00"), 86400);  // older Google Benchmark
@@ -97,4 +97,4 @@ TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 // Allreduce message by message: each node has a clock and a vector. A message starts when sender
@@ -234,4 +234,4 @@ TEST(Key, OfAnAlgorithmReadsBack) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -5,13 +5,13 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::HasSubstr;
 
 std::string RefusedNetwork(const std::string& text) {
-  return RefusalOf([&] { ParseNetwork(text, "n.json"); });
+  return fakes::RefusalOf([&] { ParseNetwork(text, "n.json"); });
 }
 
 TEST(ParseNetwork, OnePieceOrSeveral) {
@@ -62,4 +62,4 @@ TEST(ParseNetwork, RefusesInOneSentenceWithThePlace) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -9,7 +9,7 @@
 #include "baselines/network/slow_links.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::Contains;
@@ -110,7 +110,7 @@ TEST(ParseNetwork, KeepsWhyAMeasuredNetworkIsNotProved) {
 
 TEST(ParseMeasuredNetwork, RefusesInOneSentence) {
   const auto refused = [](const std::string& text) {
-    return RefusalOf([&] { ParseMeasuredNetwork(text, "n.json"); });
+    return fakes::RefusalOf([&] { ParseMeasuredNetwork(text, "n.json"); });
   };
   EXPECT_THAT(refused("{}"), HasSubstr("n.json: has no 'dlroof_net'"));
   EXPECT_THAT(refused(R"({"dlroof_net": 2})"), HasSubstr("written by a newer dlroof_net"));
@@ -126,4 +126,4 @@ TEST(SlowLinks, NeedThreeRanks) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -5,7 +5,7 @@
 
 #include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::HasSubstr;
@@ -36,4 +36,4 @@ TEST(SimulateAllreduce, AgreesWithTheClosedFormsWithinOnePercent) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

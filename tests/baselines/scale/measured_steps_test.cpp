@@ -5,33 +5,33 @@
 
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::scaling {
 namespace {
 
 using testing::ElementsAre;
 
 // Problems of the tests: "n4x", a batch of 4 of the layer "x", which has 10 parameters.
-std::optional<LayerShape> FakeShape(const Record& record) {
+std::optional<LayerShape> FakeShape(const record::Record& record) {
   if (record.op != "Conv2D" || record.problem.size() < 3) return std::nullopt;
   return LayerShape{record.problem[1] - '0', 10, record.problem.substr(2)};
 }
 
-Record Call(const std::string& direction, const std::string& problem, double seconds,
+record::Record Call(const std::string& direction, const std::string& problem, double seconds,
             const std::string& type = "f32") {
-  auto record = Measured("x", seconds);
+  auto record = fakes::Measured("x", seconds);
   record.name = fmt::format("Conv2D/cpu/onednn/{}/{}/{}", direction, type, problem);
   record.options.clear();
-  SplitName(record);
+  record::SplitName(record);
   record.repetitions.assign(9, {.seconds = seconds, .iterations = 3});
   return record;
 }
 
-Model ModelOf(const std::vector<std::pair<std::string, double>>& names) {
-  return ModelFromNames("m", names, {});
+cluster::Model ModelOf(const std::vector<std::pair<std::string, double>>& names) {
+  return cluster::ModelFromNames("m", names, {});
 }
 
-std::vector<MeasuredSteps> Steps(const std::vector<Record>& records, const Model& model) {
-  return StepsOf(PlaceRun(RunOf("r", records).file), model, FakeShape, {}, 4);
+std::vector<MeasuredSteps> Steps(const std::vector<record::Record>& records, const cluster::Model& model) {
+  return StepsOf(roofline::PlaceRun(fakes::RunOf("r", records).file), model, FakeShape, {}, 4);
 }
 
 TEST(StepsOf, AddsUpPassesAndRepeatsLayers) {
@@ -68,7 +68,7 @@ TEST(StepsOf, KeepsBatchesThatHaveTheSameLayersAndNamesTheMissing) {
   const auto model = ModelOf({{"Conv2D/cpu/onednn/fwd/f32/n4x", 1},
                               {"Conv2D/cpu/onednn/fwd/f32/n4y", 1},
                               {"Conv2D/cpu/onednn/fwd/f32/n4z", 3}});
-  std::vector<Record> records;
+  std::vector<record::Record> records;
   for (const char* problem : {"n2x", "n2y", "n4x", "n8x", "n8y"})
     for (const char* direction : {"fwd", "bwd"}) records.push_back(Call(direction, problem, 1));
   records.push_back(Call("fwd", "n2z", 1));          // no gradients
@@ -89,4 +89,4 @@ TEST(StepsOf, WithoutGradientsThereIsNone) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::scaling

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::scaling {
 namespace {
 
 using testing::ElementsAre;
@@ -71,7 +71,7 @@ TEST(CostLines, WithoutAPriceThereAreNone) {
 }
 
 TEST(DevicePrice, IsANodesOverItsDevices) {
-  const Prices prices{
+  const cluster::Prices prices{
       .currency = "USD",
       .kinds = {{.name = "GPU",
                  .fingerprint = "",
@@ -79,16 +79,16 @@ TEST(DevicePrice, IsANodesOverItsDevices) {
                  .devices = 8,
                  .how = "24 USD per node and hour"},
                 {.name = "CPU", .fingerprint = "", .per_node_hour = 2, .how = "2"}}};
-  Machine gpu, cpu;
+  machine::Machine gpu, cpu;
   gpu.name = "some GPU";
   cpu.name = "some CPU";
   EXPECT_DOUBLE_EQ(DevicePrice(prices, {gpu}, 1)->per_hour, 3);
   EXPECT_EQ(DevicePrice(prices, {gpu}, 1)->how, "24 USD per node and hour, of 8 devices");
   EXPECT_DOUBLE_EQ(DevicePrice(prices, {cpu}, 1)->per_hour, 2);
   EXPECT_DOUBLE_EQ(DevicePrice(prices, {cpu}, 4)->per_hour, 0.5);
-  EXPECT_FALSE(DevicePrice(prices, {Machine()}, 1));
+  EXPECT_FALSE(DevicePrice(prices, {machine::Machine()}, 1));
   EXPECT_FALSE(DevicePrice(prices, {}, 1));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::scaling

@@ -7,12 +7,12 @@
 
 #include "baselines/scale/write_scale.h"
 
-namespace dlroof {
+namespace dlroof::scaling {
 namespace {
 
 using testing::HasSubstr;
 
-Network NetworkOf(double latency, double rate) {
+cluster::Network NetworkOf(double latency, double rate) {
   return {.name = "", .pieces = {{std::nullopt, latency, rate}}};
 }
 
@@ -27,7 +27,7 @@ MeasuredSteps TwoLayers() {
 // Ring of 2 nodes, no latency, 1 byte/s: 12 bytes take 12 s, 4 and 8 by themselves 4 and 8.
 TEST(SecondsOfStep, ByHand) {
   const auto steps = TwoLayers();
-  const StepRules rules{.bucket_bytes = 4, .algorithm = Allreduce::kRing};
+  const StepRules rules{.bucket_bytes = 4, .algorithm = cluster::Allreduce::kRing};
   const auto step = SecondsOfStep(steps.at.at(4), NetworkOf(0, 1), 2, 1, rules);
   EXPECT_EQ(step.compute, 6);
   EXPECT_EQ(step.allreduce, 12);
@@ -36,7 +36,7 @@ TEST(SecondsOfStep, ByHand) {
   // Forward 2 s, last layer's gradients at 4 s, summed up at 8 s; first one's from then on: 16 s.
   EXPECT_EQ(step.bucketed, 16);
   // A bucket that never fills up is one allreduce at the end.
-  const StepRules large{.bucket_bytes = 100, .algorithm = Allreduce::kRing};
+  const StepRules large{.bucket_bytes = 100, .algorithm = cluster::Allreduce::kRing};
   EXPECT_EQ(SecondsOfStep(steps.at.at(4), NetworkOf(0, 1), 2, 1, large).bucketed, 18);
 }
 
@@ -127,7 +127,7 @@ TEST(WeakBreakEven, IsTheLeastNumberOfNodes) {
   // 4 samples in 6 s: 3 nodes make 2 a second.
   EXPECT_EQ(WeakBreakEven({&steps, &fast, {}, {}}, 4, 2 - 1e-9, Overlap::kNone).nodes, 3);
   // With the network 2 (n-1)/n s more: 3 nodes 12 / 7.3, 4 nodes 16 / 7.5.
-  EXPECT_EQ(WeakBreakEven({&steps, &slow, {}, {.algorithm = Allreduce::kRing}}, 4, 2 - 1e-9,
+  EXPECT_EQ(WeakBreakEven({&steps, &slow, {}, {.algorithm = cluster::Allreduce::kRing}}, 4, 2 - 1e-9,
                           Overlap::kNone)
                 .nodes,
             4);
@@ -148,4 +148,4 @@ TEST(StrongBreakEven, FindsTheNodesOrTheFloorOrSaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::scaling

@@ -7,7 +7,7 @@
 #include <random>
 #include <tuple>
 
-namespace dlroof {
+namespace dlroof::statistics {
 namespace {
 
 using testing::HasSubstr;
@@ -256,4 +256,4 @@ TEST(Judge, WhatIsTwiceTheNoiseIsFound) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::statistics

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace dlroof {
+namespace dlroof::statistics {
 namespace {
 
 enum class Said { kSame, kSlower, kFaster, kNothing };
@@ -71,4 +71,4 @@ TEST(Sequential, FindsFivePercentInBlocksThatScatterByOnePercent) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::statistics

@@ -9,7 +9,7 @@
 
 #include "counters/base/order_statistics.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
 namespace {
 
 std::vector<double> Times(const std::vector<double>& logs) {
@@ -156,7 +156,7 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 
 // Windows of one block.
-void Add(Record& record, int block, const std::vector<double>& seconds, int disturbed = -1) {
+void Add(record::Record& record, int block, const std::vector<double>& seconds, int disturbed = -1) {
   for (std::size_t i = 0; i < seconds.size(); ++i)
     record.repetitions.push_back({.seconds = seconds[i],
                                   .iterations = 1,
@@ -208,7 +208,7 @@ TEST(PairedShift, TooFewBlocksHaveNoInterval) {
 }
 
 TEST(BlockLogRatios, AreMediansOfWindowsOfOneMoment) {
-  Record base, fresh;
+  record::Record base, fresh;
   Add(base, 0, {1, 2, 4});  // a slow spell that both see
   Add(fresh, 0, {2, 4, 12});
   Add(base, 3, {1, 1, 1});
@@ -218,7 +218,7 @@ TEST(BlockLogRatios, AreMediansOfWindowsOfOneMoment) {
 }
 
 TEST(BlockLogRatios, ADisturbedWindowTakesItsPartnerWithIt) {
-  Record base, fresh;
+  record::Record base, fresh;
   Add(base, 0, {1, 9, 1}, 1);
   Add(fresh, 0, {2, 1, 2});
   Add(base, 1, {1, 1, 1}, 0);  // one pair of three is left: no block
@@ -228,4 +228,4 @@ TEST(BlockLogRatios, ADisturbedWindowTakesItsPartnerWithIt) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::statistics

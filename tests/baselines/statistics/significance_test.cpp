@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace dlroof {
+namespace dlroof::statistics {
 namespace {
 
 TEST(Normal, QuantilesAndTailsAreThoseOfTheTables) {
@@ -57,4 +57,4 @@ TEST(AdjustedPValues, AreThoseOfBenjaminiAndHochberg) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::statistics

@@ -9,7 +9,7 @@
 
 #include "baselines/tune/tune.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 
 struct MadeUpNoise {
   double window = 0.01;   // [1] deviation of a window's logarithm
@@ -79,4 +79,4 @@ inline std::string ValueOf(const Setting& setting, const std::string& knob) {
   return found == setting.end() ? "" : found->second;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tuning

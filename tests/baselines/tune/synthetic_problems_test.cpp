@@ -5,7 +5,7 @@
 
 #include "tests/baselines/tune/made_up_program.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 namespace {
 
 // As many blocks as the least interval of a comparison needs.
@@ -138,4 +138,4 @@ TEST(SyntheticProblems, NothingIsWonInFiftyTuningsOfEqualSettings) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::tuning

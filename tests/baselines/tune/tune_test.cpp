@@ -6,7 +6,7 @@
 
 #include "tests/baselines/tune/made_up_program.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 namespace {
 
 // Default 10 us; one thread takes a fifth off, and then nodes=near another tenth.
@@ -252,4 +252,4 @@ TEST(Crossed, HoldsEachAloneAndAllPairs) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::tuning

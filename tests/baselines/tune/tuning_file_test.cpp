@@ -5,7 +5,7 @@
 #include "tests/baselines/tune/made_up_program.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::tuning {
 namespace {
 
 TuningFile Written() {
@@ -39,7 +39,7 @@ TEST(TuningFile, TheReadBlocksLeadToTheSameEnd) {
 }
 
 std::string Refusal(const std::string& text) {
-  return RefusalOf([&] { ParseTuningFile(text, "tune.json"); });
+  return fakes::RefusalOf([&] { ParseTuningFile(text, "tune.json"); });
 }
 
 TEST(TuningFile, RefusesAnythingElseInOneSentence) {
@@ -58,4 +58,4 @@ TEST(TuningFile, RefusesAnythingElseInOneSentence) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::tuning

@@ -6,7 +6,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::HasSubstr;
@@ -17,7 +17,7 @@ Prices OneKind(const std::string& kind) {
 }
 
 std::string Refusal(const std::string& text) {
-  return RefusalOf([&] { ParsePrices(text, "p.json"); });
+  return fakes::RefusalOf([&] { ParsePrices(text, "p.json"); });
 }
 
 TEST(ParsePrices, PerNodeHourIsTakenAsItIs) {
@@ -99,4 +99,4 @@ TEST(PriceOf, TakesTheFirstKindThatMatchesInEverything) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -7,7 +7,7 @@
 #include "baselines/versus/write_versus.h"
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::AllOf;
@@ -18,7 +18,7 @@ using testing::Not;
 constexpr auto kMeasured = EnergyClass::kMeasured, kMetered = EnergyClass::kMetered,
                kAssumed = EnergyClass::kAssumed;
 
-Energy Counted(double joules, double others = 0) {
+energy::Energy Counted(double joules, double others = 0) {
   return {.joules = joules,
           .ci95 = {{0.9 * joules, 1.1 * joules}},
           .domains = {{"package-0", joules}},
@@ -31,25 +31,25 @@ Energy Counted(double joules, double others = 0) {
 }
 
 // A cluster whose record takes `seconds` and, where there are some, `joules`.
-VersusCluster Side(const std::string& name, double seconds, std::optional<Energy> energy,
+VersusCluster Side(const std::string& name, double seconds, std::optional<energy::Energy> energy,
                    const std::string& machine) {
-  auto record = Measured("n1", 1);
+  auto record = fakes::Measured("n1", 1);
   record.name = name;
   record.options.clear();
-  SplitName(record);
+  record::SplitName(record);
   record.repetitions.assign(9, {.seconds = seconds, .iterations = 3});
   record.energy = std::move(energy);
-  auto run = RunOf(machine, {record});
+  auto run = fakes::RunOf(machine, {record});
   run.file.machines[0].name = machine;
   run.file.machines[0].device = record.device;
-  return {.where = machine, .run = PlaceRun(std::move(run.file))};
+  return {.where = machine, .run = roofline::PlaceRun(std::move(run.file))};
 }
 
 // A side whose call takes `joules` by the meter of its node.
-VersusCluster MeteredSide(const std::string& name, double seconds, std::optional<Energy> energy,
+VersusCluster MeteredSide(const std::string& name, double seconds, std::optional<energy::Energy> energy,
                           const std::string& machine, double joules) {
   auto side = Side(name, seconds, std::move(energy), machine);
-  side.run.file.records[0].metered = MeteredEnergy{.joules = joules,
+  side.run.file.records[0].metered = energy::MeteredEnergy{.joules = joules,
                                                    .ci95 = {{0.8 * joules, 1.25 * joules}},
                                                    .seconds = seconds,
                                                    .from = machine + ".csv",
@@ -217,4 +217,4 @@ TEST(WriteVersus, WithoutEnergyHasNoWordOfIt) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

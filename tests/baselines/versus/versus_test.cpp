@@ -12,7 +12,7 @@
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::Contains;
@@ -20,23 +20,23 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // A record of the name whose clean repetitions all take `seconds`; 9 of them have an interval.
-Record Of(const std::string& name, double seconds, int repetitions = 9) {
-  auto record = Measured("n1", 1);
+record::Record Of(const std::string& name, double seconds, int repetitions = 9) {
+  auto record = fakes::Measured("n1", 1);
   record.name = name;
   record.options.clear();
-  SplitName(record);
+  record::SplitName(record);
   record.repetitions.assign(repetitions, {.seconds = seconds, .iterations = 3});
   return record;
 }
 
-VersusCluster ClusterOf(const std::string& where, const std::vector<Record>& records,
+VersusCluster ClusterOf(const std::string& where, const std::vector<record::Record>& records,
                         const std::string& machine = "test") {
-  auto run = RunOf(where, records);
+  auto run = fakes::RunOf(where, records);
   run.file.machines[0].name = machine;
   auto gpu = run.file.machines[0];
   gpu.device = "gpu";
   run.file.machines.push_back(gpu);
-  return {.where = where, .run = PlaceRun(std::move(run.file))};
+  return {.where = where, .run = roofline::PlaceRun(std::move(run.file))};
 }
 
 bool IsLayout(std::string_view option) { return option == "nchw"; }
@@ -153,7 +153,7 @@ TEST(MakeVersus, OtherConventionsAreRefused) {
   auto cpu = ClusterOf("a.json", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
   const auto gpu = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2)});
   cpu.run.file.context["dlroof"]["conventions"]["flops"] = "fma is 1";
-  EXPECT_THAT(RefusalOf([&] { MakeVersus(cpu, gpu, {}); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(cpu, gpu, {}); }),
               HasSubstr("a.json and b.json cannot be compared: the convention flops differs"));
   cpu.run.file.context["dlroof"].erase("conventions");
   EXPECT_EQ(MakeVersus(cpu, gpu, {}).rows.size(), 1);
@@ -162,7 +162,7 @@ TEST(MakeVersus, OtherConventionsAreRefused) {
 TEST(MakeVersus, NothingInCommonIsRefused) {
   const auto cpu = ClusterOf("a.json", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
   const auto gpu = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2)});
-  EXPECT_THAT(RefusalOf([&] { MakeVersus(cpu, gpu, {}); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(cpu, gpu, {}); }),
               HasSubstr("a.json and b.json have no operator in common"));
 }
 
@@ -284,4 +284,4 @@ TEST(WriteVersus, UnknownHasNoKeyAndAnEmptyField) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -6,12 +6,12 @@
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
-Record RecordNamed(const std::string& name) {
-  Record record{.name = name};
-  SplitName(record);
+record::Record RecordNamed(const std::string& name) {
+  record::Record record{.name = name};
+  record::SplitName(record);
   return record;
 }
 
@@ -43,12 +43,12 @@ TEST(ShapeOfRecord, IsAbsentWhereNothingIsTrainedOrTheNameIsForeign) {
 // torchvision's ResNet-50 has 25,557,032 parameters: 2,049,000 of the fully connected layer, 53,120
 // of batch normalisation, the rest of convolutions.
 TEST(ModelsOfSuites, Resnet50HasTheConvolutionsOfTorchvision) {
-  const VersusCluster none;
+  const cluster::VersusCluster none;
   const auto models = ModelsOfSuites({"resnet50"}, none, none);
   ASSERT_EQ(models.size(), 1);
   double parameters = 0;
   for (const auto& layer : models[0].layers) {
-    Record record{.op = layer.op, .problem = layer.problem, .options = layer.options};
+    record::Record record{.op = layer.op, .problem = layer.problem, .options = layer.options};
     parameters += layer.count * static_cast<double>(ShapeOfRecord(record)->parameters);
   }
   EXPECT_EQ(parameters, 25557032 - 2049000 - 53120);
@@ -58,8 +58,8 @@ TEST(ReadNodeCounts, ListsAndRanges) {
   EXPECT_EQ(ReadNodeCounts("4,1,2"), (std::vector{1, 2, 4}));
   EXPECT_EQ(ReadNodeCounts("3:20"), (std::vector{3, 4, 8, 16, 20}));
   for (const char* bad : {"", "0", "1:", "4:2", "1:2:3", "1,x", "1e3", "70000"})
-    EXPECT_NE(RefusalOf([&] { ReadNodeCounts(bad); }), "accepted") << bad;
+    EXPECT_NE(fakes::RefusalOf([&] { ReadNodeCounts(bad); }), "accepted") << bad;
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -5,7 +5,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 using testing::AllOf;
@@ -61,7 +61,7 @@ TEST(LaunchScript, TheOrderReachesTheNodes) {
   auto request = Request("reframe");
   EXPECT_THAT(LaunchScript(request), HasSubstr("'--order', 'at-once'"));
   request.order = "one-by-one";
-  EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }),
               HasSubstr("--order=one-by-one: ReFrame's own policy"));
 }
 
@@ -78,7 +78,7 @@ TEST(LaunchScript, TheNetworkIsMeasuredWhereItIsAskedFor) {
   }
   auto request = Request("reframe");
   request.net = true;
-  EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }), HasSubstr("--net: --engine=reframe"));
+  EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }), HasSubstr("--net: --engine=reframe"));
 }
 
 TEST(LaunchScript, NodesAtOnceMeet) {
@@ -129,7 +129,7 @@ TEST(LaunchScript, AProcessOfAGpuMeasuresNothingElse) {
   for (const char* device :
        {"--dlroof_device=auto", "--dlroof_device=cpu", "--dlroof_device=gpu1"}) {
     request.arguments = {device};
-    EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }),
+    EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }),
                 HasSubstr("expected --dlroof_device=gpu, not --dlroof_device="));
   }
 }
@@ -137,12 +137,12 @@ TEST(LaunchScript, AProcessOfAGpuMeasuresNothingElse) {
 TEST(LaunchScript, WhatNoScriptCanHoldIsRefused) {
   auto request = Request("slurm");
   request.options = {"rm -rf /"};
-  EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }), HasSubstr("expected an option of sbatch"));
+  EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }), HasSubstr("expected an option of sbatch"));
   request.options = {"--comment=a\nrm -rf /"};
-  EXPECT_THAT(RefusalOf([&] { LaunchScript(request); }), HasSubstr("control character"));
-  EXPECT_THAT(RefusalOf([] { LaunchScript(Request("pbs")); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }), HasSubstr("control character"));
+  EXPECT_THAT(fakes::RefusalOf([] { LaunchScript(Request("pbs")); }),
               HasSubstr("--engine=pbs: expected mpirun, reframe"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

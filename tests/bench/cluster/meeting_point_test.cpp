@@ -9,7 +9,7 @@
 #include "counters/base/folders.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 using testing::ElementsAre;
@@ -153,7 +153,7 @@ TEST_F(MeetingPointTest, AnInterruptEndsTheWait) {
 
 TEST_F(MeetingPointTest, AFolderThatCannotBeMadeIsRefused) {
   std::ofstream(folder_ / "file");
-  EXPECT_THAT(RefusalOf([&] {
+  EXPECT_THAT(fakes::RefusalOf([&] {
                 MeetingPoint(std::filesystem::path(folder_ / "file") / "meetings", "n1", {"n2"}, 0,
                              1, time_.Clock());
               }),
@@ -177,4 +177,4 @@ TEST_F(MeetingPointTest, TheLastLineOfABenchmarkCountsAndHalfALineDoesNot) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

@@ -7,12 +7,12 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 using testing::HasSubstr;
 
-NodeFacts Identified(std::map<std::string, std::string> variables, bool per_gpu = false) {
+cluster::NodeFacts Identified(std::map<std::string, std::string> variables, bool per_gpu = false) {
   return IdentifyNode([&](const std::string& name) { return variables[name]; }, "host7", per_gpu);
 }
 
@@ -91,7 +91,7 @@ TEST(IdentifyNode, ProcessesOfOneNodeHaveFilesOfTheirOwnAndKeepTheirHost) {
 
 TEST(IdentifyNode, AProcessOfAGpuThatNobodyNumbersIsRefused) {
   for (const char* variable : {"PMIX_RANK", "HOME"})
-    EXPECT_THAT(RefusalOf([&] {
+    EXPECT_THAT(fakes::RefusalOf([&] {
                   Identified({{variable, "3"}}, true);
                 }),
                 HasSubstr("--per-gpu: nothing numbers the processes of a node"))
@@ -104,13 +104,13 @@ TEST(GpuOfTask, IsTheLaunchersOrTheEntryOfTheProcess) {
   EXPECT_EQ(GpuOfTask("GPU-1a2b", "0"), "GPU-1a2b");
   EXPECT_EQ(GpuOfTask("4,5,6,7", "3"), "7");
   EXPECT_EQ(GpuOfTask("GPU-aa,GPU-bb", "1"), "GPU-bb");
-  EXPECT_THAT(RefusalOf([] { GpuOfTask("4,5", "2"); }),
+  EXPECT_THAT(fakes::RefusalOf([] { GpuOfTask("4,5", "2"); }),
               HasSubstr("process 2 of the node, and CUDA_VISIBLE_DEVICES=4,5 has 2 GPUs"));
 }
 
 TEST(IdentifyNode, ANameThatIsNoFilesIsRefused) {
   for (const char* name : {"../n3", "a b", ".n"})
-    EXPECT_THAT(RefusalOf([&] {
+    EXPECT_THAT(fakes::RefusalOf([&] {
                   Identified({{"SLURMD_NODENAME", name}});
                 }),
                 HasSubstr("cannot name a file"))
@@ -124,4 +124,4 @@ TEST(ThisNode, SaysHowManyCpusItWasGiven) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

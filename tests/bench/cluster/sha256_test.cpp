@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::cluster_run {
 namespace {
 
 // FIPS 180-2, appendix B.1, and the digest of no bytes.
@@ -12,4 +12,4 @@ TEST(Sha256, OfTheStandardsExamples) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster_run

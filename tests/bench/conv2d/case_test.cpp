@@ -5,18 +5,18 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 using testing::HasSubstr;
 
 Conv2dCase Case(const std::string& name) {
-  return ReadConv2dCase(ParseBenchmarkName("Conv2D/cpu/onednn/" + name),
+  return ReadConv2dCase(workload::ParseBenchmarkName("Conv2D/cpu/onednn/" + name),
                         {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
 }
 
 std::string CaseRefusal(const std::string& name) {
-  return RefusalOf([&] { Case(name); });
+  return fakes::RefusalOf([&] { Case(name); });
 }
 
 void CaseRefuses(const std::string& name, const std::string& why) {
@@ -28,7 +28,7 @@ TEST(Conv2dCase, ReadsEveryOption) {
   EXPECT_TRUE(one.training && one.bias && one.relu && one.scales);
   EXPECT_EQ(one.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(one.algorithm, Conv2dAlgorithm::kAuto);
-  EXPECT_EQ(one.types, (ProductTypes{"u8", "s8", "f32"}));
+  EXPECT_EQ(one.types, (products::ProductTypes{"u8", "s8", "f32"}));
   const auto plain = Case("bwd_data/f32/n1c1h8w8k1r3s3");
   EXPECT_FALSE(plain.training || plain.bias || plain.relu || plain.scales);
   EXPECT_EQ(plain.layout, Conv2dLayout::kAny);
@@ -66,9 +66,9 @@ constexpr const char* kProblem = "n2c4h5w6k6r3s2_s2p0:1x0:1g2";
 
 TEST(Conv2dWork, CountsDenseFlopsAndEachTensorOnce) {
   const auto one = Case(std::string("fwd/bf16/") + kProblem);
-  EXPECT_EQ(OutputRows(one.problem), 2);
-  EXPECT_EQ(OutputColumns(one.problem), 3);
-  const auto work = ProductWork(one, "bf16.matrix");
+  EXPECT_EQ(delta::OutputRows(one.problem), 2);
+  EXPECT_EQ(delta::OutputColumns(one.problem), 3);
+  const auto work = products::ProductWork(one, "bf16.matrix");
   // 2 * N K P Q (C/g) R S = 2 * 2*6*2*3 * 2*3*2 = 1728
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 1728}}));
   EXPECT_EQ(work.parts, (std::map<std::string, double>{{"matrix", 1728}}));
@@ -78,16 +78,16 @@ TEST(Conv2dWork, CountsDenseFlopsAndEachTensorOnce) {
 
 TEST(Conv2dWork, AddsWhatBiasAndReluDo) {
   const auto work =
-      ProductWork(Case(std::string("fwd/u8s8f32/") + kProblem + "/bias/relu"), "int8.vector");
+      products::ProductWork(Case(std::string("fwd/u8s8f32/") + kProblem + "/bias/relu"), "int8.vector");
   EXPECT_EQ(work.flops,
             (std::map<std::string, double>{{"int8.vector", 1728}, {"fp32.vector", 2 * 72}}));
   EXPECT_EQ(work.parts.at("elementwise"), 2 * 72);
   // One byte each for source and weights, four for the destination and for six bias values.
   EXPECT_EQ(work.bytes.at(Level::kDram), 240 + 72 + 4 * 72 + 4 * 6);
   const auto same_pipe =
-      ProductWork(Case(std::string("bwd_weights/f32/") + kProblem + "/bias"), "fp32.vector");
+      products::ProductWork(Case(std::string("bwd_weights/f32/") + kProblem + "/bias"), "fp32.vector");
   EXPECT_EQ(same_pipe.flops, (std::map<std::string, double>{{"fp32.vector", 1728 + 72}}));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

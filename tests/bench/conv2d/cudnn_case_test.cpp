@@ -8,24 +8,24 @@
 #include "bench/workload/workload.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
 namespace {
 
 using testing::HasSubstr;
 
 CudnnConv2dCase Read(const std::string& rest) {
-  return ReadCudnnConv2dCase(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
+  return ReadCudnnConv2dCase(workload::ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
 }
 
 std::string CudnnRefusal(const std::string& rest) {
-  return RefusalOf([&] { Read(rest); });
+  return fakes::RefusalOf([&] { Read(rest); });
 }
 
 TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefault) {
   const auto plain = Read("fwd/f16/n1c8h8w8k8r3s3");
   EXPECT_EQ(plain.conv.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(plain.choice, EngineChoice::kHeuristic);
-  EXPECT_EQ(plain.conv.types, (ProductTypes{"f16", "f16", "f16"}));
+  EXPECT_EQ(plain.conv.types, (products::ProductTypes{"f16", "f16", "f16"}));
   EXPECT_TRUE(plain.conv.fpmath.empty());
   const auto asked = Read("fwd/f16/n1c8h8w8k8r3s3/bias/relu/nchw/best");
   EXPECT_EQ(asked.conv.layout, Conv2dLayout::kNchw);
@@ -48,7 +48,7 @@ TEST(ReadCudnnConv2dCase, AnEngineHasANumber) {
 
 TEST(ReadCudnnConv2dCase, Tf32IsF32StoredAndLessMultiplied) {
   const auto one = Read("bwd_weights/tf32/n1c8h8w8k8r3s3").conv;
-  EXPECT_EQ(one.types, (ProductTypes{"f32", "f32", "f32"}));
+  EXPECT_EQ(one.types, (products::ProductTypes{"f32", "f32", "f32"}));
   EXPECT_EQ(one.type, "tf32");
   EXPECT_EQ(one.fpmath, "tf32-truncated");
 }
@@ -67,18 +67,18 @@ TEST(ReadCudnnConv2dCase, RefusesWhatCannotBe) {
 
 // In a program that has not opened the CUDA module.
 TEST(MakeWorkload, ReadsTheNamesOfCudnnWithoutCuda) {
-  for (const auto& cell : AllCells())
+  for (const auto& cell : workload::AllCells())
     if (cell.library == "cudnn" && cell.prepare)
       GTEST_SKIP() << "another test opened a module in this process";
   const auto workload =
-      MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p1/best/cold");
-  EXPECT_EQ(workload.cache, CacheState::kCold);
+      workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p1/best/cold");
+  EXPECT_EQ(workload.cache, workload::CacheState::kCold);
   EXPECT_THROW(workload.prepare({}), Unsupported);
-  EXPECT_THROW(MakeWorkload("LSTM/gpu/cudnn/bwd/tf32/t16n16i32h64/persist-static").prepare({}),
+  EXPECT_THROW(workload::MakeWorkload("LSTM/gpu/cudnn/bwd/tf32/t16n16i32h64/persist-static").prepare({}),
                Unsupported);
-  EXPECT_THROW(MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n16"), BadInput);
-  EXPECT_THROW(MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r3s3/nhwc"), BadInput);
-  EXPECT_THROW(MakeWorkload("LSTM/gpu/cudnn/fwd/f16/t1n1i1h1"), BadInput);
+  EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n16"), BadInput);
+  EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r3s3/nhwc"), BadInput);
+  EXPECT_THROW(workload::MakeWorkload("LSTM/gpu/cudnn/fwd/f16/t1n1i1h1"), BadInput);
 }
 
 using Four = std::array<int64_t, 4>;
@@ -175,4 +175,4 @@ TEST(GraphOf, OneFusedOperationWritesTheDestination) {
 }
 
 }  // namespace
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

@@ -8,12 +8,12 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
 namespace {
 
 Conv2dCase EngineCase(const std::string& type, const std::string& direction = "fwd") {
   return ReadCudnnConv2dCase(
-             ParseBenchmarkName("Conv2D/gpu/cudnn/" + direction + "/" + type + "/n1c8h8w8k8r3s3"))
+             workload::ParseBenchmarkName("Conv2D/gpu/cudnn/" + direction + "/" + type + "/n1c8h8w8k8r3s3"))
       .conv;
 }
 
@@ -135,7 +135,7 @@ TEST(TimePlans, ABrokenGpuOrNoPlanLeftIsNoResult) {
                std::logic_error);
   const auto nothing_left = [&] { TimePlans(2, breaks, [] {}); };
   EXPECT_FALSE(IsUnsupported(nothing_left));
-  EXPECT_THAT(RefusalOf<std::runtime_error>(nothing_left),
+  EXPECT_THAT(fakes::RefusalOf<std::runtime_error>(nothing_left),
               testing::HasSubstr("an engine fell over"));
   const auto refuses = [](size_t, int) -> double { throw Unsupported("not this shape"); };
   EXPECT_THROW(TimePlans(2, refuses, [] {}), Unsupported);
@@ -281,9 +281,9 @@ TEST(SameKernel, ByEngineAndKnobsWhoeverProposedIt) {
 }
 
 template <class Error>
-std::string NoPlan(const std::string& type, const std::vector<WhyNot>& reasons,
-                   const std::vector<WhyNot>& modes = {}) {
-  return RefusalOf<Error>([&] { ThrowNoPlan(EngineCase(type), reasons, modes); });
+std::string NoPlan(const std::string& type, const std::vector<library_rules::WhyNot>& reasons,
+                   const std::vector<library_rules::WhyNot>& modes = {}) {
+  return fakes::RefusalOf<Error>([&] { ThrowNoPlan(EngineCase(type), reasons, modes); });
 }
 
 TEST(ThrowNoPlan, CountsTheReasonsMostFirst) {
@@ -295,7 +295,7 @@ TEST(ThrowNoPlan, CountsTheReasonsMostFirst) {
 }
 
 TEST(ThrowNoPlan, WhereOneBrokeItIsAFailure) {
-  const WhyNot refused{"refused", false}, broke{"NVRTC is missing", true};
+  const library_rules::WhyNot refused{"refused", false}, broke{"NVRTC is missing", true};
   EXPECT_TRUE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused, refused}); }));
   EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused, broke}); }));
   EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused}, {broke}); }));
@@ -304,10 +304,10 @@ TEST(ThrowNoPlan, WhereOneBrokeItIsAFailure) {
 }
 
 TEST(ThrowFirst, IsWhatBrokeBeforeWhatWasRefused) {
-  const WhyNot refused{"refused", false}, broke{"broke", true};
-  EXPECT_TRUE(IsUnsupported([&] { ThrowFirst({refused}); }));
-  EXPECT_FALSE(IsUnsupported([&] { ThrowFirst({refused, broke}); }));
-  EXPECT_THROW(ThrowFirst({}), std::logic_error);
+  const library_rules::WhyNot refused{"refused", false}, broke{"broke", true};
+  EXPECT_TRUE(IsUnsupported([&] { library_rules::ThrowFirst({refused}); }));
+  EXPECT_FALSE(IsUnsupported([&] { library_rules::ThrowFirst({refused, broke}); }));
+  EXPECT_THROW(library_rules::ThrowFirst({}), std::logic_error);
 }
 
 TEST(RequireConvSupport, IntegersHaveNoBackwardPassAndFp8IsAForwardPassAlone) {
@@ -323,4 +323,4 @@ TEST(RequireConvSupport, IntegersHaveNoBackwardPassAndFp8IsAForwardPassAlone) {
 }
 
 }  // namespace
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 using testing::HasSubstr;
@@ -13,7 +13,7 @@ struct Modelled {
   std::string how;
 };
 Modelled OnH200(const std::string& type, const std::string& algorithm) {
-  const auto name = ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/" + type + "/n16c64h56w56k64r3s3_p1");
+  const auto name = workload::ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/" + type + "/n16c64h56w56k64r3s3_p1");
   const auto model = DeltaModel(name, algorithm, "NVIDIA H200");
   Modelled modelled;
   if (model) modelled.bytes = model(modelled.how).bytes;
@@ -54,4 +54,4 @@ TEST(DeltaModel, AWinogradKernelHasAReasonAndNoBytes) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 std::optional<double> Executed(const std::string& problem, ProductDirection direction,
@@ -40,4 +40,4 @@ TEST(ExecutedOverUseful, IsNotKnownOfReferenceLoops) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -9,20 +9,20 @@
 #include "tests/bench/random_problems.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 using testing::HasSubstr;
 
 std::string ProblemRefusal(const std::string& text, int column_offset = 0) {
-  return RefusalOf([&] { ParseConv2d(text, column_offset); });
+  return fakes::RefusalOf([&] { ParseConv2d(text, column_offset); });
 }
 
 void Refuses(const std::string& text, const std::string& why) {
   EXPECT_THAT(ProblemRefusal(text), HasSubstr(why)) << text;
 }
 
-constexpr ConvLimits kLargeLimits = {.groups = 9,
+constexpr fakes::ConvLimits kLargeLimits = {.groups = 9,
                                      .images = 200,
                                      .channels = 300,
                                      .taps = 11,
@@ -33,7 +33,7 @@ constexpr ConvLimits kLargeLimits = {.groups = 9,
 TEST(Conv2dText, ProblemAndTextAreInverse) {
   std::mt19937 random(1);
   for (int i = 0; i < 10000; ++i) {
-    const auto problem = RandomConv2d(random, kLargeLimits);
+    const auto problem = fakes::RandomConv2d(random, kLargeLimits);
     const auto text = ToText(problem);
     ASSERT_EQ(ParseConv2d(text), problem) << text;
     ASSERT_EQ(ToText(ParseConv2d(text)), text);
@@ -44,10 +44,10 @@ TEST(Conv2dText, ChangedBytesAreRefusedOrNameTheirOwnProblem) {
   std::mt19937 random(2);
   int refused = 0;
   for (int i = 0; i < 10000; ++i) {
-    auto text = ToText(RandomConv2d(random, kLargeLimits));
-    for (int64_t change = Between(random, 1, 3); change > 0 && !text.empty(); --change) {
+    auto text = ToText(fakes::RandomConv2d(random, kLargeLimits));
+    for (int64_t change = fakes::Between(random, 1, 3); change > 0 && !text.empty(); --change) {
       const auto at =
-          static_cast<size_t>(Between(random, 0, static_cast<int64_t>(text.size()) - 1));
+          static_cast<size_t>(fakes::Between(random, 0, static_cast<int64_t>(text.size()) - 1));
       const auto byte = static_cast<char>(random() % 2 == 0 ? "0129:_xnspdg"[random() % 12]
                                                             : static_cast<char>(random()));
       const auto kind = random() % 3;
@@ -131,9 +131,9 @@ TEST(Conv2dShape, ColumnsCountFromTheLongerLine) {
 TEST(Conv2dWork, IsThePapersCountForItsBaseCase) {
   // 2*16*56*56*64*64*9: TensorFlow's SAME padding gives 56x56 outputs.
   const auto p = ParseConv2d("n16c64h112w112k64r3s3_s2p0:1x0:1");
-  EXPECT_EQ(OutputRows(p), 56);
+  EXPECT_EQ(delta::OutputRows(p), 56);
   EXPECT_EQ(DenseFlops(p), 3699376128);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -11,7 +11,7 @@
 #include "tests/fakes/refusal.h"
 #include "tests/paths.h"
 
-namespace dlroof {
+namespace dlroof::gpu_loader {
 namespace {
 
 using testing::AllOf;
@@ -92,7 +92,7 @@ TEST(AccessGpu, FindsTheDeviceThatWasAskedFor) {
     EXPECT_THAT(access.why_not, IsEmpty()) << device;
     EXPECT_EQ(access.device.name, "Fake GPU");
   }
-  EXPECT_EQ(RefusalOf([] { Access("working", "gpu1"); }),
+  EXPECT_EQ(fakes::RefusalOf([] { Access("working", "gpu1"); }),
             "--d=gpu1: there is no such GPU; there are gpu0 (Fake GPU)");
 }
 
@@ -112,27 +112,27 @@ TEST(AccessGpu, WithoutADriverTheModuleIsNotOpened) {
 
 TEST(RegisterGpu, AMissingGpuIsTheReasonOfItsBenchmarks) {
   RegisterGpu({nullptr, {}, "there is none today"});
-  const auto workload = MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c1h1w1k1r1s1/cold");
-  EXPECT_EQ(workload.cache, CacheState::kCold);
-  EXPECT_EQ(RefusalOf<Unsupported>([&] { workload.prepare({}); }), "there is none today");
+  const auto workload = workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c1h1w1k1r1s1/cold");
+  EXPECT_EQ(workload.cache, workload::CacheState::kCold);
+  EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { workload.prepare({}); }), "there is none today");
 }
 
 TEST(RegisterGpu, TheModulesCellsAndLibrariesBecomeThePrograms) {
   RegisterGpu(Access("working"));
-  EXPECT_EQ(AllLibraries().back().description(), "cuDNN of the fake");
-  EXPECT_EQ(MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c1h1w1k1r1s1").prepare({}).algorithm,
+  EXPECT_EQ(workload::AllLibraries().back().description(), "cuDNN of the fake");
+  EXPECT_EQ(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c1h1w1k1r1s1").prepare({}).algorithm,
             "fake engine");
-  EXPECT_THROW(MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1"), BadInput) << "the program reads names";
+  EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1"), BadInput) << "the program reads names";
   // An exception that crosses the module's border is still of its kind.
-  EXPECT_THROW(MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n2c1h1w1k1r1s1").prepare({}), Unsupported);
+  EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n2c1h1w1k1r1s1").prepare({}), Unsupported);
 }
 
 TEST(RegisterGpu, AGpuWithoutCudnnSaysSo) {
   RegisterGpu(Access("no_cells"));
-  const auto workload = MakeWorkload("LSTM/gpu/cudnn/bwd/f32/t1n1i1h1");
-  EXPECT_EQ(RefusalOf<Unsupported>([&] { workload.prepare({}); }),
+  const auto workload = workload::MakeWorkload("LSTM/gpu/cudnn/bwd/f32/t1n1i1h1");
+  EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { workload.prepare({}); }),
             "the fake was built without cuDNN");
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::gpu_loader

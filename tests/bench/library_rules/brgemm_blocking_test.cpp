@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::library_rules {
 namespace {
 
 const VectorUnit kAvx2 = VectorUnitOf("brgconv:avx2", "avx2");
@@ -88,4 +88,4 @@ TEST(WhyNoLoopsOf, AnotherMinorVersionMayBlockOtherwise) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::library_rules

@@ -4,7 +4,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::library_rules {
 namespace {
 
 TEST(IsRefusal, WhatCudnnCannotDo) {
@@ -45,7 +45,7 @@ TEST(CudnnVersion, AMinorVersionServesAnotherAMajorOneDoesNot) {
 }
 
 bool Taken(std::string_view type, const char* value) {
-  return RefusalOf<Unsupported>([&] { RequireTf32(type, value); }) == "accepted";
+  return fakes::RefusalOf<Unsupported>([&] { RequireTf32(type, value); }) == "accepted";
 }
 
 TEST(RequireTf32, RefusesWhatTheVariableWouldMakeAnotherType) {
@@ -60,4 +60,4 @@ TEST(RequireTf32, RefusesWhatTheVariableWouldMakeAnotherType) {
 }
 
 }  // namespace
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::library_rules

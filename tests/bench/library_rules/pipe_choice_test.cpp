@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace dlroof {
+namespace dlroof::library_rules {
 namespace {
 
 TEST(MatrixPipe, FollowsTheIsaThatTheImplementationNames) {
@@ -57,4 +57,4 @@ TEST(MatrixPipe, RefusesAnUnknownType) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::library_rules

@@ -7,7 +7,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
 using testing::HasSubstr;
@@ -83,8 +83,8 @@ TEST(LstmMatrixPipe, OfF32IsBf16OnlyWhereTheNamesProveIt) {
 
 TEST(LstmCase, NamesTheColumnOfWhatItRefuses) {
   const auto refusal = [](const std::string& text) {
-    return RefusalOf([&] {
-      ReadLstmCase(ParseBenchmarkName(text), {"f32", "bf16"}, {{"peephole"}, {"ldigo"}});
+    return fakes::RefusalOf([&] {
+      ReadLstmCase(workload::ParseBenchmarkName(text), {"f32", "bf16"}, {{"peephole"}, {"ldigo"}});
     });
   };
   EXPECT_EQ(refusal("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1"), "accepted");
@@ -100,7 +100,7 @@ TEST(LstmCase, NamesTheColumnOfWhatItRefuses) {
 
 TEST(LstmCase, HoldsTheOptionsOfTheName) {
   const auto parse = [](const std::string& options) {
-    return ReadLstmCase(ParseBenchmarkName("LSTM/cpu/onednn/bwd/f32/t1n2i3h4" + options), {"f32"},
+    return ReadLstmCase(workload::ParseBenchmarkName("LSTM/cpu/onednn/bwd/f32/t1n2i3h4" + options), {"f32"},
                         {{"peephole"}, {"ldigo"}, {"fpmath-bf16", "fpmath-any"}});
   };
   LstmCase expected{.direction = LstmDirection::kBackward, .problem = ParseLstmProblem("t1n2i3h4")};
@@ -116,4 +116,4 @@ TEST(LstmCase, HoldsTheOptionsOfTheName) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -12,7 +12,7 @@
 #include "tests/bench/random_problems.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
 using testing::HasSubstr;
@@ -22,14 +22,14 @@ constexpr LstmDirection kTraining = LstmDirection::kForwardTraining;
 constexpr LstmDirection kBackward = LstmDirection::kBackward;
 
 std::string Refusal(const std::string& text, int column_offset = 0) {
-  return RefusalOf([&] { ParseLstmProblem(text, column_offset); });
+  return fakes::RefusalOf([&] { ParseLstmProblem(text, column_offset); });
 }
 
 // Two operations per multiply-add, whichever way the products are cut.
 TEST(LstmProducts, HaveTheMatrixFlops) {
   std::mt19937 random(3);
   for (int i = 0; i < 200; ++i) {
-    const auto problem = RandomLstm(random, 9);
+    const auto problem = fakes::RandomLstm(random, 9);
     for (const auto direction : {kInference, kTraining, kBackward})
       for (const bool merged : {false, true}) {
         int64_t flops = 0;
@@ -43,9 +43,9 @@ TEST(LstmProducts, HaveTheMatrixFlops) {
 TEST(LstmProducts, AreOneOfAllStepsWhereMerged) {
   const LstmProblem problem{.t = 16, .n = 8, .i = 32, .h = 64};
   using Products = std::vector<LstmProduct>;
-  EXPECT_EQ(dlroof::Products(problem, kInference, false),
+  EXPECT_EQ(dlroof::lstm::Products(problem, kInference, false),
             (Products{{8, 256, 32, 16}, {8, 256, 64, 16}}));
-  EXPECT_EQ(dlroof::Products(problem, kInference, true),
+  EXPECT_EQ(dlroof::lstm::Products(problem, kInference, true),
             (Products{{128, 256, 32, 1}, {8, 256, 64, 16}}));
 }
 
@@ -63,7 +63,7 @@ TEST(LstmText, SpellsOnlyWhatIsNotTheDefault) {
 TEST(LstmText, IsInverseOfParsingForRandomProblems) {
   std::mt19937 random(7);
   for (int k = 0; k < 10'000; ++k) {
-    const LstmProblem problem = RandomLstm(random, k % 2 == 0 ? 9 : 500);
+    const LstmProblem problem = fakes::RandomLstm(random, k % 2 == 0 ? 9 : 500);
     EXPECT_EQ(ParseLstmProblem(ToText(problem)), problem) << ToText(problem);
   }
 }
@@ -74,7 +74,7 @@ TEST(LstmText, AcceptsNothingButItsOwnSpelling) {
   const std::string letters = "tnihlpbisum0123456789_x ";
   int accepted = 0;
   for (int k = 0; k < 20'000; ++k) {
-    std::string text = ToText(RandomLstm(random, 20));
+    std::string text = ToText(fakes::RandomLstm(random, 20));
     const size_t at = random() % text.size();
     const char letter = letters[random() % letters.size()];
     if (k % 3 == 0)
@@ -202,9 +202,9 @@ TEST(LstmTwin, HalvesStepsThenSamplesThenChannels) {
 TEST(LstmSuite, OfThePaperHasTwelveConfigurationsInEveryDirectionAndType) {
   int names = 0;
   std::set<std::string> problems;
-  const auto suites = SelectSuites({"paper"});
+  const auto suites = suites::SelectSuites({"paper"});
   for (const auto& layer : suites.at(0).layers) {
-    const auto parts = ParseBenchmarkName(layer.name);
+    const auto parts = workload::ParseBenchmarkName(layer.name);
     if (parts.op != "LSTM") continue;
     ++names;
     problems.insert(parts.problem);
@@ -219,4 +219,4 @@ TEST(LstmSuite, OfThePaperHasTwelveConfigurationsInEveryDirectionAndType) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::lstm

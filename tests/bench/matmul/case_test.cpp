@@ -5,24 +5,24 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 using testing::HasSubstr;
 
 MatmulCase Case(const std::string& name) {
-  return ReadMatmulCase(ParseBenchmarkName("Matmul/cpu/onednn/" + name),
+  return ReadMatmulCase(workload::ParseBenchmarkName("Matmul/cpu/onednn/" + name),
                         {{"f32", "bf16", "f16", "int8"}, true, MatmulOptions()});
 }
 
 std::string Refusal(const std::string& name) {
-  return RefusalOf([&] { Case(name); });
+  return fakes::RefusalOf([&] { Case(name); });
 }
 
 TEST(MatmulCase, ReadsEveryOption) {
   const auto one = Case("fwd/u8s8f32/m1n2k3/ip/training/bias/relu/scales/fpmath-bf16");
   EXPECT_TRUE(one.ip && one.training && one.bias && one.relu && one.scales && !one.any);
-  EXPECT_EQ(one.types, (ProductTypes{"u8", "s8", "f32"}));
+  EXPECT_EQ(one.types, (products::ProductTypes{"u8", "s8", "f32"}));
   EXPECT_EQ(one.fpmath, "bf16");
   EXPECT_TRUE(Case("fwd/f32/m1n2k3/any").any);
   const auto plain = Case("bwd_data/f32/m1n2k3");
@@ -57,21 +57,21 @@ TEST(MatmulCase, RefusesWhatAVariantCannotHave) {
 }
 
 TEST(MatmulTypes, SayWhatEachMatrixStores) {
-  const ProductTypes mix{"f32", "bf16", "f16"};
+  const products::ProductTypes mix{"f32", "bf16", "f16"};
   EXPECT_EQ(TypeOf(mix, Matrix::kA), "f32");
   EXPECT_EQ(TypeOf(mix, Matrix::kB), "bf16");
   EXPECT_EQ(TypeOf(mix, Matrix::kC), "f16");
 }
 
 TEST(MatmulWork, CountsDenseFlopsAndEachMatrixOnce) {
-  const auto work = ProductWork(Case("fwd/bf16/b2m3n4k5"), "bf16.matrix");
+  const auto work = products::ProductWork(Case("fwd/bf16/b2m3n4k5"), "bf16.matrix");
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 2 * 2 * 3 * 4 * 5}}));
   EXPECT_EQ(work.bytes.at(Level::kDram), 2 * 2 * (3 * 5 + 5 * 4 + 3 * 4));
   EXPECT_EQ(work.launches, 1);
 }
 
 TEST(MatmulWork, AddsWhatBiasAndReluDo) {
-  const auto work = ProductWork(Case("fwd/u8s8f32/m3n4k5/bias/relu"), "int8.vector");
+  const auto work = products::ProductWork(Case("fwd/u8s8f32/m3n4k5/bias/relu"), "int8.vector");
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"int8.vector", 2 * 3 * 4 * 5},
                                                        {"fp32.vector", 2 * 3 * 4}}));
   EXPECT_EQ(work.parts.at("elementwise"), 2 * 3 * 4);
@@ -80,4 +80,4 @@ TEST(MatmulWork, AddsWhatBiasAndReluDo) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::matmul

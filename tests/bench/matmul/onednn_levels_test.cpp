@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 MatmulCase LevelsCase(const std::string& name) {
-  return ReadOnednnMatmulCase(ParseBenchmarkName("Matmul/cpu/onednn/" + name));
+  return ReadOnednnMatmulCase(workload::ParseBenchmarkName("Matmul/cpu/onednn/" + name));
 }
 
 MatmulBlocking Blocking(const std::string& name, int threads) {
@@ -49,7 +49,7 @@ TEST(MatmulLevels, FetchesTheRightFactorOncePerBlockOfRows) {
   const auto model = MatmulLevels(one, "brg:avx512_core", "avx512_core");
   ASSERT_EQ(model.nests.size(), 1U);
   const double right = 4 * 64 * 256;
-  const auto fetched = FetchedBytes(model.nests[0], {right * 1.5, 0}, CacheStart::kEmpty);
+  const auto fetched = caches::FetchedBytes(model.nests[0], {right * 1.5, 0}, caches::CacheStart::kEmpty);
   EXPECT_DOUBLE_EQ(fetched[0], 4.0 * 1024 * 256);
   EXPECT_DOUBLE_EQ(fetched[2], 4.0 * 1024 * 64);
   EXPECT_GE(fetched[1], right);
@@ -57,4 +57,4 @@ TEST(MatmulLevels, FetchesTheRightFactorOncePerBlockOfRows) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -7,13 +7,13 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 using testing::HasSubstr;
 
 std::string ProblemRefusal(std::string_view text) {
-  return RefusalOf([&] { ParseMatmul(text, 10); });
+  return fakes::RefusalOf([&] { ParseMatmul(text, 10); });
 }
 
 TEST(MatmulProblem, ReadsWhatItWrites) {
@@ -59,4 +59,4 @@ TEST(MatmulProblem, CountsByClosedForm) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -30,7 +30,7 @@ TEST(OnednnMemories, ConvertExactlyToEveryTypeThatHoldsTheValues) {
   const memory::dims dims = {3, 7};
   for (const std::string type : {"f32", "bf16", "u8", "s8"}) {
     Tensors tensors;
-    const auto values = SeededValues(21, 1, type, type == "u8" ? 0.0F : -9.0F, 9.0F);
+    const auto values = workload::SeededValues(21, 1, type, type == "u8" ? 0.0F : -9.0F, 9.0F);
     EXPECT_EQ(Plain(tensors.Filled(PlainDesc(dims, DataType(type)), values)), values) << type;
   }
 }
@@ -75,7 +75,7 @@ TEST(OnednnIsa, IsKnownByNameAndVersionIsTheOneWeCompileFor) {
 
 TEST(OnednnErrors, UnimplementedIsUnsupportedWithTheLibrarysWords) {
   const auto fail = []() -> int { throw dnnl::error(dnnl_unimplemented, "no such"); };
-  EXPECT_THAT(RefusalOf<Unsupported>([&] { Translated("conv2d fwd f16", fail); }),
+  EXPECT_THAT(fakes::RefusalOf<Unsupported>([&] { Translated("conv2d fwd f16", fail); }),
               testing::AllOf(testing::HasSubstr("no such"), testing::HasSubstr("conv2d fwd f16"),
                              testing::HasSubstr(EffectiveIsa())));
 }

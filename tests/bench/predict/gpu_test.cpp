@@ -7,28 +7,28 @@
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 namespace {
 
 using testing::HasSubstr;
 
 // DRAM of 4 TB/s is proved, L2 of 9 TB/s is not.
-Machine Measured(const std::string& name) {
-  Machine machine{.device = "gpu", .name = name, .measured_at = "2026-01-01"};
+machine::Machine Measured(const std::string& name) {
+  machine::Machine machine{.device = "gpu", .name = name, .measured_at = "2026-01-01"};
   auto& set = machine.by_threads[1];
   set.bytes[Level::kDram] = {.per_second = 4e12, .how = "fake", .proved = true};
   set.bytes[Level::kL2] = {.per_second = 9e12, .how = "fake", .reasons = {"noise"}};
   return machine;
 }
 
-RunFile RunOn(const std::vector<Machine>& machines) { return RunFile{.machines = machines}; }
+record::RunFile RunOn(const std::vector<machine::Machine>& machines) { return record::RunFile{.machines = machines}; }
 
 std::string Refusal(const GpuChoice& choice) {
-  return RefusalOf([&] { ChosenGpu(choice); });
+  return fakes::RefusalOf([&] { ChosenGpu(choice); });
 }
 
 TEST(WithCeilings, MeasuredRatesReplaceTheParameters) {
-  const auto v100 = FindGpu("v100");
+  const auto v100 = delta::FindGpu("v100");
   auto machine = Measured("a V100");
   auto& set = machine.by_threads[1];
   // 60 multiply-adds a clock.
@@ -36,18 +36,18 @@ TEST(WithCeilings, MeasuredRatesReplaceTheParameters) {
   set.bytes[Level::kL1] = {.per_second = 80 * 1.53e9 * 100, .how = "fake", .proved = true};
   set.launch_seconds = 3e-6;
   const auto gpu = WithCeilings(v100, machine);
-  EXPECT_NEAR(MacsPerClock(gpu, "f32"), 60, 1e-9);
-  EXPECT_EQ(MacsPerClock(gpu, "f16"), 512);  // not measured
+  EXPECT_NEAR(delta::MacsPerClock(gpu, "f32"), 60, 1e-9);
+  EXPECT_EQ(delta::MacsPerClock(gpu, "f16"), 512);  // not measured
   EXPECT_EQ(gpu.dram_bytes_per_second, 4e12);
   EXPECT_NEAR(gpu.l1_bytes_per_clock, 100, 1e-9);
   EXPECT_EQ(gpu.launch_seconds, 3e-6);
   EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "measured on a V100, 2026-01-01");
   machine.device = "cpu";
-  EXPECT_THAT(RefusalOf([&] { WithCeilings(v100, machine); }), HasSubstr("is of a cpu"));
+  EXPECT_THAT(fakes::RefusalOf([&] { WithCeilings(v100, machine); }), HasSubstr("is of a cpu"));
 }
 
 TEST(WithCeilings, WhatIsNotProvedIsNotTaken) {
-  const auto v100 = FindGpu("v100");
+  const auto v100 = delta::FindGpu("v100");
   auto machine = Measured("a V100");
   machine.by_threads[1].flops["fp32.vector"] = {.per_second = 1e12, .how = "fake"};
   const auto gpu = WithCeilings(v100, machine);
@@ -57,9 +57,9 @@ TEST(WithCeilings, WhatIsNotProvedIsNotTaken) {
 }
 
 TEST(WithCeilings, GivenRatesReplaceTheParametersAndKeepTheirSources) {
-  const auto h100 = FindGpu("h100");
-  const auto same = WithCeilings(h100, KnownGpu("h100").value());
-  EXPECT_NEAR(MacsPerClock(same, "f32"), MacsPerClock(h100, "f32"), 1e-9);
+  const auto h100 = delta::FindGpu("h100");
+  const auto same = WithCeilings(h100, machine_file::KnownGpu("h100").value());
+  EXPECT_NEAR(delta::MacsPerClock(same, "f32"), delta::MacsPerClock(h100, "f32"), 1e-9);
   EXPECT_EQ(same.sources.at("launch_seconds"), h100.sources.at("launch_seconds"))
       << "assumed, and still so";
   auto machine = Measured("an H100");
@@ -70,21 +70,21 @@ TEST(WithCeilings, GivenRatesReplaceTheParametersAndKeepTheirSources) {
 }
 
 TEST(ChosenGpu, IsTheRunsOwnWithItsProvedCeilings) {
-  Machine cpu;
+  machine::Machine cpu;
   cpu.device = "cpu";
   cpu.name = "a CPU";
   const auto run = RunOn({cpu, Measured("NVIDIA H200")});
   const auto gpu = ChosenGpu({.run = &run, .run_path = "run.json"});
-  EXPECT_EQ(gpu.name, FindGpu("h200").name);
+  EXPECT_EQ(gpu.name, delta::FindGpu("h200").name);
   EXPECT_EQ(gpu.dram_bytes_per_second, 4e12);
-  EXPECT_EQ(gpu.l2_bytes_per_second, FindGpu("h200").l2_bytes_per_second);
+  EXPECT_EQ(gpu.l2_bytes_per_second, delta::FindGpu("h200").l2_bytes_per_second);
   // A machine file of that GPU beats the run's ceilings.
   auto later = Measured("NVIDIA H200 NVL");
   later.by_threads[1].bytes[Level::kDram].per_second = 5e12;
   EXPECT_EQ(ChosenGpu({.machine = &later, .run = &run}).dram_bytes_per_second, 5e12);
   // A named GPU is the one that is asked about.
   EXPECT_EQ(ChosenGpu({.gpu = "a100", .run = &run}).dram_bytes_per_second,
-            FindGpu("a100").dram_bytes_per_second);
+            delta::FindGpu("a100").dram_bytes_per_second);
 }
 
 TEST(ChosenGpu, ARunOfAGpuThatIsNotKnownNeedsAName) {
@@ -100,9 +100,9 @@ TEST(ChosenGpu, ARunOfAGpuThatIsNotKnownNeedsAName) {
 
 TEST(ChosenGpu, AMachineFileNamesItsGpu) {
   const auto machine = Measured("NVIDIA A100-SXM4-80GB");
-  EXPECT_EQ(ChosenGpu({.machine = &machine}).name, FindGpu("a100").name);
+  EXPECT_EQ(ChosenGpu({.machine = &machine}).name, delta::FindGpu("a100").name);
   EXPECT_EQ(ChosenGpu({.machine = &machine}).dram_bytes_per_second, 4e12);
-  EXPECT_EQ(ChosenGpu({}).name, FindGpu("v100").name);
+  EXPECT_EQ(ChosenGpu({}).name, delta::FindGpu("v100").name);
 }
 
 TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
@@ -115,7 +115,7 @@ TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
   const auto run = RunOn({Measured("NVIDIA H200")});
   EXPECT_THAT(Refusal({.machine = &a100, .run = &run}), HasSubstr("not of h200"));
   // A parameter file of one's own may be of any GPU.
-  const std::string own = TestData("../../counters/delta/gpus/v100.json");
+  const std::string own = fakes::TestData("../../counters/delta/gpus/v100.json");
   EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &other}).dram_bytes_per_second, 4e12);
   auto cpu = a100;
   cpu.device = "cpu";
@@ -123,4 +123,4 @@ TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::predict

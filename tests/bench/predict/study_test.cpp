@@ -10,13 +10,13 @@
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Design V100() { return {"", FindGpu("v100"), std::nullopt}; }
+Design V100() { return {"", delta::FindGpu("v100"), std::nullopt}; }
 
 LayerGroup OneLayer() { return LayersOfProblem("n64c64h56w56k256r1s1", {}); }
 
@@ -36,8 +36,8 @@ TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
 }
 
 TEST(LayersOfSuites, RefusesWhatHasNoConvolution) {
-  EXPECT_THAT(RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }), HasSubstr("suite 'gnmt' has no"));
-  EXPECT_THAT(RefusalOf([] { LayersOfSuites({"nope"}, {}); }),
+  EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }), HasSubstr("suite 'gnmt' has no"));
+  EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"nope"}, {}); }),
               testing::StartsWith("--suite: no suite 'nope'"));
 }
 
@@ -51,7 +51,7 @@ TEST(Rescaled, ChangesResourcesAndTile) {
 }
 
 TEST(Rescaled, RefusesInOneSentence) {
-  const auto of = [](const char* text) { return RefusalOf([&] { Rescaled(V100(), text); }); };
+  const auto of = [](const char* text) { return fakes::RefusalOf([&] { Rescaled(V100(), text); }); };
   EXPECT_THAT(of("dram"), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
@@ -83,13 +83,13 @@ TEST(Predict, ATileIsTakenWhereItIsFaster) {
   const auto taken = Predict(wide, design, false);
   EXPECT_EQ(taken.layers[0].prediction.tile_from, "request");
   EXPECT_LE(taken.seconds, Predict(wide, Rescaled(V100(), "mac=8,reg=4"), false).seconds);
-  EXPECT_THAT(RefusalOf([&] { Predict(wide, Rescaled(V100(), "tile=512x512"), false); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { Predict(wide, Rescaled(V100(), "tile=512x512"), false); }),
               HasSubstr("does not fit into an SM"));
 }
 
 TEST(GainsOfDoubling, TheMostUsefulFirstAndNoneSlower) {
   const auto gains = GainsOfDoubling(OneLayer(), V100());
-  EXPECT_EQ(gains.size(), ScalableResources().size());
+  EXPECT_EQ(gains.size(), delta::ScalableResources().size());
   for (size_t i = 1; i < gains.size(); ++i) EXPECT_GE(gains[i - 1].speedup, gains[i].speedup);
   EXPECT_GT(gains[0].speedup, 1.2);
   // A layer bound by DRAM alone gains most from DRAM.
@@ -116,13 +116,13 @@ TEST(ParseSweep, EveryStepEnds) {
   // 0.1 is no binary fraction: (1.3 - 1) / 0.1 is just above or below 3.
   EXPECT_EQ(factors("dram=1:1.3:0.1").size(), 4U);
   EXPECT_EQ(factors("dram=1:64:1").size(), 64U);
-  EXPECT_THAT(RefusalOf([&] { factors("dram=1:65:1"); }), HasSubstr("64 values at most"));
-  EXPECT_THAT(RefusalOf([&] { factors("dram=1:2:1e-300"); }), HasSubstr("64 values at most"));
-  EXPECT_THAT(RefusalOf([&] { factors("dram=1:inf:1"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(fakes::RefusalOf([&] { factors("dram=1:65:1"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(fakes::RefusalOf([&] { factors("dram=1:2:1e-300"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(fakes::RefusalOf([&] { factors("dram=1:inf:1"); }), HasSubstr("64 values at most"));
 }
 
 TEST(ParseSweep, RefusesInOneSentence) {
-  const auto of = [](const char* text) { return RefusalOf([&] { ParseSweep(text); }); };
+  const auto of = [](const char* text) { return fakes::RefusalOf([&] { ParseSweep(text); }); };
   EXPECT_THAT(of("dram=1:4"), HasSubstr("expected FIRST:LAST:STEP"));
   EXPECT_THAT(of("dram=4:1:1"), HasSubstr("not above the last"));
   EXPECT_THAT(of("dram=1:4:0"), HasSubstr("a positive step"));
@@ -133,7 +133,7 @@ TEST(ParseSweep, RefusesInOneSentence) {
   EXPECT_THAT(of("dram=1:2:1,l2=1:2:1,l1=1:2:1"), HasSubstr("two different ones"));
 }
 
-RunFile GpuRun() { return ReadRunFile(TestData("v100_gpu_run.json"), std::cerr); }
+record::RunFile GpuRun() { return record::ReadRunFile(fakes::TestData("v100_gpu_run.json"), std::cerr); }
 
 TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
   const auto group = LayersOfRunFile(GpuRun(), "run.json");
@@ -144,7 +144,7 @@ TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
   const auto predicted = Predict(group, V100(), false);
   EXPECT_EQ(predicted.layers[0].prediction.tile_from, "kernel name");
   EXPECT_EQ(predicted.layers[1].prediction.tile_from, "rule");
-  EXPECT_THAT(RefusalOf([] { LayersOfRunFile(RunFile{}, "x.json"); }),
+  EXPECT_THAT(fakes::RefusalOf([] { LayersOfRunFile(record::RunFile{}, "x.json"); }),
               HasSubstr("x.json: no convolution of a GPU"));
 }
 
@@ -169,8 +169,8 @@ TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
 TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   auto run = GpuRun();
   const auto add = [&](const std::string& rest, const std::string& algorithm) {
-    Record record{.name = "Conv2D/gpu/cudnn/" + rest};
-    SplitName(record);
+    record::Record record{.name = "Conv2D/gpu/cudnn/" + rest};
+    record::SplitName(record);
     record.algorithm = algorithm;
     record.repetitions = {{.seconds = 1e-3}};
     run.records.push_back(record);
@@ -201,7 +201,7 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
 TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
   auto group = LayersOfRunFile(GpuRun(), "run.json");
   for (auto& layer : group.layers) layer.question.type = "f64";
-  EXPECT_THAT(RefusalOf([&] { OnlyPredicted(group, V100().gpu); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { OnlyPredicted(group, V100().gpu); }),
               testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
                              HasSubstr(group.layers[0].name + ": no type 'f64'")));
 }
@@ -212,7 +212,7 @@ TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
   const auto residuals = Residuals(first);
   ASSERT_EQ(residuals.size(), 3U);
   EXPECT_DOUBLE_EQ(residuals.at("time"), first.seconds / 0.000722 - 1);
-  EXPECT_DOUBLE_EQ(residuals.at("dram"), Total(first.prediction.traffic.dram) / 1.8e8 - 1);
+  EXPECT_DOUBLE_EQ(residuals.at("dram"), delta::Total(first.prediction.traffic.dram) / 1.8e8 - 1);
   EXPECT_EQ(Residuals(predicted.layers[1]).size(), 1U);  // unknown is absent
   const auto means = MeanAbsoluteResiduals(predicted);
   EXPECT_DOUBLE_EQ(means.at("dram"), std::abs(residuals.at("dram")));
@@ -223,9 +223,9 @@ TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
 
 // The stored launches beside their prediction: the errors that README publishes.
 TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
-  const std::string folder = TestData("../../baselines/studies/delta_scaling");
-  const auto run = ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
-  const Design v100{"", FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
+  const std::string folder = fakes::TestData("../../baselines/studies/delta_scaling");
+  const auto run = record::ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
+  const Design v100{"", delta::FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
   const auto predicted = Predict(LayersOfRunFile(run, "launches"), v100, false);
   EXPECT_EQ(predicted.layers.size(), 9U);
   const auto means = MeanAbsoluteResiduals(predicted);
@@ -247,7 +247,7 @@ TEST(SetPredictions, MakesARunFileThatHoldsThem) {
   report.groups = {Predict(LayersOfRunFile(*report.run, "run.json"), report.base, false)};
   SetPredictions(report.groups[0], report.base.gpu, *report.run);
   std::ostringstream warnings;
-  const auto read = ParseRunFile(ToJson(report).dump(), "x", warnings);
+  const auto read = record::ParseRunFile(ToJson(report).dump(), "x", warnings);
   const auto original = GpuRun();
   ASSERT_EQ(read.records.size(), original.records.size());
   int predicted = 0;
@@ -256,8 +256,8 @@ TEST(SetPredictions, MakesARunFileThatHoldsThem) {
     const auto& layer = report.groups[0].layers.at(static_cast<size_t>(predicted++));
     EXPECT_EQ(record.name, layer.layer.name);
     EXPECT_EQ(record.prediction->seconds, layer.seconds);
-    EXPECT_EQ(record.prediction->bytes.at(Level::kDram), Total(layer.prediction.traffic.dram));
-    EXPECT_EQ(record.prediction->bytes.at(Level::kL2), L2TileBytes(layer.prediction.traffic));
+    EXPECT_EQ(record.prediction->bytes.at(Level::kDram), delta::Total(layer.prediction.traffic.dram));
+    EXPECT_EQ(record.prediction->bytes.at(Level::kL2), delta::L2TileBytes(layer.prediction.traffic));
     EXPECT_THAT(record.prediction->by, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
   }
   EXPECT_EQ(predicted, 2) << "the CPU's record has none";
@@ -278,7 +278,7 @@ TEST(ModelReport, JsonHoldsWhatTheTableSays) {
   EXPECT_GT(json.at("designs").at(0).at("groups").at(0).at("speedup").get<double>(), 1);
   EXPECT_EQ(json.at("next").at(0).at("most_useful"), report.gains[0][0].resource);
   // The GPU's figures read back as a parameter file.
-  EXPECT_EQ(GpuFromJson(json.at("gpu"), "x").dram_bytes_per_second,
+  EXPECT_EQ(delta::GpuFromJson(json.at("gpu"), "x").dram_bytes_per_second,
             report.base.gpu.dram_bytes_per_second);
   const auto table = Table(report);
   EXPECT_THAT(table, HasSubstr("n64c64h56w56k256r1s1"));
@@ -308,8 +308,8 @@ TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
 
 TEST(ModelFigure, NeedsSomethingToDraw) {
   ModelReport report{.base = V100()};
-  EXPECT_THAT(RefusalOf([&] { ModelFigure(report, "svg"); }), HasSubstr("--scale or --sweep"));
+  EXPECT_THAT(fakes::RefusalOf([&] { ModelFigure(report, "svg"); }), HasSubstr("--scale or --sweep"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::predict

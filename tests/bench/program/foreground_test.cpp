@@ -11,7 +11,7 @@
 #include "counters/base/folders.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
 struct Heard {
@@ -99,7 +99,7 @@ TEST(RunSpoken, KeepsWhatWasReadBeforeAKill) {
 }
 
 TEST(RunSpoken, ALogThatCannotBeWrittenIsRefusedBeforeTheStart) {
-  EXPECT_EQ(RefusalOf([] {
+  EXPECT_EQ(fakes::RefusalOf([] {
               RunSpoken({.command = {"false"}, .shown = false, .log = "/dlroof-none/log"});
             }),
             "/dlroof-none/log: No such file or directory");
@@ -121,4 +121,4 @@ TEST(SpeakingVariables, WhatTheUserHasSetStays) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::profile

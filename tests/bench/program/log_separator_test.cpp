@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
 constexpr const char* kLines[] = {
@@ -134,4 +134,4 @@ TEST(LogSeparator, APromptThatEndsLikeAMarkerBeginsIsReleased) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::profile

@@ -4,7 +4,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
 TEST(OutputNumbers, AllMatchesOfAllLinesInTheirOrder) {
@@ -22,12 +22,12 @@ TEST(OutputNumbers, ALineOfAnyLengthIsNoDanger) {
 }
 
 TEST(OutputNumbers, ARefusedPatternSaysWhatIsExpected) {
-  EXPECT_EQ(RefusalOf([] { NumberPattern("--read", "images"); }),
+  EXPECT_EQ(fakes::RefusalOf([] { NumberPattern("--read", "images"); }),
             "--read 'images': expected one group in round brackets, the number; got 0");
-  EXPECT_TRUE(RefusalOf([] {
+  EXPECT_TRUE(fakes::RefusalOf([] {
                 NumberPattern("--read", "(images");
               }).starts_with("--read '(images': not a regular expression: "));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::profile

@@ -19,14 +19,14 @@
 #include "tests/fakes/primitives/logs.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
 using testing::HasSubstr;
 
 // 2 threads: 200 GFLOP/s and 20 GB/s, as given.
-Machine Roofs() {
-  Machine machine{.device = "cpu", .name = "roofs", .fingerprint = "roofs"};
+machine::Machine Roofs() {
+  machine::Machine machine{.device = "cpu", .name = "roofs", .fingerprint = "roofs"};
   for (const int threads : {1, 2}) {
     auto& set = machine.by_threads[threads];
     set.flops["fp32.vector"] = {.per_second = 100e9 * threads, .threads = threads, .given = true};
@@ -35,15 +35,15 @@ Machine Roofs() {
   return machine;
 }
 
-RunFile Imported(const std::string& name, const ProgramFacts& facts = {}) {
+record::RunFile Imported(const std::string& name, const ProgramFacts& facts = {}) {
   std::ostringstream warnings;
-  auto run = ProgramRun(LogPath(name), facts, Roofs(), warnings);
+  auto run = ProgramRun(fakes::LogPath(name), facts, Roofs(), warnings);
   EXPECT_EQ(warnings.str(), "");
   return run;
 }
 
-const Record& Find(const RunFile& run, const std::string& name) {
-  const auto found = std::ranges::find(run.records, name, &Record::name);
+const record::Record& Find(const record::RunFile& run, const std::string& name) {
+  const auto found = std::ranges::find(run.records, name, &record::Record::name);
   if (found == run.records.end()) throw std::runtime_error("no record " + name);
   return *found;
 }
@@ -58,7 +58,7 @@ TEST(ProgramRun, TimesOfTheRecordsAddUpToTheLog) {
         seconds += repetition.seconds * repetition.iterations;
         calls += repetition.iterations;
       }
-    const auto summary = ProgramOf(run.context).value();
+    const auto summary = programs::ProgramOf(run.context).value();
     EXPECT_NEAR(seconds, summary.seconds, 1e-3 * summary.seconds) << name;
     EXPECT_EQ(calls, static_cast<double>(summary.lines.executed)) << name;
   }
@@ -69,7 +69,7 @@ TEST(ProgramRun, AConvolutionHasOurNameItsFlopsAndBenchdnnsLine) {
   const auto& record = Find(run, "Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training");
   const auto& work = record.work.at(Provenance::kModelled);
   EXPECT_EQ(work.flops.at("fp32.vector"),
-            static_cast<double>(DenseFlops(ParseConv2d("n8c256h14w14k256r3s3_p1"))));
+            static_cast<double>(conv2d::DenseFlops(conv2d::ParseConv2d("n8c256h14w14k256r3s3_p1"))));
   EXPECT_EQ(record.threads, 2);
   EXPECT_EQ(record.isa, "avx2");
   EXPECT_EQ(record.algorithm, "jit:avx2");
@@ -79,14 +79,14 @@ TEST(ProgramRun, AConvolutionHasOurNameItsFlopsAndBenchdnnsLine) {
 
 TEST(ProgramRun, AnLstmHasTheWorkOfOurOwn) {
   const auto run = Imported("pt_lstm_trn.onednn.log");
-  const LstmProblem problem{.t = 64, .n = 16, .i = 256, .h = 512};
-  const LstmElementBytes f32{4, 4, 4, 4, 4, 4, 4, 4};
+  const lstm::LstmProblem problem{.t = 64, .n = 16, .i = 256, .h = 512};
+  const lstm::LstmElementBytes f32{4, 4, 4, 4, 4, 4, 4, 4};
   for (const auto& [name, direction] :
        {std::pair("LSTM/cpu/onednn/fwd_training/f32/t64n16i256h512",
-                  LstmDirection::kForwardTraining),
-        std::pair("LSTM/cpu/onednn/bwd/f32/t64n16i256h512", LstmDirection::kBackward)}) {
+                  lstm::LstmDirection::kForwardTraining),
+        std::pair("LSTM/cpu/onednn/bwd/f32/t64n16i256h512", lstm::LstmDirection::kBackward)}) {
     const auto& work = Find(run, name).work.at(Provenance::kModelled);
-    EXPECT_EQ(work, ModelledWork(problem, direction, f32, "fp32.vector", "fp32.vector", 1)) << name;
+    EXPECT_EQ(work, lstm::ModelledWork(problem, direction, f32, "fp32.vector", "fp32.vector", 1)) << name;
   }
 }
 
@@ -102,7 +102,7 @@ TEST(ProgramRun, WhatHasNoBenchmarkKeepsOneDnnsWords) {
 
 TEST(ProgramRun, EveryRecordHasANameOfItsOwnAndAPlaceUnderTheRoofs) {
   for (const char* name : {"pt_r50_inf_cl.onednn.log", "tf_r50_inf_dnn.onednn.log"}) {
-    const auto placed = PlaceRun(Imported(name));
+    const auto placed = roofline::PlaceRun(Imported(name));
     std::vector<std::string> names;
     for (std::size_t i = 0; i < placed.places.size(); ++i) {
       names.push_back(placed.file.records[i].name);
@@ -116,12 +116,12 @@ TEST(ProgramRun, EveryRecordHasANameOfItsOwnAndAPlaceUnderTheRoofs) {
 }
 
 TEST(ProgramRun, TheFileTellsTheSameWhenItIsReadAgain) {
-  const auto placed = PlaceRun(
+  const auto placed = roofline::PlaceRun(
       Imported("pt_lstm_trn.onednn.log", {.command = "python train.py", .wall_seconds = 2}));
   std::ostringstream first, second, warnings;
-  WriteProgram(placed, 0, first);
-  const auto again = PlaceRun(ParseRunFile(ToJson(placed).dump(), "again.json", warnings));
-  WriteProgram(again, 0, second);
+  programs::WriteProgram(placed, 0, first);
+  const auto again = roofline::PlaceRun(record::ParseRunFile(roofline::ToJson(placed).dump(), "again.json", warnings));
+  programs::WriteProgram(again, 0, second);
   EXPECT_EQ(first.str(), second.str());
   EXPECT_THAT(first.str(), HasSubstr("python train.py\n"));
   EXPECT_THAT(first.str(), HasSubstr("above the roof: rnn"));
@@ -131,7 +131,7 @@ TEST(ProgramRun, TheFileTellsTheSameWhenItIsReadAgain) {
 
 // 1358 ms in all, of which 279 ms in reorders, by the log.
 TEST(ProgramRun, TheCensusTellsReordersApart) {
-  const auto summary = ProgramOf(Imported("pt_r50_inf.onednn.log").context).value();
+  const auto summary = programs::ProgramOf(Imported("pt_r50_inf.onednn.log").context).value();
   double moves = 0;
   for (const auto& primitive : summary.primitives)
     if (primitive.moves) moves += primitive.seconds;
@@ -144,7 +144,7 @@ TEST(ProgramRun, RefusesALogWithoutAnExecution) {
   const auto path = folder / "empty.log";
   WriteFile(path, "onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\nepoch 1\n");
   std::ostringstream warnings;
-  EXPECT_THAT(RefusalOf([&] { ProgramRun(path, {}, std::nullopt, warnings); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { ProgramRun(path, {}, std::nullopt, warnings); }),
               HasSubstr("empty.log:1: no executed primitive in 2 lines, expected lines like"));
 }
 
@@ -195,15 +195,15 @@ TEST(ProgramRun, MutantsOfLogsAreReadOrRefusedInASentence) {
   const auto path = folder / "hostile.log";
   for (const char* name : {"debian_torch113_conv_v2.6.3.log", "pt_lstm_trn.onednn.log",
                            "tf212_conv_opts0.log", "tf_r50_inf_dnn.onednn.log"}) {
-    const auto sample = ReadFile(LogPath(name), "a log").substr(0, 20000);
+    const auto sample = ReadFile(fakes::LogPath(name), "a log").substr(0, 20000);
     std::mt19937_64 random(std::hash<std::string>{}(name));
     for (int i = 0; i < mutants; ++i) {
       WriteFile(path, Mutant(sample, random));
       std::ostringstream warnings, out;
       try {
-        const auto placed = PlaceRun(ProgramRun(path, {}, Roofs(), warnings));
-        WriteProgram(placed, 80, out);
-        (void)ParseRunFile(ToJson(placed).dump(), "written", warnings);
+        const auto placed = roofline::PlaceRun(ProgramRun(path, {}, Roofs(), warnings));
+        programs::WriteProgram(placed, 80, out);
+        (void)record::ParseRunFile(roofline::ToJson(placed).dump(), "written", warnings);
       } catch (const BadInput& error) {
         EXPECT_THAT(error.what(), HasSubstr("hostile.log:1: no executed primitive"));
       }
@@ -212,4 +212,4 @@ TEST(ProgramRun, MutantsOfLogsAreReadOrRefusedInASentence) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::profile

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::profile {
 namespace {
 
 constexpr const char* kConvolution = "Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r1s1";
 
-ProgramSummary Program() {
-  ProgramSummary summary;
+programs::ProgramSummary Program() {
+  programs::ProgramSummary summary;
   summary.primitives.resize(4);
   for (std::size_t i = 0; i < 4; ++i) {
     summary.primitives[i].record = "record" + std::to_string(i);
@@ -36,15 +36,15 @@ TEST(ChooseReplayed, TheTimeOfAStepDecides) {
   EXPECT_EQ(ChooseReplayed(2, summary), std::vector<std::size_t>{2});
 }
 
-Record Timed(const std::string& name, double seconds) {
-  Record record{.name = name, .algorithm = "jit"};
+record::Record Timed(const std::string& name, double seconds) {
+  record::Record record{.name = name, .algorithm = "jit"};
   for (int i = 0; i < 9; ++i) record.repetitions.push_back({.seconds = seconds, .iterations = 1});
   return record;
 }
 
 TEST(AddAlone, PutsBothTimesBesideTheProgram) {
   auto summary = Program();
-  RunFile program;
+  record::RunFile program;
   program.records = {Timed("record1", 3e-3), Timed("record2", 3e-3)};
   AddAlone(program, {1, 2},
            {Timed(kConvolution, 2e-3), Timed(std::string(kConvolution) + "/cold", 2.5e-3)},
@@ -61,8 +61,8 @@ TEST(AddAlone, PutsBothTimesBesideTheProgram) {
 
 TEST(AddAlone, AFailureIsAReason) {
   auto summary = Program();
-  Record failed{.name = kConvolution, .status = Status::kUnsupported, .reason = "no such type"};
-  RunFile program;
+  record::Record failed{.name = kConvolution, .status = record::Status::kUnsupported, .reason = "no such type"};
+  record::RunFile program;
   program.records = {Timed("record1", 3e-3)};
   AddAlone(program, {1}, {failed}, summary);
   EXPECT_FALSE(summary.primitives[1].alone);
@@ -70,4 +70,4 @@ TEST(AddAlone, AFailureIsAReason) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::profile

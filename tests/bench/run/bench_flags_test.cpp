@@ -6,7 +6,7 @@
 #include "bench/run/run_context.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 using testing::Contains;
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 std::string Refusal(const std::vector<std::string>& args) {
   BenchFlags flags;
-  return RefusalOf([&] { ReadOwnFlags(args, flags); });
+  return fakes::RefusalOf([&] { ReadOwnFlags(args, flags); });
 }
 
 TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
@@ -29,9 +29,9 @@ TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
   EXPECT_THAT(Refusal({"stray"}), HasSubstr("stray"));
   EXPECT_THAT(Refusal({"--dlroof_threads=0"}), HasSubstr("4096"));
   EXPECT_THAT(Refusal({"--dlroof_cache=tepid"}), HasSubstr("tepid"));
-  EXPECT_EQ(flags.cache, CacheState::kWarm);
+  EXPECT_EQ(flags.cache, workload::CacheState::kWarm);
   ReadOwnFlags({"--dlroof_cache=cold-weights"}, flags);
-  EXPECT_EQ(flags.cache, CacheState::kColdWeights);
+  EXPECT_EQ(flags.cache, workload::CacheState::kColdWeights);
   EXPECT_EQ(flags.counters, "auto");
   ReadOwnFlags({"--dlroof_counters=simulate"}, flags);
   EXPECT_EQ(flags.counters, "simulate");
@@ -69,7 +69,7 @@ TEST(DefaultFlags, YieldToTheUsers) {
   EXPECT_EQ(own.size(), 3);
 }
 
-std::optional<StoppingRule> Rule(const std::vector<std::string>& own, const std::string& asked) {
+std::optional<timing::StoppingRule> Rule(const std::vector<std::string>& own, const std::string& asked) {
   BenchFlags flags;
   ReadBenchmarkFlags({"x", "--benchmark_repetitions=" + asked}, flags);
   ReadOwnFlags(own, flags);
@@ -112,4 +112,4 @@ TEST(CommandLine, IsWhatAShellTakesAgain) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::runner

@@ -5,7 +5,7 @@
 
 #include "tests/fakes/fake_gpu.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 using testing::Contains;
@@ -16,12 +16,12 @@ using testing::Not;
 // On a GPU whose counters nobody may read, beside some that break.
 std::vector<CountingNote> Notes(const std::string& choice, const std::string& name) {
   static const bool registered = [] {
-    for (const auto& source : FakeSources()) RegisterCounterSource(source);
+    for (const auto& source : fakes::FakeSources()) RegisterCounterSource(source);
     return true;
   }();
   EXPECT_TRUE(registered);
   const auto counting =
-      CountPrepared(FakeWorkload(ParseBenchmarkName(name)), FakeCall(), {.counters = choice}, {});
+      CountPrepared(fakes::FakeWorkload(workload::ParseBenchmarkName(name)), fakes::FakeCall(), {.counters = choice}, {});
   EXPECT_EQ(counting.work.at(Provenance::kModelled).flops.at("fp32.vector"), 1e6) << name;
   EXPECT_EQ(counting.work.count(Provenance::kMeasured), 0) << name;
   return counting.notes;
@@ -50,4 +50,4 @@ TEST(CountersSentence, OfAGpusCountersIsTheRecordsAffair) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::runner

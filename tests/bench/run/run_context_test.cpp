@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 nlohmann::json Counters(const std::string& choice) {
@@ -39,4 +39,4 @@ TEST(RunContext, HasWhatReportsNeedToKnowOfTheOps) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::runner

@@ -8,7 +8,7 @@
 #include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/runner_records.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 using testing::AllOf;
@@ -17,20 +17,20 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // A machine that takes 50 W, whatever it does.
-EnergyMeter FiftyWatts() {
-  return {"made-up", {{"package-0", true, [] { return 50 * WallSeconds(); }, {}}}, "packages", {}};
+energy::EnergyMeter FiftyWatts() {
+  return {"made-up", {{"package-0", true, [] { return 50 * cpu::WallSeconds(); }, {}}}, "packages", {}};
 }
 
 // Lets a GPU take so many watts.
 template <int kWatts>
-void TakesWatts(GpuClock& clock) {
-  clock.energy_joules = [] { return std::optional<double>(kWatts * WallSeconds()); };
+void TakesWatts(gpu::GpuClock& clock) {
+  clock.energy_joules = [] { return std::optional<double>(kWatts * cpu::WallSeconds()); };
 }
 
 TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
-  RunLog log;
+  fakes::RunLog log;
   const auto records =
-      Records({Fake("Fake/cpu/none/fwd/f32/n1", log), Fake("Fake/cpu/none/fwd/f32/n2", log)}, {},
+      fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), fakes::Fake("Fake/cpu/none/fwd/f32/n2", log)}, {},
               {.energy = {.cpu = FiftyWatts()}});
   ASSERT_EQ(records.size(), 2u);
   // Each is made once to be timed, and once more when both were.
@@ -49,9 +49,9 @@ TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
 }
 
 TEST(RunnerEnergy, AColdCallHasNoneWithItsReason) {
-  RunLog log;
+  fakes::RunLog log;
   const auto record =
-      RecordOf(FakeIn(CacheState::kCold, log), {}, {.energy = {.cpu = FiftyWatts()}});
+      fakes::RecordOf(fakes::FakeIn(workload::CacheState::kCold, log), {}, {.energy = {.cpu = FiftyWatts()}});
   EXPECT_FALSE(record.energy);
   ASSERT_FALSE(record.counting.empty());
   EXPECT_EQ(record.counting.back().source, "energy");
@@ -59,9 +59,9 @@ TEST(RunnerEnergy, AColdCallHasNoneWithItsReason) {
 }
 
 TEST(RunnerEnergy, AMachineWithoutCountersHasNoneAndPreparesNothingAgain) {
-  RunLog log;
+  fakes::RunLog log;
   const auto record =
-      RecordOf(Fake("Fake/cpu/none/fwd/f32/n1", log), {}, {.energy = {.cpu = EnergyMeter{}}});
+      fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), {}, {.energy = {.cpu = energy::EnergyMeter{}}});
   EXPECT_FALSE(record.energy);
   EXPECT_EQ(log.prepared.size(), 1u);
   for (const auto& note : record.counting) EXPECT_NE(note.source, "energy");
@@ -69,8 +69,8 @@ TEST(RunnerEnergy, AMachineWithoutCountersHasNoneAndPreparesNothingAgain) {
 
 TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {
   const auto record =
-      RecordOf(FakeWorkload(ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1")), {},
-               {.open_gpu = OpenWith(TakesWatts<500>), .energy = {.cpu = EnergyMeter{}}});
+      fakes::RecordOf(fakes::FakeWorkload(workload::ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1")), {},
+               {.open_gpu = fakes::OpenWith(TakesWatts<500>), .energy = {.cpu = energy::EnergyMeter{}}});
   ASSERT_TRUE(record.energy);
   EXPECT_GT(record.energy->joules / record.energy->seconds, 500 / 2);
   EXPECT_LT(record.energy->joules / record.energy->seconds, 500 * 10);
@@ -79,9 +79,9 @@ TEST(RunnerEnergy, AGpuHasItsOwnWhereTheCpuHasNone) {
 }
 
 TEST(RunnerMeterWindow, NeedsNoCounters) {
-  RunLog log;
-  const auto before = UtcSeconds();
-  const auto record = RecordOf(Fake("Fake/cpu/none/fwd/f32/n1", log), {},
+  fakes::RunLog log;
+  const auto before = energy::UtcSeconds();
+  const auto record = fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), {},
                                {.energy = {.cpu = {}, .meter_seconds = 0.2}});
   EXPECT_FALSE(record.energy);
   ASSERT_TRUE(record.metered_window);
@@ -93,9 +93,9 @@ TEST(RunnerMeterWindow, NeedsNoCounters) {
 }
 
 TEST(RunnerMeterWindow, IsBesideTheEnergyByCounters) {
-  RunLog log;
-  for (const auto& cpu : {FiftyWatts(), EnergyMeter{}}) {
-    const auto record = RecordOf(Fake("Fake/cpu/none/fwd/f32/n1", log), {},
+  fakes::RunLog log;
+  for (const auto& cpu : {FiftyWatts(), energy::EnergyMeter{}}) {
+    const auto record = fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), {},
                                  {.energy = {.cpu = cpu, .meter_seconds = 0.1}});
     EXPECT_TRUE(record.metered_window);
     EXPECT_EQ(record.energy.has_value(), !cpu.from.empty());
@@ -103,9 +103,9 @@ TEST(RunnerMeterWindow, IsBesideTheEnergyByCounters) {
 }
 
 TEST(RunnerMeterWindow, AColdCallHasNoneWithItsReason) {
-  RunLog log;
+  fakes::RunLog log;
   const auto record =
-      RecordOf(FakeIn(CacheState::kCold, log), {}, {.energy = {.cpu = {}, .meter_seconds = 0.1}});
+      fakes::RecordOf(fakes::FakeIn(workload::CacheState::kCold, log), {}, {.energy = {.cpu = {}, .meter_seconds = 0.1}});
   EXPECT_FALSE(record.metered_window);
   ASSERT_FALSE(record.counting.empty());
   EXPECT_THAT(record.counting.back().text,
@@ -113,14 +113,14 @@ TEST(RunnerMeterWindow, AColdCallHasNoneWithItsReason) {
 }
 
 TEST(RunnerMeterWindow, AGpusCallHasOne) {
-  const auto record = RecordOf(FakeWorkload(ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1")), {},
-                               {.open_gpu = FakeClock, .energy = {.meter_seconds = 0.1}});
+  const auto record = fakes::RecordOf(fakes::FakeWorkload(workload::ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1")), {},
+                               {.open_gpu = fakes::FakeClock, .energy = {.meter_seconds = 0.1}});
   EXPECT_TRUE(record.metered_window);
 }
 
 TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwn) {
-  GpuTimer gpu(OpenWith(TakesWatts<70>), {});
-  const auto idle = IdlePowersOf({.cpu = EnergyMeter{}, .gpu_runs = true}, gpu);
+  timing::GpuTimer gpu(fakes::OpenWith(TakesWatts<70>), {});
+  const auto idle = IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, gpu);
   EXPECT_FALSE(idle.cpu);
   ASSERT_TRUE(idle.gpu);
   // A pause between a reading of the counter and one of the clock is in the seconds alone.
@@ -131,13 +131,13 @@ TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwn) {
 }
 
 TEST(IdlePowersOf, AGpuThatCannotBeOpenedOrDoesNotTellHasNone) {
-  GpuTimer lost([]() -> GpuClock { throw std::runtime_error("no GPU"); }, {});
-  EXPECT_FALSE(IdlePowersOf({.cpu = EnergyMeter{}, .gpu_runs = true}, lost).gpu);
-  GpuTimer silent(FakeClock, {});
-  EXPECT_FALSE(IdlePowersOf({.cpu = EnergyMeter{}, .gpu_runs = true}, silent).gpu);
+  timing::GpuTimer lost([]() -> gpu::GpuClock { throw std::runtime_error("no GPU"); }, {});
+  EXPECT_FALSE(IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, lost).gpu);
+  timing::GpuTimer silent(fakes::FakeClock, {});
+  EXPECT_FALSE(IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, silent).gpu);
   bool opened = false;
-  GpuTimer unused(OpenWith([&](GpuClock&) { opened = true; }), {});
-  IdlePowersOf({.cpu = EnergyMeter{}}, unused);
+  timing::GpuTimer unused(fakes::OpenWith([&](gpu::GpuClock&) { opened = true; }), {});
+  IdlePowersOf({.cpu = energy::EnergyMeter{}}, unused);
   IdlePowersOf({.gpu_runs = true}, unused);
   EXPECT_FALSE(opened);
 }
@@ -153,9 +153,9 @@ TEST(GpuEnergy, IsTheBoardsOwnCounter) {
 TEST(GpuEnergy, AGpuThatDoesNotTellHasAReason) {
   const auto meter = GpuEnergy([] { return std::optional<double>(); });
   EXPECT_THAT(meter.domains, IsEmpty());
-  EXPECT_THAT(WhyNoEnergy(meter), HasSubstr("nvml: the driver does not tell"));
-  EXPECT_THAT(WhyNoEnergy(GpuEnergy({})), HasSubstr("nvml"));
+  EXPECT_THAT(energy::WhyNoEnergy(meter), HasSubstr("nvml: the driver does not tell"));
+  EXPECT_THAT(energy::WhyNoEnergy(GpuEnergy({})), HasSubstr("nvml"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::runner

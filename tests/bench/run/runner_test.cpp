@@ -12,17 +12,17 @@
 #include "counters/cpu/issue_rate.h"
 #include "tests/fakes/runner_records.h"
 
-namespace dlroof {
+namespace dlroof::runner {
 namespace {
 
 using testing::HasSubstr;
 
 TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
-  RunLog log;
-  std::vector<Workload> workloads;
+  fakes::RunLog log;
+  std::vector<workload::Workload> workloads;
   for (const std::string size : {"1", "2", "3", "4"})
-    workloads.push_back(Fake("Fake/cpu/none/fwd/f32/n" + size, log));
-  const auto records = Records(workloads, {}, {}, 2, "n[234]");
+    workloads.push_back(fakes::Fake("Fake/cpu/none/fwd/f32/n" + size, log));
+  const auto records = fakes::Records(workloads, {}, {}, 2, "n[234]");
   EXPECT_EQ(records.size(), 3);
   EXPECT_THAT(log.prepared,
               testing::ElementsAre("Fake/cpu/none/fwd/f32/n2", "Fake/cpu/none/fwd/f32/n3",
@@ -31,10 +31,10 @@ TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
 }
 
 TEST(Runner, AColdCallSaysWhatItEvicted) {
-  RunLog log;
+  fakes::RunLog log;
   const auto records =
-      Records({Fake("Fake/cpu/none/fwd/f32/n1", log), FakeIn(CacheState::kCold, log),
-               FakeIn(CacheState::kColdWeights, log)});
+      fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), fakes::FakeIn(workload::CacheState::kCold, log),
+               fakes::FakeIn(workload::CacheState::kColdWeights, log)});
   ASSERT_EQ(records.size(), 3);
   EXPECT_EQ(records[0].cache, "warm");
   EXPECT_FALSE(records[0].evicted_bytes);
@@ -47,18 +47,18 @@ TEST(Runner, AColdCallSaysWhatItEvicted) {
   EXPECT_GE(records[2].evicted_bytes, 63 * 64);
   EXPECT_LE(records[2].evicted_bytes, 64 * 64);
   for (const auto& record : records) {
-    EXPECT_EQ(record.status, Status::kOk) << record.reason;
+    EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
     EXPECT_EQ(record.repetitions.size(), 2);
     for (const auto& repetition : record.repetitions) EXPECT_GT(repetition.seconds, 0);
   }
 }
 
 TEST(Runner, LooksAtTheCoreOfEachThread) {
-  if (!MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
-  RunLog log;
-  const RunnerOptions neighbour{.best_state = [](int) { return TeamState{1e6, {}}; }};
-  const auto alone = Records(
-      {Fake("Fake/cpu/none/fwd/f32/n1", log), FakeIn(CacheState::kCold, log)}, {}, neighbour);
+  if (!cpu::MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
+  fakes::RunLog log;
+  const RunnerOptions neighbour{.best_state = [](int) { return cpu::TeamState{1e6, {}}; }};
+  const auto alone = fakes::Records(
+      {fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), fakes::FakeIn(workload::CacheState::kCold, log)}, {}, neighbour);
   ASSERT_EQ(alone.size(), 2);
   for (const auto& record : alone) {
     ASSERT_EQ(record.repetitions.size(), 2) << record.name;
@@ -71,20 +71,20 @@ TEST(Runner, LooksAtTheCoreOfEachThread) {
 
 // Where they could not look beside each other, nothing is known.
 TEST(Runner, LooksAtTheCoresOfATeam) {
-  if (!MeasureIssueRate() || AllLibraries().empty()) GTEST_SKIP() << "no loops, or no team";
-  const auto cpus = ThisCpu().allowed;
+  if (!cpu::MeasureIssueRate() || workload::AllLibraries().empty()) GTEST_SKIP() << "no loops, or no team";
+  const auto cpus = cpu::ThisCpu().allowed;
   if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
-  RunLog log;
-  const RunSettings settings{.threads = 2, .cpus = {cpus[0], cpus[1]}};
+  fakes::RunLog log;
+  const workload::RunSettings settings{.threads = 2, .cpus = {cpus[0], cpus[1]}};
   std::vector<int> asked;
   const RunnerOptions neighbour{.best_state = [&asked](int threads) {
     asked.push_back(threads);
-    return TeamState{1e6, 1e-12};
+    return cpu::TeamState{1e6, 1e-12};
   }};
   int looks = 0;
   for (int tries = 0; tries < 20 && looks == 0; ++tries) {  // on a busy machine they rarely meet
     asked.clear();
-    const auto record = RecordOf(Fake("Fake/cpu/none/fwd/f32/n2", log), settings, neighbour, 50);
+    const auto record = fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n2", log), settings, neighbour, 50);
     EXPECT_EQ(asked, std::vector<int>({2}));
     for (const auto& repetition : record.repetitions) {
       if (!repetition.core_share || !repetition.link_share) continue;
@@ -98,12 +98,12 @@ TEST(Runner, LooksAtTheCoresOfATeam) {
 }
 
 TEST(Runner, RepeatsUntilTheRuleIsContentOrTheOfferEnds) {
-  RunLog log;
+  fakes::RunLog log;
   const auto records = [&](double max_noise, double max_seconds, const std::string& size) {
     RunnerOptions options{.keep_disturbed = true};
     options.stop =
-        StoppingRule{.repetitions = 7, .max_noise = max_noise, .max_seconds = max_seconds};
-    return RecordOf(Fake("Fake/cpu/none/fwd/f32/n" + size, log), {}, options, 40);
+        timing::StoppingRule{.repetitions = 7, .max_noise = max_noise, .max_seconds = max_seconds};
+    return fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n" + size, log), {}, options, 40);
   };
   EXPECT_EQ(records(1e9, 100, "1").repetitions.size(), 7);    // narrow enough at once
   EXPECT_EQ(records(1e-9, 0, "2").repetitions.size(), 7);     // the time is up
@@ -112,15 +112,15 @@ TEST(Runner, RepeatsUntilTheRuleIsContentOrTheOfferEnds) {
 
 // Other threads of this process want the CPUs as well: a repetition is longer than a turn on one.
 TEST(Runner, ReadsDisturbedRepetitionsInPartsUnlessEveryCallCounts) {
-  RunLog log;
+  fakes::RunLog log;
   const auto in_parts = [&](bool keep, const std::string& size) {
     const auto record =
-        RecordOf(Fake("Fake/cpu/none/fwd/f32/n" + size, log), {}, {.keep_disturbed = keep}, 20);
+        fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n" + size, log), {}, {.keep_disturbed = keep}, 20);
     return std::ranges::count_if(record.repetitions,
                                  [](const auto& one) { return one.clean_calls.has_value(); });
   };
   std::vector<std::jthread> others;
-  for (std::size_t i = 0; i < 4 * ThisCpu().allowed.size(); ++i)
+  for (std::size_t i = 0; i < 4 * cpu::ThisCpu().allowed.size(); ++i)
     others.emplace_back([](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
       }
@@ -130,31 +130,31 @@ TEST(Runner, ReadsDisturbedRepetitionsInPartsUnlessEveryCallCounts) {
 }
 
 TEST(Runner, KeepsDisturbedRepetitionsWhenItIsTold) {
-  if (!MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
-  RunLog log;
+  if (!cpu::MeasureIssueRate()) GTEST_SKIP() << "no loops for this family of CPUs";
+  fakes::RunLog log;
   for (const bool keep : {false, true}) {
-    RunnerOptions neighbour{.best_state = [](int) { return TeamState{1e6, {}}; }};
+    RunnerOptions neighbour{.best_state = [](int) { return cpu::TeamState{1e6, {}}; }};
     neighbour.keep_disturbed = keep;
-    const auto record = RecordOf(Fake("Fake/cpu/none/fwd/f32/n1", log), {}, neighbour);
+    const auto record = fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), {}, neighbour);
     for (const auto& repetition : record.repetitions) {
       EXPECT_EQ(repetition.disturbed, !keep);
       EXPECT_LT(repetition.core_share, 1e-3);
     }
-    EXPECT_EQ(TimeOf(record.repetitions).value().disturbed, !keep);
+    EXPECT_EQ(record::TimeOf(record.repetitions).value().disturbed, !keep);
   }
 }
 
 TEST(Runner, ColdWithoutKnownMemoryIsUnsupportedNotWarm) {
-  RunLog log;
-  const auto record = RecordOf(FakeIn(CacheState::kCold, log, false));
-  EXPECT_EQ(record.status, Status::kUnsupported);
+  fakes::RunLog log;
+  const auto record = fakes::RecordOf(fakes::FakeIn(workload::CacheState::kCold, log, false));
+  EXPECT_EQ(record.status, record::Status::kUnsupported);
   EXPECT_THAT(record.reason, HasSubstr("cold"));
 }
 
 // Rows 0 to 3 of a matrix of 1000 columns of one byte, again for each of 4 columns of filters.
-LevelModel SmallModel() {
-  LevelModel model;
-  ReuseNest nest;
+caches::LevelModel SmallModel() {
+  caches::LevelModel model;
+  caches::ReuseNest nest;
   nest.sizes = {4, 1000};
   nest.loops = {{0, 1}};
   nest.tensors = {{"weights", 1, {{{{0, 1}}, 4}, {{{1, 1}}, 1000}}}};
@@ -164,9 +164,9 @@ LevelModel SmallModel() {
   return model;
 }
 
-Workload Modelled(const std::string& name, RunLog& log) {
-  auto workload = Fake(name, log);
-  workload.prepare = [prepare = workload.prepare](const RunSettings& settings) {
+workload::Workload Modelled(const std::string& name, fakes::RunLog& log) {
+  auto workload = fakes::Fake(name, log);
+  workload.prepare = [prepare = workload.prepare](const workload::RunSettings& settings) {
     auto call = prepare(settings);
     call.levels = SmallModel();
     call.modelled.bytes[Level::kDram] = 77;
@@ -176,8 +176,8 @@ Workload Modelled(const std::string& name, RunLog& log) {
 }
 
 TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
-  RunLog log;
-  const auto record = RecordOf(Modelled("Fake/cpu/none/fwd/f32/n1", log), {.counters = "model"});
+  fakes::RunLog log;
+  const auto record = fakes::RecordOf(Modelled("Fake/cpu/none/fwd/f32/n1", log), {.counters = "model"});
   const Work& work = record.work.at(Provenance::kModelled);
   EXPECT_EQ(work.bytes.at(Level::kL1), 123456);
   EXPECT_EQ(work.bytes.at(Level::kDram), 77);
@@ -187,8 +187,8 @@ TEST(Runner, ARecordHasTheModelsBytesBesideTheClosedForms) {
 }
 
 TEST(Runner, CountersOffAskNobody) {
-  RunLog log;
-  const auto record = RecordOf(Modelled("Fake/cpu/none/fwd/f32/n1", log), {.counters = "off"});
+  fakes::RunLog log;
+  const auto record = fakes::RecordOf(Modelled("Fake/cpu/none/fwd/f32/n1", log), {.counters = "off"});
   const Work& work = record.work.at(Provenance::kModelled);
   EXPECT_EQ(work.bytes.size(), 1);  // dram
   EXPECT_EQ(work.launches, 1);
@@ -196,40 +196,40 @@ TEST(Runner, CountersOffAskNobody) {
 }
 
 TEST(Runner, ThreadsOfANameWinOverTheRuns) {
-  RunLog log;
-  auto one = Fake("Fake/cpu/none/fwd/f32/n1/threads1", log);
+  fakes::RunLog log;
+  auto one = fakes::Fake("Fake/cpu/none/fwd/f32/n1/threads1", log);
   one.threads = 1;
-  auto many = Fake("Fake/cpu/none/fwd/f32/n1/threads4000", log);
+  auto many = fakes::Fake("Fake/cpu/none/fwd/f32/n1/threads4000", log);
   many.threads = 4000;
-  const RunSettings settings{.threads = 2, .cpus = {0, 0}};
-  const auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log), one, many}, settings);
+  const workload::RunSettings settings{.threads = 2, .cpus = {0, 0}};
+  const auto records = fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), one, many}, settings);
   ASSERT_EQ(records.size(), 3);
   EXPECT_THAT(log.threads, testing::ElementsAre(2, 1));
   EXPECT_EQ(records[0].threads, 2);
   EXPECT_EQ(records[1].threads, 1);
-  EXPECT_EQ(records[2].status, Status::kUnsupported);
+  EXPECT_EQ(records[2].status, record::Status::kUnsupported);
   EXPECT_THAT(records[2].reason, HasSubstr("may use 2 CPUs"));
 }
 
 TEST(Runner, WhatCannotBePreparedIsNotTriedAgain) {
   int prepared = 0;
-  const Workload broken{.name = ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
-                        .prepare = [&](auto&) -> PreparedCall {
+  const workload::Workload broken{.name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
+                        .prepare = [&](auto&) -> workload::PreparedCall {
                           ++prepared;
                           throw std::runtime_error("broken");
                         }};
-  EXPECT_EQ(RecordOf(broken).status, Status::kFailed);
+  EXPECT_EQ(fakes::RecordOf(broken).status, record::Status::kFailed);
   EXPECT_EQ(prepared, 1);
 }
 
 TEST(Runner, EveryRecordKeepsItsReproLine) {
-  RunLog log;
-  auto good = Fake("Fake/cpu/none/fwd/f32/n1", log);
+  fakes::RunLog log;
+  auto good = fakes::Fake("Fake/cpu/none/fwd/f32/n1", log);
   good.repro = "--conv --mode=P mb1";
-  Workload refused{.name = ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
-                   .prepare = [](auto&) -> PreparedCall { throw Unsupported("not here"); },
+  workload::Workload refused{.name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
+                   .prepare = [](auto&) -> workload::PreparedCall { throw Unsupported("not here"); },
                    .repro = "--conv --mode=P mb2"};
-  const auto records = Records({good, refused});
+  const auto records = fakes::Records({good, refused});
   ASSERT_EQ(records.size(), 2);
   EXPECT_EQ(records[0].repro, "--conv --mode=P mb1");
   EXPECT_EQ(records[1].repro, "--conv --mode=P mb2");
@@ -247,11 +247,11 @@ class InterleavingTest : public testing::Test {
     for (const int fd : {from_[0], to_[0]}) close(fd);
   }
 
-  std::vector<Record> RunWith(const std::string& turns, RunLog& log) {
+  std::vector<record::Record> RunWith(const std::string& turns, fakes::RunLog& log) {
     EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
     close(from_[1]);
     Interleaving given(from_[0], to_[1]);
-    auto records = Records({Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, {{}, &given, {}});
+    auto records = fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, {{}, &given, {}});
     close(to_[1]);
     return records;
   }
@@ -270,7 +270,7 @@ class InterleavingTest : public testing::Test {
 };
 
 TEST_F(InterleavingTest, EachRepetitionTakesATurnAndSaysItsIterations) {
-  RunLog log;
+  fakes::RunLog log;
   const auto records = RunWith(std::string(60, 't'), log);
   ASSERT_EQ(records.size(), 1);
   ASSERT_EQ(records[0].repetitions.size(), 2);
@@ -285,10 +285,10 @@ TEST_F(InterleavingTest, EachRepetitionTakesATurnAndSaysItsIterations) {
 }
 
 TEST_F(InterleavingTest, WithoutATurnNothingIsMeasured) {
-  RunLog log;
+  fakes::RunLog log;
   EXPECT_THAT(RunWith("", log), testing::IsEmpty());
   EXPECT_THAT(Heard(), testing::ElementsAre("ready"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::runner

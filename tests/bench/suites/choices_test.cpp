@@ -6,7 +6,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 using testing::HasSubstr;
@@ -28,7 +28,7 @@ std::string ChosenOf(const std::string& text, const SuiteChoices& choices) {
 }
 
 std::string Refusal(const std::string& text, const SuiteChoices& choices) {
-  return RefusalOf([&] { ChosenOf(text, choices); });
+  return fakes::RefusalOf([&] { ChosenOf(text, choices); });
 }
 
 // The first layer has no data gradient.
@@ -149,4 +149,4 @@ TEST(Chosen, AnImpossibleBatchSizeIsRefusedWithItsColumn) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::suites

@@ -9,7 +9,7 @@
 #include "counters/base/folders.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 using testing::ElementsAre;
@@ -41,7 +41,7 @@ std::vector<std::string> Names(const std::vector<std::string>& values) {
 }
 
 std::string SelectionRefusal(const std::vector<std::string>& values) {
-  return RefusalOf([&] { SelectSuites(values); });
+  return fakes::RefusalOf([&] { SelectSuites(values); });
 }
 
 TEST(SelectSuites, TheDefaultSetIsThePapersAndTheReference) {
@@ -182,4 +182,4 @@ TEST(SuitesContext, KeepsWhatWasSkippedAndWhy) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::suites

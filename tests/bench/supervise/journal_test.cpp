@@ -5,7 +5,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 using testing::ElementsAre;
@@ -30,7 +30,7 @@ JournalEntry JournalEntryOfTwo() {
 }
 
 std::string Refusal(const std::string& text) {
-  return RefusalOf([&] { ParseJournal(text, "j"); });
+  return fakes::RefusalOf([&] { ParseJournal(text, "j"); });
 }
 
 TEST(Journal, GivesBackWhatWasWritten) {
@@ -77,4 +77,4 @@ TEST(Journal, WordsThatAreNoUtf8DoNotStopIt) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::supervise

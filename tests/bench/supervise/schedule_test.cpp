@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 TEST(Schedule, BothSidesGoFirstAboutAsOften) {
@@ -25,4 +25,4 @@ TEST(Schedule, WhatIsLeftTakesTheMeanOfWhatWasSeen) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::supervise

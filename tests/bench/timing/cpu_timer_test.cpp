@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::timing {
 namespace {
 
 // 2 ms of 4 calls; the process waited `delay` of them.
-ClockReading Part(double wall, double delay) { return {wall, wall - delay, wall - delay, delay}; }
+cpu::ClockReading Part(double wall, double delay) { return {wall, wall - delay, wall - delay, delay}; }
 
 TEST(RepetitionOfParts, IsOfTheUndisturbedOnes) {
   const auto repetition = RepetitionOfParts({Part(2e-3, 0), Part(6e-3, 4e-3), Part(3e-3, 0)}, 4);
@@ -23,10 +23,10 @@ TEST(RepetitionOfParts, IsOfAllWhereEachWasDisturbed) {
   EXPECT_DOUBLE_EQ(repetition.seconds, 2e-3);
   EXPECT_DOUBLE_EQ(*repetition.run_delay_seconds, 1e-3);
   EXPECT_EQ(repetition.clean_calls, 6);
-  std::vector<Repetition> one = {repetition};
-  MarkDisturbed(one);
+  std::vector<record::Repetition> one = {repetition};
+  record::MarkDisturbed(one);
   EXPECT_TRUE(one[0].disturbed);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::timing

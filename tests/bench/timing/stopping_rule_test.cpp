@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <functional>
 
-namespace dlroof {
+namespace dlroof::timing {
 namespace {
 
 constexpr double kSeconds = 0.03;  // of a repetition
 
 struct Course {
-  std::vector<Repetition> repetitions;
+  std::vector<record::Repetition> repetitions;
   double seconds = 0, paused = 0;
   std::size_t Clean() const {
     return repetitions.size() -
@@ -21,7 +21,7 @@ struct Course {
 };
 
 // Repeats as the rule wants; `next` makes the repetition that begins at a time [s].
-Course Follow(const StoppingRule& rule, const std::function<Repetition(double)>& next) {
+Course Follow(const StoppingRule& rule, const std::function<record::Repetition(double)>& next) {
   Course course;
   for (;;) {
     const auto wanted = NextAfter(course.repetitions, course.seconds, rule);
@@ -33,8 +33,8 @@ Course Follow(const StoppingRule& rule, const std::function<Repetition(double)>&
   }
 }
 
-Repetition Quiet(double) { return {.seconds = 1, .iterations = 1}; }
-Repetition Busy(double) { return {.seconds = 2, .iterations = 1, .disturbed = true}; }
+record::Repetition Quiet(double) { return {.seconds = 1, .iterations = 1}; }
+record::Repetition Busy(double) { return {.seconds = 2, .iterations = 1, .disturbed = true}; }
 
 TEST(StoppingRule, AQuietMachineRepeatsAsOftenAsAskedFor) {
   const auto course = Follow({}, Quiet);
@@ -66,7 +66,7 @@ TEST(StoppingRule, AsManyAsAskedForRunWhenTheTimeIsShort) {
 // Repetition i takes 1, 1.01, 1.02, ... s. After 9 the interval is 1.01 to 1.07: 3 % of the median.
 TEST(StoppingRule, ADriftingTimeRepeatsUntilTheTimeIsUp) {
   const auto drifting = [](double time) {
-    return Repetition{.seconds = 1 + time / kSeconds / 100, .iterations = 1};
+    return record::Repetition{.seconds = 1 + time / kSeconds / 100, .iterations = 1};
   };
   EXPECT_EQ(Follow({.max_noise = 0.031}, drifting).repetitions.size(), 9);
   const auto course = Follow({.max_noise = 0.02}, drifting);
@@ -79,7 +79,7 @@ TEST(StoppingRule, NoiseOfFewRepetitionsIsAveragedOut) {
   int count = 0;
   const auto some = [&](int of) {
     return [&count, of](double) {
-      return Repetition{.seconds = ++count % of == 0 ? 1.2 : 1, .iterations = 1};
+      return record::Repetition{.seconds = ++count % of == 0 ? 1.2 : 1, .iterations = 1};
     };
   };
   EXPECT_GE(Follow({}, some(2)).seconds, 2);
@@ -89,7 +89,7 @@ TEST(StoppingRule, NoiseOfFewRepetitionsIsAveragedOut) {
 TEST(StoppingRule, SpendsAQuarterWhereReplacingHasNotHelped) {
   Replacements replacements;
   const auto stops_after = [&](double seconds) {
-    const std::vector<Repetition> done(9, Busy(0));
+    const std::vector<record::Repetition> done(9, Busy(0));
     return !NextAfter(done, seconds, {.max_seconds = 2}, replacements).wanted;
   };
   for (int i = 0; i < 21; ++i) replacements.Add(false);
@@ -103,13 +103,13 @@ TEST(StoppingRule, SpendsAQuarterWhereReplacingHasNotHelped) {
 
 TEST(StoppingRule, FewerThanSixNeedNoInterval) {
   const auto course = Follow({.repetitions = 3}, [](double time) {
-    return Repetition{.seconds = 1 + time, .iterations = 1};
+    return record::Repetition{.seconds = 1 + time, .iterations = 1};
   });
   EXPECT_EQ(course.repetitions.size(), 3);
 }
 
 TEST(StoppingRule, PausesDoubleWhileEachRepetitionIsDisturbedAndEndWithACleanOne) {
-  std::vector<Repetition> done = {Busy(0)};
+  std::vector<record::Repetition> done = {Busy(0)};
   EXPECT_EQ(NextAfter(done, 0, {}).pause_seconds, 2e-3);
   done.insert(done.end(), {Busy(0), Busy(0)});
   EXPECT_EQ(NextAfter(done, 0, {}).pause_seconds, 8e-3);
@@ -120,4 +120,4 @@ TEST(StoppingRule, PausesDoubleWhileEachRepetitionIsDisturbedAndEndWithACleanOne
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::timing

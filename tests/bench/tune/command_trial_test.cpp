@@ -10,7 +10,7 @@
 #include "bench/tune/tune_command.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 TEST(CommandUnder, ASettingIsVariablesArgumentsAndOneListOfLibraries) {
@@ -27,7 +27,7 @@ TEST(CommandUnder, ASettingIsVariablesArgumentsAndOneListOfLibraries) {
             "export A='it'\\''s 1 2'\n# and the argument --fast\n");
 }
 
-double Seconds(const TrialResult& result) {
+double Seconds(const tuning::TrialResult& result) {
   EXPECT_EQ(result.failed, "");
   return result.windows.at(0).seconds;
 }
@@ -58,30 +58,30 @@ TEST(CommandTrial, RunsTheProgramUnderItsSetting) {
   EXPECT_EQ(trial({{"DLROOF_T", "3"}}, 60)->failed, "exit code 1");
   EXPECT_EQ(trial({{"DLROOF_T", "x"}}, 60)->failed, "no number in its output matches 't=([0-9]+)'");
   EXPECT_EQ(CommandTrial({{"sleep", "100"}})({}, 0.01)->failed, "still running after 0.01 s");
-  EXPECT_EQ(RefusalOf([] { CommandTrial({{"dlroof-no-such-program"}})({}, 1); }),
+  EXPECT_EQ(fakes::RefusalOf([] { CommandTrial({{"dlroof-no-such-program"}})({}, 1); }),
             "dlroof-no-such-program: cannot be started: No such file or directory");
 }
 
 // A program of 3 s on a machine whose speed drifts, and which is disturbed now and then.
 class MadeUpCommand {
  public:
-  MadeUpCommand(Setting fast, double ratio, unsigned seed)
+  MadeUpCommand(tuning::Setting fast, double ratio, unsigned seed)
       : fast_(std::move(fast)), ratio_(ratio), engine_(seed) {}
 
-  Tuning Tuned(std::uint64_t seed) {
+  tuning::Tuning Tuned(std::uint64_t seed) {
     // All sets, as on a machine with every library.
     const KnobPlace place{8, 4, [](const std::string& name) { return "/lib/" + name; },
                           [](const std::string&) { return false; }};
-    TuningPlan plan{.subject = "app", .budget_seconds = 6000, .seed = seed};
+    tuning::TuningPlan plan{.subject = "app", .budget_seconds = 6000, .seed = seed};
     plan.coordinates =
         KnobsOf({"allocator", "onednn", "openmp", "pytorch", "tensorflow"}, place, true)
             .coordinates;
-    const Trial trial = [this](const Setting& setting, double) { return Run(setting); };
-    return Tune(plan, {}, {ByTurns(trial, 1, 600, [this] { return now_; })});
+    const tuning::Trial trial = [this](const tuning::Setting& setting, double) { return Run(setting); };
+    return tuning::Tune(plan, {}, {tuning::ByTurns(trial, 1, 600, [this] { return now_; })});
   }
 
  private:
-  TrialResult Run(const Setting& setting) {
+  tuning::TrialResult Run(const tuning::Setting& setting) {
     drift_ += 0.01 * normal_(engine_);
     double seconds = 3 * std::exp(drift_ + 0.02 * normal_(engine_));
     if (engine_() % 20 == 0) seconds *= 1.5;
@@ -93,7 +93,7 @@ class MadeUpCommand {
     return {{{.seconds = seconds, .iterations = 1}}, "", false};
   }
 
-  Setting fast_;
+  tuning::Setting fast_;
   double ratio_;
   std::mt19937_64 engine_;
   std::normal_distribution<double> normal_;
@@ -103,7 +103,7 @@ class MadeUpCommand {
 TEST(TuneCommand, TwentyProgramsWithNothingToWinWinNothing) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     const auto tuning = MadeUpCommand({}, 1, seed).Tuned(seed);
-    EXPECT_NE(tuning.state, TuningState::kConfirmed) << seed << ": " << Words(tuning.best);
+    EXPECT_NE(tuning.state, tuning::TuningState::kConfirmed) << seed << ": " << tuning::Words(tuning.best);
     EXPECT_TRUE(tuning.best.empty());
     EXPECT_GT(tuning.blocks.size(), 50U);
   }
@@ -113,8 +113,8 @@ TEST(TuneCommand, AKnobThatMattersIsFoundAmongAll) {
   int found = 0;
   for (unsigned seed = 1; seed <= 10; ++seed) {
     const auto tuning = MadeUpCommand({{"OMP_WAIT_POLICY", "passive"}}, 0.8, seed).Tuned(seed);
-    found += tuning.state == TuningState::kConfirmed && tuning.steps.size() == 1 &&
-                     tuning.best == Setting{{"OMP_WAIT_POLICY", "passive"}} &&
+    found += tuning.state == tuning::TuningState::kConfirmed && tuning.steps.size() == 1 &&
+                     tuning.best == tuning::Setting{{"OMP_WAIT_POLICY", "passive"}} &&
                      tuning.total->interval.first < 0.8 && 0.8 < tuning.total->interval.second
                  ? 1
                  : 0;
@@ -123,4 +123,4 @@ TEST(TuneCommand, AKnobThatMattersIsFoundAmongAll) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::tune

@@ -7,7 +7,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 constexpr const char* kConv = "Conv2D/cpu/onednn/fwd/f32/n4c16h28w28k16r3s3_p1";
@@ -21,19 +21,19 @@ TunedMachine Machine() {
   return machine;
 }
 
-std::vector<Coordinate> Space(const std::string& name, const SpaceRequest& request = {},
+std::vector<tuning::Coordinate> Space(const std::string& name, const SpaceRequest& request = {},
                               const TunedMachine& machine = Machine()) {
-  return SpaceOf(ParseBenchmarkName(name), machine, request);
+  return SpaceOf(workload::ParseBenchmarkName(name), machine, request);
 }
 
-const Coordinate* Find(const std::vector<Coordinate>& all, const std::string& name) {
-  const auto found = std::ranges::find(all, name, &Coordinate::name);
+const tuning::Coordinate* Find(const std::vector<tuning::Coordinate>& all, const std::string& name) {
+  const auto found = std::ranges::find(all, name, &tuning::Coordinate::name);
   return found == all.end() ? nullptr : &*found;
 }
 
-bool Has(const Coordinate* coordinate, const Setting& values) {
+bool Has(const tuning::Coordinate* coordinate, const tuning::Setting& values) {
   return coordinate != nullptr &&
-         std::ranges::count(coordinate->choices, values, &Choice::values) == 1;
+         std::ranges::count(coordinate->choices, values, &tuning::Choice::values) == 1;
 }
 
 TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogether) {
@@ -44,7 +44,7 @@ TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogether) {
   EXPECT_TRUE(Has(both, {{"layout", "nhwc"}, {"algorithm", "winograd"}}));
   for (const auto& choice : both->choices)
     EXPECT_NO_THROW(
-        MakeWorkload(ToText(UnderSetting(ParseBenchmarkName(kConv), choice.values).name)));
+        workload::MakeWorkload(workload::ToText(UnderSetting(workload::ParseBenchmarkName(kConv), choice.values).name)));
 }
 
 TEST(Space, EverySettingIsABenchmark) {
@@ -52,9 +52,9 @@ TEST(Space, EverySettingIsABenchmark) {
   for (const char* name : {kConv, kLstm, "Matmul/cpu/onednn/fwd/f32/m64n64k64"})
     for (const auto& coordinate : Space(name, all))
       for (const auto& choice : coordinate.choices) {
-        const auto tuned = UnderSetting(ParseBenchmarkName(name), choice.values);
-        EXPECT_NO_THROW(MakeWorkload(ToText(tuned.name))) << Words(choice.values);
-        EXPECT_EQ(With({}, coordinate, choice.values), choice.values);
+        const auto tuned = UnderSetting(workload::ParseBenchmarkName(name), choice.values);
+        EXPECT_NO_THROW(workload::MakeWorkload(workload::ToText(tuned.name))) << tuning::Words(choice.values);
+        EXPECT_EQ(tuning::With({}, coordinate, choice.values), choice.values);
       }
 }
 
@@ -86,7 +86,7 @@ TEST(Space, ABatchIsJudgedByTheTimeOfOneOfIt) {
   EXPECT_EQ(Find(Space(kLstm), "batch"), nullptr);
   const auto space = Space(kLstm, {.batch = true});
   EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "8"}}));
-  const auto tuned = UnderSetting(ParseBenchmarkName(kLstm), {{"batch", "64"}});
+  const auto tuned = UnderSetting(workload::ParseBenchmarkName(kLstm), {{"batch", "64"}});
   EXPECT_EQ(tuned.name.problem, "t16n64i32h32");
   EXPECT_EQ(tuned.scale, 0.25);
 }
@@ -107,9 +107,9 @@ TEST(Space, RefusesAGpu) {
 
 TEST(UnderSetting, GivesLinesToCopy) {
   const auto tuned = UnderSetting(
-      ParseBenchmarkName(kLstm),
+      workload::ParseBenchmarkName(kLstm),
       {{"threads", "2"}, {"cpus", "0,4"}, {"glibc.malloc.hugetlb", "1"}, {"layout", "ldigo"}});
-  EXPECT_EQ(ToText(tuned.name), std::string(kLstm) + "/ldigo/threads2");
+  EXPECT_EQ(workload::ToText(tuned.name), std::string(kLstm) + "/ldigo/threads2");
   EXPECT_EQ(EnvironmentLines(tuned), (Variables{{"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"},
                                                 {"OMP_NUM_THREADS", "2"},
                                                 {"OMP_PLACES", "{0},{4}"},
@@ -122,4 +122,4 @@ TEST(UnderSetting, GivesLinesToCopy) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::tune

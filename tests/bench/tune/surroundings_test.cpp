@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 TEST(Surroundings, ReadsTheFirstLineOfProcStat) {
@@ -27,4 +27,4 @@ TEST(Surroundings, OurOwnTimeIsNobodyElses) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::tune

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 // Two L3 caches of two cores each; CPU 4 is the second hardware thread of core 0, and so on.
-Cpu EightCpus() {
-  Cpu cpu;
+cpu::Cpu EightCpus() {
+  cpu::Cpu cpu;
   cpu.allowed = {0, 1, 2, 3, 4, 5, 6, 7};
   for (const int one : cpu.allowed) {
     cpu.topology.core_of_cpu[one] = one % 4;
@@ -19,15 +19,15 @@ Cpu EightCpus() {
   return cpu;
 }
 
-Cpu TwoCores() {
-  Cpu cpu;
+cpu::Cpu TwoCores() {
+  cpu::Cpu cpu;
   cpu.allowed = {0, 1};
   cpu.topology.core_of_cpu = {{0, 0}, {1, 1}};
   return cpu;
 }
 
-bool Has(const std::vector<Choice>& choices, const Setting& values) {
-  return std::ranges::count(choices, values, &Choice::values) == 1;
+bool Has(const std::vector<tuning::Choice>& choices, const tuning::Setting& values) {
+  return std::ranges::count(choices, values, &tuning::Choice::values) == 1;
 }
 
 TEST(TeamChoices, TwoCoresHaveFewerThreadsAndWaysToWait) {
@@ -65,4 +65,4 @@ TEST(TeamChoices, NoChoiceComesTwice) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::tune

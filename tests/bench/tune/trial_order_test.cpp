@@ -5,26 +5,26 @@
 
 #include "bench/tune/space.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 using testing::ElementsAre;
-using Kind = ProgramPartKind;
+using Kind = programs::ProgramPartKind;
 
-std::vector<Coordinate> Named(std::initializer_list<const char*> names) {
-  std::vector<Coordinate> all;
+std::vector<tuning::Coordinate> Named(std::initializer_list<const char*> names) {
+  std::vector<tuning::Coordinate> all;
   for (const auto* name : names) all.push_back({name, "why", {}});
   return all;
 }
 
-std::vector<std::string> NamesOf(const std::vector<Coordinate>& coordinates) {
+std::vector<std::string> NamesOf(const std::vector<tuning::Coordinate>& coordinates) {
   std::vector<std::string> names;
   for (const auto& one : coordinates) names.push_back(one.name);
   return names;
 }
 
 TEST(TrialOrder, KnobsThatActOnMostOfAProgramComeFirst) {
-  const ProgramLedger ledger{.of_step = true,
+  const programs::ProgramLedger ledger{.of_step = true,
                              .seconds = 10,
                              .parts = {{Kind::kRoof, "roof", 1},
                                        {Kind::kGap, "gap: convolution", 1},
@@ -45,7 +45,7 @@ TEST(TrialOrder, KnobsThatActOnMostOfAProgramComeFirst) {
 }
 
 TEST(TrialOrder, EqualSharesKeepTheOrderOfTheFiles) {
-  const ProgramLedger ledger{.seconds = 4, .parts = {{Kind::kOutside, "outside", 4}}};
+  const programs::ProgramLedger ledger{.seconds = 4, .parts = {{Kind::kOutside, "outside", 4}}};
   auto coordinates = Named({"b", "a", "c"});
   SortByProgram(ledger, {{"a", {Kind::kOutside}}, {"b", {Kind::kOutside}}}, coordinates);
   EXPECT_THAT(NamesOf(coordinates), ElementsAre("b", "a", "c"));
@@ -59,8 +59,8 @@ TEST(TrialOrder, WithoutATimeNothingMoves) {
   EXPECT_EQ(coordinates[0].reason, "why");
 }
 
-Ledger LedgerOf(double fork_join, double unexplained) {
-  return {.parts = {{PartKind::kUnexplained, unexplained}, {PartKind::kForkJoin, fork_join}},
+breakdown::Ledger LedgerOf(double fork_join, double unexplained) {
+  return {.parts = {{breakdown::PartKind::kUnexplained, unexplained}, {breakdown::PartKind::kForkJoin, fork_join}},
           .seconds = unexplained + fork_join};
 }
 
@@ -80,4 +80,4 @@ TEST(SortByLedger, TheLargestPartComesFirst) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::tune

@@ -11,7 +11,7 @@
 #include "bench/workload/seeded_values.h"
 #include "counters/base/small_floats.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 // IEEE 754 binary16: sign, 5 bits of exponent with bias 15, 10 of fraction.
@@ -167,4 +167,4 @@ TEST(ElementBytes, IsTheSizeOfWhatIsStored) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -12,7 +12,7 @@
 
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 using testing::ElementsAre;
@@ -74,4 +74,4 @@ TEST(DistinctBytes, AreWholeForSmallTensorsAndSharedByTheOthers) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::workload

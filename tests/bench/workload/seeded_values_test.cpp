@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 TEST(SeededValues, AreTheSameEverywhere) {
@@ -81,4 +81,4 @@ TEST(RoundToF16, NormalSubnormalAndInfinite) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -5,7 +5,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 using testing::HasSubstr;
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 constexpr const char* kName = "Conv2D/cpu/reference/fwd/f64/n1c1h8w8k1r3s3";  // 43 characters
 
 std::string Refusal(const std::string& name) {
-  return RefusalOf([&] { MakeWorkload(name); });
+  return fakes::RefusalOf([&] { MakeWorkload(name); });
 }
 
 TEST(MakeWorkload, ReadsTheOptionsThatEveryCellHas) {
@@ -47,7 +47,7 @@ TEST(RegisterCell, ALibraryCompletesTheCellThatItsOpRegistered) {
     return Workload{.repro = "made up"};
   };
   RegisterCell({"Made", "cpu", "up", read, "a library of tomorrow"});
-  EXPECT_EQ(RefusalOf<Unsupported>([&] { MakeWorkload(kBenchmark).prepare({}); }),
+  EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { MakeWorkload(kBenchmark).prepare({}); }),
             "this build of dlroof was made without a library of tomorrow");
   EXPECT_THAT(Refusal("Made/cpu/up/fwd/f32/n2"), HasSubstr("no such problem"));
 
@@ -63,4 +63,4 @@ TEST(RegisterCell, ALibraryCompletesTheCellThatItsOpRegistered) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -13,13 +13,13 @@
 #include "counters/base/folders.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::machine_file {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::StartsWith;
 
-Machine Read(const std::string& text) { return GivenMachine(LocatedJson(text, "m.json")); }
+machine::Machine Read(const std::string& text) { return GivenMachine(LocatedJson(text, "m.json")); }
 
 TEST(GivenMachine, HasTheRatesOfTheFileAndNothingElse) {
   const auto machine =
@@ -27,10 +27,10 @@ TEST(GivenMachine, HasTheRatesOfTheFileAndNothingElse) {
   EXPECT_EQ(machine.name, "H200");
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.measured_at, "");
-  CeilingSet expected;
+  machine::CeilingSet expected;
   expected.flops["fp32.vector"] = {.per_second = 6.7e13, .given = true};
   expected.bytes[Level::kDram] = {.per_second = 4.8e12, .given = true};
-  EXPECT_EQ(machine.by_threads, (std::map<int, CeilingSet>{{1, expected}}));
+  EXPECT_EQ(machine.by_threads, (std::map<int, machine::CeilingSet>{{1, expected}}));
   EXPECT_TRUE(IsGiven(machine));
 }
 
@@ -55,7 +55,7 @@ TEST(GivenMachine, ReadsBackWhatIsWritten) {
     again.fingerprint = known.fingerprint;
     again.by_threads.at(1).costs_how = known.by_threads.at(1).costs_how;
     EXPECT_EQ(again, known) << name;
-    EXPECT_EQ(MachineFromJson(ToJson(known), "m"), known) << "as a run file has it";
+    EXPECT_EQ(machine::MachineFromJson(machine::ToJson(known), "m"), known) << "as a run file has it";
   }
 }
 
@@ -141,7 +141,7 @@ TEST(GivenMachine, RefusesWithPlaceAndWhatWasExpected) {
       {R"({"name": "a", "bytes": [1e12]})",
        "m.json:1:15: 'bytes': expected an object, got [1000000000000.0]"},
   };
-  for (const auto& row : rows) EXPECT_EQ(RefusalOf([&] { Read(row.text); }), row.message);
+  for (const auto& row : rows) EXPECT_EQ(fakes::RefusalOf([&] { Read(row.text); }), row.message);
 }
 
 // A folder of its own, in which a test runs.
@@ -156,7 +156,7 @@ class NamedMachine : public testing::Test {
 
 TEST_F(NamedMachine, IsAKnownGpuWhereThereIsNoFileOfItsName) {
   EXPECT_EQ(ReadMachineFile("v100").name, "NVIDIA Tesla V100-SXM2 (GV100)");
-  EXPECT_EQ(RefusalOf([] { ReadMachineFile("v1000"); }),
+  EXPECT_EQ(fakes::RefusalOf([] { ReadMachineFile("v1000"); }),
             "v1000: no such file; expected a machine file, or a GPU of a100, h100, h200, p100, "
             "titan_xp, v100");
   std::ofstream("v100") << R"({"name": "mine", "bytes": {"dram": 1e12}})";
@@ -169,7 +169,7 @@ TEST_F(NamedMachine, GivenRoofsAreUsedAsTheyAreWithoutMeasuring) {
   std::ofstream("m.json")
       << R"({"name": "mine", "device": "cpu", "threads": 2, "bytes": {"dram": 1e11}})";
   MachineSource source{.described = {.device = "cpu", .fingerprint = "0123"}, .threads = {1, 2}};
-  source.measure = [](bool, const std::vector<int>&) -> Machine {
+  source.measure = [](bool, const std::vector<int>&) -> machine::Machine {
     throw std::logic_error("asked");
   };
   const MachineOptions options{.live_check = true, .file = "m.json"};
@@ -178,7 +178,7 @@ TEST_F(NamedMachine, GivenRoofsAreUsedAsTheyAreWithoutMeasuring) {
   EXPECT_EQ(machine.by_threads.size(), 1U) << "none is measured for 1 thread";
   EXPECT_EQ(log.str(), "m.json: the roofs of mine are given, not measured here.\n");
   source.described.device = "gpu";
-  EXPECT_EQ(RefusalOf([&] { CachedOrMeasured(source, options, log); }),
+  EXPECT_EQ(fakes::RefusalOf([&] { CachedOrMeasured(source, options, log); }),
             "m.json: \"device\" is \"cpu\"; expected \"gpu\"");
 }
 
@@ -188,11 +188,11 @@ TEST(LocatedJson, PlacesAreThoseOfKeysWithEscapesAndInArraysToo) {
   EXPECT_EQ(file.Where({"b"}), "f:2:3");
   EXPECT_EQ(file.Where({"c"}), "f:2:30");
   EXPECT_EQ(file.Where({"d"}), "f");
-  EXPECT_EQ(RefusalOf([] { LocatedJson("{\"b\": [{\"x\": 1, \"x\": 2}]}", "f"); }),
+  EXPECT_EQ(fakes::RefusalOf([] { LocatedJson("{\"b\": [{\"x\": 1, \"x\": 2}]}", "f"); }),
             "f:1:17: 'x' a second time, expected each key once; the first is at f:1:9");
-  EXPECT_EQ(RefusalOf([] { LocatedJson("{\"a\": 1,\n", "f"); }),
+  EXPECT_EQ(fakes::RefusalOf([] { LocatedJson("{\"a\": 1,\n", "f"); }),
             "f:2:1: is not JSON at its end; expected JSON, numbers as in 6.7e13");
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::machine_file

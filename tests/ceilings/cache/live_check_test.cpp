@@ -7,7 +7,7 @@
 
 #include "counters/cpu/issue_rate.h"
 
-namespace dlroof {
+namespace dlroof::machine_file {
 namespace {
 
 using testing::HasSubstr;
@@ -49,7 +49,7 @@ TEST(LiveCheck, MayBeAsSlowAsTheStoredPassesWereAndNoFaster) {
 }
 
 TEST(AllowedDrift, IsTheLargerOfDriftAndSpreadAndAThirdAtMost) {
-  Ceiling stored;
+  machine::Ceiling stored;
   EXPECT_EQ(AllowedDrift(stored), 0);
   stored.proof.spread = 0.1;
   EXPECT_EQ(AllowedDrift(stored), 0.1);
@@ -67,8 +67,8 @@ TEST(LiveCheck, SaysBothRatesAndTheVerdict) {
 }
 
 // fp32 rows of every instruction set, at this rate.
-CeilingSet Stored(double per_second) {
-  CeilingSet set;
+machine::CeilingSet Stored(double per_second) {
+  machine::CeilingSet set;
   for (const char* isa : {"sse2", "avx2", "avx512", "portable"})
     set.flops[std::string("fp32.vector.") + isa] = {.per_second = per_second};
   return set;
@@ -76,8 +76,8 @@ CeilingSet Stored(double per_second) {
 
 // Stored ceilings that no machine reaches, and such that each does: the look is at real kernels.
 TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
-  const Cpu cpu = ThisCpu();
-  Machine machine;
+  const cpu::Cpu cpu = cpu::ThisCpu();
+  machine::Machine machine;
   machine.by_threads[1] = Stored(1e30);
   const auto checks = SpotCheckCpu(cpu, machine);
   ASSERT_EQ(checks.size(), 1);  // no DRAM row is stored
@@ -86,7 +86,7 @@ TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
   EXPECT_NE(Judge(checks[0]), SpotVerdict::kFaster);
   // A core that could issue so much more is shared: then nothing can be told.
   machine.issue_rate = 1e6;
-  if (MeasureIssueRate()) {
+  if (cpu::MeasureIssueRate()) {
     EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kUnknown);
   }
   machine.by_threads[1] = Stored(1);
@@ -94,9 +94,9 @@ TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
 }
 
 TEST(LiveCheck, LooksAtTheThreadsThatAreAllowedToday) {
-  Cpu cpu = ThisCpu();
+  cpu::Cpu cpu = cpu::ThisCpu();
   cpu.allowed.resize(1);
-  Machine machine;
+  machine::Machine machine;
   EXPECT_TRUE(SpotCheckCpu(cpu, machine).empty());
   machine.by_threads[2] = {};
   EXPECT_TRUE(SpotCheckCpu(cpu, machine).empty());
@@ -107,4 +107,4 @@ TEST(LiveCheck, LooksAtTheThreadsThatAreAllowedToday) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::machine_file

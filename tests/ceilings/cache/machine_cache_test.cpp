@@ -11,7 +11,7 @@
 #include "counters/base/error.h"
 #include "counters/base/folders.h"
 
-namespace dlroof {
+namespace dlroof::machine_file {
 namespace {
 
 namespace fs = std::filesystem;
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // Result of a live check: the stored rate of 1 thread, times `factor`.
-SpotCheck Seen(const Machine& machine, double factor, bool clean = true) {
+SpotCheck Seen(const machine::Machine& machine, double factor, bool clean = true) {
   SpotCheck check{"a row", machine.by_threads.at(1).flops.at("fp32.vector"), 0, clean, 0.03};
   check.per_second = check.stored.per_second * factor;
   return check;
@@ -29,9 +29,9 @@ SpotCheck Seen(const Machine& machine, double factor, bool clean = true) {
 class MachineCache : public testing::Test {
  protected:
   // Ceilings that tell the order of measurements apart: the first have rate 1.
-  Machine Measured(bool quick, const std::vector<int>& threads) {
+  machine::Machine Measured(bool quick, const std::vector<int>& threads) {
     const auto rate = static_cast<double>(measured_.size() + 1);
-    Machine machine = source_.described;
+    machine::Machine machine = source_.described;
     machine.measured_at = std::to_string(rate);
     for (const int count : threads) {
       machine.by_threads[count].flops["fp32.vector"] = {
@@ -41,24 +41,24 @@ class MachineCache : public testing::Test {
     return machine;
   }
 
-  Machine Get(const MachineOptions& options) { return CachedOrMeasured(source_, options, log_); }
+  machine::Machine Get(const MachineOptions& options) { return CachedOrMeasured(source_, options, log_); }
   fs::path File() const { return CachePath(*source_.directory, source_.described); }
   void Write(const fs::path& path, const std::string& text) {
     fs::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
   // Writes a machine file and asks for it.
-  MachineOptions ByFile(const Machine& machine) {
-    Write(root_ / "m.json", ToJson(machine).dump());
+  MachineOptions ByFile(const machine::Machine& machine) {
+    Write(root_ / "m.json", machine::ToJson(machine).dump());
     return {.file = root_ / "m.json"};
   }
   // The live checks find the stored rate of 1 thread, times `factor`.
   void SeeNow(double factor, bool clean = true) {
-    source_.spot_check = [=](const Machine& machine) {
+    source_.spot_check = [=](const machine::Machine& machine) {
       return std::vector{Seen(machine, factor, clean)};
     };
   }
-  static double Value(const Machine& machine, int threads) {
+  static double Value(const machine::Machine& machine, int threads) {
     return machine.by_threads.at(threads).flops.at("fp32.vector").per_second;
   }
 
@@ -165,7 +165,7 @@ TEST_F(MachineCache, ALiveCheckOutsideTheStoredIntervalMeasuresAllAgainAndSaysSo
   }
 }
 
-std::vector<int> ThreadsOf(const Machine& machine) {
+std::vector<int> ThreadsOf(const machine::Machine& machine) {
   std::vector<int> counts;
   for (const auto& [threads, set] : machine.by_threads) counts.push_back(threads);
   return counts;
@@ -175,7 +175,7 @@ TEST_F(MachineCache, ALiveCheckLooksAtWhatIsCachedBeforeTheMissingIsMeasured) {
   Get({});
   source_.threads = {1, 4};
   std::vector<std::vector<int>> seen;
-  source_.spot_check = [&](const Machine& machine) {
+  source_.spot_check = [&](const machine::Machine& machine) {
     seen.push_back(ThreadsOf(machine));
     return std::vector{Seen(machine, 1)};
   };
@@ -200,7 +200,7 @@ TEST_F(MachineCache, ALiveCheckThatFailsDropsAllThatIsCachedAlsoWhatIsNotWanted)
 TEST_F(MachineCache, ALiveCheckLooksAtNothingThatIsMeasuredNow) {
   Get({.quick = true});
   int looks = 0;
-  source_.spot_check = [&](const Machine&) {
+  source_.spot_check = [&](const machine::Machine&) {
     ++looks;
     return std::vector<SpotCheck>();
   };
@@ -219,7 +219,7 @@ TEST_F(MachineCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
       auto& row = set.flops["fp32.vector.avx2"] = set.flops.at("fp32.vector");
       row.per_second = rates.at(count);
       row.how = "h";
-      AddPlainPipes(set.flops);
+      cpu_ceilings::AddPlainPipes(set.flops);
     }
     return machine;
   };
@@ -268,14 +268,14 @@ TEST_F(MachineCache, ALiveCheckOnlyDoubtsTheCeilingsOfAFile) {
 TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
   auto other = Measured(false, {1, 2});
   other.fingerprint = "9999";
-  const auto whole = ToJson(Measured(false, {1, 2})).dump();
+  const auto whole = machine::ToJson(Measured(false, {1, 2})).dump();
   const std::pair<std::string, const char*> bad[] = {
       {"", "is empty"},
       {"{", "is not JSON"},
       {whole.substr(0, whole.size() / 2), "is not JSON"},
       {"[1, 2]", "expected an object"},
       {"{\"a\": 1e999}", "no double"},
-      {ToJson(other).dump(), "another machine"}};
+      {machine::ToJson(other).dump(), "another machine"}};
   for (const auto& [text, reason] : bad) {
     measured_.clear();
     log_.str("");
@@ -321,7 +321,7 @@ TEST_F(MachineCache, MeasuresWhatAnExplicitFileLacksAndLeavesTheFileAlone) {
   EXPECT_EQ(Get(ByFile(written)).by_threads.size(), 2);
   EXPECT_EQ(measured_.size(), 1);
   std::ifstream file(root_ / "m.json");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), ToJson(written).dump());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), machine::ToJson(written).dump());
 }
 
 TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachine) {
@@ -349,4 +349,4 @@ TEST_F(MachineCache, WritesWholeFilesOrNone) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::machine_file

@@ -9,7 +9,7 @@
 
 #include "ceilings/cpu/working_sets.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 using testing::AllOf;
@@ -24,9 +24,9 @@ struct Plateau {
 
 // A curve that stays on each plateau to its end and then takes `octaves` to fall to the next,
 // evenly in logarithms, as far as the next plateau's end.
-std::vector<SweepPoint> Curve(const std::vector<Plateau>& levels, double octaves,
+std::vector<machine::SweepPoint> Curve(const std::vector<Plateau>& levels, double octaves,
                               double largest = 256 * kMib) {
-  std::vector<SweepPoint> curve;
+  std::vector<machine::SweepPoint> curve;
   for (const double bytes : SweepSizes(largest)) {
     double rate = levels.front().per_second;
     for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
@@ -43,7 +43,7 @@ const Plateau kL1 = {32 * kKib, 340e9}, kL2 = {kMib, 110e9}, kL3 = {32 * kMib, 3
               kDram = {1e15, 12e9};
 
 // Four points an octave and falls that begin within a step: within a quarter of an octave.
-void ExpectEdges(const std::vector<SweepPoint>& curve, const std::vector<double>& at,
+void ExpectEdges(const std::vector<machine::SweepPoint>& curve, const std::vector<double>& at,
                  double octaves = 0.35) {
   const auto edges = FindCapacityEdges(curve);
   ASSERT_EQ(edges.size(), at.size());
@@ -107,7 +107,7 @@ TEST(FindCapacityEdges, FindsAnL3BehindWhichTheCurveGoesOnFalling) {
       {16384, 115},  {19484, 113},  {23170, 110},  {27554, 98.1}, {32768, 54.8}, {38968, 52.2},
       {46341, 64.0}, {55109, 57.8}, {65536, 51.5}, {77936, 49.5}, {92682, 45.0}, {110218, 41.2},
       {131072, 42.1}};
-  std::vector<SweepPoint> curve;
+  std::vector<machine::SweepPoint> curve;
   for (const auto& [kib, rate] : measured) curve.push_back({kib * kKib, rate * 1e9});
   ExpectEdges(curve, {48 * kKib, kMib, 32 * kMib});
 }
@@ -231,7 +231,7 @@ TEST(EdgeDoubt, IsNoneWhereCurveAndSizesAgree) {
 }
 
 // [byte] of L1, L2 and L3 as `cpus` see them.
-Sizes SharesOf(const std::map<Level, std::map<int, CacheInstance>>& caches,
+Sizes SharesOf(const std::map<Level, std::map<int, cpu::CacheInstance>>& caches,
                const std::vector<int>& cpus) {
   return ThreadShares({.cache_of_cpu = caches}, cpus);
 }
@@ -260,11 +260,11 @@ TEST(CachesFromEdges, AreSharedByAsManyAsTheTeamShows) {
             (Sizes{{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 8 * kMib}}));
 }
 
-Ceiling Proved(double per_second) { return {.per_second = per_second, .proved = true}; }
+machine::Ceiling Proved(double per_second) { return {.per_second = per_second, .proved = true}; }
 
 // 10 GB/s and 40 GFLOP/s meet at 4 flop/byte.
-CeilingSet Roofs() {
-  CeilingSet set;
+machine::CeilingSet Roofs() {
+  machine::CeilingSet set;
   set.bytes[Level::kDram] = Proved(10e9);
   set.flops["fp32.vector"] = Proved(40e9);
   set.flops["fp32.vector.avx512"] = Proved(40e9);
@@ -305,7 +305,7 @@ TEST(CompareRidges, DoubtsTheComputeRoofThatAPointBeatsAndTheRowItIsFrom) {
 }
 
 TEST(CompareRidges, JudgesNothingThatIsAbsent) {
-  CeilingSet set;
+  machine::CeilingSet set;
   set.ridges[Level::kL2] = {{1, 1e12}};
   const auto before = set;
   CompareRidges(set);
@@ -313,7 +313,7 @@ TEST(CompareRidges, JudgesNothingThatIsAbsent) {
 }
 
 TEST(RidgeRowsAround, AreEightWithTheKneeInTheirMiddle) {
-  std::vector<RidgeRow> rows;
+  std::vector<cpu_kernels::RidgeRow> rows;
   for (const int multiply_adds : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64})
     rows.push_back({1, multiply_adds, nullptr});
   const auto bounds = [&](double knee) {
@@ -328,4 +328,4 @@ TEST(RidgeRowsAround, AreEightWithTheKneeInTheirMiddle) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

@@ -19,14 +19,14 @@
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 using testing::HasSubstr;
 
 TEST(CeilingFrom, ScalesTheRateByTheWork) {
-  Rate rate{.per_second = 10, .ci95 = {{8, 9}}, .proved = true, .clean = 18, .total = 20};
-  const auto ceiling = CeilingFrom(rate, 3, 2, "avx2 fma");
+  machine::Rate rate{.per_second = 10, .ci95 = {{8, 9}}, .proved = true, .clean = 18, .total = 20};
+  const auto ceiling = machine::CeilingFrom(rate, 3, 2, "avx2 fma");
   EXPECT_EQ(ceiling.per_second, 30);
   EXPECT_EQ(ceiling.ci95, std::pair(24.0, 27.0));
   EXPECT_EQ(ceiling.threads, 2);
@@ -36,9 +36,9 @@ TEST(CeilingFrom, ScalesTheRateByTheWork) {
 
 // 30 flop/s of 2 threads at 5 cycles/s: 3 flop per cycle of each.
 TEST(CeilingFrom, KeepsTheProof) {
-  Rate rate{
+  machine::Rate rate{
       .per_second = 10, .doubling = 2.01, .spread = 0.02, .clock_hz = 5, .clean = 15, .total = 20};
-  const auto ceiling = CeilingFrom(rate, 3, 2, "h");
+  const auto ceiling = machine::CeilingFrom(rate, 3, 2, "h");
   EXPECT_EQ(ceiling.clock_hz, 5);
   EXPECT_EQ(ceiling.proof.per_cycle, 3);
   EXPECT_EQ(ceiling.proof.clean, 0.75);
@@ -48,8 +48,8 @@ TEST(CeilingFrom, KeepsTheProof) {
 }
 
 TEST(CeilingFrom, KeepsTheDoubt) {
-  Rate rate{.per_second = 10, .reason = "because", .total = 5, .waits_known = false};
-  const auto ceiling = CeilingFrom(rate, 1, 1, "x");
+  machine::Rate rate{.per_second = 10, .reason = "because", .total = 5, .waits_known = false};
+  const auto ceiling = machine::CeilingFrom(rate, 1, 1, "x");
   EXPECT_FALSE(ceiling.proved);
   EXPECT_EQ(ceiling.Reason(), "because");
   EXPECT_EQ(ceiling.ci95, std::nullopt);
@@ -57,10 +57,10 @@ TEST(CeilingFrom, KeepsTheDoubt) {
   EXPECT_THAT(ceiling.how, HasSubstr("not readable"));
 }
 
-Ceiling Of(double per_second) { return {.per_second = per_second, .how = "h"}; }
+machine::Ceiling Of(double per_second) { return {.per_second = per_second, .how = "h"}; }
 
 TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
-  std::map<std::string, Ceiling> flops = {{"fp32.vector.avx2", Of(2)},
+  std::map<std::string, machine::Ceiling> flops = {{"fp32.vector.avx2", Of(2)},
                                           {"fp32.vector.avx512", Of(3)},
                                           {"fp32.vector.sse2", Of(1)},
                                           {"bf16.matrix.amx", Of(9)}};
@@ -73,19 +73,19 @@ TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
 
 TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIs) {
   const auto best =
-      BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
+      machine::BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
   EXPECT_EQ(best.per_second, 4e9);
   EXPECT_EQ(best.mix, "triad.sse2");
   EXPECT_EQ(best.how, "triad.sse2, the best of 3 mixes: h");
-  EXPECT_THROW(BestMix({}), std::invalid_argument);
+  EXPECT_THROW(machine::BestMix({}), std::invalid_argument);
 }
 
 TEST(BestMix, IsAProvedOneWhereItIsWithinTheNoise) {
   auto proved = Of(3.9e9);
   proved.proved = true;
-  EXPECT_EQ(BestMix({{"load", Of(4e9)}, {"copy", proved}, {"triad", Of(1e9)}}).per_second, 3.9e9);
+  EXPECT_EQ(machine::BestMix({{"load", Of(4e9)}, {"copy", proved}, {"triad", Of(1e9)}}).per_second, 3.9e9);
   proved.per_second = 3.8e9;
-  EXPECT_EQ(BestMix({{"load", Of(4e9)}, {"copy", proved}}).per_second, 4e9);
+  EXPECT_EQ(machine::BestMix({{"load", Of(4e9)}, {"copy", proved}}).per_second, 4e9);
 }
 
 TEST(ThreadCounts, AreOneAndAllUnlessSaidWithPowersOfTwoWhenThorough) {
@@ -100,7 +100,7 @@ TEST(ThreadCounts, AreOneAndAllUnlessSaidWithPowersOfTwoWhenThorough) {
                       {8, {}, {1, 8}, {1, 2, 4, 8}},
                       {12, {}, {1, 12}, {1, 2, 4, 8, 12}},
                       {12, {3}, {3}, {3}}};
-  Cpu cpu;
+  cpu::Cpu cpu;
   for (const auto& [cpus, wanted, brief, thorough] : rows) {
     cpu.allowed.resize(cpus);
     EXPECT_EQ(ThreadCounts(cpu, wanted, false), brief);
@@ -119,7 +119,7 @@ TEST(Allowance, LeavesEnoughForTheStepsThatFollow) {
 }
 
 // Two roofs, the row that each is taken from, and another.
-CeilingSet RowsAndRoofs() {
+machine::CeilingSet RowsAndRoofs() {
   return {.flops = {{"fp32.vector", Of(100)},
                     {"fp32.vector.avx512", Of(100)},
                     {"fp32.vector.avx2", Of(50)}},
@@ -146,7 +146,7 @@ TEST(DecidesAnUnprovedRoof, IsOnlyTheRowThatTheRoofIsTakenFrom) {
 }
 
 TEST(KeepSustained, IsTheRowsAndItsRoofsWhereItDiffers) {
-  Machine machine;
+  machine::Machine machine;
   auto& set = machine.by_threads[2] = RowsAndRoofs();
   KeepSustained(machine, 2, "fp32.vector.avx512", 98);  // 2 %: said, no roof of its own
   EXPECT_EQ(set.sustained.at("fp32.vector.avx512"),
@@ -168,11 +168,11 @@ TEST(KeepSustained, IsTheRowsAndItsRoofsWhereItDiffers) {
 // A session whose rows have been measured, as far as this needs it: every pipe's row at 1, each
 // pipe's first at 2; DRAM's loads at 1 and its updates at 2.
 MeasureSession MeasuredSession(int sustained, bool dram) {
-  MeasureSession session{ThisCpu(), {"test", 45, 3e-3, 16, 6, 3, 8, sustained, dram}};
+  MeasureSession session{cpu::ThisCpu(), {"test", 45, 3e-3, 16, 6, 3, 8, sustained, dram}};
   session.sets[1] = session.SetsOf({session.cpu.allowed.front()});
   AddBytesSteps(session, 1, 0);
   auto& set = session.machine.by_threads[1];
-  for (const auto& probe : FlopsProbesFor(session.cpu.features)) {
+  for (const auto& probe : cpu_kernels::FlopsProbesFor(session.cpu.features)) {
     const auto plain = probe.key.substr(0, probe.key.rfind('.'));
     set.flops[probe.key] = Of(set.flops.contains(plain) ? 1 : 2);
     set.flops.try_emplace(plain, Of(2));
@@ -198,7 +198,7 @@ TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeAndDramWhenThorough) {
   auto session = MeasuredSession(1, false);
   session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
   std::set<std::string> pipes;
-  for (const auto& probe : FlopsProbesFor(session.cpu.features))
+  for (const auto& probe : cpu_kernels::FlopsProbesFor(session.cpu.features))
     pipes.insert(probe.key.substr(0, probe.key.rfind('.')));
   AddSustainedSteps(session);
   EXPECT_EQ(session.last_steps.size(), 1);
@@ -212,7 +212,7 @@ TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeAndDramWhenThorough) {
 
 // The row's step runs again, by itself, and others do not.
 TEST(MeasureUnprovedAgain, RunsTheStepOfTheRowThatDecides) {
-  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}};
+  MeasureSession session{cpu::ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}};
   session.machine.by_threads[1] = RowsAndRoofs();
   std::vector<std::string> ran;
   for (const char* row : {"", "fp32.vector.avx2", "fp32.vector.avx512", "fp32.vector.avx512"})
@@ -225,9 +225,9 @@ TEST(MeasureUnprovedAgain, RunsTheStepOfTheRowThatDecides) {
 }
 
 TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
-  MeasureSession session{ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}};
-  const auto probes = FlopsProbesFor(session.cpu.features);
-  const auto candidates = RoofCandidates(probes);
+  MeasureSession session{cpu::ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}};
+  const auto probes = cpu_kernels::FlopsProbesFor(session.cpu.features);
+  const auto candidates = cpu_kernels::RoofCandidates(probes);
   std::size_t steps = 0;
   int pass = 0;
   for (const auto added : {probes.size(), candidates.size(), probes.size()}) {
@@ -239,7 +239,7 @@ TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
 }
 
 TEST(DescribeCpu, HasAFingerprintThatTheAffinityMaskDoesNotChange) {
-  auto cpu = ThisCpu();
+  auto cpu = cpu::ThisCpu();
   const auto machine = DescribeCpu(cpu);
   EXPECT_EQ(machine.device, "cpu");
   EXPECT_EQ(machine.fingerprint.size(), 16);
@@ -260,20 +260,20 @@ TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
   EXPECT_EQ(seconds, 2);
 }
 
-const RatePolicy kBriefly = {.repetition_seconds = 2e-4,
+const machine::RatePolicy kBriefly = {.repetition_seconds = 2e-4,
                              .repetitions = 2,
                              .doubled = 1,
                              .max_seconds = 5e-3,
-                             .now = WallSeconds};
+                             .now = cpu::WallSeconds};
 
 // Smoke: every kernel of this CPU under the real clock, a few milliseconds each.
 TEST(MeasureRate, GivesAPositiveFiniteRateForEveryKernelHere) {
-  const auto cpu = ThisCpu();
+  const auto cpu = cpu::ThisCpu();
   ThreadTeam team({cpu.allowed.front()});
-  const auto workspace = std::make_unique<Workspace>();
-  for (const auto& probe : FlopsProbesFor(cpu.features)) {
-    FillOperands(probe, *workspace);
-    const auto rate = MeasureRate(
+  const auto workspace = std::make_unique<cpu_kernels::Workspace>();
+  for (const auto& probe : cpu_kernels::FlopsProbesFor(cpu.features)) {
+    cpu_kernels::FillOperands(probe, *workspace);
+    const auto rate = machine::MeasureRate(
         [&](std::int64_t iterations) {
           return team.Time([&](int) { probe.kernel(*workspace, iterations); });
         },
@@ -296,7 +296,7 @@ TEST(OverheadProbes, OfTheLaunchIsPositiveWhereALibraryRegisteredIt) {
 
 TEST(ProgressPrinter, WritesOverOneLineOnATerminal) {
   std::ostringstream out;
-  ProgressPrinter printer(out, true);
+  machine::ProgressPrinter printer(out, true);
   printer({0, 2, "load", 4});
   printer({2, 2, "done", 0});
   EXPECT_EQ(out.str(), "\r\033[K[  0/2] load; 4 s left\r\033[K");
@@ -304,7 +304,7 @@ TEST(ProgressPrinter, WritesOverOneLineOnATerminal) {
 
 TEST(ProgressPrinter, WritesALinePerTenthElsewhere) {
   std::ostringstream out;
-  ProgressPrinter printer(out, false);
+  machine::ProgressPrinter printer(out, false);
   for (int step = 0; step <= 200; ++step) printer({step, 200, "x", 1});
   const auto text = out.str();
   EXPECT_EQ(std::ranges::count(text, '\n'), 11);
@@ -312,4 +312,4 @@ TEST(ProgressPrinter, WritesALinePerTenthElsewhere) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

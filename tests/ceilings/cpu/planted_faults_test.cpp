@@ -11,7 +11,7 @@
 #include "ceilings/cpu/measure_steps.h"
 #include "tests/fakes/broken_cpu_kernels.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 using testing::HasSubstr;
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 // One thread, no second chance.
 MeasureSession Session() {
   constexpr Effort kBrief = {"planted", 1, 1e-4, 3, 1, 1, 0, 0};
-  MeasureSession session{ThisCpu(), kBrief};
+  MeasureSession session{cpu::ThisCpu(), kBrief};
   const std::vector<int> cpus = {session.cpu.allowed.front()};
   session.sets[1].sets[Level::kL1] = {{1 << 14, "16 KiB", {}}};
   session.bench = std::make_unique<CpuBench>(cpus);
@@ -32,12 +32,12 @@ void RunSteps(MeasureSession& session, double seconds = kRowSeconds) {
   for (const auto& step : session.steps) step.run(seconds);
 }
 
-FlopsProbe Named(const std::string& key, FlopsProbe probe) {
+cpu_kernels::FlopsProbe Named(const std::string& key, cpu_kernels::FlopsProbe probe) {
   probe.key = key;
   return probe;
 }
 
-CeilingSet MeasuredFlops(const std::vector<FlopsProbe>& probes, double seconds = kRowSeconds) {
+machine::CeilingSet MeasuredFlops(const std::vector<cpu_kernels::FlopsProbe>& probes, double seconds = kRowSeconds) {
   auto session = Session();
   session.flops_probes = probes;
   AddFlopsSteps(session, 1, 0);
@@ -49,11 +49,11 @@ CeilingSet MeasuredFlops(const std::vector<FlopsProbe>& probes, double seconds =
 }
 
 TEST(PlantedFault, LeavesItsRowUnprovedWithAnyErrorPossible) {
-  const auto set = MeasuredFlops({Named("fp32.vector.sound", SoundProbe()),
-                                  Named("fp32.vector.dead_sum", DeadSumProbe()),
-                                  Named("fp32.vector.half_width", HalfWidthProbe()),
-                                  Named("fp32.vector.half", HalfTheAccumulators()),
-                                  Named("fp32.vector.hoisted", HoistedLoopProbe())});
+  const auto set = MeasuredFlops({Named("fp32.vector.sound", fakes::SoundProbe()),
+                                  Named("fp32.vector.dead_sum", fakes::DeadSumProbe()),
+                                  Named("fp32.vector.half_width", fakes::HalfWidthProbe()),
+                                  Named("fp32.vector.half", fakes::HalfTheAccumulators()),
+                                  Named("fp32.vector.hoisted", fakes::HoistedLoopProbe())});
   for (const char* key : {"dead_sum", "half_width", "half", "hoisted"}) {
     const auto& ceiling = set.flops.at(std::string("fp32.vector.") + key);
     EXPECT_FALSE(ceiling.proved) << key;
@@ -67,7 +67,7 @@ TEST(PlantedFault, LeavesItsRowUnprovedWithAnyErrorPossible) {
 // dashed and judges nothing. Half a second is enough to count that far on a busy machine, too.
 TEST(PlantedFault, LeavesTheRoofUnproved) {
   const auto set = MeasuredFlops(
-      {Named("fp32.vector.sound", SoundProbe()), Named("fp32.vector.hoisted", HoistedLoopProbe())},
+      {Named("fp32.vector.sound", fakes::SoundProbe()), Named("fp32.vector.hoisted", fakes::HoistedLoopProbe())},
       0.5);
   const auto& roof = set.flops.at("fp32.vector");
   EXPECT_EQ(roof.per_second, set.flops.at("fp32.vector.hoisted").per_second);
@@ -75,24 +75,24 @@ TEST(PlantedFault, LeavesTheRoofUnproved) {
   EXPECT_TRUE(roof.unbounded);
 }
 
-using Broken = BrokenBytes<BytesPortable>;
+using Broken = fakes::BrokenBytes<cpu_kernels::BytesPortable>;
 
 // Vectors of half the width, which cover half of the bytes of each.
-void LoadHalf(Workspace& workspace, std::int64_t iterations) {
-  const auto step = BytesPortable().step_floats, width = BytesPortable().vector_floats;
+void LoadHalf(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
+  const auto step = cpu_kernels::BytesPortable().step_floats, width = cpu_kernels::BytesPortable().vector_floats;
   auto* folds = reinterpret_cast<std::uint32_t*>(workspace.folds.data());
-  std::fill_n(folds, kFolds * width, 0);
+  std::fill_n(folds, cpu_kernels::kFolds * width, 0);
   for (; iterations > 0; --iterations) {
     for (std::size_t i = 0; i < step; ++i)
       if (i % width < width / 2)
-        folds[i % (kFolds * width)] ^=
+        folds[i % (cpu_kernels::kFolds * width)] ^=
             std::bit_cast<std::uint32_t>(workspace.arrays[0][workspace.next + i]);
     Broken::Advance(workspace, 1);
   }
 }
 
-void StoreByMemset(Workspace& workspace, std::int64_t iterations) {
-  const auto step = BytesPortable().step_floats;
+void StoreByMemset(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
+  const auto step = cpu_kernels::BytesPortable().step_floats;
   for (; iterations > 0; --iterations) {
     std::memset(workspace.arrays[0] + workspace.next, 0x40, step * sizeof(float));
     Broken::Advance(workspace, 1);
@@ -100,7 +100,7 @@ void StoreByMemset(Workspace& workspace, std::int64_t iterations) {
 }
 
 // L1 of one thread, measured with these kernels.
-CeilingSet MeasuredBytes(const BytesIsa& isa) {
+machine::CeilingSet MeasuredBytes(const cpu_kernels::BytesIsa& isa) {
   auto session = Session();
   session.effort.name = "brief";
   session.bytes_isas = {&isa};
@@ -112,12 +112,12 @@ CeilingSet MeasuredBytes(const BytesIsa& isa) {
 }
 
 TEST(PlantedFault, LeavesTheMixUnproved) {
-  static const BytesIsa kBroken = [] {
-    auto isa = BytesPortable();
+  static const cpu_kernels::BytesIsa kBroken = [] {
+    auto isa = cpu_kernels::BytesPortable();
     isa.copy = Broken::CopyByMemcpy;
     isa.load = Broken::LoadNothing;
     isa.store = StoreByMemset;
-    isa.update = Broken::HalfWidth<BytesOperation::kUpdate>;
+    isa.update = Broken::HalfWidth<cpu_kernels::BytesOperation::kUpdate>;
     return isa;
   }();
   const auto set = MeasuredBytes(kBroken);
@@ -139,17 +139,17 @@ TEST(PlantedFault, LeavesTheMixUnproved) {
 // Each fault alone, as the only mix that there is to take.
 TEST(PlantedFault, LeavesTheLevelUnproved) {
   struct Fault {
-    Kernel BytesIsa::*mix;
-    Kernel kernel;
+    cpu_kernels::Kernel BytesIsa::*mix;
+    cpu_kernels::Kernel kernel;
     const char* why;
   };
   for (const auto& [mix, kernel, why] :
-       {Fault{&BytesIsa::load, LoadHalf, "has not loaded every vector"},
-        Fault{&BytesIsa::update, Broken::HalfWidth<BytesOperation::kUpdate>, "another width"},
-        Fault{&BytesIsa::store, StoreByMemset, "differ from those of a plain loop"}}) {
-    BytesIsa isa{.name = BytesPortable().name,
-                 .vector_floats = BytesPortable().vector_floats,
-                 .step_floats = BytesPortable().step_floats};
+       {Fault{&cpu_kernels::BytesIsa::load, LoadHalf, "has not loaded every vector"},
+        Fault{&cpu_kernels::BytesIsa::update, Broken::HalfWidth<cpu_kernels::BytesOperation::kUpdate>, "another width"},
+        Fault{&cpu_kernels::BytesIsa::store, StoreByMemset, "differ from those of a plain loop"}}) {
+    cpu_kernels::BytesIsa isa{.name = cpu_kernels::BytesPortable().name,
+                 .vector_floats = cpu_kernels::BytesPortable().vector_floats,
+                 .step_floats = cpu_kernels::BytesPortable().step_floats};
     isa.*mix = kernel;
     const auto roof = MeasuredBytes(isa).bytes.at(Level::kL1);
     EXPECT_FALSE(roof.proved) << why;
@@ -172,7 +172,7 @@ TEST(RowDrift, IsThatOfTheCleanPasses) {
 TEST(UnmeasuredRow, IsAbsentAndTheOthersAreNot) {
   auto session = Session();
   session.effort.name = "quick";
-  session.bytes_isas = {&BytesPortable()};
+  session.bytes_isas = {&cpu_kernels::BytesPortable()};
   AddBytesSteps(session, 1, 0);
   for (auto step : session.steps) {
     if (step.row == "l1.triad.portable") step.run = [](double) { throw std::bad_alloc(); };
@@ -206,4 +206,4 @@ TEST(PlantedFault, OfASetInANearerCacheLeavesTheLevelUnproved) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

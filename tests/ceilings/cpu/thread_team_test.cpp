@@ -14,12 +14,12 @@
 #include "counters/cpu/issue_rate.h"
 #include "tests/fakes/address_space.h"
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 TEST(ThreadTeam, RunsEveryThreadOnceAndTogether) {
   constexpr double kTaskSeconds = 1e-3;
-  const auto cpu = ThisCpu();
+  const auto cpu = cpu::ThisCpu();
   ThreadTeam team(cpu.allowed);
   ASSERT_EQ(team.size(), static_cast<int>(cpu.allowed.size()));
   for (int round = 0; round < 20; ++round) {
@@ -30,8 +30,8 @@ TEST(ThreadTeam, RunsEveryThreadOnceAndTogether) {
       ++inside;
       while (inside < team.size()) {  // ends only when all run at the same time
       }
-      const double begin = WallSeconds();
-      while (WallSeconds() - begin < kTaskSeconds) {
+      const double begin = cpu::WallSeconds();
+      while (cpu::WallSeconds() - begin < kTaskSeconds) {
       }
     });
     for (auto& count : runs) EXPECT_EQ(count, 1);
@@ -40,11 +40,11 @@ TEST(ThreadTeam, RunsEveryThreadOnceAndTogether) {
 }
 
 TEST(ThreadTeam, LooksAtTheCoresWhenItIsAskedTo) {
-  ThreadTeam team({ThisCpu().allowed.front()});
+  ThreadTeam team({cpu::ThisCpu().allowed.front()});
   const auto nothing = [](int) {};
   EXPECT_FALSE(team.Time(nothing).core_share);
   const auto time = team.TimeWithCores(nothing);
-  EXPECT_EQ(time.core_share.has_value(), MeasureIssueRate().has_value());
+  EXPECT_EQ(time.core_share.has_value(), cpu::MeasureIssueRate().has_value());
   EXPECT_GT(time.core_share.value_or(1), 0);
   EXPECT_LE(time.core_share.value_or(1), 1);
   EXPECT_THROW(team.TimeWithCores([](int) { throw std::bad_alloc(); }), std::bad_alloc);
@@ -52,7 +52,7 @@ TEST(ThreadTeam, LooksAtTheCoresWhenItIsAskedTo) {
 }
 
 TEST(ThreadTeam, PassesOnWhatATaskThrowsAndStaysUsable) {
-  ThreadTeam team({ThisCpu().allowed.front()});
+  ThreadTeam team({cpu::ThisCpu().allowed.front()});
   EXPECT_THROW(team.Run([](int) { throw std::bad_alloc(); }), std::bad_alloc);
   int runs = 0;
   team.Run([&](int) { ++runs; });
@@ -66,9 +66,9 @@ TEST(ThreadTeam, SaysThatAThreadCannotBeStarted) {
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 64 << 20);
     pthread_setattr_default_np(&attributes);
-    LimitAddressSpace(160 << 20);
+    fakes::LimitAddressSpace(160 << 20);
     try {
-      const ThreadTeam team(std::vector<int>(8, ThisCpu().allowed.front()));
+      const ThreadTeam team(std::vector<int>(8, cpu::ThisCpu().allowed.front()));
     } catch (const std::runtime_error& error) {
       std::fputs(error.what(), stderr);
       std::_Exit(3);
@@ -85,4 +85,4 @@ TEST(ThreadTeam, RefusesACpuThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::cpu_ceilings {
 namespace {
 
 using testing::ElementsAre;
@@ -14,8 +14,8 @@ using testing::Pair;
 constexpr double kKibibyte = 1024, kMebibyte = 1024 * 1024;
 
 // `cpus` CPUs, a core each, with own L1 and L2 and one L3.
-Topology Caches(int cpus, double l1, double l2, double l3) {
-  Topology topology;
+cpu::Topology Caches(int cpus, double l1, double l2, double l3) {
+  cpu::Topology topology;
   for (int cpu = 0; cpu < cpus; ++cpu) {
     if (l1 > 0) topology.cache_of_cpu[Level::kL1][cpu] = {cpu, l1};
     if (l2 > 0) topology.cache_of_cpu[Level::kL2][cpu] = {cpu, l2};
@@ -24,7 +24,7 @@ Topology Caches(int cpus, double l1, double l2, double l3) {
   return topology;
 }
 
-const Topology kFourCpus = Caches(4, 32 * kKibibyte, kMebibyte, 36 * kMebibyte);
+const cpu::Topology kFourCpus = Caches(4, 32 * kKibibyte, kMebibyte, 36 * kMebibyte);
 
 TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOne) {
   const auto chosen = ChooseWorkingSets(kFourCpus, {0, 1}, 1e12);
@@ -40,7 +40,7 @@ TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOne) {
 }
 
 TEST(ChooseWorkingSets, SharesTheCachesOfSiblings) {
-  Topology topology;
+  cpu::Topology topology;
   for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL1][cpu] = {0, 48 * kKibibyte};
   const auto chosen = ChooseWorkingSets(topology, {0, 1}, 1e12);
   EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 12 * kKibibyte);
@@ -64,7 +64,7 @@ TEST(ChooseWorkingSets, SaysWhenMemoryIsTooSmallForDram) {
 }
 
 TEST(ChooseWorkingSets, CountsTheLastLevelOfEverySocketInUse) {
-  Topology topology;
+  cpu::Topology topology;
   for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL3][cpu] = {cpu, 10 * kMebibyte};
   const auto both = ChooseWorkingSets(topology, {0, 1}, 1e12);
   EXPECT_EQ(both.sets.at(Level::kDram).front().bytes, 40 * kMebibyte);  // 80 MiB over two threads
@@ -155,7 +155,7 @@ TEST(NearerCacheDoubt, HasNoneAboutTheSetsThatAreChosen) {
 }
 
 TEST(NodeTeams, AreTheCpusOfEachNode) {
-  Topology topology{.node_of_cpu = {{0, 0}, {1, 1}, {2, 0}, {3, 1}}};
+  cpu::Topology topology{.node_of_cpu = {{0, 0}, {1, 1}, {2, 0}, {3, 1}}};
   EXPECT_THAT(NodeTeams(topology, {0, 1, 2, 3}),
               ElementsAre(Pair(0, ElementsAre(0, 2)), Pair(1, ElementsAre(1, 3))));
   EXPECT_THAT(NodeTeams(topology, {0, 1}),
@@ -163,11 +163,11 @@ TEST(NodeTeams, AreTheCpusOfEachNode) {
 }
 
 TEST(NodeTeams, AreNoneOnOneNodeOrWhereANodeIsUnknown) {
-  Topology topology{.node_of_cpu = {{0, 0}, {1, 0}, {2, 1}}};
+  cpu::Topology topology{.node_of_cpu = {{0, 0}, {1, 0}, {2, 1}}};
   EXPECT_THAT(NodeTeams(topology, {0, 1}), IsEmpty());
   EXPECT_THAT(NodeTeams(topology, {0, 2, 3}), IsEmpty());
   EXPECT_THAT(NodeTeams({}, {0, 1}), IsEmpty());
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu_ceilings

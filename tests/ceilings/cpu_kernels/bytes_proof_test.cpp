@@ -15,17 +15,17 @@
 #include "counters/cpu/cpu.h"
 #include "tests/fakes/broken_cpu_kernels.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 using testing::HasSubstr;
 
 const BytesIsa& Widest() {
-  static const BytesIsa& widest = *BytesIsasFor(ThisCpu().features).front();
+  static const BytesIsa& widest = *BytesIsasFor(cpu::ThisCpu().features).front();
   return widest;
 }
 
-using Broken = BrokenBytes<Widest>;
+using Broken = fakes::BrokenBytes<Widest>;
 
 // The mix with another kernel in its place, as a compiler or a mistake would have left it.
 Mix Planted(BytesOperation operation, Kernel kernel) {
@@ -40,7 +40,7 @@ void ExpectFound(BytesOperation operation, Kernel kernel, const char* why) {
 }
 
 TEST(ProveBytesKernel, PassesEveryKernelOfThisCpu) {
-  auto isas = BytesIsasFor(ThisCpu().features);
+  auto isas = BytesIsasFor(cpu::ThisCpu().features);
   isas.push_back(&BytesPortable());
   for (const auto* isa : isas)
     for (const auto& mix : MixesFor(*isa, Level::kDram)) {
@@ -163,4 +163,4 @@ TEST(ProveBytesKernel, CatchesAnotherOperation) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

@@ -9,7 +9,7 @@
 #include "counters/cpu/cpu.h"
 #include "tests/fakes/broken_cpu_kernels.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 using testing::ElementsAre;
@@ -21,7 +21,7 @@ ResultCheck Checked(const FlopsProbe& probe) {
 }
 
 TEST(CheckResult, PassesEveryKernelOfThisCpu) {
-  for (const auto& table : {FlopsProbesFor(ThisCpu().features), PortableFlopsProbes()})
+  for (const auto& table : {FlopsProbesFor(cpu::ThisCpu().features), PortableFlopsProbes()})
     for (const auto& probe : table) {
       const auto check = Checked(probe);
       EXPECT_EQ(check.doubt, "") << probe.key;
@@ -30,33 +30,33 @@ TEST(CheckResult, PassesEveryKernelOfThisCpu) {
 }
 
 TEST(CheckResult, PassesTheKernelsThatTheMutationsBreak) {
-  EXPECT_EQ(Checked(SoundProbe()).doubt, "");
-  EXPECT_EQ(Checked(SoundProbe()).result,
+  EXPECT_EQ(Checked(fakes::SoundProbe()).doubt, "");
+  EXPECT_EQ(Checked(fakes::SoundProbe()).result,
             "1, 2 and 7 iterations equal plain loops in all 64 elements");
-  EXPECT_EQ(Checked(SoundDotProbe()).doubt, "");
+  EXPECT_EQ(Checked(fakes::SoundDotProbe()).doubt, "");
 }
 
 TEST(CheckResult, FindsEveryMutation) {
   const std::pair<FlopsProbe, testing::Matcher<std::string>> broken[] = {
-      {DeadSumProbe(),
+      {fakes::DeadSumProbe(),
        "after 1 iterations element 0 of its 16 accumulators is not what a plain loop makes of it"},
       // Two lanes of each accumulator stay as they were.
-      {HalfWidthProbe(), HasSubstr("element 2 of its 16 accumulators")},
+      {fakes::HalfWidthProbe(), HasSubstr("element 2 of its 16 accumulators")},
       // 8 of 16 accumulators of 4 lanes: element 32 is the first that stays.
-      {HalfTheAccumulators(), HasSubstr("element 32 of its 16")},
-      {UncountedAccumulators(), "it writes beyond the 8 accumulators that it counts"},
-      {HoistedLoopProbe(), HasSubstr("after 2 iterations element 0")},
-      {MissingIterationProbe(), HasSubstr("after 1 iterations element 0")},
-      {MissingSweepProbe(), HasSubstr("after 1 iterations element 0")},
-      {FusedProbe(), HasSubstr("is not what a plain loop makes")}};
+      {fakes::HalfTheAccumulators(), HasSubstr("element 32 of its 16")},
+      {fakes::UncountedAccumulators(), "it writes beyond the 8 accumulators that it counts"},
+      {fakes::HoistedLoopProbe(), HasSubstr("after 2 iterations element 0")},
+      {fakes::MissingIterationProbe(), HasSubstr("after 1 iterations element 0")},
+      {fakes::MissingSweepProbe(), HasSubstr("after 1 iterations element 0")},
+      {fakes::FusedProbe(), HasSubstr("is not what a plain loop makes")}};
   for (const auto& [probe, doubt] : broken) {
     EXPECT_THAT(Checked(probe).doubt, doubt);
     EXPECT_EQ(Checked(probe).result, "");
   }
 }
 
-Ceiling At(double per_cycle) {
-  Ceiling ceiling{.per_second = per_cycle * 3e9, .clock_hz = 3e9, .proved = true};
+machine::Ceiling At(double per_cycle) {
+  machine::Ceiling ceiling{.per_second = per_cycle * 3e9, .clock_hz = 3e9, .proved = true};
   ceiling.proof.per_cycle = per_cycle;
   return ceiling;
 }
@@ -111,7 +111,7 @@ TEST(JudgePerCycle, DoubtsALoopThatIsNotThere) {
 // Its sum is right, so only its speed tells: 3 additions a cycle of 64 u8 products each instead of
 // at most one triple (32 lanes of 2 flop in 32 bytes: 64 flop).
 TEST(JudgePerCycle, FindsAProductThatWasComputedOnce) {
-  EXPECT_EQ(Checked(HoistedProductProbe()).doubt, "");
+  EXPECT_EQ(Checked(fakes::HoistedProductProbe()).doubt, "");
   const auto probe = Probe(Operands::kInt8, Recurrence::kDot, Issue::kThree, 32);
   EXPECT_EQ(FlopsPerStep(probe), 64);
   for (const double additions : {2, 3}) {
@@ -121,9 +121,9 @@ TEST(JudgePerCycle, FindsAProductThatWasComputedOnce) {
   }
 }
 
-std::map<int, CeilingSet> Judged(const FlopsProbe& probe, const std::map<int, double>& per_cycle,
+std::map<int, machine::CeilingSet> Judged(const FlopsProbe& probe, const std::map<int, double>& per_cycle,
                                  const CoreRates& core = {}) {
-  std::map<int, CeilingSet> sets;
+  std::map<int, machine::CeilingSet> sets;
   for (const auto& [threads, value] : per_cycle) {
     auto& ceiling = sets[threads].flops[probe.key] = At(value);
     JudgePerCycle(probe, ceiling, core);
@@ -175,7 +175,7 @@ TEST(JudgePerCycle, KnowsHalfAndSixteenthRates) {
 TEST(JudgePerCycle, SaysNothingWithoutAClockOrForACompilersKernel) {
   auto ceiling = At(50);
   ceiling.proof.per_cycle.reset();
-  JudgePerCycle(SoundProbe(), ceiling);
+  JudgePerCycle(fakes::SoundProbe(), ceiling);
   EXPECT_TRUE(ceiling.proved);
   EXPECT_EQ(ceiling.proof.per_cycle_expected, std::nullopt);
   ceiling = At(50);
@@ -222,4 +222,4 @@ TEST(MeetsItsOwnValue, WhereItIsTheCoresKnownRate) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

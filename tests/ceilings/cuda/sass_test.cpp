@@ -10,7 +10,7 @@
 #include "ceilings/gpu_known/rows.h"
 #include "tests/fakes/machine_code.h"
 
-namespace dlroof {
+namespace dlroof::cuda_kernels {
 namespace {
 
 struct KernelName {
@@ -40,13 +40,13 @@ constexpr KernelName kNames[] = {
     {"tf32.matrix.wgmma", 8, "11WgmmaKernel", "4Tf32E", 0},
     {"int8.matrix.wgmma", 32, "11WgmmaKernel", "4Int8E", 0},
     {"fp8.matrix.wgmma", 32, "11WgmmaKernel", "3Fp8E", 0},
-    {"dram.load.v16", 0, "10LoadKernel", "LoadPastL1", kLoadsTogether},
-    {"l2.load.cg16", 0, "10LoadKernel", "LoadFromL2", kLoadsTogether},
-    {"dram.store.v16", 0, "11StoreKernel", "", kStoresTogether},
-    {"dram.copy.v16", 0, "10CopyKernel", "", kCopiesTogether},
-    {"dram.triad.v16", 0, "11TriadKernel", "", kTriadsTogether},
-    {"l1.load.ca16", 0, "8L1Kernel", "", kL1VectorsPerThread},
-    {"l1.shared.v16", 0, "12SharedKernel", "", kL1VectorsPerThread},
+    {"dram.load.v16", 0, "10LoadKernel", "LoadPastL1", gpu_kernels::kLoadsTogether},
+    {"l2.load.cg16", 0, "10LoadKernel", "LoadFromL2", gpu_kernels::kLoadsTogether},
+    {"dram.store.v16", 0, "11StoreKernel", "", gpu_kernels::kStoresTogether},
+    {"dram.copy.v16", 0, "10CopyKernel", "", gpu_kernels::kCopiesTogether},
+    {"dram.triad.v16", 0, "11TriadKernel", "", gpu_kernels::kTriadsTogether},
+    {"l1.load.ca16", 0, "8L1Kernel", "", gpu_kernels::kL1VectorsPerThread},
+    {"l1.shared.v16", 0, "12SharedKernel", "", gpu_kernels::kL1VectorsPerThread},
 };
 
 std::vector<std::string> Objects() {
@@ -59,16 +59,16 @@ std::vector<std::string> Objects() {
 
 std::string Dumped(const std::string& what, const std::string& object) {
   const std::string program = DLROOF_CUOBJDUMP;
-  return OutputOf("PATH=\"" + program.substr(0, program.rfind('/')) + ":$PATH\" \"" + program +
+  return fakes::OutputOf("PATH=\"" + program.substr(0, program.rfind('/')) + ":$PATH\" \"" + program +
                   "\" " + what + " \"" + object + "\" 2>/dev/null");
 }
 
 // The row that the function is the kernel of; false where its architecture has none.
-bool RowOf(const SassFunction& function, const KernelName& name, GpuRow& found) {
+bool RowOf(const fakes::SassFunction& function, const KernelName& name, gpu_kernels::GpuRow& found) {
   if (function.name.find(name.template_) == std::string::npos ||
       function.name.find(name.argument) == std::string::npos)
     return false;
-  for (const auto& row : GpuRows(function.architecture))
+  for (const auto& row : gpu_kernels::GpuRows(function.architecture))
     if (row.key == name.key && (name.k == 0 || row.instruction.k == name.k)) {
       found = row;
       return true;
@@ -76,8 +76,8 @@ bool RowOf(const SassFunction& function, const KernelName& name, GpuRow& found) 
   return false;
 }
 
-void CheckLoop(const SassFunction& function, const KernelName& name, const GpuRow& row) {
-  const auto loop = LoopWith(function, row.sass);
+void CheckLoop(const fakes::SassFunction& function, const KernelName& name, const gpu_kernels::GpuRow& row) {
+  const auto loop = fakes::LoopWith(function, row.sass);
   const auto opcode = row.sass.substr(0, row.sass.find('.'));
   const int wanted =
       name.in_loop > 0 ? name.in_loop : row.instruction.chains * row.instruction.unroll;
@@ -89,7 +89,7 @@ void CheckLoop(const SassFunction& function, const KernelName& name, const GpuRo
   int all = 0;
   for (const auto& [each, count] : loop) all += count;
   // Chains run at an instruction per cycle: what is beside them would be seen.
-  if (row.unit == GpuUnit::kChain) {
+  if (row.unit == gpu_kernels::GpuUnit::kChain) {
     EXPECT_LE(all, wanted + 8) << where;
   }
 }
@@ -106,9 +106,9 @@ class GpuSass : public testing::Test {
 TEST_F(GpuSass, LoopsHoldWhatTheirRowsCount) {
   std::map<std::string, int> seen;
   for (const auto& object : Objects())
-    for (const auto& function : ParseSass(Dumped("-sass", object)))
+    for (const auto& function : fakes::ParseSass(Dumped("-sass", object)))
       for (const auto& name : kNames) {
-        GpuRow row;
+        gpu_kernels::GpuRow row;
         if (!RowOf(function, name, row)) continue;
         ++seen[name.key];
         CheckLoop(function, name, row);
@@ -118,13 +118,13 @@ TEST_F(GpuSass, LoopsHoldWhatTheirRowsCount) {
 
 TEST_F(GpuSass, RegistersAllowTheLaunchesThatAreTried) {
   for (const auto& object : Objects()) {
-    const auto registers = ParseRegisters(Dumped("-res-usage", object));
+    const auto registers = fakes::ParseRegisters(Dumped("-res-usage", object));
     for (const auto& [function, count] : registers)
       for (const auto& name : kNames)
         for (const int capability : {75, 80, 86, 89, 90, 100, 120}) {
-          GpuRow row;
-          if (!RowOf({function, capability, {}}, name, row) || row.unit == GpuUnit::kGemm) continue;
-          for (const auto& shape : GpuShapes(row, {4, 8 << 20, 12LL << 30}, 0))
+          gpu_kernels::GpuRow row;
+          if (!RowOf({function, capability, {}}, name, row) || row.unit == gpu_kernels::GpuUnit::kGemm) continue;
+          for (const auto& shape : gpu_kernels::GpuShapes(row, {4, 8 << 20, 12LL << 30}, 0))
             EXPECT_LE(count * shape.threads, 65536)
                 << function << " with " << count << " registers";
         }
@@ -132,4 +132,4 @@ TEST_F(GpuSass, RegistersAllowTheLaunchesThatAreTried) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cuda_kernels

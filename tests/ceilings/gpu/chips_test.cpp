@@ -4,7 +4,7 @@
 
 #include "ceilings/gpu_known/rows.h"
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 namespace {
 
 // Published figures of whole products, in another unit than the table's: [Tflop/s] at the boost
@@ -48,8 +48,8 @@ TEST(GpuPeaks, GiveTheVendorsFigures) {
 
 TEST(GpuPeaks, EveryArithmeticRowOfAKnownGpuHasOneWithASource) {
   for (const int capability : {75, 80, 86, 89, 90, 120})
-    for (const auto& row : GpuRows(capability)) {
-      if (IsMemory(row)) continue;
+    for (const auto& row : gpu_kernels::GpuRows(capability)) {
+      if (gpu_kernels::IsMemory(row)) continue;
       const auto* peak = FindGpuPeak(capability, row.key.substr(0, row.key.rfind('.')));
       ASSERT_NE(peak, nullptr) << capability << ' ' << row.key;
       EXPECT_FALSE(std::string(peak->source).empty());
@@ -59,4 +59,4 @@ TEST(GpuPeaks, EveryArithmeticRowOfAKnownGpuHasOneWithASource) {
 TEST(GpuPeaks, AnUnknownGpuHasNone) { EXPECT_EQ(FindGpuPeak(130, "fp32.vector"), nullptr); }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

@@ -11,23 +11,23 @@
 #include "tests/fakes/fake_gpu_bench.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Machine Measured(FakeGpuBench& bench, const GpuMeasureOptions& options) {
+machine::Machine Measured(fakes::FakeGpuBench& bench, const GpuMeasureOptions& options) {
   return MeasureGpuOn(bench, options, [&] { return bench.Now(); });
 }
 
-Machine Quickly(FakeGpuBench& bench) {
+machine::Machine Quickly(fakes::FakeGpuBench& bench) {
   bench.gemms = false;
   return Measured(bench, {.quick = true});
 }
 
-const CeilingSet& SetOf(const Machine& machine) { return machine.by_threads.at(1); }
+const machine::CeilingSet& SetOf(const machine::Machine& machine) { return machine.by_threads.at(1); }
 
 template <class Rows>
 void ExpectProved(const Rows& rows) {
@@ -36,7 +36,7 @@ void ExpectProved(const Rows& rows) {
 }
 
 TEST(MeasureGpu, ProvesEveryRowOfASoundGpu) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   const auto machine = Measured(bench, {.quick = true});
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.name, "NVIDIA Fake 100");
@@ -47,7 +47,7 @@ TEST(MeasureGpu, ProvesEveryRowOfASoundGpu) {
 }
 
 TEST(MeasureGpu, FindsTheRatesOfTheGpu) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   const auto machine = Measured(bench, {.quick = true});
   const auto& set = SetOf(machine);
   const auto& fp32 = set.flops.at("fp32.vector.ffma");
@@ -65,7 +65,7 @@ TEST(MeasureGpu, FindsTheRatesOfTheGpu) {
 }
 
 TEST(MeasureGpu, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   const auto first = Measured(bench, {.quick = true});
   EXPECT_THAT(SetOf(first).flops.at("bf16.matrix").how,
               StartsWith("bf16.matrix.wgmma, the best of 3 rows: wgmma m64n256, fp32"));
@@ -80,7 +80,7 @@ TEST(MeasureGpu, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
 // Faults in several rows: each is not proved for its own reason, and a wrong result is no
 // contender.
 TEST(MeasureGpu, AFaultLeavesItsRowUnproved) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   bench.dead_loop = "fp32.vector.ffma";
   bench.speed = {{"fp16.vector.hfma2", 2}, {"int8.vector.dp4a", 0.9}};
   bench.idle_sms = "fp64.vector.dfma";
@@ -104,7 +104,7 @@ TEST(MeasureGpu, AFaultLeavesItsRowUnproved) {
 }
 
 TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   bench.wrong_result = "dram.load.v16";
   const auto machine = Quickly(bench);
   EXPECT_THAT(SetOf(machine).mixes.at("dram.load.v16").Reason(),
@@ -113,7 +113,7 @@ TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
 }
 
 TEST(MeasureGpu, ASetThatFitsL2IsNotDram) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   bench.free_bytes = 13 << 20;  // a set of 6 MiB beside 8 MiB of L2
   const auto dram = SetOf(Quickly(bench)).bytes.at(Level::kDram);
   EXPECT_FALSE(dram.proved);
@@ -122,7 +122,7 @@ TEST(MeasureGpu, ASetThatFitsL2IsNotDram) {
 }
 
 TEST(MeasureGpu, ALevelThatIsNotFasterThanTheNextIsNotProved) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   bench.l2_bytes_per_second = bench.dram_bytes_per_second;
   const auto machine = Quickly(bench);
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kL2).Reason(), HasSubstr("not faster than DRAM"));
@@ -130,7 +130,7 @@ TEST(MeasureGpu, ALevelThatIsNotFasterThanTheNextIsNotProved) {
 }
 
 TEST(MeasureGpu, ThrottledRepetitionsAreNotMixedIn) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   bench.throttle = [](int) { return std::uint64_t{0x40}; };
   const auto machine = Quickly(bench);
   for (const auto& [key, ceiling] : SetOf(machine).flops) {
@@ -141,7 +141,7 @@ TEST(MeasureGpu, ThrottledRepetitionsAreNotMixedIn) {
 }
 
 TEST(MeasureGpu, SomeThrottledRepetitionsOnlyCostTime) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   bench.throttle = [](int run) { return std::uint64_t{run % 3 == 0 ? 0x80U : 0U}; };
   bench.clock_factor = [](int run) { return run % 3 == 0 ? 0.5 : 1.0; };
   const auto ceiling = SetOf(Quickly(bench)).flops.at("fp32.vector.ffma");
@@ -151,7 +151,7 @@ TEST(MeasureGpu, SomeThrottledRepetitionsOnlyCostTime) {
 }
 
 TEST(MeasureGpu, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   bench.default_clock_hz = 1.5e9;  // and runs at 1 GHz
   const auto machine = Quickly(bench);
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).Reason(),
@@ -164,7 +164,7 @@ TEST(MeasureGpu, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
 }
 
 TEST(MeasureGpu, ThePowerLimitIsWhatTheGpuCanDo) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   bench.default_clock_hz = 1.5e9;
   bench.throttle = [](int) { return std::uint64_t{0x4}; };
   const auto machine = Quickly(bench);
@@ -173,8 +173,8 @@ TEST(MeasureGpu, ThePowerLimitIsWhatTheGpuCanDo) {
 
 // Measures in full; while the hottest row (fp8 wgmma) is watched for 10 s, its rate is multiplied
 // by `factor` from the 5th second on.
-Machine Watched(double factor) {
-  FakeGpuBench bench;
+machine::Machine Watched(double factor) {
+  fakes::FakeGpuBench bench;
   bench.gemms = false;
   std::optional<double> begin;
   bench.heat = [&](double seconds) { return begin && seconds > *begin + 5 ? factor : 1; };
@@ -205,7 +205,7 @@ TEST(MeasureGpu, ARowThatRunsFasterLaterWasTooLow) {
 }
 
 TEST(MeasureGpu, WhatCannotRunIsAbsentWithItsReason) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   bench.unsupported["fp8.matrix.cublaslt"] = "cublasLt has no algorithm";
   bench.broken["fp64.matrix.mma"] = "an illegal instruction";
   const auto machine = Quickly(bench);
@@ -216,15 +216,15 @@ TEST(MeasureGpu, WhatCannotRunIsAbsentWithItsReason) {
 }
 
 TEST(MeasureGpu, AGpuOnWhichNothingRunsIsAnError) {
-  FakeGpuBench bench;
-  for (const auto& row : GpuRows(90)) bench.broken[row.key] = "no kernel image";
-  EXPECT_THAT(RefusalOf<std::runtime_error>([&] { Quickly(bench); }),
+  fakes::FakeGpuBench bench;
+  for (const auto& row : gpu_kernels::GpuRows(90)) bench.broken[row.key] = "no kernel image";
+  EXPECT_THAT(fakes::RefusalOf<std::runtime_error>([&] { Quickly(bench); }),
               testing::AllOf(HasSubstr("no ceiling of NVIDIA Fake 100 could be measured"),
                              HasSubstr("no kernel image")));
 }
 
 TEST(MeasureGpu, ALaunchCostThatDoesNotGrowWithLaunchesIsAbsent) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   bench.launch_time = [](std::int64_t) { return 1e-3; };
   const auto machine = Quickly(bench);
   EXPECT_FALSE(SetOf(machine).launch_seconds);
@@ -232,7 +232,7 @@ TEST(MeasureGpu, ALaunchCostThatDoesNotGrowWithLaunchesIsAbsent) {
 }
 
 TEST(MeasureGpu, SaysHowFarDramIsFromItsPins) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   // 98.304 of 102.4 GB/s is 96 %; a part of the set of 2 GiB comes from L2.
   EXPECT_THAT(Quickly(bench).facts.at("dram.share_of_pins"),
               AllOf(HasSubstr("of 102.4 GB/s at the pins (256 bit"), HasSubstr("96.")));
@@ -242,7 +242,7 @@ TEST(MeasureGpu, SaysHowFarDramIsFromItsPins) {
 
 // Asked to stop in the third row: the rest is absent with its reason, and nothing is watched.
 TEST(MeasureGpu, EndedEarlyItKeepsWhatItHas) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   int rows = 0;
   GpuMeasureOptions options;
   options.progress = [&](const std::string&) { ++rows; };
@@ -254,22 +254,22 @@ TEST(MeasureGpu, EndedEarlyItKeepsWhatItHas) {
   EXPECT_EQ(set.absent.at("dram.load.v16"), "not measured: the measurement was ended early");
   EXPECT_TRUE(set.sustained.empty());
   EXPECT_THAT(machine.facts.at("ended_early"), StartsWith("0 of "));
-  EXPECT_EQ(MachineFromJson(ToJson(machine), "x"), machine);
+  EXPECT_EQ(machine::MachineFromJson(machine::ToJson(machine), "x"), machine);
 }
 
 TEST(MeasureGpu, TheMachineFileReadsBackTheSameWithEveryTriedSetOnce) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   const auto machine = Quickly(bench);
-  EXPECT_EQ(MachineFromJson(ToJson(machine), "m.json"), machine);
+  EXPECT_EQ(machine::MachineFromJson(machine::ToJson(machine), "m.json"), machine);
   // DRAM: 2 GiB; L2: 1, 2 and 4 of 8 MiB; L1: 4 blocks of 16 KiB
   EXPECT_EQ(SetOf(machine).sweep.size(), 5U);
 }
 
 TEST(MeasureGpu, TheTableShowsPipesWithContendersLevelsAndOverheads) {
-  FakeGpuBench bench;
+  fakes::FakeGpuBench bench;
   const auto machine = Measured(bench, {.quick = true});
   std::ostringstream out;
-  WriteCeilings({machine}, 0, out);
+  terminal::WriteCeilings({machine}, 0, out);
   for (const char* part :
        {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
         "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})
@@ -277,4 +277,4 @@ TEST(MeasureGpu, TheTableShowsPipesWithContendersLevelsAndOverheads) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

@@ -5,7 +5,7 @@
 
 #include "tests/fakes/expected_gpu_results.h"
 
-namespace dlroof {
+namespace dlroof::gpu_ceilings {
 namespace {
 
 using testing::HasSubstr;
@@ -41,8 +41,8 @@ TEST(GpuDisturbance, IsHeatAndPowerSupplyButNotThePowerLimit) {
   EXPECT_THAT(GpuDisturbance(TimeAt(2e9, 0x84), 2e9), HasSubstr("power supply"));
 }
 
-Ceiling CeilingOf(double per_second, double per_cycle = 1) {
-  Ceiling ceiling{.per_second = per_second, .clock_hz = 1e9, .proved = true};
+machine::Ceiling CeilingOf(double per_second, double per_cycle = 1) {
+  machine::Ceiling ceiling{.per_second = per_second, .clock_hz = 1e9, .proved = true};
   ceiling.proof.per_cycle = per_cycle;
   ceiling.proof.result = "right";
   return ceiling;
@@ -51,7 +51,7 @@ Ceiling CeilingOf(double per_second, double per_cycle = 1) {
 // The value that it is held against; nothing where it is doubted.
 std::optional<double> Met(int capability, const std::string& key, double per_cycle) {
   auto ceiling = CeilingOf(1e12, per_cycle);
-  JudgeGpuPerCycle(RowOf(capability, key), capability, ceiling);
+  JudgeGpuPerCycle(fakes::RowOf(capability, key), capability, ceiling);
   if (!ceiling.proved) return std::nullopt;
   return ceiling.proof.per_cycle_expected;
 }
@@ -75,11 +75,11 @@ TEST(JudgeGpuPerCycle, HoldsARowAgainstTheValuesOfItsArchitecture) {
 TEST(JudgeGpuPerCycle, WithoutAClockOrAValueNothingIsJudged) {
   auto ceiling = CeilingOf(1e12);
   ceiling.proof.per_cycle.reset();
-  JudgeGpuPerCycle(RowOf(90, "fp32.vector.ffma"), 90, ceiling);
+  JudgeGpuPerCycle(fakes::RowOf(90, "fp32.vector.ffma"), 90, ceiling);
   EXPECT_TRUE(ceiling.proved);
   EXPECT_TRUE(Met(100, "fp16.vector.hfma2", 12345) == std::nullopt);  // proved, no value
   auto unknown = CeilingOf(1e12, 12345);
-  JudgeGpuPerCycle(RowOf(100, "fp16.vector.hfma2"), 100, unknown);
+  JudgeGpuPerCycle(fakes::RowOf(100, "fp16.vector.hfma2"), 100, unknown);
   EXPECT_TRUE(unknown.proved);
 }
 
@@ -107,7 +107,7 @@ TEST(ShareOfPins, IsSaidWithWhereThePinsComeFrom) {
 }
 
 TEST(ChooseGpuRoofs, AProvedRowCloseToAnUnprovedOneIsTheRoof) {
-  std::map<std::string, Ceiling> flops = {{"bf16.matrix.cublaslt", CeilingOf(100e12)},
+  std::map<std::string, machine::Ceiling> flops = {{"bf16.matrix.cublaslt", CeilingOf(100e12)},
                                           {"bf16.matrix.mma", CeilingOf(60e12)},
                                           {"bf16.matrix.wgmma", CeilingOf(102e12)}};
   flops["bf16.matrix.wgmma"].proved = false;
@@ -118,7 +118,7 @@ TEST(ChooseGpuRoofs, AProvedRowCloseToAnUnprovedOneIsTheRoof) {
 }
 
 TEST(ChooseGpuRoofs, AnUnprovedRowFarAboveAllOthersLeavesTheRoofUnproved) {
-  std::map<std::string, Ceiling> flops = {{"bf16.matrix.mma", CeilingOf(60e12)},
+  std::map<std::string, machine::Ceiling> flops = {{"bf16.matrix.mma", CeilingOf(60e12)},
                                           {"bf16.matrix.wgmma", CeilingOf(102e12)}};
   flops["bf16.matrix.wgmma"].proved = false;
   ChooseGpuRoofs(flops);
@@ -127,7 +127,7 @@ TEST(ChooseGpuRoofs, AnUnprovedRowFarAboveAllOthersLeavesTheRoofUnproved) {
 }
 
 // Three repetitions and one of twice the work are enough here.
-RatePolicy Small() { return RatePolicy{.repetitions = 3, .doubled = 1, .max_seconds = 1}; }
+machine::RatePolicy Small() { return machine::RatePolicy{.repetitions = 3, .doubled = 1, .max_seconds = 1}; }
 
 // A measurement at 1 of 2 GHz. The driver reports `throttle` of the first repetition alone.
 GpuPass MeasuredAtHalfTheClock(std::uint64_t throttle) {
@@ -161,13 +161,13 @@ TEST(MeasureGpuRate, APowerLimitThatTheDriverSpokeOfOnceHolds) {
 GpuPass PassAtClocks(std::vector<double> clocks) {
   GpuPass pass;
   const auto repetition = [](std::int64_t iterations, double clock_hz) {
-    return RateRepetition{iterations,
+    return machine::RateRepetition{iterations,
                           {1e3 * static_cast<double>(iterations) / clock_hz, 0.0, clock_hz}};
   };
   pass.rate.evidence.doubled.push_back(repetition(2000, clocks.back()));
   clocks.pop_back();
   for (const double clock : clocks) pass.rate.evidence.single.push_back(repetition(1000, clock));
-  pass.rate = JudgeRate(pass.rate.evidence, Small());
+  pass.rate = machine::JudgeRate(pass.rate.evidence, Small());
   return pass;
 }
 
@@ -195,4 +195,4 @@ TEST(MergeGpuPasses, AClockThatStandsStillIsNotSaidToMove) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::gpu_ceilings

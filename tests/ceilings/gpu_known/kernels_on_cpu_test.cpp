@@ -11,15 +11,15 @@
 #include "tests/fakes/gpu_on_cpu/kernels.h"
 #include "tests/paths.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 namespace {
 
 constexpr int kSms[] = {1, 16, 132};
 
-KernelsOnCpu Open(const std::filesystem::path& module) {
+fakes::KernelsOnCpu Open(const std::filesystem::path& module) {
   void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) throw std::runtime_error(dlerror());
-  const auto entry = reinterpret_cast<KernelsOnCpu (*)()>(dlsym(handle, "GpuKernelsOnCpu"));
+  const auto entry = reinterpret_cast<fakes::KernelsOnCpu (*)()>(dlsym(handle, "GpuKernelsOnCpu"));
   return entry();
 }
 
@@ -37,7 +37,7 @@ std::vector<GpuShape> Shapes(const GpuRow& row, int sms) {
 }
 
 // The first difference that any of the launches which check `measured` finds; empty: none.
-std::string Difference(const KernelsOnCpu& kernels, const GpuRow& row, const GpuShape& measured) {
+std::string Difference(const fakes::KernelsOnCpu& kernels, const GpuRow& row, const GpuShape& measured) {
   for (const auto& shape : CheckShapes(row, measured)) {
     const auto operands = GpuOperands(row, shape, GpuOperandKind::kKnown);
     for (const int iterations : {1, 3}) {
@@ -92,8 +92,8 @@ struct OfClocks {
   bool all() const { return stamps && holds && reads; }
 };
 
-bool StampsEachSm(const KernelsOnCpu& kernels, int sms) {
-  std::vector<SmStamp> stamps(static_cast<std::size_t>(sms) + 1);
+bool StampsEachSm(const fakes::KernelsOnCpu& kernels, int sms) {
+  std::vector<gpu::SmStamp> stamps(static_cast<std::size_t>(sms) + 1);
   kernels.stamps(stamps.data(), sms, 4 * (sms + 1), sms + 1);  // one SM more than was said
   bool all = stamps.back().nanoseconds == 0;
   for (int sm = 0; sm < sms; ++sm) all = all && stamps[static_cast<std::size_t>(sm)].cycles > 0;
@@ -101,7 +101,7 @@ bool StampsEachSm(const KernelsOnCpu& kernels, int sms) {
 }
 
 // The memory begins and ends beside multiples of 16: each whole vector is to be read once.
-bool ReadsEachVectorOnce(const KernelsOnCpu& kernels, int sms) {
+bool ReadsEachVectorOnce(const fakes::KernelsOnCpu& kernels, int sms) {
   constexpr std::size_t kVectors = 1'000'003;  // several for each of 132 x 8 x 256 threads
   std::vector<std::byte> memory(16 * (kVectors + 1) + 7);
   std::vector<unsigned char> counts(kVectors + 2);
@@ -110,13 +110,13 @@ bool ReadsEachVectorOnce(const KernelsOnCpu& kernels, int sms) {
 }
 
 // Released at once, and never: 10 ms.
-bool HoldsUntilReleased(const KernelsOnCpu& kernels) {
+bool HoldsUntilReleased(const fakes::KernelsOnCpu& kernels) {
   int at_once = 2, never = 2;
   return kernels.hold(1, 10'000'000, &at_once) < 1000 && at_once == 0 &&
          kernels.hold(0, 10'000'000, &never) >= 10'000'000 && never == 1;
 }
 
-OfClocks Tried(const KernelsOnCpu& kernels, int sms) {
+OfClocks Tried(const fakes::KernelsOnCpu& kernels, int sms) {
   return {StampsEachSm(kernels, sms), HoldsUntilReleased(kernels),
           ReadsEachVectorOnce(kernels, sms)};
 }
@@ -135,4 +135,4 @@ TEST(GpuKernelsOnCpu, BrokenClocksAreFound) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

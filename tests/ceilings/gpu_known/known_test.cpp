@@ -11,7 +11,7 @@
 
 #include "tests/fakes/expected_gpu_results.h"
 
-namespace dlroof {
+namespace dlroof::gpu_kernels {
 namespace {
 
 using testing::HasSubstr;
@@ -27,10 +27,10 @@ T At(const GpuBytes& bytes, std::size_t index) {
 }
 
 TEST(ChainResults, AreRoundedMultiplyAddsOfEachThread) {
-  const auto row = RowOf(90, "fp32.vector.ffma");
+  const auto row = fakes::RowOf(90, "fp32.vector.ffma");
   const GpuShape shape{2, 64, 0, 0};
   const auto operands = Known(row, shape);
-  const auto results = ExpectedGpuResults(row, shape, 2);
+  const auto results = fakes::ExpectedGpuResults(row, shape, 2);
   for (const int block : {0, 1})
     for (int chain = 0; chain < 8; ++chain)
       for (int thread = 0; thread < 64; ++thread) {
@@ -42,10 +42,10 @@ TEST(ChainResults, AreRoundedMultiplyAddsOfEachThread) {
 }
 
 TEST(ChainResults, DotProductsWrapAround) {
-  const auto row = RowOf(90, "int8.vector.dp4a");
+  const auto row = fakes::RowOf(90, "int8.vector.dp4a");
   const GpuShape shape{1, 32, 0, 0};
   const auto operands = Known(row, shape);
-  const auto results = ExpectedGpuResults(row, shape, 3);
+  const auto results = fakes::ExpectedGpuResults(row, shape, 3);
   for (int thread = 0; thread < 32; ++thread) {
     std::int64_t dot = 0;
     for (int i = 0; i < 4; ++i)
@@ -59,10 +59,10 @@ TEST(ChainResults, DotProductsWrapAround) {
 TEST(ChainResults, AStepMoreOrLessStillShowsAfterAllThatAreChecked) {
   for (const auto* key : {"fp64.vector.dfma", "fp32.vector.ffma", "fp16.vector.hfma2",
                           "bf16.vector.hfma2", "int8.vector.dp4a"}) {
-    const auto row = RowOf(90, key);
+    const auto row = fakes::RowOf(90, key);
     const GpuShape shape{1, 32, 0, 0};
-    EXPECT_NE(ExpectedGpuResults(row, shape, 3), ExpectedGpuResults(row, shape, 2)) << key;
-    EXPECT_NE(ExpectedGpuResults(row, shape, 1), Known(row, shape)) << key;
+    EXPECT_NE(fakes::ExpectedGpuResults(row, shape, 3), fakes::ExpectedGpuResults(row, shape, 2)) << key;
+    EXPECT_NE(fakes::ExpectedGpuResults(row, shape, 1), Known(row, shape)) << key;
   }
 }
 
@@ -71,9 +71,9 @@ TEST(ChainResults, AStepMoreOrLessStillShowsAfterAllThatAreChecked) {
 TEST(ChainResults, OperandsKeepSwitchingAndStayFinite) {
   for (const auto* key :
        {"fp64.vector.dfma", "fp32.vector.ffma", "fp16.vector.hfma2", "bf16.vector.hfma2"}) {
-    const auto row = RowOf(90, key);
+    const auto row = fakes::RowOf(90, key);
     const GpuShape shape{1, 32, 0, 0};
-    const auto operands = Known(row, shape), results = ExpectedGpuResults(row, shape, 50);
+    const auto operands = Known(row, shape), results = fakes::ExpectedGpuResults(row, shape, 50);
     const int bytes = ElementBytes(row.element);
     const std::size_t per_slot = 32 * (bytes == 8 ? 1 : 4 / bytes), all = 8 * per_slot;
     std::size_t resting = 0;
@@ -99,7 +99,7 @@ struct Layout {
 const std::function<int(int, int)> kGroup = [](int lane, int) { return lane >> 2; };
 
 void CheckMma(int capability, const std::string& key, const Layout& layout) {
-  const auto row = RowOf(capability, key);
+  const auto row = fakes::RowOf(capability, key);
   ASSERT_EQ(row.instruction.m, layout.m);
   ASSERT_EQ(row.instruction.k, layout.k);
   const GpuShape shape{1, 64, 0, 0};
@@ -113,7 +113,7 @@ void CheckMma(int capability, const std::string& key, const Layout& layout) {
   };
   const std::size_t start =
       operands.size() - static_cast<std::size_t>(chains) * sums * 64 * SumBytes(row.element);
-  const auto results = ExpectedGpuResults(row, shape, 3);
+  const auto results = fakes::ExpectedGpuResults(row, shape, 3);
   for (int warp = 0; warp < 2; ++warp) {
     std::vector<double> a(layout.m * layout.k, -99), b(layout.k * 8, -99);
     for (int lane = 0; lane < 32; ++lane)
@@ -191,11 +191,11 @@ double InCore(const GpuRow& row, const std::byte* tile, int line, int k) {
 TEST(WgmmaResults, AreTheSumOverTilesInTheLayoutOfAccumulators) {
   for (const auto* key :
        {"bf16.matrix.wgmma", "tf32.matrix.wgmma", "int8.matrix.wgmma", "fp8.matrix.wgmma"}) {
-    const auto row = RowOf(90, key);
+    const auto row = fakes::RowOf(90, key);
     const GpuShape shape{2, 256, 0, 0};
     const auto operands = Known(row, shape);
     ASSERT_EQ(operands.size(), 4U * 320 * 32);
-    const auto results = ExpectedGpuResults(row, shape, 3);
+    const auto results = fakes::ExpectedGpuResults(row, shape, 3);
     for (const int thread : {0, 37, 127, 128 + 66}) {
       for (const int reg : {0, 1, 2, 7, 126}) {
         const int lane = thread % 32, warp = thread % 128 / 32;
@@ -215,10 +215,10 @@ TEST(WgmmaResults, AreTheSumOverTilesInTheLayoutOfAccumulators) {
 }
 
 TEST(GemmResults, AreTheProductsOfRows) {
-  const auto row = RowOf(90, "fp64.matrix.cublaslt");
+  const auto row = fakes::RowOf(90, "fp64.matrix.cublaslt");
   const GpuShape shape{0, 0, 48, 0};
   const auto operands = Known(row, shape);
-  const auto results = ExpectedGpuResults(row, shape, 1);
+  const auto results = fakes::ExpectedGpuResults(row, shape, 1);
   double sum = 0;
   for (int k = 0; k < 48; ++k)
     sum += At<double>(operands, 47 * 48 + k) * At<double>(operands, 48 * 48 + k);
@@ -227,7 +227,7 @@ TEST(GemmResults, AreTheProductsOfRows) {
 }
 
 TEST(MemoryResults, SumEveryWordOncePerPass) {
-  const auto row = RowOf(90, "dram.load.v16");
+  const auto row = fakes::RowOf(90, "dram.load.v16");
   const GpuShape shape{2, 32, 0, 4096};
   const auto operands = Known(row, shape);
   std::uint32_t sum = 0;
@@ -241,14 +241,14 @@ TEST(MemoryResults, SumEveryWordOncePerPass) {
 
 TEST(MemoryResults, CopyAndTriadAndStoreLeaveTheirArrays) {
   const GpuShape shape{1, 32, 0, 96};
-  const auto copy = RowOf(90, "dram.copy.v16");
-  EXPECT_EQ(ExpectedGpuResults(copy, shape, 1), Known(copy, shape));
-  const auto triad = RowOf(90, "dram.triad.v16");
+  const auto copy = fakes::RowOf(90, "dram.copy.v16");
+  EXPECT_EQ(fakes::ExpectedGpuResults(copy, shape, 1), Known(copy, shape));
+  const auto triad = fakes::RowOf(90, "dram.triad.v16");
   const auto operands = Known(triad, shape);
-  EXPECT_EQ(At<float>(ExpectedGpuResults(triad, shape, 1), 7),
+  EXPECT_EQ(At<float>(fakes::ExpectedGpuResults(triad, shape, 1), 7),
             At<float>(operands, 7) + 0.5F * At<float>(operands, 8 + 7));
-  const auto store = RowOf(90, "l2.store.v16");
-  EXPECT_EQ(At<std::uint32_t>(ExpectedGpuResults(store, shape, 2), 23), 2 * 0x9e3779b9U);
+  const auto store = fakes::RowOf(90, "l2.store.v16");
+  EXPECT_EQ(At<std::uint32_t>(fakes::ExpectedGpuResults(store, shape, 2), 23), 2 * 0x9e3779b9U);
 }
 
 // A shape so small that every byte can be changed.
@@ -262,7 +262,7 @@ TEST(GpuDifference, FindsOneWrongByteInEveryRow) {
   for (const int capability : {75, 80, 89, 90})
     for (const auto& row : GpuRows(capability)) {
       const auto shape = Small(row);
-      auto results = ExpectedGpuResults(row, shape, 2);
+      auto results = fakes::ExpectedGpuResults(row, shape, 2);
       ASSERT_EQ(static_cast<std::int64_t>(Known(row, shape).size()), GpuOperandBytes(row, shape))
           << row.key;
       ASSERT_THAT(GpuDifference(row, shape, 2, results), IsEmpty()) << row.key;
@@ -273,16 +273,16 @@ TEST(GpuDifference, FindsOneWrongByteInEveryRow) {
 }
 
 TEST(GpuDifference, FindsABlockThatDidNothing) {
-  const auto row = RowOf(90, "fp32.vector.ffma");
+  const auto row = fakes::RowOf(90, "fp32.vector.ffma");
   const GpuShape shape{3, 32, 0, 0};
-  auto results = ExpectedGpuResults(row, shape, 1);
+  auto results = fakes::ExpectedGpuResults(row, shape, 1);
   std::memset(results.data() + results.size() / 3, 0, results.size() / 3);
   EXPECT_THAT(GpuDifference(row, shape, 1, results),
               HasSubstr("differs from what a plain loop leaves"));
 }
 
 TEST(GpuDifference, RefusesResultsOfAnotherSize) {
-  const auto row = RowOf(90, "fp32.vector.ffma");
+  const auto row = fakes::RowOf(90, "fp32.vector.ffma");
   EXPECT_THROW(GpuDifference(row, {1, 32, 0, 0}, 1, GpuBytes(5)), std::invalid_argument);
 }
 
@@ -302,4 +302,4 @@ TEST(GpuOperands, KnownSumsAreExactInFp32) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::gpu_kernels

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 Machine With(const std::map<int, double>& rates) {
@@ -112,4 +112,4 @@ TEST(AddScaling, OfMemoryIsThatOfThePrivateLevels) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::machine

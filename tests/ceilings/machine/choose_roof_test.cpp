@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 Ceiling Of(double per_second, bool proved) { return {.per_second = per_second, .proved = proved}; }
@@ -28,4 +28,4 @@ TEST(ChooseRoof, IsTheHighestOrAProvedRowWithinTheNoise) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::machine

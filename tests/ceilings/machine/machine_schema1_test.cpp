@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 using nlohmann::json;
@@ -81,4 +81,4 @@ TEST(Schema1, IsNotSearchedForInANewMachine) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::machine

@@ -11,7 +11,7 @@
 #include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 using nlohmann::json;
@@ -115,7 +115,7 @@ json SmallMachine() {
 }
 
 std::string Refusal(const json& machine) {
-  return RefusalOf([&] { MachineFromJson(machine, "m.json"); });
+  return fakes::RefusalOf([&] { MachineFromJson(machine, "m.json"); });
 }
 
 TEST(MachineJson, ReadsBackWhatWasWritten) {
@@ -294,4 +294,4 @@ TEST(ForThreads, FindsJustThatCount) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::machine

@@ -8,7 +8,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 using testing::HasSubstr;
@@ -328,4 +328,4 @@ TEST(MeasureRate, GivesUpInTimeOnAKernelThatDoesNothing) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::machine

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 using Features = std::set<std::string>;
@@ -65,4 +65,4 @@ TEST(RowAllowed, ExcludesNothingThatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::machine

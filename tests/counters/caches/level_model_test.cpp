@@ -14,7 +14,7 @@
 #include "counters/base/folders.h"
 #include "counters/cpu/core_caches.h"
 
-namespace dlroof {
+namespace dlroof::caches {
 namespace {
 
 const CacheShares kAll = {{Level::kL1, {32768, 8}}, {Level::kL2, {1048576, 16}}};
@@ -24,26 +24,26 @@ constexpr StartOfCall kWarm = {true, true};
 LevelModel ConvModel(const std::string& problem, const std::string& implementation,
                      ProductDirection direction = ProductDirection::kForward,
                      const std::string& isa = "avx2") {
-  Conv2dCase one;
-  one.problem = ParseConv2d(problem);
+  conv2d::Conv2dCase one;
+  one.problem = conv2d::ParseConv2d(problem);
   one.direction = direction;
-  return Conv2dLevels(one, implementation, isa);
+  return conv2d::Conv2dLevels(one, implementation, isa);
 }
 
 LevelModel LstmModel(const std::string& problem, const std::string& isa = "avx2") {
-  return LstmLevels(ParseLstmProblem(problem), LstmDirection::kForwardInference,
-                    ElementBytes(LstmTypeOf("f32")), "brgemm:" + isa, isa);
+  return lstm::LstmLevels(lstm::ParseLstmProblem(problem), lstm::LstmDirection::kForwardInference,
+                    lstm::ElementBytes(lstm::LstmTypeOf("f32")), "brgemm:" + isa, isa);
 }
 
 TEST(RowBlock, IsWhatTheRegistersLeave) {
-  const auto avx2 = VectorUnitOf("brgconv:avx2", "avx512_core");
+  const auto avx2 = library_rules::VectorUnitOf("brgconv:avx2", "avx512_core");
   EXPECT_EQ(avx2.registers, 16);
-  EXPECT_EQ(MostRows(avx2, 2), 6);  // 16 - 2 vectors - 1 element, by 2
-  EXPECT_EQ(MostRows({16, 32}, 4), 6);
-  EXPECT_EQ(RowBlock(avx2, 2, 28), 6);
-  EXPECT_EQ(RowBlock(avx2, 2, 14), 5);  // 15 rows for 14, not 18
-  EXPECT_EQ(RowBlock(avx2, 2, 1), 1);
-  EXPECT_EQ(VectorUnitOf("brgemm", "avx512_core_vnni").lanes, 16);
+  EXPECT_EQ(library_rules::MostRows(avx2, 2), 6);  // 16 - 2 vectors - 1 element, by 2
+  EXPECT_EQ(library_rules::MostRows({16, 32}, 4), 6);
+  EXPECT_EQ(library_rules::RowBlock(avx2, 2, 28), 6);
+  EXPECT_EQ(library_rules::RowBlock(avx2, 2, 14), 5);  // 15 rows for 14, not 18
+  EXPECT_EQ(library_rules::RowBlock(avx2, 2, 1), 1);
+  EXPECT_EQ(library_rules::VectorUnitOf("brgemm", "avx512_core_vnni").lanes, 16);
 }
 
 TEST(Conv2dLevels, AColdConvolutionThatFitsTheL2FetchesItsTensorsOnce) {
@@ -128,9 +128,9 @@ TEST(LstmLevels, WeightsThatFitTheL2AreReadOnceOrNotAtAll) {
 TEST(LstmLevels, AnOutputIsTheNextStepsStateUnlessItsTypeDiffers) {
   const double bytes = LevelBytes(LstmModel("t16n16i32h64"), kAll, 1, kCold).at(Level::kL3);
   EXPECT_NEAR(bytes / (32768 + 98304 + 65536 + 16384 + 4096), 1, 0.03);
-  auto wider = ElementBytes(LstmTypeOf("f32"));
+  auto wider = lstm::ElementBytes(lstm::LstmTypeOf("f32"));
   wider.output = 8;
-  const auto model = LstmLevels(ParseLstmProblem("t16n16i32h64"), LstmDirection::kForwardInference,
+  const auto model = lstm::LstmLevels(lstm::ParseLstmProblem("t16n16i32h64"), lstm::LstmDirection::kForwardInference,
                                 wider, "brgemm:avx2", "avx2");
   EXPECT_NEAR(LevelBytes(model, kAll, 1, kCold).at(Level::kL3) - bytes, 2 * 65536, 1);
 }
@@ -159,7 +159,7 @@ TEST(LevelBytes, AnUnknownCacheLeavesTheLevelBehindItUnknown) {
 }
 
 TEST(SharesPerThread, DividesACacheAmongThoseThatUseIt) {
-  Topology topology;
+  cpu::Topology topology;
   for (const int cpu : {0, 1}) {
     topology.cache_of_cpu[Level::kL1][cpu] = {cpu, 32768};
     topology.cache_of_cpu[Level::kL3][cpu] = {0, 4e6};
@@ -183,10 +183,10 @@ TEST(CacheWays, AreThoseOfTheDataCacheOfTheLevel) {
   write("index0", "1", "Instruction", "4");
   write("index1", "1", "Data", "12");
   write("index2", "2", "Unified", "16");
-  EXPECT_EQ(CacheWays(Level::kL1, 3, folder), 12);
-  EXPECT_EQ(CacheWays(Level::kL2, 3, folder), 16);
-  EXPECT_EQ(CacheWays(Level::kL3, 3, folder), 0);
-  EXPECT_EQ(CacheWays(Level::kL1, 0, folder), 0);
+  EXPECT_EQ(cpu::CacheWays(Level::kL1, 3, folder), 12);
+  EXPECT_EQ(cpu::CacheWays(Level::kL2, 3, folder), 16);
+  EXPECT_EQ(cpu::CacheWays(Level::kL3, 3, folder), 0);
+  EXPECT_EQ(cpu::CacheWays(Level::kL1, 0, folder), 0);
 }
 
 // The loop nests describe vector registers; kernels that work on tiles have other blocks and loads.
@@ -195,11 +195,11 @@ TEST(LevelModels, AreAbsentForAmxKernels) {
   EXPECT_TRUE(conv.nests.empty());
   EXPECT_EQ(conv.why_not, "the loops of brgconv:avx512_core_amx_bf16 are not modelled");
   const auto lstm =
-      LstmLevels(ParseLstmProblem("t16n16i32h64"), LstmDirection::kForwardInference,
-                 ElementBytes(LstmTypeOf("bf16")), "brgemm:avx512_core_amx", "avx512_core_amx");
+      lstm::LstmLevels(lstm::ParseLstmProblem("t16n16i32h64"), lstm::LstmDirection::kForwardInference,
+                 lstm::ElementBytes(lstm::LstmTypeOf("bf16")), "brgemm:avx512_core_amx", "avx512_core_amx");
   EXPECT_TRUE(lstm.nests.empty());
   EXPECT_EQ(lstm.why_not, "the loops of fwd_inference by brgemm:avx512_core_amx are not modelled");
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::caches

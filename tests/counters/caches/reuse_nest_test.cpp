@@ -8,7 +8,7 @@
 #include <numeric>
 #include <unordered_map>
 
-namespace dlroof {
+namespace dlroof::caches {
 namespace {
 
 // --- The reference: the nest is run element by element through an LRU cache ---
@@ -236,4 +236,4 @@ TEST(ReuseNest, WhatLiesOutsideAnImageIsNotFetchedPerRow) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::caches

@@ -7,7 +7,7 @@
 #include "counters/cpu/core_clock.h"
 #include "counters/cpu/issue_rate.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 TEST(ParseRunDelay, IsTheSecondFieldInSeconds) {
@@ -62,4 +62,4 @@ TEST(MeasureIssueRate, IsWhatACoreCanIssueWhereThereAreLoops) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu

@@ -6,7 +6,7 @@
 #include "counters/cpu/cache_eviction.h"
 #include "counters/cpu/huge_pages.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 constexpr const char* kSmaps =
@@ -69,4 +69,4 @@ TEST(Evict, CountsItsBytesAndLeavesTheValues) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu

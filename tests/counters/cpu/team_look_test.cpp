@@ -6,7 +6,7 @@
 
 #include "counters/cpu/issue_rate.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 // Two threads of one core, 2 additions per cycle each; one that looks alone has all 4.
@@ -86,4 +86,4 @@ TEST(Better, HasMoreOfTheCoresOrThenNearerThreads) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu

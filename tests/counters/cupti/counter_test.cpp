@@ -13,7 +13,7 @@
 #include "tests/fakes/fake_cupti.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 using testing::Contains;
@@ -26,13 +26,13 @@ constexpr const char* kDram = "dram__bytes.sum";
 // A counter on a fake, one known call (100 FFMA of 32 lanes, 4096 byte of DRAM) that it counts
 // right, and a clock that goes on by a second whenever it is looked at.
 struct Bench {
-  FakeCupti* cupti = nullptr;
+  fakes::FakeCupti* cupti = nullptr;
   std::shared_ptr<CuptiCounter> counter;
   double seconds = 0;
   int runs = 0, known_runs = 0;
 
   Bench() {
-    auto api = std::make_unique<FakeCupti>();
+    auto api = std::make_unique<fakes::FakeCupti>();
     cupti = api.get();
     cupti->values = {{kFfma, 3200}, {kDram, 4096}};
     KnownCall known{"known", {"fp32.vector"}, {}, [this] { ++known_runs; }};
@@ -51,7 +51,7 @@ struct Bench {
   }
   Counted Count(const CountRequest& request) { return counter->Count(request, {}); }
   std::string Failure(const CountRequest& request) {
-    return RefusalOf<std::exception>([&] { Count(request); });
+    return fakes::RefusalOf<std::exception>([&] { Count(request); });
   }
 };
 
@@ -283,7 +283,7 @@ TEST(CuptiCounter, WhatHasNoKnownKernelIsADoubtAndStays) {
 }
 
 TEST(CuptiCounter, SelfTestThatCannotRunIsADoubtAndTriedAgain) {
-  auto api = std::make_unique<FakeCupti>();
+  auto api = std::make_unique<fakes::FakeCupti>();
   int tries = 0;
   CuptiCounter counter({std::move(api),
                         [&](const CuptiChip&) -> std::vector<KnownCall> {
@@ -362,4 +362,4 @@ TEST(CuptiCounter, RecordingHoldsEverythingAndDecodesToTheSame) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cupti

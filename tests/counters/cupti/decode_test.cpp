@@ -16,7 +16,7 @@
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 using testing::Contains;
@@ -28,18 +28,18 @@ using Values = std::map<std::string, double>;
 
 // [flop] of one call of a benchmark on cuDNN.
 double DenseFlops(const std::string& name) {
-  const auto parsed = ParseBenchmarkName(name);
+  const auto parsed = workload::ParseBenchmarkName(name);
   double flops = 0;
   if (parsed.op == "Conv2D") {
     for (const auto& [pipe, count] :
-         ProductWork(cudnn::ReadCudnnConv2dCase(parsed).conv, "fp32.vector").flops)
+         products::ProductWork(conv2d::ReadCudnnConv2dCase(parsed).conv, "fp32.vector").flops)
       flops += count;
     return flops;
   }
-  const auto request = cudnn::ReadCudnnLstmCase(parsed);
+  const auto request = lstm::ReadCudnnLstmCase(parsed);
   const auto work =
-      ModelledWork(request.problem, request.direction, cudnn::GpuElementBytes(request.type),
-                   cudnn::RnnPipe(request.type), "fp32.vector", 1);
+      lstm::ModelledWork(request.problem, request.direction, lstm::GpuElementBytes(request.type),
+                   lstm::RnnPipe(request.type), "fp32.vector", 1);
   for (const auto& [pipe, count] : work.flops) flops += count;
   return flops;
 }
@@ -204,7 +204,7 @@ TEST(DecodeCounters, DensePeakIsOperationsPerCycleTimesTheClock) {
 // Every tests/data/cupti_*.json by its name: recordings of a GPU, and published values.
 std::map<std::string, CuptiRecording> Recordings() {
   std::map<std::string, CuptiRecording> recordings;
-  for (const auto& entry : std::filesystem::directory_iterator(TestData(""))) {
+  for (const auto& entry : std::filesystem::directory_iterator(fakes::TestData(""))) {
     const auto name = entry.path().filename().string();
     if (name.rfind("cupti_", 0) != 0) continue;
     std::ifstream file(entry.path());
@@ -273,7 +273,7 @@ TEST(RecordedCounters, DecodeToWhatIsKnownOfEachCall) {
 
 TEST(CuptiRecording, RefusesWhatItCannotMean) {
   const auto refusal = [](const char* text) {
-    return RefusalOf([&] { CuptiRecordingFromJson(nlohmann::json::parse(text), "r.json"); });
+    return fakes::RefusalOf([&] { CuptiRecordingFromJson(nlohmann::json::parse(text), "r.json"); });
   };
   EXPECT_THAT(refusal(R"({"chip": "GH100"})"), HasSubstr("r.json: 'origin': expected a text"));
   EXPECT_THAT(refusal(R"({"chip": "c", "origin": "o", "calls": [{"name": "x", "pipes": ["y"]}]})"),
@@ -286,4 +286,4 @@ TEST(CuptiRecording, RefusesWhatItCannotMean) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -11,7 +11,7 @@
 #include "counters/cupti/ncu.h"
 #include "counters/cupti/self_test.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 using testing::Contains;
@@ -226,4 +226,4 @@ TEST(WhyNoNcuTable, EachRefusalIsASentenceWithItsCure) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cupti

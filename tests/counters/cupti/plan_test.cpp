@@ -9,7 +9,7 @@
 #include "counters/work.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 using testing::Contains;
@@ -113,7 +113,7 @@ TEST(CuptiTable, RefusesWhatWouldCountWrong) {
   const auto refusal = [](const char* pointer, const nlohmann::json& value) {
     auto json = SmallTable();
     json[nlohmann::json::json_pointer(pointer)] = value;
-    return RefusalOf([&] { CuptiTableFromJson(json, "t.json"); });
+    return fakes::RefusalOf([&] { CuptiTableFromJson(json, "t.json"); });
   };
   EXPECT_EQ(refusal("/chips/0/names", "A1 A1"), "t.json: chips[0]: 'A1' is there twice");
   EXPECT_THAT(refusal("/sets/1/name", "dram"), HasSubstr("'dram' is there twice"));
@@ -180,7 +180,7 @@ TEST(CountersText, ListsChipsAndOneChipsMetrics) {
   EXPECT_THAT(metrics, HasSubstr("GA102: compute capability 8.6"));
   EXPECT_THAT(metrics, HasSubstr("dram                 +=     1 x dram__bytes.sum"));
   EXPECT_THAT(metrics, HasSubstr("none on this chip"));
-  EXPECT_THAT(RefusalOf([] { CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GX1"); }),
+  EXPECT_THAT(fakes::RefusalOf([] { CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GX1"); }),
               HasSubstr("--chip=GX1: no such chip; there are TU102"));
 }
 
@@ -218,4 +218,4 @@ TEST(Waves, AreAbsentWhereTheyAreNotKnown) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -8,7 +8,7 @@
 #include "counters/delta/source.h"
 #include "tests/fakes/delta_layers.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 TEST(TileFromKernelName, ReadsWhatIsThere) {
@@ -31,7 +31,7 @@ TEST(TileFromKernelName, ReadsWhatIsThere) {
 TEST(PlanTile, TheWidestTileThatPadsNoMore) {
   const auto gpu = FindGpu("v100");
   const auto columns = [&](int64_t k) {
-    return PlanTile(Layer(2, 16, 14, 14, k, 3, 1, 1), gpu).tile.n;
+    return PlanTile(fakes::Layer(2, 16, 14, 14, k, 3, 1, 1), gpu).tile.n;
   };
   EXPECT_EQ(columns(32), 32);
   EXPECT_EQ(columns(64), 64);
@@ -42,7 +42,7 @@ TEST(PlanTile, TheWidestTileThatPadsNoMore) {
 
 TEST(PlanTile, KStepsAre32ByteAndTilesMustFit) {
   const auto gpu = FindGpu("v100");
-  auto layer = Layer(2, 16, 14, 14, 128, 3, 1, 1);
+  auto layer = fakes::Layer(2, 16, 14, 14, 128, 3, 1, 1);
   EXPECT_EQ(PlanTile(layer, gpu).tile.k, 8);
   layer.element_bytes = 2;
   EXPECT_EQ(PlanTile(layer, gpu).tile.k, 16);
@@ -53,7 +53,7 @@ TEST(PlanTile, KStepsAre32ByteAndTilesMustFit) {
 }
 
 TEST(PlanTile, WeightGradientsSplitKUntilTheChipIsFull) {
-  auto layer = Layer(256, 64, 56, 56, 64, 1, 1, 0);
+  auto layer = fakes::Layer(256, 64, 56, 56, 64, 1, 1, 0);
   layer.direction = ProductDirection::kBackwardWeights;
   const auto plan = PlanTile(layer, FindGpu("v100"));  // one tile: m 64, n 64
   EXPECT_EQ(plan.tile.slices, 80);
@@ -67,7 +67,7 @@ TEST(ModelTime, OneCtaByHand) {
   gpu.l1_latency_clocks = gpu.l2_latency_clocks = gpu.dram_latency_clocks = 100;
   gpu.shared_latency_clocks = 20;
   gpu.launch_seconds = 1e-9;
-  const auto layer = Layer(1, 64, 8, 16, 64, 1, 1, 0);  // m 128, n 64, k 64
+  const auto layer = fakes::Layer(1, 64, 8, 16, 64, 1, 1, 0);  // m 128, n 64, k 64
   const auto plan = PlanTile(layer, gpu, 128, 64);
   const auto traffic = ModelTraffic(layer, plan.tile, CachesOf(gpu));
   const auto time = ModelTime(layer, plan, traffic, gpu, "f32");
@@ -80,7 +80,7 @@ TEST(ModelTime, OneCtaByHand) {
 
 TEST(ModelTime, TheScarceResourceIsTheBottleneck) {
   const auto bottleneck = [](const char* resource, double factor) {
-    ConvQuestion question{.layer = Layer(64, 64, 56, 56, 256, 1, 1, 0)};
+    ConvQuestion question{.layer = fakes::Layer(64, 64, 56, 56, 256, 1, 1, 0)};
     return PredictConv(question, Scaled(FindGpu("v100"), resource, factor)).time.bottleneck;
   };
   EXPECT_EQ(bottleneck("dram", 1.0 / 8), Bottleneck::kDram);
@@ -91,7 +91,7 @@ TEST(ModelTime, TheScarceResourceIsTheBottleneck) {
 }
 
 TEST(ModelTime, SmallKernelsAreBoundByTheirLaunch) {
-  ConvQuestion question{.layer = Layer(1, 8, 4, 4, 8, 1, 1, 0)};
+  ConvQuestion question{.layer = fakes::Layer(1, 8, 4, 4, 8, 1, 1, 0)};
   EXPECT_EQ(PredictConv(question, FindGpu("h100")).time.bottleneck, Bottleneck::kLaunch);
 }
 
@@ -100,8 +100,8 @@ TEST(PredictConv, FasterResourcesNeverMakeALayerSlower) {
   for (int i = 0; i < 30; ++i) {
     ConvQuestion question;
     question.layer =
-        Layer(Pick(random, {1, 16, 64}), Pick(random, {3, 64, 256}), 28, 28,
-              Pick(random, {32, 128, 512}), Pick(random, {1, 3}), Pick(random, {1, 2}), 1);
+        fakes::Layer(fakes::Pick(random, {1, 16, 64}), fakes::Pick(random, {3, 64, 256}), 28, 28,
+              fakes::Pick(random, {32, 128, 512}), fakes::Pick(random, {1, 3}), fakes::Pick(random, {1, 2}), 1);
     question.layer.direction = static_cast<ProductDirection>(random() % 3);
     const auto gpu = FindGpu("a100");
     const double before = PredictConv(question, gpu).time.seconds;
@@ -113,7 +113,7 @@ TEST(PredictConv, FasterResourcesNeverMakeALayerSlower) {
 
 TEST(ModelledWork, IsWorkWithItsOrigin) {
   ConvQuestion question;
-  question.layer = Layer(16, 64, 112, 112, 64, 3, 2, 1);
+  question.layer = fakes::Layer(16, 64, 112, 112, 64, 3, 2, 1);
   question.kernel = "volta_scudnn_128x64_relu_interior_nn_v1";
   const auto gpu = FindGpu("v100");
   const auto prediction = PredictConv(question, gpu);
@@ -133,7 +133,7 @@ TEST(ModelledWork, IsWorkWithItsOrigin) {
 
 // A Winograd kernel moves other bytes than the product that it replaces.
 TEST(PredictConv, RefusesKernelsThatAreNoImplicitGemm) {
-  ConvQuestion question{.layer = Layer(16, 64, 56, 56, 64, 3, 1, 1)};
+  ConvQuestion question{.layer = fakes::Layer(16, 64, 56, 56, 64, 3, 1, 1)};
   const auto why = [&](const char* kernel) {
     question.kernel = kernel;
     return WhyNotPredicted(question, FindGpu("v100"));
@@ -157,4 +157,4 @@ TEST(PipeOf, MatrixUnitsWhereTheGpuHasThem) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::delta

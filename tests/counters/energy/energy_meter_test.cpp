@@ -9,7 +9,7 @@
 #include "counters/energy/meter_window.h"
 #include "counters/energy/other_programs.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 namespace {
 
 using testing::ElementsAre;
@@ -259,4 +259,4 @@ TEST(UtcSeconds, AreSince1970) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::energy

@@ -5,7 +5,7 @@
 #include "counters/instructions/instruction_rate.h"
 #include "counters/instructions/stepped.h"
 
-namespace dlroof {
+namespace dlroof::instructions {
 namespace {
 
 void Multiply(volatile double& value, int times) {
@@ -52,4 +52,4 @@ TEST(MeasureInstructionRate, IsACores) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::instructions

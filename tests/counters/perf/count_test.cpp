@@ -10,7 +10,7 @@
 
 #include "counters/perf/access.h"
 
-namespace dlroof {
+namespace dlroof::perf {
 namespace {
 
 using testing::Contains;
@@ -171,7 +171,7 @@ TEST(PmuTables, EveryBuiltInOneIsWhole) {
 }
 
 TEST(PmuTables, AreFoundByFamilyAndModel) {
-  Cpu cpu{.vendor = "GenuineIntel", .family = 6, .model = 85};
+  cpu::Cpu cpu{.vendor = "GenuineIntel", .family = 6, .model = 85};
   ASSERT_TRUE(PmuTableFor(cpu));
   // Intel perfmon: event 0xc7, umask 0x80.
   EXPECT_EQ(PmuTableFor(cpu)->events.at("FP_ARITH_INST_RETIRED.512B_PACKED_SINGLE").config, 0x80c7);
@@ -217,4 +217,4 @@ TEST(AskPerf, AnswersAsTheKernelDoes) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::perf

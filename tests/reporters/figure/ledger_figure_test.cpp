@@ -5,18 +5,18 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 using testing::HasSubstr;
 
-PlacedRun OneRecord() {
-  PlacedRun run;
+roofline::PlacedRun OneRecord() {
+  roofline::PlacedRun run;
   run.file.records.push_back({.name = "LSTM/cpu/onednn/fwd'`/f32/t1"});
-  Placed placed;
-  placed.timing = Timing{.median = 10, .disturbed = true};
-  placed.ledger = Ledger{{{PartKind::kRoof, 4, Provenance::kModelled, "arithmetic"},
-                          {PartKind::kForkJoin, 6, Provenance::kMeasured, ""}},
+  roofline::Placed placed;
+  placed.timing = record::Timing{.median = 10, .disturbed = true};
+  placed.ledger = breakdown::Ledger{{{breakdown::PartKind::kRoof, 4, Provenance::kModelled, "arithmetic"},
+                          {breakdown::PartKind::kForkJoin, 6, Provenance::kMeasured, ""}},
                          10,
                          3,
                          std::nullopt};
@@ -47,4 +47,4 @@ TEST(LedgerFigure, WithoutALedgerOrWithAnotherExtensionIsRefused) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::figure

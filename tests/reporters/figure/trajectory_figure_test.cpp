@@ -11,19 +11,19 @@
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/trajectory_points.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Script(const PlacedRun& run) {
-  return TrajectoryScript(MakeTrajectoryFigure(run, Trajectories(run)), "svg");
+std::string Script(const roofline::PlacedRun& run) {
+  return TrajectoryScript(MakeTrajectoryFigure(run, trajectory::Trajectories(run)), "svg");
 }
 
 // 200 byte and 100 flop: 0.5 flop/byte; 100 / 22 s, then 100 / 21 s.
 TEST(TrajectoryScript, HasArrowsAndTheRoofsOfEachNumberOfThreads) {
-  const auto script = Script(RunOf({kMemoryOne, MemoryTwo(20, 200, 10)}));
+  const auto script = Script(fakes::RunOf({fakes::kMemoryOne, fakes::MemoryTwo(20, 200, 10)}));
   EXPECT_THAT(script, HasSubstr("$points0 << EOD\n0.5 4.54545455 0x0072b2\n0.5 5 0x0072b2\nEOD"));
   EXPECT_THAT(script, HasSubstr("$ways0 << EOD\n0.5 4.54545455 0 0.454545455\nEOD"));
   EXPECT_THAT(script, HasSubstr("with vectors head"));
@@ -37,13 +37,13 @@ TEST(TrajectoryScript, HasArrowsAndTheRoofsOfEachNumberOfThreads) {
 }
 
 TEST(TrajectoryScript, DisturbedPointsArePale) {
-  const auto script = Script(RunOf({kOne, With(Two(9), &PointSpec::disturbed)}));
+  const auto script = Script(fakes::RunOf({fakes::kOne, fakes::With(fakes::Two(9), &fakes::PointSpec::disturbed)}));
   EXPECT_THAT(script, HasSubstr("0xaad0e5\n"));
   EXPECT_THAT(script, HasSubstr("pale: disturbed"));
 }
 
 TEST(TrajectoryScript, TextOfTheFileNeverBecomesACommand) {
-  auto run = RunOf({kOne, Two(9)});
+  auto run = fakes::RunOf({fakes::kOne, fakes::Two(9)});
   run.file.machines[0].name = "'; system('touch owned'); '";
   for (auto& record : run.file.records) record.name = "\nEOD\n`touch owned`/" + record.name;
   const auto script = Script(run);
@@ -52,9 +52,9 @@ TEST(TrajectoryScript, TextOfTheFileNeverBecomesACommand) {
 }
 
 TEST(MakeTrajectoryFigure, WithoutBytesThereIsNothingToDraw) {
-  EXPECT_THAT(RefusalOf([] {
-                const auto run = RunOf({WithoutBytes(kOne), WithoutBytes(Two(6))});
-                MakeTrajectoryFigure(run, Trajectories(run));
+  EXPECT_THAT(fakes::RefusalOf([] {
+                const auto run = fakes::RunOf({fakes::WithoutBytes(fakes::kOne), fakes::WithoutBytes(fakes::Two(6))});
+                MakeTrajectoryFigure(run, trajectory::Trajectories(run));
               }),
               HasSubstr("no trajectory has two points"));
 }
@@ -63,14 +63,14 @@ TEST(WriteTrajectoryFigure, DrawsEachFormat) {
   if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
     GTEST_SKIP() << "gnuplot is not installed";
   const TemporaryFolder folder;
-  const auto run = RunOf({kOne, Two(9)});
+  const auto run = fakes::RunOf({fakes::kOne, fakes::Two(9)});
   for (const char* name : {"x.svg", "x.pdf", "x.png"}) {
-    WriteTrajectoryFigure(run, Trajectories(run), folder / name);
+    WriteTrajectoryFigure(run, trajectory::Trajectories(run), folder / name);
     EXPECT_GT(std::filesystem::file_size(folder / name), 1000u) << name;
   }
-  EXPECT_THAT(RefusalOf([&] { WriteTrajectoryFigure(run, Trajectories(run), folder / "x.txt"); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { WriteTrajectoryFigure(run, trajectory::Trajectories(run), folder / "x.txt"); }),
               HasSubstr("a figure is .svg, .pdf or .png"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -6,7 +6,7 @@
 #include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::text {
 namespace {
 
 std::string Packed(const std::string& text) {
@@ -40,7 +40,7 @@ TEST(Unpack, GivesTheTextOfAllMembers) {
 TEST(Unpack, ACutFileIsRefusedWhereverItIsCut) {
   const auto packed = Packed("a log of a few lines, a log of a few lines\n");
   for (std::size_t size = 2; size < packed.size(); ++size) {
-    const auto refusal = RefusalOf([&] { Unpack(packed.substr(0, size), "x.gz"); });
+    const auto refusal = fakes::RefusalOf([&] { Unpack(packed.substr(0, size), "x.gz"); });
     EXPECT_NE(refusal.find("x.gz: gzip data that are cut off after "), std::string::npos)
         << size << ": " << refusal;
   }
@@ -56,11 +56,11 @@ TEST(Unpack, EveryDamagedByteOfTheDataIsSeen) {
 }
 
 TEST(Unpack, RefusesWhatFollowsAndWhatIsTooLarge) {
-  EXPECT_EQ(RefusalOf([] { Unpack(Packed("a") + "tail", "x"); }),
+  EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed("a") + "tail", "x"); }),
             "x: 4 bytes that are no gzip data follow its end");
-  EXPECT_EQ(RefusalOf([] { Unpack(Packed(std::string(1 << 20, 'a')), "x", 1 << 19); }),
+  EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed(std::string(1 << 20, 'a')), "x", 1 << 19); }),
             "x: unpacks to more than 524288 bytes");
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::text

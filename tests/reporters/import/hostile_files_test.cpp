@@ -22,13 +22,13 @@
 #include "reporters/verbose/verbose_log.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 using nlohmann::json;
 
 std::string FileText(const std::string& name) {
-  return ReadFile(TestData(name), "a file to import");
+  return ReadFile(fakes::TestData(name), "a file to import");
 }
 
 // Words that decide branches of the readers, put where they do not belong.
@@ -138,12 +138,12 @@ void Try(const std::string& sample, const Reader& read, int usual) {
 Reader Importing(Imported (*read)(const std::string&, const std::string&)) {
   return [read](const std::string& text) {
     const auto imported = read(text, "hostile");
-    for (const Record& record : imported.records) EXPECT_FALSE(record.name.empty());
-    RunFile run{.records = imported.records};
-    const auto dumped = ToJson(run).dump();
+    for (const record::Record& record : imported.records) EXPECT_FALSE(record.name.empty());
+    record::RunFile run{.records = imported.records};
+    const auto dumped = roofline::ToJson(run).dump();
     if (run.records.empty()) return;
     std::ostringstream warnings;
-    EXPECT_EQ(ParseRunFile(dumped, "again", warnings).records.size(), run.records.size());
+    EXPECT_EQ(record::ParseRunFile(dumped, "again", warnings).records.size(), run.records.size());
   };
 }
 
@@ -155,7 +155,7 @@ TEST(HostileFiles, NsightCompute) {
 TEST(HostileFiles, Ert) {
   Try("import_ert.json", Importing([](const std::string& text, const std::string& where) {
         Imported imported = ImportErt(text, where);
-        EXPECT_EQ(MachineFromJson(ToJson(*imported.machine), "again"), *imported.machine);
+        EXPECT_EQ(machine::MachineFromJson(machine::ToJson(*imported.machine), "again"), *imported.machine);
         return imported;
       }),
       400);
@@ -163,13 +163,13 @@ TEST(HostileFiles, Ert) {
 TEST(HostileFiles, Likwid) { Try("import_likwid.csv", Importing(ImportLikwid), 400); }
 TEST(HostileFiles, Nvbench) { Try("import_nvbench.json", Importing(ImportNvbench), 400); }
 TEST(HostileFiles, Trace) { Try("import_kineto.json", Importing(ImportTrace), 100); }
-TEST(HostileFiles, Benchdnn) { Try("import_benchdnn.txt", Importing(ImportBenchdnn), 400); }
+TEST(HostileFiles, Benchdnn) { Try("import_benchdnn.txt", Importing(suites::ImportBenchdnn), 400); }
 
 TEST(HostileFiles, RunFiles) {
   const Reader read = [](const std::string& text) {
     std::ostringstream warnings;
-    const auto run = ParseRunFile(text, "hostile", warnings);
-    EXPECT_FALSE(ToJson(run).dump().empty());
+    const auto run = record::ParseRunFile(text, "hostile", warnings);
+    EXPECT_FALSE(roofline::ToJson(run).dump().empty());
   };
   Try("run_small.json", read, 60);
   Try("v100_gpu_run.json", read, 200);
@@ -183,7 +183,7 @@ TEST(HostileFiles, MachineFiles) {
     } catch (const json::exception&) {
       return;  // the reader of files says so with its path
     }
-    MachineFromJson(value, "hostile");
+    machine::MachineFromJson(value, "hostile");
   };
   Try("../../baselines/studies/v100_published/machine.json", read, 200);
 }
@@ -192,14 +192,14 @@ TEST(HostileFiles, MachineFiles) {
 TEST(HostileFiles, LogsOfOneDnn) {
   const auto path = testing::TempDir() + "hostile_onednn.log";
   const Reader read = [&](const std::string& text) {
-    const auto log = ReadVerboseLog(text);
+    const auto log = verbose::ReadVerboseLog(text);
     EXPECT_LE(log.lines.used, log.lines.executed);
     EXPECT_EQ(static_cast<std::size_t>(log.lines.used), log.executions.size());
     WriteFile(path, text);
     std::ostringstream warnings;
     try {
-      const auto run = ProgramRun(path, {}, std::nullopt, warnings);
-      const auto again = ParseRunFile(ToJson(run).dump(), "again", warnings);
+      const auto run = profile::ProgramRun(path, {}, std::nullopt, warnings);
+      const auto again = record::ParseRunFile(roofline::ToJson(run).dump(), "again", warnings);
       EXPECT_EQ(again.records.size(), run.records.size());
     } catch (const BadInput& error) {
       EXPECT_TRUE(std::string_view(error.what()).starts_with(path)) << error.what();
@@ -212,7 +212,7 @@ TEST(HostileFiles, LogsOfOneDnn) {
 
 TEST(HostileFiles, BenchdnnProblems) {
   Try(
-      "benchdnn_small.txt", [](const std::string& text) { ReadBenchdnn(text, "hostile"); }, 300);
+      "benchdnn_small.txt", [](const std::string& text) { suites::ReadBenchdnn(text, "hostile"); }, 300);
 }
 
 TEST(HostileFiles, WhateverItIsSomeFormatOrNoneTakesIt) {
@@ -222,10 +222,10 @@ TEST(HostileFiles, WhateverItIsSomeFormatOrNoneTakesIt) {
         sample,
         [](const std::string& text) {
           for (const auto& format : ImportFormats()) format.recognise(text);
-          LooksLikeBenchdnnOutput(text);
+          suites::LooksLikeBenchdnnOutput(text);
         },
         50);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::imports

@@ -18,7 +18,7 @@
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 using testing::ElementsAre;
@@ -28,7 +28,7 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 
 std::string DataText(const std::string& name) {
-  return ReadFile(TestData(name), "a file to import");
+  return ReadFile(fakes::TestData(name), "a file to import");
 }
 
 Imported FromFile(const std::string& name) {
@@ -41,25 +41,25 @@ Imported FromFile(const std::string& name) {
 
 std::string Refusal(Imported (*read)(const std::string&, const std::string&),
                     const std::string& text) {
-  return RefusalOf([&] { read(text, "x.csv"); });
+  return fakes::RefusalOf([&] { read(text, "x.csv"); });
 }
 
-const Work& Measured(const Record& record) { return record.work.at(Provenance::kMeasured); }
+const Work& Measured(const record::Record& record) { return record.work.at(Provenance::kMeasured); }
 
 TEST(ReadCsv, FieldsKnowTheirPlaces) {
-  const auto rows = ReadCsv(
+  const auto rows = text::ReadCsv(
       "\xEF\xBB\xBF"
       "a,\"b\"\"\nc\",d\r\n\n\xC3\xA9,,x\n",
       "f");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0][1].text, "b\"\nc");
-  EXPECT_EQ(PlaceOf(rows[0][2], "f"), "f:2: column 4");
-  EXPECT_EQ(PlaceOf(rows[1][1], "f"), "f:4: column 3") << "a letter of two bytes is one column";
+  EXPECT_EQ(text::PlaceOf(rows[0][2], "f"), "f:2: column 4");
+  EXPECT_EQ(text::PlaceOf(rows[1][1], "f"), "f:4: column 3") << "a letter of two bytes is one column";
   EXPECT_EQ(rows[1][1].text, "");
 }
 
 TEST(ReadCsv, RefusesWithThePlace) {
-  const auto refusal = [](std::string_view text) { return RefusalOf([&] { ReadCsv(text, "f"); }); };
+  const auto refusal = [](std::string_view text) { return fakes::RefusalOf([&] { text::ReadCsv(text, "f"); }); };
   EXPECT_EQ(refusal("a\nb,\"c"), "f:2: column 3: the quote that begins here is not closed");
   EXPECT_THAT(refusal("\"a\"b"), HasSubstr("f:1: column 4: expected a comma"));
   EXPECT_EQ(refusal("a\n\xff"), "f:2: not UTF-8 text, expected CSV");
@@ -69,7 +69,7 @@ TEST(ReadCsv, RefusesWithThePlace) {
 TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEmptyIsUnknown) {
   const auto imported = FromFile("import_small.csv");
   ASSERT_EQ(imported.records.size(), 2U);
-  const Record& first = imported.records[0];
+  const record::Record& first = imported.records[0];
   EXPECT_EQ(first.name, "a \"quoted\", name");
   ASSERT_EQ(first.repetitions.size(), 2U);
   EXPECT_EQ(first.repetitions[1].seconds, 0.25);
@@ -110,7 +110,7 @@ TEST(ImportOwnCsv, EveryErrorHasFileLineAndColumn) {
 TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUp) {
   const auto imported = FromFile("import_ncu_raw.csv");
   ASSERT_EQ(imported.records.size(), 3U);
-  const Record& scale = imported.records[0];
+  const record::Record& scale = imported.records[0];
   EXPECT_EQ(scale.name, "void scale<float, 4>(float*, int)");
   EXPECT_DOUBLE_EQ(scale.repetitions.at(0).seconds, 40e-6);
   // Twice 1000 + 500 + 2 x 2000 FLOPs; 1.5 + 0.5, 2 + 1 and 3 + 1 MB.
@@ -130,7 +130,7 @@ TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUp) {
 TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
   const auto imported = FromFile("import_ncu_details.csv");
   ASSERT_EQ(imported.records.size(), 1U);
-  const Record& axpy = imported.records[0];
+  const record::Record& axpy = imported.records[0];
   // 13000 cycles at 1.3 per ns; 1500 sectors of 32 byte; halves are two to an instruction: 2 x 10 +
   // 4 x 100.
   EXPECT_DOUBLE_EQ(axpy.repetitions.at(0).seconds, 10e-6);
@@ -154,20 +154,20 @@ TEST(ImportNsightCompute, TensorInstructionsOfOtherChipsAreNoFlops) {
 
 // The metrics that dlroof profile asks ncu for decode as CUPTI's own counts of a call do.
 TEST(ImportNsightCompute, MetricsOfEveryChipMeanWhatTheyMeanToCupti) {
-  const auto& table = BuiltInCuptiTable();
+  const auto& table = cupti::BuiltInCuptiTable();
   for (const auto& chip : table.chips) {
     MetricValues values;
-    std::vector<CuptiMetric> metrics;
+    std::vector<cupti::CuptiMetric> metrics;
     double value = 1e6;
     for (const auto& set : table.sets) {
       if (set.free || set.alone) continue;
-      for (const auto* metric : MetricsOf(table, set, chip)) {
+      for (const auto* metric : cupti::MetricsOf(table, set, chip)) {
         values[metric->name] = value += 1e5;
         metrics.push_back(*metric);
         EXPECT_TRUE(IsKnownMetric(metric->name) || set.name == "time") << metric->name;
       }
     }
-    const auto counted = DecodeCounters(metrics, {values.begin(), values.end()}, {"fp16.vector"});
+    const auto counted = cupti::DecodeCounters(metrics, {values.begin(), values.end()}, {"fp16.vector"});
     const auto imported = WorkOfLaunch(values, false);
     EXPECT_EQ(imported.flops, counted.work.flops) << chip.name;
     EXPECT_EQ(imported.bytes, counted.work.bytes) << chip.name;
@@ -198,7 +198,7 @@ TEST(ImportErt, MakesCeilings) {
   const auto imported = FromFile("import_ert.json");
   ASSERT_TRUE(imported.machine.has_value());
   EXPECT_THAT(imported.records, IsEmpty());
-  const CeilingSet& set = imported.machine->by_threads.at(1);
+  const machine::CeilingSet& set = imported.machine->by_threads.at(1);
   EXPECT_DOUBLE_EQ(set.flops.at("fp32.vector").per_second, 15158.2e9);
   EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 828.758e9);
   EXPECT_EQ(set.bytes.size(), 2U);
@@ -207,7 +207,7 @@ TEST(ImportErt, MakesCeilings) {
               ElementsAre("import_ert.json: the ceilings are the toolkit's: given, not measured "
                           "here; percents rest on them",
                           "import_ert.json: 'INT4 GFLOPs' is not known and left out"));
-  EXPECT_EQ(MachineFromJson(ToJson(*imported.machine), "m"), *imported.machine);
+  EXPECT_EQ(machine::MachineFromJson(machine::ToJson(*imported.machine), "m"), *imported.machine);
   EXPECT_EQ(Refusal(ImportErt,
                     R"({"empirical": {"gflops": {"data": [["FP32 GFLOPs", -1]]}, "gbytes": {}}})"),
             "x.csv: empirical: gflops: data[0]: expected a rate above 0");
@@ -216,18 +216,18 @@ TEST(ImportErt, MakesCeilings) {
 // Percents of imported roofs are what import is for: they may be placed on, and say whose they are.
 TEST(ImportErt, CeilingsAreGivenAndPlacedOn) {
   const auto imported = FromFile("import_ert.json");
-  const CeilingSet& set = imported.machine->by_threads.at(1);
-  for (const Ceiling* ceiling : {&set.flops.at("fp32.vector"), &set.bytes.at(Level::kDram)}) {
+  const machine::CeilingSet& set = imported.machine->by_threads.at(1);
+  for (const machine::Ceiling* ceiling : {&set.flops.at("fp32.vector"), &set.bytes.at(Level::kDram)}) {
     EXPECT_TRUE(ceiling->given);
     EXPECT_FALSE(ceiling->proved);
     EXPECT_THAT(ceiling->how, testing::StartsWith("the Empirical Roofline Toolkit's best"));
-    EXPECT_EQ(ceiling->proof, Proof()) << "nothing was looked at";
+    EXPECT_EQ(ceiling->proof, machine::Proof()) << "nothing was looked at";
   }
-  Record record{.threads = 1, .repetitions = {{.seconds = 1}}};
+  record::Record record{.threads = 1, .repetitions = {{.seconds = 1}}};
   // Half of 15158.2 GFLOP/s; few bytes.
   record.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 7579.1e9}},
                                         .bytes = {{Level::kDram, 1e9}}};
-  const auto placed = Place(record, &*imported.machine);
+  const auto placed = roofline::Place(record, &*imported.machine);
   ASSERT_EQ(placed.classic.size(), 1U);
   EXPECT_DOUBLE_EQ(placed.classic[0].fraction.value(), 0.5);
   EXPECT_TRUE(placed.time->given);
@@ -236,7 +236,7 @@ TEST(ImportErt, CeilingsAreGivenAndPlacedOn) {
 TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {
   const auto imported = FromFile("import_likwid.csv");
   ASSERT_EQ(imported.records.size(), 1U);
-  const Record& triad = imported.records[0];
+  const record::Record& triad = imported.records[0];
   EXPECT_EQ(triad.name, "triad");
   EXPECT_EQ(triad.threads, 2);
   // The slowest thread; 100 MFLOP/s x 2 s + 200 x 1.5; a volume stands on one thread per socket.
@@ -256,12 +256,12 @@ TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {
 TEST(ImportNvbench, AStateIsARecordAndSkippedOnesStay) {
   const auto imported = FromFile("import_nvbench.json");
   ASSERT_EQ(imported.records.size(), 2U);
-  const Record& copy = imported.records[0];
+  const record::Record& copy = imported.records[0];
   EXPECT_EQ(copy.name, "copy/Elements=1048576/T=F32");
   EXPECT_EQ(copy.repetitions.at(0).seconds, 2e-5);
   // 419.4304 GB/s for 20 us: what the author declared.
   EXPECT_DOUBLE_EQ(copy.work.at(Provenance::kModelled).bytes.at(Level::kDram), 8388608);
-  EXPECT_EQ(imported.records[1].status, Status::kUnsupported);
+  EXPECT_EQ(imported.records[1].status, record::Status::kUnsupported);
   EXPECT_EQ(imported.records[1].reason, "out of memory");
   EXPECT_THAT(imported.remarks,
               ElementsAre(HasSubstr("nvbench knows no FLOPs"),
@@ -273,9 +273,9 @@ TEST(ImportNvbench, AStateIsARecordAndSkippedOnesStay) {
 }
 
 TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
-  const auto imported = ImportBenchdnn(DataText("import_benchdnn.txt"), "b.txt");
+  const auto imported = suites::ImportBenchdnn(DataText("import_benchdnn.txt"), "b.txt");
   ASSERT_EQ(imported.records.size(), 3U);
-  const Record& first = imported.records[0];
+  const record::Record& first = imported.records[0];
   EXPECT_EQ(first.name, "Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k256r1s1");
   EXPECT_EQ(first.algorithm, "brgconv:avx512_core");
   EXPECT_DOUBLE_EQ(first.repetitions.at(0).seconds, 1e-3);
@@ -288,14 +288,14 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
   EXPECT_THAT(imported.records[2].repetitions.at(0).seconds, 1.2e-3);
   EXPECT_THAT(imported.remarks,
               testing::Contains(HasSubstr("b.txt:3: no benchmark of dlroof (3-D")));
-  EXPECT_THAT(Refusal(ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
+  EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
-  EXPECT_THAT(Refusal(ImportBenchdnn, "perf,cpu\n"), HasSubstr("x.csv:1: expected 11 fields"));
+  EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu\n"), HasSubstr("x.csv:1: expected 11 fields"));
 }
 
 // 2 Gop by some implementation of a benchdnn problem.
 Imported OnePerfLine(const std::string& implementation, const std::string& problem) {
-  return ImportBenchdnn(
+  return suites::ImportBenchdnn(
       fmt::format("perf,cpu,{},,--mode=P {},2,1,1,1,1,1\n", implementation, problem), "b.txt");
 }
 
@@ -345,7 +345,7 @@ TEST(ImportBenchdnn, FlopsStandOnThePipeThatTheNameTells) {
 }
 
 TEST(ImportBenchdnn, FieldsOfATemplateThatNothingTakesAreNamed) {
-  const auto imported = ImportBenchdnn(
+  const auto imported = suites::ImportBenchdnn(
       "Output template: perf,text,%engine%,%impl%,%prb%,%Gops%,%-Gbw%,%cfg%,%0time%,%cfg%\n"
       "perf,text,cpu,jit:avx2,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,7,f32,1,f32\n",
       "b.txt");
@@ -354,29 +354,29 @@ TEST(ImportBenchdnn, FieldsOfATemplateThatNothingTakesAreNamed) {
               ElementsAre("b.txt: columns '%-Gbw%', '%cfg%' are not known and left out"));
   // Columns that every output has are known, used or not.
   const std::string output = "perf,cpu,jit:avx2,,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,3,4,5,1,6\n";
-  EXPECT_THAT(ImportBenchdnn(output, "b.txt").remarks, IsEmpty());
+  EXPECT_THAT(suites::ImportBenchdnn(output, "b.txt").remarks, IsEmpty());
 }
 
 TEST(ImportedRun, ForeignNamesStandOnTheMachinesDevice) {
-  Machine machine{.device = "gpu", .fingerprint = "x"};
+  machine::Machine machine{.device = "gpu", .fingerprint = "x"};
   machine.by_threads[1].flops["fp32.vector"] = {.per_second = 100, .proved = true};
   machine.by_threads[1].bytes[Level::kDram] = {.per_second = 10, .proved = true};
-  Record kernel{.name = "void a/b/c/d/e/f<1>()", .threads = 7, .repetitions = {{.seconds = 10}}};
+  record::Record kernel{.name = "void a/b/c/d/e/f<1>()", .threads = 7, .repetitions = {{.seconds = 10}}};
   kernel.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 100}},
                                         .bytes = {{Level::kDram, 50}}};
   std::ostringstream warnings;
-  const RunFile run = ImportedRun({kernel}, machine, {"set", Provenance::kModelled}, warnings);
+  const record::RunFile run = ImportedRun({kernel}, machine, {"set", Provenance::kModelled}, warnings);
   EXPECT_THAT(warnings.str(), HasSubstr("1 of 1 records ran with a number of threads"));
-  const auto written = ToJson(run);
+  const auto written = roofline::ToJson(run);
   EXPECT_EQ(written["records"][0]["name"], "set/void a/b/c/d/e/f<1>()");
   EXPECT_FALSE(written["records"][0].contains("op"));
   // 5 s of bytes in 10 s.
   EXPECT_DOUBLE_EQ(written["records"][0]["time"]["gap"], 2);
   EXPECT_EQ(written["records"][0]["classic"][0]["flops_from"], "modelled");
   // Read again from memory and as a large file it is the same record.
-  const auto again = ToJson(ParseRunFile(written.dump(), "x", warnings));
+  const auto again = roofline::ToJson(record::ParseRunFile(written.dump(), "x", warnings));
   EXPECT_EQ(again["records"], written["records"]);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::imports

@@ -11,7 +11,7 @@
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::imports {
 namespace {
 
 using testing::Contains;
@@ -23,8 +23,8 @@ std::string TraceOf(const std::vector<std::string>& events) {
   return fmt::format("{{\"traceEvents\": [{}]}}", fmt::join(events, ", "));
 }
 
-const Record& Named(const Imported& imported, const std::string& name) {
-  const auto found = std::ranges::find(imported.records, name, &Record::name);
+const record::Record& Named(const Imported& imported, const std::string& name) {
+  const auto found = std::ranges::find(imported.records, name, &record::Record::name);
   if (found == imported.records.end()) throw BadInput("no record " + name);
   return *found;
 }
@@ -37,7 +37,7 @@ double TotalSeconds(const Imported& imported) {
 
 // A convolution, batch normalization, ReLU, LSTM and linear layer of PyTorch, once each.
 TEST(ImportTrace, ReadsAProfileOfPyTorch) {
-  const auto text = ReadFile(TestData("import_kineto.json"), "a trace");
+  const auto text = ReadFile(fakes::TestData("import_kineto.json"), "a trace");
   ASSERT_TRUE(LooksLikeTrace(text));
   const auto imported = ImportTrace(text, "t.json");
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("58 events")));
@@ -105,7 +105,7 @@ TEST(ImportTrace, OpsThatDifferInTypesStayApart) {
 
 TEST(ImportTrace, RefusesWithThePlace) {
   const auto refusal = [](const std::string& text) {
-    return RefusalOf([&] { ImportTrace(text, "t.json"); });
+    return fakes::RefusalOf([&] { ImportTrace(text, "t.json"); });
   };
   EXPECT_THAT(refusal(TraceOf({})), HasSubstr("t.json: 'traceEvents': no complete event"));
   EXPECT_THAT(refusal(TraceOf({Event(R"("name": "a", "ts": 0, "dur": -1)")})),
@@ -164,4 +164,4 @@ TEST(WorkOfOp, IsAbsentWhereSizesDoNotFit) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::imports

@@ -6,7 +6,7 @@
 #include "reporters/ledger/ledger_advice.h"
 #include "tests/reporters/ledger/ledger_parts.h"
 
-namespace dlroof {
+namespace dlroof::breakdown {
 namespace {
 
 LaunchedKernel Kernel(double seconds, double waves, int launches = 1) {
@@ -93,4 +93,4 @@ TEST(GpuLedger, NamesThePlantedCause) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::breakdown

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::breakdown {
 namespace {
 
 TEST(InstructionText, SaysWhatIsKnown) {
@@ -31,4 +31,4 @@ TEST(InstructionSentence, PlacesTheCallUnderItsInstructionRoof) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::breakdown

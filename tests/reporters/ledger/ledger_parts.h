@@ -3,7 +3,7 @@
 
 #include "reporters/ledger/ledger.h"
 
-namespace dlroof {
+namespace dlroof::breakdown {
 
 // [s]; 0 for a part that is not there.
 inline double SecondsOf(const Ledger& ledger, PartKind kind) {
@@ -17,4 +17,4 @@ inline double Sum(const Ledger& ledger) {
   return sum;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::breakdown

@@ -9,7 +9,7 @@
 #include "reporters/ledger/waterfall.h"
 #include "tests/reporters/ledger/ledger_parts.h"
 
-namespace dlroof {
+namespace dlroof::breakdown {
 namespace {
 
 // 100 s on two threads: 60 in ten regions, of which the slowest threads worked 50 and both 80.
@@ -362,4 +362,4 @@ TEST(WriteWaterfall, HasALinePerPartWhoseBarBeginsWhereTheOneBeforeEnds) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::breakdown

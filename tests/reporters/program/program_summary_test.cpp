@@ -11,14 +11,14 @@
 #include "reporters/program/steps.h"
 #include "tests/fakes/primitives/logs.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
-VerboseLog TwoThreads() {
-  VerboseLog log;
+verbose::VerboseLog TwoThreads() {
+  verbose::VerboseLog log;
   log.primitives.resize(2);
   // 0 to 4 s, and 2 to 6 s on another thread: between 2 and 4 s each has half.
   log.executions = {{0, 4, 100.0}, {1, 4, 102.0}};
@@ -46,7 +46,7 @@ TEST(TimelineOf, CallsOfNoTimeAndWithoutStampKeepTheirOwn) {
 TEST(SummarizeProgram, PrimitivesAddUpToTheLog) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log",
                            "tf_r50_inf_dnn.onednn.log", "tf212_conv_opts0.log"}) {
-    const auto log = FromLog(name);
+    const auto log = fakes::FromLog(name);
     const auto summary = SummarizeProgram(log, std::nullopt);
     double all = 0, calls = 0, seconds = 0;
     for (const auto& execution : log.executions) all += execution.seconds;
@@ -64,15 +64,15 @@ TEST(SummarizeProgram, PrimitivesAddUpToTheLog) {
   }
 }
 
-PlacedRun RunOf(const ProgramSummary& summary) {
-  RunFile file;
+roofline::PlacedRun RunOf(const ProgramSummary& summary) {
+  record::RunFile file;
   file.context["dlroof"]["program"] = ToJson(summary);
-  return PlaceRun(file);
+  return roofline::PlaceRun(file);
 }
 
 TEST(LedgerOfProgram, PartsAddUpToTheStepsWallTime) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log"}) {
-    const auto summary = SummarizeProgram(FromLog(name), std::nullopt);
+    const auto summary = SummarizeProgram(fakes::FromLog(name), std::nullopt);
     const auto run = RunOf(summary);
     const auto ledger = LedgerOf(UsesOf(run, summary), summary);
     EXPECT_TRUE(ledger.of_step);
@@ -84,7 +84,7 @@ TEST(LedgerOfProgram, PartsAddUpToTheStepsWallTime) {
 }
 
 TEST(LedgerOfProgram, WithoutStepsTheProgramsWallTimeIsDivided) {
-  auto summary = SummarizeProgram(FromLog("tf212_conv_opts1.log"), std::nullopt);
+  auto summary = SummarizeProgram(fakes::FromLog("tf212_conv_opts1.log"), std::nullopt);
   summary.wall_seconds = 2;
   const auto run = RunOf(summary);
   const auto ledger = LedgerOf(UsesOf(run, summary), summary);
@@ -94,7 +94,7 @@ TEST(LedgerOfProgram, WithoutStepsTheProgramsWallTimeIsDivided) {
 
 // The step of an LSTM's training: forward and backward are the recurrent layer's.
 TEST(SummarizeProgram, PhasesOfATrainingStep) {
-  const auto summary = SummarizeProgram(FromLog("pt_lstm_trn.onednn.log"), std::nullopt);
+  const auto summary = SummarizeProgram(fakes::FromLog("pt_lstm_trn.onednn.log"), std::nullopt);
   ASSERT_EQ(summary.steps.phases.size(), 3);
   EXPECT_EQ(summary.steps.phases[0].calls, 5);
   EXPECT_EQ(summary.steps.phases[1].calls, 1);
@@ -102,7 +102,7 @@ TEST(SummarizeProgram, PhasesOfATrainingStep) {
   double wall = 0;
   for (const auto& phase : summary.steps.phases) wall += phase.wall_seconds.value();
   EXPECT_NEAR(wall, summary.steps.wall_seconds.value(), 1e-6);
-  EXPECT_EQ(SummarizeProgram(FromLog("pt_r50_inf.onednn.log"), std::nullopt).steps.phases.size(),
+  EXPECT_EQ(SummarizeProgram(fakes::FromLog("pt_r50_inf.onednn.log"), std::nullopt).steps.phases.size(),
             0);
 }
 
@@ -118,7 +118,7 @@ TEST(SummarizeProgram, CreationsOfAStepAreItsOwn) {
 }
 
 TEST(ProgramOf, ReadsItAllAgain) {
-  auto summary = SummarizeProgram(FromLog("pt_lstm_trn.onednn.log"), std::nullopt);
+  auto summary = SummarizeProgram(fakes::FromLog("pt_lstm_trn.onednn.log"), std::nullopt);
   summary.command = "python train.py";
   summary.wall_seconds = 12.5;
   summary.lines.refused = {{"cut", 3, 17}};
@@ -144,10 +144,10 @@ TEST(ProgramOf, TakesAnyJson) {
   const auto summary = ProgramOf(odd);
   ASSERT_TRUE(summary);
   EXPECT_EQ(summary->primitives.size(), 2);
-  RunFile file;
+  record::RunFile file;
   file.context = odd;
   std::ostringstream out;
-  WriteProgram(PlaceRun(file), 80, out);
+  WriteProgram(roofline::PlaceRun(file), 80, out);
   EXPECT_NE(out.str(), "");
 }
 
@@ -232,4 +232,4 @@ TEST(ProgramOf, ReadsAReplayAgain) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::programs

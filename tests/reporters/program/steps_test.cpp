@@ -10,7 +10,7 @@
 
 #include "tests/fakes/primitives/logs.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 using Stream = std::vector<std::uint32_t>;
@@ -33,7 +33,7 @@ double MeanLength(const Steps& steps) {
 TEST(FindSteps, RealProgramsWithoutTheirMarks) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_r50_inf_cl.onednn.log",
                            "pt_r50_inf_freeze.onednn.log", "tf_r50_inf_dnn.onednn.log"}) {
-    auto log = FromLog(name);
+    auto log = fakes::FromLog(name);
     const auto marked = StepsOf(log);
     ASSERT_EQ(marked.from, StepsFrom::kMarks) << name;
     log.marks.clear();
@@ -55,7 +55,7 @@ TEST(FindSteps, RealProgramsWithoutTheirMarks) {
 TEST(FindSteps, TheLstmProgramsBeginWithTheirSteps) {
   for (const auto& [name, length] :
        {std::pair("pt_lstm_inf.onednn.log", 3), std::pair("pt_lstm_trn.onednn.log", 9)}) {
-    auto log = FromLog(name);
+    auto log = fakes::FromLog(name);
     log.marks.clear();
     const auto found = StepsOf(log);
     EXPECT_EQ(found.ranges.size(), 4) << name;
@@ -66,7 +66,7 @@ TEST(FindSteps, TheLstmProgramsBeginWithTheirSteps) {
 TEST(FindSteps, OnePrimitiveAloneAndOneCallHaveNone) {
   for (const char* name : {"debian_torch113_conv_v2.6.3.log", "tf212_conv_opts0.log",
                            "tf212_conv_opts1.log", "pt_bert_inf.onednn.log"}) {
-    auto log = FromLog(name);
+    auto log = fakes::FromLog(name);
     log.marks.clear();
     const auto found = StepsOf(log);
     EXPECT_EQ(found.from, StepsFrom::kNone) << name;
@@ -75,7 +75,7 @@ TEST(FindSteps, OnePrimitiveAloneAndOneCallHaveNone) {
 }
 
 TEST(FindSteps, AGivenNumberDividesWhatHasNoPeriodOfItsOwn) {
-  auto log = FromLog("pt_bert_inf.onednn.log");
+  auto log = fakes::FromLog("pt_bert_inf.onednn.log");
   log.marks.clear();
   const auto found = StepsOf(log, 4);  // 12 layers each
   EXPECT_EQ(found.from, StepsFrom::kGiven);
@@ -86,7 +86,7 @@ TEST(FindSteps, AGivenNumberDividesWhatHasNoPeriodOfItsOwn) {
 
 // Two logs in one: the step at their seam has no wall time.
 TEST(StepsOf, AClockThatGoesBackTellsNoWallTime) {
-  VerboseLog log;
+  verbose::VerboseLog log;
   log.primitives.resize(3);
   for (int run = 0; run < 2; ++run)
     for (int i = 0; i < 30; ++i)
@@ -234,4 +234,4 @@ TEST(FindSteps, LayersThatRepeatAreNotTheStep) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -7,7 +7,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 RunFile FileOf(const std::string& fingerprint, int threads, const std::string& name) {
@@ -30,7 +30,7 @@ TEST(JoinedRun, HasTheRecordsAndCeilingsOfAll) {
 
 TEST(JoinedRun, RefusesAnotherMachine) {
   EXPECT_EQ(
-      RefusalOf([] {
+      fakes::RefusalOf([] {
         JoinedRun({{"a", FileOf("x", 1, "X")}, {"b", FileOf("y", 2, "X")}});
       }),
       "b: its ceilings are those of another machine (machine y, the files before have machine x)");
@@ -55,4 +55,4 @@ TEST(SideBySide, EachFilesRecordsHaveItsLabel) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -9,7 +9,7 @@
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 using testing::HasSubstr;
@@ -26,13 +26,13 @@ Record Read(const nlohmann::json& energy) {
 std::string RefusedWith(const char* key, const nlohmann::json& value) {
   auto energy = Plain();
   energy[key] = value;
-  return RefusalOf([&] { Read(energy); });
+  return fakes::RefusalOf([&] { Read(energy); });
 }
 
 TEST(EnergyJson, ARecordReadsBackWhatItWrites) {
   Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
   SplitName(record);
-  record.energy = Energy{.joules = 0.75,
+  record.energy = energy::Energy{.joules = 0.75,
                          .ci95 = {{0.5, 1.0}},
                          .domains = {{"package-0", 0.5}, {"dram-0", 0.25}},
                          .beside = {{"psys", 1.5}},
@@ -42,10 +42,10 @@ TEST(EnergyJson, ARecordReadsBackWhatItWrites) {
                          .others_cpus = 0.25,
                          .from = "powercap",
                          .covers = "packages and DRAM"};
-  const auto json = FactsToJson(record);
+  const auto json = roofline::FactsToJson(record);
   const auto read = RecordFromJson(json.dump(), "x");
   EXPECT_EQ(read.energy, record.energy);
-  EXPECT_EQ(FactsToJson(read), json);
+  EXPECT_EQ(roofline::FactsToJson(read), json);
 }
 
 TEST(EnergyJson, WithoutAnIntervalAndDomainsHasNoSuchKeys) {
@@ -57,7 +57,7 @@ TEST(EnergyJson, WithoutAnIntervalAndDomainsHasNoSuchKeys) {
 
 TEST(EnergyJson, NobodyMeasuredMeansNoKey) {
   const Record record{.name = "x"};
-  EXPECT_FALSE(FactsToJson(record).contains("energy"));
+  EXPECT_FALSE(roofline::FactsToJson(record).contains("energy"));
   EXPECT_FALSE(RecordFromJson(R"({"name": "x"})", "x").energy);
 }
 
@@ -71,24 +71,24 @@ TEST(EnergyJson, WrongMembersNameTheirPlace) {
   EXPECT_THAT(RefusedWith("domains", {{"dram", "x"}}), HasSubstr("energy: domains: 'dram'"));
   auto without = Plain();
   without.erase("from");
-  EXPECT_THAT(RefusalOf([&] { Read(without); }), HasSubstr("'from'"));
+  EXPECT_THAT(fakes::RefusalOf([&] { Read(without); }), HasSubstr("'from'"));
 }
 
 TEST(MeteredJson, ARecordReadsBackWhatItWrites) {
   Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
   SplitName(record);
-  record.metered_window = MeteredWindow{1795428000.125, 1795428060.625, 1234567};
-  const auto json = FactsToJson(record);
+  record.metered_window = energy::MeteredWindow{1795428000.125, 1795428060.625, 1234567};
+  const auto json = roofline::FactsToJson(record);
   const auto read = RecordFromJson(json.dump(), "x");
   EXPECT_EQ(read.metered_window, record.metered_window);  // to the last digit
-  EXPECT_EQ(FactsToJson(read), json);
+  EXPECT_EQ(roofline::FactsToJson(read), json);
   EXPECT_FALSE(json.contains("metered"));
   EXPECT_FALSE(RecordFromJson(R"({"name": "x"})", "x").metered_window);
 }
 
 TEST(MeteredJson, AnEnergyReadsBackWhatItWrites) {
   Record record{.name = "x"};
-  record.metered = MeteredEnergy{.joules = 4,
+  record.metered = energy::MeteredEnergy{.joules = 4,
                                  .ci95 = {{3, 5}},
                                  .seconds = 0.5,
                                  .window_seconds = 60,
@@ -97,14 +97,14 @@ TEST(MeteredJson, AnEnergyReadsBackWhatItWrites) {
                                  .nodes = 7,
                                  .from = "watts.csv",
                                  .covers = "all"};
-  EXPECT_EQ(RecordFromJson(FactsToJson(record).dump(), "x").metered, record.metered);
+  EXPECT_EQ(RecordFromJson(roofline::FactsToJson(record).dump(), "x").metered, record.metered);
   record.metered->ci95.reset();
-  EXPECT_EQ(RecordFromJson(FactsToJson(record).dump(), "x").metered, record.metered);
+  EXPECT_EQ(RecordFromJson(roofline::FactsToJson(record).dump(), "x").metered, record.metered);
 }
 
 TEST(MeteredJson, WrongMembersNameTheirPlace) {
   const auto refused = [](const char* member, const nlohmann::json& value) {
-    return RefusalOf([&] {
+    return fakes::RefusalOf([&] {
       RecordFromJson(nlohmann::json{{"name", "x"}, {member, value}}.dump(), "run.json");
     });
   };
@@ -119,18 +119,18 @@ TEST(MeteredJson, WrongMembersNameTheirPlace) {
 }
 
 TEST(EnergyJson, IdlePowerOfAGpuIsBesideThatOfTheCpu) {
-  const IdlePower cpu{12, {{"package-0", 12}}, 1, "powercap", "packages"},
+  const energy::IdlePower cpu{12, {{"package-0", 12}}, 1, "powercap", "packages"},
       gpu{70, {{"gpu", 70}}, 2, "nvml", "the GPU's board"};
-  auto both = ToJson(IdlePowers{cpu, gpu});
+  auto both = ToJson(energy::IdlePowers{cpu, gpu});
   EXPECT_EQ(both["gpu"], ToJson(gpu));
   both.erase("gpu");
   EXPECT_EQ(both, ToJson(cpu));
-  EXPECT_EQ(ToJson(IdlePowers{{}, gpu}), (nlohmann::json{{"gpu", ToJson(gpu)}}));
-  EXPECT_TRUE(ToJson(IdlePowers{}).empty());
+  EXPECT_EQ(ToJson(energy::IdlePowers{{}, gpu}), (nlohmann::json{{"gpu", ToJson(gpu)}}));
+  EXPECT_TRUE(ToJson(energy::IdlePowers{}).empty());
 }
 
 TEST(EnergyJson, IdlePowerKeepsItsDomains) {
-  const auto json = ToJson(IdlePower{12, {{"package-0", 12}}, 1, "powercap", "packages"});
+  const auto json = ToJson(energy::IdlePower{12, {{"package-0", 12}}, 1, "powercap", "packages"});
   EXPECT_EQ(json, (nlohmann::json{{"idle_watts", 12.0},
                                   {"idle_domains", {{"package-0", 12.0}}},
                                   {"idle_seconds", 1.0},
@@ -139,4 +139,4 @@ TEST(EnergyJson, IdlePowerKeepsItsDomains) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -8,7 +8,7 @@
 #include "reporters/record/work_counters.h"
 #include "reporters/roofline/placed_json.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 std::vector<Repetition> Times(std::initializer_list<double> seconds) {
@@ -247,7 +247,7 @@ TEST(GpuRecord, SaysItsOtherTimesApartFromItsSecondsAndNamesWhyItThrottled) {
         GpuSample{.throughput_seconds = i < 3 ? 1 : 50, .graph_seconds = 0.5, .throttle = 0x24});
     record.repetitions.push_back(repetition);
   }
-  const auto json = ToJson(record, nullptr);
+  const auto json = roofline::ToJson(record, nullptr);
   EXPECT_EQ(json["seconds"]["median"], 2);
   EXPECT_EQ(json["gpu"]["throughput_seconds"], 1);
   EXPECT_EQ(json["gpu"]["graph_seconds"], 0.5);
@@ -255,15 +255,15 @@ TEST(GpuRecord, SaysItsOtherTimesApartFromItsSecondsAndNamesWhyItThrottled) {
             (std::vector<std::string>{"sw_power_cap", "sw_thermal_slowdown"}));
   EXPECT_FALSE(json["gpu"].contains("power_watts"));
   EXPECT_EQ(json["repetitions"][3]["gpu"]["throughput_seconds"], 50);
-  EXPECT_EQ(ToJson(RecordFromJson(json.dump(), "x"), nullptr), json);
+  EXPECT_EQ(roofline::ToJson(RecordFromJson(json.dump(), "x"), nullptr), json);
 }
 
 TEST(GpuRecord, ARecordOfACpuHasNoSuchKey) {
   Record record;
   record.name = "Conv2D/cpu/onednn/fwd/f32/n1";
   record.repetitions = {{.seconds = 1}, {.seconds = 1}, {.seconds = 1}};
-  EXPECT_FALSE(ToJson(record, nullptr).contains("gpu"));
+  EXPECT_FALSE(roofline::ToJson(record, nullptr).contains("gpu"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::record

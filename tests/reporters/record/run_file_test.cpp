@@ -14,7 +14,7 @@
 #include "reporters/roofline/placed_json.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 using testing::HasSubstr;
@@ -25,7 +25,7 @@ RunFile Parsed(const std::string& text) {
 }
 
 std::string Refusal(const std::string& text) {
-  return RefusalOf([&] { Parsed(text); });
+  return fakes::RefusalOf([&] { Parsed(text); });
 }
 
 Record Sample() {
@@ -78,9 +78,9 @@ Record Sample() {
 }
 
 TEST(RecordJson, ReadsBackWhatItWrites) {
-  const auto json = ToJson(Sample(), nullptr);
+  const auto json = roofline::ToJson(Sample(), nullptr);
   const Record read = RecordFromJson(json.dump(), "x");
-  EXPECT_EQ(ToJson(read, nullptr), json);
+  EXPECT_EQ(roofline::ToJson(read, nullptr), json);
   EXPECT_EQ(read.work, Sample().work);
   EXPECT_EQ(read.direction, "bwd");
   EXPECT_EQ(read.heuristic_over_best, 1.25);
@@ -92,16 +92,16 @@ TEST(RecordJson, ReadsBackWhatItWrites) {
 }
 
 TEST(RecordJson, TakesMembersInAnyOrder) {
-  const auto json = ToJson(Sample(), nullptr);
+  const auto json = roofline::ToJson(Sample(), nullptr);
   std::string reversed = R"("last": 0)";
   for (const auto& item : json.items())
     reversed = fmt::format(R"("{}": {}, {})", item.key(), item.value().dump(), reversed);
-  EXPECT_EQ(ToJson(RecordFromJson("{" + reversed + "}", "x"), nullptr), json);
+  EXPECT_EQ(roofline::ToJson(RecordFromJson("{" + reversed + "}", "x"), nullptr), json);
 }
 
 TEST(RecordJson, WrongTypesNameTheirPlace) {
   const auto refusal = [](const char* key, const nlohmann::json& value) {
-    auto json = ToJson(Sample(), nullptr);
+    auto json = roofline::ToJson(Sample(), nullptr);
     json[key] = value;
     return Refusal(nlohmann::json{{"records", {json}}}.dump());
   };
@@ -229,7 +229,7 @@ TEST(ReadRunFile, RefusesWhatItCannotReadInOneSentence) {
 TEST(ReadRunFile, MutatedFilesAreReadOrRefusedNeverWorse) {
   Record record = Sample();
   const std::string whole = nlohmann::json{{"context", {{"dlroof", {{"schema", kSchema}}}}},
-                                           {"records", {ToJson(record, nullptr)}}}
+                                           {"records", {roofline::ToJson(record, nullptr)}}}
                                 .dump();
   std::mt19937 random(3);
   int accepted = 0;
@@ -351,7 +351,7 @@ TEST(ReadRunFile, TakesAsWholeOnlyWhatAnotherParserTakes) {
       if (kind == 2) mutant.insert(at, 1, letters[random() % letters.size()]);
     }
     std::ostringstream warnings;
-    const auto refusal = RefusalOf([&] { ParseRunFile(mutant, "run.json", warnings); });
+    const auto refusal = fakes::RefusalOf([&] { ParseRunFile(mutant, "run.json", warnings); });
     if (refusal != "accepted" || !warnings.str().empty()) continue;
     ++accepted;
     ASSERT_TRUE(nlohmann::json::accept(mutant)) << mutant;
@@ -395,4 +395,4 @@ TEST(EachJsonElement, HandsOutElementsAcrossAndBeyondItsWindow) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::record

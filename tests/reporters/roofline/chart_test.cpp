@@ -5,12 +5,12 @@
 
 #include "tests/fakes/placed_files.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 using testing::ElementsAre;
 
-std::vector<RoofSet> SmallSets() { return RoofSets(SmallRun().file.machines); }
+std::vector<RoofSet> SmallSets() { return RoofSets(fakes::SmallRun().file.machines); }
 RoofSet TwoThreads() { return SmallSets().at(0); }
 
 TEST(RoofSets, OnePerThreadCountMostFirstBestPipeFirst) {
@@ -32,18 +32,18 @@ TEST(RoofSets, OnePerThreadCountMostFirstBestPipeFirst) {
 }
 
 TEST(RoofSets, MeasuredRidgesAreThoseOfTheirThreads) {
-  auto run = SmallRun();
-  TwoThreadsOf(run).ridges[Level::kDram] = {{0.5, 10e9}, {8, 160e9}};
+  auto run = fakes::SmallRun();
+  fakes::TwoThreadsOf(run).ridges[Level::kDram] = {{0.5, 10e9}, {8, 160e9}};
   const auto sets = RoofSets(run.file.machines);
   EXPECT_THAT(sets.at(0).ridges.at(Level::kDram),
-              ElementsAre(RidgePoint{0.5, 10e9}, RidgePoint{8, 160e9}));
+              ElementsAre(machine::RidgePoint{0.5, 10e9}, machine::RidgePoint{8, 160e9}));
   EXPECT_TRUE(sets.at(1).ridges.empty());
   EXPECT_TRUE(RoofSets({}).empty());
 }
 
 TEST(SustainedOf, IsARoofBelowItsOwnWhereItWasMeasured) {
-  auto run = SmallRun();
-  TwoThreadsOf(run).flops.at("int8.matrix").sustained_per_second = 2400e9;
+  auto run = fakes::SmallRun();
+  fakes::TwoThreadsOf(run).flops.at("int8.matrix").sustained_per_second = 2400e9;
   const auto flops = RoofSets(run.file.machines).at(0).flops;
   const auto sustained = SustainedOf(flops.at(0));
   ASSERT_TRUE(sustained.has_value());
@@ -54,7 +54,7 @@ TEST(SustainedOf, IsARoofBelowItsOwnWhereItWasMeasured) {
 }
 
 TEST(MainRoofSet, IsTheOneThatMostPlacedRecordsRestOn) {
-  auto run = SmallRun();
+  auto run = fakes::SmallRun();
   EXPECT_EQ(MainRoofSet(run, SmallSets()), 0U);
   for (auto& record : run.file.records) record.threads = 1;
   EXPECT_EQ(MainRoofSet(run, SmallSets()), 1U);
@@ -62,12 +62,12 @@ TEST(MainRoofSet, IsTheOneThatMostPlacedRecordsRestOn) {
 }
 
 TEST(PipesInUse, CountsPlacedRecordsOnly) {
-  EXPECT_THAT(PipesInUse(SmallRun(), TwoThreads()),
+  EXPECT_THAT(PipesInUse(fakes::SmallRun(), TwoThreads()),
               ElementsAre("bf16.matrix", "fp32.vector", "int8.matrix"));
 }
 
 TEST(PipesInUse, ARowThatJudgedStandsForItsPipe) {
-  auto run = SmallRun();
+  auto run = fakes::SmallRun();
   for (auto& placed : run.places)
     if (auto& time = placed.placement.time) time->compute_roofs["fp32.vector"] = "fp32.vector.avx2";
   EXPECT_THAT(PipesInUse(run, TwoThreads()),
@@ -85,14 +85,14 @@ TEST(RidgeIntensity, IsWhereBothRoofsAreEqual) {
 }
 
 TEST(MainLevel, IsTheOneThatMostRecordsKnow) {
-  auto run = SmallRun();
+  auto run = fakes::SmallRun();
   EXPECT_EQ(MainLevel(run, TwoThreads()), Level::kDram);
   for (auto& placed : run.places) placed.placement.classic.clear();
   EXPECT_EQ(MainLevel(run, TwoThreads()), std::nullopt);
 }
 
 TEST(ClassicMarks, TakeTheNumbersOfTheFile) {
-  const auto marks = ClassicMarks(SmallRun(), TwoThreads(), Level::kDram);
+  const auto marks = ClassicMarks(fakes::SmallRun(), TwoThreads(), Level::kDram);
   ASSERT_EQ(marks.size(), 7U);
   for (const auto& mark : marks) EXPECT_EQ(mark.disturbed, mark.series == "LSTM bwd f32");
   EXPECT_EQ(marks[0].series, "Conv2D fwd f32");
@@ -103,12 +103,12 @@ TEST(ClassicMarks, TakeTheNumbersOfTheFile) {
   EXPECT_EQ(marks[3].record, 3U);
   EXPECT_TRUE(marks[3].measured);
   EXPECT_FALSE(marks[4].ci95.has_value()) << "its time has no interval";
-  ASSERT_EQ(ClassicMarks(SmallRun(), TwoThreads(), Level::kL2).size(), 1U);
+  ASSERT_EQ(ClassicMarks(fakes::SmallRun(), TwoThreads(), Level::kL2).size(), 1U);
 }
 
 TEST(ClassicMarks, ABenchmarkOfOtherThreadsIsNotOnTheseRoofs) {
   const auto sets = SmallSets();
-  EXPECT_TRUE(ClassicMarks(SmallRun(), sets.at(1), Level::kDram).empty());
+  EXPECT_TRUE(ClassicMarks(fakes::SmallRun(), sets.at(1), Level::kDram).empty());
 }
 
 TEST(RateInterval, SlowestTimeGivesLowestRate) {
@@ -119,12 +119,12 @@ TEST(RateInterval, SlowestTimeGivesLowestRate) {
 }
 
 TEST(RateInterval, AnIntervalThatCannotBeIsNone) {
-  for (const Timing& timing : {Timing{2, {}}, Timing{2, {{0, 4}}}, Timing{2, {{3, 4}}}})
+  for (const record::Timing& timing : {record::Timing{2, {}}, record::Timing{2, {{0, 4}}}, record::Timing{2, {{3, 4}}}})
     EXPECT_FALSE(RateInterval(timing, 100).has_value());
 }
 
 TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
-  const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kDram);
+  const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kDram);
   ASSERT_EQ(marks.size(), 7U);
   EXPECT_TRUE(marks[6].disturbed);
   for (const auto& mark : marks) {
@@ -156,17 +156,17 @@ TEST(TimePlace, TheLargerCoordinateIsTheMeasuredTimeWhateverLevelBinds) {
 
 TEST(TimeMarks, ARecordBoundByDramReachesItsTimeInTheViewOfL2Too) {
   // 1.25 ms; roof times: L2 0.25 ms, compute 0.51380224 ms, DRAM 1 ms.
-  const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kL2);
+  const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kL2);
   ASSERT_EQ(marks.size(), 1U);
   EXPECT_NEAR(marks[0].point->second, 1.25e-3, 1e-15);
   EXPECT_NEAR(marks[0].point->first, 1.25e-3 * 0.25 / 0.51380224, 1e-15);
 }
 
 TEST(TimeMarks, WithoutProofThereIsNoTimePoint) {
-  const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kDram);
+  const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kDram);
   EXPECT_EQ(marks[5].series, "Conv2D fwd int8");
   EXPECT_FALSE(marks[5].point.has_value());
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

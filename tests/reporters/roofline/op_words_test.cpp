@@ -7,7 +7,7 @@
 
 #include "reporters/roofline/sweep_line.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 using nlohmann::json;
@@ -91,4 +91,4 @@ TEST(WithValue, OffersTheTextsOfAKeyThatMayBeLeftOut) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -7,24 +7,24 @@
 #include "reporters/roofline/roofline.h"
 #include "tests/fakes/small_roofline.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 // Random works on several pipes and levels of a random machine.
 struct RandomCase {
-  Machine machine = SmallMachine();
-  Record record = Measured(1, 1, 1);
+  machine::Machine machine = fakes::SmallMachine();
+  record::Record record = fakes::Measured(1, 1, 1);
 };
 
 RandomCase MakeRandomCase(std::mt19937_64& random) {
   std::uniform_real_distribution<double> exponent(-3, 6);
   const auto any = [&] { return std::pow(10, exponent(random)); };
   RandomCase made;
-  CeilingSet& all = made.machine.by_threads[2];
+  machine::CeilingSet& all = made.machine.by_threads[2];
   for (auto& [pipe, ceiling] : all.flops) ceiling.per_second = any();
   for (auto& [level, ceiling] : all.bytes) ceiling.per_second = any();
   all.launch_seconds = any();
-  made.record = Measured(any(), any(), any());
+  made.record = fakes::Measured(any(), any(), any());
   Work& work = made.record.work[Provenance::kModelled];
   work.flops["bf16.matrix"] = any();
   work.bytes[Level::kL2] = any();
@@ -53,14 +53,14 @@ TEST(PlaceTime, IsTheTimePointOfPlace) {
 }
 
 template <class Visit>
-void EachCeiling(Machine& machine, const Visit& visit) {
+void EachCeiling(machine::Machine& machine, const Visit& visit) {
   for (auto& [pipe, ceiling] : machine.by_threads[2].flops) visit(ceiling);
   for (auto& [level, ceiling] : machine.by_threads[2].bytes) visit(ceiling);
 }
 
 // Returns the gap if every unproved ceiling's true rate were `factor` times the measured one.
-double TrueGap(const Record& record, double seconds, Machine machine, double factor) {
-  EachCeiling(machine, [&](Ceiling& ceiling) {
+double TrueGap(const record::Record& record, double seconds, machine::Machine machine, double factor) {
+  EachCeiling(machine, [&](machine::Ceiling& ceiling) {
     if (!ceiling.proved) ceiling.per_second *= factor;
     ceiling.proved = true;
   });
@@ -75,7 +75,7 @@ TEST(PlaceTime, HasAGapWhereNoTrueRateOfAnUnprovedCeilingWouldChangeIt) {
   for (int i = 0; i < 2000; ++i) {
     auto [machine, record] = MakeRandomCase(random);
     bool any = false;
-    EachCeiling(machine, [&](Ceiling& ceiling) {
+    EachCeiling(machine, [&](machine::Ceiling& ceiling) {
       ceiling.proved = random() % 3 != 0;
       any = any || !ceiling.proved;
     });
@@ -97,10 +97,10 @@ TEST(PlaceTime, HasAGapWhereNoTrueRateOfAnUnprovedCeilingWouldChangeIt) {
 }
 
 TEST(PlaceTime, WithoutTheCeilingsOfItsThreadsThereIsNone) {
-  Record record = Measured(1, 1, 1);
-  EXPECT_TRUE(PlaceTime(record, 1, SmallMachine()).has_value());
+  record::Record record = fakes::Measured(1, 1, 1);
+  EXPECT_TRUE(PlaceTime(record, 1, fakes::SmallMachine()).has_value());
   record.threads = 3;
-  EXPECT_FALSE(PlaceTime(record, 1, SmallMachine()).has_value());
+  EXPECT_FALSE(PlaceTime(record, 1, fakes::SmallMachine()).has_value());
 }
 
 TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
@@ -140,8 +140,8 @@ TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
   }
 }
 
-void DoubleEveryCeiling(Machine& machine) {
-  CeilingSet& all = machine.by_threads[2];
+void DoubleEveryCeiling(machine::Machine& machine) {
+  machine::CeilingSet& all = machine.by_threads[2];
   for (auto& [pipe, ceiling] : all.flops) ceiling.per_second *= 2;
   for (auto& [level, ceiling] : all.bytes) ceiling.per_second *= 2;
   *all.launch_seconds /= 2;
@@ -174,7 +174,7 @@ TEST(PlaceInTime, OnRandomWorksAMachineTwiceAsFastInHalfTheTimeChangesNoJudgemen
     auto [machine, record] = MakeRandomCase(random);
     const auto before = Place(record, &machine).time.value();
     DoubleEveryCeiling(machine);
-    for (Repetition& repetition : record.repetitions) repetition.seconds /= 2;
+    for (record::Repetition& repetition : record.repetitions) repetition.seconds /= 2;
     const auto after = Place(record, &machine).time.value();
     EXPECT_EQ(after.memory_seconds.size(), before.memory_seconds.size());
     EXPECT_EQ(after.bound, before.bound);
@@ -184,4 +184,4 @@ TEST(PlaceInTime, OnRandomWorksAMachineTwiceAsFastInHalfTheTimeChangesNoJudgemen
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

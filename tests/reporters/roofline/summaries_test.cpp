@@ -9,17 +9,17 @@
 #include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
 
 // 100 flop/s and 10 byte/s; bf16 has a roof that is not proved.
-Machine NetworkMachine() {
-  Machine machine{
+machine::Machine NetworkMachine() {
+  machine::Machine machine{
       .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
-  CeilingSet& all = machine.by_threads[2];
+  machine::CeilingSet& all = machine.by_threads[2];
   all.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .proved = true};
   all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reasons = {"noise"}};
   all.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .proved = true};
@@ -28,10 +28,10 @@ Machine NetworkMachine() {
 
 std::string Name(const std::string& rest) { return "Conv2D/cpu/onednn/" + rest; }
 
-Record Layer(const std::string& rest, double seconds, double flops, double bytes,
+record::Record Layer(const std::string& rest, double seconds, double flops, double bytes,
              const std::string& pipe = "fp32.vector") {
-  Record record{.name = Name(rest)};
-  SplitName(record);
+  record::Record record{.name = Name(rest)};
+  record::SplitName(record);
   record.threads = 2;
   record.cache = "cold";
   record.repetitions = {{.seconds = seconds}};
@@ -48,9 +48,9 @@ json Suite(const std::string& name, const std::vector<std::pair<std::string, int
   return suite;
 }
 
-RunFile FileOf(const std::vector<json>& suites, const std::vector<Record>& records) {
-  RunFile file;
-  file.context["dlroof"] = {{"schema", kSchema}, {"suites", suites}};
+record::RunFile FileOf(const std::vector<json>& suites, const std::vector<record::Record>& records) {
+  record::RunFile file;
+  file.context["dlroof"] = {{"schema", record::kSchema}, {"suites", suites}};
   file.machines = {NetworkMachine()};
   file.records = records;
   return file;
@@ -96,7 +96,7 @@ TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
   auto disturbed = Layer("fwd/f32/b", 5, 100, 30);
   disturbed.repetitions = {{.seconds = 5, .disturbed = true}};
   auto unsupported = Layer("fwd/f32/c", 1, 1, 1);
-  unsupported.status = Status::kUnsupported;
+  unsupported.status = record::Status::kUnsupported;
   unsupported.repetitions.clear();
   const auto models =
       SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), disturbed, unsupported}));
@@ -113,7 +113,7 @@ TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
 
 TEST(SummarizeModels, WithoutAnyTimeThereAreNoNumbers) {
   auto failed = Layer("fwd/f32/a", 1, 1, 1);
-  failed.status = Status::kFailed;
+  failed.status = record::Status::kFailed;
   const auto models = SummarizeModels(FileOf({Net()}, {failed}));
   ASSERT_EQ(models.size(), 1U);
   EXPECT_EQ(models[0].layers_measured, 0);
@@ -179,9 +179,9 @@ TEST(SummarizeModels, AForeignContextGivesNoModelAndNoError) {
        {"null", "[]", R"({"dlroof": 1})", R"({"dlroof": {"suites": {}}})",
         R"({"dlroof": {"suites": [1, {"layers": 2}, {"layers": [3, {"name": 4}]}]}})",
         R"({"dlroof": {"suites": [{"name": "x", "layers": [{"name": "a", "count": -1}]}]}})"}) {
-    RunFile file;
+    record::RunFile file;
     file.context = json::parse(context);
-    Record record{.name = "a"};
+    record::Record record{.name = "a"};
     file.records = {record};
     EXPECT_TRUE(SummarizeModels(file).empty()) << context;
   }
@@ -192,14 +192,14 @@ TEST(RunFileJson, HoldsModelsWhereACountedSuiteWasRun) {
   const auto whole = ToJson(file);
   EXPECT_EQ(whole["models"], json::array({ToJson(SummarizeModels(file).at(0))}));
   std::ostringstream warnings;
-  EXPECT_EQ(ToJson(ParseRunFile(whole.dump(), "x", warnings))["models"], whole["models"]);
+  EXPECT_EQ(ToJson(record::ParseRunFile(whole.dump(), "x", warnings))["models"], whole["models"]);
   file.context = json::object();
   EXPECT_FALSE(ToJson(file).contains("models"));
 }
 
-std::string Shown(const RunFile& file) {
+std::string Shown(const record::RunFile& file) {
   std::ostringstream out;
-  WriteModels(SummarizeModels(file), 0, out);
+  terminal::WriteModels(SummarizeModels(file), 0, out);
   return out.str();
 }
 
@@ -229,7 +229,7 @@ TEST(WriteOpportunities, MostTimeAboveItsRoofFirst) {
   EXPECT_NEAR(found[2].above_roof_seconds, 2, 1e-6);
   EXPECT_EQ(Opportunities(run, 1).size(), 1U);
   std::ostringstream out;
-  WriteOpportunities(run, out);
+  terminal::WriteOpportunities(run, out);
   EXPECT_THAT(out.str(), HasSubstr("fwd/f32/b x3: 6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
 }
 
@@ -245,13 +245,13 @@ TEST(WriteModels, NothingOfTheFileControlsTheTerminal) {
   models[0].suite = "\x1b[2J";
   models[0].options = {"\x07"};
   std::ostringstream out;
-  WriteModels(models, 80, out);
+  terminal::WriteModels(models, 80, out);
   EXPECT_THAT(out.str(), testing::Not(testing::ContainsRegex("[\x1b\x07]")));
 }
 
-Record Kernel(const std::string& name, double seconds, std::map<std::string, double> flops,
+record::Record Kernel(const std::string& name, double seconds, std::map<std::string, double> flops,
               std::optional<double> launches) {
-  Record record{.name = name, .repetitions = {{.seconds = seconds}}};
+  record::Record record{.name = name, .repetitions = {{.seconds = seconds}}};
   record.work[Provenance::kMeasured] = {.flops = std::move(flops), .launches = launches};
   return record;
 }
@@ -288,4 +288,4 @@ TEST(TakeCensus, IsSilentWithoutSuchKernels) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -5,7 +5,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 using testing::ElementsAre;
@@ -15,8 +15,8 @@ using testing::SizeIs;
 PlacedRun RunOf(const std::vector<std::string>& names) {
   PlacedRun run;
   for (const auto& name : names) {
-    Record record{.name = name};
-    SplitName(record);
+    record::Record record{.name = name};
+    record::SplitName(record);
     run.file.records.push_back(record);
     run.places.emplace_back().placement.time = TimePoint();
   }
@@ -71,7 +71,7 @@ TEST(SweepLines, ParametersAreOfTheirOperation) {
 }
 
 TEST(SweepLines, RefusesAnUnknownParameterAndTakesAnyName) {
-  EXPECT_THAT(RefusalOf([] { SweepLines(RunOf({}), "colour"); }),
+  EXPECT_THAT(fakes::RefusalOf([] { SweepLines(RunOf({}), "colour"); }),
               testing::HasSubstr("--sweep colour: no such parameter; there are batch, "));
   EXPECT_THAT(SweepLines(RunOf({"a/b/c/d/e/___x:9"}), "batch"), IsEmpty());
   auto unplaced = RunOf({"LSTM/cpu/a/fwd/f32/t1n1i8h8", "LSTM/cpu/a/fwd/f32/t1n2i8h8"});
@@ -87,7 +87,7 @@ TEST(ThreadLines, JoinWhatDiffersInTheNumberOfThreadsAlonePlacedOrNot) {
   const std::vector<int> threads = {2, 4, 1, 1, 1};
   for (std::size_t i = 0; i < threads.size(); ++i) {
     run.file.records[i].threads = threads[i];
-    run.places[i].timing = Timing{.median = 1};
+    run.places[i].timing = record::Timing{.median = 1};
     run.places[i].placement.time.reset();
   }
   const auto lines = ThreadLines(run);
@@ -100,4 +100,4 @@ TEST(ThreadLines, JoinWhatDiffersInTheNumberOfThreadsAlonePlacedOrNot) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

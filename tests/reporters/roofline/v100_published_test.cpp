@@ -16,22 +16,22 @@
 #include "reporters/text/csv.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 using Row = std::map<std::string, std::string>;
 
 std::string Published(const std::string& name) {
-  return TestData("../../baselines/studies/v100_published/" + name);
+  return fakes::TestData("../../baselines/studies/v100_published/" + name);
 }
 
 // The rows of a table in tests/data by their column names.
 std::vector<Row> Table(const std::string& name) {
-  std::istringstream lines(ReadFile(TestData(name), "a table"));
+  std::istringstream lines(ReadFile(fakes::TestData(name), "a table"));
   std::string text;
   for (std::string line; std::getline(lines, line);)
     if (!line.starts_with('#')) text += line + "\n";
-  const auto rows = ReadCsv(text, name);
+  const auto rows = text::ReadCsv(text, name);
   std::vector<Row> table;
   for (std::size_t i = 1; i < rows.size(); ++i)
     for (std::size_t j = 0; j < rows[0].size(); ++j) {
@@ -43,15 +43,15 @@ std::vector<Row> Table(const std::string& name) {
 
 double Number(const Row& row, const std::string& column) { return std::stod(row.at(column)); }
 
-Machine V100() {
-  return MachineFromJson(nlohmann::json::parse(ReadFile(Published("machine.json"), "a table")),
+machine::Machine V100() {
+  return machine::MachineFromJson(nlohmann::json::parse(ReadFile(Published("machine.json"), "a table")),
                          "machine.json");
 }
 
-std::vector<Record> Imported100(const std::string& name) {
-  auto imported = ImportOwnCsv(ReadFile(Published(name), "a table"), name);
+std::vector<record::Record> Imported100(const std::string& name) {
+  auto imported = imports::ImportOwnCsv(ReadFile(Published(name), "a table"), name);
   EXPECT_TRUE(imported.remarks.empty());
-  return ImportedRun(std::move(imported.records), V100(), {}, std::cerr).records;
+  return imports::ImportedRun(std::move(imported.records), V100(), {}, std::cerr).records;
 }
 
 constexpr double kP = 106490e9, kB = 828.758e9, kLaunch = 4.2e-6;  // the published code's constants
@@ -70,7 +70,7 @@ void ExpectPublishedClasses(const std::string& table, const std::string& file,
                             const std::string& flops_column, double unit, std::size_t count) {
   const auto rows = Table(table);
   const auto records = Imported100(file);
-  const Machine machine = V100();
+  const machine::Machine machine = V100();
   ASSERT_EQ(rows.size(), count);
   ASSERT_EQ(records.size(), count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -89,8 +89,8 @@ TEST(PublishedV100, EveryConvolutionIsClassifiedAsPublished) {
 
 TEST(PublishedV100, EveryLstmIsOverheadBound) {
   ExpectPublishedClasses("v100_lstm_measured.csv", "lstm.csv", "mflop", 1e6, 96);
-  const Machine machine = V100();
-  for (const Record& record : Imported100("lstm.csv")) {
+  const machine::Machine machine = V100();
+  for (const record::Record& record : Imported100("lstm.csv")) {
     EXPECT_EQ(Place(record, &machine, kPaper).time->bound, Bound::kOverhead) << record.name;
     EXPECT_EQ(Place(record, &machine).time->bound, Bound::kOverhead)
         << record.name << " by the ceilings of its own pipes, too";
@@ -98,7 +98,7 @@ TEST(PublishedV100, EveryLstmIsOverheadBound) {
 }
 
 // The record of a row of the table of points.
-std::optional<std::size_t> RecordOf(const Row& row, const std::vector<Record>& records) {
+std::optional<std::size_t> RecordOf(const Row& row, const std::vector<record::Record>& records) {
   const auto library = row.at("framework") == "pt" ? "pytorch1.5" : "tf2.2";
   const auto type = row.at("precision") == "FP16" ? "f16" : "f32";
   const auto& filter = row.at("filter_RSCK");
@@ -106,7 +106,7 @@ std::optional<std::size_t> RecordOf(const Row& row, const std::vector<Record>& r
   const auto problem =
       "n16c64h112w112k" + filters + "r" + taps + "s" + taps + "_s" + row.at("stride");
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const Record& record = records[i];
+    const record::Record& record = records[i];
     if (record.library == library && record.type == type && record.direction == "fwd" &&
         (record.problem == problem || record.problem.starts_with(problem + "p")))
       return i;
@@ -133,7 +133,7 @@ TEST(PublishedV100, TimeBasedPointsAgreeWithinTheRoundingOfTheTable) {
   const auto rows = Table("v100_time_roofline_points.csv");
   const auto measured = Table("v100_conv2d_measured.csv");  // the records' rows, in their order
   const auto records = Imported100("conv2d.csv");
-  const Machine machine = V100();
+  const machine::Machine machine = V100();
   ASSERT_EQ(rows.size(), 24U);
   for (const Row& row : rows) {
     const auto record = RecordOf(row, records);
@@ -185,7 +185,7 @@ TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
 
 TEST(PublishedV100, SweepsAreThePapersOnes) {
   const auto lines = [](const char* name) {
-    const auto run = PlaceRun(RunFile{{}, {V100()}, Imported100("conv2d.csv")}, kPaper);
+    const auto run = PlaceRun(record::RunFile{{}, {V100()}, Imported100("conv2d.csv")}, kPaper);
     return SweepLines(run, std::string_view(name));
   };
   // Two frameworks, two precisions, two passes.
@@ -200,4 +200,4 @@ TEST(PublishedV100, SweepsAreThePapersOnes) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::text {
 namespace {
 
 TEST(WithPrefix, KeepsThreeDigits) {
@@ -33,4 +33,4 @@ TEST(ThreeDigits, WithoutExponentWhereItReadsWell) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::text

@@ -14,7 +14,7 @@
 #include "tests/fakes/small_run.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::text {
 namespace {
 
 using nlohmann::json;
@@ -58,22 +58,22 @@ TEST(RoundedToClock, HasNoDigitsBeyondTheClockButThoseAskedFor) {
 }
 
 TEST(RecordJson, WritesWhatTheClockResolvesAndReadsTheSameAgain) {
-  Record record = Measured("n1", 1.0 / 3, 7);
+  record::Record record = fakes::Measured("n1", 1.0 / 3, 7);
   record.repetitions[0].run_delay_seconds = 1.4618000000000964e-05;
-  const Machine machine = SmallMachine();
-  const auto written = ToJson(record, &machine);
+  const machine::Machine machine = fakes::SmallMachine();
+  const auto written = roofline::ToJson(record, &machine);
   EXPECT_EQ(written["repetitions"][0]["run_delay_seconds"].dump(), "1.4618e-05");
   EXPECT_EQ(written["repetitions"][0]["iterations"].dump(), "3");
   EXPECT_FALSE(written["repetitions"][6].contains("disturbed"));
   EXPECT_EQ(written["repetitions"][7]["disturbed"], true);
-  const Record again = RecordFromJson(written.dump(), "x");
+  const record::Record again = record::RecordFromJson(written.dump(), "x");
   EXPECT_FALSE(again.repetitions[6].disturbed);
-  EXPECT_EQ(ToJson(again, &machine).dump(), written.dump());
+  EXPECT_EQ(roofline::ToJson(again, &machine).dump(), written.dump());
 }
 
-RunFile RunWithMixes() {
-  RunFile run = RunOf("x", {Measured("n1", 1.0 / 3)}).file;
-  CeilingSet& set = run.machines[0].by_threads[2];
+record::RunFile RunWithMixes() {
+  record::RunFile run = fakes::RunOf("x", {fakes::Measured("n1", 1.0 / 3)}).file;
+  machine::CeilingSet& set = run.machines[0].by_threads[2];
   set.flops["fp32.vector"].per_second = 1e11 / 3;
   for (auto* ceiling : {&set.bytes[Level::kDram], &set.mixes["dram.copy"]}) {
     *ceiling = {.per_second = 2e10 / 3, .how = "copy", .proved = true};
@@ -83,7 +83,7 @@ RunFile RunWithMixes() {
 }
 
 TEST(ToStoredJson, KeepsTheProofOfEveryRoofAndOfNoSingleMix) {
-  const auto stored = ToStoredJson(RunWithMixes());
+  const auto stored = roofline::ToStoredJson(RunWithMixes());
   const auto& set = stored["machines"][0]["by_threads"]["2"];
   EXPECT_EQ(set["bytes"]["dram"]["proof"]["doubling"].dump(), "0.666667");
   EXPECT_EQ(set["mixes"]["dram.copy"]["per_second"].dump(), "6666670000");
@@ -92,23 +92,23 @@ TEST(ToStoredJson, KeepsTheProofOfEveryRoofAndOfNoSingleMix) {
 }
 
 TEST(ToStoredJson, IsReadAndStoredAgainAsItIs) {
-  const auto stored = ToStoredJson(RunWithMixes());
+  const auto stored = roofline::ToStoredJson(RunWithMixes());
   std::ostringstream warnings;
-  const RunFile again = ParseRunFile(stored.dump(), "x", warnings);
-  EXPECT_EQ(ToStoredJson(again).dump(), stored.dump());
+  const record::RunFile again = record::ParseRunFile(stored.dump(), "x", warnings);
+  EXPECT_EQ(roofline::ToStoredJson(again).dump(), stored.dump());
 }
 
 // 100 flop in 0.7 s, the slowest repetition in 2/3 s; 3 iterations: ten decimals name the
 // nanosecond.
 TEST(ToStoredJson, KeepsWallTimesWholeAndSixDigitsOfWhatIsDerived) {
-  RunFile run = RunOf("x", {Measured("n1", 0.7)}).file;
+  record::RunFile run = fakes::RunOf("x", {fakes::Measured("n1", 0.7)}).file;
   auto& repetition = run.records[0].repetitions[0];
   repetition.seconds = 2.0 / 3;
   repetition.cpu_seconds = 4.0 / 3;
   repetition.main_cpu_seconds = 2.0 / 3;
   repetition.run_delay_seconds = 1.4618e-5;
   run.records[0].repetitions[1].run_delay_seconds = 0;
-  const auto stored = ToStoredJson(run)["records"][0];
+  const auto stored = roofline::ToStoredJson(run)["records"][0];
   EXPECT_EQ(stored["repetitions"][0].dump(),
             R"({"cpu_seconds":1.33333,"iterations":3,"main_cpu_seconds":0.666667,)"
             R"("run_delay_seconds":1.46e-05,"seconds":0.6666666667})");
@@ -120,9 +120,9 @@ TEST(ToStoredJson, KeepsWallTimesWholeAndSixDigitsOfWhatIsDerived) {
 }
 
 TEST(ToStoredJson, LeavesOutWhatTheReaderGivesAnew) {
-  RunFile run = RunWithMixes();
+  record::RunFile run = RunWithMixes();
   run.machines[0].by_threads[2].flops["fp32.vector"].proved = false;  // a remark
-  const auto stored = ToStoredJson(run);
+  const auto stored = roofline::ToStoredJson(run);
   const auto& record = stored["records"][0];
   const auto& machine = stored["machines"][0];
   EXPECT_FALSE(record["classic"][0].contains("flops_per_second_ci95"));
@@ -130,7 +130,7 @@ TEST(ToStoredJson, LeavesOutWhatTheReaderGivesAnew) {
   for (const char* key : {"flops", "bytes", "launch_seconds"})
     EXPECT_FALSE(machine.contains(key)) << key;
   std::ostringstream warnings;
-  const auto again = ToJson(ParseRunFile(stored.dump(), "x", warnings));
+  const auto again = roofline::ToJson(record::ParseRunFile(stored.dump(), "x", warnings));
   EXPECT_TRUE(again["records"][0]["classic"][0].contains("flops_per_second_ci95"));
   EXPECT_EQ(again["records"][0]["remarks"].size(), 1U);
   EXPECT_EQ(again["machines"][0]["flops"], machine["by_threads"]["2"]["flops"]);
@@ -138,13 +138,13 @@ TEST(ToStoredJson, LeavesOutWhatTheReaderGivesAnew) {
 
 // 100 flop at 1e11/3 flop/s, written 33333300000, take 3.00000e-9 s and not 1/3 s.
 TEST(ToStoredJson, TimePointIsTheComplexityPointTimesItsGap) {
-  const auto stored = ToStoredJson(RunWithMixes());
+  const auto stored = roofline::ToStoredJson(RunWithMixes());
   const auto& time = stored["records"][0]["time"];
   EXPECT_FALSE(time.contains("point"));
   EXPECT_EQ(time["compute_seconds"].dump(), "3e-09");
   EXPECT_EQ(time["gap"].dump(), "111111000");
   std::ostringstream warnings;
-  const auto again = ToJson(ParseRunFile(stored.dump(), "x", warnings));
+  const auto again = roofline::ToJson(record::ParseRunFile(stored.dump(), "x", warnings));
   EXPECT_NEAR(again["records"][0]["time"]["point"]["compute_seconds"].get<double>(), 1.0 / 3, 1e-6);
 }
 
@@ -152,10 +152,10 @@ TEST(ToStoredJson, TimePointIsTheComplexityPointTimesItsGap) {
 // alone.
 TEST(ToStoredJson, ALargeRunWithEveryLevelTakesAtMost300kB) {
   for (const char* name : {"2026-11-21-conv2d.json", "2026-11-21-lstm.json"}) {
-    const auto path = std::filesystem::path(TestData("../..")) / "baselines" / "stored" /
+    const auto path = std::filesystem::path(fakes::TestData("../..")) / "baselines" / "stored" /
                       "cascade-lake-2c" / name;
     std::ostringstream warnings;
-    RunFile run = ReadRunFile(path.string(), warnings);
+    record::RunFile run = record::ReadRunFile(path.string(), warnings);
     for (auto& record : run.records) {
       auto& bytes = record.work[Provenance::kModelled].bytes;
       const auto dram = bytes.find(Level::kDram);
@@ -165,20 +165,20 @@ TEST(ToStoredJson, ALargeRunWithEveryLevelTakesAtMost300kB) {
       bytes[Level::kL2] = 8 * compulsory + 64;
       bytes[Level::kL3] = 3 * compulsory + 64;
     }
-    EXPECT_LE(ToStoredJson(run).dump().size(), 300000U) << name;
+    EXPECT_LE(roofline::ToStoredJson(run).dump().size(), 300000U) << name;
   }
 }
 
 TEST(ToStoredJson, LargestStoredRunsTakeAtMost300kBAndAreRead) {
   const auto folder =
-      std::filesystem::path(TestData("../..")) / "baselines" / "stored" / "cascade-lake-2c";
+      std::filesystem::path(fakes::TestData("../..")) / "baselines" / "stored" / "cascade-lake-2c";
   for (const char* name : {"2026-11-21-conv2d.json", "2026-11-21-lstm.json"}) {
     EXPECT_LE(std::filesystem::file_size(folder / name), 300000U) << name;
     std::ostringstream warnings;
-    EXPECT_GT(ReadRunFile((folder / name).string(), warnings).records.size(), 70U) << name;
+    EXPECT_GT(record::ReadRunFile((folder / name).string(), warnings).records.size(), 70U) << name;
     EXPECT_EQ(warnings.str(), "") << name;
   }
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::text

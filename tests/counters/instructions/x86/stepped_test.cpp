@@ -9,7 +9,7 @@
 
 #include "counters/instructions/x86/instruction_kind.h"
 
-namespace dlroof {
+namespace dlroof::instructions {
 namespace {
 
 // As generated code may: the stack pointer holds any address for a while, above data.
@@ -118,4 +118,4 @@ TEST(GeneratedCode, LeavesOutWhatIsNoLineOfMaps) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::instructions

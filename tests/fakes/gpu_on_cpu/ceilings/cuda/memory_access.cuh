@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 inline uint4 LoadPastL1(const uint4* from) { return *from; }
 inline uint4 LoadFromL2(const uint4* from) { return *from; }
@@ -13,4 +13,4 @@ inline uint4 LoadShared(unsigned from) {
 }
 inline void StoreVector(uint4* to, uint4 v) { *to = v; }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes
