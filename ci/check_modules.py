@@ -189,8 +189,8 @@ def test_violations(root, modules):
         if name.parts[1] != "fakes" and (line_of(modules, folder) is None or not (root / folder).is_dir()):
             yield f"{name}: a test's path mirrors its module's, and there is no module {folder}"
         text = file.read_text()
-        if "OnGpu" in text and re.search(r"GTEST_SKIP\(\) << (?!NeverRan)", text):
-            yield f"{name}: a test that needs a GPU skips with NeverRan(...), which says that it never ran on hardware"
+        if "OnGpu" in text and re.search(r"GTEST_SKIP\(\) << (?!fakes::NeedsGpu)", text):
+            yield f"{name}: a test that needs a GPU skips with fakes::NeedsGpu(...)"
 
 
 PLANTED = {

@@ -9,9 +9,10 @@ function(dlroof_embed function pattern)
   cmake_path(ABSOLUTE_PATH pattern BASE_DIRECTORY "${CMAKE_SOURCE_DIR}/${module}")
   file(GLOB files CONFIGURE_DEPENDS "${pattern}")
   set(output "${CMAKE_BINARY_DIR}/generated/${function}.cpp")
+  cmake_path(GET module FILENAME namespace)
   add_custom_command(
     OUTPUT "${output}"
-    COMMAND "${CMAKE_COMMAND}" "-DFILES=${files}" -DFUNCTION=${function} "-DOUTPUT=${output}" -P "${CMAKE_SOURCE_DIR}/ci/embed.cmake"
+    COMMAND "${CMAKE_COMMAND}" "-DFILES=${files}" -DFUNCTION=${function} -DNAMESPACE=${namespace} "-DOUTPUT=${output}" -P "${CMAKE_SOURCE_DIR}/ci/embed.cmake"
     DEPENDS ${files} "${CMAKE_SOURCE_DIR}/ci/embed.cmake"
     COMMENT "embedding what ${function}() returns" VERBATIM)
   target_sources(${target} PRIVATE "${output}")

@@ -70,11 +70,11 @@ struct ParallelTime {
   double calls = 0;                // [1] that the passes made
   PartSeconds parts;               // absent: there are none, or nobody knows
   // [s] of the same call made for one thread; absent with one thread, or with another algorithm
-  std::optional<double> alone_seconds;
+  std::optional<double> single_thread_seconds;
   // [s] of such a call with sizes of 1, on one thread: the code that runs whatever the sizes
   std::optional<double> smallest_seconds;
-  // [s] of the same call on one thread, by turns: on tensors whose pages repeat, so that a core's
-  // own L2 holds them all, and on such tensors whose pages do not
+  // [s] of the same call on one thread, interleaved: on tensors whose pages repeat, so that a
+  // core's own L2 holds them all, and on such tensors whose pages do not
   std::optional<double> near_seconds, far_seconds;
   // [1] Multiply-adds that the vector lanes execute over those that the problem asks for, by a
   // model of the library's blocks; absent: not modelled.

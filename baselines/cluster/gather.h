@@ -14,8 +14,8 @@
 
 #include "baselines/cluster/meetings.h"
 #include "baselines/cluster/metered_nodes.h"
+#include "baselines/cluster/network.h"
 #include "baselines/cluster/outliers.h"
-#include "baselines/network/measured_network.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::cluster {
@@ -30,7 +30,7 @@ struct NodeFacts {
   std::string rank, job, place;        // as the engine says; empty: it does not
   std::string order;                   // "at-once", "one-by-one"; empty: nobody said
   std::string gpu;                     // in CUDA_VISIBLE_DEVICES, of a process that has one GPU
-  std::optional<int> cpus_given;       // [1] that the process may use
+  std::optional<int> cpus_specified;   // [1] that the process may use
   std::optional<int> cpus;             // [1] that the node has online
   std::vector<std::string> arguments;  // of dlroof_bench
 
@@ -49,15 +49,16 @@ struct NodeTime {
   std::string name;       // of the benchmark
   double seconds = 0;     // [s] as TimeOf; > 0
   double iterations = 0;  // [1] of all repetitions
-  bool disturbed = false;
+  bool noisy = false;
   std::shared_ptr<const energy::Energy> energy = {};  // null but for a run with --dlroof_energy
-  std::optional<energy::MeteredWindow> window = {};   // absent but for one with --dlroof_meter_seconds
+  std::optional<energy::MeteredWindow> window =
+      {};  // absent but for one with --dlroof_meter_seconds
 };
 
 // The rate or cost of one row of a node's ceilings.
 struct NodeCeiling {
-  double value = 0;     // [flop/s], [byte/s] or, of a launch, [s]
-  bool proved = false;  // or given
+  double value = 0;        // [flop/s], [byte/s] or, of a launch, [s]
+  bool validated = false;  // or given
 };
 // By device, threads and row: {"cpu", 2, "flops.fp32.vector"}, "bytes.dram", "launch".
 using CeilingRow = std::tuple<std::string, int, std::string>;
@@ -75,7 +76,7 @@ struct NodeSummary {
   std::vector<NodeTime> times;                  // in the file's order
   std::map<std::string, std::string> without;   // benchmark -> why it has no time there
   std::map<CeilingRow, NodeCeiling> ceilings;
-  std::vector<Meeting> meetings;  // with the other nodes; empty: it was to meet none
+  std::vector<Barrier> barriers;  // with the other nodes; empty: it was to meet none
 };
 
 // Returns the summary of a node's run file. Throws BadInput: `run` is none of a node.
@@ -112,7 +113,7 @@ struct Cluster {
   bool asked_known = false;                        // somebody wrote which nodes were asked
   std::vector<std::string> remarks;
   std::vector<Finding> findings;            // by AddFindings (visits.h)
-  std::optional<ClusterMeetings> meetings;  // absent: no node was to meet others
+  std::optional<ClusterBarriers> barriers;  // absent: no node was to meet others
   // The file of dlroof_net that the user gives beside the cluster file; absent: none.
   std::optional<MeasuredNetwork> network;
 };

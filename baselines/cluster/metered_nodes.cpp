@@ -19,10 +19,10 @@
 #include <tuple>
 
 #include "baselines/cluster/gather.h"
-#include "baselines/statistics/significance.h"
+#include "baselines/statistics/shift.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 #include "reporters/text/csv.h"
 #include "reporters/text/text.h"
 
@@ -120,7 +120,8 @@ class LogReader {
     }
     text::RequireFields(row, header_, where_);
     const auto& node = row[*columns_[0]];
-    if (node.text.empty()) throw BadInput("{}: expected a node's name", text::PlaceOf(node, where_));
+    if (node.text.empty())
+      throw BadInput("{}: expected a node's name", text::PlaceOf(node, where_));
     log_.samples[node.text].push_back({TimeOfSample(row[*columns_[1]], where_),
                                        WattsOfSample(row[*columns_[2]], where_),
                                        static_cast<int>(log_.files.size()) - 1, node.line});
@@ -129,7 +130,7 @@ class LogReader {
 
   std::string where_;
   MeterLog& log_;
-  text::CsvRow header_;                                    // empty: not read yet
+  text::CsvRow header_;                              // empty: not read yet
   std::vector<std::optional<std::size_t>> columns_;  // of kMeterColumns
   bool any_ = false;
 };
@@ -166,7 +167,7 @@ std::optional<double> PeriodAround(const std::vector<MeterSample>& samples, Samp
   return distances.empty() ? std::nullopt : std::optional(Median(std::move(distances)));
 }
 
-bool HasGap(Samples begin, Samples end, double from, double to, double period) {
+bool HasSlowdown(Samples begin, Samples end, double from, double to, double period) {
   double before = from;
   for (; begin != end; ++begin) {
     if (begin->seconds - before > kMostPeriods * period) return true;
@@ -230,7 +231,7 @@ energy::MeteredEnergy MedianOfNodes(const std::vector<NodeJoules>& nodes, const 
     return one.window.end_seconds - one.window.begin_seconds;
   };
   energy::MeteredEnergy energy{.from = from,
-                       .covers = "all that a node draws at its meter, idle parts too"};
+                               .covers = "all that a node draws at its meter, idle parts too"};
   const auto joules = values(&NodeJoules::joules);
   energy.joules = Median(joules);
   energy.ci95 = nodes.size() == 1 ? nodes.front().ci95 : MedianInterval95(joules);
@@ -250,7 +251,7 @@ constexpr KeyRow<NotMetered> kReasons[] = {
     {NotMetered::kOutside,
      "no sample is of the window's time (the clocks of node and meter must agree)"},
     {NotMetered::kFewSamples, "fewer than 5 samples are in the window, less a period at each end"},
-    {NotMetered::kGap, "samples are missing in the window, for more than 3 periods"},
+    {NotMetered::kSlowdown, "samples are missing in the window, for more than 3 periods"},
     {NotMetered::kNoPower, "the meter read 0 W"}};
 
 // Calls without a metered energy, by reason.
@@ -308,7 +309,8 @@ MeterLog ParseMeterLogs(const std::vector<std::pair<std::string, std::string>>& 
   return log;
 }
 
-PowerFound PowerInWindow(const std::vector<MeterSample>& samples, const energy::MeteredWindow& window) {
+PowerFound PowerInWindow(const std::vector<MeterSample>& samples,
+                         const energy::MeteredWindow& window) {
   if (samples.empty()) return {{}, NotMetered::kNoNode};
   const auto from_time = [&](double seconds) {
     return std::ranges::lower_bound(samples, seconds, {}, &MeterSample::seconds);
@@ -322,7 +324,7 @@ PowerFound PowerInWindow(const std::vector<MeterSample>& samples, const energy::
   const auto begin = from_time(from);
   const auto end = from_time(std::nextafter(to, std::numeric_limits<double>::max()));
   if (end - begin < kFewestSamples) return {{}, NotMetered::kFewSamples};
-  if (HasGap(begin, end, from, to, *period)) return {{}, NotMetered::kGap};
+  if (HasSlowdown(begin, end, from, to, *period)) return {{}, NotMetered::kSlowdown};
   WindowPower power{MeanWatts(begin, end), {}, *period, static_cast<std::size_t>(end - begin)};
   if (!(power.watts > 0)) return {{}, NotMetered::kNoPower};
   power.ci95 = BatchInterval(begin, end, power.watts);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "counters/energy/metered.h"
+#include "counters/energy/energy.h"
 
 namespace dlroof::cluster {
 
@@ -41,7 +41,7 @@ enum class NotMetered {
   kNoNode,      // the log has no sample of the node
   kOutside,     // none of its samples is of the window's time
   kFewSamples,  // fewer than 5 in the window, less a period at each end
-  kGap,         // two of them, or one and the window's end, are more than 3 periods apart
+  kSlowdown,    // two of them, or one and the window's end, are more than 3 periods apart
   kNoPower      // all of them are 0 W
 };
 
@@ -62,7 +62,8 @@ struct PowerFound {
 // A meter tells the mean over its period, which may end or begin at the sample's time: a period at
 // each end of the window is left out, so that each sample is of calls alone. Between samples the
 // watts are those of the line through both (trapezoids). `samples` rise in time.
-PowerFound PowerInWindow(const std::vector<MeterSample>& samples, const energy::MeteredWindow& window);
+PowerFound PowerInWindow(const std::vector<MeterSample>& samples,
+                         const energy::MeteredWindow& window);
 
 // The window of one benchmark on one node.
 struct NodeWindow {

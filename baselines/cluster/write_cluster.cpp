@@ -1,5 +1,3 @@
-#include "baselines/cluster/write_cluster.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,12 +5,12 @@
 #include <ostream>
 #include <set>
 
+#include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/network.h"
 #include "baselines/formats/export.h"
 #include "baselines/formats/page_text.h"
-#include "baselines/network/slow_links.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
 namespace dlroof::cluster {
 namespace {
@@ -38,7 +36,8 @@ formats::Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
 }
 
 // The benchmarks that differ most between nodes come first, each with its column of the map.
-formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
+formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects,
+                              std::size_t most) {
   std::vector<std::pair<std::size_t, const Spread*>> spreads;  // with their columns
   for (const auto& spread : effects.benchmarks)
     if (spread.nodes > 0) spreads.emplace_back(spreads.size() + 1, &spread);
@@ -57,14 +56,15 @@ formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects
 }
 
 formats::Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
-  formats::Cells cells = {{"node", "status", "CPUs", "benchmarks", "slower by", "most at", "there"}};
+  formats::Cells cells = {
+      {"node", "status", "CPUs", "benchmarks", "slower by", "most at", "there"}};
   for (std::size_t i = 0; i < std::min(most, effects.nodes.size()); ++i) {
     const auto& effect = effects.nodes[i];
     const auto& node = cluster.nodes[effect.node];
     const auto& facts = node.facts;
     cells.push_back({node.name, std::string(Key(node.status)),
-                     facts.cpus_given && facts.cpus
-                         ? fmt::format("{} of {}", *facts.cpus_given, *facts.cpus)
+                     facts.cpus_specified && facts.cpus
+                         ? fmt::format("{} of {}", *facts.cpus_specified, *facts.cpus)
                          : "",
                      std::to_string(effect.benchmarks), Percent(effect.ratio),
                      cluster.run.records[effect.worst].name, Percent(effect.worst_ratio)});
@@ -140,9 +140,10 @@ std::string FindingsText(const Cluster& cluster) {
     return fmt::format("no node is more than {:g} % slower than the median node",
                        100 * OutlierRules().effect);
   if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
-    return "a suspect was slow in one visit, which proves nothing: `dlroof cluster script "
+    return "a suspect was slow in one visit, which validates nothing: `dlroof cluster script "
            "--revisit FILE` visits suspects again";
-  return "slow: its median visit is proved slow (exact sign test, Holm); not proved: it may have "
+  return "slow: its median visit is validated slow (exact sign test, Holm); not validated: it may "
+         "have "
          "been chance";
 }
 
@@ -180,8 +181,8 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   if (!effects.nodes.empty())
     notes.emplace_back(
         "slower by: the node's time over the median node's, the median over its benchmarks");
-  if (cluster.meetings)
-    for (const auto& note : MeetingNotes(*cluster.meetings)) notes.push_back(note);
+  if (cluster.barriers)
+    for (const auto& note : BarrierNotes(*cluster.barriers)) notes.push_back(note);
   if (!effects.order.empty()) notes.push_back(OrderNote(effects));
   notes.push_back(FindingsText(cluster));
   AddNetworkNotes(cluster, notes);
@@ -189,13 +190,14 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
 }
 
 // The tables that have a row, each with `most` rows at most.
-std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
+std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& effects,
+                                   std::size_t most) {
   std::vector<formats::Cells> tables = {RoofCells(cluster, effects),
-                               BenchmarkCells(cluster, effects, most),
-                               NodeCells(cluster, effects, most),
-                               OrderCells(effects, most),
-                               FindingCells(cluster),
-                               LinkCells(cluster)};
+                                        BenchmarkCells(cluster, effects, most),
+                                        NodeCells(cluster, effects, most),
+                                        OrderCells(effects, most),
+                                        FindingCells(cluster),
+                                        LinkCells(cluster)};
   std::erase_if(tables, [](const formats::Cells& cells) { return cells.size() == 1; });
   return tables;
 }
@@ -215,7 +217,8 @@ void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int w
     out << '\n';
   }
   const auto notes = Notes(cluster, effects);
-  for (std::size_t i = 0; i < std::min(most, notes.size()); ++i) out << text::Printable(notes[i]) << '\n';
+  for (std::size_t i = 0; i < std::min(most, notes.size()); ++i)
+    out << text::Printable(notes[i]) << '\n';
   if (notes.size() > most) out << fmt::format("and {} more (--verbose)\n", notes.size() - most);
 }
 
@@ -224,11 +227,12 @@ void WriteClusterMarkdown(const Cluster& cluster, const NodeEffects& effects, st
     formats::WriteMarkdownTable(cells, out);
     out << '\n';
   }
-  for (const auto& note : Notes(cluster, effects)) out << "- " << formats::MarkdownText(note) << '\n';
+  for (const auto& note : Notes(cluster, effects))
+    out << "- " << formats::MarkdownText(note) << '\n';
 }
 
 void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
-  out << "node,status,benchmark,seconds,disturbed,ratio\n";
+  out << "node,status,benchmark,seconds,noisy,ratio\n";
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
     const auto& record = cluster.run.records[i];
     const auto name = formats::CsvText(record.name);
@@ -237,8 +241,7 @@ void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::os
       const auto& node = cluster.nodes[index];
       const auto& repetition = record.repetitions[j];
       out << fmt::format("{},{},{},{},{},{}\n", formats::CsvText(node.name), Key(node.status), name,
-                         repetition.seconds, repetition.disturbed ? 1 : 0,
-                         *effects.ratios[i][index]);
+                         repetition.seconds, repetition.noisy ? 1 : 0, *effects.ratios[i][index]);
     }
   }
 }
@@ -249,16 +252,17 @@ void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const 
   formats::WritePageFigure(figure, no_figure, out);
   formats::WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
   if (!effects.order.empty())
-    formats::WritePageTable("What the nodes take from each other", OrderCells(effects, std::size_t(-1)),
-                   out);
+    formats::WritePageTable("What the nodes take from each other",
+                            OrderCells(effects, std::size_t(-1)), out);
   if (!cluster.findings.empty())
     formats::WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
   if (const auto links = LinkCells(cluster); links.size() > 1)
     formats::WritePageTable("Links, by the largest message", links, out);
   formats::WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
-  formats::WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)), out);
+  formats::WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)),
+                          out);
   formats::WritePageTable("Benchmarks over nodes, the widest spread first",
-                 BenchmarkCells(cluster, effects, std::size_t(-1)), out);
+                          BenchmarkCells(cluster, effects, std::size_t(-1)), out);
   formats::EndPage(out);
 }
 

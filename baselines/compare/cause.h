@@ -13,7 +13,7 @@
 
 namespace dlroof::compare {
 
-enum class ChangeKind { kAlgorithm, kFlops, kBytes, kLaunches, kClock, kDisturbed };
+enum class ChangeKind { kAlgorithm, kFlops, kBytes, kLaunches, kClock, kNoisy };
 std::string_view Key(ChangeKind kind);
 
 struct Change {
@@ -29,9 +29,10 @@ inline constexpr double kCountedCount = 0.05;
 // In the order in which they explain a time: algorithm, FLOPs per pipe, bytes per level, launches
 // (each of one provenance that both records have, best known first), clock (of a GPU's SMs in
 // clean repetitions where both runs know it, else under the ceilings of the record's pipes, where
-// both runs measured it), disturbed repetitions. Machines may be null.
+// both runs measured it), noisy repetitions. Machines may be null.
 std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
-                                const record::Record& fresh, const machine::Machine* fresh_machine);
+                                const record::Record& contender,
+                                const machine::Machine* contender_machine);
 
 // One line: the changes' texts; "unexplained: ..." when there is none. A clock or a quantity that
 // went the other way (`slower`, but fewer bytes) is said to be so by its text alone.
@@ -44,10 +45,10 @@ std::map<std::string, double> ResidualsOf(const record::Record& record);
 
 // One residual that both records have.
 struct Residual {
-  std::string of;              // "time", "l1", "l2", "dram"
-  double base = 1, fresh = 1;  // [1] measured over predicted
-  bool moved = false;          // time: as it was judged; bytes: by more than kCountedCount
-  bool worse = false;          // moved, and away from 1
+  std::string of;                  // "time", "l1", "l2", "dram"
+  double base = 1, contender = 1;  // [1] measured over predicted
+  bool moved = false;              // time: as it was judged; bytes: by more than kCountedCount
+  bool worse = false;              // moved, and away from 1
 
   // "dram residual (measured over predicted) grew from 1.02 to 1.31"
   std::string Text() const;
@@ -55,13 +56,13 @@ struct Residual {
 
 // `time`: the verdict of the measured times' ratio over that of the predicted ones; absent where it
 // was not judged: no residual of the time then.
-std::vector<Residual> CompareResiduals(const record::Record& base, const record::Record& fresh,
+std::vector<Residual> CompareResiduals(const record::Record& base, const record::Record& contender,
                                        std::optional<statistics::Verdict> time);
 
 // The mean of all benchmarks' residuals of one kind.
 struct ResidualMean {
-  double base = 0, fresh = 0;  // [1] mean of |measured over predicted - 1|
-  int benchmarks = 0;          // [1] that have it in both runs
+  double base = 0, contender = 0;  // [1] mean of |measured over predicted - 1|
+  int benchmarks = 0;              // [1] that have it in both runs
 };
 
 void AddTo(std::map<std::string, ResidualMean>& means, const std::vector<Residual>& residuals);

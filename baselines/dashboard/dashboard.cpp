@@ -15,19 +15,18 @@
 #include <vector>
 
 #include "baselines/compare/cause.h"
-#include "baselines/formats/badge.h"
+#include "baselines/formats/page_text.h"
 #include "baselines/history/history.h"
 #include "baselines/statistics/series_profile.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/order_statistics.h"
-#include "counters/base/text_hash.h"
-#include "reporters/page/assets.h"
+#include "counters/base/keys.h"
+#include "counters/base/numbers.h"
 #include "reporters/page/page.h"
 
 namespace dlroof::dashboard {
 
-// Made by room.cmake.
+// Made by module.cmake.
 const std::vector<EmbeddedFile>& SiteHtmlFiles();
 const std::vector<EmbeddedFile>& SiteStyleFiles();
 const std::vector<EmbeddedFile>& SiteScriptFiles();
@@ -61,7 +60,8 @@ json Spark(const std::vector<double>& values) {
 }
 
 // Distances from the level; the bars at both ends hold what lies beyond.
-json Histogram(const std::vector<double>& values, const statistics::SeriesProfile& profile, double bar) {
+json Histogram(const std::vector<double>& values, const statistics::SeriesProfile& profile,
+               double bar) {
   std::vector<int> bars(kHistogramBars, 0);
   for (const auto& level : profile.levels)
     for (std::size_t i = level.begin; i < level.end; ++i) {
@@ -262,12 +262,13 @@ class Site {
     for (const auto& point : points) run_of.push_back(run_index_.at(point.run));
     auto view = ViewOf(series, points, run_of, [&](std::size_t before, std::size_t after) {
       const auto changes = compare::FindChanges(history_.Facts(points[before]), nullptr,
-                                       history_.Facts(points[after]), nullptr);
+                                                history_.Facts(points[after]), nullptr);
       return changes.empty() ? std::string() : compare::WhyItMoved(changes);
     });
     if (!points.back().median) {
       const record::Record last = history_.Facts(points.back());
-      view.summary["reason"] = last.status == record::Status::kOk ? "disturbed" : record::Key(last.status);
+      view.summary["reason"] =
+          last.status == record::Status::kOk ? "disturbed" : record::Key(last.status);
     }
     return view;
   }
@@ -278,7 +279,8 @@ class Site {
     return found->second;
   }
 
-  void Remember(const std::vector<history::Point>& points, const SeriesView& view, std::size_t series) {
+  void Remember(const std::vector<history::Point>& points, const SeriesView& view,
+                std::size_t series) {
     for (const auto& point : points)
       if (point.median)
         times_[run_index_.at(point.run)].push_back({series, Rounded(*point.median)});
@@ -338,12 +340,12 @@ class Site {
     const statistics::ChangePointSettings settings;
     std::ostringstream out;
     page::Fill(SiteHtmlFiles().at(0).text,
-         {{"policy", page::SitePolicy()},
-          {"style", fmt::format("{}{}", page::PageStyle().text, SiteStyle())},
-          {"least", std::to_string(settings.least_segment)},
-          {"effect", fmt::format("{:g}", 100 * settings.min_effect)},
-          {"content", page::ScriptSafeJson(content)}},
-         out);
+               {{"policy", page::SitePolicy()},
+                {"style", fmt::format("{}{}", page::PageStyle().text, SiteStyle())},
+                {"least", std::to_string(settings.least_segment)},
+                {"effect", fmt::format("{:g}", 100 * settings.min_effect)},
+                {"content", page::ScriptSafeJson(content)}},
+               out);
     WriteFile(folder_ / "index.html", out.str());
   }
 
@@ -352,8 +354,8 @@ class Site {
          {std::tuple(counts_.slower_last, "slower", formats::BadgeMood::kBad),
           {counts_.faster_last, "faster", formats::BadgeMood::kGood}})
       if (count > 0)
-        return formats::BadgeSvg("performance",
-                        fmt::format("{} {} since {}", count, what, last_change_date_), mood);
+        return formats::BadgeSvg(
+            "performance", fmt::format("{} {} since {}", count, what, last_change_date_), mood);
     return formats::BadgeSvg("performance", "no change", formats::BadgeMood::kGood);
   }
 

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <tuple>
 
-#include "baselines/compare/stored_run.h"
+#include "baselines/compare/compare_stored.h"
 #include "counters/base/error.h"
-#include "reporters/record/context.h"
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof::formats {
@@ -26,7 +27,7 @@ std::string EnergyFields(const record::Record& record) {
 
 int CleanOf(const record::Record& record) {
   int clean = 0;
-  for (const auto& repetition : record.repetitions) clean += repetition.disturbed ? 0 : 1;
+  for (const auto& repetition : record.repetitions) clean += repetition.noisy ? 0 : 1;
   return clean;
 }
 
@@ -62,9 +63,9 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
         record::Key(record.status), CsvText(record.reason), CsvText(record::AlgorithmText(record)),
         NumberField(seconds), NumberField(low), NumberField(high), CleanOf(record),
         record.repetitions.size(), NumberField(fraction),
-        !fraction     ? ""
-        : time->given ? "given"
-                      : "proved",
+        !fraction         ? ""
+        : time->specified ? "given"
+                          : "proved",
         EnergyFields(record));
   }
 }
@@ -100,8 +101,9 @@ void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::o
   if (runs.size() > 1 && !found->several)
     throw BadInput("--format={} holds one run, but {} were given", format, runs.size());
   for (const auto& run : runs) compare::CheckNames(run);
-  std::ranges::stable_sort(
-      runs, [](const auto& a, const auto& b) { return compare::Moment(a.file) < compare::Moment(b.file); });
+  std::ranges::stable_sort(runs, [](const auto& a, const auto& b) {
+    return compare::Moment(a.file) < compare::Moment(b.file);
+  });
   if (runs.size() > 1 && compare::Moment(runs.front().file) == 0)
     throw BadInput(runs.front().where +
                    ": has no date, so its place among other runs is not known");
@@ -115,9 +117,9 @@ std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Re
   ExportedTime time{timing->median, timing->ci95, std::nullopt, false};
   const auto* machine = record::MachineFor(file, record);
   if (machine == nullptr || record.work.empty()) return time;
-  if (const auto placed = roofline::Place(record, machine).time; placed && placed->gap) {
-    time.fraction = 1 / *placed->gap;
-    time.given = placed->given;
+  if (const auto placed = roofline::Place(record, machine).time; placed && placed->slowdown) {
+    time.fraction = 1 / *placed->slowdown;
+    time.specified = placed->specified;
   }
   return time;
 }
@@ -130,6 +132,70 @@ std::string CsvText(std::string_view text) {
     field += c;
   }
   return field + '"';
+}
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLongestName = 1024;  // [characters] Bencher refuses longer ones
+
+std::size_t Characters(std::string_view utf8) {
+  std::size_t count = 0;
+  for (const char c : utf8) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
+  return count;
+}
+
+// Bencher's own measure "latency" is in nanoseconds.
+json Latency(const ExportedTime& time) {
+  json latency = {{"value", time.median * 1e9}};
+  if (time.ci95) {
+    latency["lower_value"] = time.ci95->first * 1e9;
+    latency["upper_value"] = time.ci95->second * 1e9;
+  }
+  return latency;
+}
+
+}  // namespace
+
+void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                  std::ostream& warnings) {
+  json whole = json::object();
+  for (const auto& record : runs.front().file.records) {
+    const auto time = TimeOf(runs.front().file, record);
+    if (!time) continue;
+    if (Characters(record.name) > kLongestName) {
+      warnings << fmt::format("left out: '{}...', Bencher takes names of up to {} characters\n",
+                              record.name.substr(0, 60), kLongestName);
+      continue;
+    }
+    json& measures = whole[record.name];
+    measures["latency"] = Latency(*time);
+    if (time->fraction)
+      measures[time->specified ? "fraction-of-given-roof" : "fraction-of-roof"] = {
+          {"value", *time->fraction}};
+  }
+  out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                       std::ostream&) {
+  json whole = json::array();
+  for (const auto& record : runs.front().file.records) {
+    const auto time = TimeOf(runs.front().file, record);
+    if (!time) continue;
+    json entry = {{"name", record.name}, {"unit", "ns"}, {"value", time->median * 1e9}};
+    if (time->ci95)
+      entry["range"] =
+          fmt::format("{:.6g} to {:.6g}", time->ci95->first * 1e9, time->ci95->second * 1e9);
+    std::string extra = record::AlgorithmText(record);
+    if (time->fraction)
+      extra += fmt::format("{}{:.1f} % of its {}roof", extra.empty() ? "" : "\n",
+                           100 * *time->fraction, time->specified ? "given " : "");
+    if (!extra.empty()) entry["extra"] = extra;
+    whole.push_back(std::move(entry));
+  }
+  out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace dlroof::formats

@@ -1,10 +1,14 @@
 // Text in XML and Markdown, and the frame of plain pages: no scripts, nothing loaded.
+//
+// A badge: a small picture for a README, a label and a verdict.
 #pragma once
 
 #include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "baselines/compare/compare.h"
 
 namespace dlroof::formats {
 
@@ -30,5 +34,13 @@ void WritePageList(const std::string& title, const char* tag, const std::vector<
 void WriteMarkdownTable(const Cells& cells, std::ostream& out);
 // Returns the cells as a terminal can show them.
 Cells PrintableCells(Cells cells);
+
+enum class BadgeMood { kGood, kBad, kUnknown };
+
+// SVG with its text as text and as a title; nothing is loaded.
+std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mood);
+
+// "3 slower" (bad), "no regression" or "2 faster" (good), "cannot say" (unknown).
+std::string BadgeSvg(const compare::CompareResult& result);
 
 }  // namespace dlroof::formats

@@ -11,15 +11,16 @@
 
 #include "baselines/formats/page_text.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
 namespace dlroof::formats {
 namespace {
 
 constexpr std::array<statistics::Verdict, 9> kWorstFirst = {
-    statistics::Verdict::kSlower,    statistics::Verdict::kFailed,       statistics::Verdict::kFaster,
-    statistics::Verdict::kAmbiguous, statistics::Verdict::kInsufficient, statistics::Verdict::kGone,
-    statistics::Verdict::kNew,       statistics::Verdict::kSame,         statistics::Verdict::kUnsupported};
+    statistics::Verdict::kSlower,       statistics::Verdict::kFailed,
+    statistics::Verdict::kFaster,       statistics::Verdict::kAmbiguous,
+    statistics::Verdict::kInsufficient, statistics::Verdict::kGone,
+    statistics::Verdict::kNew,          statistics::Verdict::kSame,
+    statistics::Verdict::kUnsupported};
 constexpr std::size_t kMostMarkdownRows = 100;
 
 std::size_t Rank(const compare::Comparison& row) {
@@ -47,9 +48,9 @@ std::string FractionText(const compare::Comparison& row) {
   const auto text = [](const std::optional<double>& fraction) {
     return fraction ? text::FixedText(100 * *fraction, 1) : std::string("?");
   };
-  if (!row.base_fraction && !row.fresh_fraction) return "";
-  return fmt::format("{} -> {}{}", text(row.base_fraction), text(row.fresh_fraction),
-                     row.given_roof ? " (given)" : "");
+  if (!row.base_fraction && !row.contender_fraction) return "";
+  return fmt::format("{} -> {}{}", text(row.base_fraction), text(row.contender_fraction),
+                     row.specified_roof ? " (given)" : "");
 }
 
 std::string EffectText(const compare::Comparison& row) {
@@ -73,7 +74,7 @@ std::vector<std::string> Cells(const compare::Comparison& row) {
   cells.push_back(row.judgement ? IntervalText(row.judgement->ci95) : "");
   cells.push_back(EffectText(row));
   cells.push_back(SecondsText(row.base_seconds));
-  cells.push_back(SecondsText(row.fresh_seconds));
+  cells.push_back(SecondsText(row.contender_seconds));
   cells.push_back(FractionText(row));
   return cells;
 }
@@ -84,8 +85,8 @@ const char* RatioTitle(const compare::CompareResult& result) {
 
 std::string NameOf(const compare::Comparison& row) {
   const bool mapped =
-      row.base != nullptr && row.fresh != nullptr && row.base->name != row.fresh->name;
-  return mapped ? row.base->name + " -> " + row.fresh->name : row.name();
+      row.base != nullptr && row.contender != nullptr && row.base->name != row.contender->name;
+  return mapped ? row.base->name + " -> " + row.contender->name : row.name();
 }
 
 void WriteMarkdownRow(const compare::Comparison& row, std::ostream& out) {
@@ -100,7 +101,8 @@ void WriteMarkdownRow(const compare::Comparison& row, std::ostream& out) {
 
 // Returns the table's rows, without what neither run supports. The first one is left for the
 // titles.
-std::vector<std::vector<std::string>> TableRows(const std::vector<const compare::Comparison*>& ordered) {
+std::vector<std::vector<std::string>> TableRows(
+    const std::vector<const compare::Comparison*>& ordered) {
   std::vector<std::vector<std::string>> rows(1);
   rows.reserve(ordered.size() + 1);
   for (const auto* comparison : ordered) {
@@ -113,15 +115,15 @@ std::vector<std::vector<std::string>> TableRows(const std::vector<const compare:
 
 // Benchmarks.
 struct PartnerCounts {
-  std::size_t in_base = 0, in_fresh = 0, in_both = 0;
+  std::size_t in_base = 0, in_contender = 0, in_both = 0;
 };
 
 PartnerCounts CountPartners(const compare::CompareResult& result) {
   PartnerCounts counts;
   for (const auto& row : result.rows) {
     counts.in_base += row.base != nullptr ? 1 : 0;
-    counts.in_fresh += row.fresh != nullptr ? 1 : 0;
-    counts.in_both += row.base != nullptr && row.fresh != nullptr ? 1 : 0;
+    counts.in_contender += row.contender != nullptr ? 1 : 0;
+    counts.in_both += row.base != nullptr && row.contender != nullptr ? 1 : 0;
   }
   return counts;
 }
@@ -142,8 +144,8 @@ void AddJudgedBy(const compare::CompareResult& result, const std::string& before
 
 // Adds the second process's remarks on the benchmarks that moved, or a hint to measure with one.
 void AddMeasuredAgain(const compare::CompareResult& result, std::vector<std::string>& remarks) {
-  const bool moved =
-      result.count.count(statistics::Verdict::kSlower) > 0 || result.count.count(statistics::Verdict::kFaster) > 0;
+  const bool moved = result.count.count(statistics::Verdict::kSlower) > 0 ||
+                     result.count.count(statistics::Verdict::kFaster) > 0;
   if (result.again)
     remarks.push_back(fmt::format(
         "held against {}: {} slower or faster in NEW alone, {} without enough times there",
@@ -181,7 +183,8 @@ std::string CountsText(const compare::CompareResult& result) {
   for (const statistics::Verdict verdict : kWorstFirst) {
     const auto found = result.count.find(verdict);
     if (found == result.count.end()) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", found->second, statistics::Key(verdict));
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", found->second, statistics::Key(verdict));
   }
   if (result.alerts > 0)
     text += fmt::format(", {} alert{}", result.alerts, result.alerts == 1 ? "" : "s");
@@ -189,11 +192,11 @@ std::string CountsText(const compare::CompareResult& result) {
 }
 
 std::string FewSharedText(const compare::CompareResult& result) {
-  const auto [in_base, in_fresh, in_both] = CountPartners(result);
-  const std::size_t smaller = std::min(in_base, in_fresh);
+  const auto [in_base, in_contender, in_both] = CountPartners(result);
+  const std::size_t smaller = std::min(in_base, in_contender);
   if (!result.parts.empty() || 2 * in_both >= smaller) return "";
   return fmt::format("only {} of {} benchmarks {} in both files ({} in BASE, {} in NEW)", in_both,
-                     smaller, in_both == 1 ? "is" : "are", in_base, in_fresh);
+                     smaller, in_both == 1 ? "is" : "are", in_base, in_contender);
 }
 
 std::vector<std::string> RemarksOf(const compare::CompareResult& result) {
@@ -203,7 +206,7 @@ std::vector<std::string> RemarksOf(const compare::CompareResult& result) {
   if (!result.parts.empty()) {
     const auto partners = CountPartners(result);
     remarks.push_back(fmt::format("{} of {} benchmarks of NEW have no stored partner",
-                                  partners.in_fresh - partners.in_both, partners.in_fresh));
+                                  partners.in_contender - partners.in_both, partners.in_contender));
   }
   AddMeasuredAgain(result, remarks);
   if (result.parts.size() < 2) AddJudgedBy(result, "", remarks);
@@ -250,19 +253,21 @@ void WriteTable(const compare::CompareResult& result, const ComparedFiles& files
   if (rows.size() > 1) text::WriteAligned(rows, width, out);
   WriteNotes(ordered, out);
   out << '\n'
-      << text::Printable(files.base) << " -> " << text::Printable(files.fresh) << ": " << CountsText(result)
-      << '\n';
+      << text::Printable(files.base) << " -> " << text::Printable(files.contender) << ": "
+      << CountsText(result) << '\n';
   for (const auto& remark : RemarksOf(result)) out << text::Printable(remark) << '\n';
 }
 
-void WriteMarkdown(const compare::CompareResult& result, const ComparedFiles& files, std::ostream& out) {
+void WriteMarkdown(const compare::CompareResult& result, const ComparedFiles& files,
+                   std::ostream& out) {
   out << "### dlroof: " << CountsText(result) << "\n\n";
-  out << fmt::format("<code>{}</code> against <code>{}</code>\n\n", MarkdownText(files.fresh),
+  out << fmt::format("<code>{}</code> against <code>{}</code>\n\n", MarkdownText(files.contender),
                      MarkdownText(files.base));
   std::vector<const compare::Comparison*> rows = Ordered(result);
   std::erase_if(rows, [](const auto* row) {
     return row->verdict == statistics::Verdict::kUnsupported ||
-           (row->verdict == statistics::Verdict::kSame && row->alerts.empty() && row->changes.empty());
+           (row->verdict == statistics::Verdict::kSame && row->alerts.empty() &&
+            row->changes.empty());
   });
   if (!rows.empty())
     out << fmt::format(

@@ -13,12 +13,13 @@ namespace dlroof::formats {
 
 // Names of the compared files.
 struct ComparedFiles {
-  std::string base, fresh;
+  std::string base, contender;
 };
 
 struct ComparisonWriter {
   std::string_view format;  // as --format spells it
-  void (*write)(const compare::CompareResult& result, const ComparedFiles& files, std::ostream& out);
+  void (*write)(const compare::CompareResult& result, const ComparedFiles& files,
+                std::ostream& out);
 };
 
 // Returns the default format first. The table is as wide as the terminal.
@@ -31,7 +32,8 @@ void WriteTable(const compare::CompareResult& result, const ComparedFiles& files
 
 // A comment for a merge request in GitLab's and GitHub's Markdown: all but the unchanged in a
 // table, of which at most 100 rows (a comment holds 65,536 characters).
-void WriteMarkdown(const compare::CompareResult& result, const ComparedFiles& files, std::ostream& out);
+void WriteMarkdown(const compare::CompareResult& result, const ComparedFiles& files,
+                   std::ostream& out);
 
 // One JSON object: "benchmarks" has an object with "name" and "verdict" for each, the rest says how
 // they were judged. Unknown is absent.
@@ -40,10 +42,12 @@ void WriteJson(const compare::CompareResult& result, const ComparedFiles& files,
 // JUnit XML as CI servers read it: a test case per benchmark; slower and alerts are failures,
 // newly failed is an error, what was not judged is skipped. Characters that XML 1.0 cannot hold are
 // written as "\u0001".
-void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files, std::ostream& out);
+void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files,
+                std::ostream& out);
 
 // SARIF 2.1.0 (OASIS): a result per benchmark that got worse, located at NEW's file and by name.
-void WriteSarif(const compare::CompareResult& result, const ComparedFiles& files, std::ostream& out);
+void WriteSarif(const compare::CompareResult& result, const ComparedFiles& files,
+                std::ostream& out);
 
 // "3 slower, 1 faster, 70 same": verdicts that occur, the worst first.
 std::string CountsText(const compare::CompareResult& result);

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "baselines/compare/stored_run.h"
+#include "baselines/compare/compare_stored.h"
 #include "baselines/history/database.h"
-#include "baselines/history/packed_record.h"
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
-#include "counters/base/text_hash.h"
-#include "reporters/record/context.h"
+#include "counters/base/keys.h"
+#include "reporters/record/run_file.h"
 
 namespace dlroof::history {
 namespace {
@@ -93,8 +92,9 @@ Series SeriesOf(const record::RunFile& file, const record::Record& record) {
     series.machine = machine->name;
   } else {
     series.fingerprint =
-        "plain-" + machine::Fingerprint({{"cpu.count", Dump(record::Member(file.context, "num_cpus"))},
-                                {"cpu.caches", Dump(record::Member(file.context, "caches"))}});
+        "plain-" +
+        machine::Fingerprint({{"cpu.count", Dump(record::Member(file.context, "num_cpus"))},
+                              {"cpu.caches", Dump(record::Member(file.context, "caches"))}});
     series.machine = record::Text(file.context, "host_name");
   }
   return series;
@@ -179,8 +179,8 @@ std::int64_t AddRun(SQLite::Database& database, const compare::NamedRun& run, co
         "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
         "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .With(Signed(made.hash), record::Text(file.context, "date"), compare::Moment(file),
-            record::Text(record::Member(file.context, "dlroof"), "commit"), run.where, made.context, machines,
-            first, static_cast<std::int64_t>(file.records.size()))
+            record::Text(record::Member(file.context, "dlroof"), "commit"), run.where, made.context,
+            machines, first, static_cast<std::int64_t>(file.records.size()))
       .Run();
   return database.getLastInsertRowid();
 }

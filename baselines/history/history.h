@@ -49,7 +49,7 @@ struct StoredRun {
 struct Point {
   std::int64_t run = 0, series = 0;
   std::uint64_t facts = 0;                        // equal: nothing but times differs
-  std::optional<double> median;                   // [s]; absent: not ok, or disturbed
+  std::optional<double> median;                   // [s]; absent: not ok, or noisy
   std::optional<std::pair<double, double>> ci95;  // [s]
   int clean = 0, repetitions = 0;                 // [1]
 };

@@ -1,5 +1,3 @@
-#include "baselines/programs/write_pair.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -12,8 +10,8 @@
 
 #include "baselines/formats/export.h"
 #include "baselines/formats/page_text.h"
+#include "baselines/programs/program_pair.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
 namespace dlroof::programs {
 namespace {
@@ -73,7 +71,8 @@ void AddSeconds(const std::string& words, const std::optional<double>& a,
                 const std::optional<double>& b, formats::Cells& cells) {
   if (!(a.value_or(0) > 0) && !(b.value_or(0) > 0)) return;
   const bool both = a.value_or(0) > 0 && b;
-  cells.push_back({words, "", TimeText(a), "", TimeText(b), both ? text::FixedText(*b / *a, 2) : ""});
+  cells.push_back(
+      {words, "", TimeText(a), "", TimeText(b), both ? text::FixedText(*b / *a, 2) : ""});
 }
 
 std::string NumbersOf(const std::vector<std::string>& texts, std::vector<std::string>& all) {
@@ -103,8 +102,8 @@ std::string MatchText(const char* name, const SideTotals& totals) {
 // Where a step's time goes, side beside side.
 formats::Cells TotalsCells(const ProgramPairReport& report) {
   const auto& [a, b] = std::tie(report.pair.a, report.pair.b);
-  formats::Cells cells = {{report.pair.per_step ? "a step" : "the whole programs", "A calls", "A time",
-                  "B calls", "B time", "B/A"}};
+  formats::Cells cells = {{report.pair.per_step ? "a step" : "the whole programs", "A calls",
+                           "A time", "B calls", "B time", "B/A"}};
   cells.push_back(TotalsRow("primitives with FLOPs", a.computing, b.computing));
   cells.push_back(TotalsRow("primitives that only move data", a.moving, b.moving));
   if (a.unknown.calls > 0 || b.unknown.calls > 0)
@@ -116,7 +115,8 @@ formats::Cells TotalsCells(const ProgramPairReport& report) {
 }
 
 formats::Cells KindCells(const ProgramPairReport& report) {
-  formats::Cells cells = {{"kinds", "direction", "FLOPs", "A calls", "A time", "B calls", "B time", "B/A"}};
+  formats::Cells cells = {
+      {"kinds", "direction", "FLOPs", "A calls", "A time", "B calls", "B time", "B/A"}};
   for (const auto& row : report.pair.kinds)
     cells.push_back({row.kind, row.direction, row.moves ? "none" : "", CallsText(row.a),
                      TimeText(row.a), CallsText(row.b), TimeText(row.b), RatioText(row.a, row.b)});
@@ -126,7 +126,7 @@ formats::Cells KindCells(const ProgramPairReport& report) {
 // At most `most` rows of problems on both sides. A row's last cell has the numbers of its
 // differences, from 1, which are added to `differences`, each once.
 formats::Cells ProblemCells(const ProgramPairReport& report, std::size_t most,
-                   std::vector<std::string>& differences) {
+                            std::vector<std::string>& differences) {
   const bool roofs = std::ranges::any_of(report.pair.rows, [](const ProblemRow& row) {
     return row.a.roof_seconds || row.b.roof_seconds;
   });
@@ -254,9 +254,11 @@ void WriteCsvRows(const std::vector<ProblemRow>& rows, std::ostream& out) {
   for (const auto& row : rows) {
     const bool both = !row.a.primitives.empty() && !row.b.primitives.empty();
     const auto ratio = both ? RatioOf(row.a.sum, row.b.sum) : std::nullopt;
-    fmt::print(out, "{},{},{},{},{},{},{},{}\n", formats::CsvText(row.kind), formats::CsvText(row.direction),
-               formats::CsvText(row.problem), formats::CsvText(row.types), SideFields(row.a), SideFields(row.b),
-               formats::NumberField(ratio), formats::CsvText(fmt::format("{}", fmt::join(row.differences, "; "))));
+    fmt::print(out, "{},{},{},{},{},{},{},{}\n", formats::CsvText(row.kind),
+               formats::CsvText(row.direction), formats::CsvText(row.problem),
+               formats::CsvText(row.types), SideFields(row.a), SideFields(row.b),
+               formats::NumberField(ratio),
+               formats::CsvText(fmt::format("{}", fmt::join(row.differences, "; "))));
   }
 }
 
@@ -273,7 +275,8 @@ void WritePairTable(const ProgramPairReport& report, std::ostream& out) {
   std::vector<std::string> differences;
   if (!pair.rows.empty()) {
     out << '\n';
-    text::WriteAligned(formats::PrintableCells(ProblemCells(report, kShown, differences)), width, out);
+    text::WriteAligned(formats::PrintableCells(ProblemCells(report, kShown, differences)), width,
+                       out);
     WriteMore(pair.rows.size(), kShown, out);
   }
   WriteAlone(pair.only_a, true, width, out);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof::statistics {
 namespace {

@@ -1,5 +1,5 @@
 // dlroof cluster: the same benchmarks on many nodes, and clusters side by side.
-#include "bench/cluster/commands.h"
+#include "bench/cluster_run/commands.h"
 #include "bench/commands/commands.h"
 
 namespace dlroof::commands {

@@ -9,10 +9,9 @@
 #include <sstream>
 
 #include "baselines/compare/compare_stored.h"
-#include "baselines/compare/stored_run.h"
-#include "baselines/formats/badge.h"
+#include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
-#include "baselines/programs/write_pair.h"
+#include "baselines/programs/program_pair.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -49,7 +48,7 @@ compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
 
 // Both files of a comparison; the two are read at once, for large ones take their time.
 struct Inputs {
-  compare::NamedRun base, fresh;
+  compare::NamedRun base, contender;
   std::optional<compare::NamedRun> again;  // what measured NEW's benchmarks once more
   std::vector<compare::NamedRun> stored;   // instead of `base`, oldest first
 };
@@ -61,23 +60,23 @@ compare::NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
 Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
   if (flags.baseline == "auto") {
-    inputs.fresh = ReadNamed(flags.files.back(), std::cerr);
-    inputs.stored = compare::FindBaselines(flags.folder, inputs.fresh, names, std::cerr);
+    inputs.contender = ReadNamed(flags.files.back(), std::cerr);
+    inputs.stored = compare::FindBaselines(flags.folder, inputs.contender, names, std::cerr);
     return inputs;
   }
   const auto& base_path = flags.baseline.empty() ? flags.files.front() : flags.baseline;
   std::ostringstream base_warnings;
   auto base = std::async(std::launch::async, [&] { return ReadNamed(base_path, base_warnings); });
-  std::ostringstream fresh_warnings;
-  std::exception_ptr fresh_error;
+  std::ostringstream contender_warnings;
+  std::exception_ptr contender_error;
   try {
-    inputs.fresh = ReadNamed(flags.files.back(), fresh_warnings);
+    inputs.contender = ReadNamed(flags.files.back(), contender_warnings);
   } catch (const BadInput&) {
-    fresh_error = std::current_exception();
+    contender_error = std::current_exception();
   }
   inputs.base = base.get();  // BASE's error, if any, is the one that is told
-  if (fresh_error) std::rethrow_exception(fresh_error);
-  std::cerr << base_warnings.str() << fresh_warnings.str();
+  if (contender_error) std::rethrow_exception(contender_error);
+  std::cerr << base_warnings.str() << contender_warnings.str();
   return inputs;
 }
 
@@ -88,7 +87,8 @@ std::vector<std::string> FormatsOf(const Writers& writers) {
   return formats;
 }
 
-void Write(const compare::CompareResult& result, const formats::ComparedFiles& files, const std::string& format) {
+void Write(const compare::CompareResult& result, const formats::ComparedFiles& files,
+           const std::string& format) {
   for (const auto& writer : formats::ComparisonWriters())
     if (writer.format == format) writer.write(result, files, std::cout);
   std::cout << std::flush;
@@ -103,7 +103,8 @@ std::string BaseText(const compare::CompareResult& result) {
 }
 
 programs::ComparedProgram ReadProgram(const std::string& path) {
-  return programs::ComparedProgramOf(path, roofline::PlaceRun(record::ReadRunFile(path, std::cerr)));
+  return programs::ComparedProgramOf(path,
+                                     roofline::PlaceRun(record::ReadRunFile(path, std::cerr)));
 }
 
 // Two programs have no verdict per benchmark: what judges benchmarks is not for them.
@@ -118,7 +119,8 @@ int RunComparePrograms(const CompareFlags& flags) {
         "--across-programs: expected A, B and --format alone; the other options are for verdicts "
         "on benchmarks");
   const auto& writers = programs::ProgramPairWriters();
-  const auto writer = std::ranges::find(writers, flags.format, &programs::ProgramPairWriter::format);
+  const auto writer =
+      std::ranges::find(writers, flags.format, &programs::ProgramPairWriter::format);
   if (writer == writers.end())
     throw BadInput("--format={}: expected {} with --across-programs", flags.format,
                    fmt::join(FormatsOf(writers), ", "));
@@ -148,14 +150,14 @@ int RunCompare(const CompareFlags& flags) {
     options.again = &*inputs.again;
   }
   const auto result = inputs.stored.empty()
-                          ? compare::Compare(inputs.base, inputs.fresh, options)
-                          : compare::CompareWithStored(inputs.stored, inputs.fresh, options);
-  Write(result, {BaseText(result), inputs.fresh.where}, flags.format);
+                          ? compare::Compare(inputs.base, inputs.contender, options)
+                          : compare::CompareWithStored(inputs.stored, inputs.contender, options);
+  Write(result, {BaseText(result), inputs.contender.where}, flags.format);
   if (const auto few = formats::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
   if (!flags.badge.empty()) WriteFile(flags.badge, formats::BadgeSvg(result));
   // Large files take their time to be freed, too.
   const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
-  inputs.fresh = {};
+  inputs.contender = {};
   return result.exit_code;
 }
 

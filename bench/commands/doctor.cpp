@@ -1,4 +1,3 @@
-// dlroof doctor: what can be measured here, what cannot, why, and what to do about it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,20 +13,22 @@
 #include <vector>
 
 #include "bench/commands/commands.h"
-#include "bench/gpu/loader.h"
+#include "bench/gpu_loader/loader.h"
 #include "bench/workload/workload.h"
-#include "ceilings/cache/machine_cache.h"
+#include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 #include "counters/base/version.h"
-#include "counters/counter_source.h"
+#include "counters/counter_manager.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
-#include "counters/cpu/issue_rate.h"
 #include "counters/cpu/team_look.h"
+#include "counters/cupti/report.h"
 #include "counters/energy/energy_source.h"
-#include "counters/perf/access.h"
-#include "reporters/live/result_row.h"
+#include "counters/perf/perf_events.h"
+#include "reporters/live/google_benchmark.h"
+
+// dlroof doctor: what can be measured here, what cannot, why, and what to do about it.
 
 namespace dlroof::commands {
 namespace {
@@ -72,13 +73,15 @@ void ReportClocks(double seconds) {
          fmt::format("steady: a {:.2g} s busy loop saw no gap of 1 ms or more", watch.seconds));
     return;
   }
-  const auto waited = watch.run_delay ? live::TimeText(*watch.run_delay) : std::string("an unknown time");
-  Line("clocks",
-       fmt::format("a {:.2g} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
-                   "it waited {} for a "
-                   "CPU, the rest was the host's. Repetitions hit by this are marked disturbed",
-                   watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
-                   live::TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
+  const auto waited =
+      watch.run_delay ? live::TimeText(*watch.run_delay) : std::string("an unknown time");
+  Line(
+      "clocks",
+      fmt::format("a {:.2g} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
+                  "it waited {} for a "
+                  "CPU, the rest was the host's. Repetitions hit by this are marked noisy",
+                  watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
+                  live::TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
 }
 
 // By the best that this machine's ceilings saw, where they were measured.
@@ -114,7 +117,7 @@ void ReportCoreShare(double seconds) {
                        ? ""
                        : ": another hardware thread is busy on the core (of the host's, "
                          "where nothing else runs here). Such repetitions of one thread "
-                         "are marked disturbed"));
+                         "are marked noisy"));
 }
 
 void ReportSources() {
@@ -211,6 +214,25 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
 }
 
 [[maybe_unused]] const bool doctor_registered = RegisterCommand("doctor", AddDoctorCommand);
+}  // namespace
+
+// dlroof counters: what NVIDIA's hardware counters can tell on a chip that need not be there.
+
+namespace {
+
+void AddCountersCommand(CLI::App& program, int& /*exit_code*/) {
+  auto chip = std::make_shared<std::string>();
+  auto* command = program.add_subcommand(
+      "counters", "which counters of NVIDIA's chips are read, and in how many runs of a call");
+  command->add_option("--chip", *chip, "one chip's metrics: GH100 (H100, H200), GA100, AD102, ...");
+  command->callback([chip] {
+    std::cout << cupti::CountersText(cupti::BuiltInCuptiTable(), cupti::BuiltInStoredPasses(),
+                                     *chip)
+              << std::flush;
+  });
+}
+
+[[maybe_unused]] const bool counters_registered = RegisterCommand("counters", AddCountersCommand);
 }  // namespace
 
 }  // namespace dlroof::commands

@@ -9,19 +9,16 @@
 
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/tune/bench_trial.h"
+#include "bench/tune/trials.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
-#include "counters/base/folders.h"
-#include "counters/base/interrupt.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
 #include "counters/parallel_time.h"
-#include "reporters/figure/ledger_figure.h"
-#include "reporters/ledger/instruction_text.h"
-#include "reporters/ledger/ledger_advice.h"
-#include "reporters/ledger/waterfall.h"
+#include "reporters/breakdown/breakdown_text.h"
+#include "reporters/figure/breakdown_figure.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
 namespace dlroof::commands {
 namespace {
@@ -41,15 +38,15 @@ std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   const auto file = std::ranges::find_if_not(flags.outputs, IsFigure);
   StopOnInterrupt();
   return supervise::MeasureExplained({"explain",
-                           flags.what,
-                           flags.bench,
-                           flags.machine,
-                           file == flags.outputs.end() ? "" : *file,
-                           {"--dlroof_instructions"}},
-                          folder, std::cerr);
+                                      flags.what,
+                                      flags.bench,
+                                      flags.machine,
+                                      file == flags.outputs.end() ? "" : *file,
+                                      {"--dlroof_instructions"}},
+                                     folder, std::cerr);
 }
 
-// Returns why there is no ledger, in words.
+// Returns why there is no breakdown, in words.
 std::string WhyNone(const record::Record& record) {
   if (record.parallel) return "it has no time, or no roofs";
   if (record.device == "gpu") return "its kernels were not traced, or it has no roofs";
@@ -64,32 +61,35 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
   out << text::Printable(record.name) << '\n';
   if (record.status != record::Status::kOk)
     fmt::print(out, "  {}: {}\n\n", record::Key(record.status), text::Printable(record.reason));
-  else if (!placed.ledger)
-    fmt::print(out, "  no ledger: {}\n\n", text::Printable(WhyNone(record)));
-  if (!placed.ledger) return;
-  const auto& ledger = *placed.ledger;
-  fmt::print(out, "  {}{}", roofline::MarkOf(placed.timing->disturbed), text::WithPrefix(ledger.seconds, "s"));
+  else if (!placed.breakdown)
+    fmt::print(out, "  no breakdown: {}\n\n", text::Printable(WhyNone(record)));
+  if (!placed.breakdown) return;
+  const auto& breakdown = *placed.breakdown;
+  fmt::print(out, "  {}{}", roofline::MarkOf(placed.timing->noisy),
+             text::WithPrefix(breakdown.seconds, "s"));
   if (record.parallel)
     fmt::print(out, " on {} threads, by {} watched calls", record.parallel->threads,
                record.parallel->calls);
   out << '\n';
-  breakdown::WriteWaterfall(ledger, out);
+  breakdown::WriteWaterfall(breakdown, out);
   if (record.parallel)
     if (const auto sentence = breakdown::InstructionSentence(*record.parallel); !sentence.empty())
       out << "  " << sentence << '\n';
-  if (const auto advice = breakdown::LedgerAdvice(ledger); !advice.empty()) out << "  " << advice << '\n';
+  if (const auto advice = breakdown::BreakdownAdvice(breakdown); !advice.empty())
+    out << "  " << advice << '\n';
   out << '\n';
 }
 
 void TryIt(const ExplainFlags& flags, const record::Record& record, const roofline::Placed& placed,
            std::ostream& out) {
-  if (!placed.ledger || !record.parallel) return;
-  const auto proposal = tune::ProposalOf(*placed.ledger, record.parallel->threads);
+  if (!placed.breakdown || !record.parallel) return;
+  const auto proposal = tune::ProposalOf(*placed.breakdown, record.parallel->threads);
   out << "  "
-      << (proposal
-              ? tune::TryProposal(*proposal, {supervise::BenchProgram(flags.bench), workload::ParseBenchmarkName(record.name)},
-                            flags.try_seconds)
-              : "nothing to try: no setting of this program changes the largest part")
+      << (proposal ? tune::TryProposal(*proposal,
+                                       {supervise::BenchProgram(flags.bench),
+                                        workload::ParseBenchmarkName(record.name)},
+                                       flags.try_seconds)
+                   : "nothing to try: no setting of this program changes the largest part")
       << "\n\n";
 }
 
@@ -108,10 +108,11 @@ int ExplainAll(const ExplainFlags& flags) {
     Explain(record, run.places[i], std::cout);
     if (flags.try_it) TryIt(flags, record, run.places[i], std::cout);
     if (StoppedByInterrupt()) return 130;
-    if (record.status == record::Status::kFailed || record.status == record::Status::kWrong) exit_code = 1;
+    if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)
+      exit_code = 1;
   }
   for (const auto& output : flags.outputs)
-    if (IsFigure(output)) figure::WriteLedgerFigure(run, output);
+    if (IsFigure(output)) figure::WriteBreakdownFigure(run, output);
   return exit_code;
 }
 
@@ -131,8 +132,9 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--machine", flags->machine,
                       "machine file of the roofs (default: cached, or measured now)");
-  auto* tried = command->add_flag(
-      "--try", flags->try_it, "measure what the largest part proposes, by turns with the default");
+  auto* tried =
+      command->add_flag("--try", flags->try_it,
+                        "measure what the largest part proposes, interleaved with the default");
   command
       ->add_option("--budget", flags->try_seconds, "[s] for each benchmark's trial, at most (30)")
       ->needs(tried)

@@ -1,4 +1,3 @@
-// dlroof history: runs in one SQLite file, and one benchmark over time.
 #include "baselines/history/history.h"
 
 #include <fmt/format.h>
@@ -7,13 +6,16 @@
 #include <memory>
 #include <sstream>
 
+#include "baselines/compare/compare_stored.h"
+#include "baselines/dashboard/dashboard.h"
 #include "baselines/formats/export.h"
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
+
+// dlroof history: runs in one SQLite file, and one benchmark over time.
 
 namespace dlroof::commands {
 namespace {
@@ -55,7 +57,8 @@ void List(const HistoryFlags& flags) {
 // One row per run of a series, while its table is written.
 class SeriesTable {
  public:
-  SeriesTable(const history::History& history, const history::Series& series, const std::vector<history::StoredRun>& runs)
+  SeriesTable(const history::History& history, const history::Series& series,
+              const std::vector<history::StoredRun>& runs)
       : history_(history), points_(history.PointsOf(series)), runs_(runs) {
     std::vector<double> values;
     for (std::size_t i = 0; i < points_.size(); ++i)
@@ -68,8 +71,8 @@ class SeriesTable {
 
   void Write(const history::Series& series) {
     std::cout << text::Printable(series.name) << '\n';
-    std::cout << fmt::format("  on {} ({}){}{}: {}, {} with a time\n", text::Printable(series.machine),
-                             series.fingerprint,
+    std::cout << fmt::format("  on {} ({}){}{}: {}, {} with a time\n",
+                             text::Printable(series.machine), series.fingerprint,
                              series.threads > 0 ? ", " + Plural(series.threads, "thread") : "",
                              series.cache.empty() ? "" : ", " + text::Printable(series.cache),
                              Plural(static_cast<int>(points_.size()), "run"), timed_.size());
@@ -89,8 +92,9 @@ class SeriesTable {
  private:
   std::vector<std::string> Row(std::size_t i) const {
     const history::Point& point = points_[i];
-    const auto run = std::find_if(runs_.begin(), runs_.end(),
-                                  [&](const history::StoredRun& one) { return one.id == point.run; });
+    const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const history::StoredRun& one) {
+      return one.id == point.run;
+    });
     std::string interval;
     if (point.ci95)
       interval = fmt::format("{} to {}", text::WithPrefix(point.ci95->first, "s"),
@@ -157,7 +161,8 @@ void Show(const HistoryFlags& flags) {
   for (const auto& series : all) SeriesTable(history, series, runs).Write(series);
 }
 
-const history::StoredRun& RunWithId(const std::vector<history::StoredRun>& runs, const HistoryFlags& flags) {
+const history::StoredRun& RunWithId(const std::vector<history::StoredRun>& runs,
+                                    const HistoryFlags& flags) {
   for (const auto& run : runs)
     if (run.id == flags.run) return run;
   throw BadInput("{}: has no run {} (dlroof history list shows them)", flags.db, flags.run);
@@ -211,6 +216,113 @@ void AddHistoryCommand(CLI::App& program, int& /*exit_code*/) {
 }
 
 [[maybe_unused]] const bool history_registered = RegisterCommand("history", AddHistoryCommand);
+}  // namespace
+
+// dlroof dashboard: a static site of many runs.
+
+namespace {
+
+struct DashboardFlags {
+  std::string folder;
+  std::string db;
+  std::string output = "site";
+};
+
+// A folder of run files becomes a history that lives as long as the program.
+history::History HistoryOfFolder(const std::string& folder) {
+  history::History history(":memory:", history::Access::kWrite);
+  int others = 0;
+  const auto files = compare::JsonFiles(folder);
+  for (const auto& file : files) {
+    const auto run = compare::ReadIfRun(file);
+    if (run)
+      history.Add(*run);
+    else
+      ++others;
+  }
+  if (others == static_cast<int>(files.size()))
+    throw BadInput("{}: none of its {} JSON files is a run file", folder, files.size());
+  if (others > 0)
+    std::cerr << fmt::format("{}: passed over {} JSON files that are no run files\n", folder,
+                             others);
+  return history;
+}
+
+void RunDashboard(const DashboardFlags& flags) {
+  if (flags.folder.empty() == flags.db.empty())
+    throw BadInput("dashboard: expected a folder of run files, or --db with a history");
+  const history::History history = flags.db.empty()
+                                       ? HistoryOfFolder(flags.folder)
+                                       : history::History(flags.db, history::Access::kRead);
+  const auto counts = dashboard::WriteDashboard(history, flags.output);
+  std::cerr << fmt::format("wrote {}/index.html: {} benchmarks, {} dates, {} changed their level\n",
+                           flags.output, counts.series, counts.runs, counts.changed);
+}
+
+void AddDashboardCommand(CLI::App& program, int& /*exit_code*/) {
+  auto flags = std::make_shared<DashboardFlags>();
+  auto* command =
+      program.add_subcommand("dashboard", "a static site of many runs: open index.html");
+  command->add_option("DIR", flags->folder, "a folder of run files");
+  command->add_option("--db", flags->db, "or a history (dlroof history)");
+  command->add_option("-o,--output", flags->output, "the site's folder (site)");
+  command->callback([flags] { RunDashboard(*flags); });
+}
+
+[[maybe_unused]] const bool dashboard_registered =
+    RegisterCommand("dashboard", AddDashboardCommand);
+}  // namespace
+
+// dlroof export: runs in the formats of other tools.
+
+namespace {
+
+struct ExportFlags {
+  std::vector<std::string> files;
+  std::string db;
+  std::size_t last = 0;
+  std::string format;
+  std::string output;
+};
+
+std::vector<compare::NamedRun> ReadRuns(const ExportFlags& flags) {
+  if (flags.files.empty() == flags.db.empty())
+    throw BadInput("export: expected run files, or --db with a history");
+  std::vector<compare::NamedRun> runs;
+  for (const auto& file : flags.files) runs.push_back({file, record::ReadRunFile(file, std::cerr)});
+  if (flags.db.empty()) return runs;
+  const history::History history(flags.db, history::Access::kRead);
+  const auto unchanging = history.Unchanging();
+  const auto stored = history.Runs();
+  const std::size_t count = flags.last == 0 ? stored.size() : std::min(flags.last, stored.size());
+  for (std::size_t i = stored.size() - count; i < stored.size(); ++i)
+    runs.push_back(history.Read(stored[i]));
+  return runs;
+}
+
+void RunExport(const ExportFlags& flags) {
+  auto runs = ReadRuns(flags);
+  std::ostringstream out;
+  formats::Export(flags.format, std::move(runs), out, std::cerr);
+  WriteOutput(flags.output, out.str());
+}
+
+void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
+  auto flags = std::make_shared<ExportFlags>();
+  std::string formats;
+  for (const auto& exporter : formats::Exporters())
+    formats += fmt::format("{}{} ({})", formats.empty() ? "" : "; ", exporter.format,
+                           exporter.description);
+  auto* command = program.add_subcommand("export", "runs in the formats of other tools");
+  command->add_option("FILES", flags->files, "run files, or Google Benchmark JSON");
+  command->add_option("--db", flags->db, "a history instead: all its runs, or --last of them");
+  command->add_option("--last", flags->last, "only the newest N runs of the history");
+  command->add_option("--format", flags->format, formats)->required();
+  command->add_option("-o,--output", flags->output, "a file (without: standard output)");
+  command->callback([flags] { RunExport(*flags); });
+}
+
+[[maybe_unused]] const bool export_registered = RegisterCommand("export", AddExportCommand);
 }  // namespace
 
 }  // namespace dlroof::commands

@@ -1,23 +1,22 @@
 // dlroof import: anyone's measurements on our roofs.
-#include "reporters/import/import.h"
+#include "reporters/imports/import.h"
 
 #include <fmt/format.h>
 
 #include <iostream>
 #include <memory>
 
+#include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
-#include "bench/program/program_run.h"
-#include "bench/replay/replay.h"
-#include "bench/suites/import_benchdnn.h"
-#include "ceilings/cache/given_machine.h"
-#include "ceilings/cache/machine_cache.h"
+#include "bench/profile/profile_program.h"
+#include "bench/profile/replay.h"
+#include "bench/suites/benchdnn_suite.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/version.h"
-#include "reporters/gzip/gzip.h"
-#include "reporters/import/run.h"
-#include "reporters/program/program_report.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/text/gzip.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::commands {
@@ -35,9 +34,10 @@ struct ImportFlags {
 constexpr std::string_view kProgram = "onednn";  // a program's log: a run file of its own kind
 
 std::vector<imports::ImportFormat> AllFormats() {
-  std::vector<imports::ImportFormat> formats(imports::ImportFormats().begin(), imports::ImportFormats().end());
-  formats.push_back({"benchdnn", "output of oneDNN's benchdnn --mode=P", suites::LooksLikeBenchdnnOutput,
-                     suites::ImportBenchdnn});
+  std::vector<imports::ImportFormat> formats(imports::ImportFormats().begin(),
+                                             imports::ImportFormats().end());
+  formats.push_back({"benchdnn", "output of oneDNN's benchdnn --mode=P",
+                     suites::LooksLikeBenchdnnOutput, suites::ImportBenchdnn});
   return formats;
 }
 
@@ -87,7 +87,8 @@ void ImportProgram(const ImportFlags& flags) {
   record::RunFile run = profile::ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
   run.context["dlroof"].update(Origin(flags, kProgram));
   if (flags.replay > 0) profile::Replay({flags.replay, flags.bench, "import"}, run, std::cerr);
-  const auto placed = roofline::PlaceRun(std::move(run), {.tensor_balance = flags.balance == "tensor"});
+  const auto placed =
+      roofline::PlaceRun(std::move(run), {.tensor_balance = flags.balance == "tensor"});
   programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   if (flags.output.empty()) return;
@@ -111,7 +112,8 @@ void Import(const ImportFlags& flags) {
     return;
   }
   const imports::ImportChoice choice = {flags.set, ProvenanceFromKey(flags.provenance)};
-  record::RunFile run = imports::ImportedRun(std::move(imported.records), machine, choice, std::cerr);
+  record::RunFile run =
+      imports::ImportedRun(std::move(imported.records), machine, choice, std::cerr);
   run.context["dlroof"] = Origin(flags, format.name);
   WriteOutput(flags.output,
               roofline::ToJson(run, {.tensor_balance = flags.balance == "tensor"}).dump() + '\n');
@@ -139,7 +141,7 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
   command->add_option(
       "--set", flags->set,
       "put this and a slash before every name: kernels of one run, summed up as one "
-      "row of the report's census");
+      "row of the report's zero-FLOP kernels");
   command
       ->add_option("--provenance", flags->provenance,
                    "how FLOPs and bytes came about: measured, simulated or modelled (default: what "

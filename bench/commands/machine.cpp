@@ -1,6 +1,4 @@
 // dlroof machine: what this machine can do, or another of which the rates are known.
-#include "bench/gpu/machine.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,15 +8,16 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
-#include "bench/run/run_context.h"
-#include "ceilings/cache/given_machine.h"
-#include "ceilings/cache/machine_cache.h"
-#include "ceilings/machine/progress.h"
+#include "bench/gpu_loader/loader.h"
+#include "bench/runner/run_context.h"
+#include "ceilings/machine/rate.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/interrupt.h"
+#include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/terminal/ceilings_table.h"
+#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::commands {
@@ -50,7 +49,7 @@ struct MachineFlags {
 void ShowTemplate(const MachineFlags& flags) {
   constexpr const char* kExample = "h100";
   const auto example = machine_file::ReadMachineFile(flags.named.empty() ? kExample : flags.named);
-  if (!machine_file::IsGiven(example))
+  if (!machine_file::IsSpecified(example))
     throw BadInput("--template: {}: its rates are measured; expected given ones, {}", flags.named,
                    fmt::join(machine_file::KnownGpuNames(), ", "));
   const auto text = machine_file::MachineTemplate(example).dump(2) + '\n';
@@ -64,11 +63,11 @@ void ShowMachine(MachineFlags flags) {
   if (flags.as_template) return ShowTemplate(flags);
   machine::ProgressPrinter progress(std::cerr, machine::StderrIsTerminal());
   flags.measure.progress = std::ref(progress);
-  const machine::Machine machine =
-      flags.named.empty() ? MachineOf(flags.device, flags.measure) : machine_file::ReadMachineFile(flags.named);
+  const machine::Machine machine = flags.named.empty() ? MachineOf(flags.device, flags.measure)
+                                                       : machine_file::ReadMachineFile(flags.named);
   terminal::WriteCeilings({machine}, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
-  if (flags.named.empty()) std::cerr << machine_file::UnprovedSentence(machine);
+  if (flags.named.empty()) std::cerr << machine_file::NotValidatedSentence(machine);
   if (flags.output.empty()) return;
   machine_file::WriteMachineFile(machine, flags.output);
   std::cerr << "wrote " << flags.output << '\n';

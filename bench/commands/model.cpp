@@ -6,14 +6,14 @@
 #include <sstream>
 
 #include "bench/commands/commands.h"
-#include "bench/conv2d/problem.h"
-#include "bench/predict/gpu.h"
+#include "bench/conv2d/case.h"
 #include "bench/predict/report.h"
-#include "ceilings/cache/given_machine.h"
-#include "ceilings/cache/machine_cache.h"
+#include "bench/predict/study.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "reporters/record/run_file.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 
 namespace dlroof::commands {
 namespace {
@@ -40,7 +40,8 @@ predict::LayerChoice ChoiceOf(const ModelFlags& flags) {
   return choice;
 }
 
-std::vector<predict::LayerGroup> GroupsOf(const ModelFlags& flags, const std::optional<record::RunFile>& run) {
+std::vector<predict::LayerGroup> GroupsOf(const ModelFlags& flags,
+                                          const std::optional<record::RunFile>& run) {
   const int sources = (flags.problem.empty() ? 0 : 1) + (flags.suites.empty() ? 0 : 1) +
                       (flags.run_file.empty() ? 0 : 1);
   if (sources != 1)
@@ -80,12 +81,13 @@ ModelInputs InputsOf(const ModelFlags& flags) {
   return inputs;
 }
 
-predict::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs, const std::string& gpu) {
+predict::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
+                              const std::string& gpu) {
   predict::ModelReport report;
   report.run = inputs.run;
   auto groups = GroupsOf(flags, report.run);
   report.base.gpu = predict::ChosenGpu({gpu, inputs.machine ? &*inputs.machine : nullptr,
-                               inputs.run ? &*inputs.run : nullptr, flags.run_file});
+                                        inputs.run ? &*inputs.run : nullptr, flags.run_file});
   report.choice = ChoiceText(flags);
   std::vector<predict::Design> designs;
   for (const auto& scale : flags.scales) designs.push_back(predict::Rescaled(report.base, scale));
@@ -96,14 +98,16 @@ predict::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs
   if (report.run) predict::SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
   for (const auto& design : designs) {
     predict::DesignResult result{design, {}};
-    for (const auto& group : groups) result.groups.push_back(predict::Predict(group, design, flags.exact));
+    for (const auto& group : groups)
+      result.groups.push_back(predict::Predict(group, design, flags.exact));
     report.designs.push_back(std::move(result));
   }
   if (!report.axes.empty())
     for (const auto& group : groups)
       report.sweeps.push_back({group.name, predict::Sweep(group, report.base, report.axes)});
   if (!designs.empty())
-    for (const auto& group : groups) report.gains.push_back(predict::GainsOfDoubling(group, designs.back()));
+    for (const auto& group : groups)
+      report.gains.push_back(predict::GainsOfDoubling(group, designs.back()));
   return report;
 }
 
@@ -139,7 +143,8 @@ void ShowStudy(const ModelFlags& flags) {
   const auto studies = delta::StudyRandomLayers(flags.study, 1);
   for (const auto& path : flags.outputs) WriteOutput(path, predict::ToJson(studies).dump(1) + "\n");
   if (!flags.outputs.empty()) return;
-  std::cout << (flags.format == "json" ? predict::ToJson(studies).dump(1) + "\n" : predict::Table(studies));
+  std::cout << (flags.format == "json" ? predict::ToJson(studies).dump(1) + "\n"
+                                       : predict::Table(studies));
 }
 
 void ShowModel(const ModelFlags& flags) {
@@ -157,8 +162,9 @@ void AddQuestionFlags(CLI::App& command, ModelFlags& flags) {
   command.add_option("--gpu", flags.gpus,
                      "built-in names or parameter files, commas between (default: the GPU of the "
                      "run or machine file, with its ceilings; else v100)");
-  command.add_option("--machine", flags.machine,
-                     "its proved or given ceilings replace the parameters: " + machine_file::MachineChoices());
+  command.add_option(
+      "--machine", flags.machine,
+      "its validated or given ceilings replace the parameters: " + machine_file::MachineChoices());
   command.add_option("--suite", flags.suites, "suites (names or files, commas between)")
       ->allow_extra_args(false);
   command.add_option("--problem", flags.problem, "one convolution, as in a benchmark's name");

@@ -8,20 +8,18 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
-#include "bench/gpu/loader.h"
-#include "bench/program/profile_program.h"
-#include "bench/replay/replay.h"
-#include "ceilings/cache/given_machine.h"
-#include "ceilings/cache/machine_cache.h"
+#include "bench/gpu_loader/loader.h"
+#include "bench/profile/profile_program.h"
+#include "bench/profile/replay.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/folders.h"
 #include "counters/base/process.h"
 #include "counters/base/version.h"
-#include "counters/cupti/ncu.h"
-#include "reporters/import/import.h"
-#include "reporters/import/run.h"
-#include "reporters/roofline/placed_json.h"
+#include "counters/cupti/table.h"
+#include "reporters/imports/import.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
@@ -84,8 +82,9 @@ std::string NcuTable(const ProfileFlags& flags) {
   cupti::NcuChoice choice = flags.choice;
   choice.program = flags.ncu.empty() ? FindNcu() : flags.ncu;
   choice.table = folder / "table";
-  const auto ran = RunChild(cupti::NcuCommand(choice, cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(flags.chip)),
-                                       flags.program.command));
+  const auto ran = RunChild(
+      cupti::NcuCommand(choice, cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(flags.chip)),
+                        flags.program.command));
   std::cout << ran.out << std::flush;
   std::cerr << ran.err;
   const auto table = ReadFileIfAny(choice.table);
@@ -105,11 +104,13 @@ void ProfileGpu(const ProfileFlags& flags) {
         "profile: --log, --threads, --steps, --verify-overhead, --read and --replay are of a "
         "program's calls of oneDNN, not of --gpu");
   std::optional<machine::Machine> machine;
-  if (!machine_name.empty() && machine_name != "none") machine = machine_file::ReadMachineFile(machine_name);
+  if (!machine_name.empty() && machine_name != "none")
+    machine = machine_file::ReadMachineFile(machine_name);
   auto imported = imports::ImportNsightCompute(NcuTable(flags), "ncu's table");
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   const auto set = std::filesystem::path(command.front()).filename().string();
-  record::RunFile run = imports::ImportedRun(std::move(imported.records), machine, {set, {}}, std::cerr);
+  record::RunFile run =
+      imports::ImportedRun(std::move(imported.records), machine, {set, {}}, std::cerr);
   run.context["dlroof"] = {
       {"schema", record::kSchema},
       {"version", kVersion},
@@ -139,7 +140,7 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
       ->check(CLI::PositiveNumber);
   command
       .add_option("--verify-overhead", program.overhead_turns,
-                  "run it so many times more without oneDNN's lines, by turns, and compare")
+                  "run it so many times more without oneDNN's lines, interleaved, and compare")
       ->check(CLI::PositiveNumber);
   command.add_option("--read", program.read,
                      "compare not its wall time but the number of this regular expression's group "
@@ -173,14 +174,16 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
   AddGpuOptions(*command, *flags);
   command->callback([flags, &exit_code] {
     if (flags->replay > 0)
-      flags->program.complete = [request = profile::ReplayRequest{flags->replay, flags->bench, "profile"}](
-                                    record::RunFile& run, std::ostream& messages) {
-        profile::Replay(request, run, messages);
-      };
+      flags->program.complete =
+          [request = profile::ReplayRequest{flags->replay, flags->bench, "profile"}](
+              record::RunFile& run, std::ostream& messages) {
+            profile::Replay(request, run, messages);
+          };
     if (flags->gpu) return ProfileGpu(*flags);
-    for (const bool of_gpu :
-         {!flags->chip.empty(), !flags->ncu.empty(), flags->choice.kernels != cupti::NcuChoice().kernels,
-          flags->choice.skip != cupti::NcuChoice().skip, flags->choice.launches != cupti::NcuChoice().launches})
+    for (const bool of_gpu : {!flags->chip.empty(), !flags->ncu.empty(),
+                              flags->choice.kernels != cupti::NcuChoice().kernels,
+                              flags->choice.skip != cupti::NcuChoice().skip,
+                              flags->choice.launches != cupti::NcuChoice().launches})
       if (of_gpu)
         throw BadInput(
             "profile: --chip, --kernel, --skip, --launches and --ncu: expected --gpu, which "

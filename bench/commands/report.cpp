@@ -5,15 +5,14 @@
 #include <memory>
 #include <sstream>
 
+#include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/figure/figure.h"
 #include "reporters/page/page.h"
-#include "reporters/program/program_report.h"
-#include "reporters/record/joined_run.h"
 #include "reporters/record/run_file.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
@@ -59,7 +58,8 @@ figure::FigureChoice ChoiceOf(const ReportFlags& flags, const roofline::PlacedRu
   return choice;
 }
 
-void WriteHtml(const roofline::PlacedRun& run, const figure::FigureChoice& choice, const std::string& path) {
+void WriteHtml(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+               const std::string& path) {
   std::ostringstream page;
   page::WritePage(run, page, choice.before);
   WriteFile(path, page.str());
@@ -67,17 +67,20 @@ void WriteHtml(const roofline::PlacedRun& run, const figure::FigureChoice& choic
 
 // Writes the run file without Google Benchmark's own entries: all that a report needs, small enough
 // to store.
-void WriteStored(const roofline::PlacedRun& run, const figure::FigureChoice&, const std::string& path) {
+void WriteStored(const roofline::PlacedRun& run, const figure::FigureChoice&,
+                 const std::string& path) {
   WriteFile(path, roofline::ToStoredJson(run.file, run.view).dump() + '\n');
 }
 
-void WriteDrawn(const roofline::PlacedRun& run, const figure::FigureChoice& choice, const std::string& path) {
+void WriteDrawn(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+                const std::string& path) {
   figure::WriteFigure(run, path, choice);
 }
 
 struct Writer {
   std::string_view extension;
-  void (*write)(const roofline::PlacedRun& run, const figure::FigureChoice& choice, const std::string& path);
+  void (*write)(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+                const std::string& path);
 };
 constexpr Writer kWriters[] = {{".html", WriteHtml},
                                {".json", WriteStored},
@@ -129,16 +132,18 @@ void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) WriterFor(path);
   const auto view = ViewOf(flags);
   std::vector<std::pair<std::string, record::RunFile>> files;
-  for (const auto& path : flags.files) files.emplace_back(path, record::ReadRunFile(path, std::cerr));
+  for (const auto& path : flags.files)
+    files.emplace_back(path, record::ReadRunFile(path, std::cerr));
   const bool several = files.size() > 1;
   if (several && !flags.before.empty())
     throw BadInput("report: --before is for one run file, not beside several");
   const bool tables = flags.outputs.empty() && flags.show != "picture";
   if (several && tables) WriteEachTables(files, flags);
-  const auto run =
-      roofline::PlaceRun(several ? record::SideBySide(std::move(files)) : std::move(files.front().second), view);
+  const auto run = roofline::PlaceRun(
+      several ? record::SideBySide(std::move(files)) : std::move(files.front().second), view);
   roofline::PlacedRun before;
-  if (!flags.before.empty()) before = roofline::PlaceRun(record::ReadRunFile(flags.before, std::cerr), view);
+  if (!flags.before.empty())
+    before = roofline::PlaceRun(record::ReadRunFile(flags.before, std::cerr), view);
   const auto choice = ChoiceOf(flags, flags.before.empty() ? nullptr : &before);
   for (const auto& path : flags.outputs) {
     WriterFor(path).write(run, choice, path);

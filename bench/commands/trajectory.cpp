@@ -12,19 +12,18 @@
 #include <sstream>
 
 #include "bench/commands/commands.h"
-#include "bench/run/run_context.h"
+#include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/workload/swept_name.h"
+#include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/folders.h"
-#include "counters/base/interrupt.h"
+#include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/figure/trajectory_figure.h"
+#include "reporters/figure/breakdown_figure.h"
 #include "reporters/page/page.h"
-#include "reporters/record/joined_run.h"
-#include "reporters/roofline/placed_json.h"
-#include "reporters/terminal/trajectory_table.h"
+#include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::commands {
@@ -102,8 +101,9 @@ std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
   for (const auto& name : sized) {
     if (threads.empty()) all.push_back(name);
     for (const int count : threads)
-      all.push_back(
-          workload::WithThreads(weak ? workload::WithSize(name, "batch", workload::SizeOf(name, "batch") * count) : name, count));
+      all.push_back(workload::WithThreads(
+          weak ? workload::WithSize(name, "batch", workload::SizeOf(name, "batch") * count) : name,
+          count));
   }
   return all;
 }
@@ -147,16 +147,18 @@ std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
         "--threads, --batch or --sweep");
   const TemporaryFolder folder;
   StopOnInterrupt();
-  const auto path = supervise::MeasureExplained({.command = "trajectory",
-                                      .names = CrossProduct(names, sweep, threads, flags.weak),
-                                      .bench = flags.bench,
-                                      .machine = flags.machine,
-                                      .output = "",
-                                      .arguments = arguments},
-                                     folder, std::cerr);
+  const auto path =
+      supervise::MeasureExplained({.command = "trajectory",
+                                   .names = CrossProduct(names, sweep, threads, flags.weak),
+                                   .bench = flags.bench,
+                                   .machine = flags.machine,
+                                   .output = "",
+                                   .arguments = arguments},
+                                  folder, std::cerr);
   if (path.empty()) return std::nullopt;
   auto along = flags.weak ? std::string(trajectory::kAlongWeak) : flags.along;
-  if (along.empty()) along = threads.size() > 1 ? std::string(trajectory::kAlongThreads) : sweep->parameter;
+  if (along.empty())
+    along = threads.size() > 1 ? std::string(trajectory::kAlongThreads) : sweep->parameter;
   auto file = record::ReadRunFile(path, std::cerr);
   // The names that dlroof_bench was given lay in a file that is gone.
   file.context["dlroof"]["command"] = TrajectoryCommandLine(flags, names, arguments);
@@ -169,11 +171,13 @@ TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {
         "trajectory: --threads, --weak, --batch and --sweep measure benchmarks that are named; run "
         "files hold what was measured (--along chooses among it)");
   std::vector<std::pair<std::string, record::RunFile>> files;
-  for (const auto& path : flags.what) files.emplace_back(path, record::ReadRunFile(path, std::cerr));
+  for (const auto& path : flags.what)
+    files.emplace_back(path, record::ReadRunFile(path, std::cerr));
   return {roofline::PlaceRun(record::JoinedRun(std::move(files))), flags.along};
 }
 
-void WriteTrajectoryOutput(const TrajectoryRun& whole, const std::vector<trajectory::Trajectory>& trajectories,
+void WriteTrajectoryOutput(const TrajectoryRun& whole,
+                           const std::vector<trajectory::Trajectory>& trajectories,
                            const std::string& path) {
   if (path.ends_with(".json")) {
     WriteFile(path, roofline::ToStoredJson(whole.run.file, whole.run.view).dump() + '\n');
@@ -202,8 +206,8 @@ int SayMissing(const roofline::PlacedRun& run) {
   int exit_code = 0;
   for (const auto& record : run.file.records) {
     if (record.status == record::Status::kOk) continue;
-    std::cout << fmt::format("{}\n  {}: {}\n\n", text::Printable(record.name), record::Key(record.status),
-                             text::Printable(record.reason));
+    std::cout << fmt::format("{}\n  {}: {}\n\n", text::Printable(record.name),
+                             record::Key(record.status), text::Printable(record.reason));
     if (record.status != record::Status::kUnsupported) exit_code = 1;
   }
   return exit_code;

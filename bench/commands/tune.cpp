@@ -9,10 +9,9 @@
 #include "bench/commands/commands.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/tune/knob_file.h"
-#include "bench/tune/tune_benchmarks.h"
 #include "bench/tune/tune_command.h"
 #include "counters/base/error.h"
-#include "counters/base/interrupt.h"
+#include "counters/base/process.h"
 
 namespace dlroof::commands {
 namespace {
@@ -54,14 +53,15 @@ tune::TuneCommandRequest CommandFrom(const TuneFlags& flags) {
     throw BadInput("tune: expected names of benchmarks or a program after --, not both");
   if (flags.request.space.batch || !flags.request.bench.empty() || !flags.request.machine.empty())
     throw BadInput("tune: --batch, --bench and --machine are of benchmarks, not of a program");
-  tune::TuneCommandRequest request{.trial = {flags.what, {flags.read, flags.objective == "per-second"}},
-                             .environment = VariablesFrom(flags.environment),
-                             .may_change_results = flags.request.space.precision,
-                             .compare_with_itself = flags.request.compare_with_itself,
-                             .output = flags.request.output,
-                             .exported = flags.exported,
-                             .resume = flags.request.resume,
-                             .seed = flags.request.seed};
+  tune::TuneCommandRequest request{
+      .trial = {flags.what, {flags.read, flags.objective == "per-second"}},
+      .environment = VariablesFrom(flags.environment),
+      .may_change_results = flags.request.space.precision,
+      .compare_with_itself = flags.request.compare_with_itself,
+      .output = flags.request.output,
+      .exported = flags.exported,
+      .resume = flags.request.resume,
+      .seed = flags.request.seed};
   if (!flags.knobs.empty()) request.knobs = flags.knobs;
   request.trial.timeout_seconds = flags.timeout.value_or(request.trial.timeout_seconds);
   request.budget_seconds = flags.budget.value_or(request.budget_seconds);
@@ -101,8 +101,9 @@ int RunOnFile(const TuneFlags& flags, const std::string& path) {
   }
   StopOnInterrupt();
   if (tune::IsOfCommand(file))
-    return tune::VerifyCommand(path, file, flags.timeout.value_or(tune::CommandTrialRequest().timeout_seconds),
-                         std::cerr, std::cout);
+    return tune::VerifyCommand(path, file,
+                               flags.timeout.value_or(tune::CommandTrialRequest().timeout_seconds),
+                               std::cerr, std::cout);
   auto request = flags.request;
   request.timeout_seconds = flags.timeout.value_or(request.timeout_seconds);
   return tune::VerifyTunings(path, request, std::cerr, std::cout);
@@ -153,7 +154,7 @@ void AddRunOptions(CLI::App& command, TuneFlags& flags) {
   command.add_option("--min-effect", flags.min_effect, "smaller gains do not matter (2%)");
   command.add_option("--seed", request.seed, "of the order of turns (1)");
   command.add_option("--machine", request.machine,
-                     "machine file of the roofs, whose ledger says what to try first (default: "
+                     "machine file of the roofs, whose breakdown says what to try first (default: "
                      "cached, or measured now); none: a fixed order");
   command.add_option("--bench", request.bench, "the program (dlroof_bench beside this)");
 }
@@ -185,7 +186,7 @@ void AddTuneCommand(CLI::App& program, int& exit_code) {
                       "arguments");
   command->add_option("--suite", flags->suites, "all benchmarks of a suite, as --dlroof_suite");
   command->add_flag("--verify", flags->verify,
-                    "measure default and best of a file of tunings by turns once more");
+                    "measure default and best of a file of tunings interleaved once more");
   AddSpaceOptions(*command, *flags);
   AddRunOptions(*command, *flags);
   AddProgramOptions(*command, *flags);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchdnn/product_words.h"
+#include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
@@ -44,14 +44,14 @@ int64_t FilterExtent(const BenchdnnAxis& axis) {
 }
 
 // Returns true if the text has a letter of this direction.
-bool IsGiven(const BenchdnnAxis& axis) {
+bool IsSpecified(const BenchdnnAxis& axis) {
   BenchdnnAxis nothing;
   if (axis.padding == 0) nothing.padding = 0;
   return axis != nothing;
 }
 
 void Deduce(BenchdnnAxis& axis, char letter) {
-  if (!IsGiven(axis)) return;
+  if (!IsSpecified(axis)) return;
   benchdnn::RequireLetter(axis.input, fmt::format("i{}", letter));
   benchdnn::RequireLetter(axis.filter, fmt::format("k{}", letter));
   if (axis.output != 0) {
@@ -62,9 +62,10 @@ void Deduce(BenchdnnAxis& axis, char letter) {
   if (axis.padding < 0) axis.padding = 0;
   axis.output = (axis.input - FilterExtent(axis) + 2 * axis.padding) / axis.stride + 1;
   if (axis.output <= 0)
-    throw benchdnn::BenchdnnRefusal(0, fmt::format("this problem's filter does not fit into i{0}: o{0} would "
-                                         "be {1}",
-                                         letter, axis.output));
+    throw benchdnn::BenchdnnRefusal(
+        0, fmt::format("this problem's filter does not fit into i{0}: o{0} would "
+                       "be {1}",
+                       letter, axis.output));
 }
 
 // Gives the directions that the text leaves out those that it has.
@@ -73,7 +74,8 @@ void Complete(BenchdnnConv& problem) {
   const bool has_h = problem.h.output != 0;
   const bool has_w = problem.w.output != 0;
   if (!has_d && !has_h && !has_w)
-    throw benchdnn::BenchdnnRefusal(0, "this problem has no image: expected ih and kh, or id or iw");
+    throw benchdnn::BenchdnnRefusal(0,
+                                    "this problem has no image: expected ih and kh, or id or iw");
   if (has_d && has_h != has_w)
     throw benchdnn::BenchdnnRefusal(0, "a problem with id has both ih and iw, or none of them");
   problem.dimensions = has_d ? 3 : has_h ? 2 : 1;
@@ -128,14 +130,17 @@ std::string ShapeReason(const BenchdnnConv& problem, const benchdnn::BenchdnnCho
 std::string CallReason(const BenchdnnConv& /*problem*/, const benchdnn::BenchdnnChoice& choice) {
   const auto types = benchdnn::TypesOf(choice);
   if (ConvType(types).empty())
-    return types == products::ProductTypes{"f64", "f64", "f64"} ? "type f64" : "types " + benchdnn::DataTypesOf(types);
+    return types == products::ProductTypes{"f64", "f64", "f64"}
+               ? "type f64"
+               : "types " + benchdnn::DataTypesOf(types);
   const auto* const direction = benchdnn::FindDirection(choice);
   if (direction == nullptr) return fmt::format("direction {}", choice["dir"]);
   if (choice["wtag"] != "any") return fmt::format("weights layout {}", choice["wtag"]);
   for (const auto tag : {choice["stag"], choice["dtag"]})
     if (tag != "any" && tag != "nhwc" && tag != "nchw") return fmt::format("layout {}", tag);
   if (choice["stag"] != choice["dtag"]) return "layouts of source and destination differ";
-  return benchdnn::AttributeReason(choice, types, direction->direction == ProductDirection::kForward);
+  return benchdnn::AttributeReason(choice, types,
+                                   direction->direction == ProductDirection::kForward);
 }
 
 Conv2dProblem OurProblem(const BenchdnnConv& problem, const benchdnn::BenchdnnChoice& choice) {
@@ -164,8 +169,8 @@ Conv2dProblem OurProblem(const BenchdnnConv& problem, const benchdnn::BenchdnnCh
 std::vector<std::string> OurOptions(const benchdnn::BenchdnnChoice& choice,
                                     const benchdnn::BenchdnnDirection& direction) {
   auto options = benchdnn::ProductOptionsOf(choice, direction.training, direction.bias);
-  const auto add = [&](bool given, std::string_view option) {
-    if (given) options.emplace_back(option);
+  const auto add = [&](bool specified, std::string_view option) {
+    if (specified) options.emplace_back(option);
   };
   add(choice["stag"] != "any", choice["stag"]);
   add(choice["alg"].find("auto") != std::string_view::npos, "auto");
@@ -179,7 +184,8 @@ std::vector<std::string> OurOptions(const benchdnn::BenchdnnChoice& choice,
 // (per_oc) and, where it is 8 bits wide, destination (common) other than 1, which benchdnn does not
 // set. Padding behind the image that gives the same output as the padding before it is the same
 // benchmark, written as symmetric.
-benchdnn::BenchdnnName ConvName(const BenchdnnConv& problem, const benchdnn::BenchdnnChoice& choice) {
+benchdnn::BenchdnnName ConvName(const BenchdnnConv& problem,
+                                const benchdnn::BenchdnnChoice& choice) {
   for (const auto reason_of : {ShapeReason, CallReason})
     if (auto reason = reason_of(problem, choice); !reason.empty()) return {"", reason};
   const benchdnn::BenchdnnDirection& direction = *benchdnn::FindDirection(choice);
@@ -189,9 +195,9 @@ benchdnn::BenchdnnName ConvName(const BenchdnnConv& problem, const benchdnn::Ben
   } catch (const BadInput&) {  // groups that do not divide the channels, more than 64 bits
     return {"", "impossible shape"};
   }
-  return {workload::ToText(workload::BenchmarkName{"Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
-                               ConvType(benchdnn::TypesOf(choice)), std::move(text),
-                               OurOptions(choice, direction)}),
+  return {workload::ToText(workload::BenchmarkName{
+              "Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
+              ConvType(benchdnn::TypesOf(choice)), std::move(text), OurOptions(choice, direction)}),
           ""};
 }
 
@@ -222,7 +228,8 @@ std::string ProblemText(const Conv2dProblem& p) {
 benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const auto conv =
       ReadConv2dCase(name, {{"f64", "f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
-  return {products::ProductWork(conv, "fp32.vector").bytes, std::string(products::ComputeType(conv.types))};
+  return {products::ProductWork(conv, "fp32.vector").bytes,
+          std::string(products::ComputeType(conv.types))};
 }
 
 }  // namespace
@@ -285,7 +292,8 @@ std::string ConvBenchdnn(const Conv2dCase& conv) {
   const auto dir = benchdnn::DirOf(conv);
   if (dir.empty() || ConvType(conv.types) != conv.type) return "";
   if (!forward && (conv.relu || conv.scales)) return "";
-  std::string line = fmt::format("--conv --mode=P --dir={} ", dir) + benchdnn::TypesArgument(conv.types);
+  std::string line =
+      fmt::format("--conv --mode=P --dir={} ", dir) + benchdnn::TypesArgument(conv.types);
   if (conv.relu) line += "--attr-post-ops=relu ";
   if (conv.scales) line += benchdnn::ScalesArgument(conv.types);
   if (conv.layout == Conv2dLayout::kNchw) line += "--stag=abx --dtag=abx ";
@@ -296,6 +304,7 @@ std::string ConvBenchdnn(const Conv2dCase& conv) {
   return line + ProblemText(conv.problem);
 }
 
-const benchdnn::BenchdnnDriver kConvDriver = {"conv", kOptions, true, BeginsProblem, ReadConv, WorkOf};
+const benchdnn::BenchdnnDriver kConvDriver = {"conv",        kOptions, true,
+                                              BeginsProblem, ReadConv, WorkOf};
 
 }  // namespace dlroof::conv2d

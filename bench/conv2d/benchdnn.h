@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/benchdnn/driver.h"
+#include "bench/benchdnn/options.h"
 #include "bench/conv2d/case.h"
 
 namespace dlroof::conv2d {

@@ -3,7 +3,8 @@
 #include <array>
 #include <limits>
 
-#include "bench/workload/seeded_values.h"
+#include "bench/products/check.h"
+#include "bench/workload/memory.h"
 
 namespace dlroof::conv2d {
 namespace {
@@ -18,20 +19,20 @@ struct WindowAxis {
 };
 
 // Positions along one dimension in the two tensors that are multiplied.
-struct Meeting {
+struct Barrier {
   int64_t first, second;
 };
-using Meetings = std::vector<Meeting>;
+using Barriers = std::vector<Barrier>;
 
-Meetings OfOutput(const WindowAxis& axis, int64_t out) {  // (input, tap)
-  Meetings met;
+Barriers OfOutput(const WindowAxis& axis, int64_t out) {  // (input, tap)
+  Barriers met;
   for (int64_t tap = 0; tap < axis.taps; ++tap)
     if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) met.push_back({in, tap});
   return met;
 }
 
-Meetings OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
-  Meetings met;
+Barriers OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
+  Barriers met;
   for (int64_t tap = 0; tap < axis.taps; ++tap) {
     const int64_t distance = in + axis.pad - tap * axis.dilation;
     if (distance >= 0 && distance % axis.stride == 0 && distance / axis.stride < axis.outputs)
@@ -40,8 +41,8 @@ Meetings OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
   return met;
 }
 
-Meetings OfTap(const WindowAxis& axis, int64_t tap) {  // (input, output)
-  Meetings met;
+Barriers OfTap(const WindowAxis& axis, int64_t tap) {  // (input, output)
+  Barriers met;
   for (int64_t out = 0; out < axis.outputs; ++out)
     if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) met.push_back({in, out});
   return met;
@@ -53,8 +54,8 @@ struct Planes {
   int64_t plane, row;
 };
 
-products::ProductElement Sum(const Planes& first, const Planes& second, int64_t planes, const Meetings& rows,
-                   const Meetings& columns) {
+products::ProductElement Sum(const Planes& first, const Planes& second, int64_t planes,
+                             const Barriers& rows, const Barriers& columns) {
   products::ProductElement sum;
   for (int64_t i = 0; i < planes; ++i)
     for (const auto& row : rows) {
@@ -77,7 +78,8 @@ Position PositionOf(int64_t index, int64_t size_b, int64_t size_c, int64_t size_
 }
 
 products::ProductElement OutputAt(const Conv2dProblem& p, const WindowAxis& vertical,
-                        const WindowAxis& horizontal, const products::ProductInputs& in, int64_t index) {
+                                  const WindowAxis& horizontal, const products::ProductInputs& in,
+                                  int64_t index) {
   const auto at = PositionOf(index, p.k, vertical.outputs, horizontal.outputs);
   const int64_t depth = p.c / p.groups;
   const int64_t channel = at.b / (p.k / p.groups) * depth;
@@ -87,8 +89,8 @@ products::ProductElement OutputAt(const Conv2dProblem& p, const WindowAxis& vert
 }
 
 products::ProductElement SourceGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
-                                const WindowAxis& horizontal, const products::ProductInputs& in,
-                                int64_t index) {
+                                          const WindowAxis& horizontal,
+                                          const products::ProductInputs& in, int64_t index) {
   const auto at = PositionOf(index, p.c, p.h, p.w);
   const int64_t depth = p.c / p.groups;
   const int64_t filters = p.k / p.groups;
@@ -101,8 +103,8 @@ products::ProductElement SourceGradientAt(const Conv2dProblem& p, const WindowAx
 }
 
 products::ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
-                                const WindowAxis& horizontal, const products::ProductInputs& in,
-                                int64_t index) {
+                                          const WindowAxis& horizontal,
+                                          const products::ProductInputs& in, int64_t index) {
   const int64_t depth = p.c / p.groups;
   const auto at = PositionOf(index, depth, p.r, p.s);
   const int64_t channel = at.a / (p.k / p.groups) * depth + at.b;
@@ -113,7 +115,8 @@ products::ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAx
 }
 
 // The gradient of one filter's bias.
-products::ProductElement BiasGradientAt(const Conv2dProblem& p, const products::ProductInputs& inputs, int64_t filter) {
+products::ProductElement BiasGradientAt(const Conv2dProblem& p,
+                                        const products::ProductInputs& inputs, int64_t filter) {
   const int64_t image = delta::OutputRows(p) * delta::OutputColumns(p);
   products::ProductElement sum;
   for (int64_t sample = 0; sample < p.n; ++sample)
@@ -124,7 +127,8 @@ products::ProductElement BiasGradientAt(const Conv2dProblem& p, const products::
 
 // Sizes of the result's dimensions in plain order.
 std::array<int64_t, 4> ResultSizes(const Conv2dProblem& p, ProductDirection direction) {
-  if (direction == ProductDirection::kForward) return {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)};
+  if (direction == ProductDirection::kForward)
+    return {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)};
   if (direction == ProductDirection::kBackwardData) return {p.n, p.c, p.h, p.w};
   return {p.k, p.c / p.groups, p.r, p.s};
 }
@@ -161,9 +165,10 @@ std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t
 }  // namespace
 
 products::ProductElement Conv2dElementAt(const Conv2dProblem& p, ProductDirection direction,
-                               const products::ProductInputs& inputs, int64_t index) {
+                                         const products::ProductInputs& inputs, int64_t index) {
   const WindowAxis vertical{delta::OutputRows(p), p.r, p.h, p.stride_h, p.dilation_h, p.pad_top};
-  const WindowAxis horizontal{delta::OutputColumns(p), p.s, p.w, p.stride_w, p.dilation_w, p.pad_left};
+  const WindowAxis horizontal{
+      delta::OutputColumns(p), p.s, p.w, p.stride_w, p.dilation_w, p.pad_left};
   if (direction == ProductDirection::kForward)
     return OutputAt(p, vertical, horizontal, inputs, index);
   if (direction == ProductDirection::kBackwardData)
@@ -179,8 +184,57 @@ products::ProductResult ResultOf(const Conv2dCase& conv, const products::Product
       TapsPerOutput(p, conv.direction),
       [sizes](int64_t count, uint64_t seed) { return SampledIndices(sizes, count, seed); },
       [&](int64_t index) { return Conv2dElementAt(conv.problem, conv.direction, inputs, index); },
-      [&p, image = delta::OutputRows(p) * delta::OutputColumns(p)](int64_t index) { return index / image % p.k; },
+      [&p, image = delta::OutputRows(p) * delta::OutputColumns(p)](int64_t index) {
+        return index / image % p.k;
+      },
       [&](int64_t filter) { return BiasGradientAt(conv.problem, inputs, filter); }};
 }
 
+// Conv2D/cpu/reference: the plain loops as a benchmark, one thread, f64.
+
+namespace {
+
+using Arrays = products::ProductArrays<double>;
+
+Arrays FilledArrays(const Conv2dCase& conv, const products::ProductInputs& inputs) {
+  auto arrays = ZeroArrays<double>(conv.problem);
+  if (!inputs.source.empty())
+    ForEachSource(conv.problem, [&](int64_t from, int64_t to) {
+      arrays.source[static_cast<size_t>(to)] = double{inputs.source[static_cast<size_t>(from)]};
+    });
+  std::ranges::copy(inputs.weights, arrays.weights.begin());
+  std::ranges::copy(inputs.destination, arrays.destination.begin());
+  if (conv.bias) arrays.bias.assign(static_cast<size_t>(conv.problem.k), 0);
+  std::ranges::copy(inputs.bias, arrays.bias.begin());
+  return arrays;
+}
+
+products::ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arrays) {
+  if (conv.direction == ProductDirection::kForward) return {arrays.destination};
+  if (conv.direction == ProductDirection::kBackwardWeights) return {arrays.weights, arrays.bias};
+  std::vector<double> plain(static_cast<size_t>(SourceCount(conv.problem)));
+  ForEachSource(conv.problem, [&](int64_t to, int64_t from) {
+    plain[static_cast<size_t>(to)] = arrays.source[static_cast<size_t>(from)];
+  });
+  return {std::move(plain)};
+}
+
+Conv2dCase ReadCase(const workload::BenchmarkName& name) {
+  return ReadConv2dCase(name, products::LoopsCapabilities());
+}
+
+workload::PreparedCall Prepare(const workload::BenchmarkName& name,
+                               const workload::RunSettings& settings) {
+  const auto conv = ReadCase(name);
+  return products::PrepareLoops(
+      conv, settings,
+      {[conv](const products::ProductInputs& inputs) { return FilledArrays(conv, inputs); },
+       [conv](Arrays& arrays) { RunConv2dCase(conv, arrays); },
+       [conv](const Arrays& arrays) { return Output(conv, arrays); }});
+}
+
+[[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
+    {"Conv2D", "cpu", "reference", workload::ReadNameAlone<ReadCase>, "", Prepare});
+
+}  // namespace
 }  // namespace dlroof::conv2d

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench/conv2d/case.h"
+#include "bench/products/case.h"
 #include "bench/products/check.h"
-#include "bench/products/inputs.h"
 
 namespace dlroof::conv2d {
 
@@ -94,7 +94,8 @@ void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
 template <class Number>
 void RunConv2dCase(const Conv2dCase& conv, products::ProductArrays<Number>& arrays) {
   RunConv2dReference(conv.problem, conv.direction, arrays);
-  const auto image = static_cast<size_t>(delta::OutputRows(conv.problem) * delta::OutputColumns(conv.problem));
+  const auto image =
+      static_cast<size_t>(delta::OutputRows(conv.problem) * delta::OutputColumns(conv.problem));
   const auto filters = static_cast<size_t>(conv.problem.k);
   products::AddVariant(
       conv, conv.problem.k, [=](size_t i) { return i / image % filters; }, arrays);
@@ -106,6 +107,6 @@ products::ProductResult ResultOf(const Conv2dCase& conv, const products::Product
 
 // `index`: position in the plain result of the direction, without padding.
 products::ProductElement Conv2dElementAt(const Conv2dProblem& problem, ProductDirection direction,
-                               const products::ProductInputs& inputs, int64_t index);
+                                         const products::ProductInputs& inputs, int64_t index);
 
 }  // namespace dlroof::conv2d

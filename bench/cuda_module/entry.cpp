@@ -10,14 +10,13 @@
 #include <iterator>
 
 #include "bench/cudnn/library.h"
-#include "bench/gpu/module.h"
-#include "ceilings/gpu/measure.h"
+#include "bench/gpu_loader/module.h"
+#include "ceilings/gpu_ceilings/measure.h"
 #include "counters/base/version.h"
 #include "counters/cuda/clock.h"
 #include "counters/cuda/cupti_source.h"
 #include "counters/cuda/device.h"
-#include "counters/gpu/access.h"
-#include "counters/gpu/nvml.h"
+#include "counters/gpu/driver.h"
 
 namespace dlroof::cuda_module {
 namespace {
@@ -50,8 +49,8 @@ workload::Library DescribedLibrary(std::string name, std::string (*description)(
 // Versions, for run files and the doctor: the CUDA runtime and driver, cuBLASLt, CUPTI, cuDNN.
 std::vector<workload::Library> CudaLibraries() {
   std::vector<workload::Library> libraries = {DescribedLibrary("cuda", RuntimeText),
-                                    DescribedLibrary("cublaslt", CublasLtText),
-                                    DescribedLibrary("cupti", CuptiText)};
+                                              DescribedLibrary("cublaslt", CublasLtText),
+                                              DescribedLibrary("cupti", CuptiText)};
   if (!cudnn::CudnnVersion().empty())
     libraries.push_back(DescribedLibrary("cudnn", [] { return "cuDNN " + cudnn::CudnnVersion(); }));
   return libraries;
@@ -87,10 +86,13 @@ machine::Machine Measured(const gpu_ceilings::GpuMeasureOptions& options) {
 gpu_loader::GpuModule Made() {
   PreloadNvrtcParts();
   const auto state = cuda::ReadCudaState();
-  gpu_loader::GpuModule module{.build = kBuildId, .libraries = CudaLibraries(), .why_no_cells = cudnn::WhyNoCudnn()};
+  gpu_loader::GpuModule module{
+      .build = kBuildId, .libraries = CudaLibraries(), .why_no_cells = cudnn::WhyNoCudnn()};
   if (module.why_no_cells.empty())
-    std::copy_if(workload::AllCells().begin(), workload::AllCells().end(), std::back_inserter(module.cells),
-                 [](const workload::Cell& cell) { return cell.prepare != nullptr && cell.device == "gpu"; });
+    std::copy_if(workload::AllBackends().begin(), workload::AllBackends().end(),
+                 std::back_inserter(module.cells), [](const workload::Backend& cell) {
+                   return cell.prepare != nullptr && cell.device == "gpu";
+                 });
   module.why_no_device = gpu::WhyNoDevice(state);
   for (int number = 0; number < static_cast<int>(state.gpus.size()); ++number)
     if (const auto& gpu = state.gpus[number]; gpu::IsUsable(gpu, state))
@@ -105,7 +107,8 @@ gpu_loader::GpuModule Made() {
 }  // namespace
 }  // namespace dlroof::cuda_module
 
-extern "C" __attribute__((visibility("default"))) const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
+extern "C" __attribute__((visibility("default"))) const dlroof::gpu_loader::GpuModule*
+dlroof_cuda_module() {
   static const dlroof::gpu_loader::GpuModule module = dlroof::Made();
   return &module;
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "counters/base/error.h"
-#include "counters/cuda/support.h"
+#include "counters/cuda/device.h"
 
 namespace dlroof::cudnn {
 namespace {
@@ -41,14 +41,17 @@ void Require(cudnnStatus_t status, std::string_view what, library_rules::Stage s
 
 }  // namespace
 
-void Check(cudnnStatus_t status, std::string_view what) { Require(status, what, library_rules::Stage::kDescribe); }
+void Check(cudnnStatus_t status, std::string_view what) {
+  Require(status, what, library_rules::Stage::kDescribe);
+}
 
 void CheckExecuted(cudnnStatus_t status, std::string_view what) {
   Require(status, what, library_rules::Stage::kExecute);
 }
 
 library_rules::WhyNot WhyNotMade(cudnnStatus_t status) {
-  return {LastWords(status), !library_rules::IsRefusal(static_cast<int>(status), library_rules::Stage::kDescribe)};
+  return {LastWords(status),
+          !library_rules::IsRefusal(static_cast<int>(status), library_rules::Stage::kDescribe)};
 }
 
 cudnnHandle_t Handle() {
@@ -84,7 +87,8 @@ int ComputeCapability() {
   int major = 0, minor = 0;
   for (const auto& [attribute, value] : {std::pair(cudaDevAttrComputeCapabilityMajor, &major),
                                          {cudaDevAttrComputeCapabilityMinor, &minor}})
-    cuda::CheckCuda(cudaDeviceGetAttribute(value, attribute, device), "the GPU's compute capability");
+    cuda::CheckCuda(cudaDeviceGetAttribute(value, attribute, device),
+                    "the GPU's compute capability");
   return 10 * major + minor;
 }
 

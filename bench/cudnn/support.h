@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/library_rules/cudnn_rules.h"
+#include "bench/library_rules/library_rules.h"
 
 namespace dlroof::cudnn {
 

@@ -17,7 +17,8 @@ constexpr std::string_view kPolicies = "common per_oc";
 // "", "O"
 std::string ReadFlags(std::string_view value) {
   if (value.find_first_not_of('O') != std::string_view::npos)
-    throw benchdnn::BenchdnnRefusal(0, fmt::format("expected O or nothing, got '{}'", benchdnn::ShownText(value)));
+    throw benchdnn::BenchdnnRefusal(
+        0, fmt::format("expected O or nothing, got '{}'", benchdnn::ShownText(value)));
   return value.empty() ? "" : "O";
 }
 
@@ -47,7 +48,9 @@ constexpr std::array<benchdnn::BenchdnnOption, 19> kOptions = {{
 
 int64_t Overridden(int64_t written, int64_t option) { return option != 0 ? option : written; }
 
-bool HasProjection(const benchdnn::BenchdnnChoice& choice) { return choice["with-projection"] == "true"; }
+bool HasProjection(const benchdnn::BenchdnnChoice& choice) {
+  return choice["with-projection"] == "true";
+}
 
 LstmDirection OurDirection(std::string_view prop) {
   if (prop == "FWD_I") return LstmDirection::kForwardInference;
@@ -92,7 +95,8 @@ LstmProblem OurProblem(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& cho
 
 // With --trivial-strides=false benchdnn makes rows of data one element longer than dense, dlroof
 // does not: same problem, same name.
-benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem, const benchdnn::BenchdnnChoice& choice) {
+benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem,
+                                const benchdnn::BenchdnnChoice& choice) {
   for (const auto reason_of : {KindReason, WidthReason})
     if (auto reason = reason_of(problem, choice); !reason.empty()) return {"", reason};
   auto text = ToText(OurProblem(problem, choice));
@@ -106,10 +110,10 @@ benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem, const benchdnn::Benc
   if (choice["attr-fpmath"] != "strict")
     options.push_back(fmt::format("fpmath-{}", choice["attr-fpmath"]));
   const auto type = choice["cfg"] == "u8u8u8u8" ? std::string_view("int8") : choice["cfg"];
-  return {
-      workload::ToText(workload::BenchmarkName{"LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))),
-                           std::string(type), std::move(text), std::move(options)}),
-      ""};
+  return {workload::ToText(workload::BenchmarkName{
+              "LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))),
+              std::string(type), std::move(text), std::move(options)}),
+          ""};
 }
 
 // "mb" belongs to other drivers too.
@@ -139,12 +143,12 @@ constexpr std::array<std::string_view, 3> kDirectionFlags = {"", "--direction=co
 BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
   BenchdnnRnn p;
   const std::array<benchdnn::BenchdnnLetter, 7> letters = {{{"l", &p.layers},
-                                                  {"t", &p.steps},
-                                                  {"mb", &p.samples},
-                                                  {"sic", &p.state},
-                                                  {"slc", &p.input},
-                                                  {"dhc", &p.hidden},
-                                                  {"dic", &p.output}}};
+                                                            {"t", &p.steps},
+                                                            {"mb", &p.samples},
+                                                            {"sic", &p.state},
+                                                            {"slc", &p.input},
+                                                            {"dhc", &p.hidden},
+                                                            {"dic", &p.output}}};
   benchdnn::ReadLetters(text, letters);
   benchdnn::RequireLetter(p.state, "sic");
   if (p.input == 0) p.input = p.state;
@@ -191,6 +195,7 @@ std::string LstmBenchdnn(const LstmCase& lstm, std::string_view type) {
   return line;
 }
 
-const benchdnn::BenchdnnDriver kRnnDriver = {"rnn", kOptions, false, BeginsProblem, ReadRnn, WorkOf};
+const benchdnn::BenchdnnDriver kRnnDriver = {"rnn",         kOptions, false,
+                                             BeginsProblem, ReadRnn,  WorkOf};
 
 }  // namespace dlroof::lstm

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/benchdnn/driver.h"
+#include "bench/benchdnn/options.h"
 #include "bench/lstm/case.h"
 
 namespace dlroof::lstm {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/workload/seeded_values.h"
+#include "bench/workload/memory.h"
 
 namespace dlroof::lstm {
 namespace {
@@ -132,7 +132,7 @@ LstmInput<double> Moved(LstmInput<double> input, const LstmInput<double>& direct
 }  // namespace
 
 workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
-                            const LstmForwardResult<double>& forward) {
+                                      const LstmForwardResult<double>& forward) {
   workload::Verification verification;
   // Two orders of summing some thousand products of size 1 differ by far less.
   verification.tolerance = 1e-12;
@@ -146,7 +146,8 @@ workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInpu
 }
 
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
-                           const LstmOutput<double>& d_output, const LstmInput<double>& d_input) {
+                                     const LstmOutput<double>& d_output,
+                                     const LstmInput<double>& d_input) {
   // Truncation of the central difference is O(step^2), cancellation 1e-16 / step: both below 1e-9.
   constexpr double kStep = 1e-5;
   LstmInput<double> direction = d_input;
@@ -154,7 +155,8 @@ workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput
   double slope = 0, gradient_square = 0, direction_square = 0;
   ForEachInput(
       [&](const auto& gradient, auto& along) {
-        const auto values = workload::SeededValues(static_cast<int64_t>(along.size()), ++seed, "f32", -1, 1);
+        const auto values =
+            workload::SeededValues(static_cast<int64_t>(along.size()), ++seed, "f32", -1, 1);
         along.assign(values.begin(), values.end());
         for (size_t k = 0; k < along.size(); ++k) {
           slope += gradient[k] * along[k];

@@ -15,9 +15,9 @@ inline constexpr double kMostFlopsToVerify = 50e6;
 // Runs the call and compares everything that it makes (backward: every gradient) with the plain
 // loops in double on the same inputs. Errors are relative to the largest value of each tensor.
 template <class Call>
-workload::Verification CompareWithLoops(Call& call, const LstmProblem& problem, LstmDirection direction,
-                              const LstmInput<float>& input, const LstmOutput<float>& d_output,
-                              double tolerance) {
+workload::Verification CompareWithLoops(Call& call, const LstmProblem& problem,
+                                        LstmDirection direction, const LstmInput<float>& input,
+                                        const LstmOutput<float>& d_output, double tolerance) {
   const auto exact = ToDouble(input);
   LstmForwardResult<double> forward;
   LstmForward(problem, exact, forward);
@@ -38,12 +38,13 @@ workload::Verification CompareWithLoops(Call& call, const LstmProblem& problem, 
 // what that step read, with dot products and sigmoid(x) = (1 + tanh(x/2)) / 2, against the final
 // states; and the output against the hidden states that it is made of.
 workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
-                            const LstmForwardResult<double>& forward);
+                                      const LstmForwardResult<double>& forward);
 
 // The derivative of sum(output * d_output) along a random direction of all inputs at once: its
 // central difference by two forward calls against its value by the gradient `d_input`.
 // max_error is relative to |d_input| * |direction|.
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
-                           const LstmOutput<double>& d_output, const LstmInput<double>& d_input);
+                                     const LstmOutput<double>& d_output,
+                                     const LstmInput<double>& d_input);
 
 }  // namespace dlroof::lstm

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "bench/library_rules/cudnn_rules.h"
-#include "bench/workload/device_elements.h"
+#include "bench/library_rules/library_rules.h"
+#include "bench/workload/memory.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
@@ -118,8 +118,8 @@ void RequireRnnUnit(std::string_view type, int compute_capability) {
 void RequireRnnType(std::string_view type, std::size_t cudnn_version) {
   const auto least = RowOf(type).least_version;
   if (cudnn_version < least)
-    throw Unsupported("LSTMs in {} need cuDNN {}, this is {}", type, library_rules::VersionText(least),
-                      library_rules::VersionText(cudnn_version));
+    throw Unsupported("LSTMs in {} need cuDNN {}, this is {}", type,
+                      library_rules::VersionText(least), library_rules::VersionText(cudnn_version));
 }
 
 std::string RnnPipe(std::string_view type) { return std::string(RowOf(type).pipe); }
@@ -198,8 +198,8 @@ void AddHalfBias(const RnnPart& part, const std::vector<float>& bias, LstmInput<
 }
 
 namespace {
-[[maybe_unused]] const bool cudnn_case_registered =
-    workload::RegisterCell({"LSTM", "gpu", "cudnn", workload::ReadNameAlone<ReadCudnnLstmCase>, "the CUDA module"});
+[[maybe_unused]] const bool cudnn_case_registered = workload::RegisterBackend(
+    {"LSTM", "gpu", "cudnn", workload::ReadNameAlone<ReadCudnnLstmCase>, "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::lstm

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "bench/lstm/case.h"
-#include "bench/lstm/inputs.h"
 #include "bench/workload/benchmark_name.h"
 
 namespace dlroof::lstm {

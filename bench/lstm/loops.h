@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/lstm/inputs.h"
-#include "bench/lstm/problem.h"
+#include "bench/lstm/case.h"
 
 namespace dlroof::lstm {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchdnn/product_words.h"
+#include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
 #include "counters/base/error.h"
 
@@ -65,7 +65,8 @@ std::vector<int64_t> ReadSizes(std::string_view text, size_t& at) {
     int64_t size = 0;
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), size);
     if (error != std::errc() || size < 1 || size > kMost)
-      throw benchdnn::BenchdnnRefusal(at, fmt::format("expected a size, an integer from 1 to {}", kMost));
+      throw benchdnn::BenchdnnRefusal(
+          at, fmt::format("expected a size, an integer from 1 to {}", kMost));
     at = static_cast<size_t>(end - text.data());
     sizes.push_back(size);
     if (at == text.size() || text[at] != 'x') return sizes;
@@ -108,12 +109,12 @@ benchdnn::BenchdnnName NameOf(const Found& found, const benchdnn::BenchdnnChoice
   if (found.any) options.emplace_back("any");
   benchdnn::AddFpmathOption(choice, options);
   workload::BenchmarkName name{"Matmul",
-                     "cpu",
-                     "onednn",
-                     std::string(Key(found.direction)),
-                     type,
-                     ToText(found.problem),
-                     std::move(options)};
+                               "cpu",
+                               "onednn",
+                               std::string(Key(found.direction)),
+                               type,
+                               ToText(found.problem),
+                               std::move(options)};
   try {
     ReadOnednnMatmulCase(name);
   } catch (const BadInput&) {  // more than 64 bits
@@ -132,7 +133,7 @@ std::optional<Order> OrderOf(std::string_view tag, bool batched) {
 }
 
 std::string MatmulReason(const BenchdnnMatmul& problem, const benchdnn::BenchdnnChoice& choice) {
-  if (!problem.strange.empty()) return problem.strange;
+  if (!problem.unsupported.empty()) return problem.unsupported;
   if (!choice["encoding"].empty()) return "sparse matrices";
   if (!choice["strides"].empty()) return "strides";
   const auto masks = choice["runtime_dims_masks"];
@@ -199,13 +200,15 @@ std::string MatmulLine(const MatmulCase& matmul) {
 std::string InnerProductLine(const MatmulCase& matmul) {
   const auto dir = benchdnn::DirOf(matmul);
   if (dir.empty()) return "";
-  return fmt::format("--ip --mode=P --dir={} {}{}mb{}ic{}oc{}", dir, benchdnn::TypesArgument(matmul.types),
-                     Attributes(matmul), matmul.problem.m, matmul.problem.k, matmul.problem.n);
+  return fmt::format("--ip --mode=P --dir={} {}{}mb{}ic{}oc{}", dir,
+                     benchdnn::TypesArgument(matmul.types), Attributes(matmul), matmul.problem.m,
+                     matmul.problem.k, matmul.problem.n);
 }
 
 benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const auto matmul = ReadOnednnMatmulCase(name);
-  return {products::ProductWork(matmul, "fp32.vector").bytes, std::string(products::ComputeType(matmul.types))};
+  return {products::ProductWork(matmul, "fp32.vector").bytes,
+          std::string(products::ComputeType(matmul.types))};
 }
 
 }  // namespace
@@ -224,23 +227,23 @@ BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   if (b[last - 1] != a[last])
     throw benchdnn::BenchdnnRefusal(
         0, fmt::format("the factors do not fit: {} columns, {} rows", a[last], b[last - 1]));
-  if (last > 2) read.strange = fmt::format("{}-D matmul", last + 1);
-  if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.strange = "broadcast batch";
+  if (last > 2) read.unsupported = fmt::format("{}-D matmul", last + 1);
+  if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.unsupported = "broadcast batch";
   auto result = a;
   result[last] = b[last];
   const bool fits = matrices.size() == 2 || (matrices.size() == 3 && matrices[2] == result);
-  if (!fits && read.strange.empty()) read.strange = "result of other sizes";
+  if (!fits && read.unsupported.empty()) read.unsupported = "result of other sizes";
   return read;
 }
 
 BenchdnnIp ReadBenchdnnIp(std::string_view text) {
   BenchdnnIp p;
   const std::array<benchdnn::BenchdnnLetter, 6> letters = {{{"mb", &p.samples},
-                                                  {"ic", &p.in_channels},
-                                                  {"id", &p.depth},
-                                                  {"ih", &p.height},
-                                                  {"iw", &p.width},
-                                                  {"oc", &p.out_channels}}};
+                                                            {"ic", &p.in_channels},
+                                                            {"id", &p.depth},
+                                                            {"ih", &p.height},
+                                                            {"iw", &p.width},
+                                                            {"oc", &p.out_channels}}};
   benchdnn::ReadLetters(text, letters);
   benchdnn::RequireLetter(p.in_channels, "ic");
   benchdnn::RequireLetter(p.out_channels, "oc");
@@ -256,7 +259,8 @@ std::string ToText(const BenchdnnIp& p) {
   return text + fmt::format("oc{}", p.out_channels);
 }
 
-benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem, const benchdnn::BenchdnnChoice& choice) {
+benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
+                                  const benchdnn::BenchdnnChoice& choice) {
   if (auto reason = MatmulReason(problem, choice); !reason.empty()) return {"", reason};
   const auto order = [&](std::string_view tag) {
     return *OrderOf(choice[tag], problem.problem.b > 1);
@@ -297,7 +301,8 @@ std::string MatmulBenchdnn(const MatmulCase& matmul) {
 }
 
 const benchdnn::BenchdnnDriver kMatmulDriver = {"matmul",     kMatmulOptions,    true,
-                                      BeginsMatmul, ReadMatmulProblem, WorkOf};
-const benchdnn::BenchdnnDriver kIpDriver = {"ip", kIpOptions, true, BeginsIp, ReadIpProblem, WorkOf};
+                                                BeginsMatmul, ReadMatmulProblem, WorkOf};
+const benchdnn::BenchdnnDriver kIpDriver = {"ip",     kIpOptions,    true,
+                                            BeginsIp, ReadIpProblem, WorkOf};
 
 }  // namespace dlroof::matmul

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/benchdnn/driver.h"
+#include "bench/benchdnn/options.h"
 #include "bench/matmul/case.h"
 
 namespace dlroof::matmul {
@@ -16,8 +16,8 @@ extern const benchdnn::BenchdnnDriver kMatmulDriver, kIpDriver;
 // Factors of two or three dimensions. `strange` says what a problem has that ours have not.
 struct BenchdnnMatmul {
   MatmulProblem problem;
-  std::string strange;  // "4-D matmul", "broadcast batch"; empty: nothing
-  std::string listed;   // as written, without its name
+  std::string unsupported;  // "4-D matmul", "broadcast batch"; empty: nothing
+  std::string listed;       // as written, without its name
 };
 // Throws BenchdnnRefusal for a text that is no problem, and for sizes that do not fit each other.
 BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text);
@@ -32,7 +32,8 @@ std::string ToText(const BenchdnnIp& problem);
 
 // Matmul/cpu/onednn/fwd/... --stag=ab and ba are the orders of A, --wtag those of B. Three times
 // any is the option `any`.
-benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem, const benchdnn::BenchdnnChoice& choice);
+benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
+                                  const benchdnn::BenchdnnChoice& choice);
 // Matmul/cpu/onednn/.../ip, with directions as those of a convolution.
 benchdnn::BenchdnnName IpName(const BenchdnnIp& problem, const benchdnn::BenchdnnChoice& choice);
 

@@ -1,12 +1,14 @@
 #include "bench/matmul/loops.h"
 
-#include "bench/workload/seeded_values.h"
+#include "bench/products/check.h"
+#include "bench/workload/memory.h"
 
 namespace dlroof::matmul {
 namespace {
 
 // Returns the gradient of one column's bias, with n columns in all.
-products::ProductElement BiasGradientAt(int64_t n, const products::ProductInputs& inputs, int64_t column) {
+products::ProductElement BiasGradientAt(int64_t n, const products::ProductInputs& inputs,
+                                        int64_t column) {
   const auto& c = inputs.destination;
   products::ProductElement sum;
   for (auto i = static_cast<size_t>(column); i < c.size(); i += static_cast<size_t>(n))
@@ -30,7 +32,8 @@ std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint6
 
 }  // namespace
 
-products::ProductElement MatmulElementAt(const MatmulProduct& p, const products::ProductInputs& inputs, int64_t index) {
+products::ProductElement MatmulElementAt(const MatmulProduct& p,
+                                         const products::ProductInputs& inputs, int64_t index) {
   const int64_t column = index % p.columns;
   const int64_t row = index / p.columns % p.rows;
   const int64_t pair = index / (p.columns * p.rows);
@@ -55,4 +58,40 @@ products::ProductResult ResultOf(const MatmulCase& matmul, const products::Produ
           }};
 }
 
+// Matmul/cpu/reference: the plain loops as a benchmark, one thread, f64.
+
+namespace {
+
+using Arrays = products::ProductArrays<double>;
+
+Arrays FilledArrays(const MatmulCase& matmul, const products::ProductInputs& inputs) {
+  auto arrays = ZeroMatrices<double>(matmul.problem);
+  for (const Matrix matrix : {Matrix::kA, Matrix::kB, Matrix::kC}) {
+    const auto& from = MatrixOf(inputs, matrix);
+    std::ranges::copy(from, MatrixOf(arrays, matrix).begin());
+  }
+  arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
+  return arrays;
+}
+
+MatmulCase ReadCase(const workload::BenchmarkName& name) {
+  return ReadMatmulCase(name, products::LoopsCapabilities());
+}
+
+workload::PreparedCall Prepare(const workload::BenchmarkName& name,
+                               const workload::RunSettings& settings) {
+  const auto matmul = ReadCase(name);
+  return products::PrepareLoops(
+      matmul, settings,
+      {[matmul](const products::ProductInputs& inputs) { return FilledArrays(matmul, inputs); },
+       [matmul](Arrays& arrays) { RunMatmulCase(matmul, arrays); },
+       [result = ProductOf(matmul).result](const Arrays& arrays) {
+         return products::ProductOutput<double>{MatrixOf(arrays, result)};
+       }});
+}
+
+[[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
+    {"Matmul", "cpu", "reference", workload::ReadNameAlone<ReadCase>, "", Prepare});
+
+}  // namespace
 }  // namespace dlroof::matmul

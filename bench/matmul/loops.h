@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "bench/matmul/case.h"
-#include "bench/matmul/product.h"
+#include "bench/products/case.h"
 #include "bench/products/check.h"
-#include "bench/products/inputs.h"
 
 namespace dlroof::matmul {
 
@@ -57,7 +56,7 @@ void RunMatmulCase(const MatmulCase& matmul, products::ProductArrays<Number>& ar
 products::ProductResult ResultOf(const MatmulCase& matmul, const products::ProductInputs& inputs);
 
 // `index`: position in the result's memory.
-products::ProductElement MatmulElementAt(const MatmulProduct& product, const products::ProductInputs& inputs,
-                               int64_t index);
+products::ProductElement MatmulElementAt(const MatmulProduct& product,
+                                         const products::ProductInputs& inputs, int64_t index);
 
 }  // namespace dlroof::matmul

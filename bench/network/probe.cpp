@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof::network {
 namespace {
@@ -115,7 +115,8 @@ std::vector<cluster::PairTimes> MeasurePairs(Messages& messages, const ProbeRule
   return sent;
 }
 
-std::vector<cluster::NetworkPoint> MeasureSums(Messages& messages, int ranks, const ProbeRules& rules) {
+std::vector<cluster::NetworkPoint> MeasureSums(Messages& messages, int ranks,
+                                               const ProbeRules& rules) {
   std::vector<cluster::NetworkPoint> points;
   for (const auto bytes : Sizes(rules)) {
     const double once = std::max(messages.Sum(ranks, bytes), 1e-9);
@@ -130,7 +131,8 @@ std::vector<cluster::NetworkPoint> MeasureSums(Messages& messages, int ranks, co
   return points;
 }
 
-std::vector<cluster::AllreduceTimes> MeasureAllreduces(Messages& messages, const ProbeRules& rules) {
+std::vector<cluster::AllreduceTimes> MeasureAllreduces(Messages& messages,
+                                                       const ProbeRules& rules) {
   std::set<int> counts = {messages.size()};
   for (int ranks = 2; ranks < messages.size(); ranks *= 2) counts.insert(ranks);
   std::vector<cluster::AllreduceTimes> all;
@@ -197,7 +199,8 @@ std::vector<std::vector<std::pair<int, int>>> Pairings(int ranks, const ProbeRul
   return pairings;
 }
 
-std::optional<cluster::MeasuredNetwork> MeasureNetwork(Messages& messages, const ProbeRules& rules) {
+std::optional<cluster::MeasuredNetwork> MeasureNetwork(Messages& messages,
+                                                       const ProbeRules& rules) {
   messages.WaitForAll();
   const auto sent = MeasurePairs(messages, rules);
   auto allreduce = MeasureAllreduces(messages, rules);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/network/measured_network.h"
+#include "baselines/cluster/network.h"
 
 namespace dlroof::network {
 

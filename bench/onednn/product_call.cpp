@@ -6,8 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "bench/workload/device_elements.h"
-#include "bench/workload/host_memory.h"
+#include "bench/workload/memory.h"
 
 namespace dlroof::onednn {
 namespace {
@@ -52,7 +51,7 @@ std::shared_ptr<const FoldedCall> MakeFolded(std::shared_ptr<const ProductCall> 
     bytes.push_back(whole.get_desc().get_size());
   const auto distinct = workload::DistinctBytes(bytes, distinct_bytes);
   workload::RequireHostMemory(std::accumulate(distinct.begin(), distinct.end(), 0.0),
-                    "a copy of the tensors");
+                              "a copy of the tensors");
   size_t i = 0;
   for (const auto& [argument, whole] : call->arguments) {
     const auto& copy = folded->held.emplace_back(bytes[i], distinct[i]);
@@ -80,7 +79,8 @@ void ProductCall::AddOutput(int argument, const memory::desc& target) {
   arguments.emplace(argument, output);
 }
 
-void ProductCall::AddVariant(const products::ProductCase& one, const products::ProductScales& scales,
+void ProductCall::AddVariant(const products::ProductCase& one,
+                             const products::ProductScales& scales,
                              const products::ProductInputs& inputs, const memory::desc& bias) {
   if (one.bias) arguments.emplace(DNNL_ARG_BIAS, tensors.Filled(bias, inputs.bias));
   if (!one.scales) return;
@@ -100,8 +100,8 @@ products::ProductOutput<float> ProductCall::Output() const {
   return read;
 }
 
-dnnl::primitive_attr AttributesOf(const products::ProductCase& one, const products::ProductScales& scales,
-                                  int weights_mask) {
+dnnl::primitive_attr AttributesOf(const products::ProductCase& one,
+                                  const products::ProductScales& scales, int weights_mask) {
   dnnl::primitive_attr attributes;
   if (!one.fpmath.empty()) attributes.set_fpmath_mode(FpmathMode(one.fpmath));
   if (one.scales) {
@@ -131,18 +131,20 @@ void RequireSupport(const products::ProductCase& one, const products::ProductSiz
     return static_cast<double>(count) * static_cast<double>(4 + workload::ElementBytes(type));
   };
   workload::RequireHostMemory(bytes(sizes.source, one.types.source) +
-                        bytes(sizes.weights, one.types.weights) +
-                        bytes(sizes.destination, one.types.destination),
-                    sizes.problem);
+                                  bytes(sizes.weights, one.types.weights) +
+                                  bytes(sizes.destination, one.types.destination),
+                              sizes.problem);
 }
 
-workload::PreparedCall PreparedProduct(const products::ProductCase& one, const products::ProductSizes& sizes,
-                             std::shared_ptr<const ProductCall> call) {
+workload::PreparedCall PreparedProduct(const products::ProductCase& one,
+                                       const products::ProductSizes& sizes,
+                                       std::shared_ptr<const ProductCall> call) {
   RequireKernel(sizes, call->implementation);
-  workload::PreparedCall prepared{.algorithm = call->implementation,
-                        .isa = EffectiveIsa(),
-                        .modelled = products::ProductWork(one, sizes, PipeOf(one, call->implementation)),
-                        .memory = Regions(call->arguments, call->weights)};
+  workload::PreparedCall prepared{
+      .algorithm = call->implementation,
+      .isa = EffectiveIsa(),
+      .modelled = products::ProductWork(one, sizes, PipeOf(one, call->implementation)),
+      .memory = Regions(call->arguments, call->weights)};
   prepared.folded = [call](double distinct_bytes) { return Folded(call, distinct_bytes); };
   prepared.run = [call = std::move(call)] { call->Run(); };
   return prepared;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bench/onednn/support.h"
+#include "bench/products/case.h"
 #include "bench/products/check.h"
-#include "bench/products/inputs.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof::onednn {
@@ -29,8 +29,8 @@ struct ProductCall {
   // Takes the result's memory, which the call must fill.
   void AddOutput(int argument, const dnnl::memory::desc& target);
   // Adds bias and scales, where the case has them.
-  void AddVariant(const products::ProductCase& one, const products::ProductScales& scales, const products::ProductInputs& inputs,
-                  const dnnl::memory::desc& bias);
+  void AddVariant(const products::ProductCase& one, const products::ProductScales& scales,
+                  const products::ProductInputs& inputs, const dnnl::memory::desc& bias);
 
   void Run() const { Execute(primitive, listed); }
   products::ProductOutput<float> Output() const;
@@ -38,16 +38,17 @@ struct ProductCall {
 
 // fpmath, relu, and the places of scales. `weights_mask`: the dimensions of the weights along which
 // their scales differ.
-dnnl::primitive_attr AttributesOf(const products::ProductCase& one, const products::ProductScales& scales,
-                                  int weights_mask);
+dnnl::primitive_attr AttributesOf(const products::ProductCase& one,
+                                  const products::ProductScales& scales, int weights_mask);
 
 // The kind of a forward call, and of the one that a gradient's descriptor asks for.
 dnnl::prop_kind ForwardKind(const products::ProductCase& one);
 
 // Calls of a primitive with a descriptor, for a case of that direction.
 template <class Primitive>
-ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen, const products::ProductCase& one,
-                        const products::ProductScales& scales, const products::ProductInputs& inputs) {
+ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen,
+                        const products::ProductCase& one, const products::ProductScales& scales,
+                        const products::ProductInputs& inputs) {
   ProductCall call{{}, Primitive(chosen), chosen.impl_info_str()};
   call.arguments = {{DNNL_ARG_SRC, call.tensors.Filled(chosen.src_desc(), inputs.source)},
                     {DNNL_ARG_WEIGHTS, call.tensors.Filled(chosen.weights_desc(), inputs.weights)}};
@@ -69,7 +70,8 @@ ProductCall BackwardDataCall(const typename Primitive::primitive_desc& chosen,
 
 template <class Primitive>
 ProductCall BackwardWeightsCall(const typename Primitive::primitive_desc& chosen,
-                                const products::ProductCase& one, const products::ProductInputs& inputs) {
+                                const products::ProductCase& one,
+                                const products::ProductInputs& inputs) {
   ProductCall call{{}, Primitive(chosen), chosen.impl_info_str()};
   call.arguments = {
       {DNNL_ARG_DIFF_DST, call.tensors.Filled(chosen.diff_dst_desc(), inputs.destination)},
@@ -89,15 +91,17 @@ void RequireSupport(const products::ProductCase& one, const products::ProductSiz
 
 // Fills all but `verify` and `levels`. Throws Unsupported where oneDNN's last resort, its reference
 // loops, would run a large problem.
-workload::PreparedCall PreparedProduct(const products::ProductCase& one, const products::ProductSizes& sizes,
-                             std::shared_ptr<const ProductCall> call);
+workload::PreparedCall PreparedProduct(const products::ProductCase& one,
+                                       const products::ProductSizes& sizes,
+                                       std::shared_ptr<const ProductCall> call);
 
 // Prepares a call that `make(inputs)` makes. `what` names it in refusals.
 template <class Case, class Make>
-workload::PreparedCall PrepareProduct(const Case& one, const workload::RunSettings& settings, std::string_view what,
-                            Make make) {
+workload::PreparedCall PrepareProduct(const Case& one, const workload::RunSettings& settings,
+                                      std::string_view what, Make make) {
   SetThreads(settings.threads);
-  const auto inputs = std::make_shared<products::ProductInputs>(products::SeededInputs(one, settings.seed));
+  const auto inputs =
+      std::make_shared<products::ProductInputs>(products::SeededInputs(one, settings.seed));
   const auto call = std::make_shared<const ProductCall>(Translated(what, [&] {
     ProductCall made = make(*inputs);
     made.listed = ListedArguments(made.arguments);

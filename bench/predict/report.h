@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/predict/study.h"
-#include "counters/delta/study.h"
+#include "counters/delta/prediction.h"
 
 namespace dlroof::predict {
 
@@ -28,7 +28,7 @@ struct ModelReport {
   Design base;
   std::string choice;  // "fwd f32 nchw, batch 256"
   std::vector<PredictedGroup> groups;
-  std::optional<record::RunFile> run;            // the run file asked about, with its predictions
+  std::optional<record::RunFile> run;    // the run file asked about, with its predictions
   std::vector<DesignResult> designs;     // one per --scale
   std::vector<std::vector<Gain>> gains;  // per group, of the last design (the base without one)
   std::vector<SweepAxis> axes;

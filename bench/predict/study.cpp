@@ -1,16 +1,123 @@
 #include "bench/predict/study.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
 #include <sstream>
+#include <utility>
 
+#include "bench/conv2d/models.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/benchmark_name.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
+#include "counters/delta/prediction.h"
 
 namespace dlroof::predict {
+namespace {
+
+// Useful FLOP/s of a pipe as multiply-adds per clock and SM.
+double MacsOf(const machine::Ceiling& ceiling, const delta::GpuSpec& gpu) {
+  return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
+}
+
+void RequireGpu(const machine::Machine& machine) {
+  if (machine.device != "gpu")
+    throw BadInput("the machine file is of a {} ('{}'), expected ceilings of a gpu", machine.device,
+                   machine.name);
+}
+
+bool IsBuiltIn(const std::string& name) {
+  const auto& gpus = delta::BuiltInGpus();
+  return std::ranges::any_of(gpus, [&](const auto& gpu) { return gpu.name == name; });
+}
+
+const machine::Machine* GpuOf(const record::RunFile& run) {
+  const auto found = std::ranges::find(run.machines, "gpu", &machine::Machine::device);
+  return found == run.machines.end() ? nullptr : &*found;
+}
+
+// The built-in name of what ran, or was measured.
+std::string NameOf(const machine::Machine& machine, const std::string& where) {
+  auto name = conv2d::BuiltInGpuOf(machine.name);
+  if (name.empty())
+    throw BadInput("{}: no built-in parameters for '{}'; give --gpu a name or a parameter file",
+                   where, machine.name);
+  return name;
+}
+
+void RequireSameGpu(const std::string& gpu, const machine::Machine& machine) {
+  if (!IsBuiltIn(gpu) || conv2d::BuiltInGpuOf(machine.name) == gpu) return;
+  throw BadInput(
+      "--machine: the ceilings are those of '{}', not of {}; give --gpu the name or a parameter "
+      "file of that GPU",
+      machine.name, gpu);
+}
+
+}  // namespace
+
+delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine) {
+  RequireGpu(machine);
+  if (machine.by_threads.empty()) return gpu;
+  const auto& set = machine::AllThreads(machine);
+  // A given rate keeps the source that its file names for it.
+  const bool specified = machine_file::IsSpecified(machine);
+  const auto take = [&](const std::string& key, double& value, double rate,
+                        const std::string& how) {
+    value = rate;
+    gpu.sources[key] = !specified
+                           ? fmt::format("measured on {}, {}", machine.name, machine.measured_at)
+                       : how.empty() ? fmt::format("given for {}, not measured", machine.name)
+                                     : how;
+  };
+  for (auto& [type, macs] : gpu.macs_per_clock) {
+    const auto pipe = set.flops.find(delta::PipeOf(type, gpu));
+    if (pipe != set.flops.end() && pipe->second.CarriesPercentages())
+      take(fmt::format("macs_per_clock_{}", type), macs, MacsOf(pipe->second, gpu),
+           pipe->second.how);
+  }
+  for (const auto& [level, ceiling] : set.bytes) {
+    if (!ceiling.CarriesPercentages()) continue;
+    if (level == Level::kDram)
+      take("dram_bytes_per_second", gpu.dram_bytes_per_second, ceiling.per_second, ceiling.how);
+    if (level == Level::kL2)
+      take("l2_bytes_per_second", gpu.l2_bytes_per_second, ceiling.per_second, ceiling.how);
+    if (level == Level::kL1)
+      take("l1_bytes_per_clock", gpu.l1_bytes_per_clock,
+           ceiling.per_second / gpu.sms / gpu.clock_hz, ceiling.how);
+  }
+  const auto launch = set.costs_how.find("launch");
+  if (set.launch_seconds)
+    take("launch_seconds", gpu.launch_seconds, *set.launch_seconds,
+         launch == set.costs_how.end() ? "" : launch->second);
+  return gpu;
+}
+
+delta::GpuSpec ChosenGpu(const GpuChoice& choice) {
+  if (choice.machine != nullptr) RequireGpu(*choice.machine);
+  const machine::Machine* measured = choice.machine;
+  std::string name = choice.gpu;
+  if (name.empty() && choice.run != nullptr) {
+    const machine::Machine* ran = GpuOf(*choice.run);
+    if (ran == nullptr)
+      throw BadInput("{}: does not say which GPU ran it; give --gpu a name or a parameter file",
+                     choice.run_path);
+    name = NameOf(*ran, choice.run_path);
+    if (measured == nullptr) measured = ran;
+  } else if (name.empty()) {
+    name = measured == nullptr ? "v100" : NameOf(*measured, "--machine");
+  }
+  auto gpu = delta::FindGpu(name);
+  if (measured == nullptr) return gpu;
+  RequireSameGpu(name, *measured);
+  return WithCeilings(std::move(gpu), *measured);
+}
+
 namespace {
 
 std::vector<std::string> SplitAt(const std::string& text, char separator) {
@@ -157,7 +264,8 @@ void SetPredictions(const PredictedGroup& group, const delta::GpuSpec& gpu, reco
     const auto found = layer_of.find(record.name);
     if (found == layer_of.end()) continue;
     const PredictedLayer& one = *found->second;
-    record.prediction = {one.seconds, delta::ModelledWork(one.layer.question, one.prediction, gpu).bytes,
+    record.prediction = {one.seconds,
+                         delta::ModelledWork(one.layer.question, one.prediction, gpu).bytes,
                          delta::HowModelled(one.prediction, gpu)};
   }
 }
@@ -235,6 +343,89 @@ std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& grou
   std::map<std::string, double> medians;
   for (const auto& [key, errors] : AbsoluteResiduals(group)) medians[key] = Median(errors);
   return medians;
+}
+
+namespace {
+
+// Checked like a problem that was written with that batch.
+ModelLayer LayerOf(conv2d::Conv2dProblem problem, const LayerChoice& choice) {
+  if (choice.batch) {
+    problem.n = *choice.batch;
+    problem = conv2d::ParseConv2d(conv2d::ToText(problem));
+  }
+  ModelLayer layer{.name = conv2d::ToText(problem)};
+  layer.question.layer = {problem, choice.direction, choice.layout};
+  layer.question.type = choice.type;
+  return layer;
+}
+
+LayerGroup LayersOf(const suites::Suite& suite, const LayerChoice& choice) {
+  LayerGroup group{suite.name, {}, {}};
+  std::set<std::string> seen;
+  for (const auto& [text, count] : suite.layers) {
+    const auto name = workload::ParseBenchmarkName(text);
+    if (name.op != "Conv2D" || name.direction != Key(choice.direction)) continue;
+    if (!seen.insert(name.problem).second) continue;
+    group.layers.push_back(LayerOf(conv2d::ParseConv2d(name.problem), choice));
+    group.layers.back().count = static_cast<double>(count);
+  }
+  if (group.layers.empty())
+    throw BadInput("suite '{}' has no convolution of direction {}", suite.name,
+                   Key(choice.direction));
+  return group;
+}
+
+ModelLayer LayerOf(const record::Record& record) {
+  LayerChoice choice;
+  const auto direction = ProductDirectionFromKey(record.direction);
+  if (!direction) throw BadInput("no direction '{}'", record.direction);
+  choice.direction = *direction;
+  choice.type = record.type;
+  choice.layout = conv2d::GpuLayout(record.library, record.options);
+  ModelLayer layer = LayerOf(conv2d::ParseConv2d(record.problem), choice);
+  layer.name = record.name;
+  layer.question.kernel = record.algorithm;
+  for (const auto& kernel : record.kernels) layer.question.kernel += ", " + kernel.name;
+  if (const auto timing = record::Summarize(record.repetitions))
+    layer.measured_seconds = timing->median;
+  if (const auto work = record.work.find(Provenance::kMeasured); work != record.work.end())
+    layer.measured_bytes = work->second.bytes;
+  return layer;
+}
+
+}  // namespace
+
+LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
+  return LayerGroup{text, {LayerOf(conv2d::ParseConv2d(text), choice)}, {}};
+}
+
+std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
+                                       const LayerChoice& choice) {
+  std::vector<LayerGroup> groups;
+  for (const auto& suite : suites::SelectSuites(suites, {}, "--suite")) {
+    // A file comes beside the default suites, which nobody asked the model for.
+    const bool asked = std::ranges::any_of(suites, [&](const std::string& value) {
+      return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
+    });
+    if (asked) groups.push_back(LayersOf(suite, choice));
+  }
+  return groups;
+}
+
+LayerGroup LayersOfRunFile(const record::RunFile& file, const std::string& path) {
+  LayerGroup group{path, {}, {}};
+  for (const auto& record : file.records) {
+    if (record.op != "Conv2D" || record.device != "gpu" || record.status != record::Status::kOk)
+      continue;
+    try {
+      group.layers.push_back(LayerOf(record));
+    } catch (const BadInput& error) {
+      group.not_predicted.push_back({record.name, error.what()});
+    }
+  }
+  if (group.layers.empty() && group.not_predicted.empty())
+    throw BadInput(path + ": no convolution of a GPU in it that the model could predict");
+  return group;
 }
 
 }  // namespace dlroof::predict

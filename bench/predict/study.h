@@ -1,3 +1,5 @@
+// GPU of `dlroof model`, and its measured figures. Pure.
+//
 // `dlroof model`: the convolutions that it is asked about, of a problem, of suites, of a run file
 // (layers.cpp); its answer, predictions of groups of layers on a design, what-if designs beside it,
 // sweeps (study.cpp). Pure.
@@ -8,13 +10,33 @@
 #include <string>
 #include <vector>
 
-#include "bench/conv2d/problem.h"
+#include "bench/conv2d/case.h"
+#include "ceilings/machine/machine.h"
 #include "counters/delta/gpu_spec.h"
-#include "counters/delta/source.h"
+#include "counters/delta/prediction.h"
 #include "counters/work.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::predict {
+
+// Ceilings that are given, or were measured on the GPU and passed their self-proof, in place of the
+// parameter file's rates: bytes per level, FLOPs per pipe; and the launch. Throws BadInput for a
+// machine that is no GPU.
+delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine);
+
+struct GpuChoice {
+  std::string gpu;  // --gpu: a built-in name or a file's path; empty: not given
+  const machine::Machine* machine = nullptr;  // --machine; null: not given
+  const record::RunFile* run = nullptr;       // the run file asked about; null: none
+  std::string run_path;                       // for messages
+};
+
+// The GPU that is named, else the one that ran the run file, else the machine file's, else "v100".
+// Ceilings are the machine file's; without one, and where nobody named a GPU, the run file's.
+// Throws BadInput in one sentence: what FindGpu and WithCeilings refuse, a GPU that is not named
+// and not known, ceilings of another GPU than the built-in one (a parameter file of one's own takes
+// any).
+delta::GpuSpec ChosenGpu(const GpuChoice& choice);
 
 struct ModelLayer {
   std::string name;  // the problem's text, or the record's name
@@ -80,9 +102,9 @@ struct PredictedLayer {
 struct PredictedGroup {
   std::string name;
   std::vector<PredictedLayer> layers;
-  double seconds = 0;                          // [s] all calls of all layers
+  double seconds = 0;                                 // [s] all calls of all layers
   std::map<delta::Bottleneck, double> bound_seconds;  // [s] of the calls that each resource bounds
-  std::vector<NotPredicted> not_predicted;     // the group's
+  std::vector<NotPredicted> not_predicted;            // the group's
 };
 
 // A run file's group without those layers that the model refuses on this GPU, which are not
@@ -113,8 +135,8 @@ struct SweepAxis {
 std::vector<SweepAxis> ParseSweep(const std::string& text);
 
 struct DesignPoint {
-  std::vector<double> factors;                   // of each axis
-  double speedup = 1;                            // [1] against the design as it is
+  std::vector<double> factors;                                 // of each axis
+  double speedup = 1;                                          // [1] against the design as it is
   delta::Bottleneck bottleneck = delta::Bottleneck::kCompute;  // that bounds the most time
 };
 std::vector<DesignPoint> Sweep(const LayerGroup& group, const Design& design,

@@ -7,8 +7,45 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
+
+#include "bench/workload/memory.h"
 
 namespace dlroof::products {
+namespace {
+
+std::vector<workload::MemoryRegion> Regions(const ProductArrays<double>& arrays) {
+  std::vector<workload::MemoryRegion> regions;
+  for (const auto* tensor : {&arrays.source, &arrays.weights, &arrays.destination, &arrays.bias})
+    if (!tensor->empty())
+      regions.push_back({tensor->data(), tensor->size() * sizeof(double),
+                         tensor == &arrays.weights || tensor == &arrays.bias});
+  return regions;
+}
+
+}  // namespace
+
+ProductCapabilities LoopsCapabilities() { return {{"f64"}, false, {{"bias"}, {"relu"}}}; }
+
+void RequireLoopsMemory(const ProductSizes& sizes) {
+  // Inputs as f32, arrays in f64, and a copy of the output to check.
+  constexpr double kBytes = 20;
+  workload::RequireHostMemory(
+      kBytes * static_cast<double>(sizes.source + sizes.weights + sizes.destination),
+      sizes.problem);
+}
+
+workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
+                                     const ProductLoops& loops, Work modelled) {
+  workload::PreparedCall call;
+  call.run = [arrays, run = loops.run] { run(*arrays); };
+  call.algorithm = "plain loops";
+  call.threads = 1;
+  call.modelled = std::move(modelled);
+  call.memory = Regions(*arrays);
+  return call;
+}
+
 namespace {
 
 constexpr int64_t kAllBelowFlops = 50'000'000;
@@ -19,7 +56,7 @@ constexpr int64_t kMostSamples = 512;
 
 // With zero-mean inputs the partial sums wander like the square root of their length, and so do
 // their rounding errors: about one unit of 2^-24 of the sum of absolute products, whatever the
-// length. 64 units leave room for other orders of summation and still show one product missing
+// length. 64 units leave module for other orders of summation and still show one product missing
 // among 250,000.
 constexpr double kUnits = 64;
 
@@ -129,7 +166,7 @@ std::vector<int64_t> Compared(const ProductSizes& sizes, const ProductResult& ri
 
 template <class Number>
 workload::Verification Check(const Expected& expected, const std::vector<int64_t>& compared,
-                   const ProductOutput<Number>& output) {
+                             const ProductOutput<Number>& output) {
   const auto count = static_cast<int64_t>(output.values.size());
   workload::Verification found{.tolerance = 1};
   for (const int64_t index : compared)
@@ -155,8 +192,8 @@ workload::Verification Check(const Expected& expected, const std::vector<int64_t
 
 template <class Number>
 workload::Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
-                          const ProductResult& right, const ProductInputs& inputs,
-                          const ProductOutput<Number>& output, uint64_t seed) {
+                                    const ProductResult& right, const ProductInputs& inputs,
+                                    const ProductOutput<Number>& output, uint64_t seed) {
   if (static_cast<int64_t>(output.values.size()) != right.count)
     throw std::logic_error(fmt::format("{} outputs of {}", output.values.size(), sizes.problem));
   return Check(Expected(one, sizes, right, inputs), Compared(sizes, right, seed), output);

@@ -9,12 +9,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "bench/suites/choices.h"
-#include "bench/workload/op.h"
-#include "bench/workload/problem_text.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
-#include "reporters/verbose/verbose_line.h"
+#include "reporters/verbose/verbose_log.h"
 
 namespace dlroof::suites {
 namespace {
@@ -194,7 +193,8 @@ std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
     source.Refuse(
         line.data() + line.find('*'),
         "a template is op/device/library/direction/type/*: a name with * for its problem");
-  if (parts[kOp].size() > 1 || workload::FindOp(parts[kOp].front()) == nullptr) RefuseOp(source, line);
+  if (parts[kOp].size() > 1 || workload::FindOp(parts[kOp].front()) == nullptr)
+    RefuseOp(source, line);
   std::vector<NameRow> rows;
   for (auto& pieces : Expanded(source, line.data(), parts, kMostNames))
     rows.push_back({std::move(pieces)});

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/base/embedded.h"
+#include "counters/base/files.h"
 
 namespace dlroof::suites {
 

@@ -10,7 +10,9 @@
 #include <ostream>
 #include <set>
 #include <sstream>
+#include <utility>
 
+#include "bench/supervise/journal.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -102,8 +104,8 @@ std::vector<std::string> ListBenchmarks(const std::string& program,
   return names;
 }
 
-std::string BenchProgram(const std::string& given) {
-  if (!given.empty()) return given;
+std::string BenchProgram(const std::string& specified) {
+  if (!specified.empty()) return specified;
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / "dlroof_bench").string();
@@ -217,6 +219,61 @@ std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& fol
   log << fmt::format("measuring {} benchmark{}\n", request.names.size(),
                      request.names.size() == 1 ? "" : "s");
   return MeasureNamed(request, folder);
+}
+
+namespace {
+
+constexpr double kWindowSeconds = 0.02;
+// Guesses of the number of iterations that Google Benchmark makes before repetitions are alike.
+constexpr int kMostGuesses = 40;
+
+}  // namespace
+
+const std::vector<std::string>& WindowFlags() {
+  static const std::vector<std::string> flags = {
+      fmt::format("--benchmark_repetitions={}", kWindows + kAloneRepetitions),
+      fmt::format("--benchmark_min_time={}", kWindowSeconds)};
+  return flags;
+}
+
+InterleavedProcess::InterleavedProcess(std::vector<std::string> command, ProcessPaths paths,
+                                       double timeout_seconds, const Variables& variables)
+    : paths_(std::move(paths)), timeout_seconds_(timeout_seconds) {
+  std::filesystem::remove(paths_.run_file);
+  command.insert(command.end(), WindowFlags().begin(), WindowFlags().end());
+  command.emplace_back("--dlroof_turns=3,4");
+  process_ = std::make_unique<WatchedProcess>(command, ProcessFiles{paths_.out, paths_.err, true},
+                                              variables);
+}
+
+bool InterleavedProcess::Ready() {
+  const bool ready = process_->ReadLine(timeout_seconds_) == "ready";
+  if (ready) process_->Stop();
+  return ready;
+}
+
+bool InterleavedProcess::Settle() {
+  std::string before;
+  for (int i = 0; i < kMostGuesses; ++i) {
+    const auto iterations = Turn();
+    if (!iterations) return false;
+    if (*iterations == before) return true;
+    before = *iterations;
+  }
+  return false;
+}
+
+std::optional<std::string> InterleavedProcess::Turn() {
+  process_->Continue();
+  process_->Send('t');
+  auto iterations = process_->ReadLine(timeout_seconds_);
+  process_->Stop();
+  return iterations;
+}
+
+std::optional<ProcessEnd> InterleavedProcess::End(double seconds) {
+  process_->Continue();
+  return process_->WaitForEnd(seconds);
 }
 
 }  // namespace dlroof::supervise

@@ -26,7 +26,7 @@ void ForEachPart(benchmark::State& state, std::int64_t calls, const std::functio
 }
 
 record::Repetition TimeWhole(benchmark::State& state, const std::function<void()>& run,
-                     std::int64_t calls) {
+                             std::int64_t calls) {
   const cpu::ClockReading begin = cpu::ReadClocks();
   ForEachPart(state, calls, [&] {
     for (std::int64_t i = 0; i < calls; ++i) run();
@@ -35,21 +35,21 @@ record::Repetition TimeWhole(benchmark::State& state, const std::function<void()
 }
 
 record::Repetition TimeParts(benchmark::State& state, const std::function<void()>& run,
-                     std::int64_t calls) {
+                             std::int64_t calls) {
   std::vector<cpu::ClockReading> parts;
   ForEachPart(state, calls, [&] {
     Gather();
     parts.push_back(cpu::SpentBy([] {},
-                            [&] {
-                              for (std::int64_t i = 0; i < calls; ++i) run();
-                            }));
+                                 [&] {
+                                   for (std::int64_t i = 0; i < calls; ++i) run();
+                                 }));
   });
   return RepetitionOfParts(parts, static_cast<double>(calls));
 }
 
 // Times each call by itself, after its memory left the caches and the libraries' threads gathered.
 record::Repetition TimeCold(benchmark::State& state, const std::function<void()>& run,
-                    const std::vector<cpu::MemorySpan>& evicted) {
+                            const std::vector<cpu::MemorySpan>& evicted) {
   cpu::ClockReading all = {};
   std::int64_t evicted_bytes = 0;
   for (auto _ : state) {
@@ -67,10 +67,12 @@ record::Repetition TimeCold(benchmark::State& state, const std::function<void()>
 
 // Returns the memory that a cold call must not find in a cache: all of the call's, or its weights
 // alone.
-std::vector<cpu::MemorySpan> EvictedSpans(const workload::PreparedCall& call, workload::CacheState cache) {
+std::vector<cpu::MemorySpan> EvictedSpans(const workload::PreparedCall& call,
+                                          workload::CacheState cache) {
   std::vector<cpu::MemorySpan> spans;
   for (const auto& region : call.memory)
-    if (cache == workload::CacheState::kCold || region.weights) spans.push_back({region.begin, region.bytes});
+    if (cache == workload::CacheState::kCold || region.weights)
+      spans.push_back({region.begin, region.bytes});
   if (spans.empty())
     throw Unsupported("{}: this call does not say where its {} lie", workload::Key(cache),
                       cache == workload::CacheState::kCold ? "tensors" : "weights");
@@ -92,12 +94,12 @@ record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iteration
 record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts, double calls) {
   std::vector<record::Repetition> each;
   for (const auto& part : parts) each.push_back(RepetitionOf(part, calls));
-  record::MarkDisturbed(each);
+  record::MarkNoisy(each);
   const auto clean =
-      std::count_if(each.begin(), each.end(), [](auto& part) { return !part.disturbed; });
+      std::count_if(each.begin(), each.end(), [](auto& part) { return !part.noisy; });
   cpu::ClockReading sum;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    if (clean == 0 || !each[i].disturbed) sum = sum + parts[i];
+    if (clean == 0 || !each[i].noisy) sum = sum + parts[i];
   const double counted = calls * static_cast<double>(clean == 0 ? parts.size() : clean);
   auto repetition = RepetitionOf(sum, counted);
   repetition.iterations = calls * static_cast<double>(parts.size());
@@ -112,7 +114,8 @@ int CpuTimer::Threads(const workload::Workload& workload, int threads_of_run) co
 
 void CpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState cache, int threads) {
   threads_ = call.threads > 0 ? call.threads : threads;
-  evicted_ = cache == workload::CacheState::kWarm ? std::vector<cpu::MemorySpan>() : EvictedSpans(call, cache);
+  evicted_ = cache == workload::CacheState::kWarm ? std::vector<cpu::MemorySpan>()
+                                                  : EvictedSpans(call, cache);
   in_parts_ = false;
 }
 
@@ -146,15 +149,15 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   return timed;
 }
 
-// After a repetition that was disturbed the next ones are taken in parts, of which those count that
+// After a repetition that was noisy the next ones are taken in parts, of which those count that
 // were not: a repetition is longer than a thread's turn on a CPU that others want too.
 record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
-                              std::int64_t calls) {
+                                      std::int64_t calls) {
   if (in_parts_) return TimeParts(state, call.run, calls);
   const auto repetition = TimeWhole(state, call.run, calls);
   std::vector<record::Repetition> judged = {repetition};
-  record::MarkDisturbed(judged);
-  in_parts_ = judged.front().disturbed && !every_call_counts_;
+  record::MarkNoisy(judged);
+  in_parts_ = judged.front().noisy && !every_call_counts_;
   return repetition;
 }
 

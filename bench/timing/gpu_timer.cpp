@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
-#include "counters/gpu/throttle.h"
+#include "counters/base/numbers.h"
+#include "counters/gpu/clock.h"
 #include "reporters/record/work_counters.h"
 
 namespace dlroof::timing {
@@ -45,8 +45,9 @@ gpu::GpuHealth WithPowerLimit(gpu::GpuHealth during, const gpu::GpuHealth& after
 }
 
 // Absent, with the reason, where the call cannot become a graph.
-std::optional<double> GraphSeconds(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
-                                   const GpuCacheState& cache, std::string& why_not) {
+std::optional<double> GraphSeconds(const gpu::GpuClock& clock, const gpu::Enqueue& call,
+                                   double seconds, const GpuCacheState& cache,
+                                   std::string& why_not) {
   const int calls = CallsToFill(seconds, kGraphSeconds, kMostNodes);
   std::function<double()> replay;
   try {
@@ -72,7 +73,8 @@ int CallsToFill(double seconds, double target_seconds, int most) {
 }
 
 GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache) {
-  GpuCacheState state{.flush = cache != workload::CacheState::kWarm, .touched = {}, .renew = call.renew};
+  GpuCacheState state{
+      .flush = cache != workload::CacheState::kWarm, .touched = {}, .renew = call.renew};
   if (cache != workload::CacheState::kColdWeights) return state;
   bool weights = false;
   for (const auto& region : call.memory) {
@@ -95,7 +97,7 @@ double TimeOnce(const gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuC
 }
 
 record::GpuSample SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
-                    const GpuCacheState& cache, std::string& why_not) {
+                            const GpuCacheState& cache, std::string& why_not) {
   why_not.clear();
   const int calls = CallsToFill(seconds, kBatchSeconds, kMostCalls);
   gpu::GpuHealth health;
@@ -165,7 +167,8 @@ bool GpuTimer::IsAttempt(std::int64_t iterations, double gpu_seconds, double hos
          host_seconds < 2 * *min_seconds_;
 }
 
-TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call, std::int64_t) {
+TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,
+                         std::int64_t) {
   if (!clock_ || !call.enqueue)
     throw std::logic_error("a call on a GPU needs a clock and `enqueue`");
   double seconds = 0;

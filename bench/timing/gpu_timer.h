@@ -14,7 +14,7 @@
 #include "bench/timing/timer.h"
 #include "bench/workload/workload.h"
 #include "counters/gpu/clock.h"
-#include "reporters/record/gpu_sample.h"
+#include "reporters/record/record.h"
 
 namespace dlroof::timing {
 
@@ -24,9 +24,9 @@ int CallsToFill(double seconds, double target_seconds, int most);
 
 // The state of memory and L2 before a call.
 struct GpuCacheState {
-  bool flush = false;                 // empty L2 before each call
+  bool flush = false;                           // empty L2 before each call
   std::vector<workload::MemoryRegion> touched;  // put into L2 after the flush
-  std::function<void()> renew;        // precedes both; PreparedCall's
+  std::function<void()> renew;                  // precedes both; PreparedCall's
 };
 
 // Returns the state for `cache`. Throws Unsupported for cold weights if the call does not name its
@@ -45,7 +45,7 @@ double TimeOnce(const gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuC
 // a graph cannot be captured, or calls are not launched before the first begins, that time is
 // absent and `why_not` has the reason. Other failures throw.
 record::GpuSample SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
-                    const GpuCacheState& cache, std::string& why_not);
+                            const GpuCacheState& cache, std::string& why_not);
 
 class GpuTimer : public Timer {
  public:
@@ -62,7 +62,8 @@ class GpuTimer : public Timer {
   std::function<void()> BeforeCall() const override;
   std::function<std::optional<double>()> EnergyCounter() const override;
   std::int64_t CallsOfPart(const workload::PreparedCall&) const override { return 1; }
-  TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call, std::int64_t) override;
+  TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
+                 std::int64_t) override;
   void Recover(const std::string& name) override;
   bool CountsLast() const override { return true; }
 
@@ -72,9 +73,9 @@ class GpuTimer : public Timer {
   std::function<gpu::GpuClock()> open_;
   std::optional<double> min_seconds_;
   std::optional<gpu::GpuClock> clock_;  // absent until Open
-  GpuCacheState cache_;            // before each call
-  std::int64_t iterations_ = 0;    // in the call's last repetition
-  std::string lost_;               // why the GPU is lost to this process; empty: it is not
+  GpuCacheState cache_;                 // before each call
+  std::int64_t iterations_ = 0;         // in the call's last repetition
+  std::string lost_;                    // why the GPU is lost to this process; empty: it is not
 };
 
 }  // namespace dlroof::timing

@@ -9,29 +9,28 @@
 
 #include "bench/timing/timer.h"
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/core_caches.h"
 #include "counters/instructions/instruction_count.h"
-#include "counters/instructions/instruction_rate.h"
 
 namespace dlroof::timing {
 namespace {
 
 constexpr int kTries = 7;
 constexpr double kTrySeconds = 2e-3;
-// Tries by turns end after so long, three of each at least.
+// Tries interleaved end after so long, three of each at least.
 constexpr double kTurnsSeconds = 4;
 constexpr int kFewestTurns = 3;
 
-// Returns the indices of the undisturbed repetitions; where there is none, of the quarter in which
+// Returns the indices of the clean repetitions; where there is none, of the quarter in which
 // threads waited least for a CPU.
-std::vector<std::size_t> Undisturbed(std::vector<record::Repetition> repetitions) {
-  record::MarkDisturbed(repetitions);
+std::vector<std::size_t> Clean(std::vector<record::Repetition> repetitions) {
+  record::MarkNoisy(repetitions);
   std::vector<std::size_t> chosen, all;
   for (std::size_t i = 0; i < repetitions.size(); ++i) {
     all.push_back(i);
-    if (!repetitions[i].disturbed) chosen.push_back(i);
+    if (!repetitions[i].noisy) chosen.push_back(i);
   }
   if (!chosen.empty()) return chosen;
   std::ranges::stable_sort(all, {}, [&](std::size_t i) {
@@ -68,7 +67,7 @@ RegionPass MeanOf(const std::vector<RegionPass>& passes) {
 }
 
 cpu::ClockReading SpentInCalls(const workload::PreparedCall& call, std::int64_t calls,
-                          const std::function<void()>& ready) {
+                               const std::function<void()>& ready) {
   return cpu::SpentBy(ready, [&] {
     for (std::int64_t i = 0; i < calls; ++i) call.run();
   });
@@ -79,11 +78,11 @@ std::int64_t CallsOfTry(const workload::PreparedCall& call) {
   call.run();
   const double begin = cpu::WallSeconds();
   call.run();
-  return std::max<std::int64_t>(1,
-                                std::llround(kTrySeconds / std::max(cpu::WallSeconds() - begin, 1e-8)));
+  return std::max<std::int64_t>(
+      1, std::llround(kTrySeconds / std::max(cpu::WallSeconds() - begin, 1e-8)));
 }
 
-// Tries of a call, of which the undisturbed ones count.
+// Tries of a call, of which the clean ones count.
 struct Tries {
   explicit Tries(const workload::PreparedCall& tried) : call(tried), calls(CallsOfTry(tried)) {}
 
@@ -93,7 +92,7 @@ struct Tries {
   // [s] of a call, median.
   double Seconds() const {
     std::vector<double> seconds;
-    for (const auto i : Undisturbed(made)) seconds.push_back(made[i].seconds);
+    for (const auto i : Clean(made)) seconds.push_back(made[i].seconds);
     return Median(seconds);
   }
 
@@ -108,8 +107,9 @@ double SecondsOf(const workload::PreparedCall& call) {
   return tries.Seconds();
 }
 
-// [s] of two calls, by turns: what slows one slows the other.
-std::pair<double, double> SecondsByTurns(const workload::PreparedCall& one, const workload::PreparedCall& other) {
+// [s] of two calls, interleaved: what slows one slows the other.
+std::pair<double, double> SecondsInterleaved(const workload::PreparedCall& one,
+                                             const workload::PreparedCall& other) {
   Tries of_one(one), of_other(other);
   const double begin = cpu::WallSeconds();
   for (int i = 0; i < kTries; ++i) {
@@ -137,8 +137,8 @@ NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
   const auto near_bytes = NearBytes();
   if (!near_bytes || !call.folded) return {};
   try {
-    return SecondsByTurns(call.folded(*near_bytes),
-                          call.folded(std::numeric_limits<double>::infinity()));
+    return SecondsInterleaved(call.folded(*near_bytes),
+                              call.folded(std::numeric_limits<double>::infinity()));
   } catch (const Unsupported&) {
   } catch (const std::system_error&) {
   }
@@ -148,7 +148,8 @@ NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
 }  // namespace
 
 void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
-  for (const auto& library : workload::AllLibraries()) library.on_threads([](int) {});  // runtimes begin
+  for (const auto& library : workload::AllLibraries())
+    library.on_threads([](int) {});  // runtimes begin
   why_not_ = WhyNoRegions(AllRegionSources());
   if (!why_not_.empty()) return;
   RegionWatch watch(AllRegionSources());
@@ -172,10 +173,10 @@ void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int
   }
 }
 
-void WatchedCalls::AddAlone(const workload::PreparedCall& call, double step_seconds) {
+void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call, double step_seconds) {
   if (passes_.empty()) return;
-  algorithm_alone_ = call.algorithm;
-  alone_seconds_ = SecondsOf(call);
+  single_thread_algorithm_ = call.algorithm;
+  single_thread_seconds_ = SecondsOf(call);
   if (call.parts) parts_ = call.parts(step_seconds);
   if (const auto counted = instructions::CountInstructions(call.run, step_seconds); counted.count)
     SetInstructions(*counted.count);
@@ -203,7 +204,7 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   std::vector<record::Repetition> each;
   for (const auto& pass : passes_) each.push_back(pass.repetition);
   ParallelTime time;
-  for (const auto i : Undisturbed(each)) {
+  for (const auto i : Clean(each)) {
     const auto& [repetition, sums, threads, source] = passes_[i];
     time.source = source;
     time.passes.push_back(PerCall(repetition, sums));
@@ -215,8 +216,8 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   time.executed_over_useful = executed_over_useful_;
   time.vector_loads = vector_loads_;
   time.vector_bytes = vector_bytes_;
-  if (algorithm_ == algorithm_alone_) {
-    if (time.threads > 1) time.alone_seconds = alone_seconds_;
+  if (algorithm_ == single_thread_algorithm_) {
+    if (time.threads > 1) time.single_thread_seconds = single_thread_seconds_;
     time.parts = parts_;
     time.smallest_seconds = smallest_seconds_;
     time.near_seconds = near_seconds_;

@@ -24,7 +24,9 @@ namespace {
 constexpr std::string_view kKnob = "knob", kChangesResults = "changes results",
                            kActsOn = "acts on ";
 const std::map<std::string_view, std::set<programs::ProgramPartKind>> kParts = {
-    {"primitives", {programs::ProgramPartKind::kRoof, programs::ProgramPartKind::kGap, programs::ProgramPartKind::kNoRoof}},
+    {"primitives",
+     {programs::ProgramPartKind::kRoof, programs::ProgramPartKind::kSlowdown,
+      programs::ProgramPartKind::kNoRoof}},
     {"reorders", {programs::ProgramPartKind::kMoves}},
     {"creation", {programs::ProgramPartKind::kCreation}},
     {"outside", {programs::ProgramPartKind::kOutside}}};

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "baselines/tune/setting.h"
-#include "bench/tune/trial_order.h"
-#include "counters/base/embedded.h"
+#include "baselines/tuning/tuning.h"
+#include "bench/tune/trials.h"
+#include "counters/base/files.h"
 
 namespace dlroof::tune {
 

@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <vector>
 
+#include "baselines/tuning/tune.h"
 #include "bench/tune/space.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
 namespace dlroof::tune {
 namespace {
@@ -32,7 +37,7 @@ void WriteSteps(const tuning::Tuning& tuning, const TuningWords& words, std::ost
     if (step.effect) left *= step.effect->ratio;
     fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(), tuning::Words(step.values),
                step.effect ? EffectText(*step.effect) : "not measured alone",
-               step.effect && !step.effect->confirmed ? ", not proved by itself" : "");
+               step.effect && !step.effect->confirmed ? ", not validated by itself" : "");
     fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, text::Printable(step.reason));
   }
 }
@@ -63,13 +68,13 @@ std::string Verdict(const tuning::Tuning& tuning) {
     case tuning::TuningState::kUnfinished:
       break;
   }
-  return fmt::format("unfinished; so far {} seems best, which nothing proves yet",
+  return fmt::format("unfinished; so far {} seems best, which nothing validates yet",
                      tuning::Words(tuning.best));
 }
 
 void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
-  if (const auto count = tuning::DisturbedBlocks(tuning); count > 0)
-    fmt::print(out, "  other programs disturbed {} of {} blocks, which do not count\n", count,
+  if (const auto count = tuning::NoisyBlocks(tuning); count > 0)
+    fmt::print(out, "  other programs noisy {} of {} blocks, which do not count\n", count,
                tuning.blocks.size());
   for (const auto& dropped : tuning.dropped)
     fmt::print(out, "  not confirmed: {}\n", text::Printable(dropped));
@@ -77,9 +82,10 @@ void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
     const auto ratio = tried.ratio ? fmt::format(" (about {:.2f} of the time, {} blocks)",
                                                  *tried.ratio, tried.blocks)
                                    : std::string();
-    fmt::print(out, "  tried {}: {}{}\n",
-               tried.values.empty() ? "the default of " + tried.coordinate : tuning::Words(tried.values),
-               text::Printable(tried.verdict), ratio);
+    fmt::print(
+        out, "  tried {}: {}{}\n",
+        tried.values.empty() ? "the default of " + tried.coordinate : tuning::Words(tried.values),
+        text::Printable(tried.verdict), ratio);
   }
 }
 
@@ -109,10 +115,62 @@ void WriteTuning(const tuning::Tuning& tuning, const TuningWords& words, std::os
 }
 
 void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out) {
-  WriteTuning(tuning,
-              {[](double seconds) { return text::WithPrefix(seconds, "s"); },
-               [&](const tuning::Tuning& won, std::ostream& to) { WriteSettings(won, program, to); }},
-              out);
+  WriteTuning(
+      tuning,
+      {[](double seconds) { return text::WithPrefix(seconds, "s"); },
+       [&](const tuning::Tuning& won, std::ostream& to) { WriteSettings(won, program, to); }},
+      out);
+}
+
+namespace {
+
+bool IsFinished(const tuning::TuningFile& file, const std::vector<std::string>& names) {
+  return file.tunings.size() == names.size() &&
+         std::ranges::none_of(file.tunings, [](const tuning::Tuning& tuning) {
+           return tuning.state == tuning::TuningState::kUnfinished;
+         });
+}
+
+}  // namespace
+
+tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume) {
+  tuning::TuningFile contender{about, {}};
+  if (!std::filesystem::exists(path)) return contender;
+  auto before = tuning::ReadTuningFile(path);
+  if (!resume) {
+    if (IsFinished(before, before.about.value("names", std::vector<std::string>())))
+      return contender;
+    throw BadInput("{}: an unfinished tuning; go on with --resume, or remove this file", path);
+  }
+  for (const auto& [key, value] : contender.about.items())
+    if (before.about.value(key, nlohmann::json()) != value)
+      throw BadInput("{}: its tuning had another {}: {}; now {}", path, key,
+                     before.about.value(key, nlohmann::json()).dump(), value.dump());
+  return before;
+}
+
+int VerifyAll(const std::string& path, tuning::TuningFile file,
+              const std::function<tuning::MeasureBlock(const std::string& subject)>& trials,
+              std::ostream& log, std::ostream& out) {
+  int exit_code = 0;
+  for (auto& tuning : file.tunings) {
+    fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
+    if (tuning.state != tuning::TuningState::kConfirmed) {
+      fmt::print(out, "  nothing to verify: {}\n", tuning::Key(tuning.state));
+      continue;
+    }
+    log << fmt::format("default against {}\n", tuning::Words(tuning.best));
+    std::string why;
+    tuning.verified = tuning::Verify(tuning, {trials(tuning.plan.subject)}, why);
+    if (StoppedByInterrupt()) return kInterrupted;
+    WriteFile(path, tuning::ToJson(file).dump(1) + "\n");
+    const bool confirmed = tuning.verified && tuning.verified->confirmed;
+    fmt::print(out, "  {}: {}: {}\n", tuning::Words(tuning.best),
+               confirmed ? "confirmed again" : "not confirmed again",
+               tuning.verified ? EffectText(*tuning.verified) : why);
+    if (!confirmed) exit_code = kCannotSay;
+  }
+  return exit_code;
 }
 
 }  // namespace dlroof::tune

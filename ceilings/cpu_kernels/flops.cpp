@@ -10,7 +10,7 @@
 #include <random>
 #include <utility>
 
-#include "ceilings/machine/row_isa.h"
+#include "ceilings/machine/ceiling.h"
 
 namespace dlroof::cpu_kernels {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ceilings/cpu_kernels/workspace.h"
+#include "ceilings/cpu_kernels/bytes.h"
 
 namespace dlroof::cpu_kernels {
 

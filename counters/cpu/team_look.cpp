@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "counters/cpu/clocks.h"
-#include "counters/cpu/issue_rate.h"
 
 namespace dlroof::cpu {
 namespace {

@@ -6,8 +6,7 @@
 
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
-#include "counters/cuda/support.h"
-#include "counters/gpu/nvml.h"
+#include "counters/gpu/driver.h"
 
 namespace dlroof::cuda {
 namespace {
@@ -89,7 +88,8 @@ class CudaClock {
     return Between();
   }
 
-  gpu::GpuBatch Batch(const gpu::Enqueue& call, int calls, const std::function<void()>& while_running) {
+  gpu::GpuBatch Batch(const gpu::Enqueue& call, int calls,
+                      const std::function<void()>& while_running) {
     ForgetErrors();
     stamps_.Fill(0);
     {
@@ -101,7 +101,8 @@ class CudaClock {
       Stamp(1);
     }
     if (while_running) while_running();
-    return gpu::GpuBatch{.seconds = Between(), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
+    return gpu::GpuBatch{
+        .seconds = Between(), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
   }
 
   // The nodes that calls leave on the stream.
@@ -195,7 +196,8 @@ gpu::GpuClock OpenCudaClock(int device) {
   const auto state = std::make_shared<CudaClock>(device);
   gpu::GpuClock clock;
   clock.once = [state](const gpu::Enqueue& call) { return state->Once(call); };
-  clock.batch = [state](const gpu::Enqueue& call, int calls, const std::function<void()>& meanwhile) {
+  clock.batch = [state](const gpu::Enqueue& call, int calls,
+                        const std::function<void()>& meanwhile) {
     return state->Batch(call, calls, meanwhile);
   };
   clock.graph = [state](const gpu::Enqueue& call, int calls) -> std::function<double()> {

@@ -50,7 +50,7 @@ cudaError_t LaunchRead(const void* begin, std::size_t bytes, unsigned* sink, int
   const auto first = (address + 15) / 16 * 16;
   if (address + bytes < first + 16) return cudaSuccess;
   return fakes::Launch(ReadAll, {blocks, 256, stream}, reinterpret_cast<const uint4*>(first),
-                (address + bytes - first) / 16, sink);
+                       (address + bytes - first) / 16, sink);
 }
 
 }  // namespace dlroof::cuda

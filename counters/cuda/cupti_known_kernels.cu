@@ -36,8 +36,8 @@ struct Bf16x2 {
 };
 
 template <class workload::Op>
-__global__ void Chain(typename workload::Op::Type* elements, typename workload::Op::Type a, typename workload::Op::Type b,
-                      int rounds) {
+__global__ void Chain(typename workload::Op::Type* elements, typename workload::Op::Type a,
+                      typename workload::Op::Type b, int rounds) {
   const size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x;
   auto value = elements[i];
 #pragma unroll 1
@@ -133,8 +133,9 @@ __global__ void SharedLoads(float* sink, int loads) {
 
 template <class workload::Op>
 void StartChain(void* elements, int blocks, int rounds) {
-  Chain<workload::Op><<<blocks, kKnownThreads>>>(static_cast<typename workload::Op::Type*>(elements), workload::Op::Of(0.999F),
-                                       workload::Op::Of(0.5F), rounds);
+  Chain<workload::Op>
+      <<<blocks, kKnownThreads>>>(static_cast<typename workload::Op::Type*>(elements),
+                                  workload::Op::Of(0.999F), workload::Op::Of(0.5F), rounds);
 }
 
 }  // namespace

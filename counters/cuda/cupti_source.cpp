@@ -10,7 +10,6 @@
 #include "counters/cuda/cupti_calls.h"
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/device.h"
-#include "counters/cuda/support.h"
 
 namespace dlroof::cuda {
 namespace {
@@ -91,7 +90,8 @@ cupti::KnownCall KnownCopy() {
 }
 
 cupti::KnownCall KnownL2Loads() {
-  const auto [blocks, bytes] = cupti::WalkL2(L2Bytes(), kKnownThreads * static_cast<size_t>(kVectorBytes));
+  const auto [blocks, bytes] =
+      cupti::WalkL2(L2Bytes(), kKnownThreads * static_cast<size_t>(kVectorBytes));
   const std::string name = "loads from L2";
   const Buffer from = Zeros(bytes), sink = Zeros(kKnownThreads);
   Work work;
@@ -117,11 +117,11 @@ cupti::KnownCall KnownSharedLoads() {
 std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip) {
   constexpr int kAmpere = 80;
   std::vector<cupti::KnownCall> calls = {KnownFma("fp32.vector", KnownVector::kFp32, 2),
-                                  KnownFma("fp64.vector", KnownVector::kFp64, 2),
-                                  KnownFma("fp16.vector", KnownVector::kFp16x2, 4),
-                                  KnownCopy(),
-                                  KnownL2Loads(),
-                                  KnownSharedLoads()};
+                                         KnownFma("fp64.vector", KnownVector::kFp64, 2),
+                                         KnownFma("fp16.vector", KnownVector::kFp16x2, 4),
+                                         KnownCopy(),
+                                         KnownL2Loads(),
+                                         KnownSharedLoads()};
   if (chip.compute_capability < kAmpere) return calls;
   calls.push_back(KnownFma("bf16.vector", KnownVector::kBf16x2, 4));
   calls.push_back(KnownTiles("fp16.matrix", KnownTile::kFp16));
@@ -135,10 +135,11 @@ std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip) {
 std::shared_ptr<cupti::CuptiCounter> OpenCuptiCounter(int device) {
   return std::make_shared<cupti::CuptiCounter>(
       cupti::CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
-                 [](int number) {
-                   const auto gpu = ReadGpuIdentity(number);
-                   return cupti::GpuRoom{10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm};
-                 }},
+                        [](int number) {
+                          const auto gpu = ReadGpuIdentity(number);
+                          return cupti::GpuFreeMemory{10 * gpu.major + gpu.minor, gpu.sms,
+                                                      gpu.shared_bytes_per_sm};
+                        }},
       device);
 }
 

@@ -16,7 +16,8 @@ struct fakes::Grid {
 // Returns CUDA's status of the first step that fails: the permission for the shared memory, then
 // the launch.
 template <class... Parameters, class... Arguments>
-cudaError_t fakes::Launch(void (*kernel)(Parameters...), const fakes::Grid& grid, Arguments... arguments) {
+cudaError_t fakes::Launch(void (*kernel)(Parameters...), const fakes::Grid& grid,
+                          Arguments... arguments) {
   if (grid.shared_bytes > 0) {
     const auto status = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                              cudaFuncAttributeMaxDynamicSharedMemorySize,

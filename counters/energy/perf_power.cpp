@@ -18,7 +18,6 @@
 #include "counters/base/error.h"
 #include "counters/base/process.h"
 #include "counters/energy/energy_source.h"
-#include "counters/energy/kernel_tree.h"
 #include "counters/perf/pmu_table.h"
 
 namespace dlroof::energy {

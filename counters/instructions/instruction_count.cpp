@@ -3,9 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "counters/instructions/stepped.h"
-#include "counters/perf/access.h"
-#include "counters/perf/count.h"
+#include "counters/perf/perf_events.h"
 
 namespace dlroof::instructions {
 namespace {

@@ -120,8 +120,8 @@ void GOMP_parallel(dlroof::Body body, void* data, unsigned threads, unsigned fla
     int* team;
   } both{body, data, &team};
   dlroof::Fork(
-      [](void* given) {
-        const auto* wanted = static_cast<Both*>(given);
+      [](void* specified) {
+        const auto* wanted = static_cast<Both*>(specified);
         if (omp_get_thread_num() == 0) *wanted->team = omp_get_num_threads();
         wanted->body(wanted->data);
       },

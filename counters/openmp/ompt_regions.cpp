@@ -199,7 +199,7 @@ bool OmptShows(const void* code) {
 
 }  // namespace dlroof::openmp
 
-// Called by a runtime when it begins, which must find this name in the program (room.cmake). One
+// Called by a runtime when it begins, which must find this name in the program (module.cmake). One
 // runtime of a process is watched, the first.
 extern "C" dlroof::ompt::Tool* ompt_start_tool(unsigned, const char* version) {
   static dlroof::ompt::Tool tool{dlroof::Initialize, dlroof::Finalize, {}};

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/base/embedded.h"
+#include "counters/base/files.h"
 #include "counters/cpu/cpu.h"
 #include "counters/work.h"
 

@@ -13,9 +13,8 @@
 
 #include "counters/base/files.h"
 #include "counters/base/process.h"
-#include "counters/counter_source.h"
-#include "counters/perf/access.h"
-#include "counters/perf/count.h"
+#include "counters/counter_manager.h"
+#include "counters/perf/perf_events.h"
 
 namespace dlroof::perf {
 namespace {

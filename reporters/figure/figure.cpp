@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <iostream>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/figure/gnuplot.h"
-#include "reporters/record/context.h"
+#include "counters/base/process.h"
+#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::figure {
@@ -22,13 +24,14 @@ std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
   if (figure.roofs.device != "gpu" && figure.roofs.threads > 0)
     caption +=
         fmt::format(", {} thread{}", figure.roofs.threads, figure.roofs.threads == 1 ? "" : "s");
-  caption += fmt::format(", bytes of {}",
-                         figure.all_levels ? "every level" : roofline::LevelName(Key(figure.level)));
+  caption += fmt::format(
+      ", bytes of {}", figure.all_levels ? "every level" : roofline::LevelName(Key(figure.level)));
   if (run.view.tensor_balance) caption += ", all FLOPs judged by the matrix ceiling";
   if (!figure.classic_moves.empty()) caption += ", arrows from before";
   const auto& context = run.file.context;
   if (const auto date = record::Text(context, "date"); !date.empty()) caption += ", " + date;
-  if (const auto version = record::Text(record::Member(context, "dlroof"), "version"); !version.empty())
+  if (const auto version = record::Text(record::Member(context, "dlroof"), "version");
+      !version.empty())
     caption += ", dlroof " + version;
   return caption;
 }
@@ -76,8 +79,9 @@ void AddMarks(const roofline::PlacedRun& run, Figure& figure) {
 void KeepSweep(const roofline::PlacedRun& run, Figure& figure) {
   std::set<std::size_t> kept;
   for (auto& line : roofline::SweepLines(run, figure.sweep)) {
-    const bool drawn = std::ranges::any_of(
-        line.records, [&](std::size_t i) { return roofline::BelongsTo(run.file.records[i], figure.roofs); });
+    const bool drawn = std::ranges::any_of(line.records, [&](std::size_t i) {
+      return roofline::BelongsTo(run.file.records[i], figure.roofs);
+    });
     if (!drawn) continue;
     kept.insert(line.records.begin(), line.records.end());
     figure.lines.push_back(std::move(line));
@@ -90,7 +94,9 @@ void KeepSweep(const roofline::PlacedRun& run, Figure& figure) {
 void AddMoves(const roofline::PlacedRun& run, const roofline::PlacedRun& before, Figure& figure) {
   Figure old{.roofs = figure.roofs, .level = figure.level};
   AddMarks(before, old);
-  const auto name = [](const roofline::PlacedRun& of, std::size_t i) { return of.file.records[i].name; };
+  const auto name = [](const roofline::PlacedRun& of, std::size_t i) {
+    return of.file.records[i].name;
+  };
   std::map<std::string, const roofline::ClassicMark*> classic;
   for (const auto& mark : old.classic) classic[name(before, mark.record)] = &mark;
   std::map<std::string, const roofline::TimeMark*> time;
@@ -119,7 +125,8 @@ std::optional<roofline::Roof> OneFlat(const roofline::PlacedRun& run, const Figu
 
 }  // namespace
 
-std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run, const roofline::RoofSet& roofs) {
+std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
+                                       const roofline::RoofSet& roofs) {
   const auto used = roofline::PipesInUse(run, roofs);
   const auto above = [&](const roofline::Roof& flat) {
     if (roofline::IsFinerPipe(flat.key)) return false;
@@ -171,7 +178,8 @@ Figure MakeFigure(const roofline::PlacedRun& run, const FigureChoice& choice) {
   return figure;
 }
 
-void WriteFigure(const roofline::PlacedRun& run, const std::string& path, const FigureChoice& choice) {
+void WriteFigure(const roofline::PlacedRun& run, const std::string& path,
+                 const FigureChoice& choice) {
   const auto extension = FigureExtension(path);
   WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run, choice), extension)));
 }
@@ -180,6 +188,50 @@ std::string TerminalPicture(const roofline::PlacedRun& run, int width) {
   const Figure figure = MakeFigure(run);
   return Trimmed(RunGnuplot(TerminalScript(figure, width))) + Legend(figure) + "  " +
          text::Printable(figure.caption) + "\n";
+}
+
+namespace {
+
+// gnuplot echoes the line, points at the place, then says what is wrong.
+std::string LastLine(const std::string& text) {
+  const auto end = text.find_last_not_of(" \r\n");
+  if (end == std::string::npos) return "no message";
+  const auto start = text.find_last_of('\n', end);
+  return text.substr(start + 1, end - start);
+}
+
+bool IsHarmless(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         byte >= 0x80 || std::strchr(" _.,:;/+-=()%<>|~*^#", c) != nullptr;
+}
+
+}  // namespace
+
+std::string GnuplotText(std::string_view text) {
+  std::string harmless = "'";
+  for (const char c : text::Printable(text)) harmless += c != '\0' && IsHarmless(c) ? c : '_';
+  return harmless + "'";
+}
+
+std::string RunGnuplot(const std::string& script) {
+  if (!IsInPath("gnuplot"))
+    throw BadInput("gnuplot is not installed, so there is no figure (apt-get install gnuplot-nox)");
+  // Without the user's settings files, so that a file gives the same picture everywhere.
+  auto ran = RunChild({"gnuplot", "--default-settings", "-"}, {}, script);
+  if (ran.exit_code != 0 || ran.out.empty())
+    throw BadInput("gnuplot failed: {}", LastLine(ran.err));
+  return std::move(ran.out);
+}
+
+std::string PageFigure(const std::function<std::string()>& script, std::string& why) {
+  try {
+    return RunGnuplot(script());
+  } catch (const BadInput& refusal) {
+    why = refusal.what();
+    std::cerr << "the page has no figure: " << why << '\n';
+    return "";
+  }
 }
 
 }  // namespace dlroof::figure

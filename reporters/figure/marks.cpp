@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "reporters/figure/gnuplot.h"
+#include "reporters/figure/figure.h"
 #include "reporters/figure/panel.h"
 
 namespace dlroof::figure {
@@ -76,7 +76,7 @@ void AddSeries(const std::string& prefix, const std::vector<Mark>& marks, const 
                                          std::pair(false, true), std::pair(true, true)}) {
       std::vector<Point> points;
       for (const auto& mark : marks)
-        if (mark.series == name && mark.measured == measured && mark.disturbed == pale)
+        if (mark.series == name && mark.measured == measured && mark.noisy == pale)
           if (const std::optional<Point> point = where(mark)) points.push_back(*point);
       const auto colour = Shade(style.colour, pale);
       AddMarks(fmt::format("{}{}_{}", prefix, index, (pale ? 2 : 0) + (measured ? 1 : 0)), points,
@@ -92,7 +92,8 @@ std::string TypeOf(const std::string& series) {
 }
 
 bool AllMeasured(const Figure& figure) {
-  return std::ranges::all_of(figure.classic, [](const roofline::ClassicMark& mark) { return mark.measured; });
+  return std::ranges::all_of(figure.classic,
+                             [](const roofline::ClassicMark& mark) { return mark.measured; });
 }
 
 // Types of a sweep's lines, where two of them and nothing else can fill the marks.
@@ -153,7 +154,7 @@ void AddSweep(const std::string& prefix, const std::vector<Mark>& marks, const F
         if (!point) continue;
         const int type = style.Shape(line.values[i]) + (style.Filled(line, mark.measured) ? 1 : 0);
         block += fmt::format("{:.9g} {:.9g} {} 0x{}\n", point->first, point->second, type,
-                             Shade(style.Colour(line), mark.disturbed).substr(1));
+                             Shade(style.Colour(line), mark.noisy).substr(1));
       }
     plot.blocks += block + "EOD\n";
     const auto colour = style.Colour(line);
@@ -269,11 +270,11 @@ void AddTimeMarks(const Figure& figure, Plot& plot) {
 
 std::string FillMeans(const Figure& figure) {
   const auto types = figure.lines.empty() ? std::vector<std::string>() : FillTypes(figure);
-  const bool pale =
-      std::ranges::any_of(figure.classic, [](const roofline::ClassicMark& mark) { return mark.disturbed; });
+  const bool pale = std::ranges::any_of(
+      figure.classic, [](const roofline::ClassicMark& mark) { return mark.noisy; });
   return fmt::format("hollow: {}, filled: {}{}", types.empty() ? "modelled" : types[0],
                      types.empty() ? "measured" : types[1],
-                     pale ? ", pale: disturbed, an estimate" : "");
+                     pale ? ", pale: noisy, an estimate" : "");
 }
 
 }  // namespace dlroof::figure

@@ -11,8 +11,8 @@
 #include <optional>
 #include <set>
 
-#include "reporters/figure/gnuplot.h"
-#include "reporters/text/units.h"
+#include "reporters/figure/figure.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::figure {
 namespace {
@@ -71,7 +71,8 @@ std::vector<Point> SlantedLine(const roofline::Roof& slanted, const Figure& figu
 
 std::vector<Point> FlatLine(const roofline::Roof& flat, const Figure& figure) {
   double start = kFarLeft;
-  const auto fastest = std::ranges::max_element(figure.roofs.bytes, {}, &roofline::Roof::per_second);
+  const auto fastest =
+      std::ranges::max_element(figure.roofs.bytes, {}, &roofline::Roof::per_second);
   if (fastest != figure.roofs.bytes.end()) start = roofline::RidgeIntensity(flat, *fastest);
   return {{start, flat.per_second}, {kFarRight, flat.per_second}};
 }
@@ -149,8 +150,8 @@ std::string Label(const std::string& text, double log_x, double log_y, const std
 }
 
 std::string RoofName(const roofline::Roof& roof, std::string_view unit) {
-  return fmt::format("{}  {}{}", roofline::LevelName(roof.key), text::WithPrefix(roof.per_second, unit),
-                     roofline::DoubtText(roof));
+  return fmt::format("{}  {}{}", roofline::LevelName(roof.key),
+                     text::WithPrefix(roof.per_second, unit), roofline::ReasonText(roof));
 }
 
 // Names of slanted roofs stand where they enter; the second of two neighbours moves aside.
@@ -196,7 +197,7 @@ std::string RidgeLabels(const Figure& figure, const Panel& panel) {
   return text;
 }
 
-int DashOf(const roofline::Roof& roof) { return roof.given ? 4 : roof.proved ? 1 : 2; }
+int DashOf(const roofline::Roof& roof) { return roof.specified ? 4 : roof.validated ? 1 : 2; }
 
 std::string WayRow(const Point& from, const Point& to) {
   return fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", from.first, from.second,

@@ -31,7 +31,7 @@ std::vector<Point> SlantedLine(const roofline::Roof& slanted, const Figure& figu
 // From the ridge with the fastest level to far right of every chart.
 std::vector<Point> FlatLine(const roofline::Roof& flat, const Figure& figure);
 
-// "fp32.vector  200 GFLOP/s (not proved)"
+// "fp32.vector  200 GFLOP/s (not validated)"
 std::string RoofName(const roofline::Roof& roof, std::string_view unit);
 
 // Commands that choose a terminal by the file's extension ("svg"), of this size [px].

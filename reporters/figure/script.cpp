@@ -8,9 +8,8 @@
 #include <set>
 
 #include "reporters/figure/figure.h"
-#include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
-#include "reporters/text/units.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::figure {
 namespace {
@@ -88,7 +87,8 @@ constexpr double kMostDecades = 3;  // from 10 FLOP/byte that a guide's label ma
 // Lines of equal intensity are parallel to the machine balance. With one compute roof each has its
 // FLOP/byte; with several only the ratio of the times is the same along it.
 void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
-  const auto slanted = std::ranges::find(figure.roofs.bytes, Key(figure.level), &roofline::Roof::key);
+  const auto slanted =
+      std::ranges::find(figure.roofs.bytes, Key(figure.level), &roofline::Roof::key);
   const bool known = figure.one_flat && slanted != figure.roofs.bytes.end() && !figure.all_levels;
   const double balance = known ? roofline::RidgeIntensity(*figure.one_flat, *slanted) : 1;
   const double lowest = panel.bottom - panel.right, highest = panel.top - panel.left;
@@ -143,7 +143,8 @@ std::string WorkAxes(const Figure& figure, const Panel& panel) {
   };
   for (const roofline::Roof& slanted : figure.roofs.bytes)
     if (slanted.key == Key(figure.level) && !figure.all_levels)
-      axis("x2", panel.left, panel.right, slanted.per_second, roofline::LevelName(slanted.key) + " bytes");
+      axis("x2", panel.left, panel.right, slanted.per_second,
+           roofline::LevelName(slanted.key) + " bytes");
   if (figure.one_flat)
     axis("y2", panel.bottom, panel.top, figure.one_flat->per_second,
          "FLOPs at the " + figure.one_flat->key + " roof");

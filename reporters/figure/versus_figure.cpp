@@ -1,5 +1,3 @@
-#include "reporters/figure/versus_figure.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +7,8 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/figure/gnuplot.h"
+#include "reporters/figure/cluster_figures.h"
+#include "reporters/figure/figure.h"
 #include "reporters/figure/panel.h"
 
 namespace dlroof::figure {
@@ -18,7 +17,8 @@ namespace {
 constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
 constexpr std::size_t kMostVersusTitles = 15;  // in the legend
 
-const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::size_t record, Level level) {
+const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::size_t record,
+                                         Level level) {
   const auto* point = roofline::PointOf(run.places[record].placement, level);
   return point != nullptr && point->intensity > 0 ? point : nullptr;
 }
@@ -51,7 +51,8 @@ roofline::PlacedRun Only(const roofline::PlacedRun& run, const std::set<std::siz
 }
 
 // Returns the roofs that most of these records rest on.
-Figure RoofsOf(const roofline::PlacedRun& whole, const std::set<std::size_t>& records, Level level) {
+Figure RoofsOf(const roofline::PlacedRun& whole, const std::set<std::size_t>& records,
+               Level level) {
   const auto run = Only(whole, records);
   const auto sets = roofline::RoofSets(run.file.machines);
   const auto main = roofline::MainRoofSet(run, sets);
@@ -62,8 +63,9 @@ Figure RoofsOf(const roofline::PlacedRun& whole, const std::set<std::size_t>& re
   return {.roofs = std::move(roofs), .level = level, .flats = flats};
 }
 
-VersusPoint Drawn(const roofline::PlacedRun& run, std::size_t record, const roofline::ClassicPoint& point) {
-  return {point.intensity, point.flops_per_second, run.places[record].timing->disturbed};
+VersusPoint Drawn(const roofline::PlacedRun& run, std::size_t record,
+                  const roofline::ClassicPoint& point) {
+  return {point.intensity, point.flops_per_second, run.places[record].timing->noisy};
 }
 
 std::string SeriesName(const record::Record& a, const record::Record& b) {
@@ -109,7 +111,7 @@ void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
   for (const auto& [a, b] : series.arrows) {
     for (const auto& [point, block] : {std::pair(a, &from), {b, &to}})
       *block += fmt::format("{:.9g} {:.9g} 0x{}\n", point.intensity, point.flops_per_second,
-                            Shade(colour, point.disturbed).substr(1));
+                            Shade(colour, point.noisy).substr(1));
     ways += WayRow({a.intensity, a.flops_per_second}, {b.intensity, b.flops_per_second});
   }
   plot.blocks += fmt::format(
@@ -165,7 +167,7 @@ std::string VersusScript(const VersusFigure& figure, const std::string& extensio
   const auto clusters = fmt::format("A (hollow, dark roofs): {}; B (filled, brown roofs): {}",
                                     figure.name_a, figure.name_b);
   const auto how = fmt::format(
-      "bytes of {}; an arrow joins the points of one operator; pale: disturbed, an estimate",
+      "bytes of {}; an arrow joins the points of one operator; pale: noisy, an estimate",
       roofline::LevelName(Key(figure.level)));
   return SetTerminal(extension, 900, 660) +
          "set micro\nset clip two\nset logscale xy\nset format '%.0s%c'\n"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "reporters/record/parts_json.h"
+#include "reporters/record/record_json.h"
 
 namespace dlroof::live {
 

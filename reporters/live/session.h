@@ -28,7 +28,8 @@ class Session {
  public:
   // `machine` is called once, when the first benchmark is about to run: listing benchmarks must not
   // measure anything.
-  explicit Session(nlohmann::json dlroof_context, std::function<std::vector<machine::Machine>()> machines)
+  explicit Session(nlohmann::json dlroof_context,
+                   std::function<std::vector<machine::Machine>()> machines)
       : dlroof_context_(std::move(dlroof_context)), measure_(std::move(machines)) {}
 
   // Makes `file().machines` and `file().context` ready; further calls do nothing.

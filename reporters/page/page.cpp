@@ -7,10 +7,8 @@
 #include <tuple>
 
 #include "counters/base/error.h"
-#include "reporters/page/assets.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/roofline/placed_json.h"
-#include "reporters/roofline/sweep_line.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/trajectory/diagnosis.h"
 
 namespace dlroof::page {
@@ -21,9 +19,9 @@ using nlohmann::json;
 json RoofJson(const roofline::Roof& roof) {
   json entry = {{"key", roof.key},
                 {"per_second", roof.per_second},
-                {"proved", roof.proved},
+                {"proved", roof.validated},
                 {"finer", roofline::IsFinerPipe(roof.key)}};
-  if (roof.given) entry["given"] = true;
+  if (roof.specified) entry["given"] = true;
   if (roof.sustained_per_second) entry["sustained_per_second"] = *roof.sustained_per_second;
   return entry;
 }
@@ -66,7 +64,8 @@ json WithPlaces(json object, const roofline::TimePoint& time) {
     if (const auto place = roofline::TimePlace(time, level))
       places[std::string(Key(level))] = {place->first, place->second};
   object["places"] = std::move(places);
-  if (auto until = roofline::PipesUntil(time); !until.empty()) object["pipes_until"] = std::move(until);
+  if (auto until = roofline::PipesUntil(time); !until.empty())
+    object["pipes_until"] = std::move(until);
   return object;
 }
 
@@ -74,7 +73,8 @@ json WithPlaces(json object, const roofline::TimePoint& time) {
 json WithGeometry(json record, const roofline::Placed& placed) {
   const auto& [classic, time] = std::tie(placed.placement.classic, placed.placement.time);
   if (time) record["time"] = WithPlaces(std::move(record["time"]), *time);
-  if (const auto* binding = roofline::Binding(placed.placement)) record["binding"] = binding - classic.data();
+  if (const auto* binding = roofline::Binding(placed.placement))
+    record["binding"] = binding - classic.data();
   for (std::size_t i = 0; i < classic.size(); ++i) {
     const double rate = classic[i].flops_per_second;
     if (const auto interval = roofline::RateInterval(*placed.timing, rate))
@@ -151,7 +151,7 @@ json TrajectoriesJson(const std::vector<trajectory::Trajectory>& trajectories) {
       json entry = {{"record", point.record},
                     {"value", point.value},
                     {"threads", point.threads},
-                    {"disturbed", point.disturbed}};
+                    {"disturbed", point.noisy}};
       if (point.intensity && point.flops_per_second)
         entry["place"] = {*point.intensity, *point.flops_per_second};
       line["points"].push_back(std::move(entry));
@@ -175,7 +175,8 @@ json PageContent(const roofline::PlacedRun& run, const roofline::PlacedRun* befo
                                         {"seconds", seconds},
                                         {"above_roof_seconds", above}});
   if (auto sweeps = SweepsJson(run); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
-  if (auto lines = TrajectoriesJson(trajectory::Trajectories(run, trajectory::kAlongThreads)); !lines.empty())
+  if (auto lines = TrajectoriesJson(trajectory::Trajectories(run, trajectory::kAlongThreads));
+      !lines.empty())
     content["trajectories"] = std::move(lines);
   if (before != nullptr) content["before"] = BeforeJson(run, *before);
   return content;
@@ -230,7 +231,8 @@ std::string Base64OfHex(std::string_view hex) {
   return text;
 }
 
-void WritePage(const roofline::PlacedRun& run, std::ostream& out, const roofline::PlacedRun* before) {
+void WritePage(const roofline::PlacedRun& run, std::ostream& out,
+               const roofline::PlacedRun* before) {
   if (PlotlyScript().text.empty())
     throw BadInput(
         "built without plotly.js: pages cannot be written; configure with "
@@ -269,7 +271,7 @@ void WriteSitePage(std::string_view more_style, std::ostream& out) {
        out);
 }
 
-// Made by room.cmake.
+// Made by module.cmake.
 const std::vector<EmbeddedFile>& PageHtmlFiles();
 const std::vector<EmbeddedFile>& PageStyleFiles();
 const std::vector<EmbeddedFile>& PageScriptFiles();

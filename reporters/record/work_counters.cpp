@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "reporters/record/large_json.h"
-#include "reporters/record/parts_json.h"
-#include "reporters/record/record_from_json.h"
+#include "reporters/record/record_json.h"
 
 namespace dlroof::record {
 namespace {
@@ -84,7 +83,7 @@ std::map<std::string, double> ToCounters(const Repetition& repetition) {
                                    std::pair(kLinkShareCounter, repetition.link_share),
                                    std::pair(kCleanCallsCounter, repetition.clean_calls)})
     if (value) counters[key] = *value;
-  if (repetition.clean_calls) {  // Google Benchmark's times have the disturbed parts too
+  if (repetition.clean_calls) {  // Google Benchmark's times have the noisy parts too
     counters[kSecondsCounter] = repetition.seconds;
     counters[kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
   }

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "reporters/roofline/chart.h"
-#include "reporters/text/units.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -16,13 +16,14 @@ constexpr double kNoise = 0.02;
 
 // A point above its roof means that a number is wrong; which one depends on what the point rests
 // on.
-void ReportAboveRoof(const record::Record& record, const record::Timing& timing, Placement& placement) {
+void ReportAboveRoof(const record::Record& record, const record::Timing& timing,
+                     Placement& placement) {
   const double spread = timing.ci95 ? timing.ci95->second / timing.median - 1 : 0;
   for (const auto& point : placement.classic) {
     if (!point.fraction || *point.fraction <= 1 + std::max(kNoise, spread)) continue;
     const bool fewer_executed = record.algorithm.find("wino") != std::string::npos &&
                                 point.flops_from == Provenance::kModelled;
-    if (placement.time && placement.time->given && !fewer_executed) {
+    if (placement.time && placement.time->specified && !fewer_executed) {
       placement.remarks.push_back(
           fmt::format("above the given {} roof: the roof is wrong (see the machine file), or the "
                       "count of FLOPs "
@@ -72,20 +73,20 @@ std::string BoundClause(const TimePoint& time) {
         "Bound by the cost of starting it ({}; at the roof its arithmetic and traffic take less)",
         text::WithPrefix(*time.overhead_seconds, "s"));
   const auto roof =
-      (time.given ? "given " : "") +
+      (time.specified ? "given " : "") +
       (time.bound == Bound::kMemory ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
                                     : std::string("arithmetic"));
-  if (*time.gap < kAtItsRoof)
-    return fmt::format("At {:.0f} % of its {} roof", 100 / *time.gap, roof);
-  return fmt::format("{:.1f}x slower than its {} roof allows", *time.gap, roof);
+  if (*time.slowdown < kAtItsRoof)
+    return fmt::format("At {:.0f} % of its {} roof", 100 / *time.slowdown, roof);
+  return fmt::format("{:.1f}x slower than its {} roof allows", *time.slowdown, roof);
 }
 
 std::string Advice(const AdviceCase& at, const record::Timing& timing) {
-  if (!at.time.gap) return "";
+  if (!at.time.slowdown) return "";
   if (timing.ci95 && (timing.ci95->second - timing.ci95->first) / timing.median > kTooUncertain)
     return "";
   std::string clauses = BoundClause(at.time);
-  std::string_view next = *at.time.gap < kAtItsRoof
+  std::string_view next = *at.time.slowdown < kAtItsRoof
                               ? "only less work, a narrower type or a faster machine helps"
                               : "look at the algorithm, layout and blocking first";
   if (at.time.bound == Bound::kOverhead) next = "put more work into one call (batch, fused layers)";
@@ -259,7 +260,7 @@ Evidence MuchDramTraffic(const AdviceCase& at) {
 
 // At the bandwidth roof, or nearly: the traffic itself is what is left to save.
 Evidence MemoryAtItsRoof(const AdviceCase& at) {
-  if (at.time.bound != Bound::kMemory || !at.time.gap || *at.time.gap * kMemoryWaits > 1)
+  if (at.time.bound != Bound::kMemory || !at.time.slowdown || *at.time.slowdown * kMemoryWaits > 1)
     return std::nullopt;
   const double share = at.time.memory_seconds.at(*at.time.bound_level) / at.time.seconds;
   return fmt::format("{} transfers take {:.0f} % of the time", LevelName(Key(*at.time.bound_level)),
@@ -286,12 +287,13 @@ constexpr AdviceRule kRules[] = {
 
 }  // namespace
 
-void AddFindings(const record::Record& record, const record::Timing& timing, const machine::CeilingSet& ceilings,
-                 const OpVocabulary& words, Placement& placement) {
-  if (!timing.disturbed) ReportAboveRoof(record, timing, placement);
+void AddFindings(const record::Record& record, const record::Timing& timing,
+                 const machine::CeilingSet& ceilings, const OpVocabulary& words,
+                 Placement& placement) {
+  if (!timing.noisy) ReportAboveRoof(record, timing, placement);
   ReportReferenceImplementation(record, placement);
   ReportEmulation(record, placement);
-  if (placement.time && !timing.disturbed)
+  if (placement.time && !timing.noisy)
     placement.advice =
         Advice({record, *placement.time, ceilings, NounOf(record.op, words)}, timing);
 }

@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "reporters/record/context.h"
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/roofline.h"
 
 namespace dlroof::roofline {
@@ -29,7 +29,8 @@ std::vector<ModelLayer> LayersOf(const nlohmann::json& suite) {
   if (!entries.is_array()) return layers;
   for (const auto& entry : entries) {
     const auto& count = record::Member(entry, "count");
-    const ModelLayer layer{record::Text(entry, "name"), count.is_number() ? count.get<double>() : 1};
+    const ModelLayer layer{record::Text(entry, "name"),
+                           count.is_number() ? count.get<double>() : 1};
     if (!layer.name.empty() && layer.count >= 1) layers.push_back(layer);
   }
   return layers;
@@ -59,7 +60,7 @@ class Sum {
     const auto timing = record::TimeOf(record.repetitions);
     if (!timing) return;
     ++measured_;
-    disturbed_ = disturbed_ || timing->disturbed;
+    noisy_ = noisy_ || timing->noisy;
     calls_ += count;
     const double seconds = count * timing->median;
     seconds_ += seconds;
@@ -67,10 +68,10 @@ class Sum {
     flops_known_ = flops_known_ && flops.has_value();
     flops_ += count * flops.value_or(0);
     const auto placement = Place(record, machine);
-    if (!placement.time || !placement.time->gap) return;
+    if (!placement.time || !placement.time->slowdown) return;
     ++placed_;
-    given_ = given_ || placement.time->given;
-    const double roof_seconds = seconds / *placement.time->gap;
+    specified_ = specified_ || placement.time->specified;
+    const double roof_seconds = seconds / *placement.time->slowdown;
     placed_seconds_ += seconds;
     roof_seconds_ += roof_seconds;
     if (seconds > roof_seconds)
@@ -82,14 +83,14 @@ class Sum {
     model.calls_measured = calls_;
     if (measured_ == 0) return;
     model.seconds = seconds_;
-    model.disturbed = disturbed_;
+    model.noisy = noisy_;
     if (flops_known_) {
       model.flops = flops_;
       model.flops_per_second = flops_ / seconds_;
     }
     model.layers_placed = placed_;
     if (placed_ == 0) return;
-    model.roof_given = given_;
+    model.roof_specified = specified_;
     model.roof_seconds = roof_seconds_;
     model.roof_fraction = roof_seconds_ / placed_seconds_;
     model.fix_first = above_;
@@ -102,7 +103,7 @@ class Sum {
  private:
   int measured_ = 0, placed_ = 0;
   double calls_ = 0, seconds_ = 0, flops_ = 0, placed_seconds_ = 0, roof_seconds_ = 0;
-  bool flops_known_ = true, disturbed_ = false, given_ = false;
+  bool flops_known_ = true, noisy_ = false, specified_ = false;
   std::vector<LayerToFix> above_;
 };
 
@@ -149,20 +150,20 @@ void AddLaunches(const std::optional<double>& more, std::optional<double>& sum) 
     sum.reset();
 }
 
-void Add(const Work& work, double seconds, Census& census) {
+void Add(const Work& work, double seconds, ZeroFlopKernels& zero_flop_kernels) {
   double flops = 0;
   for (const auto& [pipe, count] : work.flops) {
     flops += count;
-    if (pipe.find(".matrix") != std::string::npos) census.matrix_flops += count;
+    if (pipe.find(".matrix") != std::string::npos) zero_flop_kernels.matrix_flops += count;
   }
-  census.flops += flops;
-  census.seconds += seconds;
-  census.kernels += 1;
-  AddLaunches(work.launches, census.launches);
+  zero_flop_kernels.flops += flops;
+  zero_flop_kernels.seconds += seconds;
+  zero_flop_kernels.kernels += 1;
+  AddLaunches(work.launches, zero_flop_kernels.launches);
   if (flops > 0) return;
-  census.zero_flop_seconds += seconds;
-  census.zero_flop_kernels += 1;
-  AddLaunches(work.launches, census.zero_flop_launches);
+  zero_flop_kernels.zero_flop_seconds += seconds;
+  zero_flop_kernels.zero_flop_kernels += 1;
+  AddLaunches(work.launches, zero_flop_kernels.zero_flop_launches);
 }
 
 }  // namespace
@@ -198,12 +199,13 @@ std::vector<ModelSummary> SummarizeModels(const record::RunFile& file) {
   return models;
 }
 
-std::vector<Census> TakeCensus(const std::vector<record::Record>& records) {
-  std::vector<Census> all;
+std::vector<ZeroFlopKernels> CountZeroFlopKernels(const std::vector<record::Record>& records) {
+  std::vector<ZeroFlopKernels> all;
   std::map<std::string, std::size_t> found;
   for (const record::Record& record : records) {
     const Work* work = CountedWork(record);
-    const auto timing = record.status == record::Status::kOk ? record::Summarize(record.repetitions) : std::nullopt;
+    const auto timing =
+        record.status == record::Status::kOk ? record::Summarize(record.repetitions) : std::nullopt;
     if (work == nullptr || !timing) continue;
     const auto slash = record.name.find('/');
     const auto set = slash == std::string::npos ? "" : record.name.substr(0, slash);
@@ -214,22 +216,30 @@ std::vector<Census> TakeCensus(const std::vector<record::Record>& records) {
     }
     Add(*work, timing->median, all[known->second]);
   }
-  std::erase_if(all, [](const Census& census) { return census.zero_flop_kernels == 0; });
+  std::erase_if(all, [](const ZeroFlopKernels& zero_flop_kernels) {
+    return zero_flop_kernels.zero_flop_kernels == 0;
+  });
   return all;
 }
 
-double ZeroFlopTimeShare(const Census& census) { return census.zero_flop_seconds / census.seconds; }
-
-double FlopsPerSecond(const Census& census) { return census.flops / census.seconds; }
-
-std::optional<double> ZeroFlopLaunchShare(const Census& census) {
-  if (!census.launches || *census.launches <= 0 || !census.zero_flop_launches) return std::nullopt;
-  return *census.zero_flop_launches / *census.launches;
+double ZeroFlopTimeShare(const ZeroFlopKernels& zero_flop_kernels) {
+  return zero_flop_kernels.zero_flop_seconds / zero_flop_kernels.seconds;
 }
 
-std::optional<double> MatrixShare(const Census& census) {
-  if (census.flops <= 0) return std::nullopt;
-  return census.matrix_flops / census.flops;
+double FlopsPerSecond(const ZeroFlopKernels& zero_flop_kernels) {
+  return zero_flop_kernels.flops / zero_flop_kernels.seconds;
+}
+
+std::optional<double> ZeroFlopLaunchShare(const ZeroFlopKernels& zero_flop_kernels) {
+  if (!zero_flop_kernels.launches || *zero_flop_kernels.launches <= 0 ||
+      !zero_flop_kernels.zero_flop_launches)
+    return std::nullopt;
+  return *zero_flop_kernels.zero_flop_launches / *zero_flop_kernels.launches;
+}
+
+std::optional<double> MatrixShare(const ZeroFlopKernels& zero_flop_kernels) {
+  if (zero_flop_kernels.flops <= 0) return std::nullopt;
+  return zero_flop_kernels.matrix_flops / zero_flop_kernels.flops;
 }
 
 }  // namespace dlroof::roofline

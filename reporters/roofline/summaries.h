@@ -1,7 +1,7 @@
 // Sums over a run's records. Pure. A counted suite of the run file gives a model's time from its
-// layers' records. Kernels that execute no FLOPs stand on no roofline, yet take time: a census says
-// how many there are, and how long they run (the zero-AI kernels of the hierarchical roofline
-// paper).
+// layers' records. Kernels that execute no FLOPs stand on no roofline, yet take time: a zero-FLOP
+// kernels says how many there are, and how long they run (the zero-AI kernels of the hierarchical
+// roofline paper).
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ struct ModelSummary {
   double calls_measured = 0;
   // Sum of the measured layers only: the sum over layers of count x median. Absent where none is.
   std::optional<double> seconds;           // [s]
-  bool disturbed = false;                  // the time of one of them is an estimate (TimeOf)
+  bool noisy = false;                      // the time of one of them is an estimate (TimeOf)
   std::optional<double> flops;             // [flop]; absent when one of them has none known
   std::optional<double> flops_per_second;  // [flop/s]
   // Sum over the layers that have a time and a roof without doubt: count x the largest of their
@@ -41,7 +41,7 @@ struct ModelSummary {
   int layers_placed = 0;
   std::optional<double> roof_seconds;   // [s]
   std::optional<double> roof_fraction;  // [1]
-  bool roof_given = false;              // a roof of one of them is given, not measured
+  bool roof_specified = false;          // a roof of one of them is given, not measured
   std::vector<LayerToFix> fix_first;    // the three with most time above their roof, most first
 };
 
@@ -57,7 +57,7 @@ std::vector<ModelSummary> SummarizeModels(const record::RunFile& file);
 
 // The records of one set: what stands before the first slash of their names, or all of a file whose
 // names have none.
-struct Census {
+struct ZeroFlopKernels {
   std::string set;
   double seconds = 0;                        // [s] of all kernels
   double zero_flop_seconds = 0;              // [s] of those without FLOPs
@@ -69,14 +69,14 @@ struct Census {
   double matrix_flops = 0;                   // [flop] of these by matrix units
 };
 
-// A census of each set, in order of appearance, in which a kernel executed no FLOPs; records
-// without a time or whose FLOPs are not known are left out.
-std::vector<Census> TakeCensus(const std::vector<record::Record>& records);
+// A zero-FLOP kernels of each set, in order of appearance, in which a kernel executed no FLOPs;
+// records without a time or whose FLOPs are not known are left out.
+std::vector<ZeroFlopKernels> CountZeroFlopKernels(const std::vector<record::Record>& records);
 
-double ZeroFlopTimeShare(const Census& census);  // [1]
-double FlopsPerSecond(const Census& census);     // [flop/s]
+double ZeroFlopTimeShare(const ZeroFlopKernels& zero_flop_kernels);  // [1]
+double FlopsPerSecond(const ZeroFlopKernels& zero_flop_kernels);     // [flop/s]
 // [1] Absent where it is not known.
-std::optional<double> ZeroFlopLaunchShare(const Census& census);
-std::optional<double> MatrixShare(const Census& census);
+std::optional<double> ZeroFlopLaunchShare(const ZeroFlopKernels& zero_flop_kernels);
+std::optional<double> MatrixShare(const ZeroFlopKernels& zero_flop_kernels);
 
 }  // namespace dlroof::roofline

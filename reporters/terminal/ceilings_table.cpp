@@ -1,5 +1,3 @@
-#include "reporters/terminal/ceilings_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,48 +10,50 @@
 #include <vector>
 
 #include "reporters/roofline/chart.h"
+#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
+#include "reporters/trajectory/diagnosis.h"
 
 namespace dlroof::terminal {
 namespace {
 
-enum Column { kName, kRate, kSustained, kClock, kPerCycle, kSpread, kScaling, kDoubt, kColumns };
+enum Column { kName, kRate, kSustained, kClock, kPerCycle, kSpread, kScaling, kReason, kColumns };
 constexpr std::array<const char*, kColumns> kTitles = {
-    "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "not proved"};
+    "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "not validated"};
 // Columns that go first where the terminal is narrow.
 constexpr Column kDropped[] = {kClock, kScaling, kSpread, kSustained, kPerCycle};
-constexpr int kLeastDoubt = 24;  // columns in which the start of a reason still tells something
-constexpr int kGap = 2;
+constexpr int kLeastReason = 24;  // columns in which the start of a reason still tells something
+constexpr int kSlowdown = 2;
 
 using CeilingRowCells = std::array<std::string, kColumns>;
 using Rows = std::vector<CeilingRowCells>;
 
-std::string PerCycleText(const machine::Proof& proof) {
-  if (proof.per_cycle.value_or(0) <= 0) return "";
-  auto text = text::ThreeDigits(*proof.per_cycle);
-  if (proof.per_cycle_expected.value_or(0) > 0)
-    text += fmt::format(" of {:.4g}", *proof.per_cycle_expected);
+std::string PerCycleText(const machine::Validation& validation) {
+  if (validation.per_cycle.value_or(0) <= 0) return "";
+  auto text = text::ThreeDigits(*validation.per_cycle);
+  if (validation.per_cycle_expected.value_or(0) > 0)
+    text += fmt::format(" of {:.4g}", *validation.per_cycle_expected);
   return text;
 }
 
-CeilingRowCells CeilingCells(const std::string& name, const machine::Ceiling& ceiling, const char* unit) {
+CeilingRowCells CeilingCells(const std::string& name, const machine::Ceiling& ceiling,
+                             const char* unit) {
   CeilingRowCells row;
-  const machine::Proof& proof = ceiling.proof;
+  const machine::Validation& validation = ceiling.validation;
   row[kName] = text::Printable(name);
   row[kRate] = text::WithPrefix(ceiling.per_second, unit);
   if (ceiling.sustained_per_second)
     row[kSustained] = text::WithPrefix(*ceiling.sustained_per_second, unit);
   if (ceiling.clock_hz) row[kClock] = text::WithPrefix(*ceiling.clock_hz, "Hz");
-  row[kPerCycle] = PerCycleText(proof);
-  if (proof.spread) row[kSpread] = fmt::format("{:.1f} %", 100 * *proof.spread);
-  if (proof.scaling) row[kScaling] = fmt::format("{:.2f}", *proof.scaling);
-  if (ceiling.given) {
-    row[kDoubt] =
-        "given, not measured here" + (ceiling.how.empty() ? "" : ": " + text::Printable(ceiling.how));
-  } else if (!ceiling.proved) {
-    row[kDoubt] = text::Printable(ceiling.Reason());
-    if (row[kDoubt].empty()) row[kDoubt] = "no reason given";
+  row[kPerCycle] = PerCycleText(validation);
+  if (validation.spread) row[kSpread] = fmt::format("{:.1f} %", 100 * *validation.spread);
+  if (validation.scaling) row[kScaling] = fmt::format("{:.2f}", *validation.scaling);
+  if (ceiling.specified) {
+    row[kReason] = "given, not measured here" +
+                   (ceiling.how.empty() ? "" : ": " + text::Printable(ceiling.how));
+  } else if (!ceiling.validated) {
+    row[kReason] = text::Printable(ceiling.Reason());
+    if (row[kReason].empty()) row[kReason] = "no reason given";
   }
   return row;
 }
@@ -108,23 +108,24 @@ void AddOverheads(const machine::CeilingSet& set, Rows& rows) {
   for (const auto& [name, seconds] : set.overheads) add(name, seconds);
 }
 
-// Width of each column, 0 where it is left out: empty, or no room for it.
+// Width of each column, 0 where it is left out: empty, or no module for it.
 std::array<int, kColumns> Widths(const Rows& rows, int width) {
   std::array<int, kColumns> widths = {};
   for (const CeilingRowCells& row : rows)
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], text::TextWidth(row[i]));
+    for (std::size_t i = 0; i < kColumns; ++i)
+      widths[i] = std::max(widths[i], text::TextWidth(row[i]));
   for (std::size_t i = 0; i < kColumns; ++i)
     if (widths[i] > 0) widths[i] = std::max(widths[i], text::TextWidth(kTitles[i]));
   if (width <= 0) return widths;
-  const auto room = [&] {
+  const auto available = [&] {
     int left = width;
-    for (std::size_t i = 0; i < kDoubt; ++i)
-      if (widths[i] > 0) left -= widths[i] + (i == kName ? 0 : kGap);
-    return left - kGap;
+    for (std::size_t i = 0; i < kReason; ++i)
+      if (widths[i] > 0) left -= widths[i] + (i == kName ? 0 : kSlowdown);
+    return left - kSlowdown;
   };
   for (const Column column : kDropped)
-    if (room() < std::min(widths[kDoubt], kLeastDoubt)) widths[column] = 0;
-  widths[kDoubt] = std::min(widths[kDoubt], std::max(room(), kLeastDoubt));
+    if (available() < std::min(widths[kReason], kLeastReason)) widths[column] = 0;
+  widths[kReason] = std::min(widths[kReason], std::max(available(), kLeastReason));
   return widths;
 }
 
@@ -133,7 +134,8 @@ std::string ShortenEnd(const std::string& text, int width) {
   std::string start;
   for (const char c : text) {
     const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (begins && text::TextWidth(start) == width - 1 && text::TextWidth(text) > width) return start + "…";
+    if (begins && text::TextWidth(start) == width - 1 && text::TextWidth(text) > width)
+      return start + "…";
     start += c;
   }
   return start;
@@ -145,10 +147,10 @@ void WriteRows(Rows rows, int width, std::ostream& out) {
   std::copy(kTitles.begin(), kTitles.end(), rows.front().begin());
   std::vector<std::vector<std::string>> shown;
   for (CeilingRowCells& row : rows) {
-    auto& doubt = row[kDoubt] = ShortenEnd(row[kDoubt], widths[kDoubt]);
+    auto& reason = row[kReason] = ShortenEnd(row[kReason], widths[kReason]);
     // Blanks to the right align it on the left.
-    const int blanks = widths[kDoubt] - text::TextWidth(doubt);
-    doubt.append(static_cast<std::size_t>(std::max(0, blanks)), ' ');
+    const int blanks = widths[kReason] - text::TextWidth(reason);
+    reason.append(static_cast<std::size_t>(std::max(0, blanks)), ' ');
     auto& cells = shown.emplace_back();
     for (std::size_t i = 0; i < kColumns; ++i)
       if (i == kName || widths[i] > 0) cells.push_back(std::move(row[i]));
@@ -162,7 +164,8 @@ void WriteSentence(const std::string& text, int width, std::ostream& out) {
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find(' ', at), text.size());
     const auto word = text.substr(at, end - at);
-    if (width > 0 && text::TextWidth(line) + 1 + text::TextWidth(word) > width && text::TextWidth(line) > 3) {
+    if (width > 0 && text::TextWidth(line) + 1 + text::TextWidth(word) > width &&
+        text::TextWidth(line) > 3) {
       out << line << '\n';
       line.assign("   ");
     }
@@ -183,8 +186,8 @@ void WriteRemarks(const machine::CeilingSet& set, int width, std::ostream& out) 
   for (const auto& [key, text] : set.absent) WriteRemark(key, "not measured: " + text, width, out);
 }
 
-void WriteSet(const machine::Machine& machine, int threads, const machine::CeilingSet& set, int width, bool remarks,
-              std::ostream& out) {
+void WriteSet(const machine::Machine& machine, int threads, const machine::CeilingSet& set,
+              int width, bool remarks, std::ostream& out) {
   // A GPU's only set is filed under the host's one thread.
   const auto team = machine.device == "gpu"
                         ? std::string()
@@ -210,6 +213,71 @@ void WriteCeilings(const std::vector<machine::Machine>& machines, int width, std
     out << '\n';
     WriteSentence(text::Printable("looked at again before the run: " + look->second), width, out);
   }
+}
+
+namespace {
+
+using Row = std::vector<std::string>;
+
+bool AlongThreads(const trajectory::Trajectory& trajectory) {
+  return trajectory.along == trajectory::kAlongThreads;
+}
+
+Row Head(const trajectory::Trajectory& trajectory) {
+  Row row = {AlongThreads(trajectory) ? "threads" : text::Printable(trajectory.along)};
+  if (!AlongThreads(trajectory)) row.emplace_back("threads");
+  row.insert(row.end(), {"time", "FLOP/s"});
+  row.push_back(trajectory.level ? "FLOP/byte " + roofline::LevelName(Key(*trajectory.level))
+                                 : "FLOP/byte");
+  row.insert(row.end(), {"% roof", AlongThreads(trajectory) ? "speed" : "FLOP/s ratio"});
+  if (AlongThreads(trajectory)) row.emplace_back("log2 efficiency");
+  row.emplace_back("largest cause [points]");
+  return row;
+}
+
+// The step's cells; empty ones for the first point.
+Row StepCells(const trajectory::Trajectory& trajectory, std::size_t index, std::string_view mark) {
+  Row cells(AlongThreads(trajectory) ? 3 : 2);
+  if (index == 0 || trajectory.steps.empty()) return cells;
+  const auto& step = trajectory.steps[index - 1];
+  cells.front() = fmt::format("{}{}x", mark, text::ThreeDigits(step.rate_ratio));
+  if (step.efficiency) cells[1] = fmt::format("{}{:.0f} %", mark, 100 * *step.efficiency);
+  cells.back() = trajectory::StepText(step);
+  return cells;
+}
+
+Row PointRow(const trajectory::Trajectory& trajectory, std::size_t index) {
+  const auto& point = trajectory.points[index];
+  const auto mark = roofline::MarkOf(point.noisy);
+  Row row = {fmt::format("{:g}", point.value)};
+  if (!AlongThreads(trajectory)) row.push_back(std::to_string(point.threads));
+  row.push_back(fmt::format("{}{}", mark, text::WithPrefix(point.seconds, "s")));
+  row.push_back(point.flops_per_second ? text::WithPrefix(*point.flops_per_second, "FLOP/s") : "");
+  row.push_back(point.intensity ? text::ThreeDigits(*point.intensity) : "");
+  row.push_back(point.fraction ? fmt::format("{}{:.1f}{}", mark, 100 * *point.fraction,
+                                             point.specified ? " (given)" : "")
+                               : "");
+  const bool estimate = point.noisy || (index > 0 && trajectory.points[index - 1].noisy);
+  for (auto& cell : StepCells(trajectory, index, roofline::MarkOf(estimate)))
+    row.push_back(std::move(cell));
+  return row;
+}
+
+}  // namespace
+
+void WriteTrajectories(const std::vector<trajectory::Trajectory>& trajectories, std::ostream& out) {
+  bool noisy = false;
+  for (const auto& trajectory : trajectories) {
+    out << text::Printable(trajectory.name) << '\n';
+    std::vector<Row> rows = {Head(trajectory)};
+    for (std::size_t i = 0; i < trajectory.points.size(); ++i) {
+      rows.push_back(PointRow(trajectory, i));
+      noisy = noisy || trajectory.points[i].noisy;
+    }
+    text::WriteAligned(rows, 0, out);
+    out << "  " << text::Printable(trajectory::Diagnose(trajectory).sentence) << "\n\n";
+  }
+  if (noisy) out << roofline::kNoisyMeaning << '\n';
 }
 
 }  // namespace dlroof::terminal

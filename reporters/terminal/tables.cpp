@@ -12,9 +12,7 @@
 
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/terminal/ceilings_table.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
 namespace dlroof::terminal {
 namespace {
@@ -33,9 +31,9 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed) {
   const record::Timing& timing = *placed.timing;
   const auto& time = placed.placement.time;
   const auto* binding = roofline::Binding(placed.placement);
-  const bool sure = time && time->gap;  // else another roof may bind
+  const bool sure = time && time->slowdown;  // else another roof may bind
   const bool share = sure && binding != nullptr && binding->fraction;
-  const auto mark = roofline::MarkOf(timing.disturbed);
+  const auto mark = roofline::MarkOf(timing.noisy);
   return {text::Printable(record.name),
           fmt::format("{}{}", mark, text::WithPrefix(timing.median, "s")),
           roofline::SpreadText(timing),
@@ -44,7 +42,7 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed) {
           binding == nullptr ? "" : roofline::LevelName(Key(binding->level)),
           share ? fmt::format("{}{}", mark, PercentText(*binding->fraction)) : "",
           time ? fmt::format("{}{}", mark, roofline::BoundText(*time)) : "",
-          sure ? text::ThreeDigits(*time->gap) + "x" : ""};
+          sure ? text::ThreeDigits(*time->slowdown) + "x" : ""};
 }
 
 // Texts, each with the records that it is about, in order of appearance.
@@ -94,9 +92,11 @@ Notes Missing(const std::vector<record::Record>& records) {
   Notes missing;
   for (const auto& record : records)
     if (!record::TimeOf(record.repetitions) || record.status != record::Status::kOk)
-      AddNote(fmt::format("{}: {}", record.status == record::Status::kOk ? "no time" : record::Key(record.status),
-                          record.reason.empty() ? "no reason given" : record.reason),
-              record, missing);
+      AddNote(
+          fmt::format("{}: {}",
+                      record.status == record::Status::kOk ? "no time" : record::Key(record.status),
+                      record.reason.empty() ? "no reason given" : record.reason),
+          record, missing);
   return missing;
 }
 
@@ -113,9 +113,9 @@ void WriteRecords(const roofline::PlacedRun& run, int width, bool verbose, std::
   }
   if (rows.size() > 1) text::WriteAligned(rows, width, out);
   if (std::ranges::any_of(run.places, [](const roofline::Placed& placed) {
-        return placed.timing && placed.timing->disturbed;
+        return placed.timing && placed.timing->noisy;
       }))
-    out << roofline::kDisturbedMeaning << '\n';
+    out << roofline::kNoisyMeaning << '\n';
   WriteReasons("not measured", Missing(run.file.records), verbose, out);
   WriteNotes("remarks", remarks, out);
 }
@@ -140,12 +140,12 @@ std::string PartText(double measured, double total) {
 }
 
 Row ModelRow(const roofline::ModelSummary& model) {
-  const auto mark = roofline::MarkOf(model.disturbed);
+  const auto mark = roofline::MarkOf(model.noisy);
   std::string roof =
       model.roof_fraction ? fmt::format("{}{}", mark, PercentText(*model.roof_fraction)) : "";
   if (model.roof_fraction && model.layers_placed != model.layers_measured)
     roof += fmt::format(" ({} layer{})", model.layers_placed, model.layers_placed == 1 ? "" : "s");
-  if (model.roof_given) roof += " (given)";
+  if (model.roof_specified) roof += " (given)";
   return {ModelName(model),
           PartText(model.layers_measured, model.layers_total),
           PartText(model.calls_measured, model.calls_total),
@@ -156,20 +156,22 @@ Row ModelRow(const roofline::ModelSummary& model) {
 }
 
 // Writes how many kernels without FLOPs there are, and their share of the time.
-void WriteCensus(const std::vector<roofline::Census>& census, int width, std::ostream& out) {
-  if (census.empty()) return;
+void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopKernels>& zero_flop_kernels,
+                          int width, std::ostream& out) {
+  if (zero_flop_kernels.empty()) return;
   std::vector<Row> rows = {{"kernels without FLOPs", "names", "launches", "of launches", "of time",
                             "time of all", "FLOP", "by matrix units", "FLOP/s"}};
   const auto percent = [](std::optional<double> share) {
     return share ? PercentText(*share) + " %" : "";
   };
-  for (const roofline::Census& one : census)
+  for (const roofline::ZeroFlopKernels& one : zero_flop_kernels)
     rows.push_back({one.set.empty() ? "all" : text::Printable(one.set),
                     std::to_string(one.zero_flop_kernels),
                     one.zero_flop_launches ? fmt::format("{:.0f}", *one.zero_flop_launches) : "",
-                    percent(roofline::ZeroFlopLaunchShare(one)), percent(roofline::ZeroFlopTimeShare(one)),
-                    text::WithPrefix(one.seconds, "s"), text::WithPrefix(one.flops, "FLOP"),
-                    percent(roofline::MatrixShare(one)), text::WithPrefix(roofline::FlopsPerSecond(one), "FLOP/s")});
+                    percent(roofline::ZeroFlopLaunchShare(one)),
+                    percent(roofline::ZeroFlopTimeShare(one)), text::WithPrefix(one.seconds, "s"),
+                    text::WithPrefix(one.flops, "FLOP"), percent(roofline::MatrixShare(one)),
+                    text::WithPrefix(roofline::FlopsPerSecond(one), "FLOP/s")});
   out << '\n';
   text::WriteAligned(rows, width, out);
 }
@@ -224,10 +226,10 @@ void WriteCounted(const std::vector<record::Record>& records, int width, std::os
   }
   if (rows.size() == 1) return;
   text::WriteAligned(rows, width, out);
-  const bool disturbed = std::ranges::any_of(records, [](const record::Record& record) {
+  const bool noisy = std::ranges::any_of(records, [](const record::Record& record) {
     return record.energy && energy::HasOthersEnergy(*record.energy);
   });
-  if (disturbed) out << "  ~ other programs kept CPUs busy meanwhile, and their energy is in it\n";
+  if (noisy) out << "  ~ other programs kept CPUs busy meanwhile, and their energy is in it\n";
   for (const auto& source : sources) out << "  by " << text::Printable(source) << '\n';
 }
 
@@ -276,7 +278,7 @@ void WriteTables(const roofline::PlacedRun& run, int width, std::ostream& out, b
   WriteRecords(run, width, verbose, out);
   WriteEnergy(run.file.records, width, out);
   WriteModels(run.models, width, out);
-  WriteCensus(run.census, width, out);
+  WriteZeroFlopKernels(run.zero_flop_kernels, width, out);
   WriteCeilings(run.file.machines, width, out, verbose);
   WriteOpportunities(run, out);
 }
@@ -288,15 +290,16 @@ void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& 
   WriteReasons("unsupported", missing, verbose, out);
 }
 
-void WriteDoubts(const roofline::PlacedRun& run, std::ostream& out) {
-  Notes doubts;
+void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out) {
+  Notes caveats;
   for (std::size_t i = 0; i < run.places.size(); ++i)
-    for (const auto& [ceiling, reason] : run.places[i].placement.in_doubt)
-      AddNote(fmt::format("{} is not proved: {}", ceiling, reason), run.file.records[i], doubts);
+    for (const auto& [ceiling, reason] : run.places[i].placement.uncertain)
+      AddNote(fmt::format("{} is not validated: {}", ceiling, reason), run.file.records[i],
+              caveats);
   WriteReasons(
       "without a percentage (measure the ceilings again when the machine is quiet: dlroof machine "
       "--remeasure)",
-      doubts, false, out);
+      caveats, false, out);
 }
 
 void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out) {
@@ -304,13 +307,14 @@ void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out) {
   if (!opportunities.empty())
     out << "\nwhere time can be won (time above the roof x occurrences)\n";
   for (const auto& [index, count, seconds, above] : opportunities) {
-    const auto& [timing, placement, ledger] = run.places[index];
-    const auto mark = roofline::MarkOf(timing->disturbed);
+    const auto& [timing, placement, breakdown] = run.places[index];
+    const auto mark = roofline::MarkOf(timing->noisy);
     out << fmt::format("  {}{}: {}{} of {}{}, bound by {}, {}x its roof\n",
                        text::Printable(run.file.records[index].name),
                        count > 1 ? fmt::format(" x{:.0f}", count) : "", mark,
                        text::WithPrefix(above, "s"), mark, text::WithPrefix(seconds, "s"),
-                       roofline::BoundText(*placement.time), text::ThreeDigits(*placement.time->gap));
+                       roofline::BoundText(*placement.time),
+                       text::ThreeDigits(*placement.time->slowdown));
     if (!placement.advice.empty()) out << "    " << text::Printable(placement.advice) << '\n';
   }
 }

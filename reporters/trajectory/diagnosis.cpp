@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "reporters/roofline/chart.h"
-#include "reporters/text/units.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::trajectory {
 namespace {
@@ -113,7 +113,7 @@ std::string ArithmeticText(const Way& way) {
                      ratio < 1 ? "falls" : "grows", 100 * ratio);
 }
 
-// The largest part of a cause that the ledger tells.
+// The largest part of a cause that the breakdown tells.
 std::string PartText(const Way& way, Cause cause) {
   const auto found = way.step.loss.parts.find(cause);
   if (found == way.step.loss.parts.end()) return "";
@@ -122,7 +122,8 @@ std::string PartText(const Way& way, Cause cause) {
   const auto most =
       std::ranges::max_element(parts, {}, [&](const auto& part) { return sign * part.second; });
   if (parts.size() == 1) return std::string(breakdown::Words(most->first));
-  return fmt::format("most of it: {}, {:.0f}", breakdown::Words(most->first), way.Points(most->second));
+  return fmt::format("most of it: {}, {:.0f}", breakdown::Words(most->first),
+                     way.Points(most->second));
 }
 
 std::string IdleText(const Way& way) {
@@ -211,8 +212,8 @@ std::string LargestText(const Way& way, Diagnosis& diagnosis) {
   if (!told && way.Points(known) >= 1)
     text += fmt::format("; {:.0f} by {}", way.Points(known), CauseText(way, *largest));
   if (!largest || !RestsOnRoofs(*largest)) return text;
-  if (way.from.given || way.to.given) return text + "; by roofs that are given";
-  if (way.from.in_doubt || way.to.in_doubt) return text + "; a roof of these is not proved";
+  if (way.from.specified || way.to.specified) return text + "; by roofs that are given";
+  if (way.from.uncertain || way.to.uncertain) return text + "; a roof of these is not validated";
   return text;
 }
 
@@ -232,16 +233,16 @@ std::size_t PeakOf(const Trajectory& trajectory) {
 }
 
 std::string EstimateText(const Trajectory& trajectory) {
-  const auto disturbed =
-      std::ranges::count_if(trajectory.points, [](const auto& point) { return point.disturbed; });
-  if (disturbed == 0) return ".";
-  return fmt::format("; {} of the {} times {} disturbed, an estimate.", disturbed,
-                     trajectory.points.size(), disturbed == 1 ? "is" : "are");
+  const auto noisy =
+      std::ranges::count_if(trajectory.points, [](const auto& point) { return point.noisy; });
+  if (noisy == 0) return ".";
+  return fmt::format("; {} of the {} times {} noisy, an estimate.", noisy, trajectory.points.size(),
+                     noisy == 1 ? "is" : "are");
 }
 
 std::string MarkFor(const Trajectory& trajectory) {
   return std::string(roofline::MarkOf(
-      std::ranges::any_of(trajectory.points, [](const auto& point) { return point.disturbed; })));
+      std::ranges::any_of(trajectory.points, [](const auto& point) { return point.noisy; })));
 }
 
 Diagnosis DiagnoseWay(const Way& way) {

@@ -1,7 +1,7 @@
 // Batch, layer and group normalization, local response normalization, softmax.
 #include <algorithm>
 
-#include "reporters/verbose/work_forms.h"
+#include "reporters/verbose/primitive_work.h"
 
 namespace dlroof::verbose {
 namespace {

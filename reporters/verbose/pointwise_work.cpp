@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "reporters/verbose/verbose_line.h"
-#include "reporters/verbose/work_forms.h"
+#include "reporters/verbose/primitive_work.h"
+#include "reporters/verbose/verbose_log.h"
 
 namespace dlroof::verbose {
 namespace {

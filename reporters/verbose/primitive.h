@@ -1,4 +1,6 @@
 // A primitive of a log: its texts, and what they say of its tensors and sizes.
+//
+// A primitive of a log as a line of benchdnn, oneDNN's benchmark program.
 #pragma once
 
 #include <cstdint>
@@ -69,5 +71,10 @@ std::string_view WordOf(std::string_view text, std::string_view key);
 // Returns the post-ops: "eltwise_relu:0:1", "sum", in their order; none where the attributes have
 // none.
 std::vector<std::string_view> PostOpsOf(std::string_view attributes);
+
+// Returns the arguments that time the same call: "--conv --mode=P --dir=FWD_D ...". A layout that
+// the library chose is "any", as is a blocked one, which programs leave to the library. Empty: no
+// driver of benchdnn, or a text that this program cannot put into its words.
+std::string BenchdnnLine(const Primitive& primitive);
 
 }  // namespace dlroof::verbose

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <random>
 
-#include "bench/conv2d/problem.h"
-#include "bench/lstm/problem.h"
+#include "bench/conv2d/case.h"
+#include "bench/lstm/case.h"
 
 namespace dlroof::fakes {
 

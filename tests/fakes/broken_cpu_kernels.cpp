@@ -15,7 +15,8 @@ struct Loaded {
 
 // Does step(loaded) once an iteration; DeadSum alone leaves nothing of it.
 template <class Each>
-Loaded Repeated(const cpu_kernels::Workspace& workspace, std::int64_t iterations, const Each& step) {
+Loaded Repeated(const cpu_kernels::Workspace& workspace, std::int64_t iterations,
+                const Each& step) {
   Loaded loaded;
   std::memcpy(&loaded.x, workspace.operands.data() + cpu_kernels::kFirstOperand, sizeof loaded.x);
   std::memcpy(&loaded.y, workspace.operands.data() + cpu_kernels::kSecondOperand, sizeof loaded.y);
@@ -35,7 +36,9 @@ void Step(Loaded& loaded) {
   for (int i = 0; i < kSteps; ++i) loaded.a[i] = loaded.a[i] * loaded.x + loaded.y;
 }
 
-void Sound(cpu_kernels::Workspace& workspace, std::int64_t iterations) { Repeat(workspace, iterations, Step<>); }
+void Sound(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
+  Repeat(workspace, iterations, Step<>);
+}
 
 void DeadSum(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
   Repeated(workspace, iterations, Step<>);
@@ -82,13 +85,16 @@ void AddDot(cpu_kernels::Workspace& workspace, std::int64_t additions, std::int3
   std::memcpy(workspace.accumulators.data(), sums, sizeof sums);
 }
 
-void SoundDot(cpu_kernels::Workspace& workspace, std::int64_t iterations) { AddDot(workspace, iterations, 1); }
+void SoundDot(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
+  AddDot(workspace, iterations, 1);
+}
 
 void HoistedProduct(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
   AddDot(workspace, 1, static_cast<std::int32_t>(iterations));
 }
 
-cpu_kernels::FlopsProbe Of(cpu_kernels::Kernel kernel, int accumulators = kAccumulators, int sweeps = 1) {
+cpu_kernels::FlopsProbe Of(cpu_kernels::Kernel kernel, int accumulators = kAccumulators,
+                           int sweeps = 1) {
   return {"fp32.vector.sse2",
           "mulps + addps",
           cpu_kernels::Operands::kFp32,

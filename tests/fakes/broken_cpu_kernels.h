@@ -17,10 +17,10 @@ cpu_kernels::FlopsProbe DeadSumProbe();           // never stored, so the compil
 cpu_kernels::FlopsProbe HalfWidthProbe();         // 8-byte vectors, counted as 16 bytes
 cpu_kernels::FlopsProbe HalfTheAccumulators();    // 8 in the loop, 16 counted
 cpu_kernels::FlopsProbe UncountedAccumulators();  // 16 in the loop, 8 counted
-cpu_kernels::FlopsProbe HoistedLoopProbe();       // the loop's work done once, whatever the iterations
+cpu_kernels::FlopsProbe HoistedLoopProbe();  // the loop's work done once, whatever the iterations
 cpu_kernels::FlopsProbe MissingIterationProbe();  // one iteration too few
 cpu_kernels::FlopsProbe MissingSweepProbe();      // one sweep an iteration, two counted
-cpu_kernels::FlopsProbe FusedProbe();             // one rounding where multiply and add are counted apart
+cpu_kernels::FlopsProbe FusedProbe();  // one rounding where multiply and add are counted apart
 
 // int8 dot products: the right one, and one that multiplies once and adds the product each time. It
 // leaves the same sum, and runs as fast as additions do.
@@ -66,7 +66,8 @@ struct BrokenBytes {
         // As faithful as it can be: bits as in the whole vector.
         for (std::size_t j = 0; kOperation == cpu_kernels::BytesOperation::kUpdate && j < half; ++j)
           vector[j] ^= cpu_kernels::kFlippedBits[(i + j) % (2 * half)];
-        for (std::size_t j = 0; j < half; ++j) folds[i / half % cpu_kernels::kFolds * half + j] ^= vector[j];
+        for (std::size_t j = 0; j < half; ++j)
+          folds[i / half % cpu_kernels::kFolds * half + j] ^= vector[j];
         if (kOperation != cpu_kernels::BytesOperation::kLoad)
           std::memcpy(workspace.arrays[0] + at, vector, half * sizeof(float));
       }

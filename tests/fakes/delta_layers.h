@@ -5,8 +5,9 @@ namespace dlroof::fakes {
 
 // Square filter, stride, padding.
 inline delta::ConvLayer Layer(int64_t n, int64_t c, int64_t h, int64_t w, int64_t k, int64_t rs,
-                       int64_t stride, int64_t pad) {
-  return delta::ConvLayer{.shape = {n, c, h, w, k, rs, rs, stride, stride, pad, pad, pad, pad, 1, 1, 1}};
+                              int64_t stride, int64_t pad) {
+  return delta::ConvLayer{
+      .shape = {n, c, h, w, k, rs, rs, stride, stride, pad, pad, pad, pad, 1, 1, 1}};
 }
 
 // One of `choices`, by a generator that is the same everywhere.

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ceilings/gpu_known/families.h"
-#include "ceilings/gpu_known/known.h"
+#include "ceilings/gpu_kernels/known.h"
 
 namespace dlroof::fakes {
 
@@ -16,8 +15,9 @@ inline gpu_kernels::GpuRow RowOf(int capability, const std::string& key) {
 }
 
 // Returns results without a difference. A GEMM's has only the compared elements.
-inline gpu_kernels::GpuBytes ExpectedGpuResults(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
-                                   std::int64_t iterations) {
+inline gpu_kernels::GpuBytes ExpectedGpuResults(const gpu_kernels::GpuRow& row,
+                                                const gpu_kernels::GpuShape& shape,
+                                                std::int64_t iterations) {
   if (gpu_kernels::IsMemory(row)) return gpu_kernels::MemoryResults(row, shape, iterations);
   if (row.unit == gpu_kernels::GpuUnit::kGemm) return gpu_kernels::GemmResults(row, shape);
   const auto block = gpu_kernels::OneBlock(row, shape, iterations);

@@ -42,7 +42,9 @@ class FakeCupti : public cupti::CuptiApi {
   }
 
   std::string Version() override { return "130001"; }
-  void OpenHost(const std::string&, const cupti::CuptiImage&) override { Begin("OpenHost", "host"); }
+  void OpenHost(const std::string&, const cupti::CuptiImage&) override {
+    Begin("OpenHost", "host");
+  }
   bool AddMetrics(const std::vector<std::string>& metrics) override {
     Step("AddMetrics");
     metrics_ = metrics;
@@ -52,7 +54,8 @@ class FakeCupti : public cupti::CuptiApi {
   }
   cupti::CuptiImage Config() override { return Step("Config", cupti::CuptiImage(8)); }
   int Passes(const cupti::CuptiImage&) override { return Step("Passes", passes); }
-  std::vector<double> Values(const cupti::CuptiImage&, const std::vector<std::string>& metrics) override {
+  std::vector<double> Values(const cupti::CuptiImage&,
+                             const std::vector<std::string>& metrics) override {
     Step("Values");
     std::vector<double> found;
     for (const auto& metric : metrics) {
@@ -68,7 +71,9 @@ class FakeCupti : public cupti::CuptiApi {
   void StartProfiler() override { Step("StartProfiler"); }
   cupti::CuptiDeviceSupport Support(int) override { return Step("Support", support); }
   std::string ChipName(int) override { return Step("ChipName", chip); }
-  cupti::CuptiImage CounterAvailability() override { return Step("CounterAvailability", cupti::CuptiImage(8)); }
+  cupti::CuptiImage CounterAvailability() override {
+    return Step("CounterAvailability", cupti::CuptiImage(8));
+  }
   void Subscribe() override { Begin("Subscribe", "subscriber"); }
   void Unsubscribe() noexcept override { Close("subscriber"); }
   void EnableRanges() override {
@@ -83,7 +88,8 @@ class FakeCupti : public cupti::CuptiApi {
     Step("SetConfig");
     for (const auto& metric : metrics_)
       if (metric == refused_late)
-        throw cupti::CuptiError({cupti::CudaLibrary::kCupti, 7, "SetConfig", "CODE", "not on this machine", ""});
+        throw cupti::CuptiError(
+            {cupti::CudaLibrary::kCupti, 7, "SetConfig", "CODE", "not on this machine", ""});
     EXPECT_TRUE(open_["ranges"]);
   }
   void StartPass() override {
@@ -123,7 +129,8 @@ class FakeCupti : public cupti::CuptiApi {
   void Synchronize() override {
     Step("Synchronize");
     if (stale)
-      throw cupti::CuptiError({cupti::CudaLibrary::kRuntime, 1, "a kernel's launch", "cudaErrorX", "stale", ""});
+      throw cupti::CuptiError(
+          {cupti::CudaLibrary::kRuntime, 1, "a kernel's launch", "cudaErrorX", "stale", ""});
   }
 
  private:

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/gpu/module.h"
+#include "bench/gpu_loader/module.h"
 #include "counters/base/version.h"
 
 namespace dlroof::fakes {
@@ -21,7 +21,8 @@ inline gpu::GpuClock FakeClock() {
     call(nullptr);
     return kFakeOnce;
   };
-  clock.batch = [](const gpu::Enqueue& call, int calls, const std::function<void()>& while_running) {
+  clock.batch = [](const gpu::Enqueue& call, int calls,
+                   const std::function<void()>& while_running) {
     for (int i = 0; i < calls; ++i) call(nullptr);
     if (while_running) while_running();
     return gpu::GpuBatch{calls * kFakeBackToBack, 1.7e9};
@@ -32,10 +33,10 @@ inline gpu::GpuClock FakeClock() {
   };
   clock.health = [] {
     return gpu::GpuHealth{.sm_clock_hz = 1.6e9,
-                     .memory_clock_hz = 3.2e9,
-                     .power_watts = 500,
-                     .temperature_celsius = 50,
-                     .throttle = 4};
+                          .memory_clock_hz = 3.2e9,
+                          .power_watts = 500,
+                          .temperature_celsius = 50,
+                          .throttle = 4};
   };
   clock.flush = [] {};
   clock.touch = [](const void*, std::size_t) {};
@@ -65,8 +66,8 @@ inline machine::Machine FakeGpuMachine() {
 inline machine::Machine FakeGpuWithCeilings() {
   machine::Machine machine = FakeGpuMachine();
   machine::CeilingSet& all = machine.by_threads[1];
-  all.flops["fp32.vector"] = {.per_second = 1e12, .how = "made up", .proved = true};
-  all.bytes[Level::kDram] = {.per_second = 1e11, .how = "made up", .proved = true};
+  all.flops["fp32.vector"] = {.per_second = 1e12, .how = "made up", .validated = true};
+  all.bytes[Level::kDram] = {.per_second = 1e11, .how = "made up", .validated = true};
   all.launch_seconds = 2e-6;
   return machine;
 }
@@ -87,7 +88,8 @@ inline workload::PreparedCall FakeCall() {
 }
 
 // The library refuses "n2" and breaks at "n3", also as the convolution "n2c1h1w1k1r1s1".
-inline workload::PreparedCall FakePrepare(const workload::BenchmarkName& name, const workload::RunSettings&) {
+inline workload::PreparedCall FakePrepare(const workload::BenchmarkName& name,
+                                          const workload::RunSettings&) {
   const auto is = [&](const std::string& images) {
     return name.problem == images || name.problem == images + "c1h1w1k1r1s1";
   };
@@ -97,8 +99,9 @@ inline workload::PreparedCall FakePrepare(const workload::BenchmarkName& name, c
 }
 
 inline workload::Workload FakeWorkload(const workload::BenchmarkName& name) {
-  return {.name = name,
-          .prepare = [name](const workload::RunSettings& settings) { return FakePrepare(name, settings); }};
+  return {.name = name, .prepare = [name](const workload::RunSettings& settings) {
+            return FakePrepare(name, settings);
+          }};
 }
 
 // Hardware counters that nobody may read, and some that break when they are read.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "ceilings/gpu/chips.h"
+#include "ceilings/gpu_ceilings/chips.h"
 #include "counters/base/error.h"
 #include "tests/fakes/expected_gpu_results.h"
 
@@ -33,8 +33,9 @@ void FakeGpuBench::Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::Gp
 
 // [flop/s] or [byte/s] at `clock_hz`.
 double FakeGpuBench::PerSecond() const {
-  const double sms =
-      row_.unit == gpu_kernels::GpuUnit::kGemm ? identity.sms : std::min(shape_.blocks, identity.sms);
+  const double sms = row_.unit == gpu_kernels::GpuUnit::kGemm
+                         ? identity.sms
+                         : std::min(shape_.blocks, identity.sms);
   const auto factor = speed.find(row_.key);
   const double times = factor == speed.end() ? 1 : factor->second;
   const auto set = static_cast<double>(shape_.set_bytes);
@@ -56,7 +57,8 @@ gpu_ceilings::GpuTime FakeGpuBench::Run(std::int64_t iterations) {
   double rate = PerSecond() * (by_clock ? clock : 1);
   if (heat) rate *= heat(now_);
   gpu_ceilings::GpuTime time;
-  time.seconds = static_cast<double>(iterations) * gpu_kernels::WorkPerIteration(row_, shape_) / rate + 2e-6;
+  time.seconds =
+      static_cast<double>(iterations) * gpu_kernels::WorkPerIteration(row_, shape_) / rate + 2e-6;
   if (row_.key == dead_loop) time.seconds = 2e-6;
   time.clock_hz = clock_hz * clock;
   time.health.memory_clock_hz = memory_clock_hz;
@@ -68,8 +70,10 @@ gpu_ceilings::GpuTime FakeGpuBench::Run(std::int64_t iterations) {
   return time;
 }
 
-gpu_kernels::GpuBytes FakeGpuBench::Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape, const gpu_kernels::GpuBytes& operands,
-                              std::int64_t iterations) {
+gpu_kernels::GpuBytes FakeGpuBench::Result(const gpu_kernels::GpuRow& row,
+                                           const gpu_kernels::GpuShape& shape,
+                                           const gpu_kernels::GpuBytes& operands,
+                                           std::int64_t iterations) {
   RefuseWhatCannotRun(row);
   if (static_cast<std::int64_t>(operands.size()) != gpu_kernels::GpuOperandBytes(row, shape))
     throw std::logic_error("operands of another size than stated: " + row.key);

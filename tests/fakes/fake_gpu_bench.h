@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "ceilings/gpu/bench.h"
+#include "ceilings/gpu_ceilings/bench.h"
 
 namespace dlroof::fakes {
 
@@ -15,14 +15,14 @@ namespace dlroof::fakes {
 class FakeGpuBench : public gpu_ceilings::GpuBench {
  public:
   gpu::GpuIdentity identity = {.name = "NVIDIA Fake 100",
-                          .major = 9,
-                          .minor = 0,
-                          .sms = 4,
-                          .memory_bytes = 16e9,
-                          .l2_bytes = 8 << 20,
-                          .shared_bytes_per_sm = 233472,
-                          .memory_bus_bits = 256,
-                          .ecc = true};
+                               .major = 9,
+                               .minor = 0,
+                               .sms = 4,
+                               .memory_bytes = 16e9,
+                               .l2_bytes = 8 << 20,
+                               .shared_bytes_per_sm = 233472,
+                               .memory_bus_bits = 256,
+                               .ecc = true};
   double free_bytes = 12e9;
   double clock_hz = 1e9, default_clock_hz = 1e9;
   double memory_clock_hz = 1.6e9;           // pins: 256 / 8 * 2 * 1.6e9 = 102.4 GB/s
@@ -44,11 +44,14 @@ class FakeGpuBench : public gpu_ceilings::GpuBench {
 
   double Now() const { return now_; }
 
-  gpu_ceilings::GpuDescription Describe() override { return {identity, free_bytes, default_clock_hz}; }
+  gpu_ceilings::GpuDescription Describe() override {
+    return {identity, free_bytes, default_clock_hz};
+  }
   void Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) override;
   gpu_ceilings::GpuTime Run(std::int64_t iterations) override;
-  gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape, const gpu_kernels::GpuBytes& operands,
-                  std::int64_t iterations) override;
+  gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
+                               const gpu_kernels::GpuBytes& operands,
+                               std::int64_t iterations) override;
   double Overhead(gpu_ceilings::GpuOverhead kind, std::int64_t times) override;
 
  private:

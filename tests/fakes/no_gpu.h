@@ -6,7 +6,7 @@
 namespace dlroof::fakes {
 
 // Returns `why` and a warning to readers of a log.
-inline std::string NeverRan(const std::string& why) {
+inline std::string NeedsGpu(const std::string& why) {
   return why + " (this test has never run on hardware)";
 }
 

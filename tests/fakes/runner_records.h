@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/run/runner.h"
+#include "bench/runner/runner.h"
 #include "reporters/live/google_benchmark.h"
 
 namespace dlroof::fakes {
@@ -35,7 +35,8 @@ struct Alive {
 };
 
 inline workload::Workload Fake(const std::string& name, RunLog& log, bool with_memory = true) {
-  return {.name = workload::ParseBenchmarkName(name), .prepare = [&log, name, with_memory](auto& settings) {
+  return {.name = workload::ParseBenchmarkName(name),
+          .prepare = [&log, name, with_memory](auto& settings) {
             log.prepared.push_back(name);
             log.threads.push_back(settings.threads);
             const auto alive = std::make_shared<Alive>(log);
@@ -55,16 +56,18 @@ inline workload::Workload Fake(const std::string& name, RunLog& log, bool with_m
 
 // The same in a state of the caches, which its name says.
 inline workload::Workload FakeIn(workload::CacheState cache, RunLog& log, bool with_memory = true) {
-  auto workload = Fake(fmt::format("Fake/cpu/none/fwd/f32/n1/{}", workload::Key(cache)), log, with_memory);
+  auto workload =
+      Fake(fmt::format("Fake/cpu/none/fwd/f32/n1/{}", workload::Key(cache)), log, with_memory);
   workload.cache = cache;
   return workload;
 }
 
 // Runs those that match `filter` and gives back their records.
 inline std::vector<record::Record> Records(const std::vector<workload::Workload>& workloads,
-                                   const workload::RunSettings& settings = {},
-                                   const runner::RunnerOptions& options = {}, int count_of_repetitions = 2,
-                                   const std::string& filter = "all") {
+                                           const workload::RunSettings& settings = {},
+                                           const runner::RunnerOptions& options = {},
+                                           int count_of_repetitions = 2,
+                                           const std::string& filter = "all") {
   static std::string program = "test";  // Google Benchmark keeps the pointer
   std::string time = "--benchmark_min_time=0.001",
               repetitions = fmt::format("--benchmark_repetitions={}", count_of_repetitions);
@@ -84,8 +87,10 @@ inline std::vector<record::Record> Records(const std::vector<workload::Workload>
 }
 
 // The record of one workload.
-inline record::Record RecordOf(const workload::Workload& workload, const workload::RunSettings& settings = {},
-                       const runner::RunnerOptions& options = {}, int count_of_repetitions = 2) {
+inline record::Record RecordOf(const workload::Workload& workload,
+                               const workload::RunSettings& settings = {},
+                               const runner::RunnerOptions& options = {},
+                               int count_of_repetitions = 2) {
   const auto records = Records({workload}, settings, options, count_of_repetitions);
   EXPECT_EQ(records.size(), 1U);
   return records.at(0);

@@ -11,11 +11,12 @@
 namespace dlroof::fakes {
 
 inline machine::Machine SmallMachine(const std::string& measured_at = "2020-01-01T00:00:00Z",
-                            double speed = 1) {
-  machine::Machine machine{.device = "cpu", .name = "test", .fingerprint = "00", .measured_at = measured_at};
+                                     double speed = 1) {
+  machine::Machine machine{
+      .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = measured_at};
   machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100 * speed, .how = "fake", .proved = true};
-  all.bytes[Level::kDram] = {.per_second = 10 * speed, .how = "fake", .proved = true};
+  all.flops["fp32.vector"] = {.per_second = 100 * speed, .how = "fake", .validated = true};
+  all.bytes[Level::kDram] = {.per_second = 10 * speed, .how = "fake", .validated = true};
   return machine;
 }
 
@@ -33,7 +34,7 @@ inline record::Record Measured(const std::string& problem, double seconds, int c
   record.algorithm = "brgemm";
   for (int i = 0; i < 9; ++i)
     record.repetitions.push_back(
-        {.seconds = seconds * (1 + 0.01 * (i - 4) / 4), .iterations = 3, .disturbed = i >= clean});
+        {.seconds = seconds * (1 + 0.01 * (i - 4) / 4), .iterations = 3, .noisy = i >= clean});
   Work& work = record.work[Provenance::kModelled];
   work.flops["fp32.vector"] = 100;
   work.bytes[Level::kDram] = 1;
@@ -41,9 +42,11 @@ inline record::Record Measured(const std::string& problem, double seconds, int c
   return record;
 }
 
-inline compare::NamedRun RunOf(const std::string& where, const std::vector<record::Record>& records) {
+inline compare::NamedRun RunOf(const std::string& where,
+                               const std::vector<record::Record>& records) {
   compare::NamedRun run{where, {}};
-  run.file.context["dlroof"] = {{"schema", record::kSchema}, {"conventions", {{"flops", "fma is 2"}}}};
+  run.file.context["dlroof"] = {{"schema", record::kSchema},
+                                {"conventions", {{"flops", "fma is 2"}}}};
   run.file.machines = {SmallMachine()};
   run.file.records = records;
   return run;

@@ -19,7 +19,8 @@ inline compare::CompareOptions Options(double min_effect = 0.03) {
 inline std::vector<std::string> Verdicts(const compare::CompareResult& result) {
   std::vector<std::string> verdicts;
   for (const auto& row : result.rows)
-    verdicts.push_back(fmt::format("{}{}", row.fresh == nullptr ? "-" : "", statistics::Key(row.verdict)));
+    verdicts.push_back(
+        fmt::format("{}{}", row.contender == nullptr ? "-" : "", statistics::Key(row.verdict)));
   return verdicts;
 }
 

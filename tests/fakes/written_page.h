@@ -8,7 +8,6 @@
 #include <string>
 
 #include "ceilings/machine/machine.h"
-#include "reporters/page/assets.h"
 #include "reporters/page/page.h"
 #include "tests/fakes/placed_files.h"
 

@@ -69,7 +69,7 @@ using Tensors = std::map<int64_t, cudnn::Descriptor>;  // by id
 
 // The operation; what it refers to beside tensors is appended to `parts`.
 cudnn::Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensors,
-                       std::vector<cudnn::Descriptor>& parts) {
+                              std::vector<cudnn::Descriptor>& parts) {
   const auto& row = kOperations.at(static_cast<size_t>(spec.direction));
   const float alpha = 1, beta = 0;
   cudnn::Descriptor operation(row.type);
@@ -94,7 +94,7 @@ cudnn::Descriptor PointwiseDescriptor(const PointwiseSpec& spec) {
 }
 
 cudnn::Descriptor Fused(const PointwiseSpec& spec, const Tensors& tensors,
-                 std::vector<cudnn::Descriptor>& parts) {
+                        std::vector<cudnn::Descriptor>& parts) {
   cudnn::Descriptor fused(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
   fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
                       parts.emplace_back(PointwiseDescriptor(spec)));
@@ -123,8 +123,8 @@ EngineConfig Read(const cudnn::Descriptor& descriptor, std::string_view heuristi
     cudnnBackendKnobType_t type{};
     int64_t count = 0;
     cudnn::Check(cudnnBackendGetAttribute(knob.get(), CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
-                                   CUDNN_TYPE_KNOB_TYPE, 1, &count, &type),
-          "a knob of an engine");
+                                          CUDNN_TYPE_KNOB_TYPE, 1, &count, &type),
+                 "a knob of an engine");
     config.knobs.emplace_back(static_cast<int>(type),
                               knob.GetInt(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
   }
@@ -138,8 +138,8 @@ struct Mode {
 };
 
 // Appends what one mode proposes; says why it proposes nothing.
-std::optional<library_rules::WhyNot> Append(const Graph& graph, const Target& target, const Mode& mode,
-                             std::vector<Proposal>& proposals) {
+std::optional<library_rules::WhyNot> Append(const Graph& graph, const Target& target,
+                                            const Mode& mode, std::vector<Proposal>& proposals) {
   cudnn::Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.descriptor());
   heuristic.Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode.mode);
@@ -178,7 +178,8 @@ void Target::SetOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t ha
   if (handle_ != nullptr) descriptor.Set(handle, CUDNN_TYPE_HANDLE, 1, &handle_);
 }
 
-void Target::SetPropertiesOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t properties) const {
+void Target::SetPropertiesOn(cudnn::Descriptor& descriptor,
+                             cudnnBackendAttributeName_t properties) const {
   if (properties_) descriptor.SetDescriptor(properties, *properties_);
 }
 
@@ -214,7 +215,8 @@ std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all
   return proposals;
 }
 
-std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target, library_rules::WhyNot& why) {
+std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
+                             library_rules::WhyNot& why) {
   Plan plan{cudnn::Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), 0};
   target.SetOn(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE);
   plan.descriptor.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposal.descriptor);

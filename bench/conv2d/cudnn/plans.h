@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/conv2d/cudnn_engines.h"
+#include "bench/conv2d/cudnn_case.h"
 #include "bench/cudnn/support.h"
 
 namespace dlroof::conv2d {
@@ -61,6 +61,7 @@ struct Plan {
   int64_t workspace_bytes = 0;
 };
 // Absent where cuDNN makes none; `why` then says why.
-std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target, library_rules::WhyNot& why);
+std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
+                             library_rules::WhyNot& why);
 
 }  // namespace dlroof::conv2d

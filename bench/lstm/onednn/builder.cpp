@@ -72,7 +72,8 @@ LstmBuilder::Shapes LstmBuilder::ShapesOf(const LstmStage& stage) const {
     return onednn::PlainDesc(dims, onednn::DataType(type));
   };
   const auto weights = [&](const memory::dims& dims) {
-    return lstm_.plain_weights ? plain(dims, type_.weight) : AnyDesc(dims, onednn::DataType(type_.weight));
+    return lstm_.plain_weights ? plain(dims, type_.weight)
+                               : AnyDesc(dims, onednn::DataType(type_.weight));
   };
   const bool last = stage.first + stage.layers == problem_.l;
   Shapes shapes{.source = plain({t, n, input}, type_.source),
@@ -102,8 +103,20 @@ LstmBuilder::Forward LstmBuilder::Describe(const LstmStage& stage) const {
   const auto kind = lstm_.direction == LstmDirection::kForwardInference
                         ? dnnl::prop_kind::forward_inference
                         : dnnl::prop_kind::forward_training;
-  return {onednn::CpuEngine(), kind,       DirectionOf(problem_), s.source, s.hidden, s.cell,   s.input,
-          s.state,     s.peephole, s.projection,          s.bias,   s.output, s.hidden, s.cell,
+  return {onednn::CpuEngine(),
+          kind,
+          DirectionOf(problem_),
+          s.source,
+          s.hidden,
+          s.cell,
+          s.input,
+          s.state,
+          s.peephole,
+          s.projection,
+          s.bias,
+          s.output,
+          s.hidden,
+          s.cell,
           attributes_};
 }
 
@@ -166,10 +179,10 @@ dnnl::lstm_backward::primitive_desc LstmBuilder::DescribeBackward(const LstmStag
   const auto d_output =
       above != nullptr ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER).get_desc() : d.output;
   return dnnl::lstm_backward::primitive_desc(
-      onednn::CpuEngine(), dnnl::prop_kind::backward, DirectionOf(problem_), s.source, s.hidden, s.cell,
-      s.input, s.state, s.peephole, s.projection, s.bias, s.output, s.hidden, s.cell, d.source,
-      d.hidden, d.cell, d.input, d.state, d.peephole, d.projection, d.bias, d_output, d.hidden,
-      d.cell, forward, attributes_);
+      onednn::CpuEngine(), dnnl::prop_kind::backward, DirectionOf(problem_), s.source, s.hidden,
+      s.cell, s.input, s.state, s.peephole, s.projection, s.bias, s.output, s.hidden, s.cell,
+      d.source, d.hidden, d.cell, d.input, d.state, d.peephole, d.projection, d.bias, d_output,
+      d.hidden, d.cell, forward, attributes_);
 }
 
 // Forward and backward primitives prefer different layouts of the same weights.
@@ -206,7 +219,8 @@ memory LstmBuilder::Activation(const memory::desc& target, std::vector<float> va
 memory LstmBuilder::Weight(const memory::desc& target, std::vector<float> values,
                            onednn::Tensors& tensors) const {
   if (!IsQuantized(type_)) return tensors.Filled(target, values);
-  memory plain(onednn::PlainDesc(target.get_dims(), memory::data_type::f32), onednn::CpuEngine(), values.data());
+  memory plain(onednn::PlainDesc(target.get_dims(), memory::data_type::f32), onednn::CpuEngine(),
+               values.data());
   memory filled = tensors.Empty(target);
   dnnl::reorder(dnnl::reorder::primitive_desc(plain, filled, quantization_))
       .execute(onednn::CpuStream(), plain, filled);

@@ -8,8 +8,6 @@
 
 #include "bench/lstm/benchdnn.h"
 #include "bench/lstm/case.h"
-#include "bench/lstm/inputs.h"
-#include "bench/lstm/problem.h"
 #include "bench/onednn/support.h"
 
 namespace dlroof::lstm {

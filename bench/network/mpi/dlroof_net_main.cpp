@@ -9,7 +9,7 @@
 #include <ctime>
 #include <iostream>
 
-#include "baselines/network/slow_links.h"
+#include "baselines/cluster/network.h"
 #include "bench/network/mpi/mpi_messages.h"
 #include "bench/network/probe.h"
 #include "counters/base/error.h"

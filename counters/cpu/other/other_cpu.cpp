@@ -1,9 +1,8 @@
 // CPUs without the instruction CPUID report no feature, so that only portable kernels run. Nothing
 // measures their clock.
 #include "counters/base/error.h"
-#include "counters/cpu/core_clock.h"
-#include "counters/cpu/instructions.h"
-#include "counters/cpu/issue_rate.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cpu/cpu.h"
 
 namespace dlroof::cpu {
 

@@ -1,5 +1,4 @@
-#include "counters/instructions/instruction_rate.h"
-#include "counters/instructions/stepped.h"
+#include "counters/instructions/instruction_count.h"
 
 namespace dlroof::instructions {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
-#include "baselines/cluster/write_cluster.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::cluster {
@@ -25,7 +25,8 @@ struct FakeNode {
 };
 
 inline record::RunFile RunOfNode(const FakeNode& node) {
-  auto run = fakes::RunOf(node.name, {fakes::Measured("n1", node.seconds), fakes::Measured("n2", 2 * node.seconds)});
+  auto run = fakes::RunOf(
+      node.name, {fakes::Measured("n1", node.seconds), fakes::Measured("n2", 2 * node.seconds)});
   run.file.machines = {fakes::SmallMachine("2020-01-01T00:00:00Z", node.speed)};
   run.file.machines[0].fingerprint = node.fingerprint;
   NodeFacts facts;

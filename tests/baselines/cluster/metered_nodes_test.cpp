@@ -187,9 +187,11 @@ TEST(PowerInWindow, AGapOfMoreThanThreePeriodsIsNoPower) {
   meter.erase(meter.begin() + 30, meter.begin() + 32);  // 29 and 32 are 3 s apart
   EXPECT_TRUE(PowerInWindow(meter, Window(10, 70)).power);
   meter.erase(meter.begin() + 30);
-  EXPECT_EQ(PowerInWindow(meter, Window(10, 70)).why_not, NotMetered::kGap);
-  EXPECT_EQ(PowerInWindow(Every(1, 0, 50, Constant(1)), Window(10, 70)).why_not, NotMetered::kGap);
-  EXPECT_EQ(PowerInWindow(Every(1, 40, 99, Constant(1)), Window(10, 70)).why_not, NotMetered::kGap);
+  EXPECT_EQ(PowerInWindow(meter, Window(10, 70)).why_not, NotMetered::kSlowdown);
+  EXPECT_EQ(PowerInWindow(Every(1, 0, 50, Constant(1)), Window(10, 70)).why_not,
+            NotMetered::kSlowdown);
+  EXPECT_EQ(PowerInWindow(Every(1, 40, 99, Constant(1)), Window(10, 70)).why_not,
+            NotMetered::kSlowdown);
 }
 
 TEST(PowerInWindow, ALogOfAnotherTimeOrNodeIsNoPower) {

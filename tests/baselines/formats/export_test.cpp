@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "baselines/formats/badge.h"
+#include "baselines/formats/page_text.h"
 #include "reporters/text/csv.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
@@ -26,7 +26,8 @@ compare::NamedRun OddRun(int day = 1, double seconds = 2) {
   record::Record failed = fakes::Measured("n3", 1);
   failed.status = record::Status::kFailed;
   failed.reason = "it, \"broke\"";
-  compare::NamedRun run = fakes::RunOf(fmt::format("{}.json", day), {odd, fakes::Measured("n2", 4), failed});
+  compare::NamedRun run =
+      fakes::RunOf(fmt::format("{}.json", day), {odd, fakes::Measured("n2", 4), failed});
   run.file.context["date"] = fmt::format("2026-01-{:02}T00:00:00+00:00", day);
   run.file.context["dlroof"]["commit"] = "abc";
   return run;
@@ -117,23 +118,24 @@ TEST(Export, CsvHasTheEnergyOfACallWhereItWasMeasured) {
     return std::vector(row.begin() + 17, row.end());
   };
   EXPECT_THAT(energy_of(), testing::Each(""));
-  run.file.records[0].energy = energy::Energy{.joules = 1.5, .ci95 = {{1.25, 1.75}}, .from = "perf"};
+  run.file.records[0].energy =
+      energy::Energy{.joules = 1.5, .ci95 = {{1.25, 1.75}}, .from = "perf"};
   EXPECT_THAT(energy_of(), testing::ElementsAre("1.5", "1.25", "1.75", "perf"));
 }
 
-TEST(Export, AGivenRoofIsNamedSo) {
+TEST(Export, ASpecifiedRoofIsNamedSo) {
   compare::NamedRun run = OddRun();
   for (auto& [threads, set] : run.file.machines.at(0).by_threads)
     for (auto& [pipe, ceiling] : set.flops) {
-      ceiling.proved = false;
-      ceiling.given = true;
+      ceiling.validated = false;
+      ceiling.specified = true;
     }
   EXPECT_EQ(CsvTexts(Exported("csv", {run}))[1][16], "given");
   const auto bencher = json::parse(Exported("bencher", {run})).at(kOdd);
   EXPECT_FALSE(bencher.contains("fraction-of-roof"));
   EXPECT_DOUBLE_EQ(bencher.at("fraction-of-given-roof").at("value"), 0.5);
   EXPECT_EQ(json::parse(Exported("github-action", {run}))[0].at("extra"),
-            "brgemm\n50.0 % of its given roof");
+            "brgemm\n50.0 % of its specified roof");
   const auto metrics = Exported("openmetrics", {run});
   EXPECT_NE(metrics.find("\ndlroof_given_roof_ratio{"), std::string::npos);
   EXPECT_EQ(metrics.find("\ndlroof_roof_ratio{"), std::string::npos);

@@ -11,9 +11,8 @@
 #include <fstream>
 
 #include "baselines/history/database.h"
-#include "baselines/history/packed_record.h"
-#include "counters/base/folders.h"
-#include "reporters/roofline/placed_json.h"
+#include "counters/base/files.h"
+#include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 #include "tests/test_data.h"
@@ -39,7 +38,8 @@ compare::NamedRun RunOn(int day, const std::vector<record::Record>& records) {
 }
 
 TEST_F(HistoryTest, GivesBackWhatWasAdded) {
-  record::Record odd{.name = "a,\"b\"<c>\n\xC3\xA9", .repetitions = fakes::Measured("n2", 2e-6).repetitions};
+  record::Record odd{.name = "a,\"b\"<c>\n\xC3\xA9",
+                     .repetitions = fakes::Measured("n2", 2e-6).repetitions};
   record::SplitName(odd);
   odd.repetitions[0].cpu_seconds = 0.1;  // no binary fraction
   odd.repetitions[1].run_delay_seconds = 1e-300;
@@ -92,7 +92,8 @@ TEST_F(HistoryTest, PointsComeOldestFirst) {
   History history(Path(), Access::kWrite);
   history.Add(RunOn(3, {fakes::Measured("n1", 3)}));
   history.Add(RunOn(1, {fakes::Measured("n1", 1)}));
-  history.Add(RunOn(2, {fakes::Measured("n2", 7), fakes::Measured("n1", 2, 2)}));  // too few clean ones
+  history.Add(
+      RunOn(2, {fakes::Measured("n2", 7), fakes::Measured("n1", 2, 2)}));  // too few clean ones
   const auto points = history.PointsOf(history.SeriesNamed(fakes::Name("n1")).at(0));
   ASSERT_EQ(points.size(), 3U);
   EXPECT_DOUBLE_EQ(points[0].median.value(), 1);
@@ -120,7 +121,8 @@ TEST_F(HistoryTest, RunsAreInOrderHoweverTheirDatesAreWritten) {
 }
 
 TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
-  EXPECT_THAT(fakes::RefusalOf([&] { History(Path(), Access::kRead); }), HasSubstr("no such history"));
+  EXPECT_THAT(fakes::RefusalOf([&] { History(Path(), Access::kRead); }),
+              HasSubstr("no such history"));
   std::ofstream(Path()) << std::string(5000, 'x');
   EXPECT_THAT(fakes::RefusalOf([&] { History(Path(), Access::kRead); }),
               HasSubstr("perf.sqlite: no history"));
@@ -144,7 +146,9 @@ TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
   History writer(Path(), Access::kWrite);
   writer.Add(RunOn(1, {fakes::Measured("n1", 1)}));
   const History reader(Path(), Access::kRead);
-  const auto points = [&] { return reader.PointsOf(reader.SeriesNamed(fakes::Name("n1")).at(0)).size(); };
+  const auto points = [&] {
+    return reader.PointsOf(reader.SeriesNamed(fakes::Name("n1")).at(0)).size();
+  };
   {
     const auto unchanging = reader.Unchanging();
     EXPECT_EQ(reader.Runs().size(), 1U);
@@ -155,7 +159,8 @@ TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
 }
 
 // The whole life of a child process.
-[[noreturn]] void AddForEver(const std::string& path, int round, std::vector<record::Record> records) {
+[[noreturn]] void AddForEver(const std::string& path, int round,
+                             std::vector<record::Record> records) {
   constexpr unsigned kMostSeconds = 100;  // where nobody stops it
   alarm(kMostSeconds);
   try {
@@ -174,7 +179,8 @@ TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
 TEST_F(HistoryTest, AKilledWriterLeavesWholeRuns) {
   constexpr int kBenchmarks = 50;
   std::vector<record::Record> records;
-  for (int i = 0; i < kBenchmarks; ++i) records.push_back(fakes::Measured(fmt::format("n{}", i), 1));
+  for (int i = 0; i < kBenchmarks; ++i)
+    records.push_back(fakes::Measured(fmt::format("n{}", i), 1));
   { History(Path(), Access::kWrite); }
   for (int round = 0; round < 5; ++round) {
     const pid_t child = fork();
@@ -229,19 +235,20 @@ TEST_F(HistoryTest, SeveralWritersLoseNothing) {
 // Every member of a repetition, each with a value of its own.
 std::vector<record::Repetition> FullRepetitions() {
   record::Repetition full{.seconds = 0.1,
-                  .cpu_seconds = 0.2,
-                  .main_cpu_seconds = 0.3,
-                  .run_delay_seconds = 1e-300,
-                  .core_share = 0.875,
-                  .iterations = 5,
-                  .disturbed = true,
-                  .block = 65537};
+                          .cpu_seconds = 0.2,
+                          .main_cpu_seconds = 0.3,
+                          .run_delay_seconds = 1e-300,
+                          .core_share = 0.875,
+                          .iterations = 5,
+                          .noisy = true,
+                          .block = 65537};
   double value = 1.0 / 3;
   record::GpuSample sample;
   for (const auto& [key, member] : record::GpuSampleFields()) sample.*member = ++value;
   full.gpu = std::make_shared<record::GpuSample>(sample);
   record::Repetition last_only{.seconds = 2}, nothing_known{.seconds = 3};
-  last_only.gpu = std::make_shared<record::GpuSample>(record::GpuSample{.throttle = 0});  // known, and none
+  last_only.gpu =
+      std::make_shared<record::GpuSample>(record::GpuSample{.throttle = 0});  // known, and none
   nothing_known.gpu = std::make_shared<record::GpuSample>();
   return {full, last_only, nothing_known, {.seconds = 4}};
 }
@@ -266,14 +273,14 @@ TEST(PackedRecord, KeepsEveryMemberOfARepetitionAndNothingElse) {
 }
 
 TEST(PackedRecord, ReadsRowsOfTheFirstSchema) {
-  // 1 | 8: disturbed, with run delay; 1.5, 2 and 0.25 as IEEE doubles, lowest byte first.
+  // 1 | 8: noisy, with run delay; 1.5, 2 and 0.25 as IEEE doubles, lowest byte first.
   using std::string_literals::operator""s;
   const auto row =
       "\x09"s + "\0\0\0\0\0\0\xF8\x3F"s + "\0\0\0\0\0\0\0\x40"s + "\0\0\0\0\0\0\xD0\x3F"s;
   EXPECT_EQ(CountRepetitions(row), 1);
   const auto repetitions = Unpack(R"({"name": "a"})", row, "x").repetitions;
   ASSERT_EQ(repetitions.size(), 1U);
-  EXPECT_TRUE(repetitions[0].disturbed);
+  EXPECT_TRUE(repetitions[0].noisy);
   EXPECT_EQ(repetitions[0].seconds, 1.5);
   EXPECT_EQ(repetitions[0].iterations, 2);
   EXPECT_EQ(repetitions[0].run_delay_seconds, 0.25);
@@ -299,7 +306,7 @@ void ExpectFirstDay(const record::RunFile& file) {
   EXPECT_TRUE(file.records[1].repetitions.empty());
   const auto& repetitions = file.records[0].repetitions;
   ASSERT_EQ(repetitions.size(), 4U);
-  EXPECT_TRUE(repetitions[0].disturbed);
+  EXPECT_TRUE(repetitions[0].noisy);
   EXPECT_EQ(repetitions[0].main_cpu_seconds, 0.3);
   EXPECT_EQ(repetitions[0].core_share, 0.875);
   EXPECT_EQ(repetitions[0].block, 65537);

@@ -14,14 +14,13 @@
 #include <sstream>
 #include <utility>
 
-#include "bench/benchdnn/driver.h"
+#include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
-#include "bench/conv2d/problem.h"
-#include "bench/lstm/problem.h"
+#include "bench/conv2d/case.h"
+#include "bench/lstm/case.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/files.h"
-#include "counters/base/folders.h"
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
@@ -215,7 +214,8 @@ TEST(BenchdnnSmallList, IsReadWhole) {
       continue;
     }
     ++names;
-    const auto name = workload::ParseBenchmarkName(one.name);  // canonical: what is parsed is what is printed
+    const auto name =
+        workload::ParseBenchmarkName(one.name);  // canonical: what is parsed is what is printed
     EXPECT_EQ(workload::ToText(name), one.name);
     if (name.op == "Conv2D")
       EXPECT_EQ(conv2d::ToText(conv2d::ParseConv2d(name.problem)), name.problem);

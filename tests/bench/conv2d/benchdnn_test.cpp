@@ -122,7 +122,8 @@ constexpr auto kBackwardWeights = ProductDirection::kBackwardWeights;
 
 // The arguments of a name's rest.
 std::string Line(const std::string& rest) {
-  return ConvBenchdnn(ReadOnednnConv2dCase(workload::ParseBenchmarkName("Conv2D/cpu/onednn/" + rest)));
+  return ConvBenchdnn(
+      ReadOnednnConv2dCase(workload::ParseBenchmarkName("Conv2D/cpu/onednn/" + rest)));
 }
 
 TEST(ConvBenchdnn, RepeatsTheCallAndLeavesDefaultsOut) {
@@ -169,14 +170,15 @@ workload::BenchmarkName RandomBenchmark(std::mt19937& random) {
   const auto problem = fakes::RandomConv2d(
       random,
       {.groups = 3, .images = 4, .channels = 5, .taps = 5, .places = 20, .steps = 3, .padding = 5});
-  workload::BenchmarkName name{"Conv2D",
-                     "cpu",
-                     "onednn",
-                     of({"fwd", "fwd", "bwd_data", "bwd_weights"}),
-                     of({"f32", "bf16", "f16", "int8", "u8s8s8", "u8s8s32", "s8s8s8", "s8s8u8",
-                         "s8s8f32", "bf16bf16f32", "bf16f32bf16", "f32bf16bf16"}),
-                     ToText(problem),
-                     {}};
+  workload::BenchmarkName name{
+      "Conv2D",
+      "cpu",
+      "onednn",
+      of({"fwd", "fwd", "bwd_data", "bwd_weights"}),
+      of({"f32", "bf16", "f16", "int8", "u8s8s8", "u8s8s32", "s8s8s8", "s8s8u8", "s8s8f32",
+          "bf16bf16f32", "bf16f32bf16", "f32bf16bf16"}),
+      ToText(problem),
+      {}};
   const auto maybe = [&](bool possible, const std::vector<std::string>& choices) {
     if (possible && random() % 2 == 0) name.options.push_back(of(choices));
   };

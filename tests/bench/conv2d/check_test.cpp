@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "bench/conv2d/loops.h"
-#include "bench/workload/seeded_values.h"
+#include "bench/workload/memory.h"
 
 namespace dlroof::conv2d {
 namespace {
@@ -82,7 +82,9 @@ TEST(CheckConv2d, AcceptsRightResultsOfEveryTypeAndFindsOneWrongOutputAmongAll) 
       EXPECT_EQ(found.how, "all 14400 outputs");  // 16*30*30
       // One part in 64 of a typical sum (72 products of deviation 1/3), or two units of an integer;
       // of fp8, which rounds by one part in 16 at most, one in three.
-      fixture.output.at(7234) += products::IsInt8(fixture.one.types) ? 2.0F : type == "fp8" ? 1.0F : 0.05F;
+      fixture.output.at(7234) += products::IsInt8(fixture.one.types) ? 2.0F
+                                 : type == "fp8"                     ? 1.0F
+                                                                     : 0.05F;
       EXPECT_FALSE(fixture.Check().ok) << type;
     }
 }
@@ -97,7 +99,8 @@ TEST(CheckConv2d, FindsAVariantThatWasNotDone) {
       wrong.*forget = false;
       auto inputs = right.inputs;
       if (forget == &Conv2dCase::bias) inputs.bias.clear();
-      EXPECT_FALSE(products::CheckOutput(right.one, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
+      EXPECT_FALSE(
+          products::CheckOutput(right.one, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
           << type;
     }
   }
@@ -263,7 +266,8 @@ TEST(CheckConv2d, AllowsFactorsCutToTf32WhereTheyMayBe) {
   const auto output = RightOutput(one, cut);
   EXPECT_FALSE(products::CheckOutput(one, inputs, {output}, 1).ok);
   one.fpmath = "tf32";
-  EXPECT_FALSE(products::CheckOutput(one, inputs, {output}, 1).ok);  // rounding would have done better
+  EXPECT_FALSE(
+      products::CheckOutput(one, inputs, {output}, 1).ok);  // rounding would have done better
   one.fpmath = "tf32-truncated";
   EXPECT_TRUE(products::CheckOutput(one, inputs, {output}, 1).ok);
   for (auto* tensor : {&cut.source, &cut.weights})

@@ -17,7 +17,8 @@ constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirectio
                                      ProductDirection::kBackwardWeights};
 
 template <class Number>
-products::ProductArrays<Number> Arrays(const Conv2dProblem& p, const products::ProductInputs& inputs) {
+products::ProductArrays<Number> Arrays(const Conv2dProblem& p,
+                                       const products::ProductInputs& inputs) {
   auto arrays = ZeroArrays<Number>(p);
   if (!inputs.source.empty())
     ForEachSource(p, [&](int64_t from, int64_t to) {
@@ -43,7 +44,8 @@ TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
       arrays.bias.resize(p.k);
       fakes::CountedNumber::operations = 0;
       RunConv2dCase(one, arrays);
-      ASSERT_EQ(fakes::CountedNumber::operations, DenseFlops(p) + products::ElementwiseFlops(one, SizesOf(one)))
+      ASSERT_EQ(fakes::CountedNumber::operations,
+                DenseFlops(p) + products::ElementwiseFlops(one, SizesOf(one)))
           << Key(direction) << ' ' << ToText(p) << one.bias << one.relu;
     }
   }
@@ -96,7 +98,8 @@ TEST(Conv2dReference, StridePaddingDilationAndGroupsByHand) {
   // Two groups of one channel each, row vectors of 4; filter taps two apart, stride 2, one zero on
   // the left: padded rows 0 1 2 3 4 and 0 5 6 7 8; outputs at 0 and 2: x0 a + x2 b, x2 a + x4 b.
   const auto p = ParseConv2d("n1c2h1w4k2r1s2_s1x2p0:0x1:0d1x2g2");
-  products::ProductArrays<double> arrays{{0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
+  products::ProductArrays<double> arrays{
+      {0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
   RunConv2dReference(p, ProductDirection::kForward, arrays);
   EXPECT_THAT(arrays.destination, testing::ElementsAre(20, 42, 6000, 8600));
 }
@@ -107,7 +110,7 @@ TEST(Conv2dReferenceCell, VerifiesItselfAndKnowsItsWork) {
     const auto plus = std::min(direction.find('+'), direction.size());
     const auto options = direction.substr(std::min(plus + 1, direction.size()));
     const auto call = workload::MakeWorkload("Conv2D/cpu/reference/" + direction.substr(0, plus) +
-                                   "/f64/n2c4h9w8k6r3s2_s2x1p1:0x0:1d1x2g2" + options)
+                                             "/f64/n2c4h9w8k6r3s2_s2x1p1:0x0:1d1x2g2" + options)
                           .prepare({});
     const auto found = call.verify();
     EXPECT_TRUE(found.ok) << direction << ' ' << found.max_error << ' ' << found.how;

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "bench/gpu/loader.h"
+#include "bench/gpu_loader/loader.h"
 #include "tests/fakes/no_gpu.h"
 
 namespace dlroof::cuda_module {
@@ -31,7 +31,7 @@ TEST(CudaModule, OpensAndKnowsWhetherThereIsAGpu) {
 TEST(CudaModule, DescribesTheMachineOnGpu) {
   const auto [module, why_not] = gpu_loader::OpenGpuModule(Module());
   ASSERT_NE(module, nullptr) << why_not;
-  if (module->devices.empty()) GTEST_SKIP() << fakes::NeverRan(module->why_no_device);
+  if (module->devices.empty()) GTEST_SKIP() << fakes::NeedsGpu(module->why_no_device);
   const auto machine = module->describe(module->devices.front().number);
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.name, module->devices.front().name);

@@ -6,11 +6,11 @@
 #include <iostream>
 
 #include "bench/workload/workload.h"
-#include "ceilings/cuda/bench_cuda.h"
-#include "counters/base/order_statistics.h"
+#include "ceilings/cuda_kernels/bench_cuda.h"
+#include "counters/base/numbers.h"
 #include "counters/cuda/clock.h"
 #include "counters/cuda/cupti_calls.h"
-#include "counters/cuda/support.h"
+#include "counters/cuda/device.h"
 #include "counters/cupti/session.h"
 #include "tests/fakes/no_gpu.h"
 
@@ -22,12 +22,12 @@ class CuptiTimesOnGpu : public testing::Test {
   void SetUp() override {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-      GTEST_SKIP() << fakes::NeverRan("no GPU");
+      GTEST_SKIP() << fakes::NeedsGpu("no GPU");
     api_.OpenDevice(0);
     try {
       Traced([] {});
     } catch (const std::exception& why) {
-      GTEST_SKIP() << fakes::NeverRan(std::string("no trace: ") + why.what());
+      GTEST_SKIP() << fakes::NeedsGpu(std::string("no trace: ") + why.what());
     }
   }
 
@@ -40,7 +40,8 @@ class CuptiTimesOnGpu : public testing::Test {
 };
 
 workload::PreparedCall Convolution() {
-  return workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n32c256h56w56k256r3s3_p1").prepare({});  // 0.2 ms
+  return workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n32c256h56w56k256r3s3_p1")
+      .prepare({});  // 0.2 ms
 }
 
 // Their difference, a gap of a microsecond between kernels, is half a percent of this call.
@@ -79,8 +80,9 @@ TEST_F(CuptiTimesOnGpu, TheLaunchOverheadIsTheTimeBetweenKernels) {
   const auto bench = cuda_kernels::OpenCudaBench(0);
   const double plain = bench->Overhead(gpu_ceilings::GpuOverhead::kLaunch, kLaunches) / kLaunches;
   double seconds = 0;
-  const auto kernels =
-      Traced([&] { seconds = bench->Overhead(gpu_ceilings::GpuOverhead::kLaunch, kLaunches) / kLaunches; });
+  const auto kernels = Traced([&] {
+    seconds = bench->Overhead(gpu_ceilings::GpuOverhead::kLaunch, kLaunches) / kLaunches;
+  });
   ASSERT_GE(kernels.size(), static_cast<size_t>(kLaunches));
   const auto& first = kernels[kernels.size() - kLaunches];
   const double between = (*kernels.back().start_seconds - *first.start_seconds) / (kLaunches - 1);

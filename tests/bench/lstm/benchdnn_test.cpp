@@ -19,7 +19,8 @@ namespace {
 using testing::ElementsAre;
 
 std::string LineOf(const std::string& rest) {
-  const auto name = workload::ParseBenchmarkName(rest.starts_with("LSTM") ? rest : "LSTM/cpu/onednn/" + rest);
+  const auto name =
+      workload::ParseBenchmarkName(rest.starts_with("LSTM") ? rest : "LSTM/cpu/onednn/" + rest);
   return LstmBenchdnn(
       ReadLstmCase(
           name, LstmTypeNames(),

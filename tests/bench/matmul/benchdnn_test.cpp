@@ -98,7 +98,8 @@ TEST(MatmulBenchdnn, GradientsReadBackAsTheSameProduct) {
       expected.left.matrix = Matrix::kA;
       expected.right.matrix = Matrix::kB;
       expected.result = Matrix::kC;
-      EXPECT_EQ(ProductOf(ReadOnednnMatmulCase(workload::ParseBenchmarkName(read[0].name))), expected)
+      EXPECT_EQ(ProductOf(ReadOnednnMatmulCase(workload::ParseBenchmarkName(read[0].name))),
+                expected)
           << read[0].name;
     }
   for (const std::string name : {"bwd_data/f32/m2n3k4/ip", "bwd_weights/bf16/m2n3k4/ip/bias"})

@@ -17,7 +17,8 @@ MatmulCase CheckedCase(const std::string& name) {
 }
 
 // Returns the result of the loops, as f32.
-products::ProductOutput<float> RightOutput(const MatmulCase& one, const products::ProductInputs& inputs) {
+products::ProductOutput<float> RightOutput(const MatmulCase& one,
+                                           const products::ProductInputs& inputs) {
   auto arrays = ZeroMatrices<double>(one.problem);
   for (const auto matrix : {Matrix::kA, Matrix::kB, Matrix::kC})
     std::copy(MatrixOf(inputs, matrix).begin(), MatrixOf(inputs, matrix).end(),

@@ -16,7 +16,8 @@ MatmulCase CublasltCase(const std::string& name) {
 }
 
 // The product as BLAS has it: matrices column by column, leading dimension = rows.
-std::vector<double> ColumnMajor(const ProductSpec& spec, const products::ProductArrays<double>& arrays) {
+std::vector<double> ColumnMajor(const ProductSpec& spec,
+                                const products::ProductArrays<double>& arrays) {
   const auto at = [&](const MatrixSpec& matrix, int64_t pair, int64_t row, int64_t column) {
     if (matrix.transposed) std::swap(row, column);
     return MatrixOf(arrays, matrix.matrix).at((pair * matrix.columns + column) * matrix.rows + row);

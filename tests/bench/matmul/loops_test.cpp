@@ -43,7 +43,8 @@ TEST(MatmulReference, CountsWhatTheClosedFormSays) {
 // The definition, by an element's place in its matrix and not in memory.
 class Definition {
  public:
-  Definition(const MatmulCase& one, const products::ProductInputs& inputs) : one_(one), inputs_(inputs) {}
+  Definition(const MatmulCase& one, const products::ProductInputs& inputs)
+      : one_(one), inputs_(inputs) {}
 
   double A(int64_t pair, int64_t i, int64_t l) const {
     const auto& p = one_.problem;

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "bench/matmul/problem.h"
+#include "bench/matmul/case.h"
 #include "bench/suites/suite_selection.h"
 
 namespace dlroof::matmul {

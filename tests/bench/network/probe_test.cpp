@@ -12,9 +12,8 @@
 #include <set>
 #include <thread>
 
-#include "baselines/network/allreduce.h"
-#include "baselines/network/network_fit.h"
-#include "baselines/network/slow_links.h"
+#include "baselines/cluster/network.h"
+#include "baselines/cluster/network_file.h"
 
 namespace dlroof::network {
 namespace {
@@ -126,7 +125,7 @@ TEST(MeasureNetwork, FindsWhatIsThere) {
   ASSERT_EQ(fit->network.pieces.size(), 1);
   EXPECT_NEAR(fit->network.pieces[0].latency_seconds, kLatency, 1e-12);
   EXPECT_NEAR(fit->network.pieces[0].bytes_per_second, kRate, 1);
-  EXPECT_EQ(fit->proof.doubt, "");
+  EXPECT_EQ(fit->validation.reason, "");
   ASSERT_EQ(measured->allreduce.size(), 2);
   EXPECT_EQ(measured->allreduce[1].nodes, 4);
   EXPECT_NEAR(measured->allreduce[1].points.back().seconds, RingOf(4, 4 << 20), 1e-12);

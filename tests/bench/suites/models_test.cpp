@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "bench/conv2d/problem.h"
-#include "bench/lstm/problem.h"
+#include "bench/conv2d/case.h"
+#include "bench/lstm/case.h"
 #include "bench/suites/suite_selection.h"
 #include "tests/test_data.h"
 
@@ -172,7 +172,8 @@ TEST(ModelSuites, EveryTypeAndDirectionHasTheSameLayersButForTheFirst) {
       auto data = Problems(model.suite, "bwd_data", type);
       EXPECT_EQ(data.size() + 1, forward.size()) << model.suite;
       for (const auto& [problem, count] : forward)
-        if (conv2d::ParseConv2d(problem).c == 3) data[problem] = count;  // images have three channels
+        if (conv2d::ParseConv2d(problem).c == 3)
+          data[problem] = count;  // images have three channels
       EXPECT_EQ(data, forward) << model.suite;
     }
   }

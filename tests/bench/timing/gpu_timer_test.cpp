@@ -34,7 +34,8 @@ gpu::GpuClock Logging(Log& log) {
   clock.touch = [&log](const void*, std::size_t bytes) {
     log.steps += "touch" + std::to_string(bytes) + " ";
   };
-  clock.batch = [&log](const gpu::Enqueue& call, int calls, const std::function<void()>& while_running) {
+  clock.batch = [&log](const gpu::Enqueue& call, int calls,
+                       const std::function<void()>& while_running) {
     while_running();
     call(nullptr);
     log.calls_in_batch = calls;
@@ -64,8 +65,8 @@ TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
 }
 
 // Expects to hear why a time is not known, or nothing.
-record::GpuSample Sampled(const gpu::GpuClock& clock, double seconds, const GpuCacheState& cache = {},
-                  const std::string& why = "") {
+record::GpuSample Sampled(const gpu::GpuClock& clock, double seconds,
+                          const GpuCacheState& cache = {}, const std::string& why = "") {
   std::string why_not = "of the call before";
   const auto sample = SampleGpu(
       clock, [](void*) {}, seconds, cache, why_not);

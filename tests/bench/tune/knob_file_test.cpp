@@ -33,11 +33,12 @@ TEST(KnobFile, ChoicesHaveThisMachinesNumbersArgumentsAndQuotedValues) {
       "knob arguments | why\n"
       "--fast --size=\"{cores} by 2\" | three\n");
   ASSERT_EQ(knobs.coordinates.size(), 2U);
-  EXPECT_EQ(
-      knobs.coordinates[0],
-      (tuning::Coordinate{"threads", "why", {{{{"A", "8"}, {"B", "4x4"}}, "one"}, {{{"A", "4"}}, "two"}}}));
+  EXPECT_EQ(knobs.coordinates[0],
+            (tuning::Coordinate{
+                "threads", "why", {{{{"A", "8"}, {"B", "4x4"}}, "one"}, {{{"A", "4"}}, "two"}}}));
   EXPECT_EQ(knobs.coordinates[1],
-            (tuning::Coordinate{"arguments", "why", {{{{"--fast", ""}, {"--size", "4 by 2"}}, "three"}}}));
+            (tuning::Coordinate{
+                "arguments", "why", {{{{"--fast", ""}, {"--size", "4 by 2"}}, "three"}}}));
   EXPECT_TRUE(knobs.left_out.empty());
 }
 
@@ -52,7 +53,7 @@ TEST(KnobFile, AKnobSaysOnWhichPartsOfAProgramItActs) {
       true);
   using Kind = programs::ProgramPartKind;
   EXPECT_EQ(knobs.acts_on, (ActsOn{{"a", {Kind::kMoves, Kind::kOutside}},
-                                   {"c", {Kind::kRoof, Kind::kGap, Kind::kNoRoof}}}));
+                                   {"c", {Kind::kRoof, Kind::kSlowdown, Kind::kNoRoof}}}));
   EXPECT_EQ(knobs.coordinates.size(), 3U);
 }
 

@@ -50,7 +50,7 @@ TEST(TuningReport, NothingToWinIsSaidOnlyOfChoicesThatHaveTimes) {
   EXPECT_NE(Written(tuning).find("1 of 1 choices"), std::string::npos);
 }
 
-TEST(TuningReport, WithoutAProofThereIsNoRatio) {
+TEST(TuningReport, WithoutAValidationThereIsNoRatio) {
   for (const auto state : {tuning::TuningState::kNothingWon, tuning::TuningState::kNotConfirmed,
                            tuning::TuningState::kFailed, tuning::TuningState::kUnfinished}) {
     auto tuning = Won();

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "bench/workload/benchmark_name.h"
-#include "bench/workload/swept_name.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::workload {
@@ -69,8 +68,9 @@ TEST(WithThreads, StandsBeforeTheCachesState) {
 TEST(WithThreads, RefusesASecondNumberAndAnotherDevice) {
   EXPECT_THAT(fakes::RefusalOf([] { WithThreads(std::string(kConv) + "/threads1", 2); }),
               HasSubstr("it names its number of threads; leave threads1 out"));
-  EXPECT_THAT(fakes::RefusalOf([] { WithThreads("Conv2D/gpu/cudnn/fwd/f32/n16c8h12w12k16r3s3_p1", 2); }),
-              HasSubstr("no threads to sweep"));
+  EXPECT_THAT(
+      fakes::RefusalOf([] { WithThreads("Conv2D/gpu/cudnn/fwd/f32/n16c8h12w12k16r3s3_p1", 2); }),
+      HasSubstr("no threads to sweep"));
 }
 
 }  // namespace

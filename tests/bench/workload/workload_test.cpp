@@ -40,13 +40,13 @@ TEST(MakeWorkload, OneBenchmarkHasOneName) {
     EXPECT_THAT(Refusal(name + bad), HasSubstr("column ")) << bad;
 }
 
-TEST(RegisterCell, ALibraryCompletesTheCellThatItsOpRegistered) {
+TEST(RegisterBackend, ALibraryCompletesTheCellThatItsOpRegistered) {
   constexpr const char* kBenchmark = "Made/cpu/up/fwd/f32/n1/threads2";
   const auto read = [](const BenchmarkName& name) {
     if (name.problem != "n1") throw BadInput("column 21: no such problem");
     return Workload{.repro = "made up"};
   };
-  RegisterCell({"Made", "cpu", "up", read, "a library of tomorrow"});
+  RegisterBackend({"Made", "cpu", "up", read, "a library of tomorrow"});
   EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { MakeWorkload(kBenchmark).prepare({}); }),
             "this build of dlroof was made without a library of tomorrow");
   EXPECT_THAT(Refusal("Made/cpu/up/fwd/f32/n2"), HasSubstr("no such problem"));
@@ -54,7 +54,7 @@ TEST(RegisterCell, ALibraryCompletesTheCellThatItsOpRegistered) {
   const auto prepare = [](const BenchmarkName& name, const RunSettings&) {
     return PreparedCall{.algorithm = ToText(name)};
   };
-  RegisterCell({.op = "Made", .device = "cpu", .library = "up", .prepare = prepare});
+  RegisterBackend({.op = "Made", .device = "cpu", .library = "up", .prepare = prepare});
   const auto workload = MakeWorkload(kBenchmark);
   EXPECT_EQ(workload.prepare({}).algorithm, "Made/cpu/up/fwd/f32/n1");
   EXPECT_EQ(workload.repro, "made up");

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "ceilings/machine/row_isa.h"
+#include "ceilings/machine/ceiling.h"
 #include "counters/cpu/cpu.h"
 
 namespace dlroof::cpu_kernels {

@@ -99,7 +99,7 @@ std::string Disassembled(const IsaCode& isa) {
   for (std::string object; std::getline(objects, object);)
     if (object.find(isa.file) != std::string::npos)
       return fakes::OutputOf("\"" DLROOF_OBJDUMP "\" -d -C --no-show-raw-insn \"" + object +
-                      "\" 2>/dev/null");
+                             "\" 2>/dev/null");
   return {};
 }
 

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <string>
 
-#include "counters/base/folders.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {

@@ -4,9 +4,6 @@
 
 #include <cmath>
 
-#include "counters/cpu/core_clock.h"
-#include "counters/cpu/issue_rate.h"
-
 namespace dlroof::cpu {
 namespace {
 

@@ -3,8 +3,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "counters/cpu/cache_eviction.h"
-#include "counters/cpu/huge_pages.h"
+#include "counters/cpu/core_caches.h"
 
 namespace dlroof::cpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "counters/cpu/issue_rate.h"
+#include "counters/cpu/clocks.h"
 
 namespace dlroof::cpu {
 namespace {

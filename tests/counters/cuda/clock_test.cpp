@@ -8,8 +8,7 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
-#include "counters/cuda/support.h"
-#include "counters/gpu/access.h"
+#include "counters/gpu/driver.h"
 #include "tests/fakes/no_gpu.h"
 #include "tests/fakes/refusal.h"
 
@@ -33,7 +32,7 @@ class CudaClockOnGpu : public testing::Test {
  protected:
   void SetUp() override {
     const auto why = gpu::WhyNoDevice(ReadCudaState());
-    if (!why.empty()) GTEST_SKIP() << fakes::NeverRan(why);
+    if (!why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
     clock_ = OpenCudaClock(0);
     buffer_.emplace(std::size_t{64} << 20);
     buffer_->Fill(0);

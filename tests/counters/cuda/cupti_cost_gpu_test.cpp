@@ -9,7 +9,7 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/cupti_source.h"
-#include "counters/cuda/support.h"
+#include "counters/cuda/device.h"
 #include "tests/fakes/no_gpu.h"
 
 namespace dlroof::cuda {
@@ -72,13 +72,13 @@ class Kernels {
 TEST(CuptiCostOnGpu, NoKernelIsSlowerAfterACount) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-    GTEST_SKIP() << fakes::NeverRan("no GPU");
+    GTEST_SKIP() << fakes::NeedsGpu("no GPU");
   const Kernels kernels;
   const auto run_long = [&] { kernels.Long(); };
   const auto run_tiny = [&] { kernels.Tiny(); };
   const double long_before = kernels.Shortest(run_long), tiny_before = kernels.Shortest(run_tiny);
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeverRan(why);
+  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
   CountRequest request{.name = "multiply-adds", .pipes = {"fp32.vector"}};
   request.run = [&] {
     kernels.Long();

@@ -10,13 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "ceilings/cuda/bench_cuda.h"
+#include "ceilings/cuda_kernels/bench_cuda.h"
 #include "counters/base/error.h"
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/cupti_source.h"
 #include "counters/cuda/device.h"
-#include "counters/cuda/support.h"
-#include "counters/cupti/self_test.h"
+#include "counters/cupti/counter.h"
 #include "tests/fakes/no_gpu.h"
 
 namespace dlroof::cuda {
@@ -26,7 +25,7 @@ namespace {
 // tests/data/cupti_<gpu>.json they are decoded again wherever there is no GPU.
 TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
   const auto counter = OpenCuptiCounter(0);
-  if (const auto why = counter->Unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeverRan(why);
+  if (const auto why = counter->Unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
   const auto& judged = counter->SelfTest();
   const auto path = testing::TempDir() + "cupti_values.json";
   std::ofstream(path) << cupti::ToJson(counter->Recording()).dump(1) << '\n';
@@ -34,13 +33,13 @@ TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
   EXPECT_FALSE(judged.empty());
   for (const auto& [quantity, row] : judged) {
     std::cout << quantity << ": " << row.evidence << '\n';
-    EXPECT_EQ(row.grade, cupti::CounterGrade::kProved) << quantity << ": " << row.evidence;
+    EXPECT_EQ(row.grade, cupti::CounterGrade::kValidated) << quantity << ": " << row.evidence;
   }
 }
 
 TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeverRan(why);
+  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
   const int blocks = 1024, rounds = 512;
   const DeviceBuffer elements(size_t{8} * kKnownThreads * blocks);
   CountRequest request{.name = "multiply-adds", .pipes = {"fp32.vector"}};
@@ -50,7 +49,7 @@ TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
   };
   const auto counted = source.count(request);
   std::cout << counted.how << '\n';
-  for (const auto& doubt : counted.doubts) std::cout << "doubt: " << doubt << '\n';
+  for (const auto& reason : counted.caveats) std::cout << "doubt: " << reason << '\n';
   EXPECT_LE(counted.passes, 3);
   EXPECT_NEAR(counted.work.flops.at("fp32.vector") / (2.0 * kKnownThreads * blocks * rounds), 1,
               0.01);
@@ -81,8 +80,9 @@ class CountedRows {
 
   // [1] what was counted over what the row does; absent, having said why, where nothing was.
   std::optional<double> CountedOverKnown(const gpu_kernels::GpuRow& row) {
-    const gpu_kernels::GpuSize size = {gpu_.identity.sms, static_cast<std::int64_t>(gpu_.identity.l2_bytes),
-                          static_cast<std::int64_t>(gpu_.free_bytes)};
+    const gpu_kernels::GpuSize size = {gpu_.identity.sms,
+                                       static_cast<std::int64_t>(gpu_.identity.l2_bytes),
+                                       static_cast<std::int64_t>(gpu_.free_bytes)};
     const auto shape = gpu_kernels::GpuShapes(row, size, 1e13).front();
     try {
       bench_->Prepare(row, shape);
@@ -99,7 +99,7 @@ class CountedRows {
     const auto known = gpu_kernels::WorkPerIteration(row, shape) * static_cast<double>(iterations);
     if (const auto found = Counted(row, counted.work)) return *found / known;
     std::cout << row.key << ": not counted; " << counted.how << '\n';
-    for (const auto& doubt : counted.doubts) std::cout << "  " << doubt << '\n';
+    for (const auto& reason : counted.caveats) std::cout << "  " << reason << '\n';
     return std::nullopt;
   }
 
@@ -120,7 +120,7 @@ class CountedRows {
 // FLOPs within 1 %, DRAM within 5 %, L2 and L1 within 10 %, of every kernel: mma, wgmma, cublasLt.
 TEST(CuptiRowsOnGpu, CountsOfTheCeilingsKernelsAreTheirWork) {
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeverRan(why);
+  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
   CountedRows rows(source);
   int compared = 0;
   for (const auto& row : rows.Rows()) {
@@ -136,7 +136,7 @@ TEST(CuptiRowsOnGpu, CountsOfTheCeilingsKernelsAreTheirWork) {
 TEST(KnownCallsOnGpu, RunOnceAndSayWhatTheyDo) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-    GTEST_SKIP() << fakes::NeverRan("no GPU");
+    GTEST_SKIP() << fakes::NeedsGpu("no GPU");
   const auto gpu = ReadGpuIdentity(0);
   int calls = 0;
   for (const auto& chip : cupti::BuiltInCuptiTable().chips) {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "counters/cuda/cupti_calls.h"
-#include "counters/cupti/plan.h"
 #include "counters/cupti/session.h"
 #include "tests/fakes/refusal.h"
 
@@ -134,11 +133,13 @@ std::string OtherCupti(CuptiCalls& api) {
                    ", this is " + version;
 }
 
-cupti::StoredPlan StoredPlanBy(CuptiCalls& api, const cupti::CuptiChip& chip, const std::string& type) {
+cupti::StoredPlan StoredPlanBy(CuptiCalls& api, const cupti::CuptiChip& chip,
+                               const std::string& type) {
   std::vector<std::string> types;
   if (!type.empty()) types.push_back(type);
   const auto& table = cupti::BuiltInCuptiTable();
-  const auto plan = cupti::PlanCounters(table, chip, types, {}, cupti::AskHostApi(api, chip.name, {}));
+  const auto plan =
+      cupti::PlanCounters(table, chip, types, {}, cupti::AskHostApi(api, chip.name, {}));
   cupti::StoredPlan stored{plan.passes, {}, {}};
   for (const auto& metric : plan.metrics)
     if (std::ranges::count(stored.counted, metric.set) == 0) stored.counted.push_back(metric.set);
@@ -155,7 +156,8 @@ TEST(CuptiTableByHostApi, DefaultSetsTakeThePassesThatAreStoredAndThreeAtMost) {
     const auto stored = cupti::BuiltInStoredPasses().plans.find(chip->name);
     ASSERT_NE(stored, cupti::BuiltInStoredPasses().plans.end()) << chip->name;
     for (const auto& [type, plan] : stored->second) {
-      const auto passes = cupti::AskHostApi(api, chip->name, {})(MetricsOfSets(*chip, plan.counted));
+      const auto passes =
+          cupti::AskHostApi(api, chip->name, {})(MetricsOfSets(*chip, plan.counted));
       EXPECT_EQ(passes, plan.passes) << chip->name << " " << type;
       EXPECT_LE(plan.passes, 3) << chip->name << " " << type;
     }

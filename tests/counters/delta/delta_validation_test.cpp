@@ -6,8 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "counters/base/order_statistics.h"
-#include "counters/delta/source.h"
+#include "counters/base/numbers.h"
+#include "counters/delta/prediction.h"
 #include "tests/fakes/delta_layers.h"
 #include "tests/test_data.h"
 
@@ -44,9 +44,10 @@ const std::vector<Launch>& Launches() {
 }
 
 ConvPrediction Predict(const Launch& one, bool exact) {
-  ConvQuestion question{.layer = fakes::Layer(2, one.c, one.h, one.w, one.k, one.r, one.stride, one.pad),
-                        .tile = CtaTile{128, one.tile_n},
-                        .exact = exact};
+  ConvQuestion question{
+      .layer = fakes::Layer(2, one.c, one.h, one.w, one.k, one.r, one.stride, one.pad),
+      .tile = CtaTile{128, one.tile_n},
+      .exact = exact};
   return PredictConv(question, V100());
 }
 

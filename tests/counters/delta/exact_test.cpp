@@ -27,8 +27,26 @@ struct Golden {
 TEST(EnumerateSectors, GoldenIntegers) {
   const std::vector<Golden> cases = {
       {fakes::Layer(2, 3, 13, 13, 5, 3, 2, 1), {32, 4, 4}, 1688, 180, 82, 704, 180, 324, 127, 17},
-      {fakes::Layer(1, 8, 16, 16, 16, 3, 1, 1), {128, 16, 8}, 2208, 288, 512, 528, 288, 288, 256, 144},
-      {fakes::Layer(1, 16, 14, 14, 40, 1, 1, 0), {128, 32, 8}, 896, 160, 1120, 816, 160, 816, 392, 80}};
+      {fakes::Layer(1, 8, 16, 16, 16, 3, 1, 1),
+       {128, 16, 8},
+       2208,
+       288,
+       512,
+       528,
+       288,
+       288,
+       256,
+       144},
+      {fakes::Layer(1, 16, 14, 14, 40, 1, 1, 0),
+       {128, 32, 8},
+       896,
+       160,
+       1120,
+       816,
+       160,
+       816,
+       392,
+       80}};
   for (const auto& one : cases) {
     const auto gemm = GemmOf(one.layer);
     const auto sectors = EnumerateSectors(gemm, one.tile, kSector);
@@ -219,8 +237,9 @@ TEST(EnumerateSectors, IsBruteForceForEveryDirectionLayoutAndShape) {
 TEST(TouchedSectors, CutIntoStretchesCountsTheSameAsVisiting) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 60; ++i) {
-    auto layer = fakes::Layer(fakes::Pick(random, {1, 13}), fakes::Pick(random, {3, 65, 96}), fakes::Pick(random, {3, 7}),
-                       fakes::Pick(random, {5, 8}), fakes::Pick(random, {7, 64}), fakes::Pick(random, {1, 3}), 1, 1);
+    auto layer = fakes::Layer(fakes::Pick(random, {1, 13}), fakes::Pick(random, {3, 65, 96}),
+                              fakes::Pick(random, {3, 7}), fakes::Pick(random, {5, 8}),
+                              fakes::Pick(random, {7, 64}), fakes::Pick(random, {1, 3}), 1, 1);
     layer.direction = static_cast<ProductDirection>(random() % 3);
     layer.layout = static_cast<TensorLayout>(random() % 2);
     layer.element_bytes = fakes::Pick(random, {1, 4, 8});
@@ -269,7 +288,8 @@ TEST(GemmOf, RefusesWhatCannotBe) {
   layer.shape.groups = 1;
   layer.element_bytes = 9;
   EXPECT_THROW(GemmOf(layer), BadInput);
-  EXPECT_THROW(EnumerateSectors(GemmOf(fakes::Layer(1, 1, 2, 2, 1, 1, 1, 0)), {0, 8, 8}, 32), BadInput);
+  EXPECT_THROW(EnumerateSectors(GemmOf(fakes::Layer(1, 1, 2, 2, 1, 1, 1, 0)), {0, 8, 8}, 32),
+               BadInput);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "counters/delta/study.h"
+#include "counters/delta/prediction.h"
 #include "tests/fakes/delta_layers.h"
 
 namespace dlroof::delta {
@@ -131,9 +131,10 @@ double BruteReads(const ConvGemm& gemm, const CtaTile& tile, int64_t wave, doubl
 TEST(EnumerateDram, IsTheBruteForceCacheOfWaves) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 40; ++i) {
-    auto layer = fakes::Layer(fakes::Pick(random, {1, 3}), fakes::Pick(random, {4, 9}), fakes::Pick(random, {7, 12}),
-                       fakes::Pick(random, {8, 11}), fakes::Pick(random, {8, 24}), fakes::Pick(random, {1, 3}),
-                       fakes::Pick(random, {1, 2}), fakes::Pick(random, {0, 1}));
+    auto layer = fakes::Layer(fakes::Pick(random, {1, 3}), fakes::Pick(random, {4, 9}),
+                              fakes::Pick(random, {7, 12}), fakes::Pick(random, {8, 11}),
+                              fakes::Pick(random, {8, 24}), fakes::Pick(random, {1, 3}),
+                              fakes::Pick(random, {1, 2}), fakes::Pick(random, {0, 1}));
     layer.direction = static_cast<ProductDirection>(random() % 2);
     layer.layout = static_cast<TensorLayout>(random() % 2);
     const auto gemm = GemmOf(layer);

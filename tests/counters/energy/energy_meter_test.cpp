@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "counters/base/error.h"
-#include "counters/energy/meter_window.h"
-#include "counters/energy/other_programs.h"
+#include "counters/energy/energy_source.h"
 
 namespace dlroof::energy {
 namespace {

@@ -1,10 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ceilings/gpu/measure.h"
-#include "counters/gpu/access.h"
-#include "counters/gpu/nvml.h"
-#include "counters/gpu/sm_stamps.h"
+#include "ceilings/gpu_ceilings/measure.h"
+#include "counters/gpu/clock.h"
+#include "counters/gpu/driver.h"
 #include "tests/paths.h"
 
 namespace dlroof::gpu {

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "counters/instructions/instruction_rate.h"
-#include "counters/instructions/stepped.h"
-
 namespace dlroof::instructions {
 namespace {
 

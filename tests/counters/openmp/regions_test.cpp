@@ -14,7 +14,7 @@
 #include <string_view>
 #include <thread>
 
-#include "counters/base/folders.h"
+#include "counters/base/files.h"
 #include "counters/cpu/clocks.h"
 #include "counters/openmp/region_clock.h"
 #include "counters/parallel_time.h"

@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "ceilings/cuda/chain_kernels.cu"
-#include "ceilings/cuda/chain_kernels_80.cu"
-#include "ceilings/cuda/memory_kernels.cu"
+#include "ceilings/cuda_kernels/chain_kernels.cu"
+#include "ceilings/cuda_kernels/chain_kernels_80.cu"
+#include "ceilings/cuda_kernels/memory_kernels.cu"
 #include "counters/cuda/clock_kernels.cu"
 
 namespace dlroof::fakes {
@@ -18,12 +18,18 @@ struct KernelOfRow {
   cuda_kernels::GpuKernel* launch;
 };
 constexpr KernelOfRow kKernels[] = {
-    {"fp64.vector.dfma", cuda_kernels::LaunchDfma},   {"fp32.vector.ffma", cuda_kernels::LaunchFfma},
-    {"fp16.vector.hfma2", cuda_kernels::LaunchHfma2}, {"bf16.vector.hfma2", cuda_kernels::LaunchBf16Hfma2},
-    {"int8.vector.dp4a", cuda_kernels::LaunchDp4a},   {"dram.load.v16", cuda_kernels::LaunchDramLoad},
-    {"dram.store.v16", cuda_kernels::LaunchStore},    {"dram.copy.v16", cuda_kernels::LaunchCopy},
-    {"dram.triad.v16", cuda_kernels::LaunchTriad},    {"l2.load.cg16", cuda_kernels::LaunchL2Load},
-    {"l2.store.v16", cuda_kernels::LaunchStore},      {"l1.load.ca16", cuda_kernels::LaunchL1Load},
+    {"fp64.vector.dfma", cuda_kernels::LaunchDfma},
+    {"fp32.vector.ffma", cuda_kernels::LaunchFfma},
+    {"fp16.vector.hfma2", cuda_kernels::LaunchHfma2},
+    {"bf16.vector.hfma2", cuda_kernels::LaunchBf16Hfma2},
+    {"int8.vector.dp4a", cuda_kernels::LaunchDp4a},
+    {"dram.load.v16", cuda_kernels::LaunchDramLoad},
+    {"dram.store.v16", cuda_kernels::LaunchStore},
+    {"dram.copy.v16", cuda_kernels::LaunchCopy},
+    {"dram.triad.v16", cuda_kernels::LaunchTriad},
+    {"l2.load.cg16", cuda_kernels::LaunchL2Load},
+    {"l2.store.v16", cuda_kernels::LaunchStore},
+    {"l1.load.ca16", cuda_kernels::LaunchL1Load},
     {"l1.shared.v16", cuda_kernels::LaunchShared},
 };
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "counters/gpu/sm_stamps.h"
+#include "counters/gpu/clock.h"
 
 namespace dlroof::fakes {
 

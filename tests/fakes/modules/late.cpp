@@ -18,7 +18,8 @@ struct Freed {
   }
 };
 
-dlroof::workload::PreparedCall LatePrepare(const dlroof::workload::BenchmarkName&, const dlroof::workload::RunSettings&) {
+dlroof::workload::PreparedCall LatePrepare(const dlroof::workload::BenchmarkName&,
+                                           const dlroof::workload::RunSettings&) {
   static const Library library;
   auto call = dlroof::fakes::FakeCall();
   call.run = [freed = std::make_shared<Freed>(), run = call.run] { run(); };

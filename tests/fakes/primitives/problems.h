@@ -58,15 +58,15 @@ class Draw {
   std::mt19937_64 random_{20261123};
 };
 
-inline verbose::Primitive Made(const std::string& kind, const std::string& prop, const std::string& tensors,
-                      const std::string& auxiliary, const std::string& problem,
-                      const std::string& attributes = "") {
+inline verbose::Primitive Made(const std::string& kind, const std::string& prop,
+                               const std::string& tensors, const std::string& auxiliary,
+                               const std::string& problem, const std::string& attributes = "") {
   return verbose::ReadPrimitive({.kind = kind,
-                        .prop = prop,
-                        .tensors = tensors,
-                        .attributes = attributes,
-                        .auxiliary = auxiliary,
-                        .problem = problem});
+                                 .prop = prop,
+                                 .tensors = tensors,
+                                 .attributes = attributes,
+                                 .auxiliary = auxiliary,
+                                 .problem = problem});
 }
 
 inline constexpr const char* kFiltered =

@@ -1,9 +1,8 @@
+#include "reporters/figure/cluster_figures.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reporters/figure/break_even_figure.h"
-#include "reporters/figure/cost_figure.h"
-#include "reporters/figure/node_map.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::figure {
@@ -113,7 +112,8 @@ TEST(NodeMapScript, TextNeverBecomesACommand) {
 }
 
 TEST(NodeMapScript, WithoutNodesThereIsNothingToDraw) {
-  EXPECT_THAT(fakes::RefusalOf([] { NodeMapScript({}, "svg"); }), HasSubstr("no node has a benchmark"));
+  EXPECT_THAT(fakes::RefusalOf([] { NodeMapScript({}, "svg"); }),
+              HasSubstr("no node has a benchmark"));
 }
 
 }  // namespace

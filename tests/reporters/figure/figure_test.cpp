@@ -9,8 +9,6 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/folders.h"
-#include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/refusal.h"
@@ -51,8 +49,8 @@ TEST(GnuplotText, LeavesNothingThatEndsALiteral) {
 TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
   const auto script = FigureScript(MakeFigure(fakes::SmallRun()), "svg");
   EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
-  EXPECT_THAT(script, HasSubstr("'int8.matrix  3.20 TFLOP/s (not proved)'"));
-  EXPECT_EQ(RoofName({.key = "dram", .per_second = 2e10, .given = true}, "B/s"),
+  EXPECT_THAT(script, HasSubstr("'int8.matrix  3.20 TFLOP/s (not validated)'"));
+  EXPECT_EQ(RoofName({.key = "dram", .per_second = 2e10, .specified = true}, "B/s"),
             "DRAM  20.0 GB/s (given, not measured here)");
   EXPECT_THAT(script, HasSubstr("'ridge 10.0'"));
   EXPECT_THAT(script, HasSubstr("'overhead 5.00 µs'"));
@@ -85,7 +83,7 @@ TEST(FigureScript, WhatIsSustainedIsASecondLineWithItsName) {
 TEST(FigureScript, TheMeasuredKneesAreThoseOfTheLevelsDrawn) {
   auto run = fakes::SmallRun();
   fakes::TwoThreadsOf(run).ridges = {{Level::kDram, {{0.5, 10e9}, {8, 150e9}}},
-                              {Level::kL2, {{0.25, 90e9}, {1, 190e9}}}};
+                                     {Level::kL2, {{0.25, 90e9}, {1, 190e9}}}};
   FigureChoice choice;
   const auto dram = FigureScript(MakeFigure(run, choice), "svg");
   EXPECT_THAT(dram, HasSubstr("$knee_dram << EOD\n0.5 1e+10\n8 1.5e+11\n"));
@@ -114,7 +112,7 @@ TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
       record.name = record.op = record.direction = record.type = hostile;
     run.file.machines[0].name = hostile;
     run.file.context["date"] = hostile;
-    fakes::TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12, .proved = true};
+    fakes::TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12, .validated = true};
     run.file.records[0].work[Provenance::kModelled].flops[hostile] = 1;
     const auto figure = MakeFigure(run);
     for (const auto& script : {FigureScript(figure, "svg"), TerminalScript(figure, 80)}) {
@@ -167,9 +165,9 @@ TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByType) {
 }
 
 // A third of #009e73 on white: 170 + 0, 170 + 158 / 3, 170 + 115 / 3.
-TEST(FigureScript, ADisturbedMarkIsPale) {
+TEST(FigureScript, ANoisyMarkIsPale) {
   const auto script = FigureScript(MakeFigure(fakes::SmallRun(), {}), "svg");
-  EXPECT_THAT(script, HasSubstr("pale: disturbed, an estimate"));
+  EXPECT_THAT(script, HasSubstr("pale: noisy, an estimate"));
   EXPECT_THAT(script, HasSubstr("lc rgb '#b5468f' title 'LSTM fwd_inference f32'"));
   EXPECT_THAT(script, HasSubstr("lc rgb '#aaded0' title 'LSTM bwd f32'"));
   auto quiet = fakes::SmallRun();

@@ -1,9 +1,8 @@
-#include "reporters/figure/versus_figure.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/figure/cluster_figures.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 

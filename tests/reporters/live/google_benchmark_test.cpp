@@ -6,9 +6,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "reporters/live/result_row.h"
 #include "reporters/record/work_counters.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
 
 namespace dlroof::live {
@@ -32,7 +31,8 @@ BenchmarkRun Repetition(double seconds_per_call) {
   run.real_accumulated_time = 10 * seconds_per_call;
   run.cpu_accumulated_time = 10 * seconds_per_call;
   run.time_unit = benchmark::kMicrosecond;
-  run.report_label = record::ToLabel({.algorithm = "brgemm", .isa = "avx2", .verified = "all 3 outputs"});
+  run.report_label =
+      record::ToLabel({.algorithm = "brgemm", .isa = "avx2", .verified = "all 3 outputs"});
   run.counters["modelled/flops/fp32.vector"] = 40;
   run.counters["modelled/bytes/dram"] = 8;
   run.counters[record::kThreadsCounter] = 1;
@@ -47,8 +47,8 @@ machine::Machine OneThreadMachine() {
   machine::Machine machine{
       .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
   machine::CeilingSet& one = machine.by_threads[1];
-  one.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .proved = true};
-  one.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .proved = true};
+  one.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .validated = true};
+  one.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .validated = true};
   return machine;
 }
 
@@ -89,7 +89,8 @@ TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
   EXPECT_DOUBLE_EQ(json["records"][0]["classic"][0]["fraction"], 20.0 / 50.0);
   std::ostringstream warnings;
   const auto read = record::ParseRunFile(text, "x", warnings);
-  EXPECT_EQ(roofline::ToJson(read.records.at(0), record::MachineFor(read, read.records[0])), json["records"][0]);
+  EXPECT_EQ(roofline::ToJson(read.records.at(0), record::MachineFor(read, read.records[0])),
+            json["records"][0]);
   EXPECT_EQ(read.machines.at(0), OneThreadMachine());
 }
 
@@ -124,7 +125,8 @@ TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
   std::ostringstream warnings;
   const auto cut = record::ParseRunFile(text.substr(0, text.find("\"records\"")), "x", warnings);
   EXPECT_EQ(cut.machines.size(), 1);
-  EXPECT_EQ(roofline::ToJson(cut.records.at(0), &cut.machines[0]), nlohmann::json::parse(text)["records"][0]);
+  EXPECT_EQ(roofline::ToJson(cut.records.at(0), &cut.machines[0]),
+            nlohmann::json::parse(text)["records"][0]);
 }
 
 // Runs the registered benchmarks and gives back what the terminal shows.
@@ -142,8 +144,8 @@ TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoT
   benchmark::RegisterBenchmark("unsupported", [](benchmark::State& state) {
     state.SkipWithError("unsupported: no AMX here");
   });
-  benchmark::RegisterBenchmark("interrupted",
-                               [](benchmark::State& state) { state.SkipWithError(record::kNotRun); });
+  benchmark::RegisterBenchmark(
+      "interrupted", [](benchmark::State& state) { state.SkipWithError(record::kNotRun); });
   Session session = TestSession();
   const auto text = RunRegistered(session);
   ASSERT_EQ(session.file().records.size(), 1);
@@ -213,15 +215,14 @@ TEST(Reporters, TakeAggregatesThatComeAlone) {
 }
 
 TEST(ResultSummary, CountsWhatHasNoResultAndWhy) {
-  record::Record timed, disturbed, wrong;
+  record::Record timed, noisy, wrong;
   timed.repetitions = {{.seconds = 1}};
-  disturbed.repetitions = {{.seconds = 1, .disturbed = true}};
+  noisy.repetitions = {{.seconds = 1, .noisy = true}};
   wrong.status = record::Status::kWrong;
-  EXPECT_THAT(
-      ResultSummary({timed, timed, disturbed, wrong}),
-      testing::AllOf(testing::StartsWith("4 benchmarks, 1 disturbed, 2 ok, 1 wrong; ~ disturbed"),
-                     testing::EndsWith("run these again when the machine is quiet\n")));
-  EXPECT_THAT(ResultSummary({timed, disturbed, disturbed}),
+  EXPECT_THAT(ResultSummary({timed, timed, noisy, wrong}),
+              testing::AllOf(testing::StartsWith("4 benchmarks, 1 noisy, 2 ok, 1 wrong; ~ noisy"),
+                             testing::EndsWith("run these again when the machine is quiet\n")));
+  EXPECT_THAT(ResultSummary({timed, noisy, noisy}),
               testing::HasSubstr("busy throughout: stop other programs"));
 }
 

@@ -23,7 +23,7 @@ TEST(WritePage, GeometryComesWithTheData) {
   const auto& places = content["records"][3]["time"]["places"];
   EXPECT_DOUBLE_EQ(places["l2"][1].get<double>(), 1.25e-3);
   EXPECT_DOUBLE_EQ(places["dram"][0].get<double>(), 1.25e-3);
-  EXPECT_EQ(content["records"][5]["time"]["places"], json::object()) << "its roof is not proved";
+  EXPECT_EQ(content["records"][5]["time"]["places"], json::object()) << "its roof is not validated";
 }
 
 TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
@@ -50,7 +50,8 @@ TEST(WritePage, WhatDramSustainsComesWithItsLine) {
 
 TEST(WritePage, TrajectoriesComeWithTheirPlacesAndSentences) {
   EXPECT_FALSE(PageContent(fakes::SmallRun()).contains("trajectories")) << "one number of threads";
-  const auto content = PageContent(fakes::RunOf({fakes::kOne, fakes::With(fakes::Two(9), &fakes::PointSpec::disturbed)}));
+  const auto content = PageContent(
+      fakes::RunOf({fakes::kOne, fakes::With(fakes::Two(9), &fakes::PointSpec::noisy)}));
   const auto& one = content["trajectories"].at(0);
   EXPECT_EQ(one["along"], "threads");
   EXPECT_EQ(one["level"], "dram");

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "counters/base/error.h"
-#include "reporters/page/assets.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "tests/fakes/trajectory_points.h"
 #include "tests/fakes/written_page.h"
 #include "tests/paths.h"
@@ -65,7 +64,8 @@ TEST(WritePage, LabelsOfTheFileAreOnlyData) {
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   const auto scripts = static_cast<int>(PageScripts().size()) + 2;  // plotly and the data
   EXPECT_EQ(Count(page, "</script>"), scripts);
-  EXPECT_EQ(json::parse(fakes::Content(page))["records"][7]["reason"], fakes::SmallRun().file.records[7].reason);
+  EXPECT_EQ(json::parse(fakes::Content(page))["records"][7]["reason"],
+            fakes::SmallRun().file.records[7].reason);
 }
 
 TEST(WritePage, ShowsTheNumbersOfTheFileAsTheyAre) {
@@ -152,7 +152,7 @@ TEST_F(PageInABrowser, DrawsBothChartsAndEveryRow) {
   EXPECT_EQ(Count(page, "<tr data-index="), 10);
   EXPECT_GE(Count(page, "class=\"main-svg\""), 2);
   EXPECT_THAT(page, HasSubstr("7 benchmarks drawn, 3 without a point here."));
-  EXPECT_THAT(page, HasSubstr("Pale: disturbed, the time is an estimate."));
+  EXPECT_THAT(page, HasSubstr("Pale: noisy, the time is an estimate."));
   EXPECT_EQ(Count(page, "above its roof ("), 5);
   for (const char* marked : {">~200 µs<", ">~95.0 %<", ">~compute<"})
     EXPECT_THAT(page, HasSubstr(marked));
@@ -165,7 +165,9 @@ TEST_F(PageInABrowser, DrawsBothChartsAndEveryRow) {
 
 TEST_F(PageInABrowser, UnsupportedBenchmarksAreALineUntilTheyAreAskedFor) {
   record::RunFile file = fakes::SmallRun().file;
-  const auto is_f16 = [](const record::Record& record) { return record.status == record::Status::kUnsupported; };
+  const auto is_f16 = [](const record::Record& record) {
+    return record.status == record::Status::kUnsupported;
+  };
   record::Record other = *std::find_if(file.records.begin(), file.records.end(), is_f16);
   other.name += "/cold";
   file.records.push_back(other);
@@ -297,7 +299,7 @@ TEST_F(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
               HasSubstr("aria-labelledby=\"models-title\" hidden"));
 }
 
-TEST_F(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
+TEST_F(PageInABrowser, CeilingsShowTheirValidationsCurvesAndMixes) {
   auto run = PageContent(fakes::CeilingsRun());
   run["records"][0]["name"] = "Conv2D/cpu/onednn/fwd/f32/x";
   auto& machine = run["machines"][0];
@@ -307,11 +309,11 @@ TEST_F(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
   const auto page = Render(run);
   const auto shown = WithoutScripts(page);
   for (const char* text :
-       {// the proof: numbers first where proved, the reason first where not
-        "proved: </span>2.003× for twice the work · spread 0.4 % · 63.8 of 64 flop/cycle · 99 % "
+       {// the proof: numbers first where validated, the reason first where not
+        "validated: </span>2.003× for twice the work · spread 0.4 % · 63.8 of 64 flop/cycle · 99 % "
         "clean · scaling 1.00<",
-        "unproved\">given, not measured here<",
-        "not proved: </span>twice the work took 2.31 times the time, allowed is 2 within 2.0 %<",
+        "not validated\">given, not measured here<",
+        "not validated: </span>twice the work took 2.31 times the time, allowed is 2 within 2.0 %<",
         ">1, 2 and 7 iterations equal plain loops in all 256 elements<", ">Burst<", ">280 GFLOP/s<",
         // mixes, overheads, facts, what the sweep says
         "All 12 access mixes", ">dram.load.avx512.small-pages<",
@@ -341,8 +343,8 @@ TEST_F(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
 }
 
 TEST_F(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
-  const auto shown =
-      WithoutScripts(Render(PageContent(fakes::RunOf({fakes::kMemoryOne, fakes::MemoryTwo(21, 200, 10)}))));
+  const auto shown = WithoutScripts(
+      Render(PageContent(fakes::RunOf({fakes::kMemoryOne, fakes::MemoryTwo(21, 200, 10)}))));
   EXPECT_THAT(shown, HasSubstr("48 points are lost, 48 by bandwidth shared"));
   EXPECT_THAT(shown, HasSubstr("Arrows: along threads"));
   for (const char* absent : {"NaN", "undefined<"}) EXPECT_THAT(shown, Not(HasSubstr(absent)));

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "reporters/record/record_from_json.h"
+#include "reporters/record/record_json.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::record {

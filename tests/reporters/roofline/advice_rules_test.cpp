@@ -14,12 +14,12 @@ using testing::HasSubstr;
 machine::Machine MachineOfRules() {
   machine::Machine machine{.device = "gpu"};
   machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
-  all.flops["fp16.matrix"] = {.per_second = 1000, .proved = true};
-  all.bytes[Level::kDram] = {.per_second = 10, .proved = true};
-  all.bytes[Level::kL3] = {.per_second = 50, .proved = true};
-  all.bytes[Level::kL2] = {.per_second = 100, .proved = true};
-  all.bytes[Level::kL1] = {.per_second = 200, .proved = true};
+  all.flops["fp32.vector"] = {.per_second = 100, .validated = true};
+  all.flops["fp16.matrix"] = {.per_second = 1000, .validated = true};
+  all.bytes[Level::kDram] = {.per_second = 10, .validated = true};
+  all.bytes[Level::kL3] = {.per_second = 50, .validated = true};
+  all.bytes[Level::kL2] = {.per_second = 100, .validated = true};
+  all.bytes[Level::kL1] = {.per_second = 200, .validated = true};
   all.launch_seconds = 0.5;
   return machine;
 }
@@ -27,12 +27,12 @@ machine::Machine MachineOfRules() {
 // A convolution of 100 flop and 10 compulsory bytes: 1 s each.
 record::Record Convolution(double seconds, const std::string& type = "f32") {
   record::Record record{.op = "Conv2D",
-                .device = "gpu",
-                .library = "cudnn",
-                .type = type,
-                .algorithm = "tuned",
-                .threads = 2,
-                .cache = "cold"};
+                        .device = "gpu",
+                        .library = "cudnn",
+                        .type = type,
+                        .algorithm = "tuned",
+                        .threads = 2,
+                        .cache = "cold"};
   record.repetitions = {{.seconds = seconds}};
   Work& work = record.work[Provenance::kModelled];
   work.flops["fp32.vector"] = 100;
@@ -189,12 +189,12 @@ TEST(Advice, SaysTheBoundAloneWithoutEvidenceAndNothingWhereItIsWeak) {
                       {.seconds = 4}, {.seconds = 4}, {.seconds = 6}};
   EXPECT_EQ(Advice(wide), "");
   machine::Machine machine = MachineOfRules();
-  machine.by_threads[2].flops["fp32.vector"].proved = false;
+  machine.by_threads[2].flops["fp32.vector"].validated = false;
   EXPECT_EQ(PlaceWritten(Convolution(4), &machine).placement.advice, "");
 }
 
 // 4 s of two threads, 3.9 s in 33 regions that kept each busy for 1.2 s.
-TEST(Advice, ProposesWhatTheLargestPartOfTheLedgerDoes) {
+TEST(Advice, ProposesWhatTheLargestPartOfTheBreakdownDoes) {
   record::Record watched = Convolution(4);
   watched.device = "cpu";
   watched.parallel = {.mean = {4, {33, 3.9, 1.2, 2.4}, {}}, .threads = 2, .calls = 1};
@@ -215,11 +215,15 @@ TEST(PlaceWritten, LedgersRoofIsTheLongerTimeWithItsProvenance) {
   watched.work[Provenance::kMeasured].flops["fp32.vector"] = 100;
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 30;
   const machine::Machine machine = MachineOfRules();
-  const auto roof = *PlaceWritten(watched, &machine).ledger.value().Find(breakdown::PartKind::kRoof);
-  EXPECT_EQ(roof, (breakdown::LedgerPart{breakdown::PartKind::kRoof, 3, Provenance::kSimulated, "DRAM"}));
+  const auto roof =
+      *PlaceWritten(watched, &machine).breakdown.value().Find(breakdown::ComponentKind::kRoof);
+  EXPECT_EQ(roof, (breakdown::Component{breakdown::ComponentKind::kRoof, 3, Provenance::kSimulated,
+                                        "DRAM"}));
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 5;
-  const auto other = *PlaceWritten(watched, &machine).ledger.value().Find(breakdown::PartKind::kRoof);
-  EXPECT_EQ(other, (breakdown::LedgerPart{breakdown::PartKind::kRoof, 1, Provenance::kMeasured, "arithmetic"}));
+  const auto other =
+      *PlaceWritten(watched, &machine).breakdown.value().Find(breakdown::ComponentKind::kRoof);
+  EXPECT_EQ(other, (breakdown::Component{breakdown::ComponentKind::kRoof, 1, Provenance::kMeasured,
+                                         "arithmetic"}));
 }
 
 TEST(Advice, AtMostTwoClausesOfEvidence) {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/summaries.h"
 #include "tests/fakes/small_roofline.h"
 
@@ -21,15 +21,15 @@ machine::Machine OfADataSheet() {
   machine::Machine machine = fakes::SmallMachine();
   auto& set = machine.by_threads[2];
   for (auto& [pipe, ceiling] : set.flops) {
-    ceiling.proved = false;
-    ceiling.given = true;
+    ceiling.validated = false;
+    ceiling.specified = true;
   }
-  set.bytes[Level::kDram].proved = false;
-  set.bytes[Level::kDram].given = true;
+  set.bytes[Level::kDram].validated = false;
+  set.bytes[Level::kDram].specified = true;
   return machine;
 }
 
-TEST(Place, GivenRoofsCarryAPercentAndAreNamed) {
+TEST(Place, SpecifiedRoofsCarryAPercentAndAreNamed) {
   const machine::Machine machine = OfADataSheet();
   const auto placed = Placed(fakes::Measured(20, 200, 100), machine);  // roof 20 flop/s
   EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 0.5);
@@ -44,7 +44,7 @@ TEST(Place, GivenRoofsCarryAPercentAndAreNamed) {
   EXPECT_FALSE(ToJson(fakes::Measured(20, 200, 100), &measured)["time"].contains("given"));
 }
 
-TEST(Place, APointAboveAGivenRoofSaysThatTheRoofOrTheCountIsWrong) {
+TEST(Place, APointAboveASpecifiedRoofSaysThatTheRoofOrTheCountIsWrong) {
   // 100 byte at 10 byte/s take 10 s; the call took 8.
   const auto placed = Placed(fakes::Measured(8, 200, 100), OfADataSheet());
   EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 1.25);
@@ -54,14 +54,14 @@ TEST(Place, APointAboveAGivenRoofSaysThatTheRoofOrTheCountIsWrong) {
 }
 
 // 400 modelled byte at the measured 50 byte/s of L2 take 8 s. The call took 4, so they are refuted.
-TEST(Place, AGivenRateRefutesNoCount) {
+TEST(Place, ASpecifiedRateRefutesNoCount) {
   record::Record record = fakes::Measured(4, 200, 10);
   record.work[Provenance::kModelled].bytes[Level::kL2] = 400;
   machine::Machine machine = fakes::SmallMachine();
   EXPECT_THAT(Placed(record, machine).remarks,
               testing::Contains(testing::HasSubstr("left out at l2")));
-  machine.by_threads[2].bytes[Level::kL2].proved = false;
-  machine.by_threads[2].bytes[Level::kL2].given = true;
+  machine.by_threads[2].bytes[Level::kL2].validated = false;
+  machine.by_threads[2].bytes[Level::kL2].specified = true;
   EXPECT_THAT(Placed(record, machine).remarks,
               testing::Contains(testing::StartsWith("above the given l2 roof: the roof is wrong")));
 }

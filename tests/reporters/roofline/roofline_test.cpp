@@ -5,10 +5,94 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/chart.h"
+#include "reporters/roofline/placed_run.h"
 #include "tests/fakes/small_roofline.h"
 
 namespace dlroof::roofline {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::ElementsAre;
+
+const OpVocabulary kWords = {{"A", {"first", {{"batch", "n"}, {"image", "h", "w _p"}}}},
+                             {"B", {"second", {{"batch", "n"}, {"image", "i"}}}}};
+
+TEST(OpWords, AParameterOfTheSameLettersIsOneOfAllItsOps) {
+  const auto parameters = SweepParameters(kWords);
+  ASSERT_THAT(parameters, testing::SizeIs(3));
+  EXPECT_THAT(parameters[0].ops, ElementsAre("A", "B"));
+  EXPECT_THAT(parameters[1].ops, ElementsAre("A"));
+  EXPECT_THAT(parameters[2].ops, ElementsAre("B"));
+  EXPECT_THAT(SweepNames(kWords), ElementsAre("batch", "image"));
+}
+
+// A file of a program that has an op which this one lacks.
+TEST(OpWords, AFileBringsThoseOfItsOps) {
+  PlacedRun run;
+  run.file.context = {{"dlroof", {{"ops", ToJson(kWords)}}}};
+  for (const char* problem : {"n1h3w3_p1", "n1h5w5_p2"}) {
+    run.file.records.push_back({.op = "A", .problem = problem});
+    run.places.emplace_back().placement.time.emplace();
+  }
+  EXPECT_THAT(SweepLines(run, "image").at(0).values, ElementsAre(3, 5));
+  EXPECT_EQ(NounOf("B", WordsOf(run.file.context)), "second");
+  EXPECT_EQ(NounOf("C", WordsOf(run.file.context)), "call");
+}
+
+TEST(OpWords, ThoseOfThisProgramCount) {
+  const json context = {{"dlroof", {{"ops", {{"Conv2D", {{"noun", "nonsense"}}}}}}}};
+  EXPECT_EQ(NounOf("Conv2D", WordsOf(context)), "convolution");
+  EXPECT_EQ(NounOf("Conv2D", {}), "convolution");
+  EXPECT_THAT(SweepNames(WordsOf(context)), Contains("hidden"));
+}
+
+TEST(OpWords, TakesAnyContext) {
+  for (const char* text :
+       {"null", "1", R"({"dlroof": {"ops": [1]}})",
+        R"({"dlroof": {"ops": {"X": 1, "Y": {"sweep": [null, {"name": 1}, {"key": "k"}]}}}})"})
+    EXPECT_THAT(SweepNames(WordsOf(json::parse(text))), Contains("batch")) << text;
+}
+
+constexpr const char* kConv = "n16c64h56w56k64r3s3_s2p0:1x0:1";
+
+TEST(ProblemParts, AreKeysWithTheirValuesAndPlaces) {
+  const auto parts = ProblemParts(kConv);
+  ASSERT_EQ(parts.size(), 9u);
+  EXPECT_EQ(parts[0].key, "n");
+  EXPECT_EQ(parts[0].value, "16");
+  EXPECT_EQ(parts[7].key, "_s");
+  EXPECT_EQ(parts[8].key, "_p");
+  EXPECT_EQ(parts[8].value, "0:1x0:1");
+  EXPECT_EQ(std::string(kConv).substr(parts[2].value_begin, parts[2].end - parts[2].value_begin),
+            "56");
+}
+
+TEST(WithValue, ReplacesTheValue) {
+  EXPECT_THAT(WithValue(kConv, {"batch", "n"}, "4"), ElementsAre("n4c64h56w56k64r3s3_s2p0:1x0:1"));
+  EXPECT_THAT(WithValue(kConv, {"stride", "_s", "_p"}, "4"),
+              ElementsAre("n16c64h56w56k64r3s3_s4p0:1x0:1"));
+}
+
+TEST(WithValue, KeepsASquareSquareAndItsPadding) {
+  EXPECT_THAT(WithValue("n1c3h3w3k3r3s3_p3", {"image", "h", "w _p"}, "9"),
+              ElementsAre("n1c3h9w9k3r3s3_p3"));
+  EXPECT_THAT(WithValue("n1c3h3w7k3r3s3", {"image", "h", "w _p"}, "9"),
+              ElementsAre("n1c3h9w7k3r3s3"))
+      << "it was no square";
+}
+
+TEST(WithValue, OffersTheTextsOfAKeyThatMayBeLeftOut) {
+  EXPECT_THAT(WithValue("t1n1i8h8l2", {"layers", "l"}, "1"), ElementsAre("t1n1i8h8l1", "t1n1i8h8"));
+  EXPECT_THAT(WithValue("r3s3_s2", {"stride", "_s", "_p"}, "1"), Contains("r3s3"));
+  EXPECT_THAT(WithValue("t1n1i8h8bi", {"layers", "l"}, "2"), Contains("t1n1i8h8l2bi"));
+  EXPECT_THAT(WithValue("r3s3", {"stride", "_s", "_p"}, "2"), ElementsAre("r3s3_s2"));
+  EXPECT_THAT(WithValue("r3s3_p1", {"stride", "_s", "_p"}, "2"), Contains("r3s3_s2p1"));
+  EXPECT_THAT(WithValue("r3s3", {"stride", "_s", "_p"}, "1"), ElementsAre("r3s3"));
+}
+
+}  // namespace
 namespace {
 
 TEST(PlaceClassic, LeftOfTheRidgeTheSlopeBinds) {
@@ -42,13 +126,13 @@ TEST(PlaceInTime, BoundsAreOverheadThenTheLargestRoofTime) {
   EXPECT_EQ(bound(49, 5.1), Bound::kMemory);
   const auto time = Place(fakes::Measured(1000, 100, 20), &machine).time.value();  // 1 s, 2 s
   EXPECT_EQ(time.bound_level, Level::kDram);
-  EXPECT_DOUBLE_EQ(time.gap.value(), 500);
+  EXPECT_DOUBLE_EQ(time.slowdown.value(), 500);
   EXPECT_DOUBLE_EQ(time.overhead_seconds.value(), 0.5);
 }
 
 TEST(PlaceInTime, ThePapersBalanceJudgesEveryFlopByTheMatrixCeiling) {
   const machine::Machine machine = fakes::SmallMachine();
-  record::Record record = fakes::Measured(10, 100, 20);                       // 1 s on fp32.vector, 2 s of DRAM
+  record::Record record = fakes::Measured(10, 100, 20);        // 1 s on fp32.vector, 2 s of DRAM
   record.work[Provenance::kModelled].bytes[Level::kL2] = 200;  // 4 s
   const auto usual = Place(record, &machine).time.value();
   EXPECT_EQ(usual.bound_level, Level::kL2);
@@ -58,7 +142,7 @@ TEST(PlaceInTime, ThePapersBalanceJudgesEveryFlopByTheMatrixCeiling) {
   EXPECT_DOUBLE_EQ(paper.pipe_seconds.at("fp32.vector"), 1);
   EXPECT_EQ(paper.bound_level, Level::kDram);
   EXPECT_EQ(paper.memory_seconds.size(), 1U) << "no other level counts";
-  EXPECT_DOUBLE_EQ(*paper.gap, 5);
+  EXPECT_DOUBLE_EQ(*paper.slowdown, 5);
   machine::Machine without = machine;
   without.by_threads[2].flops.erase("bf16.matrix");
   const auto placed = Place(record, &without, {{}, true});
@@ -77,7 +161,7 @@ TEST(RecordJson, PipesAreSaidWhereTheyAreNotTheComputeTimeAgain) {
 
 TEST(PlaceInTime, MixedPipesAddUp) {
   const machine::Machine machine = fakes::SmallMachine();
-  record::Record record = fakes::Measured(10, 100, 1);                            // 1 s on fp32.vector
+  record::Record record = fakes::Measured(10, 100, 1);             // 1 s on fp32.vector
   record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;  // 3 s
   EXPECT_DOUBLE_EQ(Place(record, &machine).time->compute_seconds, 4);
 }
@@ -121,8 +205,8 @@ Placement Found(const record::Record& record, const machine::Machine& machine) {
   return PlaceWritten(record, &machine).placement;
 }
 
-void Doubt(machine::Ceiling& ceiling) {
-  ceiling.proved = false;
+void Reason(machine::Ceiling& ceiling) {
+  ceiling.validated = false;
   ceiling.reasons = {"too noisy"};
 }
 
@@ -136,102 +220,106 @@ TEST(Binding, IsTheLowestRoofTheFarthestLevelOfEquals) {
   EXPECT_EQ(Binding(placement)->level, Level::kDram);
 }
 
-TEST(Place, AnUnprovedCeilingThatBindsTakesThePercentAwayAndIsNamed) {
+TEST(Place, AnNotValidatedCeilingThatBindsTakesThePercentAwayAndIsNamed) {
   machine::Machine machine = fakes::SmallMachine();
-  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  Reason(machine.by_threads[2].bytes[Level::kDram]);
   const auto placed = Found(fakes::Measured(1000, 100, 20), machine);  // 1 s, 2 s
   EXPECT_FALSE(placed.classic.at(0).fraction.has_value());
-  EXPECT_FALSE(placed.time->gap.has_value());
-  EXPECT_THAT(placed.remarks,
-              testing::ElementsAre("no gap: the dram ceiling binds and is not proved: too noisy"));
+  EXPECT_FALSE(placed.time->slowdown.has_value());
+  EXPECT_THAT(
+      placed.remarks,
+      testing::ElementsAre("no gap: the dram ceiling binds and is not validated: too noisy"));
   EXPECT_EQ(placed.advice, "");
 }
 
-TEST(Place, AnUnprovedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
+TEST(Place, AnNotValidatedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
   machine::Machine machine = fakes::SmallMachine();
-  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  Reason(machine.by_threads[2].bytes[Level::kDram]);
   // Compute 100 s. 499 byte / 10 byte/s = 49.9 s, at half the rate 99.8 s; 501 byte: 100.2 s.
   const auto below = Found(fakes::Measured(1000, 10000, 499), machine);
-  EXPECT_DOUBLE_EQ(below.time->gap.value(), 10);
+  EXPECT_DOUBLE_EQ(below.time->slowdown.value(), 10);
   EXPECT_DOUBLE_EQ(below.classic.at(0).fraction.value(), 0.1);
-  EXPECT_TRUE(below.time->unproved_levels.empty());
+  EXPECT_TRUE(below.time->not_validated_levels.empty());
   EXPECT_NE(below.advice, "");
   EXPECT_THAT(
       below.asides,
       testing::ElementsAre(
-          "the dram ceiling is not proved, but at half its rate would not bind: too noisy"));
+          "the dram ceiling is not validated, but at half its rate would not bind: too noisy"));
   EXPECT_TRUE(below.remarks.empty()) << "it takes no number away";
-  EXPECT_TRUE(below.in_doubt.empty());
+  EXPECT_TRUE(below.uncertain.empty());
   const auto above = Found(fakes::Measured(1000, 10000, 501), machine);
-  EXPECT_FALSE(above.time->gap.has_value());
+  EXPECT_FALSE(above.time->slowdown.has_value());
   EXPECT_FALSE(above.classic.at(0).fraction.has_value());
   EXPECT_THAT(above.remarks,
-              testing::ElementsAre("no gap: the dram ceiling is not proved and at half its rate "
+              testing::ElementsAre("no gap: the dram ceiling is not validated and at half its rate "
                                    "would bind: too noisy"));
-  EXPECT_EQ(above.in_doubt, (std::map<std::string, std::string>{{"dram", "too noisy"}}));
+  EXPECT_EQ(above.uncertain, (std::map<std::string, std::string>{{"dram", "too noisy"}}));
 }
 
-TEST(Place, AnUnprovedCeilingThatMayBeWrongByAnyFactorTakesTheGapAwayWhereverItIs) {
+TEST(Place, AnNotValidatedCeilingThatMayBeWrongByAnyFactorTakesTheGapAwayWhereverItIs) {
   machine::Machine machine = fakes::SmallMachine();
-  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+  Reason(machine.by_threads[2].bytes[Level::kDram]);
   machine.by_threads[2].bytes[Level::kDram].unbounded = true;
   const auto placed = Place(fakes::Measured(1000, 10000, 1), &machine);  // 100 s, 0.1 s
-  EXPECT_FALSE(placed.time->gap.has_value());
-  EXPECT_THAT(placed.remarks,
-              testing::ElementsAre("no gap: the dram ceiling is not proved and may be wrong by any "
-                                   "factor: too noisy"));
+  EXPECT_FALSE(placed.time->slowdown.has_value());
+  EXPECT_THAT(
+      placed.remarks,
+      testing::ElementsAre("no gap: the dram ceiling is not validated and may be wrong by any "
+                           "factor: too noisy"));
 }
 
-TEST(Place, AnUnprovedCeilingRefutesOnlyWhatTwiceItsRateWould) {
-  const auto placed = [](double l2_bytes, bool proved) {
+TEST(Place, AnNotValidatedCeilingRefutesOnlyWhatTwiceItsRateWould) {
+  const auto placed = [](double l2_bytes, bool validated) {
     machine::Machine machine = fakes::SmallMachine();
-    if (!proved) Doubt(machine.by_threads[2].bytes[Level::kL2]);
+    if (!validated) Reason(machine.by_threads[2].bytes[Level::kL2]);
     record::Record record = fakes::Measured(100, 2000, 1);  // compute 20 s
     record.work[Provenance::kModelled].bytes[Level::kL2] = l2_bytes;
     return Place(record, &machine);
   };
-  EXPECT_DOUBLE_EQ(placed(6000, true).time->gap.value(), 5);  // L2 120 s: not of this call
-  EXPECT_FALSE(placed(6000, false).time->gap.has_value());    // at twice the rate 60 s
-  EXPECT_DOUBLE_EQ(placed(11000, false).time->gap.value(), 5);
+  EXPECT_DOUBLE_EQ(placed(6000, true).time->slowdown.value(), 5);  // L2 120 s: not of this call
+  EXPECT_FALSE(placed(6000, false).time->slowdown.has_value());    // at twice the rate 60 s
+  EXPECT_DOUBLE_EQ(placed(11000, false).time->slowdown.value(), 5);
 }
 
-TEST(Place, AnUnprovedPipeCountsInTheSumOfPipes) {
+TEST(Place, AnNotValidatedPipeCountsInTheSumOfPipes) {
   machine::Machine machine = fakes::SmallMachine();
-  Doubt(machine.by_threads[2].flops["bf16.matrix"]);
+  Reason(machine.by_threads[2].flops["bf16.matrix"]);
   const auto placed = [&](double dram_bytes) {
-    record::Record record = fakes::Measured(1000, 100, dram_bytes);                 // fp32.vector 1 s, proved
+    record::Record record = fakes::Measured(1000, 100, dram_bytes);  // fp32.vector 1 s, validated
     record.work[Provenance::kModelled].flops["bf16.matrix"] = 2000;  // 2 s: in all 3 s, or 5 s
     return Place(record, &machine);
   };
-  EXPECT_DOUBLE_EQ(placed(51).time->gap.value(), 1000 / 5.1);
-  EXPECT_FALSE(placed(49).time->gap.has_value());
+  EXPECT_DOUBLE_EQ(placed(51).time->slowdown.value(), 1000 / 5.1);
+  EXPECT_FALSE(placed(49).time->slowdown.has_value());
   const auto binds = placed(1);
-  EXPECT_FALSE(binds.time->gap.has_value()) << "a part of what binds is not proved";
+  EXPECT_FALSE(binds.time->slowdown.has_value()) << "a part of what binds is not validated";
   EXPECT_THAT(binds.remarks,
               testing::ElementsAre(testing::StartsWith("no gap: the bf16.matrix ceiling binds")));
 }
 
-TEST(Place, ALevelsOwnViewIsInDoubtOnItsOwn) {
+TEST(Place, ALevelsOwnViewIsInReasonOnItsOwn) {
   machine::Machine machine = fakes::SmallMachine();
-  Doubt(machine.by_threads[2].bytes[Level::kDram]);
-  record::Record record = fakes::Measured(1000, 5000, 300);  // compute 50 s; DRAM 30 s, at half its rate 60 s
-  record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;  // 100 s, proved
+  Reason(machine.by_threads[2].bytes[Level::kDram]);
+  record::Record record =
+      fakes::Measured(1000, 5000, 300);  // compute 50 s; DRAM 30 s, at half its rate 60 s
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;  // 100 s, validated
   const auto placed = Place(record, &machine);
-  EXPECT_DOUBLE_EQ(placed.time->gap.value(), 10);
-  EXPECT_THAT(placed.time->unproved_levels, testing::ElementsAre(Level::kDram));
+  EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 10);
+  EXPECT_THAT(placed.time->not_validated_levels, testing::ElementsAre(Level::kDram));
   for (const auto& point : placed.classic)
     EXPECT_EQ(point.fraction.has_value(), point.level == Level::kL2);
-  EXPECT_THAT(placed.remarks, testing::ElementsAre(
-                                  "no percent at dram: the dram ceiling is not proved: too noisy"));
+  EXPECT_THAT(
+      placed.remarks,
+      testing::ElementsAre("no percent at dram: the dram ceiling is not validated: too noisy"));
   EXPECT_EQ(ToJson(record, &machine)["time"]["unproved_levels"], nlohmann::json({"dram"}));
   // The same of a pipe: in the view of L2 it cannot bind, in that of DRAM it does.
   machine = fakes::SmallMachine();
-  Doubt(machine.by_threads[2].flops["fp32.vector"]);
+  Reason(machine.by_threads[2].flops["fp32.vector"]);
   record = fakes::Measured(1000, 4000, 300);  // compute 40 s, at half its rate 80 s
   record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;
-  EXPECT_THAT(
-      Place(record, &machine).remarks,
-      testing::ElementsAre("no percent at dram: the fp32.vector ceiling is not proved: too noisy"));
+  EXPECT_THAT(Place(record, &machine).remarks,
+              testing::ElementsAre(
+                  "no percent at dram: the fp32.vector ceiling is not validated: too noisy"));
 }
 
 TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
@@ -323,8 +411,8 @@ TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
   // Nothing known, or no row allowed: the plain roof. A text decides nothing.
   EXPECT_EQ(judged("loops; isa avx2").time->compute_roofs.at("fp32.vector"), "fp32.vector");
   EXPECT_EQ(judged("jit", "sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
-  flops["fp32.vector.avx2"].proved = false;
-  EXPECT_FALSE(judged("jit:avx2", "avx2").time->gap.has_value());
+  flops["fp32.vector.avx2"].validated = false;
+  EXPECT_FALSE(judged("jit:avx2", "avx2").time->slowdown.has_value());
   EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
 }
 

@@ -8,11 +8,10 @@
 #include <sstream>
 
 #include "counters/base/files.h"
-#include "reporters/import/import.h"
-#include "reporters/import/run.h"
+#include "reporters/imports/import.h"
+#include "reporters/roofline/chart.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/roofline/summaries.h"
-#include "reporters/roofline/sweep_line.h"
 #include "reporters/text/csv.h"
 #include "tests/test_data.h"
 
@@ -44,8 +43,8 @@ std::vector<Row> Table(const std::string& name) {
 double Number(const Row& row, const std::string& column) { return std::stod(row.at(column)); }
 
 machine::Machine V100() {
-  return machine::MachineFromJson(nlohmann::json::parse(ReadFile(Published("machine.json"), "a table")),
-                         "machine.json");
+  return machine::MachineFromJson(
+      nlohmann::json::parse(ReadFile(Published("machine.json"), "a table")), "machine.json");
 }
 
 std::vector<record::Record> Imported100(const std::string& name) {
@@ -145,20 +144,22 @@ TEST(PublishedV100, TimeBasedPointsAgreeWithinTheRoundingOfTheTable) {
     ExpectRounded(time.memory_seconds.at(Level::kDram), row, "byte_time_bound_us", of_bytes);
     ExpectRounded(time.seconds, row, "run_time_us", 0);
     // The binding coordinate is the run time; the other one is it times a ratio of both roundings.
-    ExpectRounded(time.compute_seconds * *time.gap, row, "time_point_flop_us", of_flops + of_bytes);
-    ExpectRounded(time.memory_seconds.at(Level::kDram) * *time.gap, row, "time_point_byte_us",
+    ExpectRounded(time.compute_seconds * *time.slowdown, row, "time_point_flop_us",
+                  of_flops + of_bytes);
+    ExpectRounded(time.memory_seconds.at(Level::kDram) * *time.slowdown, row, "time_point_byte_us",
                   of_flops + of_bytes);
     EXPECT_EQ(time.bound == Bound::kCompute ? "compute" : "bandwidth", row.at("side"));
-    EXPECT_NEAR(*time.gap, Number(row, "gap_to_roof"), 0.0501 + *time.gap * (of_flops + of_bytes));
+    EXPECT_NEAR(*time.slowdown, Number(row, "gap_to_roof"),
+                0.0501 + *time.slowdown * (of_flops + of_bytes));
     EXPECT_NEAR(*time.overhead_seconds, Number(row, "launch_overhead_us") * 1e-6, 1e-12);
   }
 }
 
 TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
   const auto rows = Table("v100_deepcam_phases.csv");
-  const auto census = TakeCensus(Imported100("deepcam-census.csv"));
-  std::map<std::string, Census> by_set;
-  for (const Census& one : census) by_set[one.set] = one;
+  const auto zero_flop_kernels = CountZeroFlopKernels(Imported100("deepcam-census.csv"));
+  std::map<std::string, ZeroFlopKernels> by_set;
+  for (const ZeroFlopKernels& one : zero_flop_kernels) by_set[one.set] = one;
   int with_zero = 0;
   for (const Row& row : rows) {
     const auto found = by_set.find(row.at("framework") + " " + row.at("phase"));
@@ -168,7 +169,7 @@ TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
     }
     ++with_zero;
     ASSERT_TRUE(found != by_set.end()) << row.at("phase");
-    const Census& one = found->second;
+    const ZeroFlopKernels& one = found->second;
     EXPECT_EQ(one.launches, Number(row, "launches"));
     EXPECT_EQ(one.zero_flop_launches, Number(row, "zero_ai_launches"));
     EXPECT_NEAR(100 * *one.zero_flop_launches / *one.launches, Number(row, "zero_ai_launch_pct"),

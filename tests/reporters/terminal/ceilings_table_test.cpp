@@ -1,14 +1,13 @@
 // tests/data/run_ceilings.json: the ceilings of
 // baselines/stored/cascade-lake-2c/2026-11-21-conv2d.json, cut down, with rates, proofs, mixes,
 // curves and overheads written by hand.
-#include "reporters/terminal/ceilings_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "ceilings/machine/machine.h"
+#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
 
@@ -41,7 +40,7 @@ TEST(WriteCeilings, SaysAllOfACeilingWhereThereIsRoom) {
       "  fp32.vector          305 GFLOP/s  280 GFLOP/s  2.40 GHz  63.8 of 64   0.4 %     1.00");
 }
 
-TEST(WriteCeilings, AProvedCeilingHasNoDoubtAnUnprovedOneItsReason) {
+TEST(WriteCeilings, AValidatedCeilingHasNoReasonAnNotValidatedOneItsReason) {
   const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(LineOf(table, "    avx2"), EndsWith("0.95"));
   EXPECT_THAT(LineOf(table, "  int8.vector"),
@@ -74,25 +73,26 @@ TEST(WriteCeilings, NoLineIsWiderThanTheTerminal) {
   reasons.at(0) = "µ" + reasons.at(0) + std::string(300, 'x');
   for (const int width : {80, 100, 120, 200}) {
     std::istringstream lines(Table(run, width));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(text::TextWidth(line), width) << line;
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(text::TextWidth(line), width) << line;
   }
 }
 
-TEST(WriteCeilings, ANarrowTerminalKeepsRateCyclesAndDoubt) {
+TEST(WriteCeilings, ANarrowTerminalKeepsRateCyclesAndReason) {
   EXPECT_EQ(LineOf(Table(fakes::CeilingsRun(), 80), "  int8.vector"),
             "  int8.vector         1.22 TFLOP/s  255 of 256  twice the work took 2.31 times …");
 }
 
-TEST(WriteCeilings, WithoutDoubtsTheSameTerminalHasRoomForMore) {
+TEST(WriteCeilings, WithoutCaveatsTheSameTerminalHasRoomForMore) {
   const auto table = Table(fakes::CeilingsRun(), 80);
   EXPECT_EQ(LineOf(table.substr(At(table, "with 1 thread\n")), "  fp32.vector"),
             "  fp32.vector       153 GFLOP/s  2.40 GHz  63.8 of 64   0.4 %");
 }
 
-TEST(WriteCeilings, AGivenRateIsNeitherProvedNorMeasured) {
+TEST(WriteCeilings, ASpecifiedRateIsNeitherValidatedNorMeasured) {
   auto run = fakes::CeilingsRun();
   fakes::TwoThreadsOf(run).flops.at("fp32.vector") = {
-      .per_second = 1e12, .how = "data sheet", .given = true};
+      .per_second = 1e12, .how = "data sheet", .specified = true};
   EXPECT_THAT(LineOf(Table(run, 0), "  fp32.vector"),
               testing::EndsWith("given, not measured here: data sheet"));
 }
@@ -101,11 +101,11 @@ TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
   auto run = fakes::CeilingsRun();
   for (auto& [key, ceiling] : fakes::TwoThreadsOf(run).flops) {
     ceiling.sustained_per_second.reset();
-    ceiling.proved = true;
+    ceiling.validated = true;
   }
   const auto table = Table(run, 0);
   EXPECT_THAT(table, Not(HasSubstr("sustained")));
-  EXPECT_THAT(table, Not(HasSubstr("not proved")));
+  EXPECT_THAT(table, Not(HasSubstr("not validated")));
   EXPECT_THAT(table, HasSubstr("scaling"));
 }
 
@@ -130,8 +130,8 @@ TEST(WriteCeilings, AnUnknownQuantityIsAbsent) {
   auto run = fakes::CeilingsRun();
   auto& set = fakes::TwoThreadsOf(run);
   set = {};
-  set.flops["fp32.vector"] = {.per_second = 1e9, .proved = true};
-  set.bytes[Level::kL1] = {.per_second = 1e9, .proved = true};
+  set.flops["fp32.vector"] = {.per_second = 1e9, .validated = true};
+  set.bytes[Level::kL1] = {.per_second = 1e9, .validated = true};
   set.edges = {{"", {.text = "x"}}};
   set.absent = {{"", "x"}};
   const auto table = Table(run, 0);

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <sstream>
 
-#include "reporters/terminal/trajectory_table.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/trajectory_points.h"
@@ -61,14 +60,14 @@ TEST(WriteTables, OnlyVerboseHasRemarksThatTakeNoNumberAway) {
   EXPECT_THAT(out.str(), AllOf(HasSubstr("an aside"), HasSubstr("the sweep agrees")));
 }
 
-TEST(WriteDoubts, IsALineForEachCeilingThatTakesAPercentageAway) {
+TEST(WriteCaveats, IsALineForEachCeilingThatTakesAPercentageAway) {
   auto run = fakes::SmallRun();
-  for (const int i : {0, 1, 2}) run.places[i].placement.in_doubt = {{"dram", "too noisy"}};
+  for (const int i : {0, 1, 2}) run.places[i].placement.uncertain = {{"dram", "too noisy"}};
   std::ostringstream out, none;
-  WriteDoubts(run, out);
-  EXPECT_THAT(out.str(), HasSubstr("\n  f32: 3 benchmarks, dram is not proved: too noisy\n"));
-  for (auto& placed : run.places) placed.placement.in_doubt.clear();
-  WriteDoubts(run, none);
+  WriteCaveats(run, out);
+  EXPECT_THAT(out.str(), HasSubstr("\n  f32: 3 benchmarks, dram is not validated: too noisy\n"));
+  for (auto& placed : run.places) placed.placement.uncertain.clear();
+  WriteCaveats(run, none);
   EXPECT_EQ(none.str(), "");
 }
 
@@ -107,12 +106,12 @@ record::Record WithEnergy() {
   record::Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
   record.work[Provenance::kModelled].flops = {{"fp32.vector", 3e9}, {"bf16.matrix", 1e9}};
   record.energy = energy::Energy{.joules = 0.5,
-                         .ci95 = {{0.45, 0.55}},
-                         .domains = {{"package-0", 0.5}},
-                         .beside = {{"psys", 0.75}},
-                         .seconds = 0.004,
-                         .from = "powercap",
-                         .covers = "packages; no DRAM"};
+                                 .ci95 = {{0.45, 0.55}},
+                                 .domains = {{"package-0", 0.5}},
+                                 .beside = {{"psys", 0.75}},
+                                 .seconds = 0.004,
+                                 .from = "powercap",
+                                 .covers = "packages; no DRAM"};
   return record;
 }
 
@@ -154,11 +153,11 @@ TEST(WriteEnergy, AnUnknownRateIsEmptyAndAMissingEnergyHasItsReason) {
 TEST(WriteEnergy, MeteredEnergyHasATableOfItsOwn) {
   record::Record record = WithEnergy();
   record.metered = energy::MeteredEnergy{.joules = 2,
-                                 .ci95 = {{1.9, 2.1}},
-                                 .seconds = 0.01,
-                                 .nodes = 7,
-                                 .from = "watts.csv",
-                                 .covers = "all that a node draws"};
+                                         .ci95 = {{1.9, 2.1}},
+                                         .seconds = 0.01,
+                                         .nodes = 7,
+                                         .from = "watts.csv",
+                                         .covers = "all that a node draws"};
   EXPECT_THAT(
       Written({record}),
       AllOf(HasSubstr("\nmetered energy of a call"), HasSubstr("2.00 J"), HasSubstr("5.0 %"),
@@ -187,8 +186,10 @@ std::string Table(const roofline::PlacedRun& run, std::string_view along) {
 }
 
 TEST(WriteTrajectories, ARowPerPointThenTheSentence) {
-  const auto text = Table(
-      fakes::RunOf({fakes::kOne, fakes::With(fakes::Watched(fakes::Two(9), {.fork_join = 3}), &fakes::PointSpec::disturbed)}), "threads");
+  const auto text =
+      Table(fakes::RunOf({fakes::kOne, fakes::With(fakes::Watched(fakes::Two(9), {.fork_join = 3}),
+                                                   &fakes::PointSpec::noisy)}),
+            "threads");
   EXPECT_THAT(text, HasSubstr("Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r1s1\n"
                               "threads"));
   EXPECT_THAT(text, HasSubstr("FLOP/byte DRAM"));
@@ -197,11 +198,12 @@ TEST(WriteTrajectories, ARowPerPointThenTheSentence) {
   EXPECT_THAT(text, HasSubstr("  ~1.33x            ~42 %      overhead grown +33\n"));
   EXPECT_THAT(text, HasSubstr("\n  ~2 threads are 1.33x as fast as 1 thread, 67 % of ideal: 33 "
                               "points are lost, 33 by "));
-  EXPECT_THAT(text, HasSubstr(roofline::kDisturbedMeaning));
+  EXPECT_THAT(text, HasSubstr(roofline::kNoisyMeaning));
 }
 
 TEST(WriteTrajectories, AlongASizeHaveNoEfficiency) {
-  const auto text = Table(fakes::RunOf({fakes::Batch(1, 10, 100, 20), fakes::Batch(4, 40, 400, 80)}), "batch");
+  const auto text =
+      Table(fakes::RunOf({fakes::Batch(1, 10, 100, 20), fakes::Batch(4, 40, 400, 80)}), "batch");
   EXPECT_THAT(text, HasSubstr("\nbatch  threads"));
   EXPECT_THAT(text, HasSubstr("FLOP/s ratio"));
   EXPECT_THAT(text, Not(HasSubstr("log2")));

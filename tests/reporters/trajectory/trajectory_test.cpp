@@ -7,7 +7,6 @@
 #include <random>
 
 #include "reporters/trajectory/diagnosis.h"
-#include "reporters/trajectory/loss.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/trajectory_points.h"
 
@@ -57,9 +56,9 @@ TEST(Trajectories, RunAlongASizeOnEachNumberOfThreads) {
 
 // Batch 1 and 2 on 1 and 2 threads, batch 4 and 8 on the same, and one that belongs to neither.
 TEST(Trajectories, AlongThreadsWithABatchThatGrowsAreWeakScaling) {
-  const auto found = Trajectories(
-      fakes::RunOf({Point(2, 2, 16), Point(1, 4, 40), Point(2, 8, 80), Point(1, 1, 10), Point(2, 3, 30)}),
-      "weak");
+  const auto found = Trajectories(fakes::RunOf({Point(2, 2, 16), Point(1, 4, 40), Point(2, 8, 80),
+                                                Point(1, 1, 10), Point(2, 3, 30)}),
+                                  "weak");
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].along, "threads");
   EXPECT_EQ(found[0].per_thread, 1.0);
@@ -77,7 +76,8 @@ TEST(Trajectories, AlongThreadsWithABatchThatGrowsAreWeakScaling) {
 TEST(Trajectories, WithoutThreadsTakeTheFirstParameterThatChanges) {
   EXPECT_EQ(Trajectories(fakes::RunOf({Point(2, 1, 8), Point(2, 4, 24)})).at(0).along, "batch");
   EXPECT_THAT(Trajectories(fakes::RunOf({Point(2, 1, 8)})), IsEmpty());
-  EXPECT_THAT(fakes::RefusalOf([] { Trajectories(Cross(), "colour"); }), HasSubstr("no such parameter"));
+  EXPECT_THAT(fakes::RefusalOf([] { Trajectories(Cross(), "colour"); }),
+              HasSubstr("no such parameter"));
 }
 
 // log2(12 / 8) / log2(2).
@@ -107,12 +107,12 @@ TEST(Trajectories, OfRecordsWithoutRoofsKnowTheirTimesAlone) {
 
 TEST(StepText, IsTheLargestCauseOfAStep) {
   const auto trajectory = Trajectories(fakes::RunOf({fakes::kOne,
-                                              fakes::Two(6),
-                                              {.threads = 4,
-                                               .seconds = 6,
-                                               .flops_rate = 40,
-                                               .bytes_rate = 40,
-                                               .parts = fakes::PartSpec{.imbalance = 3}}}))
+                                                     fakes::Two(6),
+                                                     {.threads = 4,
+                                                      .seconds = 6,
+                                                      .flops_rate = 40,
+                                                      .bytes_rate = 40,
+                                                      .parts = fakes::PartSpec{.imbalance = 3}}}))
                               .front();
   ASSERT_EQ(trajectory.steps.size(), 2u);
   EXPECT_EQ(StepText(trajectory.steps[0]), "");
@@ -130,10 +130,11 @@ CostFacts RandomFacts(std::mt19937& random) {
     facts.roof->bytes[level] = some(random);
     facts.roof->bytes_from[level] = Provenance::kModelled;
   }
-  facts.ledger = breakdown::Ledger{.seconds = facts.seconds};
-  for (const auto kind : {breakdown::PartKind::kForkJoin, breakdown::PartKind::kSerial, breakdown::PartKind::kImbalance,
-                          breakdown::PartKind::kStolen, breakdown::PartKind::kFunctions})
-    facts.ledger->parts.push_back({kind, some(random)});
+  facts.breakdown = breakdown::Breakdown{.seconds = facts.seconds};
+  for (const auto kind : {breakdown::ComponentKind::kForkJoin, breakdown::ComponentKind::kSerial,
+                          breakdown::ComponentKind::kImbalance, breakdown::ComponentKind::kStolen,
+                          breakdown::ComponentKind::kFunctions})
+    facts.breakdown->parts.push_back({kind, some(random)});
   return facts;
 }
 

@@ -21,7 +21,9 @@ void Statistics(const fakes::Values& x) {
   (void)(fakes::SumOf(squares) / fakes::Tally());
 }
 
-fakes::Tally InverseDeviation() { return fakes::Tally() / fakes::Function(fakes::Tally() + fakes::Tally()); }
+fakes::Tally InverseDeviation() {
+  return fakes::Tally() / fakes::Function(fakes::Tally() + fakes::Tally());
+}
 
 struct Flags {
   bool global, scale, shift, relu;
@@ -78,13 +80,13 @@ TEST(PrimitiveWork, BatchNormalization) {
     const Flags flags{draw.Coin(), draw.Coin(), draw.Coin(), draw.Coin()};
     const fakes::Values x(static_cast<std::size_t>(mb * ih * iw));
     fakes::ExpectWork(fakes::Made("batch_normalization", prop, fakes::kInOut, flags.Text(),
-                    fmt::format("mb{}ic{}_ih{}_iw{}", mb, ic, ih, iw)),
-               0, fakes::Operations([&] {
-                 fakes::Times(ic, [&] {
-                   prop.starts_with("backward") ? BatchBackward(x, flags, prop == "backward")
-                                                : NormalizeForward(x, flags);
-                 });
-               }));
+                                  fmt::format("mb{}ic{}_ih{}_iw{}", mb, ic, ih, iw)),
+                      0, fakes::Operations([&] {
+                        fakes::Times(ic, [&] {
+                          prop.starts_with("backward") ? BatchBackward(x, flags, prop == "backward")
+                                                       : NormalizeForward(x, flags);
+                        });
+                      }));
   }
 }
 
@@ -121,9 +123,9 @@ TEST(PrimitiveWork, LayerNormalization) {
         if (flags.shift) (void)fakes::SumOf(column);
       });
     });
-    fakes::ExpectWork(
-        fakes::Made("layer_normalization", prop, fakes::kInOut, flags.Text(), fmt::format("{}x{}", rows, n)), 0,
-        operations);
+    fakes::ExpectWork(fakes::Made("layer_normalization", prop, fakes::kInOut, flags.Text(),
+                                  fmt::format("{}x{}", rows, n)),
+                      0, operations);
   }
 }
 
@@ -142,15 +144,17 @@ TEST(PrimitiveWork, GroupNormalization) {
     const fakes::Values x(static_cast<std::size_t>(ic / g * ih * 2)),
         channel(static_cast<std::size_t>(mb * ih * 2));
     const auto operations = fakes::Operations([&] {
-      fakes::Times(mb * g, [&] { backward ? LayerBackward(x, flags) : NormalizeForward(x, flags); });
+      fakes::Times(mb * g,
+                   [&] { backward ? LayerBackward(x, flags) : NormalizeForward(x, flags); });
       if (prop != "backward") return;
       fakes::Times(ic, [&] {
         if (flags.scale) (void)fakes::SumOf(fakes::ProductsOf(channel, channel));
         if (flags.shift) (void)fakes::SumOf(channel);
       });
     });
-    const auto made = fakes::Made("group_normalization", prop, backward ? kInOutGradient : fakes::kInOut,
-                           flags.Text(), fmt::format("g{}mb{}ic{}ih{}iw2", g, mb, ic, ih));
+    const auto made =
+        fakes::Made("group_normalization", prop, backward ? kInOutGradient : fakes::kInOut,
+                    flags.Text(), fmt::format("g{}mb{}ic{}ih{}iw2", g, mb, ic, ih));
     fakes::ExpectWork(made, 0, operations);
     // 4 byte of each tensor's elements, of two statistics of a group, of scale and shift once or
     // with their gradients
@@ -175,7 +179,8 @@ TEST(PrimitiveWork, LocalResponseNormalization) {
     const auto window = static_cast<std::size_t>(across ? ls : ls * ls);
     const auto operations = fakes::Operations([&] {
       fakes::Times(mb * ic * ih * 2, [&] {
-        const fakes::Tally x, gradient, constant, norm = LocalNorm(window), power = fakes::Function(norm);
+        const fakes::Tally x, gradient, constant, norm = LocalNorm(window),
+                                                  power = fakes::Function(norm);
         if (!backward) return (void)(x * power);
         const fakes::Tally direct = gradient * power;
         const fakes::Tally part = direct * x / norm;
@@ -183,11 +188,12 @@ TEST(PrimitiveWork, LocalResponseNormalization) {
         (void)(direct - constant * x * fakes::SumOf(fakes::Values(window)));
       });
     });
-    const auto made = fakes::Made("lrn", backward ? "backward_data" : "forward_training",
-                           backward ? "data:f32::blocked:abcd::f0 diff:f32::blocked:abcd::f0"
-                                    : "data:f32::blocked:abcd::f0",
-                           fmt::format("alg:lrn_{}", across ? "across_channels" : "within_channel"),
-                           fmt::format("mb{}ic{}ih{}iw2ls{}beta0.75", mb, ic, ih, ls));
+    const auto made =
+        fakes::Made("lrn", backward ? "backward_data" : "forward_training",
+                    backward ? "data:f32::blocked:abcd::f0 diff:f32::blocked:abcd::f0"
+                             : "data:f32::blocked:abcd::f0",
+                    fmt::format("alg:lrn_{}", across ? "across_channels" : "within_channel"),
+                    fmt::format("mb{}ic{}ih{}iw2ls{}beta0.75", mb, ic, ih, ls));
     fakes::ExpectWork(made, 0, operations);
     EXPECT_EQ(*WorkOf(made).bytes, static_cast<double>(4 * mb * ic * ih * 2 * (backward ? 3 : 2)));
   }
@@ -220,10 +226,11 @@ TEST(PrimitiveWork, Softmax) {
         for (const auto& value : exps) (void)(logarithm ? value - sum : value / sum);
       });
     });
-    fakes::ExpectWork(fakes::Made("softmax", backward ? "backward_data" : "forward_inference", fakes::kInOut,
+    fakes::ExpectWork(
+        fakes::Made("softmax", backward ? "backward_data" : "forward_inference", fakes::kInOut,
                     fmt::format("alg:softmax_{} axis:{}", logarithm ? "log" : "accurate", axis),
                     fmt::format("{}x{}x{}", a, b, c)),
-               0, operations);
+        0, operations);
   }
 }
 

@@ -84,10 +84,10 @@ TEST(PrimitiveWork, EveryEltwiseIsItsFormula) {
     for (const auto& [name, formula] : formulas)
       for (int i = 0; i < fakes::kProblems / 10; ++i) {
         const auto n = draw.UpTo(5), m = draw.UpTo(5);
-        fakes::ExpectWork(
-            fakes::Made("eltwise", prop, "data:f32::blocked:ab::f0",
-                 fmt::format("alg:eltwise_{} alpha:0 beta:0", name), fmt::format("{}x{}", n, m)),
-            0, fakes::Operations([&, &one = formula] { fakes::Times(n * m, one); }));
+        fakes::ExpectWork(fakes::Made("eltwise", prop, "data:f32::blocked:ab::f0",
+                                      fmt::format("alg:eltwise_{} alpha:0 beta:0", name),
+                                      fmt::format("{}x{}", n, m)),
+                          0, fakes::Operations([&, &one = formula] { fakes::Times(n * m, one); }));
       }
   };
   expect("forward_training", ForwardFormulas());
@@ -96,7 +96,7 @@ TEST(PrimitiveWork, EveryEltwiseIsItsFormula) {
 
 TEST(PrimitiveWork, ALeakyReluMultipliesToo) {
   const auto work = WorkOf(fakes::Made("eltwise", "forward_training", "data:f32::blocked:ab::f0",
-                                "alg:eltwise_relu alpha:0.1 beta:0", "4x5"));
+                                       "alg:eltwise_relu alpha:0.1 beta:0", "4x5"));
   EXPECT_EQ(*work.elementwise, 40);
 }
 
@@ -105,23 +105,31 @@ TEST(PrimitiveWork, BinarySumAndPrelu) {
   for (int i = 0; i < fakes::kProblems; ++i) {
     const auto n = draw.UpTo(5), c = draw.UpTo(5), h = draw.UpTo(5);
     const bool wide = draw.Coin();
-    fakes::ExpectWork(fakes::Made("binary", "undef",
+    fakes::ExpectWork(
+        fakes::Made("binary", "undef",
                     "src:f32::blocked:abc::f0 src:f32::blocked:abc::f0 dst:f32::blocked:abc::f0",
                     "alg:binary_add", fmt::format("{}x{}x{}:{}x{}x1", n, wide ? c : 1, h, n, c)),
-               0, fakes::Operations([&] { fakes::Times(n * c * h, [] { (void)(fakes::Tally() + fakes::Tally()); }); }));
+        0, fakes::Operations([&] {
+          fakes::Times(n * c * h, [] { (void)(fakes::Tally() + fakes::Tally()); });
+        }));
     std::string sources;
     const auto count = draw.UpTo(4);
     fakes::Times(count, [&] { sources += "src:f32::blocked:abc::f0 "; });
     const fakes::Values values(static_cast<std::size_t>(count));
     fakes::ExpectWork(fakes::Made("sum", "undef", sources + "dst:f32::blocked:abc::f0", "",
-                    fmt::format("{}x{}x{}", n, c, h)),
-               0, fakes::Operations([&] { fakes::Times(n * c * h, [&] { (void)fakes::SumOf(values); }); }));
-    fakes::ExpectWork(
-        fakes::Made("prelu", "forward_training", "data:f32::blocked:abc::f0 wei:f32::blocked:abc::f0", "",
-             fmt::format("{}x{}x{}:1x{}x1", n, c, h, c)),
-        0, fakes::Operations([&] {
-          fakes::Times(n * c * h, [] { (void)fakes::IsAbove(fakes::Tally(), fakes::Tally()), (void)(fakes::Tally() * fakes::Tally()); });
-        }));
+                                  fmt::format("{}x{}x{}", n, c, h)),
+                      0, fakes::Operations([&] {
+                        fakes::Times(n * c * h, [&] { (void)fakes::SumOf(values); });
+                      }));
+    fakes::ExpectWork(fakes::Made("prelu", "forward_training",
+                                  "data:f32::blocked:abc::f0 wei:f32::blocked:abc::f0", "",
+                                  fmt::format("{}x{}x{}:1x{}x1", n, c, h, c)),
+                      0, fakes::Operations([&] {
+                        fakes::Times(n * c * h, [] {
+                          (void)fakes::IsAbove(fakes::Tally(), fakes::Tally()),
+                              (void)(fakes::Tally() * fakes::Tally());
+                        });
+                      }));
   }
 }
 
@@ -135,17 +143,18 @@ TEST(PrimitiveWork, Reductions) {
     const auto operations = fakes::Operations([&] {
       fakes::Times(n * h, [&] {
         fakes::Values values;
-        fakes::Times(c, [&] { values.push_back(norm ? fakes::Function(fakes::Tally()) : fakes::Tally()); });
+        fakes::Times(
+            c, [&] { values.push_back(norm ? fakes::Function(fakes::Tally()) : fakes::Tally()); });
         fakes::Tally all = algorithm == "max" ? fakes::MaxOf(values) : fakes::SumOf(values);
         if (algorithm == "mean") all = all / fakes::Tally();
         if (norm) all = fakes::Max(all, fakes::Tally());
         if (algorithm == "norm_lp_sum") all = fakes::Function(all);
       });
     });
-    fakes::ExpectWork(
-        fakes::Made("reduction", "undef", fakes::kInOut, fmt::format("alg:reduction_{} p:2 eps:1", algorithm),
-             fmt::format("{}x{}x{}:{}x1x{}", n, c, h, n, h)),
-        0, operations);
+    fakes::ExpectWork(fakes::Made("reduction", "undef", fakes::kInOut,
+                                  fmt::format("alg:reduction_{} p:2 eps:1", algorithm),
+                                  fmt::format("{}x{}x{}:{}x1x{}", n, c, h, n, h)),
+                      0, operations);
   }
 }
 
@@ -167,11 +176,12 @@ TEST(PrimitiveWork, Pooling) {
         }
       });
     });
-    fakes::ExpectWork(fakes::Made("pooling", backward ? "backward_data" : "forward_training", fakes::kInOut,
+    fakes::ExpectWork(
+        fakes::Made("pooling", backward ? "backward_data" : "forward_training", fakes::kInOut,
                     maximum ? "alg:pooling_max" : "alg:pooling_avg_exclude_padding",
                     fmt::format("mb{}ic{}_ih{}oh{}kh{}sh2dh0ph0_iw{}ow{}kw{}sw2dw0pw0", f.mb, f.ic,
                                 f.ih, f.oh, f.kh, f.iw, f.ow, f.kw)),
-               0, operations);
+        0, operations);
   }
 }
 
@@ -179,12 +189,16 @@ TEST(PrimitiveWork, LinearResamplingMixesNeighboursPairwise) {
   fakes::Draw draw;
   for (int i = 0; i < fakes::kProblems; ++i) {
     const auto mb = draw.UpTo(4), ic = draw.UpTo(4), ih = draw.UpTo(4), oh = draw.UpTo(6);
-    const auto mix = [](fakes::Tally v, fakes::Tally w) { return fakes::Tally() * v + fakes::Tally() * w; };
+    const auto mix = [](fakes::Tally v, fakes::Tally w) {
+      return fakes::Tally() * v + fakes::Tally() * w;
+    };
     const fakes::Tally x;
     fakes::ExpectWork(
         fakes::Made("resampling", "forward_inference", fakes::kInOut, "alg:resampling_linear",
-             fmt::format("mb{}ic{}_ih{}oh{}_iw3ow5", mb, ic, ih, oh)),
-        0, fakes::Operations([&] { fakes::Times(mb * ic * oh * 5, [&] { (void)mix(mix(x, x), mix(x, x)); }); }));
+                    fmt::format("mb{}ic{}_ih{}oh{}_iw3ow5", mb, ic, ih, oh)),
+        0, fakes::Operations([&] {
+          fakes::Times(mb * ic * oh * 5, [&] { (void)mix(mix(x, x), mix(x, x)); });
+        }));
   }
 }
 

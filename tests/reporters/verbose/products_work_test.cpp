@@ -19,14 +19,16 @@ TEST(PrimitiveWork, ConvolutionIsTheDenseProductInEveryDirection) {
     const bool bias = draw.Coin();
     const std::string prop = props[i % 4];
     const int64_t points = f.mb * f.oc * f.oh * f.ow;
-    const auto matrix =
-        fakes::Operations([&] { fakes::Times(points, [&] { fakes::MultiplyAdd(f.ic / f.g * f.kh * f.kw); }); });
+    const auto matrix = fakes::Operations(
+        [&] { fakes::Times(points, [&] { fakes::MultiplyAdd(f.ic / f.g * f.kh * f.kw); }); });
     const auto elementwise = fakes::Operations([&] {
-      if (bias && prop != "backward_data") fakes::Times(points, [] { (void)(fakes::Tally() + fakes::Tally()); });
+      if (bias && prop != "backward_data")
+        fakes::Times(points, [] { (void)(fakes::Tally() + fakes::Tally()); });
     });
     fakes::ExpectWork(
-        fakes::Made("convolution", prop, fmt::format(fmt::runtime(fakes::kFiltered), bias ? "f32" : "undef"),
-             "alg:convolution_direct", f.Text()),
+        fakes::Made("convolution", prop,
+                    fmt::format(fmt::runtime(fakes::kFiltered), bias ? "f32" : "undef"),
+                    "alg:convolution_direct", f.Text()),
         matrix, elementwise);
   }
 }
@@ -35,11 +37,14 @@ TEST(PrimitiveWork, DeconvolutionMultipliesEveryPointOfTheSource) {
   fakes::Draw draw;
   for (int i = 0; i < fakes::kProblems; ++i) {
     const auto f = fakes::RandomFilter(draw);
-    const auto matrix = fakes::Operations(
-        [&] { fakes::Times(f.mb * f.ic * f.ih * f.iw, [&] { fakes::MultiplyAdd(f.oc / f.g * f.kh * f.kw); }); });
-    fakes::ExpectWork(fakes::Made("deconvolution", "forward_inference",
+    const auto matrix = fakes::Operations([&] {
+      fakes::Times(f.mb * f.ic * f.ih * f.iw,
+                   [&] { fakes::MultiplyAdd(f.oc / f.g * f.kh * f.kw); });
+    });
+    fakes::ExpectWork(
+        fakes::Made("deconvolution", "forward_inference",
                     fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "", f.Text()),
-               matrix, 0);
+        matrix, 0);
   }
 }
 
@@ -51,10 +56,14 @@ TEST(PrimitiveWork, MatrixProductsOfAnyRank) {
     const auto problem = batched ? fmt::format("{}x{}x{}:{}x{}x{}", b, m, k, shared ? 1 : b, k, n)
                                  : fmt::format("{}x{}:{}x{}", m, k, k, n);
     const int64_t points = (batched ? b : 1) * m * n;
-    fakes::ExpectWork(fakes::Made(draw.Coin() ? "matmul" : "gemm_api", "undef",
-                    fmt::format(fmt::runtime(fakes::kFiltered), bias ? "f32" : "undef"), "", problem),
-               fakes::Operations([&] { fakes::Times(points, [&] { fakes::MultiplyAdd(k); }); }),
-               fakes::Operations([&] { fakes::Times(bias ? points : 0, [] { (void)(fakes::Tally() + fakes::Tally()); }); }));
+    fakes::ExpectWork(
+        fakes::Made(draw.Coin() ? "matmul" : "gemm_api", "undef",
+                    fmt::format(fmt::runtime(fakes::kFiltered), bias ? "f32" : "undef"), "",
+                    problem),
+        fakes::Operations([&] { fakes::Times(points, [&] { fakes::MultiplyAdd(k); }); }),
+        fakes::Operations([&] {
+          fakes::Times(bias ? points : 0, [] { (void)(fakes::Tally() + fakes::Tally()); });
+        }));
   }
 }
 
@@ -63,9 +72,11 @@ TEST(PrimitiveWork, InnerProduct) {
   for (int i = 0; i < fakes::kProblems; ++i) {
     const auto mb = draw.UpTo(6), ic = draw.UpTo(6), oc = draw.UpTo(6), ih = draw.UpTo(3);
     fakes::ExpectWork(
-        fakes::Made("inner_product", "forward_training", fmt::format(fmt::runtime(fakes::kFiltered), "f32"), "",
-             fmt::format("mb{}ic{}ih{}iw2oc{}", mb, ic, ih, oc)),
-        fakes::Operations([&] { fakes::Times(mb * oc, [&] { fakes::MultiplyAdd(ic * ih * 2); }); }), mb * oc);
+        fakes::Made("inner_product", "forward_training",
+                    fmt::format(fmt::runtime(fakes::kFiltered), "f32"), "",
+                    fmt::format("mb{}ic{}ih{}iw2oc{}", mb, ic, ih, oc)),
+        fakes::Operations([&] { fakes::Times(mb * oc, [&] { fakes::MultiplyAdd(ic * ih * 2); }); }),
+        mb * oc);
   }
 }
 
@@ -74,10 +85,11 @@ TEST(PrimitiveWork, PostOpsWorkOnTheDestination) {
   for (int i = 0; i < fakes::kProblems; ++i) {
     const auto f = fakes::RandomFilter(draw);
     const int64_t points = f.mb * f.oc * f.oh * f.ow;
-    const auto work = WorkOf(fakes::Made("convolution", "forward_inference",
-                                  fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "", f.Text(),
-                                  "attr-scratchpad:user "
-                                  "attr-post-ops:sum+eltwise_relu+binary_add:f32:2+sum:0.5"));
+    const auto work =
+        WorkOf(fakes::Made("convolution", "forward_inference",
+                           fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "", f.Text(),
+                           "attr-scratchpad:user "
+                           "attr-post-ops:sum+eltwise_relu+binary_add:f32:2+sum:0.5"));
     const auto operations = fakes::Operations([&] {
       fakes::Times(points, [] {
         fakes::Tally value;
@@ -119,14 +131,19 @@ void AttentionOf(const std::string& cell, bool backward, int64_t units) {
   if (!cell.ends_with("augru")) return;
   const fakes::Tally a;
   (void)(fakes::Tally() - a);
-  if (backward) (void)(fakes::Tally() - fakes::SumOf(fakes::Values(static_cast<std::size_t>(units))));
+  if (backward)
+    (void)(fakes::Tally() - fakes::SumOf(fakes::Values(static_cast<std::size_t>(units))));
 }
 
 void BackwardUnit(const std::string& cell) {
   const fakes::Tally one, u, r, o, h, s, f, i, g, c, above;
-  const auto sigmoid = [&](fakes::Tally d, fakes::Tally value) { return d * value * (one - value); };
+  const auto sigmoid = [&](fakes::Tally d, fakes::Tally value) {
+    return d * value * (one - value);
+  };
   const auto tanh = [&](fakes::Tally d, fakes::Tally value) { return d * (one - value * value); };
-  const auto bias = [&](int gates) { fakes::Times(gates, [] { (void)(fakes::Tally() + fakes::Tally()); }); };
+  const auto bias = [&](int gates) {
+    fakes::Times(gates, [] { (void)(fakes::Tally() + fakes::Tally()); });
+  };
   if (cell == "vanilla_rnn") {
     (void)tanh(above, h);
     bias(1);
@@ -177,8 +194,9 @@ TEST(PrimitiveWork, RecurrentCells) {
       const int64_t passes = both ? 2 : 1;
       const auto matrix = fakes::Operations([&, &gate_count = count] {
         for (int64_t layer = 0; layer < l; ++layer)
-          fakes::Times(passes * t * mb * gate_count * h,
-                [&] { fakes::Times(backward ? 2 : 1, [&] { fakes::MultiplyAdd((layer == 0 ? x : h) + h); }); });
+          fakes::Times(passes * t * mb * gate_count * h, [&] {
+            fakes::Times(backward ? 2 : 1, [&] { fakes::MultiplyAdd((layer == 0 ? x : h) + h); });
+          });
       });
       const auto elementwise = fakes::Operations([&, &cell_name = cell] {
         fakes::Times(passes * l * t * mb * h, [&] {
@@ -186,13 +204,15 @@ TEST(PrimitiveWork, RecurrentCells) {
           if (backward) (void)(fakes::Tally() + fakes::Tally());  // the gradient from above
         });
         fakes::Times(passes * l * t * mb, [&] { AttentionOf(cell_name, backward, h); });
-        if (both && !backward) fakes::Times(t * mb * h, [] { (void)(fakes::Tally() + fakes::Tally()); });
+        if (both && !backward)
+          fakes::Times(t * mb * h, [] { (void)(fakes::Tally() + fakes::Tally()); });
       });
-      fakes::ExpectWork(fakes::Made("rnn", backward ? "backward" : "forward_training", kTensors,
+      fakes::ExpectWork(
+          fakes::Made("rnn", backward ? "backward" : "forward_training", kTensors,
                       fmt::format("alg:{} direction:{} activation:undef flags:", cell,
                                   both ? "bidirectional_sum" : "unidirectional_left2right"),
                       fmt::format("l{}t{}mb{}sic{}slc{}dhc{}dic{}", l, t, mb, h, x, h, h)),
-                 matrix, elementwise);
+          matrix, elementwise);
     }
 }
 

@@ -11,11 +11,11 @@
 
 #include "bench/conv2d/cudnn/plans.h"
 #include "bench/cudnn/support.h"
-#include "bench/lstm/cudnn/call.h"
-#include "bench/lstm/inputs.h"
+#include "bench/lstm/case.h"
+#include "bench/lstm/cudnn/backend.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/workload.h"
-#include "counters/cuda/support.h"
+#include "counters/cuda/device.h"
 #include "tests/fakes/no_gpu.h"
 #include "tests/fakes/outcome.h"
 
@@ -31,7 +31,7 @@ class GpuCudnnOnGpu : public testing::Test {
     int devices = 0;
     const auto status = cudaGetDeviceCount(&devices);
     if (status != cudaSuccess || devices == 0)
-      GTEST_SKIP() << fakes::NeverRan(std::string("no GPU here: ") + cudaGetErrorString(status));
+      GTEST_SKIP() << fakes::NeedsGpu(std::string("no GPU here: ") + cudaGetErrorString(status));
   }
 
   // f32 and f16 everywhere; the others from 8.0 on, or refused with a reason.
@@ -105,7 +105,8 @@ TEST_F(GpuCudnnOnGpu, VariantsAgreeWithTheReference) {
        {"fwd/f16/n4c64h28w28k64r3s3_p1/bias", "fwd/f16/n4c64h28w28k64r3s3_p1/bias/relu",
         "fwd/f32/n4c64h28w28k64r3s3_p1/bias/relu", "fwd/s8s8s8/n4c64h28w28k64r3s3_p1",
         "fwd/s8s8f32/n4c64h28w28k64r3s3_p1", "fwd/s8s8s8/n4c64h28w28k64r3s3_p1/bias/relu"})
-    EXPECT_THAT(fakes::Outcome(fmt::format("Conv2D/gpu/cudnn/{}", rest)), StartsWith("ok ")) << rest;
+    EXPECT_THAT(fakes::Outcome(fmt::format("Conv2D/gpu/cudnn/{}", rest)), StartsWith("ok "))
+        << rest;
 }
 
 TEST_F(GpuCudnnOnGpu, Fp8AgreesWithTheReference) {
@@ -132,9 +133,9 @@ TEST_F(GpuCudnnOnGpu, WhatCudnnLacksIsRefusedWithAReason) {
 
 TEST_F(GpuCudnnOnGpu, TheFastestEngineIsNoSlowerThanTheHeuristics) {
   for (const auto* type : {"f32", "f16"}) {
-    const auto call =
-        workload::MakeWorkload(fmt::format("Conv2D/gpu/cudnn/fwd/{}/n8c64h56w56k64r3s3_p1/best", type))
-            .prepare({});
+    const auto call = workload::MakeWorkload(
+                          fmt::format("Conv2D/gpu/cudnn/fwd/{}/n8c64h56w56k64r3s3_p1/best", type))
+                          .prepare({});
     ASSERT_TRUE(call.heuristic_over_best.has_value());
     EXPECT_GE(*call.heuristic_over_best, 1);
     EXPECT_TRUE(call.verify().ok) << call.algorithm;
@@ -161,7 +162,7 @@ TEST_F(GpuCudnnOnGpu, ARestoredReserveGivesTheSameGradients) {
   const auto request =
       lstm::ReadCudnnLstmCase(workload::ParseBenchmarkName("LSTM/gpu/cudnn/bwd/f32/t7n4i16h32"));
   const lstm::LstmGpuCall call(request, lstm::SeededLstmInput(request.problem, 7, "f32"),
-                                lstm::SeededLstmGradient(request.problem, 7));
+                               lstm::SeededLstmGradient(request.problem, 7));
   call.Renew();
   call.Run();
   const auto first = call.Gradients();
@@ -199,7 +200,8 @@ void ExpectToBeCaptured(const std::string& name) {
   const cuda::CudaStream stream;
   call.enqueue(stream.get());
   stream.Wait();
-  cuda::CheckCuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "capture");
+  cuda::CheckCuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
+                  "capture");
   call.enqueue(stream.get());
   cudaGraph_t graph = nullptr;
   cuda::CheckCuda(cudaStreamEndCapture(stream.get(), &graph), "capture");

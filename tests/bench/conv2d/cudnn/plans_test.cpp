@@ -13,7 +13,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "bench/lstm/cudnn/call.h"
+#include "bench/lstm/cudnn/backend.h"
 #include "bench/suites/suite_selection.h"
 #include "counters/base/error.h"
 #include "tests/fakes/described_gpus.h"
@@ -38,8 +38,10 @@ static_assert(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6 == static_cast<int>(Note::k
 static_assert(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13 == static_cast<int>(Note::kWinograd13x13));
 static_assert(CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP == static_cast<int>(Note::kStrictNan));
 static_assert(CUDNN_RNN_ALGO_STANDARD == static_cast<int>(lstm::RnnAlgorithm::kStandard));
-static_assert(CUDNN_RNN_ALGO_PERSIST_STATIC == static_cast<int>(lstm::RnnAlgorithm::kPersistStatic));
-static_assert(CUDNN_RNN_ALGO_PERSIST_DYNAMIC == static_cast<int>(lstm::RnnAlgorithm::kPersistDynamic));
+static_assert(CUDNN_RNN_ALGO_PERSIST_STATIC ==
+              static_cast<int>(lstm::RnnAlgorithm::kPersistStatic));
+static_assert(CUDNN_RNN_ALGO_PERSIST_DYNAMIC ==
+              static_cast<int>(lstm::RnnAlgorithm::kPersistDynamic));
 static_assert(CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H ==
               static_cast<int>(lstm::RnnAlgorithm::kPersistSmallH));
 
@@ -59,32 +61,32 @@ CudnnConv2dCase Request(const std::string& rest) {
 }
 
 // Proposals of the heuristics that the type allows and of which cuDNN makes a plan.
-struct Offer {
+struct Capabilities {
   std::vector<EngineConfig> proposed, usable;
 };
-Offer OfferOf(const CudnnConv2dCase& request, const fakes::DescribedGpu& gpu) {
+Capabilities OfferOf(const CudnnConv2dCase& request, const fakes::DescribedGpu& gpu) {
   const auto target = Target::Described(fakes::Json(gpu));
   const Graph graph(GraphOf(request), target);
-  Offer offer;
+  Capabilities capabilities;
   for (const auto& proposal : Propose(graph, target, request.choice == EngineChoice::kBest)) {
-    offer.proposed.push_back(proposal.config);
+    capabilities.proposed.push_back(proposal.config);
     library_rules::WhyNot why;
     if (!WhyNotAllowed(request.conv, proposal.config).empty()) continue;
     if (const auto plan = MakePlan(proposal, target, why)) {
       EXPECT_GE(plan->workspace_bytes, 0);
-      offer.usable.push_back(proposal.config);
+      capabilities.usable.push_back(proposal.config);
     } else {
       EXPECT_NE(why.words, "");
       EXPECT_FALSE(why.broken) << why.words;
     }
   }
-  return offer;
+  return capabilities;
 }
 
 class CudnnOn : public testing::TestWithParam<fakes::DescribedGpu> {
  protected:
   static int Capability() { return GetParam().compute_capability; }
-  static Offer Of(const std::string& rest) { return OfferOf(Request(rest), GetParam()); }
+  static Capabilities Of(const std::string& rest) { return OfferOf(Request(rest), GetParam()); }
 };
 
 constexpr const char* kPlanDirections[] = {"fwd", "bwd_data", "bwd_weights"};
@@ -93,9 +95,9 @@ constexpr const char* kUsual = "n32c64h56w56k64r3s3_p1";
 TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
   for (const auto* direction : kPlanDirections)
     for (const auto* layout : {"", "/nchw"}) {
-      const auto offer = Of(fmt::format("{}/f32/{}{}", direction, kUsual, layout));
-      EXPECT_FALSE(offer.usable.empty()) << direction << layout;
-      for (const auto& config : offer.usable) {
+      const auto capabilities = Of(fmt::format("{}/f32/{}{}", direction, kUsual, layout));
+      EXPECT_FALSE(capabilities.usable.empty()) << direction << layout;
+      for (const auto& config : capabilities.usable) {
         EXPECT_FALSE(HasNote(config, Note::kTensorCore)) << direction << layout;
         EXPECT_FALSE(HasNote(config, Note::kDownConvertInputs)) << direction << layout;
         EXPECT_EQ(ConvPipe(Request("fwd/f32/n1c1h1w1k1r1s1").conv, config), "fp32.vector");
@@ -105,16 +107,16 @@ TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
 
 // Why the filter is needed: left alone, "f32" would be TF32 wherever there is TF32.
 TEST_P(CudnnOn, TheFirstProposalForF32IsTf32WhereThereIsTf32) {
-  const auto offer = Of(fmt::format("fwd/f32/{}", kUsual));
-  ASSERT_FALSE(offer.proposed.empty());
-  EXPECT_EQ(HasNote(offer.proposed.front(), Note::kTensorCore), Capability() >= 80);
+  const auto capabilities = Of(fmt::format("fwd/f32/{}", kUsual));
+  ASSERT_FALSE(capabilities.proposed.empty());
+  EXPECT_EQ(HasNote(capabilities.proposed.front(), Note::kTensorCore), Capability() >= 80);
 }
 
 TEST_P(CudnnOn, Tf32IsTensorCoresFromCapability80On) {
   for (const auto* direction : kPlanDirections) {
-    const auto offer = Of(fmt::format("{}/tf32/{}", direction, kUsual));
-    EXPECT_EQ(offer.usable.empty(), Capability() < 80) << direction;
-    for (const auto& config : offer.usable)
+    const auto capabilities = Of(fmt::format("{}/tf32/{}", direction, kUsual));
+    EXPECT_EQ(capabilities.usable.empty(), Capability() < 80) << direction;
+    for (const auto& config : capabilities.usable)
       EXPECT_TRUE(HasNote(config, Note::kTensorCore)) << direction;
   }
 }
@@ -122,9 +124,9 @@ TEST_P(CudnnOn, Tf32IsTensorCoresFromCapability80On) {
 TEST_P(CudnnOn, F16IsFirstOfAllOnTensorCores) {
   for (const auto* direction : kPlanDirections)
     for (const auto* layout : {"", "/nchw"}) {
-      const auto offer = Of(fmt::format("{}/f16/{}{}", direction, kUsual, layout));
-      ASSERT_FALSE(offer.usable.empty()) << direction << layout;
-      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").conv, offer.usable.front()),
+      const auto capabilities = Of(fmt::format("{}/f16/{}{}", direction, kUsual, layout));
+      ASSERT_FALSE(capabilities.usable.empty()) << direction << layout;
+      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").conv, capabilities.usable.front()),
                 "fp16.matrix")
           << direction << layout;
     }
@@ -168,12 +170,12 @@ TEST_P(CudnnOn, EveryShapeHasAnEngineInEveryDirection) {
 }
 
 TEST_P(CudnnOn, KernelsAreToldApartByTheirKnobs) {
-  const auto offer = Of(fmt::format("fwd/f16/{}/best", kUsual));
-  EXPECT_GT(offer.proposed.size(), 20U);
-  for (size_t i = 0; i < offer.proposed.size(); ++i)
+  const auto capabilities = Of(fmt::format("fwd/f16/{}/best", kUsual));
+  EXPECT_GT(capabilities.proposed.size(), 20U);
+  for (size_t i = 0; i < capabilities.proposed.size(); ++i)
     for (size_t j = 0; j < i; ++j)
-      EXPECT_FALSE(SameKernel(offer.proposed[i], offer.proposed[j])) << i << ' ' << j;
-  EXPECT_TRUE(std::ranges::any_of(offer.proposed,
+      EXPECT_FALSE(SameKernel(capabilities.proposed[i], capabilities.proposed[j])) << i << ' ' << j;
+  EXPECT_TRUE(std::ranges::any_of(capabilities.proposed,
                                   [](const EngineConfig& one) { return !one.knobs.empty(); }));
 }
 
@@ -326,15 +328,16 @@ class RnnDescriptors : public testing::Test {
 };
 
 lstm::RnnSpec SpecFrom(const std::string& rest) {
-  return lstm::RnnSpecOf(lstm::ReadCudnnLstmCase(workload::ParseBenchmarkName("LSTM/gpu/cudnn/" + rest)));
+  return lstm::RnnSpecOf(
+      lstm::ReadCudnnLstmCase(workload::ParseBenchmarkName("LSTM/gpu/cudnn/" + rest)));
 }
 
 TEST_F(RnnDescriptors, TakeEveryTypeAndAlgorithm) {
   for (const auto* type : {"f32", "tf32", "f16", "bf16"})
     for (const auto* algorithm : {"", "/persist-static", "/persist-small-h", "/persist-dynamic"})
       for (const auto* problem : {"t4n2i16h32", "t4n2i16h32l2bi"})
-        EXPECT_NO_THROW(
-            lstm::SetRnn(SpecFrom(fmt::format("bwd/{}/{}{}", type, problem, algorithm)), dropout_, rnn_))
+        EXPECT_NO_THROW(lstm::SetRnn(SpecFrom(fmt::format("bwd/{}/{}{}", type, problem, algorithm)),
+                                     dropout_, rnn_))
             << type << algorithm << problem;
   EXPECT_NO_THROW(lstm::SetRnn(SpecFrom("bwd/f16/t4n2i16h32p16"), dropout_, rnn_));
 }

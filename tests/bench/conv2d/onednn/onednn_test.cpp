@@ -73,8 +73,8 @@ TEST(Conv2dOnednn, VariantsAgreeWithTheReference) {
                                    "bwd_data/f32bf16bf16/@",
                                    "bwd_weights/bf16f32bf16/@/bias"};
   const int ran = fakes::ExpectVariantsAgree("Conv2D/cpu/onednn/", kVariants,
-                                      {"n2c16h10w10k16r3s3_p1", "n2c3h11w13k5r5s3_s2p2x1",
-                                       "n2c12h8w8k18r3s3_p1g3", "n2c16h9w9k16r3s3_s2p1g16"});
+                                             {"n2c16h10w10k16r3s3_p1", "n2c3h11w13k5r5s3_s2p2x1",
+                                              "n2c12h8w8k18r3s3_p1g3", "n2c16h9w9k16r3s3_s2p1g16"});
   EXPECT_GE(ran, 60);
 }
 
@@ -90,13 +90,15 @@ TEST(Conv2dOnednn, SaysHowBenchdnnRepeatsIt) {
   const auto line = workload::MakeWorkload(name).repro;
   EXPECT_THAT(line, testing::StartsWith("--conv --mode=P "));
   EXPECT_THAT(line, HasSubstr("mb2ic16ih10"));
-  EXPECT_EQ(workload::MakeWorkload(name + "/threads2").repro, line) << "threads are the environment's";
+  EXPECT_EQ(workload::MakeWorkload(name + "/threads2").repro, line)
+      << "threads are the environment's";
   EXPECT_EQ(workload::MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
 }
 
 TEST(Conv2dOnednn, SaysWhereItsTensorsLie) {
-  const auto call = workload::MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/bias/nchw")
-                        .prepare({.threads = 1});
+  const auto call =
+      workload::MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/bias/nchw")
+          .prepare({.threads = 1});
   size_t weights = 0, rest = 0;
   for (const auto& region : call.memory) (region.weights ? weights : rest) += region.bytes;
   EXPECT_EQ(rest, 4 * (3200 + 3200));   // source and destination, plain
@@ -105,8 +107,8 @@ TEST(Conv2dOnednn, SaysWhereItsTensorsLie) {
 }
 
 TEST(Conv2dOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
-  const auto call =
-      workload::MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1").prepare({.threads = 1});
+  const auto call = workload::MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1")
+                        .prepare({.threads = 1});
   EXPECT_FALSE(call.algorithm.empty());
   EXPECT_FALSE(call.isa.empty());
   // 2*2*16*10*10*16*9 = 921,600
@@ -114,7 +116,8 @@ TEST(Conv2dOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
   EXPECT_EQ(call.modelled.launches, 1);
   // 4 byte x (2*16*100 + 16*16*9 + 2*16*100)
   EXPECT_EQ(call.modelled.bytes.at(Level::kDram), 4 * (3200 + 2304 + 3200));
-  const auto bytes = workload::MakeWorkload("Conv2D/cpu/onednn/fwd/int8/n2c16h10w10k16r3s3_p1").prepare({});
+  const auto bytes =
+      workload::MakeWorkload("Conv2D/cpu/onednn/fwd/int8/n2c16h10w10k16r3s3_p1").prepare({});
   EXPECT_EQ(bytes.modelled.bytes.at(Level::kDram), 3200 + 2304 + 3200);
 }
 

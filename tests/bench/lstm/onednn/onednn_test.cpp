@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "bench/lstm/onednn/cell.h"
+#include "bench/lstm/onednn/backend.h"
 #include "bench/onednn/support.h"
 #include "tests/fakes/outcome.h"
 
@@ -177,7 +177,9 @@ TEST(LstmOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
   // 30 in, 42 out, 2 x 21 hidden and cell states each, 12 * 28 weights, 28 bias
   EXPECT_EQ(call.modelled.bytes.at(Level::kDram), 4 * (30 + 42 + 42 + 42 + 336 + 28));
   EXPECT_EQ(call.modelled.launches, 1);
-  EXPECT_EQ(workload::MakeWorkload("LSTM/cpu/onednn/bwd/f32/t2n1i5h7l2bi").prepare({}).modelled.launches, 2);
+  EXPECT_EQ(
+      workload::MakeWorkload("LSTM/cpu/onednn/bwd/f32/t2n1i5h7l2bi").prepare({}).modelled.launches,
+      2);
 }
 
 // Bytes of [weights, all].
@@ -218,8 +220,8 @@ TEST(LstmOnednn, CarriesTheLineThatRepeatsIt) {
 }
 
 TEST(LstmOnednn, ALargeProblemIsCheckedOnItsTwin) {
-  const auto call =
-      workload::MakeWorkload("LSTM/cpu/onednn/fwd_inference/f32/t64n32i64h64").prepare({.threads = 1});
+  const auto call = workload::MakeWorkload("LSTM/cpu/onednn/fwd_inference/f32/t64n32i64h64")
+                        .prepare({.threads = 1});
   const auto found = call.verify();
   EXPECT_TRUE(found.ok) << found.max_error;
   // 2 * 64 * 32 * 256 * 128 = 134 MFLOP; two halvings of t are below 50

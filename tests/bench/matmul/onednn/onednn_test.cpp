@@ -23,7 +23,8 @@ TEST_P(EveryMatmul, AgreesWithTheReference) {
   for (const auto problem : kProblems)
     for (const std::string_view ip : {"", "/ip"}) {
       if (!ip.empty() && problem.find_first_of("b_") != std::string_view::npos) continue;
-      fakes::ExpectAgrees(fmt::format("Matmul/cpu/onednn/{}/{}/{}{}", direction, type, problem, ip), type);
+      fakes::ExpectAgrees(fmt::format("Matmul/cpu/onednn/{}/{}/{}{}", direction, type, problem, ip),
+                          type);
     }
 }
 
@@ -55,9 +56,10 @@ TEST(MatmulOnednn, VariantsAgreeWithTheReference) {
                                    "fwd/bf16bf16f32/@",
                                    "bwd_data/f32bf16bf16/@",
                                    "bwd_weights/bf16f32bf16/@"};
-  const int ran = fakes::ExpectVariantsAgree("Matmul/cpu/onednn/", kVariants,
-                                      {"m16n32k64", "m33n17k65", "m33n17k65_tAtB", "b3m20n30k40",
-                                       "b3m20n30k40_tB", "m16n32k64/ip", "m33n17k65/ip"});
+  const int ran =
+      fakes::ExpectVariantsAgree("Matmul/cpu/onednn/", kVariants,
+                                 {"m16n32k64", "m33n17k65", "m33n17k65_tAtB", "b3m20n30k40",
+                                  "b3m20n30k40_tB", "m16n32k64/ip", "m33n17k65/ip"});
   EXPECT_GE(ran, 80);
 }
 
@@ -73,7 +75,8 @@ TEST(MatmulOnednn, SaysHowBenchdnnRepeatsIt) {
   const std::string name = "Matmul/cpu/onednn/fwd/f32/m33n17k65_tB";
   const auto line = workload::MakeWorkload(name).repro;
   EXPECT_EQ(line, "--matmul --mode=P --stag=ab --wtag=ba --dtag=ab 33x65:65x17");
-  EXPECT_EQ(workload::MakeWorkload(name + "/threads2").repro, line) << "threads are the environment's";
+  EXPECT_EQ(workload::MakeWorkload(name + "/threads2").repro, line)
+      << "threads are the environment's";
   EXPECT_EQ(workload::MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
 }
 
@@ -89,7 +92,8 @@ TEST(MatmulOnednn, SaysWhereItsMatricesLie) {
 }
 
 TEST(MatmulOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
-  const auto call = workload::MakeWorkload("Matmul/cpu/onednn/fwd/f32/b3m20n30k40").prepare({.threads = 1});
+  const auto call =
+      workload::MakeWorkload("Matmul/cpu/onednn/fwd/f32/b3m20n30k40").prepare({.threads = 1});
   EXPECT_FALSE(call.algorithm.empty());
   EXPECT_FALSE(call.isa.empty());
   EXPECT_EQ(call.modelled.flops,
@@ -98,11 +102,13 @@ TEST(MatmulOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
 }
 
 TEST(MatmulOnednn, Int8HasNoBackwardPass) {
-  EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/bwd_data/int8/m1n1k1"), HasSubstr("no backward pass"));
+  EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/bwd_data/int8/m1n1k1"),
+              HasSubstr("no backward pass"));
 }
 
 TEST(MatmulOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
-  EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/fwd/f32/m2147483647n64k4096"), HasSubstr("GB of memory"));
+  EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/fwd/f32/m2147483647n64k4096"),
+              HasSubstr("GB of memory"));
 }
 
 }  // namespace
