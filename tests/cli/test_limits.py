@@ -156,7 +156,7 @@ def test_without_counters_no_file_has_a_word_of_energy(tree, tmp_path):
         pytest.skip("this machine has counters")
     ran, content = measured(tmp_path if tree else "")
     assert '"energy"' not in json.dumps(content)
-    verify(ran, [says("--dlroof_energy: no energy of CPUs here: hwmon: .*; perf: .*; powercap: .*class/powercap has no intel-rapl")])
+    verify(ran, [says("--dlroof_energy: the CPU's energy cannot be measured: hwmon: .*; perf: .*; powercap: .*class/powercap has no intel-rapl")])
 
 
 def test_a_counter_that_stands_still_is_a_reason_and_no_energy(tmp_path):

@@ -253,8 +253,8 @@ TEST(RunnerOfGpu, ALostGpuFailsWhatFollowsAndTheRecordsStay) {
   EXPECT_EQ(*calls, 2);  // what failed is not tried again
   EXPECT_EQ(records[1].status, record::Status::kFailed);
   EXPECT_EQ(records[1].reason,
-            "not run: the GPU is lost to this process since Fake/gpu/none/fwd/f32/n1: the driver "
-            "says it again");
+            "not run: this process cannot use the GPU any more since Fake/gpu/none/fwd/f32/n1 "
+            "failed: the driver says it again");
   EXPECT_EQ(records[2].status, record::Status::kOk) << records[2].reason;
 }
 
