@@ -103,7 +103,7 @@ KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
      prints("^name,iterations,real_time")),
     ("a filter without a match is no error", "--benchmark_filter=nothing_of_this_name", exits(0)),
     ("an unknown flag of Google Benchmark is refused", "--benchmark_filtre=LSTM", one_sentence),
-    ("an unknown own flag is refused", "--dlroof_treads=2", one_sentence),
+    ("an unknown own flag is refused", "--dlroof_treads=2", one_sentence, says("did you mean '--dlroof_threads'")),
     ("more threads than CPUs are refused", "--dlroof_threads=4000", one_sentence),
     ("a missing suite file is refused", "--dlroof_suite=none.txt", one_sentence),
     ("an unknown counter source is refused", "--dlroof_counters=papi", one_sentence),
