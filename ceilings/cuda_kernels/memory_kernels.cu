@@ -43,7 +43,7 @@ __global__ void StoreKernel(uint4* set, size_t vectors, long long passes) {
   for (long long pass = 1; pass <= passes; ++pass) {
     const unsigned word = gpu_kernels::kStoredFactor * static_cast<unsigned>(pass);
     const uint4 v = make_uint4(word, word, word, word);
-#pragma unroll kStoresTogether
+#pragma unroll gpu_kernels::kStoresTogether
     for (size_t i = FirstVector(); i < vectors; i += stride) StoreVector(set + i, v);
   }
 }
