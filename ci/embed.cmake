@@ -1,5 +1,5 @@
-# cmake "-DFILES=a.json;b.json" -DFUNCTION=BuiltInGpus -DOUTPUT=BuiltInGpus.cpp -P embed.cmake
-# Writes FUNCTION() for dlroof_embed (ci/rooms.cmake). The assembler copies the files, so their length has no limit.
+# cmake "-DFILES=a.json;b.json" -DFUNCTION=BuiltInGpus -DNAMESPACE=delta -DOUTPUT=BuiltInGpus.cpp -P embed.cmake
+# Writes FUNCTION() for dlroof_embed (ci/modules.cmake). The assembler copies the files, so their length has no limit.
 set(assembly "")
 set(labels "${FUNCTION}_0[]")
 set(rows "")
@@ -14,13 +14,13 @@ foreach(file IN LISTS FILES)
   set(count ${next})
 endforeach()
 file(WRITE "${OUTPUT}" "// Made by ci/embed.cmake.
-#include \"counters/base/embedded.h\"
+#include \"counters/base/files.h\"
 
 asm(\".pushsection .rodata\\n\"
 ${assembly}    \".hidden ${FUNCTION}_${count}\\n${FUNCTION}_${count}: .popsection\\n\");
 extern \"C\" [[gnu::visibility(\"hidden\")]] const char ${labels};
 
-namespace dlroof {
+namespace dlroof::${NAMESPACE} {
 
 const std::vector<EmbeddedFile>& ${FUNCTION}() {
   static const std::vector<EmbeddedFile> files = {
@@ -28,5 +28,5 @@ ${rows}  };
   return files;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::${NAMESPACE}
 ")

@@ -3,15 +3,16 @@
 # Sets dlroof_modules (the folders that are built), dlroof_targets (those of every module but those of MPI and CUDA) and
 # dlroof_cuda_modules (the folders of libdlroof_cuda.so).
 
-# For a module.cmake: defines `const std::vector<EmbeddedFile>& FUNCTION()` (counters/base/embedded.h) in the module. It returns
-# the files that match a pattern below the module's folder, in the order of their names.
+# For a module.cmake: defines `const std::vector<EmbeddedFile>& FUNCTION()` (counters/base/files.h) in the module's namespace. It
+# returns the files that match a pattern below the module's folder, in the order of their names.
 function(dlroof_embed function pattern)
   cmake_path(ABSOLUTE_PATH pattern BASE_DIRECTORY "${CMAKE_SOURCE_DIR}/${module}")
   file(GLOB files CONFIGURE_DEPENDS "${pattern}")
   set(output "${CMAKE_BINARY_DIR}/generated/${function}.cpp")
   set(script "${CMAKE_SOURCE_DIR}/ci/embed.cmake")
+  cmake_path(GET module FILENAME namespace)
   add_custom_command(OUTPUT "${output}" DEPENDS ${files} "${script}" COMMENT "embedding what ${function}() returns" VERBATIM
-    COMMAND "${CMAKE_COMMAND}" "-DFILES=${files}" -DFUNCTION=${function} "-DOUTPUT=${output}" -P "${script}")
+    COMMAND "${CMAKE_COMMAND}" "-DFILES=${files}" -DFUNCTION=${function} -DNAMESPACE=${namespace} "-DOUTPUT=${output}" -P "${script}")
   target_sources(${target} PRIVATE "${output}")
 endfunction()
 

@@ -54,10 +54,10 @@ void Ask(const CounterSource& source, const CountRequest& request, Counting& cou
   DropWhatIsNoCount(counted.work.bytes);
   if (const auto why = WhyFlopsArePartial(request, counted.work); !why.empty()) {
     counted.work.flops.clear();
-    counted.doubts.push_back(why);
+    counted.caveats.push_back(why);
   }
   if (!counted.how.empty()) counting.notes.push_back({source.name, source.provenance, counted.how});
-  for (const auto& doubt : counted.doubts) counting.notes.push_back({source.name, {}, doubt});
+  for (const auto& reason : counted.caveats) counting.notes.push_back({source.name, {}, reason});
   if (counting.kernels.empty()) counting.kernels = std::move(counted.kernels);
   Merge(counted.work, counting.work[source.provenance]);
 }

@@ -56,6 +56,12 @@ struct InstructionCount {
   bool operator==(const InstructionCount&) const = default;
 };
 
+// An InstructionCount, or the reason why there is none.
+struct CountedInstructions {
+  std::optional<InstructionCount> count;
+  std::string reason;  // set only without `count`
+};
+
 // One call as it was watched.
 struct ParallelTime {
   RegionPass mean;
@@ -64,18 +70,19 @@ struct ParallelTime {
   double calls = 0;                // [1] that the passes made
   PartSeconds parts;               // absent: there are none, or nobody knows
   // [s] of the same call made for one thread; absent with one thread, or with another algorithm
-  std::optional<double> alone_seconds;
+  std::optional<double> single_thread_seconds;
   // [s] of such a call with sizes of 1, on one thread: the code that runs whatever the sizes
   std::optional<double> smallest_seconds;
-  // [s] of the same call on one thread, by turns: on tensors whose pages repeat, so that a core's
-  // own L2 holds them all, and on such tensors whose pages do not
+  // [s] of the same call on one thread, interleaved: on tensors whose pages repeat, so that a
+  // core's own L2 holds them all, and on such tensors whose pages do not
   std::optional<double> near_seconds, far_seconds;
   // [1] Multiply-adds that the vector lanes execute over those that the problem asks for, by a
   // model of the library's blocks; absent: not modelled.
   std::optional<double> executed_over_useful;
   // [1] Loads and stores of vectors by one call, and [byte] of a vector, by the same model.
   std::optional<double> vector_loads, vector_bytes;
-  std::optional<InstructionCount> instructions;  // absent: not counted
+  std::optional<InstructionCount> instructions;
+  std::optional<std::string> instructions_reason;  // why `instructions` were wanted and are absent
   std::string source;  // "libgomp's entry points", "OMPT of libomp.so.5 (...)"
 
   bool operator==(const ParallelTime&) const = default;

@@ -1,3 +1,5 @@
+// The three products of a trained layer: its result, and the gradients of its two factors.
+//
 // The work of ONE call of a workload: FLOPs by pipe, bytes by memory level, launches.
 // Everything else in the tree (ceilings, placement, reports) is expressed in these terms.
 #pragma once
@@ -10,6 +12,10 @@
 #include <vector>
 
 namespace dlroof {
+
+enum class ProductDirection { kForward, kBackwardData, kBackwardWeights };
+std::string_view Key(ProductDirection direction);  // "fwd", "bwd_data", "bwd_weights"
+std::optional<ProductDirection> ProductDirectionFromKey(std::string_view key);
 
 enum class Level { kL1, kL2, kL3, kDram, kHost };
 

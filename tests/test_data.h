@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // Returns the absolute path of `name` in tests/data; "" is the folder.
 std::string TestData(const std::string& name);
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

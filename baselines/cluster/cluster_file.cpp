@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
-#include "reporters/roofline/placed_json.h"
+#include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using nlohmann::json;
@@ -82,7 +85,7 @@ Finding FindingFrom(const JsonReader& reader, std::size_t nodes) {
   if (finding.node >= nodes) reader.Refuse("node", "an index into cluster.nodes");
   if (reader.Has("ci95")) finding.ci95 = reader.PositivePair("ci95");
   const auto verdict = NodeVerdictFromKey(reader.Text("verdict"));
-  if (!verdict) reader.Refuse("verdict", "suspect, slow or not proved");
+  if (!verdict) reader.Refuse("verdict", "suspect, slow or not validated");
   finding.verdict = *verdict;
   return finding;
 }
@@ -96,17 +99,17 @@ json ClusterJson(const Cluster& cluster) {
         {{"name", kind.name}, {"fingerprints", kind.fingerprints}, {"nodes", kind.nodes}});
   for (const auto& node : cluster.nodes) object["nodes"].push_back(NodeJson(node));
   for (const auto& finding : cluster.findings) object["findings"].push_back(FindingJson(finding));
-  if (cluster.meetings) object["meetings"] = ToJson(*cluster.meetings);
+  if (cluster.barriers) object["meetings"] = ToJson(*cluster.barriers);
   return object;
 }
 
 // Returns the entry by which Google Benchmark's own tools know the record.
-json EntryOf(const Record& record) {
+json EntryOf(const record::Record& record) {
   json entry = {{"name", record.name}, {"run_name", record.name},        {"run_type", "iteration"},
                 {"repetitions", 1},    {"repetition_index", 0},          {"threads", 1},
                 {"family_index", 0},   {"per_family_instance_index", 0}, {"iterations", 1},
                 {"time_unit", "ns"}};
-  if (const auto timing = TimeOf(record.repetitions))
+  if (const auto timing = record::TimeOf(record.repetitions))
     entry["real_time"] = entry["cpu_time"] = timing->median * 1e9;
   return entry;
 }
@@ -153,8 +156,8 @@ void ReadCluster(const JsonReader& reader, Cluster& cluster) {
   for (std::size_t i = 0; i < reader.Array("findings").size(); ++i)
     cluster.findings.push_back(FindingFrom(reader.Item("findings", i), cluster.nodes.size()));
   if (!reader.Has("meetings")) return;
-  const auto meetings = reader.Object("meetings");
-  cluster.meetings = ClusterMeetingsFromJson(meetings.json(), meetings.where());
+  const auto barriers = reader.Object("meetings");
+  cluster.barriers = ClusterBarriersFromJson(barriers.json(), barriers.where());
 }
 
 }  // namespace
@@ -164,7 +167,7 @@ json ToJson(const Cluster& cluster, const std::string& command) {
   run.context["dlroof"].erase("node");
   run.context["dlroof"]["cluster"] = kClusterSchema;
   run.context["dlroof"]["command"] = command;
-  json file = ToJson(PlaceRun(std::move(run)));
+  json file = roofline::ToJson(roofline::PlaceRun(std::move(run)));
   AddNodes(cluster, file["records"]);
   file["benchmarks"] = json::array();
   for (const auto& record : cluster.run.records) file["benchmarks"].push_back(EntryOf(record));
@@ -176,7 +179,7 @@ Cluster ReadClusterFile(const std::string& path) {
   const auto text = ReadFile(path, "a cluster file");
   std::ostringstream warnings;
   Cluster cluster;
-  cluster.run = ParseRunFile(text, path, warnings);
+  cluster.run = record::ParseRunFile(text, path, warnings);
   if (!warnings.str().empty()) {
     auto warning = warnings.str();
     warning.pop_back();
@@ -191,4 +194,97 @@ Cluster ReadClusterFile(const std::string& path) {
   return cluster;
 }
 
-}  // namespace dlroof
+namespace {
+
+struct Values {
+  std::vector<double> all, validated;
+};
+
+Values ValuesOf(const std::vector<const NodeSummary*>& nodes, const CeilingRow& row) {
+  Values values;
+  for (const auto* node : nodes) {
+    const auto found = node->ceilings.find(row);
+    if (found == node->ceilings.end()) continue;
+    values.all.push_back(found->second.value);
+    if (found->second.validated) values.validated.push_back(found->second.value);
+  }
+  return values;
+}
+
+void MergeCeiling(const Values& values, machine::Ceiling& ceiling) {
+  if (values.all.empty()) return;
+  const bool validated = 2 * values.validated.size() >= values.all.size();
+  const auto& used = validated ? values.validated : values.all;
+  ceiling.per_second = Median(used);
+  ceiling.ci95 = MedianInterval95(used);
+  ceiling.sustained_per_second.reset();
+  ceiling.clock_hz.reset();
+  ceiling.validation = {};
+  ceiling.validated = validated && !ceiling.specified;
+  ceiling.reasons.clear();
+  if (!validated && !ceiling.specified)
+    ceiling.reasons.push_back(
+        fmt::format("validated on {} of {} nodes", values.validated.size(), values.all.size()));
+  ceiling.how += fmt::format("; median of {} node{}", used.size(), used.size() == 1 ? "" : "s");
+}
+
+bool CountTheSame(const energy::Energy& a, const energy::Energy& b) {
+  const auto names_equal = [](const auto& x, const auto& y) { return x.first == y.first; };
+  return a.from == b.from && a.covers == b.covers &&
+         std::ranges::equal(a.domains, b.domains, names_equal) &&
+         std::ranges::equal(a.beside, b.beside, names_equal);
+}
+
+}  // namespace
+
+void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine& machine) {
+  for (auto& [threads, set] : machine.by_threads) {
+    for (auto& [pipe, ceiling] : set.flops)
+      MergeCeiling(ValuesOf(nodes, {machine.device, threads, "flops." + pipe}), ceiling);
+    for (auto& [level, ceiling] : set.bytes)
+      MergeCeiling(ValuesOf(nodes, {machine.device, threads, fmt::format("bytes.{}", Key(level))}),
+                   ceiling);
+    if (set.launch_seconds) {
+      const auto values = ValuesOf(nodes, {machine.device, threads, "launch"});
+      if (!values.all.empty()) set.launch_seconds = Median(values.all);
+    }
+    set.mixes.clear();
+    set.sweep.clear();
+    set.ridges.clear();
+    set.sustained.clear();
+    set.edges.clear();
+    set.best_state = {};
+  }
+  machine.facts["cluster.nodes"] = std::to_string(nodes.size());
+}
+
+std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& nodes) {
+  if (nodes.empty()) return std::nullopt;
+  const energy::Energy& first = nodes.front();
+  if (!std::ranges::all_of(nodes,
+                           [&](const energy::Energy& one) { return CountTheSame(first, one); }))
+    return std::nullopt;
+  const auto values = [&](const std::function<double(const energy::Energy&)>& value) {
+    std::vector<double> all;
+    std::ranges::transform(nodes, std::back_inserter(all), value);
+    return all;
+  };
+  energy::Energy merged = first;
+  const auto joules = values(&energy::Energy::joules);
+  merged.joules = Median(joules);
+  merged.ci95 = MedianInterval95(joules);
+  merged.seconds = Median(values(&energy::Energy::seconds));
+  merged.window_seconds = std::ranges::min(values(&energy::Energy::window_seconds));
+  merged.calls = Median(values(&energy::Energy::calls));
+  for (const auto domains : {&energy::Energy::domains, &energy::Energy::beside})
+    for (auto& domain : merged.*domains)
+      domain.second = Median(
+          values([&](const energy::Energy& one) { return (one.*domains).at(domain.first); }));
+  merged.others_cpus.reset();
+  for (const energy::Energy& one : nodes)
+    if (one.others_cpus)
+      merged.others_cpus = std::max(merged.others_cpus.value_or(0), *one.others_cpus);
+  return merged;
+}
+
+}  // namespace dlroof::cluster

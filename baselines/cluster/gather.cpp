@@ -7,11 +7,14 @@
 #include <cctype>
 #include <set>
 
-#include "baselines/cluster/merged_node.h"
+#include "baselines/cluster/cluster_file.h"
 #include "counters/base/error.h"
+#include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
+#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 constexpr std::size_t kMostNamed = 3;  // nodes in a remark
@@ -75,9 +78,9 @@ void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
 // A benchmark over the nodes of one kind.
 struct Merged {
   std::size_t donor = 0;  // the first node with a time; facts that are no numbers are its own
-  std::vector<Repetition> repetitions;
-  std::vector<Energy> energies;     // of the nodes that measured it
-  std::vector<NodeWindow> windows;  // of the nodes that had one
+  std::vector<record::Repetition> repetitions;
+  std::vector<energy::Energy> energies;  // of the nodes that measured it
+  std::vector<NodeWindow> windows;       // of the nodes that had one
   std::vector<std::size_t> nodes;
 };
 
@@ -97,7 +100,7 @@ MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterK
         found->second.donor = i;
       }
       found->second.repetitions.push_back(
-          {.seconds = time.seconds, .iterations = time.iterations, .disturbed = time.disturbed});
+          {.seconds = time.seconds, .iterations = time.iterations, .noisy = time.noisy});
       if (time.energy) found->second.energies.push_back(*time.energy);
       if (time.window) found->second.windows.push_back({i, *time.window});
       found->second.nodes.push_back(i);
@@ -107,16 +110,17 @@ MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterK
 
 // Copies the facts of the records from their donors' files, each of which is read once.
 void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
-                const std::function<RunFile(const std::string&)>& reread, Cluster& cluster) {
-  std::map<std::size_t, RunFile> donors;
+                const std::function<record::RunFile(const std::string&)>& reread,
+                Cluster& cluster) {
+  std::map<std::size_t, record::RunFile> donors;
   for (const auto& name : merged.names) {
     auto& one = merged.by_name.at(name);
     const auto [donor, added] = donors.try_emplace(one.donor);
     if (added) donor->second = reread(summaries[one.donor].file);
-    const auto found = std::ranges::find(donor->second.records, name, &Record::name);
+    const auto found = std::ranges::find(donor->second.records, name, &record::Record::name);
     if (found == donor->second.records.end())
       throw BadInput("{}: changed while it was read", summaries[one.donor].file);
-    Record record = *found;
+    record::Record record = *found;
     record.repetitions = std::move(one.repetitions);
     record.parallel.reset();        // one node's
     record.metered_window.reset();  // the same
@@ -132,19 +136,20 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
   cluster.run.machines = std::move(donors.at(first).machines);
 }
 
-void SetMeetings(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
-  std::vector<std::pair<std::string, std::vector<Meeting>>> by_node;
+void SetBarriers(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
+  std::vector<std::pair<std::string, std::vector<Barrier>>> by_node;
   by_node.reserve(summaries.size());
-  for (const auto& summary : summaries) by_node.emplace_back(summary.facts.name, summary.meetings);
-  cluster.meetings = ClusterMeetingsOf(by_node);
+  for (const auto& summary : summaries) by_node.emplace_back(summary.facts.name, summary.barriers);
+  cluster.barriers = ClusterBarriersOf(by_node);
 }
 
 void AddRemarks(Cluster& cluster) {
   std::vector<std::string> fewer, other;
   for (const auto& node : cluster.nodes) {
-    if (node.facts.cpus_given && node.facts.cpus && *node.facts.cpus_given < *node.facts.cpus)
+    if (node.facts.cpus_specified && node.facts.cpus &&
+        *node.facts.cpus_specified < *node.facts.cpus)
       fewer.push_back(
-          fmt::format("{} ({} of {})", node.name, *node.facts.cpus_given, *node.facts.cpus));
+          fmt::format("{} ({} of {})", node.name, *node.facts.cpus_specified, *node.facts.cpus));
     if (node.kind && *node.kind > 0) other.push_back(node.name);
   }
   if (!fewer.empty())
@@ -234,7 +239,7 @@ bool NodeNameLess(const std::string& a, const std::string& b) {
 
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
-               const std::function<RunFile(const std::string& file)>& reread,
+               const std::function<record::RunFile(const std::string& file)>& reread,
                const MeterLog* meters) {
   if (asked) AddMissing(*asked, summaries);
   std::ranges::stable_sort(summaries, [](const NodeSummary& a, const NodeSummary& b) {
@@ -259,10 +264,121 @@ Cluster Gather(std::vector<NodeSummary> summaries,
   for (auto& machine : cluster.run.machines) MergeMachine(members, machine);
   if (const auto gpus = GpusOfHosts(cluster))
     cluster.run.context["dlroof"]["devices_per_node"] = *gpus;
-  SetMeetings(summaries, cluster);
+  SetBarriers(summaries, cluster);
   AddRemarks(cluster);
   if (meters != nullptr) AddMetered(*meters, windows, cluster);
   return cluster;
 }
 
-}  // namespace dlroof
+namespace {
+
+using nlohmann::json;
+
+constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kWhole, "whole"},
+                                            {NodeStatus::kPartial, "partial"},
+                                            {NodeStatus::kMissing, "missing"},
+                                            {NodeStatus::kFailed, "failed"}};
+
+void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
+  for (const auto& [threads, set] : machine.by_threads) {
+    for (const auto& [pipe, row] : set.flops)
+      ceilings[{machine.device, threads, "flops." + pipe}] = {row.per_second,
+                                                              row.CarriesPercentages()};
+    for (const auto& [level, row] : set.bytes)
+      ceilings[{machine.device, threads, fmt::format("bytes.{}", Key(level))}] = {
+          row.per_second, row.CarriesPercentages()};
+    if (set.launch_seconds)
+      ceilings[{machine.device, threads, "launch"}] = {*set.launch_seconds, true};
+  }
+}
+
+void AddTime(const record::Record& record, NodeSummary& summary) {
+  const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)
+                                                           : std::optional<record::Timing>();
+  if (!timing) {
+    summary.without[record.name] = record.reason.empty() ? "no time" : record.reason;
+    return;
+  }
+  NodeTime time{.name = record.name, .seconds = timing->median, .noisy = timing->noisy};
+  for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
+  if (record.energy) time.energy = std::make_shared<const energy::Energy>(*record.energy);
+  time.window = record.metered_window;
+  summary.times.push_back(std::move(time));
+}
+
+}  // namespace
+
+std::string_view Key(NodeStatus status) { return KeyIn(kStatuses, status); }
+
+std::optional<NodeStatus> NodeStatusFromKey(std::string_view key) {
+  return ValueIn(kStatuses, key);
+}
+
+std::map<std::string, double> RoofsOf(const NodeSummary& summary) {
+  std::map<std::string, int> most;  // threads by device
+  for (const auto& [row, ceiling] : summary.ceilings)
+    most[std::get<0>(row)] = std::max(most[std::get<0>(row)], std::get<1>(row));
+  std::map<std::string, double> roofs;
+  for (const auto& [row, ceiling] : summary.ceilings) {
+    const auto& [device, threads, key] = row;
+    if (threads != most[device] || std::ranges::count(key, '.') > 2) continue;  // a finer row
+    roofs[fmt::format("{}.{}", device, key)] = ceiling.value;
+  }
+  return roofs;
+}
+
+json ToJson(const NodeFacts& facts) {
+  json object = {
+      {"name", facts.name}, {"known_by", facts.known_by}, {"arguments", facts.arguments}};
+  for (const auto& [key, text] : {std::pair("engine", &facts.engine),
+                                  {"rank", &facts.rank},
+                                  {"job", &facts.job},
+                                  {"place", &facts.place},
+                                  {"order", &facts.order},
+                                  {"host", &facts.host},
+                                  {"gpu", &facts.gpu}})
+    if (!text->empty()) object[key] = *text;
+  if (facts.cpus_specified) object["cpus_given"] = *facts.cpus_specified;
+  if (facts.cpus) object["cpus"] = *facts.cpus;
+  return object;
+}
+
+NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
+  const JsonReader reader(object, where);
+  NodeFacts facts{.name = reader.NonEmptyText("name"),
+                  .host = reader.TextOr("host", ""),
+                  .known_by = reader.Text("known_by"),
+                  .engine = reader.TextOr("engine", ""),
+                  .rank = reader.TextOr("rank", ""),
+                  .job = reader.TextOr("job", ""),
+                  .place = reader.TextOr("place", ""),
+                  .order = reader.TextOr("order", ""),
+                  .gpu = reader.TextOr("gpu", ""),
+                  .arguments = reader.Texts("arguments")};
+  if (reader.Has("cpus_given")) facts.cpus_specified = reader.AtLeastOne("cpus_given");
+  if (reader.Has("cpus")) facts.cpus = reader.AtLeastOne("cpus");
+  return facts;
+}
+
+NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
+  const auto& node = record::Member(record::Member(run.context, "dlroof"), "node");
+  if (node.is_null())
+    throw BadInput("{}: says of no node that it is from; expected a file of `dlroof cluster node`",
+                   file);
+  NodeSummary summary;
+  summary.facts = NodeFactsFromJson(node, file + ": context.dlroof.node");
+  summary.file = file;
+  summary.started_at = record::Text(run.context, "date");
+  for (const auto& machine : run.machines) {
+    summary.machines[machine.device] = machine.fingerprint;
+    summary.machine_name += (summary.machine_name.empty() ? "" : " + ") + machine.name;
+    AddCeilings(machine, summary.ceilings);
+  }
+  for (const auto& record : run.records) AddTime(record, summary);
+  if (const auto& met = record::Member(record::Member(run.context, "dlroof"), "meetings");
+      !met.is_null())
+    summary.barriers = BarriersFromJson(met, file + ": context.dlroof.meetings");
+  return summary;
+}
+
+}  // namespace dlroof::cluster

@@ -14,11 +14,11 @@
 
 #include "baselines/cluster/meetings.h"
 #include "baselines/cluster/metered_nodes.h"
+#include "baselines/cluster/network.h"
 #include "baselines/cluster/outliers.h"
-#include "baselines/network/measured_network.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // A node by its own words: context.dlroof.node of its run file.
 struct NodeFacts {
@@ -30,7 +30,7 @@ struct NodeFacts {
   std::string rank, job, place;        // as the engine says; empty: it does not
   std::string order;                   // "at-once", "one-by-one"; empty: nobody said
   std::string gpu;                     // in CUDA_VISIBLE_DEVICES, of a process that has one GPU
-  std::optional<int> cpus_given;       // [1] that the process may use
+  std::optional<int> cpus_specified;   // [1] that the process may use
   std::optional<int> cpus;             // [1] that the node has online
   std::vector<std::string> arguments;  // of dlroof_bench
 
@@ -49,15 +49,16 @@ struct NodeTime {
   std::string name;       // of the benchmark
   double seconds = 0;     // [s] as TimeOf; > 0
   double iterations = 0;  // [1] of all repetitions
-  bool disturbed = false;
-  std::shared_ptr<const Energy> energy = {};  // null but for a run with --dlroof_energy
-  std::optional<MeteredWindow> window = {};   // absent but for one with --dlroof_meter_seconds
+  bool noisy = false;
+  std::shared_ptr<const energy::Energy> energy = {};  // null but for a run with --dlroof_energy
+  std::optional<energy::MeteredWindow> window =
+      {};  // absent but for one with --dlroof_meter_seconds
 };
 
 // The rate or cost of one row of a node's ceilings.
 struct NodeCeiling {
-  double value = 0;     // [flop/s], [byte/s] or, of a launch, [s]
-  bool proved = false;  // or given
+  double value = 0;        // [flop/s], [byte/s] or, of a launch, [s]
+  bool validated = false;  // or given
 };
 // By device, threads and row: {"cpu", 2, "flops.fp32.vector"}, "bytes.dram", "launch".
 using CeilingRow = std::tuple<std::string, int, std::string>;
@@ -75,11 +76,11 @@ struct NodeSummary {
   std::vector<NodeTime> times;                  // in the file's order
   std::map<std::string, std::string> without;   // benchmark -> why it has no time there
   std::map<CeilingRow, NodeCeiling> ceilings;
-  std::vector<Meeting> meetings;  // with the other nodes; empty: it was to meet none
+  std::vector<Barrier> barriers;  // with the other nodes; empty: it was to meet none
 };
 
 // Returns the summary of a node's run file. Throws BadInput: `run` is none of a node.
-NodeSummary SummaryOf(const RunFile& run, const std::string& file);
+NodeSummary SummaryOf(const record::RunFile& run, const std::string& file);
 
 // Returns the summary's ceilings [flop/s], [byte/s], [s] by device and row ("cpu.bytes.dram"), of
 // each device's most threads, without finer rows.
@@ -105,14 +106,14 @@ struct ClusterKind {
 struct Cluster {
   // Ceilings and records of the first kind: ceilings are medians over its nodes, a record has a
   // repetition for each of them.
-  RunFile run;
+  record::RunFile run;
   std::vector<std::vector<std::size_t>> nodes_of;  // by record and repetition: index into `nodes`
   std::vector<ClusterNode> nodes;                  // by name
   std::vector<ClusterKind> kinds;                  // the one with the most nodes first
   bool asked_known = false;                        // somebody wrote which nodes were asked
   std::vector<std::string> remarks;
   std::vector<Finding> findings;            // by AddFindings (visits.h)
-  std::optional<ClusterMeetings> meetings;  // absent: no node was to meet others
+  std::optional<ClusterBarriers> barriers;  // absent: no node was to meet others
   // The file of dlroof_net that the user gives beside the cluster file; absent: none.
   std::optional<MeasuredNetwork> network;
 };
@@ -134,7 +135,7 @@ std::string NamedNodes(const std::vector<std::string>& names);
 // Throws BadInput where no node has a benchmark with a time.
 Cluster Gather(std::vector<NodeSummary> summaries,
                const std::optional<std::vector<std::string>>& asked,
-               const std::function<RunFile(const std::string& file)>& reread,
+               const std::function<record::RunFile(const std::string& file)>& reread,
                const MeterLog* meters = nullptr);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -9,19 +9,19 @@
 #include "baselines/cluster/gather.h"
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
-#include "counters/base/order_statistics.h"
-#include "reporters/text/units.h"
+#include "counters/base/numbers.h"
+#include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using nlohmann::json;
-using NodeMeetings = std::vector<std::pair<std::string, std::vector<Meeting>>>;
+using NodeBarriers = std::vector<std::pair<std::string, std::vector<Barrier>>>;
 
-constexpr double kAnotherMeeting = 10;  // [s]
+constexpr double kAnotherBarrier = 10;  // [s]
 
 // Returns the nodes that others left behind, by name.
-std::vector<LateNode> LateNodes(const NodeMeetings& by_node) {
+std::vector<LateNode> LateNodes(const NodeBarriers& by_node) {
   struct First {
     double began_seconds = 0;
     std::string benchmark;
@@ -29,13 +29,13 @@ std::vector<LateNode> LateNodes(const NodeMeetings& by_node) {
   };
   const auto less = [](const std::string& a, const std::string& b) { return NodeNameLess(a, b); };
   std::map<std::string, First, decltype(less)> firsts(less);
-  for (const auto& [node, meetings] : by_node)
-    for (const auto& meeting : meetings)
-      for (const auto& name : meeting.late) {
+  for (const auto& [node, barriers] : by_node)
+    for (const auto& barrier : barriers)
+      for (const auto& name : barrier.late) {
         auto& first = firsts[name];
-        if (first.by++ > 0 && first.began_seconds <= meeting.began_seconds) continue;
-        first.began_seconds = meeting.began_seconds;
-        first.benchmark = meeting.benchmark;
+        if (first.by++ > 0 && first.began_seconds <= barrier.began_seconds) continue;
+        first.began_seconds = barrier.began_seconds;
+        first.benchmark = barrier.benchmark;
       }
   std::vector<LateNode> late;
   for (const auto& [name, first] : firsts) late.push_back({name, first.benchmark, first.by});
@@ -48,19 +48,19 @@ std::optional<double> SpreadOf(std::vector<double> began) {
   std::ranges::sort(began);
   std::optional<double> widest;
   for (std::size_t begin = 0, i = 1; i <= began.size(); ++i) {
-    if (i < began.size() && began[i] - began[i - 1] < kAnotherMeeting) continue;
+    if (i < began.size() && began[i] - began[i - 1] < kAnotherBarrier) continue;
     if (i - begin > 1) widest = std::max(widest.value_or(0), began[i - 1] - began[begin]);
     begin = i;
   }
   return widest;
 }
 
-std::vector<double> Spreads(const NodeMeetings& by_node, const std::vector<LateNode>& late) {
+std::vector<double> Spreads(const NodeBarriers& by_node, const std::vector<LateNode>& late) {
   std::map<std::string, std::vector<double>> began;
-  for (const auto& [node, meetings] : by_node) {
+  for (const auto& [node, barriers] : by_node) {
     if (std::ranges::find(late, node, &LateNode::name) != late.end()) continue;
-    for (const auto& meeting : meetings)
-      if (meeting.with > 0) began[meeting.benchmark].push_back(meeting.began_seconds);
+    for (const auto& barrier : barriers)
+      if (barrier.with > 0) began[barrier.benchmark].push_back(barrier.began_seconds);
   }
   std::vector<double> spreads;
   for (auto& [benchmark, times] : began)
@@ -70,43 +70,43 @@ std::vector<double> Spreads(const NodeMeetings& by_node, const std::vector<LateN
 
 }  // namespace
 
-json ToJson(const Meeting& meeting) {
-  json object = {{"benchmark", meeting.benchmark},
-                 {"began_seconds", meeting.began_seconds},
-                 {"waited_seconds", meeting.waited_seconds},
-                 {"with", meeting.with},
-                 {"ahead", meeting.ahead}};
-  if (!meeting.late.empty()) object["late"] = meeting.late;
+json ToJson(const Barrier& barrier) {
+  json object = {{"benchmark", barrier.benchmark},
+                 {"began_seconds", barrier.began_seconds},
+                 {"waited_seconds", barrier.waited_seconds},
+                 {"with", barrier.with},
+                 {"ahead", barrier.ahead}};
+  if (!barrier.late.empty()) object["late"] = barrier.late;
   return object;
 }
 
-std::vector<Meeting> MeetingsFromJson(const json& list, const std::string& where) {
+std::vector<Barrier> BarriersFromJson(const json& list, const std::string& where) {
   if (!list.is_array()) throw BadInput("{}: expected an array of meetings", where);
-  std::vector<Meeting> meetings;
+  std::vector<Barrier> barriers;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonReader reader(list[i], fmt::format("{}[{}]", where, i));
-    Meeting meeting{.benchmark = reader.NonEmptyText("benchmark"),
+    Barrier barrier{.benchmark = reader.NonEmptyText("benchmark"),
                     .began_seconds = reader.Positive("began_seconds"),
                     .waited_seconds = reader.NotNegative("waited_seconds"),
                     .with = static_cast<std::size_t>(reader.NotNegative("with")),
                     .ahead = static_cast<std::size_t>(reader.NotNegative("ahead")),
                     .late = {}};
-    if (reader.Has("late")) meeting.late = reader.Texts("late");
-    meetings.push_back(std::move(meeting));
+    if (reader.Has("late")) barrier.late = reader.Texts("late");
+    barriers.push_back(std::move(barrier));
   }
-  return meetings;
+  return barriers;
 }
 
-std::optional<ClusterMeetings> ClusterMeetingsOf(const NodeMeetings& by_node) {
-  ClusterMeetings all;
+std::optional<ClusterBarriers> ClusterBarriersOf(const NodeBarriers& by_node) {
+  ClusterBarriers all;
   std::vector<double> waited;
-  for (const auto& [node, meetings] : by_node) {
-    if (meetings.empty()) continue;
+  for (const auto& [node, barriers] : by_node) {
+    if (barriers.empty()) continue;
     ++all.nodes;
     waited.push_back(0);
-    for (const auto& meeting : meetings) {
-      waited.back() += meeting.waited_seconds;
-      if (meeting.with == 0) ++all.apart[node];
+    for (const auto& barrier : barriers) {
+      waited.back() += barrier.waited_seconds;
+      if (barrier.with == 0) ++all.apart[node];
     }
   }
   if (all.nodes == 0) return std::nullopt;
@@ -120,25 +120,25 @@ std::optional<ClusterMeetings> ClusterMeetingsOf(const NodeMeetings& by_node) {
   return all;
 }
 
-json ToJson(const ClusterMeetings& meetings) {
-  json object = {{"nodes", meetings.nodes},
-                 {"benchmarks", meetings.benchmarks},
-                 {"median_waited_seconds", meetings.median_waited_seconds},
+json ToJson(const ClusterBarriers& barriers) {
+  json object = {{"nodes", barriers.nodes},
+                 {"benchmarks", barriers.benchmarks},
+                 {"median_waited_seconds", barriers.median_waited_seconds},
                  {"late", json::array()},
                  {"apart", json::array()}};
-  if (meetings.median_spread_seconds)
-    object["median_spread_seconds"] = *meetings.median_spread_seconds;
-  if (meetings.most_spread_seconds) object["most_spread_seconds"] = *meetings.most_spread_seconds;
-  for (const auto& one : meetings.late)
+  if (barriers.median_spread_seconds)
+    object["median_spread_seconds"] = *barriers.median_spread_seconds;
+  if (barriers.most_spread_seconds) object["most_spread_seconds"] = *barriers.most_spread_seconds;
+  for (const auto& one : barriers.late)
     object["late"].push_back({{"node", one.name}, {"benchmark", one.benchmark}, {"by", one.by}});
-  for (const auto& [node, count] : meetings.apart)
+  for (const auto& [node, count] : barriers.apart)
     object["apart"].push_back({{"node", node}, {"benchmarks", count}});
   return object;
 }
 
-ClusterMeetings ClusterMeetingsFromJson(const json& object, const std::string& where) {
+ClusterBarriers ClusterBarriersFromJson(const json& object, const std::string& where) {
   const JsonReader reader(object, where);
-  ClusterMeetings meetings{.nodes = static_cast<std::size_t>(reader.AtLeastOne("nodes")),
+  ClusterBarriers barriers{.nodes = static_cast<std::size_t>(reader.AtLeastOne("nodes")),
                            .benchmarks = static_cast<std::size_t>(reader.NotNegative("benchmarks")),
                            .median_spread_seconds = reader.OptionalNumber("median_spread_seconds"),
                            .most_spread_seconds = reader.OptionalNumber("most_spread_seconds"),
@@ -147,32 +147,32 @@ ClusterMeetings ClusterMeetingsFromJson(const json& object, const std::string& w
                            .apart = {}};
   for (std::size_t i = 0; i < reader.Array("late").size(); ++i) {
     const auto late = reader.Item("late", i);
-    meetings.late.push_back({late.NonEmptyText("node"), late.NonEmptyText("benchmark"),
+    barriers.late.push_back({late.NonEmptyText("node"), late.NonEmptyText("benchmark"),
                              static_cast<std::size_t>(late.AtLeastOne("by"))});
   }
   for (std::size_t i = 0; i < reader.Array("apart").size(); ++i) {
     const auto apart = reader.Item("apart", i);
-    meetings.apart[apart.NonEmptyText("node")] =
+    barriers.apart[apart.NonEmptyText("node")] =
         static_cast<std::size_t>(apart.AtLeastOne("benchmarks"));
   }
-  return meetings;
+  return barriers;
 }
 
-std::vector<std::string> MeetingNotes(const ClusterMeetings& meetings) {
+std::vector<std::string> BarrierNotes(const ClusterBarriers& barriers) {
   std::vector<std::string> notes;
-  if (meetings.median_spread_seconds && meetings.most_spread_seconds)
+  if (barriers.median_spread_seconds && barriers.most_spread_seconds)
     notes.push_back(fmt::format(
         "{} nodes met before {} benchmarks and began them within {} of each other "
         "(median; at most {}; by the nodes' clocks); a node waited for {} in all",
-        meetings.nodes, meetings.benchmarks, WithPrefix(*meetings.median_spread_seconds, "s"),
-        WithPrefix(*meetings.most_spread_seconds, "s"),
-        WithPrefix(meetings.median_waited_seconds, "s")));
+        barriers.nodes, barriers.benchmarks, text::WithPrefix(*barriers.median_spread_seconds, "s"),
+        text::WithPrefix(*barriers.most_spread_seconds, "s"),
+        text::WithPrefix(barriers.median_waited_seconds, "s")));
   else
     notes.emplace_back("nodes were to meet before each benchmark, and no two began any together");
   std::vector<std::string> late, apart;
-  for (const auto& one : meetings.late)
+  for (const auto& one : barriers.late)
     late.push_back(fmt::format("{} (before {}, {} nodes waited)", one.name, one.benchmark, one.by));
-  for (const auto& [node, count] : meetings.apart)
+  for (const auto& [node, count] : barriers.apart)
     apart.push_back(fmt::format("{} ({})", node, count));
   if (!late.empty())
     notes.push_back(fmt::format("missed a meeting's deadline, and the others went on without: {}",
@@ -183,4 +183,4 @@ std::vector<std::string> MeetingNotes(const ClusterMeetings& meetings) {
   return notes;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 // One node's part of a meeting.
-struct Meeting {
+struct Barrier {
   std::string benchmark;          // as the program lists it
   double began_seconds = 0;       // [s] since 1970-01-01T00:00:00Z by the node's clock: it went on
   double waited_seconds = 0;      // [s]
@@ -20,9 +20,9 @@ struct Meeting {
   std::size_t ahead = 0;          // [1] other nodes that had begun it, or had nothing left to do
   std::vector<std::string> late;  // nodes that had not come by the deadline; not awaited again
 };
-nlohmann::json ToJson(const Meeting& meeting);
+nlohmann::json ToJson(const Barrier& barrier);
 // Reads an array of ToJson's objects. Throws BadInput, which begins with `where`.
-std::vector<Meeting> MeetingsFromJson(const nlohmann::json& json, const std::string& where);
+std::vector<Barrier> BarriersFromJson(const nlohmann::json& json, const std::string& where);
 
 // A node that others did not wait for any longer.
 struct LateNode {
@@ -32,7 +32,7 @@ struct LateNode {
 };
 
 // Meetings over the nodes of a cluster.
-struct ClusterMeetings {
+struct ClusterBarriers {
   std::size_t nodes = 0;       // [1] that met others
   std::size_t benchmarks = 0;  // [1] that several nodes began together
   // [s] between the first and the last of the nodes that began a benchmark together, by the nodes'
@@ -46,14 +46,14 @@ struct ClusterMeetings {
 
 // Returns the meetings of all nodes, by name. Nodes that came late, and those of another job, count
 // in no spread: times that are 10 s and more apart are no meeting. Absent: no node met others.
-std::optional<ClusterMeetings> ClusterMeetingsOf(
-    const std::vector<std::pair<std::string, std::vector<Meeting>>>& by_node);
+std::optional<ClusterBarriers> ClusterBarriersOf(
+    const std::vector<std::pair<std::string, std::vector<Barrier>>>& by_node);
 
-nlohmann::json ToJson(const ClusterMeetings& meetings);
+nlohmann::json ToJson(const ClusterBarriers& barriers);
 // Throws BadInput, which begins with `where`.
-ClusterMeetings ClusterMeetingsFromJson(const nlohmann::json& json, const std::string& where);
+ClusterBarriers ClusterBarriersFromJson(const nlohmann::json& json, const std::string& where);
 
 // Returns sentences: how far apart nodes began, which were late, which began alone.
-std::vector<std::string> MeetingNotes(const ClusterMeetings& meetings);
+std::vector<std::string> BarrierNotes(const ClusterBarriers& barriers);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -19,14 +19,14 @@
 #include <tuple>
 
 #include "baselines/cluster/gather.h"
-#include "baselines/statistics/significance.h"
+#include "baselines/statistics/shift.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 #include "reporters/text/csv.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 // [s] since 1970: the years 2000 to 2099. Milliseconds are not taken for seconds.
@@ -77,18 +77,18 @@ std::optional<double> SecondsSince1970(std::string_view text) {
   return seconds;
 }
 
-double TimeOfSample(const CsvField& field, const std::string& where) {
+double TimeOfSample(const text::CsvField& field, const std::string& where) {
   auto seconds = IsoSeconds(field.text);
   if (!seconds) seconds = SecondsSince1970(field.text);
   if (seconds && *seconds >= kEarliest && *seconds < kLatest) return *seconds;
   throw BadInput(
       "{}: '{}': expected a time in UTC such as 2026-11-23T10:00:01.5Z, or seconds since 1970",
-      PlaceOf(field, where), Printable(field.text.substr(0, 40)));
+      text::PlaceOf(field, where), text::Printable(field.text.substr(0, 40)));
 }
 
-double WattsOfSample(const CsvField& field, const std::string& where) {
-  const auto watts = CsvNumberFromZero(field, where);
-  if (!watts) throw BadInput("{}: expected watts", PlaceOf(field, where));
+double WattsOfSample(const text::CsvField& field, const std::string& where) {
+  const auto watts = text::CsvNumberFromZero(field, where);
+  if (!watts) throw BadInput("{}: expected watts", text::PlaceOf(field, where));
   return *watts;
 }
 
@@ -102,7 +102,7 @@ class LogReader {
     while (!text.empty()) {
       const auto end = text.find('\n', std::min(kPartBytes, text.size()));
       const auto part = text.substr(0, end == std::string_view::npos ? end : end + 1);
-      for (const auto& row : ReadCsv(part, where_, line)) Add(row);
+      for (const auto& row : text::ReadCsv(part, where_, line)) Add(row);
       line += static_cast<int>(std::ranges::count(part, '\n'));
       text.remove_prefix(part.size());
     }
@@ -112,15 +112,16 @@ class LogReader {
   }
 
  private:
-  void Add(const CsvRow& row) {
+  void Add(const text::CsvRow& row) {
     if (header_.empty()) {
-      columns_ = CsvColumns(row, kMeterColumns, kMeterColumns.size(), where_);
+      columns_ = text::CsvColumns(row, kMeterColumns, kMeterColumns.size(), where_);
       header_ = row;
       return;
     }
-    RequireFields(row, header_, where_);
+    text::RequireFields(row, header_, where_);
     const auto& node = row[*columns_[0]];
-    if (node.text.empty()) throw BadInput("{}: expected a node's name", PlaceOf(node, where_));
+    if (node.text.empty())
+      throw BadInput("{}: expected a node's name", text::PlaceOf(node, where_));
     log_.samples[node.text].push_back({TimeOfSample(row[*columns_[1]], where_),
                                        WattsOfSample(row[*columns_[2]], where_),
                                        static_cast<int>(log_.files.size()) - 1, node.line});
@@ -129,7 +130,7 @@ class LogReader {
 
   std::string where_;
   MeterLog& log_;
-  CsvRow header_;                                    // empty: not read yet
+  text::CsvRow header_;                              // empty: not read yet
   std::vector<std::optional<std::size_t>> columns_;  // of kMeterColumns
   bool any_ = false;
 };
@@ -145,7 +146,7 @@ void SortSamples(const std::string& node, const std::vector<std::string>& files,
   const auto& later = *(twice + 1);
   throw BadInput(BadInput::Place{files[static_cast<std::size_t>(later.file)], later.line},
                  "node {} has a sample of this time already ({}:{}), expected one for each time",
-                 Printable(node), files[static_cast<std::size_t>(twice->file)], twice->line);
+                 text::Printable(node), files[static_cast<std::size_t>(twice->file)], twice->line);
 }
 
 constexpr std::ptrdiff_t kFewestSamples = 5;
@@ -166,7 +167,7 @@ std::optional<double> PeriodAround(const std::vector<MeterSample>& samples, Samp
   return distances.empty() ? std::nullopt : std::optional(Median(std::move(distances)));
 }
 
-bool HasGap(Samples begin, Samples end, double from, double to, double period) {
+bool HasSlowdown(Samples begin, Samples end, double from, double to, double period) {
   double before = from;
   for (; begin != end; ++begin) {
     if (begin->seconds - before > kMostPeriods * period) return true;
@@ -200,7 +201,7 @@ std::optional<std::pair<double, double>> BatchInterval(Samples begin, Samples en
   for (const double one : means) sum += one / kBatches;
   for (const double one : means) squares += (one - sum) * (one - sum);
   const double half =
-      StudentQuantile95(kBatches - 1) * std::sqrt(squares / (kBatches - 1) / kBatches);
+      statistics::StudentQuantile95(kBatches - 1) * std::sqrt(squares / (kBatches - 1) / kBatches);
   if (half >= mean) return std::nullopt;
   return std::pair(mean - half, mean + half);
 }
@@ -209,18 +210,18 @@ std::optional<std::pair<double, double>> BatchInterval(Samples begin, Samples en
 struct NodeJoules {
   double joules = 0;                              // [J] of one call
   std::optional<std::pair<double, double>> ci95;  // [J]
-  MeteredWindow window;
+  energy::MeteredWindow window;
   WindowPower power;
 };
 
-NodeJoules JoulesOf(const WindowPower& power, const MeteredWindow& window) {
+NodeJoules JoulesOf(const WindowPower& power, const energy::MeteredWindow& window) {
   const double seconds = (window.end_seconds - window.begin_seconds) / window.calls;
   NodeJoules of{power.watts * seconds, {}, window, power};
   if (power.ci95) of.ci95 = {power.ci95->first * seconds, power.ci95->second * seconds};
   return of;
 }
 
-MeteredEnergy MedianOfNodes(const std::vector<NodeJoules>& nodes, const std::string& from) {
+energy::MeteredEnergy MedianOfNodes(const std::vector<NodeJoules>& nodes, const std::string& from) {
   const auto values = [&](const std::function<double(const NodeJoules&)>& value) {
     std::vector<double> all;
     std::ranges::transform(nodes, std::back_inserter(all), value);
@@ -229,8 +230,8 @@ MeteredEnergy MedianOfNodes(const std::vector<NodeJoules>& nodes, const std::str
   const auto window_of = [](const NodeJoules& one) {
     return one.window.end_seconds - one.window.begin_seconds;
   };
-  MeteredEnergy energy{.from = from,
-                       .covers = "all that a node draws at its meter, idle parts too"};
+  energy::MeteredEnergy energy{.from = from,
+                               .covers = "all that a node draws at its meter, idle parts too"};
   const auto joules = values(&NodeJoules::joules);
   energy.joules = Median(joules);
   energy.ci95 = nodes.size() == 1 ? nodes.front().ci95 : MedianInterval95(joules);
@@ -250,14 +251,14 @@ constexpr KeyRow<NotMetered> kReasons[] = {
     {NotMetered::kOutside,
      "no sample is of the window's time (the clocks of node and meter must agree)"},
     {NotMetered::kFewSamples, "fewer than 5 samples are in the window, less a period at each end"},
-    {NotMetered::kGap, "samples are missing in the window, for more than 3 periods"},
+    {NotMetered::kSlowdown, "samples are missing in the window, for more than 3 periods"},
     {NotMetered::kNoPower, "the meter read 0 W"}};
 
 // Calls without a metered energy, by reason.
 using Lost = std::map<NotMetered, std::vector<std::string>>;  // names of nodes
 
 void SetMetered(const MeterLog& log, const std::vector<NodeWindow>& windows,
-                const std::vector<ClusterNode>& nodes, Record& record, Lost& lost) {
+                const std::vector<ClusterNode>& nodes, record::Record& record, Lost& lost) {
   std::vector<NodeJoules> found;
   std::set<std::string> reasons;
   for (const auto& [node, window] : windows) {
@@ -308,7 +309,8 @@ MeterLog ParseMeterLogs(const std::vector<std::pair<std::string, std::string>>& 
   return log;
 }
 
-PowerFound PowerInWindow(const std::vector<MeterSample>& samples, const MeteredWindow& window) {
+PowerFound PowerInWindow(const std::vector<MeterSample>& samples,
+                         const energy::MeteredWindow& window) {
   if (samples.empty()) return {{}, NotMetered::kNoNode};
   const auto from_time = [&](double seconds) {
     return std::ranges::lower_bound(samples, seconds, {}, &MeterSample::seconds);
@@ -322,7 +324,7 @@ PowerFound PowerInWindow(const std::vector<MeterSample>& samples, const MeteredW
   const auto begin = from_time(from);
   const auto end = from_time(std::nextafter(to, std::numeric_limits<double>::max()));
   if (end - begin < kFewestSamples) return {{}, NotMetered::kFewSamples};
-  if (HasGap(begin, end, from, to, *period)) return {{}, NotMetered::kGap};
+  if (HasSlowdown(begin, end, from, to, *period)) return {{}, NotMetered::kSlowdown};
   WindowPower power{MeanWatts(begin, end), {}, *period, static_cast<std::size_t>(end - begin)};
   if (!(power.watts > 0)) return {{}, NotMetered::kNoPower};
   power.ci95 = BatchInterval(begin, end, power.watts);
@@ -350,4 +352,4 @@ void AddMetered(const MeterLog& log, const std::vector<std::vector<NodeWindow>>&
                                           lacking.size(), NamedNodes(lacking)));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "counters/energy/metered.h"
+#include "counters/energy/energy.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 struct MeterSample {
   double seconds = 0;  // [s] since 1970, UTC
@@ -41,7 +41,7 @@ enum class NotMetered {
   kNoNode,      // the log has no sample of the node
   kOutside,     // none of its samples is of the window's time
   kFewSamples,  // fewer than 5 in the window, less a period at each end
-  kGap,         // two of them, or one and the window's end, are more than 3 periods apart
+  kSlowdown,    // two of them, or one and the window's end, are more than 3 periods apart
   kNoPower      // all of them are 0 W
 };
 
@@ -62,12 +62,13 @@ struct PowerFound {
 // A meter tells the mean over its period, which may end or begin at the sample's time: a period at
 // each end of the window is left out, so that each sample is of calls alone. Between samples the
 // watts are those of the line through both (trapezoids). `samples` rise in time.
-PowerFound PowerInWindow(const std::vector<MeterSample>& samples, const MeteredWindow& window);
+PowerFound PowerInWindow(const std::vector<MeterSample>& samples,
+                         const energy::MeteredWindow& window);
 
 // The window of one benchmark on one node.
 struct NodeWindow {
   std::size_t node = 0;  // index into Cluster::nodes
-  MeteredWindow window;
+  energy::MeteredWindow window;
 };
 
 // Sets `metered` of each record by its windows, in the records' order: the median over nodes.
@@ -75,4 +76,4 @@ struct NodeWindow {
 void AddMetered(const MeterLog& log, const std::vector<std::vector<NodeWindow>>& windows,
                 Cluster& cluster);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -3,11 +3,166 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
+#include <set>
 
+#include "baselines/cluster/network.h"
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
+#include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
+namespace {
+
+constexpr const char* kLinkDevice = "link";
+constexpr std::size_t kLeastRows = 3;  // of a group: a median of two is no median
+
+std::string_view GroupOf(roofline::Bound bound) {
+  if (bound == roofline::Bound::kCompute) return "compute";
+  return bound == roofline::Bound::kMemory ? "memory" : "launch";
+}
+
+const std::vector<std::size_t>& FirstKind(const Cluster& cluster) {
+  static const std::vector<std::size_t> none;
+  return cluster.kinds.empty() ? none : cluster.kinds.front().nodes;
+}
+
+// Returns the names of the first kind's roofs, sorted.
+std::vector<std::string> RoofRows(const Cluster& cluster) {
+  std::set<std::string> rows;
+  for (const auto node : FirstKind(cluster))
+    for (const auto& [row, value] : cluster.nodes[node].ceilings) rows.insert(row);
+  return {rows.begin(), rows.end()};
+}
+
+// Returns the time that a FLOP, a byte or a launch takes [s]; absent: not known there.
+std::optional<double> TimeAt(const std::string& roof, const std::map<std::string, double>& roofs) {
+  const auto found = roofs.find(roof);
+  if (found == roofs.end()) return std::nullopt;
+  return roof.ends_with("launch") ? found->second : 1 / found->second;
+}
+
+void AddRoofGroups(const Cluster& cluster, std::vector<RowGroup>& groups) {
+  const auto roofs = RoofRows(cluster);
+  const std::size_t records = cluster.run.records.size();
+  RowGroup ceilings{"ceilings", {}};
+  for (std::size_t i = 0; i < roofs.size(); ++i)
+    if (!IsLink(roofs[i])) ceilings.rows.push_back(records + i);
+  if (ceilings.rows.size() >= kLeastRows) groups.push_back(std::move(ceilings));
+  for (std::size_t i = 0; i < roofs.size(); ++i)
+    groups.push_back({RoofText(roofs[i]), {records + i}, true});
+}
+
+// Returns the first visit's times, by row and node: records, then roofs by name.
+VisitTimes FirstVisit(const Cluster& cluster) {
+  VisitTimes times;
+  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
+    auto& row = times.emplace_back(cluster.nodes.size());
+    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
+      row[cluster.nodes_of[i][j]] = cluster.run.records[i].repetitions[j].seconds;
+  }
+  for (const auto& roof : RoofRows(cluster)) {
+    auto& row = times.emplace_back(cluster.nodes.size());
+    for (const auto node : FirstKind(cluster))
+      row[node] = TimeAt(roof, cluster.nodes[node].ceilings);
+  }
+  return times;
+}
+
+// Returns a further visit's, of the nodes of these names and of the rows that both have.
+VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit) {
+  const std::size_t records = cluster.run.records.size();
+  const auto roofs = RoofRows(cluster);
+  std::map<std::string, std::size_t> record_of, node_of;
+  for (std::size_t i = 0; i < records; ++i) record_of[cluster.run.records[i].name] = i;
+  for (const auto i : FirstKind(cluster)) node_of[cluster.nodes[i].name] = i;
+  VisitTimes times(records + roofs.size(),
+                   std::vector<std::optional<double>>(cluster.nodes.size()));
+  for (const auto& summary : visit) {
+    const auto node = node_of.find(summary.facts.name);
+    if (node == node_of.end()) continue;
+    for (const auto& time : summary.times)
+      if (const auto record = record_of.find(time.name); record != record_of.end())
+        times[record->second][node->second] = time.seconds;
+    const auto known = RoofsOf(summary);
+    for (std::size_t i = 0; i < roofs.size(); ++i)
+      times[records + i][node->second] = TimeAt(roofs[i], known);
+  }
+  return times;
+}
+
+}  // namespace
+
+void AddLinkRates(const MeasuredNetwork& measured, std::vector<NodeSummary>& summaries) {
+  if (measured.ranks.size() < kLeastLinkRanks) return;
+  const auto sends = BestOf(measured, &PairTimes::from),
+             receives = BestOf(measured, &PairTimes::to);
+  std::map<std::string, std::size_t> rank_of;
+  for (std::size_t rank = 0; rank < measured.ranks.size(); ++rank)
+    rank_of[measured.ranks[rank]] = rank;
+  for (auto& summary : summaries) {
+    const auto& facts = summary.facts;
+    const auto rank = rank_of.find(facts.host.empty() ? facts.name : facts.host);
+    if (rank == rank_of.end()) continue;
+    for (const auto& [key, rates] : {std::pair("bytes.send", &sends), {"bytes.receive", &receives}})
+      if (const auto& rate = (*rates)[rank->second])
+        summary.ceilings[{kLinkDevice, 1, key}] = {*rate, true};
+    rank_of.erase(rank);
+  }
+}
+
+bool IsLink(const std::string& row) { return row.starts_with(std::string(kLinkDevice) + "."); }
+
+std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
+  const auto placed = roofline::PlaceRun(cluster.run);
+  RowGroup all{"all", std::vector<std::size_t>(placed.places.size())};
+  std::iota(all.rows.begin(), all.rows.end(), 0);
+  std::vector<RowGroup> groups;
+  if (!all.rows.empty()) groups.push_back(std::move(all));
+  for (const auto bound :
+       {roofline::Bound::kCompute, roofline::Bound::kMemory, roofline::Bound::kOverhead}) {
+    RowGroup group{std::string(GroupOf(bound)), {}};
+    for (std::size_t i = 0; i < placed.places.size(); ++i) {
+      const auto& time = placed.places[i].placement.time;
+      if (time && time->bound == bound) group.rows.push_back(i);
+    }
+    // A group of everything says what "all" does.
+    if (group.rows.size() >= kLeastRows && group.rows.size() < placed.places.size())
+      groups.push_back(std::move(group));
+  }
+  AddRoofGroups(cluster, groups);
+  return groups;
+}
+
+Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules) {
+  const auto groups = GroupsOf(cluster);
+  const auto first = FirstVisit(cluster);
+  Revisit revisit{.suspects = SuspectsOf(first, groups, FirstKind(cluster), rules), .nodes = {}};
+  revisit.visits = VisitsNeeded(revisit.suspects.size(), rules);
+  if (revisit.suspects.empty()) return revisit;
+  const auto controls =
+      ControlsFor(first, groups.front(), FirstKind(cluster), revisit.suspects, rules);
+  std::set<std::size_t> nodes(controls.begin(), controls.end());
+  for (const auto& suspect : revisit.suspects) nodes.insert(suspect.node);
+  revisit.nodes.assign(nodes.begin(), nodes.end());
+  return revisit;
+}
+
+void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const OutlierRules& rules,
+                 Cluster& cluster) {
+  const auto groups = GroupsOf(cluster);
+  const auto revisit = RevisitOf(cluster, rules);
+  std::set<std::size_t> suspects;
+  for (const auto& suspect : revisit.suspects) suspects.insert(suspect.node);
+  std::vector<std::size_t> controls;
+  for (const auto node : revisit.nodes)
+    if (!suspects.contains(node)) controls.push_back(node);
+  std::vector<VisitTimes> further;
+  further.reserve(visits.size());
+  for (const auto& visit : visits) further.push_back(VisitOf(cluster, visit));
+  cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls, rules);
+}
+
 namespace {
 
 // One value of a node.
@@ -133,4 +288,4 @@ std::vector<OrderEffect> OrderEffects(const Cluster& together, const Cluster& al
   return effects;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

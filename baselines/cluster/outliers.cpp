@@ -6,14 +6,14 @@
 #include <set>
 
 #include "counters/base/keys.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 constexpr KeyRow<NodeVerdict> kVerdicts[] = {{NodeVerdict::kSuspect, "suspect"},
                                              {NodeVerdict::kSlow, "slow"},
-                                             {NodeVerdict::kNotProved, "not proved"}};
+                                             {NodeVerdict::kNotValidated, "not validated"}};
 
 std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
                                const std::vector<std::size_t>& nodes) {
@@ -142,8 +142,8 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
   AdjustAsHolm(findings);
   for (auto& finding : findings)
     if (finding.p)
-      finding.verdict = *finding.p <= rules.error ? NodeVerdict::kSlow : NodeVerdict::kNotProved;
+      finding.verdict = *finding.p <= rules.error ? NodeVerdict::kSlow : NodeVerdict::kNotValidated;
   return findings;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 struct OutlierRules {
   double effect = 0.03;         // [1] logarithm of a ratio: smaller effects do not matter
@@ -55,7 +55,7 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
                                      const std::vector<Suspect>& suspects,
                                      const OutlierRules& rules);
 
-enum class NodeVerdict { kSuspect, kSlow, kNotProved };
+enum class NodeVerdict { kSuspect, kSlow, kNotValidated };
 std::string_view Key(NodeVerdict verdict);
 std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key);
 
@@ -81,4 +81,4 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
 // Returns the probability of at least `above` heads in `visits` throws of a fair coin.
 double SignTest(int above, int visits);
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

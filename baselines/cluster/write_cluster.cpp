@@ -1,5 +1,3 @@
-#include "baselines/cluster/write_cluster.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,14 +5,14 @@
 #include <ostream>
 #include <set>
 
+#include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/network.h"
 #include "baselines/formats/export.h"
 #include "baselines/formats/page_text.h"
-#include "baselines/network/slow_links.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 constexpr std::size_t kMostRows = 20;       // of a table, without --verbose
@@ -23,12 +21,12 @@ constexpr std::size_t kMostLinkRanks = 16;  // of the table of links
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
 std::string ValueText(const std::string& row, double value) {
-  if (row.ends_with("launch")) return WithPrefix(value, "s");
-  return WithPrefix(value, row.find(".bytes.") != std::string::npos ? "B/s" : "FLOP/s");
+  if (row.ends_with("launch")) return text::WithPrefix(value, "s");
+  return text::WithPrefix(value, row.find(".bytes.") != std::string::npos ? "B/s" : "FLOP/s");
 }
 
-Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
-  Cells cells = {{"roof", "nodes", "median", "lowest", "of node", "highest", "of node"}};
+formats::Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
+  formats::Cells cells = {{"roof", "nodes", "median", "lowest", "of node", "highest", "of node"}};
   for (const auto& roof : effects.roofs)
     cells.push_back({RoofText(roof.name), std::to_string(roof.nodes),
                      ValueText(roof.name, roof.median), Percent(roof.low / roof.median),
@@ -38,7 +36,8 @@ Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
 }
 
 // The benchmarks that differ most between nodes come first, each with its column of the map.
-Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
+formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects,
+                              std::size_t most) {
   std::vector<std::pair<std::size_t, const Spread*>> spreads;  // with their columns
   for (const auto& spread : effects.benchmarks)
     if (spread.nodes > 0) spreads.emplace_back(spreads.size() + 1, &spread);
@@ -46,25 +45,26 @@ Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects, std::si
     return numbered.second->high / numbered.second->median;
   });
   if (spreads.size() > most) spreads.resize(most);
-  Cells cells = {
+  formats::Cells cells = {
       {"no.", "benchmark", "nodes", "median", "fastest", "of node", "slowest", "of node"}};
   for (const auto& [number, one] : spreads)
     cells.push_back({std::to_string(number), one->name, std::to_string(one->nodes),
-                     WithPrefix(one->median, "s"), Percent(one->low / one->median),
+                     text::WithPrefix(one->median, "s"), Percent(one->low / one->median),
                      cluster.nodes[one->low_node].name, Percent(one->high / one->median),
                      cluster.nodes[one->high_node].name});
   return cells;
 }
 
-Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
-  Cells cells = {{"node", "status", "CPUs", "benchmarks", "slower by", "most at", "there"}};
+formats::Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
+  formats::Cells cells = {
+      {"node", "status", "CPUs", "benchmarks", "slower by", "most at", "there"}};
   for (std::size_t i = 0; i < std::min(most, effects.nodes.size()); ++i) {
     const auto& effect = effects.nodes[i];
     const auto& node = cluster.nodes[effect.node];
     const auto& facts = node.facts;
     cells.push_back({node.name, std::string(Key(node.status)),
-                     facts.cpus_given && facts.cpus
-                         ? fmt::format("{} of {}", *facts.cpus_given, *facts.cpus)
+                     facts.cpus_specified && facts.cpus
+                         ? fmt::format("{} of {}", *facts.cpus_specified, *facts.cpus)
                          : "",
                      std::to_string(effect.benchmarks), Percent(effect.ratio),
                      cluster.run.records[effect.worst].name, Percent(effect.worst_ratio)});
@@ -72,8 +72,8 @@ Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t 
   return cells;
 }
 
-Cells FindingCells(const Cluster& cluster) {
-  Cells cells = {{"node", "slow at", "verdict", "slower by", "95 %", "visits", "p"}};
+formats::Cells FindingCells(const Cluster& cluster) {
+  formats::Cells cells = {{"node", "slow at", "verdict", "slower by", "95 %", "visits", "p"}};
   for (const auto& one : cluster.findings)
     cells.push_back(
         {cluster.nodes[one.node].name, one.what, std::string(Key(one.verdict)), Percent(one.ratio),
@@ -85,8 +85,8 @@ Cells FindingCells(const Cluster& cluster) {
 }
 
 // Rates of the largest message: a row for each sender, a column for each receiver.
-Cells LinkCells(const Cluster& cluster) {
-  Cells cells = {{"sends to"}};
+formats::Cells LinkCells(const Cluster& cluster) {
+  formats::Cells cells = {{"sends to"}};
   if (!cluster.network || cluster.network->ranks.size() > kMostLinkRanks) return cells;
   const auto& network = *cluster.network;
   for (const auto& name : network.ranks) {
@@ -96,12 +96,12 @@ Cells LinkCells(const Cluster& cluster) {
   }
   for (const auto& pair : network.pairs)
     if (const auto rate = RateOf(pair))
-      cells[pair.from + 1][pair.to + 1] = WithPrefix(*rate, "B/s");
+      cells[pair.from + 1][pair.to + 1] = text::WithPrefix(*rate, "B/s");
   return cells;
 }
 
-Cells OrderCells(const NodeEffects& effects, std::size_t most) {
-  Cells cells = {
+formats::Cells OrderCells(const NodeEffects& effects, std::size_t most) {
+  formats::Cells cells = {
       {"node", "beside the others over alone", "95 %", "benchmarks", "most", "of benchmark"}};
   for (const auto& one : effects.order) {
     if (cells.size() > most) break;
@@ -140,9 +140,10 @@ std::string FindingsText(const Cluster& cluster) {
     return fmt::format("no node is more than {:g} % slower than the median node",
                        100 * OutlierRules().effect);
   if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
-    return "a suspect was slow in one visit, which proves nothing: `dlroof cluster script "
+    return "a suspect was slow in one visit, which validates nothing: `dlroof cluster script "
            "--revisit FILE` visits suspects again";
-  return "slow: its median visit is proved slow (exact sign test, Holm); not proved: it may have "
+  return "slow: its median visit is validated slow (exact sign test, Holm); not validated: it may "
+         "have "
          "been chance";
 }
 
@@ -180,8 +181,8 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   if (!effects.nodes.empty())
     notes.emplace_back(
         "slower by: the node's time over the median node's, the median over its benchmarks");
-  if (cluster.meetings)
-    for (const auto& note : MeetingNotes(*cluster.meetings)) notes.push_back(note);
+  if (cluster.barriers)
+    for (const auto& note : BarrierNotes(*cluster.barriers)) notes.push_back(note);
   if (!effects.order.empty()) notes.push_back(OrderNote(effects));
   notes.push_back(FindingsText(cluster));
   AddNetworkNotes(cluster, notes);
@@ -189,14 +190,15 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
 }
 
 // The tables that have a row, each with `most` rows at most.
-std::vector<Cells> Tables(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
-  std::vector<Cells> tables = {RoofCells(cluster, effects),
-                               BenchmarkCells(cluster, effects, most),
-                               NodeCells(cluster, effects, most),
-                               OrderCells(effects, most),
-                               FindingCells(cluster),
-                               LinkCells(cluster)};
-  std::erase_if(tables, [](const Cells& cells) { return cells.size() == 1; });
+std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& effects,
+                                   std::size_t most) {
+  std::vector<formats::Cells> tables = {RoofCells(cluster, effects),
+                                        BenchmarkCells(cluster, effects, most),
+                                        NodeCells(cluster, effects, most),
+                                        OrderCells(effects, most),
+                                        FindingCells(cluster),
+                                        LinkCells(cluster)};
+  std::erase_if(tables, [](const formats::Cells& cells) { return cells.size() == 1; });
   return tables;
 }
 
@@ -211,59 +213,61 @@ void WriteClusterTable(const Cluster& cluster, const NodeEffects& effects, int w
                        std::ostream& out) {
   const auto most = verbose ? std::size_t(-1) : kMostRows;
   for (const auto& cells : Tables(cluster, effects, most)) {
-    WriteAligned(PrintableCells(cells), width, out);
+    text::WriteAligned(formats::PrintableCells(cells), width, out);
     out << '\n';
   }
   const auto notes = Notes(cluster, effects);
-  for (std::size_t i = 0; i < std::min(most, notes.size()); ++i) out << Printable(notes[i]) << '\n';
+  for (std::size_t i = 0; i < std::min(most, notes.size()); ++i)
+    out << text::Printable(notes[i]) << '\n';
   if (notes.size() > most) out << fmt::format("and {} more (--verbose)\n", notes.size() - most);
 }
 
 void WriteClusterMarkdown(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
   for (const auto& cells : Tables(cluster, effects, std::size_t(-1))) {
-    WriteMarkdownTable(cells, out);
+    formats::WriteMarkdownTable(cells, out);
     out << '\n';
   }
-  for (const auto& note : Notes(cluster, effects)) out << "- " << MarkdownText(note) << '\n';
+  for (const auto& note : Notes(cluster, effects))
+    out << "- " << formats::MarkdownText(note) << '\n';
 }
 
 void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::ostream& out) {
-  out << "node,status,benchmark,seconds,disturbed,ratio\n";
+  out << "node,status,benchmark,seconds,noisy,ratio\n";
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
     const auto& record = cluster.run.records[i];
-    const auto name = CsvText(record.name);
+    const auto name = formats::CsvText(record.name);
     for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j) {
       const auto index = cluster.nodes_of[i][j];
       const auto& node = cluster.nodes[index];
       const auto& repetition = record.repetitions[j];
-      out << fmt::format("{},{},{},{},{},{}\n", CsvText(node.name), Key(node.status), name,
-                         repetition.seconds, repetition.disturbed ? 1 : 0,
-                         *effects.ratios[i][index]);
+      out << fmt::format("{},{},{},{},{},{}\n", formats::CsvText(node.name), Key(node.status), name,
+                         repetition.seconds, repetition.noisy ? 1 : 0, *effects.ratios[i][index]);
     }
   }
 }
 
 void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const std::string& figure,
                       const std::string& no_figure, std::ostream& out) {
-  BeginPage(Title(cluster), out);
-  WritePageFigure(figure, no_figure, out);
-  WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
+  formats::BeginPage(Title(cluster), out);
+  formats::WritePageFigure(figure, no_figure, out);
+  formats::WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
   if (!effects.order.empty())
-    WritePageTable("What the nodes take from each other", OrderCells(effects, std::size_t(-1)),
-                   out);
+    formats::WritePageTable("What the nodes take from each other",
+                            OrderCells(effects, std::size_t(-1)), out);
   if (!cluster.findings.empty())
-    WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
+    formats::WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);
   if (const auto links = LinkCells(cluster); links.size() > 1)
-    WritePageTable("Links, by the largest message", links, out);
-  WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
-  WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)), out);
-  WritePageTable("Benchmarks over nodes, the widest spread first",
-                 BenchmarkCells(cluster, effects, std::size_t(-1)), out);
-  EndPage(out);
+    formats::WritePageTable("Links, by the largest message", links, out);
+  formats::WritePageTable("Roofs over nodes", RoofCells(cluster, effects), out);
+  formats::WritePageTable("Nodes, the slowest first", NodeCells(cluster, effects, std::size_t(-1)),
+                          out);
+  formats::WritePageTable("Benchmarks over nodes, the widest spread first",
+                          BenchmarkCells(cluster, effects, std::size_t(-1)), out);
+  formats::EndPage(out);
 }
 
-NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
-  NodeMap map;
+figure::NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
+  figure::NodeMap map;
   std::vector<std::size_t> nodes;
   for (const auto& effect : effects.nodes) nodes.push_back(effect.node);
   std::ranges::sort(nodes);  // by name
@@ -288,4 +292,4 @@ NodeMap MapOf(const Cluster& cluster, const NodeEffects& effects) {
   return map;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -7,23 +7,24 @@
 #include <set>
 
 #include "counters/base/keys.h"
-#include "counters/base/order_statistics.h"
-#include "reporters/text/units.h"
+#include "counters/base/numbers.h"
+#include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
 // [1] A count that comes from a formula is exact, so any change is one.
 constexpr double kExactCount = 1e-6;
-// [1] Share of disturbed repetitions in NEW, above BASE's, that may explain a time.
-constexpr double kDisturbedShare = 0.3;
+// [1] Share of noisy repetitions in NEW, above BASE's, that may explain a time.
+constexpr double kNoisyShare = 0.3;
 // [1] Clocks of two runs differ when they are further apart.
 constexpr double kClockChange = 0.02;
 
 // "grew by 12.0 %, from 1.00 MB to 1.12 MB"; a factor where percents are hard to read.
 std::string Moved(double from, double to, std::string_view unit) {
   const double ratio = from > 0 ? to / from : 0;
-  const auto ends = fmt::format("from {} to {}", WithPrefix(from, unit), WithPrefix(to, unit));
+  const auto ends =
+      fmt::format("from {} to {}", text::WithPrefix(from, unit), text::WithPrefix(to, unit));
   if (ratio >= 2) return fmt::format("grew {:.2f}-fold, {}", ratio, ends);
   if (from == 0) return "grew " + ends;
   return fmt::format("{} by {:.1f} %, {}", ratio > 1 ? "grew" : "fell", 100 * std::abs(ratio - 1),
@@ -41,25 +42,29 @@ void AddQuantity(ChangeKind kind, std::optional<Level> level, const std::string&
   changes.push_back(std::move(change));
 }
 
-void AddAlgorithm(const Record& base, const Record& fresh, std::vector<Change>& changes) {
-  if (base.algorithm.empty() || fresh.algorithm.empty()) return;
-  if (base.algorithm == fresh.algorithm && base.isa == fresh.isa) return;
-  changes.push_back({.kind = ChangeKind::kAlgorithm,
-                     .text = fmt::format("algorithm changed from '{}' to '{}'", AlgorithmText(base),
-                                         AlgorithmText(fresh))});
+void AddAlgorithm(const record::Record& base, const record::Record& contender,
+                  std::vector<Change>& changes) {
+  if (base.algorithm.empty() || contender.algorithm.empty()) return;
+  if (base.algorithm == contender.algorithm && base.isa == contender.isa) return;
+  changes.push_back(
+      {.kind = ChangeKind::kAlgorithm,
+       .text = fmt::format("algorithm changed from '{}' to '{}'", record::AlgorithmText(base),
+                           record::AlgorithmText(contender))});
 }
 
 // The best known provenance under which both have the thing that `get` finds in a Work.
 template <class Get>
-void ForBothKnown(const Record& base, const Record& fresh, const Get& get) {
+void ForBothKnown(const record::Record& base, const record::Record& contender, const Get& get) {
   for (const Provenance from : AllProvenances()) {
-    const auto a = base.work.find(from), b = fresh.work.find(from);
-    if (a != base.work.end() && b != fresh.work.end() && get(from, a->second, b->second)) return;
+    const auto a = base.work.find(from), b = contender.work.find(from);
+    if (a != base.work.end() && b != contender.work.end() && get(from, a->second, b->second))
+      return;
   }
 }
 
-void AddFlops(const Record& base, const Record& fresh, std::vector<Change>& changes) {
-  ForBothKnown(base, fresh, [&](Provenance from, const Work& a, const Work& b) {
+void AddFlops(const record::Record& base, const record::Record& contender,
+              std::vector<Change>& changes) {
+  ForBothKnown(base, contender, [&](Provenance from, const Work& a, const Work& b) {
     if (a.flops.empty() || b.flops.empty()) return false;
     if (a.flops == b.flops) return true;
     std::set<std::string> pipes;
@@ -76,9 +81,10 @@ void AddFlops(const Record& base, const Record& fresh, std::vector<Change>& chan
   });
 }
 
-void AddBytes(const Record& base, const Record& fresh, std::vector<Change>& changes) {
+void AddBytes(const record::Record& base, const record::Record& contender,
+              std::vector<Change>& changes) {
   for (const Level level : AllLevels())
-    ForBothKnown(base, fresh, [&](Provenance from, const Work& a, const Work& b) {
+    ForBothKnown(base, contender, [&](Provenance from, const Work& a, const Work& b) {
       const auto before = a.bytes.find(level), after = b.bytes.find(level);
       if (before == a.bytes.end() || after == b.bytes.end()) return false;
       AddQuantity(ChangeKind::kBytes, level, std::string(Key(level)) + " bytes", from,
@@ -87,8 +93,9 @@ void AddBytes(const Record& base, const Record& fresh, std::vector<Change>& chan
     });
 }
 
-void AddLaunches(const Record& base, const Record& fresh, std::vector<Change>& changes) {
-  ForBothKnown(base, fresh, [&](Provenance from, const Work& a, const Work& b) {
+void AddLaunches(const record::Record& base, const record::Record& contender,
+                 std::vector<Change>& changes) {
+  ForBothKnown(base, contender, [&](Provenance from, const Work& a, const Work& b) {
     if (!a.launches || !b.launches) return false;
     if (*a.launches != *b.launches)
       changes.push_back({.kind = ChangeKind::kLaunches,
@@ -98,18 +105,19 @@ void AddLaunches(const Record& base, const Record& fresh, std::vector<Change>& c
   });
 }
 
-const Ceiling* CeilingOf(const Machine* machine, const Record& record, const std::string& pipe) {
-  const auto* set = machine == nullptr ? nullptr : ForThreads(*machine, record.threads);
+const machine::Ceiling* CeilingOf(const machine::Machine* machine, const record::Record& record,
+                                  const std::string& pipe) {
+  const auto* set = machine == nullptr ? nullptr : machine::ForThreads(*machine, record.threads);
   if (set == nullptr) return nullptr;
   const auto found = set->flops.find(pipe);
   return found == set->flops.end() ? nullptr : &found->second;
 }
 
 // [1/s] of a GPU's SMs while it ran: the median of the clean repetitions that know it.
-std::optional<double> ClockOfSms(const Record& record) {
+std::optional<double> ClockOfSms(const record::Record& record) {
   std::vector<double> clocks;
   for (const auto& repetition : record.repetitions)
-    if (!repetition.disturbed && repetition.gpu && repetition.gpu->clock_hz)
+    if (!repetition.noisy && repetition.gpu && repetition.gpu->clock_hz)
       clocks.push_back(*repetition.gpu->clock_hz);
   if (clocks.empty()) return std::nullopt;
   return Median(std::move(clocks));
@@ -125,17 +133,18 @@ bool AddClockChange(const std::string& what, double before, double after,
   return true;
 }
 
-void AddClock(const Record& base, const Machine* base_machine, const Record& fresh,
-              const Machine* fresh_machine, std::vector<Change>& changes) {
-  const auto base_sms = ClockOfSms(base), fresh_sms = ClockOfSms(fresh);
-  if (base_sms && fresh_sms) {
-    AddClockChange("the clock of the SMs while it ran", *base_sms, *fresh_sms, changes);
+void AddClock(const record::Record& base, const machine::Machine* base_machine,
+              const record::Record& contender, const machine::Machine* contender_machine,
+              std::vector<Change>& changes) {
+  const auto base_sms = ClockOfSms(base), contender_sms = ClockOfSms(contender);
+  if (base_sms && contender_sms) {
+    AddClockChange("the clock of the SMs while it ran", *base_sms, *contender_sms, changes);
     return;
   }
-  for (const auto& [from, work] : fresh.work)
+  for (const auto& [from, work] : contender.work)
     for (const auto& [pipe, flops] : work.flops) {
       const auto* before = CeilingOf(base_machine, base, pipe);
-      const auto* after = CeilingOf(fresh_machine, fresh, pipe);
+      const auto* after = CeilingOf(contender_machine, contender, pipe);
       if (before == nullptr || after == nullptr || !before->clock_hz || !after->clock_hz) continue;
       if (AddClockChange(fmt::format("the clock under the {} ceiling", pipe), *before->clock_hz,
                          *after->clock_hz, changes))
@@ -143,24 +152,25 @@ void AddClock(const Record& base, const Machine* base_machine, const Record& fre
     }
 }
 
-void AddDisturbed(const Record& base, const Record& fresh, std::vector<Change>& changes) {
-  const auto disturbed = [](const Record& record) {
+void AddNoisy(const record::Record& base, const record::Record& contender,
+              std::vector<Change>& changes) {
+  const auto noisy = [](const record::Record& record) {
     return std::ranges::count_if(record.repetitions,
-                                 [](const auto& repetition) { return repetition.disturbed; });
+                                 [](const auto& repetition) { return repetition.noisy; });
   };
-  const auto share = [&](const Record& record) {
+  const auto share = [&](const record::Record& record) {
     return record.repetitions.empty() ? 0
-                                      : static_cast<double>(disturbed(record)) /
+                                      : static_cast<double>(noisy(record)) /
                                             static_cast<double>(record.repetitions.size());
   };
-  if (share(fresh) < share(base) + kDisturbedShare) return;
+  if (share(contender) < share(base) + kNoisyShare) return;
   changes.push_back(
-      {.kind = ChangeKind::kDisturbed,
-       .text = fmt::format("disturbed: {} of {} repetitions, before {} of {}", disturbed(fresh),
-                           fresh.repetitions.size(), disturbed(base), base.repetitions.size())});
+      {.kind = ChangeKind::kNoisy,
+       .text = fmt::format("noisy: {} of {} repetitions, before {} of {}", noisy(contender),
+                           contender.repetitions.size(), noisy(base), base.repetitions.size())});
 }
 
-const Work* CountedWork(const Record& record, Level level) {
+const Work* CountedWork(const record::Record& record, Level level) {
   for (const Provenance from : {Provenance::kMeasured, Provenance::kSimulated}) {
     const auto work = record.work.find(from);
     if (work != record.work.end() && work->second.bytes.count(level) > 0) return &work->second;
@@ -174,19 +184,20 @@ std::string_view Key(ChangeKind kind) {
   constexpr KeyRow<ChangeKind> kKeys[] = {
       {ChangeKind::kAlgorithm, "algorithm"}, {ChangeKind::kFlops, "flops"},
       {ChangeKind::kBytes, "bytes"},         {ChangeKind::kLaunches, "launches"},
-      {ChangeKind::kClock, "clock"},         {ChangeKind::kDisturbed, "disturbed"}};
+      {ChangeKind::kClock, "clock"},         {ChangeKind::kNoisy, "disturbed"}};
   return KeyIn(kKeys, kind);
 }
 
-std::vector<Change> FindChanges(const Record& base, const Machine* base_machine,
-                                const Record& fresh, const Machine* fresh_machine) {
+std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
+                                const record::Record& contender,
+                                const machine::Machine* contender_machine) {
   std::vector<Change> changes;
-  AddAlgorithm(base, fresh, changes);
-  AddFlops(base, fresh, changes);
-  AddBytes(base, fresh, changes);
-  AddLaunches(base, fresh, changes);
-  AddClock(base, base_machine, fresh, fresh_machine, changes);
-  AddDisturbed(base, fresh, changes);
+  AddAlgorithm(base, contender, changes);
+  AddFlops(base, contender, changes);
+  AddBytes(base, contender, changes);
+  AddLaunches(base, contender, changes);
+  AddClock(base, base_machine, contender, contender_machine, changes);
+  AddNoisy(base, contender, changes);
   return changes;
 }
 
@@ -198,13 +209,13 @@ std::string WhyItMoved(const std::vector<Change>& changes) {
   return text;
 }
 
-std::map<std::string, double> ResidualsOf(const Record& record) {
+std::map<std::string, double> ResidualsOf(const record::Record& record) {
   std::map<std::string, double> residuals;
   if (!record.prediction) return residuals;
   const auto put = [&](std::string_view of, double measured, double predicted) {
     if (measured > 0 && predicted > 0) residuals.emplace(of, measured / predicted);
   };
-  if (const auto timing = Summarize(record.repetitions))
+  if (const auto timing = record::Summarize(record.repetitions))
     put("time", timing->median, record.prediction->seconds);
   for (const auto& [level, predicted] : record.prediction->bytes)
     if (const auto* work = CountedWork(record, level))
@@ -214,19 +225,20 @@ std::map<std::string, double> ResidualsOf(const Record& record) {
 
 std::string Residual::Text() const {
   return fmt::format("{} residual (measured over predicted) {} from {:.3g} to {:.3g}", of,
-                     fresh > base ? "grew" : "fell", base, fresh);
+                     contender > base ? "grew" : "fell", base, contender);
 }
 
-std::vector<Residual> CompareResiduals(const Record& base, const Record& fresh,
-                                       std::optional<Verdict> time) {
+std::vector<Residual> CompareResiduals(const record::Record& base, const record::Record& contender,
+                                       std::optional<statistics::Verdict> time) {
   std::vector<Residual> residuals;
-  const auto before = ResidualsOf(base), after = ResidualsOf(fresh);
+  const auto before = ResidualsOf(base), after = ResidualsOf(contender);
   for (const auto& [of, value] : after) {
     const auto found = before.find(of);
     if (found == before.end() || (of == "time" && !time)) continue;
     Residual residual{of, found->second, value};
-    residual.moved = of == "time" ? time == Verdict::kSlower || time == Verdict::kFaster
-                                  : std::abs(value / found->second - 1) > kCountedCount;
+    residual.moved =
+        of == "time" ? time == statistics::Verdict::kSlower || time == statistics::Verdict::kFaster
+                     : std::abs(value / found->second - 1) > kCountedCount;
     residual.worse =
         residual.moved && std::abs(std::log(value)) > std::abs(std::log(found->second));
     residuals.push_back(std::move(residual));
@@ -239,7 +251,7 @@ void AddTo(std::map<std::string, ResidualMean>& means, const std::vector<Residua
     ResidualMean& mean = means[residual.of];
     ++mean.benchmarks;
     mean.base += (std::abs(residual.base - 1) - mean.base) / mean.benchmarks;
-    mean.fresh += (std::abs(residual.fresh - 1) - mean.fresh) / mean.benchmarks;
+    mean.contender += (std::abs(residual.contender - 1) - mean.contender) / mean.benchmarks;
   }
 }
 
@@ -247,11 +259,11 @@ std::string Describe(const std::map<std::string, ResidualMean>& means) {
   std::string text;
   for (const auto& [of, mean] : means)
     text += fmt::format("{}{} {:.1f} % -> {:.1f} % ({} benchmark{})", text.empty() ? "" : ", ", of,
-                        100 * mean.base, 100 * mean.fresh, mean.benchmarks,
+                        100 * mean.base, 100 * mean.contender, mean.benchmarks,
                         mean.benchmarks == 1 ? "" : "s");
   return text.empty()
              ? text
              : fmt::format("residuals (measured over predicted, mean distance from 1): {}", text);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

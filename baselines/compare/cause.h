@@ -11,9 +11,9 @@
 #include "baselines/statistics/judge.h"
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 
-enum class ChangeKind { kAlgorithm, kFlops, kBytes, kLaunches, kClock, kDisturbed };
+enum class ChangeKind { kAlgorithm, kFlops, kBytes, kLaunches, kClock, kNoisy };
 std::string_view Key(ChangeKind kind);
 
 struct Change {
@@ -29,9 +29,10 @@ inline constexpr double kCountedCount = 0.05;
 // In the order in which they explain a time: algorithm, FLOPs per pipe, bytes per level, launches
 // (each of one provenance that both records have, best known first), clock (of a GPU's SMs in
 // clean repetitions where both runs know it, else under the ceilings of the record's pipes, where
-// both runs measured it), disturbed repetitions. Machines may be null.
-std::vector<Change> FindChanges(const Record& base, const Machine* base_machine,
-                                const Record& fresh, const Machine* fresh_machine);
+// both runs measured it), noisy repetitions. Machines may be null.
+std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
+                                const record::Record& contender,
+                                const machine::Machine* contender_machine);
 
 // One line: the changes' texts; "unexplained: ..." when there is none. A clock or a quantity that
 // went the other way (`slower`, but fewer bytes) is said to be so by its text alone.
@@ -40,14 +41,14 @@ std::string WhyItMoved(const std::vector<Change>& changes);
 // Measured over predicted [1] of one record, by "time" (median of clean repetitions) and the
 // levels' keys: bytes that a counter measured, else those of a simulation; a formula is no
 // measurement. Absent where one of the two is unknown or zero.
-std::map<std::string, double> ResidualsOf(const Record& record);
+std::map<std::string, double> ResidualsOf(const record::Record& record);
 
 // One residual that both records have.
 struct Residual {
-  std::string of;              // "time", "l1", "l2", "dram"
-  double base = 1, fresh = 1;  // [1] measured over predicted
-  bool moved = false;          // time: as it was judged; bytes: by more than kCountedCount
-  bool worse = false;          // moved, and away from 1
+  std::string of;                  // "time", "l1", "l2", "dram"
+  double base = 1, contender = 1;  // [1] measured over predicted
+  bool moved = false;              // time: as it was judged; bytes: by more than kCountedCount
+  bool worse = false;              // moved, and away from 1
 
   // "dram residual (measured over predicted) grew from 1.02 to 1.31"
   std::string Text() const;
@@ -55,13 +56,13 @@ struct Residual {
 
 // `time`: the verdict of the measured times' ratio over that of the predicted ones; absent where it
 // was not judged: no residual of the time then.
-std::vector<Residual> CompareResiduals(const Record& base, const Record& fresh,
-                                       std::optional<Verdict> time);
+std::vector<Residual> CompareResiduals(const record::Record& base, const record::Record& contender,
+                                       std::optional<statistics::Verdict> time);
 
 // The mean of all benchmarks' residuals of one kind.
 struct ResidualMean {
-  double base = 0, fresh = 0;  // [1] mean of |measured over predicted - 1|
-  int benchmarks = 0;          // [1] that have it in both runs
+  double base = 0, contender = 0;  // [1] mean of |measured over predicted - 1|
+  int benchmarks = 0;              // [1] that have it in both runs
 };
 
 void AddTo(std::map<std::string, ResidualMean>& means, const std::vector<Residual>& residuals);
@@ -70,4 +71,4 @@ void AddTo(std::map<std::string, ResidualMean>& means, const std::vector<Residua
 // empty where there is none.
 std::string Describe(const std::map<std::string, ResidualMean>& means);
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -6,16 +6,15 @@
 #include <cmath>
 #include <tuple>
 
-#include "baselines/compare/interleaving.h"
-#include "baselines/compare/measured_again.h"
+#include "baselines/compare/compare_stored.h"
 #include "baselines/compare/paired_record.h"
-#include "baselines/statistics/sequential.h"
+#include "baselines/statistics/judge.h"
 #include "counters/base/keys.h"
-#include "counters/base/order_statistics.h"
-#include "counters/base/parallel_for.h"
+#include "counters/base/numbers.h"
+#include "counters/base/process.h"
 #include "reporters/roofline/roofline.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
 constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
@@ -30,50 +29,51 @@ struct Side {
   std::optional<double> median;        // [s]
   std::optional<double> fraction;      // [1] of the binding roof
   std::optional<double> roof_seconds;  // [s]
-  bool given_roof = false;
+  bool specified_roof = false;
 };
 
-Side Look(const Record& record, const Machine* machine) {
+Side Look(const record::Record& record, const machine::Machine* machine) {
   Side side{.clean = CleanSeconds(record)};
-  const auto timing = Summarize(record.repetitions);
+  const auto timing = record::Summarize(record.repetitions);
   if (timing)
     side.median = timing->median;
   else if (!side.clean.empty())
     side.median = Median(side.clean);
   if (machine == nullptr || !timing || record.work.empty()) return side;
-  const auto placed = PlaceTime(record, timing->median, *machine);
-  if (placed && placed->gap) {
-    side.fraction = 1 / *placed->gap;
-    side.given_roof = placed->given;
-    side.roof_seconds = placed->seconds / *placed->gap;
+  const auto placed = roofline::PlaceTime(record, timing->median, *machine);
+  if (placed && placed->slowdown) {
+    side.fraction = 1 / *placed->slowdown;
+    side.specified_roof = placed->specified;
+    side.roof_seconds = placed->seconds / *placed->slowdown;
   }
   return side;
 }
 
-std::string StatusText(const Record& record) {
-  return fmt::format("{}{}{}", Key(record.status), record.reason.empty() ? "" : ": ",
+std::string StatusText(const record::Record& record) {
+  return fmt::format("{}{}{}", record::Key(record.status), record.reason.empty() ? "" : ": ",
                      record.reason);
 }
 
 // Sets the verdict of what needs no statistics; false for what does.
 bool DecideByStatus(Comparison& row) {
-  if (row.fresh == nullptr) {
-    row.verdict = Verdict::kGone;
+  if (row.contender == nullptr) {
+    row.verdict = statistics::Verdict::kGone;
     row.reason = "only in BASE";
   } else if (row.base == nullptr) {
-    row.verdict = Verdict::kNew;
+    row.verdict = statistics::Verdict::kNew;
     row.reason = "only in NEW";
-    if (row.fresh->status != Status::kOk) row.reason += ", " + StatusText(*row.fresh);
-  } else if (row.fresh->status == Status::kUnsupported &&
-             row.base->status == Status::kUnsupported) {
-    row.verdict = Verdict::kUnsupported;
-    row.reason = row.fresh->reason + " (in both runs)";
-  } else if (row.fresh->status != Status::kOk) {
-    row.verdict = Verdict::kFailed;
-    row.newly_failed = row.base->status == Status::kOk;
-    row.reason = StatusText(*row.fresh) + (row.newly_failed ? "" : " (in BASE too)");
-  } else if (row.base->status != Status::kOk) {
-    row.verdict = Verdict::kNew;
+    if (row.contender->status != record::Status::kOk)
+      row.reason += ", " + StatusText(*row.contender);
+  } else if (row.contender->status == record::Status::kUnsupported &&
+             row.base->status == record::Status::kUnsupported) {
+    row.verdict = statistics::Verdict::kUnsupported;
+    row.reason = row.contender->reason + " (in both runs)";
+  } else if (row.contender->status != record::Status::kOk) {
+    row.verdict = statistics::Verdict::kFailed;
+    row.newly_failed = row.base->status == record::Status::kOk;
+    row.reason = StatusText(*row.contender) + (row.newly_failed ? "" : " (in BASE too)");
+  } else if (row.base->status != record::Status::kOk) {
+    row.verdict = statistics::Verdict::kNew;
     row.reason = "in BASE it is " + StatusText(*row.base);
   } else {
     return false;
@@ -81,22 +81,22 @@ bool DecideByStatus(Comparison& row) {
   return true;
 }
 
-std::string TooFew(const Comparison& row, const Side& base, const Side& fresh) {
+std::string TooFew(const Comparison& row, const Side& base, const Side& contender) {
   return fmt::format(
       "clean repetitions: {} of {} in BASE, {} of {} in NEW; at least {}, and half of all, are "
       "needed in each",
-      base.clean.size(), row.base->repetitions.size(), fresh.clean.size(),
-      row.fresh->repetitions.size(), kLeastClean);
+      base.clean.size(), row.base->repetitions.size(), contender.clean.size(),
+      row.contender->repetitions.size(), statistics::kLeastClean);
 }
 
 bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& rows) {
   const auto known = [&](const auto& get) {
     return std::ranges::any_of(rows, [&](const Comparison& row) {
-      if (row.base == nullptr || row.fresh == nullptr) return false;
+      if (row.base == nullptr || row.contender == nullptr) return false;
       return std::ranges::any_of(AllProvenances(), [&](Provenance from) {
-        const auto a = row.base->work.find(from), b = row.fresh->work.find(from);
-        return a != row.base->work.end() && b != row.fresh->work.end() && !get(a->second).empty() &&
-               !get(b->second).empty();
+        const auto a = row.base->work.find(from), b = row.contender->work.find(from);
+        return a != row.base->work.end() && b != row.contender->work.end() &&
+               !get(a->second).empty() && !get(b->second).empty();
       });
     });
   };
@@ -106,11 +106,12 @@ bool CountsJudged(const std::set<Quantity>& on, const std::vector<Comparison>& r
 
 int ExitCode(const std::set<Quantity>& on, const CompareResult& result) {
   const bool time = on.count(Quantity::kTime) > 0;
-  const auto has = [&](Verdict verdict) { return result.count.count(verdict) > 0; };
+  const auto has = [&](statistics::Verdict verdict) { return result.count.count(verdict) > 0; };
   const bool failed =
       std::ranges::any_of(result.rows, [](const auto& row) { return row.newly_failed; });
-  if (failed || result.alerts > 0 || (time && has(Verdict::kSlower))) return 1;
-  const bool timed = has(Verdict::kSame) || has(Verdict::kFaster) || has(Verdict::kSlower);
+  if (failed || result.alerts > 0 || (time && has(statistics::Verdict::kSlower))) return 1;
+  const bool timed = has(statistics::Verdict::kSame) || has(statistics::Verdict::kFaster) ||
+                     has(statistics::Verdict::kSlower);
   const bool residuals = on.count(Quantity::kResidual) > 0 && !result.residuals.empty();
   return (time && timed) || result.fractions_judged || residuals || CountsJudged(on, result.rows)
              ? 0
@@ -120,18 +121,18 @@ int ExitCode(const std::set<Quantity>& on, const CompareResult& result) {
 // All that is compared of one run file pair, before and after the verdicts.
 class Comparing {
  public:
-  Comparing(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options)
+  Comparing(const NamedRun& base, const NamedRun& contender, const CompareOptions& options)
       : base_(base),
-        fresh_(fresh),
+        contender_(contender),
         options_(options),
-        interleaved_(InterleavingOf(base.file, fresh.file)) {}
+        interleaved_(InterleavingOf(base.file, contender.file)) {}
 
   // Measures each pair by itself.
   void Add(const std::vector<PairedRecord>& pairs) {
     rows_.resize(pairs.size());
     std::vector<std::optional<Measured>> measured(pairs.size());
     ParallelFor(pairs.size(), [&](std::size_t i) {
-      std::tie(rows_[i].base, rows_[i].fresh) = std::tie(pairs[i].base, pairs[i].fresh);
+      std::tie(rows_[i].base, rows_[i].contender) = std::tie(pairs[i].base, pairs[i].contender);
       if (!DecideByStatus(rows_[i])) measured[i] = Measure(rows_[i]);
     });
     for (std::size_t i = 0; i < measured.size(); ++i) {
@@ -141,7 +142,7 @@ class Comparing {
     }
   }
 
-  CompareResult Finish(std::vector<Shift> stored) {
+  CompareResult Finish(std::vector<statistics::Shift> stored) {
     CompareResult result{.base = base_.where};
     JudgeMain(std::move(stored), result);
     if (options_.on.count(Quantity::kFraction) > 0) AlertOnFraction(result);
@@ -155,7 +156,7 @@ class Comparing {
     result.rows = std::move(rows_);
     result.interleaved = interleaved_.has_value();
     result.across_machines = options_.across_machines;
-    result.context = ContextChanges(base_.file, fresh_.file);
+    result.context = ContextChanges(base_.file, contender_.file);
     CountVerdicts(options_, result);
     return result;
   }
@@ -163,67 +164,69 @@ class Comparing {
  private:
   struct Measured {
     std::size_t row = 0;
-    Candidate candidate;
+    statistics::Candidate candidate;
     std::optional<double> roof;  // [1] logarithm of the roof times' ratio, from whatever ceilings
     std::optional<double> predicted;  // [1] logarithm of the predicted times' ratio
   };
 
   // Absent, with the row's reason, where there is nothing to judge.
   std::optional<Measured> Measure(Comparison& row) const {
-    const auto* base_machine = MachineFor(base_.file, *row.base);
-    const auto* fresh_machine = MachineFor(fresh_.file, *row.fresh);
-    const Side base = Look(*row.base, base_machine), fresh = Look(*row.fresh, fresh_machine);
+    const auto* base_machine = record::MachineFor(base_.file, *row.base);
+    const auto* contender_machine = record::MachineFor(contender_.file, *row.contender);
+    const Side base = Look(*row.base, base_machine),
+               contender = Look(*row.contender, contender_machine);
     row.base_seconds = base.median;
-    row.fresh_seconds = fresh.median;
+    row.contender_seconds = contender.median;
     row.base_fraction = base.fraction;
-    row.fresh_fraction = fresh.fraction;
-    row.given_roof = base.given_roof || fresh.given_roof;
-    row.changes = FindChanges(*row.base, base_machine, *row.fresh, fresh_machine);
+    row.contender_fraction = contender.fraction;
+    row.specified_roof = base.specified_roof || contender.specified_roof;
+    row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine);
     std::optional<double> p_value;
-    const auto shift = ShiftOf(row, base, fresh, p_value);
+    const auto shift = ShiftOf(row, base, contender, p_value);
     if (!shift) return std::nullopt;
     if (!options_.across_machines) row.cliffs_delta = shift->cliffs_delta;
-    const bool roofs = base.roof_seconds && fresh.roof_seconds;
+    const bool roofs = base.roof_seconds && contender.roof_seconds;
     if (options_.across_machines && !roofs) {
       row.reason = fmt::format("no percent of roof in {}", base.roof_seconds ? "NEW" : "BASE");
       return std::nullopt;
     }
     Measured measured{0, {*shift, std::nullopt, p_value}, std::nullopt, std::nullopt};
-    if (row.base->prediction && row.fresh->prediction)
-      measured.predicted = std::log(row.fresh->prediction->seconds / row.base->prediction->seconds);
-    if (roofs) measured.roof = std::log(*fresh.roof_seconds / *base.roof_seconds);
+    if (row.base->prediction && row.contender->prediction)
+      measured.predicted =
+          std::log(row.contender->prediction->seconds / row.base->prediction->seconds);
+    if (roofs) measured.roof = std::log(*contender.roof_seconds / *base.roof_seconds);
     // Ceilings that both runs took from one measurement say nothing of what changed between them.
-    if (roofs && base_machine->measured_at != fresh_machine->measured_at)
+    if (roofs && base_machine->measured_at != contender_machine->measured_at)
       measured.candidate.roof_log_ratio = measured.roof;
     return measured;
   }
 
   // Absent, with the row's reason, where there is too little to judge.
-  std::optional<Shift> ShiftOf(Comparison& row, const Side& base, const Side& fresh,
-                               std::optional<double>& p_value) const {
+  std::optional<statistics::Shift> ShiftOf(Comparison& row, const Side& base, const Side& contender,
+                                           std::optional<double>& p_value) const {
     if (!interleaved_) {
-      if (!HasEnoughClean(*row.base) || !HasEnoughClean(*row.fresh)) {
-        row.reason = TooFew(row, base, fresh);
+      if (!HasEnoughClean(*row.base) || !HasEnoughClean(*row.contender)) {
+        row.reason = TooFew(row, base, contender);
         return std::nullopt;
       }
-      auto shift = MeasureShift(base.clean, fresh.clean);
+      auto shift = statistics::MeasureShift(base.clean, contender.clean);
       if (!shift) row.reason = "a time of 0 has no ratio";
       return shift;
     }
-    const auto log_ratios = BlockLogRatios(*row.base, *row.fresh);
-    const auto paired = MeasureSequentialShift(log_ratios);
+    const auto log_ratios = statistics::BlockLogRatios(*row.base, *row.contender);
+    const auto paired = statistics::MeasureSequentialShift(log_ratios);
     if (paired) {
       p_value = paired->p_value;
       return paired->shift;
     }
-    row.reason =
-        fmt::format("clean blocks: {}; at least {} are needed", log_ratios.size(), kLeastBlocks);
+    row.reason = fmt::format("clean blocks: {}; at least {} are needed", log_ratios.size(),
+                             statistics::kLeastBlocks);
     return std::nullopt;
   }
 
   // The times' ratio over that of other times, whose logarithm is `other`.
-  static Candidate Against(double other, const Measured& measured) {
-    Candidate candidate{measured.candidate.shift, std::nullopt, std::nullopt};
+  static statistics::Candidate Against(double other, const Measured& measured) {
+    statistics::Candidate candidate{measured.candidate.shift, std::nullopt, std::nullopt};
     candidate.shift.log_ratio -= other;
     candidate.shift.ci95.first -= other;
     candidate.shift.ci95.second -= other;
@@ -231,49 +234,53 @@ class Comparing {
   }
 
   // The verdicts of Against, by row, where there are such times.
-  std::map<std::size_t, Verdict> JudgeAgainst(std::optional<double> Measured::*other) const {
-    std::vector<Candidate> candidates;
+  std::map<std::size_t, statistics::Verdict> JudgeAgainst(
+      std::optional<double> Measured::*other) const {
+    std::vector<statistics::Candidate> candidates;
     std::vector<std::size_t> rows;
     for (const auto& measured : measured_) {
       if (!(measured.*other)) continue;
       candidates.push_back(Against(*(measured.*other), measured));
       rows.push_back(measured.row);
     }
-    std::map<std::size_t, Verdict> verdicts;
+    std::map<std::size_t, statistics::Verdict> verdicts;
     if (rows.empty()) return verdicts;
-    const auto judged = Judge(candidates, {options_.min_effect, options_.run_noise, {}, false});
+    const auto judged =
+        statistics::Judge(candidates, {options_.min_effect, options_.run_noise, {}, false});
     for (std::size_t i = 0; i < rows.size(); ++i) verdicts[rows[i]] = judged.each[i].verdict;
     return verdicts;
   }
 
-  JudgeSettings Settings(std::vector<Shift> stored) const {
-    JudgeSettings settings{.min_effect = options_.min_effect,
-                           .run_noise = options_.run_noise,
-                           .stored = std::move(stored),
-                           .look_for_common_shift = !options_.across_machines && !interleaved_};
+  statistics::JudgeSettings Settings(std::vector<statistics::Shift> stored) const {
+    statistics::JudgeSettings settings{
+        .min_effect = options_.min_effect,
+        .run_noise = options_.run_noise,
+        .stored = std::move(stored),
+        .look_for_common_shift = !options_.across_machines && !interleaved_};
     if (!interleaved_) return settings;
     // Whatever differs between processes differs between blocks, each of which has its own.
     if (!settings.run_noise) {
       settings.run_noise = 0;
-      settings.run_noise_from = "measured by turns, each block with fresh processes";
+      settings.run_noise_from = "measured interleaved, each block with fresh processes";
     }
     if (!settings.min_effect) settings.min_effect = interleaved_->min_effect;
     return settings;
   }
 
-  void JudgeMain(std::vector<Shift> stored, CompareResult& result) {
+  void JudgeMain(std::vector<statistics::Shift> stored, CompareResult& result) {
     const bool across = options_.across_machines;
-    std::vector<Candidate> candidates;
+    std::vector<statistics::Candidate> candidates;
     candidates.reserve(measured_.size());
     for (const auto& measured : measured_)
       candidates.push_back(across ? Against(*measured.roof, measured) : measured.candidate);
-    Judged judged = Judge(candidates, Settings(std::move(stored)));
+    statistics::Judged judged = statistics::Judge(candidates, Settings(std::move(stored)));
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       Comparison& row = rows_[measured_[i].row];
       row.verdict = judged.each[i].verdict;
       row.reason = judged.each[i].reason;
-      if (row.verdict == Verdict::kAmbiguous && IsOneMeasurement(*row.base, *row.fresh)) {
-        row.verdict = Verdict::kSame;
+      if (row.verdict == statistics::Verdict::kAmbiguous &&
+          IsOneMeasurement(*row.base, *row.contender)) {
+        row.verdict = statistics::Verdict::kSame;
         row.reason = "both files hold the very same repetitions: one measurement, not two";
       }
       row.judgement = std::move(judged.each[i]);
@@ -290,11 +297,12 @@ class Comparing {
     result.fractions_judged = !verdicts.empty();
     for (const auto& [index, verdict] : verdicts) {
       Comparison& row = rows_[index];
-      if (verdict == Verdict::kSlower)
-        row.alerts.push_back({Quantity::kFraction,
-                              fmt::format("percent of {}roof fell from {:.1f} to {:.1f}",
-                                          row.given_roof ? "given " : "", 100 * *row.base_fraction,
-                                          100 * *row.fresh_fraction)});
+      if (verdict == statistics::Verdict::kSlower)
+        row.alerts.push_back(
+            {Quantity::kFraction,
+             fmt::format("percent of {}roof fell from {:.1f} to {:.1f}",
+                         row.specified_roof ? "given " : "", 100 * *row.base_fraction,
+                         100 * *row.contender_fraction)});
     }
   }
 
@@ -302,10 +310,10 @@ class Comparing {
     const auto times = JudgeAgainst(&Measured::predicted);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       Comparison& row = rows_[i];
-      if (row.base == nullptr || row.fresh == nullptr) continue;
-      std::optional<Verdict> time;
+      if (row.base == nullptr || row.contender == nullptr) continue;
+      std::optional<statistics::Verdict> time;
       if (const auto judged = times.find(i); judged != times.end()) time = judged->second;
-      row.residuals = CompareResiduals(*row.base, *row.fresh, time);
+      row.residuals = CompareResiduals(*row.base, *row.contender, time);
       AddTo(result.residuals, row.residuals);
       if (options_.on.count(Quantity::kResidual) == 0) continue;
       for (const auto& residual : row.residuals)
@@ -324,7 +332,7 @@ class Comparing {
   }
 
   const NamedRun& base_;
-  const NamedRun& fresh_;
+  const NamedRun& contender_;
   const CompareOptions& options_;
   const std::optional<Interleaving> interleaved_;
   std::vector<Comparison> rows_;
@@ -337,7 +345,8 @@ std::string_view Key(Quantity quantity) { return KeyIn(kQuantities, quantity); }
 std::optional<Quantity> QuantityFromKey(std::string_view key) { return ValueIn(kQuantities, key); }
 
 std::string Comparison::Why() const {
-  const bool moved = verdict == Verdict::kSlower || verdict == Verdict::kFaster;
+  const bool moved =
+      verdict == statistics::Verdict::kSlower || verdict == statistics::Verdict::kFaster;
   return moved || !changes.empty() ? WhyItMoved(changes) : "";
 }
 
@@ -351,43 +360,46 @@ void CountVerdicts(const CompareOptions& options, CompareResult& result) {
   result.exit_code = ExitCode(options.on, result);
 }
 
-CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options) {
-  if (options.again != nullptr) CheckMeasuredAgain(fresh, *options.again);
-  return ComparePairs(base, fresh, PairRecords(base, fresh, options.names), options, {});
+CompareResult Compare(const NamedRun& base, const NamedRun& contender,
+                      const CompareOptions& options) {
+  if (options.again != nullptr) CheckMeasuredAgain(contender, *options.again);
+  return ComparePairs(base, contender, PairRecords(base, contender, options.names), options, {});
 }
 
-CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
+CompareResult ComparePairs(const NamedRun& base, const NamedRun& contender,
                            const std::vector<PairedRecord>& pairs, const CompareOptions& options,
-                           std::vector<Shift> stored) {
-  CheckComparable(base, fresh, pairs, options.across_machines);
-  Comparing comparing(base, fresh, options);
+                           std::vector<statistics::Shift> stored) {
+  CheckComparable(base, contender, pairs, options.across_machines);
+  Comparing comparing(base, contender, options);
   comparing.Add(pairs);
   return comparing.Finish(std::move(stored));
 }
 
-bool IsOneMeasurement(const Record& base_record, const Record& fresh_record) {
-  const auto disturbed = [](const Repetition& repetition) { return repetition.disturbed; };
-  auto base = base_record.repetitions.begin(), fresh = fresh_record.repetitions.begin();
-  const auto base_end = base_record.repetitions.end(), fresh_end = fresh_record.repetitions.end();
-  for (;; ++base, ++fresh) {
-    base = std::find_if_not(base, base_end, disturbed);
-    fresh = std::find_if_not(fresh, fresh_end, disturbed);
-    if (base == base_end || fresh == fresh_end) return base == base_end && fresh == fresh_end;
-    if (base->seconds != fresh->seconds) return false;
+bool IsOneMeasurement(const record::Record& base_record, const record::Record& contender_record) {
+  const auto noisy = [](const record::Repetition& repetition) { return repetition.noisy; };
+  auto base = base_record.repetitions.begin(), contender = contender_record.repetitions.begin();
+  const auto base_end = base_record.repetitions.end(),
+             contender_end = contender_record.repetitions.end();
+  for (;; ++base, ++contender) {
+    base = std::find_if_not(base, base_end, noisy);
+    contender = std::find_if_not(contender, contender_end, noisy);
+    if (base == base_end || contender == contender_end)
+      return base == base_end && contender == contender_end;
+    if (base->seconds != contender->seconds) return false;
   }
 }
 
-std::vector<double> CleanSeconds(const Record& record) {
+std::vector<double> CleanSeconds(const record::Record& record) {
   std::vector<double> seconds;
   seconds.reserve(record.repetitions.size());
   for (const auto& repetition : record.repetitions)
-    if (!repetition.disturbed) seconds.push_back(repetition.seconds);
+    if (!repetition.noisy) seconds.push_back(repetition.seconds);
   return seconds;
 }
 
-bool HasEnoughClean(const Record& record) {
+bool HasEnoughClean(const record::Record& record) {
   const auto clean = CleanSeconds(record).size();
-  return clean >= kLeastClean && 2 * clean >= record.repetitions.size();
+  return clean >= statistics::kLeastClean && 2 * clean >= record.repetitions.size();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -12,7 +12,7 @@
 #include "baselines/compare/paired_record.h"
 #include "baselines/statistics/judge.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 
 // The quantities that may raise an alarm.
 enum class Quantity { kTime, kBytes, kFlops, kFraction, kResidual };
@@ -46,25 +46,25 @@ struct Alert {
 
 // One benchmark. The records are those of the compared run files, which must outlive it.
 struct Comparison {
-  const Record* base = nullptr;      // null: new
-  const Record* fresh = nullptr;     // null: gone
-  const NamedRun* stored = nullptr;  // whose record `base` is, of several stored runs
-  Verdict verdict = Verdict::kInsufficient;
+  const record::Record* base = nullptr;       // null: new
+  const record::Record* contender = nullptr;  // null: gone
+  const NamedRun* stored = nullptr;           // whose record `base` is, of several stored runs
+  statistics::Verdict verdict = statistics::Verdict::kInsufficient;
   std::string reason;  // why not same, faster or slower
   // [1] ratio of seconds; across machines of the distances from the roof (1 / percent of roof).
   // Above 1 is worse either way.
-  std::optional<Judgement> judgement;
+  std::optional<statistics::Judgement> judgement;
   std::optional<double> cliffs_delta;  // [1] effect size of the seconds; absent across machines
-  std::optional<double> base_seconds, fresh_seconds;    // [s] medians of clean repetitions
-  std::optional<double> base_fraction, fresh_fraction;  // [1] of the binding roof, where known
-  bool given_roof = false;                              // one of these roofs is given, not measured
+  std::optional<double> base_seconds, contender_seconds;    // [s] medians of clean repetitions
+  std::optional<double> base_fraction, contender_fraction;  // [1] of the binding roof, where known
+  bool specified_roof = false;  // one of these roofs is given, not measured
   bool told_by_common = false;  // moved with its run, as CompareResult::common says of all
   bool newly_failed = false;    // was ok in BASE, and cannot be timed in NEW
   std::vector<Change> changes;
   std::vector<Residual> residuals;  // where both records have a prediction
   std::vector<Alert> alerts;
 
-  const std::string& name() const { return fresh != nullptr ? fresh->name : base->name; }
+  const std::string& name() const { return contender != nullptr ? contender->name : base->name; }
   // Returns the cause, or "unexplained: ..."; empty unless it is slower or faster, or something
   // changed.
   std::string Why() const;
@@ -75,16 +75,17 @@ struct CompareResult {
   std::vector<Comparison> rows;  // NEW's order, then what is gone
   double min_effect = 0;         // [1]
   std::string min_effect_from;
-  RunNoise noise;
-  std::optional<CommonShift> common;  // found, and as large as half of the minimum effect
-  std::vector<std::string> context;   // what else differs between the runs (paired_record.h)
+  statistics::RunNoise noise;
+  std::optional<statistics::CommonShift>
+      common;                        // found, and as large as half of the minimum effect
+  std::vector<std::string> context;  // what else differs between the runs (paired_record.h)
   std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
   std::optional<MeasuredAgain> again;
   bool across_machines = false;
-  bool interleaved = false;       // the builds took turns
-  bool fractions_judged = false;  // percent of roof was asked for, and known of some
-  std::map<Verdict, int> count;   // [1] rows
-  int alerts = 0;                 // [1]
+  bool interleaved = false;                  // the builds took turns
+  bool fractions_judged = false;             // percent of roof was asked for, and known of some
+  std::map<statistics::Verdict, int> count;  // [1] rows
+  int alerts = 0;                            // [1]
   // 0 nothing asked for got worse, 1 something did (slower, newly failed, or an alert), 3 nothing
   // got worse, but nothing could be judged
   int exit_code = 0;
@@ -94,23 +95,24 @@ struct CompareResult {
 };
 
 // Throws BadInput as PairRecords and CheckComparable do.
-CompareResult Compare(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options);
+CompareResult Compare(const NamedRun& base, const NamedRun& contender,
+                      const CompareOptions& options);
 
 // The same of these pairs of the two runs alone. `stored`: by how much stored runs of the machine
 // differ (ShiftsBetweenRuns); may be empty. Throws BadInput as CheckComparable does.
-CompareResult ComparePairs(const NamedRun& base, const NamedRun& fresh,
+CompareResult ComparePairs(const NamedRun& base, const NamedRun& contender,
                            const std::vector<PairedRecord>& pairs, const CompareOptions& options,
-                           std::vector<Shift> stored);
+                           std::vector<statistics::Shift> stored);
 
 // Sets counts, alerts and exit code by the rows as they are now: after any verdict was changed.
 void CountVerdicts(const CompareOptions& options, CompareResult& result);
 
-// [s] of the repetitions that were not disturbed, in their order.
-std::vector<double> CleanSeconds(const Record& record);
+// [s] of the repetitions that were not noisy, in their order.
+std::vector<double> CleanSeconds(const record::Record& record);
 // Returns whether at least kLeastClean repetitions and half of all are clean. Where most were
-// disturbed, the rest may be disturbed without a sign of it.
-bool HasEnoughClean(const Record& record);
+// noisy, the rest may be noisy without a sign of it.
+bool HasEnoughClean(const record::Record& record);
 // Returns whether the clean repetitions of both are the very same.
-bool IsOneMeasurement(const Record& base, const Record& fresh);
+bool IsOneMeasurement(const record::Record& base, const record::Record& contender);
 
-}  // namespace dlroof
+}  // namespace dlroof::compare

@@ -1,58 +1,168 @@
 #include "baselines/compare/compare_stored.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <time.h>
+
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <iterator>
+#include <ostream>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "baselines/compare/measured_again.h"
+#include "baselines/compare/paired_record.h"
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
+#include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::compare {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool SharesMachine(const record::RunFile& a, const record::RunFile& b) {
+  for (const auto& one : a.machines)
+    for (const auto& other : b.machines)
+      if (one.fingerprint == other.fingerprint) return true;
+  return false;
+}
+
+void CheckMapped(const std::vector<NamedRun>& runs, const NameMap& names, const fs::path& folder) {
+  NameMap left = names;
+  for (const auto& run : runs)
+    for (const auto& [base_name, contender_name] : NamesIn(run, names)) left.erase(base_name);
+  if (!left.empty())
+    throw BadInput(
+        "{}: no stored run of this machine has the benchmark '{}', which the name map asks for",
+        folder.string(), left.begin()->first);
+}
+
+// [s] east of UTC of "Z", "+01:00", "-0530" or "+01"; 0 where there is no zone.
+double OffsetOf(const char* zone) {
+  char sign = '+';
+  int hours = 0, minutes = 0;
+  if (std::sscanf(zone, " %c%2d:%2d", &sign, &hours, &minutes) == 2)
+    std::sscanf(zone, " %*c%*2d%2d", &minutes);
+  return (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
+}
+
+}  // namespace
+
+std::vector<fs::path> JsonFiles(const fs::path& folder) {
+  if (!fs::is_directory(folder))
+    throw BadInput("{}: not a folder, expected stored run files in it", folder.string());
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().extension() == ".json")
+      files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+std::optional<NamedRun> ReadIfRun(const fs::path& path) {
+  try {
+    std::ostringstream cut;  // a stored file that was cut off is no baseline
+    NamedRun run{path.string(), record::ReadRunFile(path.string(), cut)};
+    if (cut.str().empty()) return run;
+  } catch (const BadInput&) {
+    // A study's table, a machine: not every stored file is a run.
+  }
+  return std::nullopt;
+}
+
+std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& contender,
+                                    const NameMap& names, std::ostream& warnings) {
+  if (contender.file.machines.empty())
+    throw BadInput(contender.where + ": names no machine, so no baseline can be found for it");
+  const auto files = JsonFiles(folder);
+  std::vector<NamedRun> fitting;
+  for (const auto& path : files) {
+    std::error_code none;
+    if (fs::equivalent(path, contender.where, none)) continue;
+    auto run = ReadIfRun(path);
+    if (!run || !SharesMachine(run->file, contender.file)) continue;
+    try {
+      CheckComparable(*run, contender, PairRecords(*run, contender, NamesIn(*run, names)), false);
+      fitting.push_back(std::move(*run));
+    } catch (const BadInput& error) {
+      warnings << "passed over: " << error.what() << '\n';
+    }
+  }
+  if (fitting.empty())
+    throw BadInput(
+        "{}: none of {} JSON files is a run of this machine ({}) that can be compared with {}",
+        folder.string(), files.size(), contender.file.machines.front().fingerprint,
+        contender.where);
+  std::ranges::stable_sort(
+      fitting, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
+  CheckMapped(fitting, names, folder);
+  return fitting;
+}
+
+double Moment(const record::RunFile& file) {
+  const auto date = record::Text(file.context, "date");
+  tm parts = {};
+  char between = ' ';
+  int end = 0;
+  const int read =
+      std::sscanf(date.c_str(), "%4d-%2d-%2d%c%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &between, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &end);
+  if (read < 7 || (between != 'T' && between != ' ')) return 0;
+  auto zone = static_cast<std::size_t>(end);
+  if (zone < date.size() && (date[zone] == '.' || date[zone] == ','))
+    zone = std::min(date.find_first_not_of("0123456789", zone + 1), date.size());
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<double>(timegm(&parts)) - OffsetOf(date.c_str() + zone);
+}
+
 namespace {
 
 // One or two movements without their median are no noise.
 constexpr std::size_t kLeastMoved = 3;
 
-// A failure is a result too; repetitions that were mostly disturbed are none.
-bool CanBeComparedWith(const Record& record) {
-  return record.status != Status::kOk || HasEnoughClean(record);
+// A failure is a result too; repetitions that were mostly noisy are none.
+bool CanBeComparedWith(const record::Record& record) {
+  return record.status != record::Status::kOk || HasEnoughClean(record);
 }
 
 // The stored record that a benchmark of NEW is compared with.
 struct Partner {
   std::size_t run = 0;  // index into the stored runs
-  const Record* base = nullptr;
-  const Record* before = nullptr;  // of the run before that has times of it; null: none
+  const record::Record* base = nullptr;
+  const record::Record* before = nullptr;  // of the run before that has times of it; null: none
 };
 
 struct Partners {
-  std::unordered_map<const Record*, Partner> of;  // by NEW's record
-  std::vector<std::vector<const Record*>> gone;   // by stored run: those that NEW lacks
+  std::unordered_map<const record::Record*, Partner> of;  // by NEW's record
+  std::vector<std::vector<const record::Record*>> gone;   // by stored run: those that NEW lacks
 };
 
-Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& fresh,
+Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& contender,
                       const NameMap& names) {
   Partners partners;
   partners.gone.resize(stored.size());
   for (std::size_t run = stored.size(); run-- > 0;)
-    for (const auto& pair : PairRecords(stored[run], fresh, NamesIn(stored[run], names))) {
+    for (const auto& pair : PairRecords(stored[run], contender, NamesIn(stored[run], names))) {
       if (pair.base == nullptr) continue;
-      if (pair.fresh == nullptr) {
+      if (pair.contender == nullptr) {
         partners.gone[run].push_back(pair.base);
         continue;
       }
       const Partner partner{run, pair.base, nullptr};
-      const auto [found, added] = partners.of.try_emplace(pair.fresh, partner);
+      const auto [found, added] = partners.of.try_emplace(pair.contender, partner);
       if (added) continue;
       auto& [newest, base, before] = found->second;
       if (!CanBeComparedWith(*base) && CanBeComparedWith(*pair.base))
         found->second = partner;
-      else if (before == nullptr && pair.base->status == Status::kOk && HasEnoughClean(*pair.base))
+      else if (before == nullptr && pair.base->status == record::Status::kOk &&
+               HasEnoughClean(*pair.base))
         before = pair.base;
     }
   return partners;
@@ -60,10 +170,11 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& fresh
 
 // By stored run. A record that none of them has is filed with the newest that has any.
 std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& stored,
-                                                  const NamedRun& fresh, const Partners& partners) {
+                                                  const NamedRun& contender,
+                                                  const Partners& partners) {
   std::vector<std::vector<PairedRecord>> pairs(stored.size());
   std::vector<PairedRecord> alone;
-  for (const auto& record : fresh.file.records) {
+  for (const auto& record : contender.file.records) {
     const auto found = partners.of.find(&record);
     if (found == partners.of.end())
       alone.push_back({nullptr, &record});
@@ -116,18 +227,20 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
 }
 
 // Returns the shifts of `fresh`'s records that are not in `seen`. Records with a shift join `seen`.
-std::vector<Shift> ShiftsBetween(const NamedRun& base, const NamedRun& fresh,
-                                 std::unordered_set<const Record*>& seen) {
-  std::vector<Shift> shifts;
+std::vector<statistics::Shift> ShiftsBetween(const NamedRun& base, const NamedRun& contender,
+                                             std::unordered_set<const record::Record*>& seen) {
+  std::vector<statistics::Shift> shifts;
   std::vector<double> logs;
-  for (const auto& pair : PairRecords(base, fresh, {})) {
-    if (pair.base == nullptr || pair.fresh == nullptr || pair.base->status != Status::kOk ||
-        pair.fresh->status != Status::kOk || seen.count(pair.fresh) > 0)
+  for (const auto& pair : PairRecords(base, contender, {})) {
+    if (pair.base == nullptr || pair.contender == nullptr ||
+        pair.base->status != record::Status::kOk || pair.contender->status != record::Status::kOk ||
+        seen.count(pair.contender) > 0)
       continue;
-    if (const auto shift = MeasureShift(CleanSeconds(*pair.base), CleanSeconds(*pair.fresh))) {
+    if (const auto shift =
+            statistics::MeasureShift(CleanSeconds(*pair.base), CleanSeconds(*pair.contender))) {
       shifts.push_back(*shift);
       logs.push_back(shift->log_ratio);
-      seen.insert(pair.fresh);
+      seen.insert(pair.contender);
     }
   }
   if (shifts.size() < kLeastMoved) return {};
@@ -138,46 +251,47 @@ std::vector<Shift> ShiftsBetween(const NamedRun& base, const NamedRun& fresh,
 
 }  // namespace
 
-CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& fresh,
+CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
                                 const CompareOptions& options) {
-  if (options.again != nullptr) CheckMeasuredAgain(fresh, *options.again);
-  const auto partners = FindPartners(stored, fresh, options.names);
-  const auto pairs = PairsByRun(stored, fresh, partners);
+  if (options.again != nullptr) CheckMeasuredAgain(contender, *options.again);
+  const auto partners = FindPartners(stored, contender, options.names);
+  const auto pairs = PairsByRun(stored, contender, partners);
   const auto noise = ShiftsBetweenRuns(stored);
   std::vector<CompareResult> parts;
-  std::unordered_map<const Record*, Comparison> by_fresh;
+  std::unordered_map<const record::Record*, Comparison> by_contender;
   std::vector<Comparison> gone;
   for (std::size_t run = stored.size(); run-- > 0;) {
     if (pairs[run].empty()) continue;
-    auto part = ComparePairs(stored[run], fresh, pairs[run], options, noise);
+    auto part = ComparePairs(stored[run], contender, pairs[run], options, noise);
     for (auto& row : part.rows)
-      if (const auto found = partners.of.find(row.fresh);
+      if (const auto found = partners.of.find(row.contender);
           found != partners.of.end() && found->second.before != nullptr)
-        HoldAgainst(*found->second.before, *row.fresh, part.min_effect,
+        HoldAgainst(*found->second.before, *row.contender, part.min_effect,
                     "than the newest stored run, but not than the one before it", row);
     CountVerdicts(options, part);
     for (auto& row : std::exchange(part.rows, {})) {
       if (row.base != nullptr) row.stored = &stored[run];
-      if (row.fresh == nullptr)
+      if (row.contender == nullptr)
         gone.push_back(std::move(row));
       else
-        by_fresh.emplace(row.fresh, std::move(row));
+        by_contender.emplace(row.contender, std::move(row));
     }
     parts.push_back(std::move(part));
   }
-  if (parts.empty()) throw BadInput(fresh.where + ": no stored run has a benchmark of it");
+  if (parts.empty()) throw BadInput(contender.where + ": no stored run has a benchmark of it");
   std::vector<Comparison> rows;
-  rows.reserve(by_fresh.size() + gone.size());
-  for (const auto& record : fresh.file.records) rows.push_back(std::move(by_fresh.at(&record)));
+  rows.reserve(by_contender.size() + gone.size());
+  for (const auto& record : contender.file.records)
+    rows.push_back(std::move(by_contender.at(&record)));
   rows.insert(rows.end(), std::make_move_iterator(gone.begin()),
               std::make_move_iterator(gone.end()));
   return Merged(std::move(parts), std::move(rows));
 }
 
-std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs) {
-  std::vector<Shift> all;
+std::vector<statistics::Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs) {
+  std::vector<statistics::Shift> all;
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    std::unordered_set<const Record*> seen;
+    std::unordered_set<const record::Record*> seen;
     for (std::size_t older = i; older-- > 0 && seen.size() < runs[i].file.records.size();) {
       const auto shifts = ShiftsBetween(runs[older], runs[i], seen);
       all.insert(all.end(), shifts.begin(), shifts.end());
@@ -186,4 +300,60 @@ std::vector<Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& runs) {
   return all;
 }
 
-}  // namespace dlroof
+namespace {
+
+bool CanTell(const record::Record& record) {
+  return record.status == record::Status::kOk && HasEnoughClean(record);
+}
+
+bool Moved(const Comparison& row) {
+  return row.verdict == statistics::Verdict::kSlower || row.verdict == statistics::Verdict::kFaster;
+}
+
+}  // namespace
+
+void HoldAgainst(const record::Record& base, const record::Record& contender, double min_effect,
+                 const std::string& told, Comparison& row) {
+  if (!Moved(row) || !CanTell(base) || !CanTell(contender)) return;
+  const auto shift = statistics::MeasureShift(CleanSeconds(base), CleanSeconds(contender));
+  const double sign = row.verdict == statistics::Verdict::kSlower ? 1 : -1;
+  if (!shift || sign * shift->log_ratio > std::log1p(min_effect)) return;
+  row.reason = fmt::format("{} {}", statistics::Key(row.verdict), told);
+  row.verdict = statistics::Verdict::kAmbiguous;
+}
+
+void CheckMeasuredAgain(const NamedRun& contender, const NamedRun& again) {
+  if (InterleavingOf(contender.file, contender.file))
+    throw BadInput(again.where + ": expected no other run beside builds that took turns: each " +
+                   "block of them is another process already");
+  const auto pairs = PairRecords(contender, again, {});
+  CheckComparable(contender, again, pairs, false);
+  for (const auto& [one, other] : pairs)
+    if (one != nullptr && other != nullptr && CanTell(*one) && IsOneMeasurement(*one, *other))
+      throw BadInput("{}: {} has the very same repetitions as in {}: one measurement, not two",
+                     again.where, one->name, contender.where);
+  const auto changes = ContextChanges(contender.file, again.file);
+  if (!changes.empty())
+    throw BadInput("{}: expected another run of what {} measured; it differs in {}", again.where,
+                   contender.where, fmt::join(changes, "; "));
+}
+
+MeasuredAgain HoldAgainst(const NamedRun& again, double min_effect, std::vector<Comparison>& rows) {
+  std::unordered_map<std::string_view, const record::Record*> by_name;
+  for (const auto& record : again.file.records) by_name.emplace(record.name, &record);
+  MeasuredAgain told{again.where, 0, 0};
+  for (auto& row : rows) {
+    if (!Moved(row)) continue;
+    const auto found = by_name.find(row.contender->name);
+    if (found == by_name.end() || !CanTell(*found->second)) {
+      ++told.unknown;
+      continue;
+    }
+    HoldAgainst(*row.base, *found->second, min_effect,
+                fmt::format("in NEW, but not when measured again ({})", again.where), row);
+    told.taken_back += row.verdict == statistics::Verdict::kAmbiguous ? 1 : 0;
+  }
+  return told;
+}
+
+}  // namespace dlroof::compare

@@ -5,16 +5,46 @@
 #include <functional>
 #include <future>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <unordered_map>
 
 #include "counters/base/error.h"
-#include "reporters/record/context.h"
+#include "counters/base/files.h"
+#include "counters/base/json_reader.h"
+#include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::compare {
+
+NameMap ParseNameMap(const std::string& text, const std::string& where) {
+  NameMap names;
+  std::set<std::string> targets;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.find_first_not_of(" \t") == std::string::npos || line[0] == '#') continue;
+    const char apart = line.find('\t') == std::string::npos ? ' ' : '\t';
+    const auto cut = line.find(apart);
+    if (cut == std::string::npos || cut == 0 || cut + 1 == line.size() ||
+        line.find(apart, cut + 1) != std::string::npos)
+      throw BadInput(
+          "{}:{}: expected 'base-name new-name' (a tab between names that hold spaces), got '{}'",
+          where, number, line);
+    const auto target = line.substr(cut + 1);
+    if (!names.emplace(line.substr(0, cut), target).second || !targets.insert(target).second)
+      throw BadInput("{}:{}: a name of this line was mapped before", where, number);
+  }
+  return names;
+}
+
+NameMap ReadNameMap(const std::string& path) {
+  return ParseNameMap(ReadFile(path, "lines 'base-name new-name'"), path);
+}
+
 namespace {
 
-using Index = std::unordered_map<std::string_view, const Record*>;
+using Index = std::unordered_map<std::string_view, const record::Record*>;
 
 // Returns the records of a run by name. Throws BadInput if two share a name.
 Index IndexOf(const NamedRun& run) {
@@ -28,7 +58,7 @@ Index IndexOf(const NamedRun& run) {
 }
 
 // Returns null where no record has that name.
-const Record* Find(const Index& records, std::string_view name) {
+const record::Record* Find(const Index& records, std::string_view name) {
   const auto found = records.find(name);
   return found == records.end() ? nullptr : found->second;
 }
@@ -45,75 +75,77 @@ std::string Quoted(const json& value) {
   return text;
 }
 
-[[noreturn]] void Refuse(const std::string& base, const std::string& fresh, const std::string& what,
-                         const std::string& in_base, const std::string& in_fresh) {
-  throw BadInput("{} and {} cannot be compared: {} differs: '{}' and '{}'", base, fresh, what,
-                 in_base, in_fresh);
+[[noreturn]] void Refuse(const std::string& base, const std::string& contender,
+                         const std::string& what, const std::string& in_base,
+                         const std::string& in_contender) {
+  throw BadInput("{} and {} cannot be compared: {} differs: '{}' and '{}'", base, contender, what,
+                 in_base, in_contender);
 }
 
-void CheckMember(const std::string& base, const std::string& fresh, const json& in_base,
-                 const json& in_fresh, const std::string& key, const std::string& what) {
-  const auto& a = Member(in_base, key.c_str());
-  const auto& b = Member(in_fresh, key.c_str());
-  if (!a.is_null() && !b.is_null() && a != b) Refuse(base, fresh, what, Quoted(a), Quoted(b));
+void CheckMember(const std::string& base, const std::string& contender, const json& in_base,
+                 const json& in_contender, const std::string& key, const std::string& what) {
+  const auto& a = record::Member(in_base, key.c_str());
+  const auto& b = record::Member(in_contender, key.c_str());
+  if (!a.is_null() && !b.is_null() && a != b) Refuse(base, contender, what, Quoted(a), Quoted(b));
 }
 
-void CheckFormat(const NamedRun& base, const NamedRun& fresh) {
-  const auto& a = Member(base.file.context, "dlroof");
-  const auto& b = Member(fresh.file.context, "dlroof");
-  if (a.is_null() != b.is_null() && base.file.machines.empty() != fresh.file.machines.empty()) {
+void CheckFormat(const NamedRun& base, const NamedRun& contender) {
+  const auto& a = record::Member(base.file.context, "dlroof");
+  const auto& b = record::Member(contender.file.context, "dlroof");
+  if (a.is_null() != b.is_null() && base.file.machines.empty() != contender.file.machines.empty()) {
     constexpr const char* kNames[] = {"dlroof run file", "plain Google Benchmark file"};
-    Refuse(base.where, fresh.where, "the kind of file", kNames[a.is_null() ? 1 : 0],
+    Refuse(base.where, contender.where, "the kind of file", kNames[a.is_null() ? 1 : 0],
            kNames[b.is_null() ? 1 : 0]);
   }
-  CheckMember(base.where, fresh.where, a, b, "schema", "the schema");
-  CheckConventions(base.where, base.file.context, fresh.where, fresh.file.context);
+  CheckMember(base.where, contender.where, a, b, "schema", "the schema");
+  CheckConventions(base.where, base.file.context, contender.where, contender.file.context);
 }
 
-std::string FirstOf(const RunFile& file) {
+std::string FirstOf(const record::RunFile& file) {
   return file.records.empty() ? "one has none"
                               : fmt::format("'{}' is the first of one", file.records.front().name);
 }
 
-const Machine* MachineOf(const RunFile& file, const std::string& device) {
+const machine::Machine* MachineOf(const record::RunFile& file, const std::string& device) {
   for (const auto& machine : file.machines)
     if (machine.device == device) return &machine;
   return nullptr;
 }
 
-void CheckMachines(const NamedRun& base, const NamedRun& fresh,
+void CheckMachines(const NamedRun& base, const NamedRun& contender,
                    const std::set<std::string>& devices) {
   bool unknown = false;  // no fingerprint of a device on one side
   for (const auto& device : devices) {
     const auto* a = MachineOf(base.file, device);
-    const auto* b = MachineOf(fresh.file, device);
+    const auto* b = MachineOf(contender.file, device);
     unknown = unknown || a == nullptr || b == nullptr;
     if (a == nullptr || b == nullptr || a->fingerprint == b->fingerprint) continue;
     throw BadInput(
         "{} and {} cannot be compared: the machine's fingerprint ({}) differs: {} ({}) and {} "
         "({}); --across-machines compares percent of roof instead",
-        base.where, fresh.where, device, a->fingerprint, a->name, b->fingerprint, b->name);
+        base.where, contender.where, device, a->fingerprint, a->name, b->fingerprint, b->name);
   }
   if (!unknown) return;
   for (const char* key : {"num_cpus", "caches"})
-    CheckMember(base.where, fresh.where, base.file.context, fresh.file.context, key,
+    CheckMember(base.where, contender.where, base.file.context, contender.file.context, key,
                 std::string("the machine's ") + key);
 }
 
-void CheckPair(const NamedRun& base, const NamedRun& fresh, const PairedRecord& pair,
+void CheckPair(const NamedRun& base, const NamedRun& contender, const PairedRecord& pair,
                bool across_machines) {
   const auto check = [&](const char* what, const std::string& a, const std::string& b) {
     if (!a.empty() && !b.empty() && a != b)
-      Refuse(base.where, fresh.where, fmt::format("the {} of '{}'", what, pair.fresh->name), a, b);
+      Refuse(base.where, contender.where, fmt::format("the {} of '{}'", what, pair.contender->name),
+             a, b);
   };
-  check("device", pair.base->device, pair.fresh->device);
-  check("type", pair.base->type, pair.fresh->type);
-  check("cache state", pair.base->cache, pair.fresh->cache);
-  check("time_unit", pair.base->time_unit, pair.fresh->time_unit);
-  if (across_machines || pair.base->threads == 0 || pair.fresh->threads == 0) return;
-  if (pair.base->threads != pair.fresh->threads)
+  check("device", pair.base->device, pair.contender->device);
+  check("type", pair.base->type, pair.contender->type);
+  check("cache state", pair.base->cache, pair.contender->cache);
+  check("time_unit", pair.base->time_unit, pair.contender->time_unit);
+  if (across_machines || pair.base->threads == 0 || pair.contender->threads == 0) return;
+  if (pair.base->threads != pair.contender->threads)
     check("number of threads", std::to_string(pair.base->threads),
-          std::to_string(pair.fresh->threads));
+          std::to_string(pair.contender->threads));
 }
 
 void AddChange(const std::string& what, const json& a, const json& b,
@@ -135,23 +167,23 @@ NameMap NamesIn(const NamedRun& base, const NameMap& names) {
   return found;
 }
 
-std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fresh,
+std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& contender,
                                       const NameMap& names) {
   auto at_once = std::async(std::launch::async, IndexOf, std::cref(base));
-  const Index freshes = IndexOf(fresh), bases = at_once.get();
+  const Index freshes = IndexOf(contender), bases = at_once.get();
   Index renamed;  // BASE's, by NEW's names
-  for (const auto& [base_name, fresh_name] : names) {
+  for (const auto& [base_name, contender_name] : names) {
     const auto* from = Find(bases, base_name);
     if (from == nullptr)
       throw BadInput("{}: has no benchmark '{}', which the name map asks for", base.where,
                      base_name);
-    if (Find(freshes, fresh_name) == nullptr)
-      throw BadInput("{}: has no benchmark '{}', which the name map asks for", fresh.where,
-                     fresh_name);
-    renamed.insert_or_assign(fresh_name, from);
+    if (Find(freshes, contender_name) == nullptr)
+      throw BadInput("{}: has no benchmark '{}', which the name map asks for", contender.where,
+                     contender_name);
+    renamed.insert_or_assign(contender_name, from);
   }
   // A base record that has another name in NEW is none of its own name's.
-  const auto partner = [&](const Record& record) -> const Record* {
+  const auto partner = [&](const record::Record& record) -> const record::Record* {
     if (!names.empty()) {
       if (const auto found = renamed.find(record.name); found != renamed.end())
         return found->second;
@@ -160,8 +192,8 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fres
     return Find(bases, record.name);
   };
   std::vector<PairedRecord> pairs;
-  pairs.reserve(fresh.file.records.size());
-  for (const auto& record : fresh.file.records) pairs.push_back({partner(record), &record});
+  pairs.reserve(contender.file.records.size());
+  for (const auto& record : contender.file.records) pairs.push_back({partner(record), &record});
   // The rest has no partner, like a base record that gave its name away to a mapped one.
   std::vector<bool> paired(base.file.records.size(), false);
   for (const auto& pair : pairs)
@@ -172,52 +204,82 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& fres
 }
 
 void CheckConventions(const std::string& base_where, const json& base,
-                      const std::string& fresh_where, const json& fresh) {
-  const auto& conventions = Member(Member(base, "dlroof"), "conventions");
+                      const std::string& contender_where, const json& contender) {
+  const auto& conventions = record::Member(record::Member(base, "dlroof"), "conventions");
   if (!conventions.is_object()) return;
   for (const auto& item : conventions.items())
-    CheckMember(base_where, fresh_where, conventions,
-                Member(Member(fresh, "dlroof"), "conventions"), item.key(),
+    CheckMember(base_where, contender_where, conventions,
+                record::Member(record::Member(contender, "dlroof"), "conventions"), item.key(),
                 "the convention " + item.key());
 }
 
-void CheckComparable(const NamedRun& base, const NamedRun& fresh,
+void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines) {
-  CheckFormat(base, fresh);
+  CheckFormat(base, contender);
   std::set<std::string> devices;
   bool any = false;
   for (const auto& pair : pairs) {
-    if (pair.base == nullptr || pair.fresh == nullptr) continue;
+    if (pair.base == nullptr || pair.contender == nullptr) continue;
     any = true;
-    if (devices.empty() || *devices.begin() != pair.fresh->device)
-      devices.insert(pair.fresh->device);
+    if (devices.empty() || *devices.begin() != pair.contender->device)
+      devices.insert(pair.contender->device);
   }
   if (!any)
-    throw BadInput("{} and {} have no benchmark in common ({}, and {})", base.where, fresh.where,
-                   FirstOf(base.file), FirstOf(fresh.file));
-  if (!across_machines) CheckMachines(base, fresh, devices);
+    throw BadInput("{} and {} have no benchmark in common ({}, and {})", base.where,
+                   contender.where, FirstOf(base.file), FirstOf(contender.file));
+  if (!across_machines) CheckMachines(base, contender, devices);
   for (const auto& pair : pairs)
-    if (pair.base != nullptr && pair.fresh != nullptr)
-      CheckPair(base, fresh, pair, across_machines);
+    if (pair.base != nullptr && pair.contender != nullptr)
+      CheckPair(base, contender, pair, across_machines);
 }
 
-std::vector<std::string> ContextChanges(const RunFile& base, const RunFile& fresh) {
+std::vector<std::string> ContextChanges(const record::RunFile& base,
+                                        const record::RunFile& contender) {
   std::vector<std::string> changes;
-  const auto& a = Member(base.context, "dlroof");
-  const auto& b = Member(fresh.context, "dlroof");
-  AddChange("commit", Member(a, "commit"), Member(b, "commit"), changes);
-  AddChange("compiler", Member(a, "compiler"), Member(b, "compiler"), changes);
-  AddChange("build type", Member(a, "build_type"), Member(b, "build_type"), changes);
+  const auto& a = record::Member(base.context, "dlroof");
+  const auto& b = record::Member(contender.context, "dlroof");
+  AddChange("commit", record::Member(a, "commit"), record::Member(b, "commit"), changes);
+  AddChange("compiler", record::Member(a, "compiler"), record::Member(b, "compiler"), changes);
+  AddChange("build type", record::Member(a, "build_type"), record::Member(b, "build_type"),
+            changes);
   for (const char* group : {"libraries", "environment"}) {
     std::set<std::string> keys;
     for (const auto* side : {&a, &b})
-      if (Member(*side, group).is_object())
-        for (const auto& item : Member(*side, group).items()) keys.insert(item.key());
+      if (record::Member(*side, group).is_object())
+        for (const auto& item : record::Member(*side, group).items()) keys.insert(item.key());
     for (const auto& key : keys)
-      AddChange(fmt::format("{} {}", group, key), Member(Member(a, group), key.c_str()),
-                Member(Member(b, group), key.c_str()), changes);
+      AddChange(fmt::format("{} {}", group, key),
+                record::Member(record::Member(a, group), key.c_str()),
+                record::Member(record::Member(b, group), key.c_str()), changes);
   }
   return changes;
 }
 
-}  // namespace dlroof
+namespace {
+
+std::optional<Interleaving> Read(const record::RunFile& file) {
+  const JsonReader context(file.context, "context");
+  if (!context.Has("dlroof")) return std::nullopt;
+  const JsonReader own = context.Object("dlroof");
+  if (!own.Has("interleaved")) return std::nullopt;
+  const JsonReader at = own.Object("interleaved");
+  Interleaving found{at.Text("id"), at.Number("min_effect")};
+  if (found.min_effect < 0) at.Refuse("min_effect", "a share of at least 0");
+  return found;
+}
+
+}  // namespace
+
+nlohmann::json ToJson(const Interleaving& interleaving) {
+  return {{"id", interleaving.id}, {"min_effect", interleaving.min_effect}};
+}
+
+std::optional<Interleaving> InterleavingOf(const record::RunFile& base,
+                                           const record::RunFile& contender) {
+  const auto base_says = Read(base);
+  auto contender_says = Read(contender);
+  if (!base_says || !contender_says || base_says->id != contender_says->id) return std::nullopt;
+  return contender_says;
+}
+
+}  // namespace dlroof::compare

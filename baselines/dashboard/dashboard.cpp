@@ -15,19 +15,18 @@
 #include <vector>
 
 #include "baselines/compare/cause.h"
-#include "baselines/formats/badge.h"
+#include "baselines/formats/page_text.h"
 #include "baselines/history/history.h"
 #include "baselines/statistics/series_profile.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/order_statistics.h"
-#include "counters/base/text_hash.h"
-#include "reporters/page/assets.h"
+#include "counters/base/keys.h"
+#include "counters/base/numbers.h"
 #include "reporters/page/page.h"
 
-namespace dlroof {
+namespace dlroof::dashboard {
 
-// Made by room.cmake.
+// Made by module.cmake.
 const std::vector<EmbeddedFile>& SiteHtmlFiles();
 const std::vector<EmbeddedFile>& SiteStyleFiles();
 const std::vector<EmbeddedFile>& SiteScriptFiles();
@@ -61,7 +60,8 @@ json Spark(const std::vector<double>& values) {
 }
 
 // Distances from the level; the bars at both ends hold what lies beyond.
-json Histogram(const std::vector<double>& values, const SeriesProfile& profile, double bar) {
+json Histogram(const std::vector<double>& values, const statistics::SeriesProfile& profile,
+               double bar) {
   std::vector<int> bars(kHistogramBars, 0);
   for (const auto& level : profile.levels)
     for (std::size_t i = level.begin; i < level.end; ++i) {
@@ -79,7 +79,7 @@ struct Timed {
   std::vector<double> seconds;
 };
 
-Timed TimedOf(const std::vector<Point>& points) {
+Timed TimedOf(const std::vector<history::Point>& points) {
   Timed timed;
   for (std::size_t i = 0; i < points.size(); ++i)
     if (points[i].median) {
@@ -89,8 +89,8 @@ Timed TimedOf(const std::vector<Point>& points) {
   return timed;
 }
 
-json PointsJson(const std::vector<Point>& points, const std::vector<std::size_t>& run_of,
-                const Timed& timed, const SeriesProfile& profile) {
+json PointsJson(const std::vector<history::Point>& points, const std::vector<std::size_t>& run_of,
+                const Timed& timed, const statistics::SeriesProfile& profile) {
   json all = {{"outliers", profile.outliers}};
   if (profile.deviation) {
     const double bar = 2 * kHistogramReach * *profile.deviation / kHistogramBars;
@@ -120,7 +120,7 @@ struct SeriesView {
 
 // `run_of[i]` is the index of the run that points[i] belongs to, rising. `why(i)` says what else
 // changed between the points i - 1 and i; it is asked only where the level changed.
-SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
+SeriesView ViewOf(const history::Series& series, const std::vector<history::Point>& points,
                   const std::vector<std::size_t>& run_of,
                   const std::function<std::string(std::size_t, std::size_t)>& why) {
   SeriesView view;
@@ -130,7 +130,7 @@ SeriesView ViewOf(const Series& series, const std::vector<Point>& points,
   if (!series.cache.empty()) view.summary["cache"] = series.cache;
   const Timed timed = TimedOf(points);
   if (timed.seconds.empty()) return view;
-  const SeriesProfile profile = ProfileOf(timed.seconds);
+  const statistics::SeriesProfile profile = statistics::ProfileOf(timed.seconds);
   const auto run_at = [&](std::size_t value) { return run_of[timed.point[value]]; };
   view.summary["spark"] = Spark(timed.seconds);
   if (points.back().median) view.summary["last"] = Rounded(*points.back().median);
@@ -158,7 +158,7 @@ std::string_view SiteStyle() { return SiteStyleFiles().at(0).text; }
 
 // Returns the index's own scripts, which follow the first of the page's.
 std::vector<EmbeddedFile> SiteScripts() {
-  auto scripts = InRunningOrder(SiteScriptFiles());
+  auto scripts = page::InRunningOrder(SiteScriptFiles());
   std::erase_if(scripts, [](const auto& script) { return script.name == kLoader; });
   return scripts;
 }
@@ -179,17 +179,17 @@ void MakeFolders(const fs::path& folder) {
 }
 
 void WriteSharedFiles(const fs::path& folder) {
-  if (PlotlyScript().text.empty())
+  if (page::PlotlyScript().text.empty())
     throw BadInput(
         "built without plotly.js: a dashboard cannot be written; configure with "
         "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js");
-  WriteFile(folder / "plotly.js", PlotlyScript().text);
+  WriteFile(folder / "plotly.js", page::PlotlyScript().text);
   WriteFile(folder / "load.js", TextOf(SiteScriptFiles(), kLoader));
-  WriteFile(folder / "roofline.js", Join(PageScripts()));
+  WriteFile(folder / "roofline.js", page::Join(page::PageScripts()));
   WriteFile(folder / "site.js",
-            fmt::format("{}\n{}", PageScripts().front().text, Join(SiteScripts())));
+            fmt::format("{}\n{}", page::PageScripts().front().text, page::Join(SiteScripts())));
   std::ostringstream page;
-  WriteSitePage(SiteStyle(), page);
+  page::WriteSitePage(SiteStyle(), page);
   WriteFile(folder / "roofline.html", page.str());
 }
 
@@ -210,7 +210,7 @@ void RoundAll(json& value) {
 // The site while it is written.
 class Site {
  public:
-  Site(const History& history, fs::path folder)
+  Site(const history::History& history, fs::path folder)
       : history_(history), folder_(std::move(folder)), runs_(history.Runs()), times_(runs_.size()) {
     if (runs_.empty()) throw BadInput("dashboard: there is no run to show");
     for (std::size_t i = 0; i < runs_.size(); ++i) run_index_[runs_[i].id] = i;
@@ -236,11 +236,11 @@ class Site {
     const auto flush = [&] {
       if (chunk.empty()) return;
       WriteFile(folder_ / "data" / fmt::format("series-{}.js", chunks),
-                fmt::format("dlroofSeries({}, {});\n", chunks, ScriptSafeJson(chunk)));
+                fmt::format("dlroofSeries({}, {});\n", chunks, page::ScriptSafeJson(chunk)));
       chunk = json::object();
       ++chunks;
     };
-    for (const Series& series : history_.AllSeries()) {
+    for (const history::Series& series : history_.AllSeries()) {
       const auto points = history_.PointsOf(series);
       if (points.empty()) continue;
       SeriesView view = Look(series, points);
@@ -256,29 +256,31 @@ class Site {
     return summaries;
   }
 
-  SeriesView Look(const Series& series, const std::vector<Point>& points) {
+  SeriesView Look(const history::Series& series, const std::vector<history::Point>& points) {
     std::vector<std::size_t> run_of;
     run_of.reserve(points.size());
     for (const auto& point : points) run_of.push_back(run_index_.at(point.run));
     auto view = ViewOf(series, points, run_of, [&](std::size_t before, std::size_t after) {
-      const auto changes = FindChanges(history_.Facts(points[before]), nullptr,
-                                       history_.Facts(points[after]), nullptr);
-      return changes.empty() ? std::string() : WhyItMoved(changes);
+      const auto changes = compare::FindChanges(history_.Facts(points[before]), nullptr,
+                                                history_.Facts(points[after]), nullptr);
+      return changes.empty() ? std::string() : compare::WhyItMoved(changes);
     });
     if (!points.back().median) {
-      const Record last = history_.Facts(points.back());
-      view.summary["reason"] = last.status == Status::kOk ? "disturbed" : Key(last.status);
+      const record::Record last = history_.Facts(points.back());
+      view.summary["reason"] =
+          last.status == record::Status::kOk ? "disturbed" : record::Key(last.status);
     }
     return view;
   }
 
-  std::size_t MachineIndex(const Series& series) {
+  std::size_t MachineIndex(const history::Series& series) {
     const auto [found, added] = machine_index_.try_emplace(series.fingerprint, machines_.size());
     if (added) machines_.push_back({{"name", series.machine}, {"fingerprint", series.fingerprint}});
     return found->second;
   }
 
-  void Remember(const std::vector<Point>& points, const SeriesView& view, std::size_t series) {
+  void Remember(const std::vector<history::Point>& points, const SeriesView& view,
+                std::size_t series) {
     for (const auto& point : points)
       if (point.median)
         times_[run_index_.at(point.run)].push_back({series, Rounded(*point.median)});
@@ -314,10 +316,10 @@ class Site {
     return all;
   }
 
-  void WriteRun(const StoredRun& run, const RunFile& file) {
-    json content = PageContent(PlaceRun(file));
+  void WriteRun(const history::StoredRun& run, const record::RunFile& file) {
+    json content = page::PageContent(roofline::PlaceRun(file));
     for (auto& record : content["records"]) Slim(record);
-    const auto machines = ScriptSafeJson(content["machines"]);
+    const auto machines = page::ScriptSafeJson(content["machines"]);
     content.erase("machines");
     RoundAll(content);
     const auto hash = fmt::format("{:016x}", HashOf(machines));
@@ -325,7 +327,7 @@ class Site {
       WriteFile(folder_ / "data" / fmt::format("machines-{}.js", hash),
                 fmt::format("dlroofMachines({});\n", machines));
     WriteFile(folder_ / "data" / fmt::format("run-{}.js", run.id),
-              fmt::format("dlroofRun('{}', {});\n", hash, ScriptSafeJson(content)));
+              fmt::format("dlroofRun('{}', {});\n", hash, page::ScriptSafeJson(content)));
   }
 
   void Count() {
@@ -335,31 +337,31 @@ class Site {
   }
 
   void WriteIndex(const json& content) const {
-    const ChangePointSettings settings;
+    const statistics::ChangePointSettings settings;
     std::ostringstream out;
-    Fill(SiteHtmlFiles().at(0).text,
-         {{"policy", SitePolicy()},
-          {"style", fmt::format("{}{}", PageStyle().text, SiteStyle())},
-          {"least", std::to_string(settings.least_segment)},
-          {"effect", fmt::format("{:g}", 100 * settings.min_effect)},
-          {"content", ScriptSafeJson(content)}},
-         out);
+    page::Fill(SiteHtmlFiles().at(0).text,
+               {{"policy", page::SitePolicy()},
+                {"style", fmt::format("{}{}", page::PageStyle().text, SiteStyle())},
+                {"least", std::to_string(settings.least_segment)},
+                {"effect", fmt::format("{:g}", 100 * settings.min_effect)},
+                {"content", page::ScriptSafeJson(content)}},
+               out);
     WriteFile(folder_ / "index.html", out.str());
   }
 
   std::string Badge() const {
     for (const auto& [count, what, mood] :
-         {std::tuple(counts_.slower_last, "slower", BadgeMood::kBad),
-          {counts_.faster_last, "faster", BadgeMood::kGood}})
+         {std::tuple(counts_.slower_last, "slower", formats::BadgeMood::kBad),
+          {counts_.faster_last, "faster", formats::BadgeMood::kGood}})
       if (count > 0)
-        return BadgeSvg("performance",
-                        fmt::format("{} {} since {}", count, what, last_change_date_), mood);
-    return BadgeSvg("performance", "no change", BadgeMood::kGood);
+        return formats::BadgeSvg(
+            "performance", fmt::format("{} {} since {}", count, what, last_change_date_), mood);
+    return formats::BadgeSvg("performance", "no change", formats::BadgeMood::kGood);
   }
 
-  const History& history_;
+  const history::History& history_;
   fs::path folder_;
-  std::vector<StoredRun> runs_;
+  std::vector<history::StoredRun> runs_;
   std::unordered_map<std::int64_t, std::size_t> run_index_;         // by id
   std::vector<std::vector<std::pair<std::size_t, double>>> times_;  // of each run: series, [s]
   json machines_ = json::array();
@@ -372,9 +374,9 @@ class Site {
 
 }  // namespace
 
-DashboardCounts WriteDashboard(const History& history, const fs::path& folder) {
+DashboardCounts WriteDashboard(const history::History& history, const fs::path& folder) {
   const auto unchanging = history.Unchanging();
   return Site(history, folder).Write();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::dashboard

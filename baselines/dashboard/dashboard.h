@@ -5,7 +5,7 @@
 
 #include "baselines/history/history.h"
 
-namespace dlroof {
+namespace dlroof::dashboard {
 
 struct DashboardCounts {
   int series = 0, runs = 0, changed = 0;  // [1] series that changed their level
@@ -17,6 +17,7 @@ struct DashboardCounts {
 // share, and under data/ what they load: series-*.js, times-*.js, run-*.js, machines-*.js. Older
 // files of these names go. Throws BadInput: an empty history, a folder that cannot be written, no
 // plotly.js in the program.
-DashboardCounts WriteDashboard(const History& history, const std::filesystem::path& folder);
+DashboardCounts WriteDashboard(const history::History& history,
+                               const std::filesystem::path& folder);
 
-}  // namespace dlroof
+}  // namespace dlroof::dashboard

@@ -38,7 +38,7 @@ dlroof.drawSeriesChart = (series, points) => {
   const scaled = (values) => values.map((value) => (value === null ? null : value / scale));
   const outlier = new Set(points.outliers);
   const hover = points.run.map((run, i) => `<b>${dlroof.escape(dlroof.scaled(points.median[i], 's'))}</b>${points.low[i] === null ? '' : ` (${dlroof.escape(dlroof.interval([points.low[i], points.high[i]], 's'))})`}`
-    + `<br>${dlroof.escape(dlroof.dateText(dlroof.runs[run]))} ${dlroof.escape(dlroof.commitText(dlroof.runs[run]))}<br>${points.clean[i]} of ${points.of[i]} repetitions undisturbed`);
+    + `<br>${dlroof.escape(dlroof.dateText(dlroof.runs[run]))} ${dlroof.escape(dlroof.commitText(dlroof.runs[run]))}<br>${points.clean[i]} of ${points.of[i]} repetitions clean`);
   const traces = [{ type: 'scatter', mode: 'markers', x: points.run.map(dlroof.dateOf), y: scaled(points.median), hovertext: hover, hoverinfo: 'text',
     marker: { size: 5, color: points.run.map((run, i) => dlroof.colour(outlier.has(i) ? '--warn' : '--accent')) },
     error_y: { type: 'data', symmetric: false, width: 0, thickness: 1, color: dlroof.colour('--soft'),

@@ -3,19 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <tuple>
 
-#include "baselines/compare/stored_run.h"
+#include "baselines/compare/compare_stored.h"
 #include "counters/base/error.h"
-#include "reporters/record/context.h"
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/roofline.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 // Joules of a call, their interval, and the source.
-std::string EnergyFields(const Record& record) {
+std::string EnergyFields(const record::Record& record) {
   const auto& energy = record.energy;
   if (!energy) return ",,,";
   std::optional<double> low, high;
@@ -24,9 +25,9 @@ std::string EnergyFields(const Record& record) {
                      CsvText(energy->from));
 }
 
-int CleanOf(const Record& record) {
+int CleanOf(const record::Record& record) {
   int clean = 0;
-  for (const auto& repetition : record.repetitions) clean += repetition.disturbed ? 0 : 1;
+  for (const auto& repetition : record.repetitions) clean += repetition.noisy ? 0 : 1;
   return clean;
 }
 
@@ -42,11 +43,11 @@ void WriteCsvHeader(std::ostream& out) {
          "joules,joules_low,joules_high,energy_from\n";
 }
 
-void WriteCsvLines(const NamedRun& run, std::ostream& out) {
-  const auto date = CsvText(Text(run.file.context, "date"));
-  const auto commit = CsvText(Text(Member(run.file.context, "dlroof"), "commit"));
+void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
+  const auto date = CsvText(record::Text(run.file.context, "date"));
+  const auto commit = CsvText(record::Text(record::Member(run.file.context, "dlroof"), "commit"));
   for (const auto& record : run.file.records) {
-    const auto* machine = MachineFor(run.file, record);
+    const auto* machine = record::MachineFor(run.file, record);
     const auto time = TimeOf(run.file, record);
     std::optional<double> seconds, low, high, fraction;
     if (time) {
@@ -59,17 +60,17 @@ void WriteCsvLines(const NamedRun& run, std::ostream& out) {
         commit, machine == nullptr ? "" : CsvText(machine->name),
         machine == nullptr ? "" : CsvText(machine->fingerprint),
         record.threads > 0 ? std::to_string(record.threads) : "", CsvText(record.cache),
-        Key(record.status), CsvText(record.reason), CsvText(AlgorithmText(record)),
+        record::Key(record.status), CsvText(record.reason), CsvText(record::AlgorithmText(record)),
         NumberField(seconds), NumberField(low), NumberField(high), CleanOf(record),
         record.repetitions.size(), NumberField(fraction),
-        !fraction     ? ""
-        : time->given ? "given"
-                      : "proved",
+        !fraction         ? ""
+        : time->specified ? "given"
+                          : "proved",
         EnergyFields(record));
   }
 }
 
-void WriteCsv(const std::vector<NamedRun>& runs, std::ostream& out, std::ostream&) {
+void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out, std::ostream&) {
   WriteCsvHeader(out);
   for (const auto& run : runs) WriteCsvLines(run, out);
 }
@@ -86,7 +87,7 @@ const std::vector<Exporter>& Exporters() {
   return table;
 }
 
-void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& out,
+void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::ostream& out,
             std::ostream& warnings) {
   const auto& table = Exporters();
   const auto found = std::ranges::find(table, format, &Exporter::format);
@@ -99,25 +100,26 @@ void Export(std::string_view format, std::vector<NamedRun> runs, std::ostream& o
   if (runs.empty()) throw BadInput("export: no run to export");
   if (runs.size() > 1 && !found->several)
     throw BadInput("--format={} holds one run, but {} were given", format, runs.size());
-  for (const auto& run : runs) CheckNames(run);
-  std::ranges::stable_sort(
-      runs, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
-  if (runs.size() > 1 && Moment(runs.front().file) == 0)
+  for (const auto& run : runs) compare::CheckNames(run);
+  std::ranges::stable_sort(runs, [](const auto& a, const auto& b) {
+    return compare::Moment(a.file) < compare::Moment(b.file);
+  });
+  if (runs.size() > 1 && compare::Moment(runs.front().file) == 0)
     throw BadInput(runs.front().where +
                    ": has no date, so its place among other runs is not known");
   found->write(runs, out, warnings);
 }
 
-std::optional<ExportedTime> TimeOf(const RunFile& file, const Record& record) {
-  if (record.status != Status::kOk) return std::nullopt;
-  const auto timing = Summarize(record.repetitions);
+std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record) {
+  if (record.status != record::Status::kOk) return std::nullopt;
+  const auto timing = record::Summarize(record.repetitions);
   if (!timing) return std::nullopt;
   ExportedTime time{timing->median, timing->ci95, std::nullopt, false};
-  const auto* machine = MachineFor(file, record);
+  const auto* machine = record::MachineFor(file, record);
   if (machine == nullptr || record.work.empty()) return time;
-  if (const auto placed = Place(record, machine).time; placed && placed->gap) {
-    time.fraction = 1 / *placed->gap;
-    time.given = placed->given;
+  if (const auto placed = roofline::Place(record, machine).time; placed && placed->slowdown) {
+    time.fraction = 1 / *placed->slowdown;
+    time.specified = placed->specified;
   }
   return time;
 }
@@ -132,4 +134,68 @@ std::string CsvText(std::string_view text) {
   return field + '"';
 }
 
-}  // namespace dlroof
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLongestName = 1024;  // [characters] Bencher refuses longer ones
+
+std::size_t Characters(std::string_view utf8) {
+  std::size_t count = 0;
+  for (const char c : utf8) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
+  return count;
+}
+
+// Bencher's own measure "latency" is in nanoseconds.
+json Latency(const ExportedTime& time) {
+  json latency = {{"value", time.median * 1e9}};
+  if (time.ci95) {
+    latency["lower_value"] = time.ci95->first * 1e9;
+    latency["upper_value"] = time.ci95->second * 1e9;
+  }
+  return latency;
+}
+
+}  // namespace
+
+void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                  std::ostream& warnings) {
+  json whole = json::object();
+  for (const auto& record : runs.front().file.records) {
+    const auto time = TimeOf(runs.front().file, record);
+    if (!time) continue;
+    if (Characters(record.name) > kLongestName) {
+      warnings << fmt::format("left out: '{}...', Bencher takes names of up to {} characters\n",
+                              record.name.substr(0, 60), kLongestName);
+      continue;
+    }
+    json& measures = whole[record.name];
+    measures["latency"] = Latency(*time);
+    if (time->fraction)
+      measures[time->specified ? "fraction-of-given-roof" : "fraction-of-roof"] = {
+          {"value", *time->fraction}};
+  }
+  out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                       std::ostream&) {
+  json whole = json::array();
+  for (const auto& record : runs.front().file.records) {
+    const auto time = TimeOf(runs.front().file, record);
+    if (!time) continue;
+    json entry = {{"name", record.name}, {"unit", "ns"}, {"value", time->median * 1e9}};
+    if (time->ci95)
+      entry["range"] =
+          fmt::format("{:.6g} to {:.6g}", time->ci95->first * 1e9, time->ci95->second * 1e9);
+    std::string extra = record::AlgorithmText(record);
+    if (time->fraction)
+      extra += fmt::format("{}{:.1f} % of its {}roof", extra.empty() ? "" : "\n",
+                           100 * *time->fraction, time->specified ? "given " : "");
+    if (!extra.empty()) entry["extra"] = extra;
+    whole.push_back(std::move(entry));
+  }
+  out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace dlroof::formats

@@ -1,4 +1,6 @@
 // Text in XML and Markdown, and the frame of plain pages: no scripts, nothing loaded.
+//
+// A badge: a small picture for a README, a label and a verdict.
 #pragma once
 
 #include <iosfwd>
@@ -6,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+#include "baselines/compare/compare.h"
+
+namespace dlroof::formats {
 
 // Returns the text for an attribute's quotes or between tags. XML 1.0 (2.2) has no control
 // characters but tab, newline and return, not even as references, and no U+FFFE and U+FFFF. These
@@ -31,4 +35,12 @@ void WriteMarkdownTable(const Cells& cells, std::ostream& out);
 // Returns the cells as a terminal can show them.
 Cells PrintableCells(Cells cells);
 
-}  // namespace dlroof
+enum class BadgeMood { kGood, kBad, kUnknown };
+
+// SVG with its text as text and as a title; nothing is loaded.
+std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mood);
+
+// "3 slower" (bad), "no regression" or "2 faster" (good), "cannot say" (unknown).
+std::string BadgeSvg(const compare::CompareResult& result);
+
+}  // namespace dlroof::formats

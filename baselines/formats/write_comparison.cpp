@@ -11,84 +11,85 @@
 
 #include "baselines/formats/page_text.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
-constexpr std::array<Verdict, 9> kWorstFirst = {
-    Verdict::kSlower,    Verdict::kFailed,       Verdict::kFaster,
-    Verdict::kAmbiguous, Verdict::kInsufficient, Verdict::kGone,
-    Verdict::kNew,       Verdict::kSame,         Verdict::kUnsupported};
+constexpr std::array<statistics::Verdict, 9> kWorstFirst = {
+    statistics::Verdict::kSlower,       statistics::Verdict::kFailed,
+    statistics::Verdict::kFaster,       statistics::Verdict::kAmbiguous,
+    statistics::Verdict::kInsufficient, statistics::Verdict::kGone,
+    statistics::Verdict::kNew,          statistics::Verdict::kSame,
+    statistics::Verdict::kUnsupported};
 constexpr std::size_t kMostMarkdownRows = 100;
 
-std::size_t Rank(const Comparison& row) {
+std::size_t Rank(const compare::Comparison& row) {
   if (!row.alerts.empty()) return 0;
   return std::ranges::find(kWorstFirst, row.verdict) - kWorstFirst.begin();
 }
 
 // Worst first, else as they came; without those that moved with all.
-std::vector<const Comparison*> Ordered(const CompareResult& result) {
-  std::array<std::vector<const Comparison*>, kWorstFirst.size()> by_rank;
+std::vector<const compare::Comparison*> Ordered(const compare::CompareResult& result) {
+  std::array<std::vector<const compare::Comparison*>, kWorstFirst.size()> by_rank;
   for (const auto& row : result.rows) {
     if (!row.told_by_common || !row.alerts.empty()) by_rank.at(Rank(row)).push_back(&row);
   }
-  std::vector<const Comparison*> rows;
+  std::vector<const compare::Comparison*> rows;
   rows.reserve(result.rows.size());
   for (const auto& some : by_rank) rows.insert(rows.end(), some.begin(), some.end());
   return rows;
 }
 
 std::string SecondsText(const std::optional<double>& seconds) {
-  return seconds ? WithPrefix(*seconds, "s") : "";
+  return seconds ? text::WithPrefix(*seconds, "s") : "";
 }
 
-std::string FractionText(const Comparison& row) {
+std::string FractionText(const compare::Comparison& row) {
   const auto text = [](const std::optional<double>& fraction) {
-    return fraction ? FixedText(100 * *fraction, 1) : std::string("?");
+    return fraction ? text::FixedText(100 * *fraction, 1) : std::string("?");
   };
-  if (!row.base_fraction && !row.fresh_fraction) return "";
-  return fmt::format("{} -> {}{}", text(row.base_fraction), text(row.fresh_fraction),
-                     row.given_roof ? " (given)" : "");
+  if (!row.base_fraction && !row.contender_fraction) return "";
+  return fmt::format("{} -> {}{}", text(row.base_fraction), text(row.contender_fraction),
+                     row.specified_roof ? " (given)" : "");
 }
 
-std::string EffectText(const Comparison& row) {
+std::string EffectText(const compare::Comparison& row) {
   if (!row.cliffs_delta) return "";
   std::string text(std::signbit(*row.cliffs_delta) ? "" : "+");
-  text += FixedText(*row.cliffs_delta, 2);
+  text += text::FixedText(*row.cliffs_delta, 2);
   return text;
 }
 
 std::string IntervalText(const std::pair<double, double>& ci95) {
-  auto text = FixedText(ci95.first, 3);
+  auto text = text::FixedText(ci95.first, 3);
   text += " to ";
-  text += FixedText(ci95.second, 3);
+  text += text::FixedText(ci95.second, 3);
   return text;
 }
 
 // verdict, ratio, interval, effect size, times, percent of roof
-std::vector<std::string> Cells(const Comparison& row) {
-  std::vector<std::string> cells = {std::string(Key(row.verdict))};
-  cells.push_back(row.judgement ? FixedText(row.judgement->ratio, 3) : "");
+std::vector<std::string> Cells(const compare::Comparison& row) {
+  std::vector<std::string> cells = {std::string(statistics::Key(row.verdict))};
+  cells.push_back(row.judgement ? text::FixedText(row.judgement->ratio, 3) : "");
   cells.push_back(row.judgement ? IntervalText(row.judgement->ci95) : "");
   cells.push_back(EffectText(row));
   cells.push_back(SecondsText(row.base_seconds));
-  cells.push_back(SecondsText(row.fresh_seconds));
+  cells.push_back(SecondsText(row.contender_seconds));
   cells.push_back(FractionText(row));
   return cells;
 }
 
-const char* RatioTitle(const CompareResult& result) {
+const char* RatioTitle(const compare::CompareResult& result) {
   return result.across_machines ? "from roof" : "ratio";
 }
 
-std::string NameOf(const Comparison& row) {
+std::string NameOf(const compare::Comparison& row) {
   const bool mapped =
-      row.base != nullptr && row.fresh != nullptr && row.base->name != row.fresh->name;
-  return mapped ? row.base->name + " -> " + row.fresh->name : row.name();
+      row.base != nullptr && row.contender != nullptr && row.base->name != row.contender->name;
+  return mapped ? row.base->name + " -> " + row.contender->name : row.name();
 }
 
-void WriteMarkdownRow(const Comparison& row, std::ostream& out) {
+void WriteMarkdownRow(const compare::Comparison& row, std::ostream& out) {
   out << fmt::format("| <code>{}</code> |", MarkdownText(NameOf(row)));
   const auto cells = Cells(row);
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -100,50 +101,51 @@ void WriteMarkdownRow(const Comparison& row, std::ostream& out) {
 
 // Returns the table's rows, without what neither run supports. The first one is left for the
 // titles.
-std::vector<std::vector<std::string>> TableRows(const std::vector<const Comparison*>& ordered) {
+std::vector<std::vector<std::string>> TableRows(
+    const std::vector<const compare::Comparison*>& ordered) {
   std::vector<std::vector<std::string>> rows(1);
   rows.reserve(ordered.size() + 1);
   for (const auto* comparison : ordered) {
-    if (comparison->verdict == Verdict::kUnsupported) continue;
+    if (comparison->verdict == statistics::Verdict::kUnsupported) continue;
     auto& row = rows.emplace_back(Cells(*comparison));
-    row.insert(row.begin(), Printable(NameOf(*comparison)));
+    row.insert(row.begin(), text::Printable(NameOf(*comparison)));
   }
   return rows;
 }
 
 // Benchmarks.
 struct PartnerCounts {
-  std::size_t in_base = 0, in_fresh = 0, in_both = 0;
+  std::size_t in_base = 0, in_contender = 0, in_both = 0;
 };
 
-PartnerCounts CountPartners(const CompareResult& result) {
+PartnerCounts CountPartners(const compare::CompareResult& result) {
   PartnerCounts counts;
   for (const auto& row : result.rows) {
     counts.in_base += row.base != nullptr ? 1 : 0;
-    counts.in_fresh += row.fresh != nullptr ? 1 : 0;
-    counts.in_both += row.base != nullptr && row.fresh != nullptr ? 1 : 0;
+    counts.in_contender += row.contender != nullptr ? 1 : 0;
+    counts.in_both += row.base != nullptr && row.contender != nullptr ? 1 : 0;
   }
   return counts;
 }
 
 // Adds remarks on how one run was judged against another. `before` begins each.
-void AddJudgedBy(const CompareResult& result, const std::string& before,
+void AddJudgedBy(const compare::CompareResult& result, const std::string& before,
                  std::vector<std::string>& remarks) {
-  if (result.common) remarks.push_back(before + Describe(*result.common));
+  if (result.common) remarks.push_back(before + statistics::Describe(*result.common));
   remarks.push_back(fmt::format(
       "{}minimum effect {:.1f} % ({}); noise between runs {:.1f} %, drift {:.1f} % "
       "({}); at most {:.0f} % of what is called slower or faster is expected to be chance",
       before, 100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation,
-      100 * result.noise.drift, result.noise.from, 100 * kFalseDiscoveryRate));
+      100 * result.noise.drift, result.noise.from, 100 * statistics::kFalseDiscoveryRate));
   if (!result.context.empty())
     remarks.push_back(
         fmt::format("{}differs between the runs: {}", before, fmt::join(result.context, "; ")));
 }
 
 // Adds the second process's remarks on the benchmarks that moved, or a hint to measure with one.
-void AddMeasuredAgain(const CompareResult& result, std::vector<std::string>& remarks) {
-  const bool moved =
-      result.count.count(Verdict::kSlower) > 0 || result.count.count(Verdict::kFaster) > 0;
+void AddMeasuredAgain(const compare::CompareResult& result, std::vector<std::string>& remarks) {
+  const bool moved = result.count.count(statistics::Verdict::kSlower) > 0 ||
+                     result.count.count(statistics::Verdict::kFaster) > 0;
   if (result.again)
     remarks.push_back(fmt::format(
         "held against {}: {} slower or faster in NEW alone, {} without enough times there",
@@ -155,81 +157,82 @@ void AddMeasuredAgain(const CompareResult& result, std::vector<std::string>& rem
 }
 
 // Writes the notes of the rows, each text once.
-void WriteNotes(const std::vector<const Comparison*>& rows, std::ostream& out) {
-  std::vector<std::pair<std::string, std::vector<const Comparison*>>> notes;
+void WriteNotes(const std::vector<const compare::Comparison*>& rows, std::ostream& out) {
+  std::vector<std::pair<std::string, std::vector<const compare::Comparison*>>> notes;
   std::unordered_map<std::string, std::size_t> place;
   for (const auto* row : rows) {
     auto text = NotesOf(*row);
     if (text.empty()) continue;
-    text = fmt::format("{}: {}", Key(row->verdict), text);
+    text = fmt::format("{}: {}", statistics::Key(row->verdict), text);
     const auto [found, added] = place.try_emplace(text, notes.size());
-    if (added) notes.emplace_back(text, std::vector<const Comparison*>());
+    if (added) notes.emplace_back(text, std::vector<const compare::Comparison*>());
     notes[found->second].second.push_back(row);
   }
   if (!notes.empty()) out << "\nwhy\n";
   for (const auto& [text, said_of] : notes) {
-    out << "  " << Printable(NameOf(*said_of.front()));
+    out << "  " << text::Printable(NameOf(*said_of.front()));
     if (said_of.size() > 1) out << " and " << said_of.size() - 1 << " more";
-    out << "\n    " << Printable(text) << '\n';
+    out << "\n    " << text::Printable(text) << '\n';
   }
 }
 
 }  // namespace
 
-std::string CountsText(const CompareResult& result) {
+std::string CountsText(const compare::CompareResult& result) {
   std::string text;
-  for (const Verdict verdict : kWorstFirst) {
+  for (const statistics::Verdict verdict : kWorstFirst) {
     const auto found = result.count.find(verdict);
     if (found == result.count.end()) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", found->second, Key(verdict));
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", found->second, statistics::Key(verdict));
   }
   if (result.alerts > 0)
     text += fmt::format(", {} alert{}", result.alerts, result.alerts == 1 ? "" : "s");
   return text;
 }
 
-std::string FewSharedText(const CompareResult& result) {
-  const auto [in_base, in_fresh, in_both] = CountPartners(result);
-  const std::size_t smaller = std::min(in_base, in_fresh);
+std::string FewSharedText(const compare::CompareResult& result) {
+  const auto [in_base, in_contender, in_both] = CountPartners(result);
+  const std::size_t smaller = std::min(in_base, in_contender);
   if (!result.parts.empty() || 2 * in_both >= smaller) return "";
   return fmt::format("only {} of {} benchmarks {} in both files ({} in BASE, {} in NEW)", in_both,
-                     smaller, in_both == 1 ? "is" : "are", in_base, in_fresh);
+                     smaller, in_both == 1 ? "is" : "are", in_base, in_contender);
 }
 
-std::vector<std::string> RemarksOf(const CompareResult& result) {
+std::vector<std::string> RemarksOf(const compare::CompareResult& result) {
   std::vector<std::string> remarks;
   if (result.exit_code == 3) remarks.emplace_back("cannot say: no benchmark could be judged");
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   if (!result.parts.empty()) {
     const auto partners = CountPartners(result);
     remarks.push_back(fmt::format("{} of {} benchmarks of NEW have no stored partner",
-                                  partners.in_fresh - partners.in_both, partners.in_fresh));
+                                  partners.in_contender - partners.in_both, partners.in_contender));
   }
   AddMeasuredAgain(result, remarks);
   if (result.parts.size() < 2) AddJudgedBy(result, "", remarks);
   if (result.parts.size() > 1)
     for (const auto& part : result.parts)
       AddJudgedBy(part, fmt::format("against {} ({}): ", part.base, CountsText(part)), remarks);
-  if (auto residuals = Describe(result.residuals); !residuals.empty())
+  if (auto residuals = compare::Describe(result.residuals); !residuals.empty())
     remarks.push_back(std::move(residuals));
   return remarks;
 }
 
-std::string NotesOf(const Comparison& row) {
+std::string NotesOf(const compare::Comparison& row) {
   std::string notes = row.reason;
   const auto add = [&](const std::string& text) {
     if (!text.empty()) notes += (notes.empty() ? "" : "; ") + text;
   };
-  for (const auto& alert : row.alerts) add(fmt::format("alert on {}", Key(alert.on)));
+  for (const auto& alert : row.alerts) add(fmt::format("alert on {}", compare::Key(alert.on)));
   for (const auto& alert : row.alerts)
-    if (alert.on == Quantity::kFraction) add(alert.text);
+    if (alert.on == compare::Quantity::kFraction) add(alert.text);
   for (const auto& residual : row.residuals)
     if (residual.moved) add(residual.Text());
   add(row.Why());
   return notes;
 }
 
-std::string RatioText(const Comparison& row) {
+std::string RatioText(const compare::Comparison& row) {
   if (!row.judgement) return "";
   const auto effect = EffectText(row);
   return fmt::format("{:.3f} ({:.3f} to {:.3f}){}{}", row.judgement->ratio,
@@ -237,32 +240,34 @@ std::string RatioText(const Comparison& row) {
                      effect.empty() ? "" : ", effect ", effect);
 }
 
-bool GotWorse(const Comparison& row) {
-  return row.verdict == Verdict::kSlower || row.newly_failed || !row.alerts.empty();
+bool GotWorse(const compare::Comparison& row) {
+  return row.verdict == statistics::Verdict::kSlower || row.newly_failed || !row.alerts.empty();
 }
 
-void WriteTable(const CompareResult& result, const ComparedFiles& files, int width,
+void WriteTable(const compare::CompareResult& result, const ComparedFiles& files, int width,
                 std::ostream& out) {
   const auto ordered = Ordered(result);
   auto rows = TableRows(ordered);
   rows.front() = {"benchmark", "verdict", RatioTitle(result), "95 %", "effect", "base",
                   "new",       "% roof"};
-  if (rows.size() > 1) WriteAligned(rows, width, out);
+  if (rows.size() > 1) text::WriteAligned(rows, width, out);
   WriteNotes(ordered, out);
   out << '\n'
-      << Printable(files.base) << " -> " << Printable(files.fresh) << ": " << CountsText(result)
-      << '\n';
-  for (const auto& remark : RemarksOf(result)) out << Printable(remark) << '\n';
+      << text::Printable(files.base) << " -> " << text::Printable(files.contender) << ": "
+      << CountsText(result) << '\n';
+  for (const auto& remark : RemarksOf(result)) out << text::Printable(remark) << '\n';
 }
 
-void WriteMarkdown(const CompareResult& result, const ComparedFiles& files, std::ostream& out) {
+void WriteMarkdown(const compare::CompareResult& result, const ComparedFiles& files,
+                   std::ostream& out) {
   out << "### dlroof: " << CountsText(result) << "\n\n";
-  out << fmt::format("<code>{}</code> against <code>{}</code>\n\n", MarkdownText(files.fresh),
+  out << fmt::format("<code>{}</code> against <code>{}</code>\n\n", MarkdownText(files.contender),
                      MarkdownText(files.base));
-  std::vector<const Comparison*> rows = Ordered(result);
+  std::vector<const compare::Comparison*> rows = Ordered(result);
   std::erase_if(rows, [](const auto* row) {
-    return row->verdict == Verdict::kUnsupported ||
-           (row->verdict == Verdict::kSame && row->alerts.empty() && row->changes.empty());
+    return row->verdict == statistics::Verdict::kUnsupported ||
+           (row->verdict == statistics::Verdict::kSame && row->alerts.empty() &&
+            row->changes.empty());
   });
   if (!rows.empty())
     out << fmt::format(
@@ -279,8 +284,8 @@ void WriteMarkdown(const CompareResult& result, const ComparedFiles& files, std:
 
 const std::vector<ComparisonWriter>& ComparisonWriters() {
   static const std::vector<ComparisonWriter> table = {
-      {"table", [](const CompareResult& result, const ComparedFiles& files,
-                   std::ostream& out) { WriteTable(result, files, TerminalColumns(), out); }},
+      {"table", [](const compare::CompareResult& result, const ComparedFiles& files,
+                   std::ostream& out) { WriteTable(result, files, text::TerminalColumns(), out); }},
       {"markdown", WriteMarkdown},
       {"json", WriteJson},
       {"junit", WriteJunit},
@@ -288,4 +293,4 @@ const std::vector<ComparisonWriter>& ComparisonWriters() {
   return table;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::formats

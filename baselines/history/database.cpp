@@ -2,13 +2,212 @@
 
 #include <sqlite3.h>
 
+#include <array>
+#include <bit>
 #include <chrono>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "counters/base/error.h"
+#include "counters/base/json_reader.h"
+#include "reporters/record/record_json.h"
+#include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::history {
+namespace {
+
+using nlohmann::json;
+
+int BlockOf(double block, const std::string& where) {
+  constexpr double kMostBlock = 1e6;  // as run files have it
+  if (!(block >= 0 && block <= kMostBlock))
+    throw BadInput(where + ": damaged: a repetition of no block");
+  return static_cast<int>(block);
+}
+
+// Repetitions of the schemas 1 and 2, which this program only reads. Each begins with a byte of
+// flags: 1 noisy, 2 CPU time, 4 CPU time of the main thread, 8 run delay, 16 block, 32 GPU, 64
+// core share. With a GPU two bytes follow, little-endian, with a bit for each known quantity in the
+// order of GpuSampleFields (gpu_sample.h). The rest are little-endian IEEE doubles: seconds,
+// iterations and the flagged values, block and GPU last.
+constexpr unsigned kNoisy = 1, kBlock = 16, kGpu = 32, kAllFlags = 127;
+constexpr std::array<std::pair<unsigned, std::optional<double> Repetition::*>, 4> kOptional = {
+    {{2, &record::Repetition::cpu_seconds},
+     {4, &record::Repetition::main_cpu_seconds},
+     {8, &record::Repetition::run_delay_seconds},
+     {64, &record::Repetition::core_share}}};
+
+// Takes the double at the front.
+double TakeDouble(std::string_view& bytes) {
+  std::uint64_t bits = 0;
+  for (int i = 0; i < 8; ++i)
+    bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  bytes.remove_prefix(8);
+  double value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// The layout of a repetition: its flags, and the bits of its GPU's quantities.
+struct Layout {
+  unsigned flags = 0, gpu = 0;
+
+  std::size_t HeadBytes() const { return (flags & kGpu) != 0 ? 3 : 1; }
+  std::size_t Bytes() const {
+    const int doubles = 2 + std::popcount(flags & ~(kNoisy | kGpu)) + std::popcount(gpu);
+    return HeadBytes() + 8 * static_cast<std::size_t>(doubles);
+  }
+};
+
+// Returns the layout of the repetition at the front; absent where the bytes are damaged.
+std::optional<Layout> LayoutAt(std::string_view bytes) {
+  const auto byte = [&](std::size_t at) {
+    return at < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[at])) : 0;
+  };
+  Layout layout{byte(0), 0};
+  if ((layout.flags & kGpu) != 0) layout.gpu = byte(1) | byte(2) << 8;
+  const bool known =
+      layout.flags <= kAllFlags && layout.gpu >> record::GpuSampleFields().size() == 0;
+  return known && layout.Bytes() <= bytes.size() ? std::optional(layout) : std::nullopt;
+}
+
+record::GpuSample TakeGpuSample(unsigned known, std::string_view& bytes) {
+  record::GpuSample sample;
+  for (const auto& [key, member] : record::GpuSampleFields()) {
+    if ((known & 1) != 0) sample.*member = TakeDouble(bytes);
+    known >>= 1;
+  }
+  return sample;
+}
+
+record::Repetition Take(std::string_view& bytes, const std::string& where) {
+  const auto layout = LayoutAt(bytes);
+  if (!layout) throw BadInput(where + ": damaged: repetitions that end too early");
+  bytes.remove_prefix(layout->HeadBytes());
+  record::Repetition repetition{.seconds = TakeDouble(bytes),
+                                .iterations = TakeDouble(bytes),
+                                .noisy = (layout->flags & kNoisy) != 0};
+  for (const auto& [flag, member] : kOptional)
+    if ((layout->flags & flag) != 0) repetition.*member = TakeDouble(bytes);
+  if ((layout->flags & kBlock) != 0) repetition.block = BlockOf(TakeDouble(bytes), where);
+  if ((layout->flags & kGpu) != 0)
+    repetition.gpu = std::make_shared<record::GpuSample>(TakeGpuSample(layout->gpu, bytes));
+  return repetition;
+}
+
+// Returns whether the bytes are of this kind. The first byte of CBOR's arrays is larger than flags.
+bool HasFlags(std::string_view bytes) {
+  return bytes.empty() || static_cast<unsigned char>(bytes.front()) <= kAllFlags;
+}
+
+// Throws BadInput, beginning with `where`, for damaged bytes.
+std::vector<record::Repetition> ReadFlagged(std::string_view bytes, const std::string& where) {
+  std::vector<record::Repetition> repetitions;
+  while (!bytes.empty()) repetitions.push_back(Take(bytes, where));
+  return repetitions;
+}
+
+// Returns the number of whole repetitions before the first damage.
+int CountFlagged(std::string_view bytes) {
+  int count = 0;
+  for (auto layout = LayoutAt(bytes); layout; layout = LayoutAt(bytes)) {
+    bytes.remove_prefix(layout->Bytes());
+    ++count;
+  }
+  return count;
+}
+
+constexpr std::array kOptionalFields = {
+    &record::Repetition::cpu_seconds, &record::Repetition::main_cpu_seconds,
+    &record::Repetition::run_delay_seconds, &record::Repetition::core_share};
+constexpr std::size_t kFirstOptional = 3, kBlockColumn = kFirstOptional + kOptionalFields.size(),
+                      kGpuColumn = kBlockColumn + 1;
+// After the GPU's, which came first.
+constexpr std::array kLater = {&record::Repetition::link_share, &record::Repetition::clean_calls};
+
+template <class Value>
+json OrNull(const std::optional<Value>& value) {
+  return value ? json(*value) : json();
+}
+
+std::optional<double> NumberAt(const json& row, std::size_t at) {
+  if (at >= row.size() || row[at].is_null()) return std::nullopt;
+  return row[at].get<double>();
+}
+
+json ToRow(const record::Repetition& repetition) {
+  json row = {repetition.seconds, repetition.iterations, repetition.noisy};
+  for (const auto member : kOptionalFields) row.push_back(OrNull(repetition.*member));
+  row.push_back(OrNull(repetition.block));
+  auto& sample = row.emplace_back();
+  if (repetition.gpu)
+    for (const auto& [key, member] : record::GpuSampleFields())
+      sample.push_back(OrNull((*repetition.gpu).*member));
+  for (const auto member : kLater) row.push_back(OrNull(repetition.*member));
+  while (row.back().is_null()) row.erase(row.size() - 1);
+  return row;
+}
+
+record::Repetition FromRow(const json& row, const std::string& where) {
+  record::Repetition repetition{.seconds = row.at(0).get<double>(),
+                                .iterations = row.at(1).get<double>(),
+                                .noisy = row.at(2).get<bool>()};
+  for (std::size_t i = 0; i < kOptionalFields.size(); ++i)
+    repetition.*kOptionalFields.at(i) = NumberAt(row, kFirstOptional + i);
+  if (const auto block = NumberAt(row, kBlockColumn)) repetition.block = BlockOf(*block, where);
+  for (std::size_t i = 0; i < kLater.size(); ++i)
+    repetition.*kLater.at(i) = NumberAt(row, kGpuColumn + 1 + i);
+  if (row.size() <= kGpuColumn || row[kGpuColumn].is_null()) return repetition;
+  record::GpuSample sample;
+  std::size_t at = 0;
+  for (const auto& [key, member] : record::GpuSampleFields())
+    sample.*member = NumberAt(row[kGpuColumn], at++);
+  repetition.gpu = std::make_shared<record::GpuSample>(sample);
+  return repetition;
+}
+
+}  // namespace
+
+PackedRecord Pack(const record::Record& record) {
+  PackedRecord packed;
+  packed.facts = roofline::FactsToJson(record).dump(-1, ' ', false, json::error_handler_t::replace);
+  json rows = json::array();
+  for (const auto& repetition : record.repetitions) rows.push_back(ToRow(repetition));
+  json::to_cbor(rows, packed.repetitions);
+  if (record.status != record::Status::kOk) return packed;
+  const auto timing = record::Summarize(record.repetitions);
+  if (!timing) return packed;
+  packed.median = timing->median;
+  packed.ci95 = timing->ci95;
+  packed.clean = timing->clean;
+  return packed;
+}
+
+record::Record Unpack(const std::string& facts, const std::string& repetitions,
+                      const std::string& where) {
+  try {
+    record::Record record = record::RecordFromJson(facts, where);
+    if (HasFlags(repetitions))
+      record.repetitions = ReadFlagged(repetitions, where);
+    else
+      for (const auto& row : json::from_cbor(repetitions))
+        record.repetitions.push_back(FromRow(row, where));
+    return record;
+  } catch (const json::exception& error) {
+    throw BadInput("{}: damaged: {}", where, JsonFault(error));
+  }
+}
+
+int CountRepetitions(const std::string& repetitions) {
+  if (HasFlags(repetitions)) return CountFlagged(repetitions);
+  const auto rows = json::from_cbor(repetitions, true, false);
+  return rows.is_array() ? static_cast<int>(rows.size()) : 0;
+}
+
 namespace {
 
 constexpr int kPatienceMilliseconds = 60000;
@@ -58,4 +257,4 @@ std::shared_ptr<SQLite::Database> OpenDatabase(const std::string& path, Access a
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::history

@@ -1,3 +1,6 @@
+// A record as the history stores it: JSON of the part that rarely changes, and its repetitions as
+// CBOR. Exact both ways.
+//
 // The database of a history: how it is opened, and prepared statements of SQLiteCpp whose refusals
 // are BadInput with the file's path.
 #pragma once
@@ -8,10 +11,32 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "baselines/history/history.h"
+#include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::history {
+
+struct PackedRecord {
+  std::string facts;  // JSON (FactsToJson of placed_json.h)
+  // CBOR: an array with an array for each repetition. Its items: seconds, iterations, noisy,
+  // CPU time, CPU time of the main thread, run delay, core share, block, and the GPU's quantities
+  // in the order of GpuSampleFields (gpu_sample.h). Unknown is null, or absent at the end.
+  std::string repetitions;
+  std::optional<double> median;                   // [s] as Summarize (record.h); absent: not ok
+  std::optional<std::pair<double, double>> ci95;  // [s]
+  int clean = 0;                                  // [1]
+};
+
+PackedRecord Pack(const record::Record& record);
+// Returns the record. Empty `repetitions` are none. Reads repetitions of older schemas, too.
+// Throws BadInput, beginning with `where`, for anything that Pack did not make.
+record::Record Unpack(const std::string& facts, const std::string& repetitions,
+                      const std::string& where);
+
+// Returns 0 for damaged bytes.
+int CountRepetitions(const std::string& repetitions);
 
 // Opens a database in write-ahead mode. Readers see the last finished transaction while others
 // write. A writer waits up to a minute for another one. A killed program leaves all of its
@@ -91,4 +116,4 @@ class Query {
   SQLite::Statement statement_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::history

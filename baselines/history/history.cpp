@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "baselines/compare/stored_run.h"
+#include "baselines/compare/compare_stored.h"
 #include "baselines/history/database.h"
-#include "baselines/history/packed_record.h"
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
-#include "counters/base/text_hash.h"
-#include "reporters/record/context.h"
+#include "counters/base/keys.h"
+#include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::history {
 namespace {
 
 using nlohmann::json;
@@ -75,17 +74,17 @@ std::string Dump(const json& value) {
 
 // Returns only the conventions that a time depends on. A benchmark whose FLOPs are counted anew
 // keeps its series.
-std::string TimeConventions(const RunFile& file) {
-  const auto& all = Member(Member(file.context, "dlroof"), "conventions");
+std::string TimeConventions(const record::RunFile& file) {
+  const auto& all = record::Member(record::Member(file.context, "dlroof"), "conventions");
   json some = json::object();
   for (const char* key : {"cache", "data", "seconds"})
-    if (const auto& text = Member(all, key); !text.is_null()) some[key] = text;
+    if (const auto& text = record::Member(all, key); !text.is_null()) some[key] = text;
   return some.empty() ? "" : Dump(some);
 }
 
-Series SeriesOf(const RunFile& file, const Record& record) {
+Series SeriesOf(const record::RunFile& file, const record::Record& record) {
   Series series{.name = record.name, .threads = record.threads, .cache = record.cache};
-  const auto* machine = MachineFor(file, record);
+  const auto* machine = record::MachineFor(file, record);
   // A name need not say its device.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();
   if (machine != nullptr) {
@@ -93,9 +92,10 @@ Series SeriesOf(const RunFile& file, const Record& record) {
     series.machine = machine->name;
   } else {
     series.fingerprint =
-        "plain-" + Fingerprint({{"cpu.count", Dump(Member(file.context, "num_cpus"))},
-                                {"cpu.caches", Dump(Member(file.context, "caches"))}});
-    series.machine = Text(file.context, "host_name");
+        "plain-" +
+        machine::Fingerprint({{"cpu.count", Dump(record::Member(file.context, "num_cpus"))},
+                              {"cpu.caches", Dump(record::Member(file.context, "caches"))}});
+    series.machine = record::Text(file.context, "host_name");
   }
   return series;
 }
@@ -108,10 +108,10 @@ struct Prepared {
   std::uint64_t hash = 0;
 };
 
-Prepared Prepare(const NamedRun& run) {
+Prepared Prepare(const compare::NamedRun& run) {
   Prepared made{.context = Dump(run.file.context)};
   json machines = json::array();
-  for (const auto& machine : run.file.machines) machines.push_back(ToJson(machine));
+  for (const auto& machine : run.file.machines) machines.push_back(machine::ToJson(machine));
   made.machines = Dump(machines);
   made.conventions = TimeConventions(run.file);
   made.hash = HashOf(made.machines, HashOf(made.context));
@@ -171,16 +171,16 @@ class Writer {
   Query add_text_, find_series_, add_series_, add_point_;
 };
 
-std::int64_t AddRun(SQLite::Database& database, const NamedRun& run, const Prepared& made,
+std::int64_t AddRun(SQLite::Database& database, const compare::NamedRun& run, const Prepared& made,
                     std::int64_t machines) {
   const auto& file = run.file;
   const std::int64_t first = OneNumber(database, "SELECT coalesce(max(id), 0) + 1 FROM points");
   Query(database,
         "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
         "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .With(Signed(made.hash), Text(file.context, "date"), Moment(file),
-            Text(Member(file.context, "dlroof"), "commit"), run.where, made.context, machines,
-            first, static_cast<std::int64_t>(file.records.size()))
+      .With(Signed(made.hash), record::Text(file.context, "date"), compare::Moment(file),
+            record::Text(record::Member(file.context, "dlroof"), "commit"), run.where, made.context,
+            machines, first, static_cast<std::int64_t>(file.records.size()))
       .Run();
   return database.getLastInsertRowid();
 }
@@ -248,8 +248,8 @@ void History::PackAnew() {
   SetSchema(*database_);
 }
 
-Added History::Add(const NamedRun& run) {
-  CheckNames(run);
+Added History::Add(const compare::NamedRun& run) {
+  compare::CheckNames(run);
   const auto made = Prepare(run);
   Added added{.points = static_cast<int>(made.records.size())};
   auto adding = BeginWriting(*database_);
@@ -325,17 +325,17 @@ std::vector<Point> History::PointsOf(const StoredRun& run) const {
   return ReadPoints(statement.With(run.id));
 }
 
-NamedRun History::Read(const StoredRun& stored) const {
-  NamedRun run{fmt::format("{}: run {}", database_->getFilename(), stored.id), {}};
+compare::NamedRun History::Read(const StoredRun& stored) const {
+  compare::NamedRun run{fmt::format("{}: run {}", database_->getFilename(), stored.id), {}};
   Query head(
       *database_,
       "SELECT r.context, t.text FROM runs r JOIN texts t ON t.hash = r.machines WHERE r.id = ?");
   if (!head.With(stored.id).Next()) throw BadInput(run.where + ": no such run");
   try {
     run.file.context = json::parse(head.Text(0));
-    UpdateSchema(run.file.context, run.where);
+    record::UpdateSchema(run.file.context, run.where);
     for (const auto& machine : json::parse(head.Text(1)))
-      run.file.machines.push_back(MachineFromJson(machine, run.where));
+      run.file.machines.push_back(machine::MachineFromJson(machine, run.where));
     Query row(
         *database_,
         "SELECT t.text, p.repetitions FROM runs r JOIN points p ON p.id BETWEEN r.first_point AND "
@@ -349,11 +349,11 @@ NamedRun History::Read(const StoredRun& stored) const {
   return run;
 }
 
-Record History::Facts(const Point& point) const {
+record::Record History::Facts(const Point& point) const {
   Query row(*database_, "SELECT text FROM texts WHERE hash = ?");
   if (!row.With(Signed(point.facts)).Next())
     throw BadInput("{}: damaged: a text is missing", database_->getFilename());
   return Unpack(row.Text(0), {}, database_->getFilename());
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::history

@@ -16,7 +16,7 @@ class Database;
 class Transaction;
 }  // namespace SQLite
 
-namespace dlroof {
+namespace dlroof::history {
 
 // Schema history: 1 = first. 2 = repetitions with their GPU's samples and their block. 3 =
 // repetitions as CBOR (packed_record.h). 4 = facts of schema 2 (run_file.h), older ones beside
@@ -49,7 +49,7 @@ struct StoredRun {
 struct Point {
   std::int64_t run = 0, series = 0;
   std::uint64_t facts = 0;                        // equal: nothing but times differs
-  std::optional<double> median;                   // [s]; absent: not ok, or disturbed
+  std::optional<double> median;                   // [s]; absent: not ok, or noisy
   std::optional<std::pair<double, double>> ci95;  // [s]
   int clean = 0, repetitions = 0;                 // [1]
 };
@@ -70,7 +70,7 @@ class History {
   History(const std::string& path, Access access);
 
   // Adds one run, as a whole or not at all. Throws BadInput if two of its benchmarks share a name.
-  Added Add(const NamedRun& run);
+  Added Add(const compare::NamedRun& run);
 
   // Returns a guard. While it lives, reads see the state of the first read, whatever others add.
   [[nodiscard]] std::shared_ptr<SQLite::Transaction> Unchanging() const;
@@ -90,9 +90,9 @@ class History {
   std::vector<Point> PointsOf(const StoredRun& run) const;
 
   // Returns the run as it was added, without Google Benchmark's own entries.
-  NamedRun Read(const StoredRun& run) const;
+  compare::NamedRun Read(const StoredRun& run) const;
   // Returns a point's status, reason, algorithm and work.
-  Record Facts(const Point& point) const;
+  record::Record Facts(const Point& point) const;
 
  private:
   // Stores the repetitions of an older file anew, within a transaction. A run's hash depends on
@@ -101,4 +101,4 @@ class History {
   std::shared_ptr<SQLite::Database> database_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::history

@@ -1,26 +1,58 @@
+// The problem of a program's primitive, by which two programs' primitives are matched. Pure.
+//
 // The same model in two programs, primitive by primitive (as Yang et al. 2020 compare DeepCAM in
 // two frameworks). Pure functions over two placed run files.
+//
+// Two programs side by side, for people and for machines.
 #pragma once
 
+#include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "reporters/program/program_ledger.h"
-#include "reporters/program/program_summary.h"
+#include "baselines/programs/program_report.h"
+#include "baselines/programs/program_summary.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/verbose/primitive.h"
 
-namespace dlroof {
+namespace dlroof::programs {
+
+// Parts of two primitives that have to agree. Each step asks for fewer than the one before.
+enum class Agreement {
+  kExact,    // kind, direction, sizes, algorithm, data types
+  kSizes,    // the types may differ
+  kOutputs,  // the padding may be outside of one of them: other input sizes and padding
+};
+inline constexpr Agreement kAgreements[] = {Agreement::kExact, Agreement::kSizes,
+                                            Agreement::kOutputs};
+
+// "forward" of forward_training and forward_inference; "" of undef; else the prop_kind.
+std::string DirectionOf(std::string_view prop);
+// "f32" where all tensors but the bias have this type, else "u8:s8:f32" in the tensors' order.
+std::string TypesOf(const verbose::Primitive& primitive);
+// The sizes as both generations of oneDNN's lines write them: without a single group, and without a
+// product's third pair of sizes.
+std::string ProblemOf(const verbose::Primitive& primitive);
+
+// Equal keys: the same problem by this agreement.
+std::string ProblemKey(const verbose::Primitive& primitive, Agreement agreement);
+
+// Sentences of what differs between one problem's primitives of two programs, "layout of src: abcd
+// | aBcd8b", A's first.
+std::vector<std::string> DifferencesOf(const std::vector<verbose::Primitive>& a,
+                                       const std::vector<verbose::Primitive>& b);
 
 struct ComparedProgram {
   std::string where;  // the file's name
-  PlacedRun run;
+  roofline::PlacedRun run;
   ProgramSummary summary;
 };
 
 // Throws BadInput for a run file that is no program's.
-ComparedProgram ComparedProgramOf(const std::string& where, PlacedRun run);
+ComparedProgram ComparedProgramOf(const std::string& where, roofline::PlacedRun run);
 
 // Calls of one step, or of the whole log.
 struct CallSum {
@@ -83,4 +115,18 @@ ProgramPair PairPrograms(const ComparedProgram& a, const ComparedProgram& b);
 // [1] B's seconds over A's; absent where A took no time.
 std::optional<double> RatioOf(const CallSum& a, const CallSum& b);
 
-}  // namespace dlroof
+struct ProgramPairReport {
+  const ComparedProgram& a;
+  const ComparedProgram& b;
+  ProgramPair pair;
+};
+
+struct ProgramPairWriter {
+  std::string_view format;  // as --format spells it
+  void (*write)(const ProgramPairReport& report, std::ostream& out);
+};
+
+// Returns the default format first. The table is as wide as the terminal.
+const std::vector<ProgramPairWriter>& ProgramPairWriters();
+
+}  // namespace dlroof::programs

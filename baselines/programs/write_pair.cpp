@@ -1,5 +1,3 @@
-#include "baselines/programs/write_pair.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -12,20 +10,20 @@
 
 #include "baselines/formats/export.h"
 #include "baselines/formats/page_text.h"
+#include "baselines/programs/program_pair.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 using nlohmann::json;
 
 std::string TimeText(const CallSum& sum) {
-  return sum.calls > 0 ? WithPrefix(sum.seconds, "s") : "";
+  return sum.calls > 0 ? text::WithPrefix(sum.seconds, "s") : "";
 }
 
 std::string TimeText(const std::optional<double>& seconds) {
-  return seconds ? WithPrefix(*seconds, "s") : "";
+  return seconds ? text::WithPrefix(*seconds, "s") : "";
 }
 
 std::string CallsText(const CallSum& sum) {
@@ -33,7 +31,7 @@ std::string CallsText(const CallSum& sum) {
 }
 
 std::string RatioText(const std::optional<double>& ratio) {
-  return ratio ? FixedText(*ratio, 2) : "";
+  return ratio ? text::FixedText(*ratio, 2) : "";
 }
 
 std::string RatioText(const CallSum& a, const CallSum& b) {
@@ -70,10 +68,11 @@ std::vector<std::string> TotalsRow(const std::string& words, const CallSum& a, c
 }
 
 void AddSeconds(const std::string& words, const std::optional<double>& a,
-                const std::optional<double>& b, Cells& cells) {
+                const std::optional<double>& b, formats::Cells& cells) {
   if (!(a.value_or(0) > 0) && !(b.value_or(0) > 0)) return;
   const bool both = a.value_or(0) > 0 && b;
-  cells.push_back({words, "", TimeText(a), "", TimeText(b), both ? FixedText(*b / *a, 2) : ""});
+  cells.push_back(
+      {words, "", TimeText(a), "", TimeText(b), both ? text::FixedText(*b / *a, 2) : ""});
 }
 
 std::string NumbersOf(const std::vector<std::string>& texts, std::vector<std::string>& all) {
@@ -97,14 +96,14 @@ std::string ProgramText(const char* name, const ComparedProgram& program) {
 std::string MatchText(const char* name, const SideTotals& totals) {
   const double all = totals.computing.seconds + totals.unknown.seconds;
   return fmt::format("{} of {}'s {}", ShareText(totals.matched.seconds, all), name,
-                     WithPrefix(all, "s"));
+                     text::WithPrefix(all, "s"));
 }
 
 // Where a step's time goes, side beside side.
-Cells TotalsCells(const ProgramPairReport& report) {
+formats::Cells TotalsCells(const ProgramPairReport& report) {
   const auto& [a, b] = std::tie(report.pair.a, report.pair.b);
-  Cells cells = {{report.pair.per_step ? "a step" : "the whole programs", "A calls", "A time",
-                  "B calls", "B time", "B/A"}};
+  formats::Cells cells = {{report.pair.per_step ? "a step" : "the whole programs", "A calls",
+                           "A time", "B calls", "B time", "B/A"}};
   cells.push_back(TotalsRow("primitives with FLOPs", a.computing, b.computing));
   cells.push_back(TotalsRow("primitives that only move data", a.moving, b.moving));
   if (a.unknown.calls > 0 || b.unknown.calls > 0)
@@ -115,8 +114,9 @@ Cells TotalsCells(const ProgramPairReport& report) {
   return cells;
 }
 
-Cells KindCells(const ProgramPairReport& report) {
-  Cells cells = {{"kinds", "direction", "FLOPs", "A calls", "A time", "B calls", "B time", "B/A"}};
+formats::Cells KindCells(const ProgramPairReport& report) {
+  formats::Cells cells = {
+      {"kinds", "direction", "FLOPs", "A calls", "A time", "B calls", "B time", "B/A"}};
   for (const auto& row : report.pair.kinds)
     cells.push_back({row.kind, row.direction, row.moves ? "none" : "", CallsText(row.a),
                      TimeText(row.a), CallsText(row.b), TimeText(row.b), RatioText(row.a, row.b)});
@@ -125,12 +125,12 @@ Cells KindCells(const ProgramPairReport& report) {
 
 // At most `most` rows of problems on both sides. A row's last cell has the numbers of its
 // differences, from 1, which are added to `differences`, each once.
-Cells ProblemCells(const ProgramPairReport& report, std::size_t most,
-                   std::vector<std::string>& differences) {
+formats::Cells ProblemCells(const ProgramPairReport& report, std::size_t most,
+                            std::vector<std::string>& differences) {
   const bool roofs = std::ranges::any_of(report.pair.rows, [](const ProblemRow& row) {
     return row.a.roof_seconds || row.b.roof_seconds;
   });
-  Cells cells = {{"on both sides", "A calls", "A time", "B calls", "B time", "B/A"}};
+  formats::Cells cells = {{"on both sides", "A calls", "A time", "B calls", "B time", "B/A"}};
   if (roofs) cells[0].insert(cells[0].end(), {"A of roof", "B of roof"});
   cells[0].emplace_back("differs");
   for (std::size_t i = 0; i < std::min(most, report.pair.rows.size()); ++i) {
@@ -144,8 +144,8 @@ Cells ProblemCells(const ProgramPairReport& report, std::size_t most,
 }
 
 // At most `most` problems of one side alone.
-Cells AloneCells(const std::vector<ProblemRow>& rows, bool of_a, std::size_t most) {
-  Cells cells = {{of_a ? "in A alone" : "in B alone", "calls", "time", "implementation"}};
+formats::Cells AloneCells(const std::vector<ProblemRow>& rows, bool of_a, std::size_t most) {
+  formats::Cells cells = {{of_a ? "in A alone" : "in B alone", "calls", "time", "implementation"}};
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
     const auto& side = of_a ? rows[i].a : rows[i].b;
     cells.push_back({NameOf(rows[i]), CallsText(side.sum), TimeText(side.sum),
@@ -233,7 +233,7 @@ void WriteMore(std::size_t rows, std::size_t shown, std::ostream& out) {
 void WriteAlone(const std::vector<ProblemRow>& rows, bool of_a, int width, std::ostream& out) {
   if (rows.empty()) return;
   out << '\n';
-  WriteAligned(PrintableCells(AloneCells(rows, of_a, kShownAlone)), width, out);
+  text::WriteAligned(formats::PrintableCells(AloneCells(rows, of_a, kShownAlone)), width, out);
   WriteMore(rows.size(), kShownAlone, out);
 }
 
@@ -245,60 +245,63 @@ std::string SideFields(const ProblemSide& side) {
     records.push_back(primitive->record);
   }
   return fmt::format("{},{},{},{},{}", side.sum.calls, side.sum.seconds,
-                     NumberField(side.roof_seconds),
-                     CsvText(fmt::format("{}", fmt::join(implementations, " + "))),
-                     CsvText(fmt::format("{}", fmt::join(records, " + "))));
+                     formats::NumberField(side.roof_seconds),
+                     formats::CsvText(fmt::format("{}", fmt::join(implementations, " + "))),
+                     formats::CsvText(fmt::format("{}", fmt::join(records, " + "))));
 }
 
 void WriteCsvRows(const std::vector<ProblemRow>& rows, std::ostream& out) {
   for (const auto& row : rows) {
     const bool both = !row.a.primitives.empty() && !row.b.primitives.empty();
     const auto ratio = both ? RatioOf(row.a.sum, row.b.sum) : std::nullopt;
-    fmt::print(out, "{},{},{},{},{},{},{},{}\n", CsvText(row.kind), CsvText(row.direction),
-               CsvText(row.problem), CsvText(row.types), SideFields(row.a), SideFields(row.b),
-               NumberField(ratio), CsvText(fmt::format("{}", fmt::join(row.differences, "; "))));
+    fmt::print(out, "{},{},{},{},{},{},{},{}\n", formats::CsvText(row.kind),
+               formats::CsvText(row.direction), formats::CsvText(row.problem),
+               formats::CsvText(row.types), SideFields(row.a), SideFields(row.b),
+               formats::NumberField(ratio),
+               formats::CsvText(fmt::format("{}", fmt::join(row.differences, "; "))));
   }
 }
 
 // Where a step's time goes, the kinds, the problems of both with the largest differences, and the
 // longest ones without a partner.
 void WritePairTable(const ProgramPairReport& report, std::ostream& out) {
-  const int width = TerminalColumns();
+  const int width = text::TerminalColumns();
   const auto& pair = report.pair;
-  for (const auto& note : PairNotes(report)) out << Printable(note) << '\n';
+  for (const auto& note : PairNotes(report)) out << text::Printable(note) << '\n';
   out << '\n';
-  WriteAligned(PrintableCells(TotalsCells(report)), width, out);
+  text::WriteAligned(formats::PrintableCells(TotalsCells(report)), width, out);
   out << '\n';
-  WriteAligned(PrintableCells(KindCells(report)), width, out);
+  text::WriteAligned(formats::PrintableCells(KindCells(report)), width, out);
   std::vector<std::string> differences;
   if (!pair.rows.empty()) {
     out << '\n';
-    WriteAligned(PrintableCells(ProblemCells(report, kShown, differences)), width, out);
+    text::WriteAligned(formats::PrintableCells(ProblemCells(report, kShown, differences)), width,
+                       out);
     WriteMore(pair.rows.size(), kShown, out);
   }
   WriteAlone(pair.only_a, true, width, out);
   WriteAlone(pair.only_b, false, width, out);
   if (!differences.empty()) out << "\ndiffers (A | B):\n";
   for (std::size_t i = 0; i < differences.size(); ++i)
-    fmt::print(out, "{:>3}  {}\n", i + 1, Printable(differences[i]));
+    fmt::print(out, "{:>3}  {}\n", i + 1, text::Printable(differences[i]));
 }
 
 // The same with every row.
 void WritePairMarkdown(const ProgramPairReport& report, std::ostream& out) {
   const auto& pair = report.pair;
-  for (const auto& note : PairNotes(report)) out << "- " << MarkdownText(note) << '\n';
+  for (const auto& note : PairNotes(report)) out << "- " << formats::MarkdownText(note) << '\n';
   std::vector<std::string> differences;
-  std::vector<Cells> tables = {TotalsCells(report), KindCells(report)};
+  std::vector<formats::Cells> tables = {TotalsCells(report), KindCells(report)};
   if (!pair.rows.empty()) tables.push_back(ProblemCells(report, pair.rows.size(), differences));
   if (!pair.only_a.empty()) tables.push_back(AloneCells(pair.only_a, true, pair.only_a.size()));
   if (!pair.only_b.empty()) tables.push_back(AloneCells(pair.only_b, false, pair.only_b.size()));
   for (const auto& table : tables) {
     out << '\n';
-    WriteMarkdownTable(table, out);
+    formats::WriteMarkdownTable(table, out);
   }
   if (!differences.empty()) out << "\nDiffers (A | B):\n\n";
   for (std::size_t i = 0; i < differences.size(); ++i)
-    fmt::print(out, "{}. {}\n", i + 1, MarkdownText(differences[i]));
+    fmt::print(out, "{}. {}\n", i + 1, formats::MarkdownText(differences[i]));
 }
 
 // One JSON object; unknown is absent. Seconds are of a step where "per_step" is true.
@@ -330,4 +333,4 @@ const std::vector<ProgramPairWriter>& ProgramPairWriters() {
   return writers;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "baselines/statistics/significance.h"
+#include "baselines/statistics/shift.h"
 #include "counters/base/keys.h"
-#include "counters/base/order_statistics.h"
-#include "counters/base/parallel_for.h"
+#include "counters/base/numbers.h"
+#include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
 namespace {
 
 // A larger drift is no noise. A common shift reports it.
@@ -272,7 +272,8 @@ RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Sh
                           : fmt::format("from the spread of {} benchmarks over these two runs",
                                         shifts.size());
   if (deviation > kMostRunNoise)
-    from += ", which moved both ways: the machine was not in one state; run --ab compares by turns";
+    from +=
+        ", which moved both ways: the machine was not in one state; run --ab compares interleaved";
   return {deviation, 0.37 * static_cast<double>(shifts.size()), drift, std::move(from)};
 }
 
@@ -322,4 +323,25 @@ Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& sett
   return judged;
 }
 
-}  // namespace dlroof
+namespace {
+
+constexpr double kMostFalse = 0.01;
+
+}  // namespace
+
+std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
+                                                  double error) {
+  auto paired = MeasurePairedShift(log_ratios, 1 - error / kLooks.size());
+  if (paired) paired->p_value = std::min(1.0, kLooks.size() * paired->p_value);
+  return paired;
+}
+
+bool IsSettled(const PairedShift& paired, const StopRule& rule) {
+  const double bound = std::log1p(rule.min_effect);
+  const auto& [low, high] = paired.shift.ci95;
+  if (low >= -bound && high <= bound) return true;
+  const double most = std::min(kMostFalse, kFalseDiscoveryRate / std::max(1, rule.benchmarks));
+  return std::abs(paired.shift.log_ratio) > bound && paired.p_value <= most;
+}
+
+}  // namespace dlroof::statistics

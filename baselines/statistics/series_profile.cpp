@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
 namespace {
 
 // Ranks from 1, equal values share their mean; and the sum of t^3 - t over groups of t equal ones.
@@ -269,4 +269,4 @@ SeriesProfile ProfileOf(const std::vector<double>& values, const ChangePointSett
   return profile;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::statistics {
 
 struct ChangePointSettings {
   // Both sides of a change have at least this many values: as early as a change can be told.
@@ -61,4 +61,4 @@ struct SeriesProfile {
 SeriesProfile ProfileOf(const std::vector<double>& values,
                         const ChangePointSettings& settings = {});
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

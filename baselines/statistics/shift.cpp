@@ -1,13 +1,47 @@
 #include "baselines/statistics/shift.h"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <cstddef>
 #include <map>
+#include <numeric>
 
-#include "baselines/statistics/significance.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
+
+using boost::math::cdf, boost::math::complement, boost::math::quantile;
+using boost::math::normal, boost::math::students_t;
+
+double NormalTail(double z) { return cdf(complement(normal(), z)); }
+
+double NormalQuantile(double probability) { return quantile(normal(), probability); }
+
+double StudentTwoSided(double t, double degrees) {
+  return 2 * cdf(complement(students_t(degrees), std::abs(t)));
+}
+
+double StudentQuantile95(double degrees) {
+  // From 200 degrees on the quantile is the normal distribution's to half a percent.
+  return quantile(complement(students_t(std::floor(std::clamp(degrees, 1.0, 200.0))), 0.025));
+}
+
+std::vector<double> AdjustedPValues(const std::vector<double>& p_values) {
+  std::vector<std::size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<double> adjusted(p_values.size());
+  const auto count = static_cast<double>(p_values.size());
+  double least = 1;
+  for (std::size_t rank = order.size(); rank > 0; --rank) {
+    least = std::min(least, p_values[order[rank - 1]] * count / static_cast<double>(rank));
+    adjusted[order[rank - 1]] = least;
+  }
+  return adjusted;
+}
+
 namespace {
 
 constexpr int kLargestExact = 400;        // pairs; beyond them the approximation is good to 1e-3
@@ -86,9 +120,9 @@ Ranked RankedValues(std::vector<double>& values, std::size_t low, std::size_t hi
   return {all[low], all[lower], all[upper], all[high]};
 }
 
-using Windows = std::map<int, std::vector<const Repetition*>>;
+using Windows = std::map<int, std::vector<const record::Repetition*>>;
 
-Windows ByBlock(const Record& record) {
+Windows ByBlock(const record::Record& record) {
   Windows windows;
   for (const auto& repetition : record.repetitions)
     if (repetition.block) windows[*repetition.block].push_back(&repetition);
@@ -126,18 +160,18 @@ std::optional<IntervalRank> IntervalRank95(int n, int m) {
 }
 
 std::optional<Shift> MeasureShift(const std::vector<double>& base,
-                                  const std::vector<double>& fresh) {
-  if (std::min(base.size(), fresh.size()) < kLeastClean) return std::nullopt;
-  const auto base_logs = Logarithms(base), fresh_logs = Logarithms(fresh);
-  if (!base_logs || !fresh_logs) return std::nullopt;
-  const auto n = static_cast<int>(base_logs->size()), m = static_cast<int>(fresh_logs->size());
+                                  const std::vector<double>& contender) {
+  if (std::min(base.size(), contender.size()) < kLeastClean) return std::nullopt;
+  const auto base_logs = Logarithms(base), contender_logs = Logarithms(contender);
+  if (!base_logs || !contender_logs) return std::nullopt;
+  const auto n = static_cast<int>(base_logs->size()), m = static_cast<int>(contender_logs->size());
   const auto rank = IntervalRank95(n, m);
   if (!rank) return std::nullopt;
-  std::vector<double> differences(base_logs->size() * fresh_logs->size());
+  std::vector<double> differences(base_logs->size() * contender_logs->size());
   auto next = differences.begin();
   int larger = 0, smaller = 0;
   for (const double x : *base_logs)
-    for (const double y : *fresh_logs) {
+    for (const double y : *contender_logs) {
       *next++ = y - x;
       larger += y > x ? 1 : 0;
       smaller += y < x ? 1 : 0;
@@ -153,17 +187,17 @@ std::optional<Shift> MeasureShift(const std::vector<double>& base,
   return shift;
 }
 
-std::vector<double> BlockLogRatios(const Record& base, const Record& fresh) {
-  const Windows base_windows = ByBlock(base), fresh_windows = ByBlock(fresh);
+std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& contender) {
+  const Windows base_windows = ByBlock(base), contender_windows = ByBlock(contender);
   std::vector<double> log_ratios;
   for (const auto& [block, windows] : base_windows) {
-    const auto found = fresh_windows.find(block);
-    if (found == fresh_windows.end()) continue;
+    const auto found = contender_windows.find(block);
+    if (found == contender_windows.end()) continue;
     const std::size_t count = std::max(windows.size(), found->second.size());
     std::vector<double> clean;
     for (std::size_t i = 0; i < std::min(windows.size(), found->second.size()); ++i) {
-      const Repetition &old = *windows[i], &now = *found->second[i];
-      if (old.disturbed || now.disturbed || old.seconds <= 0 || now.seconds <= 0) continue;
+      const record::Repetition &old = *windows[i], &now = *found->second[i];
+      if (old.noisy || now.noisy || old.seconds <= 0 || now.seconds <= 0) continue;
       clean.push_back(std::log(now.seconds / old.seconds));
     }
     if (!clean.empty() && 2 * clean.size() >= count) log_ratios.push_back(Median(std::move(clean)));
@@ -207,4 +241,4 @@ std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_rat
   return paired;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

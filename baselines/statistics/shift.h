@@ -1,4 +1,7 @@
-// By what factor one sample of times is larger than another, apart or measured by turns, and how
+// Tails and quantiles of the normal and Student's t distribution, and the control of false
+// discoveries. Pure.
+//
+// By what factor one sample of times is larger than another, apart or measured interleaved, and how
 // sure that is. Pure.
 #pragma once
 
@@ -8,7 +11,25 @@
 
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
+
+// P(Z > z), Z standard normal.
+double NormalTail(double z);
+// z with P(Z <= z) = probability, 0 < probability < 1; to 1e-9.
+double NormalQuantile(double probability);
+
+// P(|T| > t) of Student's t with `degrees` > 0 degrees of freedom; relative error below 1e-10.
+double StudentTwoSided(double t, double degrees);
+// t with P(|T| > t) = 0.05. `degrees` are rounded down, to at least 1 and at most 200, which errs
+// on the wide side. Costs microseconds.
+double StudentQuantile95(double degrees);
+
+// Benjamini and Hochberg, Journal of the Royal Statistical Society B 57 (1995) 289: the adjusted
+// p-value of each, in their order. Rejecting those of at most q keeps the expected share of false
+// ones among the rejected below q, where the tests are independent or depend positively (Benjamini
+// and Yekutieli, Annals of Statistics 29 (2001) 1165), as those of one run do through the state of
+// its machine.
+std::vector<double> AdjustedPValues(const std::vector<double>& p_values);
 
 // Natural logarithm of NEW / BASE: a ratio of 1.05 is a shift of 0.0488, and of 1 / 1.05 -0.0488.
 struct Shift {
@@ -34,7 +55,7 @@ inline constexpr int kLeastClean = 4;
 // twice the normal quantile of its exact level (Lehmann, same journal, 34 (1963) 1507).
 // Both are of the noise WITHIN the two runs; what runs differ by is RunNoise (judge.h).
 std::optional<Shift> MeasureShift(const std::vector<double>& base,
-                                  const std::vector<double>& fresh);
+                                  const std::vector<double>& contender);
 
 // The `cut` smallest and largest of n x m sorted differences lie outside the interval, which then
 // covers with `level`.
@@ -50,7 +71,7 @@ std::optional<IntervalRank> IntervalRank95(int n, int m);
 // The logarithm of NEW / BASE of each block, in the order of the blocks: the median over the
 // windows of a block of which both sides are clean. Windows are paired in the order measured. A
 // block of which fewer than half of the windows are left is left out.
-std::vector<double> BlockLogRatios(const Record& base, const Record& fresh);
+std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& contender);
 
 struct PairedShift {
   Shift shift;         // log_ratio, interval of at least `level`; cliffs_delta is the share of
@@ -73,4 +94,4 @@ std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_rat
 // positive, each with probability 1/2.
 std::vector<double> SignedRankCumulated(int n);
 
-}  // namespace dlroof
+}  // namespace dlroof::statistics

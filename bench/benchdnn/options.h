@@ -1,13 +1,24 @@
 // benchdnn's options: their defaults and their values. Each driver has a table of its own.
+//
+// Words of benchdnn's drivers conv, ip and matmul for what bench/products has in a case.
+//
+// Drivers of benchdnn, each of which times one op. An op's folder has its driver's options,
+// problems and names, and hands them over in its Op row.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+#include "bench/products/case.h"
+#include "bench/workload/benchmark_name.h"
+#include "counters/work.h"
+
+namespace dlroof::benchdnn {
 
 struct BenchdnnDriver;
 
@@ -85,4 +96,72 @@ std::string ReadZeroPoints(std::string_view value);  // likewise
 // "relu", "sum+relu": kinds under their short names, "relu:slope" where it has one.
 std::string ReadPostOps(std::string_view value);
 
-}  // namespace dlroof
+// The value of --dir.
+struct BenchdnnDirection {
+  std::string_view dir;  // "FWD_I"
+  ProductDirection direction;
+  bool training, bias;
+};
+// Returns null for a direction that is none of ours.
+const BenchdnnDirection* FindDirection(const BenchdnnChoice& choice);
+// Returns "FWD_I"; empty where there is none.
+std::string_view DirOf(const products::ProductCase& one);
+
+// Returns the types of --cfg, an older spelling ("u8s8f32", or one for all), else those of --dt.
+products::ProductTypes TypesOf(const BenchdnnChoice& choice);
+// Returns "u8:s8:u8".
+std::string DataTypesOf(const products::ProductTypes& types);
+// Returns "--dt=u8:s8:u8 ", without what is benchdnn's default.
+std::string TypesArgument(const products::ProductTypes& types);
+
+// Returns the argument of the option `scales` with a blank behind it. Calls get the scales as data:
+// any value but 1 will do.
+std::string ScalesArgument(const products::ProductTypes& types);
+
+// Returns why scales, zero points, post-ops or the context lead to no benchmark; empty: they do.
+std::string AttributeReason(const BenchdnnChoice& choice, const products::ProductTypes& types,
+                            bool forward);
+
+// The options of a name, in its order: those that --dir says, relu and scales.
+std::vector<std::string> ProductOptionsOf(const BenchdnnChoice& choice, bool training, bool bias);
+// Appends the option by which f32 may be computed in a narrower type.
+void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& options);
+
+struct BenchdnnName {
+  std::string name;    // of our benchmark; empty: there is none
+  std::string reason;  // why not: "3-D convolution"
+};
+
+struct BenchdnnProblem {
+  std::string listed;  // as benchdnn lists it, without its name
+  // Returns the benchmark that times the problem with these options.
+  std::function<BenchdnnName(const BenchdnnChoice&)> name;
+};
+
+// A call of which benchdnn tells the FLOPs alone.
+struct BenchdnnWork {
+  std::map<Level, double> bytes;  // [byte] compulsory; empty: not known
+  std::string type;               // that decides the pipe of its matrix part
+};
+
+struct BenchdnnDriver {
+  std::string_view name;  // "conv"
+  // In the order in which the driver nests its loops over them, the last innermost.
+  std::span<const BenchdnnOption> options;
+  bool has_match = false;  // --match leaves problems out
+  // Returns true for a text that begins as a problem of this driver alone.
+  bool (*begins_problem)(std::string_view text);
+  // Throws BenchdnnRefusal.
+  BenchdnnProblem (*read)(const std::string& text);
+  // `name`: of a benchmark that BenchdnnProblem::name gave, or another driver of the same op.
+  BenchdnnWork (*work)(const workload::BenchmarkName& name);
+};
+
+// Returns the drivers of all ops, in the order of the ops' names.
+std::vector<const BenchdnnDriver*> BenchdnnDrivers();
+// Returns null where there is none of this name.
+const BenchdnnDriver* FindBenchdnnDriver(std::string_view name);
+// Returns the driver whose problem a text begins like, else null.
+const BenchdnnDriver* DriverOfProblem(std::string_view text);
+
+}  // namespace dlroof::benchdnn

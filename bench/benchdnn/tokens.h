@@ -11,7 +11,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::benchdnn {
 
 struct TextPlace {
   int line = 0, column = 0;  // from 1
@@ -61,4 +61,4 @@ void RequireLetter(int64_t value, std::string_view key);
 // which drivers share.
 bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys);
 
-}  // namespace dlroof
+}  // namespace dlroof::benchdnn

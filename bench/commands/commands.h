@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::commands {
 
 // Adds a subcommand to the program. When it was given it runs and sets the exit code.
 using AddCommand = void (*)(CLI::App& program, int& exit_code);
@@ -40,4 +40,4 @@ void AddBalanceOption(CLI::App& command, std::string& balance);
 // Adds --replay and --bench, of commands that read a program's log.
 void AddReplayOptions(CLI::App& command, int& count, std::string& bench);
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

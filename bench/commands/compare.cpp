@@ -9,15 +9,14 @@
 #include <sstream>
 
 #include "baselines/compare/compare_stored.h"
-#include "baselines/compare/stored_run.h"
-#include "baselines/formats/badge.h"
+#include "baselines/formats/page_text.h"
 #include "baselines/formats/write_comparison.h"
-#include "baselines/programs/write_pair.h"
+#include "baselines/programs/program_pair.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 // A format of programs (--across-programs) that verdicts do not have.
@@ -36,48 +35,48 @@ struct CompareFlags {
   bool across_programs = false;
 };
 
-CompareOptions OptionsFrom(const CompareFlags& flags) {
-  CompareOptions options;
+compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
+  compare::CompareOptions options;
   options.min_effect = ParseShare("--min-effect", flags.min_effect);
   options.run_noise = ParseShare("--run-noise", flags.run_noise);
   options.across_machines = flags.across_machines;
   options.on.clear();
-  for (const auto& key : flags.on) options.on.insert(*QuantityFromKey(key));
-  if (!flags.map.empty()) options.names = ReadNameMap(flags.map);
+  for (const auto& key : flags.on) options.on.insert(*compare::QuantityFromKey(key));
+  if (!flags.map.empty()) options.names = compare::ReadNameMap(flags.map);
   return options;
 }
 
 // Both files of a comparison; the two are read at once, for large ones take their time.
 struct Inputs {
-  NamedRun base, fresh;
-  std::optional<NamedRun> again;  // what measured NEW's benchmarks once more
-  std::vector<NamedRun> stored;   // instead of `base`, oldest first
+  compare::NamedRun base, contender;
+  std::optional<compare::NamedRun> again;  // what measured NEW's benchmarks once more
+  std::vector<compare::NamedRun> stored;   // instead of `base`, oldest first
 };
 
-NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
-  return {path, ReadRunFile(path, warnings)};
+compare::NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
+  return {path, record::ReadRunFile(path, warnings)};
 }
 
-Inputs ReadInputs(const CompareFlags& flags, const NameMap& names) {
+Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
   if (flags.baseline == "auto") {
-    inputs.fresh = ReadNamed(flags.files.back(), std::cerr);
-    inputs.stored = FindBaselines(flags.folder, inputs.fresh, names, std::cerr);
+    inputs.contender = ReadNamed(flags.files.back(), std::cerr);
+    inputs.stored = compare::FindBaselines(flags.folder, inputs.contender, names, std::cerr);
     return inputs;
   }
   const auto& base_path = flags.baseline.empty() ? flags.files.front() : flags.baseline;
   std::ostringstream base_warnings;
   auto base = std::async(std::launch::async, [&] { return ReadNamed(base_path, base_warnings); });
-  std::ostringstream fresh_warnings;
-  std::exception_ptr fresh_error;
+  std::ostringstream contender_warnings;
+  std::exception_ptr contender_error;
   try {
-    inputs.fresh = ReadNamed(flags.files.back(), fresh_warnings);
+    inputs.contender = ReadNamed(flags.files.back(), contender_warnings);
   } catch (const BadInput&) {
-    fresh_error = std::current_exception();
+    contender_error = std::current_exception();
   }
   inputs.base = base.get();  // BASE's error, if any, is the one that is told
-  if (fresh_error) std::rethrow_exception(fresh_error);
-  std::cerr << base_warnings.str() << fresh_warnings.str();
+  if (contender_error) std::rethrow_exception(contender_error);
+  std::cerr << base_warnings.str() << contender_warnings.str();
   return inputs;
 }
 
@@ -88,22 +87,24 @@ std::vector<std::string> FormatsOf(const Writers& writers) {
   return formats;
 }
 
-void Write(const CompareResult& result, const ComparedFiles& files, const std::string& format) {
-  for (const auto& writer : ComparisonWriters())
+void Write(const compare::CompareResult& result, const formats::ComparedFiles& files,
+           const std::string& format) {
+  for (const auto& writer : formats::ComparisonWriters())
     if (writer.format == format) writer.write(result, files, std::cout);
   std::cout << std::flush;
 }
 
 // The file, or the stored ones, the newest first.
-std::string BaseText(const CompareResult& result) {
+std::string BaseText(const compare::CompareResult& result) {
   if (result.parts.empty()) return result.base;
   std::vector<std::string> files;
   for (const auto& part : result.parts) files.push_back(part.base);
   return fmt::format("{}", fmt::join(files, ", "));
 }
 
-ComparedProgram ReadProgram(const std::string& path) {
-  return ComparedProgramOf(path, PlaceRun(ReadRunFile(path, std::cerr)));
+programs::ComparedProgram ReadProgram(const std::string& path) {
+  return programs::ComparedProgramOf(path,
+                                     roofline::PlaceRun(record::ReadRunFile(path, std::cerr)));
 }
 
 // Two programs have no verdict per benchmark: what judges benchmarks is not for them.
@@ -117,13 +118,14 @@ int RunComparePrograms(const CompareFlags& flags) {
     throw BadInput(
         "--across-programs: expected A, B and --format alone; the other options are for verdicts "
         "on benchmarks");
-  const auto& writers = ProgramPairWriters();
-  const auto writer = std::ranges::find(writers, flags.format, &ProgramPairWriter::format);
+  const auto& writers = programs::ProgramPairWriters();
+  const auto writer =
+      std::ranges::find(writers, flags.format, &programs::ProgramPairWriter::format);
   if (writer == writers.end())
     throw BadInput("--format={}: expected {} with --across-programs", flags.format,
                    fmt::join(FormatsOf(writers), ", "));
   const auto a = ReadProgram(flags.files[0]), b = ReadProgram(flags.files[1]);
-  writer->write({a, b, PairPrograms(a, b)}, std::cout);
+  writer->write({a, b, programs::PairPrograms(a, b)}, std::cout);
   std::cout << std::flush;
   return 0;
 }
@@ -148,14 +150,14 @@ int RunCompare(const CompareFlags& flags) {
     options.again = &*inputs.again;
   }
   const auto result = inputs.stored.empty()
-                          ? Compare(inputs.base, inputs.fresh, options)
-                          : CompareWithStored(inputs.stored, inputs.fresh, options);
-  Write(result, {BaseText(result), inputs.fresh.where}, flags.format);
-  if (const auto few = FewSharedText(result); !few.empty()) std::cerr << few << '\n';
-  if (!flags.badge.empty()) WriteFile(flags.badge, BadgeSvg(result));
+                          ? compare::Compare(inputs.base, inputs.contender, options)
+                          : compare::CompareWithStored(inputs.stored, inputs.contender, options);
+  Write(result, {BaseText(result), inputs.contender.where}, flags.format);
+  if (const auto few = formats::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
+  if (!flags.badge.empty()) WriteFile(flags.badge, formats::BadgeSvg(result));
   // Large files take their time to be freed, too.
   const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
-  inputs.fresh = {};
+  inputs.contender = {};
   return result.exit_code;
 }
 
@@ -188,7 +190,7 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check([](const std::string& key) {
-        return QuantityFromKey(key)
+        return compare::QuantityFromKey(key)
                    ? ""
                    : "expected time, bytes, flops, fraction or residual, not '" + key + "'";
       });
@@ -199,12 +201,12 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
                     "primitive, matched by problem");
   command->add_option("--map", flags->map,
                       "file with a line 'base-name new-name' per renamed benchmark");
-  auto formats = FormatsOf(ComparisonWriters());
+  auto formats = FormatsOf(formats::ComparisonWriters());
   formats.emplace_back(kProgramsOnlyFormat);
   command
       ->add_option("--format", flags->format,
                    fmt::format("{} (table; with --across-programs {})", fmt::join(formats, ", "),
-                               fmt::join(FormatsOf(ProgramPairWriters()), ", ")))
+                               fmt::join(FormatsOf(programs::ProgramPairWriters()), ", ")))
       ->check(CLI::IsMember(formats));
   command->add_option("--badge", flags->badge, "write the result as a badge, too: x.svg");
   command->callback([flags, &exit_code] {
@@ -215,4 +217,4 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
 [[maybe_unused]] const bool compare_registered = RegisterCommand("compare", AddCompareCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

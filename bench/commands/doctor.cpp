@@ -1,4 +1,3 @@
-// dlroof doctor: what can be measured here, what cannot, why, and what to do about it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,22 +13,24 @@
 #include <vector>
 
 #include "bench/commands/commands.h"
-#include "bench/gpu/loader.h"
+#include "bench/gpu_loader/loader.h"
 #include "bench/workload/workload.h"
-#include "ceilings/cache/machine_cache.h"
+#include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 #include "counters/base/version.h"
-#include "counters/counter_source.h"
+#include "counters/counter_manager.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
-#include "counters/cpu/issue_rate.h"
 #include "counters/cpu/team_look.h"
+#include "counters/cupti/report.h"
 #include "counters/energy/energy_source.h"
-#include "counters/perf/access.h"
-#include "reporters/live/result_row.h"
+#include "counters/perf/perf_events.h"
+#include "reporters/live/google_benchmark.h"
 
-namespace dlroof {
+// dlroof doctor: what can be measured here, what cannot, why, and what to do about it.
+
+namespace dlroof::commands {
 namespace {
 
 // For so long the machine is watched.
@@ -47,7 +48,7 @@ std::string Kibibytes(double bytes) {
                          : fmt::format("{:.1f} MiB", bytes / 1048576);
 }
 
-void ReportCpu(const Cpu& cpu) {
+void ReportCpu(const cpu::Cpu& cpu) {
   Line("cpu", fmt::format("{}: {} cores, {} CPUs, of which {} allowed; {} NUMA node{}", cpu.name,
                           cpu.topology.cores, cpu.topology.cpus, cpu.allowed.size(),
                           cpu.topology.numa_nodes, cpu.topology.numa_nodes == 1 ? "" : "s"));
@@ -60,48 +61,50 @@ void ReportCpu(const Cpu& cpu) {
       caches += fmt::format("{}{} {}", caches.empty() ? "" : ", ", Key(level),
                             Kibibytes(by_cpu.begin()->second.bytes));
   Line("caches", caches.empty() ? "not known: the system does not describe them" : caches);
-  if (const auto memory = AvailableMemoryBytes())
+  if (const auto memory = cpu::AvailableMemoryBytes())
     Line("memory", fmt::format("{:.1f} GB can be allocated", *memory / 1e9));
 }
 
 void ReportClocks(double seconds) {
-  const auto watch = WatchFreezes(seconds);
+  const auto watch = cpu::WatchFreezes(seconds);
   const double lost = std::accumulate(watch.gaps.begin(), watch.gaps.end(), 0.0);
   if (watch.gaps.empty()) {
     Line("clocks",
          fmt::format("steady: a {:.2g} s busy loop saw no gap of 1 ms or more", watch.seconds));
     return;
   }
-  const auto waited = watch.run_delay ? TimeText(*watch.run_delay) : std::string("an unknown time");
-  Line("clocks",
-       fmt::format("a {:.2g} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
-                   "it waited {} for a "
-                   "CPU, the rest was the host's. Repetitions hit by this are marked disturbed",
-                   watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
-                   TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
+  const auto waited =
+      watch.run_delay ? live::TimeText(*watch.run_delay) : std::string("an unknown time");
+  Line(
+      "clocks",
+      fmt::format("a {:.2g} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
+                  "it waited {} for a "
+                  "CPU, the rest was the host's. Repetitions hit by this are marked noisy",
+                  watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
+                  live::TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
 }
 
 // By the best that this machine's ceilings saw, where they were measured.
 std::optional<double> KnownIssueRate() {
   const auto directory = CacheDirectory();
   if (!directory) return std::nullopt;
-  const auto path = CachePath(*directory, DescribeCpu(ThisCpu()));
+  const auto path = machine_file::CachePath(*directory, cpu_ceilings::DescribeCpu(cpu::ThisCpu()));
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
   try {
-    return ReadMachineFile(path).issue_rate;
+    return machine_file::ReadMachineFile(path).issue_rate;
   } catch (const BadInput&) {
     return std::nullopt;  // it will be measured anew
   }
 }
 
 void ReportCoreShare(double seconds) {
-  SharesOfBest shares({KnownIssueRate(), std::nullopt});
+  cpu::SharesOfBest shares({KnownIssueRate(), std::nullopt});
   const auto share = [&](double rate) { return *shares.OfLower({rate, std::nullopt}, {}).core; };
   std::vector<double> rates;
-  const double begin = WallSeconds();
-  while (WallSeconds() - begin < seconds) {
-    const auto rate = MeasureIssueRate();
+  const double begin = cpu::WallSeconds();
+  while (cpu::WallSeconds() - begin < seconds) {
+    const auto rate = cpu::MeasureIssueRate();
     if (!rate) return Line("core", "not known whether others share it: no test for this CPU");
     share(*rate);
     rates.push_back(*rate);
@@ -110,11 +113,11 @@ void ReportCoreShare(double seconds) {
   const double median = share(Median(rates));
   Line("core",
        fmt::format("a thread gets {:.0f} % of the issue slots that it got at best{}", 100 * median,
-                   median >= kLeastCoreShare
+                   median >= cpu::kLeastCoreShare
                        ? ""
                        : ": another hardware thread is busy on the core (of the host's, "
                          "where nothing else runs here). Such repetitions of one thread "
-                         "are marked disturbed"));
+                         "are marked noisy"));
 }
 
 void ReportSources() {
@@ -126,10 +129,10 @@ void ReportSources() {
 }
 
 // The counters of --dlroof_energy. The GPU's own is read when a benchmark has opened the GPU.
-void ReportEnergy(const Cpu& cpu) {
+void ReportEnergy(const cpu::Cpu& cpu) {
   std::string topic = "energy";
-  for (const auto& source : AllEnergySources()) {
-    const auto counters = source.open({SysfsRoot(), cpu.allowed});
+  for (const auto& source : energy::AllEnergySources()) {
+    const auto counters = source.open({energy::SysfsRoot(), cpu.allowed});
     std::string names;
     for (const auto& domain : counters.domains)
       names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
@@ -142,8 +145,8 @@ void ReportEnergy(const Cpu& cpu) {
 }
 
 void ReportLibraries() {
-  for (const auto& library : AllLibraries()) Line(library.name, library.description());
-  if (AllLibraries().empty())
+  for (const auto& library : workload::AllLibraries()) Line(library.name, library.description());
+  if (workload::AllLibraries().empty())
     Line("onednn",
          "not in this build: only the reference loops are benchmarks (ci/run.sh installs it)");
   Line("benchmark", fmt::format("Google Benchmark {}", kGoogleBenchmarkVersion));
@@ -155,7 +158,7 @@ void ReportLibraries() {
 
 // Without a driver the module is opened all the same: what else is missing is worth knowing.
 void ReportGpu() {
-  const auto access = AccessGpu({}, "--device");
+  const auto access = gpu_loader::AccessGpu({}, "--device");
   if (access.why_not.empty()) {
     for (const auto& device : access.module->devices)
       Line(fmt::format("gpu{}", device.number), device.name);
@@ -164,7 +167,7 @@ void ReportGpu() {
   } else {
     Line("gpu", access.why_not);
   }
-  const auto [module, why_not] = OpenGpuModule(ModuleBesideProgram());
+  const auto [module, why_not] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
   if (module == nullptr) {
     if (why_not != access.why_not) Line("", why_not);
     return;
@@ -184,7 +187,7 @@ std::string CacheText() {
   if (error || access(directory->c_str(), W_OK) != 0)
     return fmt::format("{} cannot be written: ceilings are measured anew each time",
                        directory->string());
-  const auto path = CachePath(*directory, DescribeCpu(ThisCpu()));
+  const auto path = machine_file::CachePath(*directory, cpu_ceilings::DescribeCpu(cpu::ThisCpu()));
   return fmt::format(
       "{} ({})", path.string(),
       std::filesystem::exists(path, error) ? "measured" : "not measured yet: dlroof machine");
@@ -198,12 +201,12 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
   command->callback([quick] {
     const auto watches = *quick ? Watches{.freezes = 0.05, .core = 0.05} : Watches{};
     Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
-    ReportCpu(ThisCpu());
+    ReportCpu(cpu::ThisCpu());
     ReportClocks(watches.freezes);
     ReportCoreShare(watches.core);
-    Line("counters", PerfSentence(AskPerf()));
+    Line("counters", perf::PerfSentence(perf::AskPerf()));
     ReportSources();
-    ReportEnergy(ThisCpu());
+    ReportEnergy(cpu::ThisCpu());
     ReportLibraries();
     ReportGpu();
     Line("cache", CacheText());
@@ -213,4 +216,23 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
 [[maybe_unused]] const bool doctor_registered = RegisterCommand("doctor", AddDoctorCommand);
 }  // namespace
 
-}  // namespace dlroof
+// dlroof counters: what NVIDIA's hardware counters can tell on a chip that need not be there.
+
+namespace {
+
+void AddCountersCommand(CLI::App& program, int& /*exit_code*/) {
+  auto chip = std::make_shared<std::string>();
+  auto* command = program.add_subcommand(
+      "counters", "which counters of NVIDIA's chips are read, and in how many runs of a call");
+  command->add_option("--chip", *chip, "one chip's metrics: GH100 (H100, H200), GA100, AD102, ...");
+  command->callback([chip] {
+    std::cout << cupti::CountersText(cupti::BuiltInCuptiTable(), cupti::BuiltInStoredPasses(),
+                                     *chip)
+              << std::flush;
+  });
+}
+
+[[maybe_unused]] const bool counters_registered = RegisterCommand("counters", AddCountersCommand);
+}  // namespace
+
+}  // namespace dlroof::commands

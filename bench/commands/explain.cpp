@@ -9,21 +9,18 @@
 
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/tune/bench_trial.h"
+#include "bench/tune/trials.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
-#include "counters/base/folders.h"
-#include "counters/base/interrupt.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
 #include "counters/parallel_time.h"
-#include "reporters/figure/ledger_figure.h"
-#include "reporters/ledger/instruction_text.h"
-#include "reporters/ledger/ledger_advice.h"
-#include "reporters/ledger/waterfall.h"
+#include "reporters/breakdown/breakdown_text.h"
+#include "reporters/figure/breakdown_figure.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct ExplainFlags {
@@ -40,17 +37,17 @@ bool IsFigure(const std::string& path) {
 std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   const auto file = std::ranges::find_if_not(flags.outputs, IsFigure);
   StopOnInterrupt();
-  return MeasureExplained({"explain",
-                           flags.what,
-                           flags.bench,
-                           flags.machine,
-                           file == flags.outputs.end() ? "" : *file,
-                           {"--dlroof_instructions"}},
-                          folder, std::cerr);
+  return supervise::MeasureExplained({"explain",
+                                      flags.what,
+                                      flags.bench,
+                                      flags.machine,
+                                      file == flags.outputs.end() ? "" : *file,
+                                      {"--dlroof_instructions"}},
+                                     folder, std::cerr);
 }
 
-// Returns why there is no ledger, in words.
-std::string WhyNone(const Record& record) {
+// Returns why there is no breakdown, in words.
+std::string WhyNone(const record::Record& record) {
   if (record.parallel) return "it has no time, or no roofs";
   if (record.device == "gpu") return "its kernels were not traced, or it has no roofs";
   if (!record.cache.empty() && record.cache != "warm")
@@ -60,36 +57,39 @@ std::string WhyNone(const Record& record) {
   return "its parallel regions were not watched (--dlroof_explain)";
 }
 
-void Explain(const Record& record, const Placed& placed, std::ostream& out) {
-  out << Printable(record.name) << '\n';
-  if (record.status != Status::kOk)
-    fmt::print(out, "  {}: {}\n\n", Key(record.status), Printable(record.reason));
-  else if (!placed.ledger)
-    fmt::print(out, "  no ledger: {}\n\n", Printable(WhyNone(record)));
-  if (!placed.ledger) return;
-  const auto& ledger = *placed.ledger;
-  fmt::print(out, "  {}{}", MarkOf(placed.timing->disturbed), WithPrefix(ledger.seconds, "s"));
+void Explain(const record::Record& record, const roofline::Placed& placed, std::ostream& out) {
+  out << text::Printable(record.name) << '\n';
+  if (record.status != record::Status::kOk)
+    fmt::print(out, "  {}: {}\n\n", record::Key(record.status), text::Printable(record.reason));
+  else if (!placed.breakdown)
+    fmt::print(out, "  no breakdown: {}\n\n", text::Printable(WhyNone(record)));
+  if (!placed.breakdown) return;
+  const auto& breakdown = *placed.breakdown;
+  fmt::print(out, "  {}{}", roofline::MarkOf(placed.timing->noisy),
+             text::WithPrefix(breakdown.seconds, "s"));
   if (record.parallel)
     fmt::print(out, " on {} threads, by {} watched calls", record.parallel->threads,
                record.parallel->calls);
   out << '\n';
-  WriteWaterfall(ledger, out);
+  breakdown::WriteWaterfall(breakdown, out);
   if (record.parallel)
-    if (const auto sentence = InstructionSentence(*record.parallel); !sentence.empty())
+    if (const auto sentence = breakdown::InstructionSentence(*record.parallel); !sentence.empty())
       out << "  " << sentence << '\n';
-  if (const auto advice = LedgerAdvice(ledger); !advice.empty()) out << "  " << advice << '\n';
+  if (const auto advice = breakdown::BreakdownAdvice(breakdown); !advice.empty())
+    out << "  " << advice << '\n';
   out << '\n';
 }
 
-void TryIt(const ExplainFlags& flags, const Record& record, const Placed& placed,
+void TryIt(const ExplainFlags& flags, const record::Record& record, const roofline::Placed& placed,
            std::ostream& out) {
-  if (!placed.ledger || !record.parallel) return;
-  const auto proposal = ProposalOf(*placed.ledger, record.parallel->threads);
+  if (!placed.breakdown || !record.parallel) return;
+  const auto proposal = tune::ProposalOf(*placed.breakdown, record.parallel->threads);
   out << "  "
-      << (proposal
-              ? TryProposal(*proposal, {BenchProgram(flags.bench), ParseBenchmarkName(record.name)},
-                            flags.try_seconds)
-              : "nothing to try: no setting of this program changes the largest part")
+      << (proposal ? tune::TryProposal(*proposal,
+                                       {supervise::BenchProgram(flags.bench),
+                                        workload::ParseBenchmarkName(record.name)},
+                                       flags.try_seconds)
+                   : "nothing to try: no setting of this program changes the largest part")
       << "\n\n";
 }
 
@@ -101,17 +101,18 @@ int ExplainAll(const ExplainFlags& flags) {
     throw BadInput("explain: --try measures; expected names of benchmarks, not a run file");
   const auto path = file ? flags.what.front() : Measure(flags, folder);
   if (path.empty()) return 130;
-  const auto run = PlaceRun(ReadRunFile(path, std::cerr));
+  const auto run = roofline::PlaceRun(record::ReadRunFile(path, std::cerr));
   int exit_code = 0;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     Explain(record, run.places[i], std::cout);
     if (flags.try_it) TryIt(flags, record, run.places[i], std::cout);
     if (StoppedByInterrupt()) return 130;
-    if (record.status == Status::kFailed || record.status == Status::kWrong) exit_code = 1;
+    if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)
+      exit_code = 1;
   }
   for (const auto& output : flags.outputs)
-    if (IsFigure(output)) WriteLedgerFigure(run, output);
+    if (IsFigure(output)) figure::WriteBreakdownFigure(run, output);
   return exit_code;
 }
 
@@ -131,8 +132,9 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--machine", flags->machine,
                       "machine file of the roofs (default: cached, or measured now)");
-  auto* tried = command->add_flag(
-      "--try", flags->try_it, "measure what the largest part proposes, by turns with the default");
+  auto* tried =
+      command->add_flag("--try", flags->try_it,
+                        "measure what the largest part proposes, interleaved with the default");
   command
       ->add_option("--budget", flags->try_seconds, "[s] for each benchmark's trial, at most (30)")
       ->needs(tried)
@@ -144,4 +146,4 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
 [[maybe_unused]] const bool explain_registered = RegisterCommand("explain", AddExplainCommand);
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::commands

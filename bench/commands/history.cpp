@@ -1,4 +1,3 @@
-// dlroof history: runs in one SQLite file, and one benchmark over time.
 #include "baselines/history/history.h"
 
 #include <fmt/format.h>
@@ -7,15 +6,18 @@
 #include <memory>
 #include <sstream>
 
+#include "baselines/compare/compare_stored.h"
+#include "baselines/dashboard/dashboard.h"
 #include "baselines/formats/export.h"
 #include "baselines/statistics/series_profile.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
-namespace dlroof {
+// dlroof history: runs in one SQLite file, and one benchmark over time.
+
+namespace dlroof::commands {
 namespace {
 
 struct HistoryFlags {
@@ -31,9 +33,9 @@ std::string Plural(int count, const char* word) {
 }
 
 void Add(const HistoryFlags& flags) {
-  History history(flags.db, Access::kWrite);
+  history::History history(flags.db, history::Access::kWrite);
   for (const auto& file : flags.files) {
-    const auto added = history.Add({file, ReadRunFile(file, std::cerr)});
+    const auto added = history.Add({file, record::ReadRunFile(file, std::cerr)});
     if (added.already)
       std::cout << fmt::format("{}: is there already, as run {}\n", file, added.run);
     else
@@ -43,19 +45,20 @@ void Add(const HistoryFlags& flags) {
 }
 
 void List(const HistoryFlags& flags) {
-  const History history(flags.db, Access::kRead);
+  const history::History history(flags.db, history::Access::kRead);
   std::vector<std::vector<std::string>> rows = {{"run", "date", "commit", "benchmarks", "from"}};
   for (const auto& run : history.Runs())
-    rows.push_back({std::to_string(run.id), Printable(run.date), Printable(run.commit),
-                    std::to_string(run.points), Printable(run.source)});
-  WriteAligned(rows, TerminalColumns(), std::cout);
+    rows.push_back({std::to_string(run.id), text::Printable(run.date), text::Printable(run.commit),
+                    std::to_string(run.points), text::Printable(run.source)});
+  text::WriteAligned(rows, text::TerminalColumns(), std::cout);
   std::cout << Plural(static_cast<int>(rows.size()) - 1, "run") << '\n';
 }
 
 // One row per run of a series, while its table is written.
 class SeriesTable {
  public:
-  SeriesTable(const History& history, const Series& series, const std::vector<StoredRun>& runs)
+  SeriesTable(const history::History& history, const history::Series& series,
+              const std::vector<history::StoredRun>& runs)
       : history_(history), points_(history.PointsOf(series)), runs_(runs) {
     std::vector<double> values;
     for (std::size_t i = 0; i < points_.size(); ++i)
@@ -63,15 +66,15 @@ class SeriesTable {
         values.push_back(*points_[i].median);
         timed_.push_back(i);
       }
-    if (!values.empty()) profile_ = ProfileOf(values);
+    if (!values.empty()) profile_ = statistics::ProfileOf(values);
   }
 
-  void Write(const Series& series) {
-    std::cout << Printable(series.name) << '\n';
-    std::cout << fmt::format("  on {} ({}){}{}: {}, {} with a time\n", Printable(series.machine),
-                             series.fingerprint,
+  void Write(const history::Series& series) {
+    std::cout << text::Printable(series.name) << '\n';
+    std::cout << fmt::format("  on {} ({}){}{}: {}, {} with a time\n",
+                             text::Printable(series.machine), series.fingerprint,
                              series.threads > 0 ? ", " + Plural(series.threads, "thread") : "",
-                             series.cache.empty() ? "" : ", " + Printable(series.cache),
+                             series.cache.empty() ? "" : ", " + text::Printable(series.cache),
                              Plural(static_cast<int>(points_.size()), "run"), timed_.size());
     if (profile_)
       std::cout << fmt::format("  {}, {} among them; {}\n",
@@ -83,22 +86,23 @@ class SeriesTable {
     std::vector<std::vector<std::string>> rows = {
         {"run", "date", "commit", "time", "95 %", "clean", "note"}};
     for (std::size_t i = 0; i < points_.size(); ++i) rows.push_back(Row(i));
-    WriteAligned(rows, TerminalColumns(), std::cout);
+    text::WriteAligned(rows, text::TerminalColumns(), std::cout);
   }
 
  private:
   std::vector<std::string> Row(std::size_t i) const {
-    const Point& point = points_[i];
-    const auto run = std::find_if(runs_.begin(), runs_.end(),
-                                  [&](const StoredRun& one) { return one.id == point.run; });
+    const history::Point& point = points_[i];
+    const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const history::StoredRun& one) {
+      return one.id == point.run;
+    });
     std::string interval;
     if (point.ci95)
-      interval = fmt::format("{} to {}", WithPrefix(point.ci95->first, "s"),
-                             WithPrefix(point.ci95->second, "s"));
+      interval = fmt::format("{} to {}", text::WithPrefix(point.ci95->first, "s"),
+                             text::WithPrefix(point.ci95->second, "s"));
     return {std::to_string(point.run),
-            Printable(run->date),
-            Printable(run->commit),
-            point.median ? WithPrefix(*point.median, "s") : "",
+            text::Printable(run->date),
+            text::Printable(run->commit),
+            point.median ? text::WithPrefix(*point.median, "s") : "",
             interval,
             fmt::format("{}/{}", point.clean, point.repetitions),
             Note(i)};
@@ -114,29 +118,29 @@ class SeriesTable {
                           100 * (change.ratio - 1)));
     // Most points repeat the facts of the one before.
     if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
-    const Record facts = history_.Facts(points_[i]);
-    if (facts.status != Status::kOk)
-      add(fmt::format("{}: {}", Key(facts.status), Printable(facts.reason)));
+    const record::Record facts = history_.Facts(points_[i]);
+    if (facts.status != record::Status::kOk)
+      add(fmt::format("{}: {}", record::Key(facts.status), text::Printable(facts.reason)));
     else if (!points_[i].median)
-      add(facts.reason.empty() ? "no time" : Printable(facts.reason));
+      add(facts.reason.empty() ? "no time" : text::Printable(facts.reason));
     if (i == 0) return note;
-    const Record before = history_.Facts(points_[i - 1]);
-    const auto was = AlgorithmText(before), is = AlgorithmText(facts);
+    const record::Record before = history_.Facts(points_[i - 1]);
+    const auto was = record::AlgorithmText(before), is = record::AlgorithmText(facts);
     if (was != is && !before.algorithm.empty() && !facts.algorithm.empty())
-      add(fmt::format("algorithm {} -> {}", Printable(was), Printable(is)));
+      add(fmt::format("algorithm {} -> {}", text::Printable(was), text::Printable(is)));
     if (before.work != facts.work) add("FLOPs, bytes or launches differ from the run before");
     return note;
   }
 
-  const History& history_;
-  std::vector<Point> points_;
-  const std::vector<StoredRun>& runs_;
+  const history::History& history_;
+  std::vector<history::Point> points_;
+  const std::vector<history::StoredRun>& runs_;
   std::vector<std::size_t> timed_;  // points that have a time
-  std::optional<SeriesProfile> profile_;
+  std::optional<statistics::SeriesProfile> profile_;
 };
 
 void Show(const HistoryFlags& flags) {
-  const History history(flags.db, Access::kRead);
+  const history::History history(flags.db, history::Access::kRead);
   const auto unchanging = history.Unchanging();
   auto name = flags.name;
   auto all = history.SeriesNamed(name);
@@ -157,7 +161,8 @@ void Show(const HistoryFlags& flags) {
   for (const auto& series : all) SeriesTable(history, series, runs).Write(series);
 }
 
-const StoredRun& RunWithId(const std::vector<StoredRun>& runs, const HistoryFlags& flags) {
+const history::StoredRun& RunWithId(const std::vector<history::StoredRun>& runs,
+                                    const HistoryFlags& flags) {
   for (const auto& run : runs)
     if (run.id == flags.run) return run;
   throw BadInput("{}: has no run {} (dlroof history list shows them)", flags.db, flags.run);
@@ -165,15 +170,15 @@ const StoredRun& RunWithId(const std::vector<StoredRun>& runs, const HistoryFlag
 
 // A run file of one run, or lines of CSV of all.
 void WriteExport(const HistoryFlags& flags, std::ostream& out) {
-  const History history(flags.db, Access::kRead);
+  const history::History history(flags.db, history::Access::kRead);
   const auto unchanging = history.Unchanging();
   const auto runs = history.Runs();
   if (flags.run != 0) {
-    out << ToJson(history.Read(RunWithId(runs, flags)).file).dump() << '\n';
+    out << roofline::ToJson(history.Read(RunWithId(runs, flags)).file).dump() << '\n';
     return;
   }
-  WriteCsvHeader(out);
-  for (const auto& run : runs) WriteCsvLines(history.Read(run), out);
+  formats::WriteCsvHeader(out);
+  for (const auto& run : runs) formats::WriteCsvLines(history.Read(run), out);
 }
 
 void Export(const HistoryFlags& flags) {
@@ -213,4 +218,111 @@ void AddHistoryCommand(CLI::App& program, int& /*exit_code*/) {
 [[maybe_unused]] const bool history_registered = RegisterCommand("history", AddHistoryCommand);
 }  // namespace
 
-}  // namespace dlroof
+// dlroof dashboard: a static site of many runs.
+
+namespace {
+
+struct DashboardFlags {
+  std::string folder;
+  std::string db;
+  std::string output = "site";
+};
+
+// A folder of run files becomes a history that lives as long as the program.
+history::History HistoryOfFolder(const std::string& folder) {
+  history::History history(":memory:", history::Access::kWrite);
+  int others = 0;
+  const auto files = compare::JsonFiles(folder);
+  for (const auto& file : files) {
+    const auto run = compare::ReadIfRun(file);
+    if (run)
+      history.Add(*run);
+    else
+      ++others;
+  }
+  if (others == static_cast<int>(files.size()))
+    throw BadInput("{}: none of its {} JSON files is a run file", folder, files.size());
+  if (others > 0)
+    std::cerr << fmt::format("{}: passed over {} JSON files that are no run files\n", folder,
+                             others);
+  return history;
+}
+
+void RunDashboard(const DashboardFlags& flags) {
+  if (flags.folder.empty() == flags.db.empty())
+    throw BadInput("dashboard: expected a folder of run files, or --db with a history");
+  const history::History history = flags.db.empty()
+                                       ? HistoryOfFolder(flags.folder)
+                                       : history::History(flags.db, history::Access::kRead);
+  const auto counts = dashboard::WriteDashboard(history, flags.output);
+  std::cerr << fmt::format("wrote {}/index.html: {} benchmarks, {} dates, {} changed their level\n",
+                           flags.output, counts.series, counts.runs, counts.changed);
+}
+
+void AddDashboardCommand(CLI::App& program, int& /*exit_code*/) {
+  auto flags = std::make_shared<DashboardFlags>();
+  auto* command =
+      program.add_subcommand("dashboard", "a static site of many runs: open index.html");
+  command->add_option("DIR", flags->folder, "a folder of run files");
+  command->add_option("--db", flags->db, "or a history (dlroof history)");
+  command->add_option("-o,--output", flags->output, "the site's folder (site)");
+  command->callback([flags] { RunDashboard(*flags); });
+}
+
+[[maybe_unused]] const bool dashboard_registered =
+    RegisterCommand("dashboard", AddDashboardCommand);
+}  // namespace
+
+// dlroof export: runs in the formats of other tools.
+
+namespace {
+
+struct ExportFlags {
+  std::vector<std::string> files;
+  std::string db;
+  std::size_t last = 0;
+  std::string format;
+  std::string output;
+};
+
+std::vector<compare::NamedRun> ReadRuns(const ExportFlags& flags) {
+  if (flags.files.empty() == flags.db.empty())
+    throw BadInput("export: expected run files, or --db with a history");
+  std::vector<compare::NamedRun> runs;
+  for (const auto& file : flags.files) runs.push_back({file, record::ReadRunFile(file, std::cerr)});
+  if (flags.db.empty()) return runs;
+  const history::History history(flags.db, history::Access::kRead);
+  const auto unchanging = history.Unchanging();
+  const auto stored = history.Runs();
+  const std::size_t count = flags.last == 0 ? stored.size() : std::min(flags.last, stored.size());
+  for (std::size_t i = stored.size() - count; i < stored.size(); ++i)
+    runs.push_back(history.Read(stored[i]));
+  return runs;
+}
+
+void RunExport(const ExportFlags& flags) {
+  auto runs = ReadRuns(flags);
+  std::ostringstream out;
+  formats::Export(flags.format, std::move(runs), out, std::cerr);
+  WriteOutput(flags.output, out.str());
+}
+
+void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
+  auto flags = std::make_shared<ExportFlags>();
+  std::string formats;
+  for (const auto& exporter : formats::Exporters())
+    formats += fmt::format("{}{} ({})", formats.empty() ? "" : "; ", exporter.format,
+                           exporter.description);
+  auto* command = program.add_subcommand("export", "runs in the formats of other tools");
+  command->add_option("FILES", flags->files, "run files, or Google Benchmark JSON");
+  command->add_option("--db", flags->db, "a history instead: all its runs, or --last of them");
+  command->add_option("--last", flags->last, "only the newest N runs of the history");
+  command->add_option("--format", flags->format, formats)->required();
+  command->add_option("-o,--output", flags->output, "a file (without: standard output)");
+  command->callback([flags] { RunExport(*flags); });
+}
+
+[[maybe_unused]] const bool export_registered = RegisterCommand("export", AddExportCommand);
+}  // namespace
+
+}  // namespace dlroof::commands

@@ -1,26 +1,25 @@
 // dlroof import: anyone's measurements on our roofs.
-#include "reporters/import/import.h"
+#include "reporters/imports/import.h"
 
 #include <fmt/format.h>
 
 #include <iostream>
 #include <memory>
 
+#include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
-#include "bench/program/program_run.h"
-#include "bench/replay/replay.h"
-#include "bench/suites/import_benchdnn.h"
-#include "ceilings/cache/given_machine.h"
-#include "ceilings/cache/machine_cache.h"
+#include "bench/profile/profile_program.h"
+#include "bench/profile/replay.h"
+#include "bench/suites/benchdnn_suite.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/version.h"
-#include "reporters/gzip/gzip.h"
-#include "reporters/import/run.h"
-#include "reporters/program/program_report.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/text/gzip.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct ImportFlags {
@@ -34,10 +33,11 @@ struct ImportFlags {
 
 constexpr std::string_view kProgram = "onednn";  // a program's log: a run file of its own kind
 
-std::vector<ImportFormat> AllFormats() {
-  std::vector<ImportFormat> formats(ImportFormats().begin(), ImportFormats().end());
-  formats.push_back({"benchdnn", "output of oneDNN's benchdnn --mode=P", LooksLikeBenchdnnOutput,
-                     ImportBenchdnn});
+std::vector<imports::ImportFormat> AllFormats() {
+  std::vector<imports::ImportFormat> formats(imports::ImportFormats().begin(),
+                                             imports::ImportFormats().end());
+  formats.push_back({"benchdnn", "output of oneDNN's benchdnn --mode=P",
+                     suites::LooksLikeBenchdnnOutput, suites::ImportBenchdnn});
   return formats;
 }
 
@@ -48,13 +48,13 @@ std::string FormatNames() {
 }
 
 std::string ReadText(const std::string& path) {
-  auto text = ReadUnpacked(path, "measurements");
+  auto text = text::ReadUnpacked(path, "measurements");
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw BadInput(path + ": empty file, expected measurements");
   return text;
 }
 
-ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
+imports::ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
   for (const auto& format : AllFormats())
     if (flags.format.empty() ? format.recognise(text) : format.name == flags.format) return format;
   if (flags.format.empty())
@@ -71,7 +71,7 @@ nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
   if (flags.balance != "pipe") command += " --balance " + flags.balance;
   if (flags.steps) command += fmt::format(" --steps {}", *flags.steps);
   if (flags.replay > 0) command += fmt::format(" --replay {}", flags.replay);
-  return {{"schema", kSchema},
+  return {{"schema", record::kSchema},
           {"version", kVersion},
           {"commit", kCommit},
           {"command", command},
@@ -82,39 +82,41 @@ nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
 void ImportProgram(const ImportFlags& flags) {
   if (!flags.set.empty() || !flags.provenance.empty())
     throw BadInput("import: --set and --provenance are not for a program's log");
-  std::optional<Machine> machine;
-  if (!flags.machine.empty()) machine = ReadMachineFile(flags.machine);
-  RunFile run = ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
+  std::optional<machine::Machine> machine;
+  if (!flags.machine.empty()) machine = machine_file::ReadMachineFile(flags.machine);
+  record::RunFile run = profile::ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
   run.context["dlroof"].update(Origin(flags, kProgram));
-  if (flags.replay > 0) Replay({flags.replay, flags.bench, "import"}, run, std::cerr);
-  const auto placed = PlaceRun(std::move(run), {.tensor_balance = flags.balance == "tensor"});
-  WriteProgram(placed, TerminalColumns(), std::cout);
+  if (flags.replay > 0) profile::Replay({flags.replay, flags.bench, "import"}, run, std::cerr);
+  const auto placed =
+      roofline::PlaceRun(std::move(run), {.tensor_balance = flags.balance == "tensor"});
+  programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   if (flags.output.empty()) return;
-  WriteOutput(flags.output, ToJson(placed).dump() + '\n');
+  WriteOutput(flags.output, roofline::ToJson(placed).dump() + '\n');
 }
 
 void Import(const ImportFlags& flags) {
   const auto text = ReadText(flags.file);
-  if (flags.format.empty() ? LooksLikeOneDnnLog(text) : flags.format == kProgram)
+  if (flags.format.empty() ? profile::LooksLikeOneDnnLog(text) : flags.format == kProgram)
     return ImportProgram(flags);
   if (flags.output.empty()) throw BadInput("import: expected -o FILE");
   if (flags.steps) throw BadInput("import: --steps is for a program's log");
   if (flags.replay > 0) throw BadInput("import: --replay is for a program's log");
   const auto format = FormatOf(flags, text);
-  std::optional<Machine> machine;
-  if (!flags.machine.empty()) machine = ReadMachineFile(flags.machine);
-  Imported imported = format.read(text, flags.file);
+  std::optional<machine::Machine> machine;
+  if (!flags.machine.empty()) machine = machine_file::ReadMachineFile(flags.machine);
+  imports::Imported imported = format.read(text, flags.file);
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   if (imported.machine && imported.records.empty()) {
-    WriteOutput(flags.output, ToJson(*imported.machine).dump(1) + '\n');
+    WriteOutput(flags.output, machine::ToJson(*imported.machine).dump(1) + '\n');
     return;
   }
-  const ImportChoice choice = {flags.set, ProvenanceFromKey(flags.provenance)};
-  RunFile run = ImportedRun(std::move(imported.records), machine, choice, std::cerr);
+  const imports::ImportChoice choice = {flags.set, ProvenanceFromKey(flags.provenance)};
+  record::RunFile run =
+      imports::ImportedRun(std::move(imported.records), machine, choice, std::cerr);
   run.context["dlroof"] = Origin(flags, format.name);
   WriteOutput(flags.output,
-              ToJson(run, {.tensor_balance = flags.balance == "tensor"}).dump() + '\n');
+              roofline::ToJson(run, {.tensor_balance = flags.balance == "tensor"}).dump() + '\n');
 }
 
 void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
@@ -126,7 +128,7 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
   command->add_option("FILE", flags->file, "the other tool's file; it may be packed by gzip")
       ->required();
   command->add_option("--machine", flags->machine,
-                      "whose roofs they stand on: " + MachineChoices());
+                      "whose roofs they stand on: " + machine_file::MachineChoices());
   command->add_option("-o,--output", flags->output,
                       "the run file to write (a program's log may do without)");
   command
@@ -139,7 +141,7 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
   command->add_option(
       "--set", flags->set,
       "put this and a slash before every name: kernels of one run, summed up as one "
-      "row of the report's census");
+      "row of the report's zero-FLOP kernels");
   command
       ->add_option("--provenance", flags->provenance,
                    "how FLOPs and bytes came about: measured, simulated or modelled (default: what "
@@ -152,4 +154,4 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
 [[maybe_unused]] const bool import_registered = RegisterCommand("import", AddImportCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

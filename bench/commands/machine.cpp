@@ -1,6 +1,4 @@
 // dlroof machine: what this machine can do, or another of which the rates are known.
-#include "bench/gpu/machine.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,37 +8,38 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
-#include "bench/run/run_context.h"
-#include "ceilings/cache/given_machine.h"
-#include "ceilings/cache/machine_cache.h"
-#include "ceilings/machine/progress.h"
+#include "bench/gpu_loader/loader.h"
+#include "bench/runner/run_context.h"
+#include "ceilings/machine/rate.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/interrupt.h"
+#include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/terminal/ceilings_table.h"
+#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 // Throws BadInput where the device cannot be used.
-Machine MachineOf(const std::string& device, const MachineOptions& options) {
+machine::Machine MachineOf(const std::string& device, const machine_file::MachineOptions& options) {
   constexpr const char* kFlag = "--device";
-  const auto choice = ParseDevice(device, kFlag);
-  if (!choice.gpu_asked) return CachedOrMeasuredCpu(options, std::cerr);
+  const auto choice = gpu_loader::ParseDevice(device, kFlag);
+  if (!choice.gpu_asked) return machine_file::CachedOrMeasuredCpu(options, std::cerr);
   if (!options.threads.empty())
     throw BadInput("--threads: a GPU's ceilings are those of the whole GPU");
-  const auto access = AccessGpu(choice, kFlag);
+  const auto access = gpu_loader::AccessGpu(choice, kFlag);
   if (!access.why_not.empty()) throw BadInput("{}={}: {}", kFlag, device, access.why_not);
   StopOnInterrupt();  // what is known by then is written
-  const auto machine = CachedOrMeasuredGpu(access, options, std::cerr);
+  const auto machine = gpu_loader::CachedOrMeasuredGpu(access, options, std::cerr);
   if (!machine) throw BadInput("{}={}: this build has no ceilings of GPUs", kFlag, device);
   return *machine;
 }
 
 struct MachineFlags {
-  MachineOptions measure;
+  machine_file::MachineOptions measure;
   std::string device = "cpu";
   std::string named;  // a machine file or a known GPU; empty: this machine
   std::string output;
@@ -49,11 +48,11 @@ struct MachineFlags {
 
 void ShowTemplate(const MachineFlags& flags) {
   constexpr const char* kExample = "h100";
-  const auto example = ReadMachineFile(flags.named.empty() ? kExample : flags.named);
-  if (!IsGiven(example))
+  const auto example = machine_file::ReadMachineFile(flags.named.empty() ? kExample : flags.named);
+  if (!machine_file::IsSpecified(example))
     throw BadInput("--template: {}: its rates are measured; expected given ones, {}", flags.named,
-                   fmt::join(KnownGpuNames(), ", "));
-  const auto text = MachineTemplate(example).dump(2) + '\n';
+                   fmt::join(machine_file::KnownGpuNames(), ", "));
+  const auto text = machine_file::MachineTemplate(example).dump(2) + '\n';
   if (flags.output.empty())
     std::cout << text << std::flush;
   else
@@ -62,15 +61,15 @@ void ShowTemplate(const MachineFlags& flags) {
 
 void ShowMachine(MachineFlags flags) {
   if (flags.as_template) return ShowTemplate(flags);
-  ProgressPrinter progress(std::cerr, StderrIsTerminal());
+  machine::ProgressPrinter progress(std::cerr, machine::StderrIsTerminal());
   flags.measure.progress = std::ref(progress);
-  const Machine machine =
-      flags.named.empty() ? MachineOf(flags.device, flags.measure) : ReadMachineFile(flags.named);
-  WriteCeilings({machine}, TerminalColumns(), std::cout);
+  const machine::Machine machine = flags.named.empty() ? MachineOf(flags.device, flags.measure)
+                                                       : machine_file::ReadMachineFile(flags.named);
+  terminal::WriteCeilings({machine}, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
-  if (flags.named.empty()) std::cerr << UnprovedSentence(machine);
+  if (flags.named.empty()) std::cerr << machine_file::NotValidatedSentence(machine);
   if (flags.output.empty()) return;
-  WriteMachineFile(machine, flags.output);
+  machine_file::WriteMachineFile(machine, flags.output);
   std::cerr << "wrote " << flags.output << '\n';
 }
 
@@ -81,7 +80,7 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
   auto* named = command->add_option(
       "MACHINE", flags->named,
       fmt::format("show a machine file, or a GPU whose rates are known, with their sources: {}",
-                  fmt::join(KnownGpuNames(), ", ")));
+                  fmt::join(machine_file::KnownGpuNames(), ", ")));
   command->add_option("--device", flags->device, "cpu (default), gpu, gpu1 (the second GPU)")
       ->excludes(named);
   command->add_flag("--remeasure", flags->measure.remeasure, "measure again even if cached")
@@ -105,7 +104,7 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
                     "explained, with the rates of MACHINE (default: h100) as an example");
   command->add_option("-o,--output", flags->output, "also write the machine file");
   command->callback([flags, &exit_code] {
-    if (flags->named.empty() && !flags->as_template) RefuseForeignPinning();
+    if (flags->named.empty() && !flags->as_template) runner::RefuseForeignPinning();
     ShowMachine(*flags);
     exit_code = StoppedByInterrupt() ? 130 : 0;
   });
@@ -114,4 +113,4 @@ void AddMachineCommand(CLI::App& program, int& exit_code) {
 [[maybe_unused]] const bool machine_registered = RegisterCommand("machine", AddMachineCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

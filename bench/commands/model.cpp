@@ -6,16 +6,16 @@
 #include <sstream>
 
 #include "bench/commands/commands.h"
-#include "bench/conv2d/problem.h"
-#include "bench/predict/gpu.h"
+#include "bench/conv2d/case.h"
 #include "bench/predict/report.h"
-#include "ceilings/cache/given_machine.h"
-#include "ceilings/cache/machine_cache.h"
+#include "bench/predict/study.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "reporters/record/run_file.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct ModelFlags {
@@ -27,28 +27,29 @@ struct ModelFlags {
   int study = 0;  // [1] random layers
 };
 
-LayerChoice ChoiceOf(const ModelFlags& flags) {
-  LayerChoice choice;
+predict::LayerChoice ChoiceOf(const ModelFlags& flags) {
+  predict::LayerChoice choice;
   const auto direction = ProductDirectionFromKey(flags.direction);
   if (!direction)
     throw BadInput("--direction={}: expected fwd, bwd_data or bwd_weights", flags.direction);
   choice.direction = *direction;
   choice.type = flags.type;
-  choice.layout = flags.nhwc ? TensorLayout::kNhwc : TensorLayout::kNchw;
-  ElementBytesOf(flags.type);
+  choice.layout = flags.nhwc ? delta::TensorLayout::kNhwc : delta::TensorLayout::kNchw;
+  delta::ElementBytesOf(flags.type);
   if (flags.batch != 0) choice.batch = flags.batch;
   return choice;
 }
 
-std::vector<LayerGroup> GroupsOf(const ModelFlags& flags, const std::optional<RunFile>& run) {
+std::vector<predict::LayerGroup> GroupsOf(const ModelFlags& flags,
+                                          const std::optional<record::RunFile>& run) {
   const int sources = (flags.problem.empty() ? 0 : 1) + (flags.suites.empty() ? 0 : 1) +
                       (flags.run_file.empty() ? 0 : 1);
   if (sources != 1)
     throw BadInput(
         "model: give one of --suite NAME, --problem n..c..h..w..k..r..s.. or a run file");
-  if (run) return {LayersOfRunFile(*run, flags.run_file)};
-  if (!flags.problem.empty()) return {LayersOfProblem(flags.problem, ChoiceOf(flags))};
-  return LayersOfSuites(flags.suites, ChoiceOf(flags));
+  if (run) return {predict::LayersOfRunFile(*run, flags.run_file)};
+  if (!flags.problem.empty()) return {predict::LayersOfProblem(flags.problem, ChoiceOf(flags))};
+  return predict::LayersOfSuites(flags.suites, ChoiceOf(flags));
 }
 
 std::string ChoiceText(const ModelFlags& flags) {
@@ -60,8 +61,8 @@ std::string ChoiceText(const ModelFlags& flags) {
 
 // The input of all questions, read once.
 struct ModelInputs {
-  std::optional<RunFile> run;
-  std::optional<Machine> machine;
+  std::optional<record::RunFile> run;
+  std::optional<machine::Machine> machine;
   std::vector<std::string> gpus;  // at least one; empty: not named
 };
 
@@ -75,54 +76,57 @@ ModelInputs InputsOf(const ModelFlags& flags) {
   if (inputs.gpus.empty()) inputs.gpus.emplace_back();
   if (inputs.gpus.size() > 1 && !flags.machine.empty())
     throw BadInput("--machine holds the ceilings of one GPU; give --gpu one name");
-  if (!flags.run_file.empty()) inputs.run = ReadRunFile(flags.run_file, std::cerr);
-  if (!flags.machine.empty()) inputs.machine = ReadMachineFile(flags.machine);
+  if (!flags.run_file.empty()) inputs.run = record::ReadRunFile(flags.run_file, std::cerr);
+  if (!flags.machine.empty()) inputs.machine = machine_file::ReadMachineFile(flags.machine);
   return inputs;
 }
 
-ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs, const std::string& gpu) {
-  ModelReport report;
+predict::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
+                              const std::string& gpu) {
+  predict::ModelReport report;
   report.run = inputs.run;
   auto groups = GroupsOf(flags, report.run);
-  report.base.gpu = ChosenGpu({gpu, inputs.machine ? &*inputs.machine : nullptr,
-                               inputs.run ? &*inputs.run : nullptr, flags.run_file});
+  report.base.gpu = predict::ChosenGpu({gpu, inputs.machine ? &*inputs.machine : nullptr,
+                                        inputs.run ? &*inputs.run : nullptr, flags.run_file});
   report.choice = ChoiceText(flags);
-  std::vector<Design> designs;
-  for (const auto& scale : flags.scales) designs.push_back(Rescaled(report.base, scale));
-  if (!flags.sweep.empty()) report.axes = ParseSweep(flags.sweep);
-  if (report.run) groups.at(0) = OnlyPredicted(groups.at(0), report.base.gpu);
+  std::vector<predict::Design> designs;
+  for (const auto& scale : flags.scales) designs.push_back(predict::Rescaled(report.base, scale));
+  if (!flags.sweep.empty()) report.axes = predict::ParseSweep(flags.sweep);
+  if (report.run) groups.at(0) = predict::OnlyPredicted(groups.at(0), report.base.gpu);
   for (const auto& group : groups)
-    report.groups.push_back(Predict(group, report.base, flags.exact));
-  if (report.run) SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
+    report.groups.push_back(predict::Predict(group, report.base, flags.exact));
+  if (report.run) predict::SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
   for (const auto& design : designs) {
-    DesignResult result{design, {}};
-    for (const auto& group : groups) result.groups.push_back(Predict(group, design, flags.exact));
+    predict::DesignResult result{design, {}};
+    for (const auto& group : groups)
+      result.groups.push_back(predict::Predict(group, design, flags.exact));
     report.designs.push_back(std::move(result));
   }
   if (!report.axes.empty())
     for (const auto& group : groups)
-      report.sweeps.push_back({group.name, Sweep(group, report.base, report.axes)});
+      report.sweeps.push_back({group.name, predict::Sweep(group, report.base, report.axes)});
   if (!designs.empty())
-    for (const auto& group : groups) report.gains.push_back(GainsOfDoubling(group, designs.back()));
+    for (const auto& group : groups)
+      report.gains.push_back(predict::GainsOfDoubling(group, designs.back()));
   return report;
 }
 
-std::string TablesOf(const std::vector<ModelReport>& reports) {
+std::string TablesOf(const std::vector<predict::ModelReport>& reports) {
   std::string tables;
   for (const auto& report : reports)
-    tables += fmt::format("{}{}", tables.empty() ? "" : "\n\n", Table(report));
+    tables += fmt::format("{}{}", tables.empty() ? "" : "\n\n", predict::Table(report));
   return tables;
 }
 
 // Writes an array for several GPUs.
-std::string JsonOf(const std::vector<ModelReport>& reports) {
-  if (reports.size() == 1) return ToJson(reports[0]).dump(1) + "\n";
+std::string JsonOf(const std::vector<predict::ModelReport>& reports) {
+  if (reports.size() == 1) return predict::ToJson(reports[0]).dump(1) + "\n";
   auto all = nlohmann::json::array();
-  for (const auto& report : reports) all.push_back(ToJson(report));
+  for (const auto& report : reports) all.push_back(predict::ToJson(report));
   return all.dump(1) + "\n";
 }
 
-std::string ContentOf(const std::vector<ModelReport>& reports, const std::string& path) {
+std::string ContentOf(const std::vector<predict::ModelReport>& reports, const std::string& path) {
   const auto dot = path.rfind('.');
   const std::string extension = dot == std::string::npos ? "" : path.substr(dot + 1);
   if (extension == "json") return JsonOf(reports);
@@ -130,22 +134,23 @@ std::string ContentOf(const std::vector<ModelReport>& reports, const std::string
   const bool figure = extension == "svg" || extension == "pdf" || extension == "png";
   if ((figure || extension == "html") && reports.size() > 1)
     throw BadInput("-o {}: of one GPU alone; several go to .json or .txt", path);
-  if (extension == "html") return ModelPage(reports.at(0));
-  if (figure) return ModelFigure(reports.at(0), extension);
+  if (extension == "html") return predict::ModelPage(reports.at(0));
+  if (figure) return predict::ModelFigure(reports.at(0), extension);
   throw BadInput("-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path);
 }
 
 void ShowStudy(const ModelFlags& flags) {
-  const auto studies = StudyRandomLayers(flags.study, 1);
-  for (const auto& path : flags.outputs) WriteOutput(path, ToJson(studies).dump(1) + "\n");
+  const auto studies = delta::StudyRandomLayers(flags.study, 1);
+  for (const auto& path : flags.outputs) WriteOutput(path, predict::ToJson(studies).dump(1) + "\n");
   if (!flags.outputs.empty()) return;
-  std::cout << (flags.format == "json" ? ToJson(studies).dump(1) + "\n" : Table(studies));
+  std::cout << (flags.format == "json" ? predict::ToJson(studies).dump(1) + "\n"
+                                       : predict::Table(studies));
 }
 
 void ShowModel(const ModelFlags& flags) {
   if (flags.study > 0) return ShowStudy(flags);
   const auto inputs = InputsOf(flags);
-  std::vector<ModelReport> reports;
+  std::vector<predict::ModelReport> reports;
   for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
   for (const auto& path : flags.outputs) WriteOutput(path, ContentOf(reports, path));
   if (!flags.outputs.empty()) return;
@@ -157,8 +162,9 @@ void AddQuestionFlags(CLI::App& command, ModelFlags& flags) {
   command.add_option("--gpu", flags.gpus,
                      "built-in names or parameter files, commas between (default: the GPU of the "
                      "run or machine file, with its ceilings; else v100)");
-  command.add_option("--machine", flags.machine,
-                     "its proved or given ceilings replace the parameters: " + MachineChoices());
+  command.add_option(
+      "--machine", flags.machine,
+      "its validated or given ceilings replace the parameters: " + machine_file::MachineChoices());
   command.add_option("--suite", flags.suites, "suites (names or files, commas between)")
       ->allow_extra_args(false);
   command.add_option("--problem", flags.problem, "one convolution, as in a benchmark's name");
@@ -199,4 +205,4 @@ void AddModelCommand(CLI::App& program, int& /*exit_code*/) {
 [[maybe_unused]] const bool model_registered = RegisterCommand("model", AddModelCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

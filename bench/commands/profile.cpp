@@ -8,32 +8,30 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
-#include "bench/gpu/loader.h"
-#include "bench/program/profile_program.h"
-#include "bench/replay/replay.h"
-#include "ceilings/cache/given_machine.h"
-#include "ceilings/cache/machine_cache.h"
+#include "bench/gpu_loader/loader.h"
+#include "bench/profile/profile_program.h"
+#include "bench/profile/replay.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/folders.h"
 #include "counters/base/process.h"
 #include "counters/base/version.h"
-#include "counters/cupti/ncu.h"
-#include "reporters/import/import.h"
-#include "reporters/import/run.h"
-#include "reporters/roofline/placed_json.h"
+#include "counters/cupti/table.h"
+#include "reporters/imports/import.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct ProfileFlags {
   bool gpu = false;
   std::string chip, ncu, bench;
   int replay = 0;  // [1] primitives
-  NcuChoice choice;
-  ProfileRequest program;  // its command, machine and output also with --gpu
+  cupti::NcuChoice choice;
+  profile::ProfileRequest program;  // its command, machine and output also with --gpu
 };
 
 // In PATH, else where CUDA and Nsight Compute put it, the newest last.
@@ -53,14 +51,14 @@ std::string FindNcu() {
 }
 
 // The chip that was named, else one with the capability of the GPU that is here.
-const CuptiChip& ChipOf(const std::string& name) {
-  const auto& table = BuiltInCuptiTable();
+const cupti::CuptiChip& ChipOf(const std::string& name) {
+  const auto& table = cupti::BuiltInCuptiTable();
   std::string reason;
   if (!name.empty()) {
-    if (const auto* chip = FindChip(table, name)) return *chip;
+    if (const auto* chip = cupti::FindChip(table, name)) return *chip;
     reason = fmt::format("--chip {}: no such chip", name);
   } else {
-    const auto access = AccessGpu(ParseDevice("gpu", "profile"), "profile");
+    const auto access = gpu_loader::AccessGpu(gpu_loader::ParseDevice("gpu", "profile"), "profile");
     reason = access.why_not;
     if (reason.empty()) {
       const auto facts = access.module->describe(access.device.number).facts;
@@ -81,16 +79,17 @@ const CuptiChip& ChipOf(const std::string& name) {
 // later.
 std::string NcuTable(const ProfileFlags& flags) {
   const TemporaryFolder folder;
-  NcuChoice choice = flags.choice;
+  cupti::NcuChoice choice = flags.choice;
   choice.program = flags.ncu.empty() ? FindNcu() : flags.ncu;
   choice.table = folder / "table";
-  const auto ran = RunChild(NcuCommand(choice, NcuMetrics(BuiltInCuptiTable(), ChipOf(flags.chip)),
-                                       flags.program.command));
+  const auto ran = RunChild(
+      cupti::NcuCommand(choice, cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(flags.chip)),
+                        flags.program.command));
   std::cout << ran.out << std::flush;
   std::cerr << ran.err;
   const auto table = ReadFileIfAny(choice.table);
-  if (!LooksLikeNsightCompute(table))
-    throw BadInput("profile: " + WhyNoNcuTable(table + ran.out + ran.err, ran.exit_code));
+  if (!imports::LooksLikeNsightCompute(table))
+    throw BadInput("profile: " + cupti::WhyNoNcuTable(table + ran.out + ran.err, ran.exit_code));
   if (ran.exit_code != 0)
     std::cerr << fmt::format("dlroof: ncu, or the program under it, ended with exit code {}\n",
                              ran.exit_code);
@@ -104,19 +103,21 @@ void ProfileGpu(const ProfileFlags& flags) {
     throw BadInput(
         "profile: --log, --threads, --steps, --verify-overhead, --read and --replay are of a "
         "program's calls of oneDNN, not of --gpu");
-  std::optional<Machine> machine;
-  if (!machine_name.empty() && machine_name != "none") machine = ReadMachineFile(machine_name);
-  auto imported = ImportNsightCompute(NcuTable(flags), "ncu's table");
+  std::optional<machine::Machine> machine;
+  if (!machine_name.empty() && machine_name != "none")
+    machine = machine_file::ReadMachineFile(machine_name);
+  auto imported = imports::ImportNsightCompute(NcuTable(flags), "ncu's table");
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   const auto set = std::filesystem::path(command.front()).filename().string();
-  RunFile run = ImportedRun(std::move(imported.records), machine, {set, {}}, std::cerr);
+  record::RunFile run =
+      imports::ImportedRun(std::move(imported.records), machine, {set, {}}, std::cerr);
   run.context["dlroof"] = {
-      {"schema", kSchema},
+      {"schema", record::kSchema},
       {"version", kVersion},
       {"commit", kCommit},
       {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
-  WriteFile(output, ToJson(run).dump() + '\n');
-  WriteTables(PlaceRun(run), TerminalColumns(), std::cout);
+  WriteFile(output, roofline::ToJson(run).dump() + '\n');
+  terminal::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   std::cerr << "wrote " << output << '\n';
 }
@@ -126,7 +127,7 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
   command.add_option("--machine", program.machine,
                      "whose roofs its calls stand on (default: this machine's, cached or measured "
                      "before the program starts); none, or " +
-                         MachineChoices());
+                         machine_file::MachineChoices());
   command.add_option("-o,--output", program.output, "the run file to write (profile.json)");
   command.add_option("--log", program.log, "keep oneDNN's lines in this file");
   command
@@ -139,7 +140,7 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
       ->check(CLI::PositiveNumber);
   command
       .add_option("--verify-overhead", program.overhead_turns,
-                  "run it so many times more without oneDNN's lines, by turns, and compare")
+                  "run it so many times more without oneDNN's lines, interleaved, and compare")
       ->check(CLI::PositiveNumber);
   command.add_option("--read", program.read,
                      "compare not its wall time but the number of this regular expression's group "
@@ -173,24 +174,26 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
   AddGpuOptions(*command, *flags);
   command->callback([flags, &exit_code] {
     if (flags->replay > 0)
-      flags->program.complete = [request = ReplayRequest{flags->replay, flags->bench, "profile"}](
-                                    RunFile& run, std::ostream& messages) {
-        Replay(request, run, messages);
-      };
+      flags->program.complete =
+          [request = profile::ReplayRequest{flags->replay, flags->bench, "profile"}](
+              record::RunFile& run, std::ostream& messages) {
+            profile::Replay(request, run, messages);
+          };
     if (flags->gpu) return ProfileGpu(*flags);
-    for (const bool of_gpu :
-         {!flags->chip.empty(), !flags->ncu.empty(), flags->choice.kernels != NcuChoice().kernels,
-          flags->choice.skip != NcuChoice().skip, flags->choice.launches != NcuChoice().launches})
+    for (const bool of_gpu : {!flags->chip.empty(), !flags->ncu.empty(),
+                              flags->choice.kernels != cupti::NcuChoice().kernels,
+                              flags->choice.skip != cupti::NcuChoice().skip,
+                              flags->choice.launches != cupti::NcuChoice().launches})
       if (of_gpu)
         throw BadInput(
             "profile: --chip, --kernel, --skip, --launches and --ncu: expected --gpu, which "
             "profiles "
             "what runs on the GPU");
-    exit_code = ProfileProgram(flags->program, std::cerr);
+    exit_code = profile::ProfileProgram(flags->program, std::cerr);
   });
 }
 
 [[maybe_unused]] const bool profile_registered = RegisterCommand("profile", AddProfileCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

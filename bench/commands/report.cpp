@@ -5,19 +5,18 @@
 #include <memory>
 #include <sstream>
 
+#include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/figure/figure.h"
 #include "reporters/page/page.h"
-#include "reporters/program/program_report.h"
-#include "reporters/record/joined_run.h"
 #include "reporters/record/run_file.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 constexpr int kPictureColumns = 100;  // where the output is not a terminal
@@ -32,8 +31,8 @@ struct ReportFlags {
   bool verbose = false;
 };
 
-PlaceView ViewOf(const ReportFlags& flags) {
-  PlaceView view;
+roofline::PlaceView ViewOf(const ReportFlags& flags) {
+  roofline::PlaceView view;
   view.tensor_balance = flags.balance == "tensor";
   for (const auto& key : flags.levels) view.levels.push_back(LevelFromKey(key).value());
   return view;
@@ -45,8 +44,8 @@ std::vector<std::string> LevelKeys() {
   return keys;
 }
 
-FigureChoice ChoiceOf(const ReportFlags& flags, const PlacedRun* before) {
-  FigureChoice choice;
+figure::FigureChoice ChoiceOf(const ReportFlags& flags, const roofline::PlacedRun* before) {
+  figure::FigureChoice choice;
   choice.all_levels = flags.level == "all";
   choice.sweep = flags.sweep;
   choice.before = before;
@@ -59,25 +58,29 @@ FigureChoice ChoiceOf(const ReportFlags& flags, const PlacedRun* before) {
   return choice;
 }
 
-void WriteHtml(const PlacedRun& run, const FigureChoice& choice, const std::string& path) {
+void WriteHtml(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+               const std::string& path) {
   std::ostringstream page;
-  WritePage(run, page, choice.before);
+  page::WritePage(run, page, choice.before);
   WriteFile(path, page.str());
 }
 
 // Writes the run file without Google Benchmark's own entries: all that a report needs, small enough
 // to store.
-void WriteStored(const PlacedRun& run, const FigureChoice&, const std::string& path) {
-  WriteFile(path, ToStoredJson(run.file, run.view).dump() + '\n');
+void WriteStored(const roofline::PlacedRun& run, const figure::FigureChoice&,
+                 const std::string& path) {
+  WriteFile(path, roofline::ToStoredJson(run.file, run.view).dump() + '\n');
 }
 
-void WriteDrawn(const PlacedRun& run, const FigureChoice& choice, const std::string& path) {
-  WriteFigure(run, path, choice);
+void WriteDrawn(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+                const std::string& path) {
+  figure::WriteFigure(run, path, choice);
 }
 
 struct Writer {
   std::string_view extension;
-  void (*write)(const PlacedRun& run, const FigureChoice& choice, const std::string& path);
+  void (*write)(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+                const std::string& path);
 };
 constexpr Writer kWriters[] = {{".html", WriteHtml},
                                {".json", WriteStored},
@@ -93,9 +96,9 @@ const Writer& WriterFor(const std::string& path) {
 
 // Beside the tables a picture is a help, not the answer: without one (nothing to draw, no gnuplot)
 // the reason is a sentence.
-void ShowPicture(const PlacedRun& run, int columns, bool alone) {
+void ShowPicture(const roofline::PlacedRun& run, int columns, bool alone) {
   try {
-    std::cout << TerminalPicture(run, columns > 0 ? columns : kPictureColumns);
+    std::cout << figure::TerminalPicture(run, columns > 0 ? columns : kPictureColumns);
   } catch (const BadInput& error) {
     if (alone) throw;
     std::cerr << "no picture: " << error.what() << '\n';
@@ -104,23 +107,23 @@ void ShowPicture(const PlacedRun& run, int columns, bool alone) {
 
 // "batch, filters or steps".
 std::string SweepNames() {
-  const auto names = SweepNames(WordsOf(nullptr));
+  const auto names = roofline::SweepNames(roofline::WordsOf(nullptr));
   return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
 
-void WriteTerminalTables(const PlacedRun& run, const ReportFlags& flags) {
-  const int columns = TerminalColumns();
-  const bool program = IsProgram(run.file);
-  if (program) WriteProgram(run, columns, std::cout);
-  if (!program || flags.verbose) WriteTables(run, columns, std::cout, flags.verbose);
+void WriteTerminalTables(const roofline::PlacedRun& run, const ReportFlags& flags) {
+  const int columns = text::TerminalColumns();
+  const bool program = programs::IsProgram(run.file);
+  if (program) programs::WriteProgram(run, columns, std::cout);
+  if (!program || flags.verbose) terminal::WriteTables(run, columns, std::cout, flags.verbose);
 }
 
 // Several files: the tables of each, under its name.
-void WriteEachTables(const std::vector<std::pair<std::string, RunFile>>& files,
+void WriteEachTables(const std::vector<std::pair<std::string, record::RunFile>>& files,
                      const ReportFlags& flags) {
   for (const auto& [path, file] : files) {
-    std::cout << Printable(path) << '\n';
-    WriteTerminalTables(PlaceRun(file, ViewOf(flags)), flags);
+    std::cout << text::Printable(path) << '\n';
+    WriteTerminalTables(roofline::PlaceRun(file, ViewOf(flags)), flags);
     std::cout << '\n';
   }
 }
@@ -128,17 +131,19 @@ void WriteEachTables(const std::vector<std::pair<std::string, RunFile>>& files,
 void Report(const ReportFlags& flags) {
   for (const auto& path : flags.outputs) WriterFor(path);
   const auto view = ViewOf(flags);
-  std::vector<std::pair<std::string, RunFile>> files;
-  for (const auto& path : flags.files) files.emplace_back(path, ReadRunFile(path, std::cerr));
+  std::vector<std::pair<std::string, record::RunFile>> files;
+  for (const auto& path : flags.files)
+    files.emplace_back(path, record::ReadRunFile(path, std::cerr));
   const bool several = files.size() > 1;
   if (several && !flags.before.empty())
     throw BadInput("report: --before is for one run file, not beside several");
   const bool tables = flags.outputs.empty() && flags.show != "picture";
   if (several && tables) WriteEachTables(files, flags);
-  const auto run =
-      PlaceRun(several ? SideBySide(std::move(files)) : std::move(files.front().second), view);
-  PlacedRun before;
-  if (!flags.before.empty()) before = PlaceRun(ReadRunFile(flags.before, std::cerr), view);
+  const auto run = roofline::PlaceRun(
+      several ? record::SideBySide(std::move(files)) : std::move(files.front().second), view);
+  roofline::PlacedRun before;
+  if (!flags.before.empty())
+    before = roofline::PlaceRun(record::ReadRunFile(flags.before, std::cerr), view);
   const auto choice = ChoiceOf(flags, flags.before.empty() ? nullptr : &before);
   for (const auto& path : flags.outputs) {
     WriterFor(path).write(run, choice, path);
@@ -146,7 +151,7 @@ void Report(const ReportFlags& flags) {
   }
   if (!flags.outputs.empty()) return;
   if (!several && tables) WriteTerminalTables(run, flags);
-  if (flags.show != "table") ShowPicture(run, TerminalColumns(), flags.show == "picture");
+  if (flags.show != "table") ShowPicture(run, text::TerminalColumns(), flags.show == "picture");
   std::cout << std::flush;
 }
 
@@ -192,4 +197,4 @@ void AddReportCommand(CLI::App& program, int& /*exit_code*/) {
 [[maybe_unused]] const bool report_registered = RegisterCommand("report", AddReportCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

@@ -1,17 +1,16 @@
-// dlroof run: supervises dlroof_bench, or two builds of it by turns.
+// dlroof run: supervises dlroof_bench, or two builds of it interleaved.
 #include <fmt/format.h>
 
 #include <iostream>
 #include <memory>
 
 #include "bench/commands/commands.h"
-#include "bench/supervise/open_run.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
-#include "counters/base/interrupt.h"
+#include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct RunFlags {
@@ -20,13 +19,14 @@ struct RunFlags {
   std::string order = "random";
   std::string map;
   std::string min_effect;  // "2%" or "0.02"
-  RunRequest request;
+  supervise::RunRequest request;
 };
 
-RunRequest RequestFrom(const RunFlags& flags) {
-  RunRequest request = flags.request;
+supervise::RunRequest RequestFrom(const RunFlags& flags) {
+  supervise::RunRequest request = flags.request;
   const bool two = !flags.builds.empty();
-  request.programs = two ? flags.builds : std::vector<std::string>{BenchProgram(flags.bench)};
+  request.programs =
+      two ? flags.builds : std::vector<std::string>{supervise::BenchProgram(flags.bench)};
   if (request.outputs.empty())
     request.outputs = two ? std::vector<std::string>{"old.json", "new.json"}
                           : std::vector<std::string>{"run.json"};
@@ -39,7 +39,7 @@ RunRequest RequestFrom(const RunFlags& flags) {
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
   if (flags.map.empty()) return request;
   if (!two) throw BadInput("--map: expected --ab, whose programs have names that differ");
-  request.names = ReadNameMap(flags.map);
+  request.names = compare::ReadNameMap(flags.map);
   return request;
 }
 
@@ -51,7 +51,7 @@ void AddFileOptions(CLI::App& command, RunFlags& flags) {
       command.add_option("--bench", flags.bench, "the program (dlroof_bench beside this)");
   command
       .add_option("--ab", flags.builds,
-                  "BASE and NEW: two builds of dlroof_bench, measured by turns in short blocks "
+                  "BASE and NEW: two builds of dlroof_bench, measured interleaved in short blocks "
                   "until each verdict is sure; the exit code is that of compare")
       ->expected(2)
       ->excludes(bench);
@@ -80,7 +80,7 @@ void AddTimeOptions(CLI::App& command, RunFlags& flags) {
   command.add_option("--order", flags.order, "of the benchmarks: random, file (random)")
       ->check(CLI::IsMember({"random", "file"}));
   command.add_option("--seed", request.seed, "of the order (drawn)");
-  command.add_option("--retries", request.retries, "of a benchmark whose time is disturbed (2)")
+  command.add_option("--retries", request.retries, "of a benchmark whose time is noisy (2)")
       ->check(CLI::Range(0, 100));
   command.add_option("--cooldown", request.cooldown_seconds, "[s] before the first of them (2)")
       ->check(CLI::NonNegativeNumber);
@@ -91,24 +91,25 @@ void AddRunCommand(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand(
       "run",
       "supervise dlroof_bench: a process per benchmark, a journal, --resume; or compare two builds "
-      "by turns (--ab)");
+      "interleaved (--ab)");
   AddFileOptions(*command, *flags);
   AddTimeOptions(*command, *flags);
   command->callback([flags, &exit_code] {
     const auto request = RequestFrom(*flags);
-    if (request.resume && IsFinished(request)) {
+    if (request.resume && supervise::IsFinished(request)) {
       std::cerr << fmt::format("{}: finished, nothing is left to do\n", request.outputs.back());
       exit_code = 0;
       return;
     }
     StopOnInterrupt();
-    exit_code = request.programs.size() == 1
-                    ? Supervise(request, std::cerr)
-                    : VerdictOf("run", [&] { return SuperviseBlocks(request, std::cerr); });
+    exit_code =
+        request.programs.size() == 1
+            ? supervise::Supervise(request, std::cerr)
+            : VerdictOf("run", [&] { return supervise::SuperviseBlocks(request, std::cerr); });
   });
 }
 
 [[maybe_unused]] const bool run_registered = RegisterCommand("run", AddRunCommand);
 }  // namespace
 
-}  // namespace dlroof
+}  // namespace dlroof::commands

@@ -12,22 +12,21 @@
 #include <sstream>
 
 #include "bench/commands/commands.h"
-#include "bench/run/run_context.h"
+#include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/workload/swept_name.h"
+#include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/folders.h"
-#include "counters/base/interrupt.h"
+#include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
-#include "reporters/figure/trajectory_figure.h"
+#include "reporters/figure/breakdown_figure.h"
 #include "reporters/page/page.h"
-#include "reporters/record/joined_run.h"
-#include "reporters/roofline/placed_json.h"
-#include "reporters/terminal/trajectory_table.h"
+#include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct TrajectoryFlags {
@@ -76,7 +75,7 @@ std::optional<SizeSweep> SizeSweepOf(const TrajectoryFlags& flags) {
 // Returns the numbers of threads to measure: those asked for; without any, and without a size, the
 // powers of two and all CPUs. Empty: as many as the names say.
 std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
-  const int allowed = static_cast<int>(ThisCpu().allowed.size());
+  const int allowed = static_cast<int>(cpu::ThisCpu().allowed.size());
   std::set<int> threads(flags.threads.begin(), flags.threads.end());
   if (threads.empty() && !with_size) {
     for (int count = 1; count < allowed; count *= 2) threads.insert(count);
@@ -97,20 +96,21 @@ std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
   for (const auto& name : names) {
     if (!sweep) sized.push_back(name);
     for (const auto value : sweep ? sweep->values : std::set<std::int64_t>())
-      sized.push_back(WithSize(name, sweep->parameter, value));
+      sized.push_back(workload::WithSize(name, sweep->parameter, value));
   }
   for (const auto& name : sized) {
     if (threads.empty()) all.push_back(name);
     for (const int count : threads)
-      all.push_back(
-          WithThreads(weak ? WithSize(name, "batch", SizeOf(name, "batch") * count) : name, count));
+      all.push_back(workload::WithThreads(
+          weak ? workload::WithSize(name, "batch", workload::SizeOf(name, "batch") * count) : name,
+          count));
   }
   return all;
 }
 
 // The run that the trajectories go through.
 struct TrajectoryRun {
-  PlacedRun run;
+  roofline::PlacedRun run;
   std::string along;
   std::size_t least = 2;  // points of a trajectory
 };
@@ -131,7 +131,7 @@ std::string TrajectoryCommandLine(const TrajectoryFlags& flags,
   if (flags.weak) words.emplace_back("--weak");
   if (!arguments.empty()) words.emplace_back("--");
   words.insert(words.end(), arguments.begin(), arguments.end());
-  return CommandLine(words);
+  return runner::CommandLine(words);
 }
 
 // Absent after an interrupt.
@@ -147,20 +147,22 @@ std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
         "--threads, --batch or --sweep");
   const TemporaryFolder folder;
   StopOnInterrupt();
-  const auto path = MeasureExplained({.command = "trajectory",
-                                      .names = CrossProduct(names, sweep, threads, flags.weak),
-                                      .bench = flags.bench,
-                                      .machine = flags.machine,
-                                      .output = "",
-                                      .arguments = arguments},
-                                     folder, std::cerr);
+  const auto path =
+      supervise::MeasureExplained({.command = "trajectory",
+                                   .names = CrossProduct(names, sweep, threads, flags.weak),
+                                   .bench = flags.bench,
+                                   .machine = flags.machine,
+                                   .output = "",
+                                   .arguments = arguments},
+                                  folder, std::cerr);
   if (path.empty()) return std::nullopt;
-  auto along = flags.weak ? std::string(kAlongWeak) : flags.along;
-  if (along.empty()) along = threads.size() > 1 ? std::string(kAlongThreads) : sweep->parameter;
-  auto file = ReadRunFile(path, std::cerr);
+  auto along = flags.weak ? std::string(trajectory::kAlongWeak) : flags.along;
+  if (along.empty())
+    along = threads.size() > 1 ? std::string(trajectory::kAlongThreads) : sweep->parameter;
+  auto file = record::ReadRunFile(path, std::cerr);
   // The names that dlroof_bench was given lay in a file that is gone.
   file.context["dlroof"]["command"] = TrajectoryCommandLine(flags, names, arguments);
-  return TrajectoryRun{PlaceRun(std::move(file)), along, 1};
+  return TrajectoryRun{roofline::PlaceRun(std::move(file)), along, 1};
 }
 
 TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {
@@ -168,23 +170,25 @@ TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {
     throw BadInput(
         "trajectory: --threads, --weak, --batch and --sweep measure benchmarks that are named; run "
         "files hold what was measured (--along chooses among it)");
-  std::vector<std::pair<std::string, RunFile>> files;
-  for (const auto& path : flags.what) files.emplace_back(path, ReadRunFile(path, std::cerr));
-  return {PlaceRun(JoinedRun(std::move(files))), flags.along};
+  std::vector<std::pair<std::string, record::RunFile>> files;
+  for (const auto& path : flags.what)
+    files.emplace_back(path, record::ReadRunFile(path, std::cerr));
+  return {roofline::PlaceRun(record::JoinedRun(std::move(files))), flags.along};
 }
 
-void WriteTrajectoryOutput(const TrajectoryRun& whole, const std::vector<Trajectory>& trajectories,
+void WriteTrajectoryOutput(const TrajectoryRun& whole,
+                           const std::vector<trajectory::Trajectory>& trajectories,
                            const std::string& path) {
   if (path.ends_with(".json")) {
-    WriteFile(path, ToStoredJson(whole.run.file, whole.run.view).dump() + '\n');
+    WriteFile(path, roofline::ToStoredJson(whole.run.file, whole.run.view).dump() + '\n');
   } else if (path.ends_with(".html")) {
-    auto content = PageContent(whole.run);
-    content["trajectories"] = TrajectoriesJson(trajectories);
+    auto content = page::PageContent(whole.run);
+    content["trajectories"] = page::TrajectoriesJson(trajectories);
     std::ostringstream page;
-    WritePage(content, page);
+    page::WritePage(content, page);
     WriteFile(path, page.str());
   } else {
-    WriteTrajectoryFigure(whole.run, trajectories, path);
+    figure::WriteTrajectoryFigure(whole.run, trajectories, path);
   }
   std::cerr << "wrote " << path << '\n';
 }
@@ -198,13 +202,13 @@ void CheckTrajectoryOutputs(const std::vector<std::string>& paths) {
 }
 
 // Says why a measured benchmark is on no trajectory. Returns 1 where one failed.
-int SayMissing(const PlacedRun& run) {
+int SayMissing(const roofline::PlacedRun& run) {
   int exit_code = 0;
   for (const auto& record : run.file.records) {
-    if (record.status == Status::kOk) continue;
-    std::cout << fmt::format("{}\n  {}: {}\n\n", Printable(record.name), Key(record.status),
-                             Printable(record.reason));
-    if (record.status != Status::kUnsupported) exit_code = 1;
+    if (record.status == record::Status::kOk) continue;
+    std::cout << fmt::format("{}\n  {}: {}\n\n", text::Printable(record.name),
+                             record::Key(record.status), text::Printable(record.reason));
+    if (record.status != record::Status::kUnsupported) exit_code = 1;
   }
   return exit_code;
 }
@@ -216,11 +220,11 @@ int ShowTrajectories(const TrajectoryFlags& flags) {
   const bool files = std::filesystem::exists(first) || first.ends_with(".json");
   const auto whole = files ? RunOfFiles(flags) : MeasuredRun(flags);
   if (!whole) return 130;
-  const auto trajectories = Trajectories(whole->run, whole->along, whole->least);
+  const auto trajectories = trajectory::Trajectories(whole->run, whole->along, whole->least);
   if (files && trajectories.empty())
-    throw BadInput("{}: no two records differ in {} alone", Printable(flags.what.front()),
+    throw BadInput("{}: no two records differ in {} alone", text::Printable(flags.what.front()),
                    flags.along.empty() ? "threads or one size" : flags.along);
-  WriteTrajectories(trajectories, std::cout);
+  terminal::WriteTrajectories(trajectories, std::cout);
   const int exit_code = files ? 0 : SayMissing(whole->run);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteTrajectoryOutput(*whole, trajectories, path);
@@ -276,4 +280,4 @@ void AddTrajectoryCommand(CLI::App& program, int& exit_code) {
     RegisterCommand("trajectory", AddTrajectoryCommand);
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::commands

@@ -9,12 +9,11 @@
 #include "bench/commands/commands.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/tune/knob_file.h"
-#include "bench/tune/tune_benchmarks.h"
 #include "bench/tune/tune_command.h"
 #include "counters/base/error.h"
-#include "counters/base/interrupt.h"
+#include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::commands {
 namespace {
 
 struct TuneFlags {
@@ -22,7 +21,7 @@ struct TuneFlags {
   bool verify = false;
   std::string min_effect;                 // "2%" or "0.02"
   std::optional<double> budget, timeout;  // [s]; absent: as the subject's own
-  TuneRequest request;
+  tune::TuneRequest request;
   // For a program alone.
   std::vector<std::string> knobs;
   std::string read, objective = "seconds", exported;
@@ -49,19 +48,20 @@ NamedValues VariablesFrom(const std::vector<std::string>& texts) {
   return variables;
 }
 
-TuneCommandRequest CommandFrom(const TuneFlags& flags) {
+tune::TuneCommandRequest CommandFrom(const TuneFlags& flags) {
   if (flags.what.size() > WordsAfterDashes().size() || !flags.suites.empty())
     throw BadInput("tune: expected names of benchmarks or a program after --, not both");
   if (flags.request.space.batch || !flags.request.bench.empty() || !flags.request.machine.empty())
     throw BadInput("tune: --batch, --bench and --machine are of benchmarks, not of a program");
-  TuneCommandRequest request{.trial = {flags.what, {flags.read, flags.objective == "per-second"}},
-                             .environment = VariablesFrom(flags.environment),
-                             .may_change_results = flags.request.space.precision,
-                             .compare_with_itself = flags.request.compare_with_itself,
-                             .output = flags.request.output,
-                             .exported = flags.exported,
-                             .resume = flags.request.resume,
-                             .seed = flags.request.seed};
+  tune::TuneCommandRequest request{
+      .trial = {flags.what, {flags.read, flags.objective == "per-second"}},
+      .environment = VariablesFrom(flags.environment),
+      .may_change_results = flags.request.space.precision,
+      .compare_with_itself = flags.request.compare_with_itself,
+      .output = flags.request.output,
+      .exported = flags.exported,
+      .resume = flags.request.resume,
+      .seed = flags.request.seed};
   if (!flags.knobs.empty()) request.knobs = flags.knobs;
   request.trial.timeout_seconds = flags.timeout.value_or(request.trial.timeout_seconds);
   request.budget_seconds = flags.budget.value_or(request.budget_seconds);
@@ -69,43 +69,44 @@ TuneCommandRequest CommandFrom(const TuneFlags& flags) {
   return request;
 }
 
-TuneRequest RequestFrom(const TuneFlags& flags) {
+tune::TuneRequest RequestFrom(const TuneFlags& flags) {
   if (!flags.knobs.empty() || !flags.read.empty() || !flags.exported.empty())
     throw BadInput("tune: --knobs, --read and --export are of a program after --");
-  TuneRequest request = flags.request;
+  tune::TuneRequest request = flags.request;
   request.budget_seconds = flags.budget.value_or(request.budget_seconds);
   request.timeout_seconds = flags.timeout.value_or(request.timeout_seconds);
   request.names = flags.what;
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
   request.space.environment = VariablesFrom(flags.environment);
   if (flags.suites.empty()) return request;
-  auto suites = SelectSuites(flags.suites, {}, "--suite");
+  auto suites = suites::SelectSuites(flags.suites, {}, "--suite");
   // A file alone is added to the suites of a run that names none: those were not asked for.
   const auto asked = fmt::format(",{},", fmt::join(flags.suites, ","));
-  std::erase_if(suites, [&](const Suite& suite) {
+  std::erase_if(suites, [&](const suites::Suite& suite) {
     return asked.find("," + suite.name + ",") == std::string::npos;
   });
-  for (const auto& workload : WorkloadsOf(suites))
-    if (workload.name.device == "cpu") request.names.push_back(ToText(workload.name));
+  for (const auto& workload : suites::WorkloadsOf(suites))
+    if (workload.name.device == "cpu") request.names.push_back(workload::ToText(workload.name));
   return request;
 }
 
 int RunOnFile(const TuneFlags& flags, const std::string& path) {
-  const auto file = ReadTuningFile(path);
+  const auto file = tuning::ReadTuningFile(path);
   if (!flags.verify) {
-    if (IsOfCommand(file))
-      ShowCommand(file, std::cout);
+    if (tune::IsOfCommand(file))
+      tune::ShowCommand(file, std::cout);
     else
-      ShowTunings(path, std::cout);
+      tune::ShowTunings(path, std::cout);
     return 0;
   }
   StopOnInterrupt();
-  if (IsOfCommand(file))
-    return VerifyCommand(path, file, flags.timeout.value_or(CommandTrialRequest().timeout_seconds),
-                         std::cerr, std::cout);
+  if (tune::IsOfCommand(file))
+    return tune::VerifyCommand(path, file,
+                               flags.timeout.value_or(tune::CommandTrialRequest().timeout_seconds),
+                               std::cerr, std::cout);
   auto request = flags.request;
   request.timeout_seconds = flags.timeout.value_or(request.timeout_seconds);
-  return VerifyTunings(path, request, std::cerr, std::cout);
+  return tune::VerifyTunings(path, request, std::cerr, std::cout);
 }
 
 int Run(const TuneFlags& flags) {
@@ -116,13 +117,13 @@ int Run(const TuneFlags& flags) {
     throw BadInput("tune: --verify: expected one file that dlroof tune wrote");
   if (file) return RunOnFile(flags, flags.what.front());
   StopOnInterrupt();
-  if (command) return TuneCommand(CommandFrom(flags), std::cerr, std::cout);
+  if (command) return tune::TuneCommand(CommandFrom(flags), std::cerr, std::cout);
   const auto request = RequestFrom(flags);
   if (request.names.empty())
     throw BadInput(
         "tune: expected names of benchmarks, --suite, a file of dlroof tune, or a program after "
         "--");
-  return TuneBenchmarks(request, std::cerr, std::cout);
+  return tune::TuneBenchmarks(request, std::cerr, std::cout);
 }
 
 void AddSpaceOptions(CLI::App& command, TuneFlags& flags) {
@@ -153,7 +154,7 @@ void AddRunOptions(CLI::App& command, TuneFlags& flags) {
   command.add_option("--min-effect", flags.min_effect, "smaller gains do not matter (2%)");
   command.add_option("--seed", request.seed, "of the order of turns (1)");
   command.add_option("--machine", request.machine,
-                     "machine file of the roofs, whose ledger says what to try first (default: "
+                     "machine file of the roofs, whose breakdown says what to try first (default: "
                      "cached, or measured now); none: a fixed order");
   command.add_option("--bench", request.bench, "the program (dlroof_bench beside this)");
 }
@@ -161,7 +162,7 @@ void AddRunOptions(CLI::App& command, TuneFlags& flags) {
 void AddProgramOptions(CLI::App& command, TuneFlags& flags) {
   command.add_option("--knobs", flags.knobs,
                      "of a program: sets or files of variables and arguments to try: " +
-                         KnobSets() + " (default: openmp onednn allocator)");
+                         tune::KnobSets() + " (default: openmp onednn allocator)");
   command.add_option("--read", flags.read,
                      "of a program: tune the number of this regular expression's group in its "
                      "output, the median of all: 'images/s: ([0-9.]+)' (default: wall time)");
@@ -185,7 +186,7 @@ void AddTuneCommand(CLI::App& program, int& exit_code) {
                       "arguments");
   command->add_option("--suite", flags->suites, "all benchmarks of a suite, as --dlroof_suite");
   command->add_flag("--verify", flags->verify,
-                    "measure default and best of a file of tunings by turns once more");
+                    "measure default and best of a file of tunings interleaved once more");
   AddSpaceOptions(*command, *flags);
   AddRunOptions(*command, *flags);
   AddProgramOptions(*command, *flags);
@@ -195,4 +196,4 @@ void AddTuneCommand(CLI::App& program, int& exit_code) {
 [[maybe_unused]] const bool tune_registered = RegisterCommand("tune", AddTuneCommand);
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::commands

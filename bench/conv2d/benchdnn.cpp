@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchdnn/product_words.h"
+#include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 // Types of source, weights and destination, or one for all.
@@ -21,22 +21,22 @@ constexpr std::string_view kConfigurations =
     "s8s8f16 s8s8bf16 s8s8s32 s8s8s8 s8s8u8 bf16bf16f32 bf16bf16f16 bf16bf16s8 bf16bf16u8 "
     "f32bf16bf16 bf16f32bf16 f32f32s8 f32f32u8 f16f16f32 f16f16s8 f16f16u8 f32f16f16 f16f32f16";
 
-constexpr std::array<BenchdnnOption, 15> kOptions = {{
+constexpr std::array<benchdnn::BenchdnnOption, 15> kOptions = {{
     {"dir", "FWD_B", "FWD_B FWD_D FWD_I BWD_D BWD_W BWD_WB BWD_DW"},
-    {"dt", "f32:f32:f32", "", ReadDataTypes},
+    {"dt", "f32:f32:f32", "", benchdnn::ReadDataTypes},
     {"cfg", "", kConfigurations},
-    {"stag", "any", "", ReadLayout},
-    {"wtag", "any", "", ReadLayout},
-    {"dtag", "any", "", ReadLayout},
+    {"stag", "any", "", benchdnn::ReadLayout},
+    {"wtag", "any", "", benchdnn::ReadLayout},
+    {"dtag", "any", "", benchdnn::ReadLayout},
     {"alg", "direct", "direct wino auto convolution_direct convolution_wino convolution_auto"},
-    {"attr-scales", "", "", ReadScales},
-    {"attr-zero-points", "", "", ReadZeroPoints},
-    {"attr-post-ops", "", "", ReadPostOps},
+    {"attr-scales", "", "", benchdnn::ReadScales},
+    {"attr-zero-points", "", "", benchdnn::ReadZeroPoints},
+    {"attr-post-ops", "", "", benchdnn::ReadPostOps},
     {"attr-scratchpad", "library", "library user"},
-    {"attr-fpmath", "strict", kBenchdnnFpmath},
-    {"ctx-init", "auto", "", ReadThreads},
-    {"ctx-exe", "auto", "", ReadThreads},
-    {"mb", "0", "", ReadCount},
+    {"attr-fpmath", "strict", benchdnn::kBenchdnnFpmath},
+    {"ctx-init", "auto", "", benchdnn::ReadThreads},
+    {"ctx-exe", "auto", "", benchdnn::ReadThreads},
+    {"mb", "0", "", benchdnn::ReadCount},
 }};
 
 int64_t FilterExtent(const BenchdnnAxis& axis) {
@@ -44,16 +44,16 @@ int64_t FilterExtent(const BenchdnnAxis& axis) {
 }
 
 // Returns true if the text has a letter of this direction.
-bool IsGiven(const BenchdnnAxis& axis) {
+bool IsSpecified(const BenchdnnAxis& axis) {
   BenchdnnAxis nothing;
   if (axis.padding == 0) nothing.padding = 0;
   return axis != nothing;
 }
 
 void Deduce(BenchdnnAxis& axis, char letter) {
-  if (!IsGiven(axis)) return;
-  RequireLetter(axis.input, fmt::format("i{}", letter));
-  RequireLetter(axis.filter, fmt::format("k{}", letter));
+  if (!IsSpecified(axis)) return;
+  benchdnn::RequireLetter(axis.input, fmt::format("i{}", letter));
+  benchdnn::RequireLetter(axis.filter, fmt::format("k{}", letter));
   if (axis.output != 0) {
     if (axis.padding < 0)
       axis.padding = ((axis.output - 1) * axis.stride - axis.input + FilterExtent(axis)) / 2;
@@ -62,9 +62,10 @@ void Deduce(BenchdnnAxis& axis, char letter) {
   if (axis.padding < 0) axis.padding = 0;
   axis.output = (axis.input - FilterExtent(axis) + 2 * axis.padding) / axis.stride + 1;
   if (axis.output <= 0)
-    throw BenchdnnRefusal(0, fmt::format("this problem's filter does not fit into i{0}: o{0} would "
-                                         "be {1}",
-                                         letter, axis.output));
+    throw benchdnn::BenchdnnRefusal(
+        0, fmt::format("this problem's filter does not fit into i{0}: o{0} would "
+                       "be {1}",
+                       letter, axis.output));
 }
 
 // Gives the directions that the text leaves out those that it has.
@@ -73,9 +74,10 @@ void Complete(BenchdnnConv& problem) {
   const bool has_h = problem.h.output != 0;
   const bool has_w = problem.w.output != 0;
   if (!has_d && !has_h && !has_w)
-    throw BenchdnnRefusal(0, "this problem has no image: expected ih and kh, or id or iw");
+    throw benchdnn::BenchdnnRefusal(0,
+                                    "this problem has no image: expected ih and kh, or id or iw");
   if (has_d && has_h != has_w)
-    throw BenchdnnRefusal(0, "a problem with id has both ih and iw, or none of them");
+    throw benchdnn::BenchdnnRefusal(0, "a problem with id has both ih and iw, or none of them");
   problem.dimensions = has_d ? 3 : has_h ? 2 : 1;
   if (has_d && !has_h) problem.h = problem.w = problem.d;
   if (!has_d && has_h && !has_w) problem.w = problem.h;
@@ -97,8 +99,8 @@ ShownAxes Shown(const BenchdnnConv& problem) {
 }
 
 // Returns our name of types that benchdnn has a configuration for.
-std::string ConvType(const ProductTypes& types) {
-  auto key = KeyOf(types);
+std::string ConvType(const products::ProductTypes& types) {
+  auto key = products::KeyOf(types);
   if (key == types.source) return key == "f64" ? "" : key;  // none on the CPU
   const auto spelled = fmt::format(" {}{}{} ", types.source, types.weights, types.destination);
   const auto known = fmt::format(" {} ", kConfigurations);
@@ -115,7 +117,7 @@ std::optional<int64_t> FarPaddingName(const BenchdnnAxis& axis) {
   return std::nullopt;
 }
 
-std::string ShapeReason(const BenchdnnConv& problem, const BenchdnnChoice& choice) {
+std::string ShapeReason(const BenchdnnConv& problem, const benchdnn::BenchdnnChoice& choice) {
   if (problem.dimensions == 3) return "3-D convolution";
   if (problem.dimensions == 1) return "1-D convolution";
   if (problem.images == 0 && choice.Count("mb") == 0) return "no images";
@@ -125,20 +127,23 @@ std::string ShapeReason(const BenchdnnConv& problem, const BenchdnnChoice& choic
   return "";
 }
 
-std::string CallReason(const BenchdnnConv& /*problem*/, const BenchdnnChoice& choice) {
-  const auto types = TypesOf(choice);
+std::string CallReason(const BenchdnnConv& /*problem*/, const benchdnn::BenchdnnChoice& choice) {
+  const auto types = benchdnn::TypesOf(choice);
   if (ConvType(types).empty())
-    return types == ProductTypes{"f64", "f64", "f64"} ? "type f64" : "types " + DataTypesOf(types);
-  const auto* const direction = FindDirection(choice);
+    return types == products::ProductTypes{"f64", "f64", "f64"}
+               ? "type f64"
+               : "types " + benchdnn::DataTypesOf(types);
+  const auto* const direction = benchdnn::FindDirection(choice);
   if (direction == nullptr) return fmt::format("direction {}", choice["dir"]);
   if (choice["wtag"] != "any") return fmt::format("weights layout {}", choice["wtag"]);
   for (const auto tag : {choice["stag"], choice["dtag"]})
     if (tag != "any" && tag != "nhwc" && tag != "nchw") return fmt::format("layout {}", tag);
   if (choice["stag"] != choice["dtag"]) return "layouts of source and destination differ";
-  return AttributeReason(choice, types, direction->direction == ProductDirection::kForward);
+  return benchdnn::AttributeReason(choice, types,
+                                   direction->direction == ProductDirection::kForward);
 }
 
-Conv2dProblem OurProblem(const BenchdnnConv& problem, const BenchdnnChoice& choice) {
+Conv2dProblem OurProblem(const BenchdnnConv& problem, const benchdnn::BenchdnnChoice& choice) {
   Conv2dProblem p;
   const int64_t images = choice.Count("mb");
   p.n = images != 0 ? images : problem.images;
@@ -161,16 +166,16 @@ Conv2dProblem OurProblem(const BenchdnnConv& problem, const BenchdnnChoice& choi
 }
 
 // In the order in which a name has them.
-std::vector<std::string> OurOptions(const BenchdnnChoice& choice,
-                                    const BenchdnnDirection& direction) {
-  auto options = ProductOptionsOf(choice, direction.training, direction.bias);
-  const auto add = [&](bool given, std::string_view option) {
-    if (given) options.emplace_back(option);
+std::vector<std::string> OurOptions(const benchdnn::BenchdnnChoice& choice,
+                                    const benchdnn::BenchdnnDirection& direction) {
+  auto options = benchdnn::ProductOptionsOf(choice, direction.training, direction.bias);
+  const auto add = [&](bool specified, std::string_view option) {
+    if (specified) options.emplace_back(option);
   };
   add(choice["stag"] != "any", choice["stag"]);
   add(choice["alg"].find("auto") != std::string_view::npos, "auto");
   add(choice["alg"].find("wino") != std::string_view::npos, "winograd");
-  AddFpmathOption(choice, options);
+  benchdnn::AddFpmathOption(choice, options);
   return options;
 }
 
@@ -179,19 +184,20 @@ std::vector<std::string> OurOptions(const BenchdnnChoice& choice,
 // (per_oc) and, where it is 8 bits wide, destination (common) other than 1, which benchdnn does not
 // set. Padding behind the image that gives the same output as the padding before it is the same
 // benchmark, written as symmetric.
-BenchdnnName ConvName(const BenchdnnConv& problem, const BenchdnnChoice& choice) {
+benchdnn::BenchdnnName ConvName(const BenchdnnConv& problem,
+                                const benchdnn::BenchdnnChoice& choice) {
   for (const auto reason_of : {ShapeReason, CallReason})
     if (auto reason = reason_of(problem, choice); !reason.empty()) return {"", reason};
-  const BenchdnnDirection& direction = *FindDirection(choice);
+  const benchdnn::BenchdnnDirection& direction = *benchdnn::FindDirection(choice);
   auto text = ToText(OurProblem(problem, choice));
   try {
     ParseConv2d(text);
   } catch (const BadInput&) {  // groups that do not divide the channels, more than 64 bits
     return {"", "impossible shape"};
   }
-  return {ToText(BenchmarkName{"Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
-                               ConvType(TypesOf(choice)), std::move(text),
-                               OurOptions(choice, direction)}),
+  return {workload::ToText(workload::BenchmarkName{
+              "Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
+              ConvType(benchdnn::TypesOf(choice)), std::move(text), OurOptions(choice, direction)}),
           ""};
 }
 
@@ -200,10 +206,10 @@ bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 21> kKeys = {
       "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",
       "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw"};
-  return BeginsWithLetter(text, kKeys);
+  return benchdnn::BeginsWithLetter(text, kKeys);
 }
 
-BenchdnnProblem ReadConv(const std::string& text) {
+benchdnn::BenchdnnProblem ReadConv(const std::string& text) {
   const auto problem = ReadBenchdnnConv(text);
   return {ToText(problem), [problem](const auto& choice) { return ConvName(problem, choice); }};
 }
@@ -211,7 +217,7 @@ BenchdnnProblem ReadConv(const std::string& text) {
 std::string ProblemText(const Conv2dProblem& p) {
   std::string text = p.groups != 1 ? fmt::format("g{}", p.groups) : "";
   text += fmt::format("mb{}ic{}ih{}iw{}oc{}oh{}ow{}kh{}kw{}", p.n, p.c, p.h, p.w, p.k,
-                      OutputRows(p), OutputColumns(p), p.r, p.s);
+                      delta::OutputRows(p), delta::OutputColumns(p), p.r, p.s);
   if (p.stride_h != 1 || p.stride_w != 1) text += fmt::format("sh{}sw{}", p.stride_h, p.stride_w);
   text += fmt::format("ph{}pw{}", p.pad_top, p.pad_left);
   if (p.dilation_h != 1 || p.dilation_w != 1)
@@ -219,10 +225,11 @@ std::string ProblemText(const Conv2dProblem& p) {
   return text;
 }
 
-BenchdnnWork WorkOf(const BenchmarkName& name) {
+benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const auto conv =
       ReadConv2dCase(name, {{"f64", "f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
-  return {ProductWork(conv, "fp32.vector").bytes, std::string(ComputeType(conv.types))};
+  return {products::ProductWork(conv, "fp32.vector").bytes,
+          std::string(products::ComputeType(conv.types))};
 }
 
 }  // namespace
@@ -234,22 +241,22 @@ int64_t FarPadding(const BenchdnnAxis& axis) {
 BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   BenchdnnConv p;
   int64_t groups = -1;
-  const std::array<BenchdnnLetter, 22> letters = {
+  const std::array<benchdnn::BenchdnnLetter, 22> letters = {
       {{"g", &groups},        {"mb", &p.images},    {"ic", &p.in_channels}, {"oc", &p.out_channels},
        {"id", &p.d.input},    {"ih", &p.h.input},   {"iw", &p.w.input},     {"od", &p.d.output},
        {"oh", &p.h.output},   {"ow", &p.w.output},  {"kd", &p.d.filter},    {"kh", &p.h.filter},
        {"kw", &p.w.filter},   {"sd", &p.d.stride},  {"sh", &p.h.stride},    {"sw", &p.w.stride},
        {"pd", &p.d.padding},  {"ph", &p.h.padding}, {"pw", &p.w.padding},   {"dd", &p.d.dilation},
        {"dh", &p.h.dilation}, {"dw", &p.w.dilation}}};
-  ReadLetters(text, letters);
+  benchdnn::ReadLetters(text, letters);
   p.has_groups = groups >= 0;
   if (p.has_groups) p.groups = groups;
-  RequireLetter(p.groups, "g");
-  RequireLetter(p.in_channels, "ic");
-  RequireLetter(p.out_channels, "oc");
-  RequireLetter(p.d.stride, "sd");
-  RequireLetter(p.h.stride, "sh");
-  RequireLetter(p.w.stride, "sw");
+  benchdnn::RequireLetter(p.groups, "g");
+  benchdnn::RequireLetter(p.in_channels, "ic");
+  benchdnn::RequireLetter(p.out_channels, "oc");
+  benchdnn::RequireLetter(p.d.stride, "sd");
+  benchdnn::RequireLetter(p.h.stride, "sh");
+  benchdnn::RequireLetter(p.w.stride, "sw");
   Deduce(p.d, 'd');
   Deduce(p.h, 'h');
   Deduce(p.w, 'w');
@@ -282,12 +289,13 @@ std::string ToText(const BenchdnnConv& p) {
 
 std::string ConvBenchdnn(const Conv2dCase& conv) {
   const bool forward = conv.direction == ProductDirection::kForward;
-  const auto dir = DirOf(conv);
+  const auto dir = benchdnn::DirOf(conv);
   if (dir.empty() || ConvType(conv.types) != conv.type) return "";
   if (!forward && (conv.relu || conv.scales)) return "";
-  std::string line = fmt::format("--conv --mode=P --dir={} ", dir) + TypesArgument(conv.types);
+  std::string line =
+      fmt::format("--conv --mode=P --dir={} ", dir) + benchdnn::TypesArgument(conv.types);
   if (conv.relu) line += "--attr-post-ops=relu ";
-  if (conv.scales) line += ScalesArgument(conv.types);
+  if (conv.scales) line += benchdnn::ScalesArgument(conv.types);
   if (conv.layout == Conv2dLayout::kNchw) line += "--stag=abx --dtag=abx ";
   if (conv.layout == Conv2dLayout::kNhwc) line += "--stag=axb --dtag=axb ";
   if (conv.algorithm == Conv2dAlgorithm::kAuto) line += "--alg=auto ";
@@ -296,6 +304,7 @@ std::string ConvBenchdnn(const Conv2dCase& conv) {
   return line + ProblemText(conv.problem);
 }
 
-const BenchdnnDriver kConvDriver = {"conv", kOptions, true, BeginsProblem, ReadConv, WorkOf};
+const benchdnn::BenchdnnDriver kConvDriver = {"conv",        kOptions, true,
+                                              BeginsProblem, ReadConv, WorkOf};
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "bench/benchdnn/driver.h"
+#include "bench/benchdnn/options.h"
 #include "bench/conv2d/case.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 
-extern const BenchdnnDriver kConvDriver;
+extern const benchdnn::BenchdnnDriver kConvDriver;
 
 // One direction of the image. All zero but stride and padding: the text has nothing about it.
 struct BenchdnnAxis {
@@ -49,4 +49,4 @@ std::string ToText(const BenchdnnConv& problem);
 // CPU), a fused ReLU or scales backward.
 std::string ConvBenchdnn(const Conv2dCase& conv);
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

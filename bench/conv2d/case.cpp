@@ -1,20 +1,173 @@
 #include "bench/conv2d/case.h"
 
-namespace dlroof {
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/conv2d/benchdnn.h"
+#include "bench/conv2d/models.h"
+#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+
+namespace dlroof::conv2d {
 namespace {
 
-// Throws BadInput for an option that the direction excludes.
-void CheckVariant(const BenchmarkName& name, const Conv2dCase& conv) {
-  if (conv.direction != ProductDirection::kForward)
-    RefuseOption(name, "training", "is a kind of fwd: backward passes always train");
-  if (conv.direction == ProductDirection::kBackwardData)
-    RefuseOption(name, "bias",
-                 "belongs to fwd and bwd_weights: the data gradient does not read it");
+int64_t PaddedHeight(const Conv2dProblem& p) { return p.h + p.pad_top + p.pad_bottom; }
+int64_t PaddedWidth(const Conv2dProblem& p) { return p.w + p.pad_left + p.pad_right; }
+
+// Image rows or columns that a filter of `taps` spans.
+int64_t Extent(int64_t taps, int64_t dilation) { return (taps - 1) * dilation + 1; }
+
+std::string Pair(char letter, int64_t height, int64_t width) {
+  if (height == width) return fmt::format("{}{}", letter, height);
+  return fmt::format("{}{}x{}", letter, height, width);
+}
+
+std::string PaddingText(const Conv2dProblem& p) {
+  if (p.pad_top == p.pad_bottom && p.pad_left == p.pad_right)
+    return Pair('p', p.pad_top, p.pad_left);
+  return fmt::format("p{}:{}x{}:{}", p.pad_top, p.pad_bottom, p.pad_left, p.pad_right);
+}
+
+// "2" or "2x1" after its letter.
+void ReadPair(workload::TextCursor& cursor, int64_t& height, int64_t& width,
+              std::string_view what) {
+  height = cursor.Integer(1, what);
+  width = cursor.Accept("x") ? cursor.Integer(1, what) : height;
+}
+
+// "1", "1x0" or "0:1x0:1" after its letter.
+void ReadPadding(workload::TextCursor& cursor, Conv2dProblem& p) {
+  p.pad_top = p.pad_bottom = p.pad_left = p.pad_right = cursor.Integer(0, "padding");
+  if (cursor.Accept(":")) {
+    p.pad_bottom = cursor.Integer(0, "bottom padding");
+    cursor.Expect("x");
+    p.pad_left = cursor.Integer(0, "left padding");
+    cursor.Expect(":");
+    p.pad_right = cursor.Integer(0, "right padding");
+  } else if (cursor.Accept("x")) {
+    p.pad_left = p.pad_right = cursor.Integer(0, "horizontal padding");
+  }
+}
+
+// Reads what may be written; that it is written in the one way is the caller's check.
+Conv2dProblem ReadLetters(workload::TextCursor& cursor) {
+  Conv2dProblem p;
+  cursor.Sizes(
+      {{"n", p.n}, {"c", p.c}, {"h", p.h}, {"w", p.w}, {"k", p.k}, {"r", p.r}, {"s", p.s}});
+  if (cursor.AtEnd()) return p;
+  cursor.Expect("_");
+  bool any = false;
+  if (cursor.Accept("s")) any = true, ReadPair(cursor, p.stride_h, p.stride_w, "a stride");
+  if (cursor.Accept("p")) any = true, ReadPadding(cursor, p);
+  if (cursor.Accept("d")) any = true, ReadPair(cursor, p.dilation_h, p.dilation_w, "a dilation");
+  if (cursor.Accept("g")) any = true, p.groups = cursor.Integer(1, "a number of groups");
+  if (!cursor.AtEnd() || !any)
+    cursor.Refuse(any ? "the end, or what comes later in the order s p d g" : "one of s p d g");
+  return p;
+}
+
+void CheckOneText(const Conv2dProblem& problem, std::string_view text, int column_offset) {
+  const auto canonical = ToText(problem);
+  if (canonical == text) return;
+  const auto differs =
+      std::mismatch(canonical.begin(), canonical.end(), text.begin(), text.end()).second;
+  throw BadInput({.column = column_offset + static_cast<int>(differs - text.begin()) + 1},
+                 "this problem is written {} (defaults and equal pairs are left out)", canonical);
+}
+
+void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view what) {
+  if (Extent(taps, dilation) > padded)
+    throw BadInput("the filter spans {} {} but the padded image has {}", Extent(taps, dilation),
+                   what, padded);
+}
+
+// Throws BadInput without a column.
+void CheckShape(const Conv2dProblem& p) {
+  CheckFits(p.r, p.dilation_h, PaddedHeight(p), "rows");
+  CheckFits(p.s, p.dilation_w, PaddedWidth(p), "columns");
+  if (p.c % p.groups != 0)
+    throw BadInput("{} channels do not divide into {} groups", p.c, p.groups);
+  if (p.k % p.groups != 0) throw BadInput("{} filters do not divide into {} groups", p.k, p.groups);
+  // In the widest type, so that no type of the same problem overflows.
+  constexpr int64_t kBytes = 8;
+  workload::CheckedCount({kBytes, p.n, p.c, PaddedHeight(p), PaddedWidth(p)},
+                         "the source's size in byte");
+  const auto weights =
+      workload::CheckedCount({kBytes, p.k, p.c / p.groups, p.r, p.s}, "the weights' size in byte");
+  const auto destination =
+      workload::CheckedCount({kBytes, p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)},
+                             "the destination's size in byte");
+  int64_t total = workload::CheckedCount({kBytes, p.n, p.c, p.h, p.w}, "the source's size in byte");
+  if (__builtin_add_overflow(total, weights, &total) ||
+      __builtin_add_overflow(total, destination, &total))
+    throw BadInput("the tensors' size in byte overflows 64 bits");
+  workload::CheckedCount(
+      {2, p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p), p.c / p.groups, p.r, p.s},
+      "the number of FLOPs");
 }
 
 }  // namespace
 
-ProductSizes SizesOf(const Conv2dCase& conv) {
+int64_t SourceCount(const Conv2dProblem& p) { return p.n * p.c * p.h * p.w; }
+int64_t WeightsCount(const Conv2dProblem& p) { return p.k * (p.c / p.groups) * p.r * p.s; }
+int64_t DestinationCount(const Conv2dProblem& p) {
+  return p.n * p.k * delta::OutputRows(p) * delta::OutputColumns(p);
+}
+
+std::string ToText(const Conv2dProblem& p) {
+  std::string options;
+  if (p.stride_h != 1 || p.stride_w != 1) options += Pair('s', p.stride_h, p.stride_w);
+  if (p.pad_top != 0 || p.pad_bottom != 0 || p.pad_left != 0 || p.pad_right != 0)
+    options += PaddingText(p);
+  if (p.dilation_h != 1 || p.dilation_w != 1) options += Pair('d', p.dilation_h, p.dilation_w);
+  if (p.groups != 1) options += fmt::format("g{}", p.groups);
+  return fmt::format("n{}c{}h{}w{}k{}r{}s{}{}{}", p.n, p.c, p.h, p.w, p.k, p.r, p.s,
+                     options.empty() ? "" : "_", options);
+}
+
+Conv2dProblem ParseConv2d(std::string_view text, int column_offset) {
+  workload::TextCursor cursor(text, column_offset);
+  const auto problem = ReadLetters(cursor);
+  CheckOneText(problem, text, column_offset);
+  try {
+    CheckShape(problem);
+  } catch (const BadInput& error) {
+    throw BadInput({.column = column_offset + 1}, error.text);
+  }
+  return problem;
+}
+
+int64_t DenseFlops(const Conv2dProblem& p) {
+  return 2 * DestinationCount(p) * (p.c / p.groups) * p.r * p.s;
+}
+
+int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
+  if (direction == ProductDirection::kForward) return (p.c / p.groups) * p.r * p.s;
+  if (direction == ProductDirection::kBackwardWeights)
+    return p.n * delta::OutputRows(p) * delta::OutputColumns(p);
+  // At a stride, at most every stride-th of the r taps meets one source row (dilation aside).
+  const bool dense = p.dilation_h == 1 && p.dilation_w == 1;
+  const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;
+  const int64_t columns = dense ? (p.s + p.stride_w - 1) / p.stride_w : p.s;
+  return (p.k / p.groups) * rows * columns;
+}
+
+namespace {
+
+// Throws BadInput for an option that the direction excludes.
+void CheckVariant(const workload::BenchmarkName& name, const Conv2dCase& conv) {
+  if (conv.direction != ProductDirection::kForward)
+    workload::RefuseOption(name, "training", "is a kind of fwd: backward passes always train");
+  if (conv.direction == ProductDirection::kBackwardData)
+    workload::RefuseOption(name, "bias",
+                           "belongs to fwd and bwd_weights: the data gradient does not read it");
+}
+
+}  // namespace
+
+products::ProductSizes SizesOf(const Conv2dCase& conv) {
   const auto& p = conv.problem;
   return {ToText(p),
           SourceCount(p),
@@ -25,27 +178,79 @@ ProductSizes SizesOf(const Conv2dCase& conv) {
           DenseFlops(p)};
 }
 
-const OptionRows& Conv2dOptions() {
-  static const OptionRows rows = {{"training"},   {"bias"},         {"relu"},
-                                  {"scales"},     {"nchw", "nhwc"}, {"auto", "winograd"},
-                                  FpmathOptions()};
+const workload::OptionRows& Conv2dOptions() {
+  static const workload::OptionRows rows = {{"training"},
+                                            {"bias"},
+                                            {"relu"},
+                                            {"scales"},
+                                            {"nchw", "nhwc"},
+                                            {"auto", "winograd"},
+                                            workload::FpmathOptions()};
   return rows;
 }
 
-Conv2dCase ReadConv2dCase(const BenchmarkName& name, const ProductOffer& offer) {
+Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
+                          const products::ProductCapabilities& capabilities) {
   Conv2dCase conv;
-  ReadProductCase(
-      name, offer, [&](int column) { conv.problem = ParseConv2d(name.problem, column); }, conv);
-  if (HasOption(name, "nchw")) conv.layout = Conv2dLayout::kNchw;
-  if (HasOption(name, "nhwc")) conv.layout = Conv2dLayout::kNhwc;
-  if (HasOption(name, "auto")) conv.algorithm = Conv2dAlgorithm::kAuto;
-  if (HasOption(name, "winograd")) conv.algorithm = Conv2dAlgorithm::kWinograd;
+  products::ReadProductCase(
+      name, capabilities, [&](int column) { conv.problem = ParseConv2d(name.problem, column); },
+      conv);
+  if (workload::HasOption(name, "nchw")) conv.layout = Conv2dLayout::kNchw;
+  if (workload::HasOption(name, "nhwc")) conv.layout = Conv2dLayout::kNhwc;
+  if (workload::HasOption(name, "auto")) conv.algorithm = Conv2dAlgorithm::kAuto;
+  if (workload::HasOption(name, "winograd")) conv.algorithm = Conv2dAlgorithm::kWinograd;
   CheckVariant(name, conv);
   return conv;
 }
 
-Conv2dCase ReadOnednnConv2dCase(const BenchmarkName& name) {
+Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name) {
   return ReadConv2dCase(name, {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
 }
 
-}  // namespace dlroof
+// Registers the op and its cell on oneDNN.
+
+namespace {
+
+std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
+  auto problem = ParseConv2d(name.problem);
+  problem.n = batch;
+  return ToText(ParseConv2d(ToText(problem)));
+}
+
+workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
+  const auto problem = ParseConv2d(name.problem);
+  const bool bias = workload::HasOption(name, "bias");
+  return {problem.n, WeightsCount(problem) + (bias ? problem.k : 0)};
+}
+
+[[maybe_unused]] const bool op_registered = workload::RegisterOp(
+    {.name = "Conv2D",
+     .words = {"convolution",
+               {{"batch", "n"},
+                {"filters", "k"},
+                {"channels", "c"},
+                {"image", "h", "w _p"},
+                {"kernel", "r", "s _p"},
+                {"stride", "_s", "_p"},
+                {"groups", "_g"}}},
+     .flop_convention = "2*N*K*P*Q*(C/g)*R*S in every direction; each bias add, relu and add to "
+                        "the bias gradient 1, apart",
+     .benchdnn = {&kConvDriver},
+     .directions = {"fwd", "bwd_data", "bwd_weights"},
+     .templates = "Conv2D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
+                  "Conv2D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
+     .with_batch = WithBatch,
+     .trained = Trained,
+     .variants = {{"layout", {"nchw", "nhwc"}, "source and destination in this layout"},
+                  {"algorithm", {"auto", "winograd"}, "fewer multiplications, or a better fit"}},
+     .gpu_traffic = DeltaModel});
+
+workload::Workload Read(const workload::BenchmarkName& name) {
+  return {.repro = ConvBenchdnn(ReadOnednnConv2dCase(name))};
+}
+
+[[maybe_unused]] const bool on_onednn =
+    workload::RegisterBackend({"Conv2D", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
+
+}  // namespace
+}  // namespace dlroof::conv2d

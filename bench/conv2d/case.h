@@ -1,18 +1,47 @@
+// The conv2d problem: its shape, its text, and what it takes by closed form.
+//
 // A parsed Conv2D benchmark name: problem, direction, types of the tensors, variant of the call.
 #pragma once
 
-#include "bench/conv2d/problem.h"
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "bench/products/case.h"
 #include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
+#include "counters/delta/gemm.h"
+#include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
+
+using Conv2dProblem = delta::ConvShape;
+
+// [1] elements of each tensor, without padding.
+int64_t SourceCount(const Conv2dProblem& problem);
+int64_t WeightsCount(const Conv2dProblem& problem);
+int64_t DestinationCount(const Conv2dProblem& problem);
+
+// "n16c64h112w112k64r3s3_s2p0:1x0:1"; what has its default is left out (design.md section 3).
+std::string ToText(const Conv2dProblem& problem);
+
+// The inverse of ToText; one problem has one text. Throws BadInput with the column (from 1, plus
+// `column_offset`) of the first bad character for anything else, and with the reason, at the
+// problem's first column, for a shape that cannot be: a filter larger than the padded image,
+// channels or filters that the groups do not divide, counts, bytes or FLOPs beyond 64 bits.
+Conv2dProblem ParseConv2d(std::string_view text, int column_offset = 0);
+
+// [flop] 2 N K P Q (C/groups) R S in every direction: taps on the padding count.
+int64_t DenseFlops(const Conv2dProblem& problem);
+
+// [1] products that one element of a direction's result sums at most.
+int64_t TapsPerOutput(const Conv2dProblem& problem, ProductDirection direction);
 
 // The layout of source and destination in memory; `any` is the library's choice.
 enum class Conv2dLayout { kAny, kNchw, kNhwc };
 enum class Conv2dAlgorithm { kDirect, kAuto, kWinograd };
 
-struct Conv2dCase : ProductCase {
+struct Conv2dCase : products::ProductCase {
   Conv2dProblem problem;
   Conv2dLayout layout = Conv2dLayout::kAny;
   Conv2dAlgorithm algorithm = Conv2dAlgorithm::kDirect;
@@ -21,16 +50,17 @@ struct Conv2dCase : ProductCase {
 };
 
 // A filter is a channel of the destination.
-ProductSizes SizesOf(const Conv2dCase& conv);
+products::ProductSizes SizesOf(const Conv2dCase& conv);
 
 // The options that exist, in the order of a name; a cell offers all or some of these rows.
-const OptionRows& Conv2dOptions();
+const workload::OptionRows& Conv2dOptions();
 
 // Throws BadInput with the column within the whole name for what ReadProductCase refuses, a bad
 // problem, or an option that the direction or the type cannot have.
-Conv2dCase ReadConv2dCase(const BenchmarkName& name, const ProductOffer& offer);
+Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
+                          const products::ProductCapabilities& capabilities);
 
 // Reads a name of Conv2D/cpu/onednn.
-Conv2dCase ReadOnednnConv2dCase(const BenchmarkName& name);
+Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name);
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

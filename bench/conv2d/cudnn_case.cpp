@@ -3,22 +3,250 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <ranges>
 #include <stdexcept>
 
-#include "bench/workload/device_elements.h"
-#include "bench/workload/problem_text.h"
+#include "bench/workload/benchmark_name.h"
+#include "bench/workload/memory.h"
 #include "bench/workload/workload.h"
+#include "counters/base/error.h"
+#include "counters/base/numbers.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
+namespace {
+
+// In the order of cudnnBackendNumericalNote_t and cudnnBackendKnobType_t (cuDNN 9.19).
+constexpr std::string_view kNotes =
+    "tensor_core down_convert_inputs reduced_precision_reduction fft nondeterministic winograd "
+    "winograd_4x4 winograd_6x6 winograd_13x13 strict_nan_prop";
+constexpr std::string_view kKnobs =
+    "split_k swizzle tile_size use_tex edge kblock ldga ldgb chunk_k split_h wino_tile "
+    "multiply split_k_buf tilek stages reduction_mode cta_split_k_mode split_k_slc idx_mode "
+    "sliced split_rs singlebuffer ldgc specfilt kernel_cfg workspace tile_cga tile_cga_m "
+    "tile_cga_n block_size occupancy array_size_per_thread num_c_per_block split_cols "
+    "tile_rows tile_cols load_size cta_count stream_k split_p_slc tile_m tile_n warp_spec_cfg "
+    "swap_ab";
+
+// Where these stand among them.
+constexpr int kTileSize = 2, kTileM = 40;
+
+std::string NameIn(std::string_view names, int value, std::string_view unknown) {
+  int at = 0;
+  for (const auto name : std::views::split(names, ' '))
+    if (at++ == value) return {name.begin(), name.end()};
+  return fmt::format("{}{}", unknown, value);
+}
+
+// As caught: Unsupported is a refusal.
+library_rules::WhyNot WhyNotOf(const std::exception& error) {
+  return {error.what(), dynamic_cast<const Unsupported*>(&error) == nullptr};
+}
+
+library_rules::WhyNot NotExecuted(const std::exception& error) {
+  auto why = WhyNotOf(error);
+  why.words.insert(0, "cuDNN executes none of the plans that it makes: ");
+  return why;
+}
+
+bool IsWinograd(const EngineConfig& config) {
+  return HasNote(config, Note::kWinograd) || HasNote(config, Note::kWinograd4x4) ||
+         HasNote(config, Note::kWinograd6x6) || HasNote(config, Note::kWinograd13x13);
+}
+
+double Seconds(const TimedPlan& plan) { return Median(plan.seconds); }
+
+}  // namespace
+
+std::string NoteName(int note) { return NameIn(kNotes, note, "note"); }
+std::string KnobName(int knob) { return NameIn(kKnobs, knob, "knob"); }
+
+bool HasNote(const EngineConfig& config, Note note) {
+  return std::ranges::count(config.notes, static_cast<int>(note)) > 0;
+}
+
+bool SameKernel(const EngineConfig& conv, const EngineConfig& other) {
+  return conv.engine == other.engine && conv.knobs == other.knobs;
+}
+
+std::string WhyNotAllowed(const Conv2dCase& conv, const EngineConfig& config) {
+  if (HasNote(config, Note::kReducedPrecisionReduction)) return "sums in less than f32";
+  const bool tensor_core = HasNote(config, Note::kTensorCore);
+  if (conv.type == "tf32") return tensor_core ? "" : "no tensor cores";
+  if (conv.types.source != "f32" || conv.types.weights != "f32") return "";
+  if (tensor_core) return "tensor cores round f32 inputs to tf32";
+  return HasNote(config, Note::kDownConvertInputs) ? "narrows its inputs" : "";
+}
+
+std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
+  const auto type = products::ComputeType(conv.types);
+  if (type == "int8") {
+    const bool tiled = std::ranges::any_of(config.knobs, [](const auto& knob) {
+      return knob.first == kTileSize || knob.first == kTileM;
+    });
+    return tiled || HasNote(config, Note::kTensorCore) ? "int8.matrix" : "int8.vector";
+  }
+  if (type == "fp8") return "fp8.matrix";  // no other unit has it
+  if (!HasNote(config, Note::kTensorCore)) return "fp32.vector";
+  if (type == "f16") return "fp16.matrix";
+  return type == "f32" ? "tf32.matrix" : fmt::format("{}.matrix", type);
+}
+
+Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config) {
+  Conv2dCase checked = conv;
+  const auto type = products::ComputeType(conv.types);
+  if (IsWinograd(config) && (type == "f16" || type == "bf16")) checked.fpmath.assign(type);
+  return checked;
+}
+
+int64_t WorkspaceLimit(int64_t free_bytes) {
+  constexpr int64_t kMost = int64_t{8} << 30U;
+  return std::min(free_bytes / 2, kMost);
+}
+
+std::vector<TimedPlan> TimePlans(size_t plans,
+                                 const std::function<double(size_t plan, int calls)>& seconds,
+                                 const std::function<void()>& require_gpu) {
+  constexpr int kRounds = 5;
+  constexpr double kSeconds = 1e-3;  // of one look, at least
+  constexpr double kMostCalls = 100;
+  std::vector<TimedPlan> timed;
+  std::map<size_t, int> calls;
+  for (size_t i = 0; i < plans; ++i) timed.push_back({i, {}});
+  std::vector<library_rules::WhyNot> failures;
+  const auto look = [&](TimedPlan& plan, bool first) {
+    try {
+      if (first) {
+        seconds(plan.config, 1);  // compiles where an engine does that at run time
+        const double once = std::max(seconds(plan.config, 1), 1e-9);
+        calls[plan.config] = static_cast<int>(std::clamp(kSeconds / once, 1.0, kMostCalls));
+      } else {
+        plan.seconds.push_back(seconds(plan.config, calls.at(plan.config)));
+      }
+      return false;
+    } catch (const std::exception& error) {
+      require_gpu();
+      failures.push_back(NotExecuted(error));
+      return true;
+    }
+  };
+  for (int round = 0; round <= kRounds; ++round)
+    std::erase_if(timed, [&](TimedPlan& plan) { return look(plan, round == 0); });
+  if (timed.empty()) library_rules::ThrowFirst(failures);
+  return timed;
+}
+
+size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<bool()>& another,
+                         const std::function<void()>& require_gpu) {
+  std::vector<library_rules::WhyNot> failures;
+  do {
+    try {
+      run();
+      return failures.size();
+    } catch (const std::exception& error) {
+      require_gpu();
+      failures.push_back(NotExecuted(error));
+    }
+  } while (another());
+  library_rules::ThrowFirst(failures);
+}
+
+FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
+  if (plans.empty()) throw std::logic_error("no plan was timed");
+  const auto& first = plans.front();
+  const auto* const best = &*std::ranges::min_element(
+      plans, [](const auto& conv, const auto& other) { return Seconds(conv) < Seconds(other); });
+  if (first.config != 0) return {best->config, std::nullopt};
+  // Within the noise of a short look the library's own choice is as good.
+  constexpr double kNoise = 1.02;
+  const bool clear =
+      *std::ranges::max_element(best->seconds) < *std::ranges::min_element(first.seconds);
+  if (!clear && Seconds(first) < kNoise * Seconds(*best)) return {first.config, 1};
+  return {best->config, Seconds(first) / Seconds(*best)};
+}
+
+FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
+                              const std::function<bool(size_t config)>& is_right) {
+  const FastestRightPlan of_all{Fastest(plans), 0};
+  for (size_t wrong = 0; !plans.empty(); ++wrong) {
+    const auto fastest = Fastest(plans);
+    if (is_right(fastest.config)) return {fastest, wrong};
+    std::erase_if(plans, [&](const TimedPlan& plan) { return plan.config == fastest.config; });
+  }
+  return of_all;
+}
+
+void RequireConvSupport(const Conv2dCase& conv) {
+  if (products::IsInt8(conv.types) && conv.direction != ProductDirection::kForward)
+    throw Unsupported("int8 convolutions have no backward pass: cuDNN's integer engines are fwd");
+  if (conv.type != "fp8") return;
+  if (conv.direction != ProductDirection::kForward)
+    throw Unsupported("fp8 convolutions have no backward pass here: their gradients are e5m2");
+  if (conv.bias || conv.relu) throw Unsupported("fp8 convolutions have neither bias nor relu here");
+}
+
+void ThrowNoPlan(const Conv2dCase& conv, const std::vector<library_rules::WhyNot>& reasons,
+                 const std::vector<library_rules::WhyNot>& modes) {
+  std::map<std::string, int> counts;
+  for (const auto& reason : reasons) ++counts[reason.words];
+  std::vector<std::pair<std::string, int>> ordered(counts.begin(), counts.end());
+  std::ranges::stable_sort(ordered,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> parts;
+  parts.reserve(ordered.size() + modes.size());
+  for (const auto& [reason, count] : ordered) parts.push_back(fmt::format("{} {}", count, reason));
+  for (const auto& mode : modes) parts.push_back(mode.words);
+  auto text = reasons.empty() ? std::string("cuDNN proposes no engine for it")
+                              : fmt::format("none of {} proposals of cuDNN can be used: {}",
+                                            reasons.size(), fmt::join(parts, "; "));
+  if (conv.type == "int8") text += " (its integer engines read s8, not u8: s8s8s8)";
+  library_rules::Throw(
+      {text, !modes.empty() || std::ranges::any_of(reasons, library_rules::Broken)});
+}
+
+bool ConvertsLayouts(const PlanChoice& choice) {
+  constexpr double kSlack = 4096;  // [byte] alignment of three tensors and something small
+  const auto beside = static_cast<double>(choice.workspace_bytes) - choice.tensor_bytes;
+  return beside >= 0 && beside <= kSlack && !IsWinograd(choice.config) &&
+         !HasNote(choice.config, Note::kFft);
+}
+
+Work ConvWork(const Conv2dCase& conv, const PlanChoice& choice) {
+  auto work = products::ProductWork(conv, ConvPipe(conv, choice.config));
+  if (static_cast<double>(choice.workspace_bytes) >= choice.tensor_bytes) work.launches.reset();
+  return work;
+}
+
+std::string Describe(const PlanChoice& choice, std::string_view type) {
+  std::string text = fmt::format("engine {}", choice.config.engine);
+  std::vector<std::string> parts;
+  for (const auto& [knob, value] : choice.config.knobs)
+    parts.push_back(fmt::format("{} {}", KnobName(knob), value));
+  if (!parts.empty()) text += fmt::format(" ({})", fmt::join(parts, ", "));
+  for (const int note : choice.config.notes) text += fmt::format(", {}", NoteName(note));
+  text += fmt::format(", workspace {} B{}: ", choice.workspace_bytes,
+                      ConvertsLayouts(choice) ? " (converts layouts)" : "");
+  if (choice.timed > 0)
+    text += fmt::format("fastest of {} timed", choice.timed);
+  else
+    text += fmt::format("first of heuristic {}{}", choice.config.heuristic,
+                        choice.broke > 0 ? " that runs" : "");
+  if (choice.wrong > 0) text += fmt::format(", {} faster is wrong", choice.wrong);
+  if (choice.broke > 0) text += fmt::format(", {} broke", choice.broke);
+  text += fmt::format(", {} proposed", choice.proposed);
+  if (choice.refused > 0) text += fmt::format(", {} not {}", choice.refused, type);
+  return text;
+}
+
 namespace {
 
 constexpr std::string_view kEngine = "engine";
 
 // "engine62" as the last option, taken off the name.
-void TakeEngine(BenchmarkName& name, CudnnConv2dCase& request) {
+void TakeEngine(workload::BenchmarkName& name, CudnnConv2dCase& request) {
   if (name.options.empty() || !name.options.back().starts_with(kEngine)) return;
-  const int column = ColumnOfPart(name, 5 + static_cast<int>(name.options.size()));
-  TextCursor cursor(name.options.back(), column - 1);
+  const int column = workload::ColumnOfPart(name, 5 + static_cast<int>(name.options.size()));
+  workload::TextCursor cursor(name.options.back(), column - 1);
   cursor.Expect(kEngine);
   request.choice = EngineChoice::kNumbered;
   request.engine = cursor.Integer(0, "cuDNN's number of an engine");
@@ -47,7 +275,7 @@ void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
   graph.convolution.destination = made;
   if (conv.bias) {
     graph.tensors.push_back(
-        Dense(kBiasId, BiasType(conv.types), {1, conv.problem.k, 1, 1}, conv.layout));
+        Dense(kBiasId, products::BiasType(conv.types), {1, conv.problem.k, 1, 1}, conv.layout));
     const int64_t sum = conv.relu ? between(kBiasedId, "f32") : kDestinationId;
     graph.pointwise.push_back({PointwiseMode::kAdd, made, kBiasId, sum});
     made = sum;
@@ -57,9 +285,9 @@ void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
 
 }  // namespace
 
-CudnnConv2dCase ReadCudnnConv2dCase(const BenchmarkName& full) {
+CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& full) {
   CudnnConv2dCase request;
-  BenchmarkName name = full;
+  workload::BenchmarkName name = full;
   TakeEngine(name, request);
   request.conv = ReadConv2dCase(name, {{"f32", "tf32", "f16", "bf16", "int8", "fp8"},
                                        true,
@@ -67,14 +295,15 @@ CudnnConv2dCase ReadCudnnConv2dCase(const BenchmarkName& full) {
   auto& conv = request.conv;
   if (conv.type == "tf32") conv.fpmath = "tf32-truncated";
   if (conv.layout == Conv2dLayout::kAny) conv.layout = Conv2dLayout::kNhwc;
-  if (HasOption(name, "best")) {
+  if (workload::HasOption(name, "best")) {
     if (request.choice == EngineChoice::kNumbered)
-      RefuseOption(name, "best", "times every engine, engineN is one: a name has one of them");
+      workload::RefuseOption(name, "best",
+                             "times every engine, engineN is one: a name has one of them");
     request.choice = EngineChoice::kBest;
   }
-  RefuseOption(name, "engineN", "needs cuDNN's number of an engine: engine45");
+  workload::RefuseOption(name, "engineN", "needs cuDNN's number of an engine: engine45");
   if (conv.direction != ProductDirection::kForward)
-    RefuseOption(name, "bias", "is fused into fwd alone");
+    workload::RefuseOption(name, "bias", "is fused into fwd alone");
   return request;
 }
 
@@ -94,7 +323,7 @@ double TensorBytes(const GraphSpec& graph) {
   double bytes = 0;
   for (const auto& tensor : graph.tensors) {
     if (tensor.is_virtual) continue;
-    auto count = static_cast<double>(ElementBytes(tensor.type));
+    auto count = static_cast<double>(workload::ElementBytes(tensor.type));
     for (const int64_t size : tensor.dimensions) count *= static_cast<double>(size);
     bytes += count;
   }
@@ -108,10 +337,10 @@ GraphSpec GraphOf(const CudnnConv2dCase& request) {
   graph.tensors = {
       Dense(kSourceId, conv.types.source, {p.n, p.c, p.h, p.w}, conv.layout),
       Dense(kWeightsId, conv.types.weights, {p.k, p.c / p.groups, p.r, p.s}, conv.layout),
-      Dense(kDestinationId, conv.types.destination, {p.n, p.k, OutputRows(p), OutputColumns(p)},
-            conv.layout)};
+      Dense(kDestinationId, conv.types.destination,
+            {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.layout)};
   graph.convolution = {conv.direction,
-                       IsInt8(conv.types) ? "s32" : "f32",
+                       products::IsInt8(conv.types) ? "s32" : "f32",
                        {p.stride_h, p.stride_w},
                        {p.dilation_h, p.dilation_w},
                        {p.pad_top, p.pad_left},
@@ -124,8 +353,8 @@ GraphSpec GraphOf(const CudnnConv2dCase& request) {
 }
 
 namespace {
-[[maybe_unused]] const bool cudnn_case_registered =
-    RegisterCell({"Conv2D", "gpu", "cudnn", ReadNameAlone<ReadCudnnConv2dCase>, "the CUDA module"});
+[[maybe_unused]] const bool cudnn_case_registered = workload::RegisterBackend(
+    {"Conv2D", "gpu", "cudnn", workload::ReadNameAlone<ReadCudnnConv2dCase>, "the CUDA module"});
 }  // namespace
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

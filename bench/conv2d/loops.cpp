@@ -3,9 +3,10 @@
 #include <array>
 #include <limits>
 
-#include "bench/workload/seeded_values.h"
+#include "bench/products/check.h"
+#include "bench/workload/memory.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 // Along one dimension, output `out`, tap and input `in` meet where
@@ -18,20 +19,20 @@ struct WindowAxis {
 };
 
 // Positions along one dimension in the two tensors that are multiplied.
-struct Meeting {
+struct Barrier {
   int64_t first, second;
 };
-using Meetings = std::vector<Meeting>;
+using Barriers = std::vector<Barrier>;
 
-Meetings OfOutput(const WindowAxis& axis, int64_t out) {  // (input, tap)
-  Meetings met;
+Barriers OfOutput(const WindowAxis& axis, int64_t out) {  // (input, tap)
+  Barriers met;
   for (int64_t tap = 0; tap < axis.taps; ++tap)
     if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) met.push_back({in, tap});
   return met;
 }
 
-Meetings OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
-  Meetings met;
+Barriers OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
+  Barriers met;
   for (int64_t tap = 0; tap < axis.taps; ++tap) {
     const int64_t distance = in + axis.pad - tap * axis.dilation;
     if (distance >= 0 && distance % axis.stride == 0 && distance / axis.stride < axis.outputs)
@@ -40,8 +41,8 @@ Meetings OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
   return met;
 }
 
-Meetings OfTap(const WindowAxis& axis, int64_t tap) {  // (input, output)
-  Meetings met;
+Barriers OfTap(const WindowAxis& axis, int64_t tap) {  // (input, output)
+  Barriers met;
   for (int64_t out = 0; out < axis.outputs; ++out)
     if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) met.push_back({in, out});
   return met;
@@ -53,9 +54,9 @@ struct Planes {
   int64_t plane, row;
 };
 
-ProductElement Sum(const Planes& first, const Planes& second, int64_t planes, const Meetings& rows,
-                   const Meetings& columns) {
-  ProductElement sum;
+products::ProductElement Sum(const Planes& first, const Planes& second, int64_t planes,
+                             const Barriers& rows, const Barriers& columns) {
+  products::ProductElement sum;
   for (int64_t i = 0; i < planes; ++i)
     for (const auto& row : rows) {
       const float* const a = first.begin + i * first.plane + row.first * first.row;
@@ -76,8 +77,9 @@ Position PositionOf(int64_t index, int64_t size_b, int64_t size_c, int64_t size_
           index / size_d % size_c, index % size_d};
 }
 
-ProductElement OutputAt(const Conv2dProblem& p, const WindowAxis& vertical,
-                        const WindowAxis& horizontal, const ProductInputs& in, int64_t index) {
+products::ProductElement OutputAt(const Conv2dProblem& p, const WindowAxis& vertical,
+                                  const WindowAxis& horizontal, const products::ProductInputs& in,
+                                  int64_t index) {
   const auto at = PositionOf(index, p.k, vertical.outputs, horizontal.outputs);
   const int64_t depth = p.c / p.groups;
   const int64_t channel = at.b / (p.k / p.groups) * depth;
@@ -86,9 +88,9 @@ ProductElement OutputAt(const Conv2dProblem& p, const WindowAxis& vertical,
              OfOutput(vertical, at.c), OfOutput(horizontal, at.d));
 }
 
-ProductElement SourceGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
-                                const WindowAxis& horizontal, const ProductInputs& in,
-                                int64_t index) {
+products::ProductElement SourceGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
+                                          const WindowAxis& horizontal,
+                                          const products::ProductInputs& in, int64_t index) {
   const auto at = PositionOf(index, p.c, p.h, p.w);
   const int64_t depth = p.c / p.groups;
   const int64_t filters = p.k / p.groups;
@@ -100,9 +102,9 @@ ProductElement SourceGradientAt(const Conv2dProblem& p, const WindowAxis& vertic
       filters, OfInput(vertical, at.c), OfInput(horizontal, at.d));
 }
 
-ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
-                                const WindowAxis& horizontal, const ProductInputs& in,
-                                int64_t index) {
+products::ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAxis& vertical,
+                                          const WindowAxis& horizontal,
+                                          const products::ProductInputs& in, int64_t index) {
   const int64_t depth = p.c / p.groups;
   const auto at = PositionOf(index, depth, p.r, p.s);
   const int64_t channel = at.a / (p.k / p.groups) * depth + at.b;
@@ -113,9 +115,10 @@ ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAxis& vertic
 }
 
 // The gradient of one filter's bias.
-ProductElement BiasGradientAt(const Conv2dProblem& p, const ProductInputs& inputs, int64_t filter) {
-  const int64_t image = OutputRows(p) * OutputColumns(p);
-  ProductElement sum;
+products::ProductElement BiasGradientAt(const Conv2dProblem& p,
+                                        const products::ProductInputs& inputs, int64_t filter) {
+  const int64_t image = delta::OutputRows(p) * delta::OutputColumns(p);
+  products::ProductElement sum;
   for (int64_t sample = 0; sample < p.n; ++sample)
     for (int64_t i = 0; i < image; ++i)
       sum.Add(inputs.destination[(sample * p.k + filter) * image + i]);
@@ -124,7 +127,8 @@ ProductElement BiasGradientAt(const Conv2dProblem& p, const ProductInputs& input
 
 // Sizes of the result's dimensions in plain order.
 std::array<int64_t, 4> ResultSizes(const Conv2dProblem& p, ProductDirection direction) {
-  if (direction == ProductDirection::kForward) return {p.n, p.k, OutputRows(p), OutputColumns(p)};
+  if (direction == ProductDirection::kForward)
+    return {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)};
   if (direction == ProductDirection::kBackwardData) return {p.n, p.c, p.h, p.w};
   return {p.k, p.c / p.groups, p.r, p.s};
 }
@@ -143,7 +147,7 @@ std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t
     for (size_t i = 0; i < 4; ++i) at.at(i) = (corner >> i & 1U) != 0 ? sizes.at(i) - 1 : 0;
     indices.push_back(IndexOf(at, sizes));
   }
-  const auto random = SeededIndices(count * 4, seed, std::numeric_limits<int64_t>::max());
+  const auto random = workload::SeededIndices(count * 4, seed, std::numeric_limits<int64_t>::max());
   for (int64_t i = 16; i < count; ++i) {
     std::array<int64_t, 4> at{};
     for (size_t j = 0; j < 4; ++j) at.at(j) = random.at(i * 4 + j) % sizes.at(j);
@@ -160,10 +164,11 @@ std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t
 
 }  // namespace
 
-ProductElement Conv2dElementAt(const Conv2dProblem& p, ProductDirection direction,
-                               const ProductInputs& inputs, int64_t index) {
-  const WindowAxis vertical{OutputRows(p), p.r, p.h, p.stride_h, p.dilation_h, p.pad_top};
-  const WindowAxis horizontal{OutputColumns(p), p.s, p.w, p.stride_w, p.dilation_w, p.pad_left};
+products::ProductElement Conv2dElementAt(const Conv2dProblem& p, ProductDirection direction,
+                                         const products::ProductInputs& inputs, int64_t index) {
+  const WindowAxis vertical{delta::OutputRows(p), p.r, p.h, p.stride_h, p.dilation_h, p.pad_top};
+  const WindowAxis horizontal{
+      delta::OutputColumns(p), p.s, p.w, p.stride_w, p.dilation_w, p.pad_left};
   if (direction == ProductDirection::kForward)
     return OutputAt(p, vertical, horizontal, inputs, index);
   if (direction == ProductDirection::kBackwardData)
@@ -171,7 +176,7 @@ ProductElement Conv2dElementAt(const Conv2dProblem& p, ProductDirection directio
   return WeightGradientAt(p, vertical, horizontal, inputs, index);
 }
 
-ProductResult ResultOf(const Conv2dCase& conv, const ProductInputs& inputs) {
+products::ProductResult ResultOf(const Conv2dCase& conv, const products::ProductInputs& inputs) {
   const auto& p = conv.problem;
   const auto sizes = ResultSizes(p, conv.direction);
   return {
@@ -179,8 +184,57 @@ ProductResult ResultOf(const Conv2dCase& conv, const ProductInputs& inputs) {
       TapsPerOutput(p, conv.direction),
       [sizes](int64_t count, uint64_t seed) { return SampledIndices(sizes, count, seed); },
       [&](int64_t index) { return Conv2dElementAt(conv.problem, conv.direction, inputs, index); },
-      [&p, image = OutputRows(p) * OutputColumns(p)](int64_t index) { return index / image % p.k; },
+      [&p, image = delta::OutputRows(p) * delta::OutputColumns(p)](int64_t index) {
+        return index / image % p.k;
+      },
       [&](int64_t filter) { return BiasGradientAt(conv.problem, inputs, filter); }};
 }
 
-}  // namespace dlroof
+// Conv2D/cpu/reference: the plain loops as a benchmark, one thread, f64.
+
+namespace {
+
+using Arrays = products::ProductArrays<double>;
+
+Arrays FilledArrays(const Conv2dCase& conv, const products::ProductInputs& inputs) {
+  auto arrays = ZeroArrays<double>(conv.problem);
+  if (!inputs.source.empty())
+    ForEachSource(conv.problem, [&](int64_t from, int64_t to) {
+      arrays.source[static_cast<size_t>(to)] = double{inputs.source[static_cast<size_t>(from)]};
+    });
+  std::ranges::copy(inputs.weights, arrays.weights.begin());
+  std::ranges::copy(inputs.destination, arrays.destination.begin());
+  if (conv.bias) arrays.bias.assign(static_cast<size_t>(conv.problem.k), 0);
+  std::ranges::copy(inputs.bias, arrays.bias.begin());
+  return arrays;
+}
+
+products::ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arrays) {
+  if (conv.direction == ProductDirection::kForward) return {arrays.destination};
+  if (conv.direction == ProductDirection::kBackwardWeights) return {arrays.weights, arrays.bias};
+  std::vector<double> plain(static_cast<size_t>(SourceCount(conv.problem)));
+  ForEachSource(conv.problem, [&](int64_t to, int64_t from) {
+    plain[static_cast<size_t>(to)] = arrays.source[static_cast<size_t>(from)];
+  });
+  return {std::move(plain)};
+}
+
+Conv2dCase ReadCase(const workload::BenchmarkName& name) {
+  return ReadConv2dCase(name, products::LoopsCapabilities());
+}
+
+workload::PreparedCall Prepare(const workload::BenchmarkName& name,
+                               const workload::RunSettings& settings) {
+  const auto conv = ReadCase(name);
+  return products::PrepareLoops(
+      conv, settings,
+      {[conv](const products::ProductInputs& inputs) { return FilledArrays(conv, inputs); },
+       [conv](Arrays& arrays) { RunConv2dCase(conv, arrays); },
+       [conv](const Arrays& arrays) { return Output(conv, arrays); }});
+}
+
+[[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
+    {"Conv2D", "cpu", "reference", workload::ReadNameAlone<ReadCase>, "", Prepare});
+
+}  // namespace
+}  // namespace dlroof::conv2d

@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "bench/conv2d/case.h"
+#include "bench/products/case.h"
 #include "bench/products/check.h"
-#include "bench/products/inputs.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 
 // Arrays of the problem's sizes, all zero: plain tensors, but the source (or its gradient) lies in
 // a frame of padding, n c h+top+bottom w+left+right, so that taps on the padding are multiplied and
 // added like any other: the dense count of DenseFlops.
 template <class Number>
-ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
+products::ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
   const int64_t padded =
       p.n * p.c * (p.h + p.pad_top + p.pad_bottom) * (p.w + p.pad_left + p.pad_right);
   return {std::vector<Number>(static_cast<size_t>(padded)),
@@ -43,8 +43,8 @@ template <class Row>
 void ForEachRow(const Conv2dProblem& p, Row row) {
   const int64_t height = p.h + p.pad_top + p.pad_bottom;
   const int64_t width = p.w + p.pad_left + p.pad_right;
-  const int64_t out_height = OutputRows(p);
-  const int64_t out_width = OutputColumns(p);
+  const int64_t out_height = delta::OutputRows(p);
+  const int64_t out_width = delta::OutputColumns(p);
   const int64_t depth = p.c / p.groups;
   for (int64_t image = 0; image < p.n; ++image)
     for (int64_t filter = 0; filter < p.k; ++filter)
@@ -63,8 +63,8 @@ void ForEachRow(const Conv2dProblem& p, Row row) {
 // data the padded source's gradient, backward by weights the weights' gradient.
 template <class Number>
 void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
-                        ProductArrays<Number>& arrays) {
-  const int64_t width = OutputColumns(p);
+                        products::ProductArrays<Number>& arrays) {
+  const int64_t width = delta::OutputColumns(p);
   const int64_t step = p.stride_w;
   Number* const source = arrays.source.data();
   Number* const weights = arrays.weights.data();
@@ -92,20 +92,21 @@ void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
 
 // RunConv2dReference and what the variant adds: bias, relu, the gradient of the bias.
 template <class Number>
-void RunConv2dCase(const Conv2dCase& conv, ProductArrays<Number>& arrays) {
+void RunConv2dCase(const Conv2dCase& conv, products::ProductArrays<Number>& arrays) {
   RunConv2dReference(conv.problem, conv.direction, arrays);
-  const auto image = static_cast<size_t>(OutputRows(conv.problem) * OutputColumns(conv.problem));
+  const auto image =
+      static_cast<size_t>(delta::OutputRows(conv.problem) * delta::OutputColumns(conv.problem));
   const auto filters = static_cast<size_t>(conv.problem.k);
-  AddVariant(
+  products::AddVariant(
       conv, conv.problem.k, [=](size_t i) { return i / image % filters; }, arrays);
 }
 
 // The result of a case, for its check: single elements skip the padding instead of multiplying it.
 // A sample has every corner and a share of border elements.
-ProductResult ResultOf(const Conv2dCase& conv, const ProductInputs& inputs);
+products::ProductResult ResultOf(const Conv2dCase& conv, const products::ProductInputs& inputs);
 
 // `index`: position in the plain result of the direction, without padding.
-ProductElement Conv2dElementAt(const Conv2dProblem& problem, ProductDirection direction,
-                               const ProductInputs& inputs, int64_t index);
+products::ProductElement Conv2dElementAt(const Conv2dProblem& problem, ProductDirection direction,
+                                         const products::ProductInputs& inputs, int64_t index);
 
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

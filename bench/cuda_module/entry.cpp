@@ -10,24 +10,23 @@
 #include <iterator>
 
 #include "bench/cudnn/library.h"
-#include "bench/gpu/module.h"
-#include "ceilings/gpu/measure.h"
+#include "bench/gpu_loader/module.h"
+#include "ceilings/gpu_ceilings/measure.h"
 #include "counters/base/version.h"
 #include "counters/cuda/clock.h"
 #include "counters/cuda/cupti_source.h"
 #include "counters/cuda/device.h"
-#include "counters/gpu/access.h"
-#include "counters/gpu/nvml.h"
+#include "counters/gpu/driver.h"
 
-namespace dlroof {
+namespace dlroof::cuda_module {
 namespace {
 
 std::string RuntimeText() {
   int runtime = 0, driver = 0;
   cudaRuntimeGetVersion(&runtime);
   cudaDriverGetVersion(&driver);
-  return fmt::format("CUDA runtime {}, driver {}", CudaVersionText(runtime),
-                     driver == 0 ? "none" : "for CUDA " + CudaVersionText(driver));
+  return fmt::format("CUDA runtime {}, driver {}", gpu::CudaVersionText(runtime),
+                     driver == 0 ? "none" : "for CUDA " + gpu::CudaVersionText(driver));
 }
 
 // 130100 -> "13.1.0".
@@ -42,18 +41,18 @@ std::string CuptiText() {
   return fmt::format("CUPTI API {}", version);
 }
 
-Library DescribedLibrary(std::string name, std::string (*description)()) {
+workload::Library DescribedLibrary(std::string name, std::string (*description)()) {
   return {std::move(name), description, [](const std::vector<int>&) {},
           [](const std::function<void(int)>&) {}};
 }
 
 // Versions, for run files and the doctor: the CUDA runtime and driver, cuBLASLt, CUPTI, cuDNN.
-std::vector<Library> CudaLibraries() {
-  std::vector<Library> libraries = {DescribedLibrary("cuda", RuntimeText),
-                                    DescribedLibrary("cublaslt", CublasLtText),
-                                    DescribedLibrary("cupti", CuptiText)};
-  if (!CudnnVersion().empty())
-    libraries.push_back(DescribedLibrary("cudnn", [] { return "cuDNN " + CudnnVersion(); }));
+std::vector<workload::Library> CudaLibraries() {
+  std::vector<workload::Library> libraries = {DescribedLibrary("cuda", RuntimeText),
+                                              DescribedLibrary("cublaslt", CublasLtText),
+                                              DescribedLibrary("cupti", CuptiText)};
+  if (!cudnn::CudnnVersion().empty())
+    libraries.push_back(DescribedLibrary("cudnn", [] { return "cuDNN " + cudnn::CudnnVersion(); }));
   return libraries;
 }
 
@@ -71,41 +70,45 @@ void PreloadNvrtcParts() {
 }
 
 // The driver's version is a fact, but not of the fingerprint.
-Machine Described(int device) {
-  auto machine = DescribeGpu(ReadGpuIdentity(device));
-  const auto driver = Nvml::Open("libnvidia-ml.so.1", PciBusId(device)).DriverVersion();
+machine::Machine Described(int device) {
+  auto machine = gpu_ceilings::DescribeGpu(cuda::ReadGpuIdentity(device));
+  const auto driver = gpu::Nvml::Open("libnvidia-ml.so.1", cuda::PciBusId(device)).DriverVersion();
   machine.facts["driver"] = driver.empty() ? "not known" : driver;
   return machine;
 }
 
-Machine Measured(const GpuMeasureOptions& options) {
-  auto machine = MeasureGpu(options);
+machine::Machine Measured(const gpu_ceilings::GpuMeasureOptions& options) {
+  auto machine = gpu_ceilings::MeasureGpu(options);
   machine.facts.merge(Described(options.device).facts);
   return machine;
 }
 
-GpuModule Made() {
+gpu_loader::GpuModule Made() {
   PreloadNvrtcParts();
-  const auto state = ReadCudaState();
-  GpuModule module{.build = kBuildId, .libraries = CudaLibraries(), .why_no_cells = WhyNoCudnn()};
+  const auto state = cuda::ReadCudaState();
+  gpu_loader::GpuModule module{
+      .build = kBuildId, .libraries = CudaLibraries(), .why_no_cells = cudnn::WhyNoCudnn()};
   if (module.why_no_cells.empty())
-    std::copy_if(AllCells().begin(), AllCells().end(), std::back_inserter(module.cells),
-                 [](const Cell& cell) { return cell.prepare != nullptr && cell.device == "gpu"; });
-  module.why_no_device = WhyNoDevice(state);
+    std::copy_if(workload::AllBackends().begin(), workload::AllBackends().end(),
+                 std::back_inserter(module.cells), [](const workload::Backend& cell) {
+                   return cell.prepare != nullptr && cell.device == "gpu";
+                 });
+  module.why_no_device = gpu::WhyNoDevice(state);
   for (int number = 0; number < static_cast<int>(state.gpus.size()); ++number)
-    if (const auto& gpu = state.gpus[number]; IsUsable(gpu, state))
+    if (const auto& gpu = state.gpus[number]; gpu::IsUsable(gpu, state))
       module.devices.push_back({number, gpu.name});
-  module.sources = CuptiSources(module.devices.empty() ? 0 : module.devices.front().number);
+  module.sources = cuda::CuptiSources(module.devices.empty() ? 0 : module.devices.front().number);
   module.describe = Described;
   module.measure = Measured;
-  module.clock = OpenCudaClock;
+  module.clock = cuda::OpenCudaClock;
   return module;
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cuda_module
 
-extern "C" __attribute__((visibility("default"))) const dlroof::GpuModule* dlroof_cuda_module() {
-  static const dlroof::GpuModule module = dlroof::Made();
+extern "C" __attribute__((visibility("default"))) const dlroof::gpu_loader::GpuModule*
+dlroof_cuda_module() {
+  static const dlroof::gpu_loader::GpuModule module = dlroof::Made();
   return &module;
 }

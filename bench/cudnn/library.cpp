@@ -2,12 +2,14 @@
 
 #include <cudnn_graph.h>
 
-#include "bench/library_rules/cudnn_rules.h"
+#include "bench/library_rules/library_rules.h"
 
-namespace dlroof {
+namespace dlroof::cudnn {
 
-std::string CudnnVersion() { return cudnn::VersionText(cudnnGetVersion()); }
+std::string CudnnVersion() { return library_rules::VersionText(cudnnGetVersion()); }
 
-std::string WhyNoCudnn() { return cudnn::WhyNotThisVersion(cudnnGetVersion(), CUDNN_MAJOR); }
+std::string WhyNoCudnn() {
+  return library_rules::WhyNotThisVersion(cudnnGetVersion(), CUDNN_MAJOR);
+}
 
-}  // namespace dlroof
+}  // namespace dlroof::cudnn

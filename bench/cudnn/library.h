@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace dlroof {
+namespace dlroof::cudnn {
 
 // cuDNN's version as it runs ("9.19.0"); empty in a build without it.
 std::string CudnnVersion();
@@ -11,4 +11,4 @@ std::string CudnnVersion();
 // the program started is not the one it was built for. Empty: they can.
 std::string WhyNoCudnn();
 
-}  // namespace dlroof
+}  // namespace dlroof::cudnn

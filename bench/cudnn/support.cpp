@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "counters/base/error.h"
-#include "counters/cuda/support.h"
+#include "counters/cuda/device.h"
 
 namespace dlroof::cudnn {
 namespace {
@@ -32,23 +32,26 @@ std::string LastWords(cudnnStatus_t status) {
   return text;
 }
 
-void Require(cudnnStatus_t status, std::string_view what, Stage stage) {
+void Require(cudnnStatus_t status, std::string_view what, library_rules::Stage stage) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   const auto text = fmt::format("{}: {}", what, LastWords(status));
-  if (IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
+  if (library_rules::IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
   throw std::runtime_error(text);
 }
 
 }  // namespace
 
-void Check(cudnnStatus_t status, std::string_view what) { Require(status, what, Stage::kDescribe); }
-
-void CheckExecuted(cudnnStatus_t status, std::string_view what) {
-  Require(status, what, Stage::kExecute);
+void Check(cudnnStatus_t status, std::string_view what) {
+  Require(status, what, library_rules::Stage::kDescribe);
 }
 
-WhyNot WhyNotMade(cudnnStatus_t status) {
-  return {LastWords(status), !IsRefusal(static_cast<int>(status), Stage::kDescribe)};
+void CheckExecuted(cudnnStatus_t status, std::string_view what) {
+  Require(status, what, library_rules::Stage::kExecute);
+}
+
+library_rules::WhyNot WhyNotMade(cudnnStatus_t status) {
+  return {LastWords(status),
+          !library_rules::IsRefusal(static_cast<int>(status), library_rules::Stage::kDescribe)};
 }
 
 cudnnHandle_t Handle() {
@@ -75,7 +78,7 @@ StreamUse::~StreamUse() {
 
 int CurrentDevice() {
   int device = 0;
-  CheckCuda(cudaGetDevice(&device), "the current GPU");
+  cuda::CheckCuda(cudaGetDevice(&device), "the current GPU");
   return device;
 }
 
@@ -84,13 +87,14 @@ int ComputeCapability() {
   int major = 0, minor = 0;
   for (const auto& [attribute, value] : {std::pair(cudaDevAttrComputeCapabilityMajor, &major),
                                          {cudaDevAttrComputeCapabilityMinor, &minor}})
-    CheckCuda(cudaDeviceGetAttribute(value, attribute, device), "the GPU's compute capability");
+    cuda::CheckCuda(cudaDeviceGetAttribute(value, attribute, device),
+                    "the GPU's compute capability");
   return 10 * major + minor;
 }
 
 int64_t FreeDeviceBytes() {
   size_t free = 0, total = 0;
-  CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
+  cuda::CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
   return static_cast<int64_t>(free);
 }
 

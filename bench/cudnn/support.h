@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/library_rules/cudnn_rules.h"
+#include "bench/library_rules/library_rules.h"
 
 namespace dlroof::cudnn {
 
@@ -19,7 +19,7 @@ void Check(cudnnStatus_t status, std::string_view what);
 void CheckExecuted(cudnnStatus_t status, std::string_view what);
 
 // Returns why a description or a plan could not be made.
-WhyNot WhyNotMade(cudnnStatus_t status);
+library_rules::WhyNot WhyNotMade(cudnnStatus_t status);
 
 // One handle for the process, on the device that was current at the first call. Throws as Check.
 cudnnHandle_t Handle();

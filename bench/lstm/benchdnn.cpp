@@ -9,7 +9,7 @@
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
 constexpr std::string_view kPolicies = "common per_oc";
@@ -17,57 +17,60 @@ constexpr std::string_view kPolicies = "common per_oc";
 // "", "O"
 std::string ReadFlags(std::string_view value) {
   if (value.find_first_not_of('O') != std::string_view::npos)
-    throw BenchdnnRefusal(0, fmt::format("expected O or nothing, got '{}'", ShownText(value)));
+    throw benchdnn::BenchdnnRefusal(
+        0, fmt::format("expected O or nothing, got '{}'", benchdnn::ShownText(value)));
   return value.empty() ? "" : "O";
 }
 
-constexpr std::array<BenchdnnOption, 19> kOptions = {{
+constexpr std::array<benchdnn::BenchdnnOption, 19> kOptions = {{
     {"prop", "FWD_I", "FWD_I FWD_D BWD_DW"},
     {"cfg", "f32",
      "f32 bf16f32 bf16 f16 u8u8u8u8 u8u8u8f32 f32u8f32u8 f32u8f32f32 s8s8s8s8 s8s8s8f32 "
      "f32s8f32s8 f32s8f32f32"},
     {"alg", "VANILLA_RNN", "VANILLA_RNN VANILLA_LSTM VANILLA_GRU LBR_GRU VANILLA_AUGRU LBR_AUGRU"},
-    {"with-peephole", "false", "", ReadBool},
-    {"with-projection", "false", "", ReadBool},
+    {"with-peephole", "false", "", benchdnn::ReadBool},
+    {"with-projection", "false", "", benchdnn::ReadBool},
     {"scaling", "common", kPolicies},
     {"scaling-proj", "common", kPolicies},
     {"direction", "left2right", "left2right right2left concat sum"},
     {"activation", "RELU", "RELU LOGISTIC TANH UNDEF"},
-    {"skip-nonlinear", "false", "", ReadBool},
-    {"trivial-strides", "false", "", ReadBool},
+    {"skip-nonlinear", "false", "", benchdnn::ReadBool},
+    {"trivial-strides", "false", "", benchdnn::ReadBool},
     {"flags", "", "", ReadFlags},
-    {"l", "0", "", ReadCount},
-    {"t", "0", "", ReadCount},
-    {"mb", "0", "", ReadCount},
+    {"l", "0", "", benchdnn::ReadCount},
+    {"t", "0", "", benchdnn::ReadCount},
+    {"mb", "0", "", benchdnn::ReadCount},
     {"attr-scratchpad", "library", "library user"},
-    {"ctx-init", "auto", "", ReadThreads},
-    {"ctx-exe", "auto", "", ReadThreads},
-    {"attr-fpmath", "strict", kBenchdnnFpmath},
+    {"ctx-init", "auto", "", benchdnn::ReadThreads},
+    {"ctx-exe", "auto", "", benchdnn::ReadThreads},
+    {"attr-fpmath", "strict", benchdnn::kBenchdnnFpmath},
 }};
 
 int64_t Overridden(int64_t written, int64_t option) { return option != 0 ? option : written; }
 
-bool HasProjection(const BenchdnnChoice& choice) { return choice["with-projection"] == "true"; }
+bool HasProjection(const benchdnn::BenchdnnChoice& choice) {
+  return choice["with-projection"] == "true";
+}
 
 LstmDirection OurDirection(std::string_view prop) {
   if (prop == "FWD_I") return LstmDirection::kForwardInference;
   return prop == "FWD_D" ? LstmDirection::kForwardTraining : LstmDirection::kBackward;
 }
 
-std::string KindReason(const BenchdnnRnn& /*problem*/, const BenchdnnChoice& choice) {
+std::string KindReason(const BenchdnnRnn& /*problem*/, const benchdnn::BenchdnnChoice& choice) {
   if (choice["alg"] != "VANILLA_LSTM") return std::string(choice["alg"]);
   if (choice["direction"] == "right2left") return "direction right2left";
   if (choice["skip-nonlinear"] == "true") return "skip-nonlinear";
   if (!choice.IsDefault("flags")) return fmt::format("flags {}", choice["flags"]);
   for (const auto option : {"scaling", "scaling-proj"})
     if (!choice.IsDefault(option)) return fmt::format("{} {}", option, choice[option]);
-  return CommonReason(choice);
+  return benchdnn::CommonReason(choice);
 }
 
 // One problem of ours has all layers read what the layer before gives, and all steps the state of
 // the step before; what benchdnn does for other widths it skips as invalid itself, except a single
 // step that begins with a state of another width.
-std::string WidthReason(const BenchdnnRnn& p, const BenchdnnChoice& choice) {
+std::string WidthReason(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& choice) {
   const int64_t layers = Overridden(p.layers, choice.Count("l"));
   if (layers == 0 || Overridden(p.steps, choice.Count("t")) == 0) return "no layers or steps";
   if (Overridden(p.samples, choice.Count("mb")) == 0) return "no samples";
@@ -78,7 +81,7 @@ std::string WidthReason(const BenchdnnRnn& p, const BenchdnnChoice& choice) {
   return p.input != p.output ? "slc is not dic with several layers" : "";
 }
 
-LstmProblem OurProblem(const BenchdnnRnn& p, const BenchdnnChoice& choice) {
+LstmProblem OurProblem(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& choice) {
   LstmProblem problem{.t = Overridden(p.steps, choice.Count("t")),
                       .n = Overridden(p.samples, choice.Count("mb")),
                       .i = p.input,
@@ -92,7 +95,8 @@ LstmProblem OurProblem(const BenchdnnRnn& p, const BenchdnnChoice& choice) {
 
 // With --trivial-strides=false benchdnn makes rows of data one element longer than dense, dlroof
 // does not: same problem, same name.
-BenchdnnName LstmName(const BenchdnnRnn& problem, const BenchdnnChoice& choice) {
+benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem,
+                                const benchdnn::BenchdnnChoice& choice) {
   for (const auto reason_of : {KindReason, WidthReason})
     if (auto reason = reason_of(problem, choice); !reason.empty()) return {"", reason};
   auto text = ToText(OurProblem(problem, choice));
@@ -106,25 +110,25 @@ BenchdnnName LstmName(const BenchdnnRnn& problem, const BenchdnnChoice& choice) 
   if (choice["attr-fpmath"] != "strict")
     options.push_back(fmt::format("fpmath-{}", choice["attr-fpmath"]));
   const auto type = choice["cfg"] == "u8u8u8u8" ? std::string_view("int8") : choice["cfg"];
-  return {
-      ToText(BenchmarkName{"LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))),
-                           std::string(type), std::move(text), std::move(options)}),
-      ""};
+  return {workload::ToText(workload::BenchmarkName{
+              "LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))),
+              std::string(type), std::move(text), std::move(options)}),
+          ""};
 }
 
 // "mb" belongs to other drivers too.
 bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kKeys = {"l", "t", "sic", "slc", "dhc", "dic"};
-  return BeginsWithLetter(text, kKeys);
+  return benchdnn::BeginsWithLetter(text, kKeys);
 }
 
-BenchdnnProblem ReadRnn(const std::string& text) {
+benchdnn::BenchdnnProblem ReadRnn(const std::string& text) {
   const auto problem = ReadBenchdnnRnn(text);
   return {ToText(problem), [problem](const auto& choice) { return LstmName(problem, choice); }};
 }
 
 // "int8" stands for every mix of integers.
-BenchdnnWork WorkOf(const BenchmarkName& name) {
+benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const LstmType& type = LstmTypeOf(name.type);
   return {{}, std::string(IsQuantized(type) ? "int8" : type.weight)};
 }
@@ -138,15 +142,15 @@ constexpr std::array<std::string_view, 3> kDirectionFlags = {"", "--direction=co
 
 BenchdnnRnn ReadBenchdnnRnn(std::string_view text) {
   BenchdnnRnn p;
-  const std::array<BenchdnnLetter, 7> letters = {{{"l", &p.layers},
-                                                  {"t", &p.steps},
-                                                  {"mb", &p.samples},
-                                                  {"sic", &p.state},
-                                                  {"slc", &p.input},
-                                                  {"dhc", &p.hidden},
-                                                  {"dic", &p.output}}};
-  ReadLetters(text, letters);
-  RequireLetter(p.state, "sic");
+  const std::array<benchdnn::BenchdnnLetter, 7> letters = {{{"l", &p.layers},
+                                                            {"t", &p.steps},
+                                                            {"mb", &p.samples},
+                                                            {"sic", &p.state},
+                                                            {"slc", &p.input},
+                                                            {"dhc", &p.hidden},
+                                                            {"dic", &p.output}}};
+  benchdnn::ReadLetters(text, letters);
+  benchdnn::RequireLetter(p.state, "sic");
   if (p.input == 0) p.input = p.state;
   if (p.hidden == 0) p.hidden = p.state;
   if (p.output == 0) p.output = p.hidden;
@@ -191,6 +195,7 @@ std::string LstmBenchdnn(const LstmCase& lstm, std::string_view type) {
   return line;
 }
 
-const BenchdnnDriver kRnnDriver = {"rnn", kOptions, false, BeginsProblem, ReadRnn, WorkOf};
+const benchdnn::BenchdnnDriver kRnnDriver = {"rnn",         kOptions, false,
+                                             BeginsProblem, ReadRnn,  WorkOf};
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/benchdnn/driver.h"
+#include "bench/benchdnn/options.h"
 #include "bench/lstm/case.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 
-extern const BenchdnnDriver kRnnDriver;
+extern const benchdnn::BenchdnnDriver kRnnDriver;
 
 struct BenchdnnRnn {
   int64_t layers = 1, steps = 1, samples = 2;
@@ -46,4 +46,4 @@ std::vector<LstmStage> LstmStages(const LstmProblem& problem);
 // express the call: several primitives, plain weights, bf16 with a projection.
 std::string LstmBenchdnn(const LstmCase& lstm, std::string_view type);
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

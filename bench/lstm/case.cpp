@@ -4,23 +4,363 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
-#include "bench/library_rules/pipe_choice.h"
-#include "bench/workload/device_elements.h"
+#include "bench/library_rules/library_rules.h"
+#include "bench/lstm/benchdnn.h"
+#include "bench/workload/benchmark_name.h"
+#include "bench/workload/memory.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
-double BytesOf(std::string_view type) { return static_cast<double>(ElementBytes(type)); }
+constexpr KeyRow<LstmDirection> kDirections[] = {
+    {LstmDirection::kForwardInference, "fwd_inference"},
+    {LstmDirection::kForwardTraining, "fwd_training"},
+    {LstmDirection::kBackward, "bwd"}};
 
-LstmDirection ParseDirection(const BenchmarkName& name) {
+// Every tensor size in bytes and every operation count of a problem lies below this product (the
+// largest factor in front of t*n*l*passes*h is 16*(input + state) + 4*p + 40 for `bwd`), so it is
+// the one that must fit.
+void CheckSizes(const LstmProblem& problem) {
+  const int64_t widest = std::max(problem.i, OutputWidth(problem)) + StateWidth(problem) + 1;
+  workload::CheckedCount({64, widest, problem.t, problem.n, problem.l, Passes(problem), problem.h},
+                         "the work of this LSTM");
+}
+
+double CountOnce(const LstmElements& elements, const LstmElementBytes& bytes) {
+  return bytes.source * static_cast<double>(elements.source) +
+         bytes.output * static_cast<double>(elements.output) +
+         bytes.hidden * static_cast<double>(2 * elements.hidden) +
+         bytes.cell * static_cast<double>(2 * elements.cell) +
+         bytes.weight * static_cast<double>(elements.weights) +
+         bytes.peephole * static_cast<double>(elements.peephole) +
+         bytes.bias * static_cast<double>(elements.bias);
+}
+
+// Smaller by one step in the order of the contract; the same when nothing is left to halve.
+LstmProblem Halved(LstmProblem problem) {
+  const auto half = [](int64_t size) { return (size + 1) / 2; };
+  if (problem.t > 2) {
+    problem.t = half(problem.t);
+  } else if (problem.n > 2) {
+    problem.n = half(problem.n);
+  } else {
+    problem.i = half(problem.i);
+    problem.h = half(problem.h);
+    problem.p = half(problem.p);
+  }
+  return problem;
+}
+
+}  // namespace
+
+std::string ToText(const LstmProblem& problem) {
+  std::string text = fmt::format("t{}n{}i{}h{}", problem.t, problem.n, problem.i, problem.h);
+  if (problem.l != 1) text += fmt::format("l{}", problem.l);
+  if (problem.p != 0) text += fmt::format("p{}", problem.p);
+  if (problem.passes == LstmPasses::kConcatenated) text += "bi";
+  if (problem.passes == LstmPasses::kSummed) text += "bisum";
+  return text;
+}
+
+LstmProblem ParseLstmProblem(std::string_view text, int column_offset) {
+  workload::TextCursor cursor(text, column_offset);
+  LstmProblem problem;
+  cursor.Expect("t");
+  problem.t = cursor.Integer(1, "time steps");
+  cursor.Expect("n");
+  problem.n = cursor.Integer(1, "batch size");
+  cursor.Expect("i");
+  problem.i = cursor.Integer(1, "input channels");
+  cursor.Expect("h");
+  problem.h = cursor.Integer(1, "hidden units");
+  if (cursor.Accept("l")) problem.l = cursor.Integer(2, "layers (1 is left out)");
+  if (cursor.Accept("p")) problem.p = cursor.Integer(1, "projection size");
+  if (cursor.Accept("bisum"))
+    problem.passes = LstmPasses::kSummed;
+  else if (cursor.Accept("bi"))
+    problem.passes = LstmPasses::kConcatenated;
+  if (!cursor.AtEnd()) cursor.Refuse("l, p, bi or bisum (in this order) or the end");
+  CheckSizes(problem);
+  return problem;
+}
+
+std::string_view Key(LstmDirection direction) { return KeyIn(kDirections, direction); }
+
+int64_t Passes(const LstmProblem& problem) {
+  return problem.passes == LstmPasses::kForward ? 1 : 2;
+}
+
+int64_t StateWidth(const LstmProblem& problem) { return problem.p != 0 ? problem.p : problem.h; }
+
+int64_t OutputWidth(const LstmProblem& problem) {
+  return StateWidth(problem) * (problem.passes == LstmPasses::kConcatenated ? 2 : 1);
+}
+
+int64_t InputWidth(const LstmProblem& problem, int64_t layer) {
+  return layer == 0 ? problem.i : OutputWidth(problem);
+}
+
+LstmElements Elements(const LstmProblem& problem) {
+  const int64_t cells = problem.l * Passes(problem);
+  const int64_t state = StateWidth(problem);
+  LstmElements elements{};
+  elements.source = problem.t * problem.n * problem.i;
+  elements.output = problem.t * problem.n * OutputWidth(problem);
+  elements.hidden = cells * problem.n * state;
+  elements.cell = cells * problem.n * problem.h;
+  const int64_t inputs = problem.i + (problem.l - 1) * OutputWidth(problem);
+  elements.weights = Passes(problem) * inputs * kLstmGates * problem.h +
+                     cells * (state * kLstmGates * problem.h + problem.h * problem.p);
+  elements.bias = cells * kLstmGates * problem.h;
+  elements.peephole = problem.peephole ? cells * 3 * problem.h : 0;
+  return elements;
+}
+
+// The backward pass has the gates of the forward pass, and tanh(c) once more.
+LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction) {
+  const int64_t units = problem.t * problem.n * problem.l * Passes(problem) * problem.h;
+  if (direction == LstmDirection::kBackward) return {0, units};
+  return {3 * units, 2 * units};
+}
+
+std::vector<LstmProduct> Products(const LstmProblem& problem, LstmDirection direction,
+                                  bool merged) {
+  const int64_t gates = kLstmGates * problem.h, state = StateWidth(problem);
+  const int64_t rows = merged ? problem.t * problem.n : problem.n, steps = merged ? 1 : problem.t;
+  std::vector<LstmProduct> products;
+  for (int64_t layer = 0; layer < problem.l; ++layer) {
+    const int64_t input = InputWidth(problem, layer);
+    const std::vector<LstmProduct> forward = {{rows, gates, input, steps},
+                                              {problem.n, gates, state, problem.t}};
+    const std::vector<LstmProduct> backward = {{rows, input, gates, steps},
+                                               {problem.n, state, gates, problem.t},
+                                               {input, gates, rows, steps},
+                                               {state, gates, rows, steps}};
+    for (auto product : direction == LstmDirection::kBackward ? backward : forward) {
+      product.count *= Passes(problem);
+      products.push_back(product);
+    }
+    if (problem.p == 0) continue;
+    const int64_t count = problem.t * Passes(problem);
+    if (direction != LstmDirection::kBackward)
+      products.push_back({problem.n, problem.p, problem.h, count});
+    else
+      for (const auto& product : {LstmProduct{problem.n, problem.h, problem.p, count},
+                                  LstmProduct{problem.h, problem.p, problem.n, count}})
+        products.push_back(product);
+  }
+  return products;
+}
+
+LstmFlops Flops(const LstmProblem& problem, LstmDirection direction) {
+  const bool backward = direction == LstmDirection::kBackward;
+  const LstmElements elements = Elements(problem);
+  const int64_t samples = problem.t * problem.n;
+  const int64_t cells = samples * problem.l * Passes(problem);
+  LstmFlops flops{.matrix = 2 * samples * elements.weights};
+  if (backward) flops.matrix *= 2;
+  const int64_t peephole = problem.peephole ? (backward ? 12 : 6) : 0;
+  flops.elementwise = cells * problem.h * ((backward ? 27 : 13) + peephole);
+  if (backward) flops.elementwise += cells * StateWidth(problem);
+  if (!backward && problem.passes == LstmPasses::kSummed)
+    flops.elementwise += samples * problem.l * OutputWidth(problem);
+  return flops;
+}
+
+double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction,
+                       const LstmElementBytes& bytes) {
+  const LstmElements elements = Elements(problem);
+  const double tensors = CountOnce(elements, bytes);
+  if (direction != LstmDirection::kBackward) return tensors;
+  const double g = bytes.gradient;
+  return tensors + CountOnce(elements, {g, g, g, g, g, g, g, g});
+}
+
+double LeastHostBytes(const LstmProblem& problem, LstmDirection direction,
+                      const LstmElementBytes& bytes) {
+  const double tensors = CompulsoryBytes(problem, direction, bytes) +
+                         CompulsoryBytes(problem, direction, {4, 4, 4, 4, 4, 4, 4, 4});
+  if (direction == LstmDirection::kForwardInference) return tensors;
+  const int64_t gates =
+      problem.t * problem.n * problem.l * Passes(problem) * kLstmGates * problem.h;
+  return tensors + bytes.hidden * static_cast<double>(gates);
+}
+
+Work ModelledWork(const LstmProblem& problem, LstmDirection direction,
+                  const LstmElementBytes& bytes, const std::string& matrix_pipe,
+                  const std::string& elementwise_pipe, double launches) {
+  const LstmFlops flops = Flops(problem, direction);
+  const auto matrix = static_cast<double>(flops.matrix);
+  const auto elementwise = static_cast<double>(flops.elementwise);
+  Work work;
+  work.flops[matrix_pipe] += matrix;
+  work.flops[elementwise_pipe] += elementwise;
+  work.parts = {{"matrix", matrix}, {"elementwise", elementwise}};
+  work.bytes[Level::kDram] = CompulsoryBytes(problem, direction, bytes);
+  work.launches = launches;
+  return work;
+}
+
+LstmProblem Twin(const LstmProblem& problem, double most_flops) {
+  LstmProblem twin = problem;
+  while (static_cast<double>(Flops(twin, LstmDirection::kForwardInference).matrix) > most_flops) {
+    const LstmProblem smaller = Halved(twin);
+    if (smaller == twin) break;
+    twin = smaller;
+  }
+  return twin;
+}
+
+namespace {
+
+void Convert(const std::vector<float>& from, std::vector<double>& to) {
+  to.assign(from.begin(), from.end());
+}
+
+// Independent values for each tensor of one call.
+class ValueSource {
+ public:
+  explicit ValueSource(uint64_t seed) : seed_(seed << 20U) {}
+
+  std::vector<float> Next(int64_t count, std::string_view type, double limit) {
+    const auto high = static_cast<float>(limit);
+    return workload::SeededValues(count, seed_++, type, -high, high);
+  }
+
+ private:
+  uint64_t seed_;
+};
+
+void RoundToMultiples(double scale, std::vector<float>& values) {
+  for (float& value : values) value = static_cast<float>(std::round(value * scale) / scale);
+}
+
+void Quantize(const LstmProblem& problem, LstmInput<float>& input) {
+  const double weight_scale = double{kInt8WeightSteps / Int8WeightLimit(problem)};
+  const double activation_scale = Int8ActivationScale(problem);
+  RoundToMultiples(activation_scale, input.source);
+  RoundToMultiples(activation_scale, input.initial_hidden);
+  for (auto& layer : input.layers)
+    for (auto* weights : {&layer.input, &layer.state, &layer.projection})
+      RoundToMultiples(weight_scale, *weights);
+}
+
+void Add(const std::vector<float>& got, const std::vector<double>& expected,
+         LstmDifference& difference) {
+  constexpr double kNotComparable = std::numeric_limits<double>::max();
+  difference.count += static_cast<int64_t>(expected.size());
+  if (got.size() != expected.size()) {
+    difference.max_error = kNotComparable;
+    return;
+  }
+  double scale = 0;
+  for (const double value : expected) scale = std::max(scale, std::abs(value));
+  if (scale == 0) scale = 1;
+  for (size_t k = 0; k < got.size(); ++k) {
+    const double error = std::abs(double{got[k]} - expected[k]) / scale;
+    difference.max_error =
+        std::max(difference.max_error, std::isfinite(error) ? error : kNotComparable);
+  }
+}
+
+}  // namespace
+
+LstmInput<double> ToDouble(const LstmInput<float>& input) {
+  LstmInput<double> result;
+  result.layers.resize(input.layers.size());
+  ForEachInput(Convert, input, result);
+  return result;
+}
+
+LstmOutput<double> ToDouble(const LstmOutput<float>& output) {
+  LstmOutput<double> result;
+  ForEachOutput(Convert, output, result);
+  return result;
+}
+
+float Int8ActivationScale(const LstmProblem& problem) {
+  return problem.passes == LstmPasses::kSummed ? 63 : 127;
+}
+
+float Int8WeightLimit(const LstmProblem& problem) {
+  int64_t fewest = std::min(problem.i, StateWidth(problem));
+  if (problem.p != 0) fewest = std::min(fewest, problem.h);
+  return 1 / std::sqrt(static_cast<float>(fewest));
+}
+
+LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed,
+                                 std::string_view type_name) {
+  const LstmType& type = LstmTypeOf(type_name);
+  const LstmElements elements = Elements(problem);
+  const int64_t gates = 4 * problem.h, state = StateWidth(problem), passes = Passes(problem);
+  const bool quantized = IsQuantized(type);
+  // Quantized numbers are drawn as real ones and rounded to the nearest that are stored.
+  const auto drawn_as = [&](std::string_view stored) { return quantized ? "f32" : stored; };
+  ValueSource values(seed);
+  const auto weights = [&](int64_t rows, int64_t columns) {
+    return values.Next(passes * rows * columns, drawn_as(type.weight),
+                       1 / std::sqrt(static_cast<double>(rows)));
+  };
+  LstmInput<float> input;
+  input.source = values.Next(elements.source, drawn_as(type.source), 1);
+  input.initial_hidden = values.Next(elements.hidden, drawn_as(type.hidden), 1);
+  input.initial_cell = values.Next(elements.cell, type.cell, 1);
+  input.layers.resize(problem.l);
+  for (int64_t layer = 0; layer < problem.l; ++layer) {
+    auto& tensors = input.layers[layer];
+    tensors.input = weights(InputWidth(problem, layer), gates);
+    tensors.state = weights(state, gates);
+    if (problem.p != 0) tensors.projection = weights(problem.h, problem.p);
+    tensors.bias = values.Next(passes * gates, type.bias, 1);
+    if (problem.peephole) tensors.peephole = values.Next(passes * 3 * problem.h, "f32", 1);
+  }
+  if (quantized) Quantize(problem, input);
+  return input;
+}
+
+LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed) {
+  const LstmElements elements = Elements(problem);
+  ValueSource values(seed ^ 0x67726164ULL);
+  LstmOutput<float> gradient;
+  gradient.output = values.Next(elements.output, "f32", 1);
+  gradient.final_hidden = values.Next(elements.hidden, "f32", 1);
+  gradient.final_cell = values.Next(elements.cell, "f32", 1);
+  return gradient;
+}
+
+LstmDifference Difference(const LstmOutput<float>& got, const LstmOutput<double>& expected) {
+  LstmDifference difference;
+  ForEachOutput([&](const auto& a, const auto& b) { Add(a, b, difference); }, got, expected);
+  return difference;
+}
+
+LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& expected) {
+  LstmDifference difference;
+  if (got.layers.size() != expected.layers.size()) {
+    difference.max_error = std::numeric_limits<double>::max();
+    return difference;
+  }
+  ForEachInput([&](const auto& a, const auto& b) { Add(a, b, difference); }, got, expected);
+  return difference;
+}
+
+namespace {
+
+double BytesOf(std::string_view type) { return static_cast<double>(workload::ElementBytes(type)); }
+
+LstmDirection ParseDirection(const workload::BenchmarkName& name) {
   for (const auto direction : {LstmDirection::kForwardInference, LstmDirection::kForwardTraining,
                                LstmDirection::kBackward})
     if (Key(direction) == name.direction) return direction;
-  throw BadInput({.column = ColumnOfPart(name, 3)},
+  throw BadInput({.column = workload::ColumnOfPart(name, 3)},
                  "an LSTM has no direction '{}'; there are fwd_inference, fwd_training and bwd",
                  name.direction);
 }
@@ -68,23 +408,23 @@ const LstmType& LstmTypeOf(std::string_view name) {
   throw std::logic_error(fmt::format("an LSTM has no type {}", name));
 }
 
-LstmCase ReadLstmCase(const BenchmarkName& name, const std::vector<std::string>& types,
-                      const OptionRows& options) {
+LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std::string>& types,
+                      const workload::OptionRows& options) {
   LstmCase lstm{.direction = ParseDirection(name)};
   if (std::ranges::count(types, name.type) == 0)
-    throw BadInput({.column = ColumnOfPart(name, 4)}, "LSTM/{}/{} has no type '{}'; there {} {}",
-                   name.device, name.library, name.type, types.size() == 1 ? "is" : "are",
-                   fmt::join(types, ", "));
-  lstm.problem = ParseLstmProblem(name.problem, ColumnOfPart(name, 5) - 1);
-  CheckOptions(name, options);
-  lstm.problem.peephole = HasOption(name, "peephole");
-  lstm.plain_weights = HasOption(name, "ldigo");
-  if (auto mode = FpmathOf(name); !mode.empty()) lstm.fpmath = std::move(mode);
+    throw BadInput({.column = workload::ColumnOfPart(name, 4)},
+                   "LSTM/{}/{} has no type '{}'; there {} {}", name.device, name.library, name.type,
+                   types.size() == 1 ? "is" : "are", fmt::join(types, ", "));
+  lstm.problem = ParseLstmProblem(name.problem, workload::ColumnOfPart(name, 5) - 1);
+  workload::CheckOptions(name, options);
+  lstm.problem.peephole = workload::HasOption(name, "peephole");
+  lstm.plain_weights = workload::HasOption(name, "ldigo");
+  if (auto mode = workload::FpmathOf(name); !mode.empty()) lstm.fpmath = std::move(mode);
   return lstm;
 }
 
-LstmCase ReadOnednnLstmCase(const BenchmarkName& name) {
-  return ReadLstmCase(name, LstmTypeNames(), {{"peephole"}, {"ldigo"}, FpmathOptions()});
+LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name) {
+  return ReadLstmCase(name, LstmTypeNames(), {{"peephole"}, {"ldigo"}, workload::FpmathOptions()});
 }
 
 bool IsQuantized(const LstmType& type) { return type.weight == "s8"; }
@@ -104,7 +444,47 @@ std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
                            std::string_view implementation, std::string_view effective_isa) {
   const bool may_be_bf16 = fpmath == "bf16" || fpmath == "any";
   if (type.weight == "f32" && may_be_bf16 && AllOnAmx(implementation)) return "bf16.matrix";
-  return MatrixPipe(IsQuantized(type) ? "int8" : type.weight, implementation, effective_isa);
+  return library_rules::MatrixPipe(IsQuantized(type) ? "int8" : type.weight, implementation,
+                                   effective_isa);
 }
 
-}  // namespace dlroof
+// Registers the op and its cell on oneDNN.
+
+namespace {
+
+std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
+  auto problem = ParseLstmProblem(name.problem);
+  problem.n = batch;
+  return ToText(ParseLstmProblem(ToText(problem)));
+}
+
+workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
+  auto problem = ParseLstmProblem(name.problem);
+  problem.peephole = workload::HasOption(name, "peephole");
+  const auto elements = Elements(problem);
+  return {problem.n, elements.weights + elements.bias + elements.peephole};
+}
+
+[[maybe_unused]] const bool op_registered = workload::RegisterOp(
+    {.name = "LSTM",
+     .words =
+         {"LSTM",
+          {{"batch", "n"}, {"steps", "t"}, {"features", "i"}, {"hidden", "h"}, {"layers", "l"}}},
+     .flop_convention = "matrix products and elementwise part apart; each sigmoid, tanh, add and "
+                        "multiply of the elementwise part counts 1",
+     .benchdnn = {&kRnnDriver},
+     .directions = {"fwd_inference", "fwd_training", "bwd"},
+     .templates = "LSTM/cpu/onednn/{fwd_inference,fwd_training,bwd}/{f32,bf16}/*\n",
+     .with_batch = WithBatch,
+     .trained = Trained,
+     .variants = {{"layout", {"ldigo"}, "plain weights"}}});
+
+workload::Workload Read(const workload::BenchmarkName& name) {
+  return {.repro = LstmBenchdnn(ReadOnednnLstmCase(name), name.type)};
+}
+
+[[maybe_unused]] const bool on_onednn =
+    workload::RegisterBackend({"LSTM", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
+
+}  // namespace
+}  // namespace dlroof::lstm

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/workload/seeded_values.h"
+#include "bench/workload/memory.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
 // The largest error so far; what is no number counts as the largest double.
@@ -131,9 +131,9 @@ LstmInput<double> Moved(LstmInput<double> input, const LstmInput<double>& direct
 
 }  // namespace
 
-Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
-                            const LstmForwardResult<double>& forward) {
-  Verification verification;
+workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
+                                      const LstmForwardResult<double>& forward) {
+  workload::Verification verification;
   // Two orders of summing some thousand products of size 1 differ by far less.
   verification.tolerance = 1e-12;
   Note(OutputError(problem, forward), verification.max_error);
@@ -145,8 +145,9 @@ Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>&
   return verification;
 }
 
-Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
-                           const LstmOutput<double>& d_output, const LstmInput<double>& d_input) {
+workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
+                                     const LstmOutput<double>& d_output,
+                                     const LstmInput<double>& d_input) {
   // Truncation of the central difference is O(step^2), cancellation 1e-16 / step: both below 1e-9.
   constexpr double kStep = 1e-5;
   LstmInput<double> direction = d_input;
@@ -154,7 +155,8 @@ Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& 
   double slope = 0, gradient_square = 0, direction_square = 0;
   ForEachInput(
       [&](const auto& gradient, auto& along) {
-        const auto values = SeededValues(static_cast<int64_t>(along.size()), ++seed, "f32", -1, 1);
+        const auto values =
+            workload::SeededValues(static_cast<int64_t>(along.size()), ++seed, "f32", -1, 1);
         along.assign(values.begin(), values.end());
         for (size_t k = 0; k < along.size(); ++k) {
           slope += gradient[k] * along[k];
@@ -166,7 +168,7 @@ Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& 
   const double difference = (Loss(problem, Moved(input, direction, kStep), d_output) -
                              Loss(problem, Moved(input, direction, -kStep), d_output)) /
                             (2 * kStep);
-  Verification verification{.tolerance = 1e-6};
+  workload::Verification verification{.tolerance = 1e-6};
   Note(std::abs(slope - difference) / std::sqrt(gradient_square * direction_square),
        verification.max_error);
   verification.ok = verification.max_error <= verification.tolerance;
@@ -174,4 +176,4 @@ Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& 
   return verification;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -7,13 +7,13 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "bench/library_rules/cudnn_rules.h"
-#include "bench/workload/device_elements.h"
+#include "bench/library_rules/library_rules.h"
+#include "bench/workload/memory.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::lstm {
 namespace {
 
 struct TypeRow {
@@ -70,7 +70,7 @@ void RequireCount(size_t count, int64_t expected) {
 
 std::string_view Key(RnnAlgorithm algorithm) { return KeyIn(kAlgorithms, algorithm); }
 
-CudnnLstmCase ReadCudnnLstmCase(const BenchmarkName& name) {
+CudnnLstmCase ReadCudnnLstmCase(const workload::BenchmarkName& name) {
   std::vector<std::string> types;
   types.reserve(kTypes.size());
   for (const auto& row : kTypes) types.emplace_back(row.type);
@@ -79,14 +79,14 @@ CudnnLstmCase ReadCudnnLstmCase(const BenchmarkName& name) {
   CudnnLstmCase lstm{plain.direction, plain.problem, name.type, RnnAlgorithm::kStandard};
   for (const auto algorithm :
        {RnnAlgorithm::kPersistStatic, RnnAlgorithm::kPersistDynamic, RnnAlgorithm::kPersistSmallH})
-    if (HasOption(name, Key(algorithm))) lstm.algorithm = algorithm;
+    if (workload::HasOption(name, Key(algorithm))) lstm.algorithm = algorithm;
   return lstm;
 }
 
 std::string_view StorageType(std::string_view type) { return RowOf(type).storage; }
 
 LstmElementBytes GpuElementBytes(std::string_view type) {
-  const auto bytes = static_cast<double>(ElementBytes(StorageType(type)));
+  const auto bytes = static_cast<double>(workload::ElementBytes(StorageType(type)));
   return {bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes};
 }
 
@@ -118,8 +118,8 @@ void RequireRnnUnit(std::string_view type, int compute_capability) {
 void RequireRnnType(std::string_view type, std::size_t cudnn_version) {
   const auto least = RowOf(type).least_version;
   if (cudnn_version < least)
-    throw Unsupported("LSTMs in {} need cuDNN {}, this is {}", type, VersionText(least),
-                      VersionText(cudnn_version));
+    throw Unsupported("LSTMs in {} need cuDNN {}, this is {}", type,
+                      library_rules::VersionText(least), library_rules::VersionText(cudnn_version));
 }
 
 std::string RnnPipe(std::string_view type) { return std::string(RowOf(type).pipe); }
@@ -198,8 +198,8 @@ void AddHalfBias(const RnnPart& part, const std::vector<float>& bias, LstmInput<
 }
 
 namespace {
-[[maybe_unused]] const bool cudnn_case_registered =
-    RegisterCell({"LSTM", "gpu", "cudnn", ReadNameAlone<ReadCudnnLstmCase>, "the CUDA module"});
+[[maybe_unused]] const bool cudnn_case_registered = workload::RegisterBackend(
+    {"LSTM", "gpu", "cudnn", workload::ReadNameAlone<ReadCudnnLstmCase>, "the CUDA module"});
 }  // namespace
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::lstm

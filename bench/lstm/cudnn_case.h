@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "bench/lstm/case.h"
-#include "bench/lstm/inputs.h"
 #include "bench/workload/benchmark_name.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::lstm {
 
 // cuDNN's ways through the time steps, with its values (cudnnRNNAlgo_t). The persistent ones keep
 // the weights of the states in registers and on chip.
@@ -38,7 +37,7 @@ struct CudnnLstmCase {
 // Types f32 (no tensor cores), tf32, f16, bf16, all tensors in one; sums in f32. Options:
 // persist-static, persist-small-h or persist-dynamic. Throws BadInput with the column within the
 // whole name.
-CudnnLstmCase ReadCudnnLstmCase(const BenchmarkName& name);
+CudnnLstmCase ReadCudnnLstmCase(const workload::BenchmarkName& name);
 
 // Returns the type in which tensors are stored: "f32" for tf32, else the type itself.
 std::string_view StorageType(std::string_view type);
@@ -120,4 +119,4 @@ LstmInput<float> ZeroWeights(const LstmProblem& problem);
 void PutMatrix(const RnnPart& part, const std::vector<float>& matrix, LstmInput<float>& gradients);
 void AddHalfBias(const RnnPart& part, const std::vector<float>& bias, LstmInput<float>& gradients);
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::lstm

@@ -17,10 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/lstm/inputs.h"
-#include "bench/lstm/problem.h"
+#include "bench/lstm/case.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 
 // One pass of one layer, kept for the backward call. "Final" is the last step that was walked.
 template <class T>
@@ -339,4 +338,4 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::lstm

@@ -10,51 +10,51 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchdnn/product_words.h"
+#include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 constexpr std::string_view kTypeWords = "undef f32 bf16 f16 s32 s8 u8";
 
-constexpr std::array<BenchdnnOption, 16> kMatmulOptions = {{
-    {"dt", "f32:f32:f32", "", ReadDataTypes},
-    {"stag", "any", "", ReadLayout},
-    {"wtag", "any", "", ReadLayout},
-    {"dtag", "any", "", ReadLayout},
+constexpr std::array<benchdnn::BenchdnnOption, 16> kMatmulOptions = {{
+    {"dt", "f32:f32:f32", "", benchdnn::ReadDataTypes},
+    {"stag", "any", "", benchdnn::ReadLayout},
+    {"wtag", "any", "", benchdnn::ReadLayout},
+    {"dtag", "any", "", benchdnn::ReadLayout},
     {"encoding", "", "", nullptr},
     {"strides", "", "", nullptr},
     {"runtime_dims_masks", "", "", nullptr},
-    {"attr-scales", "", "", ReadScales},
-    {"attr-zero-points", "", "", ReadZeroPoints},
-    {"attr-post-ops", "", "", ReadPostOps},
+    {"attr-scales", "", "", benchdnn::ReadScales},
+    {"attr-zero-points", "", "", benchdnn::ReadZeroPoints},
+    {"attr-post-ops", "", "", benchdnn::ReadPostOps},
     {"attr-scratchpad", "library", "library user"},
-    {"ctx-init", "auto", "", ReadThreads},
-    {"ctx-exe", "auto", "", ReadThreads},
-    {"attr-fpmath", "strict", kBenchdnnFpmath},
+    {"ctx-init", "auto", "", benchdnn::ReadThreads},
+    {"ctx-exe", "auto", "", benchdnn::ReadThreads},
+    {"attr-fpmath", "strict", benchdnn::kBenchdnnFpmath},
     {"bia_dt", "undef", kTypeWords},
-    {"bia_mask", "2", "", ReadCount},
+    {"bia_mask", "2", "", benchdnn::ReadCount},
 }};
 
-constexpr std::array<BenchdnnOption, 13> kIpOptions = {{
+constexpr std::array<benchdnn::BenchdnnOption, 13> kIpOptions = {{
     {"dir", "FWD_B", "FWD_B FWD_D FWD_I BWD_D BWD_W BWD_WB BWD_DW"},
-    {"dt", "f32:f32:f32", "", ReadDataTypes},
+    {"dt", "f32:f32:f32", "", benchdnn::ReadDataTypes},
     {"cfg", "",
      "f32 f16 f16f16f32 f32f16f16 f16f32f16 f16f16s8 f16f16u8 u8s8f32 u8s8s32 u8s8s8 u8s8u8 "
      "s8s8f32 s8s8s32 s8s8s8 s8s8u8 s8s8bf16 u8s8bf16 s8s8f16 u8s8f16 bf16bf16f32 bf16bf16bf16 "
      "f32bf16bf16 bf16f32bf16"},
-    {"stag", "any", "", ReadLayout},
-    {"wtag", "any", "", ReadLayout},
-    {"dtag", "any", "", ReadLayout},
-    {"attr-scales", "", "", ReadScales},
-    {"attr-post-ops", "", "", ReadPostOps},
+    {"stag", "any", "", benchdnn::ReadLayout},
+    {"wtag", "any", "", benchdnn::ReadLayout},
+    {"dtag", "any", "", benchdnn::ReadLayout},
+    {"attr-scales", "", "", benchdnn::ReadScales},
+    {"attr-post-ops", "", "", benchdnn::ReadPostOps},
     {"attr-scratchpad", "library", "library user"},
-    {"attr-fpmath", "strict", kBenchdnnFpmath},
-    {"ctx-init", "auto", "", ReadThreads},
-    {"ctx-exe", "auto", "", ReadThreads},
-    {"mb", "0", "", ReadCount},
+    {"attr-fpmath", "strict", benchdnn::kBenchdnnFpmath},
+    {"ctx-init", "auto", "", benchdnn::ReadThreads},
+    {"ctx-exe", "auto", "", benchdnn::ReadThreads},
+    {"mb", "0", "", benchdnn::ReadCount},
 }};
 
 // Reads "12x128x64" from `at` to a character that is neither digit nor x.
@@ -65,7 +65,8 @@ std::vector<int64_t> ReadSizes(std::string_view text, size_t& at) {
     int64_t size = 0;
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), size);
     if (error != std::errc() || size < 1 || size > kMost)
-      throw BenchdnnRefusal(at, fmt::format("expected a size, an integer from 1 to {}", kMost));
+      throw benchdnn::BenchdnnRefusal(
+          at, fmt::format("expected a size, an integer from 1 to {}", kMost));
     at = static_cast<size_t>(end - text.data());
     sizes.push_back(size);
     if (at == text.size() || text[at] != 'x') return sizes;
@@ -82,9 +83,9 @@ std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at
     ++at;
   }
   if (matrices.size() < 2)
-    throw BenchdnnRefusal(0, "expected MxK:KxN or MxK:KxN:MxN, with batches before each");
+    throw benchdnn::BenchdnnRefusal(0, "expected MxK:KxN or MxK:KxN:MxN, with batches before each");
   if (matrices[0].size() < 2 || matrices[1].size() != matrices[0].size())
-    throw BenchdnnRefusal(0, "both factors have as many dimensions, 2 or more");
+    throw benchdnn::BenchdnnRefusal(0, "both factors have as many dimensions, 2 or more");
   return matrices;
 }
 
@@ -92,34 +93,34 @@ std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at
 struct Found {
   MatmulProblem problem;
   ProductDirection direction = ProductDirection::kForward;
-  ProductTypes types;
+  products::ProductTypes types;
   bool ip = false, training = false, bias = false, any = false;
 };
 
-BenchdnnName NameOf(const Found& found, const BenchdnnChoice& choice) {
+benchdnn::BenchdnnName NameOf(const Found& found, const benchdnn::BenchdnnChoice& choice) {
   const bool forward = found.direction == ProductDirection::kForward;
-  if (auto reason = AttributeReason(choice, found.types, forward); !reason.empty())
+  if (auto reason = benchdnn::AttributeReason(choice, found.types, forward); !reason.empty())
     return {"", reason};
-  const auto type = KeyOf(found.types);
+  const auto type = products::KeyOf(found.types);
   if (type.empty() || type == "f64")  // none on the CPU
-    return {"", "types " + DataTypesOf(found.types)};
-  auto options = ProductOptionsOf(choice, found.training, found.bias);
+    return {"", "types " + benchdnn::DataTypesOf(found.types)};
+  auto options = benchdnn::ProductOptionsOf(choice, found.training, found.bias);
   if (found.ip) options.insert(options.begin(), "ip");
   if (found.any) options.emplace_back("any");
-  AddFpmathOption(choice, options);
-  BenchmarkName name{"Matmul",
-                     "cpu",
-                     "onednn",
-                     std::string(Key(found.direction)),
-                     type,
-                     ToText(found.problem),
-                     std::move(options)};
+  benchdnn::AddFpmathOption(choice, options);
+  workload::BenchmarkName name{"Matmul",
+                               "cpu",
+                               "onednn",
+                               std::string(Key(found.direction)),
+                               type,
+                               ToText(found.problem),
+                               std::move(options)};
   try {
     ReadOnednnMatmulCase(name);
   } catch (const BadInput&) {  // more than 64 bits
     return {"", "impossible shape"};
   }
-  return {ToText(name), ""};
+  return {workload::ToText(name), ""};
 }
 
 // The order of one matrix; absent where a name has no word for it.
@@ -131,8 +132,8 @@ std::optional<Order> OrderOf(std::string_view tag, bool batched) {
   return std::nullopt;
 }
 
-std::string MatmulReason(const BenchdnnMatmul& problem, const BenchdnnChoice& choice) {
-  if (!problem.strange.empty()) return problem.strange;
+std::string MatmulReason(const BenchdnnMatmul& problem, const benchdnn::BenchdnnChoice& choice) {
+  if (!problem.unsupported.empty()) return problem.unsupported;
   if (!choice["encoding"].empty()) return "sparse matrices";
   if (!choice["strides"].empty()) return "strides";
   const auto masks = choice["runtime_dims_masks"];
@@ -140,7 +141,7 @@ std::string MatmulReason(const BenchdnnMatmul& problem, const BenchdnnChoice& ch
   for (const auto* tag : {"stag", "wtag", "dtag"})
     if (!OrderOf(choice[tag], problem.problem.b > 1)) return fmt::format("layout {}", choice[tag]);
   if (choice["bia_dt"] == "undef") return "";
-  if (choice["bia_dt"] != BiasType(TypesOf(choice)))
+  if (choice["bia_dt"] != products::BiasType(benchdnn::TypesOf(choice)))
     return fmt::format("bias of type {}", choice["bia_dt"]);
   // The bias has one number per column: C is masked by its last dimension alone.
   if (choice.Count("bia_mask") != (problem.problem.b > 1 ? 4 : 2))
@@ -157,19 +158,19 @@ bool BeginsMatmul(std::string_view text) {
 // Every letter of ip is one of conv, whose driver such a text means.
 bool BeginsIp(std::string_view /*text*/) { return false; }
 
-BenchdnnProblem ReadMatmulProblem(const std::string& text) {
+benchdnn::BenchdnnProblem ReadMatmulProblem(const std::string& text) {
   const auto problem = ReadBenchdnnMatmul(text);
   return {problem.listed, [problem](const auto& choice) { return MatmulName(problem, choice); }};
 }
 
-BenchdnnProblem ReadIpProblem(const std::string& text) {
+benchdnn::BenchdnnProblem ReadIpProblem(const std::string& text) {
   const auto problem = ReadBenchdnnIp(text);
   return {ToText(problem), [problem](const auto& choice) { return IpName(problem, choice); }};
 }
 
 std::string Attributes(const MatmulCase& matmul) {
   std::string text;
-  if (matmul.scales) text += ScalesArgument(matmul.types);
+  if (matmul.scales) text += benchdnn::ScalesArgument(matmul.types);
   if (matmul.relu) text += "--attr-post-ops=relu ";
   if (!matmul.fpmath.empty()) text += fmt::format("--attr-fpmath={} ", matmul.fpmath);
   return text;
@@ -185,11 +186,11 @@ std::string MatmulLine(const MatmulCase& matmul) {
   const auto p = ProductOf(matmul);
   std::string line = "--matmul --mode=P ";
   const auto type = [&](Matrix matrix) { return std::string(TypeOf(matmul.types, matrix)); };
-  line += TypesArgument({type(p.left.matrix), type(p.right.matrix), type(p.result)});
+  line += benchdnn::TypesArgument({type(p.left.matrix), type(p.right.matrix), type(p.result)});
   if (!matmul.any)
     line += fmt::format("--stag={} --wtag={} --dtag={} ", Tag(p.batch, p.left.transposed),
                         Tag(p.batch, p.right.transposed), Tag(p.batch, false));
-  if (matmul.bias) line += fmt::format("--bia_dt={} ", BiasType(matmul.types));
+  if (matmul.bias) line += fmt::format("--bia_dt={} ", products::BiasType(matmul.types));
   if (matmul.bias && p.batch > 1) line += "--bia_mask=4 ";
   line += Attributes(matmul);
   const auto batch = p.batch > 1 ? fmt::format("{}x", p.batch) : "";
@@ -197,15 +198,17 @@ std::string MatmulLine(const MatmulCase& matmul) {
 }
 
 std::string InnerProductLine(const MatmulCase& matmul) {
-  const auto dir = DirOf(matmul);
+  const auto dir = benchdnn::DirOf(matmul);
   if (dir.empty()) return "";
-  return fmt::format("--ip --mode=P --dir={} {}{}mb{}ic{}oc{}", dir, TypesArgument(matmul.types),
-                     Attributes(matmul), matmul.problem.m, matmul.problem.k, matmul.problem.n);
+  return fmt::format("--ip --mode=P --dir={} {}{}mb{}ic{}oc{}", dir,
+                     benchdnn::TypesArgument(matmul.types), Attributes(matmul), matmul.problem.m,
+                     matmul.problem.k, matmul.problem.n);
 }
 
-BenchdnnWork WorkOf(const BenchmarkName& name) {
+benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const auto matmul = ReadOnednnMatmulCase(name);
-  return {ProductWork(matmul, "fp32.vector").bytes, std::string(ComputeType(matmul.types))};
+  return {products::ProductWork(matmul, "fp32.vector").bytes,
+          std::string(products::ComputeType(matmul.types))};
 }
 
 }  // namespace
@@ -216,34 +219,34 @@ BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   BenchdnnMatmul read{.listed = std::string(text.substr(0, at))};
   // benchdnn passes over what follows a size up to the name, and its lists have names without n.
   if (at < text.size() && std::string_view("_n\"").find(text[at]) == std::string_view::npos)
-    throw BenchdnnRefusal(at, "expected the name after n, or the end");
+    throw benchdnn::BenchdnnRefusal(at, "expected the name after n, or the end");
   const auto& a = matrices[0];
   const auto& b = matrices[1];
   const size_t last = a.size() - 1;
   read.problem = {last == 2 ? a[0] : 1, a[last - 1], b[last], a[last]};
   if (b[last - 1] != a[last])
-    throw BenchdnnRefusal(
+    throw benchdnn::BenchdnnRefusal(
         0, fmt::format("the factors do not fit: {} columns, {} rows", a[last], b[last - 1]));
-  if (last > 2) read.strange = fmt::format("{}-D matmul", last + 1);
-  if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.strange = "broadcast batch";
+  if (last > 2) read.unsupported = fmt::format("{}-D matmul", last + 1);
+  if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.unsupported = "broadcast batch";
   auto result = a;
   result[last] = b[last];
   const bool fits = matrices.size() == 2 || (matrices.size() == 3 && matrices[2] == result);
-  if (!fits && read.strange.empty()) read.strange = "result of other sizes";
+  if (!fits && read.unsupported.empty()) read.unsupported = "result of other sizes";
   return read;
 }
 
 BenchdnnIp ReadBenchdnnIp(std::string_view text) {
   BenchdnnIp p;
-  const std::array<BenchdnnLetter, 6> letters = {{{"mb", &p.samples},
-                                                  {"ic", &p.in_channels},
-                                                  {"id", &p.depth},
-                                                  {"ih", &p.height},
-                                                  {"iw", &p.width},
-                                                  {"oc", &p.out_channels}}};
-  ReadLetters(text, letters);
-  RequireLetter(p.in_channels, "ic");
-  RequireLetter(p.out_channels, "oc");
+  const std::array<benchdnn::BenchdnnLetter, 6> letters = {{{"mb", &p.samples},
+                                                            {"ic", &p.in_channels},
+                                                            {"id", &p.depth},
+                                                            {"ih", &p.height},
+                                                            {"iw", &p.width},
+                                                            {"oc", &p.out_channels}}};
+  benchdnn::ReadLetters(text, letters);
+  benchdnn::RequireLetter(p.in_channels, "ic");
+  benchdnn::RequireLetter(p.out_channels, "oc");
   return p;
 }
 
@@ -256,13 +259,14 @@ std::string ToText(const BenchdnnIp& p) {
   return text + fmt::format("oc{}", p.out_channels);
 }
 
-BenchdnnName MatmulName(const BenchdnnMatmul& problem, const BenchdnnChoice& choice) {
+benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
+                                  const benchdnn::BenchdnnChoice& choice) {
   if (auto reason = MatmulReason(problem, choice); !reason.empty()) return {"", reason};
   const auto order = [&](std::string_view tag) {
     return *OrderOf(choice[tag], problem.problem.b > 1);
   };
   const Order a = order("stag"), b = order("wtag"), c = order("dtag");
-  Found found{problem.problem, ProductDirection::kForward, TypesOf(choice)};
+  Found found{problem.problem, ProductDirection::kForward, benchdnn::TypesOf(choice)};
   found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
   if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
     return {"", "layout any of some matrices"};
@@ -273,8 +277,8 @@ BenchdnnName MatmulName(const BenchdnnMatmul& problem, const BenchdnnChoice& cho
   return NameOf(found, choice);
 }
 
-BenchdnnName IpName(const BenchdnnIp& problem, const BenchdnnChoice& choice) {
-  const auto* const row = FindDirection(choice);
+benchdnn::BenchdnnName IpName(const BenchdnnIp& problem, const benchdnn::BenchdnnChoice& choice) {
+  const auto* const row = benchdnn::FindDirection(choice);
   if (row == nullptr) return {"", fmt::format("direction {}", choice["dir"])};
   if (problem.depth != 0 || problem.height != 0 || problem.width != 0)
     return {"", "inner product of images"};
@@ -284,7 +288,7 @@ BenchdnnName IpName(const BenchdnnIp& problem, const BenchdnnChoice& choice) {
   if (samples == 0) return {"", "no samples"};
   return NameOf({{1, samples, problem.out_channels, problem.in_channels},
                  row->direction,
-                 TypesOf(choice),
+                 benchdnn::TypesOf(choice),
                  true,
                  row->training,
                  row->bias},
@@ -296,8 +300,9 @@ std::string MatmulBenchdnn(const MatmulCase& matmul) {
   return matmul.ip ? InnerProductLine(matmul) : MatmulLine(matmul);
 }
 
-const BenchdnnDriver kMatmulDriver = {"matmul",     kMatmulOptions,    true,
-                                      BeginsMatmul, ReadMatmulProblem, WorkOf};
-const BenchdnnDriver kIpDriver = {"ip", kIpOptions, true, BeginsIp, ReadIpProblem, WorkOf};
+const benchdnn::BenchdnnDriver kMatmulDriver = {"matmul",     kMatmulOptions,    true,
+                                                BeginsMatmul, ReadMatmulProblem, WorkOf};
+const benchdnn::BenchdnnDriver kIpDriver = {"ip",     kIpOptions,    true,
+                                            BeginsIp, ReadIpProblem, WorkOf};
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -6,18 +6,18 @@
 #include <string>
 #include <string_view>
 
-#include "bench/benchdnn/driver.h"
+#include "bench/benchdnn/options.h"
 #include "bench/matmul/case.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 
-extern const BenchdnnDriver kMatmulDriver, kIpDriver;
+extern const benchdnn::BenchdnnDriver kMatmulDriver, kIpDriver;
 
 // Factors of two or three dimensions. `strange` says what a problem has that ours have not.
 struct BenchdnnMatmul {
   MatmulProblem problem;
-  std::string strange;  // "4-D matmul", "broadcast batch"; empty: nothing
-  std::string listed;   // as written, without its name
+  std::string unsupported;  // "4-D matmul", "broadcast batch"; empty: nothing
+  std::string listed;       // as written, without its name
 };
 // Throws BenchdnnRefusal for a text that is no problem, and for sizes that do not fit each other.
 BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text);
@@ -32,9 +32,10 @@ std::string ToText(const BenchdnnIp& problem);
 
 // Matmul/cpu/onednn/fwd/... --stag=ab and ba are the orders of A, --wtag those of B. Three times
 // any is the option `any`.
-BenchdnnName MatmulName(const BenchdnnMatmul& problem, const BenchdnnChoice& choice);
+benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
+                                  const benchdnn::BenchdnnChoice& choice);
 // Matmul/cpu/onednn/.../ip, with directions as those of a convolution.
-BenchdnnName IpName(const BenchdnnIp& problem, const BenchdnnChoice& choice);
+benchdnn::BenchdnnName IpName(const BenchdnnIp& problem, const benchdnn::BenchdnnChoice& choice);
 
 // Returns benchdnn's arguments that time the same call: "--matmul --mode=P --stag=ab --wtag=ba
 // --dtag=ab 128x64:64x128", or "--ip --mode=P --dir=FWD_I mb16ic2048oc1000". A gradient by the
@@ -42,4 +43,4 @@ BenchdnnName IpName(const BenchdnnIp& problem, const BenchdnnChoice& choice);
 // such call: bias of ip without training (its FWD_I has none), scales backward.
 std::string MatmulBenchdnn(const MatmulCase& matmul);
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -1,12 +1,76 @@
 #include "bench/matmul/case.h"
 
-namespace dlroof {
+#include <fmt/format.h>
+
+#include "bench/matmul/benchdnn.h"
+#include "bench/workload/benchmark_name.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+
+namespace dlroof::matmul {
+namespace {
+
+MatmulProblem ReadLetters(workload::TextCursor& cursor) {
+  MatmulProblem p;
+  // A batch of 1 has no letter, so that no problem has two texts.
+  if (cursor.Accept("b")) p.b = cursor.Integer(2, "a batch");
+  cursor.Sizes({{"m", p.m}, {"n", p.n}, {"k", p.k}});
+  if (cursor.AtEnd()) return p;
+  cursor.Expect("_");
+  p.transposed_a = cursor.Accept("tA");
+  p.transposed_b = cursor.Accept("tB");
+  const bool any = p.transposed_a || p.transposed_b;
+  if (!any) cursor.Refuse("tA, tB or tAtB");
+  if (!cursor.AtEnd()) cursor.Refuse(p.transposed_b ? "the end" : "the end or tB");
+  return p;
+}
+
+// Throws BadInput without a column.
+void CheckShape(const MatmulProblem& p) {
+  // In the widest type, so that no type of the same problem overflows.
+  constexpr int64_t kBytes = 8;
+  int64_t total = workload::CheckedCount({kBytes, p.b, p.m, p.k}, "A's size in byte");
+  const int64_t b = workload::CheckedCount({kBytes, p.b, p.k, p.n}, "B's size in byte");
+  const int64_t c = workload::CheckedCount({kBytes, p.b, p.m, p.n}, "C's size in byte");
+  if (__builtin_add_overflow(total, b, &total) || __builtin_add_overflow(total, c, &total))
+    throw BadInput("the matrices' size in byte overflows 64 bits");
+  workload::CheckedCount({2, p.b, p.m, p.n, p.k}, "the number of FLOPs");
+}
+
+}  // namespace
+
+int64_t CountA(const MatmulProblem& p) { return p.b * p.m * p.k; }
+int64_t CountB(const MatmulProblem& p) { return p.b * p.k * p.n; }
+int64_t CountC(const MatmulProblem& p) { return p.b * p.m * p.n; }
+
+std::string ToText(const MatmulProblem& p) {
+  std::string text = p.b == 1 ? "" : fmt::format("b{}", p.b);
+  text += fmt::format("m{}n{}k{}", p.m, p.n, p.k);
+  if (p.transposed_a || p.transposed_b) text += "_";
+  if (p.transposed_a) text += "tA";
+  if (p.transposed_b) text += "tB";
+  return text;
+}
+
+MatmulProblem ParseMatmul(std::string_view text, int column_offset) {
+  workload::TextCursor cursor(text, column_offset);
+  const auto problem = ReadLetters(cursor);
+  try {
+    CheckShape(problem);
+  } catch (const BadInput& error) {
+    throw BadInput("column {}: {}", column_offset + 1, error.what());
+  }
+  return problem;
+}
+
+int64_t DenseFlops(const MatmulProblem& p) { return 2 * CountC(p) * p.k; }
+
 namespace {
 
 // Throws BadInput for an option that the direction, the type or the problem cannot have.
-void CheckVariant(const BenchmarkName& name, const MatmulCase& matmul) {
+void CheckVariant(const workload::BenchmarkName& name, const MatmulCase& matmul) {
   const auto refuse_if = [&](bool wrong, std::string_view option, std::string_view why) {
-    if (wrong) RefuseOption(name, option, why);
+    if (wrong) workload::RefuseOption(name, option, why);
   };
   const auto& p = matmul.problem;
   const bool forward = matmul.direction == ProductDirection::kForward;
@@ -21,7 +85,7 @@ void CheckVariant(const BenchmarkName& name, const MatmulCase& matmul) {
 
 }  // namespace
 
-ProductSizes SizesOf(const MatmulCase& matmul) {
+products::ProductSizes SizesOf(const MatmulCase& matmul) {
   const auto& p = matmul.problem;
   return {ToText(p), CountA(p), CountB(p), CountC(p), p.n, p.k, DenseFlops(p)};
 }
@@ -32,29 +96,83 @@ MatmulProduct ProductOf(const MatmulCase& matmul) {
   return ProductOf(problem, matmul.direction);
 }
 
-std::string_view TypeOf(const ProductTypes& types, Matrix matrix) {
+std::string_view TypeOf(const products::ProductTypes& types, Matrix matrix) {
   if (matrix == Matrix::kA) return types.source;
   return matrix == Matrix::kB ? types.weights : types.destination;
 }
 
-const OptionRows& MatmulOptions() {
-  static const OptionRows rows = {{"ip"},     {"training"}, {"bias"},       {"relu"},
-                                  {"scales"}, {"any"},      FpmathOptions()};
+const workload::OptionRows& MatmulOptions() {
+  static const workload::OptionRows rows = {
+      {"ip"}, {"training"}, {"bias"}, {"relu"}, {"scales"}, {"any"}, workload::FpmathOptions()};
   return rows;
 }
 
-MatmulCase ReadMatmulCase(const BenchmarkName& name, const ProductOffer& offer) {
+MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
+                          const products::ProductCapabilities& capabilities) {
   MatmulCase matmul;
-  ReadProductCase(
-      name, offer, [&](int column) { matmul.problem = ParseMatmul(name.problem, column); }, matmul);
-  matmul.ip = HasOption(name, "ip");
-  matmul.any = HasOption(name, "any");
+  products::ReadProductCase(
+      name, capabilities, [&](int column) { matmul.problem = ParseMatmul(name.problem, column); },
+      matmul);
+  matmul.ip = workload::HasOption(name, "ip");
+  matmul.any = workload::HasOption(name, "any");
   CheckVariant(name, matmul);
   return matmul;
 }
 
-MatmulCase ReadOnednnMatmulCase(const BenchmarkName& name) {
+MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name) {
   return ReadMatmulCase(name, {{"f32", "bf16", "f16", "int8"}, true, MatmulOptions()});
 }
 
-}  // namespace dlroof
+MatmulProduct ProductOf(const MatmulProblem& p, ProductDirection direction) {
+  const bool a = p.transposed_a, b = p.transposed_b;
+  if (direction == ProductDirection::kForward)
+    return {p.b, p.m, p.n, p.k, {Matrix::kA, a}, {Matrix::kB, b}, Matrix::kC};
+  if (direction == ProductDirection::kBackwardData) {
+    if (a) return {p.b, p.k, p.m, p.n, {Matrix::kB, b}, {Matrix::kC, true}, Matrix::kA};
+    return {p.b, p.m, p.k, p.n, {Matrix::kC, false}, {Matrix::kB, !b}, Matrix::kA};
+  }
+  if (b) return {p.b, p.n, p.k, p.m, {Matrix::kC, true}, {Matrix::kA, a}, Matrix::kB};
+  return {p.b, p.k, p.n, p.m, {Matrix::kA, !a}, {Matrix::kC, false}, Matrix::kB};
+}
+
+// Registers the op and its cell on oneDNN.
+
+namespace {
+
+std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
+  if (!workload::HasOption(name, "ip"))
+    throw Unsupported("a matrix product does not say which of its sizes is the batch (ip does)");
+  auto problem = ParseMatmul(name.problem);
+  problem.m = batch;
+  return ToText(ParseMatmul(ToText(problem)));
+}
+
+workload::TrainedLayer Trained(const workload::BenchmarkName& name) {
+  if (!workload::HasOption(name, "ip"))
+    throw Unsupported("a matrix product does not say which of its matrices is trained (ip does)");
+  const auto problem = ParseMatmul(name.problem);
+  return {problem.m, CountB(problem) + (workload::HasOption(name, "bias") ? problem.n : 0)};
+}
+
+[[maybe_unused]] const bool op_registered = workload::RegisterOp(
+    {.name = "Matmul",
+     .words = {"matrix product", {{"pairs", "b"}, {"rows", "m"}, {"columns", "n"}, {"depth", "k"}}},
+     .flop_convention = "2*B*M*N*K in every direction; each bias add, relu and add to "
+                        "the bias gradient 1, apart",
+     .benchdnn = {&kMatmulDriver, &kIpDriver},
+     .directions = {"fwd", "bwd_data", "bwd_weights"},
+     .templates = "Matmul/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
+                  "Matmul/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
+     .with_batch = WithBatch,
+     .trained = Trained,
+     .variants = {{"layout", {"any"}, "the library packs its matrices outside of the call"}}});
+
+workload::Workload Read(const workload::BenchmarkName& name) {
+  return {.repro = MatmulBenchdnn(ReadOnednnMatmulCase(name))};
+}
+
+[[maybe_unused]] const bool on_onednn =
+    workload::RegisterBackend({"Matmul", "cpu", "onednn", Read, "oneDNN 3.2 or newer"});
+
+}  // namespace
+}  // namespace dlroof::matmul

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace dlroof::cublaslt {
+namespace dlroof::matmul {
 namespace {
 
 struct TypeRow {
@@ -30,10 +30,10 @@ MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, 
 
 }  // namespace
 
-MatmulCase ReadCublasltMatmulCase(const BenchmarkName& name) {
-  ProductOffer offer{{}, false, {{"bias"}, {"relu"}}};
-  for (const auto& row : kTypes) offer.types.emplace_back(row.type);
-  auto matmul = ReadMatmulCase(name, offer);
+MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name) {
+  products::ProductCapabilities capabilities{{}, false, {{"bias"}, {"relu"}}};
+  for (const auto& row : kTypes) capabilities.types.emplace_back(row.type);
+  auto matmul = ReadMatmulCase(name, capabilities);
   if (matmul.type == "tf32") matmul.fpmath = "tf32-truncated";
   return matmul;
 }
@@ -48,8 +48,9 @@ ProductSpec ProductSpecOf(const MatmulCase& matmul) {
 std::string PipeOf(std::string_view type) { return std::string(RowOf(type).pipe); }
 
 namespace {
-[[maybe_unused]] const bool cublaslt_case_registered = RegisterCell(
-    {"Matmul", "gpu", "cublaslt", ReadNameAlone<ReadCublasltMatmulCase>, "the CUDA module"});
+[[maybe_unused]] const bool cublaslt_case_registered =
+    workload::RegisterBackend({"Matmul", "gpu", "cublaslt",
+                               workload::ReadNameAlone<ReadCublasltMatmulCase>, "the CUDA module"});
 }  // namespace
 
-}  // namespace dlroof::cublaslt
+}  // namespace dlroof::matmul

@@ -8,12 +8,12 @@
 #include "bench/matmul/case.h"
 #include "bench/workload/benchmark_name.h"
 
-namespace dlroof::cublaslt {
+namespace dlroof::matmul {
 
 // Types: f32 (no tensor cores), tf32, f16, bf16, s8s8s32. Options: bias, relu (fwd, fused). A type
 // "tf32" is f32 matrices with `fpmath` "tf32-truncated": tensor cores ignore the low bits. Throws
 // BadInput with the column within the whole name.
-MatmulCase ReadCublasltMatmulCase(const BenchmarkName& name);
+MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name);
 
 // A matrix in memory, column by column.
 struct MatrixSpec {
@@ -37,4 +37,4 @@ ProductSpec ProductSpecOf(const MatmulCase& matmul);
 // The unit that computes a type: "fp32.vector" for f32, else tensor cores.
 std::string PipeOf(std::string_view type);
 
-}  // namespace dlroof::cublaslt
+}  // namespace dlroof::matmul

@@ -1,14 +1,16 @@
 #include "bench/matmul/loops.h"
 
-#include "bench/workload/seeded_values.h"
+#include "bench/products/check.h"
+#include "bench/workload/memory.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 // Returns the gradient of one column's bias, with n columns in all.
-ProductElement BiasGradientAt(int64_t n, const ProductInputs& inputs, int64_t column) {
+products::ProductElement BiasGradientAt(int64_t n, const products::ProductInputs& inputs,
+                                        int64_t column) {
   const auto& c = inputs.destination;
-  ProductElement sum;
+  products::ProductElement sum;
   for (auto i = static_cast<size_t>(column); i < c.size(); i += static_cast<size_t>(n))
     sum.Add(double{c[i]});
   return sum;
@@ -21,7 +23,7 @@ std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint6
     for (const int64_t row : {int64_t{0}, p.rows - 1})
       for (const int64_t column : {int64_t{0}, p.columns - 1})
         indices.push_back((pair * p.rows + row) * p.columns + column);
-  const auto random = SeededIndices(count - 8, seed, p.batch * p.rows * p.columns);
+  const auto random = workload::SeededIndices(count - 8, seed, p.batch * p.rows * p.columns);
   indices.insert(indices.end(), random.begin(), random.end());
   std::ranges::sort(indices);
   indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
@@ -30,20 +32,21 @@ std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint6
 
 }  // namespace
 
-ProductElement MatmulElementAt(const MatmulProduct& p, const ProductInputs& inputs, int64_t index) {
+products::ProductElement MatmulElementAt(const MatmulProduct& p,
+                                         const products::ProductInputs& inputs, int64_t index) {
   const int64_t column = index % p.columns;
   const int64_t row = index / p.columns % p.rows;
   const int64_t pair = index / (p.columns * p.rows);
   const float* const left = MatrixOf(inputs, p.left.matrix).data();
   const float* const right = MatrixOf(inputs, p.right.matrix).data();
-  ProductElement sum;
+  products::ProductElement sum;
   for (int64_t step = 0; step < p.depth; ++step)
     sum.Add(double{left[p.LeftIndex(pair, row, step)]} *
             double{right[p.RightIndex(pair, step, column)]});
   return sum;
 }
 
-ProductResult ResultOf(const MatmulCase& matmul, const ProductInputs& inputs) {
+products::ProductResult ResultOf(const MatmulCase& matmul, const products::ProductInputs& inputs) {
   const auto p = ProductOf(matmul);
   return {p.batch * p.rows * p.columns,
           p.depth,
@@ -55,4 +58,40 @@ ProductResult ResultOf(const MatmulCase& matmul, const ProductInputs& inputs) {
           }};
 }
 
-}  // namespace dlroof
+// Matmul/cpu/reference: the plain loops as a benchmark, one thread, f64.
+
+namespace {
+
+using Arrays = products::ProductArrays<double>;
+
+Arrays FilledArrays(const MatmulCase& matmul, const products::ProductInputs& inputs) {
+  auto arrays = ZeroMatrices<double>(matmul.problem);
+  for (const Matrix matrix : {Matrix::kA, Matrix::kB, Matrix::kC}) {
+    const auto& from = MatrixOf(inputs, matrix);
+    std::ranges::copy(from, MatrixOf(arrays, matrix).begin());
+  }
+  arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
+  return arrays;
+}
+
+MatmulCase ReadCase(const workload::BenchmarkName& name) {
+  return ReadMatmulCase(name, products::LoopsCapabilities());
+}
+
+workload::PreparedCall Prepare(const workload::BenchmarkName& name,
+                               const workload::RunSettings& settings) {
+  const auto matmul = ReadCase(name);
+  return products::PrepareLoops(
+      matmul, settings,
+      {[matmul](const products::ProductInputs& inputs) { return FilledArrays(matmul, inputs); },
+       [matmul](Arrays& arrays) { RunMatmulCase(matmul, arrays); },
+       [result = ProductOf(matmul).result](const Arrays& arrays) {
+         return products::ProductOutput<double>{MatrixOf(arrays, result)};
+       }});
+}
+
+[[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
+    {"Matmul", "cpu", "reference", workload::ReadNameAlone<ReadCase>, "", Prepare});
+
+}  // namespace
+}  // namespace dlroof::matmul

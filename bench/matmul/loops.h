@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "bench/matmul/case.h"
-#include "bench/matmul/product.h"
+#include "bench/products/case.h"
 #include "bench/products/check.h"
-#include "bench/products/inputs.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 
 // A, B and C are the source, the weights and the destination, in their order in memory.
 template <class Arrays>
@@ -21,7 +20,7 @@ auto& MatrixOf(Arrays& arrays, Matrix matrix) {
 
 // Returns arrays of the problem's sizes, all zero.
 template <class Number>
-ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
+products::ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
   return {std::vector<Number>(static_cast<size_t>(CountA(p))),
           std::vector<Number>(static_cast<size_t>(CountB(p))),
           std::vector<Number>(static_cast<size_t>(CountC(p)))};
@@ -29,7 +28,7 @@ ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
 
 // Writes the product's result from its two factors.
 template <class Number>
-void RunProduct(const MatmulProduct& p, ProductArrays<Number>& arrays) {
+void RunProduct(const MatmulProduct& p, products::ProductArrays<Number>& arrays) {
   const Number* const left = MatrixOf(arrays, p.left.matrix).data();
   const Number* const right = MatrixOf(arrays, p.right.matrix).data();
   auto& result = MatrixOf(arrays, p.result);
@@ -46,18 +45,18 @@ void RunProduct(const MatmulProduct& p, ProductArrays<Number>& arrays) {
 
 // Runs the product, then what the variant adds: bias, relu, the gradient of the bias.
 template <class Number>
-void RunMatmulCase(const MatmulCase& matmul, ProductArrays<Number>& arrays) {
+void RunMatmulCase(const MatmulCase& matmul, products::ProductArrays<Number>& arrays) {
   RunProduct(ProductOf(matmul), arrays);
   const auto columns = static_cast<size_t>(matmul.problem.n);
-  AddVariant(
+  products::AddVariant(
       matmul, matmul.problem.n, [=](size_t i) { return i % columns; }, arrays);
 }
 
 // The result of a case, for its check. A sample has every corner.
-ProductResult ResultOf(const MatmulCase& matmul, const ProductInputs& inputs);
+products::ProductResult ResultOf(const MatmulCase& matmul, const products::ProductInputs& inputs);
 
 // `index`: position in the result's memory.
-ProductElement MatmulElementAt(const MatmulProduct& product, const ProductInputs& inputs,
-                               int64_t index);
+products::ProductElement MatmulElementAt(const MatmulProduct& product,
+                                         const products::ProductInputs& inputs, int64_t index);
 
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -8,14 +8,14 @@
 #include <random>
 #include <set>
 
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 
-namespace dlroof {
+namespace dlroof::network {
 namespace {
 
 using nlohmann::json;
 
-NetworkPoint PointOf(std::size_t bytes, const std::vector<double>& seconds) {
+cluster::NetworkPoint PointOf(std::size_t bytes, const std::vector<double>& seconds) {
   return {.bytes = static_cast<double>(bytes),
           .seconds = Median(seconds),
           .ci95 = MedianInterval95(seconds),
@@ -36,9 +36,9 @@ class Direction {
       : messages_(messages), from_(from), to_(to), sends_(messages.rank() == from) {}
 
   // Returns the points on the sender, none on the receiver.
-  std::vector<NetworkPoint> Measure(const ProbeRules& rules) {
+  std::vector<cluster::NetworkPoint> Measure(const ProbeRules& rules) {
     const double answer = Median(Times(0, rules, 0)) / 2;
-    std::vector<NetworkPoint> points;
+    std::vector<cluster::NetworkPoint> points;
     for (const auto bytes : Sizes(rules)) {
       const auto times = Times(bytes, rules, answer);
       if (sends_) points.push_back(PointOf(bytes, times));
@@ -91,7 +91,7 @@ class Direction {
   bool sends_;
 };
 
-json PointJson(const NetworkPoint& point) {
+json PointJson(const cluster::NetworkPoint& point) {
   json object = {
       {"bytes", point.bytes}, {"seconds", point.seconds}, {"repetitions", point.repetitions}};
   if (point.ci95) object["ci95"] = {point.ci95->first, point.ci95->second};
@@ -99,8 +99,8 @@ json PointJson(const NetworkPoint& point) {
 }
 
 // Measures both directions of each pairing that has this rank. Returns what this rank sent.
-std::vector<PairTimes> MeasurePairs(Messages& messages, const ProbeRules& rules) {
-  std::vector<PairTimes> sent;
+std::vector<cluster::PairTimes> MeasurePairs(Messages& messages, const ProbeRules& rules) {
+  std::vector<cluster::PairTimes> sent;
   for (const auto& pairing : Pairings(messages.size(), rules)) {
     for (const auto& [a, b] : pairing) {
       if (messages.rank() != a && messages.rank() != b) continue;
@@ -115,8 +115,9 @@ std::vector<PairTimes> MeasurePairs(Messages& messages, const ProbeRules& rules)
   return sent;
 }
 
-std::vector<NetworkPoint> MeasureSums(Messages& messages, int ranks, const ProbeRules& rules) {
-  std::vector<NetworkPoint> points;
+std::vector<cluster::NetworkPoint> MeasureSums(Messages& messages, int ranks,
+                                               const ProbeRules& rules) {
+  std::vector<cluster::NetworkPoint> points;
   for (const auto bytes : Sizes(rules)) {
     const double once = std::max(messages.Sum(ranks, bytes), 1e-9);
     const int repetitions = std::clamp(static_cast<int>(std::min(rules.most_seconds / once, 1e6)),
@@ -130,17 +131,18 @@ std::vector<NetworkPoint> MeasureSums(Messages& messages, int ranks, const Probe
   return points;
 }
 
-std::vector<AllreduceTimes> MeasureAllreduces(Messages& messages, const ProbeRules& rules) {
+std::vector<cluster::AllreduceTimes> MeasureAllreduces(Messages& messages,
+                                                       const ProbeRules& rules) {
   std::set<int> counts = {messages.size()};
   for (int ranks = 2; ranks < messages.size(); ranks *= 2) counts.insert(ranks);
-  std::vector<AllreduceTimes> all;
+  std::vector<cluster::AllreduceTimes> all;
   for (const int ranks : counts)
     if (ranks > 1) all.push_back({ranks, MeasureSums(messages, ranks, rules)});
   return all;
 }
 
 // Returns what a rank tells rank 0.
-std::string TextOfRank(const Messages& messages, const std::vector<PairTimes>& sent) {
+std::string TextOfRank(const Messages& messages, const std::vector<cluster::PairTimes>& sent) {
   json object = {{"node", messages.NodeName()}, {"sent", json::array()}};
   for (const auto& pair : sent) {
     object["sent"].push_back({{"to", pair.to}, {"points", json::array()}});
@@ -150,7 +152,7 @@ std::string TextOfRank(const Messages& messages, const std::vector<PairTimes>& s
   return object.dump();
 }
 
-void AddRank(const std::string& text, std::size_t rank, MeasuredNetwork& measured) {
+void AddRank(const std::string& text, std::size_t rank, cluster::MeasuredNetwork& measured) {
   const auto object = json::parse(text);
   measured.ranks.push_back(object.at("node").get<std::string>());
   for (const auto& pair : object.at("sent")) {
@@ -197,13 +199,14 @@ std::vector<std::vector<std::pair<int, int>>> Pairings(int ranks, const ProbeRul
   return pairings;
 }
 
-std::optional<MeasuredNetwork> MeasureNetwork(Messages& messages, const ProbeRules& rules) {
+std::optional<cluster::MeasuredNetwork> MeasureNetwork(Messages& messages,
+                                                       const ProbeRules& rules) {
   messages.WaitForAll();
   const auto sent = MeasurePairs(messages, rules);
   auto allreduce = MeasureAllreduces(messages, rules);
   const auto texts = messages.Gather(TextOfRank(messages, sent));
   if (messages.rank() != 0) return std::nullopt;
-  MeasuredNetwork measured;
+  cluster::MeasuredNetwork measured;
   measured.mpi = messages.Library();
   measured.pairs_at_once = messages.size() > rules.all_pairs;
   measured.allreduce = std::move(allreduce);
@@ -212,4 +215,4 @@ std::optional<MeasuredNetwork> MeasureNetwork(Messages& messages, const ProbeRul
   return measured;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::network

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/network/measured_network.h"
+#include "baselines/cluster/network.h"
 
-namespace dlroof {
+namespace dlroof::network {
 
 // The part of a message passing library that measuring a network needs. MPI is one.
 class Messages {
@@ -53,6 +53,6 @@ std::vector<std::vector<std::pair<int, int>>> Pairings(int ranks, const ProbeRul
 
 // Returns the network on rank 0, nothing on the others. Every rank calls it. A message's time is
 // that of sending it and an empty answer, less half of an empty message both ways.
-std::optional<MeasuredNetwork> MeasureNetwork(Messages& messages, const ProbeRules& rules);
+std::optional<cluster::MeasuredNetwork> MeasureNetwork(Messages& messages, const ProbeRules& rules);
 
-}  // namespace dlroof
+}  // namespace dlroof::network

@@ -1,7 +1,7 @@
 // Stands in for every cuDNN file where cuDNN was not found: ceilings and counters need none.
 #include "bench/cudnn/library.h"
 
-namespace dlroof {
+namespace dlroof::cudnn {
 
 std::string CudnnVersion() { return ""; }
 
@@ -10,4 +10,4 @@ std::string WhyNoCudnn() {
          "(ci/run.sh --gpu does)";
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cudnn

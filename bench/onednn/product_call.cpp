@@ -6,8 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "bench/workload/device_elements.h"
-#include "bench/workload/host_memory.h"
+#include "bench/workload/memory.h"
 
 namespace dlroof::onednn {
 namespace {
@@ -17,7 +16,7 @@ using dnnl::memory;
 // Refuses oneDNN's last resort for large problems: plain loops, four orders of magnitude slower
 // than its kernels (0.1 to 0.2 GFLOP/s on two cores). Nobody wants to wait for them, nor take them
 // for the library's speed.
-void RequireKernel(const ProductSizes& sizes, const std::string& implementation) {
+void RequireKernel(const products::ProductSizes& sizes, const std::string& implementation) {
   constexpr int64_t kMostFlops = 100'000'000;
   if (implementation.starts_with("ref") && sizes.flops > kMostFlops)
     throw Unsupported(
@@ -28,8 +27,8 @@ void RequireKernel(const ProductSizes& sizes, const std::string& implementation)
 
 // The unit that computes. With fpmath the library may compute f32 in a narrower type; it did where
 // the implementation's name has an instruction set that f32 itself cannot use.
-std::string PipeOf(const ProductCase& one, const std::string& implementation) {
-  const auto type = ComputeType(one.types);
+std::string PipeOf(const products::ProductCase& one, const std::string& implementation) {
+  const auto type = products::ComputeType(one.types);
   const bool narrowed = type == "f32" && !one.fpmath.empty() &&
                         (implementation.find("amx") != std::string::npos ||
                          implementation.find("bf16") != std::string::npos);
@@ -39,7 +38,7 @@ std::string PipeOf(const ProductCase& one, const std::string& implementation) {
 // Keeps an execution's folded copies; the primitive is the call's own.
 struct FoldedCall {
   std::shared_ptr<const ProductCall> call;
-  std::vector<FoldedMemory> held;
+  std::vector<workload::FoldedMemory> held;
   std::unordered_map<int, memory> arguments;
   ArgumentList listed;
 };
@@ -50,9 +49,9 @@ std::shared_ptr<const FoldedCall> MakeFolded(std::shared_ptr<const ProductCall> 
   std::vector<size_t> bytes;
   for (const auto& [argument, whole] : call->arguments)
     bytes.push_back(whole.get_desc().get_size());
-  const auto distinct = DistinctBytes(bytes, distinct_bytes);
-  RequireHostMemory(std::accumulate(distinct.begin(), distinct.end(), 0.0),
-                    "a copy of the tensors");
+  const auto distinct = workload::DistinctBytes(bytes, distinct_bytes);
+  workload::RequireHostMemory(std::accumulate(distinct.begin(), distinct.end(), 0.0),
+                              "a copy of the tensors");
   size_t i = 0;
   for (const auto& [argument, whole] : call->arguments) {
     const auto& copy = folded->held.emplace_back(bytes[i], distinct[i]);
@@ -65,8 +64,8 @@ std::shared_ptr<const FoldedCall> MakeFolded(std::shared_ptr<const ProductCall> 
   return folded;
 }
 
-PreparedCall Folded(std::shared_ptr<const ProductCall> call, double distinct_bytes) {
-  PreparedCall prepared{.algorithm = call->implementation};
+workload::PreparedCall Folded(std::shared_ptr<const ProductCall> call, double distinct_bytes) {
+  workload::PreparedCall prepared{.algorithm = call->implementation};
   prepared.run = [folded = MakeFolded(std::move(call), distinct_bytes)] {
     Execute(folded->call->primitive, folded->listed);
   };
@@ -80,8 +79,9 @@ void ProductCall::AddOutput(int argument, const memory::desc& target) {
   arguments.emplace(argument, output);
 }
 
-void ProductCall::AddVariant(const ProductCase& one, const ProductScales& scales,
-                             const ProductInputs& inputs, const memory::desc& bias) {
+void ProductCall::AddVariant(const products::ProductCase& one,
+                             const products::ProductScales& scales,
+                             const products::ProductInputs& inputs, const memory::desc& bias) {
   if (one.bias) arguments.emplace(DNNL_ARG_BIAS, tensors.Filled(bias, inputs.bias));
   if (!one.scales) return;
   const auto add = [&](int argument, const std::vector<float>& values) {
@@ -94,14 +94,14 @@ void ProductCall::AddVariant(const ProductCase& one, const ProductScales& scales
   if (scales.destination != 1) add(DNNL_ARG_DST, {scales.destination});
 }
 
-ProductOutput<float> ProductCall::Output() const {
-  ProductOutput<float> read{Plain(output)};
+products::ProductOutput<float> ProductCall::Output() const {
+  products::ProductOutput<float> read{Plain(output)};
   if (bias_gradient) read.bias_gradient = Plain(bias_gradient);
   return read;
 }
 
-dnnl::primitive_attr AttributesOf(const ProductCase& one, const ProductScales& scales,
-                                  int weights_mask) {
+dnnl::primitive_attr AttributesOf(const products::ProductCase& one,
+                                  const products::ProductScales& scales, int weights_mask) {
   dnnl::primitive_attr attributes;
   if (!one.fpmath.empty()) attributes.set_fpmath_mode(FpmathMode(one.fpmath));
   if (one.scales) {
@@ -117,32 +117,34 @@ dnnl::primitive_attr AttributesOf(const ProductCase& one, const ProductScales& s
   return attributes;
 }
 
-dnnl::prop_kind ForwardKind(const ProductCase& one) {
+dnnl::prop_kind ForwardKind(const products::ProductCase& one) {
   const bool inference = one.direction == ProductDirection::kForward && !one.training;
   return inference ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
 }
 
-void RequireSupport(const ProductCase& one, const ProductSizes& sizes,
+void RequireSupport(const products::ProductCase& one, const products::ProductSizes& sizes,
                     std::string_view why_no_int8_gradient) {
-  if (IsInt8(one.types) && one.direction != ProductDirection::kForward)
+  if (products::IsInt8(one.types) && one.direction != ProductDirection::kForward)
     throw Unsupported(std::string(why_no_int8_gradient));
   // Each tensor in its type and once more as f32, to fill it or to read it.
   const auto bytes = [](int64_t count, std::string_view type) {
-    return static_cast<double>(count) * static_cast<double>(4 + ElementBytes(type));
+    return static_cast<double>(count) * static_cast<double>(4 + workload::ElementBytes(type));
   };
-  RequireHostMemory(bytes(sizes.source, one.types.source) +
-                        bytes(sizes.weights, one.types.weights) +
-                        bytes(sizes.destination, one.types.destination),
-                    sizes.problem);
+  workload::RequireHostMemory(bytes(sizes.source, one.types.source) +
+                                  bytes(sizes.weights, one.types.weights) +
+                                  bytes(sizes.destination, one.types.destination),
+                              sizes.problem);
 }
 
-PreparedCall PreparedProduct(const ProductCase& one, const ProductSizes& sizes,
-                             std::shared_ptr<const ProductCall> call) {
+workload::PreparedCall PreparedProduct(const products::ProductCase& one,
+                                       const products::ProductSizes& sizes,
+                                       std::shared_ptr<const ProductCall> call) {
   RequireKernel(sizes, call->implementation);
-  PreparedCall prepared{.algorithm = call->implementation,
-                        .isa = EffectiveIsa(),
-                        .modelled = ProductWork(one, sizes, PipeOf(one, call->implementation)),
-                        .memory = Regions(call->arguments, call->weights)};
+  workload::PreparedCall prepared{
+      .algorithm = call->implementation,
+      .isa = EffectiveIsa(),
+      .modelled = products::ProductWork(one, sizes, PipeOf(one, call->implementation)),
+      .memory = Regions(call->arguments, call->weights)};
   prepared.folded = [call](double distinct_bytes) { return Folded(call, distinct_bytes); };
   prepared.run = [call = std::move(call)] { call->Run(); };
   return prepared;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bench/onednn/support.h"
+#include "bench/products/case.h"
 #include "bench/products/check.h"
-#include "bench/products/inputs.h"
 #include "bench/workload/workload.h"
 
 namespace dlroof::onednn {
@@ -29,25 +29,26 @@ struct ProductCall {
   // Takes the result's memory, which the call must fill.
   void AddOutput(int argument, const dnnl::memory::desc& target);
   // Adds bias and scales, where the case has them.
-  void AddVariant(const ProductCase& one, const ProductScales& scales, const ProductInputs& inputs,
-                  const dnnl::memory::desc& bias);
+  void AddVariant(const products::ProductCase& one, const products::ProductScales& scales,
+                  const products::ProductInputs& inputs, const dnnl::memory::desc& bias);
 
   void Run() const { Execute(primitive, listed); }
-  ProductOutput<float> Output() const;
+  products::ProductOutput<float> Output() const;
 };
 
 // fpmath, relu, and the places of scales. `weights_mask`: the dimensions of the weights along which
 // their scales differ.
-dnnl::primitive_attr AttributesOf(const ProductCase& one, const ProductScales& scales,
-                                  int weights_mask);
+dnnl::primitive_attr AttributesOf(const products::ProductCase& one,
+                                  const products::ProductScales& scales, int weights_mask);
 
 // The kind of a forward call, and of the one that a gradient's descriptor asks for.
-dnnl::prop_kind ForwardKind(const ProductCase& one);
+dnnl::prop_kind ForwardKind(const products::ProductCase& one);
 
 // Calls of a primitive with a descriptor, for a case of that direction.
 template <class Primitive>
-ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen, const ProductCase& one,
-                        const ProductScales& scales, const ProductInputs& inputs) {
+ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen,
+                        const products::ProductCase& one, const products::ProductScales& scales,
+                        const products::ProductInputs& inputs) {
   ProductCall call{{}, Primitive(chosen), chosen.impl_info_str()};
   call.arguments = {{DNNL_ARG_SRC, call.tensors.Filled(chosen.src_desc(), inputs.source)},
                     {DNNL_ARG_WEIGHTS, call.tensors.Filled(chosen.weights_desc(), inputs.weights)}};
@@ -58,7 +59,7 @@ ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen, const 
 
 template <class Primitive>
 ProductCall BackwardDataCall(const typename Primitive::primitive_desc& chosen,
-                             const ProductInputs& inputs) {
+                             const products::ProductInputs& inputs) {
   ProductCall call{{}, Primitive(chosen), chosen.impl_info_str()};
   call.arguments = {
       {DNNL_ARG_DIFF_DST, call.tensors.Filled(chosen.diff_dst_desc(), inputs.destination)},
@@ -69,7 +70,8 @@ ProductCall BackwardDataCall(const typename Primitive::primitive_desc& chosen,
 
 template <class Primitive>
 ProductCall BackwardWeightsCall(const typename Primitive::primitive_desc& chosen,
-                                const ProductCase& one, const ProductInputs& inputs) {
+                                const products::ProductCase& one,
+                                const products::ProductInputs& inputs) {
   ProductCall call{{}, Primitive(chosen), chosen.impl_info_str()};
   call.arguments = {
       {DNNL_ARG_DIFF_DST, call.tensors.Filled(chosen.diff_dst_desc(), inputs.destination)},
@@ -84,29 +86,31 @@ ProductCall BackwardWeightsCall(const typename Primitive::primitive_desc& chosen
 
 // Throws before anything is allocated: for an int8 gradient, with that reason, and where the
 // machine lacks the memory.
-void RequireSupport(const ProductCase& one, const ProductSizes& sizes,
+void RequireSupport(const products::ProductCase& one, const products::ProductSizes& sizes,
                     std::string_view why_no_int8_gradient);
 
 // Fills all but `verify` and `levels`. Throws Unsupported where oneDNN's last resort, its reference
 // loops, would run a large problem.
-PreparedCall PreparedProduct(const ProductCase& one, const ProductSizes& sizes,
-                             std::shared_ptr<const ProductCall> call);
+workload::PreparedCall PreparedProduct(const products::ProductCase& one,
+                                       const products::ProductSizes& sizes,
+                                       std::shared_ptr<const ProductCall> call);
 
 // Prepares a call that `make(inputs)` makes. `what` names it in refusals.
 template <class Case, class Make>
-PreparedCall PrepareProduct(const Case& one, const RunSettings& settings, std::string_view what,
-                            Make make) {
+workload::PreparedCall PrepareProduct(const Case& one, const workload::RunSettings& settings,
+                                      std::string_view what, Make make) {
   SetThreads(settings.threads);
-  const auto inputs = std::make_shared<ProductInputs>(SeededInputs(one, settings.seed));
+  const auto inputs =
+      std::make_shared<products::ProductInputs>(products::SeededInputs(one, settings.seed));
   const auto call = std::make_shared<const ProductCall>(Translated(what, [&] {
     ProductCall made = make(*inputs);
     made.listed = ListedArguments(made.arguments);
     return made;
   }));
-  auto prepared = PreparedProduct(one, SizesOf(one), call);
+  auto prepared = PreparedProduct(one, conv2d::SizesOf(one), call);
   prepared.verify = [one, call, inputs, seed = settings.seed] {
     call->Run();
-    auto found = CheckOutput(one, *inputs, call->Output(), seed);
+    auto found = products::CheckOutput(one, *inputs, call->Output(), seed);
     *inputs = {};  // up to gigabytes that the timed calls do not need
     return found;
   };

@@ -1,9 +1,14 @@
 // Shared by every oneDNN cell: engine, types, seeded memories, the pipe of an implementation,
 // and oneDNN's refusals as our errors.
+//
+// The cost of parts of a call, measured apart by the library's own primitives: the functions that a
+// recurrent cell applies to each element, and matrix products of its sizes.
 #pragma once
 
+#include <cstdint>
 #include <dnnl.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,8 +37,8 @@ void Execute(const dnnl::primitive& primitive, const ArgumentList& arguments);
 
 // Where the memories of an execution lie; those of `weights` are marked as such. Empty ones are
 // left out, one that is there twice is there once.
-std::vector<MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& arguments,
-                                  const std::vector<int>& weights);
+std::vector<workload::MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& arguments,
+                                            const std::vector<int>& weights);
 
 // The highest ISA the library may use here, after ONEDNN_MAX_CPU_ISA: "avx512_core_vnni"; an ISA
 // newer than this source knows is its number, "isa_0x3fef".
@@ -46,7 +51,7 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation);
 
 // Returns `model`, or no loops with the reason where this library's version is not the one whose
 // blocking the models repeat.
-LevelModel OfThisVersion(LevelModel model);
+caches::LevelModel OfThisVersion(caches::LevelModel model);
 
 // The threads that primitives made from here on will use.
 void SetThreads(int threads);
@@ -93,5 +98,28 @@ auto Translated(std::string_view what, Make make) -> decltype(make()) {
     Rethrow(error, what);
   }
 }
+
+// Cost of a part on one thread.
+struct PartCost {
+  double seconds = 0;                  // [s]
+  std::optional<double> instructions;  // [1] absent: not counted (instruction_count.h)
+};
+
+// The cost of `sigmoids` and `tanhs` elements of f32, by the library's own primitives on 64 kB at a
+// time, as its cells apply them to what lies in the nearest caches. Absent where it has no such
+// primitive. Measures once per process, steps through each primitive for at most `step_seconds`.
+std::optional<PartCost> FunctionCost(double sigmoids, double tanhs, double step_seconds);
+
+// `count` products of an m x k by a k x n matrix.
+struct Product {
+  std::int64_t m = 0, n = 0, k = 0;
+  double count = 0;
+};
+enum class ProductBy { kMatmul, kGemm };  // the library's primitive, or its dnnl_sgemm (f32 only)
+// The cost of the products with all factors in the nearest caches that hold them, less what 8 x 8 x
+// 8 takes. `type` is of both factors, results are f32. Absent where the library has no such
+// product. Measures each size once per process.
+std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
+                                    ProductBy by, double step_seconds);
 
 }  // namespace dlroof::onednn

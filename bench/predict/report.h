@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bench/predict/study.h"
-#include "counters/delta/study.h"
+#include "counters/delta/prediction.h"
 
-namespace dlroof {
+namespace dlroof::predict {
 
 // A what-if design's answer beside the base's, group by group.
 struct DesignResult {
@@ -28,7 +28,7 @@ struct ModelReport {
   Design base;
   std::string choice;  // "fwd f32 nchw, batch 256"
   std::vector<PredictedGroup> groups;
-  std::optional<RunFile> run;            // the run file asked about, with its predictions
+  std::optional<record::RunFile> run;    // the run file asked about, with its predictions
   std::vector<DesignResult> designs;     // one per --scale
   std::vector<std::vector<Gain>> gains;  // per group, of the last design (the base without one)
   std::vector<SweepAxis> axes;
@@ -49,8 +49,8 @@ std::string ModelFigure(const ModelReport& report, const std::string& extension)
 // their sources.
 std::string ModelPage(const ModelReport& report);
 
-std::string Table(const std::vector<LevelStudy>& studies);
-nlohmann::json ToJson(const std::vector<LevelStudy>& studies);
+std::string Table(const std::vector<delta::LevelStudy>& studies);
+nlohmann::json ToJson(const std::vector<delta::LevelStudy>& studies);
 
 // The tables of a report and the short texts in them, as text and page show them (tables.cpp).
 struct ModelColumn {
@@ -71,8 +71,8 @@ std::vector<ModelTable> DesignTables(const ModelReport& report);
 std::vector<ModelTable> GroupTables(const PredictedGroup& group);
 
 // Figures of a GPU that nobody measured or published.
-int Assumptions(const GpuSpec& gpu);
+int Assumptions(const delta::GpuSpec& gpu);
 // Figures that are ceilings of the machine itself.
-int MeasuredCeilings(const GpuSpec& gpu);
+int MeasuredCeilings(const delta::GpuSpec& gpu);
 
-}  // namespace dlroof
+}  // namespace dlroof::predict

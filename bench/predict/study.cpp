@@ -1,16 +1,123 @@
 #include "bench/predict/study.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
 #include <sstream>
+#include <utility>
 
+#include "bench/conv2d/models.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/benchmark_name.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
+#include "counters/delta/prediction.h"
 
-namespace dlroof {
+namespace dlroof::predict {
+namespace {
+
+// Useful FLOP/s of a pipe as multiply-adds per clock and SM.
+double MacsOf(const machine::Ceiling& ceiling, const delta::GpuSpec& gpu) {
+  return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
+}
+
+void RequireGpu(const machine::Machine& machine) {
+  if (machine.device != "gpu")
+    throw BadInput("the machine file is of a {} ('{}'), expected ceilings of a gpu", machine.device,
+                   machine.name);
+}
+
+bool IsBuiltIn(const std::string& name) {
+  const auto& gpus = delta::BuiltInGpus();
+  return std::ranges::any_of(gpus, [&](const auto& gpu) { return gpu.name == name; });
+}
+
+const machine::Machine* GpuOf(const record::RunFile& run) {
+  const auto found = std::ranges::find(run.machines, "gpu", &machine::Machine::device);
+  return found == run.machines.end() ? nullptr : &*found;
+}
+
+// The built-in name of what ran, or was measured.
+std::string NameOf(const machine::Machine& machine, const std::string& where) {
+  auto name = conv2d::BuiltInGpuOf(machine.name);
+  if (name.empty())
+    throw BadInput("{}: no built-in parameters for '{}'; give --gpu a name or a parameter file",
+                   where, machine.name);
+  return name;
+}
+
+void RequireSameGpu(const std::string& gpu, const machine::Machine& machine) {
+  if (!IsBuiltIn(gpu) || conv2d::BuiltInGpuOf(machine.name) == gpu) return;
+  throw BadInput(
+      "--machine: the ceilings are those of '{}', not of {}; give --gpu the name or a parameter "
+      "file of that GPU",
+      machine.name, gpu);
+}
+
+}  // namespace
+
+delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine) {
+  RequireGpu(machine);
+  if (machine.by_threads.empty()) return gpu;
+  const auto& set = machine::AllThreads(machine);
+  // A given rate keeps the source that its file names for it.
+  const bool specified = machine_file::IsSpecified(machine);
+  const auto take = [&](const std::string& key, double& value, double rate,
+                        const std::string& how) {
+    value = rate;
+    gpu.sources[key] = !specified
+                           ? fmt::format("measured on {}, {}", machine.name, machine.measured_at)
+                       : how.empty() ? fmt::format("given for {}, not measured", machine.name)
+                                     : how;
+  };
+  for (auto& [type, macs] : gpu.macs_per_clock) {
+    const auto pipe = set.flops.find(delta::PipeOf(type, gpu));
+    if (pipe != set.flops.end() && pipe->second.CarriesPercentages())
+      take(fmt::format("macs_per_clock_{}", type), macs, MacsOf(pipe->second, gpu),
+           pipe->second.how);
+  }
+  for (const auto& [level, ceiling] : set.bytes) {
+    if (!ceiling.CarriesPercentages()) continue;
+    if (level == Level::kDram)
+      take("dram_bytes_per_second", gpu.dram_bytes_per_second, ceiling.per_second, ceiling.how);
+    if (level == Level::kL2)
+      take("l2_bytes_per_second", gpu.l2_bytes_per_second, ceiling.per_second, ceiling.how);
+    if (level == Level::kL1)
+      take("l1_bytes_per_clock", gpu.l1_bytes_per_clock,
+           ceiling.per_second / gpu.sms / gpu.clock_hz, ceiling.how);
+  }
+  const auto launch = set.costs_how.find("launch");
+  if (set.launch_seconds)
+    take("launch_seconds", gpu.launch_seconds, *set.launch_seconds,
+         launch == set.costs_how.end() ? "" : launch->second);
+  return gpu;
+}
+
+delta::GpuSpec ChosenGpu(const GpuChoice& choice) {
+  if (choice.machine != nullptr) RequireGpu(*choice.machine);
+  const machine::Machine* measured = choice.machine;
+  std::string name = choice.gpu;
+  if (name.empty() && choice.run != nullptr) {
+    const machine::Machine* ran = GpuOf(*choice.run);
+    if (ran == nullptr)
+      throw BadInput("{}: does not say which GPU ran it; give --gpu a name or a parameter file",
+                     choice.run_path);
+    name = NameOf(*ran, choice.run_path);
+    if (measured == nullptr) measured = ran;
+  } else if (name.empty()) {
+    name = measured == nullptr ? "v100" : NameOf(*measured, "--machine");
+  }
+  auto gpu = delta::FindGpu(name);
+  if (measured == nullptr) return gpu;
+  RequireSameGpu(name, *measured);
+  return WithCeilings(std::move(gpu), *measured);
+}
+
 namespace {
 
 std::vector<std::string> SplitAt(const std::string& text, char separator) {
@@ -28,9 +135,9 @@ double Number(const std::string& text, const std::string& whole) {
   return value;
 }
 
-CtaTile ParseTile(const std::string& text) {
+delta::CtaTile ParseTile(const std::string& text) {
   const auto sizes = SplitAt(text, 'x');
-  CtaTile tile;
+  delta::CtaTile tile;
   const auto size = [&](size_t i) {
     const double value = i < sizes.size() ? Number(sizes[i], "tile=" + text) : 0;
     if (value < 16 || value > 512 || std::fmod(value, 8) != 0)
@@ -52,18 +159,18 @@ std::pair<std::string, std::string> Assignment(const std::string& text, const ch
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-double CallSeconds(const ConvPrediction& prediction, const GpuSpec& gpu) {
+double CallSeconds(const delta::ConvPrediction& prediction, const delta::GpuSpec& gpu) {
   return std::max(prediction.time.seconds, gpu.launch_seconds);
 }
 
 PredictedLayer PredictLayer(const ModelLayer& layer, const Design& design, bool exact) try {
-  ConvQuestion question = layer.question;
+  delta::ConvQuestion question = layer.question;
   question.exact = exact;
-  PredictedLayer one{layer, PredictConv(question, design.gpu), 0};
+  PredictedLayer one{layer, delta::PredictConv(question, design.gpu), 0};
   one.seconds = CallSeconds(one.prediction, design.gpu);
   if (!design.tile) return one;
   question.tile = design.tile;
-  auto other = PredictConv(question, design.gpu);
+  auto other = delta::PredictConv(question, design.gpu);
   const double seconds = CallSeconds(other, design.gpu);
   if (seconds < one.seconds) one = {layer, std::move(other), seconds};
   return one;
@@ -95,7 +202,7 @@ DesignPoint PointOf(const LayerGroup& group, const Design& design, double base_s
 }
 
 Design WithFactor(Design design, const std::string& resource, double factor) {
-  design.gpu = Scaled(design.gpu, resource, factor);
+  design.gpu = delta::Scaled(design.gpu, resource, factor);
   return design;
 }
 
@@ -119,15 +226,15 @@ Design Rescaled(const Design& design, const std::string& scales) {
     if (resource == "tile")
       scaled.tile = ParseTile(value);
     else
-      scaled.gpu = Scaled(scaled.gpu, resource, Number(value, part));
+      scaled.gpu = delta::Scaled(scaled.gpu, resource, Number(value, part));
   }
   return scaled;
 }
 
-LayerGroup OnlyPredicted(const LayerGroup& group, const GpuSpec& gpu) {
+LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu) {
   LayerGroup kept{group.name, {}, group.not_predicted};
   for (const auto& layer : group.layers) {
-    auto reason = WhyNotPredicted(layer.question, gpu);
+    auto reason = delta::WhyNotPredicted(layer.question, gpu);
     if (reason.empty())
       kept.layers.push_back(layer);
     else
@@ -150,19 +257,20 @@ PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact
   return predicted;
 }
 
-void SetPredictions(const PredictedGroup& group, const GpuSpec& gpu, RunFile& file) {
+void SetPredictions(const PredictedGroup& group, const delta::GpuSpec& gpu, record::RunFile& file) {
   std::map<std::string, const PredictedLayer*> layer_of;
   for (const auto& one : group.layers) layer_of[one.layer.name] = &one;
   for (auto& record : file.records) {
     const auto found = layer_of.find(record.name);
     if (found == layer_of.end()) continue;
     const PredictedLayer& one = *found->second;
-    record.prediction = {one.seconds, ModelledWork(one.layer.question, one.prediction, gpu).bytes,
-                         HowModelled(one.prediction, gpu)};
+    record.prediction = {one.seconds,
+                         delta::ModelledWork(one.layer.question, one.prediction, gpu).bytes,
+                         delta::HowModelled(one.prediction, gpu)};
   }
 }
 
-Bottleneck MainBottleneck(const PredictedGroup& group) {
+delta::Bottleneck MainBottleneck(const PredictedGroup& group) {
   return std::ranges::max_element(group.bound_seconds,
                                   [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
@@ -171,7 +279,7 @@ Bottleneck MainBottleneck(const PredictedGroup& group) {
 std::vector<Gain> GainsOfDoubling(const LayerGroup& group, const Design& design) {
   const double base = Predict(group, design, false).seconds;
   std::vector<Gain> gains;
-  for (const auto resource : ScalableResources()) {
+  for (const auto resource : delta::ScalableResources()) {
     const std::string name(resource);
     gains.push_back({name, base / Predict(group, WithFactor(design, name, 2), false).seconds});
   }
@@ -183,9 +291,9 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
   std::vector<SweepAxis> axes;
   for (const auto& part : SplitAt(text, ',')) {
     const auto [resource, values] = Assignment(part, "RESOURCE=FIRST:LAST:STEP such as dram=1:4:1");
-    const auto& known = ScalableResources();
+    const auto& known = delta::ScalableResources();
     if (std::ranges::count(known, resource) == 0)
-      Scaled(GpuSpec{}, resource, 1);  // says which there are
+      delta::Scaled(delta::GpuSpec{}, resource, 1);  // says which there are
     axes.push_back({resource, Factors(values)});
   }
   if (axes.size() > 2 || (axes.size() == 2 && axes[0].resource == axes[1].resource))
@@ -214,9 +322,9 @@ std::map<std::string, double> Residuals(const PredictedLayer& one) {
   std::map<std::string, double> residuals;
   if (one.layer.measured_seconds) residuals["time"] = one.seconds / *one.layer.measured_seconds - 1;
   const auto& traffic = one.prediction.traffic;
-  const std::map<Level, double> bytes = {{Level::kL1, L1Bytes(traffic)},
-                                         {Level::kL2, L2TileBytes(traffic)},
-                                         {Level::kDram, Total(traffic.dram)}};
+  const std::map<Level, double> bytes = {{Level::kL1, delta::L1Bytes(traffic)},
+                                         {Level::kL2, delta::L2TileBytes(traffic)},
+                                         {Level::kDram, delta::Total(traffic.dram)}};
   for (const auto& [level, measured] : one.layer.measured_bytes)
     if (const auto found = bytes.find(level); found != bytes.end() && measured > 0)
       residuals[std::string(Key(level))] = found->second / measured - 1;
@@ -237,4 +345,87 @@ std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& grou
   return medians;
 }
 
-}  // namespace dlroof
+namespace {
+
+// Checked like a problem that was written with that batch.
+ModelLayer LayerOf(conv2d::Conv2dProblem problem, const LayerChoice& choice) {
+  if (choice.batch) {
+    problem.n = *choice.batch;
+    problem = conv2d::ParseConv2d(conv2d::ToText(problem));
+  }
+  ModelLayer layer{.name = conv2d::ToText(problem)};
+  layer.question.layer = {problem, choice.direction, choice.layout};
+  layer.question.type = choice.type;
+  return layer;
+}
+
+LayerGroup LayersOf(const suites::Suite& suite, const LayerChoice& choice) {
+  LayerGroup group{suite.name, {}, {}};
+  std::set<std::string> seen;
+  for (const auto& [text, count] : suite.layers) {
+    const auto name = workload::ParseBenchmarkName(text);
+    if (name.op != "Conv2D" || name.direction != Key(choice.direction)) continue;
+    if (!seen.insert(name.problem).second) continue;
+    group.layers.push_back(LayerOf(conv2d::ParseConv2d(name.problem), choice));
+    group.layers.back().count = static_cast<double>(count);
+  }
+  if (group.layers.empty())
+    throw BadInput("suite '{}' has no convolution of direction {}", suite.name,
+                   Key(choice.direction));
+  return group;
+}
+
+ModelLayer LayerOf(const record::Record& record) {
+  LayerChoice choice;
+  const auto direction = ProductDirectionFromKey(record.direction);
+  if (!direction) throw BadInput("no direction '{}'", record.direction);
+  choice.direction = *direction;
+  choice.type = record.type;
+  choice.layout = conv2d::GpuLayout(record.library, record.options);
+  ModelLayer layer = LayerOf(conv2d::ParseConv2d(record.problem), choice);
+  layer.name = record.name;
+  layer.question.kernel = record.algorithm;
+  for (const auto& kernel : record.kernels) layer.question.kernel += ", " + kernel.name;
+  if (const auto timing = record::Summarize(record.repetitions))
+    layer.measured_seconds = timing->median;
+  if (const auto work = record.work.find(Provenance::kMeasured); work != record.work.end())
+    layer.measured_bytes = work->second.bytes;
+  return layer;
+}
+
+}  // namespace
+
+LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
+  return LayerGroup{text, {LayerOf(conv2d::ParseConv2d(text), choice)}, {}};
+}
+
+std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
+                                       const LayerChoice& choice) {
+  std::vector<LayerGroup> groups;
+  for (const auto& suite : suites::SelectSuites(suites, {}, "--suite")) {
+    // A file comes beside the default suites, which nobody asked the model for.
+    const bool asked = std::ranges::any_of(suites, [&](const std::string& value) {
+      return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
+    });
+    if (asked) groups.push_back(LayersOf(suite, choice));
+  }
+  return groups;
+}
+
+LayerGroup LayersOfRunFile(const record::RunFile& file, const std::string& path) {
+  LayerGroup group{path, {}, {}};
+  for (const auto& record : file.records) {
+    if (record.op != "Conv2D" || record.device != "gpu" || record.status != record::Status::kOk)
+      continue;
+    try {
+      group.layers.push_back(LayerOf(record));
+    } catch (const BadInput& error) {
+      group.not_predicted.push_back({record.name, error.what()});
+    }
+  }
+  if (group.layers.empty() && group.not_predicted.empty())
+    throw BadInput(path + ": no convolution of a GPU in it that the model could predict");
+  return group;
+}
+
+}  // namespace dlroof::predict

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
-#include "bench/workload/device_elements.h"
+#include "bench/workload/memory.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::products {
 namespace {
 
 struct ElementRow {
@@ -52,17 +53,18 @@ bool IsNamedType(std::string_view type) {
   return std::ranges::any_of(NamedTypes(), [&](const auto& row) { return row.first == type; });
 }
 
-ProductTypes ReadTypes(const BenchmarkName& name, const ProductOffer& offer) {
-  const bool listed = std::ranges::count(offer.types, name.type) > 0;
+ProductTypes ReadTypes(const workload::BenchmarkName& name,
+                       const ProductCapabilities& capabilities) {
+  const bool listed = std::ranges::count(capabilities.types, name.type) > 0;
   try {
     auto types = ProductTypesFromKey(name.type);
-    if (listed || (offer.mixes && !IsNamedType(name.type))) return types;
+    if (listed || (capabilities.mixes && !IsNamedType(name.type))) return types;
   } catch (const BadInput&) {
     // The refusal below lists what there is.
   }
-  throw BadInput({.column = ColumnOfPart(name, 4)}, "expected a type ({}{}), got '{}'",
-                 fmt::join(offer.types, ", "), offer.mixes ? ", or a mix such as u8s8f32" : "",
-                 name.type);
+  throw BadInput({.column = workload::ColumnOfPart(name, 4)}, "expected a type ({}{}), got '{}'",
+                 fmt::join(capabilities.types, ", "),
+                 capabilities.mixes ? ", or a mix such as u8s8f32" : "", name.type);
 }
 
 }  // namespace
@@ -109,26 +111,26 @@ std::string_view ComputeType(const ProductTypes& types) {
   return "f64";
 }
 
-void ReadProductCase(const BenchmarkName& name, const ProductOffer& offer,
+void ReadProductCase(const workload::BenchmarkName& name, const ProductCapabilities& capabilities,
                      const std::function<void(int column_offset)>& read_problem,
                      ProductCase& read) {
   const auto direction = ProductDirectionFromKey(name.direction);
   if (!direction)
-    throw BadInput({.column = ColumnOfPart(name, 3)},
+    throw BadInput({.column = workload::ColumnOfPart(name, 3)},
                    "expected a direction (fwd, bwd_data, bwd_weights), got '{}'", name.direction);
   read.direction = *direction;
   read.type = name.type;
-  read.types = ReadTypes(name, offer);
-  read_problem(ColumnOfPart(name, 5) - 1);
-  CheckOptions(name, offer.options);
-  read.training = HasOption(name, "training");
-  read.bias = HasOption(name, "bias");
-  read.relu = HasOption(name, "relu");
-  read.scales = HasOption(name, "scales");
-  read.fpmath = FpmathOf(name);
+  read.types = ReadTypes(name, capabilities);
+  read_problem(workload::ColumnOfPart(name, 5) - 1);
+  workload::CheckOptions(name, capabilities.options);
+  read.training = workload::HasOption(name, "training");
+  read.bias = workload::HasOption(name, "bias");
+  read.relu = workload::HasOption(name, "relu");
+  read.scales = workload::HasOption(name, "scales");
+  read.fpmath = workload::FpmathOf(name);
   if (read.direction != ProductDirection::kForward)
-    RefuseOption(name, "relu", "is fused into fwd alone");
-  if (!IsInt8(read.types)) RefuseOption(name, "scales", "belongs to integer types");
+    workload::RefuseOption(name, "relu", "is fused into fwd alone");
+  if (!IsInt8(read.types)) workload::RefuseOption(name, "scales", "belongs to integer types");
 }
 
 std::string_view ResultType(const ProductCase& one) {
@@ -150,13 +152,112 @@ Work ProductWork(const ProductCase& one, const ProductSizes& sizes, const std::s
     work.flops[one.type == "f64" ? pipe : "fp32.vector"] += elementwise;
     work.parts["elementwise"] = elementwise;
   }
-  work.bytes[Level::kDram] =
-      static_cast<double>(sizes.source * ElementBytes(one.types.source) +
-                          sizes.weights * ElementBytes(one.types.weights) +
-                          sizes.destination * ElementBytes(one.types.destination) +
-                          (one.bias ? sizes.channels * ElementBytes(BiasType(one.types)) : 0));
+  work.bytes[Level::kDram] = static_cast<double>(
+      sizes.source * workload::ElementBytes(one.types.source) +
+      sizes.weights * workload::ElementBytes(one.types.weights) +
+      sizes.destination * workload::ElementBytes(one.types.destination) +
+      (one.bias ? sizes.channels * workload::ElementBytes(BiasType(one.types)) : 0));
   work.launches = 1;
   return work;
 }
 
-}  // namespace dlroof
+namespace {
+
+constexpr float kMostU8 = 127;
+constexpr float kMostS8 = 63;
+
+// Returns 2 beside an s8 source, else 1: weights are multiples of it.
+// Without VNNI oneDNN's reorder halves weights beside s8 and rounds them; the primitive doubles
+// its sums again. An odd weight is then off by one, and 1 becomes 0.
+// https://oneapi-src.github.io/oneDNN/dev_guide_int8_computations.html, section 2. benchdnn's
+// weights are even for the same reason (tests/benchdnn/conv/cfg.cpp, v3.2).
+float WeightsStep(const ProductCase& one) { return one.types.source == "s8" ? 2.0F : 1.0F; }
+
+struct Range {
+  float low, high;
+};
+struct IntegerRanges {
+  Range source, weights;
+};
+
+IntegerRanges RangesOf(const ProductCase& one, const ProductSizes& sizes) {
+  const auto root = static_cast<float>(std::sqrt(sizes.terms));
+  const bool is_signed = one.types.source == "s8";
+  if (IsByte(one.types.destination) && !one.scales) {
+    // From `high` and a third for uniform numbers, two thirds for -1, 0, 1: deviation root x high x
+    // 0.47 x step, which is 60 here.
+    const float step = WeightsStep(one);
+    const float high =
+        std::clamp(std::round(127 / (step * root)), 1.0F, is_signed ? kMostS8 : kMostU8);
+    return {{is_signed ? -high : 0, high}, {-step, step}};
+  }
+  if (is_signed) return {{-kMostS8, kMostS8}, {-kMostS8, kMostS8}};
+  // Sums have mean terms x 63.5 x m and deviation 2,700 root, m the weights' mean: this m puts zero
+  // two deviations below the mean.
+  return {{0, kMostU8}, {std::min(0.0F, -kMostS8 + 168 / root), kMostS8}};
+}
+
+// Alternating, so that a channel's scale taken for its neighbour's shows.
+std::vector<float> WeightScales(int64_t channels) {
+  std::vector<float> scales(static_cast<size_t>(channels));
+  for (size_t k = 0; k < scales.size(); ++k) scales[k] = k % 2 == 0 ? 0.5F : 0.25F;
+  return scales;
+}
+
+ProductInputs IntegerInputs(const ProductCase& one, const ProductSizes& sizes, uint64_t seed) {
+  const auto ranges = RangesOf(one, sizes);
+  ProductInputs inputs;
+  inputs.source = workload::SeededValues(sizes.source, 4 * seed, one.types.source,
+                                         ranges.source.low, ranges.source.high);
+  const float step = WeightsStep(one);
+  inputs.weights = workload::SeededValues(sizes.weights, 4 * seed + 1, "s8",
+                                          ranges.weights.low / step, ranges.weights.high / step);
+  for (float& weight : inputs.weights) weight *= step;
+  return inputs;
+}
+
+ProductInputs FloatInputs(const ProductCase& one, const ProductSizes& sizes, uint64_t seed) {
+  const auto values = [&](int64_t count, std::string_view type, uint64_t tensor) {
+    return workload::SeededValues(count, 4 * seed + tensor, type == "f64" ? "f32" : type, -1, 1);
+  };
+  ProductInputs inputs;
+  if (one.direction != ProductDirection::kBackwardData)
+    inputs.source = values(sizes.source, one.types.source, 0);
+  if (one.direction != ProductDirection::kBackwardWeights)
+    inputs.weights = values(sizes.weights, one.types.weights, 1);
+  if (one.direction != ProductDirection::kForward)
+    inputs.destination = values(sizes.destination, one.types.destination, 2);
+  return inputs;
+}
+
+}  // namespace
+
+ProductScales ScalesOf(const ProductCase& one, const ProductSizes& sizes) {
+  ProductScales scales;
+  if (!one.scales) return scales;
+  scales.source = 0.5F;
+  scales.weights = WeightScales(sizes.channels);
+  if (!IsByte(one.types.destination)) return scales;
+  // From zero to five deviations of 2,700 sqrt(terms) in 256 steps, where both scales are 1/2.
+  const double root = std::sqrt(static_cast<double>(sizes.terms));
+  scales.destination =
+      static_cast<float>(std::exp2(std::round(std::log2(0.25 * 5 * 2700.0 / 256 * root))));
+  return scales;
+}
+
+ProductInputs SeededInputs(const ProductCase& one, const ProductSizes& sizes, uint64_t seed) {
+  const bool whole = IsInt8(one.types);
+  auto inputs = whole ? IntegerInputs(one, sizes, seed) : FloatInputs(one, sizes, seed);
+  if (one.bias && one.direction == ProductDirection::kForward) {
+    const auto type = BiasType(one.types);
+    // Beside integers whole numbers that matter, so that exact sums stay exact.
+    const float most = whole ? 16 * ScalesOf(one, sizes).destination : 1;
+    inputs.bias = workload::SeededValues(sizes.channels, 4 * seed + 3, type == "f64" ? "f32" : type,
+                                         -most, most);
+    if (whole)
+      for (float& value : inputs.bias) value = std::round(value);
+  }
+  return inputs;
+}
+
+}  // namespace dlroof::products

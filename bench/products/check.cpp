@@ -7,8 +7,45 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
-namespace dlroof {
+#include "bench/workload/memory.h"
+
+namespace dlroof::products {
+namespace {
+
+std::vector<workload::MemoryRegion> Regions(const ProductArrays<double>& arrays) {
+  std::vector<workload::MemoryRegion> regions;
+  for (const auto* tensor : {&arrays.source, &arrays.weights, &arrays.destination, &arrays.bias})
+    if (!tensor->empty())
+      regions.push_back({tensor->data(), tensor->size() * sizeof(double),
+                         tensor == &arrays.weights || tensor == &arrays.bias});
+  return regions;
+}
+
+}  // namespace
+
+ProductCapabilities LoopsCapabilities() { return {{"f64"}, false, {{"bias"}, {"relu"}}}; }
+
+void RequireLoopsMemory(const ProductSizes& sizes) {
+  // Inputs as f32, arrays in f64, and a copy of the output to check.
+  constexpr double kBytes = 20;
+  workload::RequireHostMemory(
+      kBytes * static_cast<double>(sizes.source + sizes.weights + sizes.destination),
+      sizes.problem);
+}
+
+workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
+                                     const ProductLoops& loops, Work modelled) {
+  workload::PreparedCall call;
+  call.run = [arrays, run = loops.run] { run(*arrays); };
+  call.algorithm = "plain loops";
+  call.threads = 1;
+  call.modelled = std::move(modelled);
+  call.memory = Regions(*arrays);
+  return call;
+}
+
 namespace {
 
 constexpr int64_t kAllBelowFlops = 50'000'000;
@@ -19,7 +56,7 @@ constexpr int64_t kMostSamples = 512;
 
 // With zero-mean inputs the partial sums wander like the square root of their length, and so do
 // their rounding errors: about one unit of 2^-24 of the sum of absolute products, whatever the
-// length. 64 units leave room for other orders of summation and still show one product missing
+// length. 64 units leave module for other orders of summation and still show one product missing
 // among 250,000.
 constexpr double kUnits = 64;
 
@@ -34,7 +71,7 @@ struct Rounding {
 constexpr std::array<Rounding, 5> kRoundings = {{{"f64", 0x1p-53, 0, 0},
                                                  {"f32", 0x1p-24, 0, 0},
                                                  {"bf16", 0x1p-24, 0x1p-8, 0},
-                                                 {"f16", 0x1p-24, 0x1p-11, 0},
+                                                 {"f16", 0x1p-24, 0x1p-11, 0x1p-25},
                                                  {"e4m3", 0x1p-19, 0x1p-4, 0x1p-10}}};
 
 struct IntegerRange {
@@ -128,10 +165,10 @@ std::vector<int64_t> Compared(const ProductSizes& sizes, const ProductResult& ri
 }
 
 template <class Number>
-Verification Check(const Expected& expected, const std::vector<int64_t>& compared,
-                   const ProductOutput<Number>& output) {
+workload::Verification Check(const Expected& expected, const std::vector<int64_t>& compared,
+                             const ProductOutput<Number>& output) {
   const auto count = static_cast<int64_t>(output.values.size());
-  Verification found{.tolerance = 1};
+  workload::Verification found{.tolerance = 1};
   for (const int64_t index : compared)
     found.max_error =
         std::max(found.max_error, expected.Error(index, output.values[static_cast<size_t>(index)]));
@@ -154,9 +191,9 @@ Verification Check(const Expected& expected, const std::vector<int64_t>& compare
 }  // namespace
 
 template <class Number>
-Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
-                          const ProductResult& right, const ProductInputs& inputs,
-                          const ProductOutput<Number>& output, uint64_t seed) {
+workload::Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
+                                    const ProductResult& right, const ProductInputs& inputs,
+                                    const ProductOutput<Number>& output, uint64_t seed) {
   if (static_cast<int64_t>(output.values.size()) != right.count)
     throw std::logic_error(fmt::format("{} outputs of {}", output.values.size(), sizes.problem));
   return Check(Expected(one, sizes, right, inputs), Compared(sizes, right, seed), output);
@@ -167,4 +204,4 @@ template Verification CheckProduct(const ProductCase&, const ProductSizes&, cons
 template Verification CheckProduct(const ProductCase&, const ProductSizes&, const ProductResult&,
                                    const ProductInputs&, const ProductOutput<double>&, uint64_t);
 
-}  // namespace dlroof
+}  // namespace dlroof::products

@@ -1,16 +1,19 @@
 // Verdict on a product's result, compared element by element with sums in double of the same
 // inputs. No library here, so that a planted error can be tested.
+//
+// The plain loops of a product as a benchmark: one thread, f64.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
-#include "bench/products/inputs.h"
+#include "bench/products/case.h"
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::products {
 
 // One element of a direction's result, summed by itself: another way to the same number than the
 // loops'.
@@ -57,13 +60,45 @@ struct ProductResult {
 // tf32) or, cut off instead of rounded, 2 x 2^-10 (tf32-truncated) of the sum of absolute products
 // on top.
 template <class Number>  // float or double
-Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
-                          const ProductResult& right, const ProductInputs& inputs,
-                          const ProductOutput<Number>& output, uint64_t seed);
+workload::Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
+                                    const ProductResult& right, const ProductInputs& inputs,
+                                    const ProductOutput<Number>& output, uint64_t seed);
 template <class Case, class Number = float>
-Verification CheckOutput(const Case& one, const ProductInputs& inputs,
-                         const ProductOutput<Number>& output, uint64_t seed) {
+workload::Verification CheckOutput(const Case& one, const ProductInputs& inputs,
+                                   const ProductOutput<Number>& output, uint64_t seed) {
   return CheckProduct(one, SizesOf(one), ResultOf(one, inputs), inputs, output, seed);
 }
 
-}  // namespace dlroof
+// The plain loops of an operator.
+struct ProductLoops {
+  // Returns the arrays of a call, filled with the inputs.
+  std::function<ProductArrays<double>(const ProductInputs&)> arrays;
+  std::function<void(ProductArrays<double>&)> run;
+  // Returns what a call wrote, in plain order.
+  std::function<ProductOutput<double>(const ProductArrays<double>&)> output;
+};
+
+// The types and options that the loops of every product have.
+ProductCapabilities LoopsCapabilities();
+
+// Throws Unsupported where the machine lacks the memory.
+void RequireLoopsMemory(const ProductSizes& sizes);
+// Fills what all operators' calls have in common.
+workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
+                                     const ProductLoops& loops, Work modelled);
+
+template <class Case>
+workload::PreparedCall PrepareLoops(const Case& one, const workload::RunSettings& settings,
+                                    const ProductLoops& loops) {
+  RequireLoopsMemory(SizesOf(one));
+  const auto inputs = std::make_shared<const ProductInputs>(SeededInputs(one, settings.seed));
+  const auto arrays = std::make_shared<ProductArrays<double>>(loops.arrays(*inputs));
+  auto call = PreparedLoops(arrays, loops, ProductWork(one, "fp64.vector"));
+  call.verify = [one, arrays, inputs, loops, seed = settings.seed] {
+    loops.run(*arrays);
+    return CheckOutput(one, *inputs, loops.output(*arrays), seed);
+  };
+  return call;
+}
+
+}  // namespace dlroof::products

@@ -10,15 +10,20 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
-#include "bench/benchdnn/driver.h"
 #include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
+#include "bench/library_rules/library_rules.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "reporters/text/csv.h"
+#include "reporters/text/text.h"
+#include "reporters/verbose/verbose_log.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,7 +47,7 @@ class Pattern {
   explicit Pattern(const std::string& text) {
     if (text.size() > kMostCharacters || MayTakeForever(text) ||
         regcomp(&compiled_, text.c_str(), REG_NOSUB) != 0)
-      throw BenchdnnRefusal(
+      throw benchdnn::BenchdnnRefusal(
           0, fmt::format("expected a basic regular expression of {} characters at most, without "
                          "repeat counts and back-references",
                          kMostCharacters));
@@ -74,7 +79,7 @@ std::string WholeFile(const std::string& path) {
   std::string text(static_cast<size_t>(kMostFileBytes) + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad() || !stream.eof())
-    throw BadInput("{} cannot be read, or is longer than 16 MiB", ShownText(path));
+    throw BadInput("{} cannot be read, or is longer than 16 MiB", benchdnn::ShownText(path));
   text.resize(static_cast<size_t>(stream.gcount()));
   return text;
 }
@@ -82,14 +87,14 @@ std::string WholeFile(const std::string& path) {
 // A file of benchdnn, read once however often it is included.
 struct BenchdnnFile {
   std::string path;  // as messages name it
-  std::vector<BenchdnnToken> tokens;
+  std::vector<benchdnn::BenchdnnToken> tokens;
 };
 
 class BenchdnnFiles {
  public:
   // `path` and `text` of the file that all begins with.
   BenchdnnFiles(const std::string& path, std::string_view text)
-      : first_{path, BenchdnnTokens(text)} {}
+      : first_{path, benchdnn::BenchdnnTokens(text)} {}
 
   const BenchdnnFile& First() const { return first_; }
   // Returns the file that --batch=`name` in `from` names. Throws BadInput (without a place) when
@@ -101,20 +106,21 @@ class BenchdnnFiles {
     if (path == fs::path(first_.path).lexically_normal()) return first_;
     auto& file = read_[path];
     if (file == nullptr)
-      file = std::make_unique<BenchdnnFile>(BenchdnnFile{path, BenchdnnTokens(WholeFile(path))});
+      file = std::make_unique<BenchdnnFile>(
+          BenchdnnFile{path, benchdnn::BenchdnnTokens(WholeFile(path))});
     return *file;
   }
   // Returns the driver of the first option --DRIVER or problem; without either conv, benchdnn's own
   // default.
-  const BenchdnnDriver& FirstDriver() {
+  const benchdnn::BenchdnnDriver& FirstDriver() {
     std::set<std::string> seen;
     const auto* const found = DriverIn(first_, seen);
-    return found != nullptr ? *found : *FindBenchdnnDriver("conv");
+    return found != nullptr ? *found : *benchdnn::FindBenchdnnDriver("conv");
   }
 
  private:
   // Looks at each file once.
-  const BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
+  const benchdnn::BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
     constexpr size_t kMostFiles = 1000;
     if (seen.size() == kMostFiles || !seen.insert(file.path).second) return nullptr;
     for (const auto& token : file.tokens)
@@ -122,11 +128,11 @@ class BenchdnnFiles {
     return nullptr;
   }
 
-  const BenchdnnDriver* DriverOf(std::string_view text, const BenchdnnFile& file,
-                                 std::set<std::string>& seen) {
+  const benchdnn::BenchdnnDriver* DriverOf(std::string_view text, const BenchdnnFile& file,
+                                           std::set<std::string>& seen) {
     if (text.starts_with("--"))
-      if (const auto* driver = FindBenchdnnDriver(text.substr(2))) return driver;
-    if (!text.starts_with(kBatch)) return DriverOfProblem(text);
+      if (const auto* driver = benchdnn::FindBenchdnnDriver(text.substr(2))) return driver;
+    if (!text.starts_with(kBatch)) return benchdnn::DriverOfProblem(text);
     try {
       return DriverIn(Batch(file, text.substr(kBatch.size())), seen);
     } catch (const BadInput&) {
@@ -136,7 +142,7 @@ class BenchdnnFiles {
 
   std::string Locate(const BenchdnnFile& from, std::string_view name) const {
     std::vector<std::string_view> folders;
-    for (const auto* driver : BenchdnnDrivers()) folders.push_back(driver->name);
+    for (const auto* driver : benchdnn::BenchdnnDrivers()) folders.push_back(driver->name);
     for (const auto* including : {&from, &first_})
       for (size_t i = 0; i <= folders.size(); ++i) {
         const auto folder = i == 0 ? std::string_view() : folders[i - 1];
@@ -145,8 +151,8 @@ class BenchdnnFiles {
         std::error_code error;
         if (fs::is_regular_file(path, error)) return path.string();
       }
-    throw BadInput("no file {} beside {} or in its folders {}", ShownText(name),
-                   ShownText(from.path), fmt::join(folders, " and "));
+    throw BadInput("no file {} beside {} or in its folders {}", benchdnn::ShownText(name),
+                   benchdnn::ShownText(from.path), fmt::join(folders, " and "));
   }
 
   BenchdnnFile first_;
@@ -166,19 +172,19 @@ class Reader {
  private:
   void ReadFile(const BenchdnnFile& file);
   // The batch file that the token includes, or none.
-  const BenchdnnFile* ReadToken(const BenchdnnToken& token, const BenchdnnFile& file);
+  const BenchdnnFile* ReadToken(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
   const BenchdnnFile* Batch(const BenchdnnFile& from, std::string_view name);
-  void BeginCommand(const BenchdnnDriver& driver, int line);
+  void BeginCommand(const benchdnn::BenchdnnDriver& driver, int line);
   void ReadOption(std::string_view option, std::string_view value, int line);
   // Options of no driver on which it depends what runs, or where; false for any other.
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
-  void ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file);
-  void AddProblem(const BenchdnnProblem& problem, ForeignProblem benchmark);
+  void ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
+  void AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem benchmark);
   // Why the machine or its kernels would be others; empty: they are not.
   std::string GlobalReason() const;
 
   BenchdnnFiles files_;
-  BenchdnnSettings settings_;
+  benchdnn::BenchdnnSettings settings_;
   std::unique_ptr<Pattern> match_;
   std::string engine_ = "cpu", isa_hints_ = "none";
   int global_line_ = 0;  // of the last option that says which engine or kernels
@@ -192,13 +198,13 @@ void Reader::ReadFile(const BenchdnnFile& file) {
   including_.push_back(&file);
   for (const auto& token : file.tokens) {
     const auto refuse = [&](size_t offset, const std::string& why) {
-      const TextPlace place = token.At(offset);
+      const benchdnn::TextPlace place = token.At(offset);
       throw BadInput({file.path, place.line, place.column}, why);
     };
     const BenchdnnFile* batch = nullptr;
     try {
       batch = ReadToken(token, file);
-    } catch (const BenchdnnRefusal& refusal) {
+    } catch (const benchdnn::BenchdnnRefusal& refusal) {
       refuse(refusal.offset, refusal.what());
     } catch (const BadInput& error) {
       refuse(0, error.what());
@@ -208,30 +214,32 @@ void Reader::ReadFile(const BenchdnnFile& file) {
   including_.pop_back();
 }
 
-const BenchdnnFile* Reader::ReadToken(const BenchdnnToken& token, const BenchdnnFile& file) {
+const BenchdnnFile* Reader::ReadToken(const benchdnn::BenchdnnToken& token,
+                                      const BenchdnnFile& file) {
   if (++tokens_ > kMostTokens)
     throw BadInput("more than {} words with all that is included", kMostTokens);
   const std::string_view text = token.text;
   const int line = token.At(0).line;
   const auto equals = text.find('=');
-  const auto* driver = text.starts_with("--") ? FindBenchdnnDriver(text.substr(2)) : nullptr;
+  const auto* driver =
+      text.starts_with("--") ? benchdnn::FindBenchdnnDriver(text.substr(2)) : nullptr;
   if (IsProgram(text) || driver != nullptr) {
     if (driver != nullptr) BeginCommand(*driver, line);
   } else if (text == "--reset") {
-    settings_ = BenchdnnSettings(settings_.Driver());
+    settings_ = benchdnn::BenchdnnSettings(settings_.Driver());
     match_.reset();
   } else if (text.starts_with(kBatch)) {
     return Batch(file, text.substr(kBatch.size()));
   } else if (text.substr(0, 2) == "-v") {
-    IsIgnoredOption("verbose", text.substr(2));
+    benchdnn::IsIgnoredOption("verbose", text.substr(2));
   } else if (text.substr(0, 2) == "--" && equals != std::string_view::npos) {
     try {
       ReadOption(text.substr(2, equals - 2), text.substr(equals + 1), line);
-    } catch (const BenchdnnRefusal& refusal) {
-      throw BenchdnnRefusal(equals + 1 + refusal.offset, refusal.what());
+    } catch (const benchdnn::BenchdnnRefusal& refusal) {
+      throw benchdnn::BenchdnnRefusal(equals + 1 + refusal.offset, refusal.what());
     }
   } else if (text.front() == '-') {
-    throw BadInput("unknown option '{}' (a value follows behind '=')", ShownText(text));
+    throw BadInput("unknown option '{}' (a value follows behind '=')", benchdnn::ShownText(text));
   } else {
     ReadProblem(token, file);
   }
@@ -242,15 +250,15 @@ const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view nam
   constexpr size_t kMostDepth = 64;
   const BenchdnnFile& batch = files_.Batch(from, name);
   if (std::ranges::find(including_, &batch) != including_.end())
-    throw BadInput("{} includes itself", ShownText(batch.path));
+    throw BadInput("{} includes itself", benchdnn::ShownText(batch.path));
   if (including_.size() == kMostDepth)
     throw BadInput("batch files include each other {} deep at most", kMostDepth);
   return &batch;
 }
 
 // Options before the driver in the same line belong to its command.
-void Reader::BeginCommand(const BenchdnnDriver& driver, int line) {
-  settings_ = BenchdnnSettings(driver);
+void Reader::BeginCommand(const benchdnn::BenchdnnDriver& driver, int line) {
+  settings_ = benchdnn::BenchdnnSettings(driver);
   match_.reset();
   if (global_line_ == line) return;
   engine_ = "cpu";
@@ -258,22 +266,22 @@ void Reader::BeginCommand(const BenchdnnDriver& driver, int line) {
 }
 
 void Reader::ReadOption(std::string_view option, std::string_view value, int line) {
-  if (settings_.Set(option, value) || IsIgnoredOption(option, value) ||
+  if (settings_.Set(option, value) || benchdnn::IsIgnoredOption(option, value) ||
       ReadGlobal(option, value, line))
     return;
-  throw BadInput("unknown option --{}: the driver {} of benchdnn has none", ShownText(option),
-                 settings_.Driver().name);
+  throw BadInput("unknown option --{}: the driver {} of benchdnn has none",
+                 benchdnn::ShownText(option), settings_.Driver().name);
 }
 
 bool Reader::ReadGlobal(std::string_view option, std::string_view value, int line) {
   if (option == "engine") {
-    engine_ = OneOf("cpu gpu", value.substr(0, value.find(':')));
+    engine_ = benchdnn::OneOf("cpu gpu", value.substr(0, value.find(':')));
     global_line_ = line;
   } else if (option == "cpu-isa-hints") {
-    isa_hints_ = value.empty() ? "none" : OneOf("none no_hints prefer_ymm", value);
+    isa_hints_ = value.empty() ? "none" : benchdnn::OneOf("none no_hints prefer_ymm", value);
     global_line_ = line;
   } else if (option == "start") {
-    start_ = value.empty() ? 0 : std::stoull(ReadCount(value));
+    start_ = value.empty() ? 0 : std::stoull(benchdnn::ReadCount(value));
   } else if (option == "match" && settings_.Driver().has_match) {
     match_ = std::make_unique<Pattern>(std::string(value));
   } else {
@@ -282,7 +290,7 @@ bool Reader::ReadGlobal(std::string_view option, std::string_view value, int lin
   return true;
 }
 
-void Reader::ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file) {
+void Reader::ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file) {
   constexpr size_t kMostCharacters = 1000;  // each benchmark has a copy
   if (token.text.size() > kMostCharacters)
     throw BadInput("a problem has {} characters at most", kMostCharacters);
@@ -290,7 +298,7 @@ void Reader::ReadProblem(const BenchdnnToken& token, const BenchdnnFile& file) {
   AddProblem(settings_.Driver().read(token.text), std::move(benchmark));
 }
 
-void Reader::AddProblem(const BenchdnnProblem& problem, ForeignProblem benchmark) {
+void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem benchmark) {
   const uint64_t combinations = settings_.Combinations();
   CheckCount(combinations);
   const std::string global_reason = GlobalReason();
@@ -322,11 +330,11 @@ bool LooksLikeBenchdnn(std::string_view text) {
   // The first word is enough, also of a long file.
   for (size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
-    const auto tokens = BenchdnnTokens(text.substr(at, end - at));
+    const auto tokens = benchdnn::BenchdnnTokens(text.substr(at, end - at));
     at = end + 1;
     if (tokens.empty()) continue;
     const std::string& word = tokens.front().text;
-    return word.front() == '-' || IsProgram(word) || DriverOfProblem(word) != nullptr;
+    return word.front() == '-' || IsProgram(word) || benchdnn::DriverOfProblem(word) != nullptr;
   }
   return false;
 }
@@ -335,4 +343,192 @@ std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::strin
   return Reader(file, text).Read();
 }
 
-}  // namespace dlroof
+namespace {
+
+constexpr std::string_view kTemplate = "Output template: ";
+constexpr std::string_view kDefault =
+    "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%";
+constexpr std::string_view kPerf = "perf,";
+constexpr double kMostGigaops = 1e15;  // above it the number is none
+
+// A field of a line and the column of its first character.
+struct Field {
+  std::string_view text;
+  int column = 1;
+};
+
+std::vector<Field> FieldsOf(std::string_view line) {
+  std::vector<Field> fields;
+  for (const auto text : verbose::SplitText(line, ','))
+    fields.push_back({text, static_cast<int>(text.data() - line.data()) + 1});
+  return fields;
+}
+
+// Values of one line by their names in the template. Only the problem may hold commas: what stands
+// before it is counted from the start, what comes after from the end.
+class PerfLine {
+ public:
+  PerfLine(std::string_view line, int number, const std::vector<Field>& names,
+           const std::string& where)
+      : fields_(FieldsOf(line)), names_(names), line_(line), number_(number), where_(where) {
+    if (fields_.size() < names_.size())
+      throw BadInput("{}:{}: expected {} fields as the output template has, got {}", where_,
+                     number_, names_.size(), fields_.size());
+    for (std::size_t i = 0; i < names_.size() && !problem_; ++i)
+      if (names_[i].text == "%prb%") problem_ = i;
+  }
+
+  std::optional<Field> Find(std::string_view name) const {
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      if (names_[i].text == name) return At(i);
+    return std::nullopt;
+  }
+
+  // Absent without the field; throws unless it is a number of at least 0.
+  std::optional<double> Number(std::string_view name) const {
+    const auto field = Find(name);
+    if (!field) return std::nullopt;
+    return text::CsvNumberFromZero({std::string(field->text), number_, field->column}, where_);
+  }
+
+ private:
+  Field At(std::size_t i) const {
+    const std::size_t more = fields_.size() - names_.size();
+    if (!problem_ || i < *problem_) return fields_[i];
+    if (i > *problem_) return fields_[i + more];
+    const Field& last = fields_[i + more];
+    const std::size_t begin = static_cast<std::size_t>(fields_[i].column) - 1;
+    const std::size_t end = static_cast<std::size_t>(last.column) - 1 + last.text.size();
+    return {line_.substr(begin, end - begin), fields_[i].column};
+  }
+
+  std::vector<Field> fields_;
+  const std::vector<Field>& names_;
+  std::string_view line_;
+  int number_;
+  const std::string& where_;
+  std::optional<std::size_t> problem_;
+};
+
+// Adds the fields of a template that benchdnn's own has not, each once: nothing here takes them.
+void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
+  static const std::vector<Field> known = FieldsOf(kDefault);
+  const auto is_known = [](const Field& name) {
+    return std::ranges::any_of(known, [&](const Field& one) { return one.text == name.text; });
+  };
+  for (const Field& name : names)
+    if (name.text.starts_with('%') && !is_known(name) &&
+        std::ranges::find(unknown, name.text) == unknown.end())
+      unknown.emplace_back(name.text);
+}
+
+// Our name of benchdnn's problem; empty where it is none of ours, then `reason` says why.
+std::string NameOf(const std::string& problem, std::string& reason) {
+  // A line stands for itself: what it would include is no part of it.
+  if (problem.find("--batch") != std::string::npos) return "";
+  try {
+    const auto found = ReadBenchdnn(problem, "line");
+    if (found.size() != 1) return "";
+    reason = found[0].reason;
+    return found[0].name;
+  } catch (const BadInput& error) {
+    reason = error.what();
+    return "";
+  }
+}
+
+// FLOPs and, where the op knows them, bytes. benchdnn says which implementation it timed, not on
+// which instruction set where that implementation's name does not.
+void AddWork(std::optional<double> gigaops, record::Record& record) {
+  Work& work = record.work[Provenance::kModelled];
+  work.launches = 1;
+  auto [bytes, type] = workload::FindOp(record.op)->benchdnn.front()->work(
+      workload::ParseBenchmarkName(record.name));
+  work.bytes = std::move(bytes);
+  if (!gigaops || *gigaops <= 0 || *gigaops > kMostGigaops) return;
+  if (const auto pipe = library_rules::NamedMatrixPipe(type, record.algorithm))
+    work.flops[*pipe] = *gigaops * 1e9;
+  else
+    record.counting.push_back(
+        {.text =
+             fmt::format("FLOPs left out: the instruction set decides which unit multiplies {}, "
+                         "and the implementation '{}' does not name it",
+                         type, text::Printable(record.algorithm))});
+}
+
+record::Record RecordOf(const PerfLine& line, const std::string& place, std::string& reason) {
+  const auto problem = line.Find("%prb%");
+  if (!problem || problem->text.empty()) throw BadInput(place + ": expected a problem (%prb%)");
+  auto milliseconds = line.Number("%0time%");
+  if (!milliseconds) milliseconds = line.Number("%-time%");
+  if (!milliseconds || !imports::IsRunTime(*milliseconds * 1e-3))
+    throw BadInput(place + ": expected a time above 0 (%0time% or %-time%)");
+  record::Record record;
+  const bool cpu = !line.Find("%engine%") || line.Find("%engine%")->text == "cpu";
+  record.name = cpu ? NameOf(std::string(problem->text), reason) : "";
+  const bool ours = !record.name.empty();
+  if (!ours) record.name = problem->text;
+  if (const auto implementation = line.Find("%impl%")) record.algorithm = implementation->text;
+  record.repetitions.push_back({.seconds = *milliseconds * 1e-3, .iterations = 1});
+  if (!ours) return record;
+  record::SplitName(record);
+  record.cache = "warm";
+  record.repro = problem->text;
+  AddWork(line.Number("%Gops%"), record);
+  return record;
+}
+
+void AddRecord(record::Record record, imports::Imported& imported) {
+  const auto same = std::ranges::find_if(
+      imported.records, [&](const record::Record& one) { return one.name == record.name; });
+  if (same == imported.records.end())
+    imported.records.push_back(std::move(record));
+  else
+    same->repetitions.push_back(record.repetitions.at(0));
+}
+
+}  // namespace
+
+bool LooksLikeBenchdnnOutput(std::string_view text) {
+  return text.starts_with(kTemplate) || text.starts_with(kPerf) ||
+         text.find("\nOutput template: perf,") != std::string_view::npos ||
+         text.find("\nperf,") != std::string_view::npos;
+}
+
+imports::Imported ImportBenchdnn(const std::string& text, const std::string& where) {
+  imports::Imported imported;
+  std::string layout(kDefault);
+  std::vector<Field> names = FieldsOf(layout);
+  std::vector<std::string> unknown;
+  int number = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    auto line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const auto place = fmt::format("{}:{}", where, number);
+    if (line.starts_with(kTemplate)) {
+      layout.assign(line.substr(kTemplate.size()));
+      names = FieldsOf(layout);
+      AddUnknown(names, unknown);
+    } else if (line.starts_with(kPerf)) {
+      if (!text::IsUtf8(line) || line.find('\0') != std::string_view::npos)
+        throw BadInput(place + ": not UTF-8 text");
+      std::string reason;
+      record::Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
+      for (const auto& note : record.counting)
+        imported.remarks.push_back(fmt::format("{}: {}", place, note.text));
+      AddRecord(std::move(record), imported);
+      if (!reason.empty())
+        imported.remarks.push_back(
+            fmt::format("{}: no benchmark of dlroof ({})", place, text::Printable(reason)));
+    }
+  }
+  if (imported.records.empty())
+    throw BadInput(where + ":1: no line 'perf,...' (benchdnn prints them with --mode=P)");
+  imports::AddUnknownColumns(unknown, where, imported);
+  return imported;
+}
+
+}  // namespace dlroof::suites

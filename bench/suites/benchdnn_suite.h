@@ -1,5 +1,7 @@
 // Reads problem lines and batch files of benchdnn, the benchmark program of oneDNN 3.2, as
 // benchmarks of ours.
+//
+// Performance lines of benchdnn, oneDNN's benchmark program, as records.
 #pragma once
 
 #include <string>
@@ -7,8 +9,9 @@
 #include <vector>
 
 #include "bench/suites/suite.h"
+#include "reporters/imports/import.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 
 // Returns true for a file of benchdnn's: its first word is an option, a problem, or the program.
 bool LooksLikeBenchdnn(std::string_view text);
@@ -31,4 +34,14 @@ bool LooksLikeBenchdnn(std::string_view text);
 // and beyond 500,000 benchmarks.
 std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file);
 
-}  // namespace dlroof
+// The output of benchdnn --mode=P: lines "perf,..." in the order of the fields that the line
+// "Output template: " before them names, benchdnn's own where there is none. Time is the average
+// (%0time%), else the least (%-time%), in ms; FLOPs are its %Gops%, on the pipe that the
+// implementation's name tells; where it names no instruction set and the type is narrower than f32
+// they are left out, with a remark and in the record's `counting`. A problem that is a benchmark of
+// ours gets its name and, where its op knows them, its compulsory bytes; another keeps benchdnn's
+// words. Throws BadInput as import.h says.
+bool LooksLikeBenchdnnOutput(std::string_view text);
+imports::Imported ImportBenchdnn(const std::string& text, const std::string& where);
+
+}  // namespace dlroof::suites

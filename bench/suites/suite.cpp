@@ -9,14 +9,13 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "bench/suites/choices.h"
-#include "bench/workload/op.h"
-#include "bench/workload/problem_text.h"
+#include "bench/suites/suite_selection.h"
+#include "bench/workload/benchmark_name.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
-#include "reporters/verbose/verbose_line.h"
+#include "reporters/verbose/verbose_log.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 constexpr size_t kMostBytes = 1 << 20;
@@ -83,7 +82,7 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
     const auto close = text.find_first_of("{}", open + 1);
     if (close == std::string_view::npos) source.Refuse(&text[open], "'{' without its '}'");
     if (text[close] == '{') source.Refuse(&text[close], "brace lists do not nest");
-    parts.push_back(SplitText(text.substr(open + 1, close - open - 1), ','));
+    parts.push_back(verbose::SplitText(text.substr(open + 1, close - open - 1), ','));
     if (parts.back().size() < 2)
       source.Refuse(&text[open], "a brace list has two choices or more: {a,b}");
     at = close + 1;
@@ -95,7 +94,7 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
 // nor one brace list.
 std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
-  for (const auto part : SplitText(text, '/')) {
+  for (const auto part : verbose::SplitText(text, '/')) {
     auto braces = ReadBraces(source, part);
     if (braces.size() != 1)
       source.Refuse(part.data(), "expected a word or one brace list between two slashes");
@@ -168,7 +167,7 @@ size_t BeforeProblem(std::string_view name) {
 }
 
 int64_t ReadCount(const Source& source, std::string_view text) {
-  TextCursor cursor(text);
+  workload::TextCursor cursor(text);
   try {
     if (!cursor.Accept("x"))
       cursor.Refuse("xN, how often the layer occurs, or the end of the line");
@@ -182,7 +181,7 @@ int64_t ReadCount(const Source& source, std::string_view text) {
 
 [[noreturn]] void RefuseOp(const Source& source, std::string_view line) {
   std::vector<std::string_view> known;
-  for (const Op* op : AllOps()) known.emplace_back(op->name);
+  for (const workload::Op* op : workload::AllOps()) known.emplace_back(op->name);
   source.Refuse(line.data(), fmt::format("no operator '{}'; there are {}",
                                          line.substr(0, line.find('/')), fmt::join(known, ", ")));
 }
@@ -194,7 +193,8 @@ std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
     source.Refuse(
         line.data() + line.find('*'),
         "a template is op/device/library/direction/type/*: a name with * for its problem");
-  if (parts[kOp].size() > 1 || FindOp(parts[kOp].front()) == nullptr) RefuseOp(source, line);
+  if (parts[kOp].size() > 1 || workload::FindOp(parts[kOp].front()) == nullptr)
+    RefuseOp(source, line);
   std::vector<NameRow> rows;
   for (auto& pieces : Expanded(source, line.data(), parts, kMostNames))
     rows.push_back({std::move(pieces)});
@@ -216,7 +216,7 @@ class SuiteReader {
 
   // Throws BadInput with the place of the first error.
   Suite Read() {
-    for (const auto line : SplitText(source_.text, '\n')) ReadLine(Trimmed(line));
+    for (const auto line : verbose::SplitText(source_.text, '\n')) ReadLine(Trimmed(line));
     for (const auto& [op, templates] : templates_)
       if (!templates.used)
         source_.Refuse(templates.rows.front().parts.front().data(),
@@ -265,14 +265,14 @@ class SuiteReader {
     templates.rows.insert(templates.rows.end(), rows.begin(), rows.end());
   }
 
-  std::vector<NameRow> RowsOf(const Op& op) {
+  std::vector<NameRow> RowsOf(const workload::Op& op) {
     const auto found = templates_.find(op.name);
     if (found != templates_.end()) {
       found->second.used = true;
       return found->second.rows;
     }
     std::vector<NameRow> rows;
-    for (const auto line : SplitText(op.templates, '\n')) {
+    for (const auto line : verbose::SplitText(op.templates, '\n')) {
       if (line.empty()) continue;
       const auto more = ReadTemplate({op.templates, op.name}, line);
       rows.insert(rows.end(), more.begin(), more.end());
@@ -283,7 +283,7 @@ class SuiteReader {
   // `head` is op[/direction[/type]].
   void AddProblem(std::string_view head, std::string_view problem, int64_t count) {
     const auto parts = ReadParts(source_, head);
-    const Op* const op = parts.empty() ? nullptr : FindOp(parts[0].front());
+    const workload::Op* const op = parts.empty() ? nullptr : workload::FindOp(parts[0].front());
     if (op == nullptr || parts[0].size() > 1) RefuseOp(source_, head);
     auto rows = RowsOf(*op);
     for (size_t i = 1; i < parts.size(); ++i)
@@ -304,7 +304,7 @@ class SuiteReader {
   // Refuses what cannot be a name, at its place in the file, or else at `begin`.
   void Check(const std::string& name, const Pieces& pieces, const char* begin) const {
     try {
-      MakeWorkload(name);
+      workload::MakeWorkload(name);
     } catch (const Unsupported&) {
       // Recorded with its reason when its turn comes.
     } catch (const BadInput& error) {
@@ -363,4 +363,4 @@ std::string_view Summary(const EmbeddedFile& suite) {
   return line.substr(std::min(line.find_first_not_of("# "), line.size()));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::suites

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/base/embedded.h"
+#include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 
 struct Layer {
   std::string name;   // of a benchmark
@@ -71,4 +71,4 @@ const std::vector<EmbeddedFile>& BuiltInSuites();
 // Returns its content in words: the first comment line of its text, without the "# ".
 std::string_view Summary(const EmbeddedFile& suite);
 
-}  // namespace dlroof
+}  // namespace dlroof::suites

@@ -5,15 +5,21 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
+#include <random>
+#include <sstream>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
+#include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 using nlohmann::json;
@@ -26,7 +32,7 @@ std::string Line(const json& object) {
 }
 
 json ToJson(const ListedPair& pair) {
-  json object = {{"new", pair.fresh}};
+  json object = {{"new", pair.contender}};
   if (!pair.base.empty()) object["base"] = pair.base;
   return object;
 }
@@ -161,4 +167,147 @@ void JournalFile::Append(const std::string& line) { WriteAll(file_.get(), line, 
 
 void JournalFile::Remove() { unlink(path_.c_str()); }
 
-}  // namespace dlroof
+namespace {
+
+using nlohmann::json;
+
+record::Record FailedRecord(const std::string& listed, const std::string& reason) {
+  record::Record record{.name = record::BareName(listed)};
+  record::SplitName(record);
+  record.status = record::Status::kFailed;
+  record.reason = reason;
+  return record;
+}
+
+// As Google Benchmark writes a benchmark that broke.
+json FailedEntry(const std::string& listed, const std::string& reason) {
+  return {{"name", listed},         {"run_name", listed},     {"run_type", "iteration"},
+          {"repetitions", 1},       {"repetition_index", 0},  {"threads", 1},
+          {"error_occurred", true}, {"error_message", reason}};
+}
+
+bool IsRepetition(const json& entry) {
+  return entry.is_object() && entry.value("run_type", "iteration") == "iteration";
+}
+
+// The windows of all blocks; aggregates of one block say nothing of the whole.
+json EntriesOfBlocks(const std::vector<Part>& parts) {
+  json entries = json::array();
+  for (const auto& part : parts) {
+    std::size_t seen = 0;
+    for (const auto& entry : part.benchmarks)
+      if (IsRepetition(entry) && ++seen > kAloneRepetitions) entries.push_back(entry);
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i]["repetitions"] = entries.size();
+    entries[i]["repetition_index"] = i;
+  }
+  return entries;
+}
+
+json EntriesOf(const std::string& listed, const std::vector<Part>& parts,
+               const record::Record& record) {
+  for (const auto& part : parts)
+    if (!part.failed.empty()) return json::array({FailedEntry(listed, record.reason)});
+  const Part& first = parts.front();
+  return first.block && record.status == record::Status::kOk ? EntriesOfBlocks(parts)
+                                                             : first.benchmarks;
+}
+
+// True if the run judges no repetition (--dlroof_noisy=keep).
+bool KeepsNoisy(const json& context) {
+  return context.is_object() && context.contains("dlroof") &&
+         context["dlroof"].value("disturbed", "") == "keep";
+}
+
+}  // namespace
+
+Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block) {
+  Part part{.block = block, .failed = outcome.failed};
+  if (!part.failed.empty()) return part;
+  std::ostringstream warnings;
+  try {
+    const record::RunFile run =
+        record::ParseRunFile(outcome.result.dump(), "its run file", warnings);
+    const auto found =
+        std::ranges::find(run.records, record::BareName(listed), &record::Record::name);
+    if (found == run.records.end()) {
+      part.failed = "it ended well, but left no result";
+      return part;
+    }
+    part.record = *found;
+    part.context = run.context;
+    part.benchmarks = outcome.result.value("benchmarks", json::array());
+  } catch (const std::exception& error) {
+    part.failed.assign(error.what());
+  }
+  return part;
+}
+
+record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts) {
+  for (const auto& part : parts)
+    if (!part.failed.empty()) return FailedRecord(listed, part.failed);
+  for (const auto& part : parts)
+    if (!part.block || part.record.status != record::Status::kOk) return part.record;
+  record::Record record = parts.front().record;
+  record.reason.clear();
+  record.repetitions.clear();
+  for (const auto& part : parts) {
+    const auto& windows = part.record.repetitions;
+    for (std::size_t i = kAloneRepetitions; i < windows.size(); ++i) {
+      record.repetitions.push_back(windows[i]);
+      record.repetitions.back().block = part.block;
+    }
+  }
+  if (!KeepsNoisy(parts.front().context)) record::MarkNoisy(record.repetitions);
+  return record;
+}
+
+Merged MergedRun(const std::vector<Supervised>& supervised, const json& machines,
+                 const json& about) {
+  record::RunFile run;
+  if (machines.is_array())
+    for (const auto& machine : machines)
+      run.machines.push_back(machine::MachineFromJson(machine, "machine"));
+  json entries = json::array();
+  for (std::size_t i = 0; i < supervised.size(); ++i) {
+    const auto& [listed, parts] = supervised[i];
+    for (const auto& part : parts)
+      if (run.context.empty() && part.context.is_object()) run.context = part.context;
+    run.records.push_back(RecordOf(listed, parts));
+    for (json& entry : EntriesOf(listed, parts, run.records.back())) {
+      entry["family_index"] = i;
+      entries.push_back(std::move(entry));
+    }
+  }
+  json& own = run.context["dlroof"];
+  own["schema"] = record::kSchema;
+  own.update(about);
+  return {roofline::PlaceRun(std::move(run)), std::move(entries)};
+}
+
+json ToJson(const Merged& merged) {
+  json whole = roofline::ToJson(merged.run);
+  whole["benchmarks"] = merged.benchmarks;
+  return whole;
+}
+
+std::vector<bool> DrawnSides(std::size_t count, std::uint64_t seed, std::uint64_t stream) {
+  std::seed_seq both{seed, seed >> 32, stream, stream >> 32};
+  std::mt19937_64 engine(both);
+  std::vector<bool> sides(count);
+  for (std::size_t i = 0; i < count; ++i) sides[i] = (engine() >> 40) % 2 == 0;
+  return sides;
+}
+
+std::string LeftText(const std::vector<double>& seconds, double left) {
+  if (seconds.empty()) return {};
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  const auto whole =
+      static_cast<long long>(std::llround(left * sum / static_cast<double>(seconds.size())));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+}  // namespace dlroof::supervise

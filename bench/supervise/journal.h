@@ -1,5 +1,9 @@
 // The journal of a supervised run: the request and every result, one line of JSON each. A killed
 // run resumes from it.
+//
+// Merges the run files of single processes into one. Pure.
+//
+// The order of benchmarks and the time left. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +13,14 @@
 #include <vector>
 
 #include "counters/base/process.h"
+#include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 
 // One benchmark, of one program or of BASE's and NEW's. Names as the programs list them.
 struct ListedPair {
   std::string base;  // empty: there is one program
-  std::string fresh;
+  std::string contender;
 
   bool operator==(const ListedPair&) const = default;
 };
@@ -88,4 +93,51 @@ class JournalFile {
   Journal found_;
 };
 
-}  // namespace dlroof
+// Repetitions that each process of an interleaved comparison makes alone, before the turns begin.
+// The result does not contain them.
+inline constexpr std::size_t kAloneRepetitions = 2;
+
+// A part of one benchmark's result.
+struct Part {
+  std::optional<int> block;
+  std::string failed;         // reason of a failure; then all else is empty
+  nlohmann::json context;     // of its run file
+  nlohmann::json benchmarks;  // Google Benchmark's entries
+  record::Record record;
+};
+
+// Returns the part of benchmark `listed`, a name as the program lists it. Without a record of that
+// name the part has failed.
+Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block);
+
+// Joins the parts of one benchmark. Windows of blocks follow each other, marked by their block, and
+// are judged for interference together. The record has failed if a part has. `parts` is not empty.
+record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts);
+
+// A finished benchmark, in the order of the file.
+struct Supervised {
+  std::string listed;
+  std::vector<Part> parts;
+};
+
+struct Merged {
+  roofline::PlacedRun run;
+  nlohmann::json benchmarks;  // Google Benchmark's entries
+};
+
+// Returns the run as one process would have written it: `machines` (an array, or null), the first
+// part's context with `about` merged into its "dlroof", and entries and records.
+Merged MergedRun(const std::vector<Supervised>& supervised, const nlohmann::json& machines,
+                 const nlohmann::json& about);
+
+// Returns the run file.
+nlohmann::json ToJson(const Merged& merged);
+
+// Draws the first side of each of `count` pairs; true: BASE. Each block has its own `stream`.
+std::vector<bool> DrawnSides(std::size_t count, std::uint64_t seed, std::uint64_t stream);
+
+// Returns the time left, if each of `left` takes the mean of `seconds`: "3 s", "2 min 10 s", "1 h 5
+// min"; empty if `seconds` is.
+std::string LeftText(const std::vector<double>& seconds, double left);
+
+}  // namespace dlroof::supervise

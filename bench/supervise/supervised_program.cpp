@@ -10,13 +10,15 @@
 #include <ostream>
 #include <set>
 #include <sstream>
+#include <utility>
 
+#include "bench/supervise/journal.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 using nlohmann::json;
@@ -41,7 +43,7 @@ std::string Tail(const std::string& path) {
     tail.append(lines[i]);
   }
   if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
-  return Printable(tail);
+  return text::Printable(tail);
 }
 
 std::string WithTail(const std::string& what, const std::string& err) {
@@ -102,8 +104,8 @@ std::vector<std::string> ListBenchmarks(const std::string& program,
   return names;
 }
 
-std::string BenchProgram(const std::string& given) {
-  if (!given.empty()) return given;
+std::string BenchProgram(const std::string& specified) {
+  if (!specified.empty()) return specified;
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / "dlroof_bench").string();
@@ -209,7 +211,7 @@ std::string MeasureNamed(const NamedRunRequest& request, const TemporaryFolder& 
 std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
                              std::ostream& log) {
   for (const auto& name : request.names) try {
-      MakeWorkload(name);
+      workload::MakeWorkload(name);
     } catch (const BadInput& error) {
       throw BadInput("{}: {}: {}", request.command, name, error.what());
     }
@@ -219,4 +221,59 @@ std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& fol
   return MeasureNamed(request, folder);
 }
 
-}  // namespace dlroof
+namespace {
+
+constexpr double kWindowSeconds = 0.02;
+// Guesses of the number of iterations that Google Benchmark makes before repetitions are alike.
+constexpr int kMostGuesses = 40;
+
+}  // namespace
+
+const std::vector<std::string>& WindowFlags() {
+  static const std::vector<std::string> flags = {
+      fmt::format("--benchmark_repetitions={}", kWindows + kAloneRepetitions),
+      fmt::format("--benchmark_min_time={}", kWindowSeconds)};
+  return flags;
+}
+
+InterleavedProcess::InterleavedProcess(std::vector<std::string> command, ProcessPaths paths,
+                                       double timeout_seconds, const Variables& variables)
+    : paths_(std::move(paths)), timeout_seconds_(timeout_seconds) {
+  std::filesystem::remove(paths_.run_file);
+  command.insert(command.end(), WindowFlags().begin(), WindowFlags().end());
+  command.emplace_back("--dlroof_turns=3,4");
+  process_ = std::make_unique<WatchedProcess>(command, ProcessFiles{paths_.out, paths_.err, true},
+                                              variables);
+}
+
+bool InterleavedProcess::Ready() {
+  const bool ready = process_->ReadLine(timeout_seconds_) == "ready";
+  if (ready) process_->Stop();
+  return ready;
+}
+
+bool InterleavedProcess::Settle() {
+  std::string before;
+  for (int i = 0; i < kMostGuesses; ++i) {
+    const auto iterations = Turn();
+    if (!iterations) return false;
+    if (*iterations == before) return true;
+    before = *iterations;
+  }
+  return false;
+}
+
+std::optional<std::string> InterleavedProcess::Turn() {
+  process_->Continue();
+  process_->Send('t');
+  auto iterations = process_->ReadLine(timeout_seconds_);
+  process_->Stop();
+  return iterations;
+}
+
+std::optional<ProcessEnd> InterleavedProcess::End(double seconds) {
+  process_->Continue();
+  return process_->WaitForEnd(seconds);
+}
+
+}  // namespace dlroof::supervise

@@ -6,11 +6,11 @@
 
 #include "reporters/record/work_counters.h"
 
-namespace dlroof {
+namespace dlroof::timing {
 namespace {
 
 void Gather() {
-  for (const auto& library : AllLibraries()) library.on_threads([](int) {});
+  for (const auto& library : workload::AllLibraries()) library.on_threads([](int) {});
 }
 
 // Calls `part` for each `calls` of the loop, which ends even where a call throws: all repetitions
@@ -25,62 +25,64 @@ void ForEachPart(benchmark::State& state, std::int64_t calls, const std::functio
   if (error) std::rethrow_exception(error);
 }
 
-Repetition TimeWhole(benchmark::State& state, const std::function<void()>& run,
-                     std::int64_t calls) {
-  const ClockReading begin = ReadClocks();
+record::Repetition TimeWhole(benchmark::State& state, const std::function<void()>& run,
+                             std::int64_t calls) {
+  const cpu::ClockReading begin = cpu::ReadClocks();
   ForEachPart(state, calls, [&] {
     for (std::int64_t i = 0; i < calls; ++i) run();
   });
-  return RepetitionOf(ReadClocks() - begin, static_cast<double>(state.iterations()));
+  return RepetitionOf(cpu::ReadClocks() - begin, static_cast<double>(state.iterations()));
 }
 
-Repetition TimeParts(benchmark::State& state, const std::function<void()>& run,
-                     std::int64_t calls) {
-  std::vector<ClockReading> parts;
+record::Repetition TimeParts(benchmark::State& state, const std::function<void()>& run,
+                             std::int64_t calls) {
+  std::vector<cpu::ClockReading> parts;
   ForEachPart(state, calls, [&] {
     Gather();
-    parts.push_back(SpentBy([] {},
-                            [&] {
-                              for (std::int64_t i = 0; i < calls; ++i) run();
-                            }));
+    parts.push_back(cpu::SpentBy([] {},
+                                 [&] {
+                                   for (std::int64_t i = 0; i < calls; ++i) run();
+                                 }));
   });
   return RepetitionOfParts(parts, static_cast<double>(calls));
 }
 
 // Times each call by itself, after its memory left the caches and the libraries' threads gathered.
-Repetition TimeCold(benchmark::State& state, const std::function<void()>& run,
-                    const std::vector<MemorySpan>& evicted) {
-  ClockReading all = {};
+record::Repetition TimeCold(benchmark::State& state, const std::function<void()>& run,
+                            const std::vector<cpu::MemorySpan>& evicted) {
+  cpu::ClockReading all = {};
   std::int64_t evicted_bytes = 0;
   for (auto _ : state) {
-    evicted_bytes = Evict(evicted);
-    const ClockReading spent = SpentBy(Gather, run);
+    evicted_bytes = cpu::Evict(evicted);
+    const cpu::ClockReading spent = cpu::SpentBy(Gather, run);
     state.SetIterationTime(spent.wall);
     all = all + spent;
   }
   const auto repetition = RepetitionOf(all, static_cast<double>(state.iterations()));
   // Google Benchmark's own CPU time includes the eviction.
-  state.counters[kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
-  state.counters[kEvictedBytesCounter] = static_cast<double>(evicted_bytes);
+  state.counters[record::kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
+  state.counters[record::kEvictedBytesCounter] = static_cast<double>(evicted_bytes);
   return repetition;
 }
 
 // Returns the memory that a cold call must not find in a cache: all of the call's, or its weights
 // alone.
-std::vector<MemorySpan> EvictedSpans(const PreparedCall& call, CacheState cache) {
-  std::vector<MemorySpan> spans;
+std::vector<cpu::MemorySpan> EvictedSpans(const workload::PreparedCall& call,
+                                          workload::CacheState cache) {
+  std::vector<cpu::MemorySpan> spans;
   for (const auto& region : call.memory)
-    if (cache == CacheState::kCold || region.weights) spans.push_back({region.begin, region.bytes});
+    if (cache == workload::CacheState::kCold || region.weights)
+      spans.push_back({region.begin, region.bytes});
   if (spans.empty())
-    throw Unsupported("{}: this call does not say where its {} lie", Key(cache),
-                      cache == CacheState::kCold ? "tensors" : "weights");
+    throw Unsupported("{}: this call does not say where its {} lie", workload::Key(cache),
+                      cache == workload::CacheState::kCold ? "tensors" : "weights");
   return spans;
 }
 
 }  // namespace
 
-Repetition RepetitionOf(const ClockReading& spent, double iterations) {
-  Repetition repetition;
+record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iterations) {
+  record::Repetition repetition;
   repetition.iterations = iterations;
   repetition.seconds = spent.wall / iterations;
   repetition.cpu_seconds = spent.process_cpu / iterations;
@@ -89,15 +91,15 @@ Repetition RepetitionOf(const ClockReading& spent, double iterations) {
   return repetition;
 }
 
-Repetition RepetitionOfParts(const std::vector<ClockReading>& parts, double calls) {
-  std::vector<Repetition> each;
+record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts, double calls) {
+  std::vector<record::Repetition> each;
   for (const auto& part : parts) each.push_back(RepetitionOf(part, calls));
-  MarkDisturbed(each);
+  record::MarkNoisy(each);
   const auto clean =
-      std::count_if(each.begin(), each.end(), [](auto& part) { return !part.disturbed; });
-  ClockReading sum;
+      std::count_if(each.begin(), each.end(), [](auto& part) { return !part.noisy; });
+  cpu::ClockReading sum;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    if (clean == 0 || !each[i].disturbed) sum = sum + parts[i];
+    if (clean == 0 || !each[i].noisy) sum = sum + parts[i];
   const double counted = calls * static_cast<double>(clean == 0 ? parts.size() : clean);
   auto repetition = RepetitionOf(sum, counted);
   repetition.iterations = calls * static_cast<double>(parts.size());
@@ -106,32 +108,33 @@ Repetition RepetitionOfParts(const std::vector<ClockReading>& parts, double call
   return repetition;
 }
 
-int CpuTimer::Threads(const Workload& workload, int threads_of_run) const {
+int CpuTimer::Threads(const workload::Workload& workload, int threads_of_run) const {
   return workload.threads > 0 ? workload.threads : threads_of_run;
 }
 
-void CpuTimer::SetUp(const PreparedCall& call, CacheState cache, int threads) {
+void CpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState cache, int threads) {
   threads_ = call.threads > 0 ? call.threads : threads;
-  evicted_ = cache == CacheState::kWarm ? std::vector<MemorySpan>() : EvictedSpans(call, cache);
+  evicted_ = cache == workload::CacheState::kWarm ? std::vector<cpu::MemorySpan>()
+                                                  : EvictedSpans(call, cache);
   in_parts_ = false;
 }
 
 std::function<void()> CpuTimer::BeforeCall() const {
   if (evicted_.empty()) return {};
-  return [this] { Evict(evicted_); };
+  return [this] { cpu::Evict(evicted_); };
 }
 
 // As many as take a millisecond: less than the turn that a scheduler gives a thread.
-std::int64_t CpuTimer::CallsOfPart(const PreparedCall& call) const {
+std::int64_t CpuTimer::CallsOfPart(const workload::PreparedCall& call) const {
   constexpr double kPartSeconds = 1e-3, kLeastSeconds = 1e-8;
   constexpr int kTries = 5;
   if (interleaved_ || !evicted_.empty()) return 1;
   double fastest = kPartSeconds;
-  for (int i = 0; i < kTries; ++i) fastest = std::min(fastest, SpentBy([] {}, call.run).wall);
+  for (int i = 0; i < kTries; ++i) fastest = std::min(fastest, cpu::SpentBy([] {}, call.run).wall);
   return static_cast<std::int64_t>(std::ceil(kPartSeconds / std::max(fastest, kLeastSeconds)));
 }
 
-TimedLoop CpuTimer::Time(benchmark::State& state, const PreparedCall& call,
+TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,
                          std::int64_t calls_of_part) {
   const auto before = Look();
   TimedLoop timed;
@@ -139,36 +142,36 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const PreparedCall& call,
       evicted_.empty() ? TimeWarm(state, call, calls_of_part) : TimeCold(state, call.run, evicted_);
   const auto after = Look();
   if (!shares_.contains(threads_))
-    shares_.emplace(threads_, best_state_ ? best_state_(threads_) : TeamState{});
+    shares_.emplace(threads_, best_state_ ? best_state_(threads_) : cpu::TeamState{});
   const auto shares = shares_.at(threads_).OfLower(before, after);
   timed.repetition.core_share = shares.core;
   timed.repetition.link_share = shares.link;
   return timed;
 }
 
-// After a repetition that was disturbed the next ones are taken in parts, of which those count that
+// After a repetition that was noisy the next ones are taken in parts, of which those count that
 // were not: a repetition is longer than a thread's turn on a CPU that others want too.
-Repetition CpuTimer::TimeWarm(benchmark::State& state, const PreparedCall& call,
-                              std::int64_t calls) {
+record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
+                                      std::int64_t calls) {
   if (in_parts_) return TimeParts(state, call.run, calls);
   const auto repetition = TimeWhole(state, call.run, calls);
-  std::vector<Repetition> judged = {repetition};
-  MarkDisturbed(judged);
-  in_parts_ = judged.front().disturbed && !every_call_counts_;
+  std::vector<record::Repetition> judged = {repetition};
+  record::MarkNoisy(judged);
+  in_parts_ = judged.front().noisy && !every_call_counts_;
   return repetition;
 }
 
 // The state of the call's threads and their cores.
-TeamState CpuTimer::Look() const {
+cpu::TeamState CpuTimer::Look() const {
   if (interleaved_) return {};
-  TeamLook look(threads_);
+  cpu::TeamLook look(threads_);
   if (threads_ == 1) {
     look.Measure(0);
   } else {
-    for (const auto& library : AllLibraries())
+    for (const auto& library : workload::AllLibraries())
       library.on_threads([&](int thread) { look.Measure(thread); });
   }
   return look.State();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::timing

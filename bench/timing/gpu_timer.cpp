@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
-#include "counters/gpu/throttle.h"
+#include "counters/base/numbers.h"
+#include "counters/gpu/clock.h"
 #include "reporters/record/work_counters.h"
 
-namespace dlroof {
+namespace dlroof::timing {
 namespace {
 
 constexpr double kBatchSeconds = 5e-3;
@@ -31,22 +31,23 @@ void Renew(const GpuCacheState& cache) {
 int SamplesOf(double batch_seconds) { return batch_seconds > kLongSeconds ? 1 : kSamples; }
 
 // Returns the newest answers with the throttle reasons of both.
-GpuHealth Newer(const GpuHealth& earlier, GpuHealth later) {
+gpu::GpuHealth Newer(const gpu::GpuHealth& earlier, gpu::GpuHealth later) {
   if (earlier.throttle) later.throttle = later.throttle.value_or(0) | *earlier.throttle;
   return later;
 }
 
 // The driver is asked at the beginning of a long call, before a power limit shows. Its answer right
 // after the call still has the limit, and idleness, which does not concern the call.
-GpuHealth WithPowerLimit(GpuHealth during, const GpuHealth& after) {
+gpu::GpuHealth WithPowerLimit(gpu::GpuHealth during, const gpu::GpuHealth& after) {
   if (after.throttle)
-    during.throttle = KeepPowerLimit(during.throttle.value_or(0), *after.throttle);
+    during.throttle = gpu::KeepPowerLimit(during.throttle.value_or(0), *after.throttle);
   return during;
 }
 
 // Absent, with the reason, where the call cannot become a graph.
-std::optional<double> GraphSeconds(const GpuClock& clock, const Enqueue& call, double seconds,
-                                   const GpuCacheState& cache, std::string& why_not) {
+std::optional<double> GraphSeconds(const gpu::GpuClock& clock, const gpu::Enqueue& call,
+                                   double seconds, const GpuCacheState& cache,
+                                   std::string& why_not) {
   const int calls = CallsToFill(seconds, kGraphSeconds, kMostNodes);
   std::function<double()> replay;
   try {
@@ -71,9 +72,10 @@ int CallsToFill(double seconds, double target_seconds, int most) {
   return std::clamp(static_cast<int>(std::ceil(target_seconds / seconds)), 1, most);
 }
 
-GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache) {
-  GpuCacheState state{.flush = cache != CacheState::kWarm, .touched = {}, .renew = call.renew};
-  if (cache != CacheState::kColdWeights) return state;
+GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache) {
+  GpuCacheState state{
+      .flush = cache != workload::CacheState::kWarm, .touched = {}, .renew = call.renew};
+  if (cache != workload::CacheState::kColdWeights) return state;
   bool weights = false;
   for (const auto& region : call.memory) {
     weights = weights || region.weights;
@@ -83,22 +85,22 @@ GpuCacheState GpuCacheOf(const PreparedCall& call, CacheState cache) {
   return state;
 }
 
-void MakeReady(const GpuClock& clock, const GpuCacheState& cache) {
+void MakeReady(const gpu::GpuClock& clock, const GpuCacheState& cache) {
   Renew(cache);
   if (cache.flush) clock.flush();
   for (const auto& region : cache.touched) clock.touch(region.begin, region.bytes);
 }
 
-double TimeOnce(const GpuClock& clock, const Enqueue& call, const GpuCacheState& cache) {
+double TimeOnce(const gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache) {
   MakeReady(clock, cache);
   return clock.once(call);
 }
 
-GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
-                    const GpuCacheState& cache, std::string& why_not) {
+record::GpuSample SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
+                            const GpuCacheState& cache, std::string& why_not) {
   why_not.clear();
   const int calls = CallsToFill(seconds, kBatchSeconds, kMostCalls);
-  GpuHealth health;
+  gpu::GpuHealth health;
   std::vector<double> times, clocks;
   bool queued = true;
   for (int i = SamplesOf(seconds * calls); i > 0; --i) {
@@ -109,7 +111,7 @@ GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
     if (batch.clock_hz) clocks.push_back(*batch.clock_hz);
   }
   if (times.size() == 1) health = WithPowerLimit(health, clock.health());
-  GpuSample sample;
+  record::GpuSample sample;
   if (!cache.flush) {
     sample.graph_seconds = GraphSeconds(clock, call, seconds, cache, why_not);
     if (queued)
@@ -129,7 +131,7 @@ GpuSample SampleGpu(const GpuClock& clock, const Enqueue& call, double seconds,
   return sample;
 }
 
-int GpuTimer::Threads(const Workload& workload, int) const {
+int GpuTimer::Threads(const workload::Workload& workload, int) const {
   if (workload.threads > 1)
     throw Unsupported("threads{}: one thread of the host starts a GPU's work", workload.threads);
   return 1;
@@ -142,7 +144,7 @@ void GpuTimer::Open() {
   if (!clock_ && open_) clock_ = open_();
 }
 
-void GpuTimer::SetUp(const PreparedCall& call, CacheState cache, int) {
+void GpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState cache, int) {
   iterations_ = 0;
   cache_ = GpuCacheOf(call, cache);
 }
@@ -165,25 +167,26 @@ bool GpuTimer::IsAttempt(std::int64_t iterations, double gpu_seconds, double hos
          host_seconds < 2 * *min_seconds_;
 }
 
-TimedLoop GpuTimer::Time(benchmark::State& state, const PreparedCall& call, std::int64_t) {
+TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,
+                         std::int64_t) {
   if (!clock_ || !call.enqueue)
     throw std::logic_error("a call on a GPU needs a clock and `enqueue`");
   double seconds = 0;
-  const ClockReading begin = ReadClocks();
+  const cpu::ClockReading begin = cpu::ReadClocks();
   for (auto _ : state) {
     const double once = TimeOnce(*clock_, call.enqueue, cache_);
     state.SetIterationTime(once);
     seconds += once;
   }
-  const ClockReading spent = ReadClocks() - begin;
+  const cpu::ClockReading spent = cpu::ReadClocks() - begin;
   const auto iterations = static_cast<double>(state.iterations());
   TimedLoop timed{RepetitionOf(spent, iterations), ""};
   timed.repetition.seconds = seconds / iterations;
   if (IsAttempt(state.iterations(), seconds, spent.wall)) return timed;
   auto sample = SampleGpu(*clock_, call.enqueue, seconds / iterations, cache_, timed.note);
   sample.host_seconds = spent.wall / iterations;
-  for (const auto& [key, value] : ToCounters(sample)) state.counters[key] = value;
-  timed.repetition.gpu = std::make_shared<const GpuSample>(sample);
+  for (const auto& [key, value] : record::ToCounters(sample)) state.counters[key] = value;
+  timed.repetition.gpu = std::make_shared<const record::GpuSample>(sample);
   return timed;
 }
 
@@ -199,4 +202,4 @@ void GpuTimer::Recover(const std::string& name) {
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::timing

@@ -9,29 +9,28 @@
 
 #include "bench/timing/timer.h"
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/core_caches.h"
 #include "counters/instructions/instruction_count.h"
-#include "counters/instructions/instruction_rate.h"
 
-namespace dlroof {
+namespace dlroof::timing {
 namespace {
 
 constexpr int kTries = 7;
 constexpr double kTrySeconds = 2e-3;
-// Tries by turns end after so long, three of each at least.
+// Tries interleaved end after so long, three of each at least.
 constexpr double kTurnsSeconds = 4;
 constexpr int kFewestTurns = 3;
 
-// Returns the indices of the undisturbed repetitions; where there is none, of the quarter in which
+// Returns the indices of the clean repetitions; where there is none, of the quarter in which
 // threads waited least for a CPU.
-std::vector<std::size_t> Undisturbed(std::vector<Repetition> repetitions) {
-  MarkDisturbed(repetitions);
+std::vector<std::size_t> Clean(std::vector<record::Repetition> repetitions) {
+  record::MarkNoisy(repetitions);
   std::vector<std::size_t> chosen, all;
   for (std::size_t i = 0; i < repetitions.size(); ++i) {
     all.push_back(i);
-    if (!repetitions[i].disturbed) chosen.push_back(i);
+    if (!repetitions[i].noisy) chosen.push_back(i);
   }
   if (!chosen.empty()) return chosen;
   std::ranges::stable_sort(all, {}, [&](std::size_t i) {
@@ -41,7 +40,7 @@ std::vector<std::size_t> Undisturbed(std::vector<Repetition> repetitions) {
   return all;
 }
 
-RegionPass PerCall(const Repetition& repetition, RegionSums sums) {
+RegionPass PerCall(const record::Repetition& repetition, RegionSums sums) {
   for (double* sum : {&sums.regions, &sums.seconds, &sums.longest_seconds, &sums.busy_seconds})
     *sum /= repetition.iterations;
   return {repetition.seconds, sums, repetition.run_delay_seconds};
@@ -67,25 +66,25 @@ RegionPass MeanOf(const std::vector<RegionPass>& passes) {
   return mean;
 }
 
-ClockReading SpentInCalls(const PreparedCall& call, std::int64_t calls,
-                          const std::function<void()>& ready) {
-  return SpentBy(ready, [&] {
+cpu::ClockReading SpentInCalls(const workload::PreparedCall& call, std::int64_t calls,
+                               const std::function<void()>& ready) {
+  return cpu::SpentBy(ready, [&] {
     for (std::int64_t i = 0; i < calls; ++i) call.run();
   });
 }
 
 // [1] that take kTrySeconds.
-std::int64_t CallsOfTry(const PreparedCall& call) {
+std::int64_t CallsOfTry(const workload::PreparedCall& call) {
   call.run();
-  const double begin = WallSeconds();
+  const double begin = cpu::WallSeconds();
   call.run();
-  return std::max<std::int64_t>(1,
-                                std::llround(kTrySeconds / std::max(WallSeconds() - begin, 1e-8)));
+  return std::max<std::int64_t>(
+      1, std::llround(kTrySeconds / std::max(cpu::WallSeconds() - begin, 1e-8)));
 }
 
-// Tries of a call, of which the undisturbed ones count.
+// Tries of a call, of which the clean ones count.
 struct Tries {
-  explicit Tries(const PreparedCall& tried) : call(tried), calls(CallsOfTry(tried)) {}
+  explicit Tries(const workload::PreparedCall& tried) : call(tried), calls(CallsOfTry(tried)) {}
 
   void Add() {
     made.push_back(RepetitionOf(SpentInCalls(call, calls, [] {}), static_cast<double>(calls)));
@@ -93,27 +92,28 @@ struct Tries {
   // [s] of a call, median.
   double Seconds() const {
     std::vector<double> seconds;
-    for (const auto i : Undisturbed(made)) seconds.push_back(made[i].seconds);
+    for (const auto i : Clean(made)) seconds.push_back(made[i].seconds);
     return Median(seconds);
   }
 
-  const PreparedCall& call;
+  const workload::PreparedCall& call;
   std::int64_t calls;
-  std::vector<Repetition> made = {};
+  std::vector<record::Repetition> made = {};
 };
 
-double SecondsOf(const PreparedCall& call) {
+double SecondsOf(const workload::PreparedCall& call) {
   Tries tries(call);
   for (int i = 0; i < kTries; ++i) tries.Add();
   return tries.Seconds();
 }
 
-// [s] of two calls, by turns: what slows one slows the other.
-std::pair<double, double> SecondsByTurns(const PreparedCall& one, const PreparedCall& other) {
+// [s] of two calls, interleaved: what slows one slows the other.
+std::pair<double, double> SecondsInterleaved(const workload::PreparedCall& one,
+                                             const workload::PreparedCall& other) {
   Tries of_one(one), of_other(other);
-  const double begin = WallSeconds();
+  const double begin = cpu::WallSeconds();
   for (int i = 0; i < kTries; ++i) {
-    if (i >= kFewestTurns && WallSeconds() - begin > kTurnsSeconds) break;
+    if (i >= kFewestTurns && cpu::WallSeconds() - begin > kTurnsSeconds) break;
     of_one.Add();
     of_other.Add();
   }
@@ -123,7 +123,7 @@ std::pair<double, double> SecondsByTurns(const PreparedCall& one, const Prepared
 // [byte] of a core's own L2 that tensors may fill: a quarter is left for what the library needs
 // beside them. Absent where CPUID does not describe it.
 std::optional<double> NearBytes() {
-  const auto caches = CoreCaches();
+  const auto caches = cpu::CoreCaches();
   const auto l2 = caches.find(Level::kL2);
   if (l2 == caches.end()) return std::nullopt;
   return 0.75 * l2->second;
@@ -133,12 +133,12 @@ using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
 
 // [s] of the call with its tensors near, and as far as they are. Absent where this machine lacks
 // the memory for copies.
-NearAndFar NearAndFarSeconds(const PreparedCall& call) {
+NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
   const auto near_bytes = NearBytes();
   if (!near_bytes || !call.folded) return {};
   try {
-    return SecondsByTurns(call.folded(*near_bytes),
-                          call.folded(std::numeric_limits<double>::infinity()));
+    return SecondsInterleaved(call.folded(*near_bytes),
+                              call.folded(std::numeric_limits<double>::infinity()));
   } catch (const Unsupported&) {
   } catch (const std::system_error&) {
   }
@@ -147,8 +147,9 @@ NearAndFar NearAndFarSeconds(const PreparedCall& call) {
 
 }  // namespace
 
-void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls) {
-  for (const auto& library : AllLibraries()) library.on_threads([](int) {});  // runtimes begin
+void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
+  for (const auto& library : workload::AllLibraries())
+    library.on_threads([](int) {});  // runtimes begin
   why_not_ = WhyNoRegions(AllRegionSources());
   if (!why_not_.empty()) return;
   RegionWatch watch(AllRegionSources());
@@ -172,31 +173,38 @@ void WatchedCalls::Add(const PreparedCall& call, int threads, std::int64_t calls
   }
 }
 
-void WatchedCalls::AddAlone(const PreparedCall& call, double step_seconds) {
+void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call, double step_seconds) {
   if (passes_.empty()) return;
-  algorithm_alone_ = call.algorithm;
-  alone_seconds_ = SecondsOf(call);
+  single_thread_algorithm_ = call.algorithm;
+  single_thread_seconds_ = SecondsOf(call);
   if (call.parts) parts_ = call.parts(step_seconds);
-  if (const auto counted = CountInstructions(call.run, step_seconds)) SetInstructions(*counted);
+  if (const auto counted = instructions::CountInstructions(call.run, step_seconds); counted.count)
+    SetInstructions(*counted.count);
+  else if (step_seconds > 0)
+    instructions_reason_ = counted.reason;
   if (call.smallest)
     if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm) {
       smallest_seconds_ = SecondsOf(smallest);
-      if (const auto counted = CountInstructions(smallest.run, step_seconds))
+      if (const auto counted = instructions::CountInstructions(smallest.run, step_seconds).count)
         smallest_instructions_ = counted->all;
     }
   std::tie(near_seconds_, far_seconds_) = NearAndFarSeconds(call);
 }
 
+void WatchedCalls::AddInstructionsReason(const std::string& reason) {
+  instructions_reason_ = instructions_reason_ ? *instructions_reason_ + "; " + reason : reason;
+}
+
 void WatchedCalls::SetInstructions(const InstructionCount& count) {
   instructions_ = count;
-  instructions_->per_second = MeasureInstructionRate();
+  instructions_->per_second = instructions::MeasureInstructionRate();
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {
-  std::vector<Repetition> each;
+  std::vector<record::Repetition> each;
   for (const auto& pass : passes_) each.push_back(pass.repetition);
   ParallelTime time;
-  for (const auto i : Undisturbed(each)) {
+  for (const auto i : Clean(each)) {
     const auto& [repetition, sums, threads, source] = passes_[i];
     time.source = source;
     time.passes.push_back(PerCall(repetition, sums));
@@ -208,16 +216,17 @@ std::optional<ParallelTime> WatchedCalls::Mean() const {
   time.executed_over_useful = executed_over_useful_;
   time.vector_loads = vector_loads_;
   time.vector_bytes = vector_bytes_;
-  if (algorithm_ == algorithm_alone_) {
-    if (time.threads > 1) time.alone_seconds = alone_seconds_;
+  if (algorithm_ == single_thread_algorithm_) {
+    if (time.threads > 1) time.single_thread_seconds = single_thread_seconds_;
     time.parts = parts_;
     time.smallest_seconds = smallest_seconds_;
     time.near_seconds = near_seconds_;
     time.far_seconds = far_seconds_;
     time.instructions = instructions_;
     if (time.instructions) time.instructions->smallest = smallest_instructions_;
+    if (!time.instructions) time.instructions_reason = instructions_reason_;
   }
   return time;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::timing

@@ -18,16 +18,18 @@
 #include "counters/base/files.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 constexpr std::string_view kKnob = "knob", kChangesResults = "changes results",
                            kActsOn = "acts on ";
-const std::map<std::string_view, std::set<ProgramPartKind>> kParts = {
-    {"primitives", {ProgramPartKind::kRoof, ProgramPartKind::kGap, ProgramPartKind::kNoRoof}},
-    {"reorders", {ProgramPartKind::kMoves}},
-    {"creation", {ProgramPartKind::kCreation}},
-    {"outside", {ProgramPartKind::kOutside}}};
+const std::map<std::string_view, std::set<programs::ProgramPartKind>> kParts = {
+    {"primitives",
+     {programs::ProgramPartKind::kRoof, programs::ProgramPartKind::kSlowdown,
+      programs::ProgramPartKind::kNoRoof}},
+    {"reorders", {programs::ProgramPartKind::kMoves}},
+    {"creation", {programs::ProgramPartKind::kCreation}},
+    {"outside", {programs::ProgramPartKind::kOutside}}};
 constexpr std::string_view kBlank = " \t\r";
 
 std::string_view Trimmed(std::string_view text) {
@@ -87,7 +89,7 @@ class KnobReader {
     if (name.empty()) Refuse("expected a name after 'knob'");
     for (const auto& known : knobs_.coordinates)
       if (known.name == name) Refuse("knob {}: there is one of this name already", name);
-    knob_ = Coordinate{std::string(name), std::string(reason), {}};
+    knob_ = tuning::Coordinate{std::string(name), std::string(reason), {}};
   }
 
   // "changes results", or "acts on outside and creation".
@@ -124,7 +126,7 @@ class KnobReader {
 
   void AddChoice(std::string_view words, std::string_view reason) {
     if (!knob_) Refuse("expected 'knob NAME | REASON' before the first choice");
-    Choice choice{{}, std::string(reason)};
+    tuning::Choice choice{{}, std::string(reason)};
     try {
       while (!(words = Trimmed(words)).empty()) AddPart(TakeWord(words), choice.values);
     } catch (const NotHere& absent) {
@@ -132,7 +134,7 @@ class KnobReader {
       return;
     }
     const bool known = std::ranges::any_of(
-        knob_->choices, [&](const Choice& one) { return one.values == choice.values; });
+        knob_->choices, [&](const tuning::Choice& one) { return one.values == choice.values; });
     // {half} and {cores} may be the same number here.
     if (!known) knob_->choices.push_back(std::move(choice));
   }
@@ -152,7 +154,7 @@ class KnobReader {
     return word;
   }
 
-  void AddPart(const std::string& word, Setting& values) const {
+  void AddPart(const std::string& word, tuning::Setting& values) const {
     const auto equals = word.find('=');
     auto name = word.substr(0, equals);
     if (name.starts_with("--") && name.size() > 2) {
@@ -206,9 +208,9 @@ class KnobReader {
   bool may_change_;
   Knobs& knobs_;
   int line_ = 0;
-  std::optional<Coordinate> knob_;
+  std::optional<tuning::Coordinate> knob_;
   bool changes_ = false;
-  std::set<ProgramPartKind> acts_on_;
+  std::set<programs::ProgramPartKind> acts_on_;
 };
 
 // In the folders of LD_LIBRARY_PATH and in those that the system's linker looks into.
@@ -228,9 +230,9 @@ std::string LibraryPath(const std::string& name) {
 }  // namespace
 
 KnobPlace ThisKnobPlace() {
-  const auto cpu = ThisCpu();
+  const auto cpu = cpu::ThisCpu();
   const auto cpus = static_cast<int>(cpu.allowed.size());
-  const auto cores = UsableCores(cpu);
+  const auto cores = cpu::UsableCores(cpu);
   return {cpus, cores > 0 ? cores : cpus, LibraryPath,
           [](const std::string& variable) { return std::getenv(variable.c_str()) != nullptr; }};
 }
@@ -261,4 +263,4 @@ Knobs KnobsOf(const std::vector<std::string>& names_or_files, const KnobPlace& p
   return knobs;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

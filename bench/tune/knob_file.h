@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "baselines/tune/setting.h"
-#include "bench/tune/trial_order.h"
-#include "counters/base/embedded.h"
+#include "baselines/tuning/tuning.h"
+#include "bench/tune/trials.h"
+#include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 
 // A file is lines of two kinds. "#" begins a comment; blank lines and spaces at both ends do not
 // count.
@@ -37,7 +37,7 @@ struct KnobPlace {
 KnobPlace ThisKnobPlace();
 
 struct Knobs {
-  std::vector<Coordinate> coordinates;
+  std::vector<tuning::Coordinate> coordinates;
   ActsOn acts_on;                     // of coordinates that say so
   std::vector<std::string> left_out;  // sentences: choices that cannot be here, knobs not asked for
 };
@@ -61,4 +61,4 @@ std::string KnobSets();
 // The knob under which a coordinate keeps its part of LD_PRELOAD, which several may set.
 inline constexpr std::string_view kPreload = "LD_PRELOAD:";
 
-}  // namespace dlroof
+}  // namespace dlroof::tune

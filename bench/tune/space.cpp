@@ -1,21 +1,24 @@
 #include "bench/tune/space.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <tuple>
 
-#include "bench/run/run_context.h"
+#include "bench/runner/run_context.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/tune/team_choices.h"
-#include "bench/workload/op.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 constexpr const char* kHugeTlb = "glibc.malloc.hugetlb";
@@ -25,9 +28,9 @@ constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT"
                                       "ONEDNN_MAX_CPU_ISA",     "GLIBC_TUNABLES",
                                       "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"};
 
-bool Exists(const BenchmarkName& name) {
+bool Exists(const workload::BenchmarkName& name) {
   try {
-    MakeWorkload(ToText(name));
+    workload::MakeWorkload(workload::ToText(name));
     return true;
   } catch (const BadInput&) {
     return false;
@@ -35,7 +38,8 @@ bool Exists(const BenchmarkName& name) {
 }
 
 // Returns the name with the option where its order allows it; absent: no such benchmark.
-std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::string& option) {
+std::optional<workload::BenchmarkName> WithOption(const workload::BenchmarkName& name,
+                                                  const std::string& option) {
   for (std::size_t at = 0; at <= name.options.size(); ++at) {
     auto changed = name;
     changed.options.insert(changed.options.begin() + static_cast<std::ptrdiff_t>(at), option);
@@ -44,13 +48,14 @@ std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::st
   return std::nullopt;
 }
 
-bool HasAny(const BenchmarkName& name, const std::vector<std::string>& options) {
-  return std::ranges::any_of(options, [&](const auto& one) { return HasOption(name, one); });
+bool HasAny(const workload::BenchmarkName& name, const std::vector<std::string>& options) {
+  return std::ranges::any_of(options,
+                             [&](const auto& one) { return workload::HasOption(name, one); });
 }
 
 // Batch of the name; absent: its problem does not say which size is the batch.
-std::optional<int64_t> BatchOf(const BenchmarkName& name) {
-  const auto* op = FindOp(name.op);
+std::optional<int64_t> BatchOf(const workload::BenchmarkName& name) {
+  const auto* op = workload::FindOp(name.op);
   if (op == nullptr || !op->with_batch) return std::nullopt;
   try {
     for (int64_t batch = 1; batch <= kMostBatch; ++batch)
@@ -63,10 +68,11 @@ std::optional<int64_t> BatchOf(const BenchmarkName& name) {
 
 class Space {
  public:
-  Space(const BenchmarkName& name, const TunedMachine& machine) : name_(name), machine_(machine) {}
+  Space(const workload::BenchmarkName& name, const TunedMachine& machine)
+      : name_(name), machine_(machine) {}
 
   void AddTeam() {
-    const auto workload = MakeWorkload(ToText(name_));
+    const auto workload = workload::MakeWorkload(workload::ToText(name_));
     Add({kThreadsCoordinate, "",
          TeamChoices(machine_.cpu, workload.threads, machine_.taskset,
                      IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
@@ -74,13 +80,13 @@ class Space {
 
   // Options that reach the same result another way; more than one row is tried together.
   void AddVariants() {
-    const auto* op = FindOp(name_.op);
+    const auto* op = workload::FindOp(name_.op);
     if (op == nullptr) return;
-    std::optional<Coordinate> all;
+    std::optional<tuning::Coordinate> all;
     for (const auto& row : op->variants) {
       auto coordinate = OfOptions(row.what, row.options, row.reason);
       if (coordinate.choices.empty()) continue;
-      all = all ? Crossed(*all, coordinate) : coordinate;
+      all = all ? tuning::Crossed(*all, coordinate) : coordinate;
     }
     if (all) Add(*all);
   }
@@ -90,7 +96,7 @@ class Space {
     if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
     // Without VNNI integers are added in 16 bits, which may saturate.
     if (name_.type.find('8') != std::string::npos && !precision) return;
-    Coordinate coordinate{kIsaCoordinate, "", {}};
+    tuning::Coordinate coordinate{kIsaCoordinate, "", {}};
     const auto add = [&](const char* isa, const char* reason) {
       coordinate.choices.push_back({{{"ONEDNN_MAX_CPU_ISA", isa}}, reason});
     };
@@ -101,7 +107,7 @@ class Space {
   }
 
   void AddMemory() {
-    Coordinate pages{kPagesCoordinate, "", {}};
+    tuning::Coordinate pages{kPagesCoordinate, "", {}};
     if (IsFree("GLIBC_TUNABLES") && machine_.huge_pages == "madvise")
       pages.choices.push_back({{{kHugeTlb, "1"}}, "malloc asks for transparent huge pages"});
     if (IsFree("GLIBC_TUNABLES") && machine_.reserved_pages)
@@ -115,7 +121,8 @@ class Space {
   }
 
   void AddPrecision() {
-    std::vector<std::string> modes(FpmathOptions().begin(), FpmathOptions().end());
+    std::vector<std::string> modes(workload::FpmathOptions().begin(),
+                                   workload::FpmathOptions().end());
     auto coordinate = OfOptions("fpmath", modes, "f32 computed in this type; results differ");
     for (const char* type : {"bf16", "f16"}) {
       auto changed = name_;
@@ -130,7 +137,7 @@ class Space {
   void AddBatch() {
     const auto batch = BatchOf(name_);
     if (!batch) return;
-    Coordinate coordinate{"batch", "", {}};
+    tuning::Coordinate coordinate{"batch", "", {}};
     for (const int64_t other : {*batch / 2, *batch * 2, *batch * 4, *batch * 8})
       if (other >= 1)
         coordinate.choices.push_back(
@@ -138,25 +145,25 @@ class Space {
     Add(std::move(coordinate));
   }
 
-  void Add(Coordinate coordinate) {
+  void Add(tuning::Coordinate coordinate) {
     if (!coordinate.choices.empty()) coordinates.push_back(std::move(coordinate));
   }
 
-  std::vector<Coordinate> coordinates;
+  std::vector<tuning::Coordinate> coordinates;
 
  private:
   bool IsFree(const std::string& variable) const { return machine_.fixed.count(variable) == 0; }
 
-  Coordinate OfOptions(const std::string& knob, const std::vector<std::string>& options,
-                       const std::string& reason) const {
-    Coordinate coordinate{knob, "", {}};
+  tuning::Coordinate OfOptions(const std::string& knob, const std::vector<std::string>& options,
+                               const std::string& reason) const {
+    tuning::Coordinate coordinate{knob, "", {}};
     if (HasAny(name_, options)) return coordinate;
     for (const auto& option : options)
       if (WithOption(name_, option)) coordinate.choices.push_back({{{knob, option}}, reason});
     return coordinate;
   }
 
-  const BenchmarkName& name_;
+  const workload::BenchmarkName& name_;
   const TunedMachine& machine_;
 };
 
@@ -165,27 +172,27 @@ bool IsVariable(const std::string& knob) {
 }
 
 // Throws std::logic_error for an option that the space would not have offered.
-BenchmarkName Changed(const BenchmarkName& name, const std::string& option) {
+workload::BenchmarkName Changed(const workload::BenchmarkName& name, const std::string& option) {
   auto changed = WithOption(name, option);
-  if (!changed) throw std::logic_error(ToText(name) + ": cannot have " + option);
+  if (!changed) throw std::logic_error(workload::ToText(name) + ": cannot have " + option);
   return *std::move(changed);
 }
 
 void SetBatch(const std::string& value, TunedBenchmark& tuned) {
   const auto batch = std::stoll(value);
   const auto before = BatchOf(tuned.name);
-  if (!before) throw std::logic_error(ToText(tuned.name) + ": has no batch size");
-  tuned.name.problem = FindOp(tuned.name.op)->with_batch(tuned.name, batch);
+  if (!before) throw std::logic_error(workload::ToText(tuned.name) + ": has no batch size");
+  tuned.name.problem = workload::FindOp(tuned.name.op)->with_batch(tuned.name, batch);
   tuned.scale = static_cast<double>(*before) / static_cast<double>(batch);
 }
 
 }  // namespace
 
-std::vector<Coordinate> SpaceOf(const BenchmarkName& name, const TunedMachine& machine,
-                                const SpaceRequest& request) {
-  MakeWorkload(ToText(name));
+std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
+                                        const TunedMachine& machine, const SpaceRequest& request) {
+  workload::MakeWorkload(workload::ToText(name));
   if (name.device != "cpu")
-    throw BadInput("{}: only benchmarks of the CPU are tuned", ToText(name));
+    throw BadInput("{}: only benchmarks of the CPU are tuned", workload::ToText(name));
   Space space(name, machine);
   space.AddTeam();
   space.AddVariants();
@@ -197,14 +204,14 @@ std::vector<Coordinate> SpaceOf(const BenchmarkName& name, const TunedMachine& m
   return space.coordinates;
 }
 
-Coordinate AskedFor(const std::string& variable, const std::vector<std::string>& values) {
-  Coordinate coordinate{variable, "", {}};
+tuning::Coordinate AskedFor(const std::string& variable, const std::vector<std::string>& values) {
+  tuning::Coordinate coordinate{variable, "", {}};
   for (const auto& value : values)
     coordinate.choices.push_back({{{variable, value}}, "as asked for"});
   return coordinate;
 }
 
-TunedBenchmark UnderSetting(const BenchmarkName& name, const Setting& setting) {
+TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::Setting& setting) {
   TunedBenchmark tuned{name, {}, {}, 1};
   // The type first: it decides which options there are.
   if (const auto type = setting.find("type"); type != setting.end()) tuned.name.type = type->second;
@@ -228,7 +235,7 @@ TunedBenchmark UnderSetting(const BenchmarkName& name, const Setting& setting) {
 
 Variables EnvironmentLines(const TunedBenchmark& benchmark) {
   auto lines = benchmark.environment;
-  const auto threads = MakeWorkload(ToText(benchmark.name)).threads;
+  const auto threads = workload::MakeWorkload(workload::ToText(benchmark.name)).threads;
   if (threads > 0) lines["OMP_NUM_THREADS"] = std::to_string(threads);
   if (benchmark.cpus.empty()) return lines;
   std::string places = benchmark.cpus;
@@ -242,15 +249,15 @@ Variables EnvironmentLines(const TunedBenchmark& benchmark) {
 std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program) {
   std::string line;
   for (const auto& [variable, value] : benchmark.environment)
-    line += fmt::format("{}={} ", variable, CommandLine({value}));
+    line += fmt::format("{}={} ", variable, runner::CommandLine({value}));
   if (!benchmark.cpus.empty()) line += fmt::format("taskset -c {} ", benchmark.cpus);
-  const auto name = ToText(benchmark.name);
+  const auto name = workload::ToText(benchmark.name);
   return line + fmt::format("{} --dlroof_suite=<(echo {}) --benchmark_filter='{}'", program, name,
-                            FilterOfName(name));
+                            supervise::FilterOfName(name));
 }
 
 TunedMachine ThisMachine() {
-  TunedMachine machine{.cpu = ThisCpu()};
+  TunedMachine machine{.cpu = cpu::ThisCpu()};
   const auto enabled = ReadFileIfAny("/sys/kernel/mm/transparent_hugepage/enabled");
   const auto begin = enabled.find('['), end = enabled.find(']');
   if (begin != std::string::npos && end != std::string::npos)
@@ -263,4 +270,122 @@ TunedMachine ThisMachine() {
   return machine;
 }
 
-}  // namespace dlroof
+namespace {
+
+// A way to choose CPUs: sorted by what these return, the first ones are taken.
+struct Places {
+  const char* reason;
+  std::vector<int> cpus;  // in the order in which they are taken
+};
+
+int Of(const std::map<int, int>& ids, int cpu) {
+  const auto found = ids.find(cpu);
+  return found == ids.end() ? 0 : found->second;
+}
+
+int CacheOf(const cpu::Topology& topology, int cpu) {
+  const auto level = topology.cache_of_cpu.find(Level::kL3);
+  if (level == topology.cache_of_cpu.end()) return 0;
+  const auto found = level->second.find(cpu);
+  return found == level->second.end() ? 0 : found->second.id;
+}
+
+// Turn of each CPU among those of its core: 0 for the first hardware thread.
+std::map<int, int> TurnsInCores(const cpu::Cpu& cpu) {
+  std::map<int, int> turns, seen;
+  for (const int one : cpu.allowed) {
+    const auto core = cpu.topology.core_of_cpu.find(one);
+    turns[one] = core == cpu.topology.core_of_cpu.end() ? 0 : seen[core->second]++;
+  }
+  return turns;
+}
+
+template <class Key>
+std::vector<int> SortedBy(std::vector<int> cpus, const Key& key) {
+  std::ranges::stable_sort(cpus, {}, key);
+  return cpus;
+}
+
+std::vector<Places> PlacesOf(const cpu::Cpu& cpu) {
+  const auto& topology = cpu.topology;
+  const auto turns = TurnsInCores(cpu);
+  std::map<int, int> rank, seen;  // turn of a CPU among the first hardware threads of its L3
+  for (const int one : cpu.allowed)
+    if (turns.at(one) == 0) rank[one] = seen[CacheOf(topology, one)]++;
+  const auto near = [&](int one) {
+    return std::tuple(Of(topology.node_of_cpu, one), CacheOf(topology, one), turns.at(one), one);
+  };
+  const auto apart = [&](int one) { return std::tuple(turns.at(one), Of(rank, one), one); };
+  const auto packed = [&](int one) {
+    return std::tuple(Of(topology.node_of_cpu, one), CacheOf(topology, one),
+                      Of(topology.core_of_cpu, one), one);
+  };
+  return {{"threads near each other, on one L3", SortedBy(cpu.allowed, near)},
+          {"threads apart, with more L3 and bandwidth", SortedBy(cpu.allowed, apart)},
+          {"two threads per core, which share its L1 and L2", SortedBy(cpu.allowed, packed)}};
+}
+
+// Numbers of threads: 1, 2, 4, ..., a thread per core, all.
+std::set<int> Counts(const cpu::Cpu& cpu, int fixed) {
+  if (fixed > 0) return {fixed};
+  const int all = static_cast<int>(cpu.allowed.size());
+  std::set<int> counts = {all};
+  for (int count = 1; count < all; count *= 2) counts.insert(count);
+  if (const int cores = cpu::UsableCores(cpu); cores > 0 && cores < all) counts.insert(cores);
+  return counts;
+}
+
+std::set<int> FirstOf(const std::vector<int>& cpus, int count) {
+  return {cpus.begin(), cpus.begin() + count};
+}
+
+std::vector<tuning::Choice> Waits() {
+  return {{{{"OMP_WAIT_POLICY", "active"}}, "threads spin until they have work"},
+          {{{"OMP_WAIT_POLICY", "passive"}}, "threads sleep until they have work"},
+          {{{"GOMP_SPINCOUNT", "10000"}}, "threads spin shortly, then sleep"}};
+}
+
+std::vector<tuning::Choice> ChoicesOf(const cpu::Cpu& cpu, int count, bool is_default, bool pin) {
+  tuning::Choice plain{{}, fmt::format("{} thread{}", count, count == 1 ? "" : "s")};
+  if (count == 1) plain.reason = "no fork, no join, no waiting";
+  if (!is_default) plain.values["threads"] = std::to_string(count);
+  std::vector<tuning::Choice> choices = {plain};
+  if (!pin || count == 1) return choices;
+  const auto spread = cpu::SpreadCpus(cpu, count);
+  std::set<std::set<int>> known = {{spread.begin(), spread.end()}};
+  for (const auto& places : PlacesOf(cpu)) {
+    const auto cpus = FirstOf(places.cpus, count);
+    if (!known.insert(cpus).second) continue;
+    auto pinned = plain;
+    pinned.values["cpus"] = fmt::format("{}", fmt::join(cpus, ","));
+    pinned.reason += ": ";
+    pinned.reason += places.reason;
+    choices.push_back(std::move(pinned));
+  }
+  return choices;
+}
+
+}  // namespace
+
+std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, int fixed, bool pin, bool wait) {
+  std::vector<tuning::Choice> all;
+  const int most = static_cast<int>(cpu.allowed.size());
+  if (fixed > most) return all;
+  for (const int count : Counts(cpu, fixed)) {
+    const bool is_default = fixed > 0 || count == most;
+    for (const auto& choice : ChoicesOf(cpu, count, is_default, pin)) {
+      if (!choice.values.empty()) all.push_back(choice);
+      if (!wait || count == 1) continue;
+      for (const auto& waiting : Waits()) {
+        tuning::Choice both{choice.values, choice.values.empty()
+                                               ? waiting.reason
+                                               : choice.reason + "; " + waiting.reason};
+        both.values.insert(waiting.values.begin(), waiting.values.end());
+        all.push_back(std::move(both));
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace dlroof::tune

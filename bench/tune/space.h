@@ -1,4 +1,6 @@
 // The settings of a benchmark on a CPU: which there are, and how a process gets them.
+//
+// Teams of threads: how many, on which CPUs, and how they wait. Pure.
 #pragma once
 
 #include <set>
@@ -6,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/tune/setting.h"
+#include "baselines/tuning/tuning.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 
 struct SpaceRequest {
   bool precision = false;  // choices that compute in a narrower type, or round otherwise
@@ -22,7 +24,7 @@ struct SpaceRequest {
 
 // The machine as far as the space depends on it.
 struct TunedMachine {
-  Cpu cpu;
+  cpu::Cpu cpu;
   // The value in brackets of /sys/kernel/mm/transparent_hugepage/enabled; empty: not known.
   std::string huge_pages;
   bool reserved_pages = false;  // of hugetlbfs
@@ -33,12 +35,12 @@ TunedMachine ThisMachine();
 
 // Returns the coordinates of a benchmark, none of them empty. An option that the name has stays as
 // it is. Throws BadInput for a name that is none, and for one of a GPU.
-std::vector<Coordinate> SpaceOf(const BenchmarkName& name, const TunedMachine& machine,
-                                const SpaceRequest& request);
+std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
+                                        const TunedMachine& machine, const SpaceRequest& request);
 // Returns the values that a user asks for of a variable.
-Coordinate AskedFor(const std::string& variable, const std::vector<std::string>& values);
+tuning::Coordinate AskedFor(const std::string& variable, const std::vector<std::string>& values);
 
-// Names of coordinates that a ledger speaks of.
+// Names of coordinates that a breakdown speaks of.
 inline constexpr const char* kThreadsCoordinate = "threads";
 inline constexpr const char* kIsaCoordinate = "instruction set";
 inline constexpr const char* kPagesCoordinate = "huge pages";
@@ -46,16 +48,22 @@ inline constexpr const char* kAllocatorCoordinate = "allocator";
 
 // A benchmark's process under a setting.
 struct TunedBenchmark {
-  BenchmarkName name;
+  workload::BenchmarkName name;
   Variables environment;  // beside its own
   std::string cpus;       // as taskset takes them: "0,2"; empty: all
   double scale = 1;       // [1] its time, times this, is comparable with the default's
 };
-TunedBenchmark UnderSetting(const BenchmarkName& name, const Setting& setting);
+TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::Setting& setting);
 
 // Returns the variables that give another program this setting, as far as variables can.
 Variables EnvironmentLines(const TunedBenchmark& benchmark);
 // Returns the shell command that measures it.
 std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program);
 
-}  // namespace dlroof
+// Returns the teams beside the default one, which has a thread on every allowed CPU, or `fixed` of
+// them where that is above 0, cores before second hardware threads. Knobs: "threads", "cpus" (as
+// taskset takes them; only where `pin`), and OMP_WAIT_POLICY and GOMP_SPINCOUNT (only where
+// `wait`). A single thread waits for none.
+std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, int fixed, bool pin, bool wait);
+
+}  // namespace dlroof::tune

@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <vector>
 
+#include "baselines/tuning/tune.h"
 #include "bench/tune/space.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 constexpr std::size_t kBarWidth = 30;
@@ -22,7 +27,7 @@ std::string Bar(double left) {
   return std::string(width, '#') + std::string(kBarWidth - width, ' ');
 }
 
-void WriteSteps(const Tuning& tuning, const TuningWords& words, std::ostream& out) {
+void WriteSteps(const tuning::Tuning& tuning, const TuningWords& words, std::ostream& out) {
   double left = 1;
   const auto time = [&] {
     return tuning.default_seconds ? words.objective(*tuning.default_seconds * left) : "";
@@ -30,16 +35,16 @@ void WriteSteps(const Tuning& tuning, const TuningWords& words, std::ostream& ou
   fmt::print(out, "  |{}|  {:>9}  default\n", Bar(left), time());
   for (const auto& step : tuning.steps) {
     if (step.effect) left *= step.effect->ratio;
-    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(), Words(step.values),
+    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(), tuning::Words(step.values),
                step.effect ? EffectText(*step.effect) : "not measured alone",
-               step.effect && !step.effect->confirmed ? ", not proved by itself" : "");
-    fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, Printable(step.reason));
+               step.effect && !step.effect->confirmed ? ", not validated by itself" : "");
+    fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, text::Printable(step.reason));
   }
 }
 
-std::string NothingWon(const Tuning& tuning) {
+std::string NothingWon(const tuning::Tuning& tuning) {
   const auto unmeasured = std::ranges::count_if(
-      tuning.tried, [](const TriedChoice& one) { return !one.failed && !one.ratio; });
+      tuning.tried, [](const tuning::TriedChoice& one) { return !one.failed && !one.ratio; });
   if (unmeasured > 0)
     return fmt::format("no gain was found, but {} of {} choices that were tried have no time",
                        unmeasured, tuning.tried.size());
@@ -47,44 +52,45 @@ std::string NothingWon(const Tuning& tuning) {
   return "nothing to win: no setting is faster than the default";
 }
 
-std::string Verdict(const Tuning& tuning) {
+std::string Verdict(const tuning::Tuning& tuning) {
   switch (tuning.state) {
-    case TuningState::kConfirmed:
+    case tuning::TuningState::kConfirmed:
       return fmt::format("best: {}, confirmed by {} blocks of fresh processes",
                          EffectText(*tuning.total), tuning.total->blocks);
-    case TuningState::kNothingWon:
+    case tuning::TuningState::kNothingWon:
       return NothingWon(tuning);
-    case TuningState::kNotConfirmed:
+    case tuning::TuningState::kNotConfirmed:
       return fmt::format("nothing to win for sure: {}", tuning.reason);
-    case TuningState::kUnsupported:
-      return "not tuned: " + Printable(tuning.reason);
-    case TuningState::kFailed:
-      return "not tuned, the default fails: " + Printable(tuning.reason);
-    case TuningState::kUnfinished:
+    case tuning::TuningState::kUnsupported:
+      return "not tuned: " + text::Printable(tuning.reason);
+    case tuning::TuningState::kFailed:
+      return "not tuned, the default fails: " + text::Printable(tuning.reason);
+    case tuning::TuningState::kUnfinished:
       break;
   }
-  return fmt::format("unfinished; so far {} seems best, which nothing proves yet",
-                     Words(tuning.best));
+  return fmt::format("unfinished; so far {} seems best, which nothing validates yet",
+                     tuning::Words(tuning.best));
 }
 
-void WriteTried(const Tuning& tuning, std::ostream& out) {
-  if (const auto count = DisturbedBlocks(tuning); count > 0)
-    fmt::print(out, "  other programs disturbed {} of {} blocks, which do not count\n", count,
+void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
+  if (const auto count = tuning::NoisyBlocks(tuning); count > 0)
+    fmt::print(out, "  other programs noisy {} of {} blocks, which do not count\n", count,
                tuning.blocks.size());
   for (const auto& dropped : tuning.dropped)
-    fmt::print(out, "  not confirmed: {}\n", Printable(dropped));
+    fmt::print(out, "  not confirmed: {}\n", text::Printable(dropped));
   for (const auto& tried : tuning.tried) {
     const auto ratio = tried.ratio ? fmt::format(" (about {:.2f} of the time, {} blocks)",
                                                  *tried.ratio, tried.blocks)
                                    : std::string();
-    fmt::print(out, "  tried {}: {}{}\n",
-               tried.values.empty() ? "the default of " + tried.coordinate : Words(tried.values),
-               Printable(tried.verdict), ratio);
+    fmt::print(
+        out, "  tried {}: {}{}\n",
+        tried.values.empty() ? "the default of " + tried.coordinate : tuning::Words(tried.values),
+        text::Printable(tried.verdict), ratio);
   }
 }
 
-void WriteSettings(const Tuning& tuning, const std::string& program, std::ostream& out) {
-  const auto tuned = UnderSetting(ParseBenchmarkName(tuning.plan.subject), tuning.best);
+void WriteSettings(const tuning::Tuning& tuning, const std::string& program, std::ostream& out) {
+  const auto tuned = UnderSetting(workload::ParseBenchmarkName(tuning.plan.subject), tuning.best);
   fmt::print(out, "  settings:\n");
   for (const auto& [variable, value] : EnvironmentLines(tuned))
     fmt::print(out, "    export {}='{}'\n", variable, value);
@@ -93,26 +99,78 @@ void WriteSettings(const Tuning& tuning, const std::string& program, std::ostrea
 
 }  // namespace
 
-std::string EffectText(const Effect& effect) {
+std::string EffectText(const tuning::Effect& effect) {
   return fmt::format("{:.2f}x as fast ({:.3f}x to {:.3f}x)", 1 / effect.ratio,
                      1 / effect.interval.second, 1 / effect.interval.first);
 }
 
-void WriteTuning(const Tuning& tuning, const TuningWords& words, std::ostream& out) {
-  fmt::print(out, "{}\n", Printable(tuning.plan.subject));
-  if (tuning.state == TuningState::kConfirmed) WriteSteps(tuning, words, out);
+void WriteTuning(const tuning::Tuning& tuning, const TuningWords& words, std::ostream& out) {
+  fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
+  if (tuning.state == tuning::TuningState::kConfirmed) WriteSteps(tuning, words, out);
   fmt::print(out, "  {}\n", Verdict(tuning));
   if (tuning.verified) fmt::print(out, "  measured once more: {}\n", EffectText(*tuning.verified));
   WriteTried(tuning, out);
-  if (tuning.state == TuningState::kConfirmed) words.settings(tuning, out);
+  if (tuning.state == tuning::TuningState::kConfirmed) words.settings(tuning, out);
   fmt::print(out, "\n");
 }
 
-void WriteTuning(const Tuning& tuning, const std::string& program, std::ostream& out) {
-  WriteTuning(tuning,
-              {[](double seconds) { return WithPrefix(seconds, "s"); },
-               [&](const Tuning& won, std::ostream& to) { WriteSettings(won, program, to); }},
-              out);
+void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out) {
+  WriteTuning(
+      tuning,
+      {[](double seconds) { return text::WithPrefix(seconds, "s"); },
+       [&](const tuning::Tuning& won, std::ostream& to) { WriteSettings(won, program, to); }},
+      out);
 }
 
-}  // namespace dlroof
+namespace {
+
+bool IsFinished(const tuning::TuningFile& file, const std::vector<std::string>& names) {
+  return file.tunings.size() == names.size() &&
+         std::ranges::none_of(file.tunings, [](const tuning::Tuning& tuning) {
+           return tuning.state == tuning::TuningState::kUnfinished;
+         });
+}
+
+}  // namespace
+
+tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume) {
+  tuning::TuningFile contender{about, {}};
+  if (!std::filesystem::exists(path)) return contender;
+  auto before = tuning::ReadTuningFile(path);
+  if (!resume) {
+    if (IsFinished(before, before.about.value("names", std::vector<std::string>())))
+      return contender;
+    throw BadInput("{}: an unfinished tuning; go on with --resume, or remove this file", path);
+  }
+  for (const auto& [key, value] : contender.about.items())
+    if (before.about.value(key, nlohmann::json()) != value)
+      throw BadInput("{}: its tuning had another {}: {}; now {}", path, key,
+                     before.about.value(key, nlohmann::json()).dump(), value.dump());
+  return before;
+}
+
+int VerifyAll(const std::string& path, tuning::TuningFile file,
+              const std::function<tuning::MeasureBlock(const std::string& subject)>& trials,
+              std::ostream& log, std::ostream& out) {
+  int exit_code = 0;
+  for (auto& tuning : file.tunings) {
+    fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
+    if (tuning.state != tuning::TuningState::kConfirmed) {
+      fmt::print(out, "  nothing to verify: {}\n", tuning::Key(tuning.state));
+      continue;
+    }
+    log << fmt::format("default against {}\n", tuning::Words(tuning.best));
+    std::string why;
+    tuning.verified = tuning::Verify(tuning, {trials(tuning.plan.subject)}, why);
+    if (StoppedByInterrupt()) return kInterrupted;
+    WriteFile(path, tuning::ToJson(file).dump(1) + "\n");
+    const bool confirmed = tuning.verified && tuning.verified->confirmed;
+    fmt::print(out, "  {}: {}: {}\n", tuning::Words(tuning.best),
+               confirmed ? "confirmed again" : "not confirmed again",
+               tuning.verified ? EffectText(*tuning.verified) : why);
+    if (!confirmed) exit_code = kCannotSay;
+  }
+  return exit_code;
+}
+
+}  // namespace dlroof::tune

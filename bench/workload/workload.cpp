@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
-#include "bench/workload/problem_text.h"
+#include "bench/workload/benchmark_name.h"
 #include "counters/base/keys.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 constexpr int kMostThreads = 4096;
@@ -52,14 +52,14 @@ BenchmarkName WithoutCommonOptions(BenchmarkName name, Workload& common) {
   return name;
 }
 
-std::vector<Cell>& CellRegistry() {
-  static std::vector<Cell> cells;
+std::vector<Backend>& BackendRegistry() {
+  static std::vector<Backend> cells;
   return cells;
 }
 
 // Null where there is none.
-Cell* FindCell(std::string_view op, std::string_view device, std::string_view library) {
-  for (Cell& cell : CellRegistry())
+Backend* FindBackend(std::string_view op, std::string_view device, std::string_view library) {
+  for (Backend& cell : BackendRegistry())
     if (cell.op == op && cell.device == device && cell.library == library) return &cell;
   return nullptr;
 }
@@ -75,7 +75,7 @@ std::map<std::string, std::string>& Explanations() {
   return explanations;
 }
 
-std::string WhyMissing(const Cell& cell) {
+std::string WhyMissing(const Backend& cell) {
   const auto found = Explanations().find(cell.device);
   if (found != Explanations().end()) return found->second;
   return fmt::format("this build of dlroof was made without {}", cell.needs);
@@ -83,17 +83,17 @@ std::string WhyMissing(const Cell& cell) {
 
 std::string Known() {
   std::set<std::string> names;
-  for (const auto& cell : AllCells())
+  for (const auto& cell : AllBackends())
     names.insert(fmt::format("{}/{}/{}", cell.op, cell.device, cell.library));
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace
 
-bool RegisterCell(Cell cell) {
-  Cell* const known = FindCell(cell.op, cell.device, cell.library);
+bool RegisterBackend(Backend cell) {
+  Backend* const known = FindBackend(cell.op, cell.device, cell.library);
   if (known == nullptr) {
-    CellRegistry().push_back(std::move(cell));
+    BackendRegistry().push_back(std::move(cell));
     return true;
   }
   if (!known->read) known->read = std::move(cell.read);
@@ -102,7 +102,7 @@ bool RegisterCell(Cell cell) {
   return true;
 }
 
-const std::vector<Cell>& AllCells() { return CellRegistry(); }
+const std::vector<Backend>& AllBackends() { return BackendRegistry(); }
 
 bool RegisterLibrary(Library library) {
   LibraryRegistry().push_back(std::move(library));
@@ -170,7 +170,7 @@ Workload MakeWorkload(const std::string& text) {
   const BenchmarkName name = ParseBenchmarkName(text);
   Workload common;
   const BenchmarkName own = WithoutCommonOptions(name, common);
-  const Cell* const cell = FindCell(name.op, name.device, name.library);
+  const Backend* const cell = FindBackend(name.op, name.device, name.library);
   if (cell == nullptr)
     throw BadInput({.column = 1}, "no benchmark {}/{}/{}; there are {}", name.op, name.device,
                    name.library, Known());
@@ -190,4 +190,29 @@ Workload MakeWorkload(const std::string& text) {
   return workload;
 }
 
-}  // namespace dlroof
+namespace {
+
+std::map<std::string, Op, std::less<>>& OpRegistry() {
+  static std::map<std::string, Op, std::less<>> ops;
+  return ops;
+}
+
+}  // namespace
+
+bool RegisterOp(Op op) {
+  roofline::RegisterOpWords(op.name, op.words);
+  return OpRegistry().emplace(op.name, std::move(op)).second;
+}
+
+std::vector<const Op*> AllOps() {
+  std::vector<const Op*> ops;
+  for (const auto& [name, op] : OpRegistry()) ops.push_back(&op);
+  return ops;
+}
+
+const Op* FindOp(std::string_view name) {
+  const auto found = OpRegistry().find(name);
+  return found == OpRegistry().end() ? nullptr : &found->second;
+}
+
+}  // namespace dlroof::workload

@@ -1,6 +1,9 @@
 // Workloads, which are benchmarks before they run, and the cells that make them.
+//
+// Row that an op's folder registers: all that the other modules need to know about the op.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,8 +16,9 @@
 #include "counters/counter_manager.h"
 #include "counters/parallel_time.h"
 #include "counters/work.h"
+#include "reporters/roofline/roofline.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 
 // Result of the comparison with the plain-loop reference.
 struct Verification {
@@ -40,7 +44,7 @@ struct PreparedCall {
   std::string algorithm;                 // what the library chose: "brgconv:avx512_core"
   std::string isa;                       // what the library may use here: "avx512_core_vnni"
   Work modelled;                         // of one call, on the pipes that this algorithm uses
-  LevelModel levels;                     // its loops, for the bytes at each cache level
+  caches::LevelModel levels;             // its loops, for the bytes at each cache level
   int threads = 0;  // that work on it, where they are not all that were given; 0: all
   std::vector<MemoryRegion> memory;  // every tensor that `run` reads or writes
   // [1] Time of the library's own choice of algorithm over that of the fastest one, where all were
@@ -100,7 +104,7 @@ struct Workload {
 
 // One op on one device by one library. Every build knows every cell: names parse, or are refused,
 // the same way without the library.
-struct Cell {
+struct Backend {
   std::string op, device, library;
   // Returns the workload without `prepare`. Throws BadInput (column within the whole name) for a
   // direction, type, problem or option that cannot exist. Sees the name without the options that
@@ -112,10 +116,10 @@ struct Cell {
 };
 
 // Called at namespace scope by the op's folder (`read`, `needs`), and by the library's (`prepare`):
-// [[maybe_unused]] const bool registered = RegisterCell({...}). Completes a cell that is there: of
-// each part the first counts. Returns true.
-bool RegisterCell(Cell cell);
-const std::vector<Cell>& AllCells();
+// [[maybe_unused]] const bool registered = RegisterBackend({...}). Completes a cell that is there:
+// of each part the first counts. Returns true.
+bool RegisterBackend(Backend cell);
+const std::vector<Backend>& AllBackends();
 
 // Records why the cells of a device lack their library, with the cure: the reason of every
 // benchmark of theirs. Without it the build is named.
@@ -155,7 +159,7 @@ const std::vector<std::string_view>& FpmathOptions();
 // "bf16"; empty where the name has none of them.
 std::string FpmathOf(const BenchmarkName& name);
 
-// Cell::read of a cell whose name is read for its refusals alone.
+// Backend::read of a cell whose name is read for its refusals alone.
 template <auto kReadCase>
 Workload ReadNameAlone(const BenchmarkName& name) {
   kReadCase(name);
@@ -169,4 +173,54 @@ Workload ReadNameAlone(const BenchmarkName& name) {
 // Unsupported: the benchmark is recorded, it does not vanish.
 Workload MakeWorkload(const std::string& name);
 
-}  // namespace dlroof
+}  // namespace dlroof::workload
+
+namespace dlroof::benchdnn {
+struct BenchdnnDriver;
+}
+
+namespace dlroof::workload {
+
+// Options of names that reach the same result another way. A name has one of them at most.
+struct OpVariants {
+  std::string what;                  // "algorithm"
+  std::vector<std::string> options;  // "auto", "winograd"
+  std::string reason;                // why one of them may be faster
+};
+
+// One training step of a layer on one device.
+struct TrainedLayer {
+  int64_t batch = 1;       // [1] samples of a call
+  int64_t parameters = 0;  // [1] weights and biases; each has a gradient
+};
+
+struct Op {
+  std::string name;             // in benchmark names: "Conv2D"
+  roofline::OpWords words;      // for reports: its noun, the letters of its problems
+  std::string flop_convention;  // the rule by which its FLOPs are counted, for run files
+  std::vector<const benchdnn::BenchdnnDriver*> benchdnn =
+      {};                                    // drivers of benchdnn that time this op
+  std::vector<std::string> directions = {};  // that any of its cells has
+  // Lines of a suite file that say which benchmarks a problem has where the file does not.
+  std::string templates = {};
+  // Returns the name's problem with another batch size. Throws BadInput where the problem with it
+  // cannot be, and Unsupported where the problem does not say which of its sizes is the batch.
+  std::function<std::string(const BenchmarkName& name, int64_t batch)> with_batch = {};
+  // Throws as with_batch. Empty: calls of this op have no parameters.
+  std::function<TrainedLayer(const BenchmarkName& name)> trained = {};
+  std::vector<OpVariants> variants = {};  // that a tuning may choose among
+  // Returns the model of a call's traffic on a GPU, which is CountRequest::model. `gpu` is the
+  // GPU's name. Empty: there is no model of this op, or none of this call.
+  std::function<std::function<Work(std::string& how)>(
+      const BenchmarkName& name, const std::string& algorithm, const std::string& gpu)>
+      gpu_traffic = {};
+};
+
+// Called by each op's op.cpp at namespace scope. Returns true.
+bool RegisterOp(Op op);
+// Returns the ops in the order of their names.
+std::vector<const Op*> AllOps();
+// Returns null where no op has this name.
+const Op* FindOp(std::string_view name);
+
+}  // namespace dlroof::workload

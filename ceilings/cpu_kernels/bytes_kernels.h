@@ -14,7 +14,7 @@
 
 #include "ceilings/cpu_kernels/bytes.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 
 inline constexpr std::size_t kVectorsPerStep = 16;
 
@@ -246,4 +246,4 @@ constexpr BytesIsa KernelsOf(const char* name, const char* needed, const char* n
           kRidgeRows<V>};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

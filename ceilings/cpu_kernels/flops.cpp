@@ -10,9 +10,9 @@
 #include <random>
 #include <utility>
 
-#include "ceilings/machine/row_isa.h"
+#include "ceilings/machine/ceiling.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 template <class T>
@@ -82,7 +82,7 @@ double FlopsPerIteration(const FlopsProbe& probe) {
 }
 
 std::string How(const FlopsProbe& probe) {
-  return fmt::format("{} {}, {} accumulators", IsaOfRow(probe.key), probe.instructions,
+  return fmt::format("{} {}, {} accumulators", machine::IsaOfRow(probe.key), probe.instructions,
                      probe.accumulators);
 }
 
@@ -110,7 +110,7 @@ void FillOperands(const FlopsProbe& probe, Workspace& workspace) {
 std::vector<FlopsProbe> FlopsProbesFor(const std::set<std::string>& features) {
   std::vector<FlopsProbe> usable;
   for (auto& probe : NativeFlopsProbes()) {
-    const auto needs = FeaturesOfRow(probe.key);
+    const auto needs = machine::FeaturesOfRow(probe.key);
     if (std::includes(features.begin(), features.end(), needs.begin(), needs.end()))
       usable.push_back(std::move(probe));
   }
@@ -126,4 +126,4 @@ std::set<std::string> RoofCandidates(const std::vector<FlopsProbe>& probes) {
   return candidates;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

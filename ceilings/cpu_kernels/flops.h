@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "ceilings/cpu_kernels/workspace.h"
+#include "ceilings/cpu_kernels/bytes.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 
 // Element type of the two operands.
 enum class Operands { kFp64, kFp32, kFp16, kBf16, kInt8, kInt32 };
@@ -87,4 +87,4 @@ std::vector<FlopsProbe> Int8VectorProbes();     // x86/flops_int8.cpp
 std::vector<FlopsProbe> TileProbes();           // x86/flops_tiles.cpp
 std::vector<FlopsProbe> PortableFlopsProbes();  // flops_portable.cpp, for every CPU
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

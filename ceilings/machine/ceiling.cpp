@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
-#include "ceilings/machine/choose_roof.h"
-
-namespace dlroof {
+namespace dlroof::machine {
 
 Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
                     const std::string& how) {
@@ -16,18 +20,17 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
   if (rate.ci95)
     ceiling.ci95 = {rate.ci95->first * work_per_iteration, rate.ci95->second * work_per_iteration};
   ceiling.threads = threads;
-  ceiling.how =
-      rate.clean > 0
-          ? fmt::format("{}; best of {} clean repetitions ({} made)", how, rate.clean, rate.total)
-          : fmt::format("{}; best of {} disturbed repetitions", how, rate.total);
+  ceiling.how = rate.clean > 0 ? fmt::format("{}; best of {} clean repetitions ({} made)", how,
+                                             rate.clean, rate.total)
+                               : fmt::format("{}; best of {} noisy repetitions", how, rate.total);
   if (!rate.waits_known) ceiling.how += "; waits for a CPU are not readable here";
-  ceiling.proved = rate.proved;
+  ceiling.validated = rate.validated;
   if (!rate.reason.empty()) ceiling.reasons = {rate.reason};
   ceiling.clock_hz = rate.clock_hz;
-  ceiling.proof.doubling = rate.doubling;
-  ceiling.proof.spread = rate.spread;
-  if (rate.total > 0) ceiling.proof.clean = static_cast<double>(rate.clean) / rate.total;
-  if (rate.clock_hz) ceiling.proof.per_cycle = ceiling.per_second / threads / *rate.clock_hz;
+  ceiling.validation.doubling = rate.doubling;
+  ceiling.validation.spread = rate.spread;
+  if (rate.total > 0) ceiling.validation.clean = static_cast<double>(rate.clean) / rate.total;
+  if (rate.clock_hz) ceiling.validation.per_cycle = ceiling.per_second / threads / *rate.clock_hz;
   return ceiling;
 }
 
@@ -43,15 +46,219 @@ Ceiling BestMix(const MeasuredMixes& mixes) {
   return ceiling;
 }
 
-void Doubt(Ceiling& ceiling, const std::string& reason) {
-  ceiling.proved = false;
+void Reason(Ceiling& ceiling, const std::string& reason) {
+  ceiling.validated = false;
   if (std::find(ceiling.reasons.begin(), ceiling.reasons.end(), reason) == ceiling.reasons.end())
     ceiling.reasons.push_back(reason);
 }
 
-void DoubtUnbounded(Ceiling& ceiling, const std::string& reason) {
-  Doubt(ceiling, reason);
+void ReasonUnbounded(Ceiling& ceiling, const std::string& reason) {
+  Reason(ceiling, reason);
   ceiling.unbounded = true;
 }
 
-}  // namespace dlroof
+const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows) {
+  constexpr double kNoise = 0.03;
+  const CeilingRow *highest = nullptr, *validated = nullptr;
+  for (const auto* row : rows) {
+    const auto higher = [&](const CeilingRow* other) {
+      return other == nullptr || row->second.per_second > other->second.per_second;
+    };
+    if (higher(highest)) highest = row;
+    if (row->second.validated && higher(validated)) validated = row;
+  }
+  if (validated == nullptr) return highest;
+  return validated->second.per_second >= (1 - kNoise) * highest->second.per_second ? validated
+                                                                                   : highest;
+}
+
+namespace {
+
+constexpr double kAllowed = 1.03;
+constexpr double kFairScaling = 0.9;
+
+void Compare(Ceiling& smaller, const Ceiling& larger) {
+  const double per_thread = smaller.per_second / smaller.threads;
+  const double of_larger = larger.per_second / larger.threads;
+  if (of_larger <= kAllowed * per_thread) return;
+  Reason(smaller,
+         fmt::format("{} threads reached {:.4g} G/s each, this {:.4g} G/s: something held it back",
+                     larger.threads, of_larger / 1e9, per_thread / 1e9));
+}
+
+template <class Key>
+void CompareAll(std::map<Key, Ceiling>& smaller, const std::map<Key, Ceiling>& larger) {
+  for (auto& [key, ceiling] : smaller)
+    if (const auto other = larger.find(key); other != larger.end()) Compare(ceiling, other->second);
+}
+
+bool IsPrivate(Level level) { return level == Level::kL1 || level == Level::kL2; }
+// A pipe, or a mix of a private level ("l2.copy.avx512").
+bool IsPrivate(std::string_view row) {
+  const auto level = LevelFromKey(row.substr(0, row.find('.')));
+  return !level || IsPrivate(*level);
+}
+
+// [1] 1 where a clock is not known.
+double ClockRatio(const Ceiling& alone, const Ceiling& ceiling) {
+  return alone.clock_hz && ceiling.clock_hz ? *ceiling.clock_hz / *alone.clock_hz : 1;
+}
+
+void Scale(const Ceiling& alone, int threads, int cores, Ceiling& ceiling) {
+  const double scaling = ceiling.per_second / (threads * alone.per_second);
+  ceiling.validation.scaling = scaling;
+  if (threads <= cores && scaling < kFairScaling * ClockRatio(alone, ceiling))
+    Reason(ceiling,
+           "at the same clock its threads are slower together than alone: others used their cores, "
+           "or they share one");
+}
+
+template <class Key>
+void ScaleAll(const std::map<Key, Ceiling>& alone, int threads, int cores,
+              std::map<Key, Ceiling>& ceilings) {
+  for (auto& [key, ceiling] : ceilings)
+    if (const auto one = alone.find(key); one != alone.end() && IsPrivate(key))
+      Scale(one->second, threads, cores, ceiling);
+}
+
+}  // namespace
+
+void AddScaling(Machine& machine, int cores) {
+  const auto one = machine.by_threads.find(1);
+  if (one == machine.by_threads.end()) return;
+  for (auto& [threads, set] : machine.by_threads) {
+    if (threads == 1) continue;
+    ScaleAll(one->second.flops, threads, cores, set.flops);
+    ScaleAll(one->second.bytes, threads, cores, set.bytes);
+    ScaleAll(one->second.mixes, threads, cores, set.mixes);
+  }
+}
+
+void CompareThreadCounts(Machine& machine) {
+  for (auto smaller = machine.by_threads.begin(); smaller != machine.by_threads.end(); ++smaller)
+    for (auto larger = std::next(smaller); larger != machine.by_threads.end(); ++larger) {
+      CompareAll(smaller->second.flops, larger->second.flops);
+      CompareAll(smaller->second.bytes, larger->second.bytes);
+    }
+}
+
+namespace {
+
+using Features = std::vector<std::string>;
+
+struct PartRow {
+  std::string_view isa;
+  Features needs;
+};
+
+const std::vector<PartRow>& Parts() {
+  static const std::vector<PartRow> table = {
+      {"portable", {}},
+      {"sse2", {"sse2"}},
+      {"ssse3", {"ssse3"}},
+      {"sse41", {"sse4.1"}},
+      {"avx", {"avx"}},
+      {"fma", {"fma"}},
+      {"avx2", {"avx2"}},
+      {"avx_vnni", {"avx2", "avx_vnni"}},
+      {"avx512", {"avx512f"}},
+      {"avx512_vnni", {"avx512f", "avx512_vnni"}},
+      {"avx512_bf16", {"avx512f", "avx512_bf16"}},
+      {"avx512_fp16", {"avx512f", "avx512_fp16"}},
+      {"amx", {"amx_tile"}},
+  };
+  return table;
+}
+
+// oneDNN's ISAs, each with what it has beyond the one that it extends (dnnl_types.h, 3.x:
+// dnnl_cpu_isa_t).
+struct IsaRow {
+  std::string_view name, extends;
+  Features adds;
+};
+
+const std::vector<IsaRow>& Isas() {
+  static const std::vector<IsaRow> table = {
+      {"sse41", "", {"sse2", "ssse3", "sse4.1"}},
+      {"avx", "sse41", {"avx"}},
+      {"avx2", "avx", {"avx2", "fma"}},
+      {"avx2_vnni", "avx2", {"avx_vnni"}},
+      {"avx2_vnni_2", "avx2_vnni", {}},
+      {"avx512_core", "avx2", {"avx512f", "avx512bw", "avx512dq", "avx512vl"}},
+      {"avx512_core_vnni", "avx512_core", {"avx512_vnni"}},
+      {"avx512_core_bf16", "avx512_core_vnni", {"avx512_bf16"}},
+      {"avx512_core_fp16", "avx512_core_bf16", {"avx512_fp16", "avx_vnni"}},
+      {"avx512_core_amx", "avx512_core_fp16", {"amx_tile", "amx_int8", "amx_bf16"}},
+      {"avx512_core_amx_fp16", "avx512_core_amx", {"amx_fp16"}},
+      {"avx10_1_512", "avx512_core_fp16", {}},
+      {"avx10_1_512_amx", "avx512_core_amx", {}},
+      {"avx10_1_512_amx_fp16", "avx512_core_amx_fp16", {}},
+      {"avx10_2_512", "avx10_1_512", {}},
+      {"avx10_2_512_amx_2", "avx10_1_512_amx_fp16", {}},
+  };
+  return table;
+}
+
+const IsaRow* FindIsa(std::string_view name) {
+  const auto& table = Isas();
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](auto& row) { return row.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+struct RowKey {
+  std::string_view type, isa, variant;
+  const PartRow* part = nullptr;  // null: a plain pipe, or not in the table
+};
+
+RowKey Parse(std::string_view key) {
+  constexpr std::array<std::string_view, 4> kVariants = {"_scalar", "_nofma", "_ymm", "_l1"};
+  RowKey row;
+  const auto unit = key.find('.');
+  const auto part = unit == std::string_view::npos ? unit : key.find('.', unit + 1);
+  if (part == std::string_view::npos) return row;
+  row.type = key.substr(0, unit);
+  row.isa = key.substr(part + 1);
+  for (const auto variant : kVariants)
+    if (row.isa.ends_with(variant)) {
+      row.variant = variant;
+      row.isa.remove_suffix(variant.size());
+      break;
+    }
+  for (const auto& each : Parts())
+    if (each.isa == row.isa) row.part = &each;
+  return row;
+}
+
+}  // namespace
+
+std::string_view IsaOfRow(std::string_view row_key) {
+  const auto row = Parse(row_key);
+  return row.part == nullptr ? std::string_view() : row.part->isa;
+}
+
+std::set<std::string> FeaturesOfRow(std::string_view row_key) {
+  const auto row = Parse(row_key);
+  if (row.part == nullptr) return {};
+  std::set<std::string> needs(row.part->needs.begin(), row.part->needs.end());
+  if (row.variant == "_ymm") needs.insert("avx512vl");
+  if (row.isa == "amx") needs.insert(fmt::format("amx_{}", row.type));
+  if (row.isa == "avx2" && row.type.starts_with("fp")) needs.insert("fma");
+  if (row.isa == "avx512" && row.type == "int8") needs.insert("avx512bw");
+  return needs;
+}
+
+bool RowAllowed(std::string_view row_key, std::string_view effective_isa) {
+  const auto* isa = FindIsa(effective_isa);
+  if (isa == nullptr) return true;
+  // Asked for every row and record of a run, with few different answers.
+  thread_local std::map<const IsaRow*, std::map<std::string, bool, std::less<>>> known;
+  auto& of_isa = known[isa];
+  if (const auto found = of_isa.find(row_key); found != of_isa.end()) return found->second;
+  auto needs = FeaturesOfRow(row_key);
+  for (; isa != nullptr; isa = FindIsa(isa->extends))
+    for (const auto& feature : isa->adds) needs.erase(feature);
+  return of_isa.emplace(row_key, needs.empty()).first->second;
+}
+
+}  // namespace dlroof::machine

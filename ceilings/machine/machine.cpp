@@ -8,11 +8,10 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "ceilings/machine/machine_schema1.h"
 #include "counters/base/json_reader.h"
-#include "counters/base/text_hash.h"
+#include "counters/base/keys.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 using nlohmann::json;
@@ -27,17 +26,18 @@ bool IsStable(const std::string& key) {
 }
 
 // Members of a proof by their key in files; one table for both directions.
-struct ProofNumber {
+struct ValidationNumber {
   const char* key;
-  std::optional<double> Proof::*member;
+  std::optional<double> Validation::*member;
 };
-constexpr ProofNumber kProofNumbers[] = {{"doubling", &Proof::doubling},
-                                         {"spread", &Proof::spread},
-                                         {"drift", &Proof::drift},
-                                         {"clean", &Proof::clean},
-                                         {"scaling", &Proof::scaling},
-                                         {"per_cycle", &Proof::per_cycle},
-                                         {"per_cycle_expected", &Proof::per_cycle_expected}};
+constexpr ValidationNumber kValidationNumbers[] = {
+    {"doubling", &Validation::doubling},
+    {"spread", &Validation::spread},
+    {"drift", &Validation::drift},
+    {"clean", &Validation::clean},
+    {"scaling", &Validation::scaling},
+    {"per_cycle", &Validation::per_cycle},
+    {"per_cycle_expected", &Validation::per_cycle_expected}};
 
 // Texts of a set by their key in files.
 constexpr std::pair<const char*, std::map<std::string, std::string> CeilingSet::*> kSetTexts[] = {
@@ -45,11 +45,11 @@ constexpr std::pair<const char*, std::map<std::string, std::string> CeilingSet::
     {"costs_how", &CeilingSet::costs_how},
     {"sustained", &CeilingSet::sustained}};
 
-json ProofToJson(const Proof& proof) {
+json ValidationToJson(const Validation& validation) {
   json result = json::object();
-  for (const auto& [key, member] : kProofNumbers)
-    if (proof.*member) result[key] = *(proof.*member);
-  if (!proof.result.empty()) result["result"] = proof.result;
+  for (const auto& [key, member] : kValidationNumbers)
+    if (validation.*member) result[key] = *(validation.*member);
+  if (!validation.result.empty()) result["result"] = validation.result;
   return result;
 }
 
@@ -57,16 +57,16 @@ json CeilingToJson(const Ceiling& ceiling) {
   json result = {{"per_second", ceiling.per_second},
                  {"threads", ceiling.threads},
                  {"how", ceiling.how},
-                 {"proved", ceiling.proved}};
+                 {"proved", ceiling.validated}};
   if (ceiling.ci95) result["ci95"] = {ceiling.ci95->first, ceiling.ci95->second};
   if (ceiling.clock_hz) result["clock_hz"] = *ceiling.clock_hz;
   if (ceiling.sustained_per_second) result["sustained_per_second"] = *ceiling.sustained_per_second;
   if (ceiling.moved_per_named) result["moved_per_named"] = *ceiling.moved_per_named;
-  if (ceiling.given) result["given"] = true;
+  if (ceiling.specified) result["given"] = true;
   if (ceiling.unbounded) result["unbounded"] = true;
   if (!ceiling.mix.empty()) result["mix"] = ceiling.mix;
   if (!ceiling.reasons.empty()) result["reasons"] = ceiling.reasons;
-  if (ceiling.proof != Proof()) result["proof"] = ProofToJson(ceiling.proof);
+  if (ceiling.validation != Validation()) result["proof"] = ValidationToJson(ceiling.validation);
   return result;
 }
 
@@ -100,12 +100,12 @@ json SetToJson(const CeilingSet& set) {
   return result;
 }
 
-Proof ProofFrom(const JsonReader& at) {
-  Proof proof;
-  for (const auto& [key, member] : kProofNumbers)
-    if (at.Has(key)) proof.*member = at.NotNegative(key);
-  proof.result = at.TextOr("result", "");
-  return proof;
+Validation ValidationFrom(const JsonReader& at) {
+  Validation validation;
+  for (const auto& [key, member] : kValidationNumbers)
+    if (at.Has(key)) validation.*member = at.NotNegative(key);
+  validation.result = at.TextOr("result", "");
+  return validation;
 }
 
 std::pair<double, double> Interval(const JsonReader& at, const char* key) {
@@ -120,10 +120,10 @@ Ceiling CeilingFrom(const JsonReader& at) {
   ceiling.threads = at.AtLeastOne("threads");
   ceiling.how = at.Text("how");
   ceiling.mix = at.TextOr("mix", "");
-  ceiling.proved = at.Flag("proved");
-  ceiling.given = at.Has("given") && at.Flag("given");
-  if (ceiling.given && ceiling.proved)
-    throw BadInput(at.where() + ": 'proved': expected false for a rate that is given, got true");
+  ceiling.validated = at.Flag("proved");
+  ceiling.specified = at.Has("given") && at.Flag("given");
+  if (ceiling.specified && ceiling.validated)
+    throw BadInput(at.where() + ": 'validated': expected false for a rate that is given, got true");
   if (at.Has("ci95")) ceiling.ci95 = Interval(at, "ci95");
   ceiling.clock_hz = at.OptionalPositive("clock_hz");
   ceiling.sustained_per_second = at.OptionalPositive("sustained_per_second");
@@ -131,7 +131,7 @@ Ceiling CeilingFrom(const JsonReader& at) {
   ceiling.unbounded = at.Has("unbounded") && at.Flag("unbounded");
   if (at.Has("reasons")) ceiling.reasons = at.Texts("reasons");
   if (at.Has("reason")) ceiling.reasons = Schema1Reasons(at.Text("reason"));
-  if (at.Has("proof")) ceiling.proof = ProofFrom(at.Object("proof"));
+  if (at.Has("proof")) ceiling.validation = ValidationFrom(at.Object("proof"));
   return ceiling;
 }
 
@@ -285,4 +285,91 @@ Machine MachineFromJson(const json& value, const std::string& where) {
   return machine;
 }
 
-}  // namespace dlroof
+namespace {
+
+constexpr std::size_t kLongestMix = 24;
+
+// "<row>.threads.<N>" in two.
+struct SplitKey {
+  std::string row;
+  int threads = 0;
+};
+SplitKey Split(std::string_view key, std::string_view before) {
+  const auto at = key.rfind(before);
+  if (at == std::string_view::npos) return {};
+  const auto number = key.substr(at + before.size());
+  SplitKey split{std::string(key.substr(0, at)), 0};
+  const auto end = number.data() + number.size();
+  if (std::from_chars(number.data(), end, split.threads).ptr != end) split.threads = 0;
+  return split;
+}
+
+bool TakePrefix(std::string& text, std::string_view prefix) {
+  if (!text.starts_with(prefix) || text.size() == prefix.size()) return false;
+  text.erase(0, prefix.size());
+  return true;
+}
+
+// Returns false for a fact that belongs to no set.
+bool MoveFact(const std::string& key, const std::string& text, Machine& machine) {
+  const auto set_of = [&](int threads) {
+    const auto found = machine.by_threads.find(threads);
+    return found == machine.by_threads.end() ? nullptr : &found->second;
+  };
+  if (auto row = key; TakePrefix(row, "sustained.")) {
+    machine.by_threads.rbegin()->second.sustained[row] = text;
+    return true;
+  }
+  if (const auto effort = Split(key, "effort."); effort.row.empty() && effort.threads > 0)
+    if (auto* set = set_of(effort.threads)) {
+      set->effort = text;
+      return true;
+    }
+  auto [row, threads] = Split(key, ".threads.");
+  auto* set = threads > 0 ? set_of(threads) : nullptr;
+  if (set == nullptr || row.empty()) return false;
+  if (TakePrefix(row, "absent."))
+    set->absent[row] = text;
+  else if (TakePrefix(row, "sweep."))
+    set->edges[row] = {text, text.ends_with(" disagree")};
+  else
+    set->costs_how[row] = text;
+  return true;
+}
+
+void ConvertCeiling(Ceiling& ceiling) {
+  if (ceiling.validation.scaling)
+    ceiling.how = ceiling.how.substr(0, ceiling.how.find("; each of "));
+}
+
+// `how` began "copy.avx2, the best of 19 mixes: ".
+void ConvertRoof(Ceiling& roof) {
+  ConvertCeiling(roof);
+  const auto mix = roof.how.substr(0, roof.how.find(','));
+  if (mix.size() <= kLongestMix && mix.size() < roof.how.size()) roof.mix = mix;
+}
+
+}  // namespace
+
+std::vector<std::string> Schema1Reasons(const std::string& text) {
+  constexpr std::string_view kBetween = "; ";
+  std::vector<std::string> reasons;
+  if (text.empty()) return reasons;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + kBetween.size()) {
+    end = text.find(kBetween, begin);
+    reasons.push_back(text.substr(begin, end - begin));
+  }
+  return reasons;
+}
+
+void ConvertSchema1(Machine& machine) {
+  for (auto fact = machine.facts.begin(); fact != machine.facts.end();)
+    fact = MoveFact(fact->first, fact->second, machine) ? machine.facts.erase(fact) : ++fact;
+  for (auto& [threads, set] : machine.by_threads) {
+    for (auto* rows : {&set.flops, &set.mixes})
+      for (auto& [key, ceiling] : *rows) ConvertCeiling(ceiling);
+    for (auto& [level, roof] : set.bytes) ConvertRoof(roof);
+  }
+}
+
+}  // namespace dlroof::machine

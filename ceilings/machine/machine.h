@@ -1,4 +1,6 @@
 // Measured ceilings of a machine's pipes and memory levels, per thread count, each with its proof.
+//
+// Machines of schema 1, which kept typed values as sentences and as keys of `facts`.
 #pragma once
 
 #include <map>
@@ -11,10 +13,10 @@
 #include "counters/cpu/team_look.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 
 // The numbers of a ceiling's self-proof; absent: not measured.
-struct Proof {
+struct Validation {
   std::optional<double> doubling;   // [1] time of twice the work / time of the work: 2 is right
   std::optional<double> spread;     // [1] width of ci95 / the median: how far repetitions agree
   std::optional<double> drift;      // [1] 1 - the slowest pass / the fastest, of the clean ones
@@ -24,7 +26,7 @@ struct Proof {
   std::optional<double> per_cycle_expected;  // [the same] the architecture's value that it meets
   std::string result;  // comparison of the kernel's results with a plain loop; empty: none made
 
-  bool operator==(const Proof&) const = default;
+  bool operator==(const Validation&) const = default;
 };
 
 struct Ceiling {
@@ -39,17 +41,17 @@ struct Ceiling {
   std::string how;                 // kernel, ISA, working set, statistic
   std::string mix;                 // "copy.avx2": the level's best mix; empty: not a level's roof
   std::optional<double> clock_hz;  // [1/s] core clock during the kernel, where it was measured
-  bool proved = false;             // passed its self-proof
-  bool given = false;              // stated by a data sheet or another tool: not measured here and
-                                   // never `proved`; what is placed on it says so
-  bool unbounded = false;          // not proved for a reason that allows any error: its kernel did
-                                   // not do what it counts, or its arrays lie elsewhere
-  std::vector<std::string> reasons;  // of not being proved
-  Proof proof;
+  bool validated = false;          // passed its self-proof
+  bool specified = false;          // stated by a data sheet or another tool: not measured here and
+                                   // never `validated`; what is placed on it says so
+  bool unbounded = false;  // not validated for a reason that allows any error: its kernel did
+                           // not do what it counts, or its arrays lie elsewhere
+  std::vector<std::string> reasons;  // of not being validated
+  Validation validation;
 
   std::string Reason() const;  // all reasons, separated by "; "
-  // Returns whether percentages may rest on it: it is proved, or its user stands for it.
-  bool CarriesPercentages() const { return proved || given; }
+  // Returns whether percentages may rest on it: it is validated, or its user stands for it.
+  bool CarriesPercentages() const { return validated || specified; }
 
   bool operator==(const Ceiling&) const = default;
 };
@@ -84,7 +86,7 @@ struct CeilingSet {
   std::map<std::string, Ceiling> mixes;  // each mix: "<level>.<mix>.<isa>", "dram.copy-nt.avx512"
   std::optional<double> launch_seconds;  // [s] cost of starting one primitive
   std::map<std::string, double> overheads;          // [s] "fork-join", "timer"
-  TeamState best_state;                             // of these threads' cores, as they were met
+  cpu::TeamState best_state;                        // of these threads' cores, as they were met
   std::vector<SweepPoint> sweep;                    // loads, by working set
   std::map<Level, std::vector<RidgePoint>> ridges;  // by level, by rising intensity
   std::string effort;  // "quick", "full" or "thorough"; empty: imported or written by hand
@@ -128,7 +130,15 @@ nlohmann::json ToJson(const Machine& machine);
 // "FILE: machines[0]") starts every message. The three top-level members may all be missing, as in
 // stored run files. Throws BadInput on a missing or wrong-typed key, an unknown level or pipe, a
 // rate that is not finite and positive, a confidence interval that is not ordered, a given ceiling
-// that is proved.
+// that is validated.
 Machine MachineFromJson(const nlohmann::json& json, const std::string& where);
 
-}  // namespace dlroof
+// Splits the one text that schema 1 joined all reasons into.
+std::vector<std::string> Schema1Reasons(const std::string& text);
+
+// Moves "effort.<N>", "absent.<row>.threads.<N>", "sweep.<level>.threads.<N>", "sustained.<row>"
+// and "<cost>.threads.<N>" from `facts` into the sets. Reads `mix` and removes the scaling's remark
+// from `how`. Facts of thread counts without a set stay as they are.
+void ConvertSchema1(Machine& machine);
+
+}  // namespace dlroof::machine

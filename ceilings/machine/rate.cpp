@@ -1,6 +1,7 @@
 #include "ceilings/machine/rate.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,13 +10,38 @@
 #include <utility>
 
 #include "counters/base/error.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 #include "counters/cpu/team_look.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
-constexpr double kFirstPause = 2e-3;    // [s] after a disturbed repetition; doubles with each more
+// "[ 12/52] fp32.vector.avx2, 1 threads; 14 s left"
+std::string ProgressText(const MeasureProgress& progress) {
+  return fmt::format("[{:3}/{}] {}; {:.0f} s left", progress.step, progress.steps, progress.text,
+                     progress.eta_seconds);
+}
+
+}  // namespace
+
+void ProgressPrinter::operator()(const MeasureProgress& progress) {
+  if (terminal_) {
+    out_ << "\r\033[K";  // to the first column, clear the line
+    if (progress.step < progress.steps) out_ << ProgressText(progress);
+    out_.flush();
+    return;
+  }
+  const int tenths = progress.steps > 0 ? 10 * progress.step / progress.steps : 10;
+  if (tenths == tenths_) return;
+  tenths_ = tenths;
+  out_ << ProgressText(progress) << '\n' << std::flush;
+}
+
+bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
+
+namespace {
+
+constexpr double kFirstPause = 2e-3;    // [s] after a noisy repetition; doubles with each more
 constexpr int kMostRecalibrations = 5;  // then the kernel does not depend on its iterations
 constexpr double kLeastSeconds = 1e-9;  // a reading below this is none
 constexpr double kMostGrowth = 10;      // of the iterations, from one look to the next
@@ -46,9 +72,9 @@ double TimeRatio(const std::vector<double>& single, const std::vector<double>& d
   return std::abs(typical - 2) < std::abs(best - 2) ? typical : best;
 }
 
-// Empty when the evidence proves the rate.
-std::string Doubt(const std::vector<double>& single, const std::vector<double>& doubled,
-                  const std::vector<double>& all, const RatePolicy& policy) {
+// Empty when the evidence validates the rate.
+std::string Reason(const std::vector<double>& single, const std::vector<double>& doubled,
+                   const std::vector<double>& all, const RatePolicy& policy) {
   for (const auto& [rates, wanted, which] : {std::tuple(&single, policy.repetitions, ""),
                                              {&doubled, policy.doubled, " with twice the work"}})
     if (std::ssize(*rates) < wanted)
@@ -78,7 +104,7 @@ void AddClock(const RatePolicy& policy, Rate& rate) {
   if (!clocks.empty()) rate.clock_hz = Median(std::move(clocks));
 }
 
-Rate BestDisturbed(const RateEvidence& evidence) {
+Rate BestNoisy(const RateEvidence& evidence) {
   const auto& [single, doubled] = evidence;
   Rate rate;
   rate.evidence = evidence;
@@ -105,7 +131,7 @@ double Fastest(const std::vector<RateRepetition>& repetitions) {
   return std::max(seconds, kLeastSeconds);
 }
 
-// Iterations that take about `policy.repetition_seconds`. A disturbance makes it too few, which
+// Iterations that take about `policy.repetition_seconds`. A interference makes it too few, which
 // MeasureRate notices. Ends where the kernel's own clock does not move: a GPU's events may
 // measure nothing for any amount of work.
 std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
@@ -131,7 +157,7 @@ std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
 
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy) {
   return repetition.time.wait_fraction.value_or(0) <= policy.max_wait_fraction &&
-         repetition.time.core_share.value_or(1) >= kLeastCoreShare;
+         repetition.time.core_share.value_or(1) >= cpu::kLeastCoreShare;
 }
 
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
@@ -141,7 +167,7 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
   const auto clean_doubled = CleanRates(doubled, policy);
   auto all = clean_single;
   all.insert(all.end(), clean_doubled.begin(), clean_doubled.end());
-  if (all.empty()) return BestDisturbed(evidence);
+  if (all.empty()) return BestNoisy(evidence);
   Rate rate;
   rate.evidence = evidence;
   rate.per_second = Best(all);
@@ -150,8 +176,8 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
   if (!clean_single.empty() && !clean_doubled.empty())
     rate.doubling = TimeRatio(clean_single, clean_doubled);
   AddClock(policy, rate);
-  rate.reason = Doubt(clean_single, clean_doubled, all, policy);
-  rate.proved = rate.reason.empty();
+  rate.reason = Reason(clean_single, clean_doubled, all, policy);
+  rate.validated = rate.reason.empty();
   rate.clean = static_cast<int>(all.size());
   rate.total = static_cast<int>(single.size() + doubled.size());
   for (const auto* repetitions : {&single, &doubled})
@@ -172,8 +198,8 @@ Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, doub
   const auto agreeing = std::count_if(passes.begin(), passes.end(), [&](const Rate& pass) {
     return pass.clean > 0 && pass.per_second >= merged.per_second * (1 - tolerance);
   });
-  if (passes.size() > 1 && agreeing < 2 && merged.proved) {
-    merged.proved = false;
+  if (passes.size() > 1 && agreeing < 2 && merged.validated) {
+    merged.validated = false;
     merged.reason = fmt::format(
         "none of the {} other measurements, spread over the run, came within {:.0f} % of it",
         passes.size() - 1, 100 * tolerance);
@@ -215,8 +241,8 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
       continue;
     }
     auto rate = JudgeRate(evidence, policy);
-    if (rate.proved || time_is_up) return rate;
+    if (rate.validated || time_is_up) return rate;
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::machine

@@ -9,6 +9,15 @@
 
 namespace dlroof {
 
+// One sentence for people: why something is refused, unavailable or not validated. Functions return
+// std::optional<Reason>: a reason, or nothing where there is nothing to explain. No program reads
+// it.
+struct Reason {
+  std::string text;
+
+  bool operator==(const Reason&) const = default;
+};
+
 // Input that cannot be used: a flag, a name, a file. `what()` is one sentence: its place, the fault
 // and the expectation. The programs print it and exit with 2.
 struct BadInput : std::runtime_error {

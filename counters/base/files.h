@@ -1,10 +1,17 @@
 // Reads and writes whole files. A failure is one sentence with the path and the system's reason.
+//
+// Folders of this program: one that keeps what takes long to find out, and temporary ones.
+//
+// Files that the build links into the program (dlroof_embed in ci/modules.cmake).
 #pragma once
 
 #include <filesystem>
 #include <limits>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dlroof {
 
@@ -24,5 +31,39 @@ std::string ReadFile(const std::filesystem::path& path, std::string_view expecte
 
 // Returns all bytes of a file that may be missing; empty: it cannot be read.
 std::string ReadFileIfAny(const std::filesystem::path& path);
+
+// Returns the folder of ceilings and simulated counts, $XDG_CACHE_HOME/dlroof, else
+// $HOME/.cache/dlroof; absent when neither is an absolute path.
+std::optional<std::filesystem::path> CacheDirectory();
+
+// A folder of its own in the system's place for temporary files; gone, with all in it, when this
+// object is.
+class TemporaryFolder {
+ public:
+  // Throws BadInput: it cannot be made.
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  // The path of a file in it.
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+struct EmbeddedFile {
+  std::string_view name;  // without folder and extension
+  std::string_view text;
+  std::string_view sha256;  // 64 hexadecimal digits, of the text
+};
+
+// Returns the text of the named file. Throws std::out_of_range: there is none.
+inline std::string_view TextOf(const std::vector<EmbeddedFile>& files, std::string_view name) {
+  for (const auto& file : files)
+    if (file.name == name) return file.text;
+  throw std::out_of_range("no embedded file " + std::string(name));
+}
 
 }  // namespace dlroof

@@ -1,11 +1,18 @@
 // Starts, watches and ends other programs. Linux.
+//
+// Stops a program at its next safe point.
+//
+// A loop over many small, independent pieces of work.
 #pragma once
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <future>
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "counters/base/error.h"
@@ -108,5 +115,27 @@ bool IsInPath(const std::string& program);
 
 // Sleeps; wakes early when the user asks for an interrupt.
 void SleepSeconds(double seconds);
+
+// Makes SIGINT and SIGTERM request a stop: the program skips all work after its next safe point. A
+// second signal ends the program at once.
+void StopOnInterrupt();
+bool StoppedByInterrupt();
+
+// Calls body(i) for each i below `count`, in any order, on as many CPUs as the work is worth.
+// Throws what a call throws.
+template <class Body>
+void ParallelFor(std::size_t count, const Body& body) {
+  constexpr std::size_t kWorthAThread = 1024;
+  const std::size_t cpus = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t parts = std::clamp<std::size_t>(count / kWorthAThread, 1, cpus);
+  const auto run = [&](std::size_t part) {
+    for (std::size_t i = part * count / parts; i < (part + 1) * count / parts; ++i) body(i);
+  };
+  std::vector<std::future<void>> others;
+  for (std::size_t part = 1; part < parts; ++part)
+    others.push_back(std::async(std::launch::async, run, part));
+  run(0);
+  for (auto& other : others) other.get();
+}
 
 }  // namespace dlroof

@@ -1,18 +1,30 @@
 #include "counters/caches/callgrind.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <iostream>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 
-namespace dlroof {
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/keys.h"
+#include "counters/base/process.h"
+#include "counters/counter_manager.h"
+#include "counters/cpu/core_caches.h"
+#include "counters/cpu/cpu.h"
+
+namespace dlroof::caches {
 namespace {
 
 // Words of the rest of the last line that begins with `key`; absent: there is none.
@@ -120,4 +132,193 @@ Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, 
   return work;
 }
 
-}  // namespace dlroof
+namespace {
+
+namespace fs = std::filesystem;
+
+// dlroof_bench itself, or the one beside a program that is not.
+std::string Program() {
+  const auto self = fs::read_symlink("/proc/self/exe");
+  for (const auto& candidate :
+       {self, self.parent_path() / "dlroof_bench", self.parent_path() / "../dlroof_bench"})
+    if (candidate.filename() == "dlroof_bench" && access(candidate.c_str(), X_OK) == 0)
+      return candidate.string();
+  throw std::runtime_error("there is no dlroof_bench beside " + self.string());
+}
+
+// Returns the program's last line. Valgrind's own lines begin with "==".
+std::string LastLine(const std::string& text) {
+  std::istringstream lines(text);
+  std::string last, line;
+  while (std::getline(lines, line))
+    if (!line.empty() && !line.starts_with("==")) last = line;
+  return last.empty() ? "it said nothing" : last;
+}
+
+}  // namespace
+
+SimulatedRun RunSimulated(const std::string& name, unsigned seed,
+                          const SimulationCommand& command) {
+  const TemporaryFolder folder;
+  const auto file = folder / "counts";
+  const auto ran = RunChild(command(file, {Program(), "--dlroof_simulated_call=" + name,
+                                           fmt::format("--dlroof_seed={}", seed)}),
+                            {{"OMP_NUM_THREADS", "1"}});
+  if (ran.exit_code != 0)
+    throw std::runtime_error(
+        fmt::format("the simulated program ended with {}: {}", ran.exit_code, LastLine(ran.err)));
+  // The mark's counts are the first part; what follows it is the rest of the program.
+  auto said = nlohmann::json::parse(ran.out, nullptr, false);
+  if (!said.is_object()) throw std::runtime_error("the simulated program said: " + ran.out);
+  return {ReadFileIfAny(file + ".1"), std::move(said)};
+}
+
+CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
+                                         const std::string& algorithm, const std::string& isa) {
+  if (!IsInPath("valgrind")) return {std::nullopt, "valgrind is not installed"};
+  try {
+    const auto run = RunSimulated(name, seed, CallgrindWithoutCaches);
+    const std::string its_algorithm = run.said.value("algorithm", ""),
+                      its_isa = run.said.value("isa", "");
+    if (its_algorithm != algorithm || its_isa != isa)
+      return {std::nullopt, fmt::format("under valgrind the library chooses {} ({}), not {} ({})",
+                                        its_algorithm, its_isa, algorithm, isa)};
+    return {InstructionCount{.all = CallgrindInstructions(run.counts),
+                             .from = Provenance::kSimulated,
+                             .how = "callgrind"},
+            ""};
+  } catch (const std::exception& error) {  // an interrupt, or a program that valgrind cannot run
+    return {std::nullopt, fmt::format("valgrind: {}", error.what())};
+  }
+}
+
+// The counter source "simulate": the same benchmark once more in a child process under valgrind's
+// cache simulator, with this machine's cache geometry; what it found is kept on disk.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Caches {
+  CacheGeometry l1, l2, l3;  // as simulated
+  CacheGeometry real_l3;
+};
+
+CacheGeometry GeometryOf(const cpu::Cpu& cpu, Level level) {
+  const auto caches = cpu.topology.cache_of_cpu.find(level);
+  if (caches == cpu.topology.cache_of_cpu.end() || cpu.allowed.empty()) return {};
+  const auto cache = caches->second.find(cpu.allowed.front());
+  if (cache == caches->second.end()) return {};
+  return {cache->second.bytes, cpu::CacheWays(level, cpu.allowed.front())};
+}
+
+Caches CachesHere() {
+  const cpu::Cpu cpu = cpu::ThisCpu();
+  Caches caches{.real_l3 = GeometryOf(cpu, Level::kL3)};
+  const auto l1 = GeometryOf(cpu, Level::kL1), l2 = GeometryOf(cpu, Level::kL2);
+  if (l1.bytes > 0) caches.l1 = Simulable(l1, 8);
+  if (l2.bytes > 0) caches.l2 = Simulable(l2, 16);
+  if (caches.real_l3.bytes > 0) caches.l3 = Simulable(caches.real_l3, 16);
+  return caches;
+}
+
+std::string WhyNot() {
+  if (!IsInPath("valgrind"))
+    return "valgrind is not installed, so no cache can be simulated (apt-get install valgrind)";
+  const Caches caches = CachesHere();
+  if (caches.l1.bytes == 0 || caches.l2.bytes == 0 || caches.l3.bytes == 0)
+    return "the system does not describe three levels of caches, so there is nothing to simulate";
+  return "";
+}
+
+struct Simulated {
+  CallgrindCounts counts;
+  nlohmann::json said;
+};
+
+Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
+                   const CacheGeometry& last) {
+  auto run = RunSimulated(request.name, request.seed,
+                          [&](const std::string& file, const std::vector<std::string>& program) {
+                            return CallgrindCommand(first, last, file, program);
+                          });
+  return {ParseCallgrind(run.counts), std::move(run.said)};
+}
+
+// Everything that decides the counts.
+std::string KeyText(const CountRequest& request, const Caches& caches) {
+  constexpr int kVersion = 3;  // of what the marked program does and of this file
+  return fmt::format("{} | {} | {} | {} | {} | seed {} | {}", request.name, request.made_by,
+                     Text(caches.l1), Text(caches.l2), Text(caches.l3), request.seed, kVersion);
+}
+
+// The whole key is in the file too.
+fs::path KeptIn(const fs::path& directory, const std::string& key) {
+  return directory / fmt::format("simulated-{:016x}.json", HashOf(key));
+}
+
+nlohmann::json ReadKept(const fs::path& path, const std::string& key) {
+  const auto kept = nlohmann::json::parse(ReadFileIfAny(path), nullptr, false);
+  const bool whole = kept.is_object() && kept.value("key", "") == key && kept.contains("l2") &&
+                     kept.contains("l3") && kept.contains("dram") && kept.contains("program");
+  return whole ? kept : nlohmann::json();
+}
+
+// A cache that cannot be written costs time the next time, no more.
+void Keep(const fs::path& path, const nlohmann::json& found) {
+  std::error_code ignored;
+  fs::create_directories(path.parent_path(), ignored);
+  try {
+    WriteFile(path, found.dump(1) + '\n');
+  } catch (const BadInput&) {
+  }
+}
+
+nlohmann::json Found(const CountRequest& request, const Caches& caches, const std::string& key) {
+  std::cerr << fmt::format("simulating {} (1 of 2: L1 and L2)\n", request.name);
+  const auto with_l2 = Simulate(request, caches.l1, caches.l2);
+  std::cerr << fmt::format("simulating {} (2 of 2: L3)\n", request.name);
+  const auto with_l3 = Simulate(request, caches.l1, caches.l3);
+  nlohmann::json found = {{"key", key}, {"program", with_l2.said}};
+  for (const auto& [level, bytes] :
+       WorkOfRuns(with_l2.counts, with_l3.counts, caches.l1.line).bytes)
+    found[std::string(Key(level))] = bytes;
+  return found;
+}
+
+Counted CountSimulated(const CountRequest& request) {
+  const Caches caches = CachesHere();
+  const auto key = KeyText(request, caches);
+  const auto directory = CacheDirectory();
+  auto found = directory ? ReadKept(KeptIn(*directory, key), key) : nlohmann::json();
+  const bool kept = !found.is_null();
+  if (!kept) {
+    found = Found(request, caches, key);
+    if (directory) Keep(KeptIn(*directory, key), found);
+  }
+  Counted counted;
+  for (const Level level : {Level::kL2, Level::kL3, Level::kDram})
+    counted.work.bytes[level] = found.at(std::string(Key(level))).get<double>();
+  counted.passes = kept ? 0 : 2;
+  const auto& program = found.at("program");
+  const auto loops = program.value("loops", "");
+  counted.how = fmt::format(
+      "callgrind on {}{} (at most the AVX2 path: valgrind has no AVX-512; the library cuts its "
+      "loops for the caches of the CPU that valgrind pretends to be); L1 {}, L2 {}, L3 {}; lines "
+      "fetched, no write-backs, no prefetch",
+      program.value("algorithm", "?"), loops.empty() ? "" : ", " + loops, Text(caches.l1),
+      Text(caches.l2), Text(caches.l3));
+  if (caches.l3.bytes != caches.real_l3.bytes)
+    counted.caveats.push_back(
+        fmt::format("the L3 of {} is simulated as {}", Text(caches.real_l3), Text(caches.l3)));
+  if (request.threads > 1)
+    counted.caveats.push_back(
+        fmt::format("simulated with one thread, the timed call has {}", request.threads));
+  return counted;
+}
+
+[[maybe_unused]] const bool simulate_source_registered =
+    RegisterCounterSource({"simulate", "cpu", Provenance::kSimulated, WhyNot, CountSimulated});
+
+}  // namespace
+}  // namespace dlroof::caches

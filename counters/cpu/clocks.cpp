@@ -8,7 +8,7 @@
 
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 double CpuSeconds(clockid_t clock) {
@@ -102,4 +102,4 @@ FreezeReport WatchFreezes(double seconds) {
   return report;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

@@ -2,19 +2,25 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <hwloc.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
-#include "counters/cpu/instructions.h"
+#include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 // Register states in XCR0: SSE and AVX; those and the three of AVX-512; tile configuration and
@@ -217,4 +223,161 @@ std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
   return share;
 }
 
-}  // namespace dlroof
+namespace {
+
+// A leading decimal number; absent for "max" and everything else.
+std::optional<double> Number(std::string_view text) {
+  unsigned long long value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end == text.data()) return std::nullopt;
+  return static_cast<double>(value);
+}
+
+// Limit minus use of one group directory; absent when it has no limit.
+std::optional<double> FreeMemoryIn(const std::filesystem::path& directory, bool v2) {
+  const auto limit =
+      Number(ReadFileIfAny(directory / (v2 ? "memory.max" : "memory.limit_in_bytes")));
+  const auto used =
+      Number(ReadFileIfAny(directory / (v2 ? "memory.current" : "memory.usage_in_bytes")));
+  if (!limit || !used) return std::nullopt;
+  return std::max(0.0, *limit - *used);
+}
+
+std::optional<double> Least(std::optional<double> a, std::optional<double> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+// In a container the path may not exist below the mount; then its mount's root is our group.
+std::optional<double> FreeMemoryOf(const MemoryGroup& group) {
+  const std::filesystem::path mount = group.v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+  std::optional<double> available = FreeMemoryIn(mount, group.v2);
+  std::filesystem::path below = mount;
+  for (const auto& name : std::filesystem::path(group.path).relative_path()) {
+    if (name == "..") break;
+    below /= name;
+    available = Least(available, FreeMemoryIn(below, group.v2));
+  }
+  return available;
+}
+
+// Limit minus use of the address space; absent when it has no limit.
+std::optional<double> FreeAddressSpace() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  const auto pages =
+      Number(ReadFileIfAny("/proc/self/statm"));  // the first number is the whole size
+  if (!pages) return std::nullopt;
+  const double used = *pages * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return std::max(0.0, static_cast<double>(limit.rlim_cur) - used);
+}
+
+}  // namespace
+
+std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key) {
+  std::istringstream lines{std::string(meminfo)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string name, number;
+    if (!(fields >> name >> number) || name != fmt::format("{}:", key)) continue;
+    if (const auto kibibytes = Number(number)) return *kibibytes * 1024;
+  }
+  return std::nullopt;
+}
+
+std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup) {
+  std::vector<MemoryGroup> groups;
+  std::istringstream lines{std::string(cgroup)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string number, controllers, path;
+    std::getline(fields, number, ':');
+    std::getline(fields, controllers, ':');
+    if (!std::getline(fields, path) || !path.starts_with('/')) continue;
+    if (number == "0" && controllers.empty()) groups.push_back({true, path});
+    if (fmt::format(",{},", controllers).find(",memory,") != std::string::npos)
+      groups.push_back({false, path});
+  }
+  return groups;
+}
+
+std::optional<double> TotalMemoryBytes() {
+  return ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemTotal");
+}
+
+std::optional<double> AvailableMemoryBytes() {
+  std::optional<double> available = ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemAvailable");
+  for (const auto& group : ParseMemoryGroups(ReadFileIfAny("/proc/self/cgroup")))
+    available = Least(available, FreeMemoryOf(group));
+  return Least(available, FreeAddressSpace());
+}
+
+// hwloc -> Topology; nothing else.
+
+namespace {
+
+struct Destroy {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using Handle = std::unique_ptr<hwloc_topology, Destroy>;
+
+Handle Load() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return nullptr;
+  Handle handle(raw);
+  if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0) return nullptr;
+  if (hwloc_topology_load(raw) != 0) return nullptr;
+  return handle;
+}
+
+int Count(hwloc_topology_t topology, hwloc_obj_type_t type) {
+  const int count = hwloc_get_nbobjs_by_type(topology, type);
+  return count > 0 ? count : 0;
+}
+
+std::optional<Level> CacheLevel(hwloc_obj_type_t type) {
+  if (type == HWLOC_OBJ_L1CACHE) return Level::kL1;
+  if (type == HWLOC_OBJ_L2CACHE) return Level::kL2;
+  if (type == HWLOC_OBJ_L3CACHE) return Level::kL3;
+  return std::nullopt;
+}
+
+void AddCpu(const hwloc_obj& pu, Topology& result) {
+  const int cpu = static_cast<int>(pu.os_index);
+  for (hwloc_obj_t above = pu.parent; above != nullptr; above = above->parent) {
+    if (above->type == HWLOC_OBJ_CORE)
+      result.core_of_cpu[cpu] = static_cast<int>(above->logical_index);
+    const auto level = CacheLevel(above->type);
+    if (level && above->attr->cache.size > 0)
+      result.cache_of_cpu[*level][cpu] = {static_cast<int>(above->logical_index),
+                                          static_cast<double>(above->attr->cache.size)};
+  }
+}
+
+void AddNode(const hwloc_obj& node, Topology& result) {
+  for (int cpu = hwloc_bitmap_first(node.cpuset); cpu >= 0;
+       cpu = hwloc_bitmap_next(node.cpuset, cpu))
+    result.node_of_cpu[cpu] = static_cast<int>(node.os_index);
+}
+
+}  // namespace
+
+Topology ReadTopology() {
+  Topology result;
+  const Handle handle = Load();
+  if (!handle) return result;
+  hwloc_topology_t topology = handle.get();
+  result.packages = Count(topology, HWLOC_OBJ_PACKAGE);
+  result.cores = Count(topology, HWLOC_OBJ_CORE);
+  result.cpus = Count(topology, HWLOC_OBJ_PU);
+  result.numa_nodes = Count(topology, HWLOC_OBJ_NUMANODE);
+  hwloc_obj_t pu = nullptr;
+  while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr)
+    AddCpu(*pu, result);
+  hwloc_obj_t node = nullptr;
+  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr)
+    AddNode(*node, result);
+  return result;
+}
+
+}  // namespace dlroof::cpu

@@ -1,6 +1,10 @@
 // Identity of this CPU: its name, the features that it and the system allow, its caches.
+//
+// The instructions and system calls behind cpu.h and cache_eviction.h, on Linux: those of x86, or
+// other/other_cpu.cpp, which knows nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,7 +16,7 @@
 
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 struct CacheInstance {
   int id = 0;        // equal for all CPUs that share it
@@ -99,4 +103,19 @@ std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup);
 // container sees the machine's topology.
 Topology ReadTopology();
 
-}  // namespace dlroof
+CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf);
+
+// XCR0; 0 when the system does not use XSAVE.
+std::uint64_t EnabledRegisterStates();
+
+// Asks the kernel for AMX tile data, for the whole process; false when there is none.
+bool RequestAmxPermission();
+
+// Drops `lines` cache lines of 64 byte from `line` on, which begins one, from the caches of every
+// CPU. Throws Unsupported on a CPU whose instruction for it this program does not know.
+void FlushLines(const char* line, std::size_t lines);
+
+// Waits until earlier writes are written back and flushed lines are gone.
+void FlushFence();
+
+}  // namespace dlroof::cpu

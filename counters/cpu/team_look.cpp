@@ -4,9 +4,8 @@
 #include <functional>
 
 #include "counters/cpu/clocks.h"
-#include "counters/cpu/issue_rate.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 constexpr double kPatience = 1e-3;  // [s] a library may have fewer threads than were asked for
@@ -142,4 +141,4 @@ TeamShares SharesOfBest::OfLower(const TeamState& before, const TeamState& after
   return shares;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

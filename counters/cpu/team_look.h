@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 // One look at a team's cores.
 struct TeamState {
@@ -52,9 +52,9 @@ class TeamLook {
   alignas(64) std::atomic<long> answered_{0};
 };
 
-// [1] With less of its core a thread was disturbed.
+// [1] With less of its core a thread was noisy.
 inline constexpr double kLeastCoreShare = 0.9;
-// [1] With less than this of the nearest round trip over its own a team was disturbed. Cores of one
+// [1] With less than this of the nearest round trip over its own a team was noisy. Cores of one
 // group differ by a factor of two (50 to 115 ns), other groups and sockets are at 400 ns and more.
 inline constexpr double kLeastLinkShare = 0.3;
 
@@ -86,4 +86,4 @@ class SharesOfBest {
   std::vector<TeamState> looks_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

@@ -6,10 +6,9 @@
 
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
-#include "counters/cuda/support.h"
-#include "counters/gpu/nvml.h"
+#include "counters/gpu/driver.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 namespace {
 
 // With one size of L2 the last lines of the previous call would survive.
@@ -73,14 +72,14 @@ class CudaClock {
   explicit CudaClock(int device)
       : identity_(ReadGpuIdentity(device)),
         sms_(static_cast<std::size_t>(identity_.sms)),
-        stamps_(2 * sms_ * sizeof(SmStamp)),
+        stamps_(2 * sms_ * sizeof(gpu::SmStamp)),
         ballast_(static_cast<std::size_t>(kFlushSizes * std::max(identity_.l2_bytes, 1048576.0))),
         sink_(sizeof(unsigned)),
-        nvml_(Nvml::Open("libnvidia-ml.so.1", PciBusId(device))) {
+        nvml_(gpu::Nvml::Open("libnvidia-ml.so.1", PciBusId(device))) {
     ballast_.Fill(0);
   }
 
-  double Once(const Enqueue& call) {
+  double Once(const gpu::Enqueue& call) {
     stream_.Wait();
     ForgetErrors();
     CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
@@ -89,7 +88,8 @@ class CudaClock {
     return Between();
   }
 
-  GpuBatch Batch(const Enqueue& call, int calls, const std::function<void()>& while_running) {
+  gpu::GpuBatch Batch(const gpu::Enqueue& call, int calls,
+                      const std::function<void()>& while_running) {
     ForgetErrors();
     stamps_.Fill(0);
     {
@@ -101,11 +101,12 @@ class CudaClock {
       Stamp(1);
     }
     if (while_running) while_running();
-    return GpuBatch{.seconds = Between(), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
+    return gpu::GpuBatch{
+        .seconds = Between(), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
   }
 
   // The nodes that calls leave on the stream.
-  Graph Captured(const Enqueue& call, int calls) {
+  Graph Captured(const gpu::Enqueue& call, int calls) {
     stream_.Wait();
     CheckCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
               "the capture of a call");
@@ -122,7 +123,7 @@ class CudaClock {
     return Graph(graph, cudaGraphDestroy);
   }
 
-  std::shared_ptr<GraphExec> Instantiated(const Enqueue& call, int calls) {
+  std::shared_ptr<GraphExec> Instantiated(const gpu::Enqueue& call, int calls) {
     const Graph graph = Captured(call, calls);
     cudaGraphExec_t exec = nullptr;
     CheckCuda(cudaGraphInstantiate(&exec, graph.get(), 0), "the graph of a call");
@@ -149,7 +150,7 @@ class CudaClock {
   }
 
   void Flush() { Read(ballast_.get(), ballast_.bytes()); }
-  GpuHealth Health() const { return nvml_.Health(); }
+  gpu::GpuHealth Health() const { return nvml_.Health(); }
   std::optional<double> EnergyJoules() const { return nvml_.EnergyJoules(); }
 
  private:
@@ -165,19 +166,19 @@ class CudaClock {
 
   // More blocks than SMs, so that each gets one.
   void Stamp(std::size_t which) {
-    auto* first = static_cast<SmStamp*>(stamps_.get()) + which * sms_;
+    auto* first = static_cast<gpu::SmStamp*>(stamps_.get()) + which * sms_;
     CheckCuda(LaunchStamps(first, identity_.sms, 4 * identity_.sms, stream_.get()),
               "reading the clocks of SMs");
   }
 
   std::optional<double> ClockHz() {
     stream_.Wait();
-    std::vector<SmStamp> stamps(2 * sms_);
+    std::vector<gpu::SmStamp> stamps(2 * sms_);
     stamps_.CopyTo(stamps.data());
-    return MeanClockHz(stamps);
+    return gpu::MeanClockHz(stamps);
   }
 
-  GpuIdentity identity_;
+  gpu::GpuIdentity identity_;
   std::size_t sms_;
   CudaStream stream_;
   CudaEvent begin_, end_;
@@ -185,20 +186,21 @@ class CudaClock {
   DeviceBuffer stamps_;   // SmStamp [2][sms]
   DeviceBuffer ballast_;  // read to push everything else out of L2
   DeviceBuffer sink_;
-  Nvml nvml_;
+  gpu::Nvml nvml_;
 };
 
 }  // namespace
 
-GpuClock OpenCudaClock(int device) {
+gpu::GpuClock OpenCudaClock(int device) {
   CheckCuda(cudaSetDevice(device), "the choice of a GPU");
   const auto state = std::make_shared<CudaClock>(device);
-  GpuClock clock;
-  clock.once = [state](const Enqueue& call) { return state->Once(call); };
-  clock.batch = [state](const Enqueue& call, int calls, const std::function<void()>& meanwhile) {
+  gpu::GpuClock clock;
+  clock.once = [state](const gpu::Enqueue& call) { return state->Once(call); };
+  clock.batch = [state](const gpu::Enqueue& call, int calls,
+                        const std::function<void()>& meanwhile) {
     return state->Batch(call, calls, meanwhile);
   };
-  clock.graph = [state](const Enqueue& call, int calls) -> std::function<double()> {
+  clock.graph = [state](const gpu::Enqueue& call, int calls) -> std::function<double()> {
     const auto exec = state->Instantiated(call, calls);
     return [state, exec] { return state->Replayed(exec->get()); };
   };
@@ -211,4 +213,4 @@ GpuClock OpenCudaClock(int device) {
   return clock;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

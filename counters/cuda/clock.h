@@ -3,10 +3,10 @@
 
 #include "counters/gpu/clock.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 
 // Makes the device the calling thread's current one; the clock is used by that thread alone. Takes
 // three times the L2 of device memory. Throws std::runtime_error with CUDA's words.
-GpuClock OpenCudaClock(int device);
+gpu::GpuClock OpenCudaClock(int device);
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

@@ -3,18 +3,18 @@
 
 #include <cuda_runtime_api.h>
 
-namespace dlroof {
+namespace dlroof::cuda {
 
-__device__ inline unsigned SmNumber() {
+__device__ inline unsigned fakes::SmNumber() {
   unsigned sm = 0;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
   return sm;
 }
 
-__device__ inline unsigned long long Nanoseconds() {
+__device__ inline unsigned long long fakes::Nanoseconds() {
   unsigned long long nanoseconds = 0;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
   return nanoseconds;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

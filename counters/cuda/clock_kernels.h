@@ -5,12 +5,12 @@
 
 #include <cstddef>
 
-#include "counters/gpu/sm_stamps.h"
+#include "counters/gpu/clock.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 
 // Every SM that gets a block writes stamps[its number], if that is below `count`.
-cudaError_t LaunchStamps(SmStamp* stamps, int count, int blocks, cudaStream_t stream);
+cudaError_t LaunchStamps(gpu::SmStamp* stamps, int count, int blocks, cudaStream_t stream);
 
 // Keeps the stream's later work waiting until `released`, memory of the host that the GPU sees, is
 // not 0, and no longer than `most_nanoseconds`; then sets `gave_up`, such memory too, to 1, else 0.
@@ -22,4 +22,4 @@ cudaError_t LaunchHold(const volatile int* released, int* gave_up,
 cudaError_t LaunchRead(const void* begin, std::size_t bytes, unsigned* sink, int blocks,
                        cudaStream_t stream);
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

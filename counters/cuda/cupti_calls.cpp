@@ -1,5 +1,3 @@
-// The half of CUPTI that needs a GPU. Without a driver some of these calls crash, so nothing here
-// may be called before DeviceCount() gave a device.
 #include "counters/cuda/cupti_calls.h"
 
 #include <cuda_runtime_api.h>
@@ -13,26 +11,29 @@
 #include <mutex>
 #include <utility>
 
-namespace dlroof {
+// The half of CUPTI that needs a GPU. Without a driver some of these calls crash, so nothing here
+// may be called before DeviceCount() gave a device.
+
+namespace dlroof::cuda {
 namespace {
 
-// One range is counted; the rest is room for what CUPTI may want beside it.
+// One range is counted; the rest is module for what CUPTI may want beside it.
 constexpr size_t kRanges = 4;
 
 void CheckRuntime(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  CudaFailure failure{CudaLibrary::kRuntime,    static_cast<int>(status),   call,
-                      cudaGetErrorName(status), cudaGetErrorString(status), ""};
+  cupti::CudaFailure failure{cupti::CudaLibrary::kRuntime, static_cast<int>(status),   call,
+                             cudaGetErrorName(status),     cudaGetErrorString(status), ""};
   cudaDriverGetVersion(&failure.driver_version);
   cudaRuntimeGetVersion(&failure.runtime_version);
-  throw CuptiError(std::move(failure));
+  throw cupti::CuptiError(std::move(failure));
 }
 
-CuptiSupport SupportFrom(CUpti_Profiler_Support_Level level) {
-  if (level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED) return CuptiSupport::kUnsupported;
-  if (level == CUPTI_PROFILER_CONFIGURATION_DISABLED) return CuptiSupport::kDisabled;
-  return level == CUPTI_PROFILER_CONFIGURATION_SUPPORTED ? CuptiSupport::kSupported
-                                                         : CuptiSupport::kUnknown;
+cupti::CuptiSupport SupportFrom(CUpti_Profiler_Support_Level level) {
+  if (level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED) return cupti::CuptiSupport::kUnsupported;
+  if (level == CUPTI_PROFILER_CONFIGURATION_DISABLED) return cupti::CuptiSupport::kDisabled;
+  return level == CUPTI_PROFILER_CONFIGURATION_SUPPORTED ? cupti::CuptiSupport::kSupported
+                                                         : cupti::CuptiSupport::kUnknown;
 }
 
 // By way of the runtime: to link the driver's library would keep the program from starting where
@@ -48,8 +49,8 @@ CUcontext CurrentContext() {
   const auto get = reinterpret_cast<CUresult (*)(CUcontext*)>(address);
   const auto result = get == nullptr ? CUDA_ERROR_NOT_FOUND : get(&context);
   if (result != CUDA_SUCCESS || context == nullptr)
-    throw CuptiError({CudaLibrary::kDriver, static_cast<int>(result), "cuCtxGetCurrent",
-                      "no current context", "", ""});
+    throw cupti::CuptiError({cupti::CudaLibrary::kDriver, static_cast<int>(result),
+                             "cuCtxGetCurrent", "no current context", "", ""});
   return context;
 }
 
@@ -91,7 +92,7 @@ void CuptiCalls::StartProfiler() {
   DLROOF_CUPTI(cuptiProfilerInitialize, params);
 }
 
-CuptiDeviceSupport CuptiCalls::Support(int device) {
+cupti::CuptiDeviceSupport CuptiCalls::Support(int device) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_DeviceSupported);
   params.cuDevice = device;
   params.api = CUPTI_PROFILER_RANGE_PROFILING;
@@ -112,12 +113,12 @@ std::string CuptiCalls::ChipName(int device) {
   return params.pChipName;
 }
 
-CuptiImage CuptiCalls::CounterAvailability() {
+cupti::CuptiImage CuptiCalls::CounterAvailability() {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability);
   params.ctx = context_;
   AskForDeviceCounters(params);
   DLROOF_CUPTI(cuptiProfilerGetCounterAvailability, params);
-  CuptiImage image(params.counterAvailabilityImageSize);
+  cupti::CuptiImage image(params.counterAvailabilityImageSize);
   params.pCounterAvailabilityImage = image.data();
   DLROOF_CUPTI(cuptiProfilerGetCounterAvailability, params);
   return image;
@@ -131,11 +132,11 @@ void CuptiCalls::Subscribe() {
                                            : subscribe(&subscriber_, NoCallback, nullptr, &params);
   try {
     CheckCupti(result, "cuptiSubscribe");
-  } catch (const CuptiError& error) {
+  } catch (const cupti::CuptiError& error) {
     auto failure = error.failure();
     other.back() = '\0';
     failure.tool = other.data();
-    throw CuptiError(std::move(failure));
+    throw cupti::CuptiError(std::move(failure));
   }
 }
 
@@ -151,7 +152,7 @@ void CuptiCalls::EnableRanges() {
   ranges_ = params.pRangeProfilerObject;
 }
 
-CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
+cupti::CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
   auto names = Pointers(metrics);
   auto size = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize);
   size.pRangeProfilerObject = ranges_;
@@ -160,7 +161,7 @@ CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
   size.maxNumOfRanges = kRanges;
   size.maxNumRangeTreeNodes = kRanges;
   DLROOF_CUPTI(cuptiRangeProfilerGetCounterDataSize, size);
-  CuptiImage image(size.counterDataSize);
+  cupti::CuptiImage image(size.counterDataSize);
   auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize);
   params.pRangeProfilerObject = ranges_;
   params.pCounterData = image.data();
@@ -169,7 +170,7 @@ CuptiImage CuptiCalls::CounterImage(const std::vector<std::string>& metrics) {
   return image;
 }
 
-void CuptiCalls::SetConfig(const CuptiImage& config, CuptiImage& counters) {
+void CuptiCalls::SetConfig(const cupti::CuptiImage& config, cupti::CuptiImage& counters) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig);
   params.pRangeProfilerObject = ranges_;
   params.pConfig = config.data();
@@ -218,7 +219,7 @@ size_t CuptiCalls::DecodeCounters() {
   return params.numOfRangeDropped;
 }
 
-size_t CuptiCalls::Ranges(const CuptiImage& counters) {
+size_t CuptiCalls::Ranges(const cupti::CuptiImage& counters) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo);
   params.pCounterDataImage = counters.data();
   params.counterDataImageSize = counters.size();
@@ -286,9 +287,9 @@ void CUPTIAPI TakeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
 double Seconds(uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 
 // Buffers come back in any order.
-std::vector<TracedKernel> InOrder(std::vector<Record> records) {
+std::vector<cupti::TracedKernel> InOrder(std::vector<Record> records) {
   std::ranges::sort(records, {}, &Record::start);
-  std::vector<TracedKernel> kernels;
+  std::vector<cupti::TracedKernel> kernels;
   kernels.reserve(records.size());
   for (const auto& record : records)
     kernels.push_back({record.name, Seconds(record.end - record.start),
@@ -309,7 +310,7 @@ void CuptiCalls::StartTrace() {
   CheckCupti(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "cuptiActivityEnable");
 }
 
-std::vector<TracedKernel> CuptiCalls::StopTrace() {
+std::vector<cupti::TracedKernel> CuptiCalls::StopTrace() {
   const auto flushed = cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   const auto disabled = cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   CheckCupti(flushed, "cuptiActivityFlushAll");
@@ -325,4 +326,99 @@ void CuptiCalls::Synchronize() {
   CheckRuntime(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
-}  // namespace dlroof
+// The half of CUPTI that works without a GPU: names to configurations, values out of images.
+
+void CheckCupti(CUptiResult result, const char* call) {
+  if (result == CUPTI_SUCCESS) return;
+  const char *name = nullptr, *words = nullptr;
+  cuptiGetResultString(result, &name);
+  cuptiGetErrorMessage(result, &words);
+  throw cupti::CuptiError({cupti::CudaLibrary::kCupti, static_cast<int>(result), call,
+                           name != nullptr ? name : "an unknown code",
+                           words != nullptr ? words : "", ""});
+}
+
+std::vector<const char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<const char*> pointers;
+  pointers.reserve(texts.size());
+  for (const auto& text : texts) pointers.push_back(text.c_str());
+  return pointers;
+}
+
+std::string CuptiCalls::Version() {
+  uint32_t version = 0;
+  DLROOF_CUPTI(cuptiGetVersion, version);
+  return std::to_string(version);
+}
+
+void CuptiCalls::OpenHost(const std::string& chip, const cupti::CuptiImage& availability) {
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize);
+  params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+  params.pChipName = chip.c_str();
+  params.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
+  DLROOF_CUPTI(cuptiProfilerHostInitialize, params);
+  host_ = params.pHostObject;
+}
+
+bool CuptiCalls::AddMetrics(const std::vector<std::string>& metrics) {
+  auto names = Pointers(metrics);
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics);
+  params.pHostObject = host_;
+  params.ppMetricNames = names.data();
+  params.numMetrics = names.size();
+  const auto result = cuptiProfilerHostConfigAddMetrics(&params);
+  // An unknown name comes back as an invalid parameter, names that cannot go together as not
+  // supported.
+  for (const auto refusal :
+       {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_INVALID_METRIC_NAME, CUPTI_ERROR_NOT_SUPPORTED})
+    if (result == refusal) return false;
+  CheckCupti(result, "cuptiProfilerHostConfigAddMetrics");
+  return true;
+}
+
+cupti::CuptiImage CuptiCalls::Config() {
+  auto size = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize);
+  size.pHostObject = host_;
+  DLROOF_CUPTI(cuptiProfilerHostGetConfigImageSize, size);
+  cupti::CuptiImage image(size.configImageSize);
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage);
+  params.pHostObject = host_;
+  params.pConfigImage = image.data();
+  params.configImageSize = image.size();
+  DLROOF_CUPTI(cuptiProfilerHostGetConfigImage, params);
+  return image;
+}
+
+int CuptiCalls::Passes(const cupti::CuptiImage& config) {
+  auto image = config;
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetNumOfPasses);
+  params.pConfigImage = image.data();
+  params.configImageSize = image.size();
+  DLROOF_CUPTI(cuptiProfilerHostGetNumOfPasses, params);
+  return static_cast<int>(params.numOfPasses);
+}
+
+std::vector<double> CuptiCalls::Values(const cupti::CuptiImage& counters,
+                                       const std::vector<std::string>& metrics) {
+  auto names = Pointers(metrics);
+  std::vector<double> values(metrics.size());
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues);
+  params.pHostObject = host_;
+  params.pCounterDataImage = counters.data();
+  params.counterDataImageSize = counters.size();
+  params.rangeIndex = 0;
+  params.ppMetricNames = names.data();
+  params.numMetrics = names.size();
+  params.pMetricValues = values.data();
+  DLROOF_CUPTI(cuptiProfilerHostEvaluateToGpuValues, params);
+  return values;
+}
+
+void CuptiCalls::CloseHost() noexcept {
+  auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Deinitialize);
+  params.pHostObject = host_;
+  cuptiProfilerHostDeinitialize(&params);
+  host_ = nullptr;
+}
+
+}  // namespace dlroof::cuda

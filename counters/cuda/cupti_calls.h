@@ -8,39 +8,39 @@
 
 #include "counters/cupti/api.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 
-class CuptiCalls final : public CuptiApi {
+class CuptiCalls final : public cupti::CuptiApi {
  public:
   std::string Version() override;
-  void OpenHost(const std::string& chip, const CuptiImage& availability) override;
+  void OpenHost(const std::string& chip, const cupti::CuptiImage& availability) override;
   bool AddMetrics(const std::vector<std::string>& metrics) override;
-  CuptiImage Config() override;
-  int Passes(const CuptiImage& config) override;
-  std::vector<double> Values(const CuptiImage& counters,
+  cupti::CuptiImage Config() override;
+  int Passes(const cupti::CuptiImage& config) override;
+  std::vector<double> Values(const cupti::CuptiImage& counters,
                              const std::vector<std::string>& metrics) override;
   void CloseHost() noexcept override;
 
   int DeviceCount() override;
   void OpenDevice(int device) override;
   void StartProfiler() override;
-  CuptiDeviceSupport Support(int device) override;
+  cupti::CuptiDeviceSupport Support(int device) override;
   std::string ChipName(int device) override;
-  CuptiImage CounterAvailability() override;
+  cupti::CuptiImage CounterAvailability() override;
   void Subscribe() override;
   void Unsubscribe() noexcept override;
   void EnableRanges() override;
-  CuptiImage CounterImage(const std::vector<std::string>& metrics) override;
-  void SetConfig(const CuptiImage& config, CuptiImage& counters) override;
+  cupti::CuptiImage CounterImage(const std::vector<std::string>& metrics) override;
+  void SetConfig(const cupti::CuptiImage& config, cupti::CuptiImage& counters) override;
   void StartPass() override;
   void PushRange() override;
   void PopRange() override;
   bool StopPass() override;
   size_t DecodeCounters() override;
-  size_t Ranges(const CuptiImage& counters) override;
+  size_t Ranges(const cupti::CuptiImage& counters) override;
   void DisableRanges() noexcept override;
   void StartTrace() override;
-  std::vector<TracedKernel> StopTrace() override;
+  std::vector<cupti::TracedKernel> StopTrace() override;
   void ForgetErrors() noexcept override;
   void Synchronize() override;
 
@@ -54,10 +54,10 @@ class CuptiCalls final : public CuptiApi {
 // Throws CuptiError naming `call`.
 void CheckCupti(CUptiResult result, const char* call);
 // Calls a function with its parameters.
-#define DLROOF_CUPTI(function, params) CheckCupti(function(&(params)), #function)
+#define DLROOF_CUPTI(function, params) ::dlroof::cuda::CheckCupti(function(&(params)), #function)
 // Parameters that are all zero but for their size, by which CUPTI tells versions apart.
 #define DLROOF_CUPTI_PARAMS(name) \
   name##_Params { name##_Params_STRUCT_SIZE }
 std::vector<const char*> Pointers(const std::vector<std::string>& texts);
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

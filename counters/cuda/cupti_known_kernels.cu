@@ -5,7 +5,7 @@
 
 #include "counters/cuda/cupti_known_kernels.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 namespace {
 
 struct Fp32 {
@@ -35,15 +35,15 @@ struct Bf16x2 {
   static Type Of(float x) { return __float2bfloat162_rn(x); }
 };
 
-template <class Op>
-__global__ void Chain(typename Op::Type* elements, typename Op::Type a, typename Op::Type b,
-                      int rounds) {
+template <class workload::Op>
+__global__ void Chain(typename workload::Op::Type* elements, typename workload::Op::Type a,
+                      typename workload::Op::Type b, int rounds) {
   const size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x;
   auto value = elements[i];
 #pragma unroll 1
   for (int k = 0; k < rounds; k += 16) {
 #pragma unroll
-    for (int u = 0; u < 16; ++u) value = Op::Fma(value, a, b);
+    for (int u = 0; u < 16; ++u) value = workload::Op::Fma(value, a, b);
   }
   elements[i] = value;
 }
@@ -131,10 +131,11 @@ __global__ void SharedLoads(float* sink, int loads) {
   if (sum == 12345.678F) *sink = sum;
 }
 
-template <class Op>
+template <class workload::Op>
 void StartChain(void* elements, int blocks, int rounds) {
-  Chain<Op><<<blocks, kKnownThreads>>>(static_cast<typename Op::Type*>(elements), Op::Of(0.999F),
-                                       Op::Of(0.5F), rounds);
+  Chain<workload::Op>
+      <<<blocks, kKnownThreads>>>(static_cast<typename workload::Op::Type*>(elements),
+                                  workload::Op::Of(0.999F), workload::Op::Of(0.5F), rounds);
 }
 
 }  // namespace
@@ -181,4 +182,4 @@ cudaError_t LaunchKnownSharedLoads(void* sink, int blocks, int loads) {
   return cudaGetLastError();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace dlroof {
+namespace dlroof::cuda {
 
 enum class KnownVector { kFp32, kFp64, kFp16x2, kBf16x2 };
 enum class KnownTile { kFp16, kBf16, kTf32, kInt8, kFp64 };
@@ -34,4 +34,4 @@ cudaError_t LaunchKnownL2Loads(const void* from, void* sink, size_t bytes, int b
 // Each warp reads 128 byte of shared memory `loads` times without a conflict, after four stores.
 cudaError_t LaunchKnownSharedLoads(void* sink, int blocks, int loads);
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

@@ -10,9 +10,8 @@
 #include "counters/cuda/cupti_calls.h"
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/device.h"
-#include "counters/cuda/support.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 namespace {
 
 constexpr int kBlocks = 4096;
@@ -39,7 +38,7 @@ std::function<void()> Run(std::string name, std::function<cudaError_t()> launch)
   };
 }
 
-KnownCall KnownFma(const std::string& pipe, KnownVector type, double flops_per_instruction) {
+cupti::KnownCall KnownFma(const std::string& pipe, KnownVector type, double flops_per_instruction) {
   const auto name = fmt::format("multiply-adds, {}", pipe);
   constexpr size_t kElementBytes = 8;
   const auto elements = Zeros(static_cast<size_t>(kThreads) * kElementBytes);
@@ -51,7 +50,7 @@ KnownCall KnownFma(const std::string& pipe, KnownVector type, double flops_per_i
           })};
 }
 
-KnownCall KnownTiles(const std::string& pipe, KnownTile type) {
+cupti::KnownCall KnownTiles(const std::string& pipe, KnownTile type) {
   const auto name = fmt::format("tiles, {}", pipe);
   constexpr size_t kOperandBytes = 4096;
   const auto operands = Zeros(kOperandBytes);
@@ -78,7 +77,7 @@ size_t CopyBytes() {
   return std::min(wanted, available / kShare) / kKnownThreads * kKnownThreads;
 }
 
-KnownCall KnownCopy() {
+cupti::KnownCall KnownCopy() {
   const size_t bytes = CopyBytes();
   const auto name = fmt::format("copy of {} MiB", bytes >> 20);
   const Buffer from = Zeros(bytes), to = Zeros(bytes);
@@ -90,8 +89,9 @@ KnownCall KnownCopy() {
           })};
 }
 
-KnownCall KnownL2Loads() {
-  const auto [blocks, bytes] = WalkL2(L2Bytes(), kKnownThreads * static_cast<size_t>(kVectorBytes));
+cupti::KnownCall KnownL2Loads() {
+  const auto [blocks, bytes] =
+      cupti::WalkL2(L2Bytes(), kKnownThreads * static_cast<size_t>(kVectorBytes));
   const std::string name = "loads from L2";
   const Buffer from = Zeros(bytes), sink = Zeros(kKnownThreads);
   Work work;
@@ -101,7 +101,7 @@ KnownCall KnownL2Loads() {
           })};
 }
 
-KnownCall KnownSharedLoads() {
+cupti::KnownCall KnownSharedLoads() {
   constexpr double kWavefrontBytes = 128, kStores = 4;
   const std::string name = "loads from shared memory";
   const auto sink = Zeros(kKnownThreads);
@@ -114,14 +114,14 @@ KnownCall KnownSharedLoads() {
 
 }  // namespace
 
-std::vector<KnownCall> CuptiKnownCalls(const CuptiChip& chip) {
+std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip) {
   constexpr int kAmpere = 80;
-  std::vector<KnownCall> calls = {KnownFma("fp32.vector", KnownVector::kFp32, 2),
-                                  KnownFma("fp64.vector", KnownVector::kFp64, 2),
-                                  KnownFma("fp16.vector", KnownVector::kFp16x2, 4),
-                                  KnownCopy(),
-                                  KnownL2Loads(),
-                                  KnownSharedLoads()};
+  std::vector<cupti::KnownCall> calls = {KnownFma("fp32.vector", KnownVector::kFp32, 2),
+                                         KnownFma("fp64.vector", KnownVector::kFp64, 2),
+                                         KnownFma("fp16.vector", KnownVector::kFp16x2, 4),
+                                         KnownCopy(),
+                                         KnownL2Loads(),
+                                         KnownSharedLoads()};
   if (chip.compute_capability < kAmpere) return calls;
   calls.push_back(KnownFma("bf16.vector", KnownVector::kBf16x2, 4));
   calls.push_back(KnownTiles("fp16.matrix", KnownTile::kFp16));
@@ -132,19 +132,20 @@ std::vector<KnownCall> CuptiKnownCalls(const CuptiChip& chip) {
   return calls;
 }
 
-std::shared_ptr<CuptiCounter> OpenCuptiCounter(int device) {
-  return std::make_shared<CuptiCounter>(
-      CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, WallSeconds,
-                 [](int number) {
-                   const auto gpu = ReadGpuIdentity(number);
-                   return GpuRoom{10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm};
-                 }},
+std::shared_ptr<cupti::CuptiCounter> OpenCuptiCounter(int device) {
+  return std::make_shared<cupti::CuptiCounter>(
+      cupti::CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
+                        [](int number) {
+                          const auto gpu = ReadGpuIdentity(number);
+                          return cupti::GpuFreeMemory{10 * gpu.major + gpu.minor, gpu.sms,
+                                                      gpu.shared_bytes_per_sm};
+                        }},
       device);
 }
 
 std::vector<CounterSource> CuptiSources(int device) {
   const char* path = std::getenv("CUPTI_VALUES_FILE");
-  return {CuptiSourceOf(OpenCuptiCounter(device), path != nullptr ? path : "")};
+  return {cupti::CuptiSourceOf(OpenCuptiCounter(device), path != nullptr ? path : "")};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

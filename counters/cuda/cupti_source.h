@@ -7,15 +7,15 @@
 
 #include "counters/cupti/counter.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 
 // Returns the calls of known work that this chip can run, on the current device. They hold their
 // memory. Throws std::runtime_error when there is not enough.
-std::vector<KnownCall> CuptiKnownCalls(const CuptiChip& chip);
+std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip);
 
 // CUPTI itself on CUDA's device `device`, with the known kernels. Nothing is opened before it is
 // used.
-std::shared_ptr<CuptiCounter> OpenCuptiCounter(int device);
+std::shared_ptr<cupti::CuptiCounter> OpenCuptiCounter(int device);
 
 // The source "cupti". To be called once per process: the GPU's counters exist once. Where the
 // environment has CUPTI_VALUES_FILE, everything is counted that the chip can count, and the raw
@@ -23,4 +23,4 @@ std::shared_ptr<CuptiCounter> OpenCuptiCounter(int device);
 // again.
 std::vector<CounterSource> CuptiSources(int device = 0);
 
-}  // namespace dlroof
+}  // namespace dlroof::cuda

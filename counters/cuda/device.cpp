@@ -1,13 +1,15 @@
 #include "counters/cuda/device.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <stdexcept>
+#include <utility>
 
-#include "counters/cuda/support.h"
+namespace dlroof::cuda {
 
-namespace dlroof {
-
-CudaState ReadCudaState() {
-  CudaState state;
+gpu::CudaState ReadCudaState() {
+  gpu::CudaState state;
   int count = 0;
   const auto error = cudaGetDeviceCount(&count);
   state.error = error;
@@ -24,7 +26,7 @@ CudaState ReadCudaState() {
   return state;
 }
 
-GpuIdentity ReadGpuIdentity(int device) {
+gpu::GpuIdentity ReadGpuIdentity(int device) {
   cudaDeviceProp properties;
   CheckCuda(cudaGetDeviceProperties(&properties, device), "the GPU's properties");
   return {.name = properties.name,
@@ -54,4 +56,60 @@ std::string PciBusId(int device) {
   return text.data();
 }
 
-}  // namespace dlroof
+void CheckCuda(cudaError_t status, const std::string& what) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // told here: the next launch must not hear of it
+  throw std::runtime_error(
+      fmt::format("{}: {}: {}", what, cudaGetErrorName(status), cudaGetErrorString(status)));
+}
+
+void RequireWorkingGpu() {
+  cudaGetLastError();
+  CheckCuda(cudaDeviceSynchronize(), "the GPU after a failure");
+}
+
+DeviceBuffer::DeviceBuffer(size_t bytes) : bytes_(bytes) {
+  CheckCuda(cudaMalloc(&data_, bytes), fmt::format("{} bytes of GPU memory", bytes));
+}
+
+DeviceBuffer::~DeviceBuffer() { cudaFree(data_); }
+
+DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void DeviceBuffer::CopyFrom(const void* host) {
+  CheckCuda(cudaMemcpy(data_, host, bytes_, cudaMemcpyHostToDevice), "copy to the GPU");
+  CheckCuda(cudaDeviceSynchronize(), "copy to the GPU");
+}
+
+void DeviceBuffer::CopyFrom(const DeviceBuffer& other) {
+  if (other.bytes_ != bytes_) throw std::logic_error("a copy of another size on the GPU");
+  CheckCuda(cudaMemcpy(data_, other.data_, bytes_, cudaMemcpyDeviceToDevice), "copy on the GPU");
+  CheckCuda(cudaDeviceSynchronize(), "copy on the GPU");
+}
+
+void DeviceBuffer::CopyTo(void* host) const {
+  CheckCuda(cudaDeviceSynchronize(), "copy from the GPU");
+  CheckCuda(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost), "copy from the GPU");
+}
+
+void DeviceBuffer::Fill(int byte) {
+  CheckCuda(cudaMemset(data_, byte, bytes_), "fill of GPU memory");
+  CheckCuda(cudaDeviceSynchronize(), "fill of GPU memory");
+}
+
+CudaStream::CudaStream() {
+  CheckCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a CUDA stream");
+}
+
+CudaStream::~CudaStream() { cudaStreamDestroy(stream_); }
+
+void CudaStream::Wait() const { CheckCuda(cudaStreamSynchronize(stream_), "work on the GPU"); }
+
+}  // namespace dlroof::cuda

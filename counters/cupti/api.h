@@ -1,17 +1,68 @@
+// Failures of CUPTI, the CUDA runtime or the driver while counting, each as one sentence with its
+// cure. Pure.
+//
 // The steps of counting with CUPTI's range profiler, one call of the library each (or a pair that
 // only makes sense together). The real one (cupti_calls.h) translates; a fake drives every success
 // and failure in tests. session.h knows the order of the steps.
+//
+// Raw values of counters kept in a file, so that a machine without a GPU can decode them again.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "counters/cupti/failure.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
+
+enum class CudaLibrary { kCupti, kRuntime, kDriver };
+
+// One call that failed.
+struct CudaFailure {
+  CudaLibrary library = CudaLibrary::kCupti;
+  int code = 0;
+  std::string call;   // "cuptiRangeProfilerEnable"
+  std::string name;   // of the code: "CUPTI_ERROR_HARDWARE_BUSY"
+  std::string words;  // the library's own
+  std::string tool;   // that holds CUPTI, where CUPTI names it
+  // [1] versions as 13000 is 13.0, 0 where not known: a driver that is older is a reason of its
+  // own.
+  int driver_version = 0, runtime_version = 0;
+};
+
+// Thrown by everything that talks to CUPTI; what() is FailureSentence(failure).
+class CuptiError : public std::runtime_error {
+ public:
+  explicit CuptiError(CudaFailure failure);
+  const CudaFailure& failure() const { return failure_; }
+
+ private:
+  CudaFailure failure_;
+};
+
+// "<what is the matter> (<code's name> from <call>): <cure>". A code that is not known comes with
+// the library's own words.
+std::string FailureSentence(const CudaFailure& failure);
+
+// CUPTI's answer to whether this device can be profiled.
+enum class CuptiSupport { kUnknown, kUnsupported, kDisabled, kSupported };
+struct CuptiDeviceSupport {
+  CuptiSupport overall = CuptiSupport::kUnknown;
+  CuptiSupport architecture = CuptiSupport::kUnknown;
+  CuptiSupport sli = CuptiSupport::kUnknown;
+  CuptiSupport vgpu = CuptiSupport::kUnknown;
+  CuptiSupport confidential = CuptiSupport::kUnknown;
+  CuptiSupport cmp = CuptiSupport::kUnknown;
+  CuptiSupport wsl = CuptiSupport::kUnknown;
+};
+
+// Why not, with the cure, in one sentence; empty: it can be (or CUPTI does not know: then the first
+// attempt tells).
+std::string SupportSentence(const CuptiDeviceSupport& support);
 
 using CuptiImage = std::vector<uint8_t>;
 
@@ -74,4 +125,27 @@ class CuptiApi : public CuptiHostApi {
   virtual void Synchronize() = 0;  // until the GPU has nothing left to do
 };
 
-}  // namespace dlroof
+struct RecordedCall {
+  std::string name;
+  std::vector<std::string> pipes;        // that the call is known to use
+  std::map<std::string, double> values;  // by metric
+  std::vector<TracedKernel> kernels;
+  std::optional<Work> expected;  // where the call's work is known
+  int passes = 0;                // [1] 0: not known
+  std::string origin;            // where the values are from, when not the recording's
+};
+
+struct CuptiRecording {
+  std::string chip;    // "GH100"
+  std::string origin;  // GPU, driver, CUPTI, date; or the publication
+  // Quantities ("fp32.vector", "dram", "launches") whose counter failed on this hardware, by the
+  // self-test: their values are kept, and are known to be wrong.
+  std::vector<std::string> failed;
+  std::vector<RecordedCall> calls;
+};
+
+nlohmann::json ToJson(const CuptiRecording& recording);
+// `where` starts every message. Throws BadInput for a missing or wrong-typed key.
+CuptiRecording CuptiRecordingFromJson(const nlohmann::json& json, const std::string& where);
+
+}  // namespace dlroof::cupti

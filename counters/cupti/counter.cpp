@@ -3,24 +3,88 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <stdexcept>
 
-namespace dlroof {
+namespace dlroof::cupti {
+namespace {
+
+std::map<std::string, double> Flat(const Work& work) {
+  std::map<std::string, double> flat(work.flops.begin(), work.flops.end());
+  for (const auto& [level, bytes] : work.bytes) flat[std::string(Key(level))] = bytes;
+  if (work.launches) flat["launches"] = *work.launches;
+  return flat;
+}
+
+void Erase(Work& work, const std::string& quantity) {
+  work.flops.erase(quantity);
+  if (const auto level = LevelFromKey(quantity)) work.bytes.erase(*level);
+  if (quantity == "launches") work.launches.reset();
+}
+
+}  // namespace
+
+double CounterTolerance(const std::string& quantity) {
+  if (quantity == Key(Level::kDram)) return 0.05;
+  return LevelFromKey(quantity) ? 0.10 : 0.01;
+}
+
+void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged) {
+  const auto found = Flat(counted);
+  for (const auto& [quantity, expected] : Flat(known.work)) {
+    const auto got = found.find(quantity);
+    if (got == found.end() || expected <= 0) continue;
+    const double error = got->second / expected - 1;
+    const bool ok = std::abs(error) <= CounterTolerance(quantity);
+    auto& row = judged[quantity];
+    if (row.grade == CounterGrade::kFailed) continue;
+    if (ok && row.grade == CounterGrade::kValidated) continue;
+    row.grade = ok ? CounterGrade::kValidated : CounterGrade::kFailed;
+    row.evidence = fmt::format("{}: counted {:.4g} of what it does", known.name, 1 + error);
+  }
+}
+
+void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& caveats) {
+  std::vector<std::string> untested;
+  for (const auto& [quantity, value] : Flat(work)) {
+    const auto row = judged.find(quantity);
+    const auto grade = row == judged.end() ? CounterGrade::kUntested : row->second.grade;
+    if (grade == CounterGrade::kFailed) {
+      caveats.push_back(
+          fmt::format("{} is not used, its counter failed on a kernel of known work ({})", quantity,
+                      row->second.evidence));
+      Erase(work, quantity);
+    } else if (grade == CounterGrade::kUntested && value > 0) {
+      untested.push_back(quantity);
+    }
+  }
+  if (!untested.empty())
+    caveats.push_back(
+        fmt::format("not tested on a kernel of known work: {}", fmt::join(untested, ", ")));
+}
+
+KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
+  constexpr std::size_t kPart = 8, kStrides = 17;  // twice the loads in flight, and one
+  const std::size_t blocks = std::max<std::size_t>(1, l2_bytes / kPart / block_bytes / kStrides);
+  return {static_cast<int>(blocks), blocks * kStrides * block_bytes};
+}
+
 namespace {
 
 constexpr int kPlainRuns = 3;  // the first brings caches and clocks to where counting finds them
-constexpr CuptiWish kDefaultWish = {};
-constexpr CuptiWish kEverything = {64, true, true};
+constexpr CounterOptions kDefaultOptions = {};
+constexpr CounterOptions kEverything = {64, true, true};
 
-CuptiWish For(const CountRequest& request, CuptiWish wish) {
-  wish.patched = !request.blocks_wait;
-  return wish;
+CounterOptions For(const CountRequest& request, CounterOptions options) {
+  options.patched = !request.blocks_wait;
+  return options;
 }
 
-std::string KeyOf(const std::vector<std::string>& texts, const CuptiWish& wish) {
-  return fmt::format("{} {} {} {} {}", fmt::join(texts, ","), wish.most_passes, wish.every_type,
-                     wish.link, wish.patched);
+std::string KeyOf(const std::vector<std::string>& texts, const CounterOptions& options) {
+  return fmt::format("{} {} {} {} {}", fmt::join(texts, ","), options.most_passes,
+                     options.every_type, options.link, options.patched);
 }
 
 // CUPTI's counters exist once: a second user is refused, not made to wait for ever.
@@ -64,7 +128,7 @@ void CuptiCounter::Open() {
   const std::lock_guard lock(opening_);
   if (!unavailable_) try {
       device_ = OpenCuptiDevice(*parts_.api, BuiltInCuptiTable(), number_);
-      if (parts_.room) room_ = parts_.room(number_);
+      if (parts_.available) available_ = parts_.available(number_);
       recording_.chip = device_->chip.name;
       recording_.origin = "CUPTI " + parts_.api->Version();
       unavailable_ = "";
@@ -75,12 +139,12 @@ void CuptiCounter::Open() {
 }
 
 const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& pipes,
-                                       const CuptiWish& wish) {
+                                       const CounterOptions& options) {
   const auto types = TensorTypesOf(pipes);
-  const auto key = KeyOf(types, wish);
+  const auto key = KeyOf(types, options);
   const auto found = plans_.find(key);
   if (found != plans_.end()) return found->second;
-  auto plan = PlanCounters(BuiltInCuptiTable(), device_->chip, types, wish,
+  auto plan = PlanCounters(BuiltInCuptiTable(), device_->chip, types, options,
                            AskHostApi(*parts_.api, device_->chip.name, device_->availability));
   if (plan.configs.empty())
     throw std::runtime_error("this device has none of the counters that the table knows");
@@ -88,16 +152,16 @@ const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& pipes,
 }
 
 CuptiCounter::Reading CuptiCounter::Read(const std::vector<std::string>& pipes,
-                                         const CuptiWish& wish, const RepeatedCall& call) {
+                                         const CounterOptions& options, const RepeatedCall& call) {
   Reading reading;
-  reading.plan = &PlanFor(pipes, wish);
+  reading.plan = &PlanFor(pipes, options);
   reading.values = CountValues(*parts_.api, *device_, *reading.plan, call, parts_.now);
-  auto given = reading.plan->metrics;
-  std::erase_if(given, [&](const CuptiMetric& metric) {
+  auto specified = reading.plan->metrics;
+  std::erase_if(specified, [&](const CuptiMetric& metric) {
     return !reading.values.values.contains(metric.name);
   });
-  reading.counts = DecodeCounters(given, reading.values.values, pipes);
-  for (const auto& doubt : reading.values.doubts) reading.counts.doubts.push_back(doubt);
+  reading.counts = DecodeCounters(specified, reading.values.values, pipes);
+  for (const auto& reason : reading.values.caveats) reading.counts.caveats.push_back(reason);
   return reading;
 }
 
@@ -105,7 +169,7 @@ void CuptiCounter::TestOn(const KnownCall& known) {
   known.run();  // its caches are warm like those of the calls that will be counted
   parts_.api->Synchronize();
   const RepeatedCall call{known.run, {}};
-  const auto reading = Read(known.pipes, kDefaultWish, call);
+  const auto reading = Read(known.pipes, kDefaultOptions, call);
   auto counted = reading.counts.work;
   std::vector<TracedKernel> kernels;
   if (known.work.launches) try {
@@ -148,23 +212,24 @@ CuptiRecording CuptiCounter::Recording() const {
   return recording;
 }
 
-Counted CuptiCounter::CountNow(const CountRequest& request, const CuptiWish& wish) {
+Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions& options) {
   const RepeatedCall call{request.run, request.ready};
   const double plain = PlainSeconds(*parts_.api, call, kPlainRuns, parts_.now);
-  const auto reading = Read(request.pipes, wish, call);
-  Counted counted{
-      .work = reading.counts.work, .doubts = reading.counts.doubts, .passes = reading.values.runs};
+  const auto reading = Read(request.pipes, options, call);
+  Counted counted{.work = reading.counts.work,
+                  .caveats = reading.counts.caveats,
+                  .passes = reading.values.runs};
   std::vector<TracedKernel> kernels;
   try {
     kernels = TraceKernels(*parts_.api, call);
     counted.work.launches = static_cast<double>(kernels.size());
-    counted.kernels = LaunchedKernels(kernels, room_);
+    counted.kernels = LaunchedKernels(kernels, available_);
   } catch (const CuptiError& error) {
-    counted.doubts.push_back(fmt::format("kernels are not known: {}", error.what()));
+    counted.caveats.push_back(fmt::format("kernels are not known: {}", error.what()));
   }
   if (!not_tested_.empty())
-    counted.doubts.push_back("the counters' self-test is incomplete: " + not_tested_);
-  DropFailed(judged_, counted.work, counted.doubts);
+    counted.caveats.push_back("the counters' self-test is incomplete: " + not_tested_);
+  DropFailed(judged_, counted.work, counted.caveats);
   counted.how = HowCounted({device_->chip.name, *reading.plan, reading.counts, reading.values.runs,
                             plain, reading.values.seconds_per_run});
   recording_.calls.push_back({request.name, request.pipes, reading.values.values, kernels,
@@ -172,16 +237,16 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CuptiWish& wis
   return counted;
 }
 
-Counted CuptiCounter::Count(const CountRequest& request, const CuptiWish& wish) {
+Counted CuptiCounter::Count(const CountRequest& request, const CounterOptions& options) {
   const Turn turn(busy_);
   Open();
   auto parts = request.pipes;
   parts.push_back(request.name);
-  const auto key = KeyOf(parts, wish);
+  const auto key = KeyOf(parts, options);
   const auto found = counted_.find(key);
   if (found != counted_.end()) return found->second;
   TestOnce();
-  return counted_.emplace(key, CountNow(request, wish)).first->second;
+  return counted_.emplace(key, CountNow(request, options)).first->second;
 }
 
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
@@ -189,15 +254,15 @@ CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
   CounterSource source{.name = "cupti", .device = "gpu", .provenance = Provenance::kMeasured};
   source.unavailable = [counter] { return counter->Unavailable(); };
   source.count = [counter, record_path](const CountRequest& request) {
-    if (record_path.empty()) return counter->Count(request, For(request, kDefaultWish));
+    if (record_path.empty()) return counter->Count(request, For(request, kDefaultOptions));
     auto counted = counter->Count(request, For(request, kEverything));
     std::ofstream file(record_path);
     file << ToJson(counter->Recording()).dump(1) << '\n' << std::flush;
     if (!file.good())
-      counted.doubts.push_back(fmt::format("{}: the raw values cannot be written", record_path));
+      counted.caveats.push_back(fmt::format("{}: the raw values cannot be written", record_path));
     return counted;
   };
   return source;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -1,16 +1,20 @@
 // NVIDIA's hardware counters as a table: which metric adds how much to which quantity on which
 // chip. The table is a file, counters/cupti/metrics.json; what its names mean is said there.
+//
+// Nsight Compute as another reader of the same counters: its command line, and its refusals as
+// sentences. Pure.
 #pragma once
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "counters/base/embedded.h"
+#include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 
 struct CuptiChip {
   std::string name;            // as CUPTI says it: "GH100"
@@ -81,4 +85,25 @@ const StoredPasses& BuiltInStoredPasses();
 // Returns the files of counters/cupti/tables: "metrics" and "passes".
 const std::vector<EmbeddedFile>& CuptiTables();
 
-}  // namespace dlroof
+// The metrics of a chip's sets that make time, FLOPs and bytes; without the free ones, and without
+// PCIe's, which share no configuration with the others.
+std::vector<std::string> NcuMetrics(const CuptiTable& table, const CuptiChip& chip);
+
+struct NcuChoice {
+  std::string program = "ncu";
+  std::string kernels;          // regular expression; empty: all
+  int skip = 0;                 // [1] launches that come first
+  std::optional<int> launches;  // [1] that are profiled; absent: all
+  std::string table;            // file that it writes
+};
+
+// Caches and clocks stay as the program has them: ncu itself would empty the one and lock the
+// other.
+std::vector<std::string> NcuCommand(const NcuChoice& choice,
+                                    const std::vector<std::string>& metrics,
+                                    const std::vector<std::string>& command);
+
+// Returns why ncu made no table, and the cure, in one sentence. `said` is all that it wrote.
+std::string WhyNoNcuTable(std::string_view said, int exit_code);
+
+}  // namespace dlroof::cupti

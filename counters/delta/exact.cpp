@@ -9,7 +9,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 constexpr int64_t kLanes = 32;
@@ -288,4 +288,4 @@ GemmSectors EnumerateSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t 
   return sum;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

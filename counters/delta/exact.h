@@ -14,7 +14,7 @@
 
 #include "counters/delta/gemm.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 
 // Work of one CTA: m x n of the output, k columns of A and B per step. With `slices` (split
 // K) so many CTAs share a tile, each with its part of K.
@@ -55,4 +55,4 @@ struct EnumerationLimits {
 GemmSectors EnumerateSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sector,
                              const EnumerationLimits& limits = {});
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

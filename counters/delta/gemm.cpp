@@ -4,7 +4,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 struct Sizes {
@@ -134,8 +134,8 @@ void Check(const ConvLayer& layer) {
 
 // Output positions along one side; 0 when the filter does not fit.
 int64_t Positions(int64_t padded, int64_t taps, int64_t dilation, int64_t stride) {
-  const int64_t room = padded - (taps - 1) * dilation - 1;
-  return room < 0 ? 0 : room / stride + 1;
+  const int64_t available = padded - (taps - 1) * dilation - 1;
+  return available < 0 ? 0 : available / stride + 1;
 }
 
 }  // namespace
@@ -222,4 +222,4 @@ ConvGemm GemmOf(const ConvLayer& layer) {
   return gemm;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -1,3 +1,5 @@
+// The shape of a convolution of images.
+//
 // A convolution as the matrix product that an implicit-GEMM kernel on a GPU runs, and where in
 // memory each element of its three matrices lies. The DeLTA-style model stands on this: exact
 // counts (exact.h) and the fast model (model.h).
@@ -7,10 +9,23 @@
 #include <cstdint>
 #include <optional>
 
-#include "counters/delta/conv_shape.h"
-#include "counters/direction.h"
+#include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::delta {
+
+// Cross-correlation of n images (c x h x w) with k filters (c/groups x r x s). Tensors are, in
+// plain order, source n c h w; weights k c/groups r s; destination n k P Q. All sizes in elements.
+struct ConvShape {
+  int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+  int64_t dilation_h = 1, dilation_w = 1;  // 1 = dense
+  int64_t groups = 1;
+
+  bool operator==(const ConvShape&) const = default;
+};
+int64_t OutputRows(const ConvShape& shape);     // P
+int64_t OutputColumns(const ConvShape& shape);  // Q
 
 // Division of whole numbers that rounds as said, for any `a` and for b > 0.
 constexpr int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
@@ -86,4 +101,4 @@ struct ConvGemm {
 // the padded image, element sizes outside 1 to 8.
 ConvGemm GemmOf(const ConvLayer& layer);
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -12,7 +12,7 @@
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 constexpr std::string_view kMacs = "macs_per_clock_";
@@ -166,4 +166,4 @@ GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor) {
   return gpu;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/base/embedded.h"
+#include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 
 struct GpuSpec {
   std::string name;     // for people
@@ -63,4 +63,4 @@ const std::vector<std::string_view>& ScalableResources();
 // leaves less than one SM.
 GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor);
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -10,7 +10,7 @@
 #include "counters/delta/exact.h"
 #include "counters/delta/gemm.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 
 // --- DRAM traffic of a GEMM's CTAs: they run in waves, and a wave finds in L2 what the waves just
 // before it left there. Pure arithmetic on tile indices; how many sectors some tiles touch is the
@@ -119,4 +119,4 @@ ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile, const
 // touches (B + g - a) / g sectors. Assumed: a range that crosses an image does so in the mean.
 double RunSectors(const Operand& matrix, IndexRange rows, IndexRange columns, int64_t sector);
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -7,7 +7,7 @@
 
 #include "counters/delta/model.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 // ---- a box of strides ----
@@ -310,4 +310,4 @@ double RunSectors(const Operand& matrix, IndexRange rows, IndexRange columns, in
   return matrix.taps_along_rows ? gather.Sectors(columns, rows) : gather.Sectors(rows, columns);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::delta

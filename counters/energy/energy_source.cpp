@@ -1,12 +1,94 @@
 #include "counters/energy/energy_source.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
 
-namespace dlroof {
+namespace dlroof::energy {
+
+std::string ReadKernelFile(const std::filesystem::path& path, int& error) {
+  std::array<char, 127> text{};
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto got = file.get() < 0 ? -1 : read(file.get(), text.data(), text.size());
+  error = got < 0 ? errno : 0;
+  std::string_view line(text.data(), got < 0 ? 0 : static_cast<std::size_t>(got));
+  while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.remove_suffix(1);
+  return std::string(line);
+}
+
+double ReadMicrojoules(const std::filesystem::path& path, const std::string& cure) {
+  constexpr double kJoulesPerMicrojoule = 1e-6;
+  int error = 0;
+  const auto text = ReadKernelFile(path, error);
+  if (error == EACCES || error == EPERM) throw BadInput("{}: {}", path.string(), cure);
+  if (error != 0) throw BadInput("{}: {}", path.string(), std::strerror(error));
+  std::uint64_t microjoules = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), microjoules);
+  if (wrong != std::errc() || end != text.data() + text.size() || text.empty())
+    throw BadInput("{}: '{}' is not a number of microjoules", path.string(), text);
+  return kJoulesPerMicrojoule * static_cast<double>(microjoules);
+}
+
+EnergyDomain MicrojouleDomain(const std::string& name, bool counted,
+                              const std::filesystem::path& path, const std::string& cure) {
+  ReadMicrojoules(path, cure);  // throws now where it cannot be read
+  return {name, counted, [=] { return ReadMicrojoules(path, cure); }, std::nullopt};
+}
+
+std::optional<int> NumberBehind(std::string_view prefix, std::string_view name) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  int number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+std::map<int, std::vector<int>> CpusOfPackages(const std::filesystem::path& sysfs) {
+  std::map<int, std::vector<int>> packages;
+  std::error_code none;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(sysfs / "devices/system/cpu", none)) {
+    const auto cpu = NumberBehind("cpu", entry.path().filename().string());
+    std::ifstream file(entry.path() / "topology/physical_package_id");
+    if (int package = 0; cpu && file >> package) packages[package].push_back(*cpu);
+  }
+  return packages;
+}
+
+bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
+                 const EnergyPlace& place) {
+  const auto found = packages.find(package);
+  if (found == packages.end())
+    throw BadInput("the CPUs of package {} are not known ({}): who uses them is not, either",
+                   package, (place.sysfs / "devices/system/cpu").string());
+  const auto& cpus = found->second;
+  const auto usable = static_cast<std::size_t>(std::ranges::count_if(
+      cpus, [&](int cpu) { return std::ranges::binary_search(place.allowed_cpus, cpu); }));
+  if (usable != 0 && usable != cpus.size())
+    throw BadInput(
+        "this process may use {} of the {} CPUs of package {}, and the counter has the energy of "
+        "all: give it whole packages",
+        usable, cpus.size(), package);
+  return usable != 0;
+}
+
 namespace {
 
 std::vector<EnergySource>& EnergyRegistry() {
@@ -39,4 +121,24 @@ std::filesystem::path SysfsRoot() {
   return root == nullptr || *root == '\0' ? "/sys" : root;
 }
 
-}  // namespace dlroof
+std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second) {
+  std::istringstream in{std::string(stat.substr(0, stat.find('\n')))};
+  std::string cpu;
+  // proc(5): user nice system idle iowait irq softirq; guests' time is in user and nice.
+  std::array<double, 7> ticks{};
+  in >> cpu;
+  for (double& some : ticks) in >> some;
+  if (!in || cpu != "cpu") return std::nullopt;
+  const auto [user, nice, system, idle, iowait, irq, softirq] = ticks;
+  return (user + nice + system + irq + softirq) / ticks_per_second;
+}
+
+std::optional<double> CpuSecondsOfOthers() {
+  const auto busy =
+      BusySeconds(ReadFileIfAny("/proc/stat"), static_cast<double>(sysconf(_SC_CLK_TCK)));
+  timespec ours{};
+  if (!busy || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ours) != 0) return std::nullopt;
+  return *busy - static_cast<double>(ours.tv_sec) - 1e-9 * static_cast<double>(ours.tv_nsec);
+}
+
+}  // namespace dlroof::energy

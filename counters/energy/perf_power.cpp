@@ -18,10 +18,9 @@
 #include "counters/base/error.h"
 #include "counters/base/process.h"
 #include "counters/energy/energy_source.h"
-#include "counters/energy/kernel_tree.h"
 #include "counters/perf/pmu_table.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 namespace {
 
 // Throws BadInput where the file cannot be read.
@@ -144,11 +143,11 @@ PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs) {
         folder.string());
   PowerUnit unit;
   unit.type = NumberOf<std::uint32_t>(folder / "type", ReadLine(folder / "type"));
-  unit.cpus = CpuList(ReadLine(folder / "cpumask"));
+  unit.cpus = perf::CpuList(ReadLine(folder / "cpumask"));
   for (const char* name : {"energy-pkg", "energy-ram", "energy-psys"})
     if (std::filesystem::exists(folder / "events" / name, none))
       unit.events.push_back(ReadEvent(folder / "events", name));
   return unit;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

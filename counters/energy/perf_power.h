@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::energy {
 
 struct PowerEvent {
   std::string name;          // "energy-pkg"
@@ -25,4 +25,4 @@ struct PowerUnit {
 // not the form that the kernel documents.
 PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs);
 
-}  // namespace dlroof
+}  // namespace dlroof::energy

@@ -1,3 +1,8 @@
+// The clock of a GPU's SMs from what they read off their two clocks. Pure; C++17: kernels include
+// it.
+//
+// Throttling of a GPU, by its clock and by NVML's bits. Pure.
+//
 // GPU services beside the timed calls: clock, caches, health. A table
 // of functions, so that the CUDA module makes it and tests fake it.
 #pragma once
@@ -6,8 +11,32 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
-namespace dlroof {
+namespace dlroof::gpu {
+
+// An SM's readings of two clocks at about the same time. Both 0 without a reading of its own.
+struct SmStamp {
+  unsigned long long nanoseconds = 0;  // [ns] of the GPU's timer, the same for all SMs
+  unsigned long long cycles = 0;       // [1] of this SM
+};
+
+// [1/s] Mean over the SMs that have both stamps; `stamps` holds the earlier one of every SM, then
+// the later ones. Absent where they are too close together to tell.
+std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps);
+
+// Returns the fault of the GPU's cooling or supply, as "a slowdown by heat". Empty: none.
+std::string GpuSlowdown(std::uint64_t throttle);
+
+// The SMs ran below 75 % of their default clock (NVBench's rule), and not because of the GPU's own
+// power limit: that is what it can do. Not known is not guilty.
+bool IsClockTooLow(std::optional<double> clock_hz, std::optional<double> default_clock_hz,
+                   std::uint64_t throttle);
+
+// `earlier` and the bit of the power limit where `later` has it. The driver is asked at one moment
+// of calls that all ran at that limit, and the answer may come a moment too early.
+std::uint64_t KeepPowerLimit(std::uint64_t earlier, std::uint64_t later);
 
 // Starts one call on a stream and returns without waiting for it.
 using Enqueue = std::function<void(void* stream)>;
@@ -61,4 +90,4 @@ struct GpuClock {
   std::optional<double> default_clock_hz;  // [1/s] of the SMs, by the driver's table
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::gpu

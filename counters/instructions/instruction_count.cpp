@@ -1,25 +1,24 @@
 #include "counters/instructions/instruction_count.h"
 
 #include <stdexcept>
+#include <utility>
 
-#include "counters/instructions/stepped.h"
-#include "counters/perf/access.h"
-#include "counters/perf/count.h"
+#include "counters/perf/perf_events.h"
 
-namespace dlroof {
+namespace dlroof::instructions {
 namespace {
 
 // Event 0xC0 without a mask: INST_RETIRED.ANY_P of Intel's (SDM volume 3, "Architectural
 // Performance Events"), PMCx0C0 of AMD's (Processor Programming References).
-const PmuEvent kRetired = {.name = "instructions retired", .config = 0xC0};
+const perf::PmuEvent kRetired = {.name = "instructions retired", .config = 0xC0};
 
 std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
-  if (AskPerf().error != 0) return std::nullopt;
+  if (perf::AskPerf().error != 0) return std::nullopt;
   try {
     InstructionCount count{.how = "hardware counter, user space"};
-    for (const auto& reading : CountInKernel({kRetired}, run).at(0)) {
+    for (const auto& reading : perf::CountInKernel({kRetired}, run).at(0)) {
       if (reading.running < reading.enabled) return std::nullopt;
-      count.all += Difference(reading);
+      count.all += perf::Difference(reading);
     }
     if (count.all > 0) return count;
   } catch (const std::exception&) {  // the kernel has no such event: steps remain
@@ -29,16 +28,16 @@ std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
 
 }  // namespace
 
-std::optional<InstructionCount> CountInstructions(const std::function<void()>& run,
-                                                  double step_seconds) {
-  if (auto counted = ByHardware(run)) return counted;
-  if (step_seconds <= 0) return std::nullopt;
+CountedInstructions CountInstructions(const std::function<void()>& run, double step_seconds) {
+  if (auto counted = ByHardware(run)) return {std::move(counted), ""};
+  if (step_seconds <= 0) return {std::nullopt, "no hardware counter, and no single steps wanted"};
   const auto steps = StepThrough(run, step_seconds);
-  if (!steps.counts) return std::nullopt;
-  return InstructionCount{.all = static_cast<double>(steps.counts->all),
-                          .arithmetic = static_cast<double>(steps.counts->arithmetic),
-                          .generated = static_cast<double>(steps.counts->generated),
-                          .how = "single steps"};
+  if (!steps.counts) return {std::nullopt, steps.why};
+  return {InstructionCount{.all = static_cast<double>(steps.counts->all),
+                           .arithmetic = static_cast<double>(steps.counts->arithmetic),
+                           .generated = static_cast<double>(steps.counts->generated),
+                           .how = "single steps"},
+          ""};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

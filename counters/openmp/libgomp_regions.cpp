@@ -13,7 +13,7 @@
 #include "counters/cpu/clocks.h"
 #include "counters/openmp/region_clock.h"
 
-namespace dlroof {
+namespace dlroof::openmp {
 namespace {
 
 using Body = void (*)(void*);
@@ -41,11 +41,11 @@ bool Begins() { return TheGompWatch().clock.Counts(ThisThread()) && omp_get_leve
 
 void Enter() {
   own_times = TheGompWatch().clock.Thread(omp_get_thread_num());
-  if (own_times != nullptr) own_times->Enters(WallSeconds());
+  if (own_times != nullptr) own_times->Enters(cpu::WallSeconds());
 }
 
 void Leave() {
-  if (own_times != nullptr) own_times->Leaves(WallSeconds());
+  if (own_times != nullptr) own_times->Leaves(cpu::WallSeconds());
   own_times = nullptr;
 }
 
@@ -59,7 +59,7 @@ void Fork(Body body, void* data) {
   auto& watch = TheGompWatch();
   watch.body = body;
   watch.data = data;
-  watch.clock.Forks(WallSeconds());
+  watch.clock.Forks(cpu::WallSeconds());
 }
 
 std::string GompName() {
@@ -84,7 +84,7 @@ std::string WhyNoGomp() {
                           [] { return TheGompWatch().clock.Stop(); }});
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::openmp
 
 extern "C" {
 
@@ -102,11 +102,11 @@ void GOMP_parallel_start(dlroof::Body body, void* data, unsigned threads) {
 void GOMP_parallel_end() {
   static const auto real = dlroof::Real<void (*)()>("GOMP_parallel_end");
   auto& clock = dlroof::TheGompWatch().clock;
-  if (!clock.InsideOf(dlroof::ThisThread()) || omp_get_level() != 1) return real();
+  if (!clock.InsideOf(dlroof::openmp::ThisThread()) || omp_get_level() != 1) return real();
   dlroof::Leave();
   const int team = omp_get_num_threads();
   real();
-  clock.Joins(team, dlroof::WallSeconds());
+  clock.Joins(team, dlroof::cpu::WallSeconds());
 }
 
 void GOMP_parallel(dlroof::Body body, void* data, unsigned threads, unsigned flags) {
@@ -120,23 +120,23 @@ void GOMP_parallel(dlroof::Body body, void* data, unsigned threads, unsigned fla
     int* team;
   } both{body, data, &team};
   dlroof::Fork(
-      [](void* given) {
-        const auto* wanted = static_cast<Both*>(given);
+      [](void* specified) {
+        const auto* wanted = static_cast<Both*>(specified);
         if (omp_get_thread_num() == 0) *wanted->team = omp_get_num_threads();
         wanted->body(wanted->data);
       },
       &both);
   real(dlroof::RunWatched, nullptr, threads, flags);
-  dlroof::TheGompWatch().clock.Joins(team, dlroof::WallSeconds());
+  dlroof::TheGompWatch().clock.Joins(team, dlroof::cpu::WallSeconds());
 }
 
 void GOMP_barrier() {
   static const auto real = dlroof::Real<void (*)()>("GOMP_barrier");
   auto* own = dlroof::own_times;
   if (own == nullptr || omp_get_level() != 1) return real();
-  own->BeginsBarrier(dlroof::WallSeconds());
+  own->BeginsBarrier(dlroof::cpu::WallSeconds());
   real();
-  own->EndsBarrier(dlroof::WallSeconds());
+  own->EndsBarrier(dlroof::cpu::WallSeconds());
 }
 
 // NOLINTEND(readability-identifier-naming)

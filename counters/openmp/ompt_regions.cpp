@@ -17,7 +17,7 @@
 #include "counters/cpu/clocks.h"
 #include "counters/openmp/region_clock.h"
 
-namespace dlroof {
+namespace dlroof::openmp {
 
 // The part of OMPT's binary interface that is used here. OpenMP 5.1, chapter 4 "OMPT Interface":
 // "Activating a First-Party Tool", "Monitoring Activity on the Host with OMPT", and of "OMPT Data
@@ -99,13 +99,13 @@ void OnParallelBegin(ompt::Data*, const void*, ompt::Data* region, unsigned, int
   auto& clock = TheOmptWatch().clock;
   if (!clock.Counts(ThisThread())) return;
   region->pointer = &clock;
-  clock.Forks(WallSeconds());
+  clock.Forks(cpu::WallSeconds());
 }
 
 void OnParallelEnd(ompt::Data* region, ompt::Data*, int, const void*) {
   auto& clock = TheOmptWatch().clock;
   if (region->pointer != &clock || !clock.InsideOf(ThisThread())) return;
-  clock.Joins(TheOmptWatch().team, WallSeconds());
+  clock.Joins(TheOmptWatch().team, cpu::WallSeconds());
 }
 
 // Other threads end the implicit task after the join, and left at the region's last barrier. A team
@@ -115,14 +115,14 @@ void OnImplicitTask(ompt::Endpoint endpoint, ompt::Data* region, ompt::Data* tas
   auto& clock = TheOmptWatch().clock;
   auto* first = clock.Thread(0);
   if (endpoint == ompt::kEnd) {
-    if (task->pointer == first && clock.InsideOf(ThisThread())) first->Leaves(WallSeconds());
+    if (task->pointer == first && clock.InsideOf(ThisThread())) first->Leaves(cpu::WallSeconds());
     return;
   }
   if (region == nullptr || region->pointer != &clock) return;
   auto* own = clock.Thread(static_cast<int>(thread));
   if (own == first) TheOmptWatch().team = static_cast<int>(team);
   task->pointer = own;
-  if (own != nullptr) own->Enters(WallSeconds());
+  if (own != nullptr) own->Enters(cpu::WallSeconds());
 }
 
 // Each kind of barrier counts, as GCC's code has one entry point for most of them.
@@ -131,8 +131,8 @@ void OnSyncRegion(ompt::SyncKind kind, ompt::Endpoint endpoint, ompt::Data* regi
   if (kind == ompt::kTaskwait || kind == ompt::kTaskgroup || kind == ompt::kReduction) return;
   if (region == nullptr || task == nullptr || task->pointer == nullptr) return;
   auto& own = *static_cast<ThreadInRegion*>(task->pointer);
-  if (endpoint == ompt::kBegin) own.BeginsBarrier(WallSeconds());
-  if (endpoint == ompt::kEnd) own.EndsBarrier(WallSeconds());
+  if (endpoint == ompt::kBegin) own.BeginsBarrier(cpu::WallSeconds());
+  if (endpoint == ompt::kEnd) own.EndsBarrier(cpu::WallSeconds());
 }
 
 template <class Function>
@@ -197,9 +197,9 @@ bool OmptShows(const void* code) {
   return runtime != nullptr && runtime == other && WhyNoOmpt().empty();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::openmp
 
-// Called by a runtime when it begins, which must find this name in the program (room.cmake). One
+// Called by a runtime when it begins, which must find this name in the program (module.cmake). One
 // runtime of a process is watched, the first.
 extern "C" dlroof::ompt::Tool* ompt_start_tool(unsigned, const char* version) {
   static dlroof::ompt::Tool tool{dlroof::Initialize, dlroof::Finalize, {}};

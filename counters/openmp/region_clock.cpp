@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dlroof {
+namespace dlroof::openmp {
 
 void RegionClock::Start(ThreadMark thread) {
   seen_ = {};
@@ -42,4 +42,4 @@ ThreadInRegion* RegionClock::Thread(int number) {
   return &threads_[static_cast<std::size_t>(number)];
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::openmp

@@ -9,7 +9,7 @@
 
 #include "counters/parallel_time.h"
 
-namespace dlroof {
+namespace dlroof::openmp {
 
 // A thread's time in the region's function, on a cache line of its own. The thread itself sends
 // its events, which are read after the join. All times are [s] of one clock.
@@ -92,4 +92,4 @@ bool IsWatchedRuntime(std::string_view version);
 // Returns if the code at an address belongs to the runtime whose regions OMPT shows, now.
 bool OmptShows(const void* code);
 
-}  // namespace dlroof
+}  // namespace dlroof::openmp

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace dlroof {
+namespace dlroof::perf {
 namespace {
 
 using nlohmann::json;
@@ -38,7 +38,7 @@ PmuQuantity QuantityFrom(const json& from, const PmuTable& table, const std::str
   return quantity;
 }
 
-bool IsFor(const json& table, const Cpu& cpu) {
+bool IsFor(const json& table, const cpu::Cpu& cpu) {
   if (table.at("vendor") != cpu.vendor) return false;
   const auto families = table.at("families").get<std::vector<unsigned>>();
   if (std::ranges::count(families, cpu.family) == 0) return false;
@@ -94,11 +94,11 @@ PmuTable PmuTableFromText(std::string_view text, const std::string& where) {
   }
 }
 
-std::optional<PmuTable> PmuTableFor(const Cpu& cpu) {
+std::optional<PmuTable> PmuTableFor(const cpu::Cpu& cpu) {
   for (const auto& file : BuiltInPmuTables())
     if (IsFor(json::parse(file.text), cpu))
       return PmuTableFromText(file.text, std::string(file.name));
   return std::nullopt;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::perf

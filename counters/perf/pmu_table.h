@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/base/embedded.h"
+#include "counters/base/files.h"
 #include "counters/cpu/cpu.h"
 #include "counters/work.h"
 
-namespace dlroof {
+namespace dlroof::perf {
 
 struct PmuEvent {
   std::string name;          // as its vendor spells it
@@ -53,7 +53,7 @@ const std::vector<EmbeddedFile>& BuiltInPmuTables();
 
 // The table of this CPU; absent where there is none. Throws std::logic_error where a built-in file
 // is wrong (`where` names it): an unknown pipe, level or event, no source.
-std::optional<PmuTable> PmuTableFor(const Cpu& cpu);
+std::optional<PmuTable> PmuTableFor(const cpu::Cpu& cpu);
 PmuTable PmuTableFromText(std::string_view text, const std::string& where);
 
-}  // namespace dlroof
+}  // namespace dlroof::perf

@@ -13,11 +13,10 @@
 
 #include "counters/base/files.h"
 #include "counters/base/process.h"
-#include "counters/counter_source.h"
-#include "counters/perf/access.h"
-#include "counters/perf/count.h"
+#include "counters/counter_manager.h"
+#include "counters/perf/perf_events.h"
 
-namespace dlroof {
+namespace dlroof::perf {
 namespace {
 
 namespace fs = std::filesystem;
@@ -94,7 +93,7 @@ std::string WhyNot() {
   static const std::string why = [] {
     const auto answer = AskPerf();
     if (answer.error != 0) return PerfSentence(answer);
-    const Cpu cpu = ThisCpu();
+    const cpu::Cpu cpu = cpu::ThisCpu();
     if (PmuTableFor(cpu)) return std::string();
     return fmt::format(
         "no table of events for this CPU ({} family {} model {}): counters/pmus has "
@@ -105,7 +104,7 @@ std::string WhyNot() {
 }
 
 Counted Count(const CountRequest& request) {
-  return CountWithPerf(PmuTableFor(ThisCpu()).value(), request, CountInKernel);
+  return CountWithPerf(PmuTableFor(cpu::ThisCpu()).value(), request, CountInKernel);
 }
 
 [[maybe_unused]] const bool source_registered =
@@ -132,4 +131,4 @@ std::vector<std::vector<PerfReading>> CountInKernel(const std::vector<PmuEvent>&
   return readings;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::perf

@@ -3,32 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <iostream>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/figure/gnuplot.h"
-#include "reporters/record/context.h"
+#include "counters/base/process.h"
+#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
-std::string Caption(const PlacedRun& run, const Figure& figure) {
+std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
   std::string caption = figure.roofs.machine;
   // A GPU's roofs are those of all of it, and another program's need not tell their threads.
   if (figure.roofs.device != "gpu" && figure.roofs.threads > 0)
     caption +=
         fmt::format(", {} thread{}", figure.roofs.threads, figure.roofs.threads == 1 ? "" : "s");
-  caption += fmt::format(", bytes of {}",
-                         figure.all_levels ? "every level" : LevelName(Key(figure.level)));
+  caption += fmt::format(
+      ", bytes of {}", figure.all_levels ? "every level" : roofline::LevelName(Key(figure.level)));
   if (run.view.tensor_balance) caption += ", all FLOPs judged by the matrix ceiling";
   if (!figure.classic_moves.empty()) caption += ", arrows from before";
   const auto& context = run.file.context;
-  if (const auto date = Text(context, "date"); !date.empty()) caption += ", " + date;
-  if (const auto version = Text(Member(context, "dlroof"), "version"); !version.empty())
+  if (const auto date = record::Text(context, "date"); !date.empty()) caption += ", " + date;
+  if (const auto version = record::Text(record::Member(context, "dlroof"), "version");
+      !version.empty())
     caption += ", dlroof " + version;
   return caption;
 }
@@ -41,7 +44,7 @@ std::string Legend(const Figure& figure) {
   int index = 0;
   for (const auto& [series, count] : counts) {
     legend += fmt::format("  {}  {} ({})\n", static_cast<char>('A' + std::min(index, 25)),
-                          Printable(series), count);
+                          text::Printable(series), count);
     ++index;
   }
   return legend;
@@ -59,25 +62,26 @@ std::string Trimmed(const std::string& picture) {
 }
 
 // One point per record, or per record and level.
-void AddMarks(const PlacedRun& run, Figure& figure) {
+void AddMarks(const roofline::PlacedRun& run, Figure& figure) {
   for (const Level level : AllLevels()) {
     if (!figure.all_levels && level != figure.level) continue;
-    auto classic = ClassicMarks(run, figure.roofs, level);
-    auto time = TimeMarks(run, figure.roofs, level);
+    auto classic = roofline::ClassicMarks(run, figure.roofs, level);
+    auto time = roofline::TimeMarks(run, figure.roofs, level);
     if (figure.all_levels) {
-      for (auto& mark : classic) mark.series = LevelName(Key(level));
-      for (auto& mark : time) mark.series = LevelName(Key(level));
+      for (auto& mark : classic) mark.series = roofline::LevelName(Key(level));
+      for (auto& mark : time) mark.series = roofline::LevelName(Key(level));
     }
     figure.classic.insert(figure.classic.end(), classic.begin(), classic.end());
     figure.time.insert(figure.time.end(), time.begin(), time.end());
   }
 }
 
-void KeepSweep(const PlacedRun& run, Figure& figure) {
+void KeepSweep(const roofline::PlacedRun& run, Figure& figure) {
   std::set<std::size_t> kept;
-  for (auto& line : SweepLines(run, figure.sweep)) {
-    const bool drawn = std::ranges::any_of(
-        line.records, [&](std::size_t i) { return BelongsTo(run.file.records[i], figure.roofs); });
+  for (auto& line : roofline::SweepLines(run, figure.sweep)) {
+    const bool drawn = std::ranges::any_of(line.records, [&](std::size_t i) {
+      return roofline::BelongsTo(run.file.records[i], figure.roofs);
+    });
     if (!drawn) continue;
     kept.insert(line.records.begin(), line.records.end());
     figure.lines.push_back(std::move(line));
@@ -87,13 +91,15 @@ void KeepSweep(const PlacedRun& run, Figure& figure) {
 }
 
 // Adds a move by name, which tells benchmarks apart in both files.
-void AddMoves(const PlacedRun& run, const PlacedRun& before, Figure& figure) {
+void AddMoves(const roofline::PlacedRun& run, const roofline::PlacedRun& before, Figure& figure) {
   Figure old{.roofs = figure.roofs, .level = figure.level};
   AddMarks(before, old);
-  const auto name = [](const PlacedRun& of, std::size_t i) { return of.file.records[i].name; };
-  std::map<std::string, const ClassicMark*> classic;
+  const auto name = [](const roofline::PlacedRun& of, std::size_t i) {
+    return of.file.records[i].name;
+  };
+  std::map<std::string, const roofline::ClassicMark*> classic;
   for (const auto& mark : old.classic) classic[name(before, mark.record)] = &mark;
-  std::map<std::string, const TimeMark*> time;
+  std::map<std::string, const roofline::TimeMark*> time;
   for (const auto& mark : old.time) time[name(before, mark.record)] = &mark;
   for (const auto& mark : figure.classic)
     if (const auto found = classic.find(name(run, mark.record)); found != classic.end())
@@ -106,34 +112,35 @@ void AddMoves(const PlacedRun& run, const PlacedRun& before, Figure& figure) {
   }
 }
 
-std::optional<Roof> OneFlat(const PlacedRun& run, const Figure& figure) {
+std::optional<roofline::Roof> OneFlat(const roofline::PlacedRun& run, const Figure& figure) {
   std::set<std::string> judged;
   for (const auto& mark : figure.time)
     for (const auto& [pipe, row] : run.places[mark.record].placement.time->compute_roofs)
       judged.insert(row);
   if (judged.size() != 1) return std::nullopt;
-  for (const Roof& flat : figure.roofs.flops)
+  for (const roofline::Roof& flat : figure.roofs.flops)
     if (flat.key == *judged.begin()) return flat;
   return std::nullopt;
 }
 
 }  // namespace
 
-std::vector<Roof> DrawnFlats(const PlacedRun& run, const RoofSet& roofs) {
-  const auto used = PipesInUse(run, roofs);
-  const auto above = [&](const Roof& flat) {
-    if (IsFinerPipe(flat.key)) return false;
-    const auto is_finer = [&](const Roof& one) {
+std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
+                                       const roofline::RoofSet& roofs) {
+  const auto used = roofline::PipesInUse(run, roofs);
+  const auto above = [&](const roofline::Roof& flat) {
+    if (roofline::IsFinerPipe(flat.key)) return false;
+    const auto is_finer = [&](const roofline::Roof& one) {
       return used.count(one.key) > 0 && one.key.starts_with(flat.key + ".");
     };
     return std::ranges::any_of(roofs.flops, is_finer) &&
-           std::ranges::all_of(roofs.flops, [&](const Roof& one) {
+           std::ranges::all_of(roofs.flops, [&](const roofline::Roof& one) {
              return !is_finer(one) || one.per_second < flat.per_second;
            });
   };
-  std::vector<Roof> drawn;
-  for (const Roof& flat : roofs.flops)
-    if (used.empty() ? !IsFinerPipe(flat.key) : used.count(flat.key) > 0 || above(flat))
+  std::vector<roofline::Roof> drawn;
+  for (const roofline::Roof& flat : roofs.flops)
+    if (used.empty() ? !roofline::IsFinerPipe(flat.key) : used.count(flat.key) > 0 || above(flat))
       drawn.push_back(flat);
   return drawn;
 }
@@ -141,18 +148,18 @@ std::vector<Roof> DrawnFlats(const PlacedRun& run, const RoofSet& roofs) {
 std::string FigureExtension(const std::string& path) {
   for (const char* extension : {"svg", "pdf", "png"})
     if (path.ends_with(std::string(".") + extension)) return extension;
-  throw BadInput("{}: a figure is .svg, .pdf or .png", Printable(path));
+  throw BadInput("{}: a figure is .svg, .pdf or .png", text::Printable(path));
 }
 
-Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice) {
-  const auto sets = RoofSets(run.file.machines);
-  const auto main = MainRoofSet(run, sets);
+Figure MakeFigure(const roofline::PlacedRun& run, const FigureChoice& choice) {
+  const auto sets = roofline::RoofSets(run.file.machines);
+  const auto main = roofline::MainRoofSet(run, sets);
   if (!main)
     throw BadInput(
         "figure: the file has no ceilings, so there is no roof to draw (dlroof machine measures "
         "them)");
   Figure figure{.roofs = sets[*main]};
-  const auto level = choice.level ? choice.level : MainLevel(run, figure.roofs);
+  const auto level = choice.level ? choice.level : roofline::MainLevel(run, figure.roofs);
   if (!level)
     throw BadInput("figure: no benchmark of the file has a time, FLOPs, bytes and ceilings");
   figure.level = *level;
@@ -164,22 +171,67 @@ Figure MakeFigure(const PlacedRun& run, const FigureChoice& choice) {
   if (choice.before != nullptr) AddMoves(run, *choice.before, figure);
   if (figure.classic.empty())
     throw BadInput("figure: no benchmark has a point of {}{}",
-                   figure.all_levels ? "any level" : LevelName(Key(figure.level)),
+                   figure.all_levels ? "any level" : roofline::LevelName(Key(figure.level)),
                    choice.sweep.empty() ? "" : " on a line of this sweep");
   figure.one_flat = OneFlat(run, figure);
   figure.caption = Caption(run, figure);
   return figure;
 }
 
-void WriteFigure(const PlacedRun& run, const std::string& path, const FigureChoice& choice) {
+void WriteFigure(const roofline::PlacedRun& run, const std::string& path,
+                 const FigureChoice& choice) {
   const auto extension = FigureExtension(path);
   WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run, choice), extension)));
 }
 
-std::string TerminalPicture(const PlacedRun& run, int width) {
+std::string TerminalPicture(const roofline::PlacedRun& run, int width) {
   const Figure figure = MakeFigure(run);
   return Trimmed(RunGnuplot(TerminalScript(figure, width))) + Legend(figure) + "  " +
-         Printable(figure.caption) + "\n";
+         text::Printable(figure.caption) + "\n";
 }
 
-}  // namespace dlroof
+namespace {
+
+// gnuplot echoes the line, points at the place, then says what is wrong.
+std::string LastLine(const std::string& text) {
+  const auto end = text.find_last_not_of(" \r\n");
+  if (end == std::string::npos) return "no message";
+  const auto start = text.find_last_of('\n', end);
+  return text.substr(start + 1, end - start);
+}
+
+bool IsHarmless(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         byte >= 0x80 || std::strchr(" _.,:;/+-=()%<>|~*^#", c) != nullptr;
+}
+
+}  // namespace
+
+std::string GnuplotText(std::string_view text) {
+  std::string harmless = "'";
+  for (const char c : text::Printable(text)) harmless += c != '\0' && IsHarmless(c) ? c : '_';
+  return harmless + "'";
+}
+
+std::string RunGnuplot(const std::string& script) {
+  if (!IsInPath("gnuplot"))
+    throw BadInput("gnuplot is not installed, so there is no figure (apt-get install gnuplot-nox)");
+  // Without the user's settings files, so that a file gives the same picture everywhere.
+  auto ran = RunChild({"gnuplot", "--default-settings", "-"}, {}, script);
+  if (ran.exit_code != 0 || ran.out.empty())
+    throw BadInput("gnuplot failed: {}", LastLine(ran.err));
+  return std::move(ran.out);
+}
+
+std::string PageFigure(const std::function<std::string()>& script, std::string& why) {
+  try {
+    return RunGnuplot(script());
+  } catch (const BadInput& refusal) {
+    why = refusal.what();
+    std::cerr << "the page has no figure: " << why << '\n';
+    return "";
+  }
+}
+
+}  // namespace dlroof::figure

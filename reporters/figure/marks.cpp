@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "reporters/figure/gnuplot.h"
+#include "reporters/figure/figure.h"
 #include "reporters/figure/panel.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 // As the hierarchical roofline paper draws its levels: L1 blue, L2 red, the farthest green.
@@ -76,7 +76,7 @@ void AddSeries(const std::string& prefix, const std::vector<Mark>& marks, const 
                                          std::pair(false, true), std::pair(true, true)}) {
       std::vector<Point> points;
       for (const auto& mark : marks)
-        if (mark.series == name && mark.measured == measured && mark.disturbed == pale)
+        if (mark.series == name && mark.measured == measured && mark.noisy == pale)
           if (const std::optional<Point> point = where(mark)) points.push_back(*point);
       const auto colour = Shade(style.colour, pale);
       AddMarks(fmt::format("{}{}_{}", prefix, index, (pale ? 2 : 0) + (measured ? 1 : 0)), points,
@@ -92,7 +92,8 @@ std::string TypeOf(const std::string& series) {
 }
 
 bool AllMeasured(const Figure& figure) {
-  return std::ranges::all_of(figure.classic, [](const ClassicMark& mark) { return mark.measured; });
+  return std::ranges::all_of(figure.classic,
+                             [](const roofline::ClassicMark& mark) { return mark.measured; });
 }
 
 // Types of a sweep's lines, where two of them and nothing else can fill the marks.
@@ -115,17 +116,17 @@ class SweepStyle {
     }
   }
 
-  std::string FamilyOf(const SweepLine& line) const {
+  std::string FamilyOf(const roofline::SweepLine& line) const {
     return fill_.empty() ? line.series : line.series.substr(0, line.series.find_last_of(' '));
   }
-  std::string_view Colour(const SweepLine& line) const {
+  std::string_view Colour(const roofline::SweepLine& line) const {
     return SeriesColour(colours_.at(FamilyOf(line)));
   }
   int Shape(double value) const {
     const auto index = std::distance(values_.begin(), values_.find(value));
     return kShapes[static_cast<std::size_t>(index) % kShapes.size()];
   }
-  bool Filled(const SweepLine& line, bool measured) const {
+  bool Filled(const roofline::SweepLine& line, bool measured) const {
     return fill_.empty() ? measured : TypeOf(line.series) == fill_[1];
   }
   const std::map<std::string, std::size_t>& Colours() const { return colours_; }
@@ -153,7 +154,7 @@ void AddSweep(const std::string& prefix, const std::vector<Mark>& marks, const F
         if (!point) continue;
         const int type = style.Shape(line.values[i]) + (style.Filled(line, mark.measured) ? 1 : 0);
         block += fmt::format("{:.9g} {:.9g} {} 0x{}\n", point->first, point->second, type,
-                             Shade(style.Colour(line), mark.disturbed).substr(1));
+                             Shade(style.Colour(line), mark.noisy).substr(1));
       }
     plot.blocks += block + "EOD\n";
     const auto colour = style.Colour(line);
@@ -236,7 +237,7 @@ void AddClassicMarks(const Figure& figure, Plot& plot) {
   AddIntervals(figure, plot);
   if (figure.all_levels) AddLevelJoints(figure, plot);
   AddMoves("moves", figure.classic_moves, plot);
-  const auto where = [](const ClassicMark& m) {
+  const auto where = [](const roofline::ClassicMark& m) {
     return std::optional<Point>({m.intensity, m.flops_per_second});
   };
   if (figure.lines.empty()) {
@@ -257,10 +258,10 @@ void AddTimeMarks(const Figure& figure, Plot& plot) {
   if (figure.all_levels)
     AddSeries(
         "roof", figure.time, figure, false,
-        [](const TimeMark& m) { return std::optional<Point>(m.complexity); }, plot, 0.4);
+        [](const roofline::TimeMark& m) { return std::optional<Point>(m.complexity); }, plot, 0.4);
   AddPipeCrosses(figure, plot);
   AddMoves("timemoves", figure.time_moves, plot);
-  const auto where = [](const TimeMark& m) { return m.point; };
+  const auto where = [](const roofline::TimeMark& m) { return m.point; };
   if (figure.lines.empty())
     AddSeries("time", figure.time, figure, false, where, plot);
   else
@@ -269,11 +270,11 @@ void AddTimeMarks(const Figure& figure, Plot& plot) {
 
 std::string FillMeans(const Figure& figure) {
   const auto types = figure.lines.empty() ? std::vector<std::string>() : FillTypes(figure);
-  const bool pale =
-      std::ranges::any_of(figure.classic, [](const ClassicMark& mark) { return mark.disturbed; });
+  const bool pale = std::ranges::any_of(
+      figure.classic, [](const roofline::ClassicMark& mark) { return mark.noisy; });
   return fmt::format("hollow: {}, filled: {}{}", types.empty() ? "modelled" : types[0],
                      types.empty() ? "measured" : types[1],
-                     pale ? ", pale: disturbed, an estimate" : "");
+                     pale ? ", pale: noisy, an estimate" : "");
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -11,10 +11,10 @@
 #include <optional>
 #include <set>
 
-#include "reporters/figure/gnuplot.h"
-#include "reporters/text/units.h"
+#include "reporters/figure/figure.h"
+#include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 constexpr double kFarRight = 1e9, kFarLeft = 1e-9;  // [flop/byte] outside every chart
@@ -42,11 +42,11 @@ struct FlatLabel {
 std::string FlatLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::vector<FlatLabel> labels;
-  for (const Roof& flat : figure.flats) {
+  for (const roofline::Roof& flat : figure.flats) {
     labels.push_back({std::log10(flat.per_second) + 8 * y_px, RoofName(flat, "FLOP/s"), "right"});
     if (const auto sustained = flat.sustained_per_second)
       labels.push_back({std::log10(*sustained) - 8 * y_px,
-                        "sustained  " + WithPrefix(*sustained, "FLOP/s"),
+                        "sustained  " + text::WithPrefix(*sustained, "FLOP/s"),
                         "right textcolor rgb '#5b6675'"});
   }
   std::ranges::stable_sort(labels, std::ranges::greater{}, &FlatLabel::y);
@@ -63,16 +63,17 @@ std::string FlatLabels(const Figure& figure, const Panel& panel) {
 
 }  // namespace
 
-std::vector<Point> SlantedLine(const Roof& slanted, const Figure& figure) {
+std::vector<Point> SlantedLine(const roofline::Roof& slanted, const Figure& figure) {
   const double ridge =
-      figure.flats.empty() ? kFarRight : RidgeIntensity(figure.flats.front(), slanted);
+      figure.flats.empty() ? kFarRight : roofline::RidgeIntensity(figure.flats.front(), slanted);
   return {{kFarLeft, kFarLeft * slanted.per_second}, {ridge, ridge * slanted.per_second}};
 }
 
-std::vector<Point> FlatLine(const Roof& flat, const Figure& figure) {
+std::vector<Point> FlatLine(const roofline::Roof& flat, const Figure& figure) {
   double start = kFarLeft;
-  const auto fastest = std::ranges::max_element(figure.roofs.bytes, {}, &Roof::per_second);
-  if (fastest != figure.roofs.bytes.end()) start = RidgeIntensity(flat, *fastest);
+  const auto fastest =
+      std::ranges::max_element(figure.roofs.bytes, {}, &roofline::Roof::per_second);
+  if (fastest != figure.roofs.bytes.end()) start = roofline::RidgeIntensity(flat, *fastest);
   return {{start, flat.per_second}, {kFarRight, flat.per_second}};
 }
 
@@ -82,16 +83,16 @@ Panel ClassicPanel(const Figure& figure) {
     x.Add(mark.intensity);
     y.Add(mark.flops_per_second);
   }
-  for (const Roof& flat : figure.flats) {
+  for (const roofline::Roof& flat : figure.flats) {
     y.Add(flat.per_second);
     if (flat.sustained_per_second) y.Add(*flat.sustained_per_second);
-    for (const Roof& slanted : figure.roofs.bytes)
-      if (slanted.key == Key(figure.level)) x.Add(RidgeIntensity(flat, slanted));
+    for (const roofline::Roof& slanted : figure.roofs.bytes)
+      if (slanted.key == Key(figure.level)) x.Add(roofline::RidgeIntensity(flat, slanted));
   }
   return {x.low - 0.6, x.high + 0.9, y.low - 0.35, y.high + 0.3};
 }
 
-Panel SharedPanel(std::vector<Figure> figures, const std::vector<ClassicMark>& marks) {
+Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::ClassicMark>& marks) {
   std::optional<Panel> whole;
   for (auto& one : figures) {
     one.classic = marks;
@@ -148,9 +149,9 @@ std::string Label(const std::string& text, double log_x, double log_y, const std
                      GnuplotText(text), std::pow(10, log_x), std::pow(10, log_y), how);
 }
 
-std::string RoofName(const Roof& roof, std::string_view unit) {
-  return fmt::format("{}  {}{}", LevelName(roof.key), WithPrefix(roof.per_second, unit),
-                     DoubtText(roof));
+std::string RoofName(const roofline::Roof& roof, std::string_view unit) {
+  return fmt::format("{}  {}{}", roofline::LevelName(roof.key),
+                     text::WithPrefix(roof.per_second, unit), roofline::ReasonText(roof));
 }
 
 // Names of slanted roofs stand where they enter; the second of two neighbours moves aside.
@@ -160,7 +161,7 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
   const double angle = std::atan2(x_px, y_px);
   double last = Bounds().low;
   int aside = 0;
-  for (const Roof& slanted : figure.roofs.bytes) {
+  for (const roofline::Roof& slanted : figure.roofs.bytes) {
     const double rate = std::log10(slanted.per_second);
     aside = (last - rate) / y_px * std::cos(angle) < 12 ? aside + 1 : 0;
     last = rate;
@@ -169,7 +170,7 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
     const double y = x + rate + 8 * std::cos(angle) * y_px;
     auto name = RoofName(slanted, "B/s");
     if (slanted.sustained_per_second)
-      name += fmt::format(", sustained {}", WithPrefix(*slanted.sustained_per_second, "B/s"));
+      name += fmt::format(", sustained {}", text::WithPrefix(*slanted.sustained_per_second, "B/s"));
     // A name that would stand beyond its line says nothing; that of the points' own level always
     // stands.
     const double end = y + kCharacter * static_cast<double>(name.size()) * std::sin(angle) * y_px;
@@ -185,25 +186,25 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
 std::string RidgeLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::string text;
-  for (const Roof& slanted : figure.roofs.bytes) {
+  for (const roofline::Roof& slanted : figure.roofs.bytes) {
     if (slanted.key != Key(figure.level)) continue;
-    for (const Roof& flat : figure.flats) {
-      const double ridge = RidgeIntensity(flat, slanted);
-      text += Label("ridge " + ThreeDigits(ridge), std::log10(ridge) + 6 * x_px,
+    for (const roofline::Roof& flat : figure.flats) {
+      const double ridge = roofline::RidgeIntensity(flat, slanted);
+      text += Label("ridge " + text::ThreeDigits(ridge), std::log10(ridge) + 6 * x_px,
                     std::log10(flat.per_second) - 9 * y_px, "left textcolor rgb '#5b6675'");
     }
   }
   return text;
 }
 
-int DashOf(const Roof& roof) { return roof.given ? 4 : roof.proved ? 1 : 2; }
+int DashOf(const roofline::Roof& roof) { return roof.specified ? 4 : roof.validated ? 1 : 2; }
 
 std::string WayRow(const Point& from, const Point& to) {
   return fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", from.first, from.second,
                      to.first - from.first, to.second - from.second);
 }
 
-std::string MachineNames(const PlacedRun& run) {
+std::string MachineNames(const roofline::PlacedRun& run) {
   std::set<std::string> names;
   for (const auto& machine : run.file.machines) names.insert(machine.name);
   return fmt::format("{}", fmt::join(names, " + "));
@@ -224,4 +225,4 @@ std::string Shade(std::string_view colour, bool pale) {
   return mixed;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

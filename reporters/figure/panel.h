@@ -10,7 +10,7 @@
 
 #include "reporters/figure/figure.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 
 using Point = std::pair<double, double>;
 
@@ -22,17 +22,17 @@ struct Panel {
 
 Panel ClassicPanel(const Figure& figure);
 // The classic panel that holds the roofs of each figure and all of `marks`, which replace theirs.
-Panel SharedPanel(std::vector<Figure> figures, const std::vector<ClassicMark>& marks);
+Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::ClassicMark>& marks);
 // Both axes of one scale: the machine balance rises at 45 degrees.
 Panel TimePanel(const Figure& figure);
 
 // From far left of every chart to the ridge with the highest flat roof drawn.
-std::vector<Point> SlantedLine(const Roof& slanted, const Figure& figure);
+std::vector<Point> SlantedLine(const roofline::Roof& slanted, const Figure& figure);
 // From the ridge with the fastest level to far right of every chart.
-std::vector<Point> FlatLine(const Roof& flat, const Figure& figure);
+std::vector<Point> FlatLine(const roofline::Roof& flat, const Figure& figure);
 
-// "fp32.vector  200 GFLOP/s (not proved)"
-std::string RoofName(const Roof& roof, std::string_view unit);
+// "fp32.vector  200 GFLOP/s (not validated)"
+std::string RoofName(const roofline::Roof& roof, std::string_view unit);
 
 // Commands that choose a terminal by the file's extension ("svg"), of this size [px].
 std::string SetTerminal(const std::string& extension, int width, int height);
@@ -45,11 +45,11 @@ std::string RoofLabels(const Figure& figure, const Panel& panel);  // and of wha
 std::string RidgeLabels(const Figure& figure, const Panel& panel);
 
 // Gnuplot's line type of a roof: whole, dashed, or dashes and dots.
-int DashOf(const Roof& roof);
+int DashOf(const roofline::Roof& roof);
 // A row of a data block: a way from one point to another, as "with vectors" takes it.
 std::string WayRow(const Point& from, const Point& to);
 // "A + B": the names of the run's machines.
-std::string MachineNames(const PlacedRun& run);
+std::string MachineNames(const roofline::PlacedRun& run);
 
 // Drawing of one `plot` command: its data blocks and its elements.
 struct Plot {
@@ -76,4 +76,4 @@ std::string_view SeriesColour(std::size_t index);
 // Returns "#0072b2", or for a pale mark a third of it on white.
 std::string Shade(std::string_view colour, bool pale);
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -8,11 +8,10 @@
 #include <set>
 
 #include "reporters/figure/figure.h"
-#include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
-#include "reporters/text/units.h"
+#include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 std::string Joined(const Plot& plot) {
@@ -26,7 +25,7 @@ void AddLine(const std::string& name, const std::vector<Point>& line, const std:
 }
 
 // Names of the levels whose points are drawn, as the page shows them.
-std::map<Level, std::vector<RidgePoint>> MeasuredRidges(const Figure& figure) {
+std::map<Level, std::vector<machine::RidgePoint>> MeasuredRidges(const Figure& figure) {
   auto ridges = figure.roofs.ridges;
   if (!figure.all_levels)
     std::erase_if(ridges, [&](const auto& ridge) { return ridge.first != figure.level; });
@@ -36,14 +35,14 @@ std::map<Level, std::vector<RidgePoint>> MeasuredRidges(const Figure& figure) {
 // Thin: what a roof has left after seconds on end, and the knees as measured.
 void AddThinRoofs(const Figure& figure, Plot& plot) {
   int index = 0;
-  const auto add = [&](const Roof& roof, const auto& line) {
-    const auto sustained = SustainedOf(roof);
+  const auto add = [&](const roofline::Roof& roof, const auto& line) {
+    const auto sustained = roofline::SustainedOf(roof);
     if (!sustained) return;
     AddLine(fmt::format("sustained{}", index++), line(*sustained, figure),
             fmt::format("lc rgb '#8b96a5' lw 1 dt {}", DashOf(*sustained)), plot);
   };
-  for (const Roof& flat : figure.flats) add(flat, FlatLine);
-  for (const Roof& slanted : figure.roofs.bytes) add(slanted, SlantedLine);
+  for (const roofline::Roof& flat : figure.flats) add(flat, FlatLine);
+  for (const roofline::Roof& slanted : figure.roofs.bytes) add(slanted, SlantedLine);
   for (const auto& [level, ridge] : MeasuredRidges(figure)) {
     std::vector<Point> line;
     for (const auto& point : ridge) line.emplace_back(point.intensity, point.flops_per_second);
@@ -58,13 +57,13 @@ std::string ClassicScript(const Figure& figure) {
   const Panel panel = ClassicPanel(figure);
   Plot plot;
   int index = 0;
-  for (const Roof& slanted : figure.roofs.bytes)
+  for (const roofline::Roof& slanted : figure.roofs.bytes)
     AddLine(fmt::format("byte{}", index++), SlantedLine(slanted, figure),
             fmt::format("lc rgb '{}' lw {} dt {}",
                         slanted.key == Key(figure.level) ? "#27313d" : "#8b96a5",
                         slanted.key == Key(figure.level) ? 2 : 1, DashOf(slanted)),
             plot);
-  for (const Roof& flat : figure.flats)
+  for (const roofline::Roof& flat : figure.flats)
     AddLine(fmt::format("flop{}", index++), FlatLine(flat, figure),
             fmt::format("lc rgb '#27313d' lw 2 dt {}", DashOf(flat)), plot);
   AddThinRoofs(figure, plot);
@@ -88,9 +87,10 @@ constexpr double kMostDecades = 3;  // from 10 FLOP/byte that a guide's label ma
 // Lines of equal intensity are parallel to the machine balance. With one compute roof each has its
 // FLOP/byte; with several only the ratio of the times is the same along it.
 void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
-  const auto slanted = std::ranges::find(figure.roofs.bytes, Key(figure.level), &Roof::key);
+  const auto slanted =
+      std::ranges::find(figure.roofs.bytes, Key(figure.level), &roofline::Roof::key);
   const bool known = figure.one_flat && slanted != figure.roofs.bytes.end() && !figure.all_levels;
-  const double balance = known ? RidgeIntensity(*figure.one_flat, *slanted) : 1;
+  const double balance = known ? roofline::RidgeIntensity(*figure.one_flat, *slanted) : 1;
   const double lowest = panel.bottom - panel.right, highest = panel.top - panel.left;
   std::vector<std::vector<Point>> lines;
   for (double power = std::ceil(lowest + std::log10(balance));
@@ -102,7 +102,7 @@ void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::s
     if (!known || std::abs(power - 1) > kMostDecades || y < panel.bottom + 0.3 ||
         x < panel.left + 0.3)
       continue;
-    labels += Label(ThreeDigits(std::pow(10, power)) + " FLOP/byte", x, y,
+    labels += Label(text::ThreeDigits(std::pow(10, power)) + " FLOP/byte", x, y,
                     "right rotate by 45 offset 0,-0.3 textcolor rgb '#8b96a5'");
   }
   plot.blocks += Block("intensities", lines);
@@ -127,7 +127,7 @@ void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string
   AddLine("balance", {{kFar, kFar}, {1 / kFar, 1 / kFar}}, "lc rgb '#27313d' lw 2", plot);
   if (overheads.empty()) return;
   for (const double t : {*overheads.begin(), *overheads.rbegin()})
-    labels += Label("overhead " + WithPrefix(t, "s"), panel.left + 0.05, std::log10(t),
+    labels += Label("overhead " + text::WithPrefix(t, "s"), panel.left + 0.05, std::log10(t),
                     "left offset 0,0.5 textcolor rgb '#9a5b00'");
 }
 
@@ -141,9 +141,10 @@ std::string WorkAxes(const Figure& figure, const Panel& panel) {
         "'%.0s%c'\nset {0}label {3} font ',10'\n",
         name, std::pow(10, low) * rate, std::pow(10, high) * rate, GnuplotText(title));
   };
-  for (const Roof& slanted : figure.roofs.bytes)
+  for (const roofline::Roof& slanted : figure.roofs.bytes)
     if (slanted.key == Key(figure.level) && !figure.all_levels)
-      axis("x2", panel.left, panel.right, slanted.per_second, LevelName(slanted.key) + " bytes");
+      axis("x2", panel.left, panel.right, slanted.per_second,
+           roofline::LevelName(slanted.key) + " bytes");
   if (figure.one_flat)
     axis("y2", panel.bottom, panel.top, figure.one_flat->per_second,
          "FLOPs at the " + figure.one_flat->key + " roof");
@@ -161,7 +162,7 @@ std::string TimeScript(const Figure& figure) {
          fmt::format(
              "set title 'Time-based roofline'\nset xlabel '{} time [s]'\nset ylabel "
              "'compute time [s]'\n",
-             figure.all_levels ? "memory" : LevelName(Key(figure.level))) +
+             figure.all_levels ? "memory" : roofline::LevelName(Key(figure.level))) +
          "set label 'compute bound' at graph 0.3,0.95 textcolor rgb '#8b96a5' font ',9'\n"
          "set label 'bandwidth bound' at graph 0.96,0.05 right textcolor rgb '#8b96a5' font "
          "',9'\n" +
@@ -185,12 +186,12 @@ std::vector<Point> Dots(const std::vector<Point>& line, const Panel& panel, int 
 void AddDottedRoofs(const Figure& figure, const Panel& panel, int columns, Plot& plot,
                     std::string& labels) {
   std::vector<std::vector<Point>> dots;
-  for (const Roof& flat : figure.flats) {
+  for (const roofline::Roof& flat : figure.flats) {
     dots.push_back(Dots(FlatLine(flat, figure), panel, columns));
     labels += Label(RoofName(flat, "FLOP/s"), panel.right, std::log10(flat.per_second),
                     "right offset 0,0.6");
   }
-  for (const Roof& slanted : figure.roofs.bytes) {
+  for (const roofline::Roof& slanted : figure.roofs.bytes) {
     if (slanted.key != Key(figure.level)) continue;
     dots.push_back(Dots(SlantedLine(slanted, figure), panel, columns));
     const double rate = std::log10(slanted.per_second);
@@ -249,4 +250,4 @@ std::string TerminalScript(const Figure& figure, int width) {
          Ranges(panel) + labels + Joined(plot);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

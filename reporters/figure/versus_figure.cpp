@@ -1,5 +1,3 @@
-#include "reporters/figure/versus_figure.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,22 +7,24 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "reporters/figure/gnuplot.h"
+#include "reporters/figure/cluster_figures.h"
+#include "reporters/figure/figure.h"
 #include "reporters/figure/panel.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
 constexpr std::size_t kMostVersusTitles = 15;  // in the legend
 
-const ClassicPoint* DrawnPoint(const PlacedRun& run, std::size_t record, Level level) {
-  const auto* point = PointOf(run.places[record].placement, level);
+const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::size_t record,
+                                         Level level) {
+  const auto* point = roofline::PointOf(run.places[record].placement, level);
   return point != nullptr && point->intensity > 0 ? point : nullptr;
 }
 
 // Returns the level that most pairs know on both sides, the farthest of equals.
-Level LevelOf(const PlacedRun& a, const PlacedRun& b,
+Level LevelOf(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
               const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
   std::map<Level, int> counts;
   for (const auto& [i, j] : pairs)
@@ -39,8 +39,8 @@ Level LevelOf(const PlacedRun& a, const PlacedRun& b,
 }
 
 // Returns the run with these records alone.
-PlacedRun Only(const PlacedRun& run, const std::set<std::size_t>& records) {
-  PlacedRun some{
+roofline::PlacedRun Only(const roofline::PlacedRun& run, const std::set<std::size_t>& records) {
+  roofline::PlacedRun some{
       .file = {.context = run.file.context, .machines = run.file.machines, .records = {}},
       .view = run.view};
   for (const auto record : records) {
@@ -51,27 +51,29 @@ PlacedRun Only(const PlacedRun& run, const std::set<std::size_t>& records) {
 }
 
 // Returns the roofs that most of these records rest on.
-Figure RoofsOf(const PlacedRun& whole, const std::set<std::size_t>& records, Level level) {
+Figure RoofsOf(const roofline::PlacedRun& whole, const std::set<std::size_t>& records,
+               Level level) {
   const auto run = Only(whole, records);
-  const auto sets = RoofSets(run.file.machines);
-  const auto main = MainRoofSet(run, sets);
+  const auto sets = roofline::RoofSets(run.file.machines);
+  const auto main = roofline::MainRoofSet(run, sets);
   if (!main) throw BadInput("figure: a run names no ceilings");
   auto roofs = sets[*main];
   const auto flats = DrawnFlats(run, roofs);
-  std::erase_if(roofs.bytes, [&](const Roof& roof) { return roof.key != Key(level); });
+  std::erase_if(roofs.bytes, [&](const roofline::Roof& roof) { return roof.key != Key(level); });
   return {.roofs = std::move(roofs), .level = level, .flats = flats};
 }
 
-VersusPoint Drawn(const PlacedRun& run, std::size_t record, const ClassicPoint& point) {
-  return {point.intensity, point.flops_per_second, run.places[record].timing->disturbed};
+VersusPoint Drawn(const roofline::PlacedRun& run, std::size_t record,
+                  const roofline::ClassicPoint& point) {
+  return {point.intensity, point.flops_per_second, run.places[record].timing->noisy};
 }
 
-std::string SeriesName(const Record& a, const Record& b) {
+std::string SeriesName(const record::Record& a, const record::Record& b) {
   return fmt::format("{} {} {}: {} to {}", a.op, a.direction, a.type, a.library, b.library);
 }
 
 Panel PanelOf(const VersusFigure& figure) {
-  std::vector<ClassicMark> marks;
+  std::vector<roofline::ClassicMark> marks;
   for (const auto& series : figure.series)
     for (const auto& [a, b] : series.arrows)
       for (const auto& point : {a, b})
@@ -83,7 +85,7 @@ Panel PanelOf(const VersusFigure& figure) {
 
 void AddRoofs(const Figure& roofs, char name, std::string_view colour, Plot& plot) {
   int index = 0;
-  const auto add = [&](const std::vector<Point>& line, const Roof& roof) {
+  const auto add = [&](const std::vector<Point>& line, const roofline::Roof& roof) {
     const auto block = fmt::format("roof_{}{}", name, index++);
     plot.blocks += Block(block, {line});
     plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw 1.3 dt {} notitle", block,
@@ -97,7 +99,7 @@ void AddRoofs(const Figure& roofs, char name, std::string_view colour, Plot& plo
 std::string RoofNames(Figure roofs, char name, const Panel& panel) {
   for (auto* some : {&roofs.flats, &roofs.roofs.bytes})
     for (auto& roof : *some) {
-      roof.key = fmt::format("{}: {}", name, LevelName(roof.key));
+      roof.key = fmt::format("{}: {}", name, roofline::LevelName(roof.key));
       roof.sustained_per_second.reset();
     }
   return RoofLabels(roofs, panel);
@@ -109,7 +111,7 @@ void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
   for (const auto& [a, b] : series.arrows) {
     for (const auto& [point, block] : {std::pair(a, &from), {b, &to}})
       *block += fmt::format("{:.9g} {:.9g} 0x{}\n", point.intensity, point.flops_per_second,
-                            Shade(colour, point.disturbed).substr(1));
+                            Shade(colour, point.noisy).substr(1));
     ways += WayRow({a.intensity, a.flops_per_second}, {b.intensity, b.flops_per_second});
   }
   plot.blocks += fmt::format(
@@ -131,7 +133,7 @@ void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
 
 }  // namespace
 
-VersusFigure MakeVersusFigure(const PlacedRun& a, const PlacedRun& b,
+VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
                               const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
   VersusFigure figure{.level = LevelOf(a, b, pairs)};
   std::set<std::size_t> in_a, in_b;
@@ -165,8 +167,8 @@ std::string VersusScript(const VersusFigure& figure, const std::string& extensio
   const auto clusters = fmt::format("A (hollow, dark roofs): {}; B (filled, brown roofs): {}",
                                     figure.name_a, figure.name_b);
   const auto how = fmt::format(
-      "bytes of {}; an arrow joins the points of one operator; pale: disturbed, an estimate",
-      LevelName(Key(figure.level)));
+      "bytes of {}; an arrow joins the points of one operator; pale: noisy, an estimate",
+      roofline::LevelName(Key(figure.level)));
   return SetTerminal(extension, 900, 660) +
          "set micro\nset clip two\nset logscale xy\nset format '%.0s%c'\n"
          "set grid lc rgb '#dfe4ea' lt 1\nset border 3\nset tics nomirror font ',10'\n"
@@ -186,4 +188,4 @@ void WriteVersusFigure(const VersusFigure& figure, const std::string& path) {
   WriteFile(path, RunGnuplot(VersusScript(figure, extension)));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -3,18 +3,106 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <ostream>
 #include <sstream>
+#include <vector>
 
-#include "reporters/live/result_row.h"
 #include "reporters/record/work_counters.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
+#include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::live {
+namespace {
+
+// Returns the cells of FLOP/s, intensity and share of the roof that binds.
+std::array<std::string, 3> RoofCells(const roofline::Placement& placement, std::string_view mark) {
+  const auto* binding = roofline::Binding(placement);
+  if (binding == nullptr) return {"-", "-", "-"};
+  const bool sure = placement.time && placement.time->slowdown;  // no other level may bind
+  return {
+      fmt::format("{:.4g}", binding->flops_per_second / 1e9),
+      fmt::format("{:.3g}", binding->intensity),
+      binding->fraction && sure ? fmt::format("{}{:.1f}%", mark, 100 * *binding->fraction) : "-"};
+}
+
+std::string CpuText(const record::Record& record) {
+  const bool all = !record::Summarize(record.repetitions);
+  double seconds = 0;
+  int counted = 0;
+  for (const auto& repetition : record.repetitions)
+    if ((all || !repetition.noisy) && repetition.cpu_seconds) {
+      seconds += *repetition.cpu_seconds;
+      ++counted;
+    }
+  return counted == 0 ? "-" : TimeText(seconds / counted);
+}
+
+// [columns] of a row's cells: rows appear as benchmarks finish, so no row knows the next one's.
+std::vector<int> Widths(std::size_t name_width) {
+  return {static_cast<int>(name_width), 9, 6, 9, 10, 8, 7, 7, 8};
+}
+
+}  // namespace
+
+std::string TimeText(double seconds) {
+  constexpr std::array<std::pair<double, std::string_view>, 4> kUnits = {
+      {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
+  for (const auto& [scale, unit] : kUnits)
+    if (seconds >= scale || scale == 1e-9) return fmt::format("{:.4g} {}", seconds / scale, unit);
+  return "";
+}
+
+std::string ResultSummary(const std::vector<record::Record>& records) {
+  std::map<std::string, std::size_t> count;
+  for (const auto& record : records) {
+    const auto timing = record::TimeOf(record.repetitions);
+    const bool noisy = record.status == record::Status::kOk && timing && timing->noisy;
+    ++count[noisy ? "disturbed" : std::string(record::Key(record.status))];
+  }
+  std::string text = fmt::format("{} benchmarks", records.size());
+  for (const auto& [what, number] : count) text += fmt::format(", {} {}", number, what);
+  const auto noisy = count["disturbed"];
+  if (noisy > 0) text += fmt::format("; {}", roofline::kNoisyMeaning);
+  if (noisy > count["ok"])
+    text += "; this machine was busy throughout: stop other programs, or wait, and run again";
+  else if (noisy > 0)
+    text += "; run these again when the machine is quiet";
+  return text + '\n';
+}
+
+std::string ResultHeader(size_t name_width) {
+  const auto line = text::AlignedLine(
+      {"Benchmark", "Time", "±", "CPU", "Iterations", "GFLOP/s", "FLOP/B", "of roof", "bound"},
+      Widths(name_width));
+  const std::string rule(static_cast<std::size_t>(text::TextWidth(line)), '-');
+  return rule + '\n' + line + '\n' + rule + '\n';
+}
+
+std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
+                      size_t name_width) {
+  if (record.status != record::Status::kOk)
+    return fmt::format("{:<{}} {}: {}\n", record.name, name_width, record::Key(record.status),
+                       record.reason);
+  const auto timing = record::TimeOf(record.repetitions);
+  if (!timing) return fmt::format("{:<{}} no time: {}\n", record.name, name_width, record.reason);
+  const auto mark = roofline::MarkOf(timing->noisy);
+  const auto [rate, intensity, share] = RoofCells(placement, mark);
+  return text::AlignedLine(
+             {record.name, fmt::format("{}{}", mark, TimeText(timing->median)),
+              roofline::SpreadText(*timing), CpuText(record),
+              fmt::format("{:.0f}", record.repetitions.front().iterations), rate, intensity, share,
+              placement.time ? fmt::format("{}{}", mark, roofline::BoundText(*placement.time))
+                             : "-"},
+             Widths(name_width)) +
+         '\n';
+}
+
 namespace {
 
 using Run = benchmark::BenchmarkReporter::Run;
@@ -36,7 +124,7 @@ std::string SkipMessage(const AnyRun& run) {
     return run.skip_message;
 }
 
-bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == kNotRun; }
+bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
 // Google Benchmark would write NaN and infinity as they are, which JSON does not have: the
 // coefficient of variation of a counter that is 0, for one. It also takes the repetitions that did
@@ -56,11 +144,11 @@ std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetition
 
 }  // namespace
 
-std::vector<Entry> EntriesFromRuns(const std::vector<Run>& runs) {
-  std::vector<Entry> entries;
+std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
+  std::vector<record::Entry> entries;
   for (const Run& run : runs) {
     if (run.run_type != Run::RT_Iteration || NotRun(run)) continue;
-    Entry entry;
+    record::Entry entry;
     entry.name = run.run_name.function_name;
     entry.skipped = Skipped(run);
     entry.label = run.report_label;
@@ -99,10 +187,11 @@ void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
     ReportAggregates(runs);
     return;
   }
-  const Record& record = session_.Add(RecordFromEntries(entries));
-  if (record.status == Status::kUnsupported) return;  // Finalize has them, by their reasons
-  const Machine* machine = MachineFor(session_.file(), record);
-  GetOutputStream() << ResultRow(record, Place(record, machine), name_width_) << std::flush;
+  const record::Record& record = session_.Add(record::RecordFromEntries(entries));
+  if (record.status == record::Status::kUnsupported) return;  // Finalize has them, by their reasons
+  const machine::Machine* machine = record::MachineFor(session_.file(), record);
+  GetOutputStream() << ResultRow(record, roofline::Place(record, machine), name_width_)
+                    << std::flush;
 }
 
 void TerminalReporter::Finalize() {
@@ -112,15 +201,16 @@ void TerminalReporter::Finalize() {
   for (const auto& record : session_.file().records) {
     const auto& late = session_.counted_late();
     if (std::find(late.begin(), late.end(), record.name) != late.end())
-      GetOutputStream() << ResultRow(record, Place(record, MachineFor(session_.file(), record)),
-                                     name_width_);
+      GetOutputStream() << ResultRow(
+          record, roofline::Place(record, record::MachineFor(session_.file(), record)),
+          name_width_);
   }
-  WriteEnergy(session_.file().records, 0, GetOutputStream());
-  WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
-  const auto run = PlaceRun(session_.file());
-  WriteDoubts(run, GetOutputStream());
-  WriteModels(run.models, 0, GetOutputStream());
-  WriteOpportunities(run, GetOutputStream());
+  terminal::WriteEnergy(session_.file().records, 0, GetOutputStream());
+  terminal::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
+  const auto run = roofline::PlaceRun(session_.file());
+  terminal::WriteCaveats(run, GetOutputStream());
+  terminal::WriteModels(run.models, 0, GetOutputStream());
+  terminal::WriteOpportunities(run, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records);
 }
@@ -151,7 +241,7 @@ bool RunFileReporter::ReportContext(const Context& context) {
   auto whole = nlohmann::json::parse(plain.str() + "]}");
   whole["context"]["dlroof"] = session_.dlroof_context();
   nlohmann::json machines = nlohmann::json::array();
-  for (const auto& machine : session_.file().machines) machines.push_back(ToJson(machine));
+  for (const auto& machine : session_.file().machines) machines.push_back(machine::ToJson(machine));
   out << "{\n\"context\": " << whole["context"].dump(2) << ",\n\"machines\": " << machines.dump(2)
       << ",\n\"benchmarks\": [\n";
   Flush();
@@ -162,14 +252,14 @@ void RunFileReporter::ReportRuns(const std::vector<Run>& runs) {
   const auto writable = Writable(runs, repetitions_);
   if (writable.empty()) return;
   const auto entries = EntriesFromRuns(writable);
-  if (!entries.empty()) session_.Add(RecordFromEntries(entries));
+  if (!entries.empty()) session_.Add(record::RecordFromEntries(entries));
   JSONReporter::ReportRuns(writable);
   Flush();
 }
 
 void RunFileReporter::Finalize() {
   session_.Finish();
-  const auto whole = ToJson(PlaceRun(session_.file()));
+  const auto whole = roofline::ToJson(roofline::PlaceRun(session_.file()));
   GetOutputStream() << "\n],\n\"records\": " << whole["records"].dump(1);
   if (whole.contains("models")) GetOutputStream() << ",\n\"models\": " << whole["models"].dump(1);
   GetOutputStream() << "\n}\n";
@@ -181,4 +271,4 @@ void RunFileReporter::Flush() {
   written_ = written_ && GetOutputStream().good();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::live

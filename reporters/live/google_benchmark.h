@@ -1,3 +1,5 @@
+// A row of the live table: Google Benchmark's columns and what placement adds.
+//
 // Google Benchmark's side of the reporters: its Runs become our entries, its reporters write our
 // table and our file. Compiles with Google Benchmark 1.7.1 to 1.9.x.
 #pragma once
@@ -6,15 +8,28 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <string>
 #include <vector>
 
 #include "reporters/live/session.h"
 #include "reporters/record/run_file.h"
+#include "reporters/roofline/roofline.h"
 
-namespace dlroof {
+namespace dlroof::live {
+
+// "123.4 us": four digits, the unit that keeps the number readable.
+std::string TimeText(double seconds);
+
+std::string ResultHeader(size_t name_width);
+std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
+                      size_t name_width);
+
+// One line: how many there are, how many of them without a result, and why.
+std::string ResultSummary(const std::vector<record::Record>& records);
 
 // The repetitions among `runs` (aggregates are derived, so left out), in order.
-std::vector<Entry> EntriesFromRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
+std::vector<record::Entry> EntriesFromRuns(
+    const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
 // The table in the terminal: a row per benchmark as it finishes.
 class TerminalReporter : public benchmark::BenchmarkReporter {
@@ -57,4 +72,4 @@ class RunFileReporter : public benchmark::JSONReporter {
   std::int64_t repetitions_ = 1;  // [1] that ran, of the last benchmark
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::live

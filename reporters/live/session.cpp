@@ -3,21 +3,21 @@
 #include <algorithm>
 #include <utility>
 
-#include "reporters/record/parts_json.h"
+#include "reporters/record/record_json.h"
 
-namespace dlroof {
+namespace dlroof::live {
 
 void Session::Begin() {
   if (begun_) return;
   begun_ = true;
   if (passes_.idle)
-    if (auto idle = ToJson(passes_.idle()); !idle.empty())
+    if (auto idle = record::ToJson(passes_.idle()); !idle.empty())
       dlroof_context_["energy"] = std::move(idle);
   file_.machines = measure_();
   file_.context["dlroof"] = dlroof_context_;
 }
 
-const Record& Session::Add(Record record) {
+const record::Record& Session::Add(record::Record record) {
   const auto [found, added] = index_of_.try_emplace(record.name, file_.records.size());
   if (added)
     file_.records.push_back(std::move(record));
@@ -36,14 +36,14 @@ void Session::Finish() {
 void Session::TakeParallel(std::map<std::string, ParallelTime> found) {
   for (auto& record : file_.records)
     if (const auto parallel = found.find(record.name);
-        parallel != found.end() && record.status == Status::kOk)
+        parallel != found.end() && record.status == record::Status::kOk)
       record.parallel = std::move(parallel->second);
 }
 
-void Session::TakeEnergy(const std::map<std::string, EnergyFound>& energies) {
+void Session::TakeEnergy(const std::map<std::string, energy::EnergyFound>& energies) {
   for (auto& record : file_.records) {
     const auto found = energies.find(record.name);
-    if (found == energies.end() || record.status != Status::kOk) continue;
+    if (found == energies.end() || record.status != record::Status::kOk) continue;
     const auto& [energy, why_not, window, why_no_window] = found->second;
     record.energy = energy;
     record.metered_window = window;
@@ -56,7 +56,7 @@ void Session::TakeEnergy(const std::map<std::string, EnergyFound>& energies) {
 void Session::TakeCounts(const std::map<std::string, Counting>& counted) {
   for (auto& record : file_.records) {
     const auto found = counted.find(record.name);
-    if (found == counted.end() || record.status != Status::kOk) continue;
+    if (found == counted.end() || record.status != record::Status::kOk) continue;
     const auto& [work, notes, kernels] = found->second;
     for (const auto& [from, each] : work) record.work[from] = each;
     for (const auto& note : notes)
@@ -68,9 +68,9 @@ void Session::TakeCounts(const std::map<std::string, Counting>& counted) {
 }
 
 bool Session::AnyFailed() const {
-  return std::any_of(file_.records.begin(), file_.records.end(), [](const Record& record) {
-    return record.status == Status::kFailed || record.status == Status::kWrong;
+  return std::any_of(file_.records.begin(), file_.records.end(), [](const record::Record& record) {
+    return record.status == record::Status::kFailed || record.status == record::Status::kWrong;
   });
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::live

@@ -12,15 +12,15 @@
 #include "counters/parallel_time.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::live {
 
 // Passes beside the timed one. Each may be empty.
 struct Passes {
   // Before the first benchmark: of the machine that waits.
-  std::function<IdlePowers()> idle;
+  std::function<energy::IdlePowers()> idle;
   // After the last benchmark was timed, in this order: results by the names of records.
   std::function<std::map<std::string, ParallelTime>()> alone;
-  std::function<std::map<std::string, EnergyFound>()> energy;
+  std::function<std::map<std::string, energy::EnergyFound>()> energy;
   std::function<std::map<std::string, Counting>()> count;
 };
 
@@ -28,14 +28,15 @@ class Session {
  public:
   // `machine` is called once, when the first benchmark is about to run: listing benchmarks must not
   // measure anything.
-  explicit Session(nlohmann::json dlroof_context, std::function<std::vector<Machine>()> machines)
+  explicit Session(nlohmann::json dlroof_context,
+                   std::function<std::vector<machine::Machine>()> machines)
       : dlroof_context_(std::move(dlroof_context)), measure_(std::move(machines)) {}
 
   // Makes `file().machines` and `file().context` ready; further calls do nothing.
   void Begin();
   // Adds a record or replaces the one of the same name (several reporters see the same runs). The
   // reference holds until the next Add.
-  const Record& Add(Record record);
+  const record::Record& Add(record::Record record);
 
   // Precedes Begin. Each pass is called once, by Begin or the first Finish.
   void Add(Passes passes) { passes_ = std::move(passes); }
@@ -47,22 +48,22 @@ class Session {
 
   bool Has(const std::string& name) const { return index_of_.count(name) > 0; }
 
-  const RunFile& file() const { return file_; }
+  const record::RunFile& file() const { return file_; }
   const nlohmann::json& dlroof_context() const { return dlroof_context_; }
   bool AnyFailed() const;
 
  private:
   void TakeParallel(std::map<std::string, ParallelTime> found);
-  void TakeEnergy(const std::map<std::string, EnergyFound>& found);
+  void TakeEnergy(const std::map<std::string, energy::EnergyFound>& found);
   void TakeCounts(const std::map<std::string, Counting>& counted);
 
   nlohmann::json dlroof_context_;
-  std::function<std::vector<Machine>()> measure_;
+  std::function<std::vector<machine::Machine>()> measure_;
   Passes passes_;
   std::vector<std::string> counted_late_;
   bool begun_ = false;
-  RunFile file_;
+  record::RunFile file_;
   std::map<std::string, size_t> index_of_;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::live

@@ -14,7 +14,7 @@ dlroof.proofNumbers = (ceiling, work) => {
   return parts.join(' · ');
 };
 
-// One line that tells, the rest behind it: numbers and result where proved, the reason first where not.
+// One line that tells, the rest behind it: numbers and result where validated, the reason first where not.
 dlroof.addProof = (cell, ceiling, work) => {
   const proved = ceiling.proved === true;
   const given = ceiling.given === true;
@@ -22,7 +22,7 @@ dlroof.addProof = (cell, ceiling, work) => {
   const texts = [reason, dlroof.proofNumbers(ceiling, work), dlroof.text(dlroof.map(ceiling.proof).result)].filter((text) => text !== '');
   const parent = texts.length > 1 ? dlroof.add(cell, 'details') : cell;
   const line = dlroof.add(texts.length > 1 ? dlroof.add(parent, 'summary') : cell, 'div', texts.length > 1 ? 'clamp' : '');
-  dlroof.add(line, 'span', `badge ${proved ? 'ok' : 'unproved'}`, `${proved ? 'proved' : given ? dlroof.givenText : 'not proved'}${texts.length > 0 ? ': ' : ''}`);
+  dlroof.add(line, 'span', `badge ${validated ? 'ok' : 'not validated'}`, `${validated ? 'validated' : given ? dlroof.givenText : 'not validated'}${texts.length > 0 ? ': ' : ''}`);
   if (texts.length > 0) line.append(texts[0]);
   for (const text of texts.slice(1)) dlroof.add(parent, 'p', '', text);
 };

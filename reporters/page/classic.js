@@ -133,7 +133,7 @@ dlroof.drawClassic = (shown) => {
       layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${dlroof.roofsName(roofs)}. ` +
-    `${dlroof.hollowNote} ${[...flats, ...roofs.bytes].some((roof) => roof.given) ? `Dashes and dots: ${dlroof.givenText}.` : 'Dashed: not proved.'}${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}${[...flats, ...roofs.bytes].some((roof) => dlroof.isNumber(roof.sustained_per_second)) ? ' Thin line named sustained: that roof after seconds on end.' : ''}${dlroof.beforeNote()}`;
+    `${dlroof.hollowNote} ${[...flats, ...roofs.bytes].some((roof) => roof.given) ? `Dashes and dots: ${dlroof.givenText}.` : 'Dashed: not validated.'}${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}${[...flats, ...roofs.bytes].some((roof) => dlroof.isNumber(roof.sustained_per_second)) ? ' Thin line named sustained: that roof after seconds on end.' : ''}${dlroof.beforeNote()}`;
 };
 
 // "12 benchmarks drawn, 3 not (...)." Never silent about what a chart leaves out.

@@ -73,8 +73,8 @@ dlroof.map = (value) => (value !== null && typeof value === 'object' && !Array.i
 
 dlroof.threadsText = (threads) => `${threads} thread${String(threads) === '1' ? '' : 's'}`;
 
-// Stands before a disturbed time and what rests on it.
-dlroof.isDisturbed = (record) => dlroof.map(record.seconds).disturbed === true;
+// Stands before a noisy time and what rests on it.
+dlroof.isDisturbed = (record) => dlroof.map(record.seconds).noisy === true;
 dlroof.marked = (record, text) => (dlroof.isDisturbed(record) && text !== '' ? `~${text}` : text);
 
 dlroof.boundText = (record) => {

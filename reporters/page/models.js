@@ -16,7 +16,7 @@ dlroof.partText = (value) => {
 dlroof.roofText = (model) => {
   const roof = dlroof.map(model.roof);
   const all = roof.layers === undefined || roof.layers === dlroof.map(model.layers).measured;
-  return `${model.disturbed && roof.fraction !== undefined ? '~' : ''}${dlroof.percent(roof.fraction)}${all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}${roof.given === true ? ' (given)' : ''}`;
+  return `${model.noisy && roof.fraction !== undefined ? '~' : ''}${dlroof.percent(roof.fraction)}${all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}${roof.given === true ? ' (given)' : ''}`;
 };
 
 // A benchmark's name that selects it.

@@ -7,23 +7,21 @@
 #include <tuple>
 
 #include "counters/base/error.h"
-#include "reporters/page/assets.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/roofline/placed_json.h"
-#include "reporters/roofline/sweep_line.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/trajectory/diagnosis.h"
 
-namespace dlroof {
+namespace dlroof::page {
 namespace {
 
 using nlohmann::json;
 
-json RoofJson(const Roof& roof) {
+json RoofJson(const roofline::Roof& roof) {
   json entry = {{"key", roof.key},
                 {"per_second", roof.per_second},
-                {"proved", roof.proved},
-                {"finer", IsFinerPipe(roof.key)}};
-  if (roof.given) entry["given"] = true;
+                {"proved", roof.validated},
+                {"finer", roofline::IsFinerPipe(roof.key)}};
+  if (roof.specified) entry["given"] = true;
   if (roof.sustained_per_second) entry["sustained_per_second"] = *roof.sustained_per_second;
   return entry;
 }
@@ -32,63 +30,65 @@ json RoofJson(const Roof& roof) {
 // logarithmic axes are straight.
 constexpr double kFarLeft = 1e-9;  // [flop/byte]
 
-json RoofSetJson(const PlacedRun& run, const RoofSet& roofs) {
+json RoofSetJson(const roofline::PlacedRun& run, const roofline::RoofSet& roofs) {
   json result = {{"device", roofs.device},   {"machine", roofs.machine},
-                 {"threads", roofs.threads}, {"used", PipesInUse(run, roofs)},
+                 {"threads", roofs.threads}, {"used", roofline::PipesInUse(run, roofs)},
                  {"flops", json::array()},   {"bytes", json::array()}};
-  for (const Roof& flat : roofs.flops) result["flops"].push_back(RoofJson(flat));
-  for (const Roof& slanted : roofs.bytes) {
+  for (const roofline::Roof& flat : roofs.flops) result["flops"].push_back(RoofJson(flat));
+  for (const roofline::Roof& slanted : roofs.bytes) {
     json entry = RoofJson(slanted);
     entry["start"] = {kFarLeft, kFarLeft * slanted.per_second};
-    const auto less = SustainedOf(slanted);
+    const auto less = roofline::SustainedOf(slanted);
     if (less) entry["sustained_start"] = {kFarLeft, kFarLeft * less->per_second};
-    for (const Roof& flat : roofs.flops) {
-      entry["ridges"][flat.key] = RidgeIntensity(flat, slanted);
-      if (less) entry["sustained_ends"][flat.key] = RidgeIntensity(flat, *less);
-      if (const auto sustained = SustainedOf(flat))
-        entry["sustained_ridges"][flat.key] = RidgeIntensity(*sustained, slanted);
+    for (const roofline::Roof& flat : roofs.flops) {
+      entry["ridges"][flat.key] = roofline::RidgeIntensity(flat, slanted);
+      if (less) entry["sustained_ends"][flat.key] = roofline::RidgeIntensity(flat, *less);
+      if (const auto sustained = roofline::SustainedOf(flat))
+        entry["sustained_ridges"][flat.key] = roofline::RidgeIntensity(*sustained, slanted);
     }
     result["bytes"].push_back(entry);
   }
   if (roofs.launch_seconds) result["launch_seconds"] = *roofs.launch_seconds;
   for (const auto& [level, ridge] : roofs.ridges)
-    for (const RidgePoint& point : ridge)
+    for (const machine::RidgePoint& point : ridge)
       result["measured_ridges"][std::string(Key(level))].push_back(
           {point.intensity, point.flops_per_second});
-  if (const auto level = MainLevel(run, roofs)) result["level"] = Key(*level);
+  if (const auto level = roofline::MainLevel(run, roofs)) result["level"] = Key(*level);
   return result;
 }
 
 // Returns a record's "time" with its points by level, and the times that its pipes add up to.
-json WithPlaces(json object, const TimePoint& time) {
+json WithPlaces(json object, const roofline::TimePoint& time) {
   json places = json::object();
   for (const Level level : AllLevels())
-    if (const auto place = TimePlace(time, level))
+    if (const auto place = roofline::TimePlace(time, level))
       places[std::string(Key(level))] = {place->first, place->second};
   object["places"] = std::move(places);
-  if (auto until = PipesUntil(time); !until.empty()) object["pipes_until"] = std::move(until);
+  if (auto until = roofline::PipesUntil(time); !until.empty())
+    object["pipes_until"] = std::move(until);
   return object;
 }
 
 // Returns a record with all that is drawn of it: the page computes nothing.
-json WithGeometry(json record, const Placed& placed) {
+json WithGeometry(json record, const roofline::Placed& placed) {
   const auto& [classic, time] = std::tie(placed.placement.classic, placed.placement.time);
   if (time) record["time"] = WithPlaces(std::move(record["time"]), *time);
-  if (const auto* binding = Binding(placed.placement)) record["binding"] = binding - classic.data();
+  if (const auto* binding = roofline::Binding(placed.placement))
+    record["binding"] = binding - classic.data();
   for (std::size_t i = 0; i < classic.size(); ++i) {
     const double rate = classic[i].flops_per_second;
-    if (const auto interval = RateInterval(*placed.timing, rate))
+    if (const auto interval = roofline::RateInterval(*placed.timing, rate))
       record["classic"][i]["error_bar"] = {rate - interval->first, interval->second - rate};
   }
   return record;
 }
 
 // Returns the lines of every parameter that has some.
-json SweepsJson(const PlacedRun& run) {
+json SweepsJson(const roofline::PlacedRun& run) {
   json sweeps = json::array();
-  for (const auto& parameter : SweepParameters(WordsOf(run.file.context))) {
+  for (const auto& parameter : roofline::SweepParameters(roofline::WordsOf(run.file.context))) {
     json lines = json::array();
-    for (const auto& line : SweepLines(run, parameter))
+    for (const auto& line : roofline::SweepLines(run, parameter))
       lines.push_back(
           {{"series", line.series}, {"records", line.records}, {"values", line.values}});
     if (!lines.empty())
@@ -98,7 +98,7 @@ json SweepsJson(const PlacedRun& run) {
 }
 
 // Returns the older places of records that have the same name, by index of the record here.
-json BeforeJson(const PlacedRun& run, const PlacedRun& before) {
+json BeforeJson(const roofline::PlacedRun& run, const roofline::PlacedRun& before) {
   json moves = json::object();
   std::map<std::string, std::size_t> old;
   for (std::size_t i = 0; i < before.places.size(); ++i) old[before.file.records[i].name] = i;
@@ -106,8 +106,8 @@ json BeforeJson(const PlacedRun& run, const PlacedRun& before) {
     const auto found = old.find(run.file.records[i].name);
     if (found == old.end()) continue;
     json& move = moves[std::to_string(i)] = json::object();
-    const Placed& placed = before.places[found->second];
-    json record = ToJson(before.file.records[found->second], placed);
+    const roofline::Placed& placed = before.places[found->second];
+    json record = roofline::ToJson(before.file.records[found->second], placed);
     for (const char* key : {"classic", "time", "seconds"})
       if (record.contains(key)) move[key] = std::move(record[key]);
     if (placed.placement.time)
@@ -139,19 +139,19 @@ std::string Elements(const std::vector<EmbeddedFile>& scripts) {
 
 }  // namespace
 
-json TrajectoriesJson(const std::vector<Trajectory>& trajectories) {
+json TrajectoriesJson(const std::vector<trajectory::Trajectory>& trajectories) {
   json lines = json::array();
   for (const auto& one : trajectories) {
     json line = {{"along", one.along},
                  {"label", one.label},
-                 {"sentence", Diagnose(one).sentence},
+                 {"sentence", trajectory::Diagnose(one).sentence},
                  {"points", json::array()}};
     if (one.level) line["level"] = Key(*one.level);
     for (const auto& point : one.points) {
       json entry = {{"record", point.record},
                     {"value", point.value},
                     {"threads", point.threads},
-                    {"disturbed", point.disturbed}};
+                    {"disturbed", point.noisy}};
       if (point.intensity && point.flops_per_second)
         entry["place"] = {*point.intensity, *point.flops_per_second};
       line["points"].push_back(std::move(entry));
@@ -161,21 +161,22 @@ json TrajectoriesJson(const std::vector<Trajectory>& trajectories) {
   return lines;
 }
 
-json PageContent(const PlacedRun& run, const PlacedRun* before) {
-  json content = ToJson(run);
+json PageContent(const roofline::PlacedRun& run, const roofline::PlacedRun* before) {
+  json content = roofline::ToJson(run);
   content["roofs"] = json::array();
-  const auto sets = RoofSets(run.file.machines);
+  const auto sets = roofline::RoofSets(run.file.machines);
   for (const auto& set : sets) content["roofs"].push_back(RoofSetJson(run, set));
-  if (const auto main = MainRoofSet(run, sets)) content["main_roofs"] = *main;
+  if (const auto main = roofline::MainRoofSet(run, sets)) content["main_roofs"] = *main;
   for (std::size_t i = 0; i < run.places.size(); ++i)
     content["records"][i] = WithGeometry(std::move(content["records"][i]), run.places[i]);
-  for (const auto& [record, count, seconds, above] : Opportunities(run))
+  for (const auto& [record, count, seconds, above] : roofline::Opportunities(run))
     content["opportunities"].push_back({{"record", record},
                                         {"count", count},
                                         {"seconds", seconds},
                                         {"above_roof_seconds", above}});
   if (auto sweeps = SweepsJson(run); !sweeps.empty()) content["sweeps"] = std::move(sweeps);
-  if (auto lines = TrajectoriesJson(Trajectories(run, kAlongThreads)); !lines.empty())
+  if (auto lines = TrajectoriesJson(trajectory::Trajectories(run, trajectory::kAlongThreads));
+      !lines.empty())
     content["trajectories"] = std::move(lines);
   if (before != nullptr) content["before"] = BeforeJson(run, *before);
   return content;
@@ -230,7 +231,8 @@ std::string Base64OfHex(std::string_view hex) {
   return text;
 }
 
-void WritePage(const PlacedRun& run, std::ostream& out, const PlacedRun* before) {
+void WritePage(const roofline::PlacedRun& run, std::ostream& out,
+               const roofline::PlacedRun* before) {
   if (PlotlyScript().text.empty())
     throw BadInput(
         "built without plotly.js: pages cannot be written; configure with "
@@ -269,7 +271,7 @@ void WriteSitePage(std::string_view more_style, std::ostream& out) {
        out);
 }
 
-// Made by room.cmake.
+// Made by module.cmake.
 const std::vector<EmbeddedFile>& PageHtmlFiles();
 const std::vector<EmbeddedFile>& PageStyleFiles();
 const std::vector<EmbeddedFile>& PageScriptFiles();
@@ -288,4 +290,4 @@ std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts) {
   return scripts;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::page

@@ -1,3 +1,5 @@
+// The files that a page is made of.
+//
 // The page: a run file as one self-contained, interactive HTML file.
 #pragma once
 
@@ -8,26 +10,37 @@
 #include <string_view>
 #include <vector>
 
-#include "reporters/page/assets.h"
+#include "counters/base/files.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/trajectory/trajectory.h"
 
-namespace dlroof {
+namespace dlroof::page {
+
+EmbeddedFile PageHtml();  // with {{NAME}} for each piece
+EmbeddedFile PageStyle();
+std::vector<EmbeddedFile> PageScripts();  // our own, in running order
+EmbeddedFile PlotlyScript();              // empty text: the program was built without plotly.js
+
+// Returns scripts in running order: format.js makes the object that the others fill, and main.js
+// draws with all of them. The others keep their order.
+std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts);
 
 // Writes the page of a run. The page draws its numbers and computes none; roofs, ridges and error
 // bars come from chart.h. It loads nothing: scripts, style and data are inside, and a
 // Content-Security-Policy lets no other script run. An arrow leads from each benchmark's point in
 // `before`, which may be null, to its point here. Throws BadInput where the program was built
 // without plotly.js.
-void WritePage(const PlacedRun& run, std::ostream& out, const PlacedRun* before = nullptr);
+void WritePage(const roofline::PlacedRun& run, std::ostream& out,
+               const roofline::PlacedRun* before = nullptr);
 
 // Returns what the page shows of a run: the JSON of placed_json.h with "roofs", geometry and the
 // index of the roof that binds; with `before` as above.
-nlohmann::json PageContent(const PlacedRun& run, const PlacedRun* before = nullptr);
+nlohmann::json PageContent(const roofline::PlacedRun& run,
+                           const roofline::PlacedRun* before = nullptr);
 
 // Returns "trajectories" of a page's content, each with its sentence. PageContent has those along
 // the threads.
-nlohmann::json TrajectoriesJson(const std::vector<Trajectory>& trajectories);
+nlohmann::json TrajectoriesJson(const std::vector<trajectory::Trajectory>& trajectories);
 
 // Writes the page around a content that PageContent made.
 void WritePage(const nlohmann::json& content, std::ostream& out);
@@ -50,4 +63,4 @@ std::string ScriptSafeJson(const nlohmann::json& json);
 // Base64 of a hash given in hexadecimal, as Content-Security-Policy wants it.
 std::string Base64OfHex(std::string_view hex);
 
-}  // namespace dlroof
+}  // namespace dlroof::page

@@ -85,7 +85,7 @@ dlroof.workText = (record) => Object.entries(dlroof.map(record.work)).flatMap(([
   ...Object.entries(dlroof.map(dlroof.map(work).parts)).map(([part, flops]) => `of which ${part} ${dlroof.scaled(flops, 'FLOP')}`),
   ...dlroof.byLevel(dlroof.map(work).bytes).map(([level, bytes]) => `${dlroof.scaled(bytes, 'B')} ${dlroof.levelName(level)} (${from})`)]).join(', ');
 
-// A ledger as bars from the roof's own time down to the measured one.
+// A breakdown as bars from the roof's own time down to the measured one.
 dlroof.drawLedger = (panel, time) => {
   const parts = dlroof.list(time.parts).map(dlroof.map).filter((part) => dlroof.isNumber(part.seconds));
   const whole = parts.reduce((sum, part) => sum + part.seconds, 0);

@@ -8,7 +8,7 @@ dlroof.sweepCurves = (machine) => Object.entries(dlroof.map(machine.by_threads))
   .map(([threads, set]) => ({ threads, points: dlroof.list(dlroof.map(set).sweep).filter((p) => Array.isArray(p) && p.length === 2 && p.every((one) => dlroof.isNumber(one) && one > 0)) }))
   .filter((curve) => curve.points.length > 0).sort((a, b) => Number(b.threads) - Number(a.threads));
 
-// Powers of two, as many as have room: 4096 -> '4 KiB'.
+// Powers of two, as many as have module: 4096 -> '4 KiB'.
 dlroof.binaryTicks = (plane) => {
   const [from, to] = plane.x.map((power) => power / Math.log10(2));
   const step = [1, 2, 4, 8].find((one) => (to - from) / one * 62 <= plane.width) || 16;

@@ -72,7 +72,7 @@ dlroof.drawTrajectories = () => {
   const caption = dlroof.byId('trajectories-caption');
   element.hidden = lines.length === 0;
   caption.textContent = lines.length === 0 ? 'No trajectory has two points with FLOPs, bytes and ceilings.'
-    : `Bytes of ${dlroof.levelName(level)}. Arrows: along ${dlroof.text(dlroof.trajectories[0].along)}, the numbers at their ends. Roofs of each number of threads; dashed: not proved. Pale: disturbed, the time is an estimate.`;
+    : `Bytes of ${dlroof.levelName(level)}. Arrows: along ${dlroof.text(dlroof.trajectories[0].along)}, the numbers at their ends. Roofs of each number of threads; dashed: not validated. Pale: noisy, the time is an estimate.`;
   const list = dlroof.byId('trajectories-list');
   for (const one of dlroof.trajectories) {
     const item = dlroof.add(list, 'li');

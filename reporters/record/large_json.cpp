@@ -6,7 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 using simdjson::dom::element;
@@ -248,4 +248,4 @@ JsonSkeleton EachJsonElement(
   return Walk(in, element).Whole();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -14,7 +14,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::record {
 
 // The place of a value, "run.json: records[3]: work". Texts are put together only for an error: a
 // file has 10^6 places.
@@ -132,4 +132,4 @@ JsonSkeleton EachJsonElement(std::istream& in,
                              const std::function<void(std::string_view key, std::size_t index,
                                                       std::string_view text)>& element);
 
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -5,12 +5,11 @@
 #include <cstdint>
 
 #include "counters/base/keys.h"
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 #include "counters/cpu/team_look.h"
-#include "counters/gpu/throttle.h"
-#include "reporters/record/gpu_sample.h"
+#include "counters/gpu/clock.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 constexpr KeyRow<Status> kStatuses[] = {{Status::kOk, "ok"},
@@ -42,18 +41,18 @@ constexpr double kFastestPart = 0.85, kSlowestPart = 1.1;
 // Returns whether a thread waited for a CPU, or the cores were not all the team's and near.
 bool HadNeighbours(const Repetition& repetition) {
   return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition) ||
-         repetition.core_share.value_or(1) < kLeastCoreShare ||
-         repetition.link_share.value_or(1) < kLeastLinkShare;
+         repetition.core_share.value_or(1) < cpu::kLeastCoreShare ||
+         repetition.link_share.value_or(1) < cpu::kLeastLinkShare;
 }
 
 // An estimate by the repetitions, or parts of them, in which nothing waited; absent where there are
 // fewer than three.
 std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   std::vector<double> times;
-  Timing timing{.disturbed = true};
+  Timing timing{.noisy = true};
   for (const auto& repetition : repetitions) {
-    timing.clean += repetition.disturbed ? 0 : 1;
-    if (!repetition.disturbed || (repetition.clean_calls && !HadNeighbours(repetition)))
+    timing.clean += repetition.noisy ? 0 : 1;
+    if (!repetition.noisy || (repetition.clean_calls && !HadNeighbours(repetition)))
       times.push_back(repetition.seconds);
   }
   if (times.size() < 3) return std::nullopt;
@@ -66,7 +65,7 @@ std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
 // [s] of one call that our threads did not wait. Threads that wait for each other spin, so the main
 // thread's CPU time has the waits of the others' that held it up.
 double WithoutWaits(const Repetition& repetition) {
-  if (!repetition.disturbed || repetition.gpu) return repetition.seconds;
+  if (!repetition.noisy || repetition.gpu) return repetition.seconds;
   const double running = repetition.seconds - repetition.run_delay_seconds.value_or(0);
   return std::clamp(repetition.main_cpu_seconds.value_or(repetition.seconds),
                     std::max(0.0, running), repetition.seconds);
@@ -89,7 +88,7 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
   std::vector<double> clean;
   clean.reserve(repetitions.size());
   for (const auto& repetition : repetitions)
-    if (!repetition.disturbed) clean.push_back(repetition.seconds);
+    if (!repetition.noisy) clean.push_back(repetition.seconds);
   if (clean.empty() || clean.size() < std::min<size_t>(3, repetitions.size())) return std::nullopt;
   if (2 * clean.size() < repetitions.size()) return std::nullopt;
   std::ranges::sort(clean);  // once for both
@@ -101,12 +100,12 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
   if (auto timing = Summarize(repetitions); timing || repetitions.empty()) return timing;
   if (auto timing = TimeOfParts(repetitions)) return timing;
   std::vector<double> times, least;
-  Timing timing{.disturbed = true};
+  Timing timing{.noisy = true};
   for (const auto& repetition : repetitions) {
     times.push_back(WithoutWaits(repetition));
     least.push_back(times.back() * std::min({1.0, repetition.core_share.value_or(1),
                                              repetition.link_share.value_or(1)}));
-    timing.clean += repetition.disturbed ? 0 : 1;
+    timing.clean += repetition.noisy ? 0 : 1;
   }
   const auto [fastest, slowest] = std::minmax_element(times.begin(), times.end());
   timing.ci95 = {kFastest * *std::ranges::min_element(least), kSlowest * *slowest};
@@ -114,14 +113,14 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
   return timing;
 }
 
-void MarkDisturbed(std::vector<Repetition>& repetitions) {
+void MarkNoisy(std::vector<Repetition>& repetitions) {
   std::optional<double> least_off_cpu;
   for (const auto& repetition : repetitions)
     if (const auto off = OffCpu(repetition))
       least_off_cpu = std::min(least_off_cpu.value_or(*off), *off);
   for (auto& repetition : repetitions) {
     const auto off = OffCpu(repetition);
-    repetition.disturbed =
+    repetition.noisy =
         HadNeighbours(repetition) || (off && *off > *least_off_cpu + kOffCpuShare) ||
         repetition.clean_calls.value_or(repetition.iterations) < repetition.iterations ||
         (repetition.gpu && IsThrottled(*repetition.gpu));
@@ -170,7 +169,8 @@ const std::vector<GpuSampleField>& GpuSampleFields() {
 }
 
 bool IsThrottled(const GpuSample& sample) {
-  return IsClockTooLow(sample.clock_hz, sample.default_clock_hz, ThrottleBits(sample).value_or(0));
+  return gpu::IsClockTooLow(sample.clock_hz, sample.default_clock_hz,
+                            ThrottleBits(sample).value_or(0));
 }
 
 GpuSample SummarizeSamples(const std::vector<GpuSample>& samples) {
@@ -191,4 +191,4 @@ GpuSample SummarizeSamples(const std::vector<GpuSample>& samples) {
   return summary;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -1,3 +1,5 @@
+// Readings of a repetition on a GPU besides the time of its calls.
+//
 // One benchmark's result. Facts only: whatever can be derived is derived again
 // (roofline.h).
 #pragma once
@@ -13,9 +15,36 @@
 #include "counters/energy/energy.h"
 #include "counters/parallel_time.h"
 #include "counters/work.h"
-#include "reporters/record/gpu_sample.h"
 
-namespace dlroof {
+namespace dlroof::record {
+
+// Each absent where it is not known. A repetition's `seconds` is the time of a call that is started
+// on an idle GPU, its launch included; the two other times of a call are never mixed with it.
+struct GpuSample {
+  std::optional<double> throughput_seconds;   // [s] per call, calls back to back
+  std::optional<double> graph_seconds;        // [s] per call, replayed as a CUDA graph
+  std::optional<double> host_seconds;         // [s] wall time per call of the loop that timed them
+  std::optional<double> clock_hz;             // [1/s] of the SMs while calls ran
+  std::optional<double> default_clock_hz;     // [1/s] of the SMs by the driver's table
+  std::optional<double> memory_clock_hz;      // [1/s]
+  std::optional<double> power_watts;          // [W]
+  std::optional<double> temperature_celsius;  // [degree Celsius]
+  std::optional<double> throttle;             // NVML's bits, a whole number; 0: none
+
+  bool operator==(const GpuSample&) const = default;
+};
+
+// Every quantity by its key in files and counters, and in stored histories by its place here: a new
+// one comes last.
+using GpuSampleField = std::pair<const char*, std::optional<double> GpuSample::*>;
+const std::vector<GpuSampleField>& GpuSampleFields();
+
+// IsClockTooLow of throttle.h.
+bool IsThrottled(const GpuSample& sample);
+
+// Summary of several repetitions: each quantity's median over those that know it; of
+// `throttle` every bit that one of them had, of `default_clock_hz` and `host_seconds` nothing.
+GpuSample SummarizeSamples(const std::vector<GpuSample>& samples);
 
 enum class Status { kOk, kUnsupported, kFailed, kWrong };
 std::string_view Key(Status status);
@@ -31,10 +60,10 @@ struct Repetition {
   std::optional<double> core_share;
   // [1] The nearest known round trip of a cache line between the threads over this one's.
   std::optional<double> link_share;
-  // [1] calls that `seconds` is of, where others of this repetition were disturbed and left out.
+  // [1] calls that `seconds` is of, where others of this repetition were noisy and left out.
   std::optional<double> clean_calls;
-  double iterations = 0;   // [1]
-  bool disturbed = false;  // kept in the file, left out of the median
+  double iterations = 0;  // [1]
+  bool noisy = false;     // kept in the file, left out of the median
   // Null but for a GPU's benchmark: of 10^6 repetitions that are read at once few have a sample.
   std::shared_ptr<const GpuSample> gpu;
   // Block of an interleaved comparison: windows of one block, in their order, were measured by
@@ -45,10 +74,10 @@ struct Repetition {
 // Median and its distribution-free 95 % confidence interval (order statistics).
 struct Timing {
   double median = 0;  // [s]
-  // [s]; absent below 6 repetitions, which cannot carry 95 %, unless the time is disturbed
+  // [s]; absent below 6 repetitions, which cannot carry 95 %, unless the time is noisy
   std::optional<std::pair<double, double>> ci95;
-  int clean = 0;  // [1] undisturbed repetitions; without `disturbed` it rests on them alone
-  bool disturbed = false;  // an estimate from repetitions of which too few were undisturbed
+  int clean = 0;       // [1] clean repetitions; without `noisy` it rests on them alone
+  bool noisy = false;  // an estimate from repetitions of which too few were clean
 };
 
 // A model's prediction of one call before it was measured.
@@ -83,29 +112,29 @@ struct Record {
   std::optional<Prediction> prediction;
   std::optional<ParallelTime> parallel;  // absent: nobody watched
   std::string unwatched;  // why `parallel` is absent where it was asked for; empty: it is not
-  std::optional<Energy> energy;                 // absent: not measured
-  std::optional<MeteredWindow> metered_window;  // absent: nobody asked, or it could not be
-  std::optional<MeteredEnergy> metered;         // absent: no log of a meter was read
+  std::optional<energy::Energy> energy;                 // absent: not measured
+  std::optional<energy::MeteredWindow> metered_window;  // absent: nobody asked, or it could not be
+  std::optional<energy::MeteredEnergy> metered;         // absent: no log of a meter was read
 };
 
 // Returns the time of the clean repetitions. Absent when they are fewer than min(3, all), or than
-// half of all: beside so many disturbed ones some look clean that are not.
+// half of all: beside so many noisy ones some look clean that are not.
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
 // Returns Summarize's, or where that is absent an estimate: the median of at least three
 // repetitions whose parts without a wait were read (clean_calls), else the fastest of all, of which
-// a disturbed one counts without the waits for a CPU that were seen. The interval goes from the
+// a noisy one counts without the waits for a CPU that were seen. The interval goes from the
 // fastest of them, on whole cores near each other, to the slowest, and farther.
 // Absent without repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
-// Sets `disturbed` (design 6.3): run delay above 1 % of wall time, or a main thread that was off
+// Sets `noisy` (design 6.3): run delay above 1 % of wall time, or a main thread that was off
 // its CPU 2 % of wall time more than in the best repetition (a deterministic wait is the workload's
 // own, a sudden one is not), or less than 90 % of its core for a thread, or threads three times as
 // far apart as the nearest, or calls that were left out (clean_calls). On a GPU: run delay above 1
 // % of the host's wall time, or SMs below 75 % of their default clock; that the host waits says
 // nothing there.
-void MarkDisturbed(std::vector<Repetition>& repetitions);
+void MarkNoisy(std::vector<Repetition>& repetitions);
 
 // Returns "ALGORITHM; isa ISA", for people.
 std::string AlgorithmText(const Record& record);
@@ -117,4 +146,4 @@ void SplitName(Record& record);
 // The name is not made of parts (a kernel of another program): it belongs to `device` as a whole.
 void PutOnDevice(Record& record, const std::string& device);
 
-}  // namespace dlroof
+}  // namespace dlroof::record

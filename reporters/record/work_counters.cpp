@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include "reporters/record/large_json.h"
-#include "reporters/record/parts_json.h"
-#include "reporters/record/record_from_json.h"
+#include "reporters/record/record_json.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
@@ -84,7 +83,7 @@ std::map<std::string, double> ToCounters(const Repetition& repetition) {
                                    std::pair(kLinkShareCounter, repetition.link_share),
                                    std::pair(kCleanCallsCounter, repetition.clean_calls)})
     if (value) counters[key] = *value;
-  if (repetition.clean_calls) {  // Google Benchmark's times have the disturbed parts too
+  if (repetition.clean_calls) {  // Google Benchmark's times have the noisy parts too
     counters[kSecondsCounter] = repetition.seconds;
     counters[kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
   }
@@ -140,4 +139,4 @@ void ReadLabel(const std::string& label, const JsonPlace& place, Record& record)
   ReadLabelFacts(JsonObject(whole, place).Find("dlroof")->Object(), record);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::record

@@ -10,7 +10,7 @@
 #include "counters/work.h"
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::record {
 
 struct JsonPlace;
 
@@ -31,7 +31,7 @@ inline constexpr const char* kHeuristicOverBestCounter = "dlroof/heuristic_over_
 inline constexpr const char* kRunDelayCounter = "dlroof/run_delay_seconds";  // [s] per call
 inline constexpr const char* kCoreShareCounter = "dlroof/core_share";        // [1]
 inline constexpr const char* kLinkShareCounter = "dlroof/link_share";        // [1]
-// A repetition that was read part by part has the calls of its undisturbed parts, and their time.
+// A repetition that was read part by part has the calls of its clean parts, and their time.
 inline constexpr const char* kCleanCallsCounter = "dlroof/clean_calls";  // [1]
 inline constexpr const char* kSecondsCounter = "dlroof/seconds";         // [s] per call
 inline constexpr const char* kThreadsCounter = "dlroof/threads";
@@ -45,7 +45,7 @@ std::map<std::string, double> ToCounters(const Repetition& repetition);
 // Absent when no counter is of this kind.
 std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, double>& counters);
 
-// On every repetition of a run that judges none for disturbance.
+// On every repetition of a run that judges none for interference.
 inline constexpr const char* kKeptCounter = "dlroof/disturbed_kept";
 
 // Returns a record's "algorithm", "isa", "verified", "repro", "counting" and "kernels", each only
@@ -57,4 +57,4 @@ std::string ToLabel(const Record& record);
 // Reads a label of any schema. Throws BadInput with `place`.
 void ReadLabel(const std::string& label, const JsonPlace& place, Record& record);
 
-}  // namespace dlroof
+}  // namespace dlroof::record

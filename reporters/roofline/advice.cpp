@@ -6,9 +6,9 @@
 #include <array>
 
 #include "reporters/roofline/chart.h"
-#include "reporters/text/units.h"
+#include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 // A repetition spread this wide cannot tell 98 % of a roof from 102 %.
@@ -16,13 +16,14 @@ constexpr double kNoise = 0.02;
 
 // A point above its roof means that a number is wrong; which one depends on what the point rests
 // on.
-void ReportAboveRoof(const Record& record, const Timing& timing, Placement& placement) {
+void ReportAboveRoof(const record::Record& record, const record::Timing& timing,
+                     Placement& placement) {
   const double spread = timing.ci95 ? timing.ci95->second / timing.median - 1 : 0;
   for (const auto& point : placement.classic) {
     if (!point.fraction || *point.fraction <= 1 + std::max(kNoise, spread)) continue;
     const bool fewer_executed = record.algorithm.find("wino") != std::string::npos &&
                                 point.flops_from == Provenance::kModelled;
-    if (placement.time && placement.time->given && !fewer_executed) {
+    if (placement.time && placement.time->specified && !fewer_executed) {
       placement.remarks.push_back(
           fmt::format("above the given {} roof: the roof is wrong (see the machine file), or the "
                       "count of FLOPs "
@@ -40,7 +41,7 @@ void ReportAboveRoof(const Record& record, const Timing& timing, Placement& plac
   }
 }
 
-void ReportReferenceImplementation(const Record& record, Placement& placement) {
+void ReportReferenceImplementation(const record::Record& record, Placement& placement) {
   if (record.library == "reference" || record.algorithm.compare(0, 3, "ref") != 0) return;
   placement.remarks.push_back(fmt::format(
       "the library used its reference implementation ({}): it has no tuned one for this case",
@@ -49,7 +50,7 @@ void ReportReferenceImplementation(const Record& record, Placement& placement) {
 
 // A narrow type whose FLOPs all went to the fp32 pipe. The library's choice says nothing about
 // the CPU: oneDNN widens f16 even where AVX512-FP16 could multiply it.
-void ReportEmulation(const Record& record, Placement& placement) {
+void ReportEmulation(const record::Record& record, Placement& placement) {
   if (record.type != "bf16" && record.type != "f16") return;
   const auto modelled = record.work.find(Provenance::kModelled);
   if (modelled == record.work.end()) return;
@@ -70,22 +71,22 @@ std::string BoundClause(const TimePoint& time) {
   if (time.bound == Bound::kOverhead)
     return fmt::format(
         "Bound by the cost of starting it ({}; at the roof its arithmetic and traffic take less)",
-        WithPrefix(*time.overhead_seconds, "s"));
+        text::WithPrefix(*time.overhead_seconds, "s"));
   const auto roof =
-      (time.given ? "given " : "") +
+      (time.specified ? "given " : "") +
       (time.bound == Bound::kMemory ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
                                     : std::string("arithmetic"));
-  if (*time.gap < kAtItsRoof)
-    return fmt::format("At {:.0f} % of its {} roof", 100 / *time.gap, roof);
-  return fmt::format("{:.1f}x slower than its {} roof allows", *time.gap, roof);
+  if (*time.slowdown < kAtItsRoof)
+    return fmt::format("At {:.0f} % of its {} roof", 100 / *time.slowdown, roof);
+  return fmt::format("{:.1f}x slower than its {} roof allows", *time.slowdown, roof);
 }
 
-std::string Advice(const AdviceCase& at, const Timing& timing) {
-  if (!at.time.gap) return "";
+std::string Advice(const AdviceCase& at, const record::Timing& timing) {
+  if (!at.time.slowdown) return "";
   if (timing.ci95 && (timing.ci95->second - timing.ci95->first) / timing.median > kTooUncertain)
     return "";
   std::string clauses = BoundClause(at.time);
-  std::string_view next = *at.time.gap < kAtItsRoof
+  std::string_view next = *at.time.slowdown < kAtItsRoof
                               ? "only less work, a narrower type or a faster machine helps"
                               : "look at the algorithm, layout and blocking first";
   if (at.time.bound == Bound::kOverhead) next = "put more work into one call (batch, fused layers)";
@@ -133,7 +134,7 @@ std::optional<double> BestBytes(const AdviceCase& at, Level level) {
 
 // On a GPU a model of the kernel puts what its waves read again on top of the modelled DRAM bytes;
 // it leaves a note where it did.
-bool KernelIsModelled(const Record& record) {
+bool KernelIsModelled(const record::Record& record) {
   return record.device == "gpu" && std::ranges::any_of(record.counting, [](const auto& note) {
            return note.provenance == Provenance::kModelled;
          });
@@ -259,7 +260,7 @@ Evidence MuchDramTraffic(const AdviceCase& at) {
 
 // At the bandwidth roof, or nearly: the traffic itself is what is left to save.
 Evidence MemoryAtItsRoof(const AdviceCase& at) {
-  if (at.time.bound != Bound::kMemory || !at.time.gap || *at.time.gap * kMemoryWaits > 1)
+  if (at.time.bound != Bound::kMemory || !at.time.slowdown || *at.time.slowdown * kMemoryWaits > 1)
     return std::nullopt;
   const double share = at.time.memory_seconds.at(*at.time.bound_level) / at.time.seconds;
   return fmt::format("{} transfers take {:.0f} % of the time", LevelName(Key(*at.time.bound_level)),
@@ -286,16 +287,17 @@ constexpr AdviceRule kRules[] = {
 
 }  // namespace
 
-void AddFindings(const Record& record, const Timing& timing, const CeilingSet& ceilings,
-                 const OpVocabulary& words, Placement& placement) {
-  if (!timing.disturbed) ReportAboveRoof(record, timing, placement);
+void AddFindings(const record::Record& record, const record::Timing& timing,
+                 const machine::CeilingSet& ceilings, const OpVocabulary& words,
+                 Placement& placement) {
+  if (!timing.noisy) ReportAboveRoof(record, timing, placement);
   ReportReferenceImplementation(record, placement);
   ReportEmulation(record, placement);
-  if (placement.time && !timing.disturbed)
+  if (placement.time && !timing.noisy)
     placement.advice =
         Advice({record, *placement.time, ceilings, NounOf(record.op, words)}, timing);
 }
 
 std::span<const AdviceRule> AdviceRules() { return kRules; }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -10,13 +10,13 @@
 #include "ceilings/machine/machine.h"
 #include "reporters/roofline/roofline.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 
 // All that a rule may look at.
 struct AdviceCase {
-  const Record& record;
+  const record::Record& record;
   const TimePoint& time;
-  const CeilingSet& ceilings;
+  const machine::CeilingSet& ceilings;
   std::string_view noun;  // for one call of the op: "convolution"
 };
 
@@ -33,9 +33,10 @@ std::span<const AdviceRule> AdviceRules();
 
 // Adds remarks (a point above its roof and which of the two is wrong; the library's own reference
 // implementation) and the advice sentence: what bounds it and by how much, the evidence of at most
-// two rules, what to try next. Silent where a roof is not proved or the time is
+// two rules, what to try next. Silent where a roof is not validated or the time is
 // uncertain by half. `words`: of the file's ops. Empty: those of this program.
-void AddFindings(const Record& record, const Timing& timing, const CeilingSet& ceilings,
-                 const OpVocabulary& words, Placement& placement);
+void AddFindings(const record::Record& record, const record::Timing& timing,
+                 const machine::CeilingSet& ceilings, const OpVocabulary& words,
+                 Placement& placement);
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -3,19 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
-#include "reporters/ledger/ledger.h"
-#include "reporters/ledger/ledger_advice.h"
+#include "counters/gpu/driver.h"
+#include "reporters/breakdown/breakdown.h"
+#include "reporters/breakdown/breakdown_text.h"
+#include "reporters/record/work_counters.h"
 #include "reporters/roofline/advice.h"
 #include "reporters/roofline/chart.h"
-#include "reporters/text/written_number.h"
+#include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 constexpr int kShareDigits = 3;
 
-void Round(double& value) { value = Rounded(value); }
+void Round(double& value) { value = text::Rounded(value); }
 
 void Round(std::pair<double, double>& pair) {
   Round(pair.first);
@@ -32,7 +35,7 @@ void Round(std::map<Key, double>& values) {
   for (auto& [key, value] : values) Round(value);
 }
 
-void Round(Timing& timing) {
+void Round(record::Timing& timing) {
   Round(timing.median);
   Round(timing.ci95);
 }
@@ -51,13 +54,14 @@ void Round(TimePoint& time) {
   Round(time.compute_seconds);
   Round(time.pipe_seconds);
   Round(time.memory_seconds);
-  for (auto* number : {&time.overhead_seconds, &time.gap, &time.point_compute_seconds})
+  for (auto* number : {&time.overhead_seconds, &time.slowdown, &time.point_compute_seconds})
     Round(*number);
   Round(time.point_memory_seconds);
 }
 
 // Fills in the binding roof and the levels beside it.
-void AddRoofs(const Placement& placement, LedgerFacts& facts, std::optional<Level>& binding) {
+void AddRoofs(const Placement& placement, breakdown::BreakdownFacts& facts,
+              std::optional<Level>& binding) {
   const auto& time = *placement.time;
   if (!placement.classic.empty()) facts.roof_from = placement.classic.front().flops_from;
   for (const auto& point : placement.classic) {
@@ -78,7 +82,7 @@ void AddRoofs(const Placement& placement, LedgerFacts& facts, std::optional<Leve
 }
 
 // Returns the nearest cache of all threads together that holds so many bytes; absent: none does.
-std::optional<Level> HolderOf(double bytes, const Machine& machine, int threads) {
+std::optional<Level> HolderOf(double bytes, const machine::Machine& machine, int threads) {
   for (const auto& [level, capacity] : machine.cache_bytes) {
     const bool own = level == Level::kL1 || level == Level::kL2;
     if (bytes <= capacity * (own ? threads : 1)) return level;
@@ -88,10 +92,11 @@ std::optional<Level> HolderOf(double bytes, const Machine& machine, int threads)
 
 // A warm call's compulsory bytes that a cache holds never come from DRAM: they are that cache's,
 // unless the model of its loops has told its bytes.
-void MoveToHolder(const Record& record, const Machine& machine, const CeilingSet& ceilings,
-                  std::vector<LevelTime>& levels) {
+void MoveToHolder(const record::Record& record, const machine::Machine& machine,
+                  const machine::CeilingSet& ceilings, std::vector<breakdown::LevelTime>& levels) {
   if (record.cache != "warm") return;
-  const auto dram = std::ranges::find(levels, LevelName(Key(Level::kDram)), &LevelTime::level);
+  const auto dram =
+      std::ranges::find(levels, LevelName(Key(Level::kDram)), &breakdown::LevelTime::level);
   const auto rate = ceilings.bytes.find(Level::kDram);
   if (dram == levels.end() || dram->from != Provenance::kModelled || rate == ceilings.bytes.end())
     return;
@@ -102,28 +107,30 @@ void MoveToHolder(const Record& record, const Machine& machine, const CeilingSet
   const auto own = ceilings.bytes.find(*holder);
   const auto name = LevelName(Key(*holder));
   if (*holder == Level::kL1 || own == ceilings.bytes.end() ||
-      std::ranges::find(levels, name, &LevelTime::level) != levels.end())
+      std::ranges::find(levels, name, &breakdown::LevelTime::level) != levels.end())
     return;
   levels.push_back({name, bytes / own->second.per_second, Provenance::kModelled});
 }
 
 // Fills in what the same roof asks for under the ceilings of one thread.
-void AddAlone(const Record& record, const Machine& machine, const PlaceView& view,
-              const std::optional<Level>& binding, LedgerFacts& facts) {
-  Record alone = record;
+void AddSingleThreaded(const record::Record& record, const machine::Machine& machine,
+                       const PlaceView& view, const std::optional<Level>& binding,
+                       breakdown::BreakdownFacts& facts) {
+  record::Record alone = record;
   alone.threads = 1;
   const auto time = PlaceTime(alone, facts.seconds, machine, view);
   if (!time) return;
-  facts.alone_compute_seconds = time->compute_seconds;
+  facts.single_thread_compute_seconds = time->compute_seconds;
   if (!binding)
-    facts.alone_roof_seconds = time->compute_seconds;
+    facts.single_thread_roof_seconds = time->compute_seconds;
   else if (const auto found = time->memory_seconds.find(*binding);
            found != time->memory_seconds.end())
-    facts.alone_roof_seconds = found->second;
+    facts.single_thread_roof_seconds = found->second;
 }
 
 // [s] of the vector loads at the rate of vectors of that width from L1.
-std::optional<double> LoadSeconds(const ParallelTime& parallel, const CeilingSet& ceilings) {
+std::optional<double> LoadSeconds(const ParallelTime& parallel,
+                                  const machine::CeilingSet& ceilings) {
   if (!parallel.vector_loads || !parallel.vector_bytes) return std::nullopt;
   const auto* isa = *parallel.vector_bytes == 64   ? "avx512"
                     : *parallel.vector_bytes == 32 ? "avx2"
@@ -135,52 +142,56 @@ std::optional<double> LoadSeconds(const ParallelTime& parallel, const CeilingSet
 
 }  // namespace
 
-Record Written(Record record) {
+record::Record Written(record::Record record) {
   for (auto& repetition : record.repetitions) {
     const double iterations = repetition.clean_calls.value_or(repetition.iterations);
-    repetition.seconds = RoundedToClock(repetition.seconds, iterations, kWrittenDigits);
+    repetition.seconds = text::RoundedToClock(repetition.seconds, iterations, text::kWrittenDigits);
     for (auto* clock :
          {&repetition.cpu_seconds, &repetition.main_cpu_seconds, &repetition.run_delay_seconds})
-      if (*clock) *clock = RoundedToClock(**clock, iterations);
+      if (*clock) *clock = text::RoundedToClock(**clock, iterations);
     for (auto* share : {&repetition.core_share, &repetition.link_share})
-      if (*share) *share = Rounded(**share, kShareDigits);
+      if (*share) *share = text::Rounded(**share, kShareDigits);
   }
   return record;
 }
 
-// Replaces what an advice proposes by what the ledger's largest part does, where that is explained.
-void AdviseBy(const Ledger& ledger, std::string& advice) {
-  const auto* largest = ledger.Largest();
+// Replaces what an advice proposes by what the breakdown's largest part does, where that is
+// explained.
+void AdviseBy(const breakdown::Breakdown& breakdown, std::string& advice) {
+  const auto* largest = breakdown.Largest();
   const auto proposal = advice.find(": ");
-  if (largest == nullptr || largest->kind == PartKind::kUnexplained ||
+  if (largest == nullptr || largest->kind == breakdown::ComponentKind::kUnexplained ||
       proposal == std::string::npos)
     return;
-  advice = advice.substr(0, proposal + 2) + LedgerAdvice(ledger) + ".";
+  advice = advice.substr(0, proposal + 2) + breakdown::BreakdownAdvice(breakdown) + ".";
 }
 
-Placed PlaceWritten(const Record& written, const Machine* machine, const PlaceView& view) {
+Placed PlaceWritten(const record::Record& written, const machine::Machine* machine,
+                    const PlaceView& view) {
   Placed placed;
-  if (written.status == Status::kOk) placed.timing = TimeOf(written.repetitions);
+  if (written.status == record::Status::kOk) placed.timing = record::TimeOf(written.repetitions);
   placed.placement = Place(written, machine, view);
-  const auto* ceilings = machine == nullptr ? nullptr : ForThreads(*machine, written.threads);
+  const auto* ceilings =
+      machine == nullptr ? nullptr : machine::ForThreads(*machine, written.threads);
   if (placed.timing && ceilings != nullptr)
     AddFindings(written, *placed.timing, *ceilings, view.words, placed.placement);
-  if (ceilings != nullptr) placed.ledger = LedgerOf(written, placed.placement, *machine, view);
-  if (placed.ledger) AdviseBy(*placed.ledger, placed.placement.advice);
+  if (ceilings != nullptr)
+    placed.breakdown = BreakdownOf(written, placed.placement, *machine, view);
+  if (placed.breakdown) AdviseBy(*placed.breakdown, placed.placement.advice);
   if (placed.timing) Round(*placed.timing);
   for (auto& point : placed.placement.classic) Round(point);
   if (placed.placement.time) Round(*placed.placement.time);
   return placed;
 }
 
-PlacedRun PlaceRun(RunFile file, const PlaceView& view) {
-  PlacedRun run{{}, view, {}, SummarizeModels(file), TakeCensus(file.records)};
+PlacedRun PlaceRun(record::RunFile file, const PlaceView& view) {
+  PlacedRun run{{}, view, {}, SummarizeModels(file), CountZeroFlopKernels(file.records)};
   run.view.words = WordsOf(file.context);
   run.file = std::move(file);
   run.places.reserve(run.file.records.size());
   for (auto& record : run.file.records) {
     record = Written(std::move(record));
-    run.places.push_back(PlaceWritten(record, MachineFor(run.file, record), run.view));
+    run.places.push_back(PlaceWritten(record, record::MachineFor(run.file, record), run.view));
   }
   return run;
 }
@@ -197,7 +208,7 @@ const ClassicPoint* Binding(const Placement& placement) {
   return binding;
 }
 
-std::string SpreadText(const Timing& timing) {
+std::string SpreadText(const record::Timing& timing) {
   if (!timing.ci95 || !(timing.median > 0)) return "";
   const double half =
       std::max(timing.median - timing.ci95->first, timing.ci95->second - timing.median);
@@ -207,42 +218,382 @@ std::string SpreadText(const Timing& timing) {
 std::string BoundText(const TimePoint& time) {
   return fmt::format(
       "{}{}", time.bound_level ? LevelName(Key(*time.bound_level)) : std::string(Key(time.bound)),
-      time.given ? " (given)" : "");
+      time.specified ? " (given)" : "");
 }
 
 std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
   const auto occurrences = Occurrences(run.file.context);
   std::vector<Opportunity> found;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const auto& [timing, placement, ledger] = run.places[i];
-    if (!timing || !placement.time || !placement.time->gap || *placement.time->gap <= 1) continue;
+    const auto& [timing, placement, breakdown] = run.places[i];
+    if (!timing || !placement.time || !placement.time->slowdown || *placement.time->slowdown <= 1)
+      continue;
     const auto occurs = occurrences.find(run.file.records[i].name);
     const double count = occurs == occurrences.end() ? 1 : occurs->second;
     const double seconds = count * timing->median;
-    found.push_back({i, count, seconds, seconds - seconds / *placement.time->gap});
+    found.push_back({i, count, seconds, seconds - seconds / *placement.time->slowdown});
   }
   std::ranges::stable_sort(found, std::ranges::greater{}, &Opportunity::above_roof_seconds);
   if (found.size() > most) found.resize(most);
   return found;
 }
 
-std::optional<Ledger> LedgerOf(const Record& record, const Placement& placement,
-                               const Machine& machine, const PlaceView& view) {
-  const auto* ceilings = ForThreads(machine, record.threads);
+std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
+                                                const Placement& placement,
+                                                const machine::Machine& machine,
+                                                const PlaceView& view) {
+  const auto* ceilings = machine::ForThreads(machine, record.threads);
   const bool gpu = record.device == "gpu";
   if ((!gpu && !record.parallel) || !placement.time || ceilings == nullptr) return std::nullopt;
-  LedgerFacts facts{.seconds = placement.time->seconds,
-                    .roof_seconds = placement.time->compute_seconds,
-                    .roof = "arithmetic",
-                    .call_seconds = ceilings->launch_seconds,
-                    .parallel = record.parallel.value_or(ParallelTime{})};
+  breakdown::BreakdownFacts facts{.seconds = placement.time->seconds,
+                                  .roof_seconds = placement.time->compute_seconds,
+                                  .roof = "arithmetic",
+                                  .call_seconds = ceilings->launch_seconds,
+                                  .parallel = record.parallel.value_or(ParallelTime{})};
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);
-  if (gpu) return MakeGpuLedger(facts, record.kernels);
+  if (gpu) return breakdown::MakeGpuBreakdown(facts, record.kernels);
   MoveToHolder(record, machine, *ceilings, facts.levels);
-  AddAlone(record, machine, view, binding, facts);
+  AddSingleThreaded(record, machine, view, binding, facts);
   facts.load_seconds = LoadSeconds(facts.parallel, *ceilings);
-  return MakeLedger(facts);
+  return breakdown::MakeBreakdown(facts);
 }
 
-}  // namespace dlroof
+namespace {
+
+// Returns the time [s] that the bytes take for sure.
+double SureSeconds(const machine::Ceiling& ceiling, Level level, double bytes) {
+  const double seconds = bytes / ceiling.per_second;
+  if (ceiling.specified) return level == Level::kDram ? seconds : 0;
+  return ceiling.validated ? seconds : seconds / kNotValidatedFactor;
+}
+
+// Compulsory bytes count as DRAM traffic. With warm caches a call whose tensors fit the last cache
+// need not move them at all; a time below bytes / bandwidth validates that it did not, and then the
+// model, not the roof, is wrong.
+bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
+  double largest_cache = 0;
+  for (const auto& [level, capacity] : call.machine.cache_bytes)
+    largest_cache = std::max(largest_cache, capacity);
+  return call.record.cache != "cold" && bytes <= largest_cache && roof_seconds > call.seconds;
+}
+
+}  // namespace
+
+std::string WhyRefuted(const TimedCall& call, Level level, std::pair<double, Provenance> known) {
+  const auto [bytes, from] = known;
+  if (from == Provenance::kMeasured) return "";
+  const double roof_seconds = SureSeconds(call.ceiling, level, bytes);
+  if (from == Provenance::kModelled && level == Level::kDram)
+    return CachesRefute(call, bytes, roof_seconds)
+               ? fmt::format(
+                     "left out at dram: its {:.3g} MB stay in a warm cache (moving them "
+                     "through DRAM would take longer than the call), so compulsory traffic "
+                     "does not apply",
+                     bytes / 1e6)
+               : "";
+  if (roof_seconds <= call.seconds) return "";
+  return fmt::format(
+      "left out at {}: moving its {:.3g} MB ({}) would take {:.2g} times as long as "
+      "the call, so they are not this call's",
+      Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds);
+}
+
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
+  if (value) object[key] = *value;
+}
+
+void PutIfSaid(json& object, const char* key, const std::string& text) {
+  if (!text.empty()) object[key] = text;
+}
+
+json ToJson(const Work& work) {
+  json object = json::object();
+  if (!work.flops.empty()) object["flops"] = work.flops;
+  for (const auto& [level, bytes] : work.bytes) object["bytes"][std::string(Key(level))] = bytes;
+  if (!work.parts.empty()) object["parts"] = work.parts;
+  PutIfKnown(object, "launches", work.launches);
+  return object;
+}
+
+json ToJson(const record::Prediction& prediction) {
+  json object = {{"seconds", prediction.seconds}};
+  for (const auto& [level, bytes] : prediction.bytes)
+    object["bytes"][std::string(Key(level))] = bytes;
+  PutIfSaid(object, "by", prediction.by);
+  return object;
+}
+
+json ToJson(const record::GpuSample& sample) {
+  json object = json::object();
+  for (const auto& [key, member] : record::GpuSampleFields())
+    PutIfKnown(object, key, sample.*member);
+  return object;
+}
+
+// Returns the sample of the clean repetitions; null where none is a GPU's.
+json GpuSummary(const record::Record& record) {
+  std::vector<record::GpuSample> samples;
+  for (const auto& repetition : record.repetitions)
+    if (repetition.gpu && !repetition.noisy) samples.push_back(*repetition.gpu);
+  if (samples.empty()) return nullptr;
+  const record::GpuSample summary = record::SummarizeSamples(samples);
+  json object = ToJson(summary);
+  if (summary.throttle)
+    object["throttle"] = gpu::ThrottleReasons(static_cast<std::uint64_t>(*summary.throttle));
+  return object;
+}
+
+// Not noisy goes without saying.
+json ToJson(const record::Repetition& repetition) {
+  json object = {{"seconds", repetition.seconds},
+                 {"iterations", text::WholeOrReal(repetition.iterations)}};
+  if (repetition.noisy) object["disturbed"] = true;
+  PutIfKnown(object, "cpu_seconds", repetition.cpu_seconds);
+  PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
+  PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
+  PutIfKnown(object, "core_share", repetition.core_share);
+  PutIfKnown(object, "link_share", repetition.link_share);
+  PutIfKnown(object, "clean_calls", repetition.clean_calls);
+  if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
+  PutIfKnown(object, "block", repetition.block);
+  return object;
+}
+
+json ToJson(const ClassicPoint& point) {
+  json object = {{"level", Key(point.level)},
+                 {"intensity", point.intensity},
+                 {"flops_per_second", point.flops_per_second},
+                 {"roof", point.roof},
+                 {"bound", point.memory_bound ? "memory" : "compute"},
+                 {"flops_from", Key(point.flops_from)},
+                 {"bytes_from", Key(point.bytes_from)}};
+  PutIfKnown(object, "fraction", point.fraction);
+  if (point.ci95) object["flops_per_second_ci95"] = {point.ci95->first, point.ci95->second};
+  return object;
+}
+
+// "point" is the time point of all levels together; TimePlace (chart.h) has that of one level.
+json ToJson(const TimePoint& point) {
+  json object = {{"seconds", point.seconds},
+                 {"compute_seconds", point.compute_seconds},
+                 {"memory_seconds", json::object()},
+                 {"bound", Key(point.bound)}};
+  for (const auto& [level, seconds] : point.memory_seconds)
+    object["memory_seconds"][std::string(Key(level))] = seconds;
+  if (!point.compute_roofs.empty()) object["compute_roofs"] = point.compute_roofs;
+  if (!point.pipe_seconds.empty()) object["pipe_seconds"] = point.pipe_seconds;
+  PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
+  if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
+  if (point.specified) object["given"] = true;
+  for (const Level level : point.not_validated_levels)
+    object["unproved_levels"].push_back(std::string(Key(level)));
+  if (!point.slowdown) return object;
+  object["gap"] = *point.slowdown;
+  json scaled = {{"compute_seconds", *point.point_compute_seconds}};
+  for (const auto& [level, seconds] : point.point_memory_seconds)
+    scaled["memory_seconds"][std::string(Key(level))] = seconds;
+  object["point"] = scaled;
+  return object;
+}
+
+void PutIdentity(const record::Record& record, json& object) {
+  object["name"] = record.name;
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"op", &record.op},           {"device", &record.device},
+      {"library", &record.library}, {"direction", &record.direction},
+      {"type", &record.type},       {"problem", &record.problem}};
+  for (const auto& [key, text] : parts) PutIfSaid(object, key, *text);
+  if (!record.options.empty()) object["options"] = record.options;
+  object["status"] = record::Key(record.status);
+  PutIfSaid(object, "reason", record.reason);
+  if (record.threads > 0) object["threads"] = record.threads;
+  PutIfSaid(object, "cache", record.cache);
+  PutIfKnown(object, "evicted_bytes", record.evicted_bytes);
+  PutIfKnown(object, "heuristic_over_best", record.heuristic_over_best);
+  PutIfKnown(object, "seed", record.seed);
+}
+
+void PutPlacement(const Placement& placement, json& object) {
+  for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
+  if (placement.time) object["time"] = ToJson(*placement.time);
+  if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
+  if (!placement.asides.empty()) object["asides"] = placement.asides;
+  PutIfSaid(object, "advice", placement.advice);
+}
+
+void PutBreakdown(const breakdown::Breakdown& breakdown, json& time) {
+  for (const auto& part : breakdown.parts) {
+    auto& object = time["parts"].emplace_back(json{{"part", breakdown::Key(part.kind)},
+                                                   {"seconds", part.seconds},
+                                                   {"provenance", Key(part.from)}});
+    PutIfSaid(object, "how", part.how);
+    if (part.ci95) object["ci95"] = {part.ci95->first, part.ci95->second};
+  }
+  const auto& found = breakdown.efficiencies;
+  if (!found) return;
+  time["efficiencies"] = {{"parallel", found->parallel},
+                          {"load_balance", found->load_balance},
+                          {"serialisation", found->serialisation},
+                          {"transfer", found->transfer}};
+  PutIfKnown(time["efficiencies"], "computation", found->computation);
+}
+
+template <class Change>
+void ChangeIfThere(json& object, const char* key, const Change& change) {
+  if (const auto found = object.find(key); found != object.end()) change(*found);
+}
+
+// A record as ToStoredJson promises it.
+void Slim(json& record) {
+  constexpr std::array<std::pair<const char*, int>, 3> kClocks = {
+      {{"cpu_seconds", text::kStoredDigits},
+       {"main_cpu_seconds", text::kStoredDigits},
+       {"run_delay_seconds", text::kStoredDelayDigits}}};
+  for (const char* sentences : {"advice", "remarks", "asides"}) record.erase(sentences);
+  ChangeIfThere(record, "time", [](json& time) {
+    time.erase("point");
+    text::RoundAll(time, text::kStoredDigits);
+  });
+  ChangeIfThere(record, "classic", [](json& points) {
+    for (auto& point : points) point.erase("flops_per_second_ci95");
+    text::RoundAll(points, text::kStoredDigits);
+  });
+  ChangeIfThere(record, "work", [](json& work) { text::RoundAll(work, text::kExactDigits); });
+  ChangeIfThere(record, "repetitions", [&](json& repetitions) {
+    for (auto& repetition : repetitions)
+      for (const auto& clock : kClocks)
+        ChangeIfThere(repetition, clock.first,
+                      [&](json& seconds) { text::RoundAll(seconds, clock.second); });
+  });
+}
+
+json ViewJson(const PlaceView& view) {
+  json object = json::object();
+  for (const Level level : view.levels) object["levels"].push_back(Key(level));
+  if (view.tensor_balance) object["balance"] = "tensor";
+  return object;
+}
+
+void PutParts(const ModelSummary& model, json& object) {
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"suite", &model.suite},         {"op", &model.op},
+      {"device", &model.device},       {"library", &model.library},
+      {"direction", &model.direction}, {"type", &model.type}};
+  for (const auto& [key, text] : parts) PutIfSaid(object, key, *text);
+  if (!model.options.empty()) object["options"] = model.options;
+}
+
+}  // namespace
+
+json ToJson(const ModelSummary& model) {
+  json object = json::object();
+  PutParts(model, object);
+  object["layers"] = {{"measured", model.layers_measured}, {"total", model.layers_total}};
+  object["calls"] = {{"measured", model.calls_measured}, {"total", model.calls_total}};
+  PutIfKnown(object, "seconds", model.seconds);
+  if (model.noisy) object["disturbed"] = true;
+  PutIfKnown(object, "flops", model.flops);
+  PutIfKnown(object, "flops_per_second", model.flops_per_second);
+  if (model.roof_fraction)
+    object["roof"] = {{"layers", model.layers_placed},
+                      {"seconds", *model.roof_seconds},
+                      {"fraction", *model.roof_fraction}};
+  if (model.roof_specified) object["roof"]["given"] = true;
+  for (const auto& layer : model.fix_first)
+    object["fix_first"].push_back({{"name", layer.name},
+                                   {"count", layer.count},
+                                   {"seconds", layer.seconds},
+                                   {"above_roof_seconds", layer.above_roof_seconds},
+                                   {"share", layer.share}});
+  return object;
+}
+
+json ToJson(const ZeroFlopKernels& zero_flop_kernels) {
+  json object = {{"kernels", zero_flop_kernels.kernels},
+                 {"zero_flop_kernels", zero_flop_kernels.zero_flop_kernels},
+                 {"seconds", zero_flop_kernels.seconds},
+                 {"zero_flop_seconds", zero_flop_kernels.zero_flop_seconds},
+                 {"zero_flop_time_share", ZeroFlopTimeShare(zero_flop_kernels)},
+                 {"flops", zero_flop_kernels.flops},
+                 {"flops_per_second", FlopsPerSecond(zero_flop_kernels)}};
+  PutIfSaid(object, "set", zero_flop_kernels.set);
+  PutIfKnown(object, "matrix_share", MatrixShare(zero_flop_kernels));
+  PutIfKnown(object, "launches", zero_flop_kernels.launches);
+  PutIfKnown(object, "zero_flop_launches", zero_flop_kernels.zero_flop_launches);
+  PutIfKnown(object, "zero_flop_launch_share", ZeroFlopLaunchShare(zero_flop_kernels));
+  return object;
+}
+
+json FactsToJson(const record::Record& record) {
+  json object = record::LabelFacts(record);
+  PutIdentity(record, object);
+  for (const auto& [from, work] : record.work)
+    object["work"][std::string(Key(from))] = ToJson(work);
+  if (record.prediction) object["prediction"] = ToJson(*record.prediction);
+  return object;
+}
+
+json ToJson(const record::Record& record, const Placed& placed) {
+  json object = FactsToJson(record);
+  for (const auto& repetition : record.repetitions)
+    object["repetitions"].push_back(ToJson(repetition));
+  if (const auto& timing = placed.timing) {
+    object["seconds"] = {{"median", timing->median}, {"clean", timing->clean}};
+    if (timing->noisy) object["seconds"]["disturbed"] = true;
+    if (timing->ci95) object["seconds"]["ci95"] = {timing->ci95->first, timing->ci95->second};
+    if (auto gpu = GpuSummary(record); !gpu.is_null()) object["gpu"] = std::move(gpu);
+  }
+  PutPlacement(placed.placement, object);
+  if (placed.breakdown) PutBreakdown(*placed.breakdown, object["time"]);
+  for (const char* derived : {"seconds", "classic", "time"})
+    ChangeIfThere(object, derived, [](json& numbers) { text::RoundAll(numbers); });
+  return object;
+}
+
+json ToJson(const record::Record& record, const machine::Machine* machine, const PlaceView& view) {
+  const record::Record written = Written(record);
+  return ToJson(written, PlaceWritten(written, machine, view));
+}
+
+json ToJson(const PlacedRun& run) {
+  json whole = {
+      {"context", run.file.context}, {"machines", json::array()}, {"records", json::array()}};
+  for (const auto& machine : run.file.machines)
+    whole["machines"].push_back(machine::ToJson(machine));
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    whole["records"].push_back(ToJson(run.file.records[i], run.places[i]));
+  if (const auto view = ViewJson(run.view); !view.empty())
+    whole["context"]["dlroof"]["view"] = view;
+  for (const auto& model : run.models) whole["models"].push_back(ToJson(model));
+  for (const auto& one : run.zero_flop_kernels) whole["census"].push_back(ToJson(one));
+  return whole;
+}
+
+json ToJson(const record::RunFile& file, const PlaceView& view) {
+  return ToJson(PlaceRun(file, view));
+}
+
+json ToStoredJson(const record::RunFile& file, const PlaceView& view) {
+  record::RunFile stored = file;
+  for (auto& machine : stored.machines) {
+    for (auto& [threads, set] : machine.by_threads)
+      for (auto& [mix, ceiling] : set.mixes) ceiling.validation = machine::Validation();
+    json rounded = machine::ToJson(machine);
+    text::RoundAll(rounded, text::kStoredDigits);
+    machine = machine::MachineFromJson(rounded, "the machine");
+  }
+  json whole = ToJson(stored, view);
+  text::RoundAll(whole["machines"], text::kStoredDigits);  // to whole numbers again
+  for (auto& machine : whole["machines"])
+    for (const char* twice : {"flops", "bytes", "launch_seconds"}) machine.erase(twice);
+  for (auto& record : whole["records"]) Slim(record);
+  return whole;
+}
+
+}  // namespace dlroof::roofline

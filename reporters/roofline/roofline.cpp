@@ -6,13 +6,168 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
-#include "ceilings/machine/choose_roof.h"
-#include "ceilings/machine/row_isa.h"
+#include "ceilings/machine/ceiling.h"
 #include "counters/base/keys.h"
-#include "reporters/roofline/refuted.h"
+#include "reporters/record/run_file.h"
+#include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
+namespace {
+
+using nlohmann::json;
+
+OpVocabulary& Registry() {
+  static OpVocabulary words;
+  return words;
+}
+
+bool SameLetters(const SweepWord& a, const SweepWord& b) {
+  return a.name == b.name && a.key == b.key && a.follow == b.follow;
+}
+
+OpWords FromJson(const json& object) {
+  OpWords words = {record::Text(object, "noun"), {}};
+  const json& sweep = record::Member(object, "sweep");
+  if (!sweep.is_array()) return words;
+  for (const json& word : sweep)
+    if (const auto name = record::Text(word, "name"), key = record::Text(word, "key");
+        !name.empty() && !key.empty())
+      words.sweep.push_back({name, key, record::Text(word, "follow")});
+  return words;
+}
+
+bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
+
+// The problem has no such key: its value is 1. Keys with an underscore stand behind the text's
+// only one, the others before it.
+std::vector<std::string> Inserted(std::string_view problem, const std::string& key,
+                                  const std::string& value) {
+  const bool behind = key.starts_with('_');
+  const auto addition = key.substr(behind ? 1 : 0) + value;
+  const auto line = std::min(problem.find('_'), problem.size());
+  std::vector<std::size_t> places;
+  if (!behind) places.push_back(line);
+  if (behind && line < problem.size()) places.push_back(problem.size());
+  for (const auto& part : ProblemParts(problem))
+    if (behind == (part.begin > line)) places.push_back(part.begin);
+  std::vector<std::string> texts;
+  for (const auto place : places) texts.emplace_back(problem).insert(place, addition);
+  if (behind && line == problem.size()) texts.push_back(std::string(problem) + "_" + addition);
+  return texts;
+}
+
+}  // namespace
+
+bool RegisterOpWords(const std::string& op, OpWords words) {
+  return Registry().emplace(op, std::move(words)).second;
+}
+
+OpVocabulary WordsOf(const json& context) {
+  OpVocabulary words = Registry();
+  const json& ops = record::Member(record::Member(context, "dlroof"), "ops");
+  if (!ops.is_object()) return words;
+  for (const auto& [op, object] : ops.items()) words.emplace(op, FromJson(object));
+  return words;
+}
+
+std::string_view NounOf(std::string_view op, const OpVocabulary& words) {
+  const OpVocabulary& known = words.empty() ? Registry() : words;
+  const auto found = known.find(op);
+  if (found == known.end() || found->second.noun.empty()) return "call";
+  return found->second.noun;
+}
+
+json ToJson(const OpVocabulary& words) {
+  json ops = json::object();
+  for (const auto& [op, its] : words) {
+    json& object = ops[op] = {{"noun", its.noun}, {"sweep", json::array()}};
+    for (const auto& word : its.sweep) {
+      json row = {{"name", word.name}, {"key", word.key}};
+      if (!word.follow.empty()) row["follow"] = word.follow;
+      object["sweep"].push_back(std::move(row));
+    }
+  }
+  return ops;
+}
+
+std::vector<SweepParameter> SweepParameters(const OpVocabulary& words) {
+  std::vector<SweepParameter> parameters;
+  for (const auto& [op, its] : words)
+    for (const auto& word : its.sweep) {
+      const auto same = std::ranges::find_if(
+          parameters, [&](const auto& other) { return SameLetters(other.word, word); });
+      if (same == parameters.end())
+        parameters.push_back({word, {op}});
+      else
+        same->ops.push_back(op);
+    }
+  return parameters;
+}
+
+std::vector<std::string> SweepNames(const OpVocabulary& words) {
+  std::vector<std::string> names;
+  for (const auto& [word, ops] : SweepParameters(words))
+    if (std::ranges::count(names, word.name) == 0) names.push_back(word.name);
+  return names;
+}
+
+// An `x` after a digit belongs to the value.
+std::vector<ProblemPart> ProblemParts(std::string_view problem) {
+  std::vector<ProblemPart> parts;
+  std::string_view prefix;
+  for (std::size_t at = 0; at < problem.size();) {
+    if (problem[at] == '_') {
+      prefix = "_";
+      ++at;
+      continue;
+    }
+    ProblemPart part{.begin = at};
+    std::size_t end = at;
+    while (end < problem.size() && IsLetter(problem[end])) ++end;
+    if (end == at) end = at + 1;
+    part.key = std::string(prefix).append(problem.substr(at, end - at));
+    part.value_begin = at = end;
+    while (end < problem.size() && problem[end] != '_' &&
+           (!IsLetter(problem[end]) || (problem[end] == 'x' && end > at)))
+      ++end;
+    part.value = problem.substr(at, end - at);
+    part.end = at = end;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::vector<std::string> Followers(const SweepWord& word) {
+  std::vector<std::string> keys;
+  std::istringstream words(word.follow);
+  for (std::string key; words >> key;) keys.push_back(key);
+  return keys;
+}
+
+std::vector<std::string> WithValue(std::string_view problem, const SweepWord& word,
+                                   const std::string& value) {
+  const auto parts = ProblemParts(problem);
+  const auto swept = std::ranges::find(parts, word.key, &ProblemPart::key);
+  if (swept == parts.end())
+    return value == "1" ? std::vector<std::string>{std::string(problem)}
+                        : Inserted(problem, word.key, value);
+  const auto followers = Followers(word);
+  std::string text(problem);
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+    if (&*part == &*swept || (part->key != "_p" && part->value == swept->value &&
+                              std::ranges::count(followers, part->key) > 0))
+      text.replace(part->value_begin, part->end - part->value_begin, value);
+  std::vector<std::string> texts = {text};
+  if (value == "1") {
+    texts.push_back(std::string(problem).erase(swept->begin, swept->end - swept->begin));
+    if (texts.back().ends_with('_')) texts.back().pop_back();
+  }
+  return texts;
+}
+
 namespace {
 
 // A record's quantities for its placement, each from its best provenance.
@@ -23,7 +178,7 @@ struct Known {
   std::optional<double> launches;
 };
 
-Known BestKnown(const Record& record, const PlaceView& view) {
+Known BestKnown(const record::Record& record, const PlaceView& view) {
   Known known;
   for (const Provenance from : AllProvenances()) {
     const auto found = record.work.find(from);
@@ -44,29 +199,30 @@ Known BestKnown(const Record& record, const PlaceView& view) {
 // One of the times of which the largest is the roof time.
 struct Part {
   double seconds = 0;
-  double at_worst = 0;  // [s] with unproved ceilings at 1 / kUnprovedFactor of their rates, or less
+  double at_worst =
+      0;  // [s] with not validated ceilings at 1 / kNotValidatedFactor of their rates, or less
 
-  void Add(double more, const Ceiling& ceiling) {
+  void Add(double more, const machine::Ceiling& ceiling) {
     seconds += more;
     at_worst += ceiling.CarriesPercentages() ? more
                 : ceiling.unbounded          ? std::numeric_limits<double>::infinity()
-                                             : kUnprovedFactor * more;
+                                             : kNotValidatedFactor * more;
   }
-  // Returns whether it rests on an unproved ceiling and is the largest part, or could be.
-  bool Doubtful(double largest_seconds) const {
+  // Returns whether it rests on an not validated ceiling and is the largest part, or could be.
+  bool Uncertain(double largest_seconds) const {
     return at_worst > seconds && at_worst >= largest_seconds;
   }
 };
 
-// Roof times of one record; an unproved ceiling takes away only what may rest on it.
+// Roof times of one record; an not validated ceiling takes away only what may rest on it.
 struct RoofTimes {
   std::optional<Part> compute;
-  std::map<std::string, std::string> compute_roofs;     // by pipe the row
-  std::map<std::string, double> pipes;                  // by pipe at its own ceiling
-  std::map<std::string, std::string> compute_unproved;  // by row why
+  std::map<std::string, std::string> compute_roofs;          // by pipe the row
+  std::map<std::string, double> pipes;                       // by pipe at its own ceiling
+  std::map<std::string, std::string> compute_not_validated;  // by row why
   std::map<Level, Part> memory;
-  std::map<Level, std::string> memory_unproved;  // why
-  bool given = false;                            // one of these ceilings is
+  std::map<Level, std::string> memory_not_validated;  // why
+  bool specified = false;                             // one of these ceilings is
 
   double Largest() const {
     double largest = compute->seconds;
@@ -75,14 +231,14 @@ struct RoofTimes {
   }
   // Time of compute and this level alone.
   double Largest(Level level) const { return std::max(compute->seconds, memory.at(level).seconds); }
-  bool Doubtful(Level level) const {
+  bool Uncertain(Level level) const {
     const double largest = Largest(level);
-    return compute->Doubtful(largest) || memory.at(level).Doubtful(largest);
+    return compute->Uncertain(largest) || memory.at(level).Uncertain(largest);
   }
-  bool Doubtful() const {
+  bool Uncertain() const {
     const double largest = Largest();
-    return compute->Doubtful(largest) || std::ranges::any_of(memory, [&](const auto& part) {
-             return part.second.Doubtful(largest);
+    return compute->Uncertain(largest) || std::ranges::any_of(memory, [&](const auto& part) {
+             return part.second.Uncertain(largest);
            });
   }
 };
@@ -94,21 +250,21 @@ bool IsRowOf(const std::string& pipe, const std::string& key) {
 // The ceiling of a pipe for code that is held to `isa`: the best of its rows whose instructions it
 // may use. The plain one, which is the best of all, where `isa` is not known or allows no row; null
 // where there is none.
-const CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
-                         const CeilingSet& ceilings) {
-  std::vector<const CeilingRow*> rows;
+const machine::CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
+                                  const machine::CeilingSet& ceilings) {
+  std::vector<const machine::CeilingRow*> rows;
   if (!isa.empty())
     for (auto row = ceilings.flops.upper_bound(pipe);
          row != ceilings.flops.end() && row->first.starts_with(pipe); ++row)
-      if (IsRowOf(pipe, row->first) && RowAllowed(row->first, isa)) rows.push_back(&*row);
-  const CeilingRow* best = ChooseRoof(rows);
+      if (IsRowOf(pipe, row->first) && machine::RowAllowed(row->first, isa)) rows.push_back(&*row);
+  const machine::CeilingRow* best = machine::ChooseRoof(rows);
   if (best != nullptr) return best;
   const auto plain = ceilings.flops.find(pipe);
   return plain == ceilings.flops.end() ? nullptr : &*plain;
 }
 
-void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::string& isa,
-                  const CeilingSet& ceilings, std::vector<std::string>& remarks) {
+void SayLowerRoof(const std::string& pipe, const machine::CeilingRow& roof, const std::string& isa,
+                  const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
   const auto plain = ceilings.flops.find(pipe);
   if (plain == ceilings.flops.end() || roof.second.per_second >= plain->second.per_second) return;
   remarks.push_back(fmt::format(
@@ -117,19 +273,19 @@ void SayLowerRoof(const std::string& pipe, const CeilingRow& roof, const std::st
       roof.first, roof.second.per_second / 1e9, isa, pipe, plain->second.per_second / 1e9));
 }
 
-void AddCompute(const CeilingRow& roof, double seconds, RoofTimes& times) {
+void AddCompute(const machine::CeilingRow& roof, double seconds, RoofTimes& times) {
   if (!times.compute) times.compute = Part{};
   times.compute->Add(seconds, roof.second);
-  if (roof.second.given)
-    times.given = true;
-  else if (!roof.second.proved)
-    times.compute_unproved[roof.first] = roof.second.Reason();
+  if (roof.second.specified)
+    times.specified = true;
+  else if (!roof.second.validated)
+    times.compute_not_validated[roof.first] = roof.second.Reason();
 }
 
 // By pipe its FLOPs and the row that it is judged by; empty, with a remark, where one has none.
-using JudgedPipes = std::map<std::string, std::pair<double, const CeilingRow*>>;
+using JudgedPipes = std::map<std::string, std::pair<double, const machine::CeilingRow*>>;
 JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
-                   const CeilingSet& ceilings, std::vector<std::string>& remarks) {
+                   const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
   JudgedPipes judged;
   for (const auto& [pipe, count] : flops) {
     if (count == 0) continue;
@@ -143,7 +299,7 @@ JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string
   return judged;
 }
 
-void AddComputeTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
+void AddComputeTime(const Known& known, const std::string& isa, const machine::CeilingSet& ceilings,
                     RoofTimes& times, std::vector<std::string>& remarks) {
   for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, remarks)) {
     const auto& [flops, roof] = judged;
@@ -155,10 +311,10 @@ void AddComputeTime(const Known& known, const std::string& isa, const CeilingSet
 }
 
 // The paper's balance: one ceiling, that of the matrix units, for the FLOPs of every pipe.
-void AddTensorTime(const Known& known, const std::string& isa, const CeilingSet& ceilings,
+void AddTensorTime(const Known& known, const std::string& isa, const machine::CeilingSet& ceilings,
                    RoofTimes& times, std::vector<std::string>& remarks) {
-  const CeilingRow* best = nullptr;
-  for (const CeilingRow& row : ceilings.flops)
+  const machine::CeilingRow* best = nullptr;
+  for (const machine::CeilingRow& row : ceilings.flops)
     if (row.first.find(".matrix") != std::string::npos &&
         (best == nullptr || row.second.per_second > best->second.per_second))
       best = &row;
@@ -178,9 +334,9 @@ void AddTensorTime(const Known& known, const std::string& isa, const CeilingSet&
   if (flops > 0) AddCompute(*best, flops / best->second.per_second, times);
 }
 
-void AddMemoryTimes(const Record& record, const Known& known, const Machine& machine,
-                    const CeilingSet& ceilings, double seconds, RoofTimes& times,
-                    std::vector<std::string>& remarks) {
+void AddMemoryTimes(const record::Record& record, const Known& known,
+                    const machine::Machine& machine, const machine::CeilingSet& ceilings,
+                    double seconds, RoofTimes& times, std::vector<std::string>& remarks) {
   for (const auto& [level, known_bytes] : known.bytes) {
     const double bytes = known_bytes.first;
     const auto ceiling = ceilings.bytes.find(level);
@@ -196,69 +352,70 @@ void AddMemoryTimes(const Record& record, const Known& known, const Machine& mac
       continue;
     }
     times.memory[level].Add(roof_seconds, ceiling->second);
-    if (ceiling->second.given)
-      times.given = true;
-    else if (!ceiling->second.proved)
-      times.memory_unproved[level] = ceiling->second.Reason();
+    if (ceiling->second.specified)
+      times.specified = true;
+    else if (!ceiling->second.validated)
+      times.memory_not_validated[level] = ceiling->second.Reason();
   }
 }
 
-// A ceiling that is not proved, and what rests on it.
-struct Unproved {
+// A ceiling that is not validated, and what rests on it.
+struct NotValidated {
   const Part& part;
   std::string name;
   std::vector<std::string_view> levels;  // in whose own view it is doubtful
   std::string reason;
 };
 
-std::string UnprovedRemark(const RoofTimes& times, const Unproved& one) {
+std::string NotValidatedRemark(const RoofTimes& times, const NotValidated& one) {
   const auto& [part, name, levels, reason] = one;
   const double largest = times.Largest();
   if (part.seconds >= largest)
-    return fmt::format("no gap: the {} ceiling binds and is not proved: {}", name, reason);
-  if (part.Doubtful(largest) && std::isinf(part.at_worst))
-    return fmt::format("no gap: the {} ceiling is not proved and may be wrong by any factor: {}",
+    return fmt::format("no gap: the {} ceiling binds and is not validated: {}", name, reason);
+  if (part.Uncertain(largest) && std::isinf(part.at_worst))
+    return fmt::format("no gap: the {} ceiling is not validated and may be wrong by any factor: {}",
                        name, reason);
-  if (part.Doubtful(largest))
-    return fmt::format("no gap: the {} ceiling is not proved and at half its rate would bind: {}",
-                       name, reason);
-  return fmt::format("no percent at {}: the {} ceiling is not proved: {}", fmt::join(levels, ", "),
-                     name, reason);
+  if (part.Uncertain(largest))
+    return fmt::format(
+        "no gap: the {} ceiling is not validated and at half its rate would bind: {}", name,
+        reason);
+  return fmt::format("no percent at {}: the {} ceiling is not validated: {}",
+                     fmt::join(levels, ", "), name, reason);
 }
 
-void SayUnproved(const RoofTimes& times, const Unproved& one, Placement& placement) {
+void SayNotValidated(const RoofTimes& times, const NotValidated& one, Placement& placement) {
   const double largest = times.Largest();
-  if (one.part.seconds < largest && !one.part.Doubtful(largest) && one.levels.empty()) {
+  if (one.part.seconds < largest && !one.part.Uncertain(largest) && one.levels.empty()) {
     placement.asides.push_back(
-        fmt::format("the {} ceiling is not proved, but at half its rate would not bind: {}",
+        fmt::format("the {} ceiling is not validated, but at half its rate would not bind: {}",
                     one.name, one.reason));
     return;
   }
-  placement.remarks.push_back(UnprovedRemark(times, one));
-  placement.in_doubt[one.name] = one.reason;
+  placement.remarks.push_back(NotValidatedRemark(times, one));
+  placement.uncertain[one.name] = one.reason;
 }
 
-void SayDoubts(const RoofTimes& times, Placement& placement) {
+void SayCaveats(const RoofTimes& times, Placement& placement) {
   if (!times.compute) return;  // nothing is placed
-  if (times.given)
+  if (times.specified)
     placement.remarks.emplace_back(
         "placed on roofs that are given, not measured here: no proof and no interval; bound and "
         "percentages are as right as they are");
   std::vector<std::string_view> of_compute;
   for (const auto& [level, part] : times.memory)
-    if (times.compute->Doubtful(times.Largest(level))) of_compute.push_back(Key(level));
-  for (const auto& [row, reason] : times.compute_unproved)
-    SayUnproved(times, {*times.compute, row, of_compute, reason}, placement);
-  for (const auto& [level, reason] : times.memory_unproved) {
+    if (times.compute->Uncertain(times.Largest(level))) of_compute.push_back(Key(level));
+  for (const auto& [row, reason] : times.compute_not_validated)
+    SayNotValidated(times, {*times.compute, row, of_compute, reason}, placement);
+  for (const auto& [level, reason] : times.memory_not_validated) {
     const auto& part = times.memory.at(level);
     std::vector<std::string_view> own;
-    if (part.Doubtful(times.Largest(level))) own.push_back(Key(level));
-    SayUnproved(times, {part, std::string(Key(level)), own, reason}, placement);
+    if (part.Uncertain(times.Largest(level))) own.push_back(Key(level));
+    SayNotValidated(times, {part, std::string(Key(level)), own, reason}, placement);
   }
 }
 
 std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& times,
-                                       const Timing& timing) {
+                                       const record::Timing& timing) {
   std::vector<ClassicPoint> points;
   if (!times.compute) return points;
   const double flops = TotalFlops({.flops = *known.flops}).value();
@@ -275,7 +432,7 @@ std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& time
     }
     point.roof = flops / roof_seconds;
     point.memory_bound = memory.seconds > times.compute->seconds;
-    if (!times.Doubtful(level)) point.fraction = roof_seconds / timing.median;
+    if (!times.Uncertain(level)) point.fraction = roof_seconds / timing.median;
     point.flops_from = known.flops_from;
     point.bytes_from = bytes_from;
     points.push_back(point);
@@ -284,7 +441,7 @@ std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& time
 }
 
 std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
-                                     const CeilingSet& ceilings, double seconds) {
+                                     const machine::CeilingSet& ceilings, double seconds) {
   if (!times.compute) return std::nullopt;
   TimePoint point{.seconds = seconds,
                   .compute_seconds = times.compute->seconds,
@@ -293,7 +450,7 @@ std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
   double roof_seconds = point.compute_seconds;
   for (const auto& [level, memory] : times.memory) {
     point.memory_seconds[level] = memory.seconds;
-    if (times.Doubtful(level)) point.unproved_levels.push_back(level);
+    if (times.Uncertain(level)) point.not_validated_levels.push_back(level);
     if (memory.seconds <= roof_seconds) continue;
     roof_seconds = memory.seconds;
     point.bound = Bound::kMemory;
@@ -306,21 +463,21 @@ std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
       point.bound_level.reset();
     }
   }
-  if (!times.Doubtful()) point.gap = seconds / roof_seconds;
-  point.given = times.given;
+  if (!times.Uncertain()) point.slowdown = seconds / roof_seconds;
+  point.specified = times.specified;
   return point;
 }
 
 void AddTimePoint(TimePoint& time) {
-  if (!time.gap) return;
-  time.point_compute_seconds = time.compute_seconds * *time.gap;
+  if (!time.slowdown) return;
+  time.point_compute_seconds = time.compute_seconds * *time.slowdown;
   for (const auto& [level, seconds] : time.memory_seconds)
-    time.point_memory_seconds[level] = seconds * *time.gap;
+    time.point_memory_seconds[level] = seconds * *time.slowdown;
 }
 
-RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
-                      const Machine& machine, const CeilingSet& ceilings, const PlaceView& view,
-                      Placement& placement) {
+RoofTimes RoofTimesOf(const record::Record& record, const Known& known, double seconds,
+                      const machine::Machine& machine, const machine::CeilingSet& ceilings,
+                      const PlaceView& view, Placement& placement) {
   RoofTimes times;
   auto& remarks = placement.remarks;
   if (known.flops == nullptr)
@@ -329,7 +486,7 @@ RoofTimes RoofTimesOf(const Record& record, const Known& known, double seconds,
     (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, record.isa, ceilings, times,
                                                            remarks);
   AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
-  SayDoubts(times, placement);
+  SayCaveats(times, placement);
   return times;
 }
 
@@ -341,16 +498,17 @@ std::string_view Key(Bound bound) {
   return KeyIn(kBounds, bound);
 }
 
-Placement Place(const Record& record, const Machine* machine, const PlaceView& view) {
+Placement Place(const record::Record& record, const machine::Machine* machine,
+                const PlaceView& view) {
   Placement placement;
-  if (record.status != Status::kOk) return placement;
-  const auto timing = TimeOf(record.repetitions);
+  if (record.status != record::Status::kOk) return placement;
+  const auto timing = record::TimeOf(record.repetitions);
   if (!timing) return placement;  // the record's reason says so
   if (machine == nullptr) {
     placement.remarks.emplace_back("no ceilings of this device in the file");
     return placement;
   }
-  const CeilingSet* ceilings = ForThreads(*machine, record.threads);
+  const machine::CeilingSet* ceilings = machine::ForThreads(*machine, record.threads);
   if (ceilings == nullptr) {
     placement.remarks.push_back(
         fmt::format("no ceilings measured with {} threads", record.threads));
@@ -365,14 +523,14 @@ Placement Place(const Record& record, const Machine* machine, const PlaceView& v
   return placement;
 }
 
-std::optional<TimePoint> PlaceTime(const Record& record, double seconds, const Machine& machine,
-                                   const PlaceView& view) {
-  const CeilingSet* ceilings = ForThreads(machine, record.threads);
-  if (record.status != Status::kOk || ceilings == nullptr) return std::nullopt;
+std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds,
+                                   const machine::Machine& machine, const PlaceView& view) {
+  const machine::CeilingSet* ceilings = machine::ForThreads(machine, record.threads);
+  if (record.status != record::Status::kOk || ceilings == nullptr) return std::nullopt;
   const Known known = BestKnown(record, view);
   Placement unasked;
   return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, unasked),
                      *ceilings, seconds);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -4,10 +4,10 @@
 #include <map>
 #include <unordered_map>
 
-#include "reporters/record/context.h"
+#include "reporters/record/run_file.h"
 #include "reporters/roofline/roofline.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 constexpr size_t kMostToFix = 3;
@@ -19,17 +19,18 @@ struct ModelLayer {
 
 // Layers of a suite that share `parts`, a record without problem, and what they add up to.
 struct Group {
-  Record parts;
+  record::Record parts;
   std::vector<ModelLayer> layers;
 };
 
 std::vector<ModelLayer> LayersOf(const nlohmann::json& suite) {
   std::vector<ModelLayer> layers;
-  const auto& entries = Member(suite, "layers");
+  const auto& entries = record::Member(suite, "layers");
   if (!entries.is_array()) return layers;
   for (const auto& entry : entries) {
-    const auto& count = Member(entry, "count");
-    const ModelLayer layer{Text(entry, "name"), count.is_number() ? count.get<double>() : 1};
+    const auto& count = record::Member(entry, "count");
+    const ModelLayer layer{record::Text(entry, "name"),
+                           count.is_number() ? count.get<double>() : 1};
     if (!layer.name.empty() && layer.count >= 1) layers.push_back(layer);
   }
   return layers;
@@ -39,8 +40,8 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
   std::vector<Group> groups;
   std::map<std::vector<std::string>, size_t> index_of;
   for (const auto& layer : layers) {
-    Record parts{.name = layer.name};
-    SplitName(parts);
+    record::Record parts{.name = layer.name};
+    record::SplitName(parts);
     std::vector<std::string> key = {parts.op, parts.device, parts.library, parts.direction,
                                     parts.type};
     key.insert(key.end(), parts.options.begin(), parts.options.end());
@@ -54,12 +55,12 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
 // Sums over the layers that have a time.
 class Sum {
  public:
-  void Add(const Record& record, const Machine* machine, double count) {
-    if (record.status != Status::kOk) return;
-    const auto timing = TimeOf(record.repetitions);
+  void Add(const record::Record& record, const machine::Machine* machine, double count) {
+    if (record.status != record::Status::kOk) return;
+    const auto timing = record::TimeOf(record.repetitions);
     if (!timing) return;
     ++measured_;
-    disturbed_ = disturbed_ || timing->disturbed;
+    noisy_ = noisy_ || timing->noisy;
     calls_ += count;
     const double seconds = count * timing->median;
     seconds_ += seconds;
@@ -67,10 +68,10 @@ class Sum {
     flops_known_ = flops_known_ && flops.has_value();
     flops_ += count * flops.value_or(0);
     const auto placement = Place(record, machine);
-    if (!placement.time || !placement.time->gap) return;
+    if (!placement.time || !placement.time->slowdown) return;
     ++placed_;
-    given_ = given_ || placement.time->given;
-    const double roof_seconds = seconds / *placement.time->gap;
+    specified_ = specified_ || placement.time->specified;
+    const double roof_seconds = seconds / *placement.time->slowdown;
     placed_seconds_ += seconds;
     roof_seconds_ += roof_seconds;
     if (seconds > roof_seconds)
@@ -82,14 +83,14 @@ class Sum {
     model.calls_measured = calls_;
     if (measured_ == 0) return;
     model.seconds = seconds_;
-    model.disturbed = disturbed_;
+    model.noisy = noisy_;
     if (flops_known_) {
       model.flops = flops_;
       model.flops_per_second = flops_ / seconds_;
     }
     model.layers_placed = placed_;
     if (placed_ == 0) return;
-    model.roof_given = given_;
+    model.roof_specified = specified_;
     model.roof_seconds = roof_seconds_;
     model.roof_fraction = roof_seconds_ / placed_seconds_;
     model.fix_first = above_;
@@ -102,15 +103,15 @@ class Sum {
  private:
   int measured_ = 0, placed_ = 0;
   double calls_ = 0, seconds_ = 0, flops_ = 0, placed_seconds_ = 0, roof_seconds_ = 0;
-  bool flops_known_ = true, disturbed_ = false, given_ = false;
+  bool flops_known_ = true, noisy_ = false, specified_ = false;
   std::vector<LayerToFix> above_;
 };
 
-using RecordsByName = std::unordered_map<std::string, const Record*>;
+using RecordsByName = std::unordered_map<std::string, const record::Record*>;
 
 std::optional<ModelSummary> Summary(const std::string& suite, const Group& group,
-                                    const RunFile& file, const RecordsByName& records) {
-  const Record& parts = group.parts;
+                                    const record::RunFile& file, const RecordsByName& records) {
+  const record::Record& parts = group.parts;
   ModelSummary model{.suite = suite,
                      .op = parts.op,
                      .device = parts.device,
@@ -126,7 +127,7 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
     const auto found = records.find(layer.name);
     if (found == records.end()) continue;
     any = true;
-    sum.Add(*found->second, MachineFor(file, *found->second), layer.count);
+    sum.Add(*found->second, record::MachineFor(file, *found->second), layer.count);
   }
   if (!any) return std::nullopt;
   sum.Write(model);
@@ -134,7 +135,7 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
 }
 
 // The best known FLOPs and launches of a record.
-const Work* CountedWork(const Record& record) {
+const Work* CountedWork(const record::Record& record) {
   for (const Provenance from : AllProvenances()) {
     const auto found = record.work.find(from);
     if (found != record.work.end() && !found->second.flops.empty()) return &found->second;
@@ -149,25 +150,25 @@ void AddLaunches(const std::optional<double>& more, std::optional<double>& sum) 
     sum.reset();
 }
 
-void Add(const Work& work, double seconds, Census& census) {
+void Add(const Work& work, double seconds, ZeroFlopKernels& zero_flop_kernels) {
   double flops = 0;
   for (const auto& [pipe, count] : work.flops) {
     flops += count;
-    if (pipe.find(".matrix") != std::string::npos) census.matrix_flops += count;
+    if (pipe.find(".matrix") != std::string::npos) zero_flop_kernels.matrix_flops += count;
   }
-  census.flops += flops;
-  census.seconds += seconds;
-  census.kernels += 1;
-  AddLaunches(work.launches, census.launches);
+  zero_flop_kernels.flops += flops;
+  zero_flop_kernels.seconds += seconds;
+  zero_flop_kernels.kernels += 1;
+  AddLaunches(work.launches, zero_flop_kernels.launches);
   if (flops > 0) return;
-  census.zero_flop_seconds += seconds;
-  census.zero_flop_kernels += 1;
-  AddLaunches(work.launches, census.zero_flop_launches);
+  zero_flop_kernels.zero_flop_seconds += seconds;
+  zero_flop_kernels.zero_flop_kernels += 1;
+  AddLaunches(work.launches, zero_flop_kernels.zero_flop_launches);
 }
 
 }  // namespace
 
-std::optional<double> BestKnownFlops(const Record& record) {
+std::optional<double> BestKnownFlops(const record::Record& record) {
   for (const Provenance from : AllProvenances()) {
     const auto found = record.work.find(from);
     if (found == record.work.end()) continue;
@@ -178,32 +179,33 @@ std::optional<double> BestKnownFlops(const Record& record) {
 
 std::map<std::string, double> Occurrences(const nlohmann::json& context) {
   std::map<std::string, double> occurrences;
-  const auto& suites = Member(Member(context, "dlroof"), "suites");
+  const auto& suites = record::Member(record::Member(context, "dlroof"), "suites");
   if (suites.is_array())
     for (const auto& suite : suites)
       for (const auto& layer : LayersOf(suite)) occurrences[layer.name] += layer.count;
   return occurrences;
 }
 
-std::vector<ModelSummary> SummarizeModels(const RunFile& file) {
+std::vector<ModelSummary> SummarizeModels(const record::RunFile& file) {
   std::vector<ModelSummary> models;
-  const auto& suites = Member(Member(file.context, "dlroof"), "suites");
+  const auto& suites = record::Member(record::Member(file.context, "dlroof"), "suites");
   if (!suites.is_array()) return models;
   RecordsByName records;
   for (const auto& record : file.records) records[record.name] = &record;
   for (const auto& suite : suites)
     for (const auto& group : GroupsOf(LayersOf(suite)))
-      if (auto model = Summary(Text(suite, "name"), group, file, records))
+      if (auto model = Summary(record::Text(suite, "name"), group, file, records))
         models.push_back(std::move(*model));
   return models;
 }
 
-std::vector<Census> TakeCensus(const std::vector<Record>& records) {
-  std::vector<Census> all;
+std::vector<ZeroFlopKernels> CountZeroFlopKernels(const std::vector<record::Record>& records) {
+  std::vector<ZeroFlopKernels> all;
   std::map<std::string, std::size_t> found;
-  for (const Record& record : records) {
+  for (const record::Record& record : records) {
     const Work* work = CountedWork(record);
-    const auto timing = record.status == Status::kOk ? Summarize(record.repetitions) : std::nullopt;
+    const auto timing =
+        record.status == record::Status::kOk ? record::Summarize(record.repetitions) : std::nullopt;
     if (work == nullptr || !timing) continue;
     const auto slash = record.name.find('/');
     const auto set = slash == std::string::npos ? "" : record.name.substr(0, slash);
@@ -214,22 +216,30 @@ std::vector<Census> TakeCensus(const std::vector<Record>& records) {
     }
     Add(*work, timing->median, all[known->second]);
   }
-  std::erase_if(all, [](const Census& census) { return census.zero_flop_kernels == 0; });
+  std::erase_if(all, [](const ZeroFlopKernels& zero_flop_kernels) {
+    return zero_flop_kernels.zero_flop_kernels == 0;
+  });
   return all;
 }
 
-double ZeroFlopTimeShare(const Census& census) { return census.zero_flop_seconds / census.seconds; }
-
-double FlopsPerSecond(const Census& census) { return census.flops / census.seconds; }
-
-std::optional<double> ZeroFlopLaunchShare(const Census& census) {
-  if (!census.launches || *census.launches <= 0 || !census.zero_flop_launches) return std::nullopt;
-  return *census.zero_flop_launches / *census.launches;
+double ZeroFlopTimeShare(const ZeroFlopKernels& zero_flop_kernels) {
+  return zero_flop_kernels.zero_flop_seconds / zero_flop_kernels.seconds;
 }
 
-std::optional<double> MatrixShare(const Census& census) {
-  if (census.flops <= 0) return std::nullopt;
-  return census.matrix_flops / census.flops;
+double FlopsPerSecond(const ZeroFlopKernels& zero_flop_kernels) {
+  return zero_flop_kernels.flops / zero_flop_kernels.seconds;
 }
 
-}  // namespace dlroof
+std::optional<double> ZeroFlopLaunchShare(const ZeroFlopKernels& zero_flop_kernels) {
+  if (!zero_flop_kernels.launches || *zero_flop_kernels.launches <= 0 ||
+      !zero_flop_kernels.zero_flop_launches)
+    return std::nullopt;
+  return *zero_flop_kernels.zero_flop_launches / *zero_flop_kernels.launches;
+}
+
+std::optional<double> MatrixShare(const ZeroFlopKernels& zero_flop_kernels) {
+  if (zero_flop_kernels.flops <= 0) return std::nullopt;
+  return zero_flop_kernels.matrix_flops / zero_flop_kernels.flops;
+}
+
+}  // namespace dlroof::roofline

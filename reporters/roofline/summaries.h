@@ -1,7 +1,7 @@
 // Sums over a run's records. Pure. A counted suite of the run file gives a model's time from its
-// layers' records. Kernels that execute no FLOPs stand on no roofline, yet take time: a census says
-// how many there are, and how long they run (the zero-AI kernels of the hierarchical roofline
-// paper).
+// layers' records. Kernels that execute no FLOPs stand on no roofline, yet take time: a zero-FLOP
+// kernels says how many there are, and how long they run (the zero-AI kernels of the hierarchical
+// roofline paper).
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 
 // A layer that is worth a look: where the time above the roof is.
 struct LayerToFix {
@@ -33,7 +33,7 @@ struct ModelSummary {
   double calls_measured = 0;
   // Sum of the measured layers only: the sum over layers of count x median. Absent where none is.
   std::optional<double> seconds;           // [s]
-  bool disturbed = false;                  // the time of one of them is an estimate (TimeOf)
+  bool noisy = false;                      // the time of one of them is an estimate (TimeOf)
   std::optional<double> flops;             // [flop]; absent when one of them has none known
   std::optional<double> flops_per_second;  // [flop/s]
   // Sum over the layers that have a time and a roof without doubt: count x the largest of their
@@ -41,23 +41,23 @@ struct ModelSummary {
   int layers_placed = 0;
   std::optional<double> roof_seconds;   // [s]
   std::optional<double> roof_fraction;  // [1]
-  bool roof_given = false;              // a roof of one of them is given, not measured
+  bool roof_specified = false;          // a roof of one of them is given, not measured
   std::vector<LayerToFix> fix_first;    // the three with most time above their roof, most first
 };
 
 // Returns the FLOPs of one call by the most trusted count with every pipe known [flop].
-std::optional<double> BestKnownFlops(const Record& record);
+std::optional<double> BestKnownFlops(const record::Record& record);
 
 // Returns how often each name occurs in the counted suites of context.dlroof.suites, together [1].
 std::map<std::string, double> Occurrences(const nlohmann::json& context);
 
 // A summary for each counted suite in context.dlroof.suites and each group of its layers of which
 // the file has a record, in the suites' order. A group without any record was not asked for.
-std::vector<ModelSummary> SummarizeModels(const RunFile& file);
+std::vector<ModelSummary> SummarizeModels(const record::RunFile& file);
 
 // The records of one set: what stands before the first slash of their names, or all of a file whose
 // names have none.
-struct Census {
+struct ZeroFlopKernels {
   std::string set;
   double seconds = 0;                        // [s] of all kernels
   double zero_flop_seconds = 0;              // [s] of those without FLOPs
@@ -69,14 +69,14 @@ struct Census {
   double matrix_flops = 0;                   // [flop] of these by matrix units
 };
 
-// A census of each set, in order of appearance, in which a kernel executed no FLOPs; records
-// without a time or whose FLOPs are not known are left out.
-std::vector<Census> TakeCensus(const std::vector<Record>& records);
+// A zero-FLOP kernels of each set, in order of appearance, in which a kernel executed no FLOPs;
+// records without a time or whose FLOPs are not known are left out.
+std::vector<ZeroFlopKernels> CountZeroFlopKernels(const std::vector<record::Record>& records);
 
-double ZeroFlopTimeShare(const Census& census);  // [1]
-double FlopsPerSecond(const Census& census);     // [flop/s]
+double ZeroFlopTimeShare(const ZeroFlopKernels& zero_flop_kernels);  // [1]
+double FlopsPerSecond(const ZeroFlopKernels& zero_flop_kernels);     // [flop/s]
 // [1] Absent where it is not known.
-std::optional<double> ZeroFlopLaunchShare(const Census& census);
-std::optional<double> MatrixShare(const Census& census);
+std::optional<double> ZeroFlopLaunchShare(const ZeroFlopKernels& zero_flop_kernels);
+std::optional<double> MatrixShare(const ZeroFlopKernels& zero_flop_kernels);
 
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -1,5 +1,3 @@
-#include "reporters/terminal/ceilings_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,48 +10,50 @@
 #include <vector>
 
 #include "reporters/roofline/chart.h"
+#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
+#include "reporters/trajectory/diagnosis.h"
 
-namespace dlroof {
+namespace dlroof::terminal {
 namespace {
 
-enum Column { kName, kRate, kSustained, kClock, kPerCycle, kSpread, kScaling, kDoubt, kColumns };
+enum Column { kName, kRate, kSustained, kClock, kPerCycle, kSpread, kScaling, kReason, kColumns };
 constexpr std::array<const char*, kColumns> kTitles = {
-    "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "not proved"};
+    "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "not validated"};
 // Columns that go first where the terminal is narrow.
 constexpr Column kDropped[] = {kClock, kScaling, kSpread, kSustained, kPerCycle};
-constexpr int kLeastDoubt = 24;  // columns in which the start of a reason still tells something
-constexpr int kGap = 2;
+constexpr int kLeastReason = 24;  // columns in which the start of a reason still tells something
+constexpr int kSlowdown = 2;
 
 using CeilingRowCells = std::array<std::string, kColumns>;
 using Rows = std::vector<CeilingRowCells>;
 
-std::string PerCycleText(const Proof& proof) {
-  if (proof.per_cycle.value_or(0) <= 0) return "";
-  auto text = ThreeDigits(*proof.per_cycle);
-  if (proof.per_cycle_expected.value_or(0) > 0)
-    text += fmt::format(" of {:.4g}", *proof.per_cycle_expected);
+std::string PerCycleText(const machine::Validation& validation) {
+  if (validation.per_cycle.value_or(0) <= 0) return "";
+  auto text = text::ThreeDigits(*validation.per_cycle);
+  if (validation.per_cycle_expected.value_or(0) > 0)
+    text += fmt::format(" of {:.4g}", *validation.per_cycle_expected);
   return text;
 }
 
-CeilingRowCells CeilingCells(const std::string& name, const Ceiling& ceiling, const char* unit) {
+CeilingRowCells CeilingCells(const std::string& name, const machine::Ceiling& ceiling,
+                             const char* unit) {
   CeilingRowCells row;
-  const Proof& proof = ceiling.proof;
-  row[kName] = Printable(name);
-  row[kRate] = WithPrefix(ceiling.per_second, unit);
+  const machine::Validation& validation = ceiling.validation;
+  row[kName] = text::Printable(name);
+  row[kRate] = text::WithPrefix(ceiling.per_second, unit);
   if (ceiling.sustained_per_second)
-    row[kSustained] = WithPrefix(*ceiling.sustained_per_second, unit);
-  if (ceiling.clock_hz) row[kClock] = WithPrefix(*ceiling.clock_hz, "Hz");
-  row[kPerCycle] = PerCycleText(proof);
-  if (proof.spread) row[kSpread] = fmt::format("{:.1f} %", 100 * *proof.spread);
-  if (proof.scaling) row[kScaling] = fmt::format("{:.2f}", *proof.scaling);
-  if (ceiling.given) {
-    row[kDoubt] =
-        "given, not measured here" + (ceiling.how.empty() ? "" : ": " + Printable(ceiling.how));
-  } else if (!ceiling.proved) {
-    row[kDoubt] = Printable(ceiling.Reason());
-    if (row[kDoubt].empty()) row[kDoubt] = "no reason given";
+    row[kSustained] = text::WithPrefix(*ceiling.sustained_per_second, unit);
+  if (ceiling.clock_hz) row[kClock] = text::WithPrefix(*ceiling.clock_hz, "Hz");
+  row[kPerCycle] = PerCycleText(validation);
+  if (validation.spread) row[kSpread] = fmt::format("{:.1f} %", 100 * *validation.spread);
+  if (validation.scaling) row[kScaling] = fmt::format("{:.2f}", *validation.scaling);
+  if (ceiling.specified) {
+    row[kReason] = "given, not measured here" +
+                   (ceiling.how.empty() ? "" : ": " + text::Printable(ceiling.how));
+  } else if (!ceiling.validated) {
+    row[kReason] = text::Printable(ceiling.Reason());
+    if (row[kReason].empty()) row[kReason] = "no reason given";
   }
   return row;
 }
@@ -65,7 +65,7 @@ std::string PlainPipe(const std::string& key) {
 
 // Adds pipes, highest first, each with its finer rows ("  avx2") under it. A finer row without a
 // plain one keeps its whole name.
-void AddPipes(const std::map<std::string, Ceiling>& flops, Rows& rows) {
+void AddPipes(const std::map<std::string, machine::Ceiling>& flops, Rows& rows) {
   struct Pipe {
     double plain_rate, rate;
     std::string plain, key;
@@ -89,42 +89,43 @@ void AddPipes(const std::map<std::string, Ceiling>& flops, Rows& rows) {
   }
 }
 
-void AddLevels(const std::map<Level, Ceiling>& bytes, Rows& rows) {
+void AddLevels(const std::map<Level, machine::Ceiling>& bytes, Rows& rows) {
   for (const auto& [level, ceiling] : bytes) {
     const auto& mix = ceiling.mix;
     const auto name =
-        fmt::format("  {:<4}{}{}", LevelName(Key(level)), mix.empty() ? "" : " ", mix);
+        fmt::format("  {:<4}{}{}", roofline::LevelName(Key(level)), mix.empty() ? "" : " ", mix);
     rows.push_back(CeilingCells(name, ceiling, "B/s"));
   }
 }
 
-void AddOverheads(const CeilingSet& set, Rows& rows) {
+void AddOverheads(const machine::CeilingSet& set, Rows& rows) {
   const auto add = [&](const std::string& name, double seconds) {
     rows.emplace_back();
-    rows.back()[kName] = "  " + Printable(name);
-    rows.back()[kRate] = WithPrefix(seconds, "s");
+    rows.back()[kName] = "  " + text::Printable(name);
+    rows.back()[kRate] = text::WithPrefix(seconds, "s");
   };
   if (set.launch_seconds) add("launch", *set.launch_seconds);
   for (const auto& [name, seconds] : set.overheads) add(name, seconds);
 }
 
-// Width of each column, 0 where it is left out: empty, or no room for it.
+// Width of each column, 0 where it is left out: empty, or no module for it.
 std::array<int, kColumns> Widths(const Rows& rows, int width) {
   std::array<int, kColumns> widths = {};
   for (const CeilingRowCells& row : rows)
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
+    for (std::size_t i = 0; i < kColumns; ++i)
+      widths[i] = std::max(widths[i], text::TextWidth(row[i]));
   for (std::size_t i = 0; i < kColumns; ++i)
-    if (widths[i] > 0) widths[i] = std::max(widths[i], TextWidth(kTitles[i]));
+    if (widths[i] > 0) widths[i] = std::max(widths[i], text::TextWidth(kTitles[i]));
   if (width <= 0) return widths;
-  const auto room = [&] {
+  const auto available = [&] {
     int left = width;
-    for (std::size_t i = 0; i < kDoubt; ++i)
-      if (widths[i] > 0) left -= widths[i] + (i == kName ? 0 : kGap);
-    return left - kGap;
+    for (std::size_t i = 0; i < kReason; ++i)
+      if (widths[i] > 0) left -= widths[i] + (i == kName ? 0 : kSlowdown);
+    return left - kSlowdown;
   };
   for (const Column column : kDropped)
-    if (room() < std::min(widths[kDoubt], kLeastDoubt)) widths[column] = 0;
-  widths[kDoubt] = std::min(widths[kDoubt], std::max(room(), kLeastDoubt));
+    if (available() < std::min(widths[kReason], kLeastReason)) widths[column] = 0;
+  widths[kReason] = std::min(widths[kReason], std::max(available(), kLeastReason));
   return widths;
 }
 
@@ -133,7 +134,8 @@ std::string ShortenEnd(const std::string& text, int width) {
   std::string start;
   for (const char c : text) {
     const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (begins && TextWidth(start) == width - 1 && TextWidth(text) > width) return start + "…";
+    if (begins && text::TextWidth(start) == width - 1 && text::TextWidth(text) > width)
+      return start + "…";
     start += c;
   }
   return start;
@@ -145,15 +147,15 @@ void WriteRows(Rows rows, int width, std::ostream& out) {
   std::copy(kTitles.begin(), kTitles.end(), rows.front().begin());
   std::vector<std::vector<std::string>> shown;
   for (CeilingRowCells& row : rows) {
-    auto& doubt = row[kDoubt] = ShortenEnd(row[kDoubt], widths[kDoubt]);
+    auto& reason = row[kReason] = ShortenEnd(row[kReason], widths[kReason]);
     // Blanks to the right align it on the left.
-    const int blanks = widths[kDoubt] - TextWidth(doubt);
-    doubt.append(static_cast<std::size_t>(std::max(0, blanks)), ' ');
+    const int blanks = widths[kReason] - text::TextWidth(reason);
+    reason.append(static_cast<std::size_t>(std::max(0, blanks)), ' ');
     auto& cells = shown.emplace_back();
     for (std::size_t i = 0; i < kColumns; ++i)
       if (i == kName || widths[i] > 0) cells.push_back(std::move(row[i]));
   }
-  WriteAligned(shown, 0, out);
+  text::WriteAligned(shown, 0, out);
 }
 
 // A sentence, broken between words; the lines after the first are indented further.
@@ -162,7 +164,8 @@ void WriteSentence(const std::string& text, int width, std::ostream& out) {
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find(' ', at), text.size());
     const auto word = text.substr(at, end - at);
-    if (width > 0 && TextWidth(line) + 1 + TextWidth(word) > width && TextWidth(line) > 3) {
+    if (width > 0 && text::TextWidth(line) + 1 + text::TextWidth(word) > width &&
+        text::TextWidth(line) > 3) {
       out << line << '\n';
       line.assign("   ");
     }
@@ -175,21 +178,21 @@ void WriteSentence(const std::string& text, int width, std::ostream& out) {
 // Writes one line of a set's map of texts.
 void WriteRemark(const std::string& key, const std::string& text, int width, std::ostream& out) {
   if (key.empty() || text.empty()) return;
-  WriteSentence(Printable(fmt::format("{}: {}", LevelName(key), text)), width, out);
+  WriteSentence(text::Printable(fmt::format("{}: {}", roofline::LevelName(key), text)), width, out);
 }
 
-void WriteRemarks(const CeilingSet& set, int width, std::ostream& out) {
+void WriteRemarks(const machine::CeilingSet& set, int width, std::ostream& out) {
   for (const auto& [key, edge] : set.edges) WriteRemark(key, edge.text, width, out);
   for (const auto& [key, text] : set.absent) WriteRemark(key, "not measured: " + text, width, out);
 }
 
-void WriteSet(const Machine& machine, int threads, const CeilingSet& set, int width, bool remarks,
-              std::ostream& out) {
+void WriteSet(const machine::Machine& machine, int threads, const machine::CeilingSet& set,
+              int width, bool remarks, std::ostream& out) {
   // A GPU's only set is filed under the host's one thread.
   const auto team = machine.device == "gpu"
                         ? std::string()
                         : fmt::format(" with {} thread{}", threads, threads == 1 ? "" : "s");
-  out << fmt::format("\nceilings of {}{}\n", Printable(machine.name), team);
+  out << fmt::format("\nceilings of {}{}\n", text::Printable(machine.name), team);
   Rows rows;
   AddPipes(set.flops, rows);
   AddLevels(set.bytes, rows);
@@ -200,7 +203,7 @@ void WriteSet(const Machine& machine, int threads, const CeilingSet& set, int wi
 
 }  // namespace
 
-void WriteCeilings(const std::vector<Machine>& machines, int width, std::ostream& out,
+void WriteCeilings(const std::vector<machine::Machine>& machines, int width, std::ostream& out,
                    bool remarks) {
   for (const auto& machine : machines) {
     for (auto set = machine.by_threads.rbegin(); set != machine.by_threads.rend(); ++set)
@@ -208,8 +211,73 @@ void WriteCeilings(const std::vector<Machine>& machines, int width, std::ostream
     const auto look = machine.facts.find("live_check");
     if (!remarks || look == machine.facts.end() || look->second.empty()) continue;
     out << '\n';
-    WriteSentence(Printable("looked at again before the run: " + look->second), width, out);
+    WriteSentence(text::Printable("looked at again before the run: " + look->second), width, out);
   }
 }
 
-}  // namespace dlroof
+namespace {
+
+using Row = std::vector<std::string>;
+
+bool AlongThreads(const trajectory::Trajectory& trajectory) {
+  return trajectory.along == trajectory::kAlongThreads;
+}
+
+Row Head(const trajectory::Trajectory& trajectory) {
+  Row row = {AlongThreads(trajectory) ? "threads" : text::Printable(trajectory.along)};
+  if (!AlongThreads(trajectory)) row.emplace_back("threads");
+  row.insert(row.end(), {"time", "FLOP/s"});
+  row.push_back(trajectory.level ? "FLOP/byte " + roofline::LevelName(Key(*trajectory.level))
+                                 : "FLOP/byte");
+  row.insert(row.end(), {"% roof", AlongThreads(trajectory) ? "speed" : "FLOP/s ratio"});
+  if (AlongThreads(trajectory)) row.emplace_back("log2 efficiency");
+  row.emplace_back("largest cause [points]");
+  return row;
+}
+
+// The step's cells; empty ones for the first point.
+Row StepCells(const trajectory::Trajectory& trajectory, std::size_t index, std::string_view mark) {
+  Row cells(AlongThreads(trajectory) ? 3 : 2);
+  if (index == 0 || trajectory.steps.empty()) return cells;
+  const auto& step = trajectory.steps[index - 1];
+  cells.front() = fmt::format("{}{}x", mark, text::ThreeDigits(step.rate_ratio));
+  if (step.efficiency) cells[1] = fmt::format("{}{:.0f} %", mark, 100 * *step.efficiency);
+  cells.back() = trajectory::StepText(step);
+  return cells;
+}
+
+Row PointRow(const trajectory::Trajectory& trajectory, std::size_t index) {
+  const auto& point = trajectory.points[index];
+  const auto mark = roofline::MarkOf(point.noisy);
+  Row row = {fmt::format("{:g}", point.value)};
+  if (!AlongThreads(trajectory)) row.push_back(std::to_string(point.threads));
+  row.push_back(fmt::format("{}{}", mark, text::WithPrefix(point.seconds, "s")));
+  row.push_back(point.flops_per_second ? text::WithPrefix(*point.flops_per_second, "FLOP/s") : "");
+  row.push_back(point.intensity ? text::ThreeDigits(*point.intensity) : "");
+  row.push_back(point.fraction ? fmt::format("{}{:.1f}{}", mark, 100 * *point.fraction,
+                                             point.specified ? " (given)" : "")
+                               : "");
+  const bool estimate = point.noisy || (index > 0 && trajectory.points[index - 1].noisy);
+  for (auto& cell : StepCells(trajectory, index, roofline::MarkOf(estimate)))
+    row.push_back(std::move(cell));
+  return row;
+}
+
+}  // namespace
+
+void WriteTrajectories(const std::vector<trajectory::Trajectory>& trajectories, std::ostream& out) {
+  bool noisy = false;
+  for (const auto& trajectory : trajectories) {
+    out << text::Printable(trajectory.name) << '\n';
+    std::vector<Row> rows = {Head(trajectory)};
+    for (std::size_t i = 0; i < trajectory.points.size(); ++i) {
+      rows.push_back(PointRow(trajectory, i));
+      noisy = noisy || trajectory.points[i].noisy;
+    }
+    text::WriteAligned(rows, 0, out);
+    out << "  " << text::Printable(trajectory::Diagnose(trajectory).sentence) << "\n\n";
+  }
+  if (noisy) out << roofline::kNoisyMeaning << '\n';
+}
+
+}  // namespace dlroof::terminal

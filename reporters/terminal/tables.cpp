@@ -12,45 +12,43 @@
 
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/terminal/ceilings_table.h"
 #include "reporters/text/text.h"
-#include "reporters/text/units.h"
 
-namespace dlroof {
+namespace dlroof::terminal {
 namespace {
 
 using Row = std::vector<std::string>;
 
 std::string Rendered(std::optional<double> value, std::string_view unit) {
-  return value ? WithPrefix(*value, unit) : "";
+  return value ? text::WithPrefix(*value, unit) : "";
 }
 
 std::string PercentText(double fraction) {
   return fmt::format("{:.{}f}", 100 * fraction, fraction < 0.0995 ? 2 : 1);
 }
 
-Row RecordRow(const Record& record, const Placed& placed) {
-  const Timing& timing = *placed.timing;
+Row RecordRow(const record::Record& record, const roofline::Placed& placed) {
+  const record::Timing& timing = *placed.timing;
   const auto& time = placed.placement.time;
-  const auto* binding = Binding(placed.placement);
-  const bool sure = time && time->gap;  // else another roof may bind
+  const auto* binding = roofline::Binding(placed.placement);
+  const bool sure = time && time->slowdown;  // else another roof may bind
   const bool share = sure && binding != nullptr && binding->fraction;
-  const auto mark = MarkOf(timing.disturbed);
-  return {Printable(record.name),
-          fmt::format("{}{}", mark, WithPrefix(timing.median, "s")),
-          SpreadText(timing),
-          binding == nullptr ? "" : WithPrefix(binding->flops_per_second, "FLOP/s"),
-          binding == nullptr ? "" : ThreeDigits(binding->intensity),
-          binding == nullptr ? "" : LevelName(Key(binding->level)),
+  const auto mark = roofline::MarkOf(timing.noisy);
+  return {text::Printable(record.name),
+          fmt::format("{}{}", mark, text::WithPrefix(timing.median, "s")),
+          roofline::SpreadText(timing),
+          binding == nullptr ? "" : text::WithPrefix(binding->flops_per_second, "FLOP/s"),
+          binding == nullptr ? "" : text::ThreeDigits(binding->intensity),
+          binding == nullptr ? "" : roofline::LevelName(Key(binding->level)),
           share ? fmt::format("{}{}", mark, PercentText(*binding->fraction)) : "",
-          time ? fmt::format("{}{}", mark, BoundText(*time)) : "",
-          sure ? ThreeDigits(*time->gap) + "x" : ""};
+          time ? fmt::format("{}{}", mark, roofline::BoundText(*time)) : "",
+          sure ? text::ThreeDigits(*time->slowdown) + "x" : ""};
 }
 
 // Texts, each with the records that it is about, in order of appearance.
-using Notes = std::vector<std::pair<std::string, std::vector<const Record*>>>;
+using Notes = std::vector<std::pair<std::string, std::vector<const record::Record*>>>;
 
-void AddNote(const std::string& text, const Record& record, Notes& notes) {
+void AddNote(const std::string& text, const record::Record& record, Notes& notes) {
   if (text.empty()) return;
   const auto found = std::ranges::find(notes, text, &Notes::value_type::first);
   auto& note =
@@ -62,18 +60,18 @@ void WriteNotes(std::string_view title, const Notes& notes, std::ostream& out) {
   if (notes.empty()) return;
   out << '\n' << title << '\n';
   for (const auto& [text, records] : notes) {
-    out << "  " << Printable(records.front()->name);
+    out << "  " << text::Printable(records.front()->name);
     if (records.size() > 1) out << " and " << records.size() - 1 << " more";
-    out << "\n    " << Printable(text) << '\n';
+    out << "\n    " << text::Printable(text) << '\n';
   }
 }
 
 // Returns "bf16, f16: 36 benchmarks", or the name of the only one.
-std::string CountText(const std::vector<const Record*>& records) {
-  if (records.size() == 1) return Printable(records.front()->name);
+std::string CountText(const std::vector<const record::Record*>& records) {
+  if (records.size() == 1) return text::Printable(records.front()->name);
   std::set<std::string> types;
   for (const auto* record : records)
-    if (!record->type.empty()) types.insert(Printable(record->type));
+    if (!record->type.empty()) types.insert(text::Printable(record->type));
   return fmt::format("{}{}{} benchmarks", fmt::join(types, ", "), types.empty() ? "" : ": ",
                      records.size());
 }
@@ -83,45 +81,47 @@ void WriteReasons(std::string_view title, const Notes& notes, bool verbose, std:
   if (notes.empty()) return;
   out << '\n' << title << '\n';
   for (const auto& [text, records] : notes) {
-    out << fmt::format("  {}, {}\n", CountText(records), Printable(text));
+    out << fmt::format("  {}, {}\n", CountText(records), text::Printable(text));
     if (!verbose || records.size() == 1) continue;
-    for (const auto* record : records) out << "    " << Printable(record->name) << '\n';
+    for (const auto* record : records) out << "    " << text::Printable(record->name) << '\n';
   }
 }
 
 // Returns why records have no time.
-Notes Missing(const std::vector<Record>& records) {
+Notes Missing(const std::vector<record::Record>& records) {
   Notes missing;
   for (const auto& record : records)
-    if (!TimeOf(record.repetitions) || record.status != Status::kOk)
-      AddNote(fmt::format("{}: {}", record.status == Status::kOk ? "no time" : Key(record.status),
-                          record.reason.empty() ? "no reason given" : record.reason),
-              record, missing);
+    if (!record::TimeOf(record.repetitions) || record.status != record::Status::kOk)
+      AddNote(
+          fmt::format("{}: {}",
+                      record.status == record::Status::kOk ? "no time" : record::Key(record.status),
+                      record.reason.empty() ? "no reason given" : record.reason),
+          record, missing);
   return missing;
 }
 
-void WriteRecords(const PlacedRun& run, int width, bool verbose, std::ostream& out) {
+void WriteRecords(const roofline::PlacedRun& run, int width, bool verbose, std::ostream& out) {
   std::vector<Row> rows = {
       {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "of", "% roof", "bound", "gap"}};
   Notes remarks;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const Record& record = run.file.records[i];
+    const record::Record& record = run.file.records[i];
     if (run.places[i].timing) rows.push_back(RecordRow(record, run.places[i]));
     for (const auto& remark : run.places[i].placement.remarks) AddNote(remark, record, remarks);
     if (!verbose) continue;
     for (const auto& aside : run.places[i].placement.asides) AddNote(aside, record, remarks);
   }
-  if (rows.size() > 1) WriteAligned(rows, width, out);
-  if (std::ranges::any_of(run.places, [](const Placed& placed) {
-        return placed.timing && placed.timing->disturbed;
+  if (rows.size() > 1) text::WriteAligned(rows, width, out);
+  if (std::ranges::any_of(run.places, [](const roofline::Placed& placed) {
+        return placed.timing && placed.timing->noisy;
       }))
-    out << kDisturbedMeaning << '\n';
+    out << roofline::kNoisyMeaning << '\n';
   WriteReasons("not measured", Missing(run.file.records), verbose, out);
   WriteNotes("remarks", remarks, out);
 }
 
 // Returns "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite, and what its layers' names share.
-std::string ModelName(const ModelSummary& model) {
+std::string ModelName(const roofline::ModelSummary& model) {
   std::string name = model.suite;
   char between = ' ';
   const auto add = [&](const std::string& part) {
@@ -130,7 +130,7 @@ std::string ModelName(const ModelSummary& model) {
   for (const auto* part : {&model.op, &model.device, &model.library, &model.direction, &model.type})
     add(*part);
   for (const auto& option : model.options) add(option);
-  return Printable(name);
+  return text::Printable(name);
 }
 
 // Returns "53", or "40 of 53" where some have no time.
@@ -139,13 +139,13 @@ std::string PartText(double measured, double total) {
   return fmt::format("{:.0f} of {:.0f}", measured, total);
 }
 
-Row ModelRow(const ModelSummary& model) {
-  const auto mark = MarkOf(model.disturbed);
+Row ModelRow(const roofline::ModelSummary& model) {
+  const auto mark = roofline::MarkOf(model.noisy);
   std::string roof =
       model.roof_fraction ? fmt::format("{}{}", mark, PercentText(*model.roof_fraction)) : "";
   if (model.roof_fraction && model.layers_placed != model.layers_measured)
     roof += fmt::format(" ({} layer{})", model.layers_placed, model.layers_placed == 1 ? "" : "s");
-  if (model.roof_given) roof += " (given)";
+  if (model.roof_specified) roof += " (given)";
   return {ModelName(model),
           PartText(model.layers_measured, model.layers_total),
           PartText(model.calls_measured, model.calls_total),
@@ -156,22 +156,24 @@ Row ModelRow(const ModelSummary& model) {
 }
 
 // Writes how many kernels without FLOPs there are, and their share of the time.
-void WriteCensus(const std::vector<Census>& census, int width, std::ostream& out) {
-  if (census.empty()) return;
+void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopKernels>& zero_flop_kernels,
+                          int width, std::ostream& out) {
+  if (zero_flop_kernels.empty()) return;
   std::vector<Row> rows = {{"kernels without FLOPs", "names", "launches", "of launches", "of time",
                             "time of all", "FLOP", "by matrix units", "FLOP/s"}};
   const auto percent = [](std::optional<double> share) {
     return share ? PercentText(*share) + " %" : "";
   };
-  for (const Census& one : census)
-    rows.push_back({one.set.empty() ? "all" : Printable(one.set),
+  for (const roofline::ZeroFlopKernels& one : zero_flop_kernels)
+    rows.push_back({one.set.empty() ? "all" : text::Printable(one.set),
                     std::to_string(one.zero_flop_kernels),
                     one.zero_flop_launches ? fmt::format("{:.0f}", *one.zero_flop_launches) : "",
-                    percent(ZeroFlopLaunchShare(one)), percent(ZeroFlopTimeShare(one)),
-                    WithPrefix(one.seconds, "s"), WithPrefix(one.flops, "FLOP"),
-                    percent(MatrixShare(one)), WithPrefix(FlopsPerSecond(one), "FLOP/s")});
+                    percent(roofline::ZeroFlopLaunchShare(one)),
+                    percent(roofline::ZeroFlopTimeShare(one)), text::WithPrefix(one.seconds, "s"),
+                    text::WithPrefix(one.flops, "FLOP"), percent(roofline::MatrixShare(one)),
+                    text::WithPrefix(roofline::FlopsPerSecond(one), "FLOP/s")});
   out << '\n';
-  WriteAligned(rows, width, out);
+  text::WriteAligned(rows, width, out);
 }
 
 // Half the interval's width over the mean.
@@ -181,7 +183,7 @@ std::string EnergySpreadText(const std::optional<std::pair<double, double>>& ci9
 }
 
 // [flop] of one call by the most trusted count; absent where none is known.
-std::optional<double> FlopsOfCall(const Record& record) {
+std::optional<double> FlopsOfCall(const record::Record& record) {
   for (const Provenance from : AllProvenances())
     if (const auto work = record.work.find(from); work != record.work.end())
       if (const auto flops = TotalFlops(work->second); flops && *flops > 0) return flops;
@@ -189,31 +191,31 @@ std::optional<double> FlopsOfCall(const Record& record) {
 }
 
 // "package-0 12.3 J, psys 15 J (beside)"
-std::string DomainsText(const Energy& energy) {
+std::string DomainsText(const energy::Energy& energy) {
   std::string text;
   const auto add = [&](const auto& domains, std::string_view mark) {
     for (const auto& [name, joules] : domains)
-      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", Printable(name),
-                          WithPrefix(joules, "J"), mark);
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", text::Printable(name),
+                          text::WithPrefix(joules, "J"), mark);
   };
   add(energy.domains, "");
   add(energy.beside, " (not added)");
   return text;
 }
 
-std::vector<std::string> EnergyRow(const Record& record, const Energy& energy) {
+std::vector<std::string> EnergyRow(const record::Record& record, const energy::Energy& energy) {
   const auto rate = FlopsPerJoule(record);
-  const auto mark = MarkOf(HasOthersEnergy(energy));
-  return {Printable(record.name),
-          fmt::format("{}{}", mark, WithPrefix(energy.joules, "J")),
+  const auto mark = roofline::MarkOf(energy::HasOthersEnergy(energy));
+  return {text::Printable(record.name),
+          fmt::format("{}{}", mark, text::WithPrefix(energy.joules, "J")),
           EnergySpreadText(energy.ci95, energy.joules),
-          rate ? fmt::format("{}{}", mark, WithPrefix(*rate, "FLOP/J")) : "",
-          fmt::format("{}{}", mark, WithPrefix(energy.joules / energy.seconds, "W")),
+          rate ? fmt::format("{}{}", mark, text::WithPrefix(*rate, "FLOP/J")) : "",
+          fmt::format("{}{}", mark, text::WithPrefix(energy.joules / energy.seconds, "W")),
           DomainsText(energy)};
 }
 
 // Writes a row for each record with energy by counters, and what the joules are of.
-void WriteCounted(const std::vector<Record>& records, int width, std::ostream& out) {
+void WriteCounted(const std::vector<record::Record>& records, int width, std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
       {"energy of a call", "energy", "±", "FLOP/J", "power", "by domain"}};
   std::set<std::string> sources;
@@ -223,16 +225,16 @@ void WriteCounted(const std::vector<Record>& records, int width, std::ostream& o
     sources.insert(fmt::format("{}: {}", record.energy->from, record.energy->covers));
   }
   if (rows.size() == 1) return;
-  WriteAligned(rows, width, out);
-  const bool disturbed = std::ranges::any_of(records, [](const Record& record) {
-    return record.energy && HasOthersEnergy(*record.energy);
+  text::WriteAligned(rows, width, out);
+  const bool noisy = std::ranges::any_of(records, [](const record::Record& record) {
+    return record.energy && energy::HasOthersEnergy(*record.energy);
   });
-  if (disturbed) out << "  ~ other programs kept CPUs busy meanwhile, and their energy is in it\n";
-  for (const auto& source : sources) out << "  by " << Printable(source) << '\n';
+  if (noisy) out << "  ~ other programs kept CPUs busy meanwhile, and their energy is in it\n";
+  for (const auto& source : sources) out << "  by " << text::Printable(source) << '\n';
 }
 
 // The same by meters of nodes.
-void WriteMetered(const std::vector<Record>& records, int width, std::ostream& out) {
+void WriteMetered(const std::vector<record::Record>& records, int width, std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
       {"metered energy of a call", "energy", "±", "FLOP/J", "power", "nodes"}};
   std::set<std::string> sources;
@@ -240,22 +242,22 @@ void WriteMetered(const std::vector<Record>& records, int width, std::ostream& o
     if (!record.metered) continue;
     const auto& metered = *record.metered;
     const auto flops = FlopsOfCall(record);
-    rows.push_back({Printable(record.name), WithPrefix(metered.joules, "J"),
+    rows.push_back({text::Printable(record.name), text::WithPrefix(metered.joules, "J"),
                     EnergySpreadText(metered.ci95, metered.joules),
-                    flops ? WithPrefix(*flops / metered.joules, "FLOP/J") : "",
-                    WithPrefix(metered.joules / metered.seconds, "W"),
+                    flops ? text::WithPrefix(*flops / metered.joules, "FLOP/J") : "",
+                    text::WithPrefix(metered.joules / metered.seconds, "W"),
                     fmt::format("{:g}", metered.nodes)});
     sources.insert(fmt::format("node meter {}: {}", metered.from, metered.covers));
   }
   if (rows.size() == 1) return;
-  WriteAligned(rows, width, out);
-  for (const auto& source : sources) out << "  by " << Printable(source) << '\n';
+  text::WriteAligned(rows, width, out);
+  for (const auto& source : sources) out << "  by " << text::Printable(source) << '\n';
 }
 
 // Says how many calls have a window.
-void WriteWindows(const std::vector<Record>& records, std::ostream& out) {
+void WriteWindows(const std::vector<record::Record>& records, std::ostream& out) {
   if (const auto count = std::ranges::count_if(
-          records, [](const Record& record) { return record.metered_window.has_value(); }))
+          records, [](const record::Record& record) { return record.metered_window.has_value(); }))
     out << fmt::format(
         "  windows for a node's meter: {}; a log of its watts tells their energy (dlroof cluster "
         "gather --meter)\n",
@@ -264,69 +266,71 @@ void WriteWindows(const std::vector<Record>& records, std::ostream& out) {
 
 }  // namespace
 
-void WriteModels(const std::vector<ModelSummary>& models, int width, std::ostream& out) {
+void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, std::ostream& out) {
   if (models.empty()) return;
   std::vector<Row> rows = {{"model", "layers", "calls", "time", "FLOP", "FLOP/s", "% roof"}};
   for (const auto& model : models) rows.push_back(ModelRow(model));
   out << '\n';
-  WriteAligned(rows, width, out);
+  text::WriteAligned(rows, width, out);
 }
 
-void WriteTables(const PlacedRun& run, int width, std::ostream& out, bool verbose) {
+void WriteTables(const roofline::PlacedRun& run, int width, std::ostream& out, bool verbose) {
   WriteRecords(run, width, verbose, out);
   WriteEnergy(run.file.records, width, out);
   WriteModels(run.models, width, out);
-  WriteCensus(run.census, width, out);
+  WriteZeroFlopKernels(run.zero_flop_kernels, width, out);
   WriteCeilings(run.file.machines, width, out, verbose);
   WriteOpportunities(run, out);
 }
 
-void WriteUnsupported(const std::vector<Record>& records, std::ostream& out, bool verbose) {
+void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& out, bool verbose) {
   Notes missing;
   for (const auto& record : records)
-    if (record.status == Status::kUnsupported) AddNote(record.reason, record, missing);
+    if (record.status == record::Status::kUnsupported) AddNote(record.reason, record, missing);
   WriteReasons("unsupported", missing, verbose, out);
 }
 
-void WriteDoubts(const PlacedRun& run, std::ostream& out) {
-  Notes doubts;
+void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out) {
+  Notes caveats;
   for (std::size_t i = 0; i < run.places.size(); ++i)
-    for (const auto& [ceiling, reason] : run.places[i].placement.in_doubt)
-      AddNote(fmt::format("{} is not proved: {}", ceiling, reason), run.file.records[i], doubts);
+    for (const auto& [ceiling, reason] : run.places[i].placement.uncertain)
+      AddNote(fmt::format("{} is not validated: {}", ceiling, reason), run.file.records[i],
+              caveats);
   WriteReasons(
       "without a percentage (measure the ceilings again when the machine is quiet: dlroof machine "
       "--remeasure)",
-      doubts, false, out);
+      caveats, false, out);
 }
 
-void WriteOpportunities(const PlacedRun& run, std::ostream& out) {
-  const auto opportunities = Opportunities(run);
+void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out) {
+  const auto opportunities = roofline::Opportunities(run);
   if (!opportunities.empty())
     out << "\nwhere time can be won (time above the roof x occurrences)\n";
   for (const auto& [index, count, seconds, above] : opportunities) {
-    const auto& [timing, placement, ledger] = run.places[index];
-    const auto mark = MarkOf(timing->disturbed);
+    const auto& [timing, placement, breakdown] = run.places[index];
+    const auto mark = roofline::MarkOf(timing->noisy);
     out << fmt::format("  {}{}: {}{} of {}{}, bound by {}, {}x its roof\n",
-                       Printable(run.file.records[index].name),
+                       text::Printable(run.file.records[index].name),
                        count > 1 ? fmt::format(" x{:.0f}", count) : "", mark,
-                       WithPrefix(above, "s"), mark, WithPrefix(seconds, "s"),
-                       BoundText(*placement.time), ThreeDigits(*placement.time->gap));
-    if (!placement.advice.empty()) out << "    " << Printable(placement.advice) << '\n';
+                       text::WithPrefix(above, "s"), mark, text::WithPrefix(seconds, "s"),
+                       roofline::BoundText(*placement.time),
+                       text::ThreeDigits(*placement.time->slowdown));
+    if (!placement.advice.empty()) out << "    " << text::Printable(placement.advice) << '\n';
   }
 }
 
-std::optional<double> FlopsPerJoule(const Record& record) {
+std::optional<double> FlopsPerJoule(const record::Record& record) {
   const auto flops = FlopsOfCall(record);
   if (!record.energy || !flops) return std::nullopt;
   return *flops / record.energy->joules;
 }
 
-void WriteEnergy(const std::vector<Record>& records, int width, std::ostream& out) {
-  std::map<std::string, std::vector<const Record*>> missing;
+void WriteEnergy(const std::vector<record::Record>& records, int width, std::ostream& out) {
+  std::map<std::string, std::vector<const record::Record*>> missing;
   for (const auto& record : records)
     for (const auto& note : record.counting)
       if (note.source == "energy") missing[note.text].push_back(&record);
-  const bool any = std::ranges::any_of(records, [](const Record& record) {
+  const bool any = std::ranges::any_of(records, [](const record::Record& record) {
     return record.energy || record.metered || record.metered_window;
   });
   if (!any && missing.empty()) return;
@@ -335,10 +339,10 @@ void WriteEnergy(const std::vector<Record>& records, int width, std::ostream& ou
   WriteMetered(records, width, out);
   WriteWindows(records, out);
   for (const auto& [why, without] : missing) {
-    out << "  energy of " << Printable(without.front()->name);
+    out << "  energy of " << text::Printable(without.front()->name);
     if (without.size() > 1) out << " and " << without.size() - 1 << " more";
-    out << ' ' << Printable(why) << '\n';
+    out << ' ' << text::Printable(why) << '\n';
   }
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::terminal

@@ -10,7 +10,7 @@
 #include "counters/base/error.h"
 #include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::text {
 namespace {
 
 constexpr double kLargest = 1e30;  // quotients and products of such numbers are numbers, too
@@ -152,4 +152,4 @@ void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& w
                    header.size(), row.size());
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::text

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::text {
 
 struct CsvField {
   std::string text;
@@ -42,4 +42,4 @@ std::vector<std::optional<std::size_t>> CsvColumns(const CsvRow& header,
 // Throws BadInput unless a row has as many fields as the header.
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where);
 
-}  // namespace dlroof
+}  // namespace dlroof::text

@@ -1,19 +1,26 @@
 #include "reporters/text/text.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <ostream>
+#include <string>
 
-namespace dlroof {
+namespace dlroof::text {
 namespace {
 
 using Row = std::vector<std::string>;
 
 constexpr int kLeastName = 40;  // columns; less does not tell benchmarks apart
-constexpr int kGap = 2;         // [columns] between two cells
+constexpr int kSlowdown = 2;    // [columns] between two cells
 
 struct Character {
   std::string_view bytes;
@@ -58,7 +65,7 @@ void AddSpaces(int count, std::string& line) {
 
 void AddNumbers(const Row& row, const std::vector<int>& widths, std::string& line) {
   for (std::size_t i = 1; i < row.size(); ++i) {
-    AddSpaces(kGap + widths[i] - TextWidth(row[i]), line);
+    AddSpaces(kSlowdown + widths[i] - TextWidth(row[i]), line);
     line += row[i];
   }
   line.resize(line.find_last_not_of(" \n") + 1);
@@ -78,10 +85,10 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
   int numbers = 0;
-  for (std::size_t i = 1; i < widths.size(); ++i) numbers += widths[i] + kGap;
-  const int room = width > 0 ? width - numbers : widths[0];
-  const bool own_line = room < std::min(widths[0], kLeastName);
-  const int name_width = own_line ? std::max(kLeastName, width) : std::min(widths[0], room);
+  for (std::size_t i = 1; i < widths.size(); ++i) numbers += widths[i] + kSlowdown;
+  const int available = width > 0 ? width - numbers : widths[0];
+  const bool own_line = available < std::min(widths[0], kLeastName);
+  const int name_width = own_line ? std::max(kLeastName, width) : std::min(widths[0], available);
   widths[0] = name_width;
   for (Row row : rows) {
     row[0] = ShortenMiddle(row[0], name_width);
@@ -136,4 +143,91 @@ int TerminalColumns() {
   return size.ws_col;
 }
 
-}  // namespace dlroof
+// This file writes numbers: with prefixes (units.h), and with as many digits as a file needs
+// (written_number.h).
+
+namespace {
+
+constexpr std::array<std::string_view, 11> kPrefixes = {"p", "n", "µ", "m", "", "k",
+                                                        "M", "G", "T", "P", "E"};
+constexpr int kUnscaled = 4;  // index of the empty prefix
+
+// The power of ten of the first digit after rounding to three: 999.7 is 1.00e3.
+int Exponent(double value) {
+  std::array<char, 32> text{};
+  std::to_chars(text.begin(), text.end(), value, std::chars_format::scientific, 2);
+  return std::atoi(std::ranges::find(text, 'e') + 1);
+}
+
+std::string Fixed(double value, int exponent) {
+  return FixedText(value, std::max(0, 2 - exponent));
+}
+
+constexpr double kTick = 1e-9;      // [s] of the system's clocks
+constexpr int kMostDecimals = 300;  // beyond them there is nothing to round
+
+double Parsed(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+// std::to_chars takes a third of the time of fmt, which counts where a table has 10^6 cells.
+std::string FixedText(double value, int digits) {
+  std::array<char, 400> text;  // 309 digits before the point
+  const auto done = std::to_chars(text.data(), text.data() + text.size(), value,
+                                  std::chars_format::fixed, std::min(digits, 80));
+  return {text.data(), done.ptr};
+}
+
+std::string ThreeDigits(double value) {
+  if (value == 0 || !std::isfinite(value)) return fmt::format("{}", value);
+  const int exponent = Exponent(value);
+  if (exponent < -4 || exponent >= 6) return fmt::format("{:.2e}", value);
+  return Fixed(value, exponent);
+}
+
+std::string WithPrefix(double value, std::string_view unit) {
+  if (value == 0 || !std::isfinite(value)) return fmt::format("{} {}", value, unit);
+  const int exponent = Exponent(value);
+  const int thousands = static_cast<int>(std::floor(exponent / 3.0));
+  const int index = kUnscaled + thousands;
+  if (index < 0 || index >= static_cast<int>(kPrefixes.size()))
+    return fmt::format("{:.2e} {}", value, unit);
+  auto text = Fixed(value / std::pow(10.0, 3 * thousands), exponent - 3 * thousands);
+  text += ' ';
+  text += kPrefixes[index];
+  text += unit;
+  return text;
+}
+
+double Rounded(double value, int digits) {
+  if (!std::isfinite(value)) return value;
+  return Parsed(fmt::format("{:.{}e}", value, digits - 1));
+}
+
+nlohmann::json WholeOrReal(double value) {
+  constexpr double kExactWholeNumbers = 9007199254740992;  // 2^53
+  const bool whole = std::abs(value) < kExactWholeNumbers && value == std::floor(value);
+  return whole ? nlohmann::json(static_cast<std::int64_t>(value)) : nlohmann::json(value);
+}
+
+void RoundAll(nlohmann::json& json, int digits) {
+  if (json.is_number_float()) json = WholeOrReal(Rounded(json.get<double>(), digits));
+  if (!json.is_structured()) return;
+  for (auto& value : json) RoundAll(value, digits);
+}
+
+double RoundedToClock(double seconds, double iterations, int digits) {
+  if (!std::isfinite(seconds) || seconds == 0 || !(iterations > 0)) return seconds;
+  // Half a unit of the last decimal is less than half a tick of the sum.
+  double decimals = std::floor(-std::log10(kTick / iterations)) + 1;
+  if (digits > 0)
+    decimals = std::max(decimals, digits - 1 - std::floor(std::log10(std::abs(seconds))));
+  if (!(decimals >= 0 && decimals < kMostDecimals)) return seconds;
+  return Parsed(fmt::format("{:.{}f}", seconds, static_cast<int>(decimals)));
+}
+
+}  // namespace dlroof::text

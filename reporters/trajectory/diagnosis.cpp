@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "reporters/roofline/chart.h"
-#include "reporters/text/units.h"
+#include "reporters/text/text.h"
 
-namespace dlroof {
+namespace dlroof::trajectory {
 namespace {
 
 constexpr double kIdealWithin = 0.05;  // [1]
@@ -68,7 +68,7 @@ std::string BandwidthText(const Way& way) {
   if (!way.step.loss.level) return "the arithmetic hides more of the bytes' time";
   const double ratio = RoofRatio(way, false);
   return fmt::format("each thread's share of the {} roof {} to {:.0f} %",
-                     LevelName(Key(*way.step.loss.level)), ratio < 1 ? "falls" : "grows",
+                     roofline::LevelName(Key(*way.step.loss.level)), ratio < 1 ? "falls" : "grows",
                      100 * ratio);
 }
 
@@ -83,7 +83,7 @@ double BytesRatio(const Way& way, Level level) {
 // "the same work moves 2.00x the bytes of DRAM, modelled"; both points know this level.
 std::string BytesText(const Way& way, Level level) {
   return fmt::format("the same work moves {}x the bytes of {}, {}",
-                     ThreeDigits(BytesRatio(way, level)), LevelName(Key(level)),
+                     text::ThreeDigits(BytesRatio(way, level)), roofline::LevelName(Key(level)),
                      Key(way.to.cost.roof->bytes_from.at(level)));
 }
 
@@ -113,7 +113,7 @@ std::string ArithmeticText(const Way& way) {
                      ratio < 1 ? "falls" : "grows", 100 * ratio);
 }
 
-// The largest part of a cause that the ledger tells.
+// The largest part of a cause that the breakdown tells.
 std::string PartText(const Way& way, Cause cause) {
   const auto found = way.step.loss.parts.find(cause);
   if (found == way.step.loss.parts.end()) return "";
@@ -121,8 +121,9 @@ std::string PartText(const Way& way, Cause cause) {
   const double sign = way.Lost() ? 1 : -1;
   const auto most =
       std::ranges::max_element(parts, {}, [&](const auto& part) { return sign * part.second; });
-  if (parts.size() == 1) return std::string(Words(most->first));
-  return fmt::format("most of it: {}, {:.0f}", Words(most->first), way.Points(most->second));
+  if (parts.size() == 1) return std::string(breakdown::Words(most->first));
+  return fmt::format("most of it: {}, {:.0f}", breakdown::Words(most->first),
+                     way.Points(most->second));
 }
 
 std::string IdleText(const Way& way) {
@@ -158,7 +159,7 @@ std::string CauseText(const Way& way, Cause cause) {
 std::string RateText(const Way& way) {
   const auto& trajectory = way.trajectory;
   const auto to = ValueText(trajectory, way.to.value), from = ValueText(trajectory, way.from.value);
-  const auto ratio = ThreeDigits(way.step.rate_ratio);
+  const auto ratio = text::ThreeDigits(way.step.rate_ratio);
   if (!way.AlongThreads())
     return fmt::format("{} has {}x the FLOP/s of {}{}", to, ratio, from, way.about_from);
   return fmt::format("{} {} {}x as fast as {}, {:.0f} % of ideal", to,
@@ -211,8 +212,8 @@ std::string LargestText(const Way& way, Diagnosis& diagnosis) {
   if (!told && way.Points(known) >= 1)
     text += fmt::format("; {:.0f} by {}", way.Points(known), CauseText(way, *largest));
   if (!largest || !RestsOnRoofs(*largest)) return text;
-  if (way.from.given || way.to.given) return text + "; by roofs that are given";
-  if (way.from.in_doubt || way.to.in_doubt) return text + "; a roof of these is not proved";
+  if (way.from.specified || way.to.specified) return text + "; by roofs that are given";
+  if (way.from.uncertain || way.to.uncertain) return text + "; a roof of these is not validated";
   return text;
 }
 
@@ -232,16 +233,16 @@ std::size_t PeakOf(const Trajectory& trajectory) {
 }
 
 std::string EstimateText(const Trajectory& trajectory) {
-  const auto disturbed =
-      std::ranges::count_if(trajectory.points, [](const auto& point) { return point.disturbed; });
-  if (disturbed == 0) return ".";
-  return fmt::format("; {} of the {} times {} disturbed, an estimate.", disturbed,
-                     trajectory.points.size(), disturbed == 1 ? "is" : "are");
+  const auto noisy =
+      std::ranges::count_if(trajectory.points, [](const auto& point) { return point.noisy; });
+  if (noisy == 0) return ".";
+  return fmt::format("; {} of the {} times {} noisy, an estimate.", noisy, trajectory.points.size(),
+                     noisy == 1 ? "is" : "are");
 }
 
 std::string MarkFor(const Trajectory& trajectory) {
-  return std::string(MarkOf(
-      std::ranges::any_of(trajectory.points, [](const auto& point) { return point.disturbed; })));
+  return std::string(roofline::MarkOf(
+      std::ranges::any_of(trajectory.points, [](const auto& point) { return point.noisy; })));
 }
 
 Diagnosis DiagnoseWay(const Way& way) {
@@ -267,7 +268,7 @@ Way WayOf(const Trajectory& trajectory) {
   if (peak > 0)
     way.about_from =
         fmt::format(", the peak ({}x those of {})",
-                    ThreeDigits(StepOf(trajectory, points[0], points[peak]).rate_ratio),
+                    text::ThreeDigits(StepOf(trajectory, points[0], points[peak]).rate_ratio),
                     ValueText(trajectory, points[0].value));
   return way;
 }
@@ -300,4 +301,4 @@ std::string StepText(const TrajectoryStep& step) {
   return fmt::format("{} {:+.0f}", WordsOfCause(cause, lost), 100 * loss.Share(loss.by.at(cause)));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::trajectory

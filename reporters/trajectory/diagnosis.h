@@ -7,7 +7,7 @@
 
 #include "reporters/trajectory/trajectory.h"
 
-namespace dlroof {
+namespace dlroof::trajectory {
 
 enum class Scaling {
   kOnePoint,  // no step to compare
@@ -34,4 +34,4 @@ Diagnosis Diagnose(const Trajectory& trajectory);
 // where the step is ideal.
 std::string StepText(const TrajectoryStep& step);
 
-}  // namespace dlroof
+}  // namespace dlroof::trajectory

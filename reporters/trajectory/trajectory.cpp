@@ -4,13 +4,149 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 #include <tuple>
 
-#include "reporters/roofline/op_words.h"
+#include "counters/base/keys.h"
+#include "reporters/roofline/roofline.h"
 
-namespace dlroof {
+namespace dlroof::trajectory {
+namespace {
+
+constexpr KeyRow<Cause> kKeys[] = {
+    {Cause::kBandwidth, "bandwidth"}, {Cause::kIntensity, "intensity"},
+    {Cause::kArithmetic, "clock"},    {Cause::kOverhead, "overhead"},
+    {Cause::kImbalance, "imbalance"}, {Cause::kIdle, "idle"},
+    {Cause::kStolen, "stolen"},       {Cause::kSharing, "sharing"},
+    {Cause::kFunctions, "functions"}, {Cause::kProducts, "products"},
+    {Cause::kLanes, "lanes"},         {Cause::kKernel, "kernel"},
+    {Cause::kLevels, "levels"},       {Cause::kUnexplained, "unexplained"}};
+
+// The parts of the breakdown but the roof's own, which AddRoofCauses divides, and the rest.
+constexpr std::pair<breakdown::ComponentKind, Cause> kCauses[] = {
+    {breakdown::ComponentKind::kFunctions, Cause::kFunctions},
+    {breakdown::ComponentKind::kProducts, Cause::kProducts},
+    {breakdown::ComponentKind::kFixed, Cause::kOverhead},
+    {breakdown::ComponentKind::kSharing, Cause::kSharing},
+    {breakdown::ComponentKind::kLanes, Cause::kLanes},
+    {breakdown::ComponentKind::kInstructions, Cause::kKernel},
+    {breakdown::ComponentKind::kLevels, Cause::kLevels},
+    {breakdown::ComponentKind::kLoads, Cause::kLevels},
+    {breakdown::ComponentKind::kDistance, Cause::kLevels},
+    {breakdown::ComponentKind::kKernel, Cause::kKernel},
+    {breakdown::ComponentKind::kImbalance, Cause::kImbalance},
+    {breakdown::ComponentKind::kForkJoin, Cause::kOverhead},
+    {breakdown::ComponentKind::kSerial, Cause::kOverhead},
+    {breakdown::ComponentKind::kCall, Cause::kOverhead},
+    {breakdown::ComponentKind::kStolen, Cause::kStolen},
+    {breakdown::ComponentKind::kTail, Cause::kImbalance},
+    {breakdown::ComponentKind::kLaunch, Cause::kOverhead},
+    {breakdown::ComponentKind::kIdle, Cause::kOverhead}};
+
+// The factors of a roof's cost, by unit of work.
+struct Factors {
+  double arithmetic = 0;          // [s of one thread]
+  std::map<Level, double> bytes;  // [byte]
+  std::map<Level, double> rate;   // [s of one thread / byte]
+};
+
+Factors FactorsOf(const CostFacts& facts, const RoofTime& other) {
+  const auto& roof = *facts.roof;
+  Factors factors{.arithmetic = roof.arithmetic_seconds * facts.threads / facts.work};
+  for (const auto& [level, seconds] : roof.memory_seconds) {
+    if (!other.memory_seconds.contains(level)) continue;
+    const double bytes = roof.bytes.at(level);
+    factors.bytes[level] = bytes / facts.work;
+    factors.rate[level] = seconds * facts.threads / bytes;
+  }
+  return factors;
+}
+
+// Returns the roof's cost with each factor from one of two points.
+double RoofCost(const Factors& arithmetic, const Factors& bytes, const Factors& rate) {
+  double cost = arithmetic.arithmetic;
+  for (const auto& [level, count] : bytes.bytes) cost = std::max(cost, count * rate.rate.at(level));
+  return cost;
+}
+
+std::optional<Level> BindingLevel(const Factors& factors) {
+  std::optional<Level> binding;
+  double cost = factors.arithmetic;
+  for (const auto& [level, count] : factors.bytes) {
+    if (count * factors.rate.at(level) <= cost) continue;
+    cost = count * factors.rate.at(level);
+    binding = level;
+  }
+  return binding;
+}
+
+void AddRoofCauses(const Factors& before, const Factors& after, Loss& loss) {
+  constexpr Cause kFactors[] = {Cause::kArithmetic, Cause::kIntensity, Cause::kBandwidth};
+  std::array<int, 3> order = {0, 1, 2};
+  for (const auto cause : kFactors) loss.by[cause] = 0;
+  do {
+    std::array<const Factors*, 3> from = {&before, &before, &before};
+    double cost = RoofCost(*from[0], *from[1], *from[2]);
+    for (const int factor : order) {
+      from.at(factor) = &after;
+      const double next = RoofCost(*from[0], *from[1], *from[2]);
+      loss.by[kFactors[factor]] += (next - cost) / 6;  // 6 orders
+      cost = next;
+    }
+  } while (std::ranges::next_permutation(order).found);
+  loss.level = BindingLevel(loss.Total() > 0 ? after : before);
+}
+
+double CostOf(breakdown::ComponentKind kind, const CostFacts& facts) {
+  const auto* part = facts.breakdown->Find(kind);
+  return part == nullptr ? 0 : part->seconds * facts.team / facts.work;
+}
+
+void AddBreakdownCauses(const CostFacts& before, const CostFacts& after, Loss& loss) {
+  const auto change = [&](breakdown::ComponentKind kind) {
+    return CostOf(kind, after) - CostOf(kind, before);
+  };
+  for (const auto& [kind, cause] : kCauses) {
+    if (before.breakdown->Find(kind) == nullptr && after.breakdown->Find(kind) == nullptr) continue;
+    loss.parts[cause][kind] = change(kind);
+    loss.by[cause] += change(kind);
+  }
+  const auto idle = [](const CostFacts& facts) {
+    return facts.seconds * std::max(0, facts.threads - facts.team) / facts.work;
+  };
+  loss.by[Cause::kIdle] = idle(after) - idle(before);
+}
+
+}  // namespace
+
+std::string_view Key(Cause cause) { return KeyIn(kKeys, cause); }
+
+double Loss::Share(double change) const { return change / std::max(before, after); }
+
+std::optional<Cause> Loss::Largest() const {
+  const double sign = Total() < 0 ? -1 : 1;
+  std::optional<Cause> largest;
+  for (const auto& [cause, change] : by)
+    if (cause != Cause::kUnexplained && sign * change > (largest ? sign * by.at(*largest) : 0))
+      largest = cause;
+  return largest;
+}
+
+Loss LossOf(const CostFacts& before, const CostFacts& after) {
+  Loss loss{.before = before.Cost(), .after = after.Cost()};
+  loss.placed = before.roof && after.roof;
+  loss.watched = before.breakdown && after.breakdown;
+  if (loss.placed)
+    AddRoofCauses(FactorsOf(before, *after.roof), FactorsOf(after, *before.roof), loss);
+  if (loss.watched) AddBreakdownCauses(before, after, loss);
+  double rest = loss.Total();
+  for (const auto& [cause, change] : loss.by) rest -= change;
+  loss.by[Cause::kUnexplained] = rest;
+  return loss;
+}
+
 namespace {
 
 std::vector<std::string> PartsOf(const std::string& name) {
@@ -22,7 +158,8 @@ std::vector<std::string> PartsOf(const std::string& name) {
 
 // Returns the record's name without its number of threads, where they are what differs, or with a
 // star for the size.
-std::string NameOf(const Record& record, std::string_view along, const OpVocabulary& words) {
+std::string NameOf(const record::Record& record, std::string_view along,
+                   const roofline::OpVocabulary& words) {
   auto parts = PartsOf(record.name);
   const bool weak = along == kAlongWeak;
   if (along == kAlongThreads || weak)
@@ -31,15 +168,18 @@ std::string NameOf(const Record& record, std::string_view along, const OpVocabul
   for (auto& part : parts) {
     if (op == words.end() || part != record.problem) continue;
     for (const auto& word : op->second.sweep)
-      if (word.name == (weak ? "batch" : along)) part = WithValue(part, word, "*").front();
+      if (word.name == (weak ? "batch" : along))
+        part = roofline::WithValue(part, word, "*").front();
   }
   auto name = fmt::format("{}", fmt::join(parts, "/"));
-  if (weak) name += fmt::format(", batch {:g} a thread", BatchPerThread(record, words).value());
+  if (weak)
+    name += fmt::format(", batch {:g} a thread", roofline::BatchPerThread(record, words).value());
   return name;
 }
 
 // Returns the origin of FLOPs that all these records know.
-std::optional<Provenance> CommonOrigin(const PlacedRun& run, const SweepLine& line) {
+std::optional<Provenance> CommonOrigin(const roofline::PlacedRun& run,
+                                       const roofline::SweepLine& line) {
   for (const auto from : AllProvenances())
     if (std::ranges::all_of(line.records, [&](std::size_t i) {
           const auto& work = run.file.records[i].work;
@@ -50,18 +190,18 @@ std::optional<Provenance> CommonOrigin(const PlacedRun& run, const SweepLine& li
   return std::nullopt;
 }
 
-std::optional<Level> CommonLevel(const PlacedRun& run, const SweepLine& line) {
+std::optional<Level> CommonLevel(const roofline::PlacedRun& run, const roofline::SweepLine& line) {
   std::optional<Level> farthest;
   for (const auto level : AllLevels())
     if (level != Level::kHost && std::ranges::all_of(line.records, [&](std::size_t i) {
-          const auto* point = PointOf(run.places[i].placement, level);
+          const auto* point = roofline::PointOf(run.places[i].placement, level);
           return point != nullptr && std::isfinite(point->intensity);
         }))
       farthest = level;
   return farthest;
 }
 
-std::optional<RoofTime> RoofTimeOf(const Placement& placement) {
+std::optional<RoofTime> RoofTimeOf(const roofline::Placement& placement) {
   if (!placement.time) return std::nullopt;
   RoofTime roof{.arithmetic_seconds = placement.time->compute_seconds};
   for (const auto& point : placement.classic) {
@@ -74,7 +214,7 @@ std::optional<RoofTime> RoofTimeOf(const Placement& placement) {
   return roof;
 }
 
-TrajectoryPoint MakePoint(const PlacedRun& run, std::size_t index, double value,
+TrajectoryPoint MakePoint(const roofline::PlacedRun& run, std::size_t index, double value,
                           const std::optional<Level>& level) {
   const auto& record = run.file.records[index];
   const auto& placed = run.places[index];
@@ -83,26 +223,27 @@ TrajectoryPoint MakePoint(const PlacedRun& run, std::size_t index, double value,
                         .threads = std::max(1, record.threads),
                         .seconds = placed.timing->median,
                         .ci95 = placed.timing->ci95,
-                        .disturbed = placed.timing->disturbed};
+                        .noisy = placed.timing->noisy};
   const auto& [placement, time] = std::tie(placed.placement, placed.placement.time);
   if (time) {
-    point.in_doubt = !time->gap;
-    point.given = time->given;
-    if (time->gap) point.fraction = 1 / *time->gap;
+    point.uncertain = !time->slowdown;
+    point.specified = time->specified;
+    if (time->slowdown) point.fraction = 1 / *time->slowdown;
   }
-  if (const auto* classic = level ? PointOf(placement, *level) : nullptr) {
+  if (const auto* classic = level ? roofline::PointOf(placement, *level) : nullptr) {
     point.intensity = classic->intensity;
   }
   point.cost = {.seconds = point.seconds,
                 .threads = point.threads,
                 .roof = RoofTimeOf(placement),
-                .ledger = placed.ledger,
+                .breakdown = placed.breakdown,
                 .team = record.parallel ? record.parallel->threads : point.threads};
   return point;
 }
 
 // Gives the points their work. Returns whether they can be compared.
-bool AddWork(const PlacedRun& run, const SweepLine& line, Trajectory& trajectory) {
+bool AddWork(const roofline::PlacedRun& run, const roofline::SweepLine& line,
+             Trajectory& trajectory) {
   const auto origin = CommonOrigin(run, line);
   const bool same_problem = trajectory.along == kAlongThreads && !trajectory.per_thread;
   for (auto& point : trajectory.points) {
@@ -114,13 +255,14 @@ bool AddWork(const PlacedRun& run, const SweepLine& line, Trajectory& trajectory
   return origin || same_problem;
 }
 
-Trajectory MakeTrajectory(const PlacedRun& run, std::string_view along, const SweepLine& line) {
+Trajectory MakeTrajectory(const roofline::PlacedRun& run, std::string_view along,
+                          const roofline::SweepLine& line) {
   const bool weak = along == kAlongWeak;
   Trajectory trajectory{.along = std::string(weak ? kAlongThreads : along),
                         .level = CommonLevel(run, line)};
-  const auto& words = run.view.words.empty() ? WordsOf(run.file.context) : run.view.words;
+  const auto& words = run.view.words.empty() ? roofline::WordsOf(run.file.context) : run.view.words;
   const auto& first = run.file.records[line.records.front()];
-  if (weak) trajectory.per_thread = BatchPerThread(first, words);
+  if (weak) trajectory.per_thread = roofline::BatchPerThread(first, words);
   trajectory.name = NameOf(first, along, words);
   for (std::size_t i = 0; i < line.records.size(); ++i)
     trajectory.points.push_back(MakePoint(run, line.records[i], line.values[i], trajectory.level));
@@ -156,19 +298,19 @@ void Label(std::vector<Trajectory>& trajectories) {
 }
 
 // Returns the lines along a name, and the name where it was not given.
-std::pair<std::string, std::vector<SweepLine>> LinesAlong(const PlacedRun& run,
-                                                          std::string_view along,
-                                                          std::size_t least) {
+std::pair<std::string, std::vector<roofline::SweepLine>> LinesAlong(const roofline::PlacedRun& run,
+                                                                    std::string_view along,
+                                                                    std::size_t least) {
   if (along.empty() || along == kAlongThreads) {
-    auto lines = ThreadLines(run, least);
+    auto lines = roofline::ThreadLines(run, least);
     if (!along.empty() || !lines.empty()) return {std::string(kAlongThreads), std::move(lines)};
-    for (const auto& parameter : SweepParameters(WordsOf(run.file.context)))
-      if (auto found = SweepLines(run, parameter, least); !found.empty())
+    for (const auto& parameter : roofline::SweepParameters(roofline::WordsOf(run.file.context)))
+      if (auto found = roofline::SweepLines(run, parameter, least); !found.empty())
         return {parameter.word.name, std::move(found)};
     return {std::string(kAlongThreads), {}};
   }
-  if (along == kAlongWeak) return {std::string(along), WeakLines(run, least)};
-  return {std::string(along), SweepLines(run, along, least)};
+  if (along == kAlongWeak) return {std::string(along), roofline::WeakLines(run, least)};
+  return {std::string(along), roofline::SweepLines(run, along, least)};
 }
 
 }  // namespace
@@ -185,7 +327,7 @@ TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& befor
   return step;
 }
 
-std::vector<Trajectory> Trajectories(const PlacedRun& run, std::string_view along,
+std::vector<Trajectory> Trajectories(const roofline::PlacedRun& run, std::string_view along,
                                      std::size_t least) {
   const auto [name, lines] = LinesAlong(run, along, least);
   std::vector<Trajectory> trajectories;
@@ -208,4 +350,4 @@ std::string SharedName(const std::vector<Trajectory>& trajectories) {
   return fmt::format("{}", fmt::join(parts, "/"));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::trajectory

@@ -1,9 +1,9 @@
 // Batch, layer and group normalization, local response normalization, softmax.
 #include <algorithm>
 
-#include "reporters/verbose/work_forms.h"
+#include "reporters/verbose/primitive_work.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 namespace {
 
 constexpr double kStatisticBytes = 4;  // f32, as are scale and shift unless they are printed
@@ -219,4 +219,4 @@ FormWork SoftmaxWork(const Primitive& primitive) {
 
 FormWork LogsoftmaxWork(const Primitive& primitive) { return RowWork(primitive, true); }
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

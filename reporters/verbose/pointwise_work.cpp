@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 
-#include "reporters/verbose/verbose_line.h"
-#include "reporters/verbose/work_forms.h"
+#include "reporters/verbose/primitive_work.h"
+#include "reporters/verbose/verbose_log.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 namespace {
 
 // [flop] of one element by the formula; -1 in a column: no formula here. s is the source, d the
@@ -300,4 +300,4 @@ FormWork ShuffleWork(const Primitive& primitive) {
   return work;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::verbose

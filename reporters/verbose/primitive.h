@@ -1,4 +1,6 @@
 // A primitive of a log: its texts, and what they say of its tensors and sizes.
+//
+// A primitive of a log as a line of benchdnn, oneDNN's benchmark program.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +13,7 @@
 
 #include "reporters/verbose/verbose_log.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 
 // A memory descriptor: "src:f32:a:blocked:aBcd8b::f0", or "src_f32:a:blocked:aBcd8b:f0" before 3.3.
 struct Tensor {
@@ -70,4 +72,9 @@ std::string_view WordOf(std::string_view text, std::string_view key);
 // none.
 std::vector<std::string_view> PostOpsOf(std::string_view attributes);
 
-}  // namespace dlroof
+// Returns the arguments that time the same call: "--conv --mode=P --dir=FWD_D ...". A layout that
+// the library chose is "any", as is a blocked one, which programs leave to the library. Empty: no
+// driver of benchdnn, or a text that this program cannot put into its words.
+std::string BenchdnnLine(const Primitive& primitive);
+
+}  // namespace dlroof::verbose

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <random>
 
-#include "bench/conv2d/problem.h"
-#include "bench/lstm/problem.h"
+#include "bench/conv2d/case.h"
+#include "bench/lstm/case.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 inline int64_t Between(std::mt19937& random, int64_t least, int64_t most) {
   return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
@@ -20,11 +20,11 @@ struct ConvLimits {
 };
 
 // The filter fits. Every other option has its default, every other padding is symmetric.
-inline Conv2dProblem RandomConv2d(std::mt19937& random, const ConvLimits& most) {
+inline conv2d::Conv2dProblem RandomConv2d(std::mt19937& random, const ConvLimits& most) {
   const auto optional = [&](int64_t usual, int64_t most_of_it) {
     return random() % 2 == 0 ? usual : Between(random, usual, most_of_it);
   };
-  Conv2dProblem p;
+  conv2d::Conv2dProblem p;
   p.groups = optional(1, most.groups);
   p.n = Between(random, 1, most.images);
   p.c = p.groups * Between(random, 1, most.channels);
@@ -42,7 +42,7 @@ inline Conv2dProblem RandomConv2d(std::mt19937& random, const ConvLimits& most) 
 }
 
 // Sizes up to `most`; no peephole.
-inline LstmProblem RandomLstm(std::mt19937& random, int64_t most) {
+inline lstm::LstmProblem RandomLstm(std::mt19937& random, int64_t most) {
   const auto size = [&] { return Between(random, 1, most); };
   return {.t = size(),
           .n = size(),
@@ -50,7 +50,7 @@ inline LstmProblem RandomLstm(std::mt19937& random, int64_t most) {
           .h = size(),
           .l = random() % 2 == 0 ? 1 : size(),
           .p = random() % 2 == 0 ? 0 : size(),
-          .passes = static_cast<LstmPasses>(random() % 3)};
+          .passes = static_cast<lstm::LstmPasses>(random() % 3)};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -10,7 +10,7 @@ from test_cluster import NODE, node
 
 
 class TestRevisit:
-    """Six nodes of which n6 is 20 % slower: a suspect, then proved by eight further visits beside the others."""
+    """Six nodes of which n6 is 20 % slower: a suspect, then validated by eight further visits beside the others."""
 
     def write_slow(self, name, folder):
         path = Path(folder) / f"nodes/{name}.json"
@@ -26,7 +26,7 @@ class TestRevisit:
         self.write_slow("n6", "out")
         Path("out/asked.txt").write_text("".join(f"n{i}\n" for i in range(1, 7)))
         verify(run("dlroof cluster gather out -o out/cluster.json"), [exits(0)])
-        verify(run("dlroof cluster report out/cluster.json"), [exits(0), prints(r"^n6 +all +suspect +\+20.0 % +1$"), plain("which proves nothing")])
+        verify(run("dlroof cluster report out/cluster.json"), [exits(0), prints(r"^n6 +all +suspect +\+20.0 % +1$"), plain("which validates nothing")])
         verify(run("dlroof cluster script --revisit out/cluster.json -o again.sh"),
                [exits(0), contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"), contains("again.sh", "seq 8"), contains("again.sh", "--dlroof_x=1")])
         assert subprocess.run(["bash", "-n", "again.sh"]).returncode == 0 and "dlroof_net" not in Path("again.sh").read_text()
@@ -59,7 +59,7 @@ class TestRevisit:
         def visit(folder, flags):
             for i in range(1, 7):
                 verify(node(f"n{i}", NODE.replace("--out out", "--out roofs" + flags)), [exits(0)])
-                # n3's is less than a tenth lower: one roof by itself proves nothing by that.
+                # n3's is less than a tenth lower: one roof by itself validates nothing by that.
                 self.write_roof(f"n{i}", folder, {2: 8e9, 3: 9.5e9}.get(i, 1e10))
             self.write_network(folder, "n5")
         visit("roofs", "")

@@ -28,7 +28,7 @@ def files(folder):
 
 
 def medians():
-    """Returns the median of each f32 record's repetitions that were not disturbed, as this file computes it."""
+    """Returns the median of each f32 record's repetitions that were not noisy, as this file computes it."""
     times = {}
     for record in json.loads(RUN.read_text())["records"]:
         clean = sorted(one["seconds"] for one in record.get("repetitions", []) if not one.get("disturbed"))

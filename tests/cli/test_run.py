@@ -59,8 +59,8 @@ class TestEveryBenchmarkHasItsOwnProcess:
                 record("exit", lambda r: "exit code 2" in r["reason"] and "wrong in some way" in r["reason"]),
             "a process without a result has failed": record("silent", lambda r: r["status"] == "failed"),
             "unsupported stays unsupported": record("refused", lambda r: r["status"] == "unsupported"),
-            "a disturbed benchmark runs twice more": says_twice("disturbed; once more"),
-            "a disturbed benchmark has a time that says so": record("noisy", lambda r: r["seconds"]["disturbed"] is True),
+            "a noisy benchmark runs twice more": says_twice("noisy; once more"),
+            "a noisy benchmark has a time that says so": record("noisy", lambda r: r["seconds"]["disturbed"] is True),
             "progress marks it": says(r"noisy  ~1.00 ms"),
             "Google Benchmark's entries have the failed ones": holds("run.json", lambda run_file: any(
                 "signal 11" in entry.get("error_message", "") and entry["error_occurred"]

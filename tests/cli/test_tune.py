@@ -133,7 +133,7 @@ def test_a_real_benchmark_is_tuned():
     ran = run(f"dlroof tune {NAME} --machine=roofs.json --budget=8 -o real.json", timeout=300)
     found = tuning("real.json")
     assert ran.code == 0 and found["state"] in ("confirmed", "not_confirmed", "nothing_won"), ran
-    assert all(re.search("of the default's time", one["reason"]) for one in found["coordinates"]), "no ledger decided the order"
+    assert all(re.search("of the default's time", one["reason"]) for one in found["coordinates"]), "no breakdown decided the order"
     default = found["blocks"][0]["results"][0]
     assert found["blocks"][0]["settings"][0] == {} and len(default["seconds"]) == 5 and min(default["seconds"]) > 0
     assert (found["state"] == "confirmed") == ("total" in found)

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // This process may map so many bytes more than it has.
 inline void LimitAddressSpace(unsigned long room_bytes) {
@@ -21,4 +21,4 @@ inline void LimitAddressSpace(unsigned long room_bytes) {
   setrlimit(RLIMIT_AS, &limit);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace dlroof {
+namespace dlroof::fakes {
 namespace {
 
 constexpr int kAccumulators = 16;
@@ -15,17 +15,18 @@ struct Loaded {
 
 // Does step(loaded) once an iteration; DeadSum alone leaves nothing of it.
 template <class Each>
-Loaded Repeated(const Workspace& workspace, std::int64_t iterations, const Each& step) {
+Loaded Repeated(const cpu_kernels::Workspace& workspace, std::int64_t iterations,
+                const Each& step) {
   Loaded loaded;
-  std::memcpy(&loaded.x, workspace.operands.data() + kFirstOperand, sizeof loaded.x);
-  std::memcpy(&loaded.y, workspace.operands.data() + kSecondOperand, sizeof loaded.y);
+  std::memcpy(&loaded.x, workspace.operands.data() + cpu_kernels::kFirstOperand, sizeof loaded.x);
+  std::memcpy(&loaded.y, workspace.operands.data() + cpu_kernels::kSecondOperand, sizeof loaded.y);
   std::memcpy(loaded.a, workspace.accumulators.data(), sizeof loaded.a);
   for (; iterations > 0; --iterations) step(loaded);
   return loaded;
 }
 
 template <class Each>
-void Repeat(Workspace& workspace, std::int64_t iterations, const Each& step) {
+void Repeat(cpu_kernels::Workspace& workspace, std::int64_t iterations, const Each& step) {
   const auto loaded = Repeated(workspace, iterations, step);
   std::memcpy(workspace.accumulators.data(), loaded.a, sizeof loaded.a);
 }
@@ -35,13 +36,15 @@ void Step(Loaded& loaded) {
   for (int i = 0; i < kSteps; ++i) loaded.a[i] = loaded.a[i] * loaded.x + loaded.y;
 }
 
-void Sound(Workspace& workspace, std::int64_t iterations) { Repeat(workspace, iterations, Step<>); }
+void Sound(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
+  Repeat(workspace, iterations, Step<>);
+}
 
-void DeadSum(Workspace& workspace, std::int64_t iterations) {
+void DeadSum(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
   Repeated(workspace, iterations, Step<>);
 }
 
-void HalfWidth(Workspace& workspace, std::int64_t iterations) {
+void HalfWidth(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
   Repeat(workspace, iterations, [](Loaded& loaded) {
     for (auto& each : loaded.a)
       for (int lane = 0; lane < 2; ++lane)
@@ -49,19 +52,19 @@ void HalfWidth(Workspace& workspace, std::int64_t iterations) {
   });
 }
 
-void HalfTheChains(Workspace& workspace, std::int64_t iterations) {
+void HalfTheChains(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
   Repeat(workspace, iterations, Step<kAccumulators / 2>);
 }
 
-void HoistedLoop(Workspace& workspace, std::int64_t iterations) {
+void HoistedLoop(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
   Repeat(workspace, iterations > 0 ? 1 : 0, Step<>);
 }
 
-void MissingIteration(Workspace& workspace, std::int64_t iterations) {
+void MissingIteration(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
   Repeat(workspace, iterations - 1, Step<>);
 }
 
-void Fused(Workspace& workspace, std::int64_t iterations) {
+void Fused(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
   Repeat(workspace, iterations, [](Loaded& loaded) {
     for (auto& each : loaded.a)
       for (int lane = 0; lane < 4; ++lane)
@@ -70,42 +73,45 @@ void Fused(Workspace& workspace, std::int64_t iterations) {
 }
 
 // One accumulator of 4 lanes, 4 products each: `additions` times the products, each `times` taken.
-void AddDot(Workspace& workspace, std::int64_t additions, std::int32_t times) {
+void AddDot(cpu_kernels::Workspace& workspace, std::int64_t additions, std::int32_t times) {
   std::int32_t sums[4];
   std::memcpy(sums, workspace.accumulators.data(), sizeof sums);
   for (; additions > 0; --additions)
     for (std::size_t i = 0; i < 16; ++i) {
-      const auto u8 = std::to_integer<int>(workspace.operands[kFirstOperand + i]);
-      const auto s8 = static_cast<std::int8_t>(workspace.operands[kSecondOperand + i]);
+      const auto u8 = std::to_integer<int>(workspace.operands[cpu_kernels::kFirstOperand + i]);
+      const auto s8 = static_cast<std::int8_t>(workspace.operands[cpu_kernels::kSecondOperand + i]);
       sums[i / 4] += times * u8 * s8;
     }
   std::memcpy(workspace.accumulators.data(), sums, sizeof sums);
 }
 
-void SoundDot(Workspace& workspace, std::int64_t iterations) { AddDot(workspace, iterations, 1); }
+void SoundDot(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
+  AddDot(workspace, iterations, 1);
+}
 
-void HoistedProduct(Workspace& workspace, std::int64_t iterations) {
+void HoistedProduct(cpu_kernels::Workspace& workspace, std::int64_t iterations) {
   AddDot(workspace, 1, static_cast<std::int32_t>(iterations));
 }
 
-FlopsProbe Of(Kernel kernel, int accumulators = kAccumulators, int sweeps = 1) {
+cpu_kernels::FlopsProbe Of(cpu_kernels::Kernel kernel, int accumulators = kAccumulators,
+                           int sweeps = 1) {
   return {"fp32.vector.sse2",
           "mulps + addps",
-          Operands::kFp32,
-          Recurrence::kMultiplyAdd,
-          Issue::kTwo,
+          cpu_kernels::Operands::kFp32,
+          cpu_kernels::Recurrence::kMultiplyAdd,
+          cpu_kernels::Issue::kTwo,
           sizeof(Vector),
           accumulators,
           sweeps,
           kernel};
 }
 
-FlopsProbe DotOf(Kernel kernel) {
+cpu_kernels::FlopsProbe DotOf(cpu_kernels::Kernel kernel) {
   return {"int8.vector.ssse3",
           "pmaddubsw + pmaddwd + paddd",
-          Operands::kInt8,
-          Recurrence::kDot,
-          Issue::kThree,
+          cpu_kernels::Operands::kInt8,
+          cpu_kernels::Recurrence::kDot,
+          cpu_kernels::Issue::kThree,
           16,
           1,
           1,
@@ -114,16 +120,16 @@ FlopsProbe DotOf(Kernel kernel) {
 
 }  // namespace
 
-FlopsProbe SoundProbe() { return Of(Sound); }
-FlopsProbe DeadSumProbe() { return Of(DeadSum); }
-FlopsProbe HalfWidthProbe() { return Of(HalfWidth); }
-FlopsProbe HalfTheAccumulators() { return Of(HalfTheChains); }
-FlopsProbe UncountedAccumulators() { return Of(Sound, kAccumulators / 2); }
-FlopsProbe HoistedLoopProbe() { return Of(HoistedLoop); }
-FlopsProbe MissingIterationProbe() { return Of(MissingIteration); }
-FlopsProbe MissingSweepProbe() { return Of(Sound, kAccumulators, 2); }
-FlopsProbe FusedProbe() { return Of(Fused); }
-FlopsProbe SoundDotProbe() { return DotOf(SoundDot); }
-FlopsProbe HoistedProductProbe() { return DotOf(HoistedProduct); }
+cpu_kernels::FlopsProbe SoundProbe() { return Of(Sound); }
+cpu_kernels::FlopsProbe DeadSumProbe() { return Of(DeadSum); }
+cpu_kernels::FlopsProbe HalfWidthProbe() { return Of(HalfWidth); }
+cpu_kernels::FlopsProbe HalfTheAccumulators() { return Of(HalfTheChains); }
+cpu_kernels::FlopsProbe UncountedAccumulators() { return Of(Sound, kAccumulators / 2); }
+cpu_kernels::FlopsProbe HoistedLoopProbe() { return Of(HoistedLoop); }
+cpu_kernels::FlopsProbe MissingIterationProbe() { return Of(MissingIteration); }
+cpu_kernels::FlopsProbe MissingSweepProbe() { return Of(Sound, kAccumulators, 2); }
+cpu_kernels::FlopsProbe FusedProbe() { return Of(Fused); }
+cpu_kernels::FlopsProbe SoundDotProbe() { return DotOf(SoundDot); }
+cpu_kernels::FlopsProbe HoistedProductProbe() { return DotOf(HoistedProduct); }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 struct CountedNumber {
   double value = 0;
@@ -27,4 +27,4 @@ inline CountedNumber Relu(CountedNumber value) {
   return value;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -8,7 +8,7 @@
 #include <array>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 struct DescribedGpu {
   int compute_capability;  // 90 is 9.0
@@ -37,4 +37,4 @@ inline std::string Json(const DescribedGpu& gpu) {
       gpu.threads_per_multiprocessor);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

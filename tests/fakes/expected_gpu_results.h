@@ -3,27 +3,27 @@
 
 #include <gtest/gtest.h>
 
-#include "ceilings/gpu_known/families.h"
-#include "ceilings/gpu_known/known.h"
+#include "ceilings/gpu_kernels/known.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
-inline GpuRow RowOf(int capability, const std::string& key) {
-  for (const auto& row : GpuRows(capability))
+inline gpu_kernels::GpuRow RowOf(int capability, const std::string& key) {
+  for (const auto& row : gpu_kernels::GpuRows(capability))
     if (row.key == key) return row;
   ADD_FAILURE() << key;
   return {};
 }
 
 // Returns results without a difference. A GEMM's has only the compared elements.
-inline GpuBytes ExpectedGpuResults(const GpuRow& row, const GpuShape& shape,
-                                   std::int64_t iterations) {
-  if (IsMemory(row)) return MemoryResults(row, shape, iterations);
-  if (row.unit == GpuUnit::kGemm) return GemmResults(row, shape);
-  const auto block = OneBlock(row, shape, iterations);
-  GpuBytes results;
+inline gpu_kernels::GpuBytes ExpectedGpuResults(const gpu_kernels::GpuRow& row,
+                                                const gpu_kernels::GpuShape& shape,
+                                                std::int64_t iterations) {
+  if (gpu_kernels::IsMemory(row)) return gpu_kernels::MemoryResults(row, shape, iterations);
+  if (row.unit == gpu_kernels::GpuUnit::kGemm) return gpu_kernels::GemmResults(row, shape);
+  const auto block = gpu_kernels::OneBlock(row, shape, iterations);
+  gpu_kernels::GpuBytes results;
   for (int i = 0; i < shape.blocks; ++i) results.insert(results.end(), block.begin(), block.end());
   return results;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

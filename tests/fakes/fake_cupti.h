@@ -10,24 +10,24 @@
 
 #include "counters/cupti/api.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
-class FakeCupti : public CuptiApi {
+class FakeCupti : public cupti::CuptiApi {
  public:
   struct Failure {
     std::string call;  // function of CuptiApi
     int code = 999;
     int times = 1 << 20;  // from its first call on
-    CudaLibrary library = CudaLibrary::kCupti;
+    cupti::CudaLibrary library = cupti::CudaLibrary::kCupti;
   };
   std::vector<Failure> failures;
   int devices = 1, passes = 3, rounds_wanted = 0;  // 0: as many rounds as passes
   std::string chip = "GH100";
-  CuptiDeviceSupport support;
+  cupti::CuptiDeviceSupport support;
   std::map<std::string, double> values;  // 0 for the others
   std::map<std::string, int> refused;    // metrics that this device does not give
   std::string refused_late;              // and one that it refuses when it is to be counted
-  std::vector<TracedKernel> kernels = {{"kernel", 1e-6}};
+  std::vector<cupti::TracedKernel> kernels = {{"kernel", 1e-6}};
   bool stale = false;  // the runtime keeps an error of a call before
   size_t dropped = 0, ranges = 1;
   std::map<std::string, int> calls;  // by function
@@ -42,7 +42,9 @@ class FakeCupti : public CuptiApi {
   }
 
   std::string Version() override { return "130001"; }
-  void OpenHost(const std::string&, const CuptiImage&) override { Begin("OpenHost", "host"); }
+  void OpenHost(const std::string&, const cupti::CuptiImage&) override {
+    Begin("OpenHost", "host");
+  }
   bool AddMetrics(const std::vector<std::string>& metrics) override {
     Step("AddMetrics");
     metrics_ = metrics;
@@ -50,9 +52,10 @@ class FakeCupti : public CuptiApi {
       if (refused.count(metric) != 0) return false;
     return true;
   }
-  CuptiImage Config() override { return Step("Config", CuptiImage(8)); }
-  int Passes(const CuptiImage&) override { return Step("Passes", passes); }
-  std::vector<double> Values(const CuptiImage&, const std::vector<std::string>& metrics) override {
+  cupti::CuptiImage Config() override { return Step("Config", cupti::CuptiImage(8)); }
+  int Passes(const cupti::CuptiImage&) override { return Step("Passes", passes); }
+  std::vector<double> Values(const cupti::CuptiImage&,
+                             const std::vector<std::string>& metrics) override {
     Step("Values");
     std::vector<double> found;
     for (const auto& metric : metrics) {
@@ -66,9 +69,11 @@ class FakeCupti : public CuptiApi {
   int DeviceCount() override { return Step("DeviceCount", devices); }
   void OpenDevice(int) override { Step("OpenDevice"); }
   void StartProfiler() override { Step("StartProfiler"); }
-  CuptiDeviceSupport Support(int) override { return Step("Support", support); }
+  cupti::CuptiDeviceSupport Support(int) override { return Step("Support", support); }
   std::string ChipName(int) override { return Step("ChipName", chip); }
-  CuptiImage CounterAvailability() override { return Step("CounterAvailability", CuptiImage(8)); }
+  cupti::CuptiImage CounterAvailability() override {
+    return Step("CounterAvailability", cupti::CuptiImage(8));
+  }
   void Subscribe() override { Begin("Subscribe", "subscriber"); }
   void Unsubscribe() noexcept override { Close("subscriber"); }
   void EnableRanges() override {
@@ -76,14 +81,15 @@ class FakeCupti : public CuptiApi {
     Open("ranges");
     rounds_ = 0;
   }
-  CuptiImage CounterImage(const std::vector<std::string>&) override {
-    return Step("CounterImage", CuptiImage(8));
+  cupti::CuptiImage CounterImage(const std::vector<std::string>&) override {
+    return Step("CounterImage", cupti::CuptiImage(8));
   }
-  void SetConfig(const CuptiImage&, CuptiImage&) override {
+  void SetConfig(const cupti::CuptiImage&, cupti::CuptiImage&) override {
     Step("SetConfig");
     for (const auto& metric : metrics_)
       if (metric == refused_late)
-        throw CuptiError({CudaLibrary::kCupti, 7, "SetConfig", "CODE", "not on this machine", ""});
+        throw cupti::CuptiError(
+            {cupti::CudaLibrary::kCupti, 7, "SetConfig", "CODE", "not on this machine", ""});
     EXPECT_TRUE(open_["ranges"]);
   }
   void StartPass() override {
@@ -103,7 +109,7 @@ class FakeCupti : public CuptiApi {
     return ++rounds_ >= (rounds_wanted > 0 ? rounds_wanted : passes);
   }
   size_t DecodeCounters() override { return Step("DecodeCounters", dropped); }
-  size_t Ranges(const CuptiImage&) override { return Step("Ranges", ranges); }
+  size_t Ranges(const cupti::CuptiImage&) override { return Step("Ranges", ranges); }
   void DisableRanges() noexcept override {
     Close("ranges");
     Close("pass");
@@ -114,7 +120,7 @@ class FakeCupti : public CuptiApi {
     EXPECT_FALSE(open_["ranges"]);
     Open("trace");
   }
-  std::vector<TracedKernel> StopTrace() override {
+  std::vector<cupti::TracedKernel> StopTrace() override {
     Close("trace");
     Step("StopTrace");
     return kernels;
@@ -123,7 +129,8 @@ class FakeCupti : public CuptiApi {
   void Synchronize() override {
     Step("Synchronize");
     if (stale)
-      throw CuptiError({CudaLibrary::kRuntime, 1, "a kernel's launch", "cudaErrorX", "stale", ""});
+      throw cupti::CuptiError(
+          {cupti::CudaLibrary::kRuntime, 1, "a kernel's launch", "cudaErrorX", "stale", ""});
   }
 
  private:
@@ -131,7 +138,7 @@ class FakeCupti : public CuptiApi {
     ++calls[call];
     for (auto& failure : failures)
       if (failure.call == call && failure.times-- > 0)
-        throw CuptiError({failure.library, failure.code, call, "CODE", "words", ""});
+        throw cupti::CuptiError({failure.library, failure.code, call, "CODE", "words", ""});
   }
   template <class Value>
   Value Step(const std::string& call, const Value& value) {
@@ -153,4 +160,4 @@ class FakeCupti : public CuptiApi {
   int rounds_ = 0;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -7,35 +7,36 @@
 #include <string>
 #include <vector>
 
-#include "bench/gpu/module.h"
+#include "bench/gpu_loader/module.h"
 #include "counters/base/version.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // [s] a call takes when started on an idle GPU, back to back, and in a graph.
 inline constexpr double kFakeOnce = 12e-6, kFakeBackToBack = 10e-6, kFakeInGraph = 9e-6;
 
-inline GpuClock FakeClock() {
-  GpuClock clock;
-  clock.once = [](const Enqueue& call) {
+inline gpu::GpuClock FakeClock() {
+  gpu::GpuClock clock;
+  clock.once = [](const gpu::Enqueue& call) {
     call(nullptr);
     return kFakeOnce;
   };
-  clock.batch = [](const Enqueue& call, int calls, const std::function<void()>& while_running) {
+  clock.batch = [](const gpu::Enqueue& call, int calls,
+                   const std::function<void()>& while_running) {
     for (int i = 0; i < calls; ++i) call(nullptr);
     if (while_running) while_running();
-    return GpuBatch{calls * kFakeBackToBack, 1.7e9};
+    return gpu::GpuBatch{calls * kFakeBackToBack, 1.7e9};
   };
-  clock.graph = [](const Enqueue& call, int calls) -> std::function<double()> {
+  clock.graph = [](const gpu::Enqueue& call, int calls) -> std::function<double()> {
     for (int i = 0; i < calls; ++i) call(nullptr);
     return [calls] { return calls * kFakeInGraph; };
   };
   clock.health = [] {
-    return GpuHealth{.sm_clock_hz = 1.6e9,
-                     .memory_clock_hz = 3.2e9,
-                     .power_watts = 500,
-                     .temperature_celsius = 50,
-                     .throttle = 4};
+    return gpu::GpuHealth{.sm_clock_hz = 1.6e9,
+                          .memory_clock_hz = 3.2e9,
+                          .power_watts = 500,
+                          .temperature_celsius = 50,
+                          .throttle = 4};
   };
   clock.flush = [] {};
   clock.touch = [](const void*, std::size_t) {};
@@ -45,7 +46,7 @@ inline GpuClock FakeClock() {
 }
 
 // Returns what opens the GPU with a clock that `change` has changed.
-inline std::function<GpuClock()> OpenWith(const std::function<void(GpuClock&)>& change) {
+inline std::function<gpu::GpuClock()> OpenWith(const std::function<void(gpu::GpuClock&)>& change) {
   return [change] {
     auto clock = FakeClock();
     change(clock);
@@ -53,7 +54,7 @@ inline std::function<GpuClock()> OpenWith(const std::function<void(GpuClock&)>& 
   };
 }
 
-inline Machine FakeGpuMachine() {
+inline machine::Machine FakeGpuMachine() {
   return {.device = "gpu",
           .name = "Fake GPU",
           .fingerprint = "00000000000000aa",
@@ -62,22 +63,22 @@ inline Machine FakeGpuMachine() {
 }
 
 // 1e12 flop/s and 1e11 byte/s.
-inline Machine FakeGpuWithCeilings() {
-  Machine machine = FakeGpuMachine();
-  CeilingSet& all = machine.by_threads[1];
-  all.flops["fp32.vector"] = {.per_second = 1e12, .how = "made up", .proved = true};
-  all.bytes[Level::kDram] = {.per_second = 1e11, .how = "made up", .proved = true};
+inline machine::Machine FakeGpuWithCeilings() {
+  machine::Machine machine = FakeGpuMachine();
+  machine::CeilingSet& all = machine.by_threads[1];
+  all.flops["fp32.vector"] = {.per_second = 1e12, .how = "made up", .validated = true};
+  all.bytes[Level::kDram] = {.per_second = 1e11, .how = "made up", .validated = true};
   all.launch_seconds = 2e-6;
   return machine;
 }
 
 // A call of 1e6 flop and 1e5 byte: on the fake's roofs 1 us each.
-inline PreparedCall FakeCall() {
-  PreparedCall call;
+inline workload::PreparedCall FakeCall() {
+  workload::PreparedCall call;
   const auto output = std::make_shared<std::string>(1000, 'x');
   call.enqueue = [output](void*) { output->front() = 'y'; };
   call.run = [enqueue = call.enqueue] { enqueue(nullptr); };
-  call.verify = [] { return Verification{true, 0, 1, "by decree"}; };
+  call.verify = [] { return workload::Verification{true, 0, 1, "by decree"}; };
   call.algorithm = "fake engine";
   call.modelled.flops["fp32.vector"] = 1e6;
   call.modelled.bytes[Level::kDram] = 1e5;
@@ -87,7 +88,8 @@ inline PreparedCall FakeCall() {
 }
 
 // The library refuses "n2" and breaks at "n3", also as the convolution "n2c1h1w1k1r1s1".
-inline PreparedCall FakePrepare(const BenchmarkName& name, const RunSettings&) {
+inline workload::PreparedCall FakePrepare(const workload::BenchmarkName& name,
+                                          const workload::RunSettings&) {
   const auto is = [&](const std::string& images) {
     return name.problem == images || name.problem == images + "c1h1w1k1r1s1";
   };
@@ -96,9 +98,10 @@ inline PreparedCall FakePrepare(const BenchmarkName& name, const RunSettings&) {
   return FakeCall();
 }
 
-inline Workload FakeWorkload(const BenchmarkName& name) {
-  return {.name = name,
-          .prepare = [name](const RunSettings& settings) { return FakePrepare(name, settings); }};
+inline workload::Workload FakeWorkload(const workload::BenchmarkName& name) {
+  return {.name = name, .prepare = [name](const workload::RunSettings& settings) {
+            return FakePrepare(name, settings);
+          }};
 }
 
 // Hardware counters that nobody may read, and some that break when they are read.
@@ -111,8 +114,8 @@ inline std::vector<CounterSource> FakeSources() {
           {"breaking", "gpu", Provenance::kMeasured, {}, breaks}};
 }
 
-inline GpuModule FakeModule() {
-  GpuModule module;
+inline gpu_loader::GpuModule FakeModule() {
+  gpu_loader::GpuModule module;
   module.build = kBuildId;
   module.cells = {{.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = FakePrepare}};
   module.sources = FakeSources();
@@ -120,9 +123,9 @@ inline GpuModule FakeModule() {
                        [](const std::vector<int>&) {}, [](const std::function<void(int)>&) {}}};
   module.devices = {{0, "Fake GPU"}};
   module.describe = [](int) { return FakeGpuMachine(); };
-  module.measure = [](const GpuMeasureOptions&) { return FakeGpuWithCeilings(); };
+  module.measure = [](const gpu_ceilings::GpuMeasureOptions&) { return FakeGpuWithCeilings(); };
   module.clock = [](int) { return FakeClock(); };
   return module;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -5,24 +5,24 @@
 #include <map>
 #include <string>
 
-#include "ceilings/gpu/bench.h"
+#include "ceilings/gpu_ceilings/bench.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // Four SMs of compute capability 9.0 at 1 GHz. Every arithmetic row runs at `share` of what
 // chips.h says (0.97; mma 0.6; cublasLt 0.9), L1 at 120 of 128 byte per cycle and SM; L2 and
 // DRAM have rates of their own, chosen by where the set fits.
-class FakeGpuBench : public GpuBench {
+class FakeGpuBench : public gpu_ceilings::GpuBench {
  public:
-  GpuIdentity identity = {.name = "NVIDIA Fake 100",
-                          .major = 9,
-                          .minor = 0,
-                          .sms = 4,
-                          .memory_bytes = 16e9,
-                          .l2_bytes = 8 << 20,
-                          .shared_bytes_per_sm = 233472,
-                          .memory_bus_bits = 256,
-                          .ecc = true};
+  gpu::GpuIdentity identity = {.name = "NVIDIA Fake 100",
+                               .major = 9,
+                               .minor = 0,
+                               .sms = 4,
+                               .memory_bytes = 16e9,
+                               .l2_bytes = 8 << 20,
+                               .shared_bytes_per_sm = 233472,
+                               .memory_bus_bits = 256,
+                               .ecc = true};
   double free_bytes = 12e9;
   double clock_hz = 1e9, default_clock_hz = 1e9;
   double memory_clock_hz = 1.6e9;           // pins: 256 / 8 * 2 * 1.6e9 = 102.4 GB/s
@@ -44,21 +44,24 @@ class FakeGpuBench : public GpuBench {
 
   double Now() const { return now_; }
 
-  GpuDescription Describe() override { return {identity, free_bytes, default_clock_hz}; }
-  void Prepare(const GpuRow& row, const GpuShape& shape) override;
-  GpuTime Run(std::int64_t iterations) override;
-  GpuBytes Result(const GpuRow& row, const GpuShape& shape, const GpuBytes& operands,
-                  std::int64_t iterations) override;
-  double Overhead(GpuOverhead kind, std::int64_t times) override;
+  gpu_ceilings::GpuDescription Describe() override {
+    return {identity, free_bytes, default_clock_hz};
+  }
+  void Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) override;
+  gpu_ceilings::GpuTime Run(std::int64_t iterations) override;
+  gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
+                               const gpu_kernels::GpuBytes& operands,
+                               std::int64_t iterations) override;
+  double Overhead(gpu_ceilings::GpuOverhead kind, std::int64_t times) override;
 
  private:
   double PerSecond() const;
-  void RefuseWhatCannotRun(const GpuRow& row) const;
+  void RefuseWhatCannotRun(const gpu_kernels::GpuRow& row) const;
 
-  GpuRow row_;
-  GpuShape shape_;
+  gpu_kernels::GpuRow row_;
+  gpu_kernels::GpuShape shape_;
   double now_ = 0;
   int runs_ = 0;
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // Output of a command; empty where it cannot be run.
 inline std::string OutputOf(const std::string& command) {
@@ -128,4 +128,4 @@ inline std::map<std::string, int> ParseRegisters(const std::string& text) {
   return registers;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::fakes {
 namespace {
 
 // Cut from what cuobjdump 13.2 prints; the words of machine code are left out.
@@ -51,4 +51,4 @@ TEST(ParseRegisters, ReadsThemByFunction) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::fakes

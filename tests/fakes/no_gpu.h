@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // Returns `why` and a warning to readers of a log.
-inline std::string NeverRan(const std::string& why) {
+inline std::string NeedsGpu(const std::string& why) {
   return why + " (this test has never run on hardware)";
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

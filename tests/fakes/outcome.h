@@ -9,13 +9,13 @@
 
 #include "bench/workload/workload.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // Prepares, runs and verifies. Returns "ok ALGORITHM", "wrong ALGORITHM ERROR, HOW", "unsupported:
 // WHY" where it cannot run here, or "failed: WHY".
 inline std::string Outcome(const std::string& name, int threads = 2) {
   try {
-    const auto call = MakeWorkload(name).prepare({.threads = threads, .seed = 7});
+    const auto call = workload::MakeWorkload(name).prepare({.threads = threads, .seed = 7});
     call.run();
     const auto found = call.verify();
     if (!found.ok)
@@ -57,4 +57,4 @@ inline void ExpectAgrees(const std::string& name, const std::string& type) {
       << outcome << ": the reason names no type";
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // Returns whether the tests were built with a libpfm4 that has the tables of x86 CPUs.
 bool HasPfm();
@@ -18,4 +18,4 @@ bool HasPfm();
 // a second register.
 std::optional<std::uint64_t> PfmEncoding(const std::string& event);
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

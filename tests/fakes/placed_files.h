@@ -7,22 +7,24 @@
 #include "reporters/roofline/placed_run.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
-inline PlacedRun ReadPlaced(const std::string& name) {
+inline roofline::PlacedRun ReadPlaced(const std::string& name) {
   std::ostringstream warnings;
-  return PlaceRun(ReadRunFile(TestData(name), warnings));
+  return roofline::PlaceRun(record::ReadRunFile(TestData(name), warnings));
 }
 
 // tests/data/run_small.json, worked by hand: 2 threads reach 200 GFLOP/s (fp32.vector), 1600
-// (bf16.matrix), 3200 (int8.matrix, not proved) and 800, 400, 80, 20 GB/s (L1, L2, L3, DRAM); 1
+// (bf16.matrix), 3200 (int8.matrix, not validated) and 800, 400, 80, 20 GB/s (L1, L2, L3, DRAM); 1
 // thread half of each.
-inline PlacedRun SmallRun() { return ReadPlaced("run_small.json"); }
+inline roofline::PlacedRun SmallRun() { return ReadPlaced("run_small.json"); }
 
 // Ceilings with proofs, mixes, curves and overheads; see ceilings_table_test.cpp.
-inline PlacedRun CeilingsRun() { return ReadPlaced("run_ceilings.json"); }
+inline roofline::PlacedRun CeilingsRun() { return ReadPlaced("run_ceilings.json"); }
 
 // The ceilings of a run's machine that most of the tests look at.
-inline CeilingSet& TwoThreadsOf(PlacedRun& run) { return run.file.machines.at(0).by_threads.at(2); }
+inline machine::CeilingSet& TwoThreadsOf(roofline::PlacedRun& run) {
+  return run.file.machines.at(0).by_threads.at(2);
+}
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -5,7 +5,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // The sentence of the Error that `call()` throws; "accepted" where it throws none.
 template <typename Error = BadInput, typename Call>
@@ -18,4 +18,4 @@ std::string RefusalOf(const Call& call) {
   return "accepted";
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

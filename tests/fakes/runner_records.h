@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/run/runner.h"
+#include "bench/runner/runner.h"
 #include "reporters/live/google_benchmark.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // Log of fake workloads.
 struct RunLog {
@@ -34,17 +34,18 @@ struct Alive {
   RunLog& log;
 };
 
-inline Workload Fake(const std::string& name, RunLog& log, bool with_memory = true) {
-  return {.name = ParseBenchmarkName(name), .prepare = [&log, name, with_memory](auto& settings) {
+inline workload::Workload Fake(const std::string& name, RunLog& log, bool with_memory = true) {
+  return {.name = workload::ParseBenchmarkName(name),
+          .prepare = [&log, name, with_memory](auto& settings) {
             log.prepared.push_back(name);
             log.threads.push_back(settings.threads);
             const auto alive = std::make_shared<Alive>(log);
             const auto values = std::make_shared<std::vector<double>>(1000, 1.0);
-            PreparedCall call;
+            workload::PreparedCall call;
             call.run = [alive, values] {
               for (double& value : *values) value = value * 0.5 + 1;
             };
-            call.verify = [] { return Verification{true, 0, 1, "by decree"}; };
+            call.verify = [] { return workload::Verification{true, 0, 1, "by decree"}; };
             call.algorithm = "fake";
             call.modelled.launches = 1;
             if (with_memory)
@@ -54,17 +55,19 @@ inline Workload Fake(const std::string& name, RunLog& log, bool with_memory = tr
 }
 
 // The same in a state of the caches, which its name says.
-inline Workload FakeIn(CacheState cache, RunLog& log, bool with_memory = true) {
-  auto workload = Fake(fmt::format("Fake/cpu/none/fwd/f32/n1/{}", Key(cache)), log, with_memory);
+inline workload::Workload FakeIn(workload::CacheState cache, RunLog& log, bool with_memory = true) {
+  auto workload =
+      Fake(fmt::format("Fake/cpu/none/fwd/f32/n1/{}", workload::Key(cache)), log, with_memory);
   workload.cache = cache;
   return workload;
 }
 
 // Runs those that match `filter` and gives back their records.
-inline std::vector<Record> Records(const std::vector<Workload>& workloads,
-                                   const RunSettings& settings = {},
-                                   const RunnerOptions& options = {}, int count_of_repetitions = 2,
-                                   const std::string& filter = "all") {
+inline std::vector<record::Record> Records(const std::vector<workload::Workload>& workloads,
+                                           const workload::RunSettings& settings = {},
+                                           const runner::RunnerOptions& options = {},
+                                           int count_of_repetitions = 2,
+                                           const std::string& filter = "all") {
   static std::string program = "test";  // Google Benchmark keeps the pointer
   std::string time = "--benchmark_min_time=0.001",
               repetitions = fmt::format("--benchmark_repetitions={}", count_of_repetitions);
@@ -72,9 +75,9 @@ inline std::vector<Record> Records(const std::vector<Workload>& workloads,
   int count = 3;
   benchmark::Initialize(&count, arguments);
   benchmark::ClearRegisteredBenchmarks();
-  Session session(nlohmann::json::object(), [] { return std::vector<Machine>{}; });
-  session.Add(RegisterWorkloads(workloads, settings, options));
-  TerminalReporter reporter(session);
+  live::Session session(nlohmann::json::object(), [] { return std::vector<machine::Machine>{}; });
+  session.Add(runner::RegisterWorkloads(workloads, settings, options));
+  live::TerminalReporter reporter(session);
   std::ostringstream out, err;
   reporter.SetOutputStream(&out);
   reporter.SetErrorStream(&err);
@@ -84,11 +87,13 @@ inline std::vector<Record> Records(const std::vector<Workload>& workloads,
 }
 
 // The record of one workload.
-inline Record RecordOf(const Workload& workload, const RunSettings& settings = {},
-                       const RunnerOptions& options = {}, int count_of_repetitions = 2) {
+inline record::Record RecordOf(const workload::Workload& workload,
+                               const workload::RunSettings& settings = {},
+                               const runner::RunnerOptions& options = {},
+                               int count_of_repetitions = 2) {
   const auto records = Records({workload}, settings, options, count_of_repetitions);
   EXPECT_EQ(records.size(), 1U);
   return records.at(0);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -4,22 +4,22 @@
 #include "ceilings/machine/machine.h"
 #include "reporters/record/record.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 // 100 flop/s and 10 byte/s: the ridge is at 10 flop/byte.
-inline Machine SmallMachine() {
-  Machine machine{.device = "cpu"};
-  CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
-  all.flops["bf16.matrix"] = {.per_second = 1000, .proved = true};
-  all.bytes[Level::kDram] = {.per_second = 10, .proved = true};
-  all.bytes[Level::kL2] = {.per_second = 50, .proved = true};
+inline machine::Machine SmallMachine() {
+  machine::Machine machine{.device = "cpu"};
+  machine::CeilingSet& all = machine.by_threads[2];
+  all.flops["fp32.vector"] = {.per_second = 100, .validated = true};
+  all.flops["bf16.matrix"] = {.per_second = 1000, .validated = true};
+  all.bytes[Level::kDram] = {.per_second = 10, .validated = true};
+  all.bytes[Level::kL2] = {.per_second = 50, .validated = true};
   all.launch_seconds = 0.5;
   return machine;
 }
 
-inline Record Measured(double seconds, double flops, double dram_bytes) {
-  Record record{.threads = 2, .cache = "warm", .repetitions = {{.seconds = seconds}}};
+inline record::Record Measured(double seconds, double flops, double dram_bytes) {
+  record::Record record{.threads = 2, .cache = "warm", .repetitions = {{.seconds = seconds}}};
   Work& work = record.work[Provenance::kModelled];
   work.flops["fp32.vector"] = flops;
   work.bytes[Level::kDram] = dram_bytes;
@@ -27,4 +27,4 @@ inline Record Measured(double seconds, double flops, double dram_bytes) {
   return record;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -8,14 +8,15 @@
 
 #include "baselines/compare/paired_record.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
-inline Machine SmallMachine(const std::string& measured_at = "2020-01-01T00:00:00Z",
-                            double speed = 1) {
-  Machine machine{.device = "cpu", .name = "test", .fingerprint = "00", .measured_at = measured_at};
-  CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100 * speed, .how = "fake", .proved = true};
-  all.bytes[Level::kDram] = {.per_second = 10 * speed, .how = "fake", .proved = true};
+inline machine::Machine SmallMachine(const std::string& measured_at = "2020-01-01T00:00:00Z",
+                                     double speed = 1) {
+  machine::Machine machine{
+      .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = measured_at};
+  machine::CeilingSet& all = machine.by_threads[2];
+  all.flops["fp32.vector"] = {.per_second = 100 * speed, .how = "fake", .validated = true};
+  all.bytes[Level::kDram] = {.per_second = 10 * speed, .how = "fake", .validated = true};
   return machine;
 }
 
@@ -25,15 +26,15 @@ inline std::string Name(const std::string& problem) {
 
 // 9 clean repetitions that scatter by 1 % around `seconds`; 100 flop and 1 byte: at a speed of 1
 // the roof takes 1 s.
-inline Record Measured(const std::string& problem, double seconds, int clean = 9) {
-  Record record{.name = Name(problem)};
-  SplitName(record);
+inline record::Record Measured(const std::string& problem, double seconds, int clean = 9) {
+  record::Record record{.name = Name(problem)};
+  record::SplitName(record);
   record.threads = 2;
   record.cache = "cold";
   record.algorithm = "brgemm";
   for (int i = 0; i < 9; ++i)
     record.repetitions.push_back(
-        {.seconds = seconds * (1 + 0.01 * (i - 4) / 4), .iterations = 3, .disturbed = i >= clean});
+        {.seconds = seconds * (1 + 0.01 * (i - 4) / 4), .iterations = 3, .noisy = i >= clean});
   Work& work = record.work[Provenance::kModelled];
   work.flops["fp32.vector"] = 100;
   work.bytes[Level::kDram] = 1;
@@ -41,12 +42,14 @@ inline Record Measured(const std::string& problem, double seconds, int clean = 9
   return record;
 }
 
-inline NamedRun RunOf(const std::string& where, const std::vector<Record>& records) {
-  NamedRun run{where, {}};
-  run.file.context["dlroof"] = {{"schema", kSchema}, {"conventions", {{"flops", "fma is 2"}}}};
+inline compare::NamedRun RunOf(const std::string& where,
+                               const std::vector<record::Record>& records) {
+  compare::NamedRun run{where, {}};
+  run.file.context["dlroof"] = {{"schema", record::kSchema},
+                                {"conventions", {{"flops", "fma is 2"}}}};
   run.file.machines = {SmallMachine()};
   run.file.records = records;
   return run;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

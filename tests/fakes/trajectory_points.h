@@ -10,9 +10,9 @@
 
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
-// The parts of a ledger [s].
+// The parts of a breakdown [s].
 struct PartSpec {
   double fork_join = 0, serial = 0, imbalance = 0, stolen = 0, functions = 0;
   int team = 0;      // threads that work; 0: all
@@ -28,17 +28,17 @@ struct PointSpec {
   double bytes_rate = 10;                      // [byte/s]
   double batch = 1;                            // n of the problem
   std::optional<PartSpec> parts = PartSpec{};  // absent: not watched
-  bool disturbed = false, given = false, not_proved = false, no_roofs = false, measured = false;
+  bool noisy = false, specified = false, not_validated = false, no_roofs = false, measured = false;
 };
 
-// Inverse of MakeLedger's split.
+// Inverse of MakeBreakdown's split.
 inline ParallelTime ParallelOf(const PointSpec& point) {
   const auto& parts = *point.parts;
   const int team = parts.team > 0 ? parts.team : point.threads;
   ParallelTime parallel{.mean = {.seconds = point.seconds}, .threads = team, .calls = 5};
   if (parts.functions > 0) parallel.parts.functions = parts.functions * team;
   if (team == 1) return parallel;
-  if (parts.alone > 0) parallel.alone_seconds = parts.alone;
+  if (parts.alone > 0) parallel.single_thread_seconds = parts.alone;
   const double outside = parts.serial * team / (team - 1);
   const double longest = point.seconds - outside - parts.fork_join;
   parallel.mean.run_delay_seconds = parts.stolen;
@@ -49,13 +49,13 @@ inline ParallelTime ParallelOf(const PointSpec& point) {
   return parallel;
 }
 
-inline Record RecordOf(const PointSpec& point) {
-  Record record{.name = fmt::format("Conv2D/cpu/onednn/fwd/f32/n{}c8h8w8k8r1s1/threads{}",
-                                    point.batch, point.threads)};
-  SplitName(record);
+inline record::Record RecordOf(const PointSpec& point) {
+  record::Record record{.name = fmt::format("Conv2D/cpu/onednn/fwd/f32/n{}c8h8w8k8r1s1/threads{}",
+                                            point.batch, point.threads)};
+  record::SplitName(record);
   record.threads = point.threads;
   record.cache = "warm";
-  record.repetitions = {{.seconds = point.seconds, .iterations = 1, .disturbed = point.disturbed}};
+  record.repetitions = {{.seconds = point.seconds, .iterations = 1, .noisy = point.noisy}};
   Work& work = record.work[point.measured ? Provenance::kMeasured : Provenance::kModelled];
   work.flops["fp32.vector"] = point.flops;
   if (point.bytes) work.bytes[Level::kDram] = *point.bytes;
@@ -63,21 +63,21 @@ inline Record RecordOf(const PointSpec& point) {
   return record;
 }
 
-inline PlacedRun RunOf(const std::vector<PointSpec>& points) {
-  RunFile file;
-  Machine machine{.device = "cpu", .name = "a made-up machine"};
+inline roofline::PlacedRun RunOf(const std::vector<PointSpec>& points) {
+  record::RunFile file;
+  machine::Machine machine{.device = "cpu", .name = "a made-up machine"};
   for (const auto& point : points) {
     file.records.push_back(RecordOf(point));
     if (point.no_roofs) continue;
-    CeilingSet& set = machine.by_threads[point.threads];
-    const bool proved = !point.given && !point.not_proved;
+    machine::CeilingSet& set = machine.by_threads[point.threads];
+    const bool validated = !point.specified && !point.not_validated;
     set.flops["fp32.vector"] = {
-        .per_second = point.flops_rate, .proved = proved, .given = point.given};
+        .per_second = point.flops_rate, .validated = validated, .specified = point.specified};
     set.bytes[Level::kDram] = {
-        .per_second = point.bytes_rate, .proved = proved, .given = point.given};
+        .per_second = point.bytes_rate, .validated = validated, .specified = point.specified};
   }
   file.machines = {machine};
-  return PlaceRun(std::move(file));
+  return roofline::PlaceRun(std::move(file));
 }
 
 // One thread: 12 s, of which its roof asks for 10 s (100 flop at 10 flop/s) and DRAM for 2 s. Two
@@ -120,4 +120,4 @@ inline PointSpec WithoutBytes(PointSpec point) {
   return point;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -8,24 +8,23 @@
 #include <string>
 
 #include "ceilings/machine/machine.h"
-#include "reporters/page/assets.h"
 #include "reporters/page/page.h"
 #include "tests/fakes/placed_files.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 #define NEED_PLOTLY() \
   if (PlotlyScript().text.empty()) GTEST_SKIP() << "built without plotly.js"
 
-inline std::string Page(const PlacedRun& run) {
+inline std::string Page(const roofline::PlacedRun& run) {
   std::ostringstream out;
-  WritePage(run, out);
+  page::WritePage(run, out);
   return out.str();
 }
 
 inline std::string Page(const nlohmann::json& content) {
   std::ostringstream out;
-  WritePage(content, out);
+  page::WritePage(content, out);
   return out.str();
 }
 
@@ -35,4 +34,4 @@ inline std::string Content(const std::string& page) {
   return page.substr(start, page.find("</script>", start) - start);
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -63,7 +63,7 @@ void Thresholds(int trials, std::uint64_t seed) {
     std::vector<double> scores;
     scores.reserve(static_cast<std::size_t>(trials));
     for (int i = 0; i < trials; ++i)
-      scores.push_back(dlroof::LargestScore(Independent(count, random), 5));
+      scores.push_back(dlroof::statistics::LargestScore(Independent(count, random), 5));
     const auto rank = scores.begin() + static_cast<std::ptrdiff_t>(0.99 * trials);
     std::nth_element(scores.begin(), rank, scores.end());
     std::cout << fmt::format("{},{:.3f}\n", count, *rank) << std::flush;
@@ -89,7 +89,7 @@ void Rates(int trials, std::uint64_t seed) {
         const double deviation = 0.02;
         for (int i = 0; i < trials; ++i) {
           const std::size_t at = count - after;
-          const auto points = dlroof::FindChangePoints(
+          const auto points = dlroof::statistics::FindChangePoints(
               SeriesOf(noise(count, random), deviation, step * deviation, at), {5, 0});
           found += points.empty() ? 0 : 1;
           near += std::ranges::any_of(

@@ -6,13 +6,13 @@
 #include <array>
 #include <map>
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
 namespace {
 
-Descriptor TensorDescriptor(const TensorSpec& spec) {
+cudnn::Descriptor TensorDescriptor(const TensorSpec& spec) {
   // cudaMalloc gives 256; what cuDNN's vector loads want is 16.
   constexpr int64_t kAlignment = 16;
-  Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  cudnn::Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.SetType(CUDNN_ATTR_TENSOR_DATA_TYPE, spec.type);
   tensor.SetInts(CUDNN_ATTR_TENSOR_DIMENSIONS, {spec.dimensions.begin(), spec.dimensions.end()});
   tensor.SetInts(CUDNN_ATTR_TENSOR_STRIDES, {spec.strides.begin(), spec.strides.end()});
@@ -23,12 +23,12 @@ Descriptor TensorDescriptor(const TensorSpec& spec) {
   return tensor;
 }
 
-Descriptor ConvolutionDescriptor(const ConvolutionSpec& spec) {
+cudnn::Descriptor ConvolutionDescriptor(const ConvolutionSpec& spec) {
   const auto pair = [](const std::array<int64_t, 2>& values) {
     return std::vector<int64_t>(values.begin(), values.end());
   };
   const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-  Descriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  cudnn::Descriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   convolution.SetType(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, spec.compute_type);
   convolution.Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
   convolution.SetInts(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {2});
@@ -65,14 +65,14 @@ constexpr std::array<OperationRow, 3> kOperations = {
       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}}};
 
-using Tensors = std::map<int64_t, Descriptor>;  // by id
+using Tensors = std::map<int64_t, cudnn::Descriptor>;  // by id
 
 // The operation; what it refers to beside tensors is appended to `parts`.
-Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensors,
-                       std::vector<Descriptor>& parts) {
+cudnn::Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensors,
+                              std::vector<cudnn::Descriptor>& parts) {
   const auto& row = kOperations.at(static_cast<size_t>(spec.direction));
   const float alpha = 1, beta = 0;
-  Descriptor operation(row.type);
+  cudnn::Descriptor operation(row.type);
   operation.SetDescriptor(row.parameters, parts.emplace_back(ConvolutionDescriptor(spec)));
   operation.SetDescriptor(row.source, tensors.at(spec.source));
   operation.SetDescriptor(row.weights, tensors.at(spec.weights));
@@ -83,19 +83,19 @@ Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensors,
   return operation;
 }
 
-Descriptor PointwiseDescriptor(const PointwiseSpec& spec) {
+cudnn::Descriptor PointwiseDescriptor(const PointwiseSpec& spec) {
   const cudnnPointwiseMode_t mode =
       spec.mode == PointwiseMode::kAdd ? CUDNN_POINTWISE_ADD : CUDNN_POINTWISE_RELU_FWD;
-  Descriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  cudnn::Descriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   pointwise.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
   pointwise.SetType(CUDNN_ATTR_POINTWISE_MATH_PREC, spec.compute_type);
   pointwise.Finalize("a pointwise operation's parameters");
   return pointwise;
 }
 
-Descriptor Fused(const PointwiseSpec& spec, const Tensors& tensors,
-                 std::vector<Descriptor>& parts) {
-  Descriptor fused(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+cudnn::Descriptor Fused(const PointwiseSpec& spec, const Tensors& tensors,
+                        std::vector<cudnn::Descriptor>& parts) {
+  cudnn::Descriptor fused(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
   fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
                       parts.emplace_back(PointwiseDescriptor(spec)));
   fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, tensors.at(spec.input));
@@ -107,7 +107,7 @@ Descriptor Fused(const PointwiseSpec& spec, const Tensors& tensors,
 }
 
 // The heuristic's configuration in plain numbers.
-EngineConfig Read(const Descriptor& descriptor, std::string_view heuristic) {
+EngineConfig Read(const cudnn::Descriptor& descriptor, std::string_view heuristic) {
   EngineConfig config;
   config.heuristic.assign(heuristic);
   const auto engines =
@@ -122,9 +122,9 @@ EngineConfig Read(const Descriptor& descriptor, std::string_view heuristic) {
                                  CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
     cudnnBackendKnobType_t type{};
     int64_t count = 0;
-    Check(cudnnBackendGetAttribute(knob.get(), CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
-                                   CUDNN_TYPE_KNOB_TYPE, 1, &count, &type),
-          "a knob of an engine");
+    cudnn::Check(cudnnBackendGetAttribute(knob.get(), CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
+                                          CUDNN_TYPE_KNOB_TYPE, 1, &count, &type),
+                 "a knob of an engine");
     config.knobs.emplace_back(static_cast<int>(type),
                               knob.GetInt(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
   }
@@ -138,14 +138,14 @@ struct Mode {
 };
 
 // Appends what one mode proposes; says why it proposes nothing.
-std::optional<WhyNot> Append(const Graph& graph, const Target& target, const Mode& mode,
-                             std::vector<Proposal>& proposals) {
-  Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+std::optional<library_rules::WhyNot> Append(const Graph& graph, const Target& target,
+                                            const Mode& mode, std::vector<Proposal>& proposals) {
+  cudnn::Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.descriptor());
   heuristic.Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode.mode);
   target.SetPropertiesOn(heuristic, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);
   if (const auto status = heuristic.TryFinalize(); status != CUDNN_STATUS_SUCCESS)
-    return WhyNotMade(status);
+    return cudnn::WhyNotMade(status);
   for (auto& descriptor : heuristic.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                                    CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) {
     auto config = Read(descriptor, mode.name);
@@ -160,13 +160,13 @@ std::optional<WhyNot> Append(const Graph& graph, const Target& target, const Mod
 
 Target Target::Here() {
   Target target;
-  target.handle_ = Handle();
+  target.handle_ = cudnn::Handle();
   return target;
 }
 
 Target Target::Described(const std::string& json) {
   Target target;
-  Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  cudnn::Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   properties.Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
                  static_cast<int64_t>(json.size()), json.data());
   properties.Finalize("the properties of a GPU");
@@ -174,11 +174,12 @@ Target Target::Described(const std::string& json) {
   return target;
 }
 
-void Target::SetOn(Descriptor& descriptor, cudnnBackendAttributeName_t handle) const {
+void Target::SetOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t handle) const {
   if (handle_ != nullptr) descriptor.Set(handle, CUDNN_TYPE_HANDLE, 1, &handle_);
 }
 
-void Target::SetPropertiesOn(Descriptor& descriptor, cudnnBackendAttributeName_t properties) const {
+void Target::SetPropertiesOn(cudnn::Descriptor& descriptor,
+                             cudnnBackendAttributeName_t properties) const {
   if (properties_) descriptor.SetDescriptor(properties, *properties_);
 }
 
@@ -198,11 +199,11 @@ Graph::Graph(const GraphSpec& spec, const Target& target)
 }
 
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
-                              std::vector<WhyNot>* broken) {
+                              std::vector<library_rules::WhyNot>* broken) {
   std::vector<Mode> modes = {{CUDNN_HEUR_MODE_A, "A"}, {CUDNN_HEUR_MODE_FALLBACK, "fallback"}};
   if (all) modes.insert(modes.begin() + 1, {CUDNN_HEUR_MODE_B, "B"});
   std::vector<Proposal> proposals;
-  std::vector<WhyNot> failures;
+  std::vector<library_rules::WhyNot> failures;
   for (const auto& mode : modes) {
     auto failure = Append(graph, target, mode, proposals);
     if (!failure) continue;
@@ -210,21 +211,22 @@ std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all
     if (failure->broken && broken != nullptr) broken->push_back(*failure);
     failures.push_back(*failure);
   }
-  if (proposals.empty() && !failures.empty()) ThrowFirst(failures);
+  if (proposals.empty() && !failures.empty()) library_rules::ThrowFirst(failures);
   return proposals;
 }
 
-std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target, WhyNot& why) {
-  Plan plan{Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), 0};
+std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
+                             library_rules::WhyNot& why) {
+  Plan plan{cudnn::Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), 0};
   target.SetOn(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE);
   plan.descriptor.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposal.descriptor);
   target.SetPropertiesOn(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
   if (const auto status = plan.descriptor.TryFinalize(); status != CUDNN_STATUS_SUCCESS) {
-    why = WhyNotMade(status);
+    why = cudnn::WhyNotMade(status);
     return std::nullopt;
   }
   plan.workspace_bytes = plan.descriptor.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
   return plan;
 }
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/conv2d/cudnn_engines.h"
+#include "bench/conv2d/cudnn_case.h"
 #include "bench/cudnn/support.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
 
 // The GPU that cuDNN plans for: the GPU of its handle, or one that is only described.
 class Target {
@@ -21,12 +21,12 @@ class Target {
   static Target Described(const std::string& json);
 
   // Only one of the two does something.
-  void SetOn(Descriptor& descriptor, cudnnBackendAttributeName_t handle) const;
-  void SetPropertiesOn(Descriptor& descriptor, cudnnBackendAttributeName_t properties) const;
+  void SetOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t handle) const;
+  void SetPropertiesOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t properties) const;
 
  private:
   cudnnHandle_t handle_ = nullptr;
-  std::optional<Descriptor> properties_;
+  std::optional<cudnn::Descriptor> properties_;
 };
 
 // The finalized graph, and all that it refers to.
@@ -35,17 +35,17 @@ class Graph {
   // Throws Unsupported with cuDNN's words for a shape or type that it cannot have.
   Graph(const GraphSpec& spec, const Target& target);
 
-  const Descriptor& descriptor() const { return graph_; }
+  const cudnn::Descriptor& descriptor() const { return graph_; }
 
  private:
-  std::vector<Descriptor> parts_;
-  Descriptor graph_;
+  std::vector<cudnn::Descriptor> parts_;
+  cudnn::Descriptor graph_;
 };
 
 // A proposal, plain and as cuDNN's own descriptor.
 struct Proposal {
   EngineConfig config;
-  Descriptor descriptor;
+  cudnn::Descriptor descriptor;
 };
 
 // Returns the heuristics' proposals, in their order: mode A, then (`all`) mode B, then what it
@@ -53,14 +53,15 @@ struct Proposal {
 // words: Unsupported, or std::runtime_error where one did not refuse but broke. May be empty. Modes
 // that broke are appended to `broken`.
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
-                              std::vector<WhyNot>* broken = nullptr);
+                              std::vector<library_rules::WhyNot>* broken = nullptr);
 
 // An executable plan.
 struct Plan {
-  Descriptor descriptor;
+  cudnn::Descriptor descriptor;
   int64_t workspace_bytes = 0;
 };
 // Absent where cuDNN makes none; `why` then says why.
-std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target, WhyNot& why);
+std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
+                             library_rules::WhyNot& why);
 
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace dlroof::onednn {
+namespace dlroof::lstm {
 namespace {
 
 using dnnl::memory;
@@ -53,12 +53,12 @@ LstmBuilder::LstmBuilder(const LstmCase& lstm, const LstmType& type, const LstmI
     : lstm_(lstm), problem_(lstm.problem), type_(type), input_(input) {
   // Set even to the default: the environment can change that.
   attributes_.set_fpmath_mode(lstm.fpmath == "strict" ? dnnl::fpmath_mode::strict
-                                                      : FpmathMode(lstm.fpmath));
+                                                      : onednn::FpmathMode(lstm.fpmath));
   if (!IsQuantized(type)) return;
   const float weight_scale = kInt8WeightSteps / Int8WeightLimit(problem_);
   for (auto* attributes : {&attributes_, &quantization_}) {
     attributes->set_rnn_data_qparams(Int8ActivationScale(problem_),
-                                     ShiftOf(DataType(type.source), problem_));
+                                     ShiftOf(onednn::DataType(type.source), problem_));
     attributes->set_rnn_weights_qparams(0, {weight_scale});
     if (problem_.p != 0) attributes->set_rnn_weights_projection_qparams(0, {weight_scale});
   }
@@ -69,10 +69,11 @@ LstmBuilder::Shapes LstmBuilder::ShapesOf(const LstmStage& stage) const {
   const int64_t t = problem_.t, n = problem_.n, h = problem_.h;
   const int64_t input = InputWidth(problem_, stage.first);
   const auto plain = [](const memory::dims& dims, std::string_view type) {
-    return PlainDesc(dims, DataType(type));
+    return onednn::PlainDesc(dims, onednn::DataType(type));
   };
   const auto weights = [&](const memory::dims& dims) {
-    return lstm_.plain_weights ? plain(dims, type_.weight) : AnyDesc(dims, DataType(type_.weight));
+    return lstm_.plain_weights ? plain(dims, type_.weight)
+                               : AnyDesc(dims, onednn::DataType(type_.weight));
   };
   const bool last = stage.first + stage.layers == problem_.l;
   Shapes shapes{.source = plain({t, n, input}, type_.source),
@@ -102,8 +103,20 @@ LstmBuilder::Forward LstmBuilder::Describe(const LstmStage& stage) const {
   const auto kind = lstm_.direction == LstmDirection::kForwardInference
                         ? dnnl::prop_kind::forward_inference
                         : dnnl::prop_kind::forward_training;
-  return {CpuEngine(), kind,       DirectionOf(problem_), s.source, s.hidden, s.cell,   s.input,
-          s.state,     s.peephole, s.projection,          s.bias,   s.output, s.hidden, s.cell,
+  return {onednn::CpuEngine(),
+          kind,
+          DirectionOf(problem_),
+          s.source,
+          s.hidden,
+          s.cell,
+          s.input,
+          s.state,
+          s.peephole,
+          s.projection,
+          s.bias,
+          s.output,
+          s.hidden,
+          s.cell,
           attributes_};
 }
 
@@ -124,7 +137,7 @@ LstmStep LstmBuilder::MakeForward(const LstmStage& stage, const Forward& descrip
   a[DNNL_ARG_DST_ITER_C] = step.tensors.Poisoned(descriptor.dst_iter_c_desc());
   if (descriptor.workspace_desc().get_size() != 0)
     a[DNNL_ARG_WORKSPACE] = step.tensors.Zeroed(descriptor.workspace_desc());
-  step.listed = ListedArguments(a);
+  step.listed = onednn::ListedArguments(a);
   return step;
 }
 
@@ -155,7 +168,7 @@ LstmStep LstmBuilder::MakeBackward(const LstmStage& stage, const Forward& forwar
     a[DNNL_ARG_DIFF_WEIGHTS_PROJECTION] =
         step.tensors.Zeroed(descriptor.diff_weights_projection_desc());
   a[DNNL_ARG_DIFF_BIAS] = step.tensors.Zeroed(descriptor.diff_bias_desc());
-  step.listed = ListedArguments(a);
+  step.listed = onednn::ListedArguments(a);
   return step;
 }
 
@@ -166,10 +179,10 @@ dnnl::lstm_backward::primitive_desc LstmBuilder::DescribeBackward(const LstmStag
   const auto d_output =
       above != nullptr ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER).get_desc() : d.output;
   return dnnl::lstm_backward::primitive_desc(
-      CpuEngine(), dnnl::prop_kind::backward, DirectionOf(problem_), s.source, s.hidden, s.cell,
-      s.input, s.state, s.peephole, s.projection, s.bias, s.output, s.hidden, s.cell, d.source,
-      d.hidden, d.cell, d.input, d.state, d.peephole, d.projection, d.bias, d_output, d.hidden,
-      d.cell, forward, attributes_);
+      onednn::CpuEngine(), dnnl::prop_kind::backward, DirectionOf(problem_), s.source, s.hidden,
+      s.cell, s.input, s.state, s.peephole, s.projection, s.bias, s.output, s.hidden, s.cell,
+      d.source, d.hidden, d.cell, d.input, d.state, d.peephole, d.projection, d.bias, d_output,
+      d.hidden, d.cell, forward, attributes_);
 }
 
 // Forward and backward primitives prefer different layouts of the same weights.
@@ -193,7 +206,7 @@ void LstmBuilder::AddWeights(const LstmStage& stage, const AnyDescriptor& descri
 }
 
 memory LstmBuilder::Activation(const memory::desc& target, std::vector<float> values,
-                               Tensors& tensors) const {
+                               onednn::Tensors& tensors) const {
   const auto stored = target.get_data_type();
   if (IsInteger(stored))
     for (float& value : values)
@@ -204,19 +217,20 @@ memory LstmBuilder::Activation(const memory::desc& target, std::vector<float> va
 // Quantized weights carry sums that the library needs beside them: only a reorder that knows the
 // scales makes those.
 memory LstmBuilder::Weight(const memory::desc& target, std::vector<float> values,
-                           Tensors& tensors) const {
+                           onednn::Tensors& tensors) const {
   if (!IsQuantized(type_)) return tensors.Filled(target, values);
-  memory plain(PlainDesc(target.get_dims(), memory::data_type::f32), CpuEngine(), values.data());
+  memory plain(onednn::PlainDesc(target.get_dims(), memory::data_type::f32), onednn::CpuEngine(),
+               values.data());
   memory filled = tensors.Empty(target);
   dnnl::reorder(dnnl::reorder::primitive_desc(plain, filled, quantization_))
-      .execute(CpuStream(), plain, filled);
-  CpuStream().wait();
+      .execute(onednn::CpuStream(), plain, filled);
+  onednn::CpuStream().wait();
   return filled;
 }
 
 std::vector<float> RealActivation(const memory& activation, const LstmProblem& problem,
                                   int summed) {
-  auto values = Plain(activation);
+  auto values = onednn::Plain(activation);
   const auto stored = activation.get_desc().get_data_type();
   const float shift = static_cast<float>(summed) * ShiftOf(stored, problem);
   if (IsInteger(stored))
@@ -224,4 +238,4 @@ std::vector<float> RealActivation(const memory& activation, const LstmProblem& p
   return values;
 }
 
-}  // namespace dlroof::onednn
+}  // namespace dlroof::lstm

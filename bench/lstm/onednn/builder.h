@@ -8,19 +8,17 @@
 
 #include "bench/lstm/benchdnn.h"
 #include "bench/lstm/case.h"
-#include "bench/lstm/inputs.h"
-#include "bench/lstm/problem.h"
 #include "bench/onednn/support.h"
 
-namespace dlroof::onednn {
+namespace dlroof::lstm {
 
 // One primitive with its memories.
 struct LstmStep {
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
   std::string implementation;
-  Tensors tensors;      // of the arguments that no other step has
-  ArgumentList listed;  // the arguments, as Execute wants them
+  onednn::Tensors tensors;      // of the arguments that no other step has
+  onednn::ArgumentList listed;  // the arguments, as Execute wants them
 };
 
 // Sources, states and outputs lie in the plain layouts in which a program has them (tnc, ldnc), the
@@ -58,9 +56,9 @@ class LstmBuilder {
   template <class AnyDescriptor>
   void AddWeights(const LstmStage& stage, const AnyDescriptor& descriptor, LstmStep& step) const;
   dnnl::memory Activation(const dnnl::memory::desc& target, std::vector<float> values,
-                          Tensors& tensors) const;
+                          onednn::Tensors& tensors) const;
   dnnl::memory Weight(const dnnl::memory::desc& target, std::vector<float> values,
-                      Tensors& tensors) const;
+                      onednn::Tensors& tensors) const;
 
   const LstmCase& lstm_;
   const LstmProblem& problem_;
@@ -74,4 +72,4 @@ class LstmBuilder {
 std::vector<float> RealActivation(const dnnl::memory& activation, const LstmProblem& problem,
                                   int summed = 1);
 
-}  // namespace dlroof::onednn
+}  // namespace dlroof::lstm

@@ -9,13 +9,13 @@
 #include <ctime>
 #include <iostream>
 
-#include "baselines/network/slow_links.h"
+#include "baselines/cluster/network.h"
 #include "bench/network/mpi/mpi_messages.h"
 #include "bench/network/probe.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 
-namespace dlroof {
+namespace dlroof::network {
 namespace {
 
 constexpr int kLate = 4;  // exit code: the deadline ended the job
@@ -55,9 +55,9 @@ void AddNetFlags(CLI::App& program, NetFlags& flags) {
       ->check(CLI::Range(2, 1024));
 }
 
-void WriteNetwork(const MeasuredNetwork& measured, const NetFlags& flags) {
-  WriteFile(flags.output, ToJson(measured).dump(1) + '\n');
-  for (const auto& note : NetworkNotes(measured)) std::cout << note << '\n';
+void WriteNetwork(const cluster::MeasuredNetwork& measured, const NetFlags& flags) {
+  WriteFile(flags.output, cluster::ToJson(measured).dump(1) + '\n');
+  for (const auto& note : cluster::NetworkNotes(measured)) std::cout << note << '\n';
   std::cout << std::flush;
   std::cerr << "wrote " << flags.output << '\n';
 }
@@ -74,7 +74,7 @@ void Run(const NetFlags& flags) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::network
 
 int main(int argc, char** argv) {
   dlroof::NetFlags flags;

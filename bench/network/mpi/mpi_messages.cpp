@@ -5,7 +5,7 @@
 #include <numeric>
 #include <thread>
 
-namespace dlroof {
+namespace dlroof::network {
 
 MpiMessages::MpiMessages(std::size_t most_bytes)
     : sent_(most_bytes / sizeof(float) + 1), received_(most_bytes / sizeof(float) + 1) {
@@ -97,4 +97,4 @@ std::vector<std::string> MpiMessages::Gather(const std::string& text) {
   return texts;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::network

@@ -9,7 +9,7 @@
 
 #include "bench/network/probe.h"
 
-namespace dlroof {
+namespace dlroof::network {
 
 // Between MPI_Init and MPI_Finalize. MPI ends the job where a call fails.
 class MpiMessages : public Messages {
@@ -40,4 +40,4 @@ class MpiMessages : public Messages {
   std::map<int, MPI_Comm> first_;  // the first ranks, by how many
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::network

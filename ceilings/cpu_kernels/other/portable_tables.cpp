@@ -2,10 +2,10 @@
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 
 std::vector<const BytesIsa*> BytesIsas() { return {&BytesPortable()}; }
 
 std::vector<FlopsProbe> NativeFlopsProbes() { return {}; }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

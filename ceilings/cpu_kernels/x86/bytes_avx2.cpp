@@ -3,7 +3,7 @@
 
 #include "ceilings/cpu_kernels/bytes_kernels.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 struct Avx2 {
@@ -30,4 +30,4 @@ constexpr BytesIsa kKernels = KernelsOf<Avx2>("avx2", "avx2", "fma");
 
 const BytesIsa& BytesAvx2() { return kKernels; }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

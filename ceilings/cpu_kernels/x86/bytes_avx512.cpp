@@ -3,7 +3,7 @@
 
 #include "ceilings/cpu_kernels/bytes_kernels.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 struct Avx512 {
@@ -32,4 +32,4 @@ constexpr BytesIsa kKernels = KernelsOf<Avx512>("avx512", "avx512f", nullptr);
 
 const BytesIsa& BytesAvx512() { return kKernels; }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

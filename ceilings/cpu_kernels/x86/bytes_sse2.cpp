@@ -3,7 +3,7 @@
 
 #include "ceilings/cpu_kernels/bytes_kernels.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 struct Sse2 {
@@ -28,4 +28,4 @@ constexpr BytesIsa kKernels = KernelsOf<Sse2>("sse2", "sse2", nullptr);
 
 const BytesIsa& BytesSse2() { return kKernels; }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

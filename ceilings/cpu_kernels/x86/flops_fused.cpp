@@ -9,7 +9,7 @@
 
 #include "ceilings/cpu_kernels/flops.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr int kFew = 14, kMany = 16;
@@ -92,4 +92,4 @@ std::vector<FlopsProbe> FusedProbes() {
   return all;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

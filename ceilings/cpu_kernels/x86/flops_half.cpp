@@ -5,7 +5,7 @@
 
 #include "ceilings/cpu_kernels/flops.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr int kMany = 16;
@@ -66,4 +66,4 @@ std::vector<FlopsProbe> HalfVectorProbes() {
   };
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

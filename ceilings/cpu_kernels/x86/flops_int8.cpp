@@ -10,7 +10,7 @@
 
 #include "ceilings/cpu_kernels/flops.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 // The chain of the three-instruction form is one addition (1 cycle).
@@ -191,4 +191,4 @@ std::vector<FlopsProbe> Int8VectorProbes() {
   };
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

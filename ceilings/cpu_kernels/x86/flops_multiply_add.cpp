@@ -9,7 +9,7 @@
 
 #include "ceilings/cpu_kernels/flops.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr int kFew = 14, kMany = 16;
@@ -139,4 +139,4 @@ std::vector<FlopsProbe> MultiplyAddProbes() {
   };
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

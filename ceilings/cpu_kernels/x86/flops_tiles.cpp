@@ -7,7 +7,7 @@
 
 #include "ceilings/cpu_kernels/flops.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr int kTileRowBytes = 64;
@@ -110,4 +110,4 @@ std::vector<FlopsProbe> TileProbes() {
   };
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

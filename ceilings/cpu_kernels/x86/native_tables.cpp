@@ -2,7 +2,7 @@
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 
 const BytesIsa& BytesSse2();
 const BytesIsa& BytesAvx2();
@@ -18,4 +18,4 @@ std::vector<FlopsProbe> NativeFlopsProbes() {
   return all;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

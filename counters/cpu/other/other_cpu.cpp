@@ -1,11 +1,10 @@
 // CPUs without the instruction CPUID report no feature, so that only portable kernels run. Nothing
 // measures their clock.
 #include "counters/base/error.h"
-#include "counters/cpu/core_clock.h"
-#include "counters/cpu/instructions.h"
-#include "counters/cpu/issue_rate.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 
 CpuidRegisters ExecuteCpuid(std::uint32_t, std::uint32_t) { return {}; }
 std::uint64_t EnabledRegisterStates() { return 0; }
@@ -19,4 +18,4 @@ void FlushLines(const char*, std::size_t) {
 }
 void FlushFence() {}
 
-}  // namespace dlroof
+}  // namespace dlroof::cpu

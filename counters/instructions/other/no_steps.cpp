@@ -1,7 +1,6 @@
-#include "counters/instructions/instruction_rate.h"
-#include "counters/instructions/stepped.h"
+#include "counters/instructions/instruction_count.h"
 
-namespace dlroof {
+namespace dlroof::instructions {
 
 std::optional<double> MeasureInstructionRate() { return std::nullopt; }
 
@@ -9,4 +8,4 @@ Stepped StepThrough(const std::function<void()>&, double) {
   return {std::nullopt, "this program steps through calls on x86 alone"};
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::instructions

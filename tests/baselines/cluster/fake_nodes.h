@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
-#include "baselines/cluster/write_cluster.h"
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 
 struct FakeNode {
   std::string name;
@@ -24,9 +24,10 @@ struct FakeNode {
   std::string host, gpu;  // of a process with one GPU
 };
 
-inline RunFile RunOfNode(const FakeNode& node) {
-  auto run = RunOf(node.name, {Measured("n1", node.seconds), Measured("n2", 2 * node.seconds)});
-  run.file.machines = {SmallMachine("2020-01-01T00:00:00Z", node.speed)};
+inline record::RunFile RunOfNode(const FakeNode& node) {
+  auto run = fakes::RunOf(
+      node.name, {fakes::Measured("n1", node.seconds), fakes::Measured("n2", 2 * node.seconds)});
+  run.file.machines = {fakes::SmallMachine("2020-01-01T00:00:00Z", node.speed)};
   run.file.machines[0].fingerprint = node.fingerprint;
   NodeFacts facts;
   facts.name = node.name;
@@ -42,7 +43,7 @@ inline RunFile RunOfNode(const FakeNode& node) {
 inline Cluster Gathered(const std::vector<FakeNode>& nodes,
                         const std::optional<std::vector<std::string>>& asked = std::nullopt,
                         std::vector<NodeSummary> more = {}) {
-  std::map<std::string, RunFile> files;
+  std::map<std::string, record::RunFile> files;
   for (const auto& node : nodes) {
     const auto file = node.name + ".json";
     files[file] = RunOfNode(node);
@@ -70,4 +71,4 @@ inline std::string TableOf(const Cluster& cluster) {
   return table.str();
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -10,14 +10,11 @@
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
-#include "baselines/cluster/visits.h"
-#include "baselines/cluster/write_cluster.h"
 #include "counters/base/files.h"
-#include "counters/base/folders.h"
 #include "tests/baselines/cluster/fake_nodes.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::Contains;
@@ -50,7 +47,7 @@ TEST(Gather, ARepetitionIsANodesMedianAndACeilingTheMedianOverNodes) {
   EXPECT_THAT(Names(cluster), ElementsAre("n1", "n2", "n10"));
   ASSERT_EQ(cluster.run.records.size(), 2);
   const auto& record = cluster.run.records[0];
-  EXPECT_EQ(record.name, Name("n1"));
+  EXPECT_EQ(record.name, fakes::Name("n1"));
   ASSERT_EQ(record.repetitions.size(), 3);
   EXPECT_DOUBLE_EQ(record.repetitions[0].seconds, 2);
   EXPECT_DOUBLE_EQ(record.repetitions[2].seconds, 8);
@@ -58,7 +55,7 @@ TEST(Gather, ARepetitionIsANodesMedianAndACeilingTheMedianOverNodes) {
   const auto& set = cluster.run.machines.at(0).by_threads.at(2);
   EXPECT_DOUBLE_EQ(set.flops.at("fp32.vector").per_second, 200);  // of 100, 200, 400
   EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 20);
-  EXPECT_TRUE(set.bytes.at(Level::kDram).proved);
+  EXPECT_TRUE(set.bytes.at(Level::kDram).validated);
   EXPECT_FALSE(set.bytes.at(Level::kDram).ci95);  // three nodes carry no interval
   EXPECT_EQ(cluster.nodes[2].ceilings.at("cpu.bytes.dram"), 40);
 }
@@ -74,20 +71,20 @@ TEST(Gather, TheOrderOfTheFilesDoesNotMatter) {
   }
 }
 
-TEST(Gather, ARoofThatMostNodesDidNotProveIsNotProved) {
-  std::map<std::string, RunFile> files;
+TEST(Gather, ARoofThatMostNodesDidNotProveIsNotValidated) {
+  std::map<std::string, record::RunFile> files;
   std::vector<NodeSummary> summaries;
   for (int i = 0; i < 3; ++i) {
     const auto file = fmt::format("n{}", i);
     files[file] = RunOfNode({file});
-    if (i > 0) files[file].machines[0].by_threads[2].bytes.at(Level::kDram).proved = false;
+    if (i > 0) files[file].machines[0].by_threads[2].bytes.at(Level::kDram).validated = false;
     summaries.push_back(SummaryOf(files[file], file));
   }
   const auto cluster =
       Gather(summaries, {}, [&](const std::string& file) { return files.at(file); });
   const auto& dram = cluster.run.machines[0].by_threads.at(2).bytes.at(Level::kDram);
-  EXPECT_FALSE(dram.proved);
-  EXPECT_THAT(dram.reasons, ElementsAre("proved on 1 of 3 nodes"));
+  EXPECT_FALSE(dram.validated);
+  EXPECT_THAT(dram.reasons, ElementsAre("validated on 1 of 3 nodes"));
 }
 
 TEST(Gather, NodesThatWereAskedAndHaveNoFileAreMissing) {
@@ -151,14 +148,14 @@ TEST(Gather, ANodeOfOtherArgumentsFails) {
 }
 
 TEST(Gather, WithoutATimeThereIsNothingToGather) {
-  EXPECT_THAT(RefusalOf([] { Gathered({}, std::nullopt, {Failed("n1", "half a file")}); }),
+  EXPECT_THAT(fakes::RefusalOf([] { Gathered({}, std::nullopt, {Failed("n1", "half a file")}); }),
               HasSubstr("no node has a benchmark with a time; the first one: n1: half a file"));
 }
 
 TEST(SummaryOf, ARunThatIsOfNoNodeIsRefused) {
   auto run = RunOfNode({"n1"});
   run.context["dlroof"].erase("node");
-  EXPECT_THAT(RefusalOf([&] { SummaryOf(run, "x.json"); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { SummaryOf(run, "x.json"); }),
               HasSubstr("x.json: says of no node that it is from"));
 }
 
@@ -180,7 +177,7 @@ class ClusterFile : public testing::Test {
     return ReadClusterFile(folder_ / "c.json");
   }
   std::string RefusalOfFile(const nlohmann::json& file) {
-    return RefusalOf([&] { Again(file); });
+    return fakes::RefusalOf([&] { Again(file); });
   }
 
   TemporaryFolder folder_;
@@ -201,11 +198,11 @@ TEST_F(ClusterFile, IsReadAsItWasWritten) {
 TEST_F(ClusterFile, IsARunFileWithEntriesOfGoogleBenchmark) {
   WriteFile(folder_ / "c.json", file_.dump());
   std::ostringstream warnings;
-  const auto run = ReadRunFile(folder_ / "c.json", warnings);
+  const auto run = record::ReadRunFile(folder_ / "c.json", warnings);
   EXPECT_EQ(run.records[0].repetitions.size(), 2);
   EXPECT_EQ(warnings.str(), "");
   ASSERT_EQ(file_["benchmarks"].size(), 2);
-  EXPECT_EQ(file_["benchmarks"][0]["name"], Name("n1"));
+  EXPECT_EQ(file_["benchmarks"][0]["name"], fakes::Name("n1"));
   EXPECT_NEAR(file_["benchmarks"][0]["real_time"].get<double>(), (1.0 / 3 + 4) / 2 * 1e9, 1);
   EXPECT_FALSE(file_["context"]["dlroof"].contains("node"));
 }
@@ -271,7 +268,7 @@ TEST(WriteCluster, TablesPageAndMapHaveTheNodes) {
   EXPECT_THAT(table.str(), HasSubstr("4 nodes: 3 whole, 0 partial, 1 missing, 0 failed"));
   EXPECT_THAT(table.str(), HasSubstr("+81.8 %"));  // 4 / 2.2
   EXPECT_THAT(markdown.str(), HasSubstr("n4: missing: no file"));
-  EXPECT_THAT(csv.str(), HasSubstr("n2,whole," + Name("n1") + ",4,0,1.81"));
+  EXPECT_THAT(csv.str(), HasSubstr("n2,whole," + fakes::Name("n1") + ",4,0,1.81"));
   EXPECT_THAT(page.str(), HasSubstr("no gnuplot"));
   const auto map = MapOf(cluster, effects);
   EXPECT_THAT(map.nodes, ElementsAre("n1", "n2", "n3"));
@@ -280,4 +277,4 @@ TEST(WriteCluster, TablesPageAndMapHaveTheNodes) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

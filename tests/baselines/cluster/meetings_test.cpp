@@ -5,14 +5,14 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-Meeting Met(const std::string& benchmark, double began_seconds, std::size_t with,
+Barrier Met(const std::string& benchmark, double began_seconds, std::size_t with,
             std::vector<std::string> late = {}) {
   return {.benchmark = benchmark,
           .began_seconds = began_seconds,
@@ -21,10 +21,10 @@ Meeting Met(const std::string& benchmark, double began_seconds, std::size_t with
           .late = std::move(late)};
 }
 
-TEST(ClusterMeetings, TheSpreadIsBetweenTheFirstAndTheLastNode) {
+TEST(ClusterBarriers, TheSpreadIsBetweenTheFirstAndTheLastNode) {
   // a: 100 to 100.3; b: 200 to 200.1; c: 300 to 300.5. The median is 0.3.
   const auto all =
-      ClusterMeetingsOf({{"n1", {Met("a", 100, 2), Met("b", 200.1, 2), Met("c", 300, 2)}},
+      ClusterBarriersOf({{"n1", {Met("a", 100, 2), Met("b", 200.1, 2), Met("c", 300, 2)}},
                          {"n2", {Met("a", 100.3, 2), Met("b", 200, 2), Met("c", 300.25, 2)}},
                          {"n3", {Met("a", 100.1, 2), Met("b", 200, 2), Met("c", 300.5, 2)}}});
   ASSERT_TRUE(all);
@@ -35,13 +35,13 @@ TEST(ClusterMeetings, TheSpreadIsBetweenTheFirstAndTheLastNode) {
   EXPECT_EQ(all->median_waited_seconds, 6);
   EXPECT_TRUE(all->late.empty());
   EXPECT_THAT(
-      MeetingNotes(*all),
+      BarrierNotes(*all),
       ElementsAre(HasSubstr("3 nodes met before 3 benchmarks and began them within 300 ms")));
 }
 
 // n1 and n2 give n3 up before b. n4 was measured a day later, alone.
-TEST(ClusterMeetings, LateNodesAndThoseOfAnotherDayCountInNoSpread) {
-  const auto all = ClusterMeetingsOf({{"n1", {Met("a", 100, 2), Met("b", 260, 1, {"n3"})}},
+TEST(ClusterBarriers, LateNodesAndThoseOfAnotherDayCountInNoSpread) {
+  const auto all = ClusterBarriersOf({{"n1", {Met("a", 100, 2), Met("b", 260, 1, {"n3"})}},
                                       {"n2", {Met("a", 100.1, 2), Met("b", 260.2, 1, {"n3"})}},
                                       {"n3", {Met("a", 103, 2), Met("b", 265, 2)}},
                                       {"n4", {Met("a", 90000, 0), Met("b", 90001, 0)}}});
@@ -52,14 +52,14 @@ TEST(ClusterMeetings, LateNodesAndThoseOfAnotherDayCountInNoSpread) {
   EXPECT_EQ(all->late[0].benchmark, "b");
   EXPECT_EQ(all->late[0].by, 2);
   EXPECT_THAT(all->apart, ElementsAre(Pair("n4", 2)));
-  EXPECT_THAT(MeetingNotes(*all),
+  EXPECT_THAT(BarrierNotes(*all),
               ElementsAre(HasSubstr("within"), HasSubstr("without: n3 (before b, 2 nodes waited)"),
                           HasSubstr("n4 (2)")));
 }
 
 // Two nodes a day later met each other: two meetings before one benchmark.
-TEST(ClusterMeetings, MeetingsOfTwoDaysAreNotMixed) {
-  const auto all = ClusterMeetingsOf({{"n1", {Met("a", 100, 1)}},
+TEST(ClusterBarriers, BarriersOfTwoDaysAreNotMixed) {
+  const auto all = ClusterBarriersOf({{"n1", {Met("a", 100, 1)}},
                                       {"n2", {Met("a", 100.5, 1)}},
                                       {"n3", {Met("a", 90000, 1)}},
                                       {"n4", {Met("a", 90000.7, 1)}}});
@@ -68,30 +68,30 @@ TEST(ClusterMeetings, MeetingsOfTwoDaysAreNotMixed) {
   EXPECT_NEAR(*all->most_spread_seconds, 0.7, 1e-9);
 }
 
-TEST(ClusterMeetings, AreAbsentWhereNobodyMet) {
-  EXPECT_FALSE(ClusterMeetingsOf({{"n1", {}}, {"n2", {}}}));
-  const auto alone = ClusterMeetingsOf({{"n1", {Met("a", 100, 0)}}});
+TEST(ClusterBarriers, AreAbsentWhereNobodyMet) {
+  EXPECT_FALSE(ClusterBarriersOf({{"n1", {}}, {"n2", {}}}));
+  const auto alone = ClusterBarriersOf({{"n1", {Met("a", 100, 0)}}});
   ASSERT_TRUE(alone);
   EXPECT_FALSE(alone->median_spread_seconds);
   EXPECT_FALSE(ToJson(*alone).contains("median_spread_seconds"));
-  EXPECT_THAT(MeetingNotes(*alone),
+  EXPECT_THAT(BarrierNotes(*alone),
               ElementsAre(HasSubstr("no two began any together"), HasSubstr("n1 (1)")));
 }
 
-TEST(ClusterMeetings, ComeBackFromJson) {
-  const std::vector<Meeting> meetings = {Met("a", 100, 2, {"n3"})};
-  const auto list = nlohmann::json::array({ToJson(meetings[0])});
-  EXPECT_EQ(ToJson(MeetingsFromJson(list, "x")[0]), list[0]);
+TEST(ClusterBarriers, ComeBackFromJson) {
+  const std::vector<Barrier> barriers = {Met("a", 100, 2, {"n3"})};
+  const auto list = nlohmann::json::array({ToJson(barriers[0])});
+  EXPECT_EQ(ToJson(BarriersFromJson(list, "x")[0]), list[0]);
   const auto all =
-      ClusterMeetingsOf({{"n1", meetings}, {"n2", {Met("a", 100.5, 1), Met("b", 110, 0)}}});
-  EXPECT_EQ(ToJson(ClusterMeetingsFromJson(ToJson(*all), "x")), ToJson(*all));
-  EXPECT_THAT(RefusalOf([] { MeetingsFromJson(3, "f: meetings"); }),
+      ClusterBarriersOf({{"n1", barriers}, {"n2", {Met("a", 100.5, 1), Met("b", 110, 0)}}});
+  EXPECT_EQ(ToJson(ClusterBarriersFromJson(ToJson(*all), "x")), ToJson(*all));
+  EXPECT_THAT(fakes::RefusalOf([] { BarriersFromJson(3, "f: meetings"); }),
               HasSubstr("f: meetings: expected an array"));
-  EXPECT_THAT(RefusalOf([] {
-                MeetingsFromJson(nlohmann::json::array({{{"benchmark", ""}}}), "f: meetings");
+  EXPECT_THAT(fakes::RefusalOf([] {
+                BarriersFromJson(nlohmann::json::array({{{"benchmark", ""}}}), "f: meetings");
               }),
               HasSubstr("f: meetings[0]"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

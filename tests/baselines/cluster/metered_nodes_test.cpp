@@ -11,7 +11,7 @@
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::ElementsAre;
@@ -20,7 +20,7 @@ using testing::StartsWith;
 
 MeterLog Parsed(const std::string& text) { return ParseMeterLogs({{"dir/w.csv", text}}); }
 std::string RefusedLog(const std::string& text) {
-  return RefusalOf([&] { Parsed(text); });
+  return fakes::RefusalOf([&] { Parsed(text); });
 }
 
 std::vector<double> Times(const std::vector<MeterSample>& samples) {
@@ -95,7 +95,7 @@ using testing::IsEmpty;
 constexpr double kStart = 1795428000;  // [s] since 1970
 
 // [s] after kStart.
-MeteredWindow Window(double begin, double end, double calls = 30) {
+energy::MeteredWindow Window(double begin, double end, double calls = 30) {
   return {kStart + begin, kStart + end, calls};
 }
 
@@ -187,9 +187,11 @@ TEST(PowerInWindow, AGapOfMoreThanThreePeriodsIsNoPower) {
   meter.erase(meter.begin() + 30, meter.begin() + 32);  // 29 and 32 are 3 s apart
   EXPECT_TRUE(PowerInWindow(meter, Window(10, 70)).power);
   meter.erase(meter.begin() + 30);
-  EXPECT_EQ(PowerInWindow(meter, Window(10, 70)).why_not, NotMetered::kGap);
-  EXPECT_EQ(PowerInWindow(Every(1, 0, 50, Constant(1)), Window(10, 70)).why_not, NotMetered::kGap);
-  EXPECT_EQ(PowerInWindow(Every(1, 40, 99, Constant(1)), Window(10, 70)).why_not, NotMetered::kGap);
+  EXPECT_EQ(PowerInWindow(meter, Window(10, 70)).why_not, NotMetered::kSlowdown);
+  EXPECT_EQ(PowerInWindow(Every(1, 0, 50, Constant(1)), Window(10, 70)).why_not,
+            NotMetered::kSlowdown);
+  EXPECT_EQ(PowerInWindow(Every(1, 40, 99, Constant(1)), Window(10, 70)).why_not,
+            NotMetered::kSlowdown);
 }
 
 TEST(PowerInWindow, ALogOfAnotherTimeOrNodeIsNoPower) {
@@ -209,14 +211,14 @@ struct MeteredCluster {
   MeterLog log{{"watts.csv"}, {}};
 
   explicit MeteredCluster(int nodes) {
-    cluster.run.records = {Measured("n1", 1)};
+    cluster.run.records = {fakes::Measured("n1", 1)};
     for (int i = 0; i < nodes; ++i) {
       cluster.nodes.push_back({.name = fmt::format("n{}", i)});
       windows[0].push_back({static_cast<std::size_t>(i), Window(10, 70)});
       log.samples[fmt::format("n{}", i)] = Every(1, 0, 100, Constant(200 + 10 * i));
     }
   }
-  const Record& Added() {
+  const record::Record& Added() {
     AddMetered(log, windows, cluster);
     return cluster.run.records[0];
   }
@@ -280,8 +282,8 @@ TEST(AddMetered, ARunWithoutWindowsIsToldHowToHaveThem) {
   EXPECT_THAT(made.cluster.remarks, ElementsAre(HasSubstr("measure with --dlroof_meter_seconds")));
 }
 
-RunFile RunWithWindow(const std::string& node) {
-  auto run = RunOf(node, {Measured("n1", 2)}).file;
+record::RunFile RunWithWindow(const std::string& node) {
+  auto run = fakes::RunOf(node, {fakes::Measured("n1", 2)}).file;
   run.records[0].metered_window = Window(10, 70);
   run.context["dlroof"]["node"] = {
       {"name", node}, {"known_by", "hostname"}, {"arguments", {"--x"}}};
@@ -301,4 +303,4 @@ TEST(Gather, WithALogRecordsHaveMeteredEnergyAndNoNodesWindow) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

@@ -3,9 +3,134 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/baselines/cluster/fake_nodes.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cluster {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(RevisitOf, NamesSuspectsAndControls) {
+  const auto revisit = RevisitOf(Gathered(LastNodeIsSlower()), {.controls = 3});
+  ASSERT_EQ(revisit.suspects.size(), 1);
+  EXPECT_EQ(revisit.suspects[0].node, 5);
+  EXPECT_THAT(revisit.nodes, ElementsAre(0, 1, 2, 5));
+  EXPECT_EQ(revisit.visits, 8);
+}
+
+TEST(AddFindings, EightVisitsProveASlowNode) {
+  auto cluster = Gathered(LastNodeIsSlower());
+  AddFindings({}, {}, cluster);
+  ASSERT_EQ(cluster.findings.size(), 1);
+  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSuspect);
+  const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastNodeIsSlower()));
+  AddFindings(visits, {}, cluster);
+  EXPECT_EQ(cluster.findings.at(0).verdict, NodeVerdict::kSlow);
+  EXPECT_NEAR(cluster.findings[0].ratio, 1.2, 1e-9);
+  EXPECT_EQ(cluster.findings[0].visits, 8);
+}
+
+TEST(AddFindings, OfFourNodesNobodyCanSay) {
+  auto nodes = LastNodeIsSlower();
+  nodes.erase(nodes.begin(), nodes.begin() + 2);
+  auto cluster = Gathered(nodes);
+  AddFindings({}, {}, cluster);
+  EXPECT_TRUE(cluster.findings.empty());
+  EXPECT_THAT(TableOf(cluster), HasSubstr("fewer than 5 nodes of a kind: nobody can say"));
+}
+
+// --- Roofs and links ---
+
+// Six nodes, the last one's roofs at `speed` of the others'.
+std::vector<FakeNode> LastHasLowerRoofs(double speed) {
+  std::vector<FakeNode> nodes;
+  for (int i = 1; i <= 6; ++i) nodes.push_back({fmt::format("n{}", i), 2, i == 6 ? speed : 1});
+  return nodes;
+}
+
+std::vector<std::string> NamesOf(const std::vector<RowGroup>& groups) {
+  std::vector<std::string> names;
+  for (const auto& group : groups) names.push_back(group.name);
+  return names;
+}
+
+std::vector<std::string> WhatIsSlow(const Cluster& cluster) {
+  std::vector<std::string> what;
+  for (const auto& finding : cluster.findings) what.push_back(finding.what);
+  return what;
+}
+
+// Every rank to every other one at 1 GB/s, from rank `slow` at half of that.
+MeasuredNetwork Network(int ranks, std::size_t slow) {
+  MeasuredNetwork measured;
+  for (int i = 1; i <= ranks; ++i) measured.ranks.push_back(fmt::format("n{}", i));
+  for (std::size_t from = 0; from < measured.ranks.size(); ++from)
+    for (std::size_t to = 0; to < measured.ranks.size(); ++to)
+      if (from != to)
+        measured.pairs.push_back(
+            {from, to, {{.bytes = 1e6, .seconds = from == slow ? 2e-3 : 1e-3, .repetitions = 9}}});
+  return measured;
+}
+
+TEST(GroupsOf, EachRoofIsOneByItself) {
+  EXPECT_THAT(NamesOf(GroupsOf(Gathered(LastHasLowerRoofs(1)))),
+              ElementsAre("all", "cpu.dram", "cpu.fp32.vector"));
+}
+
+// Three roofs have a median, "ceilings"; a link is none of them.
+TEST(GroupsOf, ThreeRoofsAreAGroup) {
+  auto cluster = Gathered(LastHasLowerRoofs(1));
+  for (auto& node : cluster.nodes)
+    node.ceilings["cpu.launch"] = node.ceilings["link.bytes.send"] = 1;
+  const auto groups = GroupsOf(cluster);
+  EXPECT_THAT(NamesOf(groups), ElementsAre("all", "ceilings", "cpu.dram", "cpu.fp32.vector",
+                                           "cpu.launch", "link.send"));
+  EXPECT_THAT(groups[1].rows, ElementsAre(2, 3, 4));
+}
+
+TEST(AddFindings, EightVisitsProveALowRoof) {
+  auto cluster = Gathered(LastHasLowerRoofs(0.8));
+  const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastHasLowerRoofs(0.8)));
+  AddFindings(visits, {}, cluster);
+  EXPECT_THAT(WhatIsSlow(cluster), ElementsAre("cpu.dram", "cpu.fp32.vector"));
+  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSlow);
+  EXPECT_NEAR(cluster.findings[0].ratio, 1.25, 1e-9);
+  EXPECT_EQ(cluster.findings[0].node, 5);
+}
+
+// Low in the first visit alone.
+TEST(AddFindings, ARoofThatWasLowOnceIsNotValidated) {
+  auto cluster = Gathered(LastHasLowerRoofs(0.8));
+  const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastHasLowerRoofs(1)));
+  AddFindings(visits, {}, cluster);
+  ASSERT_EQ(cluster.findings.size(), 2);
+  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kNotValidated);
+}
+
+TEST(AddLinkRates, AreRoofsOfTheFirstProcessOfAHost) {
+  std::vector<NodeSummary> nodes(4);
+  nodes[0].facts.name = "n1";
+  nodes[1].facts = {.name = "n2-gpu0", .host = "n2"};
+  nodes[2].facts = {.name = "n2-gpu1", .host = "n2"};
+  nodes[3].facts.name = "n9";
+  AddLinkRates(Network(3, 1), nodes);
+  EXPECT_EQ(RoofsOf(nodes[0]),
+            (std::map<std::string, double>{{"link.bytes.receive", 1e9}, {"link.bytes.send", 1e9}}));
+  EXPECT_EQ(RoofsOf(nodes[1]).at("link.bytes.send"), 5e8);
+  EXPECT_TRUE(RoofsOf(nodes[2]).empty());
+  EXPECT_TRUE(RoofsOf(nodes[3]).empty());
+}
+
+TEST(AddLinkRates, OfTwoNodesNobodyKnowsWhichIsSlow) {
+  std::vector<NodeSummary> nodes(1);
+  nodes[0].facts.name = "n1";
+  AddLinkRates(Network(2, 1), nodes);
+  EXPECT_TRUE(RoofsOf(nodes[0]).empty());
+}
+
+}  // namespace
 namespace {
 
 using testing::HasSubstr;
@@ -16,7 +141,7 @@ Cluster ClusterOf(const std::vector<std::vector<double>>& seconds) {
   for (std::size_t node = 0; node < seconds.size(); ++node)
     cluster.nodes.push_back({.name = std::string(1, static_cast<char>('a' + node))});
   for (std::size_t i = 0; i < seconds.front().size(); ++i) {
-    Record record;
+    record::Record record;
     record.name = "n" + std::to_string(i);
     auto& nodes = cluster.nodes_of.emplace_back();
     for (std::size_t node = 0; node < seconds.size(); ++node) {
@@ -55,9 +180,9 @@ TEST(OrderEffects, LeaveOutWhatOneFileLacks) {
   EXPECT_EQ(effects[0].benchmarks, 1U);
   auto other = ClusterOf({{1}});
   other.nodes[0].name = "z";
-  EXPECT_THAT(RefusalOf([&] { OrderEffects(ClusterOf({{1}}), other); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { OrderEffects(ClusterOf({{1}}), other); }),
               HasSubstr("no node has the time of a benchmark in both files"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

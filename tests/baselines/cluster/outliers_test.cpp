@@ -16,7 +16,7 @@
 #include <tuple>
 #include <vector>
 
-namespace dlroof {
+namespace dlroof::cluster {
 namespace {
 
 using testing::ElementsAre;
@@ -77,7 +77,7 @@ TEST(SuspectsOf, OneRowByItselfHasAWiderEffect) {
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {lone}, kFive, {}), IsEmpty());
   const std::vector<VisitTimes> visits(8, LastIsSlower(1.06));
   const auto finding = JudgeNodes({{4, 0, 0.2}}, {lone}, visits, {0, 1, 2, 3}, {}).at(0);
-  EXPECT_EQ(finding.verdict, NodeVerdict::kNotProved);
+  EXPECT_EQ(finding.verdict, NodeVerdict::kNotValidated);
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.2), {lone}, kFive, {}), SizeIs(1));
 }
 
@@ -88,7 +88,7 @@ TEST(ControlsFor, AreTheOrdinaryNodes) {
   EXPECT_THAT(ControlsFor(times, kAll, kFive, suspects, {.controls = 3}), ElementsAre(0, 2, 3));
 }
 
-TEST(JudgeNodes, ASlowNodeIsProvedByEightVisits) {
+TEST(JudgeNodes, ASlowNodeIsValidatedByEightVisits) {
   const std::vector<Suspect> suspects = {{4, 0, 0.1}};
   const std::vector<VisitTimes> visits(8, LastIsSlower(1.1));
   const auto finding = JudgeNodes(suspects, {kAll}, visits, {0, 1, 2, 3}, {}).at(0);
@@ -98,7 +98,7 @@ TEST(JudgeNodes, ASlowNodeIsProvedByEightVisits) {
   EXPECT_EQ(finding.visits, 8);
   const auto ordinary = JudgeNodes(suspects, {kAll}, std::vector<VisitTimes>(8, LastIsSlower(1.02)),
                                    {0, 1, 2, 3}, {});
-  EXPECT_EQ(ordinary.at(0).verdict, NodeVerdict::kNotProved);
+  EXPECT_EQ(ordinary.at(0).verdict, NodeVerdict::kNotValidated);
 }
 
 TEST(JudgeNodes, WithoutVisitsASuspectStaysOne) {
@@ -290,4 +290,4 @@ TEST(SimulatedClusters, NoOrdinaryNodeIsCalledSlowAndSlowOnesAreFound) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cluster

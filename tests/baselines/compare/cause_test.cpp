@@ -6,21 +6,21 @@
 #include "baselines/compare/compare.h"
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
 using testing::HasSubstr;
 
 TEST(FindChanges, NamesWhatElseChanged) {
-  const auto base = Measured("n0", 2);
-  auto fresh = Measured("n0", 2, 3);
-  auto base_machine = SmallMachine(), fresh_machine = SmallMachine();
+  const auto base = fakes::Measured("n0", 2);
+  auto contender = fakes::Measured("n0", 2, 3);
+  auto base_machine = fakes::SmallMachine(), contender_machine = fakes::SmallMachine();
   base_machine.by_threads[2].flops["fp32.vector"].clock_hz = 3e9;
-  fresh_machine.by_threads[2].flops["fp32.vector"].clock_hz = 2.4e9;
-  fresh.algorithm = "ref";
-  fresh.work[Provenance::kModelled].flops["fp32.vector"] = 250;
-  fresh.work[Provenance::kModelled].launches = 4;
-  const auto changes = FindChanges(base, &base_machine, fresh, &fresh_machine);
+  contender_machine.by_threads[2].flops["fp32.vector"].clock_hz = 2.4e9;
+  contender.algorithm = "ref";
+  contender.work[Provenance::kModelled].flops["fp32.vector"] = 250;
+  contender.work[Provenance::kModelled].launches = 4;
+  const auto changes = FindChanges(base, &base_machine, contender, &contender_machine);
   std::vector<std::string> kinds;
   for (const auto& change : changes) kinds.emplace_back(Key(change.kind));
   EXPECT_THAT(kinds, testing::ElementsAre("algorithm", "flops", "launches", "clock", "disturbed"));
@@ -29,43 +29,44 @@ TEST(FindChanges, NamesWhatElseChanged) {
       HasSubstr("algorithm changed from 'brgemm' to 'ref'; fp32.vector FLOPs (modelled) grew "
                 "2.50-fold, from 100 FLOP to 250 FLOP; launches (modelled) changed from 1 to "
                 "4; the clock under the fp32.vector ceiling fell by 20.0 %, from 3.00 GHz to "
-                "2.40 GHz; disturbed: 6 of 9 repetitions, before 0 of 9"));
+                "2.40 GHz; noisy: 6 of 9 repetitions, before 0 of 9"));
   EXPECT_THAT(WhyItMoved({}), HasSubstr("unexplained"));
 }
 
 TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
-  const auto at = [](double hz, double disturbed_hz) {
-    auto record = Measured("n0", 2, 8);  // the ninth is disturbed
+  const auto at = [](double hz, double noisy_hz) {
+    auto record = fakes::Measured("n0", 2, 8);  // the ninth is noisy
     for (auto& repetition : record.repetitions)
-      repetition.gpu = std::make_shared<GpuSample>(
-          GpuSample{.clock_hz = repetition.disturbed ? disturbed_hz : hz});
+      repetition.gpu = std::make_shared<record::GpuSample>(
+          record::GpuSample{.clock_hz = repetition.noisy ? noisy_hz : hz});
     return record;
   };
-  const auto base = at(2e9, 1e9), fresh = at(1.5e9, 3e9);
+  const auto base = at(2e9, 1e9), contender = at(1.5e9, 3e9);
   // The ceilings' clock is of another hour.
-  auto base_machine = SmallMachine(), fresh_machine = SmallMachine();
+  auto base_machine = fakes::SmallMachine(), contender_machine = fakes::SmallMachine();
   base_machine.by_threads[2].flops["fp32.vector"].clock_hz = 3e9;
-  fresh_machine.by_threads[2].flops["fp32.vector"].clock_hz = 4e9;
-  const auto changes = FindChanges(base, &base_machine, fresh, &fresh_machine);
+  contender_machine.by_threads[2].flops["fp32.vector"].clock_hz = 4e9;
+  const auto changes = FindChanges(base, &base_machine, contender, &contender_machine);
   ASSERT_EQ(changes.size(), 1);
   EXPECT_EQ(changes[0].kind, ChangeKind::kClock);
   EXPECT_DOUBLE_EQ(*changes[0].ratio, 0.75);
   EXPECT_EQ(changes[0].text,
             "the clock of the SMs while it ran fell by 25.0 %, from 2.00 GHz to 1.50 GHz");
   // Alike, whatever the ceilings say; and where one run does not know it, the ceilings do.
-  EXPECT_TRUE(FindChanges(base, &base_machine, at(2.01e9, 1e9), &fresh_machine).empty());
-  const auto unknown = FindChanges(base, &base_machine, Measured("n0", 2), &fresh_machine);
+  EXPECT_TRUE(FindChanges(base, &base_machine, at(2.01e9, 1e9), &contender_machine).empty());
+  const auto unknown =
+      FindChanges(base, &base_machine, fakes::Measured("n0", 2), &contender_machine);
   ASSERT_EQ(unknown.size(), 1);
   EXPECT_THAT(unknown[0].text, HasSubstr("under the fp32.vector ceiling grew by 33.3 %"));
 }
 
 TEST(FindChanges, CountersHaveATolerance) {
-  auto base = Measured("n0", 2), fresh = base;
+  auto base = fakes::Measured("n0", 2), contender = base;
   base.work[Provenance::kMeasured].bytes[Level::kL2] = 100;
-  fresh.work[Provenance::kMeasured].bytes[Level::kL2] = 104;
-  EXPECT_TRUE(FindChanges(base, nullptr, fresh, nullptr).empty());
-  fresh.work[Provenance::kMeasured].bytes[Level::kL2] = 90;
-  const auto changes = FindChanges(base, nullptr, fresh, nullptr);
+  contender.work[Provenance::kMeasured].bytes[Level::kL2] = 104;
+  EXPECT_TRUE(FindChanges(base, nullptr, contender, nullptr).empty());
+  contender.work[Provenance::kMeasured].bytes[Level::kL2] = 90;
+  const auto changes = FindChanges(base, nullptr, contender, nullptr);
   ASSERT_EQ(changes.size(), 1);
   EXPECT_EQ(changes[0].level, Level::kL2);
   EXPECT_THAT(changes[0].text, HasSubstr("l2 bytes (measured) fell by 10.0 %"));
@@ -74,8 +75,8 @@ TEST(FindChanges, CountersHaveATolerance) {
 using testing::IsEmpty;
 
 // 2 s and 120 byte of DRAM measured, 1.6 s and 100 byte predicted: residuals 1.25 and 1.2.
-Record Predicted(double seconds = 2, double dram = 120) {
-  auto record = Measured("n0", seconds);
+record::Record Predicted(double seconds = 2, double dram = 120) {
+  auto record = fakes::Measured("n0", seconds);
   record.work[Provenance::kMeasured].bytes[Level::kDram] = dram;
   record.prediction = {1.6, {{Level::kDram, 100}}, "a model"};
   return record;
@@ -113,8 +114,8 @@ TEST(ResidualsOf, AFormulaIsNoMeasurementAndUnknownIsAbsent) {
 }
 
 TEST(CompareResiduals, BytesMoveByMoreThanCountersScatterAndGetWorseAwayFromOne) {
-  const auto dram = [](double base, double fresh) {
-    return CompareResiduals(Predicted(2, base), Predicted(2, fresh), std::nullopt).at(0);
+  const auto dram = [](double base, double contender) {
+    return CompareResiduals(Predicted(2, base), Predicted(2, contender), std::nullopt).at(0);
   };
   EXPECT_FALSE(dram(120, 125).moved) << "4 %";
   EXPECT_TRUE(dram(120, 130).worse) << "1.2 to 1.3";
@@ -128,67 +129,68 @@ TEST(CompareResiduals, BytesMoveByMoreThanCountersScatterAndGetWorseAwayFromOne)
 }
 
 TEST(Compare, AResidualThatWentAwayFromOneIsAnAlertOfItsOwn) {
-  const auto base = RunOf("b", {Predicted()}), fresh = RunOf("n", {Predicted(2, 150)});
-  const auto result = Compare(base, fresh, OnResiduals());
-  EXPECT_EQ(result.rows[0].verdict, Verdict::kSame);
+  const auto base = fakes::RunOf("b", {Predicted()}),
+             contender = fakes::RunOf("n", {Predicted(2, 150)});
+  const auto result = Compare(base, contender, OnResiduals());
+  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kSame);
   ASSERT_EQ(result.rows[0].alerts.size(), 1U);
   EXPECT_EQ(result.rows[0].alerts[0].on, Quantity::kResidual);
   EXPECT_THAT(result.rows[0].alerts[0].text, HasSubstr("dram residual"));
   EXPECT_EQ(result.exit_code, 1);
   // The other way round it is told, and no alarm.
-  const auto better = Compare(fresh, base, OnResiduals());
+  const auto better = Compare(contender, base, OnResiduals());
   EXPECT_THAT(better.rows[0].alerts, IsEmpty());
   EXPECT_TRUE(Find(better.rows[0].residuals, "dram")->moved);
   EXPECT_EQ(better.exit_code, 0);
   // Nor is it one where nobody asked.
   auto on_time = OnResiduals();
   on_time.on = {Quantity::kTime};
-  EXPECT_EQ(Compare(base, fresh, on_time).exit_code, 0);
+  EXPECT_EQ(Compare(base, contender, on_time).exit_code, 0);
 }
 
 TEST(Compare, TheTimesResidualIsJudgedLikeTheTime) {
-  const auto base = RunOf("b", {Predicted()});
+  const auto base = fakes::RunOf("b", {Predicted()});
   // 1.25 to 1.38: 10 % slower than the same prediction.
-  const auto slower = Compare(base, RunOf("n", {Predicted(2.2)}), OnResiduals());
+  const auto slower = Compare(base, fakes::RunOf("n", {Predicted(2.2)}), OnResiduals());
   EXPECT_TRUE(Find(slower.rows[0].residuals, "time")->worse);
   EXPECT_EQ(slower.exit_code, 1);
   // Slower as predicted: no residual moved, though the time did.
   auto foreseen = Predicted(2.2);
   foreseen.prediction->seconds = 1.76;
-  const auto as_said = Compare(base, RunOf("n", {foreseen}), OnResiduals());
-  EXPECT_EQ(as_said.rows[0].verdict, Verdict::kSlower);
+  const auto as_said = Compare(base, fakes::RunOf("n", {foreseen}), OnResiduals());
+  EXPECT_EQ(as_said.rows[0].verdict, statistics::Verdict::kSlower);
   EXPECT_FALSE(Find(as_said.rows[0].residuals, "time")->moved);
   EXPECT_EQ(as_said.exit_code, 0);
   // Too few repetitions to judge a time by: bytes are compared all the same.
   auto once = Predicted(3, 150);
   once.repetitions.resize(1);
-  const auto few = Compare(base, RunOf("n", {once}), OnResiduals());
+  const auto few = Compare(base, fakes::RunOf("n", {once}), OnResiduals());
   EXPECT_EQ(Find(few.rows[0].residuals, "time"), nullptr);
   EXPECT_TRUE(Find(few.rows[0].residuals, "dram")->worse);
 }
 
 TEST(Compare, ResidualsAreSummedUpPerLevel) {
   auto second = Predicted(2, 90);
-  second.name = Name("n1");
-  const auto base = RunOf("b", {Predicted(), second});
-  auto fresh = base;
-  fresh.where = "n";
-  fresh.file.records[1].work[Provenance::kMeasured].bytes[Level::kDram] = 60;
-  const auto result = Compare(base, fresh, OnResiduals());
+  second.name = fakes::Name("n1");
+  const auto base = fakes::RunOf("b", {Predicted(), second});
+  auto contender = base;
+  contender.where = "n";
+  contender.file.records[1].work[Provenance::kMeasured].bytes[Level::kDram] = 60;
+  const auto result = Compare(base, contender, OnResiduals());
   // |1.2 - 1| and |0.9 - 1|, then |0.6 - 1|.
   EXPECT_DOUBLE_EQ(result.residuals.at("dram").base, 0.15);
-  EXPECT_DOUBLE_EQ(result.residuals.at("dram").fresh, 0.3);
+  EXPECT_DOUBLE_EQ(result.residuals.at("dram").contender, 0.3);
   EXPECT_EQ(result.residuals.at("dram").benchmarks, 2);
   EXPECT_THAT(Describe(result.residuals), HasSubstr("dram 15.0 % -> 30.0 % (2 benchmarks)"));
 }
 
 TEST(Compare, WithoutPredictionsItCannotSayWhatResidualsDid) {
-  const auto base = RunOf("b", {Measured("n0", 2)});
-  const auto result = Compare(base, RunOf("n", {Measured("n0", 2)}), OnResiduals());
+  const auto base = fakes::RunOf("b", {fakes::Measured("n0", 2)});
+  const auto result = Compare(base, fakes::RunOf("n", {fakes::Measured("n0", 2)}), OnResiduals());
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.rows[0].residuals, IsEmpty());
   EXPECT_EQ(Describe(result.residuals), "");
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::compare

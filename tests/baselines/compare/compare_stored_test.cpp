@@ -4,11 +4,106 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
+#include "baselines/formats/write_comparison.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/roofline/placed_run.h"
+#include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 #include "tests/fakes/verdicts.h"
 
-namespace dlroof {
+namespace dlroof::compare {
+namespace {
+
+using testing::HasSubstr;
+
+class StoredRuns : public testing::Test {
+ protected:
+  StoredRuns() { std::filesystem::create_directories(folder_ / "machine"); }
+
+  void Store(const std::string& name, NamedRun run, const std::string& date) {
+    run.file.context["date"] = date;
+    std::ofstream(folder_ / "machine" / name) << roofline::ToJson(run.file).dump();
+  }
+
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_ / "stored";
+};
+
+TEST_F(StoredRuns, ThoseOfTheMachineThatCanBeComparedAreFoundOldestFirst) {
+  const auto mine = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
+  auto foreign = mine, other = mine;
+  foreign.file.machines[0].fingerprint = "11";
+  other.file.records[0].name = "other";
+  Store("a.json", mine, "2026-01-01T10:00:00+00:00");
+  Store("b.json", mine, "2026-01-01T10:30:00+02:00");  // 8:30 UTC: older
+  Store("c.json", foreign, "2026-02-01T10:00:00+00:00");
+  Store("d.json", other, "2026-02-01T10:00:00+00:00");
+  std::ofstream(folder_ / "study.json") << R"({"table": []})";
+  std::ostringstream warnings;
+  const auto found = FindBaselines(folder_, mine, {}, warnings);
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_THAT(found[0].where, HasSubstr("b.json"));
+  EXPECT_THAT(found[1].where, HasSubstr("a.json"));
+  EXPECT_THAT(warnings.str(), HasSubstr("d.json and new.json have no benchmark in common"));
+}
+
+TEST_F(StoredRuns, ANameMapIsOfTheRunsThatHaveTheOldName) {
+  Store("a.json", fakes::RunOf("a", {fakes::Measured("n1", 2)}), "2026-01-01T10:00:00+00:00");
+  Store("b.json", fakes::RunOf("b", {fakes::Measured("n0", 2)}), "2026-02-01T10:00:00+00:00");
+  const auto contender =
+      fakes::RunOf("new.json", {fakes::Measured("n0", 2), fakes::Measured("m1", 2)});
+  std::ostringstream warnings;
+  EXPECT_EQ(
+      FindBaselines(folder_, contender, {{fakes::Name("n1"), fakes::Name("m1")}}, warnings).size(),
+      2);
+  EXPECT_EQ(warnings.str(), "");
+  EXPECT_THAT(
+      fakes::RefusalOf([&] {
+        FindBaselines(folder_, contender, {{fakes::Name("n7"), fakes::Name("m1")}}, warnings);
+      }),
+      HasSubstr("no stored run of this machine has the benchmark 'Conv2D/cpu/onednn/fwd/f32/n7'"));
+}
+
+TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
+  const auto mine = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
+  std::ostringstream warnings;
+  const auto refusal = [&](const std::filesystem::path& folder, const NamedRun& run) {
+    return fakes::RefusalOf([&] { FindBaselines(folder, run, {}, warnings); });
+  };
+  EXPECT_THAT(refusal(folder_, mine),
+              HasSubstr("none of 0 JSON files is a run of this machine (00)"));
+  EXPECT_THAT(refusal(folder_ / "none", mine), HasSubstr("not a folder"));
+  auto nameless = mine;
+  nameless.file.machines.clear();
+  EXPECT_THAT(refusal(folder_, nameless), HasSubstr("names no machine"));
+}
+
+TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
+  const auto moment = [](const char* date) {
+    record::RunFile file;
+    file.context["date"] = date;
+    return Moment(file);
+  };
+  EXPECT_EQ(Moment(record::RunFile()), 0);
+  // A day is 86400 s, an hour 3600 s.
+  EXPECT_EQ(moment("1970-01-02T01:00:00+01:00"), 86400);
+  EXPECT_EQ(moment("1970-01-02 00:00:00"), 86400);  // older Google Benchmark
+  EXPECT_EQ(moment("1970-01-02T00:00:00Z"), 86400);
+  EXPECT_EQ(moment("1970-01-02T01:00:00.123456+01:00"), 86400);
+  EXPECT_EQ(moment("1970-01-01T22:30:00.5-01:30"), 86400);
+  EXPECT_EQ(moment("1970-01-02T05:30:00+0530"), 86400);
+  EXPECT_EQ(moment("1970-01-02T01:00:00+01"), 86400);
+  EXPECT_EQ(moment("1970-01-02 01:00:00 +0100"), 86400);
+  EXPECT_EQ(moment("1970-01-02T00:00:07.999"), 86407);
+  EXPECT_EQ(moment("1970-01-02"), 0);
+  EXPECT_EQ(moment("yesterday"), 0);
+}
+
+}  // namespace
 namespace {
 
 using testing::ElementsAre;
@@ -16,8 +111,10 @@ using testing::ElementsAre;
 TEST(ShiftsBetweenRuns, AreWhatIsLeftOfCommonMovement) {
   // The second run is 1.1 times slower as a whole; n1 by 1.2.
   const std::vector<NamedRun> runs = {
-      RunOf("a", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2)}),
-      RunOf("b", {Measured("n0", 2.2), Measured("n1", 2.4), Measured("n2", 2.2)})};
+      fakes::RunOf("a",
+                   {fakes::Measured("n0", 2), fakes::Measured("n1", 2), fakes::Measured("n2", 2)}),
+      fakes::RunOf("b", {fakes::Measured("n0", 2.2), fakes::Measured("n1", 2.4),
+                         fakes::Measured("n2", 2.2)})};
   const auto shifts = ShiftsBetweenRuns(runs);
   ASSERT_EQ(shifts.size(), 3);
   EXPECT_NEAR(shifts[0].log_ratio, 0, 1e-9);
@@ -26,71 +123,80 @@ TEST(ShiftsBetweenRuns, AreWhatIsLeftOfCommonMovement) {
 
 TEST(ShiftsBetweenRuns, AreThoseSinceTheRunBeforeThatHasTheBenchmark) {
   const auto run = [](const std::string& where, const std::string& op, double last) {
-    return RunOf(where, {Measured(op + "0", 2), Measured(op + "1", 2), Measured(op + "2", last)});
+    return fakes::RunOf(where, {fakes::Measured(op + "0", 2), fakes::Measured(op + "1", 2),
+                                fakes::Measured(op + "2", last)});
   };
   // Neighbours share nothing; a and c do.
   const auto shifts = ShiftsBetweenRuns({run("a", "n", 2), run("b", "m", 2), run("c", "n", 2.4)});
   ASSERT_EQ(shifts.size(), 3);
   EXPECT_NEAR(shifts[2].log_ratio, std::log(1.2), 1e-9);
   // Two movements less their median are none.
-  const auto two = RunOf("a", {Measured("n0", 2), Measured("n1", 2)});
+  const auto two = fakes::RunOf("a", {fakes::Measured("n0", 2), fakes::Measured("n1", 2)});
   EXPECT_TRUE(ShiftsBetweenRuns({two, two}).empty());
 }
 
 TEST(CompareWithStored, EachBenchmarkIsHeldAgainstTheNewestRunThatHasIt) {
   const std::vector<NamedRun> stored = {
-      RunOf("old.json", {Measured("n0", 2), Measured("n1", 2), Measured("n3", 2)}),
-      RunOf("new.json", {Measured("n0", 3), Measured("n4", 2)})};
-  const auto fresh = RunOf("n", {Measured("n2", 1), Measured("n1", 6), Measured("n0", 3)});
-  const auto result = CompareWithStored(stored, fresh, Options());
-  EXPECT_THAT(Verdicts(result), ElementsAre("new", "slower", "same", "-gone", "-gone"));
+      fakes::RunOf("old.json",
+                   {fakes::Measured("n0", 2), fakes::Measured("n1", 2), fakes::Measured("n3", 2)}),
+      fakes::RunOf("new.json", {fakes::Measured("n0", 3), fakes::Measured("n4", 2)})};
+  const auto contender = fakes::RunOf(
+      "n", {fakes::Measured("n2", 1), fakes::Measured("n1", 6), fakes::Measured("n0", 3)});
+  const auto result = CompareWithStored(stored, contender, fakes::Options());
+  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("new", "slower", "same", "-gone", "-gone"));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.rows[1].stored, &stored[0]);
   EXPECT_EQ(result.rows[2].stored, &stored[1]);
-  EXPECT_EQ(result.rows[3].name(), Name("n4"));
-  EXPECT_EQ(result.rows[4].name(), Name("n3"));
-  EXPECT_EQ(result.count.at(Verdict::kGone), 2);
+  EXPECT_EQ(result.rows[3].name(), fakes::Name("n4"));
+  EXPECT_EQ(result.rows[4].name(), fakes::Name("n3"));
+  EXPECT_EQ(result.count.at(statistics::Verdict::kGone), 2);
   ASSERT_EQ(result.parts.size(), 2);
   EXPECT_EQ(result.parts[0].base, "new.json");
-  EXPECT_EQ(result.parts[1].count.at(Verdict::kSlower), 1);
+  EXPECT_EQ(result.parts[1].count.at(statistics::Verdict::kSlower), 1);
 }
 
 // The newest stored run was an odd one for n0: 3 between runs of 2. n1 is slower than both.
 TEST(CompareWithStored, AMovementFromTheNewestRunAloneIsAmbiguous) {
   const std::vector<NamedRun> stored = {
-      RunOf("old.json", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2)}),
-      RunOf("new.json", {Measured("n0", 3), Measured("n1", 2), Measured("n2", 2)})};
+      fakes::RunOf("old.json",
+                   {fakes::Measured("n0", 2), fakes::Measured("n1", 2), fakes::Measured("n2", 2)}),
+      fakes::RunOf("new.json",
+                   {fakes::Measured("n0", 3), fakes::Measured("n1", 2), fakes::Measured("n2", 2)})};
   const auto run = [&](double n1) {
-    const auto fresh = RunOf("n", {Measured("n0", 2), Measured("n1", n1), Measured("n2", 2)});
-    return CompareWithStored(stored, fresh, Options());
+    const auto contender = fakes::RunOf(
+        "n", {fakes::Measured("n0", 2), fakes::Measured("n1", n1), fakes::Measured("n2", 2)});
+    return CompareWithStored(stored, contender, fakes::Options());
   };
   const auto slower = run(3);
-  EXPECT_THAT(Verdicts(slower), ElementsAre("ambiguous", "slower", "same"));
+  EXPECT_THAT(fakes::Verdicts(slower), ElementsAre("ambiguous", "slower", "same"));
   EXPECT_EQ(slower.rows[0].reason,
             "faster than the newest stored run, but not than the one before it");
   EXPECT_EQ(slower.exit_code, 1);
-  EXPECT_EQ(slower.parts.at(0).count.count(Verdict::kFaster), 0);
+  EXPECT_EQ(slower.parts.at(0).count.count(statistics::Verdict::kFaster), 0);
   EXPECT_EQ(run(2).exit_code, 0) << "what was faster than the newest alone counts for nothing";
   // Slower than the newest alone is no alarm either.
   const std::vector<NamedRun> turned = {stored[1], stored[0]};
   const auto back = CompareWithStored(
-      turned, RunOf("n", {Measured("n0", 3), Measured("n1", 2), Measured("n2", 2)}), Options());
-  EXPECT_THAT(Verdicts(back), ElementsAre("ambiguous", "same", "same"));
+      turned,
+      fakes::RunOf("n",
+                   {fakes::Measured("n0", 3), fakes::Measured("n1", 2), fakes::Measured("n2", 2)}),
+      fakes::Options());
+  EXPECT_THAT(fakes::Verdicts(back), ElementsAre("ambiguous", "same", "same"));
   EXPECT_EQ(back.exit_code, 0);
 }
 
 // Nothing was judged but n0, whose only movement is the newest stored run's own.
 TEST(CompareWithStored, WhatIsLeftAmbiguousAloneCannotBeSaid) {
   const auto run = [](double older, double newest, double now, std::set<Quantity> on) {
-    CompareOptions options = Options();
+    CompareOptions options = fakes::Options();
     options.on = std::move(on);
-    return CompareWithStored(
-        {RunOf("old.json", {Measured("n0", older)}), RunOf("new.json", {Measured("n0", newest)})},
-        RunOf("n", {Measured("n0", now)}), options);
+    return CompareWithStored({fakes::RunOf("old.json", {fakes::Measured("n0", older)}),
+                              fakes::RunOf("new.json", {fakes::Measured("n0", newest)})},
+                             fakes::RunOf("n", {fakes::Measured("n0", now)}), options);
   };
   for (const double newest : {3.0, 4.0 / 3}) {  // NEW is faster than it, slower than it
     const auto result = run(2, newest, 2, {Quantity::kTime});
-    EXPECT_THAT(Verdicts(result), ElementsAre("ambiguous"));
+    EXPECT_THAT(fakes::Verdicts(result), ElementsAre("ambiguous"));
     EXPECT_EQ(result.exit_code, 3);
     EXPECT_EQ(result.parts.at(0).exit_code, 3);
     // Counts were judged, and are the same.
@@ -98,31 +204,33 @@ TEST(CompareWithStored, WhatIsLeftAmbiguousAloneCannotBeSaid) {
   }
 }
 
-TEST(CompareWithStored, AStoredResultThatWasDisturbedIsPassedOverForAnOlderOne) {
-  const std::vector<NamedRun> stored = {RunOf("old.json", {Measured("n0", 2), Measured("n1", 2)}),
-                                        RunOf("new.json", {Measured("n0", 4, 3)})};
-  const auto fresh = RunOf("n", {Measured("n0", 2), Measured("n1", 2)});
-  const auto result = CompareWithStored(stored, fresh, Options());
-  EXPECT_THAT(Verdicts(result), ElementsAre("same", "same"));
+TEST(CompareWithStored, AStoredResultThatWasNoisyIsPassedOverForAnOlderOne) {
+  const std::vector<NamedRun> stored = {
+      fakes::RunOf("old.json", {fakes::Measured("n0", 2), fakes::Measured("n1", 2)}),
+      fakes::RunOf("new.json", {fakes::Measured("n0", 4, 3)})};
+  const auto contender = fakes::RunOf("n", {fakes::Measured("n0", 2), fakes::Measured("n1", 2)});
+  const auto result = CompareWithStored(stored, contender, fakes::Options());
+  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("same", "same"));
   ASSERT_EQ(result.parts.size(), 1);
   // Where there is no older one it says so.
-  EXPECT_THAT(Verdicts(CompareWithStored({stored[1]}, fresh, Options())),
+  EXPECT_THAT(fakes::Verdicts(CompareWithStored({stored[1]}, contender, fakes::Options())),
               ElementsAre("insufficient", "new"));
 }
 
 TEST(CompareWithStored, AMachineThatWasFasterInOneStoredRunIsToldOfThatRun) {
-  std::vector<Record> quick, slow, all;
+  std::vector<record::Record> quick, slow, all;
   for (int i = 0; i < 12; ++i) {
-    quick.push_back(Measured(fmt::format("q{}", i), 2));
-    slow.push_back(Measured(fmt::format("s{}", i), 2));
-    all.push_back(Measured(fmt::format("q{}", i), 2.4));
-    all.push_back(Measured(fmt::format("s{}", i), 2));
+    quick.push_back(fakes::Measured(fmt::format("q{}", i), 2));
+    slow.push_back(fakes::Measured(fmt::format("s{}", i), 2));
+    all.push_back(fakes::Measured(fmt::format("q{}", i), 2.4));
+    all.push_back(fakes::Measured(fmt::format("s{}", i), 2));
   }
-  const std::vector<NamedRun> stored = {RunOf("slow.json", slow), RunOf("quick.json", quick)};
-  const auto fresh = RunOf("n", all);
-  const auto result = CompareWithStored(stored, fresh, Options());
-  EXPECT_EQ(result.count.at(Verdict::kAmbiguous), 12);
-  EXPECT_EQ(result.count.at(Verdict::kSame), 12);
+  const std::vector<NamedRun> stored = {fakes::RunOf("slow.json", slow),
+                                        fakes::RunOf("quick.json", quick)};
+  const auto contender = fakes::RunOf("n", all);
+  const auto result = CompareWithStored(stored, contender, fakes::Options());
+  EXPECT_EQ(result.count.at(statistics::Verdict::kAmbiguous), 12);
+  EXPECT_EQ(result.count.at(statistics::Verdict::kSame), 12);
   ASSERT_EQ(result.parts.size(), 2);
   ASSERT_TRUE(result.parts[0].common);
   EXPECT_NEAR(std::exp(result.parts[0].common->log_ratio), 1.2, 1e-6);
@@ -134,4 +242,104 @@ TEST(CompareWithStored, AMachineThatWasFasterInOneStoredRunIsToldOfThatRun) {
 }
 
 }  // namespace
-}  // namespace dlroof
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+NamedRun Base() {
+  return fakes::RunOf(
+      "base", {fakes::Measured("n0", 2), fakes::Measured("n1", 2), fakes::Measured("n2", 2)});
+}
+// n0 is slower, n1 faster.
+NamedRun Fresh() {
+  return fakes::RunOf(
+      "new", {fakes::Measured("n0", 3), fakes::Measured("n1", 1.5), fakes::Measured("n2", 2)});
+}
+
+CompareResult Held(const NamedRun& base, const NamedRun& contender, const NamedRun& again) {
+  auto options = fakes::Options();
+  options.again = &again;
+  return Compare(base, contender, options);
+}
+
+TEST(MeasuredAgain, TakesBackWhatAnotherProcessDoesNotShow) {
+  const auto base = Base(), contender = Fresh();
+  ASSERT_THAT(fakes::Verdicts(Compare(base, contender, fakes::Options())),
+              ElementsAre("slower", "faster", "same"));
+  const auto again =
+      fakes::RunOf("again.json", {fakes::Measured("n0", 2), fakes::Measured("n1", 1.4)});
+  const auto result = Held(base, contender, again);
+  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("ambiguous", "faster", "same"));
+  EXPECT_EQ(result.rows[0].reason, "slower in NEW, but not when measured again (again.json)");
+  EXPECT_EQ(result.exit_code, 0);
+  ASSERT_TRUE(result.again);
+  EXPECT_EQ(result.again->taken_back, 1);
+  EXPECT_EQ(result.again->unknown, 0);
+  EXPECT_EQ(result.count.at(statistics::Verdict::kAmbiguous), 1);
+}
+
+TEST(MeasuredAgain, TheOtherWayIsNotTheSameWay) {
+  const auto base = Base(), contender = Fresh();
+  const auto again =
+      fakes::RunOf("again", {fakes::Measured("n0", 1.4), fakes::Measured("n1", 2.6)});
+  EXPECT_THAT(fakes::Verdicts(Held(base, contender, again)),
+              ElementsAre("ambiguous", "ambiguous", "same"));
+}
+
+TEST(MeasuredAgain, WhatItHasNoTimesOfStands) {
+  const auto base = Base(), contender = Fresh();
+  const auto again = fakes::RunOf(
+      "again", {fakes::Measured("n0", 2, 3), fakes::Measured("n2", 2.02)});  // n0: 3 clean ones
+  const auto result = Held(base, contender, again);
+  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("slower", "faster", "same"));
+  EXPECT_EQ(result.again->unknown, 2);
+  EXPECT_EQ(result.exit_code, 1);
+}
+
+TEST(MeasuredAgain, HoldsBesideStoredRunsToo) {
+  const std::vector<NamedRun> stored = {Base(), Base(),
+                                        fakes::RunOf("older", {fakes::Measured("n3", 2)})};
+  const auto contender = fakes::RunOf(
+      "new", {fakes::Measured("n0", 3), fakes::Measured("n1", 3), fakes::Measured("n3", 3)});
+  const auto again = fakes::RunOf(
+      "again", {fakes::Measured("n0", 3.1), fakes::Measured("n1", 2), fakes::Measured("n3", 2)});
+  auto options = fakes::Options();
+  EXPECT_THAT(fakes::Verdicts(CompareWithStored(stored, contender, options)),
+              ElementsAre("slower", "slower", "slower", "-gone"));
+  options.again = &again;
+  const auto result = CompareWithStored(stored, contender, options);
+  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("slower", "ambiguous", "ambiguous", "-gone"));
+  ASSERT_TRUE(result.again);
+  EXPECT_EQ(result.again->taken_back, 2) << "of both parts";
+}
+
+TEST(MeasuredAgain, IsOfTheSameBuildElseRefused) {
+  const auto base = Base(), contender = Fresh();
+  auto again = fakes::RunOf("again", {fakes::Measured("n0", 2)});
+  again.file.context["dlroof"]["commit"] = "another";
+  EXPECT_THAT(fakes::RefusalOf([&] { Held(base, contender, again); }),
+              AllOf(HasSubstr("again: expected another run of what new measured"),
+                    HasSubstr("commit: none -> another")));
+  EXPECT_THROW(Held(base, contender, fakes::RunOf("again", {fakes::Measured("n0", 3)})), BadInput)
+      << "the same repetitions";
+}
+
+TEST(MeasuredAgain, IsAskedForWhereSomethingMoved) {
+  const auto base = Base(), contender = Fresh();
+  const auto asks = HasSubstr("--again FILE");
+  EXPECT_THAT(formats::RemarksOf(Compare(base, contender, fakes::Options())), Contains(asks));
+  EXPECT_THAT(formats::RemarksOf(Compare(base, base, fakes::Options())), Not(Contains(asks)));
+  const auto again =
+      fakes::RunOf("again.json", {fakes::Measured("n0", 3.1), fakes::Measured("n1", 2)});
+  const auto remarks = formats::RemarksOf(Held(base, contender, again));
+  EXPECT_THAT(remarks, Not(Contains(asks)));
+  EXPECT_THAT(remarks, Contains("held against again.json: 1 slower or faster in NEW alone, 0 "
+                                "without enough times there"));
+}
+
+}  // namespace
+}  // namespace dlroof::compare

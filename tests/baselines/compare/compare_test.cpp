@@ -13,30 +13,34 @@
 #include "tests/fakes/small_run.h"
 #include "tests/fakes/verdicts.h"
 
-namespace dlroof {
+namespace dlroof::compare {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string Refusal(const NamedRun& base, const NamedRun& fresh, const CompareOptions& options) {
-  return RefusalOf([&] { Compare(base, fresh, options); });
+std::string Refusal(const NamedRun& base, const NamedRun& contender,
+                    const CompareOptions& options) {
+  return fakes::RefusalOf([&] { Compare(base, contender, options); });
 }
 
 TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
-  auto failed = Measured("n6", 2), broken = Measured("n7", 2);
-  failed.status = broken.status = Status::kFailed;
+  auto failed = fakes::Measured("n6", 2), broken = fakes::Measured("n7", 2);
+  failed.status = broken.status = record::Status::kFailed;
   failed.reason = "out of memory";
   failed.repetitions.clear();
-  const auto base =
-      RunOf("b", {Measured("n0", 2), Measured("n1", 2), Measured("n2", 2), Measured("n3", 2),
-                  Measured("n4", 2, 3), Measured("n6", 2), broken, Measured("n8", 2)});
-  const auto fresh =
-      RunOf("n", {Measured("n3", 2), Measured("n2", 2.05), Measured("n1", 1.8), Measured("n0", 2.3),
-                  Measured("n4", 2), Measured("n5", 2), failed, Measured("n7", 2)});
-  const auto result = Compare(base, fresh, Options());
-  EXPECT_THAT(Verdicts(result), ElementsAre("same", "ambiguous", "faster", "slower", "insufficient",
-                                            "new", "failed", "new", "-gone"));
+  const auto base = fakes::RunOf(
+      "b", {fakes::Measured("n0", 2), fakes::Measured("n1", 2), fakes::Measured("n2", 2),
+            fakes::Measured("n3", 2), fakes::Measured("n4", 2, 3), fakes::Measured("n6", 2), broken,
+            fakes::Measured("n8", 2)});
+  const auto contender = fakes::RunOf(
+      "n", {fakes::Measured("n3", 2), fakes::Measured("n2", 2.05), fakes::Measured("n1", 1.8),
+            fakes::Measured("n0", 2.3), fakes::Measured("n4", 2), fakes::Measured("n5", 2), failed,
+            fakes::Measured("n7", 2)});
+  const auto result = Compare(base, contender, fakes::Options());
+  EXPECT_THAT(fakes::Verdicts(result),
+              ElementsAre("same", "ambiguous", "faster", "slower", "insufficient", "new", "failed",
+                          "new", "-gone"));
   EXPECT_EQ(result.exit_code, 1);
   const auto& slower = result.rows[3];
   EXPECT_NEAR(slower.judgement->ratio, 1.15, 0.005);
@@ -45,13 +49,13 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
   EXPECT_DOUBLE_EQ(*slower.cliffs_delta, 1);
   // 1 s of roof in 2.0 s, then in 2.3 s.
   EXPECT_NEAR(*slower.base_fraction, 0.5, 1e-9);
-  EXPECT_NEAR(*slower.fresh_fraction, 1 / 2.3, 1e-9);
-  EXPECT_FALSE(slower.given_roof);
-  auto given = fresh;
-  auto& roof = given.file.machines[0].by_threads.at(2).flops.at("fp32.vector");
-  roof.given = true;
-  roof.proved = false;
-  EXPECT_TRUE(Compare(base, given, Options()).rows[3].given_roof);
+  EXPECT_NEAR(*slower.contender_fraction, 1 / 2.3, 1e-9);
+  EXPECT_FALSE(slower.specified_roof);
+  auto specified = contender;
+  auto& roof = specified.file.machines[0].by_threads.at(2).flops.at("fp32.vector");
+  roof.specified = true;
+  roof.validated = false;
+  EXPECT_TRUE(Compare(base, specified, fakes::Options()).rows[3].specified_roof);
   EXPECT_THAT(result.rows[4].reason, HasSubstr("3 of 9 in BASE, 9 of 9 in NEW; at least 4"));
   EXPECT_THAT(result.rows[6].reason, HasSubstr("out of memory"));
   EXPECT_TRUE(result.rows[6].newly_failed);
@@ -59,37 +63,40 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
 }
 
 TEST(Compare, WhatNeitherRunSupportsIsNoFailure) {
-  auto bf16 = Measured("n1", 2), f16 = Measured("n2", 2);
-  bf16.status = f16.status = Status::kUnsupported;
+  auto bf16 = fakes::Measured("n1", 2), f16 = fakes::Measured("n2", 2);
+  bf16.status = f16.status = record::Status::kUnsupported;
   bf16.reason = f16.reason = "no bf16 for avx2";
-  const auto result = Compare(RunOf("b", {Measured("n0", 2), bf16, Measured("n2", 2)}),
-                              RunOf("n", {Measured("n0", 2), bf16, f16}), Options());
-  EXPECT_THAT(Verdicts(result), ElementsAre("same", "unsupported", "failed"));
+  const auto result =
+      Compare(fakes::RunOf("b", {fakes::Measured("n0", 2), bf16, fakes::Measured("n2", 2)}),
+              fakes::RunOf("n", {fakes::Measured("n0", 2), bf16, f16}), fakes::Options());
+  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("same", "unsupported", "failed"));
   EXPECT_FALSE(result.rows[1].newly_failed);
   EXPECT_TRUE(result.rows[2].newly_failed);
   EXPECT_EQ(result.rows[1].reason, "no bf16 for avx2 (in both runs)");
 }
 
 TEST(Compare, ExitCodes) {
-  const auto code = [](const std::vector<Record>& base, const std::vector<Record>& fresh) {
-    return Compare(RunOf("b", base), RunOf("n", fresh), Options()).exit_code;
+  const auto code = [](const std::vector<record::Record>& base,
+                       const std::vector<record::Record>& contender) {
+    return Compare(fakes::RunOf("b", base), fakes::RunOf("n", contender), fakes::Options())
+        .exit_code;
   };
-  EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 2)}), 0);
-  EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 1)}), 0);
-  EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 3)}), 1);
-  EXPECT_EQ(code({Measured("n0", 2, 3)}, {Measured("n0", 3)}), 3);
-  auto broken = Measured("n0", 2);
-  broken.status = Status::kWrong;
-  EXPECT_EQ(code({Measured("n0", 2)}, {broken}), 1);
-  EXPECT_EQ(code({broken, Measured("n1", 1)}, {broken, Measured("n1", 1)}), 0);
+  EXPECT_EQ(code({fakes::Measured("n0", 2)}, {fakes::Measured("n0", 2)}), 0);
+  EXPECT_EQ(code({fakes::Measured("n0", 2)}, {fakes::Measured("n0", 1)}), 0);
+  EXPECT_EQ(code({fakes::Measured("n0", 2)}, {fakes::Measured("n0", 3)}), 1);
+  EXPECT_EQ(code({fakes::Measured("n0", 2, 3)}, {fakes::Measured("n0", 3)}), 3);
+  auto broken = fakes::Measured("n0", 2);
+  broken.status = record::Status::kWrong;
+  EXPECT_EQ(code({fakes::Measured("n0", 2)}, {broken}), 1);
+  EXPECT_EQ(code({broken, fakes::Measured("n1", 1)}, {broken, fakes::Measured("n1", 1)}), 0);
 }
 
 TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
-  const auto base = RunOf("base.json", {Measured("n0", 2)});
+  const auto base = fakes::RunOf("base.json", {fakes::Measured("n0", 2)});
   const auto changed = [&](const auto& change) {
-    auto fresh = RunOf("new.json", {Measured("n0", 2)});
-    change(fresh);
-    const auto text = Refusal(base, fresh, Options());
+    auto contender = fakes::RunOf("new.json", {fakes::Measured("n0", 2)});
+    change(contender);
+    const auto text = Refusal(base, contender, fakes::Options());
     EXPECT_EQ(text.find('\n'), std::string::npos);
     return text;
   };
@@ -122,15 +129,15 @@ TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
 }
 
 TEST(Compare, AConventionThatOneFileDoesNotStateIsNoDifference) {
-  const auto base = RunOf("b", {Measured("n0", 2)});
-  auto fresh = base;
-  fresh.file.context["dlroof"]["conventions"]["flops.gru"] = "counted";
-  EXPECT_EQ(Refusal(base, fresh, Options()), "accepted");
+  const auto base = fakes::RunOf("b", {fakes::Measured("n0", 2)});
+  auto contender = base;
+  contender.file.context["dlroof"]["conventions"]["flops.gru"] = "counted";
+  EXPECT_EQ(Refusal(base, contender, fakes::Options()), "accepted");
 }
 
-RunFile Plain(const std::string& text) {
+record::RunFile Plain(const std::string& text) {
   std::ostringstream warnings;
-  return ParseRunFile(text, "plain.json", warnings);
+  return record::ParseRunFile(text, "plain.json", warnings);
 }
 
 std::string PlainEntries(double milliseconds, const char* unit = "ms") {
@@ -144,63 +151,65 @@ std::string PlainEntries(double milliseconds, const char* unit = "ms") {
 }
 
 TEST(Compare, PlainGoogleBenchmarkFilesByTheirTimes) {
-  const NamedRun base{"b", Plain(PlainEntries(2))}, fresh{"n", Plain(PlainEntries(2.4))};
-  const auto result = Compare(base, fresh, Options());
+  const NamedRun base{"b", Plain(PlainEntries(2))}, contender{"n", Plain(PlainEntries(2.4))};
+  const auto result = Compare(base, contender, fakes::Options());
   ASSERT_EQ(result.rows.size(), 1);
-  EXPECT_EQ(result.rows[0].verdict, Verdict::kSlower);
+  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kSlower);
   EXPECT_FALSE(result.rows[0].base_fraction.has_value());
-  NamedRun other = fresh;
+  NamedRun other = contender;
   other.file.context["num_cpus"] = 64;
-  EXPECT_THAT(Refusal(base, other, Options()), HasSubstr("the machine's num_cpus differs: '2' and "
-                                                         "'64'"));
+  EXPECT_THAT(Refusal(base, other, fakes::Options()),
+              HasSubstr("the machine's num_cpus differs: '2' and "
+                        "'64'"));
   const NamedRun unit{"u", Plain(PlainEntries(2, "us"))};
-  EXPECT_THAT(Refusal(base, unit, Options()),
+  EXPECT_THAT(Refusal(base, unit, fakes::Options()),
               HasSubstr("the time_unit of 'BM_A/8' differs: 'ms' and 'us'"));
 }
 
-TEST(Compare, RepetitionsThatWereMostlyDisturbedAreInsufficient) {
-  const auto run = [](int disturbed) {
+TEST(Compare, RepetitionsThatWereMostlyNoisyAreInsufficient) {
+  const auto run = [](int noisy) {
     NamedRun made{"x", Plain(PlainEntries(2))};
     auto& repetitions = made.file.records[0].repetitions;
     repetitions.resize(12, repetitions[0]);
-    for (int i = 0; i < disturbed; ++i) repetitions[static_cast<std::size_t>(i)].disturbed = true;
+    for (int i = 0; i < noisy; ++i) repetitions[static_cast<std::size_t>(i)].noisy = true;
     return made;
   };
-  EXPECT_NE(Compare(run(0), run(6), Options()).rows[0].verdict, Verdict::kInsufficient);
+  EXPECT_NE(Compare(run(0), run(6), fakes::Options()).rows[0].verdict,
+            statistics::Verdict::kInsufficient);
   for (const auto& result :
-       {Compare(run(0), run(7), Options()), Compare(run(7), run(0), Options())})
-    EXPECT_EQ(result.rows[0].verdict, Verdict::kInsufficient);
-  EXPECT_THAT(Compare(run(0), run(7), Options()).rows[0].reason,
+       {Compare(run(0), run(7), fakes::Options()), Compare(run(7), run(0), fakes::Options())})
+    EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kInsufficient);
+  EXPECT_THAT(Compare(run(0), run(7), fakes::Options()).rows[0].reason,
               HasSubstr("12 of 12 in BASE, 5 of 12 in NEW; at least 4, and half of all"));
 }
 
 TEST(Compare, ATimeOfZeroIsInsufficient) {
-  const NamedRun base{"b", Plain(PlainEntries(2))}, fresh{"n", Plain(PlainEntries(0))};
-  const auto result = Compare(base, fresh, Options());
-  EXPECT_EQ(result.rows[0].verdict, Verdict::kInsufficient);
+  const NamedRun base{"b", Plain(PlainEntries(2))}, contender{"n", Plain(PlainEntries(0))};
+  const auto result = Compare(base, contender, fakes::Options());
+  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kInsufficient);
   EXPECT_THAT(result.rows[0].reason, HasSubstr("a time of 0"));
 }
 
 TEST(Compare, RenamedBenchmarksAreMappedAndTypesStayApart) {
-  const auto base = RunOf("b", {Measured("n20", 2), Measured("n1", 2)});
-  const auto fresh = RunOf("n", {Measured("n21", 2.4), Measured("n1", 2)});
-  auto options = Options();
-  options.names = ParseNameMap(Name("n20") + " " + Name("n21") + "\n", "map");
-  const auto result = Compare(base, fresh, options);
-  EXPECT_THAT(Verdicts(result), ElementsAre("slower", "same"));
-  EXPECT_EQ(result.rows[0].base->name, Name("n20"));
-  options.names = {{Name("n20"), Name("n9")}};
-  EXPECT_THAT(Refusal(base, fresh, options), HasSubstr("n: has no benchmark"));
-  auto typed = fresh;
+  const auto base = fakes::RunOf("b", {fakes::Measured("n20", 2), fakes::Measured("n1", 2)});
+  const auto contender = fakes::RunOf("n", {fakes::Measured("n21", 2.4), fakes::Measured("n1", 2)});
+  auto options = fakes::Options();
+  options.names = ParseNameMap(fakes::Name("n20") + " " + fakes::Name("n21") + "\n", "map");
+  const auto result = Compare(base, contender, options);
+  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("slower", "same"));
+  EXPECT_EQ(result.rows[0].base->name, fakes::Name("n20"));
+  options.names = {{fakes::Name("n20"), fakes::Name("n9")}};
+  EXPECT_THAT(Refusal(base, contender, options), HasSubstr("n: has no benchmark"));
+  auto typed = contender;
   typed.file.records[0].name = "Conv2D/cpu/onednn/fwd/int8/n20";
-  SplitName(typed.file.records[0]);
-  options.names = {{Name("n20"), typed.file.records[0].name}};
+  record::SplitName(typed.file.records[0]);
+  options.names = {{fakes::Name("n20"), typed.file.records[0].name}};
   EXPECT_THAT(Refusal(base, typed, options), HasSubstr("the type of"));
 }
 
 TEST(NameMap, SaysWhichLineIsWrong) {
   const auto refusal = [](const std::string& text) {
-    return RefusalOf([&] { ParseNameMap(text, "map.txt"); });
+    return fakes::RefusalOf([&] { ParseNameMap(text, "map.txt"); });
   };
   EXPECT_THAT(refusal("# both\na b\n\nc\n"), HasSubstr("map.txt:4: expected 'base-name new-name'"));
   EXPECT_THAT(refusal("a b c\n"), HasSubstr("map.txt:1:"));
@@ -209,74 +218,75 @@ TEST(NameMap, SaysWhichLineIsWrong) {
 }
 
 TEST(Compare, AcrossMachinesPercentOfRoofIsJudged) {
-  const auto base = RunOf("b", {Measured("n0", 2), Measured("n1", 2)});
+  const auto base = fakes::RunOf("b", {fakes::Measured("n0", 2), fakes::Measured("n1", 2)});
   // Twice as fast a machine: n0 keeps its 50 % of the roof, n1 falls from 50 to 40 %.
-  auto fresh = RunOf("n", {Measured("n0", 1), Measured("n1", 1.25)});
-  fresh.file.machines = {SmallMachine("2021-01-01T00:00:00Z", 2)};
-  fresh.file.machines[0].fingerprint = "11";
-  auto options = Options();
+  auto contender = fakes::RunOf("n", {fakes::Measured("n0", 1), fakes::Measured("n1", 1.25)});
+  contender.file.machines = {fakes::SmallMachine("2021-01-01T00:00:00Z", 2)};
+  contender.file.machines[0].fingerprint = "11";
+  auto options = fakes::Options();
   options.across_machines = true;
-  const auto result = Compare(base, fresh, options);
-  EXPECT_THAT(Verdicts(result), ElementsAre("same", "slower"));
+  const auto result = Compare(base, contender, options);
+  EXPECT_THAT(fakes::Verdicts(result), ElementsAre("same", "slower"));
   EXPECT_NEAR(result.rows[1].judgement->ratio, 1.25, 0.005);
   EXPECT_FALSE(result.rows[1].cliffs_delta);
-  fresh.file.machines[0].by_threads[2].flops["fp32.vector"].proved = false;
-  const auto unproved = Compare(base, fresh, options);
-  EXPECT_EQ(unproved.exit_code, 3);
-  EXPECT_THAT(unproved.rows[0].reason, HasSubstr("no percent of roof in NEW"));
+  contender.file.machines[0].by_threads[2].flops["fp32.vector"].validated = false;
+  const auto not_validated = Compare(base, contender, options);
+  EXPECT_EQ(not_validated.exit_code, 3);
+  EXPECT_THAT(not_validated.rows[0].reason, HasSubstr("no percent of roof in NEW"));
 }
 
 TEST(Compare, RoofsOfEachRunTakeTheMachineOut) {
-  const auto base = RunOf("b", {Measured("n0", 2)});
-  auto fresh = RunOf("n", {Measured("n0", 2.4)});
-  fresh.file.machines = {SmallMachine("2021-01-01T00:00:00Z", 1 / 1.2)};
-  const auto result = Compare(base, fresh, Options());
-  EXPECT_EQ(result.rows[0].verdict, Verdict::kAmbiguous);
+  const auto base = fakes::RunOf("b", {fakes::Measured("n0", 2)});
+  auto contender = fakes::RunOf("n", {fakes::Measured("n0", 2.4)});
+  contender.file.machines = {fakes::SmallMachine("2021-01-01T00:00:00Z", 1 / 1.2)};
+  const auto result = Compare(base, contender, fakes::Options());
+  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kAmbiguous);
   EXPECT_THAT(result.rows[0].reason, HasSubstr("seconds and percent of roof disagree"));
   EXPECT_EQ(result.exit_code, 3);
   // Ceilings of one measurement, kept for both runs, are no evidence.
-  fresh.file.machines = base.file.machines;
-  EXPECT_EQ(Compare(base, fresh, Options()).rows[0].verdict, Verdict::kSlower);
+  contender.file.machines = base.file.machines;
+  EXPECT_EQ(Compare(base, contender, fakes::Options()).rows[0].verdict,
+            statistics::Verdict::kSlower);
 }
 
 TEST(Compare, TrafficThatGrewIsAnAlertOfItsOwn) {
-  const auto base = RunOf("b", {Measured("n0", 2)});
-  auto fresh = RunOf("n", {Measured("n0", 2)});
-  fresh.file.records[0].work[Provenance::kModelled].bytes[Level::kDram] = 1.12;
-  EXPECT_EQ(Compare(base, fresh, Options()).exit_code, 0);
-  auto options = Options();
+  const auto base = fakes::RunOf("b", {fakes::Measured("n0", 2)});
+  auto contender = fakes::RunOf("n", {fakes::Measured("n0", 2)});
+  contender.file.records[0].work[Provenance::kModelled].bytes[Level::kDram] = 1.12;
+  EXPECT_EQ(Compare(base, contender, fakes::Options()).exit_code, 0);
+  auto options = fakes::Options();
   options.on = {Quantity::kTime, Quantity::kBytes};
-  const auto result = Compare(base, fresh, options);
-  EXPECT_EQ(result.rows[0].verdict, Verdict::kSame);
+  const auto result = Compare(base, contender, options);
+  EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kSame);
   ASSERT_EQ(result.rows[0].alerts.size(), 1);
   EXPECT_THAT(result.rows[0].alerts[0].text, HasSubstr("dram bytes (modelled) grew by 12.0 %"));
   EXPECT_EQ(result.exit_code, 1);
   // Less traffic is none, nor is it where only FLOPs are asked for.
-  fresh.file.records[0].work[Provenance::kModelled].bytes[Level::kDram] = 0.5;
-  EXPECT_EQ(Compare(base, fresh, options).exit_code, 0);
+  contender.file.records[0].work[Provenance::kModelled].bytes[Level::kDram] = 0.5;
+  EXPECT_EQ(Compare(base, contender, options).exit_code, 0);
   options.on = {Quantity::kFlops};
-  EXPECT_EQ(Compare(base, fresh, options).exit_code, 0);
+  EXPECT_EQ(Compare(base, contender, options).exit_code, 0);
 }
 
 TEST(Compare, PercentOfRoofThatFellIsAnAlertOfItsOwn) {
-  const auto base = RunOf("b", {Measured("n0", 2)});
-  auto fresh = RunOf("n", {Measured("n0", 2)});
+  const auto base = fakes::RunOf("b", {fakes::Measured("n0", 2)});
+  auto contender = fakes::RunOf("n", {fakes::Measured("n0", 2)});
   // Same time on a machine whose roofs rose by a quarter.
-  fresh.file.machines = {SmallMachine("2021-01-01T00:00:00Z", 1.25)};
-  auto options = Options();
+  contender.file.machines = {fakes::SmallMachine("2021-01-01T00:00:00Z", 1.25)};
+  auto options = fakes::Options();
   options.on = {Quantity::kFraction};
-  const auto result = Compare(base, fresh, options);
+  const auto result = Compare(base, contender, options);
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.rows[0].alerts[0].text, HasSubstr("fell from 50.0 to 40.0"));
 }
 
 TEST(ContextChanges, NamesWhatElseDiffers) {
-  RunFile base, fresh;
+  record::RunFile base, contender;
   base.context["dlroof"] = {{"commit", "a"}, {"libraries", {{"onednn", "3.2"}}}};
-  fresh.context["dlroof"] = {{"commit", "b"},
-                             {"libraries", {{"onednn", "3.3"}}},
-                             {"environment", {{"OMP_NUM_THREADS", "2"}}}};
-  EXPECT_THAT(ContextChanges(base, fresh),
+  contender.context["dlroof"] = {{"commit", "b"},
+                                 {"libraries", {{"onednn", "3.3"}}},
+                                 {"environment", {{"OMP_NUM_THREADS", "2"}}}};
+  EXPECT_THAT(ContextChanges(base, contender),
               ElementsAre("commit: a -> b", "libraries onednn: 3.2 -> 3.3",
                           "environment OMP_NUM_THREADS: none -> 2"));
 }
@@ -284,7 +294,7 @@ TEST(ContextChanges, NamesWhatElseDiffers) {
 // Blocks of five windows in a machine whose speed drifts by 30 %; NEW takes `ratio` as long, give
 // or take 0.4 % from block to block.
 NamedRun Interleaved(const std::string& where, double ratio, const std::string& id) {
-  Record record = Measured("n1", 1);
+  record::Record record = fakes::Measured("n1", 1);
   record.repetitions.clear();
   for (int block = 0; block < 14; ++block)
     for (int window = 0; window < 5; ++window) {
@@ -292,7 +302,7 @@ NamedRun Interleaved(const std::string& where, double ratio, const std::string& 
       const double own = where == "new" ? ratio * (1 + 0.002 * (block % 5 - 2)) : 1;
       record.repetitions.push_back({.seconds = speed * own, .iterations = 1, .block = block});
     }
-  NamedRun run = RunOf(where, {record});
+  NamedRun run = fakes::RunOf(where, {record});
   run.file.context["dlroof"]["interleaved"] = {{"id", id}, {"min_effect", 0.02}};
   return run;
 }
@@ -300,12 +310,13 @@ NamedRun Interleaved(const std::string& where, double ratio, const std::string& 
 TEST(Compare, BlocksOfOneInterleavedRunAreJudgedAsPairs) {
   const auto base = Interleaved("base", 1, "a");
   const auto slower = Compare(base, Interleaved("new", 1.05, "a"), {});
-  EXPECT_EQ(slower.rows.at(0).verdict, Verdict::kSlower);
+  EXPECT_EQ(slower.rows.at(0).verdict, statistics::Verdict::kSlower);
   EXPECT_NEAR(slower.rows[0].judgement->ratio, 1.05, 0.001);
   EXPECT_EQ(slower.min_effect, 0.02);
   EXPECT_EQ(slower.noise.deviation, 0);
   EXPECT_EQ(slower.exit_code, 1);
-  EXPECT_EQ(Compare(base, Interleaved("new", 1.0, "a"), {}).rows.at(0).verdict, Verdict::kSame);
+  EXPECT_EQ(Compare(base, Interleaved("new", 1.0, "a"), {}).rows.at(0).verdict,
+            statistics::Verdict::kSame);
 }
 
 TEST(Compare, BlocksOfTwoRunsAreNoPairs) {
@@ -321,14 +332,14 @@ TEST(Compare, BlocksOfTwoRunsAreNoPairs) {
 }
 
 TEST(Compare, TooFewCleanBlocksAreInsufficient) {
-  auto base = Interleaved("base", 1, "a"), fresh = Interleaved("new", 1.05, "a");
-  for (auto& repetition : fresh.file.records[0].repetitions)
-    repetition.disturbed = *repetition.block >= kLeastBlocks - 1;
-  const auto result = Compare(base, fresh, {});
-  EXPECT_EQ(result.rows.at(0).verdict, Verdict::kInsufficient);
+  auto base = Interleaved("base", 1, "a"), contender = Interleaved("new", 1.05, "a");
+  for (auto& repetition : contender.file.records[0].repetitions)
+    repetition.noisy = *repetition.block >= statistics::kLeastBlocks - 1;
+  const auto result = Compare(base, contender, {});
+  EXPECT_EQ(result.rows.at(0).verdict, statistics::Verdict::kInsufficient);
   EXPECT_THAT(result.rows[0].reason, testing::HasSubstr("clean blocks: 7; at least 8"));
   EXPECT_EQ(result.exit_code, 3);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::compare

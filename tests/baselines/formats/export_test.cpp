@@ -7,32 +7,33 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "baselines/formats/badge.h"
+#include "baselines/formats/page_text.h"
 #include "reporters/text/csv.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 using nlohmann::json;
 
 constexpr const char* kOdd = "A,\"b\"'c'<d>&|`e`\\\n\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80 ]]>";
 
-NamedRun OddRun(int day = 1, double seconds = 2) {
-  Record odd = Measured("n1", seconds);
+compare::NamedRun OddRun(int day = 1, double seconds = 2) {
+  record::Record odd = fakes::Measured("n1", seconds);
   odd.name = kOdd;
   odd.device = "cpu";
-  Record failed = Measured("n3", 1);
-  failed.status = Status::kFailed;
+  record::Record failed = fakes::Measured("n3", 1);
+  failed.status = record::Status::kFailed;
   failed.reason = "it, \"broke\"";
-  NamedRun run = RunOf(fmt::format("{}.json", day), {odd, Measured("n2", 4), failed});
+  compare::NamedRun run =
+      fakes::RunOf(fmt::format("{}.json", day), {odd, fakes::Measured("n2", 4), failed});
   run.file.context["date"] = fmt::format("2026-01-{:02}T00:00:00+00:00", day);
   run.file.context["dlroof"]["commit"] = "abc";
   return run;
 }
 
-std::string Exported(const std::string& format, const std::vector<NamedRun>& runs) {
+std::string Exported(const std::string& format, const std::vector<compare::NamedRun>& runs) {
   std::ostringstream out, warnings;
   Export(format, runs, out, warnings);
   return out.str();
@@ -41,7 +42,7 @@ std::string Exported(const std::string& format, const std::vector<NamedRun>& run
 // The texts of an export's rows and fields.
 std::vector<std::vector<std::string>> CsvTexts(const std::string& text) {
   std::vector<std::vector<std::string>> rows;
-  for (const auto& row : ReadCsv(text, "export"))
+  for (const auto& row : text::ReadCsv(text, "export"))
     for (auto& fields = rows.emplace_back(); const auto& field : row) fields.push_back(field.text);
   return rows;
 }
@@ -59,7 +60,7 @@ TEST(Export, BencherHasLatencyInNanoseconds) {
 }
 
 TEST(Export, BencherLeavesOutNamesThatItRefuses) {
-  NamedRun run = OddRun();
+  compare::NamedRun run = OddRun();
   run.file.records[1].name = std::string(1025, 'x');
   std::ostringstream out, warnings;
   Export("bencher", {run}, out, warnings);
@@ -111,36 +112,37 @@ TEST(Export, CsvKeepsNamesAndReasons) {
 }
 
 TEST(Export, CsvHasTheEnergyOfACallWhereItWasMeasured) {
-  NamedRun run = OddRun();
+  compare::NamedRun run = OddRun();
   const auto energy_of = [&] {
     const auto row = CsvTexts(Exported("csv", {run})).at(1);
     return std::vector(row.begin() + 17, row.end());
   };
   EXPECT_THAT(energy_of(), testing::Each(""));
-  run.file.records[0].energy = Energy{.joules = 1.5, .ci95 = {{1.25, 1.75}}, .from = "perf"};
+  run.file.records[0].energy =
+      energy::Energy{.joules = 1.5, .ci95 = {{1.25, 1.75}}, .from = "perf"};
   EXPECT_THAT(energy_of(), testing::ElementsAre("1.5", "1.25", "1.75", "perf"));
 }
 
-TEST(Export, AGivenRoofIsNamedSo) {
-  NamedRun run = OddRun();
+TEST(Export, ASpecifiedRoofIsNamedSo) {
+  compare::NamedRun run = OddRun();
   for (auto& [threads, set] : run.file.machines.at(0).by_threads)
     for (auto& [pipe, ceiling] : set.flops) {
-      ceiling.proved = false;
-      ceiling.given = true;
+      ceiling.validated = false;
+      ceiling.specified = true;
     }
   EXPECT_EQ(CsvTexts(Exported("csv", {run}))[1][16], "given");
   const auto bencher = json::parse(Exported("bencher", {run})).at(kOdd);
   EXPECT_FALSE(bencher.contains("fraction-of-roof"));
   EXPECT_DOUBLE_EQ(bencher.at("fraction-of-given-roof").at("value"), 0.5);
   EXPECT_EQ(json::parse(Exported("github-action", {run}))[0].at("extra"),
-            "brgemm\n50.0 % of its given roof");
+            "brgemm\n50.0 % of its specified roof");
   const auto metrics = Exported("openmetrics", {run});
   EXPECT_NE(metrics.find("\ndlroof_given_roof_ratio{"), std::string::npos);
   EXPECT_EQ(metrics.find("\ndlroof_roof_ratio{"), std::string::npos);
 }
 
 TEST(Export, OtavaHasOnlyWhatAllRunsTimed) {
-  NamedRun second = OddRun(2, 3);
+  compare::NamedRun second = OddRun(2, 3);
   second.file.records.erase(second.file.records.begin() + 1);
   std::ostringstream out, warnings;
   Export("otava", {second, OddRun(1, 2)}, out, warnings);
@@ -153,22 +155,22 @@ TEST(Export, OtavaHasOnlyWhatAllRunsTimed) {
   EXPECT_THAT(Exported("otava-config", {OddRun()}), testing::HasSubstr("\\U0001F600"));
 }
 
-std::string ErrorOf(const std::string& format, const std::vector<NamedRun>& runs) {
-  return RefusalOf([&] { Exported(format, runs); });
+std::string ErrorOf(const std::string& format, const std::vector<compare::NamedRun>& runs) {
+  return fakes::RefusalOf([&] { Exported(format, runs); });
 }
 
 TEST(Export, RefusesWhatAFormatCannotHold) {
   EXPECT_THAT(ErrorOf("xml", {OddRun()}), testing::HasSubstr("expected one of bencher, csv"));
   EXPECT_EQ(ErrorOf("bencher", {OddRun(1), OddRun(2)}),
             "--format=bencher holds one run, but 2 were given");
-  NamedRun undated = OddRun();
+  compare::NamedRun undated = OddRun();
   undated.file.context.erase("date");
   EXPECT_THAT(ErrorOf("csv", {undated, OddRun(2)}), testing::HasSubstr("1.json: has no date"));
   EXPECT_EQ(ErrorOf("csv", {undated}), "accepted");
 }
 
 TEST(Export, EveryFormatRefusesANameThatStandsTwice) {
-  NamedRun twice = OddRun();
+  compare::NamedRun twice = OddRun();
   twice.file.records.push_back(twice.file.records[1]);
   for (const auto& exporter : Exporters())
     EXPECT_EQ(ErrorOf(std::string(exporter.format), {twice}),
@@ -177,17 +179,17 @@ TEST(Export, EveryFormatRefusesANameThatStandsTwice) {
 }
 
 TEST(Badge, SaysTheVerdictAndEscapes) {
-  CompareResult result;
-  result.count[Verdict::kSlower] = 3;
+  compare::CompareResult result;
+  result.count[statistics::Verdict::kSlower] = 3;
   result.exit_code = 1;
   EXPECT_THAT(BadgeSvg(result), testing::HasSubstr("performance: 3 slower"));
   result = {};
   result.exit_code = 3;
   EXPECT_THAT(BadgeSvg(result), testing::HasSubstr("cannot say"));
-  EXPECT_THAT(BadgeSvg(CompareResult()), testing::HasSubstr("no regression"));
+  EXPECT_THAT(BadgeSvg(compare::CompareResult()), testing::HasSubstr("no regression"));
   EXPECT_THAT(BadgeSvg("<a>&", "\"", BadgeMood::kGood),
               testing::HasSubstr("&#60;a&#62;&#38;: &#34;"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::formats

@@ -10,7 +10,7 @@
 
 #include "baselines/compare/compare_stored.h"
 
-namespace dlroof {
+namespace dlroof::formats {
 namespace {
 
 using nlohmann::json;
@@ -20,9 +20,9 @@ using testing::Not;
 // Characters of a name that a format may stumble over.
 const std::string kNasty = "A/\"q\",'s'<b>&amp;|`x`\\\n\tend \xC3\xA9\xE2\x82\xAC \x01\x1B[31m ]]>";
 
-Record Measured(const std::string& name, double seconds) {
-  Record record{.name = name};
-  SplitName(record);
+record::Record Measured(const std::string& name, double seconds) {
+  record::Record record{.name = name};
+  record::SplitName(record);
   for (int i = 0; i < 9; ++i)
     record.repetitions.push_back({.seconds = seconds * (1 + 0.001 * i), .iterations = 1});
   record.work[Provenance::kModelled].flops["fp32.vector"] = 100;
@@ -30,32 +30,34 @@ Record Measured(const std::string& name, double seconds) {
 }
 
 struct Compared {
-  NamedRun base{"base<1>.json", {}}, fresh{"new dir/n.json", {}};
-  CompareResult result;
+  compare::NamedRun base{"base<1>.json", {}}, contender{"new dir/n.json", {}};
+  compare::CompareResult result;
   ComparedFiles files{"base<1>.json", "new dir/n.json"};
 
   explicit Compared(double factor) {
     auto failed = Measured("failed", 1);
     base.file.records = {Measured(kNasty, 1), Measured("same", 1), failed, Measured("gone", 1)};
-    failed.status = Status::kFailed;
+    failed.status = record::Status::kFailed;
     failed.reason = "boom <at> \"x\"";
     failed.repetitions.clear();
     auto moved = Measured(kNasty, factor);
     moved.work[Provenance::kModelled].flops["fp32.vector"] = 200;
-    fresh.file.records = {moved, Measured("same", 1), failed, Measured("new", 1)};
-    CompareOptions options{
-        .min_effect = 0.03, .run_noise = 0.003, .on = {Quantity::kTime, Quantity::kFlops}};
-    result = Compare(base, fresh, options);
+    contender.file.records = {moved, Measured("same", 1), failed, Measured("new", 1)};
+    compare::CompareOptions options{.min_effect = 0.03,
+                                    .run_noise = 0.003,
+                                    .on = {compare::Quantity::kTime, compare::Quantity::kFlops}};
+    result = compare::Compare(base, contender, options);
   }
 
-  std::string Written(void (*write)(const CompareResult&, const ComparedFiles&, std::ostream&)) {
+  std::string Written(void (*write)(const compare::CompareResult&, const ComparedFiles&,
+                                    std::ostream&)) {
     std::ostringstream out;
     write(result, files, out);
     return out.str();
   }
 };
 
-std::string TableOf(const CompareResult& result, const ComparedFiles& files = {"b", "n"}) {
+std::string TableOf(const compare::CompareResult& result, const ComparedFiles& files = {"b", "n"}) {
   std::ostringstream out;
   WriteTable(result, files, 0, out);
   return out.str();
@@ -63,25 +65,25 @@ std::string TableOf(const CompareResult& result, const ComparedFiles& files = {"
 
 TEST(WriteTable, NamesAReasonOnceForAllThatNeitherRunSupports) {
   auto one = Measured("bf16/a", 1), other = Measured("bf16/b", 1);
-  one.status = other.status = Status::kUnsupported;
+  one.status = other.status = record::Status::kUnsupported;
   one.reason = other.reason = "no bf16 for avx2";
-  NamedRun base{"b", {}}, fresh{"n", {}};
-  base.file.records = fresh.file.records = {Measured("same", 1), one, other};
-  fresh.file.records[0].repetitions[0].seconds = 1.0001;  // another measurement
-  const auto table = TableOf(Compare(base, fresh, CompareOptions()));
+  compare::NamedRun base{"b", {}}, contender{"n", {}};
+  base.file.records = contender.file.records = {Measured("same", 1), one, other};
+  contender.file.records[0].repetitions[0].seconds = 1.0001;  // another measurement
+  const auto table = TableOf(compare::Compare(base, contender, compare::CompareOptions()));
   EXPECT_THAT(table, HasSubstr("2 unsupported"));
   EXPECT_THAT(table,
               HasSubstr("  bf16/a and 1 more\n    unsupported: no bf16 for avx2 (in both runs)\n"));
   EXPECT_THAT(table, Not(HasSubstr("bf16/b")));
 }
 
-TEST(WriteTable, APercentOfAGivenRoofSaysSo) {
+TEST(WriteTable, APercentOfASpecifiedRoofSaysSo) {
   Compared compared(1.2);
   auto& row = compared.result.rows[0];
   row.base_fraction = 0.5;
-  row.fresh_fraction = 0.4;
+  row.contender_fraction = 0.4;
   EXPECT_THAT(TableOf(compared.result), Not(HasSubstr("(given)")));
-  row.given_roof = true;
+  row.specified_roof = true;
   EXPECT_THAT(TableOf(compared.result), HasSubstr("50.0 -> 40.0 (given)"));
   EXPECT_EQ(json::parse(compared.Written(WriteJson))["benchmarks"][0]["given_roof"], true);
 }
@@ -216,29 +218,29 @@ TEST(WriteTable, SaysWhatMovedAndWhy) {
 }
 
 TEST(RemarksOf, SaysThatTheFilesHaveLittleInCommon) {
-  NamedRun base{"b", {}}, fresh{"n", {}};
-  const auto add = [](NamedRun& run, const std::string& name) {
+  compare::NamedRun base{"b", {}}, contender{"n", {}};
+  const auto add = [](compare::NamedRun& run, const std::string& name) {
     run.file.records.push_back(Measured(name, 1));
   };
-  const auto few = [&] { return FewSharedText(Compare(base, fresh, {})); };
+  const auto few = [&] { return FewSharedText(compare::Compare(base, contender, {})); };
   add(base, "a");
-  add(fresh, "a");
+  add(contender, "a");
   for (int i = 0; i < 4; ++i) add(base, fmt::format("base{}", i));
   EXPECT_EQ(few(), "");  // all that NEW has: a run of fewer benchmarks
-  add(fresh, "new0");
+  add(contender, "new0");
   EXPECT_EQ(few(), "");  // half of it
-  add(fresh, "new1");
+  add(contender, "new1");
   EXPECT_EQ(few(), "only 1 of 3 benchmarks is in both files (5 in BASE, 3 in NEW)");
-  EXPECT_THAT(RemarksOf(Compare(base, fresh, {})), testing::Contains(few()));
+  EXPECT_THAT(RemarksOf(compare::Compare(base, contender, {})), testing::Contains(few()));
 }
 
 TEST(WriteJsonAndTable, NameTheStoredRunsAndWhatHasNone) {
-  std::vector<NamedRun> runs = {{"old.json", {}}, {"new.json", {}}};
-  NamedRun fresh{"n.json", {}};
+  std::vector<compare::NamedRun> runs = {{"old.json", {}}, {"new.json", {}}};
+  compare::NamedRun contender{"n.json", {}};
   runs[0].file.records = {Measured("a", 1)};
   runs[1].file.records = {Measured("b", 1)};
-  fresh.file.records = {Measured("a", 1), Measured("b", 1), Measured("c", 1)};
-  const auto result = CompareWithStored(runs, fresh, {});
+  contender.file.records = {Measured("a", 1), Measured("b", 1), Measured("c", 1)};
+  const auto result = compare::CompareWithStored(runs, contender, {});
   const auto table = TableOf(result);
   std::ostringstream text;
   EXPECT_THAT(table, HasSubstr("1 of 3 benchmarks of NEW have no stored partner"));
@@ -255,12 +257,12 @@ TEST(WriteJsonAndTable, NameTheStoredRunsAndWhatHasNone) {
 }
 
 TEST(WriteTable, AMachineChangeIsOneLine) {
-  NamedRun base{"b", {}}, fresh{"n", {}};
+  compare::NamedRun base{"b", {}}, contender{"n", {}};
   for (int i = 0; i < 200; ++i) {
     base.file.records.push_back(Measured(fmt::format("bench{}", i), 1));
-    fresh.file.records.push_back(Measured(fmt::format("bench{}", i), 1.2));
+    contender.file.records.push_back(Measured(fmt::format("bench{}", i), 1.2));
   }
-  const auto result = Compare(base, fresh, {});
+  const auto result = compare::Compare(base, contender, {});
   EXPECT_EQ(result.exit_code, 3);
   const auto table = TableOf(result);
   EXPECT_THAT(table, HasSubstr("200 of 200 benchmarks are slower by about the same factor, "
@@ -269,4 +271,4 @@ TEST(WriteTable, AMachineChangeIsOneLine) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::formats

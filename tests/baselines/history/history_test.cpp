@@ -11,14 +11,13 @@
 #include <fstream>
 
 #include "baselines/history/database.h"
-#include "baselines/history/packed_record.h"
-#include "counters/base/folders.h"
-#include "reporters/roofline/placed_json.h"
+#include "counters/base/files.h"
+#include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::history {
 namespace {
 
 using testing::HasSubstr;
@@ -32,22 +31,23 @@ class HistoryTest : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-NamedRun RunOn(int day, const std::vector<Record>& records) {
-  NamedRun run = RunOf(fmt::format("{}.json", day), records);
+compare::NamedRun RunOn(int day, const std::vector<record::Record>& records) {
+  compare::NamedRun run = fakes::RunOf(fmt::format("{}.json", day), records);
   run.file.context["date"] = fmt::format("2026-01-{:02}T00:00:00+00:00", day);
   return run;
 }
 
 TEST_F(HistoryTest, GivesBackWhatWasAdded) {
-  Record odd{.name = "a,\"b\"<c>\n\xC3\xA9", .repetitions = Measured("n2", 2e-6).repetitions};
-  SplitName(odd);
+  record::Record odd{.name = "a,\"b\"<c>\n\xC3\xA9",
+                     .repetitions = fakes::Measured("n2", 2e-6).repetitions};
+  record::SplitName(odd);
   odd.repetitions[0].cpu_seconds = 0.1;  // no binary fraction
   odd.repetitions[1].run_delay_seconds = 1e-300;
-  Record failed = Measured("n3", 1);
-  failed.status = Status::kFailed;
+  record::Record failed = fakes::Measured("n3", 1);
+  failed.status = record::Status::kFailed;
   failed.reason = "it broke";
   failed.repetitions.clear();
-  const NamedRun run = RunOn(1, {Measured("n1", 1.0 / 3), odd, failed});
+  const compare::NamedRun run = RunOn(1, {fakes::Measured("n1", 1.0 / 3), odd, failed});
   History history(Path(), Access::kWrite);
   const auto added = history.Add(run);
   EXPECT_EQ(added.points, 3);
@@ -55,45 +55,46 @@ TEST_F(HistoryTest, GivesBackWhatWasAdded) {
   EXPECT_FALSE(added.already);
   const auto runs = history.Runs();
   ASSERT_EQ(runs.size(), 1U);
-  EXPECT_EQ(ToJson(history.Read(runs[0]).file), ToJson(run.file));
+  EXPECT_EQ(roofline::ToJson(history.Read(runs[0]).file), roofline::ToJson(run.file));
 }
 
 TEST_F(HistoryTest, TheSameRunTwiceIsToldAndHarmless) {
   History history(Path(), Access::kWrite);
-  const auto first = history.Add(RunOn(1, {Measured("n1", 1)}));
-  const auto again = history.Add(RunOn(1, {Measured("n1", 1)}));
+  const auto first = history.Add(RunOn(1, {fakes::Measured("n1", 1)}));
+  const auto again = history.Add(RunOn(1, {fakes::Measured("n1", 1)}));
   EXPECT_TRUE(again.already);
   EXPECT_EQ(again.run, first.run);
   EXPECT_EQ(history.Runs().size(), 1U);
-  EXPECT_FALSE(history.Add(RunOn(1, {Measured("n1", 1.5)})).already);
+  EXPECT_FALSE(history.Add(RunOn(1, {fakes::Measured("n1", 1.5)})).already);
 }
 
 TEST_F(HistoryTest, SeriesAreKeptApartByWhatTheTimeDependsOn) {
   History history(Path(), Access::kWrite);
-  Record one_thread = Measured("n1", 1), warm = Measured("n1", 1);
+  record::Record one_thread = fakes::Measured("n1", 1), warm = fakes::Measured("n1", 1);
   one_thread.threads = 1;
   warm.cache = "warm";
-  NamedRun elsewhere = RunOn(4, {Measured("n1", 1)});
+  compare::NamedRun elsewhere = RunOn(4, {fakes::Measured("n1", 1)});
   elsewhere.file.machines[0].fingerprint = "11";
-  NamedRun seconds = RunOn(5, {Measured("n1", 1)});
+  compare::NamedRun seconds = RunOn(5, {fakes::Measured("n1", 1)});
   seconds.file.context["dlroof"]["conventions"]["seconds"] = "the least one";
-  history.Add(RunOn(1, {Measured("n1", 1)}));
+  history.Add(RunOn(1, {fakes::Measured("n1", 1)}));
   history.Add(RunOn(2, {one_thread}));
   history.Add(RunOn(3, {warm}));
   history.Add(elsewhere);
   history.Add(seconds);
-  history.Add(RunOn(6, {Measured("n1", 2)}));
-  const auto all = history.SeriesNamed(Name("n1"));
+  history.Add(RunOn(6, {fakes::Measured("n1", 2)}));
+  const auto all = history.SeriesNamed(fakes::Name("n1"));
   ASSERT_EQ(all.size(), 5U);
   EXPECT_EQ(all[0].points, 2);  // days 1 and 6
 }
 
 TEST_F(HistoryTest, PointsComeOldestFirst) {
   History history(Path(), Access::kWrite);
-  history.Add(RunOn(3, {Measured("n1", 3)}));
-  history.Add(RunOn(1, {Measured("n1", 1)}));
-  history.Add(RunOn(2, {Measured("n2", 7), Measured("n1", 2, 2)}));  // too few clean ones
-  const auto points = history.PointsOf(history.SeriesNamed(Name("n1")).at(0));
+  history.Add(RunOn(3, {fakes::Measured("n1", 3)}));
+  history.Add(RunOn(1, {fakes::Measured("n1", 1)}));
+  history.Add(
+      RunOn(2, {fakes::Measured("n2", 7), fakes::Measured("n1", 2, 2)}));  // too few clean ones
+  const auto points = history.PointsOf(history.SeriesNamed(fakes::Name("n1")).at(0));
   ASSERT_EQ(points.size(), 3U);
   EXPECT_DOUBLE_EQ(points[0].median.value(), 1);
   EXPECT_FALSE(points[1].median);
@@ -110,52 +111,56 @@ TEST_F(HistoryTest, RunsAreInOrderHoweverTheirDatesAreWritten) {
                          "2026-03-02 09:00:00", "2026-03-02T10:00:00Z"};
   History history(Path(), Access::kWrite);
   for (const int i : {2, 0, 1}) {
-    NamedRun run = RunOn(1, {Measured("n1", 1 + i)});
+    compare::NamedRun run = RunOn(1, {fakes::Measured("n1", 1 + i)});
     run.file.context["date"] = dates[i];
     history.Add(run);
   }
-  const auto points = history.PointsOf(history.SeriesNamed(Name("n1")).at(0));
+  const auto points = history.PointsOf(history.SeriesNamed(fakes::Name("n1")).at(0));
   ASSERT_EQ(points.size(), 3U);
   for (int i = 0; i < 3; ++i) EXPECT_DOUBLE_EQ(points[i].median.value(), 1 + i);
 }
 
 TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
-  EXPECT_THAT(RefusalOf([&] { History(Path(), Access::kRead); }), HasSubstr("no such history"));
+  EXPECT_THAT(fakes::RefusalOf([&] { History(Path(), Access::kRead); }),
+              HasSubstr("no such history"));
   std::ofstream(Path()) << std::string(5000, 'x');
-  EXPECT_THAT(RefusalOf([&] { History(Path(), Access::kRead); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { History(Path(), Access::kRead); }),
               HasSubstr("perf.sqlite: no history"));
   fs::remove(Path());
   Execute(*OpenDatabase(Path(), Access::kWrite), "CREATE TABLE other (x)");
-  EXPECT_THAT(RefusalOf([&] { History(Path(), Access::kWrite); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { History(Path(), Access::kWrite); }),
               HasSubstr("no history of dlroof"));
   fs::remove(Path());
   { History(Path(), Access::kWrite); }
   Execute(*OpenDatabase(Path(), Access::kWrite), "PRAGMA user_version = 5");
-  EXPECT_THAT(RefusalOf([&] { History(Path(), Access::kRead); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { History(Path(), Access::kRead); }),
               HasSubstr("newer dlroof (schema 5, this one reads up to 4"));
   History history(":memory:", Access::kWrite);
-  EXPECT_THAT(RefusalOf([&] {
-                history.Add(RunOn(1, {Measured("n1", 1), Measured("n1", 2)}));
+  EXPECT_THAT(fakes::RefusalOf([&] {
+                history.Add(RunOn(1, {fakes::Measured("n1", 1), fakes::Measured("n1", 2)}));
               }),
               HasSubstr("stands there twice"));
 }
 
 TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
   History writer(Path(), Access::kWrite);
-  writer.Add(RunOn(1, {Measured("n1", 1)}));
+  writer.Add(RunOn(1, {fakes::Measured("n1", 1)}));
   const History reader(Path(), Access::kRead);
-  const auto points = [&] { return reader.PointsOf(reader.SeriesNamed(Name("n1")).at(0)).size(); };
+  const auto points = [&] {
+    return reader.PointsOf(reader.SeriesNamed(fakes::Name("n1")).at(0)).size();
+  };
   {
     const auto unchanging = reader.Unchanging();
     EXPECT_EQ(reader.Runs().size(), 1U);
-    writer.Add(RunOn(2, {Measured("n1", 2)}));
+    writer.Add(RunOn(2, {fakes::Measured("n1", 2)}));
     EXPECT_EQ(points(), 1U);
   }
   EXPECT_EQ(points(), 2U);
 }
 
 // The whole life of a child process.
-[[noreturn]] void AddForEver(const std::string& path, int round, std::vector<Record> records) {
+[[noreturn]] void AddForEver(const std::string& path, int round,
+                             std::vector<record::Record> records) {
   constexpr unsigned kMostSeconds = 100;  // where nobody stops it
   alarm(kMostSeconds);
   try {
@@ -173,8 +178,9 @@ TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
 // Adds runs until it is stopped; what it was about to write stays out, what it finished is there.
 TEST_F(HistoryTest, AKilledWriterLeavesWholeRuns) {
   constexpr int kBenchmarks = 50;
-  std::vector<Record> records;
-  for (int i = 0; i < kBenchmarks; ++i) records.push_back(Measured(fmt::format("n{}", i), 1));
+  std::vector<record::Record> records;
+  for (int i = 0; i < kBenchmarks; ++i)
+    records.push_back(fakes::Measured(fmt::format("n{}", i), 1));
   { History(Path(), Access::kWrite); }
   for (int round = 0; round < 5; ++round) {
     const pid_t child = fork();
@@ -207,7 +213,7 @@ TEST_F(HistoryTest, SeveralWritersLoseNothing) {
       try {
         for (int day = 1; day <= kRuns; ++day)  // the file is made by whoever is first
           History(Path(), Access::kWrite)
-              .Add(RunOn(day, {Measured("n1", 1 + writer), Measured("n2", day)}));
+              .Add(RunOn(day, {fakes::Measured("n1", 1 + writer), fakes::Measured("n2", day)}));
         code = 0;
       } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());
@@ -223,39 +229,40 @@ TEST_F(HistoryTest, SeveralWritersLoseNothing) {
   }
   const History history(Path(), Access::kRead);
   EXPECT_EQ(history.Runs().size(), kWriters * kRuns);
-  EXPECT_EQ(history.SeriesNamed(Name("n1")).at(0).points, kWriters * kRuns);
+  EXPECT_EQ(history.SeriesNamed(fakes::Name("n1")).at(0).points, kWriters * kRuns);
 }
 
 // Every member of a repetition, each with a value of its own.
-std::vector<Repetition> FullRepetitions() {
-  Repetition full{.seconds = 0.1,
-                  .cpu_seconds = 0.2,
-                  .main_cpu_seconds = 0.3,
-                  .run_delay_seconds = 1e-300,
-                  .core_share = 0.875,
-                  .iterations = 5,
-                  .disturbed = true,
-                  .block = 65537};
+std::vector<record::Repetition> FullRepetitions() {
+  record::Repetition full{.seconds = 0.1,
+                          .cpu_seconds = 0.2,
+                          .main_cpu_seconds = 0.3,
+                          .run_delay_seconds = 1e-300,
+                          .core_share = 0.875,
+                          .iterations = 5,
+                          .noisy = true,
+                          .block = 65537};
   double value = 1.0 / 3;
-  GpuSample sample;
-  for (const auto& [key, member] : GpuSampleFields()) sample.*member = ++value;
-  full.gpu = std::make_shared<GpuSample>(sample);
-  Repetition last_only{.seconds = 2}, nothing_known{.seconds = 3};
-  last_only.gpu = std::make_shared<GpuSample>(GpuSample{.throttle = 0});  // known, and none
-  nothing_known.gpu = std::make_shared<GpuSample>();
+  record::GpuSample sample;
+  for (const auto& [key, member] : record::GpuSampleFields()) sample.*member = ++value;
+  full.gpu = std::make_shared<record::GpuSample>(sample);
+  record::Repetition last_only{.seconds = 2}, nothing_known{.seconds = 3};
+  last_only.gpu =
+      std::make_shared<record::GpuSample>(record::GpuSample{.throttle = 0});  // known, and none
+  nothing_known.gpu = std::make_shared<record::GpuSample>();
   return {full, last_only, nothing_known, {.seconds = 4}};
 }
 
 TEST(PackedRecord, KeepsEveryMemberOfARepetitionAndNothingElse) {
-  Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1"};
-  SplitName(record);
+  record::Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1"};
+  record::SplitName(record);
   record.repetitions = FullRepetitions();
   record.repetitions[0].link_share = 0.625;
   record.repetitions[3].clean_calls = 4;
   const auto packed = Pack(record);
   EXPECT_EQ(CountRepetitions(packed.repetitions), 4);
-  const Record back = Unpack(packed.facts, packed.repetitions, "x");
-  EXPECT_EQ(ToJson(back, nullptr), ToJson(record, nullptr));
+  const record::Record back = Unpack(packed.facts, packed.repetitions, "x");
+  EXPECT_EQ(roofline::ToJson(back, nullptr), roofline::ToJson(record, nullptr));
   ASSERT_EQ(back.repetitions.size(), 4U);
   EXPECT_EQ(back.repetitions[0].block, 65537);
   EXPECT_EQ(*back.repetitions[0].gpu, *record.repetitions[0].gpu);
@@ -266,25 +273,25 @@ TEST(PackedRecord, KeepsEveryMemberOfARepetitionAndNothingElse) {
 }
 
 TEST(PackedRecord, ReadsRowsOfTheFirstSchema) {
-  // 1 | 8: disturbed, with run delay; 1.5, 2 and 0.25 as IEEE doubles, lowest byte first.
+  // 1 | 8: noisy, with run delay; 1.5, 2 and 0.25 as IEEE doubles, lowest byte first.
   using std::string_literals::operator""s;
   const auto row =
       "\x09"s + "\0\0\0\0\0\0\xF8\x3F"s + "\0\0\0\0\0\0\0\x40"s + "\0\0\0\0\0\0\xD0\x3F"s;
   EXPECT_EQ(CountRepetitions(row), 1);
   const auto repetitions = Unpack(R"({"name": "a"})", row, "x").repetitions;
   ASSERT_EQ(repetitions.size(), 1U);
-  EXPECT_TRUE(repetitions[0].disturbed);
+  EXPECT_TRUE(repetitions[0].noisy);
   EXPECT_EQ(repetitions[0].seconds, 1.5);
   EXPECT_EQ(repetitions[0].iterations, 2);
   EXPECT_EQ(repetitions[0].run_delay_seconds, 0.25);
   EXPECT_FALSE(repetitions[0].cpu_seconds || repetitions[0].gpu || repetitions[0].block);
-  EXPECT_THAT(RefusalOf([&] { Unpack(R"({"name": "a"})", row.substr(1), "x"); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { Unpack(R"({"name": "a"})", row.substr(1), "x"); }),
               HasSubstr("x: damaged"));
 }
 
 class OldHistoryTest : public HistoryTest {
  protected:
-  OldHistoryTest() { fs::copy_file(TestData("history_schema2.sqlite"), Path()); }
+  OldHistoryTest() { fs::copy_file(fakes::TestData("history_schema2.sqlite"), Path()); }
   std::int64_t Version() const {
     const auto database = OpenDatabase(Path(), Access::kRead);
     Query row(*database, "PRAGMA user_version");
@@ -293,13 +300,13 @@ class OldHistoryTest : public HistoryTest {
 };
 
 // Expects the run of 2026-01-01 (tests/data/imports.md).
-void ExpectFirstDay(const RunFile& file) {
+void ExpectFirstDay(const record::RunFile& file) {
   ASSERT_EQ(file.records.size(), 2U);
   EXPECT_EQ(file.records[1].reason, "no such kernel");
   EXPECT_TRUE(file.records[1].repetitions.empty());
   const auto& repetitions = file.records[0].repetitions;
   ASSERT_EQ(repetitions.size(), 4U);
-  EXPECT_TRUE(repetitions[0].disturbed);
+  EXPECT_TRUE(repetitions[0].noisy);
   EXPECT_EQ(repetitions[0].main_cpu_seconds, 0.3);
   EXPECT_EQ(repetitions[0].core_share, 0.875);
   EXPECT_EQ(repetitions[0].block, 65537);
@@ -318,7 +325,7 @@ TEST_F(OldHistoryTest, ReadsAFileOfSchema2AndLeavesItAsItIs) {
     const auto runs = history.Runs();
     ASSERT_EQ(runs.size(), 3U);
     ExpectFirstDay(history.Read(runs[0]).file);
-    EXPECT_EQ(history.Read(runs[0]).file.context["dlroof"]["schema"], kSchema);
+    EXPECT_EQ(history.Read(runs[0]).file.context["dlroof"]["schema"], record::kSchema);
     const auto lstm = history.SeriesNamed("LSTM/cpu/onednn/fwd_inference/f32/t1n1i16h16").at(0);
     EXPECT_EQ(history.Facts(history.PointsOf(lstm).at(0)).isa, "avx512_core_amx");
     const auto points = history.PointsOf(history.SeriesNamed("Conv2D/gpu/cudnn/fwd/f32/n1").at(0));
@@ -336,7 +343,7 @@ TEST_F(OldHistoryTest, AddTurnsItIntoOneOfTheNewestSchemaThatKnowsItsRuns) {
   }();
   History history(Path(), Access::kWrite);
   EXPECT_TRUE(history.Add(old).already);
-  EXPECT_FALSE(history.Add(RunOn(3, {Measured("n1", 1)})).already);
+  EXPECT_FALSE(history.Add(RunOn(3, {fakes::Measured("n1", 1)})).already);
   EXPECT_EQ(Version(), 4);
   EXPECT_EQ(history.Runs().size(), 4U);
   ExpectFirstDay(history.Read(history.Runs().at(0)).file);
@@ -349,16 +356,16 @@ TEST_F(OldHistoryTest, AddTurnsItIntoOneOfTheNewestSchemaThatKnowsItsRuns) {
 }
 
 TEST(PackedRecord, DamagedBytesAreRefused) {
-  auto packed = Pack(Measured("n1", 1));
+  auto packed = Pack(fakes::Measured("n1", 1));
   EXPECT_EQ(CountRepetitions(packed.repetitions), 9);
   packed.repetitions.pop_back();
-  EXPECT_THAT(RefusalOf([&] { Unpack(packed.facts, packed.repetitions, "x"); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { Unpack(packed.facts, packed.repetitions, "x"); }),
               HasSubstr("x: damaged"));
   EXPECT_EQ(CountRepetitions(packed.repetitions), 0);
   for (const char* row :
        {"[[1, 2]]", "[7]", R"([["a", 1, false]])", "[[1, 1, false, 0, 0, 0, 0, -1]]"}) {
     const auto bytes = nlohmann::json::to_cbor(nlohmann::json::parse(row));
-    EXPECT_THAT(RefusalOf([&] {
+    EXPECT_THAT(fakes::RefusalOf([&] {
                   Unpack(packed.facts, {bytes.begin(), bytes.end()}, "x");
                 }),
                 HasSubstr("x: damaged"))
@@ -367,4 +374,4 @@ TEST(PackedRecord, DamagedBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::history

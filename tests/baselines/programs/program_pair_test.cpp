@@ -7,7 +7,7 @@
 #include "counters/base/error.h"
 #include "tests/fakes/primitives/logs.h"
 
-namespace dlroof {
+namespace dlroof::programs {
 namespace {
 
 ProgramPrimitive Calls(std::string kind, std::string prop, std::string tensors, std::string problem,
@@ -145,7 +145,7 @@ TEST(PairPrograms, WithoutStepsTheWholeProgramsAreCompared) {
 }
 
 ComparedProgram FromRealLog(const std::string& name) {
-  return {.where = name, .summary = SummarizeProgram(FromLog(name), std::nullopt)};
+  return {.where = name, .summary = SummarizeProgram(fakes::FromLog(name), std::nullopt)};
 }
 
 TEST(PairPrograms, ARealProgramIsItsOwnPartner) {
@@ -186,8 +186,8 @@ TEST(PairPrograms, EverySecondOfRealProgramsIsInOnePlace) {
 }
 
 TEST(ComparedProgramOf, ARunWithoutAProgramIsRefused) {
-  EXPECT_THROW(ComparedProgramOf("x.json", PlaceRun({})), BadInput);
+  EXPECT_THROW(ComparedProgramOf("x.json", roofline::PlaceRun({})), BadInput);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::programs

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace dlroof {
+namespace dlroof::statistics {
 namespace {
 
 // `count` values that go round 1.00, 1.01, 0.99, 1.005, 0.995 times `level`: no two runs of one
@@ -137,4 +137,4 @@ TEST(ProfileOf, KnowsLevelsNoiseAndOutliers) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::statistics

@@ -7,9 +7,60 @@
 #include <cmath>
 #include <random>
 
-#include "counters/base/order_statistics.h"
+#include "counters/base/numbers.h"
 
-namespace dlroof {
+namespace dlroof::statistics {
+namespace {
+
+TEST(Normal, QuantilesAndTailsAreThoseOfTheTables) {
+  EXPECT_NEAR(NormalQuantile(0.975), 1.959964, 1e-6);
+  EXPECT_NEAR(NormalQuantile(0.025), -1.959964, 1e-6);
+  EXPECT_EQ(NormalQuantile(0.5), 0);
+  EXPECT_NEAR(NormalTail(1.959964), 0.025, 1e-7);
+  // Abramowitz and Stegun, tables 26.1 and 26.2.
+  EXPECT_NEAR(NormalTail(3), 1.349898e-3, 1e-9);
+  EXPECT_NEAR(NormalTail(-3), 1 - 1.349898e-3, 1e-9);
+  EXPECT_NEAR(NormalTail(6) / 9.865876e-10, 1, 1e-6);
+  EXPECT_NEAR(NormalTail(20) / 2.753624e-89, 1, 1e-6);
+  EXPECT_NEAR(NormalQuantile(0.995), 2.575829, 1e-6);
+}
+
+TEST(Student, QuantilesAndTailsAreThoseOfTheTables) {
+  EXPECT_NEAR(StudentQuantile95(1), 12.7062, 1e-4);
+  EXPECT_NEAR(StudentQuantile95(6), 2.44691, 1e-5);
+  EXPECT_NEAR(StudentQuantile95(6.9), 2.44691, 1e-5);
+  EXPECT_NEAR(StudentQuantile95(30), 2.04227, 1e-5);
+  EXPECT_NEAR(StudentQuantile95(120), 1.97993, 1e-5);
+  EXPECT_NEAR(StudentQuantile95(1e9), 1.96, 0.013);
+  EXPECT_NEAR(StudentQuantile95(0.5), 12.7062, 1e-4);
+  // t = 1 with 1 degree of freedom (Cauchy): a half. With 2: 1 - t / sqrt(2 + t^2).
+  EXPECT_NEAR(StudentTwoSided(1, 1), 0.5, 1e-12);
+  EXPECT_NEAR(StudentTwoSided(-3, 2), 1 - 3 / std::sqrt(11.0), 1e-12);
+  EXPECT_EQ(StudentTwoSided(0, 5), 1);
+  // Tables of the quantiles at 99 %: 2.76377 (10 degrees, one-sided) and 2.75000 (30, two-sided).
+  EXPECT_NEAR(StudentTwoSided(2.76377, 10), 0.02, 1e-7);
+  EXPECT_NEAR(StudentTwoSided(2.75000, 30), 0.01, 1e-6);
+}
+
+TEST(Student, FarTailsKeepTheirDigits) {
+  // Two degrees: 1 - t / sqrt(2 + t^2) is 1 / t^2 - 1.5 / t^4 ... for large t.
+  EXPECT_NEAR(StudentTwoSided(1e6, 2) / 1e-12, 1, 1e-9);
+  EXPECT_GT(StudentTwoSided(50, 14), 0);
+  EXPECT_LT(StudentTwoSided(50, 14), 1e-15);
+  EXPECT_NEAR(StudentTwoSided(4, 1e8) / (2 * NormalTail(4)), 1, 1e-5);
+}
+
+TEST(AdjustedPValues, AreThoseOfBenjaminiAndHochberg) {
+  // Sorted 0.01 0.02 0.03 0.5 of 4: 4/1, 4/2, 4/3, 4/4 of them, made monotone from the largest.
+  const auto adjusted = AdjustedPValues({0.5, 0.01, 0.03, 0.02});
+  EXPECT_THAT(adjusted, testing::ElementsAre(
+                            testing::DoubleNear(0.5, 1e-12), testing::DoubleNear(0.04, 1e-12),
+                            testing::DoubleNear(0.04, 1e-12), testing::DoubleNear(0.04, 1e-12)));
+  EXPECT_TRUE(AdjustedPValues({}).empty());
+  EXPECT_DOUBLE_EQ(AdjustedPValues({0.2}).at(0), 0.2);
+}
+
+}  // namespace
 namespace {
 
 std::vector<double> Times(const std::vector<double>& logs) {
@@ -39,17 +90,17 @@ TEST(MeasureShift, IsThatOfAllDifferencesSorted) {
   // Up to 144 differences, more than the 128 that count as few; every other time with ties.
   for (int n = 4; n <= 12; ++n)
     for (int m = 4; m <= 12; ++m) {
-      std::vector<double> base(n), fresh(m), differences;
+      std::vector<double> base(n), contender(m), differences;
       const auto draw = [&] {
         const double log = scatter(random);
         return std::exp((n + m) % 2 == 0 ? log : std::round(20 * log) / 20);
       };
       for (double& value : base) value = draw();
-      for (double& value : fresh) value = draw();
+      for (double& value : contender) value = draw();
       for (const double x : base)
-        for (const double y : fresh) differences.push_back(std::log(y) - std::log(x));
+        for (const double y : contender) differences.push_back(std::log(y) - std::log(x));
       std::ranges::sort(differences);
-      const auto shift = MeasureShift(base, fresh);
+      const auto shift = MeasureShift(base, contender);
       const auto cut = static_cast<std::size_t>(IntervalRank95(n, m)->cut);
       ASSERT_TRUE(shift.has_value());
       EXPECT_EQ(shift->log_ratio, Median(differences)) << n << ' ' << m;
@@ -60,25 +111,25 @@ TEST(MeasureShift, IsThatOfAllDifferencesSorted) {
 
 TEST(MeasureShift, TakesARatioWhateverTheUnit) {
   const std::vector<double> base = {1.0, 1.1, 0.9, 1.05, 0.95};
-  std::vector<double> fresh;
-  for (const double value : base) fresh.push_back(1.25 * value);
-  const auto shift = MeasureShift(base, fresh);
+  std::vector<double> contender;
+  for (const double value : base) contender.push_back(1.25 * value);
+  const auto shift = MeasureShift(base, contender);
   ASSERT_TRUE(shift.has_value());
   EXPECT_NEAR(std::exp(shift->log_ratio), 1.25, 1e-9);
-  for (double& value : fresh) value *= 1e-6;
-  const auto scaled = MeasureShift(base, fresh);
+  for (double& value : contender) value *= 1e-6;
+  const auto scaled = MeasureShift(base, contender);
   EXPECT_NEAR(scaled->log_ratio - shift->log_ratio, std::log(1e-6), 1e-9);
   EXPECT_NEAR(scaled->standard_error, shift->standard_error, 1e-9);
 }
 
 TEST(MeasureShift, AFifthOfWildValuesDoesNotMoveItFar) {
-  std::vector<double> base, fresh;
+  std::vector<double> base, contender;
   for (int i = 0; i < 10; ++i) {
     base.push_back(1 + 0.001 * i);
-    fresh.push_back(1 + 0.001 * i);
+    contender.push_back(1 + 0.001 * i);
   }
-  fresh[0] = fresh[5] = 50;
-  EXPECT_NEAR(MeasureShift(base, fresh)->log_ratio, 0, 0.003);
+  contender[0] = contender[5] = 50;
+  EXPECT_NEAR(MeasureShift(base, contender)->log_ratio, 0, 0.003);
 }
 
 TEST(MeasureShift, TooFewOrNoPositiveValuesHaveNone) {
@@ -90,12 +141,12 @@ TEST(MeasureShift, TooFewOrNoPositiveValuesHaveNone) {
 TEST(MeasureShift, LongSamplesAreGroupedAndKeepTheirShift) {
   std::mt19937_64 random(5);
   std::normal_distribution<double> noise(0, 0.02);
-  std::vector<double> base, fresh;
+  std::vector<double> base, contender;
   for (int i = 0; i < 20000; ++i) {
     base.push_back(std::exp(noise(random)));
-    fresh.push_back(std::exp(0.05 + noise(random)));
+    contender.push_back(std::exp(0.05 + noise(random)));
   }
-  const auto shift = MeasureShift(base, fresh);
+  const auto shift = MeasureShift(base, contender);
   EXPECT_NEAR(shift->log_ratio, 0.05, 0.002);
   EXPECT_LT(shift->ci95.second - shift->ci95.first, 0.004);
 }
@@ -129,10 +180,10 @@ template <class Draw>
 double Coverage(int n, int m, const Draw& draw) {
   int covered = 0;
   for (int round = 0; round < 4000; ++round) {
-    std::vector<double> base, fresh;
+    std::vector<double> base, contender;
     for (int i = 0; i < n; ++i) base.push_back(std::exp(draw()));
-    for (int i = 0; i < m; ++i) fresh.push_back(std::exp(0.1 + draw()));
-    const auto shift = MeasureShift(base, fresh);
+    for (int i = 0; i < m; ++i) contender.push_back(std::exp(0.1 + draw()));
+    const auto shift = MeasureShift(base, contender);
     covered += shift->ci95.first <= 0.1 && 0.1 <= shift->ci95.second ? 1 : 0;
   }
   return covered / 4000.0;
@@ -156,11 +207,11 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 
 // Windows of one block.
-void Add(Record& record, int block, const std::vector<double>& seconds, int disturbed = -1) {
+void Add(record::Record& record, int block, const std::vector<double>& seconds, int noisy = -1) {
   for (std::size_t i = 0; i < seconds.size(); ++i)
     record.repetitions.push_back({.seconds = seconds[i],
                                   .iterations = 1,
-                                  .disturbed = static_cast<int>(i) == disturbed,
+                                  .noisy = static_cast<int>(i) == noisy,
                                   .block = block});
 }
 
@@ -208,24 +259,24 @@ TEST(PairedShift, TooFewBlocksHaveNoInterval) {
 }
 
 TEST(BlockLogRatios, AreMediansOfWindowsOfOneMoment) {
-  Record base, fresh;
+  record::Record base, contender;
   Add(base, 0, {1, 2, 4});  // a slow spell that both see
-  Add(fresh, 0, {2, 4, 12});
+  Add(contender, 0, {2, 4, 12});
   Add(base, 3, {1, 1, 1});
-  Add(fresh, 3, {1, 1, 1});
-  EXPECT_THAT(BlockLogRatios(base, fresh),
+  Add(contender, 3, {1, 1, 1});
+  EXPECT_THAT(BlockLogRatios(base, contender),
               ElementsAre(DoubleNear(std::log(2), 1e-12), DoubleNear(0, 1e-12)));
 }
 
-TEST(BlockLogRatios, ADisturbedWindowTakesItsPartnerWithIt) {
-  Record base, fresh;
+TEST(BlockLogRatios, ANoisyWindowTakesItsPartnerWithIt) {
+  record::Record base, contender;
   Add(base, 0, {1, 9, 1}, 1);
-  Add(fresh, 0, {2, 1, 2});
+  Add(contender, 0, {2, 1, 2});
   Add(base, 1, {1, 1, 1}, 0);  // one pair of three is left: no block
-  Add(fresh, 1, {1, 1, 1}, 1);
+  Add(contender, 1, {1, 1, 1}, 1);
   Add(base, 2, {1, 1, 1});  // NEW has no such block
-  EXPECT_THAT(BlockLogRatios(base, fresh), ElementsAre(DoubleNear(std::log(2), 1e-12)));
+  EXPECT_THAT(BlockLogRatios(base, contender), ElementsAre(DoubleNear(std::log(2), 1e-12)));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::statistics

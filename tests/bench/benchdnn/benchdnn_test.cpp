@@ -14,18 +14,17 @@
 #include <sstream>
 #include <utility>
 
-#include "bench/benchdnn/driver.h"
+#include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
-#include "bench/conv2d/problem.h"
-#include "bench/lstm/problem.h"
+#include "bench/conv2d/case.h"
+#include "bench/lstm/case.h"
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
 #include "counters/base/files.h"
-#include "counters/base/folders.h"
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::benchdnn {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,13 +76,13 @@ TEST(BenchdnnTokens, BackslashJoinsWordsThatKeepTheirPlaces) {
 // Each benchmark's name, or its reason in brackets.
 std::vector<std::string> Read(const std::string& text, const std::string& file = "my.txt") {
   std::vector<std::string> shown;
-  for (const auto& one : ReadBenchdnn(text, file))
+  for (const auto& one : suites::ReadBenchdnn(text, file))
     shown.push_back(one.name.empty() ? fmt::format("[{}]", one.reason) : one.name);
   return shown;
 }
 
 std::string Refusal(const std::string& text, const std::string& file = "my.txt") {
-  return RefusalOf([&] { ReadBenchdnn(text, file); });
+  return fakes::RefusalOf([&] { suites::ReadBenchdnn(text, file); });
 }
 
 constexpr const char* kProblem = " mb1ic4ih8oc6kh1";
@@ -167,7 +166,7 @@ TEST_F(BatchFolder, IncludesFilesThatStandBesideOrInTheDriversFolder) {
   EXPECT_THAT(Read(top, folder_ / "top"),
               ElementsAre(ConvName("fwd", "f32"), ConvName("bwd_data", "f32"),
                           ConvName("bwd_data", "f32"), ConvName("bwd_data", "f32")));
-  const auto read = ReadBenchdnn(top, folder_ / "top");
+  const auto read = suites::ReadBenchdnn(top, folder_ / "top");
   EXPECT_EQ(read[1].file, folder_ / "conv/same");
   EXPECT_EQ(read[1].line, 1);
 }
@@ -195,32 +194,33 @@ TEST_F(BatchFolder, FilesThatIncludeThemselvesAreRefused) {
 TEST(LooksLikeBenchdnn, TellsBenchdnnsFilesFromListsOfNames) {
   for (const auto* text : {"# c\n\n --dir=FWD_I\n", "mb1ic4ih8oc6kh1n\"a/b\"", "l1t2sic4", "-v5",
                            "./benchdnn --conv", "/opt/x/benchdnn --rnn", "g32ic32", "--batch=x"})
-    EXPECT_TRUE(LooksLikeBenchdnn(text)) << text;
+    EXPECT_TRUE(suites::LooksLikeBenchdnn(text)) << text;
   for (const auto* text : {"", "# c\n\n", "Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1",
                            "{Conv2D,x}/y", "LSTM/cpu/onednn/{a,b}", "hello", "/benchdnn/x"})
-    EXPECT_FALSE(LooksLikeBenchdnn(text)) << text;
+    EXPECT_FALSE(suites::LooksLikeBenchdnn(text)) << text;
 }
 
-std::string SmallList() { return ReadFile(TestData("benchdnn_small.txt"), "a list"); }
+std::string SmallList() { return ReadFile(fakes::TestData("benchdnn_small.txt"), "a list"); }
 
 TEST(BenchdnnSmallList, IsReadWhole) {
   const auto text = SmallList();
-  ASSERT_TRUE(LooksLikeBenchdnn(text));
+  ASSERT_TRUE(suites::LooksLikeBenchdnn(text));
   std::map<std::string, int> reasons;
   int names = 0;
-  for (const auto& one : ReadBenchdnn(text, "small")) {
+  for (const auto& one : suites::ReadBenchdnn(text, "small")) {
     EXPECT_NE(one.name.empty(), one.reason.empty()) << one.text;
     if (one.name.empty()) {
       ++reasons[one.reason];
       continue;
     }
     ++names;
-    const auto name = ParseBenchmarkName(one.name);  // canonical: what is parsed is what is printed
-    EXPECT_EQ(ToText(name), one.name);
+    const auto name =
+        workload::ParseBenchmarkName(one.name);  // canonical: what is parsed is what is printed
+    EXPECT_EQ(workload::ToText(name), one.name);
     if (name.op == "Conv2D")
-      EXPECT_EQ(ToText(ParseConv2d(name.problem)), name.problem);
+      EXPECT_EQ(conv2d::ToText(conv2d::ParseConv2d(name.problem)), name.problem);
     else
-      EXPECT_EQ(ToText(ParseLstmProblem(name.problem)), name.problem);
+      EXPECT_EQ(lstm::ToText(lstm::ParseLstmProblem(name.problem)), name.problem);
   }
   EXPECT_EQ(reasons["3-D convolution"], 1);
   EXPECT_EQ(reasons["type f64"], 1);
@@ -280,7 +280,7 @@ TEST(BenchdnnInputs, AreReadWhole) {
     for (const auto& entry : fs::directory_iterator(fs::path(folder) / driver->name)) {
       ++files;
       const auto command = fmt::format("--{} {}", driver->name, ReadFile(entry.path(), "lines"));
-      const auto read = ReadBenchdnn(command, entry.path().string());
+      const auto read = suites::ReadBenchdnn(command, entry.path().string());
       benchmarks += read.size();
       for (const auto& one : read) names += one.name.empty() ? 0 : 1;
     }
@@ -290,4 +290,4 @@ TEST(BenchdnnInputs, AreReadWhole) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::benchdnn

@@ -12,7 +12,7 @@
 #include "bench/workload/benchmark_name.h"
 #include "tests/bench/random_problems.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 TEST(ReadBenchdnnConv, OutputFollowsFromPadding) {
@@ -99,7 +99,7 @@ TEST(ReadBenchdnnConv, RefusesWhatIsNoProblemAndSaysWhere) {
     try {
       ReadBenchdnnConv(text);
       ADD_FAILURE() << "accepted " << text;
-    } catch (const BenchdnnRefusal& refusal) {
+    } catch (const benchdnn::BenchdnnRefusal& refusal) {
       EXPECT_EQ(refusal.offset, offset) << text;
       EXPECT_THAT(refusal.what(), testing::HasSubstr(why)) << text;
     }
@@ -122,7 +122,8 @@ constexpr auto kBackwardWeights = ProductDirection::kBackwardWeights;
 
 // The arguments of a name's rest.
 std::string Line(const std::string& rest) {
-  return ConvBenchdnn(ReadOnednnConv2dCase(ParseBenchmarkName("Conv2D/cpu/onednn/" + rest)));
+  return ConvBenchdnn(
+      ReadOnednnConv2dCase(workload::ParseBenchmarkName("Conv2D/cpu/onednn/" + rest)));
 }
 
 TEST(ConvBenchdnn, RepeatsTheCallAndLeavesDefaultsOut) {
@@ -148,35 +149,36 @@ TEST(ConvBenchdnn, IsEmptyWhereBenchdnnHasNoSuchCall) {
                           bool ProductCase::*option) {
     Conv2dCase one;
     one.type = type;
-    one.types = ProductTypesFromKey(type);
+    one.types = products::ProductTypesFromKey(type);
     one.direction = direction;
     one.*option = true;
     return ConvBenchdnn(one);
   };
-  EXPECT_NE(line_of("f32", kForward, &ProductCase::relu), "");
-  EXPECT_EQ(line_of("f64", kForward, &ProductCase::relu), "");
-  EXPECT_EQ(line_of("tf32", kForward, &ProductCase::relu), "");
-  EXPECT_EQ(line_of("f32", kBackwardData, &ProductCase::bias), "");
-  EXPECT_EQ(line_of("f32", kBackwardData, &ProductCase::relu), "");
-  EXPECT_EQ(line_of("f32", kBackwardData, &ProductCase::scales), "");
-  EXPECT_EQ(line_of("f32", kBackwardWeights, &ProductCase::training), "");
+  EXPECT_NE(line_of("f32", kForward, &products::ProductCase::relu), "");
+  EXPECT_EQ(line_of("f64", kForward, &products::ProductCase::relu), "");
+  EXPECT_EQ(line_of("tf32", kForward, &products::ProductCase::relu), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, &products::ProductCase::bias), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, &products::ProductCase::relu), "");
+  EXPECT_EQ(line_of("f32", kBackwardData, &products::ProductCase::scales), "");
+  EXPECT_EQ(line_of("f32", kBackwardWeights, &products::ProductCase::training), "");
 }
 
-BenchmarkName RandomBenchmark(std::mt19937& random) {
+workload::BenchmarkName RandomBenchmark(std::mt19937& random) {
   const auto of = [&](const std::vector<std::string>& choices) {
     return choices[random() % choices.size()];
   };
-  const auto problem = RandomConv2d(
+  const auto problem = fakes::RandomConv2d(
       random,
       {.groups = 3, .images = 4, .channels = 5, .taps = 5, .places = 20, .steps = 3, .padding = 5});
-  BenchmarkName name{"Conv2D",
-                     "cpu",
-                     "onednn",
-                     of({"fwd", "fwd", "bwd_data", "bwd_weights"}),
-                     of({"f32", "bf16", "f16", "int8", "u8s8s8", "u8s8s32", "s8s8s8", "s8s8u8",
-                         "s8s8f32", "bf16bf16f32", "bf16f32bf16", "f32bf16bf16"}),
-                     ToText(problem),
-                     {}};
+  workload::BenchmarkName name{
+      "Conv2D",
+      "cpu",
+      "onednn",
+      of({"fwd", "fwd", "bwd_data", "bwd_weights"}),
+      of({"f32", "bf16", "f16", "int8", "u8s8s8", "u8s8s32", "s8s8s8", "s8s8u8", "s8s8f32",
+          "bf16bf16f32", "bf16f32bf16", "f32bf16bf16"}),
+      ToText(problem),
+      {}};
   const auto maybe = [&](bool possible, const std::vector<std::string>& choices) {
     if (possible && random() % 2 == 0) name.options.push_back(of(choices));
   };
@@ -222,18 +224,18 @@ TEST(ConvBenchdnn, ReadsBackAsTheSameBenchmark) {
     auto name = RandomBenchmark(random);
     const auto problem = ParseConv2d(name.problem);
     const auto line = ConvBenchdnn(ReadOnednnConv2dCase(name));
-    ASSERT_NE(line, "") << ToText(name);
-    const auto read = ReadBenchdnn(line, "line");
+    ASSERT_NE(line, "") << workload::ToText(name);
+    const auto read = suites::ReadBenchdnn(line, "line");
     ASSERT_EQ(read.size(), 1) << line;
     name.problem = ToText(Representative(problem));
-    ASSERT_EQ(read[0].name, ToText(name)) << line << ": " << read[0].reason;
-    const auto again = ReadOnednnConv2dCase(ParseBenchmarkName(read[0].name));
-    ASSERT_EQ(OutputRows(again.problem), OutputRows(problem));
-    ASSERT_EQ(OutputColumns(again.problem), OutputColumns(problem));
+    ASSERT_EQ(read[0].name, workload::ToText(name)) << line << ": " << read[0].reason;
+    const auto again = ReadOnednnConv2dCase(workload::ParseBenchmarkName(read[0].name));
+    ASSERT_EQ(delta::OutputRows(again.problem), delta::OutputRows(problem));
+    ASSERT_EQ(delta::OutputColumns(again.problem), delta::OutputColumns(problem));
     // The name of what was read is the name of its own line.
     ASSERT_EQ(ConvBenchdnn(again), line);
   }
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

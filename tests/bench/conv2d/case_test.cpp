@@ -3,20 +3,150 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "counters/base/error.h"
+#include "tests/bench/random_problems.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
+namespace {
+
+using testing::HasSubstr;
+
+std::string ProblemRefusal(const std::string& text, int column_offset = 0) {
+  return fakes::RefusalOf([&] { ParseConv2d(text, column_offset); });
+}
+
+void Refuses(const std::string& text, const std::string& why) {
+  EXPECT_THAT(ProblemRefusal(text), HasSubstr(why)) << text;
+}
+
+constexpr fakes::ConvLimits kLargeLimits = {.groups = 9,
+                                            .images = 200,
+                                            .channels = 300,
+                                            .taps = 11,
+                                            .places = 300,
+                                            .steps = 4,
+                                            .padding = 12};
+
+TEST(Conv2dText, ProblemAndTextAreInverse) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 10000; ++i) {
+    const auto problem = fakes::RandomConv2d(random, kLargeLimits);
+    const auto text = ToText(problem);
+    ASSERT_EQ(ParseConv2d(text), problem) << text;
+    ASSERT_EQ(ToText(ParseConv2d(text)), text);
+  }
+}
+
+TEST(Conv2dText, ChangedBytesAreRefusedOrNameTheirOwnProblem) {
+  std::mt19937 random(2);
+  int refused = 0;
+  for (int i = 0; i < 10000; ++i) {
+    auto text = ToText(fakes::RandomConv2d(random, kLargeLimits));
+    for (int64_t change = fakes::Between(random, 1, 3); change > 0 && !text.empty(); --change) {
+      const auto at =
+          static_cast<size_t>(fakes::Between(random, 0, static_cast<int64_t>(text.size()) - 1));
+      const auto byte = static_cast<char>(random() % 2 == 0 ? "0129:_xnspdg"[random() % 12]
+                                                            : static_cast<char>(random()));
+      const auto kind = random() % 3;
+      if (kind == 0) text[at] = byte;
+      if (kind == 1) text.erase(at, 1);
+      if (kind == 2) text.insert(at, 1, byte);
+    }
+    try {
+      ASSERT_EQ(ToText(ParseConv2d(text)), text);
+    } catch (const BadInput& error) {
+      ASSERT_THAT(error.what(), testing::StartsWith("column "));
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_LT(refused, 9900);
+}
+
+TEST(Conv2dText, OptionsKeepTheirOrderAndDefaultsAreLeftOut) {
+  Conv2dProblem p{.n = 16, .c = 64, .h = 112, .w = 112, .k = 64, .r = 3, .s = 3};
+  EXPECT_EQ(ToText(p), "n16c64h112w112k64r3s3");
+  p.stride_h = 2;
+  EXPECT_EQ(ToText(p), "n16c64h112w112k64r3s3_s2x1");
+  p.stride_w = 2;
+  p.pad_bottom = p.pad_right = 1;
+  p.dilation_w = 2;
+  p.groups = 4;
+  EXPECT_EQ(ToText(p), "n16c64h112w112k64r3s3_s2p0:1x0:1d1x2g4");
+  p.pad_top = 1;
+  EXPECT_EQ(ToText(p), "n16c64h112w112k64r3s3_s2p1:1x0:1d1x2g4");
+  p.pad_left = 1;
+  EXPECT_EQ(ToText(p), "n16c64h112w112k64r3s3_s2p1d1x2g4");
+  p.pad_left = p.pad_right = 0;
+  EXPECT_EQ(ToText(p), "n16c64h112w112k64r3s3_s2p1x0d1x2g4");
+}
+
+TEST(Conv2dText, RefusalsNameTheColumnOfTheFirstBadCharacter) {
+  Refuses("", "column 1: expected 'n', got the end");
+  Refuses("n1c1h8w8k1r3", "column 13: expected 's', got the end");
+  Refuses("n1c1h8w8k1r3s3x", "column 15: expected '_', got 'x'");
+  Refuses("n1c1h8w8k1r3s3_", "column 16: expected one of s p d g");
+  Refuses("n1c1h8w8k1r3s3_p1s2", "column 18: expected the end");
+  Refuses("n1c0h8w8k1r3s3", "column 4: expected the size c");
+  Refuses("n01c1h8w8k1r3s3", "column 2");
+  Refuses("n1c1h8w8k1r3s3_s-1", "column 17: expected a stride");
+  Refuses("n1c1h8w8k1r3s3_s99999999999", "column 17");
+  Refuses("n1c1h8w8k1r3s3_p0:1", "column 20: expected 'x'");
+}
+
+TEST(Conv2dText, OneProblemHasOneText) {
+  Refuses("n1c1h8w8k1r3s3_s1", "column 15: this problem is written n1c1h8");
+  Refuses("n1c1h8w8k1r3s3_p0", "column 15");
+  Refuses("n1c1h8w8k1r3s3_s2p0", "column 18");
+  Refuses("n1c1h8w8k1r3s3_p1x1", "column 18");
+  Refuses("n1c1h8w8k1r3s3_p1:1x1:1", "column 18");
+  Refuses("n1c1h8w8k1r3s3_p2g1", "column 18");
+}
+
+TEST(Conv2dShape, ImpossibleOnesAreRefusedWithTheReason) {
+  Refuses("n1c1h3w8k1r5s3", "the filter spans 5 rows but the padded image has 3");
+  Refuses("n1c1h8w3k1r3s3_d1x2", "spans 5 columns");
+  EXPECT_EQ(ProblemRefusal("n1c1h3w3k1r5s5_p1"), "accepted");  // 3 + 2 = 5 rows
+  Refuses("n1c6h8w8k4r3s3_g4", "6 channels do not divide into 4 groups");
+  Refuses("n1c4h8w8k6r3s3_g4", "6 filters do not divide into 4 groups");
+}
+
+TEST(Conv2dShape, NothingLeaves64Bits) {
+  const std::string most = "2147483647";
+  Refuses("n" + most + "c" + most + "h2w2k1r1s1", "overflows 64 bits");
+  Refuses("n1c1h" + most + "w" + most + "k1r1s1", "overflows");
+  Refuses("n1c1h1w1k1r1s1_p" + most, "overflows");
+  // Tensors fit (c = k = 2^29: 8 x 2^58 byte of weights), the FLOPs of 16 images do not.
+  EXPECT_EQ(ProblemRefusal("n1c536870912h1w1k536870912r1s1"), "accepted");
+  Refuses("n16c536870912h1w1k536870912r1s1", "number of FLOPs overflows");
+}
+
+TEST(Conv2dShape, ColumnsCountFromTheLongerLine) {
+  EXPECT_THAT(ProblemRefusal("n1c1h3w3k1r5s3", 10), HasSubstr("column 11: the filter"));
+}
+
+TEST(Conv2dWork, IsThePapersCountForItsBaseCase) {
+  // 2*16*56*56*64*64*9: TensorFlow's SAME padding gives 56x56 outputs.
+  const auto p = ParseConv2d("n16c64h112w112k64r3s3_s2p0:1x0:1");
+  EXPECT_EQ(delta::OutputRows(p), 56);
+  EXPECT_EQ(DenseFlops(p), 3699376128);
+}
+
+}  // namespace
 namespace {
 
 using testing::HasSubstr;
 
 Conv2dCase Case(const std::string& name) {
-  return ReadConv2dCase(ParseBenchmarkName("Conv2D/cpu/onednn/" + name),
+  return ReadConv2dCase(workload::ParseBenchmarkName("Conv2D/cpu/onednn/" + name),
                         {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
 }
 
 std::string CaseRefusal(const std::string& name) {
-  return RefusalOf([&] { Case(name); });
+  return fakes::RefusalOf([&] { Case(name); });
 }
 
 void CaseRefuses(const std::string& name, const std::string& why) {
@@ -28,7 +158,7 @@ TEST(Conv2dCase, ReadsEveryOption) {
   EXPECT_TRUE(one.training && one.bias && one.relu && one.scales);
   EXPECT_EQ(one.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(one.algorithm, Conv2dAlgorithm::kAuto);
-  EXPECT_EQ(one.types, (ProductTypes{"u8", "s8", "f32"}));
+  EXPECT_EQ(one.types, (products::ProductTypes{"u8", "s8", "f32"}));
   const auto plain = Case("bwd_data/f32/n1c1h8w8k1r3s3");
   EXPECT_FALSE(plain.training || plain.bias || plain.relu || plain.scales);
   EXPECT_EQ(plain.layout, Conv2dLayout::kAny);
@@ -66,9 +196,9 @@ constexpr const char* kProblem = "n2c4h5w6k6r3s2_s2p0:1x0:1g2";
 
 TEST(Conv2dWork, CountsDenseFlopsAndEachTensorOnce) {
   const auto one = Case(std::string("fwd/bf16/") + kProblem);
-  EXPECT_EQ(OutputRows(one.problem), 2);
-  EXPECT_EQ(OutputColumns(one.problem), 3);
-  const auto work = ProductWork(one, "bf16.matrix");
+  EXPECT_EQ(delta::OutputRows(one.problem), 2);
+  EXPECT_EQ(delta::OutputColumns(one.problem), 3);
+  const auto work = products::ProductWork(one, "bf16.matrix");
   // 2 * N K P Q (C/g) R S = 2 * 2*6*2*3 * 2*3*2 = 1728
   EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.matrix", 1728}}));
   EXPECT_EQ(work.parts, (std::map<std::string, double>{{"matrix", 1728}}));
@@ -77,17 +207,17 @@ TEST(Conv2dWork, CountsDenseFlopsAndEachTensorOnce) {
 }
 
 TEST(Conv2dWork, AddsWhatBiasAndReluDo) {
-  const auto work =
-      ProductWork(Case(std::string("fwd/u8s8f32/") + kProblem + "/bias/relu"), "int8.vector");
+  const auto work = products::ProductWork(
+      Case(std::string("fwd/u8s8f32/") + kProblem + "/bias/relu"), "int8.vector");
   EXPECT_EQ(work.flops,
             (std::map<std::string, double>{{"int8.vector", 1728}, {"fp32.vector", 2 * 72}}));
   EXPECT_EQ(work.parts.at("elementwise"), 2 * 72);
   // One byte each for source and weights, four for the destination and for six bias values.
   EXPECT_EQ(work.bytes.at(Level::kDram), 240 + 72 + 4 * 72 + 4 * 6);
-  const auto same_pipe =
-      ProductWork(Case(std::string("bwd_weights/f32/") + kProblem + "/bias"), "fp32.vector");
+  const auto same_pipe = products::ProductWork(
+      Case(std::string("bwd_weights/f32/") + kProblem + "/bias"), "fp32.vector");
   EXPECT_EQ(same_pipe.flops, (std::map<std::string, double>{{"fp32.vector", 1728 + 72}}));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "bench/conv2d/loops.h"
-#include "bench/workload/seeded_values.h"
+#include "bench/workload/memory.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 // 2*4*16*30*30*8*9 = 8.3 MFLOP, and one sample of it: every output is compared.
@@ -21,25 +21,25 @@ Conv2dCase MadeCase(std::string_view problem, std::string_view type, bool full =
   Conv2dCase one;
   one.problem = ParseConv2d(problem);
   one.type = type;
-  one.types = ProductTypesFromKey(type);
+  one.types = products::ProductTypesFromKey(type);
   one.bias = one.relu = full;
-  one.scales = full && IsInt8(one.types);
+  one.scales = full && products::IsInt8(one.types);
   return one;
 }
 
 // Returns one forward output by definition, from its single element.
-double RightValue(const Conv2dCase& one, const ProductInputs& inputs, int64_t index) {
+double RightValue(const Conv2dCase& one, const products::ProductInputs& inputs, int64_t index) {
   const auto& p = one.problem;
-  const int64_t filter = index / (OutputRows(p) * OutputColumns(p)) % p.k;
+  const int64_t filter = index / (delta::OutputRows(p) * delta::OutputColumns(p)) % p.k;
   double value = Conv2dElementAt(p, one.direction, inputs, index).value;
   if (one.scales) value *= 0.5 * (filter % 2 == 0 ? 0.5 : 0.25);
   if (one.bias) value += inputs.bias.at(filter);
   if (one.relu) value = std::max(value, 0.0);
-  return value / ScalesOf(one).destination;
+  return value / products::ScalesOf(one).destination;
 }
 
 // A right result in the type.
-std::vector<float> RightOutput(const Conv2dCase& one, const ProductInputs& inputs) {
+std::vector<float> RightOutput(const Conv2dCase& one, const products::ProductInputs& inputs) {
   std::vector<float> output(static_cast<size_t>(DestinationCount(one.problem)));
   const auto& type = one.types.destination;
   for (size_t i = 0; i < output.size(); ++i) {
@@ -50,9 +50,9 @@ std::vector<float> RightOutput(const Conv2dCase& one, const ProductInputs& input
     };
     output[i] = type == "u8"     ? whole(0, 255)
                 : type == "s8"   ? whole(-128, 127)
-                : type == "bf16" ? RoundToBf16(value)
-                : type == "f16"  ? RoundToF16(value)
-                : type == "e4m3" ? RoundToE4m3(value)
+                : type == "bf16" ? workload::RoundToBf16(value)
+                : type == "f16"  ? workload::RoundToF16(value)
+                : type == "e4m3" ? workload::RoundToE4m3(value)
                                  : value;
   }
   return output;
@@ -60,14 +60,14 @@ std::vector<float> RightOutput(const Conv2dCase& one, const ProductInputs& input
 
 struct Fixture {
   Conv2dCase one;
-  ProductInputs inputs;
+  products::ProductInputs inputs;
   std::vector<float> output;
 
   explicit Fixture(const Conv2dCase& which)
-      : one(which), inputs(SeededInputs(one, 1)), output(RightOutput(one, inputs)) {}
+      : one(which), inputs(products::SeededInputs(one, 1)), output(RightOutput(one, inputs)) {}
   Fixture(std::string_view text, std::string_view type) : Fixture(MadeCase(text, type)) {}
 
-  Verification Check() const { return CheckOutput(one, inputs, {output}, 1); }
+  workload::Verification Check() const { return products::CheckOutput(one, inputs, {output}, 1); }
 };
 
 constexpr std::string_view kTypes[] = {"f32",     "bf16",    "f16",    "int8",        "u8s8s8",
@@ -82,7 +82,9 @@ TEST(CheckConv2d, AcceptsRightResultsOfEveryTypeAndFindsOneWrongOutputAmongAll) 
       EXPECT_EQ(found.how, "all 14400 outputs");  // 16*30*30
       // One part in 64 of a typical sum (72 products of deviation 1/3), or two units of an integer;
       // of fp8, which rounds by one part in 16 at most, one in three.
-      fixture.output.at(7234) += IsInt8(fixture.one.types) ? 2.0F : type == "fp8" ? 1.0F : 0.05F;
+      fixture.output.at(7234) += products::IsInt8(fixture.one.types) ? 2.0F
+                                 : type == "fp8"                     ? 1.0F
+                                                                     : 0.05F;
       EXPECT_FALSE(fixture.Check().ok) << type;
     }
 }
@@ -97,7 +99,8 @@ TEST(CheckConv2d, FindsAVariantThatWasNotDone) {
       wrong.*forget = false;
       auto inputs = right.inputs;
       if (forget == &Conv2dCase::bias) inputs.bias.clear();
-      EXPECT_FALSE(CheckOutput(right.one, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
+      EXPECT_FALSE(
+          products::CheckOutput(right.one, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
           << type;
     }
   }
@@ -107,8 +110,8 @@ TEST(CheckConv2d, EveryBiasGradientCounts) {
   auto one = MadeCase(kLarge, "f32");
   one.direction = ProductDirection::kBackwardWeights;
   one.bias = true;
-  const auto inputs = SeededInputs(one, 1);
-  ProductOutput<double> output;
+  const auto inputs = products::SeededInputs(one, 1);
+  products::ProductOutput<double> output;
   for (int64_t i = 0; i < WeightsCount(one.problem); ++i)
     output.values.push_back(Conv2dElementAt(one.problem, one.direction, inputs, i).value);
   for (int64_t k = 0; k < one.problem.k; ++k) {
@@ -116,26 +119,26 @@ TEST(CheckConv2d, EveryBiasGradientCounts) {
     for (int64_t i = 0; i < 784; ++i) sum += inputs.destination.at(k * 784 + i);
     output.bias_gradient.push_back(sum);
   }
-  const auto found = CheckOutput(one, inputs, output, 1);
+  const auto found = products::CheckOutput(one, inputs, output, 1);
   EXPECT_TRUE(found.ok) << found.max_error;
   EXPECT_THAT(found.how, testing::EndsWith(", 64 bias gradients"));
   output.bias_gradient.at(63) += 0.1;
-  EXPECT_FALSE(CheckOutput(one, inputs, output, 1).ok);
+  EXPECT_FALSE(products::CheckOutput(one, inputs, output, 1).ok);
 }
 
 TEST(CheckConv2d, FpmathAllowsNarrowFactorsAndNoMore) {
   auto one = MadeCase(kSmall, "f32");
-  const auto inputs = SeededInputs(one, 1);
+  const auto inputs = products::SeededInputs(one, 1);
   auto narrow = inputs;
-  for (float& value : narrow.source) value = RoundToBf16(value);
-  for (float& value : narrow.weights) value = RoundToBf16(value);
+  for (float& value : narrow.source) value = workload::RoundToBf16(value);
+  for (float& value : narrow.weights) value = workload::RoundToBf16(value);
   auto rounded = RightOutput(one, narrow);
-  EXPECT_FALSE(CheckOutput(one, inputs, {rounded}, 1).ok);
+  EXPECT_FALSE(products::CheckOutput(one, inputs, {rounded}, 1).ok);
   one.fpmath = "bf16";
-  EXPECT_TRUE(CheckOutput(one, inputs, {rounded}, 1).ok);
+  EXPECT_TRUE(products::CheckOutput(one, inputs, {rounded}, 1).ok);
   // 72 products of size 1/4, each off by 2/256: 0.14 at most.
   rounded.at(31234) += 0.3F;
-  EXPECT_FALSE(CheckOutput(one, inputs, {rounded}, 1).ok);
+  EXPECT_FALSE(products::CheckOutput(one, inputs, {rounded}, 1).ok);
 }
 
 TEST(CheckConv2d, FindsAMissingProduct) {
@@ -184,9 +187,9 @@ TEST(CheckConv2d, LongSumsAreSampledLess) {
   auto one = MadeCase("n64c64h112w112k64r3s3_s2p0:1x0:1", "f32");
   one.direction = ProductDirection::kBackwardWeights;
   const auto& p = one.problem;
-  const ProductInputs zeros{
+  const products::ProductInputs zeros{
       std::vector<float>(SourceCount(p)), {}, std::vector<float>(DestinationCount(p))};
-  const auto found = CheckOutput(one, zeros, {std::vector<float>(WeightsCount(p))}, 1);
+  const auto found = products::CheckOutput(one, zeros, {std::vector<float>(WeightsCount(p))}, 1);
   EXPECT_TRUE(found.ok);
   const int samples = std::stoi(found.how);
   EXPECT_GT(samples, 256);
@@ -223,7 +226,7 @@ TEST(SeededConv2dInputs, Int8IsExactWithoutVnni) {
   for (const std::string_view type : {"int8", "u8s8s32", "s8s8s8", "s8s8u8", "s8s8s32", "s8s8f32"})
     for (const bool scaled : {false, true}) {
       const auto one = MadeCase(kSmall, type, scaled);
-      const auto inputs = SeededInputs(one, 1);
+      const auto inputs = products::SeededInputs(one, 1);
       const bool is_signed = one.types.source == "s8";
       EXPECT_GE(Largest(inputs.weights), 1) << type << scaled;
       EXPECT_LE(2 * (Largest(inputs.source) + (is_signed ? 128 : 0)) * Largest(inputs.weights),
@@ -237,16 +240,16 @@ TEST(SeededConv2dInputs, Int8IsExactWithoutVnni) {
 
 TEST(SeededConv2dInputs, AreThoseThatTheDirectionReads) {
   auto one = MadeCase(kSmall, "f32");
-  const auto inputs = SeededInputs(one, 1);
+  const auto inputs = products::SeededInputs(one, 1);
   EXPECT_TRUE(inputs.destination.empty());
   EXPECT_TRUE(inputs.bias.empty());
   EXPECT_NE(inputs.source.front(), inputs.weights.front()) << "tensors share their values";
   one.bias = true;
-  EXPECT_EQ(SeededInputs(one, 1).bias.size(), 16);
+  EXPECT_EQ(products::SeededInputs(one, 1).bias.size(), 16);
   one.direction = ProductDirection::kBackwardData;
-  EXPECT_TRUE(SeededInputs(one, 1).source.empty());
+  EXPECT_TRUE(products::SeededInputs(one, 1).source.empty());
   one.direction = ProductDirection::kBackwardWeights;
-  EXPECT_TRUE(SeededInputs(one, 1).weights.empty());
+  EXPECT_TRUE(products::SeededInputs(one, 1).weights.empty());
 }
 
 // Tensor cores ignore the low 13 bits of an f32 factor.
@@ -256,20 +259,21 @@ float CutToTf32(float value) {
 
 TEST(CheckConv2d, AllowsFactorsCutToTf32WhereTheyMayBe) {
   auto one = MadeCase("n1c1h16w16k4r1s1", "tf32");  // one product per output: nothing averages out
-  const auto inputs = SeededInputs(one, 3);
+  const auto inputs = products::SeededInputs(one, 3);
   auto cut = inputs;
   for (auto* tensor : {&cut.source, &cut.weights})
     for (float& value : *tensor) value = CutToTf32(value);
   const auto output = RightOutput(one, cut);
-  EXPECT_FALSE(CheckOutput(one, inputs, {output}, 1).ok);
+  EXPECT_FALSE(products::CheckOutput(one, inputs, {output}, 1).ok);
   one.fpmath = "tf32";
-  EXPECT_FALSE(CheckOutput(one, inputs, {output}, 1).ok);  // rounding would have done better
+  EXPECT_FALSE(
+      products::CheckOutput(one, inputs, {output}, 1).ok);  // rounding would have done better
   one.fpmath = "tf32-truncated";
-  EXPECT_TRUE(CheckOutput(one, inputs, {output}, 1).ok);
+  EXPECT_TRUE(products::CheckOutput(one, inputs, {output}, 1).ok);
   for (auto* tensor : {&cut.source, &cut.weights})
-    for (float& value : *tensor) value = RoundToBf16(value);
-  EXPECT_FALSE(CheckOutput(one, inputs, {RightOutput(one, cut)}, 1).ok);
+    for (float& value : *tensor) value = workload::RoundToBf16(value);
+  EXPECT_FALSE(products::CheckOutput(one, inputs, {RightOutput(one, cut)}, 1).ok);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

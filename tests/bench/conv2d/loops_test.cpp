@@ -8,16 +8,17 @@
 #include "tests/bench/random_problems.h"
 #include "tests/fakes/counted.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
-constexpr ConvLimits kSmallLimits = {
+constexpr fakes::ConvLimits kSmallLimits = {
     .groups = 3, .images = 3, .channels = 3, .taps = 3, .places = 5, .steps = 3, .padding = 3};
 constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
                                      ProductDirection::kBackwardWeights};
 
 template <class Number>
-ProductArrays<Number> Arrays(const Conv2dProblem& p, const ProductInputs& inputs) {
+products::ProductArrays<Number> Arrays(const Conv2dProblem& p,
+                                       const products::ProductInputs& inputs) {
   auto arrays = ZeroArrays<Number>(p);
   if (!inputs.source.empty())
     ForEachSource(p, [&](int64_t from, int64_t to) {
@@ -32,18 +33,19 @@ ProductArrays<Number> Arrays(const Conv2dProblem& p, const ProductInputs& inputs
 TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
   std::mt19937 random(3);
   for (int i = 0; i < 600; ++i) {
-    const auto p = RandomConv2d(random, kSmallLimits);
+    const auto p = fakes::RandomConv2d(random, kSmallLimits);
     for (const auto direction : kAll) {
       Conv2dCase one;
       one.problem = p;
       one.direction = direction;
       one.bias = direction != ProductDirection::kBackwardData && i % 2 == 0;
       one.relu = direction == ProductDirection::kForward && i % 3 == 0;
-      auto arrays = ZeroArrays<CountedNumber>(p);
+      auto arrays = ZeroArrays<fakes::CountedNumber>(p);
       arrays.bias.resize(p.k);
-      CountedNumber::operations = 0;
+      fakes::CountedNumber::operations = 0;
       RunConv2dCase(one, arrays);
-      ASSERT_EQ(CountedNumber::operations, DenseFlops(p) + ElementwiseFlops(one, SizesOf(one)))
+      ASSERT_EQ(fakes::CountedNumber::operations,
+                DenseFlops(p) + products::ElementwiseFlops(one, SizesOf(one)))
           << Key(direction) << ' ' << ToText(p) << one.bias << one.relu;
     }
   }
@@ -52,12 +54,12 @@ TEST(Conv2dReference, CountsWhatTheClosedFormSays) {
 TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
   std::mt19937 random(4);
   for (int i = 0; i < 300; ++i) {
-    const auto p = RandomConv2d(random, kSmallLimits);
+    const auto p = fakes::RandomConv2d(random, kSmallLimits);
     for (const auto direction : kAll) {
       Conv2dCase one;
       one.problem = p;
       one.direction = direction;
-      const auto inputs = SeededInputs(one, i);
+      const auto inputs = products::SeededInputs(one, i);
       auto arrays = Arrays<double>(p, inputs);
       RunConv2dReference(p, direction, arrays);
       auto output = direction == ProductDirection::kForward ? arrays.destination : arrays.weights;
@@ -76,7 +78,7 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgree) {
 // One channel 3x3 image 1..9, one filter 2x2 (1 2 / 3 4), no padding.
 TEST(Conv2dReference, IsCrossCorrelationByHand) {
   const auto p = ParseConv2d("n1c1h3w3k1r2s2");
-  ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
+  products::ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
   RunConv2dReference(p, ProductDirection::kForward, arrays);
   // Upper left: 1*1 + 2*2 + 3*4 + 4*5 = 37; one step right adds 1+2+3+4 = 10, down 30.
   EXPECT_THAT(arrays.destination, testing::ElementsAre(37, 47, 67, 77));
@@ -96,7 +98,8 @@ TEST(Conv2dReference, StridePaddingDilationAndGroupsByHand) {
   // Two groups of one channel each, row vectors of 4; filter taps two apart, stride 2, one zero on
   // the left: padded rows 0 1 2 3 4 and 0 5 6 7 8; outputs at 0 and 2: x0 a + x2 b, x2 a + x4 b.
   const auto p = ParseConv2d("n1c2h1w4k2r1s2_s1x2p0:0x1:0d1x2g2");
-  ProductArrays<double> arrays{{0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
+  products::ProductArrays<double> arrays{
+      {0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
   RunConv2dReference(p, ProductDirection::kForward, arrays);
   EXPECT_THAT(arrays.destination, testing::ElementsAre(20, 42, 6000, 8600));
 }
@@ -106,8 +109,8 @@ TEST(Conv2dReferenceCell, VerifiesItselfAndKnowsItsWork) {
        {"fwd", "bwd_data", "bwd_weights", "fwd+/bias/relu", "bwd_weights+/bias"}) {
     const auto plus = std::min(direction.find('+'), direction.size());
     const auto options = direction.substr(std::min(plus + 1, direction.size()));
-    const auto call = MakeWorkload("Conv2D/cpu/reference/" + direction.substr(0, plus) +
-                                   "/f64/n2c4h9w8k6r3s2_s2x1p1:0x0:1d1x2g2" + options)
+    const auto call = workload::MakeWorkload("Conv2D/cpu/reference/" + direction.substr(0, plus) +
+                                             "/f64/n2c4h9w8k6r3s2_s2x1p1:0x0:1d1x2g2" + options)
                           .prepare({});
     const auto found = call.verify();
     EXPECT_TRUE(found.ok) << direction << ' ' << found.max_error << ' ' << found.how;
@@ -119,4 +122,4 @@ TEST(Conv2dReferenceCell, VerifiesItselfAndKnowsItsWork) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

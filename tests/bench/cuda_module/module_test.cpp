@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "bench/gpu/loader.h"
+#include "bench/gpu_loader/loader.h"
 #include "tests/fakes/no_gpu.h"
 
-namespace dlroof {
+namespace dlroof::cuda_module {
 namespace {
 
 using testing::IsEmpty;
@@ -16,12 +16,12 @@ using testing::Not;
 // Beside this program where it was carried to another machine, else where it was built.
 std::filesystem::path Module() {
   std::error_code none;
-  const auto beside = ModuleBesideProgram();
+  const auto beside = gpu_loader::ModuleBesideProgram();
   return std::filesystem::exists(beside, none) ? beside : DLROOF_CUDA_MODULE;
 }
 
 TEST(CudaModule, OpensAndKnowsWhetherThereIsAGpu) {
-  const auto [module, why_not] = OpenGpuModule(Module());
+  const auto [module, why_not] = gpu_loader::OpenGpuModule(Module());
   ASSERT_NE(module, nullptr) << why_not;
   EXPECT_EQ(module->devices.empty(), !module->why_no_device.empty()) << module->why_no_device;
   EXPECT_EQ(module->cells.empty(), !module->why_no_cells.empty()) << module->why_no_cells;
@@ -29,9 +29,9 @@ TEST(CudaModule, OpensAndKnowsWhetherThereIsAGpu) {
 }
 
 TEST(CudaModule, DescribesTheMachineOnGpu) {
-  const auto [module, why_not] = OpenGpuModule(Module());
+  const auto [module, why_not] = gpu_loader::OpenGpuModule(Module());
   ASSERT_NE(module, nullptr) << why_not;
-  if (module->devices.empty()) GTEST_SKIP() << NeverRan(module->why_no_device);
+  if (module->devices.empty()) GTEST_SKIP() << fakes::NeedsGpu(module->why_no_device);
   const auto machine = module->describe(module->devices.front().number);
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.name, module->devices.front().name);
@@ -39,4 +39,4 @@ TEST(CudaModule, DescribesTheMachineOnGpu) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cuda_module

@@ -6,15 +6,15 @@
 #include <iostream>
 
 #include "bench/workload/workload.h"
-#include "ceilings/cuda/bench_cuda.h"
-#include "counters/base/order_statistics.h"
+#include "ceilings/cuda_kernels/bench_cuda.h"
+#include "counters/base/numbers.h"
 #include "counters/cuda/clock.h"
 #include "counters/cuda/cupti_calls.h"
-#include "counters/cuda/support.h"
+#include "counters/cuda/device.h"
 #include "counters/cupti/session.h"
 #include "tests/fakes/no_gpu.h"
 
-namespace dlroof {
+namespace dlroof::cudnn {
 namespace {
 
 class CuptiTimesOnGpu : public testing::Test {
@@ -22,34 +22,35 @@ class CuptiTimesOnGpu : public testing::Test {
   void SetUp() override {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-      GTEST_SKIP() << NeverRan("no GPU");
+      GTEST_SKIP() << fakes::NeedsGpu("no GPU");
     api_.OpenDevice(0);
     try {
       Traced([] {});
     } catch (const std::exception& why) {
-      GTEST_SKIP() << NeverRan(std::string("no trace: ") + why.what());
+      GTEST_SKIP() << fakes::NeedsGpu(std::string("no trace: ") + why.what());
     }
   }
 
-  std::vector<TracedKernel> Traced(const std::function<void()>& run) {
-    return TraceKernels(api_, {run, {}});
+  std::vector<cupti::TracedKernel> Traced(const std::function<void()>& run) {
+    return cupti::TraceKernels(api_, {run, {}});
   }
 
  private:
-  CuptiCalls api_;
+  cuda::CuptiCalls api_;
 };
 
-PreparedCall Convolution() {
-  return MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n32c256h56w56k256r3s3_p1").prepare({});  // 0.2 ms
+workload::PreparedCall Convolution() {
+  return workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n32c256h56w56k256r3s3_p1")
+      .prepare({});  // 0.2 ms
 }
 
 // Their difference, a gap of a microsecond between kernels, is half a percent of this call.
 TEST_F(CuptiTimesOnGpu, EventsGraphAndKernelsAgreeOnAConvolution) {
   constexpr int kCalls = 20, kRounds = 9;
   const auto call = Convolution();
-  const auto clock = OpenCudaClock(0);
+  const auto clock = cuda::OpenCudaClock(0);
   const auto replay = clock.graph(call.enqueue, kCalls);
-  const CudaStream stream;
+  const cuda::CudaStream stream;
   const auto run = [&] {
     for (int i = 0; i < kCalls; ++i) call.enqueue(stream.get());
     stream.Wait();
@@ -76,11 +77,12 @@ TEST_F(CuptiTimesOnGpu, EventsGraphAndKernelsAgreeOnAConvolution) {
 // the next is what the host pays for one.
 TEST_F(CuptiTimesOnGpu, TheLaunchOverheadIsTheTimeBetweenKernels) {
   constexpr int kLaunches = 2000;
-  const auto bench = OpenCudaBench(0);
-  const double plain = bench->Overhead(GpuOverhead::kLaunch, kLaunches) / kLaunches;
+  const auto bench = cuda_kernels::OpenCudaBench(0);
+  const double plain = bench->Overhead(gpu_ceilings::GpuOverhead::kLaunch, kLaunches) / kLaunches;
   double seconds = 0;
-  const auto kernels =
-      Traced([&] { seconds = bench->Overhead(GpuOverhead::kLaunch, kLaunches) / kLaunches; });
+  const auto kernels = Traced([&] {
+    seconds = bench->Overhead(gpu_ceilings::GpuOverhead::kLaunch, kLaunches) / kLaunches;
+  });
   ASSERT_GE(kernels.size(), static_cast<size_t>(kLaunches));
   const auto& first = kernels[kernels.size() - kLaunches];
   const double between = (*kernels.back().start_seconds - *first.start_seconds) / (kLaunches - 1);
@@ -90,4 +92,4 @@ TEST_F(CuptiTimesOnGpu, TheLaunchOverheadIsTheTimeBetweenKernels) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cudnn

@@ -13,13 +13,14 @@
 #include "bench/suites/benchdnn_suite.h"
 #include "bench/workload/benchmark_name.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
 using testing::ElementsAre;
 
 std::string LineOf(const std::string& rest) {
-  const auto name = ParseBenchmarkName(rest.starts_with("LSTM") ? rest : "LSTM/cpu/onednn/" + rest);
+  const auto name =
+      workload::ParseBenchmarkName(rest.starts_with("LSTM") ? rest : "LSTM/cpu/onednn/" + rest);
   return LstmBenchdnn(
       ReadLstmCase(
           name, LstmTypeNames(),
@@ -80,7 +81,7 @@ TEST(LstmBenchdnn, ReadsBackAsTheSameBenchmark) {
                                   pick(widths), pick(peepholes), pick(modes));
     const auto line = LineOf(name);
     if (line.empty()) continue;  // bf16 with a projection
-    const auto read = ReadBenchdnn(line, "line");
+    const auto read = suites::ReadBenchdnn(line, "line");
     ASSERT_EQ(read.size(), 1U) << line;
     ASSERT_EQ(read[0].name, name) << line << ": " << read[0].reason;
     ++lines;
@@ -103,9 +104,9 @@ TEST(ReadBenchdnnRnn, LeftOutIsBenchdnnsDefault) {
   EXPECT_EQ(ToText(ReadBenchdnnRnn("sic16")), "l1t1mb2sic16slc16dhc16dic16");
   EXPECT_EQ(ToText(ReadBenchdnnRnn("l2t3_mb4_sic8slc5dhc7n\"x\"")), "l2t3mb4sic8slc5dhc7dic7");
   EXPECT_EQ(ToText(ReadBenchdnnRnn("sic8dhc7dic6")), "l1t1mb2sic8slc8dhc7dic6");
-  EXPECT_THROW(ReadBenchdnnRnn("t3mb4"), BenchdnnRefusal);
-  EXPECT_THROW(ReadBenchdnnRnn("t3ih4"), BenchdnnRefusal);
+  EXPECT_THROW(ReadBenchdnnRnn("t3mb4"), benchdnn::BenchdnnRefusal);
+  EXPECT_THROW(ReadBenchdnnRnn("t3ih4"), benchdnn::BenchdnnRefusal);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::lstm

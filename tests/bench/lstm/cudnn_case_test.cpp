@@ -9,17 +9,17 @@
 #include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::lstm {
 namespace {
 
 using testing::HasSubstr;
 
 CudnnLstmCase Read(const std::string& rest) {
-  return ReadCudnnLstmCase(ParseBenchmarkName("LSTM/gpu/cudnn/" + rest));
+  return ReadCudnnLstmCase(workload::ParseBenchmarkName("LSTM/gpu/cudnn/" + rest));
 }
 
 std::string CudnnRefusal(const std::string& rest) {
-  return RefusalOf([&] { Read(rest); });
+  return fakes::RefusalOf([&] { Read(rest); });
 }
 
 TEST(ReadCudnnLstmCase, NamesAlgorithmAndType) {
@@ -74,7 +74,7 @@ TEST(RequireRnnType, Bf16IsThereFromVersion913On) {
   EXPECT_NO_THROW(RequireRnnType("f32", 90800));
   EXPECT_NO_THROW(RequireRnnType("f16", 90800));
   EXPECT_NO_THROW(RequireRnnType("bf16", 91300));
-  EXPECT_EQ(RefusalOf<Unsupported>([] { RequireRnnType("bf16", 91200); }),
+  EXPECT_EQ(fakes::RefusalOf<Unsupported>([] { RequireRnnType("bf16", 91200); }),
             "LSTMs in bf16 need cuDNN 9.13.0, this is 9.12.0");
 }
 
@@ -84,7 +84,7 @@ TEST(RequireRnnUnit, RefusesWhatWouldSilentlyBeAnotherType) {
   EXPECT_NO_THROW(RequireRnnUnit("tf32", 80));
   EXPECT_THROW(RequireRnnUnit("f16", 61), Unsupported);
   EXPECT_THROW(RequireRnnUnit("bf16", 75), Unsupported);
-  EXPECT_EQ(RefusalOf<Unsupported>([] { RequireRnnUnit("tf32", 75); }),
+  EXPECT_EQ(fakes::RefusalOf<Unsupported>([] { RequireRnnUnit("tf32", 75); }),
             "tf32 needs compute capability 8.0, this GPU has 7.5");
 }
 
@@ -236,4 +236,4 @@ TEST(RnnParts, MakeOurLstmByCudnnsFormula) {
 }
 
 }  // namespace
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::lstm

@@ -11,7 +11,7 @@
 #include "bench/lstm/check.h"
 #include "tests/bench/random_problems.h"
 
-namespace dlroof {
+namespace dlroof::lstm {
 namespace {
 
 // Counts its own operations by part; the value is carried along so that the loops cannot tell.
@@ -55,7 +55,7 @@ LstmInput<CountingNumber> Counting(const LstmInput<float>& from) {
 TEST(LstmReference, DoesExactlyTheOperationsOfTheClosedForms) {
   std::mt19937 random(3);
   for (int k = 0; k < 600; ++k) {
-    LstmProblem problem = RandomLstm(random, 4);
+    LstmProblem problem = fakes::RandomLstm(random, 4);
     problem.peephole = k % 2 == 0;
     const auto input = Counting(SeededLstmInput(problem, 1, "f32"));
     LstmForwardResult<CountingNumber> forward;
@@ -256,10 +256,10 @@ TEST(LstmReferenceCell, RunsAndVerifiesEveryDirection) {
   for (const auto* direction : {"fwd_inference", "fwd_training", "bwd"})
     for (const auto* problem : {"t4n2i5h6l2p3bi", "t4n2i5h6l2p3bi/peephole"}) {
       const auto workload =
-          MakeWorkload(fmt::format("LSTM/cpu/reference/{}/f64/{}", direction, problem));
-      const PreparedCall call = workload.prepare({});
+          workload::MakeWorkload(fmt::format("LSTM/cpu/reference/{}/f64/{}", direction, problem));
+      const workload::PreparedCall call = workload.prepare({});
       call.run();
-      const Verification verification = call.verify();
+      const workload::Verification verification = call.verify();
       EXPECT_TRUE(verification.ok) << direction << ' ' << verification.max_error;
       EXPECT_GT(verification.tolerance, 0);
       EXPECT_EQ(call.modelled.flops.count("fp64.vector"), 1U);
@@ -269,7 +269,7 @@ TEST(LstmReferenceCell, RunsAndVerifiesEveryDirection) {
 }
 
 // Bytes of f64 numbers: [weights, all].
-std::pair<size_t, size_t> Listed(const PreparedCall& call) {
+std::pair<size_t, size_t> Listed(const workload::PreparedCall& call) {
   std::pair<size_t, size_t> bytes;
   for (const auto& region : call.memory) {
     EXPECT_NE(region.begin, nullptr);
@@ -282,7 +282,7 @@ std::pair<size_t, size_t> Listed(const PreparedCall& call) {
 
 TEST(LstmReferenceCell, ListsTheMemoryOfACall) {
   const auto prepare = [](const std::string& rest) {
-    return MakeWorkload("LSTM/cpu/reference/" + rest).prepare({});
+    return workload::MakeWorkload("LSTM/cpu/reference/" + rest).prepare({});
   };
   // weights 12 x 28, bias 28, peepholes 21
   constexpr size_t kWeights = 336 + 28 + 21;
@@ -299,11 +299,11 @@ TEST(LstmReferenceCell, ListsTheMemoryOfACall) {
 
 // The list is made before calls are timed: a call must work on the memory that was listed.
 TEST(LstmReferenceCell, WorksOnTheListedMemoryInEveryCall) {
-  const auto call = MakeWorkload("LSTM/cpu/reference/bwd/f64/t2n3i5h7l2bi").prepare({});
+  const auto call = workload::MakeWorkload("LSTM/cpu/reference/bwd/f64/t2n3i5h7l2bi").prepare({});
   call.run();
   call.verify();
   std::vector<std::vector<char>> kept;
-  const auto bytes = [](const MemoryRegion& region) {
+  const auto bytes = [](const workload::MemoryRegion& region) {
     const auto* begin = static_cast<const char*>(region.begin);
     return std::vector<char>(begin, begin + region.bytes);
   };
@@ -316,9 +316,9 @@ TEST(LstmReferenceCell, WorksOnTheListedMemoryInEveryCall) {
 }
 
 TEST(LstmReferenceCell, HasOnlyDoublesAndNoLayouts) {
-  EXPECT_THROW(MakeWorkload("LSTM/cpu/reference/bwd/f32/t1n1i1h1"), BadInput);
-  EXPECT_THROW(MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/ldigo"), BadInput);
-  EXPECT_THROW(MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/fpmath-bf16"), BadInput);
+  EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/reference/bwd/f32/t1n1i1h1"), BadInput);
+  EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/ldigo"), BadInput);
+  EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/fpmath-bf16"), BadInput);
 }
 
 // Times depend on slow denormal numbers, and on gates that pass nothing on.
@@ -345,4 +345,4 @@ TEST(LstmTensors, SeededDataNeitherSaturateGatesNorUnderflow) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::lstm

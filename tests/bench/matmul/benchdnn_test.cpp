@@ -9,13 +9,13 @@
 #include "bench/suites/benchdnn_suite.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 using testing::HasSubstr;
 
 MatmulCase OnednnCase(const std::string& name) {
-  return ReadOnednnMatmulCase(ParseBenchmarkName("Matmul/cpu/onednn/" + name));
+  return ReadOnednnMatmulCase(workload::ParseBenchmarkName("Matmul/cpu/onednn/" + name));
 }
 
 std::string Line(const std::string& name) { return MatmulBenchdnn(OnednnCase(name)); }
@@ -82,7 +82,7 @@ TEST(MatmulBenchdnn, ForwardLinesReadBackAsTheSameBenchmark) {
     const auto name = RandomForward(random);
     const auto line = Line(name);
     ASSERT_NE(line, "") << name;
-    const auto read = ReadBenchdnn(line, "line");
+    const auto read = suites::ReadBenchdnn(line, "line");
     ASSERT_EQ(read.size(), 1U) << line;
     ASSERT_EQ(read[0].name, "Matmul/cpu/onednn/" + name) << line << ": " << read[0].reason;
   }
@@ -92,17 +92,18 @@ TEST(MatmulBenchdnn, GradientsReadBackAsTheSameProduct) {
   for (const std::string direction : {"bwd_data", "bwd_weights"})
     for (const std::string order : {"", "_tA", "_tB", "_tAtB"}) {
       const auto one = OnednnCase(direction + "/f32/b3m4n5k6" + order);
-      const auto read = ReadBenchdnn(MatmulBenchdnn(one), "line");
+      const auto read = suites::ReadBenchdnn(MatmulBenchdnn(one), "line");
       ASSERT_EQ(read.size(), 1U);
       auto expected = ProductOf(one);
       expected.left.matrix = Matrix::kA;
       expected.right.matrix = Matrix::kB;
       expected.result = Matrix::kC;
-      EXPECT_EQ(ProductOf(ReadOnednnMatmulCase(ParseBenchmarkName(read[0].name))), expected)
+      EXPECT_EQ(ProductOf(ReadOnednnMatmulCase(workload::ParseBenchmarkName(read[0].name))),
+                expected)
           << read[0].name;
     }
   for (const std::string name : {"bwd_data/f32/m2n3k4/ip", "bwd_weights/bf16/m2n3k4/ip/bias"})
-    EXPECT_EQ(ReadBenchdnn(Line(name), "line").at(0).name, "Matmul/cpu/onednn/" + name);
+    EXPECT_EQ(suites::ReadBenchdnn(Line(name), "line").at(0).name, "Matmul/cpu/onednn/" + name);
 }
 
 struct Foreign {
@@ -144,7 +145,7 @@ constexpr Foreign kForeign[] = {
 
 TEST(MatmulBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
   for (const auto& [line, expected] : kForeign) {
-    const auto read = ReadBenchdnn(line, "line");
+    const auto read = suites::ReadBenchdnn(line, "line");
     ASSERT_EQ(read.size(), 1U) << line;
     const std::string text = expected;
     if (text[0] == '!')
@@ -155,7 +156,7 @@ TEST(MatmulBenchdnn, ReadsForeignLinesOrSaysWhyNot) {
 }
 
 std::string BenchdnnRefusal(const std::string& line) {
-  return RefusalOf([&] { ReadBenchdnn(line, "line"); });
+  return fakes::RefusalOf([&] { suites::ReadBenchdnn(line, "line"); });
 }
 
 TEST(MatmulBenchdnn, RefusesWhatIsNoProblem) {
@@ -172,7 +173,7 @@ TEST(MatmulBenchdnn, RefusesWhatIsNoProblem) {
 
 TEST(MatmulBenchdnn, BeginsWithASizeAndX) {
   const auto driver = [](std::string_view text) {
-    const auto* const found = DriverOfProblem(text);
+    const auto* const found = benchdnn::DriverOfProblem(text);
     return found == nullptr ? "none" : found->name;
   };
   EXPECT_EQ(driver("12x64:64x8"), "matmul");
@@ -182,4 +183,4 @@ TEST(MatmulBenchdnn, BeginsWithASizeAndX) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -6,17 +6,18 @@
 #include "bench/matmul/loops.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof::cublaslt {
+namespace dlroof::matmul {
 namespace {
 
 using testing::HasSubstr;
 
 MatmulCase CublasltCase(const std::string& name) {
-  return ReadCublasltMatmulCase(ParseBenchmarkName("Matmul/gpu/cublaslt/" + name));
+  return ReadCublasltMatmulCase(workload::ParseBenchmarkName("Matmul/gpu/cublaslt/" + name));
 }
 
 // The product as BLAS has it: matrices column by column, leading dimension = rows.
-std::vector<double> ColumnMajor(const ProductSpec& spec, const ProductArrays<double>& arrays) {
+std::vector<double> ColumnMajor(const ProductSpec& spec,
+                                const products::ProductArrays<double>& arrays) {
   const auto at = [&](const MatrixSpec& matrix, int64_t pair, int64_t row, int64_t column) {
     if (matrix.transposed) std::swap(row, column);
     return MatrixOf(arrays, matrix.matrix).at((pair * matrix.columns + column) * matrix.rows + row);
@@ -55,7 +56,7 @@ TEST(CublasltName, HasItsTypesAndOptions) {
   EXPECT_EQ(PipeOf("f32"), "fp32.vector");
   EXPECT_EQ(PipeOf("bf16"), "bf16.matrix");
   const auto refusal = [](const std::string& name) {
-    return RefusalOf([&] { CublasltCase(name); });
+    return fakes::RefusalOf([&] { CublasltCase(name); });
   };
   // Matmul/gpu/cublaslt/ is 20 characters long.
   EXPECT_THAT(refusal("fwd/int8/m1n2k3"), HasSubstr("column 25: expected a type (f32, tf32, "));
@@ -63,9 +64,9 @@ TEST(CublasltName, HasItsTypesAndOptions) {
 }
 
 TEST(CublasltName, IsKnownInEveryBuild) {
-  EXPECT_NO_THROW(MakeWorkload("Matmul/gpu/cublaslt/fwd/f16/m1n2k3"));
-  EXPECT_THROW(MakeWorkload("Matmul/gpu/cublaslt/fwd/f16/m1n2"), BadInput);
+  EXPECT_NO_THROW(workload::MakeWorkload("Matmul/gpu/cublaslt/fwd/f16/m1n2k3"));
+  EXPECT_THROW(workload::MakeWorkload("Matmul/gpu/cublaslt/fwd/f16/m1n2"), BadInput);
 }
 
 }  // namespace
-}  // namespace dlroof::cublaslt
+}  // namespace dlroof::matmul

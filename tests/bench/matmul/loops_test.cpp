@@ -6,7 +6,7 @@
 
 #include "tests/fakes/counted.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
@@ -30,12 +30,12 @@ TEST(MatmulReference, CountsWhatTheClosedFormSays) {
   std::mt19937 random(3);
   for (int i = 0; i < 900; ++i) {
     const auto one = SmallCase(random, kAll[i % 3]);
-    auto arrays = ZeroMatrices<CountedNumber>(one.problem);
+    auto arrays = ZeroMatrices<fakes::CountedNumber>(one.problem);
     if (one.bias) arrays.bias.resize(one.problem.n);
-    CountedNumber::operations = 0;
+    fakes::CountedNumber::operations = 0;
     RunMatmulCase(one, arrays);
-    ASSERT_EQ(CountedNumber::operations,
-              DenseFlops(one.problem) + ElementwiseFlops(one, SizesOf(one)))
+    ASSERT_EQ(fakes::CountedNumber::operations,
+              DenseFlops(one.problem) + products::ElementwiseFlops(one, SizesOf(one)))
         << Key(one.direction) << ' ' << ToText(one.problem);
   }
 }
@@ -43,7 +43,8 @@ TEST(MatmulReference, CountsWhatTheClosedFormSays) {
 // The definition, by an element's place in its matrix and not in memory.
 class Definition {
  public:
-  Definition(const MatmulCase& one, const ProductInputs& inputs) : one_(one), inputs_(inputs) {}
+  Definition(const MatmulCase& one, const products::ProductInputs& inputs)
+      : one_(one), inputs_(inputs) {}
 
   double A(int64_t pair, int64_t i, int64_t l) const {
     const auto& p = one_.problem;
@@ -86,7 +87,7 @@ class Definition {
 
  private:
   const MatmulCase& one_;
-  const ProductInputs& inputs_;
+  const products::ProductInputs& inputs_;
 };
 
 TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
@@ -94,7 +95,7 @@ TEST(MatmulReference, LoopsAndSingleElementsAreTheDefinition) {
   for (int i = 0; i < 900; ++i) {
     auto one = SmallCase(random, kAll[i % 3]);
     one.bias = one.relu = false;
-    const auto inputs = SeededInputs(one, i);
+    const auto inputs = products::SeededInputs(one, i);
     auto arrays = ZeroMatrices<double>(one.problem);
     std::ranges::copy(inputs.source, arrays.source.begin());
     std::ranges::copy(inputs.weights, arrays.weights.begin());
@@ -127,7 +128,7 @@ TEST(MatmulReference, AddsBiasAndReluAndMakesTheBiasGradient) {
   MatmulCase one;
   one.problem = ParseMatmul("m2n2k1");
   one.bias = one.relu = true;
-  ProductArrays<double> arrays{{1, 2}, {3, -4}, {0, 0, 0, 0}, {-5, 6}};
+  products::ProductArrays<double> arrays{{1, 2}, {3, -4}, {0, 0, 0, 0}, {-5, 6}};
   RunMatmulCase(one, arrays);
   // {1, 2} x {3, -4} = {3, -4; 6, -8}; plus {-5, 6}: {-2, 2; 1, -2}.
   EXPECT_EQ(arrays.destination, (std::vector<double>{0, 2, 1, 0}));
@@ -141,4 +142,4 @@ TEST(MatmulReference, AddsBiasAndReluAndMakesTheBiasGradient) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::matmul

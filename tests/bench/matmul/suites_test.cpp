@@ -3,14 +3,14 @@
 
 #include <set>
 
-#include "bench/matmul/problem.h"
+#include "bench/matmul/case.h"
 #include "bench/suites/suite_selection.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 struct CountedProblem {
-  BenchmarkName name;
+  workload::BenchmarkName name;
   MatmulProblem problem;
   int64_t count;
 };
@@ -19,9 +19,9 @@ struct CountedProblem {
 std::vector<CountedProblem> Layers(const std::string& suite, const std::string& direction,
                                    const std::string& type) {
   std::vector<CountedProblem> layers;
-  const auto suites = SelectSuites({suite});
+  const auto suites = suites::SelectSuites({suite});
   for (const auto& layer : suites.at(0).layers) {
-    const auto name = ParseBenchmarkName(layer.name);
+    const auto name = workload::ParseBenchmarkName(layer.name);
     if (name.direction == direction && (type.empty() || name.type == type))
       layers.push_back({name, ParseMatmul(name.problem), layer.count});
   }
@@ -115,4 +115,4 @@ TEST(Classifiers, HoldResNet50sLastLayer) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::matmul

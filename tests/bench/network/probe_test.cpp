@@ -12,11 +12,10 @@
 #include <set>
 #include <thread>
 
-#include "baselines/network/allreduce.h"
-#include "baselines/network/network_fit.h"
-#include "baselines/network/slow_links.h"
+#include "baselines/cluster/network.h"
+#include "baselines/cluster/network_file.h"
 
-namespace dlroof {
+namespace dlroof::network {
 namespace {
 
 using testing::ElementsAre;
@@ -94,8 +93,8 @@ class FakeMessages : public Messages {
 };
 
 // Runs the probe on all ranks. Returns what rank 0 returns.
-std::optional<MeasuredNetwork> Measure(FakeWorld&& world, const ProbeRules& rules = {}) {
-  std::optional<MeasuredNetwork> measured;
+std::optional<cluster::MeasuredNetwork> Measure(FakeWorld&& world, const ProbeRules& rules = {}) {
+  std::optional<cluster::MeasuredNetwork> measured;
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < static_cast<int>(world.clocks.size()); ++rank)
     threads.emplace_back([&, rank] {
@@ -122,18 +121,18 @@ TEST(MeasureNetwork, FindsWhatIsThere) {
   for (const auto& pair : measured->pairs)
     for (const auto& point : pair.points)
       EXPECT_NEAR(point.seconds, PlainMessage(0, 0, point.bytes), 1e-12);
-  const auto fit = FitNetwork(*measured);
+  const auto fit = cluster::FitNetwork(*measured);
   ASSERT_EQ(fit->network.pieces.size(), 1);
   EXPECT_NEAR(fit->network.pieces[0].latency_seconds, kLatency, 1e-12);
   EXPECT_NEAR(fit->network.pieces[0].bytes_per_second, kRate, 1);
-  EXPECT_EQ(fit->proof.doubt, "");
+  EXPECT_EQ(fit->validation.reason, "");
   ASSERT_EQ(measured->allreduce.size(), 2);
   EXPECT_EQ(measured->allreduce[1].nodes, 4);
   EXPECT_NEAR(measured->allreduce[1].points.back().seconds, RingOf(4, 4 << 20), 1e-12);
   // Rabenseifner has 4 latencies where the ring has 6.
   EXPECT_NEAR(*fit->network.allreduce_over_model,
               RingOf(4, 4 << 20) / (4 * kLatency + 1.5 * (4 << 20) / kRate), 1e-9);
-  EXPECT_TRUE(SlowLinks(*measured).empty());
+  EXPECT_TRUE(cluster::SlowLinks(*measured).empty());
 }
 
 // From 1 to 2 half of the rate, and node 3 receives a quarter of it from everyone.
@@ -142,7 +141,7 @@ TEST(MeasureNetwork, EachDirectionIsMeasuredByItself) {
     const double share = to == 3 ? 0.25 : from == 1 && to == 2 ? 0.5 : 1;
     return kLatency + bytes / (kRate * share);
   };
-  const auto slow = SlowLinks(*Measure(FakeWorld(5, message, RingOf)));
+  const auto slow = cluster::SlowLinks(*Measure(FakeWorld(5, message, RingOf)));
   ASSERT_EQ(slow.size(), 2);
   EXPECT_EQ(slow[0].to, 3);
   EXPECT_FALSE(slow[0].from);
@@ -158,7 +157,7 @@ TEST(MeasureNetwork, ManyRanksAreMeasuredAtOnceAndTheSlowOneIsNamed) {
   };
   const auto measured = Measure(FakeWorld(33, message, RingOf), {.most_bytes = 1 << 20});
   EXPECT_TRUE(measured->pairs_at_once);
-  const auto slow = SlowLinks(*measured);
+  const auto slow = cluster::SlowLinks(*measured);
   ASSERT_EQ(slow.size(), 1);
   EXPECT_EQ(slow[0].from, 17);
   EXPECT_FALSE(slow[0].to);
@@ -186,4 +185,4 @@ TEST(Pairings, EveryPairOrEveryRankOnce) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::network

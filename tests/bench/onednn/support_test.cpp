@@ -2,13 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <stdexcept>
+#include <vector>
 
-#include "bench/workload/seeded_values.h"
+#include "bench/workload/memory.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::onednn {
@@ -30,7 +32,7 @@ TEST(OnednnMemories, ConvertExactlyToEveryTypeThatHoldsTheValues) {
   const memory::dims dims = {3, 7};
   for (const std::string type : {"f32", "bf16", "u8", "s8"}) {
     Tensors tensors;
-    const auto values = SeededValues(21, 1, type, type == "u8" ? 0.0F : -9.0F, 9.0F);
+    const auto values = workload::SeededValues(21, 1, type, type == "u8" ? 0.0F : -9.0F, 9.0F);
     EXPECT_EQ(Plain(tensors.Filled(PlainDesc(dims, DataType(type)), values)), values) << type;
   }
 }
@@ -75,13 +77,13 @@ TEST(OnednnIsa, IsKnownByNameAndVersionIsTheOneWeCompileFor) {
 
 TEST(OnednnErrors, UnimplementedIsUnsupportedWithTheLibrarysWords) {
   const auto fail = []() -> int { throw dnnl::error(dnnl_unimplemented, "no such"); };
-  EXPECT_THAT(RefusalOf<Unsupported>([&] { Translated("conv2d fwd f16", fail); }),
+  EXPECT_THAT(fakes::RefusalOf<Unsupported>([&] { Translated("conv2d fwd f16", fail); }),
               testing::AllOf(testing::HasSubstr("no such"), testing::HasSubstr("conv2d fwd f16"),
                              testing::HasSubstr(EffectiveIsa())));
 }
 
 TEST(OnednnErrors, AnyOtherStatusIsAFailure) {
-  const auto fail = []() -> int { throw dnnl::error(dnnl_out_of_memory, "no room"); };
+  const auto fail = []() -> int { throw dnnl::error(dnnl_out_of_memory, "no module"); };
   try {
     Translated("conv2d fwd f32", fail);
     FAIL() << "nothing thrown";
@@ -93,6 +95,53 @@ TEST(OnednnErrors, AnyOtherStatusIsAFailure) {
 }
 
 TEST(OnednnTypes, AnUnknownOneIsUnsupported) { EXPECT_THROW(DataType("f64"), Unsupported); }
+
+}  // namespace
+namespace {
+
+TEST(FunctionCostOnednn, IsProportionalToTheElementsAndLeavesTheThreadsAsTheyWere) {
+  const int threads = omp_get_max_threads();
+  const auto sigmoids = FunctionCost(1000, 0, 20).value(),
+             tanhs = FunctionCost(0, 1000, 20).value(), both = FunctionCost(3000, 2000, 20).value();
+  EXPECT_GT(sigmoids.seconds, 0);
+  EXPECT_GT(tanhs.seconds, 0);
+  EXPECT_DOUBLE_EQ(both.seconds, 3 * sigmoids.seconds + 2 * tanhs.seconds);
+  EXPECT_EQ(both.instructions.has_value(), sigmoids.instructions && tanhs.instructions);
+  if (both.instructions) {
+    EXPECT_DOUBLE_EQ(*both.instructions, 3 * *sigmoids.instructions + 2 * *tanhs.instructions);
+  }
+  EXPECT_EQ(FunctionCost(0, 0, 20)->seconds, 0);
+  EXPECT_EQ(omp_get_max_threads(), threads);
+}
+
+class ProductCostOnednn : public testing::TestWithParam<ProductBy> {};
+
+TEST_P(ProductCostOnednn, IsProportionalToTheCountAndLeavesTheThreadsAsTheyWere) {
+  const int threads = omp_get_max_threads();
+  const auto seconds = [](const std::vector<Product>& products) {
+    return ProductCost(products, "f32", GetParam(), 20)->seconds;
+  };
+  const double once = seconds({{32, 128, 64, 1}});
+  EXPECT_GT(once, 0);
+  EXPECT_DOUBLE_EQ(seconds({{32, 128, 64, 7}}), 7 * once);
+  EXPECT_DOUBLE_EQ(seconds({{32, 128, 64, 1}, {32, 128, 64, 2}}), 3 * once);
+  EXPECT_EQ(seconds({}), 0);
+  EXPECT_EQ(omp_get_max_threads(), threads);
+}
+
+// A thousand times the multiply-adds take longer, whatever else runs. 32^3 of them are 2048
+// multiply-adds of 16 lanes, so at least as many instructions; less would count another process.
+TEST_P(ProductCostOnednn, GrowsWithTheSize) {
+  const auto small = ProductCost({{32, 32, 32, 1}}, "f32", GetParam(), 20).value(),
+             large = ProductCost({{320, 320, 320, 1}}, "f32", GetParam(), 0).value();
+  EXPECT_GT(large.seconds, small.seconds);
+  if (!small.instructions) GTEST_SKIP() << "this system counts no instructions";
+  EXPECT_GT(*small.instructions, 2000);
+  EXPECT_LT(*small.instructions, 1e6);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ProductCostOnednn,
+                         testing::Values(ProductBy::kMatmul, ProductBy::kGemm));
 
 }  // namespace
 }  // namespace dlroof::onednn

@@ -7,16 +7,134 @@
 #include <iostream>
 
 #include "bench/predict/report.h"
+#include "ceilings/machine_file/specified_machine.h"
 #include "tests/fakes/refusal.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::predict {
+namespace {
+
+using testing::HasSubstr;
+
+// DRAM of 4 TB/s is validated, L2 of 9 TB/s is not.
+machine::Machine Measured(const std::string& name) {
+  machine::Machine machine{.device = "gpu", .name = name, .measured_at = "2026-01-01"};
+  auto& set = machine.by_threads[1];
+  set.bytes[Level::kDram] = {.per_second = 4e12, .how = "fake", .validated = true};
+  set.bytes[Level::kL2] = {.per_second = 9e12, .how = "fake", .reasons = {"noise"}};
+  return machine;
+}
+
+record::RunFile RunOn(const std::vector<machine::Machine>& machines) {
+  return record::RunFile{.machines = machines};
+}
+
+std::string Refusal(const GpuChoice& choice) {
+  return fakes::RefusalOf([&] { ChosenGpu(choice); });
+}
+
+TEST(WithCeilings, MeasuredRatesReplaceTheParameters) {
+  const auto v100 = delta::FindGpu("v100");
+  auto machine = Measured("a V100");
+  auto& set = machine.by_threads[1];
+  // 60 multiply-adds a clock.
+  set.flops["fp32.vector"] = {.per_second = 80 * 1.53e9 * 2 * 60, .how = "fake", .validated = true};
+  set.bytes[Level::kL1] = {.per_second = 80 * 1.53e9 * 100, .how = "fake", .validated = true};
+  set.launch_seconds = 3e-6;
+  const auto gpu = WithCeilings(v100, machine);
+  EXPECT_NEAR(delta::MacsPerClock(gpu, "f32"), 60, 1e-9);
+  EXPECT_EQ(delta::MacsPerClock(gpu, "f16"), 512);  // not measured
+  EXPECT_EQ(gpu.dram_bytes_per_second, 4e12);
+  EXPECT_NEAR(gpu.l1_bytes_per_clock, 100, 1e-9);
+  EXPECT_EQ(gpu.launch_seconds, 3e-6);
+  EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "measured on a V100, 2026-01-01");
+  machine.device = "cpu";
+  EXPECT_THAT(fakes::RefusalOf([&] { WithCeilings(v100, machine); }), HasSubstr("is of a cpu"));
+}
+
+TEST(WithCeilings, WhatIsNotValidatedIsNotTaken) {
+  const auto v100 = delta::FindGpu("v100");
+  auto machine = Measured("a V100");
+  machine.by_threads[1].flops["fp32.vector"] = {.per_second = 1e12, .how = "fake"};
+  const auto gpu = WithCeilings(v100, machine);
+  EXPECT_EQ(gpu.l2_bytes_per_second, v100.l2_bytes_per_second);
+  EXPECT_EQ(gpu.sources.at("l2_bytes_per_second"), v100.sources.at("l2_bytes_per_second"));
+  EXPECT_EQ(gpu.macs_per_clock, v100.macs_per_clock);
+}
+
+TEST(WithCeilings, SpecifiedRatesReplaceTheParametersAndKeepTheirSources) {
+  const auto h100 = delta::FindGpu("h100");
+  const auto same = WithCeilings(h100, machine_file::KnownGpu("h100").value());
+  EXPECT_NEAR(delta::MacsPerClock(same, "f32"), delta::MacsPerClock(h100, "f32"), 1e-9);
+  EXPECT_EQ(same.sources.at("launch_seconds"), h100.sources.at("launch_seconds"))
+      << "assumed, and still so";
+  auto machine = Measured("an H100");
+  machine.by_threads[1].bytes = {{Level::kDram, {.per_second = 3e12, .specified = true}}};
+  const auto gpu = WithCeilings(h100, machine);
+  EXPECT_EQ(gpu.dram_bytes_per_second, 3e12);
+  EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "given for an H100, not measured");
+}
+
+TEST(ChosenGpu, IsTheRunsOwnWithItsValidatedCeilings) {
+  machine::Machine cpu;
+  cpu.device = "cpu";
+  cpu.name = "a CPU";
+  const auto run = RunOn({cpu, Measured("NVIDIA H200")});
+  const auto gpu = ChosenGpu({.run = &run, .run_path = "run.json"});
+  EXPECT_EQ(gpu.name, delta::FindGpu("h200").name);
+  EXPECT_EQ(gpu.dram_bytes_per_second, 4e12);
+  EXPECT_EQ(gpu.l2_bytes_per_second, delta::FindGpu("h200").l2_bytes_per_second);
+  // A machine file of that GPU beats the run's ceilings.
+  auto later = Measured("NVIDIA H200 NVL");
+  later.by_threads[1].bytes[Level::kDram].per_second = 5e12;
+  EXPECT_EQ(ChosenGpu({.machine = &later, .run = &run}).dram_bytes_per_second, 5e12);
+  // A named GPU is the one that is asked about.
+  EXPECT_EQ(ChosenGpu({.gpu = "a100", .run = &run}).dram_bytes_per_second,
+            delta::FindGpu("a100").dram_bytes_per_second);
+}
+
+TEST(ChosenGpu, ARunOfAGpuThatIsNotKnownNeedsAName) {
+  const auto nobody = RunOn({});
+  EXPECT_EQ(Refusal({.run = &nobody, .run_path = "run.json"}),
+            "run.json: does not say which GPU ran it; give --gpu a name or a parameter file");
+  const auto other = RunOn({Measured("NVIDIA GeForce RTX 4090")});
+  EXPECT_EQ(Refusal({.run = &other, .run_path = "run.json"}),
+            "run.json: no built-in parameters for 'NVIDIA GeForce RTX 4090'; give --gpu a name or "
+            "a parameter file");
+  EXPECT_EQ(Refusal({.gpu = "v100", .run = &other}), "accepted");
+}
+
+TEST(ChosenGpu, AMachineFileNamesItsGpu) {
+  const auto machine = Measured("NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(ChosenGpu({.machine = &machine}).name, delta::FindGpu("a100").name);
+  EXPECT_EQ(ChosenGpu({.machine = &machine}).dram_bytes_per_second, 4e12);
+  EXPECT_EQ(ChosenGpu({}).name, delta::FindGpu("v100").name);
+}
+
+TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
+  const auto a100 = Measured("NVIDIA A100-SXM4-80GB"), other = Measured("NVIDIA GeForce RTX 4090");
+  EXPECT_EQ(Refusal({.gpu = "a100", .machine = &a100}), "accepted");
+  EXPECT_EQ(Refusal({.gpu = "v100", .machine = &a100}),
+            "--machine: the ceilings are those of 'NVIDIA A100-SXM4-80GB', not of v100; give --gpu "
+            "the name or a parameter file of that GPU");
+  EXPECT_THAT(Refusal({.gpu = "v100", .machine = &other}), HasSubstr("not of v100"));
+  const auto run = RunOn({Measured("NVIDIA H200")});
+  EXPECT_THAT(Refusal({.machine = &a100, .run = &run}), HasSubstr("not of h200"));
+  // A parameter file of one's own may be of any GPU.
+  const std::string own = fakes::TestData("../../counters/delta/gpus/v100.json");
+  EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &other}).dram_bytes_per_second, 4e12);
+  auto cpu = a100;
+  cpu.device = "cpu";
+  EXPECT_THAT(Refusal({.machine = &cpu}), HasSubstr("is of a cpu"));
+}
+
+}  // namespace
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Design V100() { return {"", FindGpu("v100"), std::nullopt}; }
+Design V100() { return {"", delta::FindGpu("v100"), std::nullopt}; }
 
 LayerGroup OneLayer() { return LayersOfProblem("n64c64h56w56k256r1s1", {}); }
 
@@ -36,8 +154,9 @@ TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
 }
 
 TEST(LayersOfSuites, RefusesWhatHasNoConvolution) {
-  EXPECT_THAT(RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }), HasSubstr("suite 'gnmt' has no"));
-  EXPECT_THAT(RefusalOf([] { LayersOfSuites({"nope"}, {}); }),
+  EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }),
+              HasSubstr("suite 'gnmt' has no"));
+  EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"nope"}, {}); }),
               testing::StartsWith("--suite: no suite 'nope'"));
 }
 
@@ -51,7 +170,9 @@ TEST(Rescaled, ChangesResourcesAndTile) {
 }
 
 TEST(Rescaled, RefusesInOneSentence) {
-  const auto of = [](const char* text) { return RefusalOf([&] { Rescaled(V100(), text); }); };
+  const auto of = [](const char* text) {
+    return fakes::RefusalOf([&] { Rescaled(V100(), text); });
+  };
   EXPECT_THAT(of("dram"), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
@@ -83,13 +204,13 @@ TEST(Predict, ATileIsTakenWhereItIsFaster) {
   const auto taken = Predict(wide, design, false);
   EXPECT_EQ(taken.layers[0].prediction.tile_from, "request");
   EXPECT_LE(taken.seconds, Predict(wide, Rescaled(V100(), "mac=8,reg=4"), false).seconds);
-  EXPECT_THAT(RefusalOf([&] { Predict(wide, Rescaled(V100(), "tile=512x512"), false); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { Predict(wide, Rescaled(V100(), "tile=512x512"), false); }),
               HasSubstr("does not fit into an SM"));
 }
 
 TEST(GainsOfDoubling, TheMostUsefulFirstAndNoneSlower) {
   const auto gains = GainsOfDoubling(OneLayer(), V100());
-  EXPECT_EQ(gains.size(), ScalableResources().size());
+  EXPECT_EQ(gains.size(), delta::ScalableResources().size());
   for (size_t i = 1; i < gains.size(); ++i) EXPECT_GE(gains[i - 1].speedup, gains[i].speedup);
   EXPECT_GT(gains[0].speedup, 1.2);
   // A layer bound by DRAM alone gains most from DRAM.
@@ -116,13 +237,14 @@ TEST(ParseSweep, EveryStepEnds) {
   // 0.1 is no binary fraction: (1.3 - 1) / 0.1 is just above or below 3.
   EXPECT_EQ(factors("dram=1:1.3:0.1").size(), 4U);
   EXPECT_EQ(factors("dram=1:64:1").size(), 64U);
-  EXPECT_THAT(RefusalOf([&] { factors("dram=1:65:1"); }), HasSubstr("64 values at most"));
-  EXPECT_THAT(RefusalOf([&] { factors("dram=1:2:1e-300"); }), HasSubstr("64 values at most"));
-  EXPECT_THAT(RefusalOf([&] { factors("dram=1:inf:1"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(fakes::RefusalOf([&] { factors("dram=1:65:1"); }), HasSubstr("64 values at most"));
+  EXPECT_THAT(fakes::RefusalOf([&] { factors("dram=1:2:1e-300"); }),
+              HasSubstr("64 values at most"));
+  EXPECT_THAT(fakes::RefusalOf([&] { factors("dram=1:inf:1"); }), HasSubstr("64 values at most"));
 }
 
 TEST(ParseSweep, RefusesInOneSentence) {
-  const auto of = [](const char* text) { return RefusalOf([&] { ParseSweep(text); }); };
+  const auto of = [](const char* text) { return fakes::RefusalOf([&] { ParseSweep(text); }); };
   EXPECT_THAT(of("dram=1:4"), HasSubstr("expected FIRST:LAST:STEP"));
   EXPECT_THAT(of("dram=4:1:1"), HasSubstr("not above the last"));
   EXPECT_THAT(of("dram=1:4:0"), HasSubstr("a positive step"));
@@ -133,7 +255,9 @@ TEST(ParseSweep, RefusesInOneSentence) {
   EXPECT_THAT(of("dram=1:2:1,l2=1:2:1,l1=1:2:1"), HasSubstr("two different ones"));
 }
 
-RunFile GpuRun() { return ReadRunFile(TestData("v100_gpu_run.json"), std::cerr); }
+record::RunFile GpuRun() {
+  return record::ReadRunFile(fakes::TestData("v100_gpu_run.json"), std::cerr);
+}
 
 TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
   const auto group = LayersOfRunFile(GpuRun(), "run.json");
@@ -144,7 +268,7 @@ TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
   const auto predicted = Predict(group, V100(), false);
   EXPECT_EQ(predicted.layers[0].prediction.tile_from, "kernel name");
   EXPECT_EQ(predicted.layers[1].prediction.tile_from, "rule");
-  EXPECT_THAT(RefusalOf([] { LayersOfRunFile(RunFile{}, "x.json"); }),
+  EXPECT_THAT(fakes::RefusalOf([] { LayersOfRunFile(record::RunFile{}, "x.json"); }),
               HasSubstr("x.json: no convolution of a GPU"));
 }
 
@@ -169,8 +293,8 @@ TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
 TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   auto run = GpuRun();
   const auto add = [&](const std::string& rest, const std::string& algorithm) {
-    Record record{.name = "Conv2D/gpu/cudnn/" + rest};
-    SplitName(record);
+    record::Record record{.name = "Conv2D/gpu/cudnn/" + rest};
+    record::SplitName(record);
     record.algorithm = algorithm;
     record.repetitions = {{.seconds = 1e-3}};
     run.records.push_back(record);
@@ -201,7 +325,7 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
 TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
   auto group = LayersOfRunFile(GpuRun(), "run.json");
   for (auto& layer : group.layers) layer.question.type = "f64";
-  EXPECT_THAT(RefusalOf([&] { OnlyPredicted(group, V100().gpu); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { OnlyPredicted(group, V100().gpu); }),
               testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
                              HasSubstr(group.layers[0].name + ": no type 'f64'")));
 }
@@ -212,7 +336,7 @@ TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
   const auto residuals = Residuals(first);
   ASSERT_EQ(residuals.size(), 3U);
   EXPECT_DOUBLE_EQ(residuals.at("time"), first.seconds / 0.000722 - 1);
-  EXPECT_DOUBLE_EQ(residuals.at("dram"), Total(first.prediction.traffic.dram) / 1.8e8 - 1);
+  EXPECT_DOUBLE_EQ(residuals.at("dram"), delta::Total(first.prediction.traffic.dram) / 1.8e8 - 1);
   EXPECT_EQ(Residuals(predicted.layers[1]).size(), 1U);  // unknown is absent
   const auto means = MeanAbsoluteResiduals(predicted);
   EXPECT_DOUBLE_EQ(means.at("dram"), std::abs(residuals.at("dram")));
@@ -223,9 +347,9 @@ TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {
 
 // The stored launches beside their prediction: the errors that README publishes.
 TEST(Residuals, OfTheStoredLaunchesAreThePublishedOnes) {
-  const std::string folder = TestData("../../baselines/studies/delta_scaling");
-  const auto run = ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
-  const Design v100{"", FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
+  const std::string folder = fakes::TestData("../../baselines/studies/delta_scaling");
+  const auto run = record::ReadRunFile(folder + "/v100-deepcam-launches.json", std::cerr);
+  const Design v100{"", delta::FindGpu(folder + "/v100-1305mhz.json"), std::nullopt};
   const auto predicted = Predict(LayersOfRunFile(run, "launches"), v100, false);
   EXPECT_EQ(predicted.layers.size(), 9U);
   const auto means = MeanAbsoluteResiduals(predicted);
@@ -247,7 +371,7 @@ TEST(SetPredictions, MakesARunFileThatHoldsThem) {
   report.groups = {Predict(LayersOfRunFile(*report.run, "run.json"), report.base, false)};
   SetPredictions(report.groups[0], report.base.gpu, *report.run);
   std::ostringstream warnings;
-  const auto read = ParseRunFile(ToJson(report).dump(), "x", warnings);
+  const auto read = record::ParseRunFile(ToJson(report).dump(), "x", warnings);
   const auto original = GpuRun();
   ASSERT_EQ(read.records.size(), original.records.size());
   int predicted = 0;
@@ -256,8 +380,10 @@ TEST(SetPredictions, MakesARunFileThatHoldsThem) {
     const auto& layer = report.groups[0].layers.at(static_cast<size_t>(predicted++));
     EXPECT_EQ(record.name, layer.layer.name);
     EXPECT_EQ(record.prediction->seconds, layer.seconds);
-    EXPECT_EQ(record.prediction->bytes.at(Level::kDram), Total(layer.prediction.traffic.dram));
-    EXPECT_EQ(record.prediction->bytes.at(Level::kL2), L2TileBytes(layer.prediction.traffic));
+    EXPECT_EQ(record.prediction->bytes.at(Level::kDram),
+              delta::Total(layer.prediction.traffic.dram));
+    EXPECT_EQ(record.prediction->bytes.at(Level::kL2),
+              delta::L2TileBytes(layer.prediction.traffic));
     EXPECT_THAT(record.prediction->by, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
   }
   EXPECT_EQ(predicted, 2) << "the CPU's record has none";
@@ -278,7 +404,7 @@ TEST(ModelReport, JsonHoldsWhatTheTableSays) {
   EXPECT_GT(json.at("designs").at(0).at("groups").at(0).at("speedup").get<double>(), 1);
   EXPECT_EQ(json.at("next").at(0).at("most_useful"), report.gains[0][0].resource);
   // The GPU's figures read back as a parameter file.
-  EXPECT_EQ(GpuFromJson(json.at("gpu"), "x").dram_bytes_per_second,
+  EXPECT_EQ(delta::GpuFromJson(json.at("gpu"), "x").dram_bytes_per_second,
             report.base.gpu.dram_bytes_per_second);
   const auto table = Table(report);
   EXPECT_THAT(table, HasSubstr("n64c64h56w56k256r1s1"));
@@ -308,8 +434,9 @@ TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
 
 TEST(ModelFigure, NeedsSomethingToDraw) {
   ModelReport report{.base = V100()};
-  EXPECT_THAT(RefusalOf([&] { ModelFigure(report, "svg"); }), HasSubstr("--scale or --sweep"));
+  EXPECT_THAT(fakes::RefusalOf([&] { ModelFigure(report, "svg"); }),
+              HasSubstr("--scale or --sweep"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::predict

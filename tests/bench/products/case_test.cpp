@@ -4,7 +4,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::products {
 namespace {
 
 TEST(ProductTypes, HaveOneSpellingEach) {
@@ -49,4 +49,4 @@ TEST(ProductDirection, HasOneKeyEach) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::products

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 using testing::ElementsAre;
@@ -240,4 +240,4 @@ TEST(ReadBenchdnn, OptionsThatChangeNoCallAreIgnored) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::suites

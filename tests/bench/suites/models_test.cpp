@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "bench/conv2d/problem.h"
-#include "bench/lstm/problem.h"
+#include "bench/conv2d/case.h"
+#include "bench/lstm/case.h"
 #include "bench/suites/suite_selection.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 std::vector<Layer> AllLayers(const std::string& suite) {
@@ -24,7 +24,7 @@ std::vector<std::pair<std::string, int64_t>> Layers(const std::string& suite,
                                                     const std::string& type) {
   std::vector<std::pair<std::string, int64_t>> layers;
   for (const auto& layer : AllLayers(suite)) {
-    const auto name = ParseBenchmarkName(layer.name);
+    const auto name = workload::ParseBenchmarkName(layer.name);
     if (name.direction == direction && name.type == type)
       layers.emplace_back(name.problem, layer.count);
   }
@@ -48,9 +48,9 @@ int64_t Calls(const std::string& suite) {
 double MultiplyAdds(const std::string& suite) {
   double flops = 0, images = 0;
   for (const auto& [text, count] : Layers(suite, "fwd", "f32")) {
-    const auto problem = ParseConv2d(text);
+    const auto problem = conv2d::ParseConv2d(text);
     images = static_cast<double>(problem.n);
-    flops += static_cast<double>(count * DenseFlops(problem));
+    flops += static_cast<double>(count * conv2d::DenseFlops(problem));
   }
   return flops / 2 / images;
 }
@@ -97,7 +97,7 @@ std::string Content(const std::string& suite, const std::string& device) {
 TEST(BuiltInSuites, SelectWhatTheyAlwaysDid) {
   for (const auto& suite : BuiltInSuites()) {
     const std::string name(suite.name);
-    std::ifstream file(TestData(fmt::format("suites/{}.txt", name)));
+    std::ifstream file(fakes::TestData(fmt::format("suites/{}.txt", name)));
     int devices = 0;
     for (std::string line; std::getline(file, line); ++devices)
       EXPECT_EQ(Content(name, line.substr(0, 3)), line) << name;
@@ -109,13 +109,13 @@ TEST(BuiltInSuites, SelectWhatTheyAlwaysDid) {
 TEST(PaperSuite, HoldsItsTenConvolutionsWithItsOutputSizes) {
   std::map<std::string, int> outputs;  // names of each problem
   for (const auto& layer : AllLayers("paper")) {
-    const auto name = ParseBenchmarkName(layer.name);
+    const auto name = workload::ParseBenchmarkName(layer.name);
     if (name.op != "Conv2D") continue;
-    const auto problem = ParseConv2d(name.problem);
+    const auto problem = conv2d::ParseConv2d(name.problem);
     // SAME padding: ceil(112 / stride) outputs.
-    EXPECT_EQ(OutputRows(problem), (112 + problem.stride_h - 1) / problem.stride_h);
-    EXPECT_EQ(OutputColumns(problem), OutputRows(problem)) << layer.name;
-    ++outputs[ToText(problem)];
+    EXPECT_EQ(delta::OutputRows(problem), (112 + problem.stride_h - 1) / problem.stride_h);
+    EXPECT_EQ(delta::OutputColumns(problem), delta::OutputRows(problem)) << layer.name;
+    ++outputs[conv2d::ToText(problem)];
   }
   EXPECT_EQ(outputs.size(), 10U);
   for (const auto& [problem, count] : outputs) EXPECT_EQ(count, 7) << problem;  // 3 x 2 + int8
@@ -126,7 +126,7 @@ TEST(PaperSuite, HasTheSameProblemsOnAGpu) {
     std::set<std::string> found;
     const auto suites = SelectSuites({"paper"}, devices);
     for (const auto& layer : suites.at(0).layers) {
-      const auto name = ParseBenchmarkName(layer.name);
+      const auto name = workload::ParseBenchmarkName(layer.name);
       EXPECT_EQ(name.device, devices.gpu ? "gpu" : "cpu");
       found.insert(name.op + "/" + name.direction + "/" + name.problem);
     }
@@ -172,7 +172,8 @@ TEST(ModelSuites, EveryTypeAndDirectionHasTheSameLayersButForTheFirst) {
       auto data = Problems(model.suite, "bwd_data", type);
       EXPECT_EQ(data.size() + 1, forward.size()) << model.suite;
       for (const auto& [problem, count] : forward)
-        if (ParseConv2d(problem).c == 3) data[problem] = count;  // images have three channels
+        if (conv2d::ParseConv2d(problem).c == 3)
+          data[problem] = count;  // images have three channels
       EXPECT_EQ(data, forward) << model.suite;
     }
   }
@@ -182,7 +183,7 @@ TEST(ModelSuites, ResNetsHaveTheirStrideOnThe3x3) {
   for (const char* suite : {"resnet50", "resnet152"}) {
     int strided = 0;
     for (const auto& [text, count] : Layers(suite, "fwd", "f32")) {
-      const auto problem = ParseConv2d(text);
+      const auto problem = conv2d::ParseConv2d(text);
       if (problem.stride_h == 1) continue;
       ++strided;
       // The stem, a 3x3 per stage, and the projections, which quadruple the block's width.
@@ -195,7 +196,7 @@ TEST(ModelSuites, ResNetsHaveTheirStrideOnThe3x3) {
 TEST(ModelSuites, MobileNetHasSeventeenDepthwiseLayers) {
   int64_t depthwise = 0;
   for (const auto& [text, count] : Layers("mobilenet_v2", "fwd", "f32")) {
-    const auto problem = ParseConv2d(text);
+    const auto problem = conv2d::ParseConv2d(text);
     if (problem.groups == problem.c) depthwise += count;
   }
   EXPECT_EQ(depthwise, 17);
@@ -220,13 +221,13 @@ TEST(DeepCam, IsTheNetworkThatWasProfiled) {
 TEST(DeepBench, HasItsDistinctShapesAndRows) {
   std::set<std::string> shapes, training, server, images;
   for (const auto& layer : AllLayers("deepbench")) {
-    const auto name = ParseBenchmarkName(layer.name);
+    const auto name = workload::ParseBenchmarkName(layer.name);
     if (name.op != "Conv2D") continue;
     shapes.insert(name.problem.substr(name.problem.find('c')));  // behind the batch size
     if (name.direction == "bwd_weights") training.insert(name.problem);
     if (name.type == "int8") server.insert(name.problem);
     if (name.direction == "bwd_data") {
-      EXPECT_GT(ParseConv2d(name.problem).c, 3) << layer.name;
+      EXPECT_GT(conv2d::ParseConv2d(name.problem).c, 3) << layer.name;
     }
   }
   EXPECT_EQ(shapes.size(), 55U);
@@ -238,7 +239,7 @@ TEST(DeepBench, HasItsDistinctShapesAndRows) {
 TEST(DeepBench, HasItsLstmRows) {
   std::map<std::string, std::set<std::string>> problems;  // by direction
   for (const auto& layer : AllLayers("deepbench")) {
-    const auto name = ParseBenchmarkName(layer.name);
+    const auto name = workload::ParseBenchmarkName(layer.name);
     if (name.op == "LSTM") problems[name.direction].insert(name.problem);
   }
   EXPECT_EQ(problems["fwd_training"].size(), 22U);  // 4*4 of 25 steps, 3 of 50, 3 of 150
@@ -251,8 +252,8 @@ TEST(LstmSuites, FitTogetherLayerByLayer) {
     std::vector<std::pair<int64_t, int64_t>> layers;  // input, output
     for (const auto& [text, count] : Layers(suite, "fwd_training", "f32"))
       for (int64_t i = 0; i < count; ++i) {
-        const auto problem = ParseLstmProblem(text);
-        layers.emplace_back(problem.i, OutputWidth(problem));
+        const auto problem = lstm::ParseLstmProblem(text);
+        layers.emplace_back(problem.i, lstm::OutputWidth(problem));
       }
     return layers;
   };
@@ -266,4 +267,4 @@ TEST(LstmSuites, FitTogetherLayerByLayer) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::suites

@@ -8,7 +8,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::suites {
 namespace {
 
 using testing::ElementsAre;
@@ -34,7 +34,7 @@ std::vector<int64_t> Counts(const std::string& text) {
 }
 
 std::string Refusal(const std::string& text) {
-  return RefusalOf([&] { Read(text); });
+  return fakes::RefusalOf([&] { Read(text); });
 }
 
 void Refuses(const std::string& text, const std::string& place_and_why) {
@@ -270,4 +270,4 @@ TEST(ReadSuite, RandomBytesAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::suites

@@ -5,7 +5,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::supervise {
 namespace {
 
 using testing::ElementsAre;
@@ -49,4 +49,4 @@ TEST(SupervisedProgram, TheCommandReplacesFilterAndCeilings) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::supervise

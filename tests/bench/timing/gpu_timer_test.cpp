@@ -7,7 +7,7 @@
 
 #include "tests/fakes/fake_gpu.h"
 
-namespace dlroof {
+namespace dlroof::timing {
 namespace {
 
 TEST(CallsToFill, TakesAsManyAsFitAndAtLeastOne) {
@@ -24,9 +24,9 @@ struct Log {
   int batches = 0, replays = 0, nodes = 0, calls_in_batch = 0;
 };
 
-GpuClock Logging(Log& log) {
-  GpuClock clock = FakeClock();
-  clock.once = [&log](const Enqueue&) {
+gpu::GpuClock Logging(Log& log) {
+  gpu::GpuClock clock = fakes::FakeClock();
+  clock.once = [&log](const gpu::Enqueue&) {
     log.steps += "once ";
     return 1e-3;
   };
@@ -34,15 +34,16 @@ GpuClock Logging(Log& log) {
   clock.touch = [&log](const void*, std::size_t bytes) {
     log.steps += "touch" + std::to_string(bytes) + " ";
   };
-  clock.batch = [&log](const Enqueue& call, int calls, const std::function<void()>& while_running) {
+  clock.batch = [&log](const gpu::Enqueue& call, int calls,
+                       const std::function<void()>& while_running) {
     while_running();
     call(nullptr);
     log.calls_in_batch = calls;
     // 4, 2, 3 ms of one call: the median is 3 ms.
     const double each[] = {4e-3, 2e-3, 3e-3};
-    return GpuBatch{calls * each[log.batches++ % 3], std::nullopt};
+    return gpu::GpuBatch{calls * each[log.batches++ % 3], std::nullopt};
   };
-  clock.graph = [&log](const Enqueue&, int calls) -> std::function<double()> {
+  clock.graph = [&log](const gpu::Enqueue&, int calls) -> std::function<double()> {
     log.nodes = calls;
     return [&log, calls] { return calls * (++log.replays == 1 ? 1.0 : 5e-4); };
   };
@@ -52,7 +53,7 @@ GpuClock Logging(Log& log) {
 TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
   Log log;
   const auto clock = Logging(log);
-  const Enqueue nothing = [](void*) {};
+  const gpu::Enqueue nothing = [](void*) {};
   EXPECT_EQ(TimeOnce(clock, nothing, {}), 1e-3);
   EXPECT_EQ(log.steps, "once ");
   log.steps.clear();
@@ -64,8 +65,8 @@ TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
 }
 
 // Expects to hear why a time is not known, or nothing.
-GpuSample Sampled(const GpuClock& clock, double seconds, const GpuCacheState& cache = {},
-                  const std::string& why = "") {
+record::GpuSample Sampled(const gpu::GpuClock& clock, double seconds,
+                          const GpuCacheState& cache = {}, const std::string& why = "") {
   std::string why_not = "of the call before";
   const auto sample = SampleGpu(
       clock, [](void*) {}, seconds, cache, why_not);
@@ -114,7 +115,7 @@ TEST(SampleGpu, ThrottlingIsAllThatTheDriverSpokeOf) {
   int asked = 0;
   clock.health = [&asked] {
     const std::uint64_t answers[] = {0x4, 0x20, 0};
-    return GpuHealth{.throttle = answers[asked++ % 3]};
+    return gpu::GpuHealth{.throttle = answers[asked++ % 3]};
   };
   EXPECT_EQ(Sampled(clock, 1e-3).throttle, 0x24);
 }
@@ -123,18 +124,18 @@ TEST(SampleGpu, ThePowerLimitOfALongCallIsSeenAtItsEndAndIdlenessIsNot) {
   Log log;
   auto clock = Logging(log);
   int asked = 0;
-  clock.health = [&asked] { return GpuHealth{.throttle = asked++ == 0 ? 0 : 0x5}; };
+  clock.health = [&asked] { return gpu::GpuHealth{.throttle = asked++ == 0 ? 0 : 0x5}; };
   EXPECT_EQ(Sampled(clock, 0.5).throttle, 0x4);
 }
 
 TEST(SampleGpu, TheCyclesThatSmsCountedWinOverTheDriversWord) {
-  EXPECT_EQ(Sampled(FakeClock(), 1e-5).clock_hz, 1.7e9);
+  EXPECT_EQ(Sampled(fakes::FakeClock(), 1e-5).clock_hz, 1.7e9);
 }
 
 TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTimeAndSaysWhy) {
   Log log;
   auto clock = Logging(log);
-  clock.graph = [](const Enqueue&, int) -> std::function<double()> {
+  clock.graph = [](const gpu::Enqueue&, int) -> std::function<double()> {
     throw std::runtime_error("operation not permitted when stream is capturing");
   };
   const auto sample =
@@ -148,7 +149,7 @@ TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTimeAndSaysWhy) {
 TEST(SampleGpu, ABatchThatBeganTooEarlyHasNoThroughputAndSaysWhy) {
   Log log;
   auto clock = Logging(log);
-  clock.batch = [plain = clock.batch, n = 0](const Enqueue& call, int calls,
+  clock.batch = [plain = clock.batch, n = 0](const gpu::Enqueue& call, int calls,
                                              const std::function<void()>& meanwhile) mutable {
     auto batch = plain(call, calls, meanwhile);
     batch.queued = ++n != 2;
@@ -162,4 +163,4 @@ TEST(SampleGpu, ABatchThatBeganTooEarlyHasNoThroughputAndSaysWhy) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::timing

@@ -7,7 +7,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 // Eight CPUs on four cores; libomp.so.5 is here, OMP_PLACES is set.
@@ -33,11 +33,12 @@ TEST(KnobFile, ChoicesHaveThisMachinesNumbersArgumentsAndQuotedValues) {
       "knob arguments | why\n"
       "--fast --size=\"{cores} by 2\" | three\n");
   ASSERT_EQ(knobs.coordinates.size(), 2U);
-  EXPECT_EQ(
-      knobs.coordinates[0],
-      (Coordinate{"threads", "why", {{{{"A", "8"}, {"B", "4x4"}}, "one"}, {{{"A", "4"}}, "two"}}}));
+  EXPECT_EQ(knobs.coordinates[0],
+            (tuning::Coordinate{
+                "threads", "why", {{{{"A", "8"}, {"B", "4x4"}}, "one"}, {{{"A", "4"}}, "two"}}}));
   EXPECT_EQ(knobs.coordinates[1],
-            (Coordinate{"arguments", "why", {{{{"--fast", ""}, {"--size", "4 by 2"}}, "three"}}}));
+            (tuning::Coordinate{
+                "arguments", "why", {{{{"--fast", ""}, {"--size", "4 by 2"}}, "three"}}}));
   EXPECT_TRUE(knobs.left_out.empty());
 }
 
@@ -50,9 +51,9 @@ TEST(KnobFile, AKnobSaysOnWhichPartsOfAProgramItActs) {
       "knob c, changes results, acts on primitives | why\n"
       "C=1 | one\n",
       true);
-  using Kind = ProgramPartKind;
+  using Kind = programs::ProgramPartKind;
   EXPECT_EQ(knobs.acts_on, (ActsOn{{"a", {Kind::kMoves, Kind::kOutside}},
-                                   {"c", {Kind::kRoof, Kind::kGap, Kind::kNoRoof}}}));
+                                   {"c", {Kind::kRoof, Kind::kSlowdown, Kind::kNoRoof}}}));
   EXPECT_EQ(knobs.coordinates.size(), 3U);
 }
 
@@ -66,7 +67,7 @@ TEST(KnobFile, AChoiceThatCannotBeHereIsLeftOutWithItsReason) {
       "B=1 | not asked for\n");
   ASSERT_EQ(knobs.coordinates.size(), 1U);
   EXPECT_EQ(knobs.coordinates[0].choices,
-            (std::vector<Choice>{{{{"LD_PRELOAD:a", "/lib/libomp.so.5"}}, "here"}}));
+            (std::vector<tuning::Choice>{{{{"LD_PRELOAD:a", "/lib/libomp.so.5"}}, "here"}}));
   EXPECT_EQ(knobs.left_out, (std::vector<std::string>{
                                 "a: libjemalloc.so.2 is not here", "a: OMP_PLACES is set already",
                                 "b: it changes results (--allow-precision tries it)"}));
@@ -93,7 +94,7 @@ TEST(KnobFile, AWrongLineIsRefusedWithItsPlace) {
       {"knob a | w\nA=1 | x\nknob b | w\nA=2 | x",
        "k.txt:4: A: knob a has it already; a variable belongs to one knob"}};
   for (const auto& [text, sentence] : refusals)
-    EXPECT_EQ(RefusalOf([&] { Read(text); }), sentence) << text;
+    EXPECT_EQ(fakes::RefusalOf([&] { Read(text); }), sentence) << text;
 }
 
 TEST(KnobFile, AnyTextIsReadOrRefused) {
@@ -122,10 +123,10 @@ TEST(KnobFile, AllBuiltInSetsAreReadTogether) {
     EXPECT_FALSE(coordinate.reason.empty());
     for (const auto& choice : coordinate.choices) EXPECT_FALSE(choice.reason.empty());
   }
-  EXPECT_EQ(RefusalOf([] { KnobsOf({"none"}, Place(), false); }),
+  EXPECT_EQ(fakes::RefusalOf([] { KnobsOf({"none"}, Place(), false); }),
             "--knobs none: neither a file nor one of allocator, onednn, openmp, pytorch, "
             "tensorflow");
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::tune

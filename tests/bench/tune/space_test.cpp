@@ -7,7 +7,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
 constexpr const char* kConv = "Conv2D/cpu/onednn/fwd/f32/n4c16h28w28k16r3s3_p1";
@@ -21,19 +21,20 @@ TunedMachine Machine() {
   return machine;
 }
 
-std::vector<Coordinate> Space(const std::string& name, const SpaceRequest& request = {},
-                              const TunedMachine& machine = Machine()) {
-  return SpaceOf(ParseBenchmarkName(name), machine, request);
+std::vector<tuning::Coordinate> Space(const std::string& name, const SpaceRequest& request = {},
+                                      const TunedMachine& machine = Machine()) {
+  return SpaceOf(workload::ParseBenchmarkName(name), machine, request);
 }
 
-const Coordinate* Find(const std::vector<Coordinate>& all, const std::string& name) {
-  const auto found = std::ranges::find(all, name, &Coordinate::name);
+const tuning::Coordinate* Find(const std::vector<tuning::Coordinate>& all,
+                               const std::string& name) {
+  const auto found = std::ranges::find(all, name, &tuning::Coordinate::name);
   return found == all.end() ? nullptr : &*found;
 }
 
-bool Has(const Coordinate* coordinate, const Setting& values) {
+bool Has(const tuning::Coordinate* coordinate, const tuning::Setting& values) {
   return coordinate != nullptr &&
-         std::ranges::count(coordinate->choices, values, &Choice::values) == 1;
+         std::ranges::count(coordinate->choices, values, &tuning::Choice::values) == 1;
 }
 
 TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogether) {
@@ -43,8 +44,8 @@ TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogether) {
   EXPECT_EQ(both->choices.size(), 8U);
   EXPECT_TRUE(Has(both, {{"layout", "nhwc"}, {"algorithm", "winograd"}}));
   for (const auto& choice : both->choices)
-    EXPECT_NO_THROW(
-        MakeWorkload(ToText(UnderSetting(ParseBenchmarkName(kConv), choice.values).name)));
+    EXPECT_NO_THROW(workload::MakeWorkload(
+        workload::ToText(UnderSetting(workload::ParseBenchmarkName(kConv), choice.values).name)));
 }
 
 TEST(Space, EverySettingIsABenchmark) {
@@ -52,9 +53,10 @@ TEST(Space, EverySettingIsABenchmark) {
   for (const char* name : {kConv, kLstm, "Matmul/cpu/onednn/fwd/f32/m64n64k64"})
     for (const auto& coordinate : Space(name, all))
       for (const auto& choice : coordinate.choices) {
-        const auto tuned = UnderSetting(ParseBenchmarkName(name), choice.values);
-        EXPECT_NO_THROW(MakeWorkload(ToText(tuned.name))) << Words(choice.values);
-        EXPECT_EQ(With({}, coordinate, choice.values), choice.values);
+        const auto tuned = UnderSetting(workload::ParseBenchmarkName(name), choice.values);
+        EXPECT_NO_THROW(workload::MakeWorkload(workload::ToText(tuned.name)))
+            << tuning::Words(choice.values);
+        EXPECT_EQ(tuning::With({}, coordinate, choice.values), choice.values);
       }
 }
 
@@ -86,7 +88,7 @@ TEST(Space, ABatchIsJudgedByTheTimeOfOneOfIt) {
   EXPECT_EQ(Find(Space(kLstm), "batch"), nullptr);
   const auto space = Space(kLstm, {.batch = true});
   EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "8"}}));
-  const auto tuned = UnderSetting(ParseBenchmarkName(kLstm), {{"batch", "64"}});
+  const auto tuned = UnderSetting(workload::ParseBenchmarkName(kLstm), {{"batch", "64"}});
   EXPECT_EQ(tuned.name.problem, "t16n64i32h32");
   EXPECT_EQ(tuned.scale, 0.25);
 }
@@ -107,9 +109,9 @@ TEST(Space, RefusesAGpu) {
 
 TEST(UnderSetting, GivesLinesToCopy) {
   const auto tuned = UnderSetting(
-      ParseBenchmarkName(kLstm),
+      workload::ParseBenchmarkName(kLstm),
       {{"threads", "2"}, {"cpus", "0,4"}, {"glibc.malloc.hugetlb", "1"}, {"layout", "ldigo"}});
-  EXPECT_EQ(ToText(tuned.name), std::string(kLstm) + "/ldigo/threads2");
+  EXPECT_EQ(workload::ToText(tuned.name), std::string(kLstm) + "/ldigo/threads2");
   EXPECT_EQ(EnvironmentLines(tuned), (Variables{{"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"},
                                                 {"OMP_NUM_THREADS", "2"},
                                                 {"OMP_PLACES", "{0},{4}"},
@@ -122,4 +124,64 @@ TEST(UnderSetting, GivesLinesToCopy) {
 }
 
 }  // namespace
-}  // namespace dlroof
+namespace {
+
+// Two L3 caches of two cores each; CPU 4 is the second hardware thread of core 0, and so on.
+cpu::Cpu EightCpus() {
+  cpu::Cpu cpu;
+  cpu.allowed = {0, 1, 2, 3, 4, 5, 6, 7};
+  for (const int one : cpu.allowed) {
+    cpu.topology.core_of_cpu[one] = one % 4;
+    cpu.topology.node_of_cpu[one] = 0;
+    cpu.topology.cache_of_cpu[Level::kL3][one] = {one % 4 / 2, 32e6};
+  }
+  return cpu;
+}
+
+cpu::Cpu TwoCores() {
+  cpu::Cpu cpu;
+  cpu.allowed = {0, 1};
+  cpu.topology.core_of_cpu = {{0, 0}, {1, 1}};
+  return cpu;
+}
+
+bool Has(const std::vector<tuning::Choice>& choices, const tuning::Setting& values) {
+  return std::ranges::count(choices, values, &tuning::Choice::values) == 1;
+}
+
+TEST(TeamChoices, TwoCoresHaveFewerThreadsAndWaysToWait) {
+  const auto choices = TeamChoices(TwoCores(), 0, true, true);
+  EXPECT_EQ(choices.size(), 4U);
+  EXPECT_TRUE(Has(choices, {{"threads", "1"}}));
+  EXPECT_TRUE(Has(choices, {{"OMP_WAIT_POLICY", "active"}}));
+  EXPECT_TRUE(Has(choices, {{"OMP_WAIT_POLICY", "passive"}}));
+  EXPECT_TRUE(Has(choices, {{"GOMP_SPINCOUNT", "10000"}}));
+}
+
+TEST(TeamChoices, PinsNearApartAndTwoToACore) {
+  const auto choices = TeamChoices(EightCpus(), 0, true, false);
+  EXPECT_TRUE(Has(choices, {{"threads", "1"}}));
+  EXPECT_TRUE(Has(choices, {{"threads", "2"}}));
+  EXPECT_TRUE(Has(choices, {{"threads", "2"}, {"cpus", "0,2"}})) << "one on each L3";
+  EXPECT_TRUE(Has(choices, {{"threads", "2"}, {"cpus", "0,4"}})) << "both on core 0";
+  EXPECT_FALSE(Has(choices, {{"threads", "2"}, {"cpus", "0,1"}})) << "the default of two";
+  EXPECT_TRUE(Has(choices, {{"threads", "4"}}));
+  EXPECT_TRUE(Has(choices, {{"threads", "4"}, {"cpus", "0,1,4,5"}})) << "one L3, both threads";
+  EXPECT_FALSE(Has(choices, {{"threads", "8"}})) << "the default";
+}
+
+TEST(TeamChoices, ATeamThatTheNameFixesStays) {
+  for (const auto& choice : TeamChoices(EightCpus(), 2, true, true))
+    EXPECT_EQ(choice.values.count("threads"), 0U);
+  EXPECT_TRUE(Has(TeamChoices(EightCpus(), 2, true, true), {{"cpus", "0,4"}}));
+  EXPECT_TRUE(TeamChoices(TwoCores(), 1, true, true).empty()) << "one thread waits for none";
+  EXPECT_TRUE(TeamChoices(TwoCores(), 3, true, true).empty()) << "more than there are";
+}
+
+TEST(TeamChoices, NoChoiceComesTwice) {
+  const auto choices = TeamChoices(EightCpus(), 0, true, true);
+  for (const auto& choice : choices) EXPECT_TRUE(Has(choices, choice.values));
+}
+
+}  // namespace
+}  // namespace dlroof::tune

@@ -4,15 +4,15 @@
 
 #include <sstream>
 
-namespace dlroof {
+namespace dlroof::tune {
 namespace {
 
-Tuning Won() {
-  Tuning tuning{.plan = {.subject = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"}};
-  tuning.state = TuningState::kConfirmed;
+tuning::Tuning Won() {
+  tuning::Tuning tuning{.plan = {.subject = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"}};
+  tuning.state = tuning::TuningState::kConfirmed;
   tuning.best = {{"threads", "1"}};
   // 1 / 0.8 = 1.25; 1 / 0.84 = 1.190 and 1 / 0.76 = 1.316.
-  const Effect effect{0.8, {0.76, 0.84}, 14, true};
+  const tuning::Effect effect{0.8, {0.76, 0.84}, 14, true};
   tuning.steps = {{"threads", {{"threads", "1"}}, "no fork, no join, no waiting", effect}};
   tuning.total = effect;
   tuning.default_seconds = 4e-5;
@@ -20,7 +20,7 @@ Tuning Won() {
   return tuning;
 }
 
-std::string Written(const Tuning& tuning) {
+std::string Written(const tuning::Tuning& tuning) {
   std::ostringstream out;
   WriteTuning(tuning, "dlroof_bench", out);
   return out.str();
@@ -43,23 +43,23 @@ TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
 
 TEST(TuningReport, NothingToWinIsSaidOnlyOfChoicesThatHaveTimes) {
   auto tuning = Won();
-  tuning.state = TuningState::kNothingWon;
+  tuning.state = tuning::TuningState::kNothingWon;
   EXPECT_NE(Written(tuning).find("nothing to win"), std::string::npos);
   tuning.tried.front().ratio.reset();
   EXPECT_EQ(Written(tuning).find("nothing to win"), std::string::npos);
   EXPECT_NE(Written(tuning).find("1 of 1 choices"), std::string::npos);
 }
 
-TEST(TuningReport, WithoutAProofThereIsNoRatio) {
-  for (const auto state : {TuningState::kNothingWon, TuningState::kNotConfirmed,
-                           TuningState::kFailed, TuningState::kUnfinished}) {
+TEST(TuningReport, WithoutAValidationThereIsNoRatio) {
+  for (const auto state : {tuning::TuningState::kNothingWon, tuning::TuningState::kNotConfirmed,
+                           tuning::TuningState::kFailed, tuning::TuningState::kUnfinished}) {
     auto tuning = Won();
     tuning.state = state;
     tuning.total.reset();
-    EXPECT_EQ(Written(tuning).find("as fast ("), std::string::npos) << Key(state);
-    EXPECT_EQ(Written(tuning).find("export"), std::string::npos) << Key(state);
+    EXPECT_EQ(Written(tuning).find("as fast ("), std::string::npos) << tuning::Key(state);
+    EXPECT_EQ(Written(tuning).find("export"), std::string::npos) << tuning::Key(state);
   }
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::tune

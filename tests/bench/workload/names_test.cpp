@@ -2,16 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "bench/workload/benchmark_name.h"
-#include "bench/workload/swept_name.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 using testing::HasSubstr;
 
 std::string NameRefusal(const std::string& text) {
-  return RefusalOf([&] { ParseBenchmarkName(text); });
+  return fakes::RefusalOf([&] { ParseBenchmarkName(text); });
 }
 
 TEST(BenchmarkName, TextAndPartsAreInverse) {
@@ -44,20 +43,20 @@ TEST(WithSize, IsTheNameOfTheOtherProblem) {
 }
 
 TEST(WithSize, RefusesWhatCannotBe) {
-  EXPECT_THAT(RefusalOf([] { WithSize(kConv, "hidden", 4); }),
+  EXPECT_THAT(fakes::RefusalOf([] { WithSize(kConv, "hidden", 4); }),
               HasSubstr("--sweep=hidden: Conv2D has no such parameter; there are batch, filters"));
-  EXPECT_THAT(RefusalOf([] { WithSize(kConv, "kernel", 99); }),
+  EXPECT_THAT(fakes::RefusalOf([] { WithSize(kConv, "kernel", 99); }),
               HasSubstr("kernel 99: Conv2D/cpu/onednn/fwd/f32/n16c8h12w12k16r99s99_p1: "));
-  EXPECT_THAT(RefusalOf([] { WithSize("Conv2D/cpu/onednn/fwd/f32/n16q", "batch", 4); }),
+  EXPECT_THAT(fakes::RefusalOf([] { WithSize("Conv2D/cpu/onednn/fwd/f32/n16q", "batch", 4); }),
               HasSubstr("column"));
-  EXPECT_THAT(RefusalOf([] { WithSize("Sort/cpu/a/fwd/f32/n16", "batch", 4); }),
+  EXPECT_THAT(fakes::RefusalOf([] { WithSize("Sort/cpu/a/fwd/f32/n16", "batch", 4); }),
               HasSubstr("no benchmark Sort"));
 }
 
 TEST(SizeOf, IsTheNamesOwnValue) {
   EXPECT_EQ(SizeOf(kConv, "batch"), 16);
   EXPECT_EQ(SizeOf(kLstm, "layers"), 1) << "left out";
-  EXPECT_THAT(RefusalOf([] { SizeOf(kConv, "layers"); }), HasSubstr("no such parameter"));
+  EXPECT_THAT(fakes::RefusalOf([] { SizeOf(kConv, "layers"); }), HasSubstr("no such parameter"));
 }
 
 TEST(WithThreads, StandsBeforeTheCachesState) {
@@ -67,11 +66,12 @@ TEST(WithThreads, StandsBeforeTheCachesState) {
 }
 
 TEST(WithThreads, RefusesASecondNumberAndAnotherDevice) {
-  EXPECT_THAT(RefusalOf([] { WithThreads(std::string(kConv) + "/threads1", 2); }),
+  EXPECT_THAT(fakes::RefusalOf([] { WithThreads(std::string(kConv) + "/threads1", 2); }),
               HasSubstr("it names its number of threads; leave threads1 out"));
-  EXPECT_THAT(RefusalOf([] { WithThreads("Conv2D/gpu/cudnn/fwd/f32/n16c8h12w12k16r3s3_p1", 2); }),
-              HasSubstr("no threads to sweep"));
+  EXPECT_THAT(
+      fakes::RefusalOf([] { WithThreads("Conv2D/gpu/cudnn/fwd/f32/n16c8h12w12k16r3s3_p1", 2); }),
+      HasSubstr("no threads to sweep"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::workload

@@ -5,7 +5,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::workload {
 namespace {
 
 using testing::HasSubstr;
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 constexpr const char* kName = "Conv2D/cpu/reference/fwd/f64/n1c1h8w8k1r3s3";  // 43 characters
 
 std::string Refusal(const std::string& name) {
-  return RefusalOf([&] { MakeWorkload(name); });
+  return fakes::RefusalOf([&] { MakeWorkload(name); });
 }
 
 TEST(MakeWorkload, ReadsTheOptionsThatEveryCellHas) {
@@ -40,21 +40,21 @@ TEST(MakeWorkload, OneBenchmarkHasOneName) {
     EXPECT_THAT(Refusal(name + bad), HasSubstr("column ")) << bad;
 }
 
-TEST(RegisterCell, ALibraryCompletesTheCellThatItsOpRegistered) {
+TEST(RegisterBackend, ALibraryCompletesTheCellThatItsOpRegistered) {
   constexpr const char* kBenchmark = "Made/cpu/up/fwd/f32/n1/threads2";
   const auto read = [](const BenchmarkName& name) {
     if (name.problem != "n1") throw BadInput("column 21: no such problem");
     return Workload{.repro = "made up"};
   };
-  RegisterCell({"Made", "cpu", "up", read, "a library of tomorrow"});
-  EXPECT_EQ(RefusalOf<Unsupported>([&] { MakeWorkload(kBenchmark).prepare({}); }),
+  RegisterBackend({"Made", "cpu", "up", read, "a library of tomorrow"});
+  EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { MakeWorkload(kBenchmark).prepare({}); }),
             "this build of dlroof was made without a library of tomorrow");
   EXPECT_THAT(Refusal("Made/cpu/up/fwd/f32/n2"), HasSubstr("no such problem"));
 
   const auto prepare = [](const BenchmarkName& name, const RunSettings&) {
     return PreparedCall{.algorithm = ToText(name)};
   };
-  RegisterCell({.op = "Made", .device = "cpu", .library = "up", .prepare = prepare});
+  RegisterBackend({.op = "Made", .device = "cpu", .library = "up", .prepare = prepare});
   const auto workload = MakeWorkload(kBenchmark);
   EXPECT_EQ(workload.prepare({}).algorithm, "Made/cpu/up/fwd/f32/n1");
   EXPECT_EQ(workload.repro, "made up");
@@ -63,4 +63,4 @@ TEST(RegisterCell, ALibraryCompletesTheCellThatItsOpRegistered) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::workload

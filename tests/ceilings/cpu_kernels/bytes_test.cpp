@@ -9,14 +9,14 @@
 
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::vector<const BytesIsa*> IsasHere() {
-  auto usable = BytesIsasFor(ThisCpu().features);
+  auto usable = BytesIsasFor(cpu::ThisCpu().features);
   if (usable.back() != &BytesPortable()) usable.push_back(&BytesPortable());
   return usable;
 }
@@ -203,4 +203,4 @@ TEST(Pages, AreFilledWithNumbersThatAreNeitherZeroNorDenormal) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

@@ -9,10 +9,10 @@
 #include <cstring>
 #include <memory>
 
-#include "ceilings/machine/row_isa.h"
+#include "ceilings/machine/ceiling.h"
 #include "counters/cpu/cpu.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 template <class T>
@@ -80,7 +80,7 @@ std::vector<FlopsProbe> AllProbes() {
 
 // Kernels that this CPU can run, with those that it would run if it had none of its own.
 std::vector<FlopsProbe> ProbesHere() {
-  auto here = FlopsProbesFor(ThisCpu().features);
+  auto here = FlopsProbesFor(cpu::ThisCpu().features);
   if (here.front().issue == Issue::kAny) return here;
   for (const auto& probe : PortableFlopsProbes()) here.push_back(probe);
   return here;
@@ -92,9 +92,9 @@ TEST(FlopsProbes, KeysArePipesFinerThanThePlainOnes) {
     EXPECT_TRUE(IsPipeKey(probe.key)) << probe.key;
     EXPECT_EQ(std::ranges::count(probe.key, '.'), 2) << probe.key;
     EXPECT_TRUE(keys.insert(probe.key).second) << probe.key << " twice";
-    EXPECT_NE(IsaOfRow(probe.key), "") << probe.key;
+    EXPECT_NE(machine::IsaOfRow(probe.key), "") << probe.key;
     const bool portable = probe.issue == Issue::kAny;
-    EXPECT_EQ(FeaturesOfRow(probe.key).empty(), portable) << probe.key;
+    EXPECT_EQ(machine::FeaturesOfRow(probe.key).empty(), portable) << probe.key;
   }
 }
 
@@ -225,4 +225,4 @@ TEST(FillOperands, KeepsEveryProductFiniteAndBelowSaturation) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

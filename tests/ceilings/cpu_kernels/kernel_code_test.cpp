@@ -12,7 +12,7 @@
 #include "tests/fakes/machine_code.h"
 #include "tests/paths.h"
 
-namespace dlroof {
+namespace dlroof::cpu_kernels {
 namespace {
 
 struct Accesses {
@@ -98,8 +98,8 @@ std::string Disassembled(const IsaCode& isa) {
   std::ifstream objects(DLROOF_CEILINGS_OBJECTS);
   for (std::string object; std::getline(objects, object);)
     if (object.find(isa.file) != std::string::npos)
-      return OutputOf("\"" DLROOF_OBJDUMP "\" -d -C --no-show-raw-insn \"" + object +
-                      "\" 2>/dev/null");
+      return fakes::OutputOf("\"" DLROOF_OBJDUMP "\" -d -C --no-show-raw-insn \"" + object +
+                             "\" 2>/dev/null");
   return {};
 }
 
@@ -139,4 +139,4 @@ TEST(MemoryKernelCode, OfHalfTheWidthIsTold) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu_kernels

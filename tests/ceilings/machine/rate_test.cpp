@@ -8,7 +8,7 @@
 
 #include "counters/base/error.h"
 
-namespace dlroof {
+namespace dlroof::machine {
 namespace {
 
 using testing::HasSubstr;
@@ -42,7 +42,7 @@ Rate Judged(const std::vector<RateRepetition>& singles,
 TEST(JudgeRate, TakesTheBestCleanRepetitionAndKeepsTheEvidence) {
   const auto rate = Judged(Singles());
   EXPECT_EQ(rate.per_second, 100);
-  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_TRUE(rate.validated) << rate.reason;
   EXPECT_EQ(rate.reason, "");
   EXPECT_EQ(rate.clean, 6);
   EXPECT_EQ(rate.total, 6);
@@ -58,7 +58,7 @@ TEST(JudgeRate, TakesTheBestCleanRepetitionAndKeepsTheEvidence) {
 }
 
 // Impossibly fast, but a thread waited, or shared its core with a neighbour.
-TEST(JudgeRate, LeavesDisturbedRepetitionsOut) {
+TEST(JudgeRate, LeavesNoisyRepetitionsOut) {
   auto singles = Singles();
   singles.push_back(Repetition(100, 0.5));
   auto& time = singles.back().time;
@@ -82,15 +82,15 @@ TEST(JudgeRate, CountsABetterDoubledRepetition) {
 }
 
 // A loop that the compiler removed takes the same time for any number of iterations.
-TEST(JudgeRate, DoubtsWorkThatDoesNotTakeTwiceTheTime) {
+TEST(JudgeRate, CaveatsWorkThatDoesNotTakeTwiceTheTime) {
   std::vector<RateRepetition> doubles = {Repetition(200, 1), Repetition(200, 1)};
   const auto rate = Judged(Singles(), doubles);
-  EXPECT_FALSE(rate.proved);
+  EXPECT_FALSE(rate.validated);
   EXPECT_EQ(rate.reason, "twice the work took 1.000 times the time, allowed is 2 within 2.0 %");
   for (auto& repetition : doubles) repetition.time.seconds = 2.1;
-  EXPECT_FALSE(Judged(Singles(), doubles).proved);
+  EXPECT_FALSE(Judged(Singles(), doubles).validated);
   for (auto& repetition : doubles) repetition.time.seconds = 2.03;
-  EXPECT_TRUE(Judged(Singles(), doubles).proved);
+  EXPECT_TRUE(Judged(Singles(), doubles).validated);
 }
 
 // Three singles of seven at a higher clock than any double: of the best the ratio is 2 / 0.95, of
@@ -100,27 +100,27 @@ TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitions) {
   singles.insert(singles.end(), 4, Repetition(100, 1));
   const std::vector<RateRepetition> doubles(3, Repetition(200, 2));
   const auto rate = Judged(singles, doubles);
-  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_TRUE(rate.validated) << rate.reason;
   EXPECT_DOUBLE_EQ(rate.doubling.value(), 2);
   EXPECT_DOUBLE_EQ(rate.per_second, 100 / 0.95);
   singles[3] = Repetition(100, 0.95);
-  EXPECT_FALSE(Judged(singles, doubles).proved);
+  EXPECT_FALSE(Judged(singles, doubles).validated);
 }
 
-TEST(JudgeRate, DoubtsABestThatOthersDoNotComeNear) {
+TEST(JudgeRate, CaveatsABestThatOthersDoNotComeNear) {
   const std::vector<RateRepetition> singles = {Repetition(100, 1), Repetition(100, 1.2),
                                                Repetition(100, 1.3), Repetition(100, 1.1)};
   const std::vector<RateRepetition> doubles = {Repetition(200, 2), Repetition(200, 2.4)};
   const auto rate = Judged(singles, doubles);
-  EXPECT_FALSE(rate.proved);
+  EXPECT_FALSE(rate.validated);
   EXPECT_EQ(rate.reason, "only 2 of 6 clean repetitions came within 2.0 % of the best");
 }
 
-TEST(JudgeRate, DoubtsTooFewCleanRepetitions) {
+TEST(JudgeRate, CaveatsTooFewCleanRepetitions) {
   auto doubles = Doubles();
   doubles[1].time.wait_fraction = 0.5;
   const auto rate = Judged(Singles(), doubles);
-  EXPECT_FALSE(rate.proved);
+  EXPECT_FALSE(rate.validated);
   EXPECT_THAT(rate.reason,
               HasSubstr("only 1 of the needed 2 repetitions with twice the work were clean"));
   EXPECT_EQ(rate.ci95, std::nullopt);  // 5 clean ones carry none
@@ -128,7 +128,7 @@ TEST(JudgeRate, DoubtsTooFewCleanRepetitions) {
 
 TEST(JudgeRate, WithoutACleanOneKeepsTheBestAsALowerBound) {
   const auto rate = Judged({Repetition(100, 2, 0.3), Repetition(100, 1.5, 0.2)}, {});
-  EXPECT_FALSE(rate.proved);
+  EXPECT_FALSE(rate.validated);
   EXPECT_DOUBLE_EQ(rate.per_second, 100 / 1.5);
   EXPECT_EQ(rate.clean, 0);
   EXPECT_THAT(rate.reason, HasSubstr("lower bound"));
@@ -140,10 +140,10 @@ TEST(JudgeRate, SaysWhenWaitsAreNotKnown) {
   singles[0].time.wait_fraction.reset();
   const auto rate = Judged(singles);
   EXPECT_FALSE(rate.waits_known);
-  EXPECT_TRUE(rate.proved);
+  EXPECT_TRUE(rate.validated);
 }
 
-// The repetition of 1.1 s ran at another clock, the disturbed one at a third: neither is asked.
+// The repetition of 1.1 s ran at another clock, the noisy one at a third: neither is asked.
 TEST(JudgeRate, TakesTheClockOfCleanRepetitionsCloseToTheBest) {
   auto singles = Singles();
   singles[0].time.clock_hz = 3.0e9;
@@ -172,38 +172,38 @@ Rate Merged(const std::vector<Rate>& passes) { return MergePasses(passes, SmallP
 TEST(MergePasses, TakesTheBestWhenAnotherComesNear) {
   const auto rate = Merged({Pass(72), Pass(100), Pass(96)});
   EXPECT_EQ(rate.per_second, 100);
-  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_TRUE(rate.validated) << rate.reason;
   EXPECT_EQ(rate.clean, 24);
   EXPECT_EQ(rate.total, 24);
 }
 
 // The machine was slow for all of one pass, or for all but one: which, cannot be told.
-TEST(MergePasses, DoubtsABestThatNoOtherPassComesNear) {
+TEST(MergePasses, CaveatsABestThatNoOtherPassComesNear) {
   const auto rate = Merged({Pass(72), Pass(100), Pass(94)});
   EXPECT_EQ(rate.per_second, 100);
-  EXPECT_FALSE(rate.proved);
+  EXPECT_FALSE(rate.validated);
   EXPECT_EQ(rate.reason,
             "none of the 2 other measurements, spread over the run, came within 5 % of it");
 }
 
 TEST(MergePasses, ProvesTogetherWhatNoPassCouldProveAlone) {
   const auto pass = Pass(100, 2);  // 4 and 2 are wanted
-  ASSERT_FALSE(pass.proved);
-  EXPECT_TRUE(Merged({pass, pass}).proved);
+  ASSERT_FALSE(pass.validated);
+  EXPECT_TRUE(Merged({pass, pass}).validated);
 }
 
-TEST(MergePasses, PrefersCleanRepetitionsToFasterDisturbedOnes) {
+TEST(MergePasses, PrefersCleanRepetitionsToFasterNoisyOnes) {
   const auto rate = Merged({Pass(100, 4, 0.5), Pass(90), Pass(90)});
   EXPECT_EQ(rate.per_second, 90);
-  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_TRUE(rate.validated) << rate.reason;
 }
 
 TEST(MergePasses, OfOneIsThatOneAndOfNoneIsADefect) {
-  EXPECT_TRUE(Merged({Pass(5)}).proved);
+  EXPECT_TRUE(Merged({Pass(5)}).validated);
   EXPECT_THROW(Merged({}), std::invalid_argument);
 }
 
-// A machine with an exact rate, a cost per call, and disturbances by call number.
+// A machine with an exact rate, a cost per call, and interference by call number.
 struct FakeMachine {
   double iterations_per_second = 1e6;
   double seconds_per_call = 0;
@@ -228,10 +228,10 @@ struct FakeMachine {
   }
 };
 
-TEST(MeasureRate, FindsTheRateAndStopsWhenProved) {
+TEST(MeasureRate, FindsTheRateAndStopsWhenValidated) {
   FakeMachine machine;
   const auto rate = machine.Measure(SmallPolicy());
-  EXPECT_TRUE(rate.proved);
+  EXPECT_TRUE(rate.validated);
   EXPECT_NEAR(rate.per_second, 1e6, 1);
   EXPECT_EQ(rate.clean, 6);  // 4 and 2, no more than wanted
   EXPECT_NEAR(static_cast<double>(machine.largest), 2e4,
@@ -246,21 +246,21 @@ TEST(MeasureRate, MakesRepetitionsLongWhateverTheIterationCosts) {
     auto policy = SmallPolicy();
     policy.max_seconds = 1e3;
     const auto rate = machine.Measure(policy);
-    EXPECT_TRUE(rate.proved) << per_second << rate.reason;
+    EXPECT_TRUE(rate.validated) << per_second << rate.reason;
     EXPECT_NEAR(rate.per_second / per_second, 1, 1e-3) << per_second;
   }
 }
 
 // A wait during calibration makes the repetitions too short, where the cost of a call hides the
 // rate.
-TEST(MeasureRate, StartsAgainWhenTheCalibrationWasDisturbed) {
+TEST(MeasureRate, StartsAgainWhenTheCalibrationWasNoisy) {
   FakeMachine machine;
   machine.seconds_per_call = 2e-5;
   machine.disturb = [](int call, TeamTime time) {
     return call < 2 ? TeamTime{time.seconds + 1, 1.0} : time;
   };
   const auto rate = machine.Measure(SmallPolicy());
-  EXPECT_TRUE(rate.proved) << rate.reason;
+  EXPECT_TRUE(rate.validated) << rate.reason;
   EXPECT_NEAR(rate.per_second / 1e6, 1, 0.01);
 }
 
@@ -299,7 +299,7 @@ TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {
       return time;
     };
     const auto rate = machine.Measure(SmallPolicy());
-    EXPECT_TRUE(rate.proved) << rate.reason;
+    EXPECT_TRUE(rate.validated) << rate.reason;
     EXPECT_NEAR(rate.per_second, 1e6, 1);
     EXPECT_GT(machine.slept, 0);
     EXPECT_GT(rate.total, rate.clean);
@@ -310,7 +310,7 @@ TEST(MeasureRate, GivesUpInTimeOnAMachineThatIsNeverQuiet) {
   FakeMachine machine;
   machine.disturb = [](int, TeamTime time) { return TeamTime{time.seconds * 2, 0.5}; };
   const auto rate = machine.Measure(SmallPolicy());
-  EXPECT_FALSE(rate.proved);
+  EXPECT_FALSE(rate.validated);
   EXPECT_EQ(rate.clean, 0);
   EXPECT_LT(machine.seconds + machine.slept, 1.2 * SmallPolicy().max_seconds);
 }
@@ -322,10 +322,10 @@ TEST(MeasureRate, GivesUpInTimeOnAKernelThatDoesNothing) {
   auto policy = SmallPolicy();
   policy.max_seconds = 1;
   const auto rate = machine.Measure(policy);
-  EXPECT_FALSE(rate.proved);
+  EXPECT_FALSE(rate.validated);
   EXPECT_THAT(rate.reason, HasSubstr("twice the work took 1.000 times the time"));
   EXPECT_LT(machine.seconds + machine.slept, 1.2 * policy.max_seconds);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::machine

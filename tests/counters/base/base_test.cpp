@@ -1,4 +1,4 @@
-// Small pieces of the room.
+// Small pieces of the module.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,10 +6,8 @@
 #include <stdexcept>
 
 #include "counters/base/keys.h"
-#include "counters/base/order_statistics.h"
-#include "counters/base/parallel_for.h"
-#include "counters/base/shuffled_order.h"
-#include "counters/base/text_hash.h"
+#include "counters/base/numbers.h"
+#include "counters/base/process.h"
 
 namespace dlroof {
 namespace {

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <string>
 
-#include "counters/base/folders.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof {
@@ -57,7 +56,7 @@ TEST_F(WriteFileTest, ALinkStaysOne) {
 
 TEST_F(WriteFileTest, WhatCannotBeWrittenIsOneSentence) {
   const auto refusal = [](const fs::path& path) {
-    return RefusalOf([&] { WriteFile(path, "text"); });
+    return fakes::RefusalOf([&] { WriteFile(path, "text"); });
   };
   EXPECT_EQ(refusal("/dev/full"), "/dev/full: cannot be written: No space left on device");
   EXPECT_THAT(refusal(At("no/f")), EndsWith("/no/f: cannot be written: No such file or directory"));
@@ -79,11 +78,11 @@ TEST_F(ReadFileTest, ReturnsEveryByte) {
 
 TEST_F(ReadFileTest, OneSentenceSaysWhyNot) {
   WriteFile(At("f"), "12345");
-  EXPECT_EQ(RefusalOf([&] { ReadFile(At("none"), "a suite"); }),
+  EXPECT_EQ(fakes::RefusalOf([&] { ReadFile(At("none"), "a suite"); }),
             At("none").string() + ": cannot be read: No such file or directory; expected a suite");
-  EXPECT_EQ(RefusalOf([] { ReadFile("/", "a suite"); }),
+  EXPECT_EQ(fakes::RefusalOf([] { ReadFile("/", "a suite"); }),
             "/: cannot be read: Is a directory; expected a suite");
-  EXPECT_EQ(RefusalOf([&] { ReadFile(At("f"), "a suite", 4); }),
+  EXPECT_EQ(fakes::RefusalOf([&] { ReadFile(At("f"), "a suite", 4); }),
             At("f").string() + ": has more than 4 bytes; expected a suite");
   EXPECT_EQ(ReadFileIfAny(At("none")), "");
 }

@@ -23,7 +23,7 @@ TEST(RunChild, GivesBackOutputErrorsAndExitCode) {
   EXPECT_EQ(ran.err, "bad\n");
   EXPECT_EQ(RunChild({"sh", "-c", "kill -9 $$"}, {}).exit_code, 128 + 9);
   EXPECT_EQ(RunChild({"cat"}, {}, "a\nb").out, "a\nb");
-  EXPECT_EQ(RefusalOf([] { RunChild({"dlroof-there-is-no-such-program"}); }),
+  EXPECT_EQ(fakes::RefusalOf([] { RunChild({"dlroof-there-is-no-such-program"}); }),
             "dlroof-there-is-no-such-program: cannot be started: No such file or directory");
   EXPECT_TRUE(IsInPath("sh"));
   EXPECT_FALSE(IsInPath("dlroof-there-is-no-such-program"));

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dlroof {
+namespace dlroof::caches {
 namespace {
 
 using testing::Contains;
@@ -85,4 +85,4 @@ TEST(WorkOfRuns, ALevelsBytesAreTheMissesOfTheCacheInFrontOfIt) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::caches

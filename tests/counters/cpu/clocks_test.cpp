@@ -4,10 +4,7 @@
 
 #include <cmath>
 
-#include "counters/cpu/core_clock.h"
-#include "counters/cpu/issue_rate.h"
-
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 TEST(ParseRunDelay, IsTheSecondFieldInSeconds) {
@@ -62,4 +59,4 @@ TEST(MeasureIssueRate, IsWhatACoreCanIssueWhereThereAreLoops) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu

@@ -10,7 +10,7 @@
 #include "counters/cpu/core_caches.h"
 #include "tests/fakes/address_space.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 using testing::ElementsAre;
@@ -163,7 +163,7 @@ TEST(ThisCpu, IsUsableAndStable) {
 
 TEST(AvailableMemoryBytes, IsNoMoreThanTheAddressSpaceHasLeft) {
   const auto limited = [] {
-    LimitAddressSpace(64 << 20);
+    fakes::LimitAddressSpace(64 << 20);
     const auto bytes = AvailableMemoryBytes();
     std::_Exit(bytes && *bytes <= 64 << 20 && *bytes > 48 << 20 ? 0 : 1);
   };
@@ -234,4 +234,4 @@ TEST(CoreCaches, ACpuThatSaysNothingLeavesThemUnknown) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu

@@ -3,10 +3,9 @@
 #include <numeric>
 #include <sstream>
 
-#include "counters/cpu/cache_eviction.h"
-#include "counters/cpu/huge_pages.h"
+#include "counters/cpu/core_caches.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 constexpr const char* kSmaps =
@@ -69,4 +68,4 @@ TEST(Evict, CountsItsBytesAndLeavesTheValues) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu

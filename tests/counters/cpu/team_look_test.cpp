@@ -4,9 +4,9 @@
 
 #include <thread>
 
-#include "counters/cpu/issue_rate.h"
+#include "counters/cpu/clocks.h"
 
-namespace dlroof {
+namespace dlroof::cpu {
 namespace {
 
 // Two threads of one core, 2 additions per cycle each; one that looks alone has all 4.
@@ -86,4 +86,4 @@ TEST(Better, HasMoreOfTheCoresOrThenNearerThreads) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cpu

@@ -8,12 +8,11 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
-#include "counters/cuda/support.h"
-#include "counters/gpu/access.h"
+#include "counters/gpu/driver.h"
 #include "tests/fakes/no_gpu.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 namespace {
 
 TEST(CudaState, SaysSomethingOnEveryMachine) {
@@ -24,7 +23,7 @@ TEST(CudaState, SaysSomethingOnEveryMachine) {
 
 TEST(DeviceBuffer, WithoutMemoryNamesTheBytes) {
   const auto why =
-      RefusalOf<std::runtime_error>([] { const DeviceBuffer buffer(std::size_t{1} << 50); });
+      fakes::RefusalOf<std::runtime_error>([] { const DeviceBuffer buffer(std::size_t{1} << 50); });
   EXPECT_THAT(why, testing::HasSubstr("1125899906842624 bytes")) << why;
 }
 
@@ -32,8 +31,8 @@ TEST(DeviceBuffer, WithoutMemoryNamesTheBytes) {
 class CudaClockOnGpu : public testing::Test {
  protected:
   void SetUp() override {
-    const auto why = WhyNoDevice(ReadCudaState());
-    if (!why.empty()) GTEST_SKIP() << NeverRan(why);
+    const auto why = gpu::WhyNoDevice(ReadCudaState());
+    if (!why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
     clock_ = OpenCudaClock(0);
     buffer_.emplace(std::size_t{64} << 20);
     buffer_->Fill(0);
@@ -41,7 +40,7 @@ class CudaClockOnGpu : public testing::Test {
     call_ = Reads(*buffer_, buffer_->bytes(), 1024);
     clock_.once(call_);
   }
-  Enqueue Reads(const DeviceBuffer& buffer, std::size_t bytes, int blocks) {
+  gpu::Enqueue Reads(const DeviceBuffer& buffer, std::size_t bytes, int blocks) {
     return [this, &buffer, bytes, blocks](void* stream) {
       CheckCuda(LaunchRead(buffer.get(), bytes, static_cast<unsigned*>(sink_->get()), blocks,
                            static_cast<cudaStream_t>(stream)),
@@ -49,9 +48,9 @@ class CudaClockOnGpu : public testing::Test {
     };
   }
 
-  GpuClock clock_;
+  gpu::GpuClock clock_;
   std::optional<DeviceBuffer> buffer_, sink_;
-  Enqueue call_;
+  gpu::Enqueue call_;
 };
 
 TEST_F(CudaClockOnGpu, TwiceTheCallsTakeTwiceTheTime) {
@@ -81,9 +80,9 @@ TEST_F(CudaClockOnGpu, TheSmsClockIsOneThatTheyCanHave) {
 TEST_F(CudaClockOnGpu, ItsEnergyIsThatOfAPowerThatABoardCanHave) {
   const auto before = clock_.energy_joules();
   ASSERT_TRUE(before.has_value());
-  const double begin = WallSeconds();
-  while (WallSeconds() - begin < 2) clock_.batch(call_, 500, {});
-  const double watts = (clock_.energy_joules().value() - *before) / (WallSeconds() - begin);
+  const double begin = cpu::WallSeconds();
+  while (cpu::WallSeconds() - begin < 2) clock_.batch(call_, 500, {});
+  const double watts = (clock_.energy_joules().value() - *before) / (cpu::WallSeconds() - begin);
   EXPECT_GT(watts, 5);
   EXPECT_LT(watts, 3000);
 }
@@ -91,7 +90,7 @@ TEST_F(CudaClockOnGpu, ItsEnergyIsThatOfAPowerThatABoardCanHave) {
 TEST_F(CudaClockOnGpu, AFlushedCallIsSlowerThanATouchedOne) {
   const auto identity = ReadGpuIdentity(0);
   const DeviceBuffer small(static_cast<std::size_t>(identity.l2_bytes / 4));
-  const Enqueue call = Reads(small, small.bytes(), 1024);
+  const gpu::Enqueue call = Reads(small, small.bytes(), 1024);
   double cold = 1, warm = 1;
   for (int i = 0; i < 20; ++i) {
     clock_.flush();
@@ -104,7 +103,7 @@ TEST_F(CudaClockOnGpu, AFlushedCallIsSlowerThanATouchedOne) {
 
 // Kernels of 1 us and less, each launched in 2 us and more.
 TEST_F(CudaClockOnGpu, ShortCallsRunBackToBackWithoutTheirLaunches) {
-  const Enqueue tiny = Reads(*buffer_, 64, 1);
+  const gpu::Enqueue tiny = Reads(*buffer_, 64, 1);
   const double batch = clock_.batch(tiny, 500, {}).seconds / 500;
   const auto replay = clock_.graph(tiny, 100);
   replay();
@@ -113,7 +112,7 @@ TEST_F(CudaClockOnGpu, ShortCallsRunBackToBackWithoutTheirLaunches) {
 }
 
 TEST_F(CudaClockOnGpu, ACallThatWaitsForTheGpuDoesNotHang) {
-  const Enqueue waits = [this](void* stream) {
+  const gpu::Enqueue waits = [this](void* stream) {
     call_(stream);
     CheckCuda(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "the test's wait");
   };
@@ -128,14 +127,14 @@ TEST_F(CudaClockOnGpu, AnErrorOfACallBeforeIsNotThisOnes) {
 }
 
 TEST_F(CudaClockOnGpu, AFailedCaptureLeavesTheClockUsable) {
-  const Enqueue breaks = [](void*) { throw std::runtime_error("not today"); };
+  const gpu::Enqueue breaks = [](void*) { throw std::runtime_error("not today"); };
   EXPECT_THROW(clock_.graph(breaks, 2), std::runtime_error);
   EXPECT_GT(clock_.once(call_), 0);
 }
 
 // A thrown error is reported once: the kernels that follow must not see it again.
 TEST_F(CudaClockOnGpu, ACaptureThatEndsBrokenIsToldOnce) {
-  const Enqueue waits = [](void* stream) {
+  const gpu::Enqueue waits = [](void* stream) {
     cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
   };
   EXPECT_THROW(clock_.graph(waits, 2), std::runtime_error);
@@ -145,4 +144,4 @@ TEST_F(CudaClockOnGpu, ACaptureThatEndsBrokenIsToldOnce) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cuda

@@ -9,10 +9,10 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/cupti_source.h"
-#include "counters/cuda/support.h"
+#include "counters/cuda/device.h"
 #include "tests/fakes/no_gpu.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 namespace {
 
 constexpr int kManyBlocks = 4096, kManyRounds = 4096;  // milliseconds
@@ -41,8 +41,8 @@ class Kernels {
   double Shortest(const Run& run) const {
     constexpr double kHeatSeconds = 0.5;
     constexpr int kLooks = 200;
-    const double start = WallSeconds();
-    while (WallSeconds() - start < kHeatSeconds) Look(run);
+    const double start = cpu::WallSeconds();
+    while (cpu::WallSeconds() - start < kHeatSeconds) Look(run);
     double best = std::numeric_limits<double>::infinity();
     for (int i = 0; i < kLooks; ++i) best = std::min(best, Look(run));
     return best;
@@ -72,13 +72,13 @@ class Kernels {
 TEST(CuptiCostOnGpu, NoKernelIsSlowerAfterACount) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-    GTEST_SKIP() << NeverRan("no GPU");
+    GTEST_SKIP() << fakes::NeedsGpu("no GPU");
   const Kernels kernels;
   const auto run_long = [&] { kernels.Long(); };
   const auto run_tiny = [&] { kernels.Tiny(); };
   const double long_before = kernels.Shortest(run_long), tiny_before = kernels.Shortest(run_tiny);
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << NeverRan(why);
+  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
   CountRequest request{.name = "multiply-adds", .pipes = {"fp32.vector"}};
   request.run = [&] {
     kernels.Long();
@@ -92,4 +92,4 @@ TEST(CuptiCostOnGpu, NoKernelIsSlowerAfterACount) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cuda

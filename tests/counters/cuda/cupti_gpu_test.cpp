@@ -10,37 +10,36 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "ceilings/cuda/bench_cuda.h"
+#include "ceilings/cuda_kernels/bench_cuda.h"
 #include "counters/base/error.h"
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/cupti_source.h"
 #include "counters/cuda/device.h"
-#include "counters/cuda/support.h"
-#include "counters/cupti/self_test.h"
+#include "counters/cupti/counter.h"
 #include "tests/fakes/no_gpu.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 namespace {
 
 // FLOPs within 1 %, DRAM within 5 %, L2 and L1 within 10 %. The raw values are kept: copied to
 // tests/data/cupti_<gpu>.json they are decoded again wherever there is no GPU.
 TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
   const auto counter = OpenCuptiCounter(0);
-  if (const auto why = counter->Unavailable(); !why.empty()) GTEST_SKIP() << NeverRan(why);
+  if (const auto why = counter->Unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
   const auto& judged = counter->SelfTest();
   const auto path = testing::TempDir() + "cupti_values.json";
-  std::ofstream(path) << ToJson(counter->Recording()).dump(1) << '\n';
+  std::ofstream(path) << cupti::ToJson(counter->Recording()).dump(1) << '\n';
   std::cout << "raw values: " << path << '\n';
   EXPECT_FALSE(judged.empty());
   for (const auto& [quantity, row] : judged) {
     std::cout << quantity << ": " << row.evidence << '\n';
-    EXPECT_EQ(row.grade, CounterGrade::kProved) << quantity << ": " << row.evidence;
+    EXPECT_EQ(row.grade, cupti::CounterGrade::kValidated) << quantity << ": " << row.evidence;
   }
 }
 
 TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << NeverRan(why);
+  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
   const int blocks = 1024, rounds = 512;
   const DeviceBuffer elements(size_t{8} * kKnownThreads * blocks);
   CountRequest request{.name = "multiply-adds", .pipes = {"fp32.vector"}};
@@ -50,7 +49,7 @@ TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
   };
   const auto counted = source.count(request);
   std::cout << counted.how << '\n';
-  for (const auto& doubt : counted.doubts) std::cout << "doubt: " << doubt << '\n';
+  for (const auto& reason : counted.caveats) std::cout << "doubt: " << reason << '\n';
   EXPECT_LE(counted.passes, 3);
   EXPECT_NEAR(counted.work.flops.at("fp32.vector") / (2.0 * kKnownThreads * blocks * rounds), 1,
               0.01);
@@ -59,31 +58,32 @@ TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
 }
 
 // "bf16.matrix.wgmma" -> "bf16.matrix"; "dram.load.v16" -> "dram".
-std::string QuantityOf(const GpuRow& row) {
-  if (IsMemory(row)) return std::string(Key(row.level));
+std::string QuantityOf(const gpu_kernels::GpuRow& row) {
+  if (gpu_kernels::IsMemory(row)) return std::string(Key(row.level));
   return row.key.substr(0, row.key.rfind('.'));
 }
 
 // As many that what L2 keeps from before, and what is laid around the kernel, matter little.
-std::int64_t IterationsOf(const GpuRow& row) {
-  if (row.unit == GpuUnit::kGemm) return 2;
-  return IsMemory(row) && row.level == Level::kDram ? 2 : 64;
+std::int64_t IterationsOf(const gpu_kernels::GpuRow& row) {
+  if (row.unit == gpu_kernels::GpuUnit::kGemm) return 2;
+  return gpu_kernels::IsMemory(row) && row.level == Level::kDram ? 2 : 64;
 }
 
 class CountedRows {
  public:
   explicit CountedRows(const CounterSource& source)
-      : source_(source), bench_(OpenCudaBench(0)), gpu_(bench_->Describe()) {}
+      : source_(source), bench_(cuda_kernels::OpenCudaBench(0)), gpu_(bench_->Describe()) {}
 
-  std::vector<GpuRow> Rows() const {
-    return GpuRows(10 * gpu_.identity.major + gpu_.identity.minor);
+  std::vector<gpu_kernels::GpuRow> Rows() const {
+    return gpu_kernels::GpuRows(10 * gpu_.identity.major + gpu_.identity.minor);
   }
 
   // [1] what was counted over what the row does; absent, having said why, where nothing was.
-  std::optional<double> CountedOverKnown(const GpuRow& row) {
-    const GpuSize size = {gpu_.identity.sms, static_cast<std::int64_t>(gpu_.identity.l2_bytes),
-                          static_cast<std::int64_t>(gpu_.free_bytes)};
-    const auto shape = GpuShapes(row, size, 1e13).front();
+  std::optional<double> CountedOverKnown(const gpu_kernels::GpuRow& row) {
+    const gpu_kernels::GpuSize size = {gpu_.identity.sms,
+                                       static_cast<std::int64_t>(gpu_.identity.l2_bytes),
+                                       static_cast<std::int64_t>(gpu_.free_bytes)};
+    const auto shape = gpu_kernels::GpuShapes(row, size, 1e13).front();
     try {
       bench_->Prepare(row, shape);
     } catch (const Unsupported& why) {
@@ -93,34 +93,34 @@ class CountedRows {
     const auto iterations = IterationsOf(row);
     CountRequest request;
     request.name = row.key;
-    request.pipes = {IsMemory(row) ? "fp32.vector" : QuantityOf(row)};
+    request.pipes = {gpu_kernels::IsMemory(row) ? "fp32.vector" : QuantityOf(row)};
     request.run = [&] { bench_->Run(iterations); };
     const auto counted = source_.count(request);
-    const auto known = WorkPerIteration(row, shape) * static_cast<double>(iterations);
+    const auto known = gpu_kernels::WorkPerIteration(row, shape) * static_cast<double>(iterations);
     if (const auto found = Counted(row, counted.work)) return *found / known;
     std::cout << row.key << ": not counted; " << counted.how << '\n';
-    for (const auto& doubt : counted.doubts) std::cout << "  " << doubt << '\n';
+    for (const auto& reason : counted.caveats) std::cout << "  " << reason << '\n';
     return std::nullopt;
   }
 
  private:
-  static std::optional<double> Counted(const GpuRow& row, const Work& work) {
+  static std::optional<double> Counted(const gpu_kernels::GpuRow& row, const Work& work) {
     const auto in = [](const auto& counts, const auto& key) -> std::optional<double> {
       const auto found = counts.find(key);
       return found == counts.end() ? std::nullopt : std::optional(found->second);
     };
-    return IsMemory(row) ? in(work.bytes, row.level) : in(work.flops, QuantityOf(row));
+    return gpu_kernels::IsMemory(row) ? in(work.bytes, row.level) : in(work.flops, QuantityOf(row));
   }
 
   const CounterSource& source_;
-  std::unique_ptr<GpuBench> bench_;
-  GpuDescription gpu_;
+  std::unique_ptr<gpu_ceilings::GpuBench> bench_;
+  gpu_ceilings::GpuDescription gpu_;
 };
 
 // FLOPs within 1 %, DRAM within 5 %, L2 and L1 within 10 %, of every kernel: mma, wgmma, cublasLt.
 TEST(CuptiRowsOnGpu, CountsOfTheCeilingsKernelsAreTheirWork) {
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << NeverRan(why);
+  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
   CountedRows rows(source);
   int compared = 0;
   for (const auto& row : rows.Rows()) {
@@ -128,7 +128,7 @@ TEST(CuptiRowsOnGpu, CountsOfTheCeilingsKernelsAreTheirWork) {
     if (!ratio) continue;
     ++compared;
     std::cout << row.key << ": counted " << *ratio << " of what it does\n";
-    EXPECT_NEAR(*ratio, 1, CounterTolerance(QuantityOf(row))) << row.key;
+    EXPECT_NEAR(*ratio, 1, cupti::CounterTolerance(QuantityOf(row))) << row.key;
   }
   EXPECT_GT(compared, 8);
 }
@@ -136,10 +136,10 @@ TEST(CuptiRowsOnGpu, CountsOfTheCeilingsKernelsAreTheirWork) {
 TEST(KnownCallsOnGpu, RunOnceAndSayWhatTheyDo) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-    GTEST_SKIP() << NeverRan("no GPU");
+    GTEST_SKIP() << fakes::NeedsGpu("no GPU");
   const auto gpu = ReadGpuIdentity(0);
   int calls = 0;
-  for (const auto& chip : BuiltInCuptiTable().chips) {
+  for (const auto& chip : cupti::BuiltInCuptiTable().chips) {
     if (chip.compute_capability != 10 * gpu.major + gpu.minor || calls > 0) continue;
     for (const auto& call : CuptiKnownCalls(chip)) {
       call.run();
@@ -156,4 +156,4 @@ TEST(KnownCallsOnGpu, RunOnceAndSayWhatTheyDo) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cuda

@@ -7,16 +7,15 @@
 #include <nlohmann/json.hpp>
 
 #include "counters/cuda/cupti_calls.h"
-#include "counters/cupti/plan.h"
 #include "counters/cupti/session.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cuda {
 namespace {
 
-std::string Unknown(CuptiCalls& api, const CuptiChip& chip, const CuptiSet& set) {
+std::string Unknown(CuptiCalls& api, const cupti::CuptiChip& chip, const cupti::CuptiSet& set) {
   std::string unknown;
-  for (const auto* metric : MetricsOf(BuiltInCuptiTable(), set, chip)) {
+  for (const auto* metric : cupti::MetricsOf(cupti::BuiltInCuptiTable(), set, chip)) {
     api.OpenHost(chip.name, {});
     if (!api.AddMetrics({metric->name})) unknown += metric->name + " ";
     api.CloseHost();
@@ -27,19 +26,19 @@ std::string Unknown(CuptiCalls& api, const CuptiChip& chip, const CuptiSet& set)
 // All of a set at once: one by one only where that fails.
 TEST(CuptiTableByHostApi, EveryMetricExistsOnEveryChipThatListsIt) {
   CuptiCalls api;
-  for (const auto& chip : BuiltInCuptiTable().chips) {
+  for (const auto& chip : cupti::BuiltInCuptiTable().chips) {
     for (const bool alone : {false, true}) {
       std::vector<std::string> names;
-      for (const auto& set : BuiltInCuptiTable().sets)
+      for (const auto& set : cupti::BuiltInCuptiTable().sets)
         if (set.alone == alone)
-          for (const auto* metric : MetricsOf(BuiltInCuptiTable(), set, chip))
+          for (const auto* metric : cupti::MetricsOf(cupti::BuiltInCuptiTable(), set, chip))
             names.push_back(metric->name);
       if (names.empty()) continue;
       api.OpenHost(chip.name, {});
       const bool all = api.AddMetrics(names);
       api.CloseHost();
       if (all) continue;
-      for (const auto& set : BuiltInCuptiTable().sets) {
+      for (const auto& set : cupti::BuiltInCuptiTable().sets) {
         if (set.alone != alone) continue;
         EXPECT_EQ(Unknown(api, chip, set), "") << chip.name << " " << set.name;
       }
@@ -51,8 +50,8 @@ TEST(CuptiTableByHostApi, EveryMetricExistsOnEveryChipThatListsIt) {
 // A chip may have more names of peaks than that of its fastest instruction, which is listed.
 TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
   CuptiCalls api;
-  for (const auto* chip : Representatives(BuiltInCuptiTable())) {
-    for (const auto& metric : BuiltInCuptiTable().metrics) {
+  for (const auto* chip : cupti::Representatives(cupti::BuiltInCuptiTable())) {
+    for (const auto& metric : cupti::BuiltInCuptiTable().metrics) {
       const bool listed = std::ranges::count(metric.families, chip->family) > 0;
       if (listed || metric.set.rfind("peak.", 0) == 0) continue;
       // A host object that has refused a metric is of no more use.
@@ -86,13 +85,13 @@ TEST(CuptiTableByHostApi, EveryWeightIsTheSizeOfItsMetricsUnitOnEveryChip) {
       {"byte", 1},          {"l2_sector", 32}, {"sysl2_sector", 32},     {"l1tex_wavefront", 128},
       {"nanosecond", 1e-9}, {"math_op", 1},    {"math_op/gpc_cycle", 1}, {"gpc_cycle/second", 1}};
   int weights = 0;
-  for (const auto& chip : BuiltInCuptiTable().chips) {
+  for (const auto& chip : cupti::BuiltInCuptiTable().chips) {
     auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize);
     params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     params.pChipName = chip.name.c_str();
     DLROOF_CUPTI(cuptiProfilerHostInitialize, params);
-    for (const auto& set : BuiltInCuptiTable().sets)
-      for (const auto* metric : MetricsOf(BuiltInCuptiTable(), set, chip)) {
+    for (const auto& set : cupti::BuiltInCuptiTable().sets)
+      for (const auto* metric : cupti::MetricsOf(cupti::BuiltInCuptiTable(), set, chip)) {
         const auto unit = UnitOf(params.pHostObject, metric->name);
         const auto size = sizes.find(unit);
         EXPECT_TRUE(size != sizes.end() || unit == "instruction") << metric->name << ": " << unit;
@@ -115,12 +114,12 @@ TEST(CuptiTableByHostApi, PcieSharesNoConfigurationWithTheOthers) {
   api.CloseHost();
 }
 
-std::vector<std::string> MetricsOfSets(const CuptiChip& chip,
+std::vector<std::string> MetricsOfSets(const cupti::CuptiChip& chip,
                                        const std::vector<std::string>& sets) {
   std::vector<std::string> names;
-  for (const auto& set : BuiltInCuptiTable().sets)
+  for (const auto& set : cupti::BuiltInCuptiTable().sets)
     if (std::ranges::count(sets, set.name) > 0)
-      for (const auto* metric : MetricsOf(BuiltInCuptiTable(), set, chip))
+      for (const auto* metric : cupti::MetricsOf(cupti::BuiltInCuptiTable(), set, chip))
         names.push_back(metric->name);
   return names;
 }
@@ -128,34 +127,37 @@ std::vector<std::string> MetricsOfSets(const CuptiChip& chip,
 // Empty where the stored passes are this CUPTI's; another version may ask for others.
 std::string OtherCupti(CuptiCalls& api) {
   const auto version = api.Version();
-  return version == BuiltInStoredPasses().cupti
+  return version == cupti::BuiltInStoredPasses().cupti
              ? ""
-             : "counters/cupti/passes.json is of CUPTI " + BuiltInStoredPasses().cupti +
+             : "counters/cupti/passes.json is of CUPTI " + cupti::BuiltInStoredPasses().cupti +
                    ", this is " + version;
 }
 
-StoredPlan StoredPlanBy(CuptiCalls& api, const CuptiChip& chip, const std::string& type) {
+cupti::StoredPlan StoredPlanBy(CuptiCalls& api, const cupti::CuptiChip& chip,
+                               const std::string& type) {
   std::vector<std::string> types;
   if (!type.empty()) types.push_back(type);
-  const auto& table = BuiltInCuptiTable();
-  const auto plan = PlanCounters(table, chip, types, {}, AskHostApi(api, chip.name, {}));
-  StoredPlan stored{plan.passes, {}, {}};
+  const auto& table = cupti::BuiltInCuptiTable();
+  const auto plan =
+      cupti::PlanCounters(table, chip, types, {}, cupti::AskHostApi(api, chip.name, {}));
+  cupti::StoredPlan stored{plan.passes, {}, {}};
   for (const auto& metric : plan.metrics)
     if (std::ranges::count(stored.counted, metric.set) == 0) stored.counted.push_back(metric.set);
   // The table already tells which counters the chip lacks.
   for (const auto& left_out : plan.left_out)
-    if (HasCounters(table, chip, left_out.set)) stored.left_out.push_back(left_out.set);
+    if (cupti::HasCounters(table, chip, left_out.set)) stored.left_out.push_back(left_out.set);
   return stored;
 }
 
 TEST(CuptiTableByHostApi, DefaultSetsTakeThePassesThatAreStoredAndThreeAtMost) {
   CuptiCalls api;
   if (const auto why = OtherCupti(api); !why.empty()) GTEST_SKIP() << why;
-  for (const auto* chip : Representatives(BuiltInCuptiTable())) {
-    const auto stored = BuiltInStoredPasses().plans.find(chip->name);
-    ASSERT_NE(stored, BuiltInStoredPasses().plans.end()) << chip->name;
+  for (const auto* chip : cupti::Representatives(cupti::BuiltInCuptiTable())) {
+    const auto stored = cupti::BuiltInStoredPasses().plans.find(chip->name);
+    ASSERT_NE(stored, cupti::BuiltInStoredPasses().plans.end()) << chip->name;
     for (const auto& [type, plan] : stored->second) {
-      const auto passes = AskHostApi(api, chip->name, {})(MetricsOfSets(*chip, plan.counted));
+      const auto passes =
+          cupti::AskHostApi(api, chip->name, {})(MetricsOfSets(*chip, plan.counted));
       EXPECT_EQ(passes, plan.passes) << chip->name << " " << type;
       EXPECT_LE(plan.passes, 3) << chip->name << " " << type;
     }
@@ -173,29 +175,29 @@ TEST(CuptiTableByHostApi, PlansAreThoseThatAreStored) {
                                                         {"GB100", "tf32"},
                                                         {"GB110", "fp8"},
                                                         {"TU116", ""}})
-    EXPECT_EQ(StoredPlanBy(api, *FindChip(BuiltInCuptiTable(), chip), type),
-              BuiltInStoredPasses().plans.at(chip).at(type))
+    EXPECT_EQ(StoredPlanBy(api, *cupti::FindChip(cupti::BuiltInCuptiTable(), chip), type),
+              cupti::BuiltInStoredPasses().plans.at(chip).at(type))
         << chip << " " << type;
 }
 
 // Not a test: makes counters/cupti/passes.json anew (--gtest_also_run_disabled_tests).
 TEST(CuptiTableByHostApi, DISABLED_WriteStoredPasses) {
   CuptiCalls api;
-  StoredPasses passes{.cupti = api.Version()};
-  auto types = TensorTypes(BuiltInCuptiTable());
+  cupti::StoredPasses passes{.cupti = api.Version()};
+  auto types = cupti::TensorTypes(cupti::BuiltInCuptiTable());
   types.insert(types.begin(), "");
-  for (const auto* chip : Representatives(BuiltInCuptiTable()))
+  for (const auto* chip : cupti::Representatives(cupti::BuiltInCuptiTable()))
     for (const auto& type : types)
-      if (type.empty() || HasCounters(BuiltInCuptiTable(), *chip, "tensor." + type))
+      if (type.empty() || cupti::HasCounters(cupti::BuiltInCuptiTable(), *chip, "tensor." + type))
         passes.plans[chip->name][type] = StoredPlanBy(api, *chip, type);
   const auto path = testing::TempDir() + "cupti_passes.json";
-  std::ofstream(path) << ToJson(passes).dump(1) << '\n';
+  std::ofstream(path) << cupti::ToJson(passes).dump(1) << '\n';
   std::cout << "wrote " << path << '\n';
 }
 
 TEST(CuptiHostApi, ABadChipIsOneSentence) {
   CuptiCalls api;
-  EXPECT_THAT(RefusalOf<CuptiError>([&] { api.OpenHost("XX999", {}); }),
+  EXPECT_THAT(fakes::RefusalOf<cupti::CuptiError>([&] { api.OpenHost("XX999", {}); }),
               testing::HasSubstr("does not know the chip"));
 }
 
@@ -204,7 +206,7 @@ TEST(CuptiCalls, WithoutADeviceOpeningIsOneSentenceAndNoCrash) {
   CuptiCalls api;
   std::string said;
   try {
-    OpenCuptiDevice(api, BuiltInCuptiTable(), 0);
+    cupti::OpenCuptiDevice(api, cupti::BuiltInCuptiTable(), 0);
   } catch (const std::exception& error) {
     said = error.what();
     EXPECT_GT(said.size(), 20U) << said;
@@ -213,4 +215,4 @@ TEST(CuptiCalls, WithoutADeviceOpeningIsOneSentenceAndNoCrash) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cuda

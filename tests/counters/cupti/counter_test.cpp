@@ -7,13 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "counters/base/files.h"
-#include "counters/base/folders.h"
 #include "counters/base/json_reader.h"
 #include "counters/cupti/report.h"
 #include "tests/fakes/fake_cupti.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::cupti {
 namespace {
 
 using testing::Contains;
@@ -26,13 +25,13 @@ constexpr const char* kDram = "dram__bytes.sum";
 // A counter on a fake, one known call (100 FFMA of 32 lanes, 4096 byte of DRAM) that it counts
 // right, and a clock that goes on by a second whenever it is looked at.
 struct Bench {
-  FakeCupti* cupti = nullptr;
+  fakes::FakeCupti* cupti = nullptr;
   std::shared_ptr<CuptiCounter> counter;
   double seconds = 0;
   int runs = 0, known_runs = 0;
 
   Bench() {
-    auto api = std::make_unique<FakeCupti>();
+    auto api = std::make_unique<fakes::FakeCupti>();
     cupti = api.get();
     cupti->values = {{kFfma, 3200}, {kDram, 4096}};
     KnownCall known{"known", {"fp32.vector"}, {}, [this] { ++known_runs; }};
@@ -51,7 +50,7 @@ struct Bench {
   }
   Counted Count(const CountRequest& request) { return counter->Count(request, {}); }
   std::string Failure(const CountRequest& request) {
-    return RefusalOf<std::exception>([&] { Count(request); });
+    return fakes::RefusalOf<std::exception>([&] { Count(request); });
   }
 };
 
@@ -132,16 +131,16 @@ TEST(CuptiCounter, WithoutATraceTheCountStaysAndTheSelfTestStillJudgesTheCounter
       if (tested_before) bench.counter->SelfTest();
       bench.cupti->failures = {{step, 39}};
       const auto& judged = bench.counter->SelfTest();
-      EXPECT_EQ(judged.at("fp32.vector").grade, CounterGrade::kProved);
-      EXPECT_EQ(judged.at("dram").grade, CounterGrade::kProved);
+      EXPECT_EQ(judged.at("fp32.vector").grade, CounterGrade::kValidated);
+      EXPECT_EQ(judged.at("dram").grade, CounterGrade::kValidated);
       EXPECT_EQ(judged.contains("launches"), tested_before);
       const auto counted = bench.Count(bench.Request());
       EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
       EXPECT_FALSE(counted.work.launches) << "not 0";
-      EXPECT_THAT(counted.doubts,
+      EXPECT_THAT(counted.caveats,
                   Contains(HasSubstr("kernels are not known: another tool is attached")));
       EXPECT_EQ(testing::Matches(Contains(HasSubstr("self-test is incomplete: known: kernels are "
-                                                    "not known")))(counted.doubts),
+                                                    "not known")))(counted.caveats),
                 !tested_before);
       EXPECT_EQ(bench.cupti->Left(), "");
     }
@@ -153,7 +152,7 @@ TEST(CuptiCounter, KernelsKeepWhatTheirLaunchesAskFor) {
   const KernelFacts whole = {264, 256, 254, 0, {}}, half = {132, 256, 254, 0, {}};
   const auto kernels = LaunchedKernels(
       {{"k", 1e-6, {}, half}, {"k", 2e-6, {}, whole}, {"k", 3e-6, {}, whole}, {"other", 1e-7}},
-      GpuRoom{90, 132, 228 << 10});
+      GpuFreeMemory{90, 132, 228 << 10});
   ASSERT_EQ(kernels.size(), 3U);
   EXPECT_EQ(kernels[0].launches, 2);
   EXPECT_DOUBLE_EQ(*kernels[0].seconds, 5e-6);
@@ -264,26 +263,27 @@ TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedTheOthersAre) {
   const auto counted = bench.Count(bench.Request());
   EXPECT_EQ(counted.work.bytes.count(Level::kDram), 0U);
   EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
-  EXPECT_THAT(counted.doubts, Contains(HasSubstr("dram is not used, its counter failed on a kernel "
-                                                 "of known work (known: counted 1.147")));
+  EXPECT_THAT(counted.caveats,
+              Contains(HasSubstr("dram is not used, its counter failed on a kernel "
+                                 "of known work (known: counted 1.147")));
   EXPECT_EQ(bench.counter->SelfTest().at("dram").grade, CounterGrade::kFailed);
-  EXPECT_EQ(bench.counter->SelfTest().at("fp32.vector").grade, CounterGrade::kProved);
+  EXPECT_EQ(bench.counter->SelfTest().at("fp32.vector").grade, CounterGrade::kValidated);
   const auto recording = bench.counter->Recording();
   EXPECT_THAT(recording.failed, testing::ElementsAre("dram"));
   EXPECT_EQ(CuptiRecordingFromJson(ToJson(recording), "again").failed, recording.failed);
 }
 
-TEST(CuptiCounter, WhatHasNoKnownKernelIsADoubtAndStays) {
+TEST(CuptiCounter, WhatHasNoKnownKernelIsAReasonAndStays) {
   Bench bench;
   bench.cupti->values["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 1e9;
   const auto counted = bench.Count(bench.Request());
   EXPECT_EQ(counted.work.flops.at("bf16.matrix"), 1e9);
-  EXPECT_THAT(counted.doubts,
+  EXPECT_THAT(counted.caveats,
               Contains(HasSubstr("not tested on a kernel of known work: bf16.matrix")));
 }
 
-TEST(CuptiCounter, SelfTestThatCannotRunIsADoubtAndTriedAgain) {
-  auto api = std::make_unique<FakeCupti>();
+TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgain) {
+  auto api = std::make_unique<fakes::FakeCupti>();
   int tries = 0;
   CuptiCounter counter({std::move(api),
                         [&](const CuptiChip&) -> std::vector<KnownCall> {
@@ -294,7 +294,7 @@ TEST(CuptiCounter, SelfTestThatCannotRunIsADoubtAndTriedAgain) {
   CountRequest request{.run = [] {}};
   for (const char* name : {"one", "two"}) {
     request.name = name;
-    EXPECT_THAT(counter.Count(request, {}).doubts,
+    EXPECT_THAT(counter.Count(request, {}).caveats,
                 Contains(HasSubstr("self-test is incomplete: 1 GiB of GPU memory")));
   }
   EXPECT_EQ(tries, 2);
@@ -316,10 +316,10 @@ TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
     const auto counted = bench.counter->Count(bench.Request(), {64, true, true});
     EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
     EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
-    EXPECT_THAT(counted.doubts,
+    EXPECT_THAT(counted.caveats,
                 Contains(testing::AllOf(HasSubstr("counted without"), HasSubstr(metric),
                                         HasSubstr("not on this machine"))));
-    EXPECT_THAT(counted.doubts, Not(Contains(HasSubstr("no usable value"))));
+    EXPECT_THAT(counted.caveats, Not(Contains(HasSubstr("no usable value"))));
     EXPECT_EQ(bench.cupti->Left(), "");
   }
   Bench bench;
@@ -358,8 +358,8 @@ TEST(CuptiCounter, RecordingHoldsEverythingAndDecodesToTheSame) {
   EXPECT_EQ(DecodeCounters(metrics, recording.calls[1].values, recording.calls[1].pipes).work.flops,
             counted.work.flops);
   const auto unwritable = CuptiSourceOf(bench.counter, "/proc/none/x.json").count(bench.Request());
-  EXPECT_THAT(unwritable.doubts, Contains(HasSubstr("/proc/none/x.json: the raw values")));
+  EXPECT_THAT(unwritable.caveats, Contains(HasSubstr("/proc/none/x.json: the raw values")));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::cupti

@@ -6,12 +6,12 @@
 #include <map>
 #include <sstream>
 
-#include "counters/base/order_statistics.h"
-#include "counters/delta/source.h"
+#include "counters/base/numbers.h"
+#include "counters/delta/prediction.h"
 #include "tests/fakes/delta_layers.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 // The V100 of the published rows ran at 1.30 to 1.31 GHz.
@@ -44,9 +44,10 @@ const std::vector<Launch>& Launches() {
 }
 
 ConvPrediction Predict(const Launch& one, bool exact) {
-  ConvQuestion question{.layer = Layer(2, one.c, one.h, one.w, one.k, one.r, one.stride, one.pad),
-                        .tile = CtaTile{128, one.tile_n},
-                        .exact = exact};
+  ConvQuestion question{
+      .layer = fakes::Layer(2, one.c, one.h, one.w, one.k, one.r, one.stride, one.pad),
+      .tile = CtaTile{128, one.tile_n},
+      .exact = exact};
   return PredictConv(question, V100());
 }
 
@@ -116,9 +117,9 @@ TEST(DeltaOnV100, L2FormsStandToEachOtherAsPublished) {
     ConvLayer layer;
     double step_error, tile_error;
   };
-  const std::vector<Case> cases = {{Layer(1, 16, 96, 1152, 64, 7, 2, 3), 0.29, 0.03},
-                                   {Layer(1, 64, 24, 288, 64, 3, 1, 1), 0.18, 0.09},
-                                   {Layer(1, 64, 24, 288, 64, 3, 2, 1), 0.20, 0.07}};
+  const std::vector<Case> cases = {{fakes::Layer(1, 16, 96, 1152, 64, 7, 2, 3), 0.29, 0.03},
+                                   {fakes::Layer(1, 64, 24, 288, 64, 3, 1, 1), 0.18, 0.09},
+                                   {fakes::Layer(1, 64, 24, 288, 64, 3, 2, 1), 0.20, 0.07}};
   for (const auto& one : cases) {
     const auto bytes = EnumerateTraffic(one.layer, {128, 64, 8}, CachesOf(V100())).bytes;
     EXPECT_NEAR(L2StepBytes(bytes) / L2TileBytes(bytes),
@@ -130,9 +131,9 @@ TEST(DeltaOnV100, DramOfDeepLabLayers) {
   const auto dram = [](const ConvLayer& layer) {
     return Total(ModelTraffic(layer, {128, 64, 8}, CachesOf(V100())).dram) / 1e6;
   };
-  EXPECT_NEAR(dram(Layer(1, 16, 768, 1152, 64, 7, 2, 3)) / 119, 1, 0.06);
-  EXPECT_NEAR(dram(Layer(1, 64, 192, 288, 64, 3, 1, 1)) / 29, 1, 0.05);
-  EXPECT_NEAR(dram(Layer(1, 64, 192, 288, 64, 3, 2, 1)) / 18, 1, 0.05);
+  EXPECT_NEAR(dram(fakes::Layer(1, 16, 768, 1152, 64, 7, 2, 3)) / 119, 1, 0.06);
+  EXPECT_NEAR(dram(fakes::Layer(1, 64, 192, 288, 64, 3, 1, 1)) / 29, 1, 0.05);
+  EXPECT_NEAR(dram(fakes::Layer(1, 64, 192, 288, 64, 3, 2, 1)) / 18, 1, 0.05);
 }
 
 // ---- the time-based roofline paper's convolutions ----
@@ -146,7 +147,7 @@ struct Row {
 // PyTorch's FP32 forward rows with a stride (stride 1 ran as Winograd): 112 x 112 x 64 inputs, no
 // padding; three launches: offsets, volta_scudnn_128x64, bias.
 std::vector<Row> PaperRows() {
-  std::ifstream file(TestData("v100_conv2d_measured.csv"));
+  std::ifstream file(fakes::TestData("v100_conv2d_measured.csv"));
   std::vector<Row> rows;
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("pytorch1.5,FP32,") || line.find(",fwd,") == std::string::npos) continue;
@@ -157,7 +158,7 @@ std::vector<Row> PaperRows() {
     if (stride == 1) continue;
     const int64_t filters = std::stoll(field[2].substr(field[2].rfind('x') + 1));
     const double flops = std::stod(field[8]) * 1e9;
-    rows.push_back({Layer(std::stoll(field[4]), 64, 112, 112, filters, taps, stride, 0),
+    rows.push_back({fakes::Layer(std::stoll(field[4]), 64, 112, 112, filters, taps, stride, 0),
                     std::stod(field[6]) * 1e-3, flops / std::stod(field[11]),
                     flops / std::stod(field[10]), line});
   }
@@ -252,4 +253,4 @@ TEST(DeltaOnV100, TimeOfThePapersConvolutions) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::delta

@@ -10,7 +10,7 @@
 #include "counters/base/error.h"
 #include "tests/fakes/delta_layers.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 constexpr int64_t kSector = 32;
@@ -26,9 +26,27 @@ struct Golden {
 // columns of tiles, loads of B times the rows.
 TEST(EnumerateSectors, GoldenIntegers) {
   const std::vector<Golden> cases = {
-      {Layer(2, 3, 13, 13, 5, 3, 2, 1), {32, 4, 4}, 1688, 180, 82, 704, 180, 324, 127, 17},
-      {Layer(1, 8, 16, 16, 16, 3, 1, 1), {128, 16, 8}, 2208, 288, 512, 528, 288, 288, 256, 144},
-      {Layer(1, 16, 14, 14, 40, 1, 1, 0), {128, 32, 8}, 896, 160, 1120, 816, 160, 816, 392, 80}};
+      {fakes::Layer(2, 3, 13, 13, 5, 3, 2, 1), {32, 4, 4}, 1688, 180, 82, 704, 180, 324, 127, 17},
+      {fakes::Layer(1, 8, 16, 16, 16, 3, 1, 1),
+       {128, 16, 8},
+       2208,
+       288,
+       512,
+       528,
+       288,
+       288,
+       256,
+       144},
+      {fakes::Layer(1, 16, 14, 14, 40, 1, 1, 0),
+       {128, 32, 8},
+       896,
+       160,
+       1120,
+       816,
+       160,
+       816,
+       392,
+       80}};
   for (const auto& one : cases) {
     const auto gemm = GemmOf(one.layer);
     const auto sectors = EnumerateSectors(gemm, one.tile, kSector);
@@ -149,22 +167,22 @@ OperandSectors BruteOperand(const Element& element, int64_t rows, int64_t column
 ConvLayer RandomLayer(std::mt19937_64& random) {
   ConvLayer layer;
   auto& s = layer.shape;
-  s.groups = Pick(random, {1, 1, 2, 3});
-  s.n = Pick(random, {1, 2, 9});
-  s.c = s.groups * Pick(random, {1, 3, 8, 70});
-  s.k = s.groups * Pick(random, {1, 5, 8, 66});
-  s.h = Pick(random, {1, 4, 7, 9});
-  s.w = Pick(random, {1, 5, 8, 11});
-  s.r = Pick(random, {1, 2, 3});
-  s.s = Pick(random, {1, 3, 4});
-  s.stride_h = Pick(random, {1, 2});
-  s.stride_w = Pick(random, {1, 3});
-  s.pad_top = Pick(random, {0, 2});
-  s.pad_bottom = s.pad_right = Pick(random, {1, 3});
-  s.pad_left = Pick(random, {0, 1});
-  s.dilation_h = Pick(random, {1, 2});
-  s.dilation_w = Pick(random, {1, 1, 3});
-  layer.element_bytes = Pick(random, {1, 2, 3, 4, 8});
+  s.groups = fakes::Pick(random, {1, 1, 2, 3});
+  s.n = fakes::Pick(random, {1, 2, 9});
+  s.c = s.groups * fakes::Pick(random, {1, 3, 8, 70});
+  s.k = s.groups * fakes::Pick(random, {1, 5, 8, 66});
+  s.h = fakes::Pick(random, {1, 4, 7, 9});
+  s.w = fakes::Pick(random, {1, 5, 8, 11});
+  s.r = fakes::Pick(random, {1, 2, 3});
+  s.s = fakes::Pick(random, {1, 3, 4});
+  s.stride_h = fakes::Pick(random, {1, 2});
+  s.stride_w = fakes::Pick(random, {1, 3});
+  s.pad_top = fakes::Pick(random, {0, 2});
+  s.pad_bottom = s.pad_right = fakes::Pick(random, {1, 3});
+  s.pad_left = fakes::Pick(random, {0, 1});
+  s.dilation_h = fakes::Pick(random, {1, 2});
+  s.dilation_w = fakes::Pick(random, {1, 1, 3});
+  layer.element_bytes = fakes::Pick(random, {1, 2, 3, 4, 8});
   layer.direction = static_cast<ProductDirection>(random() % 3);
   layer.layout = static_cast<TensorLayout>(random() % 2);
   return layer;
@@ -182,8 +200,8 @@ TEST(EnumerateSectors, IsBruteForceForEveryDirectionLayoutAndShape) {
   while (layers < 150) {
     const auto layer = RandomLayer(random);
     if (OutputRows(layer.shape) < 1 || OutputColumns(layer.shape) < 1) continue;
-    const CtaTile tile = {Pick(random, {8, 32, 64}), Pick(random, {8, 16, 64}),
-                          Pick(random, {4, 8, 32}), Pick(random, {1, 1, 3})};
+    const CtaTile tile = {fakes::Pick(random, {8, 32, 64}), fakes::Pick(random, {8, 16, 64}),
+                          fakes::Pick(random, {4, 8, 32}), fakes::Pick(random, {1, 1, 3})};
     const auto gemm = GemmOf(layer);
     if (gemm.m * gemm.k > 400000 || gemm.n * gemm.k > 400000) continue;
     ++layers;
@@ -219,11 +237,12 @@ TEST(EnumerateSectors, IsBruteForceForEveryDirectionLayoutAndShape) {
 TEST(TouchedSectors, CutIntoStretchesCountsTheSameAsVisiting) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 60; ++i) {
-    auto layer = Layer(Pick(random, {1, 13}), Pick(random, {3, 65, 96}), Pick(random, {3, 7}),
-                       Pick(random, {5, 8}), Pick(random, {7, 64}), Pick(random, {1, 3}), 1, 1);
+    auto layer = fakes::Layer(fakes::Pick(random, {1, 13}), fakes::Pick(random, {3, 65, 96}),
+                              fakes::Pick(random, {3, 7}), fakes::Pick(random, {5, 8}),
+                              fakes::Pick(random, {7, 64}), fakes::Pick(random, {1, 3}), 1, 1);
     layer.direction = static_cast<ProductDirection>(random() % 3);
     layer.layout = static_cast<TensorLayout>(random() % 2);
-    layer.element_bytes = Pick(random, {1, 4, 8});
+    layer.element_bytes = fakes::Pick(random, {1, 4, 8});
     const auto gemm = GemmOf(layer);
     for (const Operand* matrix : {&gemm.a, &gemm.b, &gemm.c}) {
       const IndexRange rows{Size(matrix->rows) / 5, Size(matrix->rows)};
@@ -242,7 +261,7 @@ TEST(TouchedSectors, CutIntoStretchesCountsTheSameAsVisiting) {
 
 TEST(EnumerateSectors, ASampleStatesAnErrorThatHolds) {
   // 61 x 61 outputs: 128-row tiles begin at 3721 different places of an image.
-  const auto gemm = GemmOf(Layer(64, 4, 61, 61, 32, 3, 1, 1));
+  const auto gemm = GemmOf(fakes::Layer(64, 4, 61, 61, 32, 3, 1, 1));
   const CtaTile tile = {128, 32, 8};
   const auto exact = EnumerateSectors(gemm, tile, kSector);
   ASSERT_EQ(exact.relative_error95, 0);
@@ -255,22 +274,23 @@ TEST(EnumerateSectors, ASampleStatesAnErrorThatHolds) {
 
 TEST(EnumerateSectors, ALineOf128BytesIsAnotherGranule) {
   // One row of 64 floats, 1x1: each warp's 32 lanes are 128 byte: one line, four sectors.
-  const auto gemm = GemmOf(Layer(1, 1, 1, 64, 1, 1, 1, 0));
+  const auto gemm = GemmOf(fakes::Layer(1, 1, 1, 64, 1, 1, 1, 0));
   EXPECT_EQ(EnumerateSectors(gemm, {64, 8, 1}, 128).a.warp, 2);
   EXPECT_EQ(EnumerateSectors(gemm, {64, 8, 1}, 32).a.warp, 8);
 }
 
 TEST(GemmOf, RefusesWhatCannotBe) {
-  EXPECT_THROW(GemmOf(Layer(1, 1, 2, 2, 1, 3, 1, 0)), BadInput);
-  EXPECT_THROW(GemmOf(Layer(0, 1, 2, 2, 1, 1, 1, 0)), BadInput);
-  auto layer = Layer(1, 3, 2, 2, 4, 1, 1, 0);
+  EXPECT_THROW(GemmOf(fakes::Layer(1, 1, 2, 2, 1, 3, 1, 0)), BadInput);
+  EXPECT_THROW(GemmOf(fakes::Layer(0, 1, 2, 2, 1, 1, 1, 0)), BadInput);
+  auto layer = fakes::Layer(1, 3, 2, 2, 4, 1, 1, 0);
   layer.shape.groups = 2;
   EXPECT_THROW(GemmOf(layer), BadInput);
   layer.shape.groups = 1;
   layer.element_bytes = 9;
   EXPECT_THROW(GemmOf(layer), BadInput);
-  EXPECT_THROW(EnumerateSectors(GemmOf(Layer(1, 1, 2, 2, 1, 1, 1, 0)), {0, 8, 8}, 32), BadInput);
+  EXPECT_THROW(EnumerateSectors(GemmOf(fakes::Layer(1, 1, 2, 2, 1, 1, 1, 0)), {0, 8, 8}, 32),
+               BadInput);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::delta

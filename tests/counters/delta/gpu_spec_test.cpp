@@ -8,7 +8,7 @@
 #include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 using testing::HasSubstr;
@@ -23,7 +23,7 @@ nlohmann::json V100Text() {
 std::string Refusal(const nlohmann::json& patch) {
   auto json = V100Text();
   json.merge_patch(patch);
-  return RefusalOf([&] { GpuFromJson(json, "my.json"); });
+  return fakes::RefusalOf([&] { GpuFromJson(json, "my.json"); });
 }
 
 TEST(BuiltInGpus, AreReadAndEveryFigureSaysWhereItIsFrom) {
@@ -83,7 +83,7 @@ TEST(GpuFromJson, RefusesFiguresOfNoGpu) {
 }
 
 TEST(FindGpu, AnUnknownNameListsThoseThereAre) {
-  EXPECT_THAT(RefusalOf([] { FindGpu("v1000"); }),
+  EXPECT_THAT(fakes::RefusalOf([] { FindGpu("v1000"); }),
               HasSubstr("no GPU 'v1000'; there are a100, h100, h200, p100,"));
   EXPECT_THROW(FindGpu("./none.json"), BadInput);
   EXPECT_THROW(MacsPerClock(FindGpu("v100"), "int8"), BadInput);
@@ -104,4 +104,4 @@ TEST(Scaled, ChangesOneResource) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::delta

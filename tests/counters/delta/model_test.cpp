@@ -6,10 +6,10 @@
 #include <random>
 #include <set>
 
-#include "counters/delta/study.h"
+#include "counters/delta/prediction.h"
 #include "tests/fakes/delta_layers.h"
 
-namespace dlroof {
+namespace dlroof::delta {
 namespace {
 
 TEST(ModelTraffic, IsCloseToTheExactCountOnRandomLayers) {
@@ -25,7 +25,7 @@ TEST(ModelTraffic, IsCloseToTheExactCountOnRandomLayers) {
 TEST(ModelTraffic, AnAlignedPointwiseLayerIsExact) {
   // 1x1 on 32x32 planes: 32 lanes are 4 sectors, a step of 8 channels shares nothing. A: 1024 x 64
   // floats = 8192 sectors for each of 2 columns; B: 128 x 64 = 1024 sectors for each of 8 rows.
-  const auto layer = Layer(1, 64, 32, 32, 128, 1, 1, 0);
+  const auto layer = fakes::Layer(1, 64, 32, 32, 128, 1, 1, 0);
   const auto bytes = ModelTraffic(layer, {128, 64, 8}, {32, 32, {0, 8}});
   EXPECT_DOUBLE_EQ(bytes.l1_loads, 32.0 * (2 * 8192 + 8 * 1024));
   EXPECT_DOUBLE_EQ(bytes.l2_step_loads, bytes.l1_loads);
@@ -43,10 +43,10 @@ TEST(ModelTraffic, LoadInefficiencyOfPublishedLayers) {
     ConvLayer layer;
     double inefficiency;
   };
-  const std::vector<Case> cases = {{Layer(4, 16, 14, 14, 64, 3, 1, 1), 1.199},
-                                   {Layer(4, 16, 28, 28, 64, 1, 1, 0), 1.000},
-                                   {Layer(16, 16, 7, 7, 64, 1, 1, 0), 1.356},
-                                   {Layer(4, 16, 56, 56, 64, 1, 2, 0), 2.000}};
+  const std::vector<Case> cases = {{fakes::Layer(4, 16, 14, 14, 64, 3, 1, 1), 1.199},
+                                   {fakes::Layer(4, 16, 28, 28, 64, 1, 1, 0), 1.000},
+                                   {fakes::Layer(16, 16, 7, 7, 64, 1, 1, 0), 1.356},
+                                   {fakes::Layer(4, 16, 56, 56, 64, 1, 2, 0), 2.000}};
   for (const auto& [layer, inefficiency] : cases) {
     const auto gemm = GemmOf(layer);
     const auto sectors = EnumerateSectors(gemm, {128, 64, 8}, 32);
@@ -131,15 +131,16 @@ double BruteReads(const ConvGemm& gemm, const CtaTile& tile, int64_t wave, doubl
 TEST(EnumerateDram, IsTheBruteForceCacheOfWaves) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 40; ++i) {
-    auto layer = Layer(Pick(random, {1, 3}), Pick(random, {4, 9}), Pick(random, {7, 12}),
-                       Pick(random, {8, 11}), Pick(random, {8, 24}), Pick(random, {1, 3}),
-                       Pick(random, {1, 2}), Pick(random, {0, 1}));
+    auto layer = fakes::Layer(fakes::Pick(random, {1, 3}), fakes::Pick(random, {4, 9}),
+                              fakes::Pick(random, {7, 12}), fakes::Pick(random, {8, 11}),
+                              fakes::Pick(random, {8, 24}), fakes::Pick(random, {1, 3}),
+                              fakes::Pick(random, {1, 2}), fakes::Pick(random, {0, 1}));
     layer.direction = static_cast<ProductDirection>(random() % 2);
     layer.layout = static_cast<TensorLayout>(random() % 2);
     const auto gemm = GemmOf(layer);
-    const CtaTile tile = {Pick(random, {16, 32}), 8, 8};
-    const int64_t wave = Pick(random, {2, 5, 8});
-    const auto cache = static_cast<double>(Pick(random, {0, 2000, 6000, 20000}));
+    const CtaTile tile = {fakes::Pick(random, {16, 32}), 8, 8};
+    const int64_t wave = fakes::Pick(random, {2, 5, 8});
+    const auto cache = static_cast<double>(fakes::Pick(random, {0, 2000, 6000, 20000}));
     const auto got = EnumerateDram(gemm, tile, 4, 32, {cache, static_cast<double>(wave)});
     EXPECT_EQ(got.a + got.b, BruteReads(gemm, tile, wave, cache))
         << "m " << gemm.m << " k " << gemm.k;
@@ -148,7 +149,7 @@ TEST(EnumerateDram, IsTheBruteForceCacheOfWaves) {
 }
 
 TEST(EnumerateDram, PartialSumsAreWrittenOncePerSlice) {
-  auto layer = Layer(8, 4, 8, 8, 8, 1, 1, 0);
+  auto layer = fakes::Layer(8, 4, 8, 8, 8, 1, 1, 0);
   layer.direction = ProductDirection::kBackwardWeights;
   const auto gemm = GemmOf(layer);  // m 8, n 4, k 512
   const auto bytes = EnumerateDram(gemm, {16, 16, 8, 4}, 2, 32, {1e6, 100});
@@ -159,4 +160,4 @@ TEST(EnumerateDram, PartialSumsAreWrittenOncePerSlice) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::delta

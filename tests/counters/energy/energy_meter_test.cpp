@@ -6,10 +6,9 @@
 #include <cmath>
 
 #include "counters/base/error.h"
-#include "counters/energy/meter_window.h"
-#include "counters/energy/other_programs.h"
+#include "counters/energy/energy_source.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 namespace {
 
 using testing::ElementsAre;
@@ -259,4 +258,4 @@ TEST(UtcSeconds, AreSince1970) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::energy

@@ -14,7 +14,7 @@
 #include "counters/perf/pmu_table.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::energy {
 namespace {
 
 using testing::AllOf;
@@ -298,21 +298,21 @@ TEST(ReadPowerUnit, ReadsTypeEventsScalesAndCpus) {
 
 TEST(ReadPowerUnit, RefusesWhatItDoesNotKnow) {
   const MadeUpTree tree;
-  EXPECT_THAT(RefusalOf([&] { ReadPowerUnit(tree.root()); }), HasSubstr("virtual machine"));
+  EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }), HasSubstr("virtual machine"));
   AddUnit(tree);
   tree.Write(kUnit + "events/energy-pkg.unit", "Watts");
-  EXPECT_THAT(RefusalOf([&] { ReadPowerUnit(tree.root()); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }),
               HasSubstr("energy-pkg.unit: 'Watts' is not Joules"));
   AddEvent(tree, "energy-pkg", "umask=0x02", "1");
-  EXPECT_THAT(RefusalOf([&] { ReadPowerUnit(tree.root()); }), HasSubstr("'umask=0x02'"));
+  EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }), HasSubstr("'umask=0x02'"));
   AddEvent(tree, "energy-pkg", "event=0x02", "fast");
-  EXPECT_THAT(RefusalOf([&] { ReadPowerUnit(tree.root()); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }),
               HasSubstr("energy-pkg.scale: 'fast' is not a number"));
 }
 
 TEST(CpuList, ReadsRanges) {
-  EXPECT_THAT(CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
-  EXPECT_THAT(CpuList("5"), ElementsAre(5));
+  EXPECT_THAT(perf::CpuList("0-2,8"), ElementsAre(0, 1, 2, 8));
+  EXPECT_THAT(perf::CpuList("5"), ElementsAre(5));
 }
 
 TEST(PerfPower, RefusesSharedPackages) {
@@ -351,4 +351,4 @@ TEST(PerfPower, ReadsEventsOfTheKernel) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::energy

@@ -1,13 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ceilings/gpu/measure.h"
-#include "counters/gpu/access.h"
-#include "counters/gpu/nvml.h"
-#include "counters/gpu/sm_stamps.h"
+#include "ceilings/gpu_ceilings/measure.h"
+#include "counters/gpu/clock.h"
+#include "counters/gpu/driver.h"
 #include "tests/paths.h"
 
-namespace dlroof {
+namespace dlroof::gpu {
 namespace {
 
 using testing::AllOf;
@@ -61,19 +60,19 @@ GpuIdentity H200() {
 }
 
 TEST(DescribeGpu, TheFingerprintIsOfTheGpuNotOfWhatItsDriverKeepsForItself) {
-  const auto machine = DescribeGpu(H200());
+  const auto machine = gpu_ceilings::DescribeGpu(H200());
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.facts.at("gpu.memory"), "140 GiB");  // 150.1e9 / 2^30 = 139.8
   EXPECT_EQ(machine.cache_bytes.at(Level::kL2), 62914560);
   auto less = H200();
   less.memory_bytes -= 100e6;
-  EXPECT_EQ(DescribeGpu(less).fingerprint, machine.fingerprint);
+  EXPECT_EQ(gpu_ceilings::DescribeGpu(less).fingerprint, machine.fingerprint);
   auto other = H200();
   other.sms = 114;
-  EXPECT_NE(DescribeGpu(other).fingerprint, machine.fingerprint);
+  EXPECT_NE(gpu_ceilings::DescribeGpu(other).fingerprint, machine.fingerprint);
   auto without_ecc = H200();
   without_ecc.ecc = false;
-  EXPECT_NE(DescribeGpu(without_ecc).fingerprint, machine.fingerprint);
+  EXPECT_NE(gpu_ceilings::DescribeGpu(without_ecc).fingerprint, machine.fingerprint);
 }
 
 Nvml FakeNvml(const char* pci_bus_id) {
@@ -125,4 +124,4 @@ TEST(MeanClockHz, IsAbsentWhereTheTimerIsTooCoarse) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::gpu

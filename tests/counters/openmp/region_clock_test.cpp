@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace dlroof {
+namespace dlroof::openmp {
 namespace {
 
 const char kThreads[2] = {};
@@ -133,4 +133,4 @@ TEST_F(RegionClockTest, MoreThreadsThanHavePlacesAreNotKnown) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::openmp

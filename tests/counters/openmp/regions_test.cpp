@@ -14,7 +14,7 @@
 #include <string_view>
 #include <thread>
 
-#include "counters/base/folders.h"
+#include "counters/base/files.h"
 #include "counters/cpu/clocks.h"
 #include "counters/openmp/region_clock.h"
 #include "counters/parallel_time.h"
@@ -26,7 +26,7 @@ void GOMP_parallel_end();
 void GOMP_barrier();
 }
 
-namespace dlroof {
+namespace dlroof::openmp {
 namespace {
 
 using testing::StartsWith;
@@ -34,7 +34,7 @@ using testing::StartsWith;
 [[maybe_unused]] const bool expected_by_these_tests = ExpectRegions();
 
 void Spin(double seconds) {
-  for (const double begin = WallSeconds(); WallSeconds() - begin < seconds;) {
+  for (const double begin = cpu::WallSeconds(); cpu::WallSeconds() - begin < seconds;) {
   }
 }
 
@@ -250,4 +250,4 @@ TEST_F(OmptRegions, ThoseOfAClangCompiledLibrary) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::openmp

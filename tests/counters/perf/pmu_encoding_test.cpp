@@ -8,7 +8,7 @@
 #include "counters/perf/pmu_table.h"
 #include "tests/fakes/pfm_encoding.h"
 
-namespace dlroof {
+namespace dlroof::perf {
 namespace {
 
 constexpr const char* kNoPfm =
@@ -120,12 +120,12 @@ PmuTable Table(std::string_view name) {
 std::string Hex(std::uint64_t config) { return fmt::format("{:#x}", config); }
 
 TEST(PmuEncoding, EveryEventOfEveryTableIsLibpfm4s) {
-  if (!HasPfm()) GTEST_SKIP() << kNoPfm;
+  if (!fakes::HasPfm()) GTEST_SKIP() << kNoPfm;
   for (const auto& [file, pmu] : kPmus) {
     const auto table = Table(file);
     for (const auto& [name, event] : table.events) {
       const auto spelling = PfmSpelling(pmu, event);
-      const auto encoding = PfmEncoding(spelling);
+      const auto encoding = fakes::PfmEncoding(spelling);
       if (encoding)
         EXPECT_EQ(Hex(event.config), Hex(*encoding | UnnamedConfig(pmu, name))) << spelling;
       else
@@ -136,8 +136,8 @@ TEST(PmuEncoding, EveryEventOfEveryTableIsLibpfm4s) {
 
 // libpfm4 has it for Broadwell alone, whose umasks of L2_TRANS later CPUs keep.
 TEST(PmuEncoding, WriteBacksFromL1AreBroadwellsUmaskOfTheEventThatCountsThoseFromL2) {
-  if (!HasPfm()) GTEST_SKIP() << kNoPfm;
-  const auto broadwell = PfmEncoding("bdw_ep::L2_TRANS:L1D_WB");
+  if (!fakes::HasPfm()) GTEST_SKIP() << kNoPfm;
+  const auto broadwell = fakes::PfmEncoding("bdw_ep::L2_TRANS:L1D_WB");
   ASSERT_TRUE(broadwell);
   for (const char* file : {"skylake_sp", "ice_lake_sp", "sapphire_rapids"}) {
     const auto events = Table(file).events;
@@ -155,15 +155,15 @@ TEST(PmuEncoding, EveryTableIsLookedAt) {
 }
 
 TEST(PfmEncoding, IsTheRegistersEventAndUmaskAndAbsentForWhatNobodyKnows) {
-  if (!HasPfm()) GTEST_SKIP() << kNoPfm;
+  if (!fakes::HasPfm()) GTEST_SKIP() << kNoPfm;
   // Intel's manual, volume 3B: L1D.REPLACEMENT of Skylake is event 0x51, umask 0x01.
-  EXPECT_EQ(PfmEncoding("skx::L1D:REPLACEMENT"), 0x0151U);
+  EXPECT_EQ(fakes::PfmEncoding("skx::L1D:REPLACEMENT"), 0x0151U);
   // A cmask of 1 stands in bits 24 to 31: it would not be lost.
-  EXPECT_EQ(PfmEncoding("skx::L1D:REPLACEMENT:c=1"), 0x1000151U);
-  EXPECT_EQ(PfmEncoding("skx::L1D:REPLACED"), std::nullopt);
-  EXPECT_EQ(PfmEncoding("skx::L1DATA:REPLACEMENT"), std::nullopt);
-  EXPECT_EQ(PfmEncoding("nosuchcpu::L1D:REPLACEMENT"), std::nullopt);
+  EXPECT_EQ(fakes::PfmEncoding("skx::L1D:REPLACEMENT:c=1"), 0x1000151U);
+  EXPECT_EQ(fakes::PfmEncoding("skx::L1D:REPLACED"), std::nullopt);
+  EXPECT_EQ(fakes::PfmEncoding("skx::L1DATA:REPLACEMENT"), std::nullopt);
+  EXPECT_EQ(fakes::PfmEncoding("nosuchcpu::L1D:REPLACEMENT"), std::nullopt);
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::perf

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "counters/base/small_floats.h"
+#include "counters/base/numbers.h"
 
 template <int kExponent, int kFraction>
 struct Pair {

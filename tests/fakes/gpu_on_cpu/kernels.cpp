@@ -5,26 +5,32 @@
 
 #include <cstring>
 
-#include "ceilings/cuda/chain_kernels.cu"
-#include "ceilings/cuda/chain_kernels_80.cu"
-#include "ceilings/cuda/memory_kernels.cu"
+#include "ceilings/cuda_kernels/chain_kernels.cu"
+#include "ceilings/cuda_kernels/chain_kernels_80.cu"
+#include "ceilings/cuda_kernels/memory_kernels.cu"
 #include "counters/cuda/clock_kernels.cu"
 
-namespace dlroof {
+namespace dlroof::fakes {
 namespace {
 
 struct KernelOfRow {
   const char* key;
-  GpuKernel* launch;
+  cuda_kernels::GpuKernel* launch;
 };
 constexpr KernelOfRow kKernels[] = {
-    {"fp64.vector.dfma", LaunchDfma},   {"fp32.vector.ffma", LaunchFfma},
-    {"fp16.vector.hfma2", LaunchHfma2}, {"bf16.vector.hfma2", LaunchBf16Hfma2},
-    {"int8.vector.dp4a", LaunchDp4a},   {"dram.load.v16", LaunchDramLoad},
-    {"dram.store.v16", LaunchStore},    {"dram.copy.v16", LaunchCopy},
-    {"dram.triad.v16", LaunchTriad},    {"l2.load.cg16", LaunchL2Load},
-    {"l2.store.v16", LaunchStore},      {"l1.load.ca16", LaunchL1Load},
-    {"l1.shared.v16", LaunchShared},
+    {"fp64.vector.dfma", cuda_kernels::LaunchDfma},
+    {"fp32.vector.ffma", cuda_kernels::LaunchFfma},
+    {"fp16.vector.hfma2", cuda_kernels::LaunchHfma2},
+    {"bf16.vector.hfma2", cuda_kernels::LaunchBf16Hfma2},
+    {"int8.vector.dp4a", cuda_kernels::LaunchDp4a},
+    {"dram.load.v16", cuda_kernels::LaunchDramLoad},
+    {"dram.store.v16", cuda_kernels::LaunchStore},
+    {"dram.copy.v16", cuda_kernels::LaunchCopy},
+    {"dram.triad.v16", cuda_kernels::LaunchTriad},
+    {"l2.load.cg16", cuda_kernels::LaunchL2Load},
+    {"l2.store.v16", cuda_kernels::LaunchStore},
+    {"l1.load.ca16", cuda_kernels::LaunchL1Load},
+    {"l1.shared.v16", cuda_kernels::LaunchShared},
 };
 
 bool Run(const char* key, const LaunchOnCpu& launch) {
@@ -35,14 +41,14 @@ bool Run(const char* key, const LaunchOnCpu& launch) {
   return false;
 }
 
-void Stamps(SmStamp* stamps, int count, int blocks, int sm_count) {
+void Stamps(gpu::SmStamp* stamps, int count, int blocks, int sm_count) {
   sms = static_cast<unsigned>(sm_count);
-  LaunchStamps(stamps, count, blocks, nullptr);
+  cuda::LaunchStamps(stamps, count, blocks, nullptr);
 }
 
 unsigned long long Held(int released, unsigned long long most_nanoseconds, int* gave_up) {
   const auto begin = nanoseconds_now;
-  LaunchHold(&released, gave_up, most_nanoseconds, nullptr);
+  cuda::LaunchHold(&released, gave_up, most_nanoseconds, nullptr);
   return nanoseconds_now - begin;
 }
 
@@ -51,14 +57,14 @@ void Read(const void* begin, std::size_t bytes, int blocks, unsigned char* reads
   counted_from = reinterpret_cast<const uint4*>((address + 15) / 16 * 16);
   counts = reads;
   unsigned sink = 0;
-  LaunchRead(begin, bytes, &sink, blocks, nullptr);
+  cuda::LaunchRead(begin, bytes, &sink, blocks, nullptr);
   counts = nullptr;
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::fakes
 
-extern "C" dlroof::KernelsOnCpu GpuKernelsOnCpu() {
+extern "C" dlroof::fakes::KernelsOnCpu GpuKernelsOnCpu() {
   using namespace dlroof;
   return {Run, Stamps, Held, Read};
 }

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "counters/gpu/sm_stamps.h"
+#include "counters/gpu/clock.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 struct LaunchOnCpu {
   int blocks = 0, threads = 0;
@@ -18,13 +18,13 @@ struct LaunchOnCpu {
 struct KernelsOnCpu {
   // Runs the kernel of a row of GpuRows; false: it has none.
   bool (*run)(const char* key, const LaunchOnCpu& launch);
-  void (*stamps)(SmStamp* stamps, int count, int blocks, int sms);
+  void (*stamps)(gpu::SmStamp* stamps, int count, int blocks, int sms);
   // Returns the time [ns] that the stream is held.
   unsigned long long (*hold)(int released, unsigned long long most_nanoseconds, int* gave_up);
   // Adds 1 to the vector's count, from the first whole one on, with every read.
   void (*read)(const void* begin, std::size_t bytes, int blocks, unsigned char* counts);
 };
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes
 
-extern "C" dlroof::KernelsOnCpu GpuKernelsOnCpu();
+extern "C" dlroof::fakes::KernelsOnCpu GpuKernelsOnCpu();

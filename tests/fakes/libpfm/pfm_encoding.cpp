@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-namespace dlroof {
+namespace dlroof::fakes {
 namespace {
 
 // Bits of both vendors' event select registers: user, kernel, interrupt, enable.
@@ -44,4 +44,4 @@ std::optional<std::uint64_t> PfmEncoding(const std::string& event) {
   return codes[0] & ~kHowItRuns;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

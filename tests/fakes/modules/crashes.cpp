@@ -3,15 +3,15 @@
 
 #include "tests/fakes/fake_gpu.h"
 
-extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
-  static const dlroof::GpuModule module = [] {
-    auto made = dlroof::FakeModule();
+extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
+  static const dlroof::gpu_loader::GpuModule module = [] {
+    auto made = dlroof::fakes::FakeModule();
     made.sources = {{.name = "cupti",
                      .device = "gpu",
                      .provenance = dlroof::Provenance::kMeasured,
                      .unavailable = []() -> std::string { std::abort(); },
                      .count = {}}};
-    made.measure = [](const dlroof::GpuMeasureOptions&) -> dlroof::Machine {
+    made.measure = [](const dlroof::gpu_ceilings::GpuMeasureOptions&) -> dlroof::machine::Machine {
       throw std::runtime_error("the fake measures no ceilings");
     };
     return made;

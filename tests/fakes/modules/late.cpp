@@ -18,18 +18,19 @@ struct Freed {
   }
 };
 
-dlroof::PreparedCall LatePrepare(const dlroof::BenchmarkName&, const dlroof::RunSettings&) {
+dlroof::workload::PreparedCall LatePrepare(const dlroof::workload::BenchmarkName&,
+                                           const dlroof::workload::RunSettings&) {
   static const Library library;
-  auto call = dlroof::FakeCall();
+  auto call = dlroof::fakes::FakeCall();
   call.run = [freed = std::make_shared<Freed>(), run = call.run] { run(); };
   return call;
 }
 
 }  // namespace
 
-extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
-  static const dlroof::GpuModule module = [] {
-    auto made = dlroof::FakeModule();
+extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
+  static const dlroof::gpu_loader::GpuModule module = [] {
+    auto made = dlroof::fakes::FakeModule();
     made.cells.at(0).prepare = LatePrepare;
     return made;
   }();

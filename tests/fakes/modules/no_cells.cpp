@@ -1,9 +1,9 @@
 // A GPU without cuDNN.
 #include "tests/fakes/fake_gpu.h"
 
-extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
-  static const dlroof::GpuModule module = [] {
-    auto made = dlroof::FakeModule();
+extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
+  static const dlroof::gpu_loader::GpuModule module = [] {
+    auto made = dlroof::fakes::FakeModule();
     made.cells.clear();
     made.why_no_cells = "the fake was built without cuDNN";
     return made;

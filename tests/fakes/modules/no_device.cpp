@@ -1,9 +1,9 @@
 // Opens, but there is no GPU.
 #include "tests/fakes/fake_gpu.h"
 
-extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
-  static const dlroof::GpuModule module = [] {
-    auto made = dlroof::FakeModule();
+extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
+  static const dlroof::gpu_loader::GpuModule module = [] {
+    auto made = dlroof::fakes::FakeModule();
     made.devices.clear();
     made.why_no_device = "the fake driver sees no GPU";
     return made;

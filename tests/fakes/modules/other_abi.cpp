@@ -1,11 +1,11 @@
 // A module of another build: everything behind the first number is elsewhere.
 #include <cstdint>
 
-namespace dlroof {
+namespace dlroof::fakes {
 struct GpuModule;
 }
 
-extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
+extern "C" const dlroof::fakes::GpuModule* dlroof_cuda_module() {
   static const std::uint64_t table[64] = {1};
-  return reinterpret_cast<const dlroof::GpuModule*>(table);
+  return reinterpret_cast<const dlroof::fakes::GpuModule*>(table);
 }

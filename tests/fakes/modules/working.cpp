@@ -1,7 +1,7 @@
 // One GPU, one op.
 #include "tests/fakes/fake_gpu.h"
 
-extern "C" const dlroof::GpuModule* dlroof_cuda_module() {
-  static const dlroof::GpuModule module = dlroof::FakeModule();
+extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
+  static const dlroof::gpu_loader::GpuModule module = dlroof::fakes::FakeModule();
   return &module;
 }

@@ -7,12 +7,12 @@
 #include "reporters/verbose/verbose_log.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 inline std::string LogPath(const std::string& name) { return TestData("onednn_verbose/" + name); }
 
-inline VerboseLog FromLog(const std::string& name) {
-  return ReadVerboseLog(ReadFile(LogPath(name), "a log"));
+inline verbose::VerboseLog FromLog(const std::string& name) {
+  return verbose::ReadVerboseLog(ReadFile(LogPath(name), "a log"));
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

@@ -1,12 +1,11 @@
+#include "reporters/figure/cluster_figures.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reporters/figure/break_even_figure.h"
-#include "reporters/figure/cost_figure.h"
-#include "reporters/figure/node_map.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 using testing::AllOf;
@@ -48,7 +47,7 @@ TEST(BreakEvenScript, DrawsThreeRowsAndCountsTheRest) {
   const auto script = BreakEvenScript(figure, "svg");
   EXPECT_THAT(script, AllOf(HasSubstr("$rate2ours"), Not(HasSubstr("$rate3ours")),
                             HasSubstr("1 GbE; 2 more in the tables")));
-  EXPECT_THAT(RefusalOf([] { BreakEvenScript({.rows = {}, .caption = ""}, "svg"); }),
+  EXPECT_THAT(fakes::RefusalOf([] { BreakEvenScript({.rows = {}, .caption = ""}, "svg"); }),
               HasSubstr("no model has a training step on both clusters"));
 }
 
@@ -75,7 +74,7 @@ TEST(CostFigureScript, FillsTheBestAndNamesSomeNodes) {
   EXPECT_THAT(CostFigureScript(figure, "svg"),
               AllOf(HasSubstr("\n1 1 7 1\n0.5 1 7 \"\"\n0.333333333 1 7 3\n")));
   figure.lines[0].points.clear();
-  EXPECT_THAT(RefusalOf([&] { CostFigureScript(figure, "svg"); }),
+  EXPECT_THAT(fakes::RefusalOf([&] { CostFigureScript(figure, "svg"); }),
               HasSubstr("no cluster has a price"));
 }
 
@@ -113,8 +112,9 @@ TEST(NodeMapScript, TextNeverBecomesACommand) {
 }
 
 TEST(NodeMapScript, WithoutNodesThereIsNothingToDraw) {
-  EXPECT_THAT(RefusalOf([] { NodeMapScript({}, "svg"); }), HasSubstr("no node has a benchmark"));
+  EXPECT_THAT(fakes::RefusalOf([] { NodeMapScript({}, "svg"); }),
+              HasSubstr("no node has a benchmark"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::figure

@@ -9,13 +9,11 @@
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
-#include "counters/base/folders.h"
-#include "reporters/figure/gnuplot.h"
 #include "reporters/figure/panel.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 using testing::HasSubstr;
@@ -49,10 +47,10 @@ TEST(GnuplotText, LeavesNothingThatEndsALiteral) {
 }
 
 TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
-  const auto script = FigureScript(MakeFigure(SmallRun()), "svg");
+  const auto script = FigureScript(MakeFigure(fakes::SmallRun()), "svg");
   EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
-  EXPECT_THAT(script, HasSubstr("'int8.matrix  3.20 TFLOP/s (not proved)'"));
-  EXPECT_EQ(RoofName({.key = "dram", .per_second = 2e10, .given = true}, "B/s"),
+  EXPECT_THAT(script, HasSubstr("'int8.matrix  3.20 TFLOP/s (not validated)'"));
+  EXPECT_EQ(RoofName({.key = "dram", .per_second = 2e10, .specified = true}, "B/s"),
             "DRAM  20.0 GB/s (given, not measured here)");
   EXPECT_THAT(script, HasSubstr("'ridge 10.0'"));
   EXPECT_THAT(script, HasSubstr("'overhead 5.00 µs'"));
@@ -62,8 +60,8 @@ TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
 
 // 16 of 20 GB/s; they reach int8.matrix, the highest roof in use, 3200 GFLOP/s, at 200 FLOP/byte.
 TEST(FigureScript, WhatDramSustainsIsASecondLineThatItsLabelNames) {
-  auto run = SmallRun();
-  TwoThreadsOf(run).bytes.at(Level::kDram).sustained_per_second = 16e9;
+  auto run = fakes::SmallRun();
+  fakes::TwoThreadsOf(run).bytes.at(Level::kDram).sustained_per_second = 16e9;
   const auto script = FigureScript(MakeFigure(run), "svg");
   EXPECT_THAT(script, HasSubstr("$sustained0 << EOD\n1e-09 16\n200 3.2e+12\n"));
   EXPECT_THAT(script, HasSubstr("$sustained0 with lines"));
@@ -72,20 +70,20 @@ TEST(FigureScript, WhatDramSustainsIsASecondLineThatItsLabelNames) {
 
 // 160 of 200 GFLOP/s; L1's 800 GB/s reach it at 0.2 FLOP/byte.
 TEST(FigureScript, WhatIsSustainedIsASecondLineWithItsName) {
-  auto run = SmallRun();
-  TwoThreadsOf(run).flops.at("fp32.vector").sustained_per_second = 160e9;
+  auto run = fakes::SmallRun();
+  fakes::TwoThreadsOf(run).flops.at("fp32.vector").sustained_per_second = 160e9;
   const auto script = FigureScript(MakeFigure(run), "svg");
   EXPECT_THAT(script, HasSubstr("$sustained0 << EOD\n0.2 1.6e+11\n1e+09 1.6e+11\n"));
   EXPECT_THAT(script, HasSubstr("$sustained0 with lines"));
   EXPECT_THAT(script, HasSubstr("'sustained  160 GFLOP/s'"));
   EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
-  EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("sustained")));
+  EXPECT_THAT(FigureScript(MakeFigure(fakes::SmallRun()), "svg"), Not(HasSubstr("sustained")));
 }
 
 TEST(FigureScript, TheMeasuredKneesAreThoseOfTheLevelsDrawn) {
-  auto run = SmallRun();
-  TwoThreadsOf(run).ridges = {{Level::kDram, {{0.5, 10e9}, {8, 150e9}}},
-                              {Level::kL2, {{0.25, 90e9}, {1, 190e9}}}};
+  auto run = fakes::SmallRun();
+  fakes::TwoThreadsOf(run).ridges = {{Level::kDram, {{0.5, 10e9}, {8, 150e9}}},
+                                     {Level::kL2, {{0.25, 90e9}, {1, 190e9}}}};
   FigureChoice choice;
   const auto dram = FigureScript(MakeFigure(run, choice), "svg");
   EXPECT_THAT(dram, HasSubstr("$knee_dram << EOD\n0.5 1e+10\n8 1.5e+11\n"));
@@ -94,11 +92,11 @@ TEST(FigureScript, TheMeasuredKneesAreThoseOfTheLevelsDrawn) {
   EXPECT_THAT(dram, Not(HasSubstr("knee_l2")));
   choice.all_levels = true;
   EXPECT_THAT(FigureScript(MakeFigure(run, choice), "svg"), HasSubstr("$knee_l2 with linespoints"));
-  EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("knee")));
+  EXPECT_THAT(FigureScript(MakeFigure(fakes::SmallRun()), "svg"), Not(HasSubstr("knee")));
 }
 
 TEST(MakeFigure, AboveAFinerRowThatJudgesStandsTheMachinesOwnRoof) {
-  auto run = SmallRun();
+  auto run = fakes::SmallRun();
   for (auto& placed : run.places)
     if (auto& time = placed.placement.time) time->compute_roofs["fp32.vector"] = "fp32.vector.avx2";
   std::vector<std::string> keys;
@@ -109,12 +107,12 @@ TEST(MakeFigure, AboveAFinerRowThatJudgesStandsTheMachinesOwnRoof) {
 
 TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
   for (const char* hostile : kHostile) {
-    auto run = SmallRun();
+    auto run = fakes::SmallRun();
     for (auto& record : run.file.records)
       record.name = record.op = record.direction = record.type = hostile;
     run.file.machines[0].name = hostile;
     run.file.context["date"] = hostile;
-    TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12, .proved = true};
+    fakes::TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12, .validated = true};
     run.file.records[0].work[Provenance::kModelled].flops[hostile] = 1;
     const auto figure = MakeFigure(run);
     for (const auto& script : {FigureScript(figure, "svg"), TerminalScript(figure, 80)}) {
@@ -126,15 +124,15 @@ TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
 }
 
 // Three sizes of one problem in two types, counted on two levels: what the newer figures need.
-PlacedRun SweptRun() {
-  auto run = SmallRun();
-  const Record like = run.file.records[0];
-  const Placed place = run.places[0];
+roofline::PlacedRun SweptRun() {
+  auto run = fakes::SmallRun();
+  const record::Record like = run.file.records[0];
+  const roofline::Placed place = run.places[0];
   run.file.records.clear();
   run.places.clear();
   for (const char* type : {"f32", "f16"})
     for (const int batch : {1, 2, 4}) {
-      Record& record = run.file.records.emplace_back(like);
+      record::Record& record = run.file.records.emplace_back(like);
       record.type = type;
       record.problem = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
       record.name = "Conv2D/cpu/onednn/fwd/" + record.type + "/" + record.problem;
@@ -167,12 +165,12 @@ TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByType) {
 }
 
 // A third of #009e73 on white: 170 + 0, 170 + 158 / 3, 170 + 115 / 3.
-TEST(FigureScript, ADisturbedMarkIsPale) {
-  const auto script = FigureScript(MakeFigure(SmallRun(), {}), "svg");
-  EXPECT_THAT(script, HasSubstr("pale: disturbed, an estimate"));
+TEST(FigureScript, ANoisyMarkIsPale) {
+  const auto script = FigureScript(MakeFigure(fakes::SmallRun(), {}), "svg");
+  EXPECT_THAT(script, HasSubstr("pale: noisy, an estimate"));
   EXPECT_THAT(script, HasSubstr("lc rgb '#b5468f' title 'LSTM fwd_inference f32'"));
   EXPECT_THAT(script, HasSubstr("lc rgb '#aaded0' title 'LSTM bwd f32'"));
-  auto quiet = SmallRun();
+  auto quiet = fakes::SmallRun();
   quiet.places[10] = {};
   EXPECT_THAT(FigureScript(MakeFigure(quiet, {}), "svg"), testing::Not(HasSubstr("pale")));
 }
@@ -207,7 +205,7 @@ TEST(FigureScript, SecondsAreBytesAndFlopsOnTheOtherAxes) {
   EXPECT_THAT(one, HasSubstr("set y2label 'FLOPs at the fp32.vector roof'"));
   EXPECT_THAT(one, HasSubstr("'10.0 FLOP/byte'"));
   // Several compute roofs: seconds are FLOPs of none of them.
-  EXPECT_THAT(FigureScript(MakeFigure(SmallRun()), "svg"), Not(HasSubstr("y2label")));
+  EXPECT_THAT(FigureScript(MakeFigure(fakes::SmallRun()), "svg"), Not(HasSubstr("y2label")));
 }
 
 TEST(WriteFigure, DrawsSweepsLevelsArrowsAndThinRoofs) {
@@ -216,7 +214,7 @@ TEST(WriteFigure, DrawsSweepsLevelsArrowsAndThinRoofs) {
   const TemporaryFolder folder;
   const auto path = folder / "figure.svg";
   auto thin = run;
-  auto& set = TwoThreadsOf(thin);
+  auto& set = fakes::TwoThreadsOf(thin);
   set.flops.at("fp32.vector").sustained_per_second = 160e9;
   set.ridges = {{Level::kDram, {{0.5, 10e9}, {8, 150e9}}}};
   for (const auto& choice :
@@ -233,7 +231,7 @@ TEST(WriteFigure, DrawsEveryFormatAndRunsNothing) {
   std::filesystem::current_path(folder / ".");
   for (const auto& [name, start] :
        {std::pair("x.svg", "<?xml"), std::pair("x.pdf", "%PDF"), std::pair("x.png", "\x89PNG")}) {
-    WriteFigure(SmallRun(), name);
+    WriteFigure(fakes::SmallRun(), name);
     const auto text = ReadFile(name, "a picture");
     EXPECT_THAT(text, StartsWith(start));
     EXPECT_GT(text.size(), 5000U) << name;
@@ -244,10 +242,10 @@ TEST(WriteFigure, DrawsEveryFormatAndRunsNothing) {
 }
 
 TEST(WriteFigure, RefusesWhatItCannotDraw) {
-  EXPECT_THROW(WriteFigure(SmallRun(), "x.jpeg"), BadInput);
-  EXPECT_THROW(WriteFigure(SmallRun(), "folder.svg/x"), BadInput);
-  EXPECT_THROW(WriteFigure(PlacedRun(), "x.svg"), BadInput);
-  auto run = SmallRun();
+  EXPECT_THROW(WriteFigure(fakes::SmallRun(), "x.jpeg"), BadInput);
+  EXPECT_THROW(WriteFigure(fakes::SmallRun(), "folder.svg/x"), BadInput);
+  EXPECT_THROW(WriteFigure(roofline::PlacedRun(), "x.svg"), BadInput);
+  auto run = fakes::SmallRun();
   run.file.records.clear();
   run.places.clear();
   EXPECT_THROW(WriteFigure(run, "x.svg"), BadInput);
@@ -255,18 +253,18 @@ TEST(WriteFigure, RefusesWhatItCannotDraw) {
 
 TEST(WriteFigure, SaysWhenTheFileCannotBeWritten) {
   NEED_GNUPLOT();
-  EXPECT_THROW(WriteFigure(SmallRun(), "/nowhere/x.svg"), BadInput);
+  EXPECT_THROW(WriteFigure(fakes::SmallRun(), "/nowhere/x.svg"), BadInput);
 }
 
 TEST(RunGnuplot, AnErrorIsOneSentence) {
   NEED_GNUPLOT();
-  EXPECT_THAT(RefusalOf([] { RunGnuplot("plot nonsense with nothing\n"); }),
+  EXPECT_THAT(fakes::RefusalOf([] { RunGnuplot("plot nonsense with nothing\n"); }),
               testing::AllOf(StartsWith("gnuplot failed: "), Not(HasSubstr("\n"))));
 }
 
 TEST(TerminalPicture, HasALetterPerSeriesAndItsLegend) {
   NEED_GNUPLOT();
-  const auto picture = TerminalPicture(SmallRun(), 100);
+  const auto picture = TerminalPicture(fakes::SmallRun(), 100);
   EXPECT_THAT(picture, HasSubstr("fp32.vector  200 GFLOP/s"));
   EXPECT_THAT(picture, HasSubstr("A  Conv2D bwd_weights bf16 (1)"));
   EXPECT_THAT(picture, HasSubstr("E  LSTM fwd_inference f32 (2)"));
@@ -274,4 +272,4 @@ TEST(TerminalPicture, HasALetterPerSeriesAndItsLegend) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::figure

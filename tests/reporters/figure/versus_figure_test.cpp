@@ -1,23 +1,22 @@
-#include "reporters/figure/versus_figure.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/figure/cluster_figures.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 
-namespace dlroof {
+namespace dlroof::figure {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
-PlacedRun OneRecord(double seconds, const std::string& machine, double speed) {
-  auto run = RunOf("x", {Measured("n1", seconds)});
-  run.file.machines = {SmallMachine("2020-01-01T00:00:00Z", speed)};
+roofline::PlacedRun OneRecord(double seconds, const std::string& machine, double speed) {
+  auto run = fakes::RunOf("x", {fakes::Measured("n1", seconds)});
+  run.file.machines = {fakes::SmallMachine("2020-01-01T00:00:00Z", speed)};
   run.file.machines[0].name = machine;
-  return PlaceRun(std::move(run.file));
+  return roofline::PlaceRun(std::move(run.file));
 }
 
 // 100 flop of 1 byte: 100 flop/byte; 100 / 4 s on A, 100 / 2 s on B.
@@ -45,14 +44,14 @@ TEST(VersusScript, TextOfTheFilesNeverBecomesACommand) {
 }
 
 TEST(MakeVersusFigure, WithoutBytesThereIsNothingToDraw) {
-  auto run = RunOf("x", {Measured("n1", 2)});
+  auto run = fakes::RunOf("x", {fakes::Measured("n1", 2)});
   run.file.records[0].work[Provenance::kModelled].bytes.clear();
-  const auto a = PlaceRun(std::move(run.file));
-  EXPECT_THAT(RefusalOf([&] {
+  const auto a = roofline::PlaceRun(std::move(run.file));
+  EXPECT_THAT(fakes::RefusalOf([&] {
                 MakeVersusFigure(a, a, {{0, 0}});
               }),
               HasSubstr("no operator has FLOPs, bytes and ceilings on both sides"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::figure

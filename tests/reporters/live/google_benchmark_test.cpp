@@ -6,12 +6,11 @@
 #include <cmath>
 #include <sstream>
 
-#include "reporters/live/result_row.h"
 #include "reporters/record/work_counters.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
 
-namespace dlroof {
+namespace dlroof::live {
 namespace {
 
 using BenchmarkRun = benchmark::BenchmarkReporter::Run;
@@ -32,23 +31,24 @@ BenchmarkRun Repetition(double seconds_per_call) {
   run.real_accumulated_time = 10 * seconds_per_call;
   run.cpu_accumulated_time = 10 * seconds_per_call;
   run.time_unit = benchmark::kMicrosecond;
-  run.report_label = ToLabel({.algorithm = "brgemm", .isa = "avx2", .verified = "all 3 outputs"});
+  run.report_label =
+      record::ToLabel({.algorithm = "brgemm", .isa = "avx2", .verified = "all 3 outputs"});
   run.counters["modelled/flops/fp32.vector"] = 40;
   run.counters["modelled/bytes/dram"] = 8;
-  run.counters[kThreadsCounter] = 1;
-  run.counters[kCacheCounter] = 0;
+  run.counters[record::kThreadsCounter] = 1;
+  run.counters[record::kCacheCounter] = 0;
   return run;
 }
 
 // Three repetitions, whose median is 2 s.
 std::vector<BenchmarkRun> Three() { return {Repetition(1), Repetition(2), Repetition(4)}; }
 
-Machine OneThreadMachine() {
-  Machine machine{
+machine::Machine OneThreadMachine() {
+  machine::Machine machine{
       .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
-  CeilingSet& one = machine.by_threads[1];
-  one.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .proved = true};
-  one.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .proved = true};
+  machine::CeilingSet& one = machine.by_threads[1];
+  one.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .validated = true};
+  one.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .validated = true};
   return machine;
 }
 
@@ -68,7 +68,7 @@ std::string Written(Session& session, const std::vector<std::vector<BenchmarkRun
 }
 
 Session TestSession() {
-  return Session({{"schema", kSchema}}, [] { return std::vector{OneThreadMachine()}; });
+  return Session({{"schema", record::kSchema}}, [] { return std::vector{OneThreadMachine()}; });
 }
 
 TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
@@ -82,14 +82,15 @@ TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
   EXPECT_THAT(text, Not(HasSubstr("nan")));
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["benchmarks"].size(), 4);
-  EXPECT_EQ(json["context"]["dlroof"]["schema"], kSchema);
+  EXPECT_EQ(json["context"]["dlroof"]["schema"], record::kSchema);
   EXPECT_TRUE(json["context"].contains("num_cpus"));
   EXPECT_EQ(json["records"][0]["seconds"]["median"], 2);
   // 40 flop in 2 s on a roof of min(100, 5 x 10) flop/s.
   EXPECT_DOUBLE_EQ(json["records"][0]["classic"][0]["fraction"], 20.0 / 50.0);
   std::ostringstream warnings;
-  const auto read = ParseRunFile(text, "x", warnings);
-  EXPECT_EQ(ToJson(read.records.at(0), MachineFor(read, read.records[0])), json["records"][0]);
+  const auto read = record::ParseRunFile(text, "x", warnings);
+  EXPECT_EQ(roofline::ToJson(read.records.at(0), record::MachineFor(read, read.records[0])),
+            json["records"][0]);
   EXPECT_EQ(read.machines.at(0), OneThreadMachine());
 }
 
@@ -122,9 +123,10 @@ TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
     runs[i].repetition_index = static_cast<std::int64_t>(i);
   const auto text = Written<RunFileReporter>(session, {runs});
   std::ostringstream warnings;
-  const auto cut = ParseRunFile(text.substr(0, text.find("\"records\"")), "x", warnings);
+  const auto cut = record::ParseRunFile(text.substr(0, text.find("\"records\"")), "x", warnings);
   EXPECT_EQ(cut.machines.size(), 1);
-  EXPECT_EQ(ToJson(cut.records.at(0), &cut.machines[0]), nlohmann::json::parse(text)["records"][0]);
+  EXPECT_EQ(roofline::ToJson(cut.records.at(0), &cut.machines[0]),
+            nlohmann::json::parse(text)["records"][0]);
 }
 
 // Runs the registered benchmarks and gives back what the terminal shows.
@@ -142,12 +144,12 @@ TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoT
   benchmark::RegisterBenchmark("unsupported", [](benchmark::State& state) {
     state.SkipWithError("unsupported: no AMX here");
   });
-  benchmark::RegisterBenchmark("interrupted",
-                               [](benchmark::State& state) { state.SkipWithError(kNotRun); });
+  benchmark::RegisterBenchmark(
+      "interrupted", [](benchmark::State& state) { state.SkipWithError(record::kNotRun); });
   Session session = TestSession();
   const auto text = RunRegistered(session);
   ASSERT_EQ(session.file().records.size(), 1);
-  EXPECT_EQ(session.file().records[0].status, Status::kUnsupported);
+  EXPECT_EQ(session.file().records[0].status, record::Status::kUnsupported);
   EXPECT_EQ(session.file().records[0].reason, "no AMX here");
   EXPECT_FALSE(session.AnyFailed());
   EXPECT_THAT(text, HasSubstr("\nunsupported\n  unsupported, no AMX here\n"));
@@ -163,7 +165,7 @@ TEST(TerminalReporter, WritesAReasonOnceForAllThatItKeepsFromRunning) {
   EXPECT_THAT(text, HasSubstr("\nunsupported\n  3 benchmarks, no bf16 for avx2\n"));
   EXPECT_THAT(text, Not(HasSubstr("bf16/b")));
   std::ostringstream verbose;
-  WriteUnsupported(session.file().records, verbose, true);
+  terminal::WriteUnsupported(session.file().records, verbose, true);
   EXPECT_EQ(
       verbose.str(),
       "\nunsupported\n  3 benchmarks, no bf16 for avx2\n    bf16/a\n    bf16/b\n    bf16/c\n");
@@ -171,7 +173,7 @@ TEST(TerminalReporter, WritesAReasonOnceForAllThatItKeepsFromRunning) {
 
 Session SessionOfAModel() {
   const nlohmann::json layers = {{{"name", kName}, {"count", 3}}};
-  return Session({{"schema", kSchema}, {"suites", {{{"name", "net"}, {"layers", layers}}}}},
+  return Session({{"schema", record::kSchema}, {"suites", {{{"name", "net"}, {"layers", layers}}}}},
                  [] { return std::vector{OneThreadMachine()}; });
 }
 
@@ -213,15 +215,14 @@ TEST(Reporters, TakeAggregatesThatComeAlone) {
 }
 
 TEST(ResultSummary, CountsWhatHasNoResultAndWhy) {
-  Record timed, disturbed, wrong;
+  record::Record timed, noisy, wrong;
   timed.repetitions = {{.seconds = 1}};
-  disturbed.repetitions = {{.seconds = 1, .disturbed = true}};
-  wrong.status = Status::kWrong;
-  EXPECT_THAT(
-      ResultSummary({timed, timed, disturbed, wrong}),
-      testing::AllOf(testing::StartsWith("4 benchmarks, 1 disturbed, 2 ok, 1 wrong; ~ disturbed"),
-                     testing::EndsWith("run these again when the machine is quiet\n")));
-  EXPECT_THAT(ResultSummary({timed, disturbed, disturbed}),
+  noisy.repetitions = {{.seconds = 1, .noisy = true}};
+  wrong.status = record::Status::kWrong;
+  EXPECT_THAT(ResultSummary({timed, timed, noisy, wrong}),
+              testing::AllOf(testing::StartsWith("4 benchmarks, 1 noisy, 2 ok, 1 wrong; ~ noisy"),
+                             testing::EndsWith("run these again when the machine is quiet\n")));
+  EXPECT_THAT(ResultSummary({timed, noisy, noisy}),
               testing::HasSubstr("busy throughout: stop other programs"));
 }
 
@@ -229,7 +230,7 @@ TEST(Session, MeasuresTheMachineOnlyWhenARunBeginsAndOnlyOnce) {
   int measured = 0;
   Session session(nlohmann::json::object(), [&] {
     ++measured;
-    return std::vector<Machine>{};
+    return std::vector<machine::Machine>{};
   });
   EXPECT_EQ(measured, 0);
   session.Begin();
@@ -238,4 +239,4 @@ TEST(Session, MeasuresTheMachineOnlyWhenARunBeginsAndOnlyOnce) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::live

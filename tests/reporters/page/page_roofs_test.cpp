@@ -4,13 +4,13 @@
 #include "tests/fakes/trajectory_points.h"
 #include "tests/fakes/written_page.h"
 
-namespace dlroof {
+namespace dlroof::page {
 namespace {
 
 using nlohmann::json;
 
 TEST(WritePage, GeometryComesWithTheData) {
-  const auto content = PageContent(SmallRun());
+  const auto content = PageContent(fakes::SmallRun());
   EXPECT_EQ(content["main_roofs"], 0);
   EXPECT_EQ(content["roofs"][0]["level"], "dram");
   EXPECT_EQ(content["roofs"][0]["used"], json({"bf16.matrix", "fp32.vector", "int8.matrix"}));
@@ -23,11 +23,11 @@ TEST(WritePage, GeometryComesWithTheData) {
   const auto& places = content["records"][3]["time"]["places"];
   EXPECT_DOUBLE_EQ(places["l2"][1].get<double>(), 1.25e-3);
   EXPECT_DOUBLE_EQ(places["dram"][0].get<double>(), 1.25e-3);
-  EXPECT_EQ(content["records"][5]["time"]["places"], json::object()) << "its roof is not proved";
+  EXPECT_EQ(content["records"][5]["time"]["places"], json::object()) << "its roof is not validated";
 }
 
 TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
-  const auto run = CeilingsRun();
+  const auto run = fakes::CeilingsRun();
   const auto content = PageContent(run);
   EXPECT_EQ(content["roofs"][0]["measured_ridges"],
             content["machines"][0]["by_threads"]["2"]["ridges"]);
@@ -38,9 +38,9 @@ TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
 
 // 16 of DRAM's 20 GB/s: fp32.vector's 200 GFLOP/s are reached at 12.5 FLOP/byte, not at 10.
 TEST(WritePage, WhatDramSustainsComesWithItsLine) {
-  auto run = SmallRun();
+  auto run = fakes::SmallRun();
   EXPECT_FALSE(PageContent(run)["roofs"][0]["bytes"][3].contains("sustained_start"));
-  TwoThreadsOf(run).bytes.at(Level::kDram).sustained_per_second = 16e9;
+  fakes::TwoThreadsOf(run).bytes.at(Level::kDram).sustained_per_second = 16e9;
   const auto content = PageContent(run);
   const auto& dram = content["roofs"][0]["bytes"][3];
   EXPECT_DOUBLE_EQ(
@@ -49,8 +49,9 @@ TEST(WritePage, WhatDramSustainsComesWithItsLine) {
 }
 
 TEST(WritePage, TrajectoriesComeWithTheirPlacesAndSentences) {
-  EXPECT_FALSE(PageContent(SmallRun()).contains("trajectories")) << "one number of threads";
-  const auto content = PageContent(RunOf({kOne, With(Two(9), &PointSpec::disturbed)}));
+  EXPECT_FALSE(PageContent(fakes::SmallRun()).contains("trajectories")) << "one number of threads";
+  const auto content = PageContent(
+      fakes::RunOf({fakes::kOne, fakes::With(fakes::Two(9), &fakes::PointSpec::noisy)}));
   const auto& one = content["trajectories"].at(0);
   EXPECT_EQ(one["along"], "threads");
   EXPECT_EQ(one["level"], "dram");
@@ -61,4 +62,4 @@ TEST(WritePage, TrajectoriesComeWithTheirPlacesAndSentences) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::page

@@ -13,13 +13,12 @@
 #include <vector>
 
 #include "counters/base/error.h"
-#include "reporters/page/assets.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "tests/fakes/trajectory_points.h"
 #include "tests/fakes/written_page.h"
 #include "tests/paths.h"
 
-namespace dlroof {
+namespace dlroof::page {
 namespace {
 
 using nlohmann::json;
@@ -56,22 +55,23 @@ TEST(Base64OfHex, AsInRfc4648) {
 
 TEST(WritePage, WithoutPlotlyItIsRefused) {
   if (!PlotlyScript().text.empty()) GTEST_SKIP() << "built with plotly.js";
-  EXPECT_THROW(Page(SmallRun()), BadInput);
+  EXPECT_THROW(fakes::Page(fakes::SmallRun()), BadInput);
 }
 
 TEST(WritePage, LabelsOfTheFileAreOnlyData) {
   NEED_PLOTLY();
-  const auto page = Page(SmallRun());
+  const auto page = fakes::Page(fakes::SmallRun());
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   const auto scripts = static_cast<int>(PageScripts().size()) + 2;  // plotly and the data
   EXPECT_EQ(Count(page, "</script>"), scripts);
-  EXPECT_EQ(json::parse(Content(page))["records"][7]["reason"], SmallRun().file.records[7].reason);
+  EXPECT_EQ(json::parse(fakes::Content(page))["records"][7]["reason"],
+            fakes::SmallRun().file.records[7].reason);
 }
 
 TEST(WritePage, ShowsTheNumbersOfTheFileAsTheyAre) {
   NEED_PLOTLY();
-  const auto run = ToJson(SmallRun());
-  auto content = json::parse(Content(Page(SmallRun())));
+  const auto run = roofline::ToJson(fakes::SmallRun());
+  auto content = json::parse(fakes::Content(fakes::Page(fakes::SmallRun())));
   for (auto& record : content["records"]) {
     record.erase("binding");
     if (record.contains("time")) record["time"].erase("places");
@@ -92,7 +92,7 @@ TEST(WritePage, LoadsNothing) {
   for (const char* loader :
        {" src=", " href=", "url(", "@import", "fetch(", "XMLHttpRequest", "innerHTML", "eval("})
     EXPECT_THAT(own, Not(HasSubstr(loader)));
-  const auto page = Page(SmallRun());
+  const auto page = fakes::Page(fakes::SmallRun());
   EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src 'sha256-"));
   for (const char* unfilled : {"{{policy", "{{style", "{{content", "{{scripts", "{{plotly"})
     EXPECT_THAT(page, Not(HasSubstr(unfilled)));
@@ -100,8 +100,8 @@ TEST(WritePage, LoadsNothing) {
 
 TEST(WritePage, TakesAFileWithoutAnything) {
   NEED_PLOTLY();
-  EXPECT_THAT(Page(PlacedRun()), HasSubstr("\"records\":[]"));
-  EXPECT_THAT(Page(PlacedRun()), HasSubstr("\"roofs\":[]"));
+  EXPECT_THAT(fakes::Page(roofline::PlacedRun()), HasSubstr("\"records\":[]"));
+  EXPECT_THAT(fakes::Page(roofline::PlacedRun()), HasSubstr("\"roofs\":[]"));
 }
 
 // Returns the page after its scripts ran. The browser may complain about nothing.
@@ -109,7 +109,7 @@ std::string Render(const json& content, const std::string& address = "") {
   const auto folder =
       std::filesystem::temp_directory_path() / ("dlroof_page_" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
-  std::ofstream(folder / "page.html") << Page(content);
+  std::ofstream(folder / "page.html") << fakes::Page(content);
   const auto command = std::string(DLROOF_CHROMIUM) +
                        " --headless=new --no-sandbox --disable-gpu --user-data-dir=" +
                        (folder / "profile").string() +
@@ -147,12 +147,12 @@ class PageInABrowser : public testing::Test {
 };
 
 TEST_F(PageInABrowser, DrawsBothChartsAndEveryRow) {
-  const auto page = Render(PageContent(SmallRun()));
+  const auto page = Render(PageContent(fakes::SmallRun()));
   EXPECT_THAT(page, HasSubstr("data-drawn=\"yes\""));
   EXPECT_EQ(Count(page, "<tr data-index="), 10);
   EXPECT_GE(Count(page, "class=\"main-svg\""), 2);
   EXPECT_THAT(page, HasSubstr("7 benchmarks drawn, 3 without a point here."));
-  EXPECT_THAT(page, HasSubstr("Pale: disturbed, the time is an estimate."));
+  EXPECT_THAT(page, HasSubstr("Pale: noisy, the time is an estimate."));
   EXPECT_EQ(Count(page, "above its roof ("), 5);
   for (const char* marked : {">~200 µs<", ">~95.0 %<", ">~compute<"})
     EXPECT_THAT(page, HasSubstr(marked));
@@ -164,12 +164,14 @@ TEST_F(PageInABrowser, DrawsBothChartsAndEveryRow) {
 }
 
 TEST_F(PageInABrowser, UnsupportedBenchmarksAreALineUntilTheyAreAskedFor) {
-  RunFile file = SmallRun().file;
-  const auto is_f16 = [](const Record& record) { return record.status == Status::kUnsupported; };
-  Record other = *std::find_if(file.records.begin(), file.records.end(), is_f16);
+  record::RunFile file = fakes::SmallRun().file;
+  const auto is_f16 = [](const record::Record& record) {
+    return record.status == record::Status::kUnsupported;
+  };
+  record::Record other = *std::find_if(file.records.begin(), file.records.end(), is_f16);
   other.name += "/cold";
   file.records.push_back(other);
-  const auto content = PageContent(PlaceRun(file));
+  const auto content = PageContent(roofline::PlaceRun(file));
   const auto usual = Render(content), asked = Render(content, "#status=unsupported"),
              linked = Render(content, "#selected=" + other.name);
   EXPECT_EQ(Count(usual, "<tr data-index="), 10);
@@ -190,15 +192,15 @@ std::vector<std::string> Rings(const std::string& document) {
 
 // Two benchmarks alike to DRAM: 1.25 ms, roof times compute 0.514 and DRAM 0.5 ms; L2 binds one.
 TEST_F(PageInABrowser, WhatBindsElsewhereDoesNotMoveAPointInTheTimeChartOfOneLevel) {
-  RunFile file = SmallRun().file;
-  Record far = file.records[3];
+  record::RunFile file = fakes::SmallRun().file;
+  record::Record far = file.records[3];
   auto& bytes = far.work.begin()->second.bytes;
   bytes = {{Level::kDram, 0.5e-3 * 20e9}};
-  Record near = far;
+  record::Record near = far;
   near.name += "/cold";
   near.work.begin()->second.bytes[Level::kL2] = 1.2e-3 * 400e9;
   file.records = {file.records[0], far, near};
-  const auto content = PageContent(PlaceRun(file));
+  const auto content = PageContent(roofline::PlaceRun(file));
   EXPECT_NE(content["records"][1]["time"]["gap"], content["records"][2]["time"]["gap"]);
   std::vector<std::vector<std::string>> rings;
   for (const auto& record : {far, near}) {
@@ -210,10 +212,10 @@ TEST_F(PageInABrowser, WhatBindsElsewhereDoesNotMoveAPointInTheTimeChartOfOneLev
 }
 
 // Three sizes of the first benchmark, each counted on two levels and in two pipes: 15 ms in all.
-PlacedRun SweptRun() {
-  RunFile file = SmallRun().file;
+roofline::PlacedRun SweptRun() {
+  record::RunFile file = fakes::SmallRun().file;
   for (const int batch : {1, 2, 4}) {
-    Record record = file.records[0];
+    record::Record record = file.records[0];
     record.problem = "n" + std::to_string(batch) + "c8h8w8k8r3s3";
     record.name = "Conv2D/cpu/onednn/fwd/f32/" + record.problem;
     Work& work = record.work.begin()->second;
@@ -221,7 +223,7 @@ PlacedRun SweptRun() {
     work.bytes[Level::kL2] = 1e-3 * 400e9;
     file.records.push_back(record);
   }
-  return PlaceRun(file);
+  return roofline::PlaceRun(file);
 }
 
 TEST(WritePage, SweepsMovesAndPipesComeWithTheData) {
@@ -236,13 +238,13 @@ TEST(WritePage, SweepsMovesAndPipesComeWithTheData) {
   EXPECT_EQ(content["sweeps"][0]["lines"][0]["values"], json({1, 2, 4}));
   EXPECT_EQ(content["sweeps"][0]["lines"][0]["records"], json({11, 12, 13}));
   EXPECT_FALSE(content["before"].contains("0")) << "not in the older file";
-  EXPECT_EQ(content["before"]["11"]["classic"], ToJson(run)["records"][11]["classic"]);
+  EXPECT_EQ(content["before"]["11"]["classic"], roofline::ToJson(run)["records"][11]["classic"]);
   EXPECT_EQ(content["records"][11]["time"]["pipes_until"], json({0.01, 0.015}));
 }
 
 TEST_F(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
   auto run = SweptRun();
-  const Energy energy{.joules = 12.5, .domains = {{"package-0", 12.5}}, .seconds = 0.5};
+  const energy::Energy energy{.joules = 12.5, .domains = {{"package-0", 12.5}}, .seconds = 0.5};
   for (auto& record : run.file.records) record.energy = energy;
   const auto page =
       Render(PageContent(run, &run),
@@ -277,7 +279,7 @@ TEST_F(PageInABrowser, TheTimeChartHasItsOtherAxesAndGuides) {
 }
 
 TEST_F(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
-  auto run = PageContent(SmallRun());
+  auto run = PageContent(fakes::SmallRun());
   const std::string layer = run["records"][0]["name"];
   run["models"] = json::parse(R"([{"suite": "net<b>", "op": "Conv2D", "direction": "fwd",
     "layers": {"measured": 2, "total": 3}, "calls": {"measured": 4, "total": 4}, "seconds": 0.25,
@@ -293,12 +295,12 @@ TEST_F(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
     EXPECT_THAT(page, HasSubstr(text));
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_THAT(page, HasSubstr("<section id=\"models-section\" aria-labelledby=\"models-title\">"));
-  EXPECT_THAT(Render(PageContent(SmallRun())),
+  EXPECT_THAT(Render(PageContent(fakes::SmallRun())),
               HasSubstr("aria-labelledby=\"models-title\" hidden"));
 }
 
-TEST_F(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
-  auto run = PageContent(CeilingsRun());
+TEST_F(PageInABrowser, CeilingsShowTheirValidationsCurvesAndMixes) {
+  auto run = PageContent(fakes::CeilingsRun());
   run["records"][0]["name"] = "Conv2D/cpu/onednn/fwd/f32/x";
   auto& machine = run["machines"][0];
   machine["facts"]["<img src=x>"] = "<b>text</b>";
@@ -307,11 +309,11 @@ TEST_F(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
   const auto page = Render(run);
   const auto shown = WithoutScripts(page);
   for (const char* text :
-       {// the proof: numbers first where proved, the reason first where not
-        "proved: </span>2.003× for twice the work · spread 0.4 % · 63.8 of 64 flop/cycle · 99 % "
+       {// the proof: numbers first where validated, the reason first where not
+        "validated: </span>2.003× for twice the work · spread 0.4 % · 63.8 of 64 flop/cycle · 99 % "
         "clean · scaling 1.00<",
-        "unproved\">given, not measured here<",
-        "not proved: </span>twice the work took 2.31 times the time, allowed is 2 within 2.0 %<",
+        "not validated\">given, not measured here<",
+        "not validated: </span>twice the work took 2.31 times the time, allowed is 2 within 2.0 %<",
         ">1, 2 and 7 iterations equal plain loops in all 256 elements<", ">Burst<", ">280 GFLOP/s<",
         // mixes, overheads, facts, what the sweep says
         "All 12 access mixes", ">dram.load.avx512.small-pages<",
@@ -332,7 +334,7 @@ TEST_F(PageInABrowser, CeilingsShowTheirProofsCurvesAndMixes) {
 }
 
 TEST_F(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
-  auto run = PageContent(SmallRun());
+  auto run = PageContent(fakes::SmallRun());
   run["machines"][0]["by_threads"]["2"]["sweep"] = json::parse("[[0, 1], [null, 2], 3]");
   run["machines"][0]["by_threads"]["1"]["mixes"] = 4;
   const auto shown = WithoutScripts(Render(run));
@@ -341,15 +343,15 @@ TEST_F(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
 }
 
 TEST_F(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
-  const auto shown =
-      WithoutScripts(Render(PageContent(RunOf({kMemoryOne, MemoryTwo(21, 200, 10)}))));
+  const auto shown = WithoutScripts(
+      Render(PageContent(fakes::RunOf({fakes::kMemoryOne, fakes::MemoryTwo(21, 200, 10)}))));
   EXPECT_THAT(shown, HasSubstr("48 points are lost, 48 by bandwidth shared"));
   EXPECT_THAT(shown, HasSubstr("Arrows: along threads"));
   for (const char* absent : {"NaN", "undefined<"}) EXPECT_THAT(shown, Not(HasSubstr(absent)));
 }
 
 TEST_F(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {
-  auto run = PageContent(SmallRun());
+  auto run = PageContent(fakes::SmallRun());
   run["machines"] = json::array();
   run.erase("opportunities");
   for (auto& record : run["records"]) {
@@ -362,4 +364,4 @@ TEST_F(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::page

@@ -3,12 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reporters/record/gpu_sample.h"
-#include "reporters/record/record_from_json.h"
+#include "reporters/record/record_json.h"
 #include "reporters/record/work_counters.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 std::vector<Repetition> Times(std::initializer_list<double> seconds) {
@@ -19,7 +18,7 @@ std::vector<Repetition> Times(std::initializer_list<double> seconds) {
 
 TEST(Summarize, IsTheMedianOfTheCleanRepetitionsOnly) {
   auto repetitions = Times({1, 2, 3, 4, 5, 6, 100});
-  repetitions[6].disturbed = true;
+  repetitions[6].noisy = true;
   const auto timing = Summarize(repetitions).value();
   EXPECT_EQ(timing.median, 3.5);
   EXPECT_EQ(timing.clean, 6);
@@ -28,18 +27,18 @@ TEST(Summarize, IsTheMedianOfTheCleanRepetitionsOnly) {
 
 TEST(Summarize, CannotSayWithFewerThanThreeCleanOnes) {
   auto repetitions = Times({1, 2, 3, 4});
-  repetitions[0].disturbed = repetitions[1].disturbed = true;
+  repetitions[0].noisy = repetitions[1].noisy = true;
   EXPECT_FALSE(Summarize(repetitions).has_value());
   EXPECT_FALSE(Summarize({}).has_value());
 }
 
-TEST(Summarize, CannotSayWhereMostRepetitionsWereDisturbed) {
+TEST(Summarize, CannotSayWhereMostRepetitionsWereNoisy) {
   auto repetitions = Times({1, 1, 1, 1, 2, 2, 2, 2});
-  for (std::size_t i = 4; i < repetitions.size(); ++i) repetitions[i].disturbed = true;
+  for (std::size_t i = 4; i < repetitions.size(); ++i) repetitions[i].noisy = true;
   EXPECT_EQ(Summarize(repetitions).value().median, 1);
   repetitions.push_back(repetitions.back());
   EXPECT_FALSE(Summarize(repetitions).has_value());
-  EXPECT_TRUE(TimeOf(repetitions).value().disturbed);
+  EXPECT_TRUE(TimeOf(repetitions).value().noisy);
 }
 
 TEST(Summarize, OneRepetitionAskedForIsEnoughAndHasNoInterval) {
@@ -50,10 +49,10 @@ TEST(Summarize, OneRepetitionAskedForIsEnoughAndHasNoInterval) {
 
 TEST(TimeOf, IsOfTheCleanRepetitionsWhereTheyAreEnough) {
   auto repetitions = Times({1, 2, 3, 100});
-  repetitions[3].disturbed = true;
+  repetitions[3].noisy = true;
   const auto timing = TimeOf(repetitions).value();
   EXPECT_EQ(timing.median, 2);
-  EXPECT_FALSE(timing.disturbed);
+  EXPECT_FALSE(timing.noisy);
   EXPECT_FALSE(TimeOf({}).has_value());
 }
 
@@ -63,9 +62,9 @@ TEST(TimeOf, WithoutEnoughCleanOnesLeavesOutTheWaitsAndSaysSo) {
   auto repetitions = Times({1.75, 1, 1.1});
   repetitions[0] = {.seconds = 1.75, .main_cpu_seconds = 1.25, .run_delay_seconds = 1.5};
   repetitions[1].core_share = 0.8;
-  repetitions[0].disturbed = repetitions[1].disturbed = true;
+  repetitions[0].noisy = repetitions[1].noisy = true;
   const auto timing = TimeOf(repetitions).value();
-  EXPECT_TRUE(timing.disturbed);
+  EXPECT_TRUE(timing.noisy);
   EXPECT_EQ(timing.clean, 1);
   EXPECT_EQ(timing.median, 1);  // the fastest
   EXPECT_DOUBLE_EQ(timing.ci95.value().first, 0.8 * 0.8);
@@ -75,48 +74,48 @@ TEST(TimeOf, WithoutEnoughCleanOnesLeavesOutTheWaitsAndSaysSo) {
 // A main thread that sleeps while others work: only the waits that were seen are left out.
 TEST(TimeOf, NeverLeavesOutMoreThanTheWaits) {
   std::vector<Repetition> repetitions(
-      3, {.seconds = 1, .main_cpu_seconds = 0.1, .run_delay_seconds = 0.25, .disturbed = true});
+      3, {.seconds = 1, .main_cpu_seconds = 0.1, .run_delay_seconds = 0.25, .noisy = true});
   EXPECT_EQ(TimeOf(repetitions).value().median, 0.75);
 }
 
-TEST(MarkDisturbed, WaitingForACpuMoreThanOnePercent) {
+TEST(MarkNoisy, WaitingForACpuMoreThanOnePercent) {
   auto repetitions = Times({1, 1, 1});
   repetitions[0].run_delay_seconds = 0.009;
   repetitions[1].run_delay_seconds = 0.011;
-  MarkDisturbed(repetitions);
-  EXPECT_FALSE(repetitions[0].disturbed);
-  EXPECT_TRUE(repetitions[1].disturbed);
-  EXPECT_FALSE(repetitions[2].disturbed);  // not known is not guilty
+  MarkNoisy(repetitions);
+  EXPECT_FALSE(repetitions[0].noisy);
+  EXPECT_TRUE(repetitions[1].noisy);
+  EXPECT_FALSE(repetitions[2].noisy);  // not known is not guilty
 }
 
-TEST(MarkDisturbed, AMainThreadThatAlwaysWaitsForAWorkerIsNotDisturbed) {
+TEST(MarkNoisy, AMainThreadThatAlwaysWaitsForAWorkerIsNotNoisy) {
   auto repetitions = Times({1, 1, 1});
   for (auto& repetition : repetitions) repetition.main_cpu_seconds = 0.6;
-  MarkDisturbed(repetitions);
-  for (const auto& repetition : repetitions) EXPECT_FALSE(repetition.disturbed);
+  MarkNoisy(repetitions);
+  for (const auto& repetition : repetitions) EXPECT_FALSE(repetition.noisy);
   repetitions[1].main_cpu_seconds = 0.57;  // off its CPU for 43 %, the best for 40 %: 3 % more
-  MarkDisturbed(repetitions);
-  EXPECT_TRUE(repetitions[1].disturbed);
-  EXPECT_FALSE(repetitions[0].disturbed);
+  MarkNoisy(repetitions);
+  EXPECT_TRUE(repetitions[1].noisy);
+  EXPECT_FALSE(repetitions[0].noisy);
 }
 
-TEST(MarkDisturbed, LessThanNineTenthsOfTheCore) {
+TEST(MarkNoisy, LessThanNineTenthsOfTheCore) {
   auto repetitions = Times({1, 1, 1});
   repetitions[0].core_share = 0.91;
   repetitions[1].core_share = 0.89;
-  MarkDisturbed(repetitions);
-  EXPECT_FALSE(repetitions[0].disturbed);
-  EXPECT_TRUE(repetitions[1].disturbed);
-  EXPECT_FALSE(repetitions[2].disturbed);  // not looked at
+  MarkNoisy(repetitions);
+  EXPECT_FALSE(repetitions[0].noisy);
+  EXPECT_TRUE(repetitions[1].noisy);
+  EXPECT_FALSE(repetitions[2].noisy);  // not looked at
 }
 
-TEST(MarkDisturbed, ThreadsThreeTimesAsFarApartAsTheNearest) {
+TEST(MarkNoisy, ThreadsThreeTimesAsFarApartAsTheNearest) {
   auto repetitions = Times({1, 1, 1});
   repetitions[0].link_share = 0.31;
   repetitions[1].link_share = 0.29;
-  MarkDisturbed(repetitions);
-  EXPECT_FALSE(repetitions[0].disturbed);
-  EXPECT_TRUE(repetitions[1].disturbed);
+  MarkNoisy(repetitions);
+  EXPECT_FALSE(repetitions[0].noisy);
+  EXPECT_TRUE(repetitions[1].noisy);
 }
 
 // Each left out some of its ten calls; in the last one even the others waited.
@@ -127,24 +126,24 @@ TEST(TimeOf, IsTheMedianOfPartsBesideOtherProgramsAndSaysSo) {
     repetition.clean_calls = 3;
   }
   repetitions[3].run_delay_seconds = 40;
-  MarkDisturbed(repetitions);
+  MarkNoisy(repetitions);
   EXPECT_FALSE(Summarize(repetitions));
   const auto timing = TimeOf(repetitions).value();
-  EXPECT_TRUE(timing.disturbed);
+  EXPECT_TRUE(timing.noisy);
   EXPECT_EQ(timing.median, 11);
   EXPECT_EQ(timing.clean, 0);
   EXPECT_DOUBLE_EQ(timing.ci95.value().first, 8.5);
   EXPECT_DOUBLE_EQ(timing.ci95.value().second, 13.2);
   repetitions[0].clean_calls = 10;  // none was left out
-  MarkDisturbed(repetitions);
-  EXPECT_FALSE(repetitions[0].disturbed);
+  MarkNoisy(repetitions);
+  EXPECT_FALSE(repetitions[0].noisy);
 }
 
 // Near each other the threads may take as much less as the line does.
 TEST(TimeOf, OfThreadsFarApartHasNearOnesInItsInterval) {
   auto repetitions = Times({1});
   repetitions[0].link_share = 0.25;
-  repetitions[0].disturbed = true;
+  repetitions[0].noisy = true;
   EXPECT_DOUBLE_EQ(TimeOf(repetitions).value().ci95.value().first, 0.8 * 0.25);
 }
 
@@ -215,26 +214,26 @@ std::vector<Repetition> Repetitions(double clock_hz, double run_delay, double ho
   return {repetition, calm};
 }
 
-TEST(MarkDisturbedOnAGpu, AThrottledRepetitionIsDisturbed) {
+TEST(MarkNoisyOnAGpu, AThrottledRepetitionIsNoisy) {
   auto repetitions = Repetitions(1.4e9, 0, 5e-5);
-  MarkDisturbed(repetitions);
-  EXPECT_TRUE(repetitions[0].disturbed);
-  EXPECT_FALSE(repetitions[1].disturbed);
+  MarkNoisy(repetitions);
+  EXPECT_TRUE(repetitions[0].noisy);
+  EXPECT_FALSE(repetitions[1].noisy);
 }
 
-TEST(MarkDisturbedOnAGpu, AHostThatWaitsForTheGpuIsNot) {
+TEST(MarkNoisyOnAGpu, AHostThatWaitsForTheGpuIsNot) {
   auto repetitions = Repetitions(1.9e9, 0, 5e-5);  // off its CPU for 90 %, the other for 10 %
-  MarkDisturbed(repetitions);
-  EXPECT_FALSE(repetitions[0].disturbed);
+  MarkNoisy(repetitions);
+  EXPECT_FALSE(repetitions[0].noisy);
 }
 
-TEST(MarkDisturbedOnAGpu, AHostKeptWaitingForItsCpuIsWhenThatIsOnePercentOfItsTime) {
+TEST(MarkNoisyOnAGpu, AHostKeptWaitingForItsCpuIsWhenThatIsOnePercentOfItsTime) {
   auto repetitions = Repetitions(1.9e9, 4e-7, 5e-5);  // 0.8 % of the host's time, 4 % of the call's
-  MarkDisturbed(repetitions);
-  EXPECT_FALSE(repetitions[0].disturbed);
+  MarkNoisy(repetitions);
+  EXPECT_FALSE(repetitions[0].noisy);
   repetitions = Repetitions(1.9e9, 6e-7, 5e-5);
-  MarkDisturbed(repetitions);
-  EXPECT_TRUE(repetitions[0].disturbed);
+  MarkNoisy(repetitions);
+  EXPECT_TRUE(repetitions[0].noisy);
 }
 
 TEST(GpuRecord, SaysItsOtherTimesApartFromItsSecondsAndNamesWhyItThrottled) {
@@ -242,12 +241,12 @@ TEST(GpuRecord, SaysItsOtherTimesApartFromItsSecondsAndNamesWhyItThrottled) {
   SplitName(record);
   for (int i = 0; i < 4; ++i) {
     Repetition repetition{.seconds = 2};
-    repetition.disturbed = i == 3;
+    repetition.noisy = i == 3;
     repetition.gpu = std::make_shared<GpuSample>(
         GpuSample{.throughput_seconds = i < 3 ? 1 : 50, .graph_seconds = 0.5, .throttle = 0x24});
     record.repetitions.push_back(repetition);
   }
-  const auto json = ToJson(record, nullptr);
+  const auto json = roofline::ToJson(record, nullptr);
   EXPECT_EQ(json["seconds"]["median"], 2);
   EXPECT_EQ(json["gpu"]["throughput_seconds"], 1);
   EXPECT_EQ(json["gpu"]["graph_seconds"], 0.5);
@@ -255,15 +254,15 @@ TEST(GpuRecord, SaysItsOtherTimesApartFromItsSecondsAndNamesWhyItThrottled) {
             (std::vector<std::string>{"sw_power_cap", "sw_thermal_slowdown"}));
   EXPECT_FALSE(json["gpu"].contains("power_watts"));
   EXPECT_EQ(json["repetitions"][3]["gpu"]["throughput_seconds"], 50);
-  EXPECT_EQ(ToJson(RecordFromJson(json.dump(), "x"), nullptr), json);
+  EXPECT_EQ(roofline::ToJson(RecordFromJson(json.dump(), "x"), nullptr), json);
 }
 
 TEST(GpuRecord, ARecordOfACpuHasNoSuchKey) {
   Record record;
   record.name = "Conv2D/cpu/onednn/fwd/f32/n1";
   record.repetitions = {{.seconds = 1}, {.seconds = 1}, {.seconds = 1}};
-  EXPECT_FALSE(ToJson(record, nullptr).contains("gpu"));
+  EXPECT_FALSE(roofline::ToJson(record, nullptr).contains("gpu"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::record

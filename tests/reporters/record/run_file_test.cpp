@@ -4,17 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
 #include "counters/base/error.h"
 #include "reporters/record/large_json.h"
-#include "reporters/record/record_from_json.h"
+#include "reporters/record/record_json.h"
 #include "reporters/record/work_counters.h"
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 using testing::HasSubstr;
@@ -25,7 +26,7 @@ RunFile Parsed(const std::string& text) {
 }
 
 std::string Refusal(const std::string& text) {
-  return RefusalOf([&] { Parsed(text); });
+  return fakes::RefusalOf([&] { Parsed(text); });
 }
 
 Record Sample() {
@@ -50,7 +51,7 @@ Record Sample() {
                          .link_share = 0.75,
                          .clean_calls = 3,
                          .iterations = 4},
-                        {.seconds = 1.75, .iterations = 4, .disturbed = true}};
+                        {.seconds = 1.75, .iterations = 4, .noisy = true}};
   Work& work = record.work[Provenance::kModelled];
   work.flops = {{"fp32.vector", 12}, {"bf16.matrix", 34}};
   work.bytes[Level::kDram] = 56;
@@ -63,7 +64,7 @@ Record Sample() {
                                  .threads = 2,
                                  .calls = 40,
                                  .parts = {0.25, 0.5, 2e4, 3e4},
-                                 .alone_seconds = 1.75,
+                                 .single_thread_seconds = 1.75,
                                  .smallest_seconds = 0.5,
                                  .near_seconds = 1.5,
                                  .far_seconds = 2.5,
@@ -78,9 +79,9 @@ Record Sample() {
 }
 
 TEST(RecordJson, ReadsBackWhatItWrites) {
-  const auto json = ToJson(Sample(), nullptr);
+  const auto json = roofline::ToJson(Sample(), nullptr);
   const Record read = RecordFromJson(json.dump(), "x");
-  EXPECT_EQ(ToJson(read, nullptr), json);
+  EXPECT_EQ(roofline::ToJson(read, nullptr), json);
   EXPECT_EQ(read.work, Sample().work);
   EXPECT_EQ(read.direction, "bwd");
   EXPECT_EQ(read.heuristic_over_best, 1.25);
@@ -92,16 +93,16 @@ TEST(RecordJson, ReadsBackWhatItWrites) {
 }
 
 TEST(RecordJson, TakesMembersInAnyOrder) {
-  const auto json = ToJson(Sample(), nullptr);
+  const auto json = roofline::ToJson(Sample(), nullptr);
   std::string reversed = R"("last": 0)";
   for (const auto& item : json.items())
     reversed = fmt::format(R"("{}": {}, {})", item.key(), item.value().dump(), reversed);
-  EXPECT_EQ(ToJson(RecordFromJson("{" + reversed + "}", "x"), nullptr), json);
+  EXPECT_EQ(roofline::ToJson(RecordFromJson("{" + reversed + "}", "x"), nullptr), json);
 }
 
 TEST(RecordJson, WrongTypesNameTheirPlace) {
   const auto refusal = [](const char* key, const nlohmann::json& value) {
-    auto json = ToJson(Sample(), nullptr);
+    auto json = roofline::ToJson(Sample(), nullptr);
     json[key] = value;
     return Refusal(nlohmann::json{{"records", {json}}}.dump());
   };
@@ -229,7 +230,7 @@ TEST(ReadRunFile, RefusesWhatItCannotReadInOneSentence) {
 TEST(ReadRunFile, MutatedFilesAreReadOrRefusedNeverWorse) {
   Record record = Sample();
   const std::string whole = nlohmann::json{{"context", {{"dlroof", {{"schema", kSchema}}}}},
-                                           {"records", {ToJson(record, nullptr)}}}
+                                           {"records", {roofline::ToJson(record, nullptr)}}}
                                 .dump();
   std::mt19937 random(3);
   int accepted = 0;
@@ -247,7 +248,7 @@ constexpr const char* kWhole = R"({"context": {"date": "x", "dlroof": {"schema":
  "benchmarks": [{"name": "x", "run_name": "x", "real_time": 1e0, "cpu_time": 1, "z": [null, true]}],
  "records": [{"name": "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold", "status": "ok", "reason": "a\"\\\n\u00e9\ud83d\ude00",
   "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "heuristic_over_best": 1.25, "algorithm": "brgemm", "verified": "all", "repro": "--x",
-  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "core_share": 0.5, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
+  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "core_share": 0.5, "iterations": 4, "noisy": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
   "classic": [{"level": "dram", "roof": -0.5E+2}], "seconds": {"median": 1},
   "counting": ["by hand", "t\u00f6"], "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}},
   "prediction": {"seconds": 0.5, "bytes": {"l1": 8, "dram": 4}, "by": "a model", "more": [2]}},
@@ -271,7 +272,7 @@ TEST(ReadRunFile, ReadsEveryFactOfARecord) {
   EXPECT_EQ(first.cpu_seconds, 2);
   EXPECT_EQ(first.core_share, 0.5);
   EXPECT_EQ(first.iterations, 4);
-  EXPECT_TRUE(first.disturbed);
+  EXPECT_TRUE(first.noisy);
   ASSERT_TRUE(first.gpu);
   EXPECT_EQ(first.gpu->throttle, 4);
   EXPECT_FALSE(record.repetitions[1].gpu);
@@ -351,7 +352,7 @@ TEST(ReadRunFile, TakesAsWholeOnlyWhatAnotherParserTakes) {
       if (kind == 2) mutant.insert(at, 1, letters[random() % letters.size()]);
     }
     std::ostringstream warnings;
-    const auto refusal = RefusalOf([&] { ParseRunFile(mutant, "run.json", warnings); });
+    const auto refusal = fakes::RefusalOf([&] { ParseRunFile(mutant, "run.json", warnings); });
     if (refusal != "accepted" || !warnings.str().empty()) continue;
     ++accepted;
     ASSERT_TRUE(nlohmann::json::accept(mutant)) << mutant;
@@ -395,4 +396,51 @@ TEST(EachJsonElement, HandsOutElementsAcrossAndBeyondItsWindow) {
 }
 
 }  // namespace
-}  // namespace dlroof
+namespace {
+
+RunFile FileOf(const std::string& fingerprint, int threads, const std::string& name) {
+  RunFile file;
+  file.machines.push_back(
+      {.device = "cpu", .name = "machine " + fingerprint, .fingerprint = fingerprint});
+  file.machines.front().by_threads[threads].flops["fp32.vector"] = {.per_second = 1e9};
+  file.records.push_back({.name = name, .threads = threads});
+  return file;
+}
+
+TEST(JoinedRun, HasTheRecordsAndCeilingsOfAll) {
+  const auto whole = JoinedRun(
+      {{"a", FileOf("x", 1, "X")}, {"b", FileOf("x", 2, "X")}, {"c", FileOf("x", 2, "X")}});
+  ASSERT_EQ(whole.records.size(), 2u) << "one of two threads stands in two files";
+  EXPECT_EQ(whole.records[1].threads, 2);
+  ASSERT_EQ(whole.machines.size(), 1u);
+  EXPECT_EQ(whole.machines[0].by_threads.size(), 2u);
+}
+
+TEST(JoinedRun, RefusesAnotherMachine) {
+  EXPECT_EQ(
+      fakes::RefusalOf([] {
+        JoinedRun({{"a", FileOf("x", 1, "X")}, {"b", FileOf("y", 2, "X")}});
+      }),
+      "b: its ceilings are those of another machine (machine y, the files before have machine x)");
+}
+
+TEST(SideBySide, EachFilesRecordsHaveItsLabel) {
+  auto a = FileOf("x", 2, "Conv2D/cpu/onednn/fwd/f32/n1"), b = a, c = FileOf("x", 2, "BM_x");
+  for (auto* file : {&a, &b, &c}) SplitName(file->records.front());
+  a.context["dlroof"]["program"] = "its own";
+  const auto whole = SideBySide({{"1/run.json", a}, {"2/run.json", b}, {"my run.json", c}});
+  ASSERT_EQ(whole.records.size(), 3u);
+  EXPECT_EQ(whole.records[0].name, "Conv2D/cpu/onednn@run/fwd/f32/n1");
+  EXPECT_EQ(whole.records[1].name, "Conv2D/cpu/onednn@run.2/fwd/f32/n1");
+  EXPECT_EQ(whole.records[2].name, "BM_x@my-run");
+  EXPECT_EQ(LabelOf(whole.records[1]), "run.2");
+  EXPECT_EQ(LabelOf(whole.records[2]), "my-run");
+  auto split = whole.records[1];
+  SplitName(split);
+  EXPECT_EQ(split.library, whole.records[1].library) << "a file that is read again has it too";
+  EXPECT_EQ(whole.context["dlroof"],
+            (nlohmann::json{{"files", {"1/run.json", "2/run.json", "my run.json"}}}));
+}
+
+}  // namespace
+}  // namespace dlroof::record

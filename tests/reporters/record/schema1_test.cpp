@@ -3,10 +3,10 @@
 
 #include <sstream>
 
-#include "reporters/record/record_from_json.h"
+#include "reporters/record/record_json.h"
 #include "reporters/record/run_file.h"
 
-namespace dlroof {
+namespace dlroof::record {
 namespace {
 
 using testing::ElementsAre;
@@ -57,4 +57,4 @@ TEST(Schema1, EachRecordIsReadByItself) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::record

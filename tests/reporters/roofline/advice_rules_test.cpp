@@ -4,35 +4,35 @@
 #include "reporters/roofline/advice.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 
 // 100 and 1000 flop/s, 10, 50, 100 and 200 byte/s: in seconds that a head can work out.
-Machine MachineOfRules() {
-  Machine machine{.device = "gpu"};
-  CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .proved = true};
-  all.flops["fp16.matrix"] = {.per_second = 1000, .proved = true};
-  all.bytes[Level::kDram] = {.per_second = 10, .proved = true};
-  all.bytes[Level::kL3] = {.per_second = 50, .proved = true};
-  all.bytes[Level::kL2] = {.per_second = 100, .proved = true};
-  all.bytes[Level::kL1] = {.per_second = 200, .proved = true};
+machine::Machine MachineOfRules() {
+  machine::Machine machine{.device = "gpu"};
+  machine::CeilingSet& all = machine.by_threads[2];
+  all.flops["fp32.vector"] = {.per_second = 100, .validated = true};
+  all.flops["fp16.matrix"] = {.per_second = 1000, .validated = true};
+  all.bytes[Level::kDram] = {.per_second = 10, .validated = true};
+  all.bytes[Level::kL3] = {.per_second = 50, .validated = true};
+  all.bytes[Level::kL2] = {.per_second = 100, .validated = true};
+  all.bytes[Level::kL1] = {.per_second = 200, .validated = true};
   all.launch_seconds = 0.5;
   return machine;
 }
 
 // A convolution of 100 flop and 10 compulsory bytes: 1 s each.
-Record Convolution(double seconds, const std::string& type = "f32") {
-  Record record{.op = "Conv2D",
-                .device = "gpu",
-                .library = "cudnn",
-                .type = type,
-                .algorithm = "tuned",
-                .threads = 2,
-                .cache = "cold"};
+record::Record Convolution(double seconds, const std::string& type = "f32") {
+  record::Record record{.op = "Conv2D",
+                        .device = "gpu",
+                        .library = "cudnn",
+                        .type = type,
+                        .algorithm = "tuned",
+                        .threads = 2,
+                        .cache = "cold"};
   record.repetitions = {{.seconds = seconds}};
   Work& work = record.work[Provenance::kModelled];
   work.flops["fp32.vector"] = 100;
@@ -42,8 +42,8 @@ Record Convolution(double seconds, const std::string& type = "f32") {
 }
 
 // The evidence of one rule on a record, "-" where it is silent.
-std::string Evidence(const std::string& rule, const Record& record) {
-  const Machine machine = MachineOfRules();
+std::string Evidence(const std::string& rule, const record::Record& record) {
+  const machine::Machine machine = MachineOfRules();
   const auto placed = Place(record, &machine);
   if (!placed.time) return "no time";
   for (const AdviceRule& row : AdviceRules())
@@ -53,13 +53,13 @@ std::string Evidence(const std::string& rule, const Record& record) {
   return "no such rule";
 }
 
-std::string Advice(const Record& record) {
-  const Machine machine = MachineOfRules();
+std::string Advice(const record::Record& record) {
+  const machine::Machine machine = MachineOfRules();
   return PlaceWritten(record, &machine).placement.advice;
 }
 
 TEST(AdviceRules, LaunchesThatCostMostOfTheTime) {
-  Record record = Convolution(10);
+  record::Record record = Convolution(10);
   record.work[Provenance::kModelled].launches = 17.4;  // 8.7 s, more than 1 s of work
   EXPECT_EQ(Evidence("overhead", record), "launches cost 87 % of the time");
   EXPECT_THAT(Advice(record), AllOf(HasSubstr("Bound by the cost of starting it"),
@@ -70,7 +70,7 @@ TEST(AdviceRules, LaunchesThatCostMostOfTheTime) {
 }
 
 TEST(AdviceRules, TheReferenceImplementation) {
-  Record record = Convolution(4);
+  record::Record record = Convolution(4);
   record.algorithm = "ref:any";
   EXPECT_THAT(Advice(record),
               HasSubstr("4.0x slower than its arithmetic roof allows; the library used its "
@@ -81,7 +81,7 @@ TEST(AdviceRules, TheReferenceImplementation) {
 }
 
 TEST(AdviceRules, NoTensorCoreFlopsInAnFp16Convolution) {
-  Record record = Convolution(4, "f16");
+  record::Record record = Convolution(4, "f16");
   record.work[Provenance::kMeasured].flops = {{"fp32.vector", 100}, {"fp16.matrix", 0}};
   EXPECT_EQ(Evidence("no-matrix", record), "no tensor-core FLOPs in an fp16 convolution");
   EXPECT_EQ(Evidence("few-matrix", record), "-");
@@ -92,7 +92,7 @@ TEST(AdviceRules, NoTensorCoreFlopsInAnFp16Convolution) {
   EXPECT_EQ(Evidence("few-matrix", record), "-");
   record.work.erase(Provenance::kMeasured);  // a model knows nothing about what was executed
   EXPECT_EQ(Evidence("no-matrix", record), "-");
-  Record f32 = Convolution(4);
+  record::Record f32 = Convolution(4);
   f32.work[Provenance::kMeasured].flops = {{"fp32.vector", 100}};
   EXPECT_EQ(Evidence("no-matrix", f32), "-");
 }
@@ -103,7 +103,7 @@ TEST(AdviceRules, ANarrowTypeThatIsEmulated) {
 }
 
 TEST(AdviceRules, FewerOrMoreFlopsThanTheDefinition) {
-  Record record = Convolution(4);
+  record::Record record = Convolution(4);
   record.work[Provenance::kMeasured].flops = {{"fp32.vector", 44}};
   EXPECT_EQ(Evidence("fewer-flops", record), "the algorithm executes 0.44 of the FLOPs");
   record.algorithm = "jit_wino";
@@ -116,7 +116,7 @@ TEST(AdviceRules, FewerOrMoreFlopsThanTheDefinition) {
 }
 
 TEST(AdviceRules, TensorsReadAgainFromACache) {
-  Record record = Convolution(20);
+  record::Record record = Convolution(20);
   record.op = "LSTM";
   record.work[Provenance::kSimulated].bytes[Level::kL3] = 250;  // 5 s: it binds
   EXPECT_EQ(Evidence("re-read", record), "L3 moves 25 times the bytes of all tensors");
@@ -128,7 +128,7 @@ TEST(AdviceRules, TensorsReadAgainFromACache) {
 }
 
 TEST(AdviceRules, LoadsIntoRegistersAreNoReadsAgain) {
-  Record record = Convolution(20);
+  record::Record record = Convolution(20);
   record.work[Provenance::kModelled].bytes[Level::kL1] = 2000;  // 10 s: it binds
   EXPECT_THAT(Advice(record), HasSubstr("2.0x slower than its L1 bandwidth roof allows: "));
   EXPECT_EQ(Evidence("re-read", record), "-");
@@ -138,7 +138,7 @@ TEST(AdviceRules, LoadsIntoRegistersAreNoReadsAgain) {
 
 // DRAM bytes of a model of the kernel hold what is read again: nothing is a multiple of them.
 TEST(AdviceRules, OnlyClosedFormsAreCompulsory) {
-  Record record = Convolution(20);
+  record::Record record = Convolution(20);
   record.work[Provenance::kMeasured].bytes = {{Level::kL2, 1000}, {Level::kDram, 23}};
   EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
   EXPECT_EQ(Evidence("dram-traffic", record), "2.3 times the compulsory bytes go through DRAM");
@@ -152,7 +152,7 @@ TEST(AdviceRules, OnlyClosedFormsAreCompulsory) {
 
 // On a CPU the model says nothing about DRAM: its bytes there stay the closed form.
 TEST(AdviceRules, ACpusModelLeavesTheCompulsoryBytes) {
-  Record record = Convolution(20);
+  record::Record record = Convolution(20);
   record.device = "cpu";
   record.work[Provenance::kModelled].bytes[Level::kL2] = 1000;
   record.counting = {{"model", Provenance::kModelled, "4 rows in registers"}};
@@ -160,7 +160,7 @@ TEST(AdviceRules, ACpusModelLeavesTheCompulsoryBytes) {
 }
 
 TEST(AdviceRules, MoreDramTrafficThanCompulsory) {
-  Record record = Convolution(8);
+  record::Record record = Convolution(8);
   record.work[Provenance::kMeasured].bytes[Level::kDram] = 23;
   EXPECT_EQ(Evidence("dram-traffic", record), "2.3 times the compulsory bytes go through DRAM");
   record.work[Provenance::kMeasured].bytes[Level::kDram] = 12;
@@ -168,7 +168,7 @@ TEST(AdviceRules, MoreDramTrafficThanCompulsory) {
 }
 
 TEST(AdviceRules, MemoryAtItsRoof) {
-  Record record = Convolution(4);
+  record::Record record = Convolution(4);
   record.work[Provenance::kModelled].bytes[Level::kDram] = 36;  // 3.6 s of 4
   EXPECT_EQ(Evidence("memory-roof", record), "DRAM transfers take 90 % of the time");
   EXPECT_THAT(Advice(record), HasSubstr("At 90 % of its DRAM bandwidth roof; DRAM transfers"));
@@ -183,19 +183,19 @@ TEST(Advice, SaysTheBoundAloneWithoutEvidenceAndNothingWhereItIsWeak) {
   EXPECT_EQ(Advice(Convolution(1.1)),
             "At 91 % of its arithmetic roof: only less work, a narrower type or a faster machine "
             "helps.");
-  Record wide = Convolution(4);
+  record::Record wide = Convolution(4);
   // Six times and more: the interval is from the least to the greatest, 2 to 6 s.
   wide.repetitions = {{.seconds = 2}, {.seconds = 4}, {.seconds = 4},
                       {.seconds = 4}, {.seconds = 4}, {.seconds = 6}};
   EXPECT_EQ(Advice(wide), "");
-  Machine machine = MachineOfRules();
-  machine.by_threads[2].flops["fp32.vector"].proved = false;
+  machine::Machine machine = MachineOfRules();
+  machine.by_threads[2].flops["fp32.vector"].validated = false;
   EXPECT_EQ(PlaceWritten(Convolution(4), &machine).placement.advice, "");
 }
 
 // 4 s of two threads, 3.9 s in 33 regions that kept each busy for 1.2 s.
-TEST(Advice, ProposesWhatTheLargestPartOfTheLedgerDoes) {
-  Record watched = Convolution(4);
+TEST(Advice, ProposesWhatTheLargestPartOfTheBreakdownDoes) {
+  record::Record watched = Convolution(4);
   watched.device = "cpu";
   watched.parallel = {.mean = {4, {33, 3.9, 1.2, 2.4}, {}}, .threads = 2, .calls = 1};
   EXPECT_THAT(
@@ -208,22 +208,26 @@ TEST(Advice, ProposesWhatTheLargestPartOfTheLedgerDoes) {
 
 // 100 measured flop at 100 flop/s, 30 simulated bytes at 10 byte/s.
 TEST(PlaceWritten, LedgersRoofIsTheLongerTimeWithItsProvenance) {
-  Record watched = Convolution(4);
+  record::Record watched = Convolution(4);
   watched.device = "cpu";
   watched.parallel = {.mean = {4, {1, 4, 4, 8}, {}}, .threads = 2, .calls = 1};
   watched.work.clear();
   watched.work[Provenance::kMeasured].flops["fp32.vector"] = 100;
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 30;
-  const Machine machine = MachineOfRules();
-  const auto roof = *PlaceWritten(watched, &machine).ledger.value().Find(PartKind::kRoof);
-  EXPECT_EQ(roof, (LedgerPart{PartKind::kRoof, 3, Provenance::kSimulated, "DRAM"}));
+  const machine::Machine machine = MachineOfRules();
+  const auto roof =
+      *PlaceWritten(watched, &machine).breakdown.value().Find(breakdown::ComponentKind::kRoof);
+  EXPECT_EQ(roof, (breakdown::Component{breakdown::ComponentKind::kRoof, 3, Provenance::kSimulated,
+                                        "DRAM"}));
   watched.work[Provenance::kSimulated].bytes[Level::kDram] = 5;
-  const auto other = *PlaceWritten(watched, &machine).ledger.value().Find(PartKind::kRoof);
-  EXPECT_EQ(other, (LedgerPart{PartKind::kRoof, 1, Provenance::kMeasured, "arithmetic"}));
+  const auto other =
+      *PlaceWritten(watched, &machine).breakdown.value().Find(breakdown::ComponentKind::kRoof);
+  EXPECT_EQ(other, (breakdown::Component{breakdown::ComponentKind::kRoof, 1, Provenance::kMeasured,
+                                         "arithmetic"}));
 }
 
 TEST(Advice, AtMostTwoClausesOfEvidence) {
-  Record record = Convolution(40, "f16");
+  record::Record record = Convolution(40, "f16");
   record.algorithm = "ref";
   record.work[Provenance::kMeasured].flops = {{"fp32.vector", 400}, {"fp16.matrix", 0}};
   const auto advice = Advice(record);
@@ -233,4 +237,4 @@ TEST(Advice, AtMostTwoClausesOfEvidence) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

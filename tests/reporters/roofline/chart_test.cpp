@@ -4,13 +4,108 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/placed_files.h"
+#include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+PlacedRun RunOf(const std::vector<std::string>& names) {
+  PlacedRun run;
+  for (const auto& name : names) {
+    record::Record record{.name = name};
+    record::SplitName(record);
+    run.file.records.push_back(record);
+    run.places.emplace_back().placement.time = TimePoint();
+  }
+  return run;
+}
+
+TEST(SweepLines, JoinWhatDiffersInOneParameterAloneInItsOrder) {
+  const auto run = RunOf({"Conv2D/cpu/onednn/fwd/f32/n64c8h9w9k16r3s3_s2p1",
+                          "Conv2D/cpu/onednn/fwd/f32/n16c8h9w9k16r3s3_s2p1",
+                          "Conv2D/cpu/onednn/fwd/f32/n32c8h9w9k16r3s3_s2p1",
+                          "Conv2D/cpu/onednn/fwd/bf16/n32c8h9w9k16r3s3_s2p1",
+                          "Conv2D/cpu/onednn/fwd/f32/n128c8h9w9k16r3s3_s2p1/cold",
+                          "Conv2D/cpu/onednn/fwd/f32/n32c8h9w9k32r3s3_s2p1"});
+  const auto batch = SweepLines(run, "batch");
+  ASSERT_THAT(batch, SizeIs(1));
+  EXPECT_THAT(batch[0].records, ElementsAre(1, 2, 0));
+  EXPECT_THAT(batch[0].values, ElementsAre(16, 32, 64));
+  EXPECT_EQ(batch[0].series, "onednn fwd f32");
+  const auto filters = SweepLines(run, "filters");
+  ASSERT_THAT(filters, SizeIs(1));
+  EXPECT_THAT(filters[0].records, ElementsAre(2, 5));
+  EXPECT_THAT(SweepLines(run, "stride"), IsEmpty());
+}
+
+TEST(SweepLines, WhatMustFollowTheParameterMayChangeWithIt) {
+  const auto run = RunOf({"Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r3s3_s2p0:1x0:1",
+                          "Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r7s7_s2p2:3x2:3",
+                          "Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r3s3_p1"});
+  EXPECT_THAT(SweepLines(run, "kernel").at(0).values, ElementsAre(3, 7));
+  const auto stride = SweepLines(run, "stride");
+  ASSERT_THAT(stride, SizeIs(1));
+  EXPECT_THAT(stride[0].values, ElementsAre(1, 2)) << "a stride of 1 is not written";
+  EXPECT_THAT(stride[0].records, ElementsAre(2, 0));
+}
+
+TEST(SweepLines, TwoOfOneValueAreOnTwoLines) {
+  const auto run = RunOf(
+      {"Conv2D/cpu/a/fwd/f32/n1c8h12w12k16r3s3", "Conv2D/cpu/a/fwd/f32/n1c8h12w12k16r3s3_p1",
+       "Conv2D/cpu/a/fwd/f32/n1c8h12w12k16r5s5", "Conv2D/cpu/a/fwd/f32/n1c8h12w12k16r5s5_p1"});
+  const auto lines = SweepLines(run, "kernel");
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_THAT(lines[0].records, ElementsAre(0, 2));
+  EXPECT_THAT(lines[1].records, ElementsAre(1, 3));
+}
+
+TEST(SweepLines, ParametersAreOfTheirOperation) {
+  const auto run = RunOf({"LSTM/cpu/a/fwd/f32/t16n1i8h8", "LSTM/cpu/a/fwd/f32/t16n1i8h16",
+                          "LSTM/cpu/a/fwd/f32/t32n1i8h8", "LSTM/cpu/a/fwd/f32/t16n1i8h8bi"});
+  EXPECT_THAT(SweepLines(run, "hidden"), SizeIs(1));
+  EXPECT_THAT(SweepLines(run, "steps").at(0).values, ElementsAre(16, 32));
+  EXPECT_THAT(SweepLines(run, "image"), IsEmpty()) << "h of an LSTM is no image";
+}
+
+TEST(SweepLines, RefusesAnUnknownParameterAndTakesAnyName) {
+  EXPECT_THAT(fakes::RefusalOf([] { SweepLines(RunOf({}), "colour"); }),
+              testing::HasSubstr("--sweep colour: no such parameter; there are batch, "));
+  EXPECT_THAT(SweepLines(RunOf({"a/b/c/d/e/___x:9"}), "batch"), IsEmpty());
+  auto unplaced = RunOf({"LSTM/cpu/a/fwd/f32/t1n1i8h8", "LSTM/cpu/a/fwd/f32/t1n2i8h8"});
+  EXPECT_THAT(SweepLines(unplaced, "batch"), SizeIs(1));
+  unplaced.places[0].placement.time.reset();
+  EXPECT_THAT(SweepLines(unplaced, "batch"), IsEmpty()) << "one point is no line";
+}
+
+TEST(ThreadLines, JoinWhatDiffersInTheNumberOfThreadsAlonePlacedOrNot) {
+  auto run = RunOf({"LSTM/cpu/a/fwd/f32/t1n1i8h8/threads2", "LSTM/cpu/a/fwd/f32/t1n1i8h8",
+                    "LSTM/cpu/a/fwd/f32/t1n1i8h8/threads1", "LSTM/cpu/a/fwd/f32/t1n2i8h8/threads1",
+                    "LSTM/cpu/a/fwd/f32/t1n1i8h8/peephole/threads1"});
+  const std::vector<int> threads = {2, 4, 1, 1, 1};
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    run.file.records[i].threads = threads[i];
+    run.places[i].timing = record::Timing{.median = 1};
+    run.places[i].placement.time.reset();
+  }
+  const auto lines = ThreadLines(run);
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_THAT(lines[0].records, ElementsAre(2, 0, 1));
+  EXPECT_THAT(lines[0].values, ElementsAre(1, 2, 4));
+  EXPECT_THAT(ThreadLines(run, 1), SizeIs(3));
+  run.places[0].timing.reset();
+  EXPECT_THAT(ThreadLines(run)[0].values, ElementsAre(1, 4)) << "a record without a time";
+}
+
+}  // namespace
 namespace {
 
 using testing::ElementsAre;
 
-std::vector<RoofSet> SmallSets() { return RoofSets(SmallRun().file.machines); }
+std::vector<RoofSet> SmallSets() { return RoofSets(fakes::SmallRun().file.machines); }
 RoofSet TwoThreads() { return SmallSets().at(0); }
 
 TEST(RoofSets, OnePerThreadCountMostFirstBestPipeFirst) {
@@ -21,9 +116,9 @@ TEST(RoofSets, OnePerThreadCountMostFirstBestPipeFirst) {
   EXPECT_EQ(sets[0].machine, "Example CPU, 2 cores");
   ASSERT_EQ(sets[0].flops.size(), 6U);
   EXPECT_EQ(sets[0].flops[0].key, "int8.matrix");
-  EXPECT_FALSE(sets[0].flops[0].proved);
+  EXPECT_FALSE(sets[0].flops[0].validated);
   EXPECT_EQ(sets[0].flops[1].key, "bf16.matrix");
-  EXPECT_TRUE(sets[0].flops[1].proved);
+  EXPECT_TRUE(sets[0].flops[1].validated);
   ASSERT_EQ(sets[0].bytes.size(), 4U);
   EXPECT_EQ(sets[0].bytes[0].key, "l1");
   EXPECT_EQ(sets[0].bytes[3].key, "dram");
@@ -32,29 +127,29 @@ TEST(RoofSets, OnePerThreadCountMostFirstBestPipeFirst) {
 }
 
 TEST(RoofSets, MeasuredRidgesAreThoseOfTheirThreads) {
-  auto run = SmallRun();
-  TwoThreadsOf(run).ridges[Level::kDram] = {{0.5, 10e9}, {8, 160e9}};
+  auto run = fakes::SmallRun();
+  fakes::TwoThreadsOf(run).ridges[Level::kDram] = {{0.5, 10e9}, {8, 160e9}};
   const auto sets = RoofSets(run.file.machines);
   EXPECT_THAT(sets.at(0).ridges.at(Level::kDram),
-              ElementsAre(RidgePoint{0.5, 10e9}, RidgePoint{8, 160e9}));
+              ElementsAre(machine::RidgePoint{0.5, 10e9}, machine::RidgePoint{8, 160e9}));
   EXPECT_TRUE(sets.at(1).ridges.empty());
   EXPECT_TRUE(RoofSets({}).empty());
 }
 
 TEST(SustainedOf, IsARoofBelowItsOwnWhereItWasMeasured) {
-  auto run = SmallRun();
-  TwoThreadsOf(run).flops.at("int8.matrix").sustained_per_second = 2400e9;
+  auto run = fakes::SmallRun();
+  fakes::TwoThreadsOf(run).flops.at("int8.matrix").sustained_per_second = 2400e9;
   const auto flops = RoofSets(run.file.machines).at(0).flops;
   const auto sustained = SustainedOf(flops.at(0));
   ASSERT_TRUE(sustained.has_value());
   EXPECT_EQ(sustained->key, "int8.matrix");
   EXPECT_DOUBLE_EQ(sustained->per_second, 2400e9);
-  EXPECT_FALSE(sustained->proved) << "as little as the roof itself";
+  EXPECT_FALSE(sustained->validated) << "as little as the roof itself";
   EXPECT_FALSE(SustainedOf(flops.at(1)).has_value());
 }
 
 TEST(MainRoofSet, IsTheOneThatMostPlacedRecordsRestOn) {
-  auto run = SmallRun();
+  auto run = fakes::SmallRun();
   EXPECT_EQ(MainRoofSet(run, SmallSets()), 0U);
   for (auto& record : run.file.records) record.threads = 1;
   EXPECT_EQ(MainRoofSet(run, SmallSets()), 1U);
@@ -62,12 +157,12 @@ TEST(MainRoofSet, IsTheOneThatMostPlacedRecordsRestOn) {
 }
 
 TEST(PipesInUse, CountsPlacedRecordsOnly) {
-  EXPECT_THAT(PipesInUse(SmallRun(), TwoThreads()),
+  EXPECT_THAT(PipesInUse(fakes::SmallRun(), TwoThreads()),
               ElementsAre("bf16.matrix", "fp32.vector", "int8.matrix"));
 }
 
 TEST(PipesInUse, ARowThatJudgedStandsForItsPipe) {
-  auto run = SmallRun();
+  auto run = fakes::SmallRun();
   for (auto& placed : run.places)
     if (auto& time = placed.placement.time) time->compute_roofs["fp32.vector"] = "fp32.vector.avx2";
   EXPECT_THAT(PipesInUse(run, TwoThreads()),
@@ -85,16 +180,16 @@ TEST(RidgeIntensity, IsWhereBothRoofsAreEqual) {
 }
 
 TEST(MainLevel, IsTheOneThatMostRecordsKnow) {
-  auto run = SmallRun();
+  auto run = fakes::SmallRun();
   EXPECT_EQ(MainLevel(run, TwoThreads()), Level::kDram);
   for (auto& placed : run.places) placed.placement.classic.clear();
   EXPECT_EQ(MainLevel(run, TwoThreads()), std::nullopt);
 }
 
 TEST(ClassicMarks, TakeTheNumbersOfTheFile) {
-  const auto marks = ClassicMarks(SmallRun(), TwoThreads(), Level::kDram);
+  const auto marks = ClassicMarks(fakes::SmallRun(), TwoThreads(), Level::kDram);
   ASSERT_EQ(marks.size(), 7U);
-  for (const auto& mark : marks) EXPECT_EQ(mark.disturbed, mark.series == "LSTM bwd f32");
+  for (const auto& mark : marks) EXPECT_EQ(mark.noisy, mark.series == "LSTM bwd f32");
   EXPECT_EQ(marks[0].series, "Conv2D fwd f32");
   // 2*16*64*56*56*64*9 flop = 3699376128 in 23.1211008 ms; 64372736 byte.
   EXPECT_NEAR(marks[0].flops_per_second, 160e9, 1);
@@ -103,12 +198,12 @@ TEST(ClassicMarks, TakeTheNumbersOfTheFile) {
   EXPECT_EQ(marks[3].record, 3U);
   EXPECT_TRUE(marks[3].measured);
   EXPECT_FALSE(marks[4].ci95.has_value()) << "its time has no interval";
-  ASSERT_EQ(ClassicMarks(SmallRun(), TwoThreads(), Level::kL2).size(), 1U);
+  ASSERT_EQ(ClassicMarks(fakes::SmallRun(), TwoThreads(), Level::kL2).size(), 1U);
 }
 
 TEST(ClassicMarks, ABenchmarkOfOtherThreadsIsNotOnTheseRoofs) {
   const auto sets = SmallSets();
-  EXPECT_TRUE(ClassicMarks(SmallRun(), sets.at(1), Level::kDram).empty());
+  EXPECT_TRUE(ClassicMarks(fakes::SmallRun(), sets.at(1), Level::kDram).empty());
 }
 
 TEST(RateInterval, SlowestTimeGivesLowestRate) {
@@ -119,14 +214,15 @@ TEST(RateInterval, SlowestTimeGivesLowestRate) {
 }
 
 TEST(RateInterval, AnIntervalThatCannotBeIsNone) {
-  for (const Timing& timing : {Timing{2, {}}, Timing{2, {{0, 4}}}, Timing{2, {{3, 4}}}})
+  for (const record::Timing& timing :
+       {record::Timing{2, {}}, record::Timing{2, {{0, 4}}}, record::Timing{2, {{3, 4}}}})
     EXPECT_FALSE(RateInterval(timing, 100).has_value());
 }
 
 TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
-  const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kDram);
+  const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kDram);
   ASSERT_EQ(marks.size(), 7U);
-  EXPECT_TRUE(marks[6].disturbed);
+  EXPECT_TRUE(marks[6].noisy);
   for (const auto& mark : marks) {
     if (!mark.point) continue;
     EXPECT_NEAR(mark.point->first / mark.complexity.first,
@@ -141,32 +237,32 @@ TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
 
 // 10 s measured; L2 binds: 10 / 8 is the gap. Alone, L1 leaves compute to bind (x 5), DRAM (x 2.5).
 TEST(TimePlace, TheLargerCoordinateIsTheMeasuredTimeWhateverLevelBinds) {
-  TimePoint time{.seconds = 10, .compute_seconds = 2, .gap = 1.25};
+  TimePoint time{.seconds = 10, .compute_seconds = 2, .slowdown = 1.25};
   time.memory_seconds = {{Level::kL1, 1}, {Level::kL2, 8}, {Level::kDram, 4}};
   EXPECT_EQ(TimePlace(time, Level::kL1), std::pair(5.0, 10.0));
   EXPECT_EQ(TimePlace(time, Level::kL2), std::pair(10.0, 2.5));
   EXPECT_EQ(TimePlace(time, Level::kDram), std::pair(10.0, 5.0));
   EXPECT_EQ(TimePlace(time, Level::kL3), std::nullopt);
-  time.unproved_levels = {Level::kDram};
+  time.not_validated_levels = {Level::kDram};
   EXPECT_EQ(TimePlace(time, Level::kDram), std::nullopt) << "DRAM's roof may be wrong";
   EXPECT_EQ(TimePlace(time, Level::kL2), std::pair(10.0, 2.5));
-  time.gap.reset();
+  time.slowdown.reset();
   EXPECT_EQ(TimePlace(time, Level::kL2), std::nullopt);
 }
 
 TEST(TimeMarks, ARecordBoundByDramReachesItsTimeInTheViewOfL2Too) {
   // 1.25 ms; roof times: L2 0.25 ms, compute 0.51380224 ms, DRAM 1 ms.
-  const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kL2);
+  const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kL2);
   ASSERT_EQ(marks.size(), 1U);
   EXPECT_NEAR(marks[0].point->second, 1.25e-3, 1e-15);
   EXPECT_NEAR(marks[0].point->first, 1.25e-3 * 0.25 / 0.51380224, 1e-15);
 }
 
-TEST(TimeMarks, WithoutProofThereIsNoTimePoint) {
-  const auto marks = TimeMarks(SmallRun(), TwoThreads(), Level::kDram);
+TEST(TimeMarks, WithoutValidationThereIsNoTimePoint) {
+  const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kDram);
   EXPECT_EQ(marks[5].series, "Conv2D fwd int8");
   EXPECT_FALSE(marks[5].point.has_value());
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

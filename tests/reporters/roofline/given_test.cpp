@@ -4,34 +4,34 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/summaries.h"
 #include "tests/fakes/small_roofline.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 // Returns the placement as reports show it, with findings.
-Placement Placed(const Record& record, const Machine& machine) {
+Placement Placed(const record::Record& record, const machine::Machine& machine) {
   return PlaceWritten(record, &machine).placement;
 }
 
 // The roofs of SmallMachine, from a data sheet.
-Machine OfADataSheet() {
-  Machine machine = SmallMachine();
+machine::Machine OfADataSheet() {
+  machine::Machine machine = fakes::SmallMachine();
   auto& set = machine.by_threads[2];
   for (auto& [pipe, ceiling] : set.flops) {
-    ceiling.proved = false;
-    ceiling.given = true;
+    ceiling.validated = false;
+    ceiling.specified = true;
   }
-  set.bytes[Level::kDram].proved = false;
-  set.bytes[Level::kDram].given = true;
+  set.bytes[Level::kDram].validated = false;
+  set.bytes[Level::kDram].specified = true;
   return machine;
 }
 
-TEST(Place, GivenRoofsCarryAPercentAndAreNamed) {
-  const Machine machine = OfADataSheet();
-  const auto placed = Placed(Measured(20, 200, 100), machine);  // roof 20 flop/s
+TEST(Place, SpecifiedRoofsCarryAPercentAndAreNamed) {
+  const machine::Machine machine = OfADataSheet();
+  const auto placed = Placed(fakes::Measured(20, 200, 100), machine);  // roof 20 flop/s
   EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 0.5);
   EXPECT_EQ(BoundText(*placed.time), "DRAM (given)");
   EXPECT_THAT(
@@ -39,14 +39,14 @@ TEST(Place, GivenRoofsCarryAPercentAndAreNamed) {
       testing::ElementsAre("placed on roofs that are given, not measured here: no proof "
                            "and no interval; bound and percentages are as right as they are"));
   EXPECT_THAT(placed.advice, testing::HasSubstr("slower than its given DRAM bandwidth roof"));
-  EXPECT_EQ(ToJson(Measured(20, 200, 100), &machine)["time"]["given"], true);
-  const Machine measured = SmallMachine();
-  EXPECT_FALSE(ToJson(Measured(20, 200, 100), &measured)["time"].contains("given"));
+  EXPECT_EQ(ToJson(fakes::Measured(20, 200, 100), &machine)["time"]["given"], true);
+  const machine::Machine measured = fakes::SmallMachine();
+  EXPECT_FALSE(ToJson(fakes::Measured(20, 200, 100), &measured)["time"].contains("given"));
 }
 
-TEST(Place, APointAboveAGivenRoofSaysThatTheRoofOrTheCountIsWrong) {
+TEST(Place, APointAboveASpecifiedRoofSaysThatTheRoofOrTheCountIsWrong) {
   // 100 byte at 10 byte/s take 10 s; the call took 8.
-  const auto placed = Placed(Measured(8, 200, 100), OfADataSheet());
+  const auto placed = Placed(fakes::Measured(8, 200, 100), OfADataSheet());
   EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 1.25);
   EXPECT_THAT(placed.remarks,
               testing::Contains("above the given dram roof: the roof is wrong (see the machine "
@@ -54,17 +54,17 @@ TEST(Place, APointAboveAGivenRoofSaysThatTheRoofOrTheCountIsWrong) {
 }
 
 // 400 modelled byte at the measured 50 byte/s of L2 take 8 s. The call took 4, so they are refuted.
-TEST(Place, AGivenRateRefutesNoCount) {
-  Record record = Measured(4, 200, 10);
+TEST(Place, ASpecifiedRateRefutesNoCount) {
+  record::Record record = fakes::Measured(4, 200, 10);
   record.work[Provenance::kModelled].bytes[Level::kL2] = 400;
-  Machine machine = SmallMachine();
+  machine::Machine machine = fakes::SmallMachine();
   EXPECT_THAT(Placed(record, machine).remarks,
               testing::Contains(testing::HasSubstr("left out at l2")));
-  machine.by_threads[2].bytes[Level::kL2].proved = false;
-  machine.by_threads[2].bytes[Level::kL2].given = true;
+  machine.by_threads[2].bytes[Level::kL2].validated = false;
+  machine.by_threads[2].bytes[Level::kL2].specified = true;
   EXPECT_THAT(Placed(record, machine).remarks,
               testing::Contains(testing::StartsWith("above the given l2 roof: the roof is wrong")));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

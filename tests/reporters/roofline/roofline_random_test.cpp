@@ -7,24 +7,24 @@
 #include "reporters/roofline/roofline.h"
 #include "tests/fakes/small_roofline.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 // Random works on several pipes and levels of a random machine.
 struct RandomCase {
-  Machine machine = SmallMachine();
-  Record record = Measured(1, 1, 1);
+  machine::Machine machine = fakes::SmallMachine();
+  record::Record record = fakes::Measured(1, 1, 1);
 };
 
 RandomCase MakeRandomCase(std::mt19937_64& random) {
   std::uniform_real_distribution<double> exponent(-3, 6);
   const auto any = [&] { return std::pow(10, exponent(random)); };
   RandomCase made;
-  CeilingSet& all = made.machine.by_threads[2];
+  machine::CeilingSet& all = made.machine.by_threads[2];
   for (auto& [pipe, ceiling] : all.flops) ceiling.per_second = any();
   for (auto& [level, ceiling] : all.bytes) ceiling.per_second = any();
   all.launch_seconds = any();
-  made.record = Measured(any(), any(), any());
+  made.record = fakes::Measured(any(), any(), any());
   Work& work = made.record.work[Provenance::kModelled];
   work.flops["bf16.matrix"] = any();
   work.bytes[Level::kL2] = any();
@@ -36,7 +36,7 @@ TEST(PlaceTime, IsTheTimePointOfPlace) {
   std::mt19937_64 random(12);
   for (int i = 0; i < 500; ++i) {
     auto [machine, record] = MakeRandomCase(random);
-    machine.by_threads[2].bytes[Level::kDram].proved = i % 3 != 0;
+    machine.by_threads[2].bytes[Level::kDram].validated = i % 3 != 0;
     if (i % 5 == 0) record.work[Provenance::kModelled].flops.clear();
     for (const PlaceView& view : {PlaceView{}, PlaceView{{Level::kDram}, true}}) {
       const auto all = Place(record, &machine, view).time;
@@ -46,61 +46,62 @@ TEST(PlaceTime, IsTheTimePointOfPlace) {
       EXPECT_EQ(alone->seconds, all->seconds);
       EXPECT_EQ(alone->compute_seconds, all->compute_seconds);
       EXPECT_EQ(alone->memory_seconds, all->memory_seconds);
-      EXPECT_EQ(alone->gap, all->gap);
+      EXPECT_EQ(alone->slowdown, all->slowdown);
       EXPECT_EQ(alone->bound, all->bound);
     }
   }
 }
 
 template <class Visit>
-void EachCeiling(Machine& machine, const Visit& visit) {
+void EachCeiling(machine::Machine& machine, const Visit& visit) {
   for (auto& [pipe, ceiling] : machine.by_threads[2].flops) visit(ceiling);
   for (auto& [level, ceiling] : machine.by_threads[2].bytes) visit(ceiling);
 }
 
-// Returns the gap if every unproved ceiling's true rate were `factor` times the measured one.
-double TrueGap(const Record& record, double seconds, Machine machine, double factor) {
-  EachCeiling(machine, [&](Ceiling& ceiling) {
-    if (!ceiling.proved) ceiling.per_second *= factor;
-    ceiling.proved = true;
+// Returns the gap if every not validated ceiling's true rate were `factor` times the measured one.
+double TrueGap(const record::Record& record, double seconds, machine::Machine machine,
+               double factor) {
+  EachCeiling(machine, [&](machine::Ceiling& ceiling) {
+    if (!ceiling.validated) ceiling.per_second *= factor;
+    ceiling.validated = true;
   });
-  return PlaceTime(record, seconds, machine)->gap.value();
+  return PlaceTime(record, seconds, machine)->slowdown.value();
 }
 
-// Whatever the unproved ceilings' true rates are, from half of what was measured up, the gap that
-// is given is the same; and one is kept back only where it is not.
-TEST(PlaceTime, HasAGapWhereNoTrueRateOfAnUnprovedCeilingWouldChangeIt) {
+// Whatever the not validated ceilings' true rates are, from half of what was measured up, the gap
+// that is given is the same; and one is kept back only where it is not.
+TEST(PlaceTime, HasAGapWhereNoTrueRateOfAnNotValidatedCeilingWouldChangeIt) {
   std::mt19937_64 random(14);
-  int given = 0, doubtful = 0;
+  int specified = 0, doubtful = 0;
   for (int i = 0; i < 2000; ++i) {
     auto [machine, record] = MakeRandomCase(random);
     bool any = false;
-    EachCeiling(machine, [&](Ceiling& ceiling) {
-      ceiling.proved = random() % 3 != 0;
-      any = any || !ceiling.proved;
+    EachCeiling(machine, [&](machine::Ceiling& ceiling) {
+      ceiling.validated = random() % 3 != 0;
+      any = any || !ceiling.validated;
     });
     constexpr double kLong = 1e15;  // [s] no level is refuted
     const auto placed = PlaceTime(record, kLong, machine).value();
     const double pipes =
         placed.pipe_seconds.at("fp32.vector") / placed.pipe_seconds.at("bf16.matrix");
     if (std::abs(std::log10(pipes)) > 12) continue;  // one is lost in the sum's last digits
-    const double gap = TrueGap(record, kLong, machine, 1);
-    const bool same =
-        TrueGap(record, kLong, machine, 0.5) == gap && TrueGap(record, kLong, machine, 1e12) == gap;
-    EXPECT_EQ(placed.gap.has_value(), same) << i;
-    EXPECT_EQ(placed.gap.value_or(gap), gap);
-    given += same && any ? 1 : 0;
+    const double slowdown = TrueGap(record, kLong, machine, 1);
+    const bool same = TrueGap(record, kLong, machine, 0.5) == slowdown &&
+                      TrueGap(record, kLong, machine, 1e12) == slowdown;
+    EXPECT_EQ(placed.slowdown.has_value(), same) << i;
+    EXPECT_EQ(placed.slowdown.value_or(slowdown), slowdown);
+    specified += same && any ? 1 : 0;
     doubtful += same ? 0 : 1;
   }
-  EXPECT_GT(given, 200);
+  EXPECT_GT(specified, 200);
   EXPECT_GT(doubtful, 200);
 }
 
 TEST(PlaceTime, WithoutTheCeilingsOfItsThreadsThereIsNone) {
-  Record record = Measured(1, 1, 1);
-  EXPECT_TRUE(PlaceTime(record, 1, SmallMachine()).has_value());
+  record::Record record = fakes::Measured(1, 1, 1);
+  EXPECT_TRUE(PlaceTime(record, 1, fakes::SmallMachine()).has_value());
   record.threads = 3;
-  EXPECT_FALSE(PlaceTime(record, 1, SmallMachine()).has_value());
+  EXPECT_FALSE(PlaceTime(record, 1, fakes::SmallMachine()).has_value());
 }
 
 TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
@@ -121,7 +122,7 @@ TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
         EXPECT_NEAR(point.fraction.value() * time.seconds / level_roof, 1, 1e-12);
       }
       // The largest coordinate of the time point is the run time; the gap is how far it is.
-      EXPECT_NEAR(*time.gap * roof / time.seconds, 1, 1e-12);
+      EXPECT_NEAR(*time.slowdown * roof / time.seconds, 1, 1e-12);
       const bool in_box = roof < *time.overhead_seconds;
       EXPECT_EQ(time.bound == Bound::kOverhead, in_box);
       if (!in_box) {
@@ -140,8 +141,8 @@ TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
   }
 }
 
-void DoubleEveryCeiling(Machine& machine) {
-  CeilingSet& all = machine.by_threads[2];
+void DoubleEveryCeiling(machine::Machine& machine) {
+  machine::CeilingSet& all = machine.by_threads[2];
   for (auto& [pipe, ceiling] : all.flops) ceiling.per_second *= 2;
   for (auto& [level, ceiling] : all.bytes) ceiling.per_second *= 2;
   *all.launch_seconds /= 2;
@@ -163,7 +164,7 @@ TEST(PlaceInTime, OnRandomWorksDoublingEveryCeilingHalvesEveryRoofTime) {
     if (after.memory_seconds.size() != before.memory_seconds.size()) continue;
     ++same_levels;
     EXPECT_EQ(after.bound, before.bound) << "the machine's shape is the same";
-    EXPECT_NEAR(*after.gap / *before.gap, 2, 1e-12);
+    EXPECT_NEAR(*after.slowdown / *before.slowdown, 2, 1e-12);
   }
   EXPECT_GT(same_levels, 400);
 }
@@ -174,14 +175,14 @@ TEST(PlaceInTime, OnRandomWorksAMachineTwiceAsFastInHalfTheTimeChangesNoJudgemen
     auto [machine, record] = MakeRandomCase(random);
     const auto before = Place(record, &machine).time.value();
     DoubleEveryCeiling(machine);
-    for (Repetition& repetition : record.repetitions) repetition.seconds /= 2;
+    for (record::Repetition& repetition : record.repetitions) repetition.seconds /= 2;
     const auto after = Place(record, &machine).time.value();
     EXPECT_EQ(after.memory_seconds.size(), before.memory_seconds.size());
     EXPECT_EQ(after.bound, before.bound);
     EXPECT_EQ(after.bound_level, before.bound_level);
-    EXPECT_NEAR(*after.gap / *before.gap, 1, 1e-12);
+    EXPECT_NEAR(*after.slowdown / *before.slowdown, 1, 1e-12);
   }
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -5,17 +5,101 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reporters/roofline/placed_json.h"
+#include "reporters/roofline/chart.h"
+#include "reporters/roofline/placed_run.h"
 #include "tests/fakes/small_roofline.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::ElementsAre;
+
+const OpVocabulary kWords = {{"A", {"first", {{"batch", "n"}, {"image", "h", "w _p"}}}},
+                             {"B", {"second", {{"batch", "n"}, {"image", "i"}}}}};
+
+TEST(OpWords, AParameterOfTheSameLettersIsOneOfAllItsOps) {
+  const auto parameters = SweepParameters(kWords);
+  ASSERT_THAT(parameters, testing::SizeIs(3));
+  EXPECT_THAT(parameters[0].ops, ElementsAre("A", "B"));
+  EXPECT_THAT(parameters[1].ops, ElementsAre("A"));
+  EXPECT_THAT(parameters[2].ops, ElementsAre("B"));
+  EXPECT_THAT(SweepNames(kWords), ElementsAre("batch", "image"));
+}
+
+// A file of a program that has an op which this one lacks.
+TEST(OpWords, AFileBringsThoseOfItsOps) {
+  PlacedRun run;
+  run.file.context = {{"dlroof", {{"ops", ToJson(kWords)}}}};
+  for (const char* problem : {"n1h3w3_p1", "n1h5w5_p2"}) {
+    run.file.records.push_back({.op = "A", .problem = problem});
+    run.places.emplace_back().placement.time.emplace();
+  }
+  EXPECT_THAT(SweepLines(run, "image").at(0).values, ElementsAre(3, 5));
+  EXPECT_EQ(NounOf("B", WordsOf(run.file.context)), "second");
+  EXPECT_EQ(NounOf("C", WordsOf(run.file.context)), "call");
+}
+
+TEST(OpWords, ThoseOfThisProgramCount) {
+  const json context = {{"dlroof", {{"ops", {{"Conv2D", {{"noun", "nonsense"}}}}}}}};
+  EXPECT_EQ(NounOf("Conv2D", WordsOf(context)), "convolution");
+  EXPECT_EQ(NounOf("Conv2D", {}), "convolution");
+  EXPECT_THAT(SweepNames(WordsOf(context)), Contains("hidden"));
+}
+
+TEST(OpWords, TakesAnyContext) {
+  for (const char* text :
+       {"null", "1", R"({"dlroof": {"ops": [1]}})",
+        R"({"dlroof": {"ops": {"X": 1, "Y": {"sweep": [null, {"name": 1}, {"key": "k"}]}}}})"})
+    EXPECT_THAT(SweepNames(WordsOf(json::parse(text))), Contains("batch")) << text;
+}
+
+constexpr const char* kConv = "n16c64h56w56k64r3s3_s2p0:1x0:1";
+
+TEST(ProblemParts, AreKeysWithTheirValuesAndPlaces) {
+  const auto parts = ProblemParts(kConv);
+  ASSERT_EQ(parts.size(), 9u);
+  EXPECT_EQ(parts[0].key, "n");
+  EXPECT_EQ(parts[0].value, "16");
+  EXPECT_EQ(parts[7].key, "_s");
+  EXPECT_EQ(parts[8].key, "_p");
+  EXPECT_EQ(parts[8].value, "0:1x0:1");
+  EXPECT_EQ(std::string(kConv).substr(parts[2].value_begin, parts[2].end - parts[2].value_begin),
+            "56");
+}
+
+TEST(WithValue, ReplacesTheValue) {
+  EXPECT_THAT(WithValue(kConv, {"batch", "n"}, "4"), ElementsAre("n4c64h56w56k64r3s3_s2p0:1x0:1"));
+  EXPECT_THAT(WithValue(kConv, {"stride", "_s", "_p"}, "4"),
+              ElementsAre("n16c64h56w56k64r3s3_s4p0:1x0:1"));
+}
+
+TEST(WithValue, KeepsASquareSquareAndItsPadding) {
+  EXPECT_THAT(WithValue("n1c3h3w3k3r3s3_p3", {"image", "h", "w _p"}, "9"),
+              ElementsAre("n1c3h9w9k3r3s3_p3"));
+  EXPECT_THAT(WithValue("n1c3h3w7k3r3s3", {"image", "h", "w _p"}, "9"),
+              ElementsAre("n1c3h9w7k3r3s3"))
+      << "it was no square";
+}
+
+TEST(WithValue, OffersTheTextsOfAKeyThatMayBeLeftOut) {
+  EXPECT_THAT(WithValue("t1n1i8h8l2", {"layers", "l"}, "1"), ElementsAre("t1n1i8h8l1", "t1n1i8h8"));
+  EXPECT_THAT(WithValue("r3s3_s2", {"stride", "_s", "_p"}, "1"), Contains("r3s3"));
+  EXPECT_THAT(WithValue("t1n1i8h8bi", {"layers", "l"}, "2"), Contains("t1n1i8h8l2bi"));
+  EXPECT_THAT(WithValue("r3s3", {"stride", "_s", "_p"}, "2"), ElementsAre("r3s3_s2"));
+  EXPECT_THAT(WithValue("r3s3_p1", {"stride", "_s", "_p"}, "2"), Contains("r3s3_s2p1"));
+  EXPECT_THAT(WithValue("r3s3", {"stride", "_s", "_p"}, "1"), ElementsAre("r3s3"));
+}
+
+}  // namespace
 namespace {
 
 TEST(PlaceClassic, LeftOfTheRidgeTheSlopeBinds) {
-  const Machine machine = SmallMachine();
+  const machine::Machine machine = fakes::SmallMachine();
   // 200 flop, 100 byte: intensity 2, slope 2 x 10 = 20 flop/s; in 20 s 10 flop/s are done: half the
   // roof.
-  const auto point = Place(Measured(20, 200, 100), &machine).classic.at(0);
+  const auto point = Place(fakes::Measured(20, 200, 100), &machine).classic.at(0);
   EXPECT_DOUBLE_EQ(point.intensity, 2);
   EXPECT_DOUBLE_EQ(point.flops_per_second, 10);
   EXPECT_DOUBLE_EQ(point.roof, 20);
@@ -24,31 +108,31 @@ TEST(PlaceClassic, LeftOfTheRidgeTheSlopeBinds) {
 }
 
 TEST(PlaceClassic, RightOfTheRidgeTheFlatRoofBinds) {
-  const Machine machine = SmallMachine();
+  const machine::Machine machine = fakes::SmallMachine();
   // 8000 flop, 100 byte: intensity 80, flat roof 100 flop/s; 8000 flop in 100 s = 80 flop/s.
-  const auto point = Place(Measured(100, 8000, 100), &machine).classic.at(0);
+  const auto point = Place(fakes::Measured(100, 8000, 100), &machine).classic.at(0);
   EXPECT_DOUBLE_EQ(point.roof, 100);
   EXPECT_DOUBLE_EQ(point.fraction.value(), 0.8);
   EXPECT_FALSE(point.memory_bound);
 }
 
 TEST(PlaceInTime, BoundsAreOverheadThenTheLargestRoofTime) {
-  const Machine machine = SmallMachine();
+  const machine::Machine machine = fakes::SmallMachine();
   const auto bound = [&](double flops, double bytes) {
-    return Place(Measured(1000, flops, bytes), &machine).time->bound;
+    return Place(fakes::Measured(1000, flops, bytes), &machine).time->bound;
   };
   EXPECT_EQ(bound(49, 4.9), Bound::kOverhead);  // 0.49 s and 0.49 s, both inside the box of 0.5 s
   EXPECT_EQ(bound(51, 4.9), Bound::kCompute);   // 0.51 s outside
   EXPECT_EQ(bound(49, 5.1), Bound::kMemory);
-  const auto time = Place(Measured(1000, 100, 20), &machine).time.value();  // 1 s, 2 s
+  const auto time = Place(fakes::Measured(1000, 100, 20), &machine).time.value();  // 1 s, 2 s
   EXPECT_EQ(time.bound_level, Level::kDram);
-  EXPECT_DOUBLE_EQ(time.gap.value(), 500);
+  EXPECT_DOUBLE_EQ(time.slowdown.value(), 500);
   EXPECT_DOUBLE_EQ(time.overhead_seconds.value(), 0.5);
 }
 
 TEST(PlaceInTime, ThePapersBalanceJudgesEveryFlopByTheMatrixCeiling) {
-  const Machine machine = SmallMachine();
-  Record record = Measured(10, 100, 20);                       // 1 s on fp32.vector, 2 s of DRAM
+  const machine::Machine machine = fakes::SmallMachine();
+  record::Record record = fakes::Measured(10, 100, 20);        // 1 s on fp32.vector, 2 s of DRAM
   record.work[Provenance::kModelled].bytes[Level::kL2] = 200;  // 4 s
   const auto usual = Place(record, &machine).time.value();
   EXPECT_EQ(usual.bound_level, Level::kL2);
@@ -58,8 +142,8 @@ TEST(PlaceInTime, ThePapersBalanceJudgesEveryFlopByTheMatrixCeiling) {
   EXPECT_DOUBLE_EQ(paper.pipe_seconds.at("fp32.vector"), 1);
   EXPECT_EQ(paper.bound_level, Level::kDram);
   EXPECT_EQ(paper.memory_seconds.size(), 1U) << "no other level counts";
-  EXPECT_DOUBLE_EQ(*paper.gap, 5);
-  Machine without = machine;
+  EXPECT_DOUBLE_EQ(*paper.slowdown, 5);
+  machine::Machine without = machine;
   without.by_threads[2].flops.erase("bf16.matrix");
   const auto placed = Place(record, &without, {{}, true});
   EXPECT_FALSE(placed.time.has_value());
@@ -67,8 +151,8 @@ TEST(PlaceInTime, ThePapersBalanceJudgesEveryFlopByTheMatrixCeiling) {
 }
 
 TEST(RecordJson, PipesAreSaidWhereTheyAreNotTheComputeTimeAgain) {
-  const Machine machine = SmallMachine();
-  Record record = Measured(10, 100, 20);
+  const machine::Machine machine = fakes::SmallMachine();
+  record::Record record = fakes::Measured(10, 100, 20);
   EXPECT_FALSE(ToJson(record, &machine)["time"].contains("pipe_seconds"));
   EXPECT_EQ(ToJson(record, &machine, {{}, true})["time"]["pipe_seconds"]["fp32.vector"], 1.0);
   record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;
@@ -76,15 +160,15 @@ TEST(RecordJson, PipesAreSaidWhereTheyAreNotTheComputeTimeAgain) {
 }
 
 TEST(PlaceInTime, MixedPipesAddUp) {
-  const Machine machine = SmallMachine();
-  Record record = Measured(10, 100, 1);                            // 1 s on fp32.vector
+  const machine::Machine machine = fakes::SmallMachine();
+  record::Record record = fakes::Measured(10, 100, 1);             // 1 s on fp32.vector
   record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;  // 3 s
   EXPECT_DOUBLE_EQ(Place(record, &machine).time->compute_seconds, 4);
 }
 
 TEST(Place, FlopsComeAllFromOneProvenanceAndBytesPerLevelFromTheBest) {
-  const Machine machine = SmallMachine();
-  Record record = Measured(1000, 100, 20);
+  const machine::Machine machine = fakes::SmallMachine();
+  record::Record record = fakes::Measured(1000, 100, 20);
   record.work[Provenance::kMeasured].flops["bf16.matrix"] = 500;
   record.work[Provenance::kSimulated].bytes[Level::kL2] = 40;
   const auto placed = Place(record, &machine);
@@ -98,31 +182,31 @@ TEST(Place, FlopsComeAllFromOneProvenanceAndBytesPerLevelFromTheBest) {
 }
 
 TEST(Place, WhatIsMissingIsSaidAndNothingIsInvented) {
-  const Machine machine = SmallMachine();
-  Record record = Measured(1, 1, 1);
+  const machine::Machine machine = fakes::SmallMachine();
+  record::Record record = fakes::Measured(1, 1, 1);
   record.threads = 3;
   EXPECT_THAT(Place(record, &machine).remarks,
               testing::ElementsAre("no ceilings measured with 3 threads"));
-  EXPECT_THAT(Place(Measured(1, 1, 1), nullptr).remarks,
+  EXPECT_THAT(Place(fakes::Measured(1, 1, 1), nullptr).remarks,
               testing::ElementsAre(testing::HasSubstr("no ceilings of this device")));
-  record = Measured(1000, 1, 1);
+  record = fakes::Measured(1000, 1, 1);
   record.work[Provenance::kModelled].flops = {{"int8.vector", 5}};
   const auto placed = Place(record, &machine);
   EXPECT_TRUE(placed.classic.empty());
   EXPECT_FALSE(placed.time.has_value());
   EXPECT_THAT(placed.remarks,
               testing::ElementsAre("the machine has no measured int8.vector ceiling"));
-  record.status = Status::kWrong;
+  record.status = record::Status::kWrong;
   EXPECT_TRUE(Place(record, &machine).remarks.empty());
 }
 
 // Returns the placement as reports show it, with findings.
-Placement Found(const Record& record, const Machine& machine) {
+Placement Found(const record::Record& record, const machine::Machine& machine) {
   return PlaceWritten(record, &machine).placement;
 }
 
-void Doubt(Ceiling& ceiling) {
-  ceiling.proved = false;
+void Reason(machine::Ceiling& ceiling) {
+  ceiling.validated = false;
   ceiling.reasons = {"too noisy"};
 }
 
@@ -136,132 +220,136 @@ TEST(Binding, IsTheLowestRoofTheFarthestLevelOfEquals) {
   EXPECT_EQ(Binding(placement)->level, Level::kDram);
 }
 
-TEST(Place, AnUnprovedCeilingThatBindsTakesThePercentAwayAndIsNamed) {
-  Machine machine = SmallMachine();
-  Doubt(machine.by_threads[2].bytes[Level::kDram]);
-  const auto placed = Found(Measured(1000, 100, 20), machine);  // 1 s, 2 s
+TEST(Place, AnNotValidatedCeilingThatBindsTakesThePercentAwayAndIsNamed) {
+  machine::Machine machine = fakes::SmallMachine();
+  Reason(machine.by_threads[2].bytes[Level::kDram]);
+  const auto placed = Found(fakes::Measured(1000, 100, 20), machine);  // 1 s, 2 s
   EXPECT_FALSE(placed.classic.at(0).fraction.has_value());
-  EXPECT_FALSE(placed.time->gap.has_value());
-  EXPECT_THAT(placed.remarks,
-              testing::ElementsAre("no gap: the dram ceiling binds and is not proved: too noisy"));
+  EXPECT_FALSE(placed.time->slowdown.has_value());
+  EXPECT_THAT(
+      placed.remarks,
+      testing::ElementsAre("no gap: the dram ceiling binds and is not validated: too noisy"));
   EXPECT_EQ(placed.advice, "");
 }
 
-TEST(Place, AnUnprovedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
-  Machine machine = SmallMachine();
-  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+TEST(Place, AnNotValidatedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
+  machine::Machine machine = fakes::SmallMachine();
+  Reason(machine.by_threads[2].bytes[Level::kDram]);
   // Compute 100 s. 499 byte / 10 byte/s = 49.9 s, at half the rate 99.8 s; 501 byte: 100.2 s.
-  const auto below = Found(Measured(1000, 10000, 499), machine);
-  EXPECT_DOUBLE_EQ(below.time->gap.value(), 10);
+  const auto below = Found(fakes::Measured(1000, 10000, 499), machine);
+  EXPECT_DOUBLE_EQ(below.time->slowdown.value(), 10);
   EXPECT_DOUBLE_EQ(below.classic.at(0).fraction.value(), 0.1);
-  EXPECT_TRUE(below.time->unproved_levels.empty());
+  EXPECT_TRUE(below.time->not_validated_levels.empty());
   EXPECT_NE(below.advice, "");
   EXPECT_THAT(
       below.asides,
       testing::ElementsAre(
-          "the dram ceiling is not proved, but at half its rate would not bind: too noisy"));
+          "the dram ceiling is not validated, but at half its rate would not bind: too noisy"));
   EXPECT_TRUE(below.remarks.empty()) << "it takes no number away";
-  EXPECT_TRUE(below.in_doubt.empty());
-  const auto above = Found(Measured(1000, 10000, 501), machine);
-  EXPECT_FALSE(above.time->gap.has_value());
+  EXPECT_TRUE(below.uncertain.empty());
+  const auto above = Found(fakes::Measured(1000, 10000, 501), machine);
+  EXPECT_FALSE(above.time->slowdown.has_value());
   EXPECT_FALSE(above.classic.at(0).fraction.has_value());
   EXPECT_THAT(above.remarks,
-              testing::ElementsAre("no gap: the dram ceiling is not proved and at half its rate "
+              testing::ElementsAre("no gap: the dram ceiling is not validated and at half its rate "
                                    "would bind: too noisy"));
-  EXPECT_EQ(above.in_doubt, (std::map<std::string, std::string>{{"dram", "too noisy"}}));
+  EXPECT_EQ(above.uncertain, (std::map<std::string, std::string>{{"dram", "too noisy"}}));
 }
 
-TEST(Place, AnUnprovedCeilingThatMayBeWrongByAnyFactorTakesTheGapAwayWhereverItIs) {
-  Machine machine = SmallMachine();
-  Doubt(machine.by_threads[2].bytes[Level::kDram]);
+TEST(Place, AnNotValidatedCeilingThatMayBeWrongByAnyFactorTakesTheGapAwayWhereverItIs) {
+  machine::Machine machine = fakes::SmallMachine();
+  Reason(machine.by_threads[2].bytes[Level::kDram]);
   machine.by_threads[2].bytes[Level::kDram].unbounded = true;
-  const auto placed = Place(Measured(1000, 10000, 1), &machine);  // 100 s, 0.1 s
-  EXPECT_FALSE(placed.time->gap.has_value());
-  EXPECT_THAT(placed.remarks,
-              testing::ElementsAre("no gap: the dram ceiling is not proved and may be wrong by any "
-                                   "factor: too noisy"));
+  const auto placed = Place(fakes::Measured(1000, 10000, 1), &machine);  // 100 s, 0.1 s
+  EXPECT_FALSE(placed.time->slowdown.has_value());
+  EXPECT_THAT(
+      placed.remarks,
+      testing::ElementsAre("no gap: the dram ceiling is not validated and may be wrong by any "
+                           "factor: too noisy"));
 }
 
-TEST(Place, AnUnprovedCeilingRefutesOnlyWhatTwiceItsRateWould) {
-  const auto placed = [](double l2_bytes, bool proved) {
-    Machine machine = SmallMachine();
-    if (!proved) Doubt(machine.by_threads[2].bytes[Level::kL2]);
-    Record record = Measured(100, 2000, 1);  // compute 20 s
+TEST(Place, AnNotValidatedCeilingRefutesOnlyWhatTwiceItsRateWould) {
+  const auto placed = [](double l2_bytes, bool validated) {
+    machine::Machine machine = fakes::SmallMachine();
+    if (!validated) Reason(machine.by_threads[2].bytes[Level::kL2]);
+    record::Record record = fakes::Measured(100, 2000, 1);  // compute 20 s
     record.work[Provenance::kModelled].bytes[Level::kL2] = l2_bytes;
     return Place(record, &machine);
   };
-  EXPECT_DOUBLE_EQ(placed(6000, true).time->gap.value(), 5);  // L2 120 s: not of this call
-  EXPECT_FALSE(placed(6000, false).time->gap.has_value());    // at twice the rate 60 s
-  EXPECT_DOUBLE_EQ(placed(11000, false).time->gap.value(), 5);
+  EXPECT_DOUBLE_EQ(placed(6000, true).time->slowdown.value(), 5);  // L2 120 s: not of this call
+  EXPECT_FALSE(placed(6000, false).time->slowdown.has_value());    // at twice the rate 60 s
+  EXPECT_DOUBLE_EQ(placed(11000, false).time->slowdown.value(), 5);
 }
 
-TEST(Place, AnUnprovedPipeCountsInTheSumOfPipes) {
-  Machine machine = SmallMachine();
-  Doubt(machine.by_threads[2].flops["bf16.matrix"]);
+TEST(Place, AnNotValidatedPipeCountsInTheSumOfPipes) {
+  machine::Machine machine = fakes::SmallMachine();
+  Reason(machine.by_threads[2].flops["bf16.matrix"]);
   const auto placed = [&](double dram_bytes) {
-    Record record = Measured(1000, 100, dram_bytes);                 // fp32.vector 1 s, proved
+    record::Record record = fakes::Measured(1000, 100, dram_bytes);  // fp32.vector 1 s, validated
     record.work[Provenance::kModelled].flops["bf16.matrix"] = 2000;  // 2 s: in all 3 s, or 5 s
     return Place(record, &machine);
   };
-  EXPECT_DOUBLE_EQ(placed(51).time->gap.value(), 1000 / 5.1);
-  EXPECT_FALSE(placed(49).time->gap.has_value());
+  EXPECT_DOUBLE_EQ(placed(51).time->slowdown.value(), 1000 / 5.1);
+  EXPECT_FALSE(placed(49).time->slowdown.has_value());
   const auto binds = placed(1);
-  EXPECT_FALSE(binds.time->gap.has_value()) << "a part of what binds is not proved";
+  EXPECT_FALSE(binds.time->slowdown.has_value()) << "a part of what binds is not validated";
   EXPECT_THAT(binds.remarks,
               testing::ElementsAre(testing::StartsWith("no gap: the bf16.matrix ceiling binds")));
 }
 
-TEST(Place, ALevelsOwnViewIsInDoubtOnItsOwn) {
-  Machine machine = SmallMachine();
-  Doubt(machine.by_threads[2].bytes[Level::kDram]);
-  Record record = Measured(1000, 5000, 300);  // compute 50 s; DRAM 30 s, at half its rate 60 s
-  record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;  // 100 s, proved
+TEST(Place, ALevelsOwnViewIsInReasonOnItsOwn) {
+  machine::Machine machine = fakes::SmallMachine();
+  Reason(machine.by_threads[2].bytes[Level::kDram]);
+  record::Record record =
+      fakes::Measured(1000, 5000, 300);  // compute 50 s; DRAM 30 s, at half its rate 60 s
+  record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;  // 100 s, validated
   const auto placed = Place(record, &machine);
-  EXPECT_DOUBLE_EQ(placed.time->gap.value(), 10);
-  EXPECT_THAT(placed.time->unproved_levels, testing::ElementsAre(Level::kDram));
+  EXPECT_DOUBLE_EQ(placed.time->slowdown.value(), 10);
+  EXPECT_THAT(placed.time->not_validated_levels, testing::ElementsAre(Level::kDram));
   for (const auto& point : placed.classic)
     EXPECT_EQ(point.fraction.has_value(), point.level == Level::kL2);
-  EXPECT_THAT(placed.remarks, testing::ElementsAre(
-                                  "no percent at dram: the dram ceiling is not proved: too noisy"));
+  EXPECT_THAT(
+      placed.remarks,
+      testing::ElementsAre("no percent at dram: the dram ceiling is not validated: too noisy"));
   EXPECT_EQ(ToJson(record, &machine)["time"]["unproved_levels"], nlohmann::json({"dram"}));
   // The same of a pipe: in the view of L2 it cannot bind, in that of DRAM it does.
-  machine = SmallMachine();
-  Doubt(machine.by_threads[2].flops["fp32.vector"]);
-  record = Measured(1000, 4000, 300);  // compute 40 s, at half its rate 80 s
+  machine = fakes::SmallMachine();
+  Reason(machine.by_threads[2].flops["fp32.vector"]);
+  record = fakes::Measured(1000, 4000, 300);  // compute 40 s, at half its rate 80 s
   record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;
-  EXPECT_THAT(
-      Place(record, &machine).remarks,
-      testing::ElementsAre("no percent at dram: the fp32.vector ceiling is not proved: too noisy"));
+  EXPECT_THAT(Place(record, &machine).remarks,
+              testing::ElementsAre(
+                  "no percent at dram: the fp32.vector ceiling is not validated: too noisy"));
 }
 
 TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
-  Machine machine = SmallMachine();
+  machine::Machine machine = fakes::SmallMachine();
   // 100 byte / 10 byte/s = 10 s at the roof, done in 5 s. Larger than any cache: the ceiling must
   // be too low.
-  auto placed = Found(Measured(5, 1, 100), machine);
+  auto placed = Found(fakes::Measured(5, 1, 100), machine);
   EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr(
                                   "above the dram roof by 100 %: the ceiling is too low")));
   // The same bytes in a cache that holds them: they never moved, so the model is wrong and no point
   // is drawn.
   machine.cache_bytes[Level::kL3] = 100;
-  placed = Found(Measured(5, 1, 100), machine);
+  placed = Found(fakes::Measured(5, 1, 100), machine);
   EXPECT_TRUE(placed.classic.empty());
   EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("stay in a warm cache")));
-  Record cold = Measured(5, 1, 100);
+  record::Record cold = fakes::Measured(5, 1, 100);
   cold.cache = "cold";
   EXPECT_FALSE(Place(cold, &machine).classic.empty());
-  Record winograd = Measured(5, 1000, 1);
+  record::Record winograd = fakes::Measured(5, 1000, 1);
   winograd.algorithm = "jit_wino:avx512_core";
   EXPECT_THAT(Found(winograd, machine).remarks,
               testing::Contains(testing::HasSubstr("the FLOP count is wrong for it")));
 }
 
 TEST(Place, BytesOfACacheLevelThatTheTimeRefutesDrawNoPoint) {
-  const Machine machine = SmallMachine();
+  const machine::Machine machine = fakes::SmallMachine();
   // 500 byte / 50 byte/s = 10 s at the L2 roof, done in 5 s: nobody counted them, so they are
   // wrong.
   for (const auto from : {Provenance::kModelled, Provenance::kSimulated}) {
-    Record record = Measured(5, 1, 1);
+    record::Record record = fakes::Measured(5, 1, 1);
     record.work[from].bytes[Level::kL2] = 500;
     const auto placed = Place(record, &machine);
     ASSERT_EQ(placed.classic.size(), 1);
@@ -271,20 +359,20 @@ TEST(Place, BytesOfACacheLevelThatTheTimeRefutesDrawNoPoint) {
                                     testing::HasSubstr("2 times as long as the call"))));
   }
   // Counted by hardware they stay: then the ceiling is too low, and the record says so.
-  Record counted = Measured(5, 1, 1);
+  record::Record counted = fakes::Measured(5, 1, 1);
   counted.work[Provenance::kMeasured].bytes[Level::kL2] = 500;
   const auto placed = Found(counted, machine);
   EXPECT_EQ(placed.classic.size(), 2);
   EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("above the l2 roof")));
   // Modelled bytes that the call had time for are a point like any other.
-  Record slow = Measured(20, 1, 1);
+  record::Record slow = fakes::Measured(20, 1, 1);
   slow.work[Provenance::kModelled].bytes[Level::kL2] = 500;
   EXPECT_EQ(Place(slow, &machine).time->bound_level, Level::kL2);
 }
 
 TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
-  const Machine machine = SmallMachine();
-  Record record = Measured(1000, 100, 20);
+  const machine::Machine machine = fakes::SmallMachine();
+  record::Record record = fakes::Measured(1000, 100, 20);
   record.library = "onednn";
   record.algorithm = "ref:any";
   EXPECT_THAT(Found(record, machine).remarks,
@@ -295,7 +383,7 @@ TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
 
 // A library that may use AVX2 only is not slow because the CPU has AVX-512.
 TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
-  Machine machine = SmallMachine();
+  machine::Machine machine = fakes::SmallMachine();
   auto& flops = machine.by_threads[2].flops;
   const double best = flops.at("fp32.vector").per_second;
   for (const auto& [row, rate] :
@@ -304,7 +392,7 @@ TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
     flops[row] = flops.at("fp32.vector");
     flops[row].per_second = rate;
   }
-  Record record = Measured(1000, 100, 20);
+  record::Record record = fakes::Measured(1000, 100, 20);
   const auto judged = [&](const std::string& algorithm, const std::string& isa = "") {
     record.algorithm = algorithm;
     record.isa = isa;
@@ -323,15 +411,15 @@ TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
   // Nothing known, or no row allowed: the plain roof. A text decides nothing.
   EXPECT_EQ(judged("loops; isa avx2").time->compute_roofs.at("fp32.vector"), "fp32.vector");
   EXPECT_EQ(judged("jit", "sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
-  flops["fp32.vector.avx2"].proved = false;
-  EXPECT_FALSE(judged("jit:avx2", "avx2").time->gap.has_value());
+  flops["fp32.vector.avx2"].validated = false;
+  EXPECT_FALSE(judged("jit:avx2", "avx2").time->slowdown.has_value());
   EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
 }
 
 // By what the library chose: a CPU may have the instructions, as those with AVX512-FP16 have.
 TEST(Place, ANarrowTypeOnTheFp32PipeIsNamedAsEmulated) {
-  const Machine machine = SmallMachine();
-  Record record = Measured(1000, 100, 20);
+  const machine::Machine machine = fakes::SmallMachine();
+  record::Record record = fakes::Measured(1000, 100, 20);
   for (const char* type : {"bf16", "f16"}) {
     record.type = type;
     EXPECT_THAT(
@@ -348,8 +436,8 @@ TEST(Place, ANarrowTypeOnTheFp32PipeIsNamedAsEmulated) {
 }
 
 TEST(RecordJson, TimePointLiesAtTheGapTimesTheComplexityPoint) {
-  const Machine machine = SmallMachine();
-  const auto written = ToJson(Measured(1000, 100, 20), &machine);  // 1 s, 2 s, gap 500
+  const machine::Machine machine = fakes::SmallMachine();
+  const auto written = ToJson(fakes::Measured(1000, 100, 20), &machine);  // 1 s, 2 s, gap 500
   EXPECT_FALSE(written["time"].contains("unproved_levels")) << "no level is in doubt";
   EXPECT_DOUBLE_EQ(written["time"]["gap"], 500);
   EXPECT_DOUBLE_EQ(written["time"]["point"]["compute_seconds"], 500);
@@ -359,4 +447,4 @@ TEST(RecordJson, TimePointLiesAtTheGapTimesTheComplexityPoint) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -5,33 +5,32 @@
 
 #include <sstream>
 
-#include "reporters/roofline/placed_json.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/terminal/tables.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
 
-// 100 flop/s and 10 byte/s; bf16 has a roof that is not proved.
-Machine NetworkMachine() {
-  Machine machine{
+// 100 flop/s and 10 byte/s; bf16 has a roof that is not validated.
+machine::Machine NetworkMachine() {
+  machine::Machine machine{
       .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
-  CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .proved = true};
+  machine::CeilingSet& all = machine.by_threads[2];
+  all.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .validated = true};
   all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reasons = {"noise"}};
-  all.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .proved = true};
+  all.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .validated = true};
   return machine;
 }
 
 std::string Name(const std::string& rest) { return "Conv2D/cpu/onednn/" + rest; }
 
-Record Layer(const std::string& rest, double seconds, double flops, double bytes,
-             const std::string& pipe = "fp32.vector") {
-  Record record{.name = Name(rest)};
-  SplitName(record);
+record::Record Layer(const std::string& rest, double seconds, double flops, double bytes,
+                     const std::string& pipe = "fp32.vector") {
+  record::Record record{.name = Name(rest)};
+  record::SplitName(record);
   record.threads = 2;
   record.cache = "cold";
   record.repetitions = {{.seconds = seconds}};
@@ -48,9 +47,10 @@ json Suite(const std::string& name, const std::vector<std::pair<std::string, int
   return suite;
 }
 
-RunFile FileOf(const std::vector<json>& suites, const std::vector<Record>& records) {
-  RunFile file;
-  file.context["dlroof"] = {{"schema", kSchema}, {"suites", suites}};
+record::RunFile FileOf(const std::vector<json>& suites,
+                       const std::vector<record::Record>& records) {
+  record::RunFile file;
+  file.context["dlroof"] = {{"schema", record::kSchema}, {"suites", suites}};
   file.machines = {NetworkMachine()};
   file.records = records;
   return file;
@@ -73,7 +73,7 @@ TEST(SummarizeModels, AddsUpEachLayerAsOftenAsItOccurs) {
   EXPECT_EQ(net.layers_total, 3);
   EXPECT_EQ(net.calls_measured, 6);
   EXPECT_EQ(net.calls_total, 6);
-  EXPECT_FALSE(net.disturbed);
+  EXPECT_FALSE(net.noisy);
   EXPECT_DOUBLE_EQ(net.seconds.value(), 4 + 3 * 5 + 2 * 8);       // 35 s
   EXPECT_DOUBLE_EQ(net.flops.value(), 200 + 3 * 100 + 2 * 400);   // 1300 flop
   EXPECT_DOUBLE_EQ(net.flops_per_second.value(), 1300.0 / 35);    //
@@ -93,13 +93,13 @@ TEST(SummarizeModels, AddsUpEachLayerAsOftenAsItOccurs) {
 }
 
 TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
-  auto disturbed = Layer("fwd/f32/b", 5, 100, 30);
-  disturbed.repetitions = {{.seconds = 5, .disturbed = true}};
+  auto noisy = Layer("fwd/f32/b", 5, 100, 30);
+  noisy.repetitions = {{.seconds = 5, .noisy = true}};
   auto unsupported = Layer("fwd/f32/c", 1, 1, 1);
-  unsupported.status = Status::kUnsupported;
+  unsupported.status = record::Status::kUnsupported;
   unsupported.repetitions.clear();
   const auto models =
-      SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), disturbed, unsupported}));
+      SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), noisy, unsupported}));
   ASSERT_EQ(models.size(), 1U);
   EXPECT_EQ(models[0].layers_measured, 2);
   EXPECT_EQ(models[0].layers_total, 3);
@@ -113,7 +113,7 @@ TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
 
 TEST(SummarizeModels, WithoutAnyTimeThereAreNoNumbers) {
   auto failed = Layer("fwd/f32/a", 1, 1, 1);
-  failed.status = Status::kFailed;
+  failed.status = record::Status::kFailed;
   const auto models = SummarizeModels(FileOf({Net()}, {failed}));
   ASSERT_EQ(models.size(), 1U);
   EXPECT_EQ(models[0].layers_measured, 0);
@@ -138,7 +138,7 @@ TEST(SummarizeModels, EveryDirectionTypeAndOptionIsAModelOfItsOwnIfItWasRun) {
   EXPECT_EQ(models[2].direction, "bwd_data");
 }
 
-TEST(SummarizeModels, LayersWithoutAProvedRoofCountForTimeOnly) {
+TEST(SummarizeModels, LayersWithoutAValidatedRoofCountForTimeOnly) {
   const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
   const auto models =
       SummarizeModels(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
@@ -179,9 +179,9 @@ TEST(SummarizeModels, AForeignContextGivesNoModelAndNoError) {
        {"null", "[]", R"({"dlroof": 1})", R"({"dlroof": {"suites": {}}})",
         R"({"dlroof": {"suites": [1, {"layers": 2}, {"layers": [3, {"name": 4}]}]}})",
         R"({"dlroof": {"suites": [{"name": "x", "layers": [{"name": "a", "count": -1}]}]}})"}) {
-    RunFile file;
+    record::RunFile file;
     file.context = json::parse(context);
-    Record record{.name = "a"};
+    record::Record record{.name = "a"};
     file.records = {record};
     EXPECT_TRUE(SummarizeModels(file).empty()) << context;
   }
@@ -192,14 +192,14 @@ TEST(RunFileJson, HoldsModelsWhereACountedSuiteWasRun) {
   const auto whole = ToJson(file);
   EXPECT_EQ(whole["models"], json::array({ToJson(SummarizeModels(file).at(0))}));
   std::ostringstream warnings;
-  EXPECT_EQ(ToJson(ParseRunFile(whole.dump(), "x", warnings))["models"], whole["models"]);
+  EXPECT_EQ(ToJson(record::ParseRunFile(whole.dump(), "x", warnings))["models"], whole["models"]);
   file.context = json::object();
   EXPECT_FALSE(ToJson(file).contains("models"));
 }
 
-std::string Shown(const RunFile& file) {
+std::string Shown(const record::RunFile& file) {
   std::ostringstream out;
-  WriteModels(SummarizeModels(file), 0, out);
+  terminal::WriteModels(SummarizeModels(file), 0, out);
   return out.str();
 }
 
@@ -229,7 +229,7 @@ TEST(WriteOpportunities, MostTimeAboveItsRoofFirst) {
   EXPECT_NEAR(found[2].above_roof_seconds, 2, 1e-6);
   EXPECT_EQ(Opportunities(run, 1).size(), 1U);
   std::ostringstream out;
-  WriteOpportunities(run, out);
+  terminal::WriteOpportunities(run, out);
   EXPECT_THAT(out.str(), HasSubstr("fwd/f32/b x3: 6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
 }
 
@@ -245,25 +245,25 @@ TEST(WriteModels, NothingOfTheFileControlsTheTerminal) {
   models[0].suite = "\x1b[2J";
   models[0].options = {"\x07"};
   std::ostringstream out;
-  WriteModels(models, 80, out);
+  terminal::WriteModels(models, 80, out);
   EXPECT_THAT(out.str(), testing::Not(testing::ContainsRegex("[\x1b\x07]")));
 }
 
-Record Kernel(const std::string& name, double seconds, std::map<std::string, double> flops,
-              std::optional<double> launches) {
-  Record record{.name = name, .repetitions = {{.seconds = seconds}}};
+record::Record Kernel(const std::string& name, double seconds, std::map<std::string, double> flops,
+                      std::optional<double> launches) {
+  record::Record record{.name = name, .repetitions = {{.seconds = seconds}}};
   record.work[Provenance::kMeasured] = {.flops = std::move(flops), .launches = launches};
   return record;
 }
 
-TEST(TakeCensus, CountsAndTimesKernelsWithoutFlopsPerSet) {
-  const auto census =
-      TakeCensus({Kernel("fw/gemm", 3, {{"fp16.matrix", 90}, {"fp32.vector", 10}}, 2),
-                  Kernel("fw/cast", 1, {{"fp32.vector", 0}}, 6),
-                  Kernel("bw/gemm", 5, {{"fp32.vector", 7}}, 1), Kernel("fw/unknown", 9, {}, 1)});
-  ASSERT_EQ(census.size(), 1U) << "bw has none without FLOPs";
-  EXPECT_EQ(census[0].set, "fw");
-  const auto written = ToJson(census[0]);
+TEST(CountZeroFlopKernels, CountsAndTimesKernelsWithoutFlopsPerSet) {
+  const auto zero_flop_kernels = CountZeroFlopKernels(
+      {Kernel("fw/gemm", 3, {{"fp16.matrix", 90}, {"fp32.vector", 10}}, 2),
+       Kernel("fw/cast", 1, {{"fp32.vector", 0}}, 6), Kernel("bw/gemm", 5, {{"fp32.vector", 7}}, 1),
+       Kernel("fw/unknown", 9, {}, 1)});
+  ASSERT_EQ(zero_flop_kernels.size(), 1U) << "bw has none without FLOPs";
+  EXPECT_EQ(zero_flop_kernels[0].set, "fw");
+  const auto written = ToJson(zero_flop_kernels[0]);
   EXPECT_EQ(written["zero_flop_launch_share"], 0.75);
   EXPECT_EQ(written["zero_flop_time_share"], 0.25);
   EXPECT_EQ(written["matrix_share"], 0.9);
@@ -271,21 +271,22 @@ TEST(TakeCensus, CountsAndTimesKernelsWithoutFlopsPerSet) {
   EXPECT_EQ(written["kernels"], 2) << "one without known FLOPs is neither";
 }
 
-TEST(TakeCensus, UnknownLaunchesStayUnknown) {
-  const auto census = TakeCensus({Kernel("a", 1, {{"fp32.vector", 0}}, std::nullopt),
-                                  Kernel("b", 1, {{"fp32.vector", 1}}, 2)});
-  ASSERT_EQ(census.size(), 1U);
-  const auto written = ToJson(census[0]);
+TEST(CountZeroFlopKernels, UnknownLaunchesStayUnknown) {
+  const auto zero_flop_kernels =
+      CountZeroFlopKernels({Kernel("a", 1, {{"fp32.vector", 0}}, std::nullopt),
+                            Kernel("b", 1, {{"fp32.vector", 1}}, 2)});
+  ASSERT_EQ(zero_flop_kernels.size(), 1U);
+  const auto written = ToJson(zero_flop_kernels[0]);
   EXPECT_FALSE(written.contains("launches"));
   EXPECT_FALSE(written.contains("zero_flop_launch_share"));
   EXPECT_FALSE(written.contains("set"));
   EXPECT_EQ(written["zero_flop_time_share"], 0.5);
 }
 
-TEST(TakeCensus, IsSilentWithoutSuchKernels) {
-  EXPECT_TRUE(TakeCensus({Kernel("a/b", 1, {{"fp32.vector", 1}}, 1)}).empty());
-  EXPECT_TRUE(TakeCensus({}).empty());
+TEST(CountZeroFlopKernels, IsSilentWithoutSuchKernels) {
+  EXPECT_TRUE(CountZeroFlopKernels({Kernel("a/b", 1, {{"fp32.vector", 1}}, 1)}).empty());
+  EXPECT_TRUE(CountZeroFlopKernels({}).empty());
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -8,30 +8,29 @@
 #include <sstream>
 
 #include "counters/base/files.h"
-#include "reporters/import/import.h"
-#include "reporters/import/run.h"
+#include "reporters/imports/import.h"
+#include "reporters/roofline/chart.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/roofline/summaries.h"
-#include "reporters/roofline/sweep_line.h"
 #include "reporters/text/csv.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::roofline {
 namespace {
 
 using Row = std::map<std::string, std::string>;
 
 std::string Published(const std::string& name) {
-  return TestData("../../baselines/studies/v100_published/" + name);
+  return fakes::TestData("../../baselines/studies/v100_published/" + name);
 }
 
 // The rows of a table in tests/data by their column names.
 std::vector<Row> Table(const std::string& name) {
-  std::istringstream lines(ReadFile(TestData(name), "a table"));
+  std::istringstream lines(ReadFile(fakes::TestData(name), "a table"));
   std::string text;
   for (std::string line; std::getline(lines, line);)
     if (!line.starts_with('#')) text += line + "\n";
-  const auto rows = ReadCsv(text, name);
+  const auto rows = text::ReadCsv(text, name);
   std::vector<Row> table;
   for (std::size_t i = 1; i < rows.size(); ++i)
     for (std::size_t j = 0; j < rows[0].size(); ++j) {
@@ -43,15 +42,15 @@ std::vector<Row> Table(const std::string& name) {
 
 double Number(const Row& row, const std::string& column) { return std::stod(row.at(column)); }
 
-Machine V100() {
-  return MachineFromJson(nlohmann::json::parse(ReadFile(Published("machine.json"), "a table")),
-                         "machine.json");
+machine::Machine V100() {
+  return machine::MachineFromJson(
+      nlohmann::json::parse(ReadFile(Published("machine.json"), "a table")), "machine.json");
 }
 
-std::vector<Record> Imported100(const std::string& name) {
-  auto imported = ImportOwnCsv(ReadFile(Published(name), "a table"), name);
+std::vector<record::Record> Imported100(const std::string& name) {
+  auto imported = imports::ImportOwnCsv(ReadFile(Published(name), "a table"), name);
   EXPECT_TRUE(imported.remarks.empty());
-  return ImportedRun(std::move(imported.records), V100(), {}, std::cerr).records;
+  return imports::ImportedRun(std::move(imported.records), V100(), {}, std::cerr).records;
 }
 
 constexpr double kP = 106490e9, kB = 828.758e9, kLaunch = 4.2e-6;  // the published code's constants
@@ -70,7 +69,7 @@ void ExpectPublishedClasses(const std::string& table, const std::string& file,
                             const std::string& flops_column, double unit, std::size_t count) {
   const auto rows = Table(table);
   const auto records = Imported100(file);
-  const Machine machine = V100();
+  const machine::Machine machine = V100();
   ASSERT_EQ(rows.size(), count);
   ASSERT_EQ(records.size(), count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -89,8 +88,8 @@ TEST(PublishedV100, EveryConvolutionIsClassifiedAsPublished) {
 
 TEST(PublishedV100, EveryLstmIsOverheadBound) {
   ExpectPublishedClasses("v100_lstm_measured.csv", "lstm.csv", "mflop", 1e6, 96);
-  const Machine machine = V100();
-  for (const Record& record : Imported100("lstm.csv")) {
+  const machine::Machine machine = V100();
+  for (const record::Record& record : Imported100("lstm.csv")) {
     EXPECT_EQ(Place(record, &machine, kPaper).time->bound, Bound::kOverhead) << record.name;
     EXPECT_EQ(Place(record, &machine).time->bound, Bound::kOverhead)
         << record.name << " by the ceilings of its own pipes, too";
@@ -98,7 +97,7 @@ TEST(PublishedV100, EveryLstmIsOverheadBound) {
 }
 
 // The record of a row of the table of points.
-std::optional<std::size_t> RecordOf(const Row& row, const std::vector<Record>& records) {
+std::optional<std::size_t> RecordOf(const Row& row, const std::vector<record::Record>& records) {
   const auto library = row.at("framework") == "pt" ? "pytorch1.5" : "tf2.2";
   const auto type = row.at("precision") == "FP16" ? "f16" : "f32";
   const auto& filter = row.at("filter_RSCK");
@@ -106,7 +105,7 @@ std::optional<std::size_t> RecordOf(const Row& row, const std::vector<Record>& r
   const auto problem =
       "n16c64h112w112k" + filters + "r" + taps + "s" + taps + "_s" + row.at("stride");
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const Record& record = records[i];
+    const record::Record& record = records[i];
     if (record.library == library && record.type == type && record.direction == "fwd" &&
         (record.problem == problem || record.problem.starts_with(problem + "p")))
       return i;
@@ -133,7 +132,7 @@ TEST(PublishedV100, TimeBasedPointsAgreeWithinTheRoundingOfTheTable) {
   const auto rows = Table("v100_time_roofline_points.csv");
   const auto measured = Table("v100_conv2d_measured.csv");  // the records' rows, in their order
   const auto records = Imported100("conv2d.csv");
-  const Machine machine = V100();
+  const machine::Machine machine = V100();
   ASSERT_EQ(rows.size(), 24U);
   for (const Row& row : rows) {
     const auto record = RecordOf(row, records);
@@ -145,20 +144,22 @@ TEST(PublishedV100, TimeBasedPointsAgreeWithinTheRoundingOfTheTable) {
     ExpectRounded(time.memory_seconds.at(Level::kDram), row, "byte_time_bound_us", of_bytes);
     ExpectRounded(time.seconds, row, "run_time_us", 0);
     // The binding coordinate is the run time; the other one is it times a ratio of both roundings.
-    ExpectRounded(time.compute_seconds * *time.gap, row, "time_point_flop_us", of_flops + of_bytes);
-    ExpectRounded(time.memory_seconds.at(Level::kDram) * *time.gap, row, "time_point_byte_us",
+    ExpectRounded(time.compute_seconds * *time.slowdown, row, "time_point_flop_us",
+                  of_flops + of_bytes);
+    ExpectRounded(time.memory_seconds.at(Level::kDram) * *time.slowdown, row, "time_point_byte_us",
                   of_flops + of_bytes);
     EXPECT_EQ(time.bound == Bound::kCompute ? "compute" : "bandwidth", row.at("side"));
-    EXPECT_NEAR(*time.gap, Number(row, "gap_to_roof"), 0.0501 + *time.gap * (of_flops + of_bytes));
+    EXPECT_NEAR(*time.slowdown, Number(row, "gap_to_roof"),
+                0.0501 + *time.slowdown * (of_flops + of_bytes));
     EXPECT_NEAR(*time.overhead_seconds, Number(row, "launch_overhead_us") * 1e-6, 1e-12);
   }
 }
 
 TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
   const auto rows = Table("v100_deepcam_phases.csv");
-  const auto census = TakeCensus(Imported100("deepcam-census.csv"));
-  std::map<std::string, Census> by_set;
-  for (const Census& one : census) by_set[one.set] = one;
+  const auto zero_flop_kernels = CountZeroFlopKernels(Imported100("deepcam-census.csv"));
+  std::map<std::string, ZeroFlopKernels> by_set;
+  for (const ZeroFlopKernels& one : zero_flop_kernels) by_set[one.set] = one;
   int with_zero = 0;
   for (const Row& row : rows) {
     const auto found = by_set.find(row.at("framework") + " " + row.at("phase"));
@@ -168,7 +169,7 @@ TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
     }
     ++with_zero;
     ASSERT_TRUE(found != by_set.end()) << row.at("phase");
-    const Census& one = found->second;
+    const ZeroFlopKernels& one = found->second;
     EXPECT_EQ(one.launches, Number(row, "launches"));
     EXPECT_EQ(one.zero_flop_launches, Number(row, "zero_ai_launches"));
     EXPECT_NEAR(100 * *one.zero_flop_launches / *one.launches, Number(row, "zero_ai_launch_pct"),
@@ -185,7 +186,7 @@ TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
 
 TEST(PublishedV100, SweepsAreThePapersOnes) {
   const auto lines = [](const char* name) {
-    const auto run = PlaceRun(RunFile{{}, {V100()}, Imported100("conv2d.csv")}, kPaper);
+    const auto run = PlaceRun(record::RunFile{{}, {V100()}, Imported100("conv2d.csv")}, kPaper);
     return SweepLines(run, std::string_view(name));
   };
   // Two frameworks, two precisions, two passes.
@@ -200,4 +201,4 @@ TEST(PublishedV100, SweepsAreThePapersOnes) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::roofline

@@ -1,25 +1,24 @@
 // tests/data/run_ceilings.json: the ceilings of
 // baselines/stored/cascade-lake-2c/2026-11-21-conv2d.json, cut down, with rates, proofs, mixes,
 // curves and overheads written by hand.
-#include "reporters/terminal/ceilings_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "ceilings/machine/machine.h"
+#include "reporters/terminal/tables.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
 
-namespace dlroof {
+namespace dlroof::terminal {
 namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Table(const PlacedRun& run, int width) {
+std::string Table(const roofline::PlacedRun& run, int width) {
   std::ostringstream out;
   WriteCeilings(run.file.machines, width, out);
   return out.str();
@@ -37,19 +36,19 @@ std::size_t At(const std::string& text, const std::string& part) { return text.f
 
 TEST(WriteCeilings, SaysAllOfACeilingWhereThereIsRoom) {
   EXPECT_EQ(
-      LineOf(Table(CeilingsRun(), 120), "  fp32.vector"),
+      LineOf(Table(fakes::CeilingsRun(), 120), "  fp32.vector"),
       "  fp32.vector          305 GFLOP/s  280 GFLOP/s  2.40 GHz  63.8 of 64   0.4 %     1.00");
 }
 
-TEST(WriteCeilings, AProvedCeilingHasNoDoubtAnUnprovedOneItsReason) {
-  const auto table = Table(CeilingsRun(), 0);
+TEST(WriteCeilings, AValidatedCeilingHasNoReasonAnNotValidatedOneItsReason) {
+  const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(LineOf(table, "    avx2"), EndsWith("0.95"));
   EXPECT_THAT(LineOf(table, "  int8.vector"),
               EndsWith("  twice the work took 2.31 times the time, allowed is 2 within 2.0 %"));
 }
 
 TEST(WriteCeilings, PipesStandHighestFirstEachBeforeItsFinerRows) {
-  const auto table = Table(CeilingsRun(), 0);
+  const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_LT(At(table, "\n  int8.vector "), At(table, "\n    avx512_vnni "));
   EXPECT_LT(At(table, "\n    avx512_vnni "), At(table, "\n  fp32.vector "));
   EXPECT_LT(At(table, "\n  fp32.vector "), At(table, "\n    avx512 "));
@@ -57,60 +56,61 @@ TEST(WriteCeilings, PipesStandHighestFirstEachBeforeItsFinerRows) {
 }
 
 TEST(WriteCeilings, AFinerRowWithoutAPlainOneHasItsWholeName) {
-  auto run = CeilingsRun();
-  TwoThreadsOf(run).flops.erase("fp32.vector");
+  auto run = fakes::CeilingsRun();
+  fakes::TwoThreadsOf(run).flops.erase("fp32.vector");
   EXPECT_THAT(Table(run, 0), HasSubstr("\n  fp32.vector.avx2 "));
 }
 
 TEST(WriteCeilings, ALevelNamesTheMixThatMadeItsRoof) {
-  const auto table = Table(CeilingsRun(), 0);
+  const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(table, HasSubstr("\n  DRAM update.avx512  "));
   EXPECT_THAT(table, HasSubstr("\n  L1   load.avx512  "));
 }
 
 TEST(WriteCeilings, NoLineIsWiderThanTheTerminal) {
-  auto run = CeilingsRun();
-  auto& reasons = TwoThreadsOf(run).flops.at("int8.vector").reasons;
+  auto run = fakes::CeilingsRun();
+  auto& reasons = fakes::TwoThreadsOf(run).flops.at("int8.vector").reasons;
   reasons.at(0) = "µ" + reasons.at(0) + std::string(300, 'x');
   for (const int width : {80, 100, 120, 200}) {
     std::istringstream lines(Table(run, width));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(TextWidth(line), width) << line;
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(text::TextWidth(line), width) << line;
   }
 }
 
-TEST(WriteCeilings, ANarrowTerminalKeepsRateCyclesAndDoubt) {
-  EXPECT_EQ(LineOf(Table(CeilingsRun(), 80), "  int8.vector"),
+TEST(WriteCeilings, ANarrowTerminalKeepsRateCyclesAndReason) {
+  EXPECT_EQ(LineOf(Table(fakes::CeilingsRun(), 80), "  int8.vector"),
             "  int8.vector         1.22 TFLOP/s  255 of 256  twice the work took 2.31 times …");
 }
 
-TEST(WriteCeilings, WithoutDoubtsTheSameTerminalHasRoomForMore) {
-  const auto table = Table(CeilingsRun(), 80);
+TEST(WriteCeilings, WithoutCaveatsTheSameTerminalHasRoomForMore) {
+  const auto table = Table(fakes::CeilingsRun(), 80);
   EXPECT_EQ(LineOf(table.substr(At(table, "with 1 thread\n")), "  fp32.vector"),
             "  fp32.vector       153 GFLOP/s  2.40 GHz  63.8 of 64   0.4 %");
 }
 
-TEST(WriteCeilings, AGivenRateIsNeitherProvedNorMeasured) {
-  auto run = CeilingsRun();
-  TwoThreadsOf(run).flops.at("fp32.vector") = {
-      .per_second = 1e12, .how = "data sheet", .given = true};
+TEST(WriteCeilings, ASpecifiedRateIsNeitherValidatedNorMeasured) {
+  auto run = fakes::CeilingsRun();
+  fakes::TwoThreadsOf(run).flops.at("fp32.vector") = {
+      .per_second = 1e12, .how = "data sheet", .specified = true};
   EXPECT_THAT(LineOf(Table(run, 0), "  fp32.vector"),
               testing::EndsWith("given, not measured here: data sheet"));
 }
 
 TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
-  auto run = CeilingsRun();
-  for (auto& [key, ceiling] : TwoThreadsOf(run).flops) {
+  auto run = fakes::CeilingsRun();
+  for (auto& [key, ceiling] : fakes::TwoThreadsOf(run).flops) {
     ceiling.sustained_per_second.reset();
-    ceiling.proved = true;
+    ceiling.validated = true;
   }
   const auto table = Table(run, 0);
   EXPECT_THAT(table, Not(HasSubstr("sustained")));
-  EXPECT_THAT(table, Not(HasSubstr("not proved")));
+  EXPECT_THAT(table, Not(HasSubstr("not validated")));
   EXPECT_THAT(table, HasSubstr("scaling"));
 }
 
 TEST(WriteCeilings, OverheadsAndWhatTheSweepSaysStandBelow) {
-  const auto table = Table(CeilingsRun(), 0);
+  const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(LineOf(table, "  fork-join"), EndsWith(" 1.10 µs"));
   EXPECT_THAT(LineOf(table, "  timer"), EndsWith(" 26.0 ns"));
   const auto one = table.substr(At(table, "with 1 thread\n"));
@@ -121,17 +121,17 @@ TEST(WriteCeilings, OverheadsAndWhatTheSweepSaysStandBelow) {
 }
 
 TEST(WriteCeilings, SentencesBreakBetweenWords) {
-  EXPECT_THAT(Table(CeilingsRun(), 80),
+  EXPECT_THAT(Table(fakes::CeilingsRun(), 80),
               HasSubstr("\n  L1: the curve falls at 33.4 KiB, from 680 to 232 GB/s; hwloc says 32 "
                         "KiB: they\n    agree\n"));
 }
 
 TEST(WriteCeilings, AnUnknownQuantityIsAbsent) {
-  auto run = CeilingsRun();
-  auto& set = TwoThreadsOf(run);
+  auto run = fakes::CeilingsRun();
+  auto& set = fakes::TwoThreadsOf(run);
   set = {};
-  set.flops["fp32.vector"] = {.per_second = 1e9, .proved = true};
-  set.bytes[Level::kL1] = {.per_second = 1e9, .proved = true};
+  set.flops["fp32.vector"] = {.per_second = 1e9, .validated = true};
+  set.bytes[Level::kL1] = {.per_second = 1e9, .validated = true};
   set.edges = {{"", {.text = "x"}}};
   set.absent = {{"", "x"}};
   const auto table = Table(run, 0);
@@ -140,4 +140,4 @@ TEST(WriteCeilings, AnUnknownQuantityIsAbsent) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::terminal

@@ -7,13 +7,12 @@
 #include <iterator>
 #include <sstream>
 
-#include "reporters/terminal/trajectory_table.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/placed_files.h"
 #include "tests/fakes/trajectory_points.h"
 #include "tests/test_data.h"
 
-namespace dlroof {
+namespace dlroof::terminal {
 namespace {
 
 using testing::AllOf;
@@ -21,38 +20,38 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Tables(const PlacedRun& run, int width) {
+std::string Tables(const roofline::PlacedRun& run, int width) {
   std::ostringstream out;
   WriteTables(run, width, out);
   return out.str();
 }
 
 TEST(WriteTables, GoldenTable) {
-  std::ifstream file(TestData("run_small_tables.txt"));
+  std::ifstream file(fakes::TestData("run_small_tables.txt"));
   const std::string golden((std::istreambuf_iterator<char>(file)), {});
-  EXPECT_EQ(Tables(SmallRun(), 120), golden);
+  EXPECT_EQ(Tables(fakes::SmallRun(), 120), golden);
 }
 
 TEST(WriteTables, NoRowOfBenchmarksIsWiderThanTheTerminal) {
   for (const int width : {100, 120, 200}) {
-    std::istringstream lines(Tables(SmallRun(), width));
+    std::istringstream lines(Tables(fakes::SmallRun(), width));
     for (std::string line; std::getline(lines, line) && !line.empty();)
-      EXPECT_LE(TextWidth(line), width) << line;
+      EXPECT_LE(text::TextWidth(line), width) << line;
   }
 }
 
 TEST(WriteTables, ANarrowTerminalGetsNamesOnLinesOfTheirOwn) {
-  EXPECT_THAT(Tables(SmallRun(), 80),
+  EXPECT_THAT(Tables(fakes::SmallRun(), 80),
               HasSubstr("\nLSTM/cpu/onednn/fwd_inference/f32/t1n1i16h16\n"));
 }
 
 TEST(WriteTables, AFileGetsWholeNames) {
-  EXPECT_THAT(Tables(SmallRun(), 0),
+  EXPECT_THAT(Tables(fakes::SmallRun(), 0),
               HasSubstr("\nConv2D/cpu/onednn/bwd_weights/bf16/n16c64h112w112k64r3s3_s2p1  "));
 }
 
 TEST(WriteTables, OnlyVerboseHasRemarksThatTakeNoNumberAway) {
-  auto run = SmallRun();
+  auto run = fakes::SmallRun();
   run.places[0].placement.asides = {"an aside"};
   run.file.machines[0].by_threads.at(2).edges["l3"] = {"the sweep agrees", false};
   EXPECT_THAT(Tables(run, 0), Not(AnyOf(HasSubstr("an aside"), HasSubstr("the sweep agrees"))));
@@ -61,19 +60,19 @@ TEST(WriteTables, OnlyVerboseHasRemarksThatTakeNoNumberAway) {
   EXPECT_THAT(out.str(), AllOf(HasSubstr("an aside"), HasSubstr("the sweep agrees")));
 }
 
-TEST(WriteDoubts, IsALineForEachCeilingThatTakesAPercentageAway) {
-  auto run = SmallRun();
-  for (const int i : {0, 1, 2}) run.places[i].placement.in_doubt = {{"dram", "too noisy"}};
+TEST(WriteCaveats, IsALineForEachCeilingThatTakesAPercentageAway) {
+  auto run = fakes::SmallRun();
+  for (const int i : {0, 1, 2}) run.places[i].placement.uncertain = {{"dram", "too noisy"}};
   std::ostringstream out, none;
-  WriteDoubts(run, out);
-  EXPECT_THAT(out.str(), HasSubstr("\n  f32: 3 benchmarks, dram is not proved: too noisy\n"));
-  for (auto& placed : run.places) placed.placement.in_doubt.clear();
-  WriteDoubts(run, none);
+  WriteCaveats(run, out);
+  EXPECT_THAT(out.str(), HasSubstr("\n  f32: 3 benchmarks, dram is not validated: too noisy\n"));
+  for (auto& placed : run.places) placed.placement.uncertain.clear();
+  WriteCaveats(run, none);
   EXPECT_EQ(none.str(), "");
 }
 
 TEST(WriteTables, NothingOfTheFileControlsTheTerminal) {
-  auto run = SmallRun();
+  auto run = fakes::SmallRun();
   run.file.records[0].name = "\x1b]0;owned\x07 \xc2\x9b 31m";
   run.file.records[6].reason = "\x1b[2J";
   run.file.machines[0].name = "\r\x7f";
@@ -82,41 +81,41 @@ TEST(WriteTables, NothingOfTheFileControlsTheTerminal) {
     EXPECT_THAT(tables, Not(HasSubstr(bad)));
 }
 
-TEST(WriteTables, AnEmptyFileHasNoTable) { EXPECT_EQ(Tables(PlacedRun(), 80), ""); }
+TEST(WriteTables, AnEmptyFileHasNoTable) { EXPECT_EQ(Tables(roofline::PlacedRun(), 80), ""); }
 
 TEST(ShortenMiddle, KeepsBothEndsAndWholeCharacters) {
-  EXPECT_EQ(ShortenMiddle("abcdef", 6), "abcdef");
-  EXPECT_EQ(ShortenMiddle("abcdefg", 6), "ab…efg");
-  EXPECT_EQ(ShortenMiddle("ääääää", 3), "ä…ä");
-  EXPECT_EQ(ShortenMiddle("ääääää", 1), "…");
-  EXPECT_EQ(TextWidth("漢字e\u0301"), 5) << "two wide characters, a letter and its accent";
-  EXPECT_EQ(ShortenMiddle("漢字漢字", 8), "漢字漢字");
-  EXPECT_EQ(ShortenMiddle("漢字漢字", 7), "漢…字") << "half a wide character is none";
+  EXPECT_EQ(text::ShortenMiddle("abcdef", 6), "abcdef");
+  EXPECT_EQ(text::ShortenMiddle("abcdefg", 6), "ab…efg");
+  EXPECT_EQ(text::ShortenMiddle("ääääää", 3), "ä…ä");
+  EXPECT_EQ(text::ShortenMiddle("ääääää", 1), "…");
+  EXPECT_EQ(text::TextWidth("漢字e\u0301"), 5) << "two wide characters, a letter and its accent";
+  EXPECT_EQ(text::ShortenMiddle("漢字漢字", 8), "漢字漢字");
+  EXPECT_EQ(text::ShortenMiddle("漢字漢字", 7), "漢…字") << "half a wide character is none";
 }
 
 TEST(Printable, ReplacesWhatIsNotUtf8) {
-  EXPECT_EQ(Printable("µs …"), "µs …");
-  EXPECT_EQ(Printable("a\xff"), "a?");
-  EXPECT_EQ(Printable("\xc0\x80"), "??") << "an overlong form";
-  EXPECT_EQ(Printable("\xed\xa0\x80"), "???") << "a surrogate";
-  EXPECT_EQ(Printable("\xe2\x80"), "??") << "cut short";
-  EXPECT_EQ(Printable("a\u0085\x7f\n"), "a???") << "C1, DEL and C0";
+  EXPECT_EQ(text::Printable("µs …"), "µs …");
+  EXPECT_EQ(text::Printable("a\xff"), "a?");
+  EXPECT_EQ(text::Printable("\xc0\x80"), "??") << "an overlong form";
+  EXPECT_EQ(text::Printable("\xed\xa0\x80"), "???") << "a surrogate";
+  EXPECT_EQ(text::Printable("\xe2\x80"), "??") << "cut short";
+  EXPECT_EQ(text::Printable("a\u0085\x7f\n"), "a???") << "C1, DEL and C0";
 }
 
-Record WithEnergy() {
-  Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
+record::Record WithEnergy() {
+  record::Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
   record.work[Provenance::kModelled].flops = {{"fp32.vector", 3e9}, {"bf16.matrix", 1e9}};
-  record.energy = Energy{.joules = 0.5,
-                         .ci95 = {{0.45, 0.55}},
-                         .domains = {{"package-0", 0.5}},
-                         .beside = {{"psys", 0.75}},
-                         .seconds = 0.004,
-                         .from = "powercap",
-                         .covers = "packages; no DRAM"};
+  record.energy = energy::Energy{.joules = 0.5,
+                                 .ci95 = {{0.45, 0.55}},
+                                 .domains = {{"package-0", 0.5}},
+                                 .beside = {{"psys", 0.75}},
+                                 .seconds = 0.004,
+                                 .from = "powercap",
+                                 .covers = "packages; no DRAM"};
   return record;
 }
 
-std::string Written(const std::vector<Record>& records) {
+std::string Written(const std::vector<record::Record>& records) {
   std::ostringstream out;
   WriteEnergy(records, 0, out);
   return out.str();
@@ -131,7 +130,7 @@ TEST(WriteEnergy, ShowsJoulesRateAndPowerOfACall) {
 }
 
 TEST(WriteEnergy, MarksWhatOtherProgramsHadAPartIn) {
-  Record record = WithEnergy();
+  record::Record record = WithEnergy();
   record.energy->others_cpus = 0.02;
   EXPECT_THAT(Written({record}), Not(HasSubstr("~")));
   record.energy->others_cpus = 0.5;
@@ -140,9 +139,9 @@ TEST(WriteEnergy, MarksWhatOtherProgramsHadAPartIn) {
 }
 
 TEST(WriteEnergy, AnUnknownRateIsEmptyAndAMissingEnergyHasItsReason) {
-  Record without{.name = "cold one"};
+  record::Record without{.name = "cold one"};
   without.counting = {{"energy", {}, "not measured: it stood still"}};
-  Record no_flops = WithEnergy();
+  record::Record no_flops = WithEnergy();
   no_flops.work.clear();
   EXPECT_FALSE(FlopsPerJoule(no_flops));
   EXPECT_THAT(Written({no_flops, without}),
@@ -152,13 +151,13 @@ TEST(WriteEnergy, AnUnknownRateIsEmptyAndAMissingEnergyHasItsReason) {
 
 // 4e9 FLOP / 2 J; 2 J / 10 ms; half of 0.2 J over 2 J.
 TEST(WriteEnergy, MeteredEnergyHasATableOfItsOwn) {
-  Record record = WithEnergy();
-  record.metered = MeteredEnergy{.joules = 2,
-                                 .ci95 = {{1.9, 2.1}},
-                                 .seconds = 0.01,
-                                 .nodes = 7,
-                                 .from = "watts.csv",
-                                 .covers = "all that a node draws"};
+  record::Record record = WithEnergy();
+  record.metered = energy::MeteredEnergy{.joules = 2,
+                                         .ci95 = {{1.9, 2.1}},
+                                         .seconds = 0.01,
+                                         .nodes = 7,
+                                         .from = "watts.csv",
+                                         .covers = "all that a node draws"};
   EXPECT_THAT(
       Written({record}),
       AllOf(HasSubstr("\nmetered energy of a call"), HasSubstr("2.00 J"), HasSubstr("5.0 %"),
@@ -169,26 +168,28 @@ TEST(WriteEnergy, MeteredEnergyHasATableOfItsOwn) {
 }
 
 TEST(WriteEnergy, WindowsWithoutALogSayWhatTheyAreFor) {
-  Record record{.name = "x"};
-  record.metered_window = MeteredWindow{1.8e9, 1.8e9 + 60, 100};
+  record::Record record{.name = "x"};
+  record.metered_window = energy::MeteredWindow{1.8e9, 1.8e9 + 60, 100};
   EXPECT_THAT(Written({record, record}), HasSubstr("windows for a node's meter: 2; a log"));
 }
 
 TEST(WriteEnergy, NobodyAskedMeansNoWord) {
-  Record record{.name = "x"};
+  record::Record record{.name = "x"};
   record.counting = {{"perf", {}, "2 groups"}};
   EXPECT_EQ(Written({record}), "");
 }
 
-std::string Table(const PlacedRun& run, std::string_view along) {
+std::string Table(const roofline::PlacedRun& run, std::string_view along) {
   std::ostringstream out;
-  WriteTrajectories(Trajectories(run, along), out);
+  WriteTrajectories(trajectory::Trajectories(run, along), out);
   return out.str();
 }
 
 TEST(WriteTrajectories, ARowPerPointThenTheSentence) {
-  const auto text = Table(
-      RunOf({kOne, With(Watched(Two(9), {.fork_join = 3}), &PointSpec::disturbed)}), "threads");
+  const auto text =
+      Table(fakes::RunOf({fakes::kOne, fakes::With(fakes::Watched(fakes::Two(9), {.fork_join = 3}),
+                                                   &fakes::PointSpec::noisy)}),
+            "threads");
   EXPECT_THAT(text, HasSubstr("Conv2D/cpu/onednn/fwd/f32/n1c8h8w8k8r1s1\n"
                               "threads"));
   EXPECT_THAT(text, HasSubstr("FLOP/byte DRAM"));
@@ -197,11 +198,12 @@ TEST(WriteTrajectories, ARowPerPointThenTheSentence) {
   EXPECT_THAT(text, HasSubstr("  ~1.33x            ~42 %      overhead grown +33\n"));
   EXPECT_THAT(text, HasSubstr("\n  ~2 threads are 1.33x as fast as 1 thread, 67 % of ideal: 33 "
                               "points are lost, 33 by "));
-  EXPECT_THAT(text, HasSubstr(kDisturbedMeaning));
+  EXPECT_THAT(text, HasSubstr(roofline::kNoisyMeaning));
 }
 
 TEST(WriteTrajectories, AlongASizeHaveNoEfficiency) {
-  const auto text = Table(RunOf({Batch(1, 10, 100, 20), Batch(4, 40, 400, 80)}), "batch");
+  const auto text =
+      Table(fakes::RunOf({fakes::Batch(1, 10, 100, 20), fakes::Batch(4, 40, 400, 80)}), "batch");
   EXPECT_THAT(text, HasSubstr("\nbatch  threads"));
   EXPECT_THAT(text, HasSubstr("FLOP/s ratio"));
   EXPECT_THAT(text, Not(HasSubstr("log2")));
@@ -209,4 +211,4 @@ TEST(WriteTrajectories, AlongASizeHaveNoEfficiency) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::terminal

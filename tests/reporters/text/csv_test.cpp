@@ -6,7 +6,7 @@
 
 #include "tests/fakes/refusal.h"
 
-namespace dlroof {
+namespace dlroof::text {
 namespace {
 
 constexpr std::array<std::string_view, 3> kNames = {"nodes", "rate", "label"};
@@ -18,7 +18,7 @@ Found Columns(std::string_view header) {
 }
 
 std::string Refused(std::string_view header) {
-  return RefusalOf([&] { Columns(header); });
+  return fakes::RefusalOf([&] { Columns(header); });
 }
 
 TEST(CsvColumns, AreFoundInAnyOrderAndMayLackWhatIsNotNeeded) {
@@ -35,4 +35,4 @@ TEST(CsvColumns, RefuseWhatIsUnknownTwiceOrMissing) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::text

@@ -7,11 +7,10 @@
 #include <random>
 
 #include "reporters/trajectory/diagnosis.h"
-#include "reporters/trajectory/loss.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/trajectory_points.h"
 
-namespace dlroof {
+namespace dlroof::trajectory {
 namespace {
 
 using testing::ElementsAre;
@@ -19,7 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-PointSpec Point(int threads, double batch, double seconds) {
+fakes::PointSpec Point(int threads, double batch, double seconds) {
   return {.threads = threads,
           .seconds = seconds,
           .flops = 100 * batch,
@@ -29,8 +28,8 @@ PointSpec Point(int threads, double batch, double seconds) {
 }
 
 // Batch 1 on 1 and 2 threads, batch 4 on the same, in no order.
-PlacedRun Cross() {
-  return RunOf({Point(2, 1, 8), Point(2, 4, 24), Point(1, 4, 48), Point(1, 1, 12)});
+roofline::PlacedRun Cross() {
+  return fakes::RunOf({Point(2, 1, 8), Point(2, 4, 24), Point(1, 4, 48), Point(1, 1, 12)});
 }
 
 TEST(Trajectories, RunAlongTheThreadsOfEachProblem) {
@@ -57,9 +56,9 @@ TEST(Trajectories, RunAlongASizeOnEachNumberOfThreads) {
 
 // Batch 1 and 2 on 1 and 2 threads, batch 4 and 8 on the same, and one that belongs to neither.
 TEST(Trajectories, AlongThreadsWithABatchThatGrowsAreWeakScaling) {
-  const auto found = Trajectories(
-      RunOf({Point(2, 2, 16), Point(1, 4, 40), Point(2, 8, 80), Point(1, 1, 10), Point(2, 3, 30)}),
-      "weak");
+  const auto found = Trajectories(fakes::RunOf({Point(2, 2, 16), Point(1, 4, 40), Point(2, 8, 80),
+                                                Point(1, 1, 10), Point(2, 3, 30)}),
+                                  "weak");
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].along, "threads");
   EXPECT_EQ(found[0].per_thread, 1.0);
@@ -75,9 +74,10 @@ TEST(Trajectories, AlongThreadsWithABatchThatGrowsAreWeakScaling) {
 }
 
 TEST(Trajectories, WithoutThreadsTakeTheFirstParameterThatChanges) {
-  EXPECT_EQ(Trajectories(RunOf({Point(2, 1, 8), Point(2, 4, 24)})).at(0).along, "batch");
-  EXPECT_THAT(Trajectories(RunOf({Point(2, 1, 8)})), IsEmpty());
-  EXPECT_THAT(RefusalOf([] { Trajectories(Cross(), "colour"); }), HasSubstr("no such parameter"));
+  EXPECT_EQ(Trajectories(fakes::RunOf({Point(2, 1, 8), Point(2, 4, 24)})).at(0).along, "batch");
+  EXPECT_THAT(Trajectories(fakes::RunOf({Point(2, 1, 8)})), IsEmpty());
+  EXPECT_THAT(fakes::RefusalOf([] { Trajectories(Cross(), "colour"); }),
+              HasSubstr("no such parameter"));
 }
 
 // log2(12 / 8) / log2(2).
@@ -98,7 +98,7 @@ TEST(Trajectories, EachPointStandsUnderTheRoofOfItsThreads) {
 TEST(Trajectories, OfRecordsWithoutRoofsKnowTheirTimesAlone) {
   auto bare = Point(1, 1, 12);
   bare.no_roofs = true;
-  const auto found = Trajectories(RunOf({bare, Point(2, 1, 8)}));
+  const auto found = Trajectories(fakes::RunOf({bare, Point(2, 1, 8)}));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_FALSE(found[0].level);
   EXPECT_FALSE(found[0].points[0].fraction);
@@ -106,13 +106,13 @@ TEST(Trajectories, OfRecordsWithoutRoofsKnowTheirTimesAlone) {
 }
 
 TEST(StepText, IsTheLargestCauseOfAStep) {
-  const auto trajectory = Trajectories(RunOf({kOne,
-                                              Two(6),
-                                              {.threads = 4,
-                                               .seconds = 6,
-                                               .flops_rate = 40,
-                                               .bytes_rate = 40,
-                                               .parts = PartSpec{.imbalance = 3}}}))
+  const auto trajectory = Trajectories(fakes::RunOf({fakes::kOne,
+                                                     fakes::Two(6),
+                                                     {.threads = 4,
+                                                      .seconds = 6,
+                                                      .flops_rate = 40,
+                                                      .bytes_rate = 40,
+                                                      .parts = fakes::PartSpec{.imbalance = 3}}}))
                               .front();
   ASSERT_EQ(trajectory.steps.size(), 2u);
   EXPECT_EQ(StepText(trajectory.steps[0]), "");
@@ -130,10 +130,11 @@ CostFacts RandomFacts(std::mt19937& random) {
     facts.roof->bytes[level] = some(random);
     facts.roof->bytes_from[level] = Provenance::kModelled;
   }
-  facts.ledger = Ledger{.seconds = facts.seconds};
-  for (const auto kind : {PartKind::kForkJoin, PartKind::kSerial, PartKind::kImbalance,
-                          PartKind::kStolen, PartKind::kFunctions})
-    facts.ledger->parts.push_back({kind, some(random)});
+  facts.breakdown = breakdown::Breakdown{.seconds = facts.seconds};
+  for (const auto kind : {breakdown::ComponentKind::kForkJoin, breakdown::ComponentKind::kSerial,
+                          breakdown::ComponentKind::kImbalance, breakdown::ComponentKind::kStolen,
+                          breakdown::ComponentKind::kFunctions})
+    facts.breakdown->parts.push_back({kind, some(random)});
   return facts;
 }
 
@@ -189,4 +190,4 @@ TEST(LossOf, DividesTheRoofByShapleyValues) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::trajectory

@@ -8,7 +8,7 @@
 #include "reporters/verbose/primitive_work.h"
 #include "tests/fakes/primitives/logs.h"
 
-namespace dlroof {
+namespace dlroof::verbose {
 namespace {
 
 using testing::ElementsAre;
@@ -51,7 +51,7 @@ TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
         {"inner_product", 2},
         {"softmax", 2}}}};
   for (const auto& row : rows) {
-    const auto log = FromLog(row.name);
+    const auto log = fakes::FromLog(row.name);
     EXPECT_EQ(KindsOf(log), row.kinds) << row.name;
     EXPECT_EQ(log.version, row.version) << row.name;
     EXPECT_EQ(log.isa_words, "Intel AVX2") << row.name;
@@ -63,7 +63,7 @@ TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
 }
 
 TEST(VerboseLog, FactsOfTheLibraryAreRead) {
-  const auto log = FromLog("tf_r50_inf_dnn.onednn.log");
+  const auto log = fakes::FromLog("tf_r50_inf_dnn.onednn.log");
   EXPECT_EQ(log.runtime, "threadpool");
   EXPECT_EQ(log.threads, 2);
   ASSERT_EQ(log.marks.size(), 4);
@@ -73,7 +73,7 @@ TEST(VerboseLog, FactsOfTheLibraryAreRead) {
 }
 
 TEST(VerboseLog, CreationsAreMissesAndHits) {
-  const auto log = FromLog("debian_torch113_conv_v2.6.3.log");
+  const auto log = fakes::FromLog("debian_torch113_conv_v2.6.3.log");
   ASSERT_EQ(log.creations.size(), 4);
   EXPECT_FALSE(log.creations[0].hit);
   EXPECT_DOUBLE_EQ(log.creations[0].seconds, 0.592041e-3);
@@ -86,7 +86,7 @@ TEST(VerboseLog, CreationsAreMissesAndHits) {
 }
 
 TEST(VerboseLog, TheStampOfOneDnn27sGemmIsNoTime) {
-  const auto log = FromLog("tf212_conv_opts0.log");
+  const auto log = fakes::FromLog("tf212_conv_opts0.log");
   EXPECT_FALSE(log.executions.at(0).start_seconds);
   EXPECT_EQ(log.primitives.at(0).problem, "96x288:288x16");
   EXPECT_EQ(log.primitives.at(0).auxiliary, "");
@@ -181,4 +181,4 @@ TEST(VerboseLog, AMillionLinesGiveAMillionExecutions) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::verbose

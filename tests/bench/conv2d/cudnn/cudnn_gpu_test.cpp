@@ -11,15 +11,15 @@
 
 #include "bench/conv2d/cudnn/plans.h"
 #include "bench/cudnn/support.h"
-#include "bench/lstm/cudnn/call.h"
-#include "bench/lstm/inputs.h"
+#include "bench/lstm/case.h"
+#include "bench/lstm/cudnn/backend.h"
 #include "bench/suites/suite_selection.h"
 #include "bench/workload/workload.h"
-#include "counters/cuda/support.h"
+#include "counters/cuda/device.h"
 #include "tests/fakes/no_gpu.h"
 #include "tests/fakes/outcome.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 using testing::HasSubstr;
@@ -31,7 +31,7 @@ class GpuCudnnOnGpu : public testing::Test {
     int devices = 0;
     const auto status = cudaGetDeviceCount(&devices);
     if (status != cudaSuccess || devices == 0)
-      GTEST_SKIP() << NeverRan(std::string("no GPU here: ") + cudaGetErrorString(status));
+      GTEST_SKIP() << fakes::NeedsGpu(std::string("no GPU here: ") + cudaGetErrorString(status));
   }
 
   // f32 and f16 everywhere; the others from 8.0 on, or refused with a reason.
@@ -40,7 +40,7 @@ class GpuCudnnOnGpu : public testing::Test {
   }
 
   static void ExpectRight(const std::string& name, const std::string& type) {
-    const auto outcome = Outcome(name);
+    const auto outcome = fakes::Outcome(name);
     if (MustRun(type))
       EXPECT_THAT(outcome, StartsWith("ok ")) << name;
     else
@@ -61,14 +61,14 @@ TEST_F(GpuCudnnOnGpu, PropertiesAndProposalsOfThisGpuAreWrittenDown) {
       properties.Get<char>(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR);
   auto file = nlohmann::json{{"cudnn", cudnnGetVersion()}, {"proposals", nlohmann::json::object()}};
   file["properties"] = nlohmann::json::parse(text.begin(), std::ranges::find(text, 0));
-  const auto target = cudnn::Target::Here();
-  for (const auto& suite : SelectSuites({"paper", "gpu_more"}, {.cpu = false, .gpu = true}))
+  const auto target = Target::Here();
+  for (const auto& suite : suites::SelectSuites({"paper", "gpu_more"}, {.cpu = false, .gpu = true}))
     for (const auto& layer : suite.layers) {
-      const auto name = ParseBenchmarkName(layer.name);
+      const auto name = workload::ParseBenchmarkName(layer.name);
       if (name.op != "Conv2D") continue;
       auto& proposals = file["proposals"][layer.name] = nlohmann::json::array();
-      const cudnn::Graph graph(cudnn::GraphOf(cudnn::ReadCudnnConv2dCase(name)), target);
-      for (const auto& proposal : cudnn::Propose(graph, target, true))
+      const Graph graph(GraphOf(ReadCudnnConv2dCase(name)), target);
+      for (const auto& proposal : Propose(graph, target, true))
         proposals.push_back({{"engine", proposal.config.engine},
                              {"knobs", proposal.config.knobs},
                              {"notes", proposal.config.notes},
@@ -105,13 +105,14 @@ TEST_F(GpuCudnnOnGpu, VariantsAgreeWithTheReference) {
        {"fwd/f16/n4c64h28w28k64r3s3_p1/bias", "fwd/f16/n4c64h28w28k64r3s3_p1/bias/relu",
         "fwd/f32/n4c64h28w28k64r3s3_p1/bias/relu", "fwd/s8s8s8/n4c64h28w28k64r3s3_p1",
         "fwd/s8s8f32/n4c64h28w28k64r3s3_p1", "fwd/s8s8s8/n4c64h28w28k64r3s3_p1/bias/relu"})
-    EXPECT_THAT(Outcome(fmt::format("Conv2D/gpu/cudnn/{}", rest)), StartsWith("ok ")) << rest;
+    EXPECT_THAT(fakes::Outcome(fmt::format("Conv2D/gpu/cudnn/{}", rest)), StartsWith("ok "))
+        << rest;
 }
 
 TEST_F(GpuCudnnOnGpu, Fp8AgreesWithTheReference) {
   for (const auto* problem :
        {"n4c64h28w28k64r3s3_p1", "n2c16h14w14k32r1s1", "n8c64h56w56k64r3s3_s2p1"}) {
-    const auto outcome = Outcome(fmt::format("Conv2D/gpu/cudnn/fwd/fp8/{}", problem));
+    const auto outcome = fakes::Outcome(fmt::format("Conv2D/gpu/cudnn/fwd/fp8/{}", problem));
     constexpr int kFirstWithFp8 = 89;
     EXPECT_THAT(outcome,
                 StartsWith(cudnn::ComputeCapability() >= kFirstWithFp8 ? "ok " : "unsupported: "))
@@ -120,21 +121,21 @@ TEST_F(GpuCudnnOnGpu, Fp8AgreesWithTheReference) {
 }
 
 TEST_F(GpuCudnnOnGpu, WhatCudnnLacksIsRefusedWithAReason) {
-  EXPECT_THAT(Outcome("Conv2D/gpu/cudnn/fwd/int8/n4c64h28w28k64r3s3_p1"),
+  EXPECT_THAT(fakes::Outcome("Conv2D/gpu/cudnn/fwd/int8/n4c64h28w28k64r3s3_p1"),
               HasSubstr("unsupported: cuDNN proposes no engine"));
-  EXPECT_THAT(Outcome("Conv2D/gpu/cudnn/fwd/f16/n4c64h28w28k64r3s3_p1/engine9999"),
+  EXPECT_THAT(fakes::Outcome("Conv2D/gpu/cudnn/fwd/f16/n4c64h28w28k64r3s3_p1/engine9999"),
               HasSubstr("unsupported: none of "));
-  EXPECT_THAT(Outcome("Conv2D/gpu/cudnn/bwd_data/s8s8s8/n4c64h28w28k64r3s3_p1"),
+  EXPECT_THAT(fakes::Outcome("Conv2D/gpu/cudnn/bwd_data/s8s8s8/n4c64h28w28k64r3s3_p1"),
               HasSubstr("unsupported: int8 convolutions have no backward pass"));
-  EXPECT_THAT(Outcome("LSTM/gpu/cudnn/fwd_inference/f32/t2n2i8h8bisum"),
+  EXPECT_THAT(fakes::Outcome("LSTM/gpu/cudnn/fwd_inference/f32/t2n2i8h8bisum"),
               HasSubstr("unsupported: cuDNN concatenates"));
 }
 
 TEST_F(GpuCudnnOnGpu, TheFastestEngineIsNoSlowerThanTheHeuristics) {
   for (const auto* type : {"f32", "f16"}) {
-    const auto call =
-        MakeWorkload(fmt::format("Conv2D/gpu/cudnn/fwd/{}/n8c64h56w56k64r3s3_p1/best", type))
-            .prepare({});
+    const auto call = workload::MakeWorkload(
+                          fmt::format("Conv2D/gpu/cudnn/fwd/{}/n8c64h56w56k64r3s3_p1/best", type))
+                          .prepare({});
     ASSERT_TRUE(call.heuristic_over_best.has_value());
     EXPECT_GE(*call.heuristic_over_best, 1);
     EXPECT_TRUE(call.verify().ok) << call.algorithm;
@@ -144,9 +145,9 @@ TEST_F(GpuCudnnOnGpu, TheFastestEngineIsNoSlowerThanTheHeuristics) {
 
 TEST_F(GpuCudnnOnGpu, ANumberedEngineIsThatEngine) {
   const std::string name = "Conv2D/gpu/cudnn/fwd/f16/n8c64h56w56k64r3s3_p1";
-  const auto chosen = MakeWorkload(name).prepare({}).algorithm;  // "engine 62 (..."
+  const auto chosen = workload::MakeWorkload(name).prepare({}).algorithm;  // "engine 62 (..."
   const auto number = chosen.substr(7, chosen.find_first_of(" ,", 7) - 7);
-  EXPECT_EQ(MakeWorkload(name + "/engine" + number).prepare({}).algorithm, chosen);
+  EXPECT_EQ(workload::MakeWorkload(name + "/engine" + number).prepare({}).algorithm, chosen);
 }
 
 TEST_F(GpuCudnnOnGpu, LstmsAgreeWithTheReference) {
@@ -159,9 +160,9 @@ TEST_F(GpuCudnnOnGpu, LstmsAgreeWithTheReference) {
 
 TEST_F(GpuCudnnOnGpu, ARestoredReserveGivesTheSameGradients) {
   const auto request =
-      cudnn::ReadCudnnLstmCase(ParseBenchmarkName("LSTM/gpu/cudnn/bwd/f32/t7n4i16h32"));
-  const cudnn::LstmGpuCall call(request, SeededLstmInput(request.problem, 7, "f32"),
-                                SeededLstmGradient(request.problem, 7));
+      lstm::ReadCudnnLstmCase(workload::ParseBenchmarkName("LSTM/gpu/cudnn/bwd/f32/t7n4i16h32"));
+  const lstm::LstmGpuCall call(request, lstm::SeededLstmInput(request.problem, 7, "f32"),
+                               lstm::SeededLstmGradient(request.problem, 7));
   call.Renew();
   call.Run();
   const auto first = call.Gradients();
@@ -185,7 +186,7 @@ TEST_F(GpuCudnnOnGpu, PersistentLstmsAgreeWithTheReferenceOrAreRefused) {
              {"t8n8i64h64", "t8n16i128h128", "t8n16i256h256", "t4n8i512h512l2"}) {
           const auto name =
               fmt::format("LSTM/gpu/cudnn/{}/{}/{}/{}", direction, type, problem, algorithm);
-          const auto outcome = Outcome(name);
+          const auto outcome = fakes::Outcome(name);
           EXPECT_THAT(outcome, testing::Not(StartsWith("wrong"))) << name;
           ran += outcome.starts_with("ok ") ? 1 : 0;
         }
@@ -195,17 +196,18 @@ TEST_F(GpuCudnnOnGpu, PersistentLstmsAgreeWithTheReferenceOrAreRefused) {
 
 // Captured into a graph and launched from there, the same result.
 void ExpectToBeCaptured(const std::string& name) {
-  const auto call = MakeWorkload(name).prepare({});
-  const CudaStream stream;
+  const auto call = workload::MakeWorkload(name).prepare({});
+  const cuda::CudaStream stream;
   call.enqueue(stream.get());
   stream.Wait();
-  CheckCuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "capture");
+  cuda::CheckCuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
+                  "capture");
   call.enqueue(stream.get());
   cudaGraph_t graph = nullptr;
-  CheckCuda(cudaStreamEndCapture(stream.get(), &graph), "capture");
+  cuda::CheckCuda(cudaStreamEndCapture(stream.get(), &graph), "capture");
   cudaGraphExec_t executable = nullptr;
-  CheckCuda(cudaGraphInstantiate(&executable, graph, 0), "graph");
-  CheckCuda(cudaGraphLaunch(executable, stream.get()), "graph");
+  cuda::CheckCuda(cudaGraphInstantiate(&executable, graph, 0), "graph");
+  cuda::CheckCuda(cudaGraphLaunch(executable, stream.get()), "graph");
   stream.Wait();
   EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
@@ -224,4 +226,4 @@ TEST_F(GpuCudnnOnGpu, CallsCanBeCapturedIntoAGraph) {
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

@@ -13,13 +13,13 @@
 #include <iostream>
 #include <string_view>
 
-#include "bench/lstm/cudnn/call.h"
+#include "bench/lstm/cudnn/backend.h"
 #include "bench/suites/suite_selection.h"
 #include "counters/base/error.h"
 #include "tests/fakes/described_gpus.h"
 #include "tests/fakes/refusal.h"
 
-namespace dlroof::cudnn {
+namespace dlroof::conv2d {
 namespace {
 
 using testing::HasSubstr;
@@ -37,11 +37,13 @@ static_assert(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4 == static_cast<int>(Note::k
 static_assert(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6 == static_cast<int>(Note::kWinograd6x6));
 static_assert(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13 == static_cast<int>(Note::kWinograd13x13));
 static_assert(CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP == static_cast<int>(Note::kStrictNan));
-static_assert(CUDNN_RNN_ALGO_STANDARD == static_cast<int>(RnnAlgorithm::kStandard));
-static_assert(CUDNN_RNN_ALGO_PERSIST_STATIC == static_cast<int>(RnnAlgorithm::kPersistStatic));
-static_assert(CUDNN_RNN_ALGO_PERSIST_DYNAMIC == static_cast<int>(RnnAlgorithm::kPersistDynamic));
+static_assert(CUDNN_RNN_ALGO_STANDARD == static_cast<int>(lstm::RnnAlgorithm::kStandard));
+static_assert(CUDNN_RNN_ALGO_PERSIST_STATIC ==
+              static_cast<int>(lstm::RnnAlgorithm::kPersistStatic));
+static_assert(CUDNN_RNN_ALGO_PERSIST_DYNAMIC ==
+              static_cast<int>(lstm::RnnAlgorithm::kPersistDynamic));
 static_assert(CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H ==
-              static_cast<int>(RnnAlgorithm::kPersistSmallH));
+              static_cast<int>(lstm::RnnAlgorithm::kPersistSmallH));
 
 TEST(CudnnTables, NameKnobsInCudnnsOrder) {
   EXPECT_EQ(KnobName(CUDNN_KNOB_TYPE_TILE_SIZE), "tile_size");
@@ -55,36 +57,36 @@ TEST(CudnnTables, NameKnobsInCudnnsOrder) {
 }
 
 CudnnConv2dCase Request(const std::string& rest) {
-  return ReadCudnnConv2dCase(ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
+  return ReadCudnnConv2dCase(workload::ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
 }
 
 // Proposals of the heuristics that the type allows and of which cuDNN makes a plan.
-struct Offer {
+struct Capabilities {
   std::vector<EngineConfig> proposed, usable;
 };
-Offer OfferOf(const CudnnConv2dCase& request, const DescribedGpu& gpu) {
-  const auto target = Target::Described(Json(gpu));
+Capabilities OfferOf(const CudnnConv2dCase& request, const fakes::DescribedGpu& gpu) {
+  const auto target = Target::Described(fakes::Json(gpu));
   const Graph graph(GraphOf(request), target);
-  Offer offer;
+  Capabilities capabilities;
   for (const auto& proposal : Propose(graph, target, request.choice == EngineChoice::kBest)) {
-    offer.proposed.push_back(proposal.config);
-    WhyNot why;
+    capabilities.proposed.push_back(proposal.config);
+    library_rules::WhyNot why;
     if (!WhyNotAllowed(request.conv, proposal.config).empty()) continue;
     if (const auto plan = MakePlan(proposal, target, why)) {
       EXPECT_GE(plan->workspace_bytes, 0);
-      offer.usable.push_back(proposal.config);
+      capabilities.usable.push_back(proposal.config);
     } else {
       EXPECT_NE(why.words, "");
       EXPECT_FALSE(why.broken) << why.words;
     }
   }
-  return offer;
+  return capabilities;
 }
 
-class CudnnOn : public testing::TestWithParam<DescribedGpu> {
+class CudnnOn : public testing::TestWithParam<fakes::DescribedGpu> {
  protected:
   static int Capability() { return GetParam().compute_capability; }
-  static Offer Of(const std::string& rest) { return OfferOf(Request(rest), GetParam()); }
+  static Capabilities Of(const std::string& rest) { return OfferOf(Request(rest), GetParam()); }
 };
 
 constexpr const char* kPlanDirections[] = {"fwd", "bwd_data", "bwd_weights"};
@@ -93,9 +95,9 @@ constexpr const char* kUsual = "n32c64h56w56k64r3s3_p1";
 TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
   for (const auto* direction : kPlanDirections)
     for (const auto* layout : {"", "/nchw"}) {
-      const auto offer = Of(fmt::format("{}/f32/{}{}", direction, kUsual, layout));
-      EXPECT_FALSE(offer.usable.empty()) << direction << layout;
-      for (const auto& config : offer.usable) {
+      const auto capabilities = Of(fmt::format("{}/f32/{}{}", direction, kUsual, layout));
+      EXPECT_FALSE(capabilities.usable.empty()) << direction << layout;
+      for (const auto& config : capabilities.usable) {
         EXPECT_FALSE(HasNote(config, Note::kTensorCore)) << direction << layout;
         EXPECT_FALSE(HasNote(config, Note::kDownConvertInputs)) << direction << layout;
         EXPECT_EQ(ConvPipe(Request("fwd/f32/n1c1h1w1k1r1s1").conv, config), "fp32.vector");
@@ -105,16 +107,16 @@ TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
 
 // Why the filter is needed: left alone, "f32" would be TF32 wherever there is TF32.
 TEST_P(CudnnOn, TheFirstProposalForF32IsTf32WhereThereIsTf32) {
-  const auto offer = Of(fmt::format("fwd/f32/{}", kUsual));
-  ASSERT_FALSE(offer.proposed.empty());
-  EXPECT_EQ(HasNote(offer.proposed.front(), Note::kTensorCore), Capability() >= 80);
+  const auto capabilities = Of(fmt::format("fwd/f32/{}", kUsual));
+  ASSERT_FALSE(capabilities.proposed.empty());
+  EXPECT_EQ(HasNote(capabilities.proposed.front(), Note::kTensorCore), Capability() >= 80);
 }
 
 TEST_P(CudnnOn, Tf32IsTensorCoresFromCapability80On) {
   for (const auto* direction : kPlanDirections) {
-    const auto offer = Of(fmt::format("{}/tf32/{}", direction, kUsual));
-    EXPECT_EQ(offer.usable.empty(), Capability() < 80) << direction;
-    for (const auto& config : offer.usable)
+    const auto capabilities = Of(fmt::format("{}/tf32/{}", direction, kUsual));
+    EXPECT_EQ(capabilities.usable.empty(), Capability() < 80) << direction;
+    for (const auto& config : capabilities.usable)
       EXPECT_TRUE(HasNote(config, Note::kTensorCore)) << direction;
   }
 }
@@ -122,9 +124,9 @@ TEST_P(CudnnOn, Tf32IsTensorCoresFromCapability80On) {
 TEST_P(CudnnOn, F16IsFirstOfAllOnTensorCores) {
   for (const auto* direction : kPlanDirections)
     for (const auto* layout : {"", "/nchw"}) {
-      const auto offer = Of(fmt::format("{}/f16/{}{}", direction, kUsual, layout));
-      ASSERT_FALSE(offer.usable.empty()) << direction << layout;
-      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").conv, offer.usable.front()),
+      const auto capabilities = Of(fmt::format("{}/f16/{}{}", direction, kUsual, layout));
+      ASSERT_FALSE(capabilities.usable.empty()) << direction << layout;
+      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").conv, capabilities.usable.front()),
                 "fp16.matrix")
           << direction << layout;
     }
@@ -168,12 +170,12 @@ TEST_P(CudnnOn, EveryShapeHasAnEngineInEveryDirection) {
 }
 
 TEST_P(CudnnOn, KernelsAreToldApartByTheirKnobs) {
-  const auto offer = Of(fmt::format("fwd/f16/{}/best", kUsual));
-  EXPECT_GT(offer.proposed.size(), 20U);
-  for (size_t i = 0; i < offer.proposed.size(); ++i)
+  const auto capabilities = Of(fmt::format("fwd/f16/{}/best", kUsual));
+  EXPECT_GT(capabilities.proposed.size(), 20U);
+  for (size_t i = 0; i < capabilities.proposed.size(); ++i)
     for (size_t j = 0; j < i; ++j)
-      EXPECT_FALSE(SameKernel(offer.proposed[i], offer.proposed[j])) << i << ' ' << j;
-  EXPECT_TRUE(std::ranges::any_of(offer.proposed,
+      EXPECT_FALSE(SameKernel(capabilities.proposed[i], capabilities.proposed[j])) << i << ' ' << j;
+  EXPECT_TRUE(std::ranges::any_of(capabilities.proposed,
                                   [](const EngineConfig& one) { return !one.knobs.empty(); }));
 }
 
@@ -186,7 +188,7 @@ TEST_P(CudnnOn, BestBeginsWithTheHeuristicsChoice) {
   EXPECT_GE(all.usable.size(), first.usable.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(DescribedGpus, CudnnOn, testing::ValuesIn(kDescribedGpus),
+INSTANTIATE_TEST_SUITE_P(DescribedGpus, CudnnOn, testing::ValuesIn(fakes::kDescribedGpus),
                          [](const auto& one) {
                            return fmt::format("sm{}", one.param.compute_capability);
                          });
@@ -202,9 +204,9 @@ void WriteAndExit(const std::function<std::string()>& text) {
 // enough for that, though not for plans.
 std::string Fp8Proposals() {
   std::string text;
-  for (const auto& gpu : kDescribedGpus) {
+  for (const auto& gpu : fakes::kDescribedGpus) {
     const auto request = Request(fmt::format("fwd/fp8/{}/best", kUsual));
-    const auto target = Target::Described(Json(gpu));
+    const auto target = Target::Described(fakes::Json(gpu));
     const Graph graph(GraphOf(request), target);
     const auto proposals = Propose(graph, target, true);
     const bool usable = std::ranges::all_of(proposals, [&](const Proposal& one) {
@@ -224,12 +226,12 @@ TEST(CudnnFp8DeathTest, IsProposedFromCapability89OnWhereThereIsADriver) {
 // NVRTC compiles every engine that is proposed for 9.0 only where there is a driver; a driver that
 // is none refuses to load what came out, and nothing before that fails.
 std::string CompiledAndNotLoaded(const std::string& type) {
-  const auto target = Target::Described(Json(kDescribedGpus[4]));
+  const auto target = Target::Described(fakes::Json(fakes::kDescribedGpus[4]));
   const Graph graph(GraphOf(Request(fmt::format("fwd/{}/{}/best", type, kUsual))), target);
   int compiled = 0;
   std::string text;
   for (const auto& proposal : Propose(graph, target, true)) {
-    WhyNot why;
+    library_rules::WhyNot why;
     if (MakePlan(proposal, target, why)) continue;
     if (why.words.find("cuLibraryLoadData returned error") != std::string::npos)
       ++compiled;
@@ -253,15 +255,15 @@ TEST(CudnnFp8DeathTest, EnginesOfEveryTypeCompileUpToTheirLoad) {
 
 // The convolutions in f32 of our suites whose engine on a GPU of 9.0 copies its tensors.
 std::string WhatIsCopied() {
-  const auto target = Target::Described(Json(kDescribedGpus[4]));
+  const auto target = Target::Described(fakes::Json(fakes::kDescribedGpus[4]));
   std::string text;
-  for (const auto& suite : SelectSuites({"paper", "gpu_more"}, {.cpu = false, .gpu = true}))
+  for (const auto& suite : suites::SelectSuites({"paper", "gpu_more"}, {.cpu = false, .gpu = true}))
     for (const auto& layer : suite.layers) {
-      const auto name = ParseBenchmarkName(layer.name);
+      const auto name = workload::ParseBenchmarkName(layer.name);
       if (name.op != "Conv2D" || name.type != "f32") continue;
       const auto request = ReadCudnnConv2dCase(name);
       const Graph graph(GraphOf(request), target);
-      WhyNot why;
+      library_rules::WhyNot why;
       for (const auto& proposal : Propose(graph, target, false)) {
         if (!WhyNotAllowed(request.conv, proposal.config).empty()) continue;
         const auto plan = MakePlan(proposal, target, why);
@@ -283,8 +285,8 @@ TEST(CudnnF32DeathTest, OfTheSuitesIsTimedWithoutCopiesOfItsTensors) {
 }
 
 std::string Words(const GraphSpec& spec) {
-  return RefusalOf<Unsupported>(
-      [&] { const Graph graph(spec, Target::Described(Json(kDescribedGpus[4]))); });
+  return fakes::RefusalOf<Unsupported>(
+      [&] { const Graph graph(spec, Target::Described(fakes::Json(fakes::kDescribedGpus[4]))); });
 }
 
 TEST(CudnnGraph, ShapesThatDoNotFitAreRefusedInCudnnsWords) {
@@ -304,10 +306,10 @@ TEST(CudnnGraph, PaddingOfTheTwoAxesIsNotMixedUp) {
 }
 
 TEST(CudnnSupport, TypesThatCudnnLacksAreDefectsOfOurs) {
-  EXPECT_EQ(DataType("bf16"), CUDNN_DATA_BFLOAT16);
-  EXPECT_EQ(DataType("s8"), CUDNN_DATA_INT8);
-  EXPECT_EQ(DataType("e4m3"), CUDNN_DATA_FP8_E4M3);
-  EXPECT_THROW(DataType("tf32"), std::logic_error);
+  EXPECT_EQ(cudnn::DataType("bf16"), CUDNN_DATA_BFLOAT16);
+  EXPECT_EQ(cudnn::DataType("s8"), CUDNN_DATA_INT8);
+  EXPECT_EQ(cudnn::DataType("e4m3"), CUDNN_DATA_FP8_E4M3);
+  EXPECT_THROW(cudnn::DataType("tf32"), std::logic_error);
 }
 
 // Without a handle cuDNN checks the arguments of an LSTM against each other.
@@ -325,22 +327,23 @@ class RnnDescriptors : public testing::Test {
   cudnnDropoutDescriptor_t dropout_ = nullptr;
 };
 
-RnnSpec SpecFrom(const std::string& rest) {
-  return RnnSpecOf(ReadCudnnLstmCase(ParseBenchmarkName("LSTM/gpu/cudnn/" + rest)));
+lstm::RnnSpec SpecFrom(const std::string& rest) {
+  return lstm::RnnSpecOf(
+      lstm::ReadCudnnLstmCase(workload::ParseBenchmarkName("LSTM/gpu/cudnn/" + rest)));
 }
 
 TEST_F(RnnDescriptors, TakeEveryTypeAndAlgorithm) {
   for (const auto* type : {"f32", "tf32", "f16", "bf16"})
     for (const auto* algorithm : {"", "/persist-static", "/persist-small-h", "/persist-dynamic"})
       for (const auto* problem : {"t4n2i16h32", "t4n2i16h32l2bi"})
-        EXPECT_NO_THROW(
-            SetRnn(SpecFrom(fmt::format("bwd/{}/{}{}", type, problem, algorithm)), dropout_, rnn_))
+        EXPECT_NO_THROW(lstm::SetRnn(SpecFrom(fmt::format("bwd/{}/{}{}", type, problem, algorithm)),
+                                     dropout_, rnn_))
             << type << algorithm << problem;
-  EXPECT_NO_THROW(SetRnn(SpecFrom("bwd/f16/t4n2i16h32p16"), dropout_, rnn_));
+  EXPECT_NO_THROW(lstm::SetRnn(SpecFrom("bwd/f16/t4n2i16h32p16"), dropout_, rnn_));
 }
 
 TEST_F(RnnDescriptors, HoldWhatTheSpecSays) {
-  SetRnn(SpecFrom("bwd/tf32/t4n2i16h32l3p8bi"), dropout_, rnn_);
+  lstm::SetRnn(SpecFrom("bwd/tf32/t4n2i16h32l3p8bi"), dropout_, rnn_);
   cudnnRNNAlgo_t algorithm{};
   cudnnRNNMode_t mode{};
   cudnnRNNBiasMode_t bias{};
@@ -370,9 +373,9 @@ TEST_F(RnnDescriptors, HoldWhatTheSpecSays) {
 TEST_F(RnnDescriptors, RefuseInCudnnsWords) {
   auto spec = SpecFrom("bwd/f32/t4n2i16h32");
   spec.projection = 64;  // wider than the cell
-  EXPECT_THAT(RefusalOf<Unsupported>([&] { SetRnn(spec, dropout_, rnn_); }),
+  EXPECT_THAT(fakes::RefusalOf<Unsupported>([&] { lstm::SetRnn(spec, dropout_, rnn_); }),
               HasSubstr("CUDNN_STATUS_"));
 }
 
 }  // namespace
-}  // namespace dlroof::cudnn
+}  // namespace dlroof::conv2d

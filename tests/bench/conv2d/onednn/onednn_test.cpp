@@ -7,7 +7,7 @@
 #include "bench/workload/workload.h"
 #include "tests/fakes/outcome.h"
 
-namespace dlroof {
+namespace dlroof::conv2d {
 namespace {
 
 using testing::HasSubstr;
@@ -32,7 +32,7 @@ class EveryDirectionAndType : public testing::TestWithParam<std::tuple<std::stri
 TEST_P(EveryDirectionAndType, AgreesWithTheReference) {
   const auto& [direction, type] = GetParam();
   for (const auto problem : kProblems)
-    ExpectAgrees(fmt::format("Conv2D/cpu/onednn/{}/{}/{}", direction, type, problem), type);
+    fakes::ExpectAgrees(fmt::format("Conv2D/cpu/onednn/{}/{}/{}", direction, type, problem), type);
 }
 
 INSTANTIATE_TEST_SUITE_P(Conv2dOnednn, EveryDirectionAndType,
@@ -72,14 +72,14 @@ TEST(Conv2dOnednn, VariantsAgreeWithTheReference) {
                                    "fwd/bf16bf16f32/@",
                                    "bwd_data/f32bf16bf16/@",
                                    "bwd_weights/bf16f32bf16/@/bias"};
-  const int ran = ExpectVariantsAgree("Conv2D/cpu/onednn/", kVariants,
-                                      {"n2c16h10w10k16r3s3_p1", "n2c3h11w13k5r5s3_s2p2x1",
-                                       "n2c12h8w8k18r3s3_p1g3", "n2c16h9w9k16r3s3_s2p1g16"});
+  const int ran = fakes::ExpectVariantsAgree("Conv2D/cpu/onednn/", kVariants,
+                                             {"n2c16h10w10k16r3s3_p1", "n2c3h11w13k5r5s3_s2p2x1",
+                                              "n2c12h8w8k18r3s3_p1g3", "n2c16h9w9k16r3s3_s2p1g16"});
   EXPECT_GE(ran, 60);
 }
 
 TEST(Conv2dOnednn, WhatTheLibraryLacksIsSaidInItsWords) {
-  const auto outcome = Outcome("Conv2D/cpu/onednn/fwd/f32/n1c16h8w8k16r3s3_p1/winograd", 1);
+  const auto outcome = fakes::Outcome("Conv2D/cpu/onednn/fwd/f32/n1c16h8w8k16r3s3_p1/winograd", 1);
   if (outcome.starts_with("ok ")) GTEST_SKIP() << "this oneDNN has Winograd convolutions";
   EXPECT_THAT(outcome, testing::AllOf(testing::StartsWith("unsupported: oneDNN 3."),
                                       HasSubstr("primitive descriptor")));
@@ -87,16 +87,18 @@ TEST(Conv2dOnednn, WhatTheLibraryLacksIsSaidInItsWords) {
 
 TEST(Conv2dOnednn, SaysHowBenchdnnRepeatsIt) {
   const std::string name = "Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/training/bias";
-  const auto line = MakeWorkload(name).repro;
+  const auto line = workload::MakeWorkload(name).repro;
   EXPECT_THAT(line, testing::StartsWith("--conv --mode=P "));
   EXPECT_THAT(line, HasSubstr("mb2ic16ih10"));
-  EXPECT_EQ(MakeWorkload(name + "/threads2").repro, line) << "threads are the environment's";
-  EXPECT_EQ(MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
+  EXPECT_EQ(workload::MakeWorkload(name + "/threads2").repro, line)
+      << "threads are the environment's";
+  EXPECT_EQ(workload::MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
 }
 
 TEST(Conv2dOnednn, SaysWhereItsTensorsLie) {
-  const auto call = MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/bias/nchw")
-                        .prepare({.threads = 1});
+  const auto call =
+      workload::MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/bias/nchw")
+          .prepare({.threads = 1});
   size_t weights = 0, rest = 0;
   for (const auto& region : call.memory) (region.weights ? weights : rest) += region.bytes;
   EXPECT_EQ(rest, 4 * (3200 + 3200));   // source and destination, plain
@@ -105,8 +107,8 @@ TEST(Conv2dOnednn, SaysWhereItsTensorsLie) {
 }
 
 TEST(Conv2dOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
-  const auto call =
-      MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1").prepare({.threads = 1});
+  const auto call = workload::MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1")
+                        .prepare({.threads = 1});
   EXPECT_FALSE(call.algorithm.empty());
   EXPECT_FALSE(call.isa.empty());
   // 2*2*16*10*10*16*9 = 921,600
@@ -114,7 +116,8 @@ TEST(Conv2dOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
   EXPECT_EQ(call.modelled.launches, 1);
   // 4 byte x (2*16*100 + 16*16*9 + 2*16*100)
   EXPECT_EQ(call.modelled.bytes.at(Level::kDram), 4 * (3200 + 2304 + 3200));
-  const auto bytes = MakeWorkload("Conv2D/cpu/onednn/fwd/int8/n2c16h10w10k16r3s3_p1").prepare({});
+  const auto bytes =
+      workload::MakeWorkload("Conv2D/cpu/onednn/fwd/int8/n2c16h10w10k16r3s3_p1").prepare({});
   EXPECT_EQ(bytes.modelled.bytes.at(Level::kDram), 3200 + 2304 + 3200);
 }
 
@@ -122,7 +125,7 @@ TEST(Conv2dOnednn, OnFoldedTensorsItRunsTheSameKernelAndLeavesItsOwnAlone) {
   for (const auto* name : {"Conv2D/cpu/onednn/fwd/f32/n2c64h56w56k64r3s3_p1",
                            "Conv2D/cpu/onednn/bwd_data/f32/n2c64h56w56k64r3s3_p1",
                            "Conv2D/cpu/onednn/bwd_weights/f32/n2c64h56w56k64r3s3_p1"}) {
-    const auto call = MakeWorkload(name).prepare({.threads = 1});
+    const auto call = workload::MakeWorkload(name).prepare({.threads = 1});
     ASSERT_TRUE(call.folded) << name;
     for (const double bytes : {64e3, std::numeric_limits<double>::infinity()}) {
       const auto folded = call.folded(bytes);
@@ -135,17 +138,17 @@ TEST(Conv2dOnednn, OnFoldedTensorsItRunsTheSameKernelAndLeavesItsOwnAlone) {
 }
 
 TEST(Conv2dOnednn, WhatCannotRunIsUnsupportedAndNotTried) {
-  EXPECT_THAT(Outcome("Conv2D/cpu/onednn/bwd_data/int8/n1c1h1w1k1r1s1", 1),
+  EXPECT_THAT(fakes::Outcome("Conv2D/cpu/onednn/bwd_data/int8/n1c1h1w1k1r1s1", 1),
               HasSubstr("no backward pass"));
-  EXPECT_THAT(Outcome("Conv2D/cpu/onednn/fwd/f32/n2147483647c64h64w64k64r1s1", 1),
+  EXPECT_THAT(fakes::Outcome("Conv2D/cpu/onednn/fwd/f32/n2147483647c64h64w64k64r1s1", 1),
               HasSubstr("GB of memory"));
 }
 
 TEST(Conv2dOnednn, RefusesWhatCannotExist) {
   for (const std::string bad : {"bwd/f32/n1c1h1w1k1r1s1", "fwd/f8/n1c1h1w1k1r1s1",
                                 "fwd/f32/n1c1h1w1k1r2s1", "bwd_data/f32/n1c1h1w1k1r1s1/relu"})
-    EXPECT_THROW(MakeWorkload("Conv2D/cpu/onednn/" + bad), BadInput) << bad;
+    EXPECT_THROW(workload::MakeWorkload("Conv2D/cpu/onednn/" + bad), BadInput) << bad;
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::conv2d

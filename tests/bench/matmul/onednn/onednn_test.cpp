@@ -5,7 +5,7 @@
 #include "bench/workload/workload.h"
 #include "tests/fakes/outcome.h"
 
-namespace dlroof {
+namespace dlroof::matmul {
 namespace {
 
 using testing::HasSubstr;
@@ -23,7 +23,8 @@ TEST_P(EveryMatmul, AgreesWithTheReference) {
   for (const auto problem : kProblems)
     for (const std::string_view ip : {"", "/ip"}) {
       if (!ip.empty() && problem.find_first_of("b_") != std::string_view::npos) continue;
-      ExpectAgrees(fmt::format("Matmul/cpu/onednn/{}/{}/{}{}", direction, type, problem, ip), type);
+      fakes::ExpectAgrees(fmt::format("Matmul/cpu/onednn/{}/{}/{}{}", direction, type, problem, ip),
+                          type);
     }
 }
 
@@ -55,9 +56,10 @@ TEST(MatmulOnednn, VariantsAgreeWithTheReference) {
                                    "fwd/bf16bf16f32/@",
                                    "bwd_data/f32bf16bf16/@",
                                    "bwd_weights/bf16f32bf16/@"};
-  const int ran = ExpectVariantsAgree("Matmul/cpu/onednn/", kVariants,
-                                      {"m16n32k64", "m33n17k65", "m33n17k65_tAtB", "b3m20n30k40",
-                                       "b3m20n30k40_tB", "m16n32k64/ip", "m33n17k65/ip"});
+  const int ran =
+      fakes::ExpectVariantsAgree("Matmul/cpu/onednn/", kVariants,
+                                 {"m16n32k64", "m33n17k65", "m33n17k65_tAtB", "b3m20n30k40",
+                                  "b3m20n30k40_tB", "m16n32k64/ip", "m33n17k65/ip"});
   EXPECT_GE(ran, 80);
 }
 
@@ -66,20 +68,21 @@ TEST(MatmulOnednn, LayoutsAndTrainingAgreeWithTheReference) {
        {"fwd/f32/m33n17k65/any", "fwd/f32/b3m20n30k40/bias/relu/any", "fwd/int8/m33n17k65/any",
         "fwd/f32/m33n17k65/ip/training", "fwd/f32/m33n17k65/ip/training/bias/relu",
         "bwd_weights/f32/m33n17k65/ip/bias"})
-    EXPECT_THAT(Outcome("Matmul/cpu/onednn/" + name), testing::StartsWith("ok ")) << name;
+    EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/" + name), testing::StartsWith("ok ")) << name;
 }
 
 TEST(MatmulOnednn, SaysHowBenchdnnRepeatsIt) {
   const std::string name = "Matmul/cpu/onednn/fwd/f32/m33n17k65_tB";
-  const auto line = MakeWorkload(name).repro;
+  const auto line = workload::MakeWorkload(name).repro;
   EXPECT_EQ(line, "--matmul --mode=P --stag=ab --wtag=ba --dtag=ab 33x65:65x17");
-  EXPECT_EQ(MakeWorkload(name + "/threads2").repro, line) << "threads are the environment's";
-  EXPECT_EQ(MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
+  EXPECT_EQ(workload::MakeWorkload(name + "/threads2").repro, line)
+      << "threads are the environment's";
+  EXPECT_EQ(workload::MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
 }
 
 TEST(MatmulOnednn, SaysWhereItsMatricesLie) {
   for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"}) {
-    const auto call = MakeWorkload("Matmul/cpu/onednn/" + direction + "/f32/m32n48k64_tA")
+    const auto call = workload::MakeWorkload("Matmul/cpu/onednn/" + direction + "/f32/m32n48k64_tA")
                           .prepare({.threads = 1});
     size_t weights = 0, rest = 0;
     for (const auto& region : call.memory) (region.weights ? weights : rest) += region.bytes;
@@ -89,7 +92,8 @@ TEST(MatmulOnednn, SaysWhereItsMatricesLie) {
 }
 
 TEST(MatmulOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
-  const auto call = MakeWorkload("Matmul/cpu/onednn/fwd/f32/b3m20n30k40").prepare({.threads = 1});
+  const auto call =
+      workload::MakeWorkload("Matmul/cpu/onednn/fwd/f32/b3m20n30k40").prepare({.threads = 1});
   EXPECT_FALSE(call.algorithm.empty());
   EXPECT_FALSE(call.isa.empty());
   EXPECT_EQ(call.modelled.flops,
@@ -98,12 +102,14 @@ TEST(MatmulOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
 }
 
 TEST(MatmulOnednn, Int8HasNoBackwardPass) {
-  EXPECT_THAT(Outcome("Matmul/cpu/onednn/bwd_data/int8/m1n1k1"), HasSubstr("no backward pass"));
+  EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/bwd_data/int8/m1n1k1"),
+              HasSubstr("no backward pass"));
 }
 
 TEST(MatmulOnednn, WhatCannotFitIsUnsupportedAndNotTried) {
-  EXPECT_THAT(Outcome("Matmul/cpu/onednn/fwd/f32/m2147483647n64k4096"), HasSubstr("GB of memory"));
+  EXPECT_THAT(fakes::Outcome("Matmul/cpu/onednn/fwd/f32/m2147483647n64k4096"),
+              HasSubstr("GB of memory"));
 }
 
 }  // namespace
-}  // namespace dlroof
+}  // namespace dlroof::matmul

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-namespace dlroof {
+namespace dlroof::fakes {
 
 struct Grid {
   int blocks = 0, threads = 0;
@@ -23,4 +23,4 @@ cudaError_t Launch(void (*kernel)(Parameters...), const Grid& grid, Arguments...
   return cudaSuccess;
 }
 
-}  // namespace dlroof
+}  // namespace dlroof::fakes

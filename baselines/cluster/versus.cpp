@@ -1,0 +1,401 @@
+#include "baselines/cluster/versus.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "baselines/compare/paired_record.h"
+#include "ceilings/machine_file/specified_machine.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/keys.h"
+
+namespace dlroof::cluster {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kHoursOfYear = 8760;  // [h] 365 days
+
+// Sets the price and how it came about.
+void ReadPrice(const machine_file::LocatedObject& kind, const std::string& currency,
+               PriceKind& price) {
+  if (kind.Has("per_node_hour") == kind.Has("capital"))
+    throw BadInput("{}: expected one of 'per_node_hour' and 'capital'", kind.Where());
+  if (kind.Has("watts")) price.watts = kind.Number("watts");
+  if (kind.Has("per_node_hour")) {
+    for (const char* key : {"years", "utilisation", "pue", "per_kwh"})
+      if (kind.Has(key))
+        throw BadInput("{}: '{}' belongs to 'capital', not to 'per_node_hour'", kind.Where(key),
+                       key);
+    price.per_node_hour = kind.Number("per_node_hour");
+    price.how = fmt::format("{:g} {} per node and hour", price.per_node_hour, currency);
+    return;
+  }
+  const double capital = kind.Number("capital"), years = kind.Number("years"),
+               utilisation = kind.Number("utilisation", 0, 1);
+  price.per_node_hour = capital / (years * kHoursOfYear * utilisation);
+  price.how = fmt::format("{:g} {} over {:g} years at {:g} % use", capital, currency, years,
+                          100 * utilisation);
+  if (!kind.Has("watts") && !kind.Has("pue") && !kind.Has("per_kwh")) return;
+  const double watts = kind.Number("watts"), pue = kind.Number("pue", 1),
+               per_kwh = kind.Number("per_kwh");
+  price.per_node_hour += watts / 1000 * pue * per_kwh;
+  price.how += fmt::format(" and {:g} W x {:g} at {:g} {}/kWh", watts, pue, per_kwh, currency);
+}
+
+PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
+                   const machine_file::LocatedJson::Path& path, const std::string& currency) {
+  const machine_file::LocatedObject kind(file, object, path,
+                                         {"match", "devices", "per_node_hour", "capital", "years",
+                                          "utilisation", "watts", "pue", "per_kwh"});
+  const machine_file::LocatedObject match(file, kind.Needed("match"), kind.PathOf("match"),
+                                          {"name", "fingerprint"});
+  PriceKind price;
+  if (match.Has("name")) price.name = match.Text("name");
+  if (match.Has("fingerprint")) price.fingerprint = match.Text("fingerprint");
+  if (price.name.empty() && price.fingerprint.empty())
+    throw BadInput("{}: 'match': expected 'name' or 'fingerprint'", kind.Where("match"));
+  if (kind.Has("devices")) {
+    const double devices = kind.Number("devices", 1, 1024);
+    if (devices != std::floor(devices))
+      throw BadInput("{}: 'devices': expected a whole number", kind.Where("devices"));
+    price.devices = static_cast<int>(devices);
+  }
+  ReadPrice(kind, currency, price);
+  return price;
+}
+
+}  // namespace
+
+Prices ParsePrices(const std::string& text, const std::string& where) {
+  const machine_file::LocatedJson file(text, where);
+  if (!file.value().is_object())
+    throw BadInput(BadInput::Place{where, 1}, "expected an object with 'currency' and 'kinds'");
+  if (!file.value().contains("currency"))
+    throw BadInput(BadInput::Place{where, 1},
+                   "expected 'currency', such as \"currency\": \"USD\": a price without one says "
+                   "nothing");
+  const machine_file::LocatedObject whole(file, file.value(), {}, {"currency", "kinds"});
+  Prices prices{.currency = whole.Text("currency"), .kinds = {}};
+  const auto& kinds = whole.Needed("kinds");
+  if (!kinds.is_array() || kinds.empty())
+    throw BadInput("{}: 'kinds': expected an array with at least one object", whole.Where("kinds"));
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    prices.kinds.push_back(
+        ReadKind(file, kinds[i], {"kinds", fmt::format("[{}]", i)}, prices.currency));
+  return prices;
+}
+
+Prices ReadPrices(const std::string& path) {
+  return ParsePrices(ReadFile(path, "a file of prices"), path);
+}
+
+const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine) {
+  for (const auto& kind : prices.kinds) {
+    const bool name = kind.name.empty() || machine.name.find(kind.name) != std::string::npos;
+    const bool fingerprint = kind.fingerprint.empty() || kind.fingerprint == machine.fingerprint;
+    if (name && fingerprint) return &kind;
+  }
+  return nullptr;
+}
+
+namespace {
+
+// [1] FLOPs of one problem that differ more are counted by different rules.
+constexpr double kSameFlops = 0.01;
+
+// A cluster's records with a time, by key, in the file's order.
+struct KeyedRecords {
+  std::vector<std::string> keys;  // each once
+  std::unordered_map<std::string, std::vector<std::size_t>> records;
+};
+
+// Returns op/direction/type/problem[/option...] without options of manner; empty for a name that
+// has no such parts.
+std::string KeyOfType(const record::Record& record, const std::string& type,
+                      const IsManner& is_manner) {
+  if (record.problem.empty()) return "";
+  auto key = fmt::format("{}/{}/{}/{}", record.op, record.direction, type, record.problem);
+  for (const auto& option : record.options)
+    if (!is_manner || !is_manner(option)) key += '/' + option;
+  return key;
+}
+
+// With best_type a key, whose type is "best", has the fastest of its records alone.
+KeyedRecords RecordsByKey(const roofline::PlacedRun& run, const VersusOptions& options) {
+  KeyedRecords keyed;
+  const auto seconds = [&](std::size_t i) { return run.places[i].timing->median; };
+  for (std::size_t i = 0; i < run.file.records.size(); ++i) {
+    const auto& record = run.file.records[i];
+    if (record.status != record::Status::kOk || !run.places[i].timing) continue;
+    auto key = KeyOfType(record, options.best_type ? "best" : record.type, options.is_manner);
+    if (key.empty()) continue;
+    auto& some = keyed.records[key];
+    if (some.empty()) keyed.keys.push_back(std::move(key));
+    if (!options.best_type || some.empty())
+      some.push_back(i);
+    else if (seconds(i) < seconds(some.front()))
+      some.front() = i;
+  }
+  return keyed;
+}
+
+// Returns the pairs of A's and B's records of one key. Those of equal options keep to each other
+// where there are some.
+std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const roofline::PlacedRun& a,
+                                                         const std::vector<std::size_t>& in_a,
+                                                         const roofline::PlacedRun& b,
+                                                         const std::vector<std::size_t>& in_b) {
+  std::vector<std::pair<std::size_t, std::size_t>> all, equal;
+  for (const auto i : in_a)
+    for (const auto j : in_b) {
+      all.emplace_back(i, j);
+      if (a.file.records[i].options == b.file.records[j].options) equal.emplace_back(i, j);
+    }
+  return equal.empty() ? all : equal;
+}
+
+std::optional<double> BestFlops(const record::Record& record) {
+  for (const auto from : AllProvenances())
+    if (const auto flops = CountedFlops(record, from)) return flops;
+  return std::nullopt;
+}
+
+VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
+  const auto& placed = cluster.run.places[index];
+  VersusSide side{.record = index, .timing = *placed.timing, .bound = ""};
+  side.calls_per_second = 1 / side.timing.median;
+  side.node_calls_per_second = cluster.devices * side.calls_per_second;
+  side.counted_flops = BestFlops(cluster.run.file.records[index]);
+  side.energies = EnergiesOf(cluster.run.file, cluster.run.file.records[index], side.timing,
+                             cluster.devices, prices);
+  auto time = placed.placement.time;
+  if (!time) return side;
+  side.specified = std::exchange(time->specified, false);  // `bound` does not repeat it
+  side.bound = roofline::BoundText(*time);
+  side.bound_by_overhead = time->bound == roofline::Bound::kOverhead;
+  const auto* binding = roofline::Binding(placed.placement);
+  if (time->slowdown && binding != nullptr) side.fraction = binding->fraction;
+  return side;
+}
+
+// Returns how BestFlops were counted.
+std::string_view CountedBy(const record::Record& record) {
+  for (const auto from : AllProvenances())
+    if (CountedFlops(record, from)) return Key(from);
+  return "not known";
+}
+
+bool Differ(double x, double y) { return std::abs(x - y) > kSameFlops * std::max(x, y); }
+
+// Returns the FLOPs that both sides' work is counted by.
+std::optional<double> SharedFlops(const record::Record& a, const record::Record& b) {
+  const auto in_a = CountedFlops(a, Provenance::kModelled);
+  const auto in_b = CountedFlops(b, Provenance::kModelled);
+  if (in_a && in_b && Differ(*in_a, *in_b)) return std::nullopt;
+  if (in_a || in_b) return in_a ? in_a : in_b;
+  const auto best_a = BestFlops(a), best_b = BestFlops(b);
+  if (best_a && best_b && !Differ(*best_a, *best_b)) return best_a;
+  return std::nullopt;
+}
+
+void SetCost(const Prices& prices, const VersusCluster& cluster,
+             const std::optional<double>& shared_flops, VersusSide& side) {
+  const auto& record = cluster.run.file.records[side.record];
+  const auto* machine = record::MachineFor(cluster.run.file, record);
+  const auto* price = machine == nullptr ? nullptr : PriceOf(prices, *machine);
+  const auto flops = shared_flops ? shared_flops : side.counted_flops;
+  if (price == nullptr || !flops || *flops <= 0) return;
+  const double device_second =
+      price->per_node_hour / 3600 / price->devices.value_or(cluster.devices);
+  side.cost = device_second * side.timing.median / *flops * 1e15;
+}
+
+// Adds "WHAT: A | B" where they differ; an empty text is not known.
+void AddDifference(const char* what, const std::string& a, const std::string& b,
+                   std::vector<std::string>& differences) {
+  if (a == b) return;
+  const auto known = [](const std::string& text) {
+    return text.empty() ? std::string("not known") : text;
+  };
+  differences.push_back(fmt::format("{}: {} | {}", what, known(a), known(b)));
+}
+
+std::string RoofsText(const VersusSide& side) {
+  if (side.bound.empty()) return "";
+  return side.specified ? "given" : "measured";
+}
+
+std::vector<std::string> Differences(const record::Record& a, const VersusSide& side_a,
+                                     const record::Record& b, const VersusSide& side_b) {
+  std::vector<std::string> differences;
+  AddDifference("type", a.type, b.type, differences);
+  AddDifference("library", a.library, b.library, differences);
+  AddDifference("algorithm", record::AlgorithmText(a), record::AlgorithmText(b), differences);
+  const auto options = [](const record::Record& record) {
+    return record.options.empty() ? std::string("none")
+                                  : fmt::format("{}", fmt::join(record.options, "/"));
+  };
+  AddDifference("options", options(a), options(b), differences);
+  AddDifference("cache", a.cache, b.cache, differences);
+  AddDifference("roofs", RoofsText(side_a), RoofsText(side_b), differences);
+  if (side_a.counted_flops && side_b.counted_flops &&
+      Differ(*side_a.counted_flops, *side_b.counted_flops))
+    differences.push_back(fmt::format("FLOPs, by more than {:g} %: {} | {}", 100 * kSameFlops,
+                                      CountedBy(a), CountedBy(b)));
+  return differences;
+}
+
+VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b, std::size_t in_b,
+                const VersusOptions& options) {
+  const auto& record_a = a.run.file.records[in_a];
+  const auto& record_b = b.run.file.records[in_b];
+  const auto types =
+      record_a.type == record_b.type ? record_a.type : record_a.type + '|' + record_b.type;
+  VersusRow row{.key = KeyOfType(record_a, types, options.is_manner),
+                .a = SideOf(a, in_a, options.prices),
+                .b = SideOf(b, in_b, options.prices)};
+  row.energy_ratios = EnergyRatios(row.a.energies, row.b.energies);
+  row.flops = SharedFlops(record_a, record_b);
+  row.nodes_of_a = row.b.node_calls_per_second / row.a.node_calls_per_second;
+  const double devices = static_cast<double>(b.devices) / a.devices;
+  row.nodes_ci95 =
+      RatioInterval(row.a.timing.median, row.a.timing.ci95, row.b.timing.median, row.b.timing.ci95);
+  if (row.nodes_ci95) {
+    row.nodes_ci95->first *= devices;
+    row.nodes_ci95->second *= devices;
+  }
+  row.noisy = row.a.timing.noisy || row.b.timing.noisy;
+  if (options.prices != nullptr) {
+    SetCost(*options.prices, a, row.flops, row.a);
+    SetCost(*options.prices, b, row.flops, row.b);
+  }
+  row.differences = Differences(record_a, row.a, record_b, row.b);
+  return row;
+}
+
+// Returns the price of the machines of a cluster, or names those that have none.
+std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
+  std::vector<std::string> texts;
+  for (const auto& machine : cluster.run.file.machines) {
+    const auto* price = PriceOf(prices, machine);
+    auto text = price != nullptr ? price->how : fmt::format("no price for '{}'", machine.name);
+    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+  }
+  return texts.empty() ? "no price: the run names no machine"
+                       : fmt::format("{}", fmt::join(texts, "; "));
+}
+
+}  // namespace
+
+std::optional<std::pair<double, double>> RatioInterval(
+    double x, const std::optional<std::pair<double, double>>& x_ci95, double y,
+    const std::optional<std::pair<double, double>>& y_ci95) {
+  if (!x_ci95 || !y_ci95) return std::nullopt;
+  const double middle = std::log(x / y);
+  const double below = std::hypot(std::log(x / x_ci95->first), std::log(y_ci95->second / y));
+  const double above = std::hypot(std::log(x_ci95->second / x), std::log(y / y_ci95->first));
+  return std::pair(std::exp(middle - below), std::exp(middle + above));
+}
+
+std::optional<double> CountedFlops(const record::Record& record, Provenance from) {
+  const auto found = record.work.find(from);
+  return found == record.work.end() ? std::nullopt : TotalFlops(found->second);
+}
+
+Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options) {
+  compare::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
+  const auto in_a = RecordsByKey(a.run, options);
+  const auto in_b = RecordsByKey(b.run, options);
+  Versus versus;
+  for (const auto& key : in_a.keys) {
+    const auto found = in_b.records.find(key);
+    if (found == in_b.records.end()) continue;
+    ++versus.operators;
+    for (const auto& [i, j] : PairsOf(a.run, in_a.records.at(key), b.run, found->second))
+      versus.rows.push_back(RowOf(a, i, b, j, options));
+  }
+  versus.only_a = in_a.keys.size() - versus.operators;
+  versus.only_b = in_b.keys.size() - versus.operators;
+  if (versus.rows.empty())
+    throw BadInput("{} and {} have no operator in common: {} and {} with a time, such as '{}'",
+                   a.where, b.where, in_a.keys.size(), in_b.keys.size(),
+                   in_a.keys.empty() ? "none" : in_a.keys.front());
+  if (options.prices != nullptr) {
+    versus.currency = options.prices->currency;
+    versus.price_a = PriceText(*options.prices, a);
+    versus.price_b = PriceText(*options.prices, b);
+  }
+  return versus;
+}
+
+std::string_view Key(EnergyClass energy_class) {
+  constexpr KeyRow<EnergyClass> kKeys[] = {{EnergyClass::kMeasured, "measured"},
+                                           {EnergyClass::kMetered, "metered"},
+                                           {EnergyClass::kAssumed, "assumed"}};
+  return KeyIn(kKeys, energy_class);
+}
+
+Energies EnergiesOf(const record::RunFile& run, const record::Record& record,
+                    const record::Timing& timing, int devices, const Prices* prices) {
+  Energies energies;
+  if (const auto& energy = record.energy)
+    energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95,
+                                        energy::HasOthersEnergy(*energy)};
+  if (const auto& metered = record.metered)
+    energies[EnergyClass::kMetered] = {metered->joules, metered->ci95};
+  const auto* machine = prices == nullptr ? nullptr : record::MachineFor(run, record);
+  const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
+  if (price == nullptr || !price->watts) return energies;
+  const double watts = *price->watts / price->devices.value_or(devices);
+  Joules assumed{watts * timing.median, {}, timing.noisy};
+  if (timing.ci95) assumed.ci95 = {watts * timing.ci95->first, watts * timing.ci95->second};
+  energies[EnergyClass::kAssumed] = assumed;
+  return energies;
+}
+
+std::map<EnergyClass, EnergyRatio> EnergyRatios(const Energies& a, const Energies& b) {
+  std::map<EnergyClass, EnergyRatio> ratios;
+  for (const auto& [kind, of_a] : a) {
+    const auto of_b = b.find(kind);
+    if (of_b == b.end()) continue;
+    ratios[kind] = {of_a.joules / of_b->second.joules,
+                    RatioInterval(of_a.joules, of_a.ci95, of_b->second.joules, of_b->second.ci95),
+                    of_a.noisy || of_b->second.noisy};
+  }
+  return ratios;
+}
+
+void EnergySum::Add(const Energies& of_one_call, double count) {
+  ++calls_;
+  for (const auto& [kind, one] : of_one_call) {
+    Sum& sum = sums_[kind];
+    ++sum.calls;
+    sum.joules.joules += count * one.joules;
+    sum.joules.noisy = sum.joules.noisy || one.noisy;
+    sum.interval = sum.interval && one.ci95;
+    if (!one.ci95) continue;
+    sum.below = std::hypot(sum.below, count * (one.joules - one.ci95->first));
+    sum.above = std::hypot(sum.above, count * (one.ci95->second - one.joules));
+  }
+}
+
+Energies EnergySum::Total() const {
+  Energies total;
+  for (const auto& [kind, sum] : sums_) {
+    if (sum.calls != calls_) continue;
+    auto& joules = total[kind] = sum.joules;
+    if (sum.interval && sum.below < joules.joules)
+      joules.ci95 = {joules.joules - sum.below, joules.joules + sum.above};
+  }
+  return total;
+}
+
+}  // namespace dlroof::cluster

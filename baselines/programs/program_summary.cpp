@@ -1,0 +1,483 @@
+#include "baselines/programs/program_summary.h"
+
+#include <algorithm>
+#include <concepts>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "baselines/programs/steps.h"
+#include "counters/base/numbers.h"
+#include "reporters/record/run_file.h"
+
+namespace dlroof::programs {
+namespace {
+
+// Nearest rank.
+double Quantile(const std::vector<double>& rising, double share) {
+  const auto rank = static_cast<std::size_t>(share * static_cast<double>(rising.size() - 1) + 0.5);
+  return rising[rank];
+}
+
+CallTimes TimesOf(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  return {seconds.front(), Quantile(seconds, 0.25), MedianOfSorted(seconds),
+          Quantile(seconds, 0.75), seconds.back()};
+}
+
+std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log) {
+  std::vector<std::vector<double>> seconds(log.primitives.size());
+  for (const auto& execution : log.executions)
+    seconds[execution.primitive].push_back(execution.seconds);
+  std::vector<ProgramPrimitive> primitives;
+  for (std::size_t i = 0; i < log.primitives.size(); ++i) {
+    ProgramPrimitive primitive{.text = log.primitives[i]};
+    primitive.calls = static_cast<double>(seconds[i].size());
+    for (const double one : seconds[i]) primitive.seconds += one;
+    primitive.times = TimesOf(std::move(seconds[i]));
+    const auto work = verbose::WorkOf(verbose::ReadPrimitive(primitive.text));
+    primitive.moves = verbose::HasNoFlops(work);
+    primitive.no_work = work.reason;
+    primitives.push_back(std::move(primitive));
+  }
+  return primitives;
+}
+
+// [1] A first step that takes so many times the median's wall time belongs to the warm-up.
+constexpr double kWarmUp = 1.5;
+
+// Leaves out slow first steps, as long as two remain.
+void LeaveOutWarmUp(std::vector<StepRange>& ranges) {
+  const auto wall = [](const StepRange& range) {
+    return range.begin_seconds && range.end_seconds ? *range.end_seconds - *range.begin_seconds : 0;
+  };
+  std::vector<double> walls;
+  for (const auto& range : ranges)
+    if (wall(range) > 0) walls.push_back(wall(range));
+  if (walls.size() < 3) return;
+  const double most = kWarmUp * Median(walls);
+  std::size_t slow = 0;
+  while (slow + 2 < ranges.size() && wall(ranges[slow]) > most) ++slow;
+  ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
+}
+
+// Steps over which the means are taken: those that the clock tells, else all.
+std::vector<StepRange> AveragedSteps(const Steps& steps) {
+  std::vector<StepRange> timed;
+  for (const auto& range : steps.ranges)
+    if (range.begin_seconds && range.end_seconds) timed.push_back(range);
+  return timed.empty() ? steps.ranges : timed;
+}
+
+void AddWallTimes(const std::vector<StepRange>& averaged, ProgramSteps& steps) {
+  std::vector<double> walls;
+  for (const auto& range : averaged)
+    if (range.begin_seconds && range.end_seconds)
+      walls.push_back(*range.end_seconds - *range.begin_seconds);
+  if (walls.empty()) return;
+  steps.timed = static_cast<int>(walls.size());
+  double sum = 0;
+  for (const double wall : walls) sum += wall;
+  steps.wall_seconds = sum / static_cast<double>(walls.size());
+  std::ranges::sort(walls);
+  steps.least_wall_seconds = walls.front();
+  steps.median_wall_seconds = MedianOfSorted(walls);
+  steps.most_wall_seconds = walls.back();
+}
+
+// Begins and ends of a step's phases: its first backward call, and the one behind its last.
+struct PhaseBounds {
+  std::size_t begin, backward, update, end;
+};
+
+std::optional<PhaseBounds> BoundsOf(const verbose::VerboseLog& log, const StepRange& range) {
+  PhaseBounds bounds{range.begin, range.end, range.end, range.end};
+  bool found = false;
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    if (!log.primitives[log.executions[i].primitive].prop.starts_with("backward")) continue;
+    if (!found) bounds.backward = i;
+    found = true;
+    bounds.update = i + 1;
+  }
+  if (!found) return std::nullopt;
+  return bounds;
+}
+
+std::optional<double> StartOf(const verbose::VerboseLog& log, std::size_t i,
+                              const StepRange& range) {
+  if (i == range.begin) return range.begin_seconds;
+  if (i >= range.end) return range.end_seconds;
+  return log.executions[i].start_seconds;
+}
+
+void AddPhase(const verbose::VerboseLog& log, const Timeline& timeline, const StepRange& range,
+              std::size_t begin, std::size_t end, double weight, ProgramPhase& phase) {
+  phase.calls += weight * static_cast<double>(end - begin);
+  for (std::size_t i = begin; i < end; ++i) phase.seconds += weight * timeline.executions[i];
+  const auto from = StartOf(log, begin, range);
+  const auto to = StartOf(log, end, range);
+  if (!from || !to)
+    phase.wall_seconds.reset();
+  else if (phase.wall_seconds)
+    *phase.wall_seconds += weight * (*to - *from);
+}
+
+std::vector<ProgramPhase> PhasesOf(const verbose::VerboseLog& log, const Timeline& timeline,
+                                   const std::vector<StepRange>& averaged) {
+  std::vector<ProgramPhase> phases = {{.name = "forward", .wall_seconds = 0},
+                                      {.name = "backward", .wall_seconds = 0},
+                                      {.name = "update", .wall_seconds = 0}};
+  const double weight = 1 / static_cast<double>(std::max<std::size_t>(averaged.size(), 1));
+  for (const auto& range : averaged) {
+    const auto bounds = BoundsOf(log, range);
+    if (!bounds) return {};
+    AddPhase(log, timeline, range, bounds->begin, bounds->backward, weight, phases[0]);
+    AddPhase(log, timeline, range, bounds->backward, bounds->update, weight, phases[1]);
+    AddPhase(log, timeline, range, bounds->update, bounds->end, weight, phases[2]);
+  }
+  return averaged.empty() ? std::vector<ProgramPhase>() : phases;
+}
+
+// Adds to each primitive what it takes of a step, and to the step its creations.
+void AddStepMeans(const verbose::VerboseLog& log, const Timeline& timeline,
+                  const std::vector<StepRange>& averaged, ProgramSummary& summary) {
+  const double weight = 1 / static_cast<double>(std::max<std::size_t>(averaged.size(), 1));
+  auto& steps = summary.steps;
+  for (const auto& range : averaged) {
+    steps.primitives += weight * static_cast<double>(range.end - range.begin);
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      auto& primitive = summary.primitives[log.executions[i].primitive];
+      primitive.step_calls += weight;
+      primitive.step_seconds += weight * timeline.executions[i];
+    }
+    for (std::size_t i = 0; i < log.creations.size(); ++i) {
+      const auto& creation = log.creations[i];
+      if (creation.before < range.begin || creation.before >= range.end) continue;
+      steps.creation_seconds += weight * timeline.creations[i];
+      (creation.hit ? steps.creation_hits : steps.creation_misses) += weight;
+    }
+  }
+}
+
+void AddSteps(const verbose::VerboseLog& log, const Timeline& timeline, std::optional<int> count,
+              ProgramSummary& summary) {
+  Steps found = StepsOf(log, count);
+  LeaveOutWarmUp(found.ranges);
+  auto& steps = summary.steps;
+  steps.from = found.from;
+  steps.reason = found.reason;
+  steps.count = static_cast<int>(found.ranges.size());
+  steps.irregular = found.irregular;
+  if (found.ranges.empty()) return;
+  const auto first = found.ranges.front().begin;
+  steps.warm_up_calls = static_cast<double>(first);
+  for (std::size_t i = 0; i < first; ++i) steps.warm_up_seconds += log.executions[i].seconds;
+  const auto averaged = AveragedSteps(found);
+  AddWallTimes(averaged, steps);
+  AddStepMeans(log, timeline, averaged, summary);
+  steps.phases = PhasesOf(log, timeline, averaged);
+}
+
+}  // namespace
+
+ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<int> steps) {
+  ProgramSummary summary{.version = log.version,
+                         .runtime = log.runtime,
+                         .isa_words = log.isa_words,
+                         .threads = log.threads,
+                         .lines = log.lines,
+                         .primitives = PrimitivesOf(log)};
+  const auto timeline = TimelineOf(log);
+  double covered = 0;
+  for (std::size_t i = 0; i < log.executions.size(); ++i) {
+    summary.seconds += log.executions[i].seconds;
+    covered += timeline.executions[i];
+  }
+  if (timeline.stamped) summary.covered_seconds = covered;
+  for (const auto& creation : log.creations) {
+    (creation.hit ? summary.creation_hits : summary.creation_misses) += 1;
+    summary.creation_seconds += creation.seconds;
+  }
+  AddSteps(log, timeline, steps, summary);
+  return summary;
+}
+
+// context.dlroof.program of a run file (program_summary.h): written and read by the same rows.
+
+namespace {
+
+using nlohmann::json;
+
+// Puts members of a structure into an object.
+class Writer {
+ public:
+  explicit Writer(json& object) : object_(object) {}
+
+  void operator()(const char* key, const std::string& text) {
+    if (!text.empty()) object_[key] = text;
+  }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(const char* key, T number) {
+    if (number != T{}) object_[key] = number;
+  }
+  template <class T>
+  void operator()(const char* key, const std::optional<T>& value) {
+    if (value) object_[key] = *value;
+  }
+
+ private:
+  json& object_;
+};
+
+// Takes them out again; what is missing or of another type keeps its value.
+class Reader {
+ public:
+  explicit Reader(const json& object) : object_(object) {}
+
+  void operator()(const char* key, std::string& text) { text = record::Text(object_, key); }
+  void operator()(const char* key, double& number) {
+    if (const auto& value = record::Member(object_, key); value.is_number())
+      number = value.get<double>();
+  }
+  template <std::integral T>
+  void operator()(const char* key, T& number) {
+    constexpr double kMost = 2147483647;
+    const auto& value = record::Member(object_, key);
+    if (!value.is_number()) return;
+    const auto real = value.get<double>();
+    if (real >= 0 && real <= kMost) number = static_cast<T>(real);
+  }
+  void operator()(const char* key, bool& flag) {
+    if (const auto& value = record::Member(object_, key); value.is_boolean())
+      flag = value.get<bool>();
+  }
+  template <class T>
+  void operator()(const char* key, std::optional<T>& value) {
+    if (const auto& found = record::Member(object_, key); found.is_number()) {
+      T read{};
+      (*this)(key, read);
+      value = read;
+    }
+  }
+
+ private:
+  const json& object_;
+};
+
+// Each structure's members and their keys.
+void VisitText(auto& visit, auto& text) {
+  visit("engine", text.engine);
+  visit("kind", text.kind);
+  visit("implementation", text.implementation);
+  visit("prop_kind", text.prop);
+  visit("memory_descriptors", text.tensors);
+  visit("attributes", text.attributes);
+  visit("auxiliary", text.auxiliary);
+  visit("problem", text.problem);
+}
+
+void VisitPrimitive(auto& visit, auto& one) {
+  visit("record", one.record);
+  VisitText(visit, one.text);
+  visit("calls", one.calls);
+  visit("seconds", one.seconds);
+  visit("least_seconds", one.times.least);
+  visit("lower_quarter_seconds", one.times.lower_quarter);
+  visit("median_seconds", one.times.median);
+  visit("upper_quarter_seconds", one.times.upper_quarter);
+  visit("most_seconds", one.times.most);
+  visit("moves", one.moves);
+  visit("no_work", one.no_work);
+  visit("step_calls", one.step_calls);
+  visit("step_seconds", one.step_seconds);
+  visit("benchmark", one.benchmark);
+  visit("benchdnn", one.repro);
+  visit("not_alone", one.not_standalone);
+}
+
+void VisitAlone(auto& visit, auto& alone) {
+  visit("seconds", alone.seconds);
+  visit("disturbed", alone.noisy);
+  visit("cold_seconds", alone.cold_seconds);
+  visit("program_seconds", alone.program_seconds);
+  visit("ratio", alone.ratio);
+  visit("implementation", alone.implementation);
+}
+
+constexpr std::pair<const char*, std::optional<std::pair<double, double>> StandaloneTime::*>
+    kAloneIntervals[] = {{"ci95", &StandaloneTime::ci95},
+                         {"program_ci95", &StandaloneTime::program_ci95},
+                         {"ratio_ci95", &StandaloneTime::ratio_ci95}};
+
+void VisitSteps(auto& visit, auto& steps) {
+  visit("reason", steps.reason);
+  visit("count", steps.count);
+  visit("irregular", steps.irregular);
+  visit("primitives", steps.primitives);
+  visit("warm_up_calls", steps.warm_up_calls);
+  visit("warm_up_seconds", steps.warm_up_seconds);
+  visit("timed", steps.timed);
+  visit("wall_seconds", steps.wall_seconds);
+  visit("least_wall_seconds", steps.least_wall_seconds);
+  visit("median_wall_seconds", steps.median_wall_seconds);
+  visit("most_wall_seconds", steps.most_wall_seconds);
+  visit("creation_seconds", steps.creation_seconds);
+  visit("creation_hits", steps.creation_hits);
+  visit("creation_misses", steps.creation_misses);
+}
+
+void VisitPhase(auto& visit, auto& phase) {
+  visit("name", phase.name);
+  visit("calls", phase.calls);
+  visit("seconds", phase.seconds);
+  visit("wall_seconds", phase.wall_seconds);
+}
+
+void VisitLines(auto& visit, auto& lines) {
+  visit("all", lines.all);
+  visit("verbose", lines.verbose);
+  visit("information", lines.information);
+  visit("executed", lines.executed);
+  visit("used", lines.used);
+  visit("created", lines.created);
+  visit("dispatch", lines.dispatch);
+  visit("graph", lines.graph);
+}
+
+void VisitRefused(auto& visit, auto& refused) {
+  visit("reason", refused.reason);
+  visit("count", refused.count);
+  visit("first_line", refused.first_line);
+}
+
+void VisitSummary(auto& visit, auto& summary) {
+  visit("log", summary.log);
+  visit("command", summary.command);
+  visit("wall_seconds", summary.wall_seconds);
+  visit("version", summary.version);
+  visit("runtime", summary.runtime);
+  visit("isa", summary.isa_words);
+  visit("threads", summary.threads);
+  visit("alone_version", summary.standalone_version);
+  visit("seconds", summary.seconds);
+  visit("covered_seconds", summary.covered_seconds);
+  visit("creation_hits", summary.creation_hits);
+  visit("creation_misses", summary.creation_misses);
+  visit("creation_seconds", summary.creation_seconds);
+}
+
+// Calls read(element) for each element of an array member.
+template <class Read>
+void Each(const json& object, const char* key, const Read& read) {
+  const auto& list = record::Member(object, key);
+  if (!list.is_array()) return;
+  for (const auto& element : list) read(element);
+}
+
+// Without a time there is none.
+std::optional<StandaloneTime> StandaloneFrom(const json& object) {
+  StandaloneTime alone;
+  Reader reader(object);
+  VisitAlone(reader, alone);
+  for (const auto& [key, member] : kAloneIntervals) {
+    const auto& ends = record::Member(object, key);
+    if (ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number())
+      alone.*member = {ends[0].get<double>(), ends[1].get<double>()};
+  }
+  if (!(alone.seconds > 0) || !(alone.program_seconds > 0) || !(alone.ratio > 0))
+    return std::nullopt;
+  return alone;
+}
+
+json ToJson(const StandaloneTime& alone) {
+  json object = json::object();
+  Writer writer(object);
+  VisitAlone(writer, alone);
+  for (const auto& [key, member] : kAloneIntervals)
+    if (alone.*member) object[key] = {(alone.*member)->first, (alone.*member)->second};
+  return object;
+}
+
+ProgramPrimitive PrimitiveFrom(const json& object) {
+  ProgramPrimitive primitive;
+  Reader reader(object);
+  VisitPrimitive(reader, primitive);
+  primitive.alone = StandaloneFrom(record::Member(object, "alone"));
+  const auto& others = record::Member(object, "others");
+  if (others.is_object())
+    for (const auto& [name, text] : others.items())
+      if (text.is_string()) primitive.text.others.emplace_back(name, text.get<std::string>());
+  return primitive;
+}
+
+json ToJson(const ProgramPrimitive& primitive) {
+  json object = json::object();
+  Writer writer(object);
+  VisitPrimitive(writer, primitive);
+  if (primitive.alone) object["alone"] = ToJson(*primitive.alone);
+  for (const auto& [name, text] : primitive.text.others) object["others"][name] = text;
+  return object;
+}
+
+json ToJson(const ProgramSteps& steps) {
+  json object = {{"from", Key(steps.from)}};
+  Writer writer(object);
+  VisitSteps(writer, steps);
+  for (const auto& phase : steps.phases) {
+    Writer phase_writer(object["phases"].emplace_back(json::object()));
+    VisitPhase(phase_writer, phase);
+  }
+  return object;
+}
+
+ProgramSteps ReadSteps(const json& object) {
+  ProgramSteps steps;
+  Reader reader(object);
+  VisitSteps(reader, steps);
+  steps.from = StepsFromKey(record::Text(object, "from")).value_or(StepsFrom::kNone);
+  Each(object, "phases", [&](const json& element) {
+    Reader phase_reader(element);
+    VisitPhase(phase_reader, steps.phases.emplace_back());
+  });
+  return steps;
+}
+
+}  // namespace
+
+json ToJson(const ProgramSummary& summary) {
+  json object = json::object();
+  Writer writer(object);
+  VisitSummary(writer, summary);
+  Writer lines(object["lines"] = json::object());
+  VisitLines(lines, summary.lines);
+  for (const auto& refused : summary.lines.refused) {
+    Writer row(object["lines"]["refused"].emplace_back(json::object()));
+    VisitRefused(row, refused);
+  }
+  object["primitives"] = json::array();
+  for (const auto& primitive : summary.primitives)
+    object["primitives"].push_back(ToJson(primitive));
+  object["steps"] = ToJson(summary.steps);
+  return object;
+}
+
+std::optional<ProgramSummary> ProgramOf(const json& context) {
+  const auto& object = record::Member(record::Member(context, "dlroof"), "program");
+  if (!object.is_object()) return std::nullopt;
+  ProgramSummary summary;
+  Reader reader(object);
+  VisitSummary(reader, summary);
+  const auto& lines = record::Member(object, "lines");
+  Reader line_reader(lines);
+  VisitLines(line_reader, summary.lines);
+  Each(lines, "refused", [&](const json& element) {
+    Reader row(element);
+    VisitRefused(row, summary.lines.refused.emplace_back());
+  });
+  Each(object, "primitives",
+       [&](const json& element) { summary.primitives.push_back(PrimitiveFrom(element)); });
+  summary.steps = ReadSteps(record::Member(object, "steps"));
+  return summary;
+}
+
+}  // namespace dlroof::programs

@@ -1,0 +1,161 @@
+// dlroof cluster gather: the files of all nodes as one.
+#include <fmt/format.h>
+
+#include <future>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/node_effects.h"
+#include "bench/cluster_run/commands.h"
+#include "bench/cluster_run/node_folder.h"
+#include "bench/runner/run_context.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::cluster_run {
+namespace {
+
+constexpr int kNotAllWhole = 3, kBadFile = 2;  // exit codes
+constexpr std::size_t kMostListed = 20;
+
+struct GatherFlags {
+  std::string folder, output = "cluster.json";
+  std::vector<std::string> meters;  // files
+};
+
+// Reads the logs of nodes' meters; absent without one.
+std::optional<cluster::MeterLog> ReadMeters(const std::vector<std::string>& paths) {
+  if (paths.empty()) return std::nullopt;
+  std::vector<std::pair<std::string, std::string>> files;
+  files.reserve(paths.size());
+  for (const auto& path : paths)
+    files.emplace_back(path, ReadFile(path, "the log of a node's meter"));
+  return cluster::ParseMeterLogs(files);
+}
+
+std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
+  const auto files = folder.NodeFiles();
+  std::vector<cluster::NodeSummary> summaries(files.size());
+  const std::size_t parts = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::future<void>> readers;
+  for (std::size_t part = 0; part < parts; ++part)
+    readers.push_back(std::async(std::launch::async, [&, part] {
+      for (std::size_t i = part; i < files.size(); i += parts)
+        summaries[i] = ReadNodeFile(files[i]);
+    }));
+  for (auto& reader : readers) reader.get();
+  for (const auto& name : folder.Unfinished()) summaries.push_back(ReadUnfinished(folder, name));
+  return summaries;
+}
+
+// Adds the rates of the folder's network, where there is one, to its nodes. Returns why it cannot
+// count; empty: it does, or there is none.
+std::string AddLinks(const NodeFolder& folder, std::vector<cluster::NodeSummary>& summaries) {
+  if (!std::filesystem::exists(folder.Network())) return "";
+  try {
+    cluster::AddLinkRates(cluster::ReadMeasuredNetwork(folder.Network().string()), summaries);
+    return "";
+  } catch (const BadInput& refusal) {
+    return refusal.what();
+  }
+}
+
+// Reads the further visits. A file of one that cannot count is left out, with a message.
+std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem::path& path) {
+  std::vector<std::vector<cluster::NodeSummary>> visits;
+  for (const int number : NodeFolder(path).Visits()) {
+    auto& visit = visits.emplace_back();
+    const NodeFolder folder(path, number);
+    for (const auto& file : folder.NodeFiles()) {
+      auto summary = ReadNodeFile(file);
+      if (summary.status == cluster::NodeStatus::kWhole)
+        visit.push_back(std::move(summary));
+      else
+        std::cerr << fmt::format("visit {}: left out: {}\n", number,
+                                 text::Printable(summary.reason));
+    }
+    if (const auto why = AddLinks(folder, visit); !why.empty())
+      std::cerr << fmt::format("visit {}: no links: {}\n", number, text::Printable(why));
+  }
+  return visits;
+}
+
+struct NotWhole {
+  std::size_t count = 0;
+  bool bad_file = false;  // a file of one of them cannot count, or only half of it
+};
+
+// Says which nodes are not whole, and why.
+NotWhole SayNotWhole(const cluster::Cluster& cluster) {
+  NotWhole absent;
+  for (const auto& node : cluster.nodes) {
+    if (node.status == cluster::NodeStatus::kWhole) continue;
+    absent.bad_file = absent.bad_file || node.status == cluster::NodeStatus::kFailed ||
+                      (node.status == cluster::NodeStatus::kPartial && !IsJournal(node.file));
+    if (++absent.count <= kMostListed)
+      std::cerr << fmt::format("{}: {}: {}\n", text::Printable(node.name),
+                               cluster::Key(node.status), text::Printable(node.reason));
+  }
+  if (absent.count > kMostListed)
+    std::cerr << fmt::format("and {} more nodes\n", absent.count - kMostListed);
+  return absent;
+}
+
+int RunGather(const GatherFlags& flags) {
+  const NodeFolder folder(flags.folder);
+  if (!std::filesystem::is_directory(folder.path() / "nodes"))
+    throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
+                   flags.folder);
+  const auto meters = ReadMeters(flags.meters);
+  auto summaries = ReadAll(folder);
+  const auto no_links = AddLinks(folder, summaries);
+  auto cluster = cluster::Gather(std::move(summaries), folder.Asked(), ReadNodeRun,
+                                 meters ? &*meters : nullptr);
+  if (const auto why = folder.WhyNoNetwork(); !why.empty())
+    cluster.remarks.push_back("the network was not measured: " + why);
+  if (!no_links.empty()) cluster.remarks.push_back("links were not compared: " + no_links);
+  cluster::AddFindings(ReadVisits(flags.folder), cluster::OutlierRules(), cluster);
+  std::vector<std::string> command = {"dlroof",     "cluster", "gather",
+                                      flags.folder, "-o",      flags.output};
+  for (const auto& path : flags.meters) command.insert(command.end(), {"--meter", path});
+  WriteFile(flags.output, cluster::ToJson(cluster, runner::CommandLine(command)).dump() + '\n',
+            OnDisk::kNow);
+  const auto absent = SayNotWhole(cluster);
+  for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
+  if (cluster.barriers)
+    for (const auto& note : cluster::BarrierNotes(*cluster.barriers))
+      std::cerr << text::Printable(note) << '\n';
+  for (const auto& finding : cluster.findings)
+    if (finding.verdict == cluster::NodeVerdict::kSlow)
+      std::cerr << fmt::format("{}: slow, by {:.1f} % ({})\n",
+                               text::Printable(cluster.nodes[finding.node].name),
+                               100 * (finding.ratio - 1), finding.what);
+  std::cerr << fmt::format("{} of {} nodes are whole; {} benchmarks\nwrote {}\n",
+                           cluster.nodes.size() - absent.count, cluster.nodes.size(),
+                           cluster.run.records.size(), flags.output);
+  if (absent.bad_file) return kBadFile;
+  return absent.count == 0 ? 0 : kNotAllWhole;
+}
+
+}  // namespace
+
+void AddClusterGather(CLI::App& cluster, int& exit_code) {
+  auto flags = std::make_shared<GatherFlags>();
+  auto* command = cluster.add_subcommand(
+      "gather",
+      "the files of all nodes as one cluster file; exit code 3: some are not whole, 2: a node's "
+      "file cannot count");
+  command->add_option("DIR", flags->folder, "the folder that the nodes shared")->required();
+  command->add_option("-o,--output", flags->output, "cluster file (cluster.json)");
+  command
+      ->add_option("--meter", flags->meters,
+                   "log of nodes' meters: CSV with the columns node, time (2026-11-23T10:00:01.5Z, "
+                   "or seconds since 1970) and watts; for runs with --dlroof_meter_seconds")
+      ->allow_extra_args(false);
+  command->callback([flags, &exit_code] { exit_code = RunGather(*flags); });
+}
+
+}  // namespace dlroof::cluster_run

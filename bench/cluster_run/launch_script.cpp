@@ -1,0 +1,235 @@
+#include "bench/cluster_run/launch_script.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/node_effects.h"
+#include "bench/cluster_run/commands.h"
+#include "bench/runner/run_context.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/page/page.h"
+
+namespace dlroof::cluster_run {
+namespace {
+
+void RefuseControls(const std::string& text) {
+  if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    throw BadInput("cluster script: '{}' holds a control character, which no script can hold",
+                   text);
+}
+
+std::string SbatchLines(const std::vector<std::string>& options) {
+  std::string lines;
+  for (const auto& option : options) {
+    if (!option.starts_with("-"))
+      throw BadInput("--option '{}': expected an option of sbatch, such as --partition=gpu",
+                     option);
+    lines += fmt::format("#SBATCH {}\n", option);
+  }
+  return lines;
+}
+
+// Returns the engine's part that measures the network; empty where nobody asked for it.
+std::string NetworkPart(const LaunchRequest& request) {
+  if (!request.net) return "";
+  for (const auto& script : LaunchScripts())
+    if (script.name == request.engine + "-net") return std::string(script.text);
+  throw BadInput("--net: --engine={} starts no MPI job; expected slurm or mpirun", request.engine);
+}
+
+// Returns the arguments of dlroof_bench. Processes that share a node's CPUs measure no CPU.
+std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
+  constexpr std::string_view kDevice = "--dlroof_device=";
+  auto arguments = request.arguments;
+  if (request.gpus == 0) return arguments;
+  bool specified = false;
+  for (const auto& argument : arguments) {
+    if (!argument.starts_with(kDevice)) continue;
+    if (argument != std::string(kDevice) + "gpu")
+      throw BadInput("--per-gpu: each process has one GPU; expected --dlroof_device=gpu, not {}",
+                     argument);
+    specified = true;
+  }
+  if (!specified) arguments.push_back(std::string(kDevice) + "gpu");
+  return arguments;
+}
+
+// Texts of a shell's script or, of ReFrame, Python's, whose literals JSON's are too.
+std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
+  const bool python = request.engine == "reframe";
+  const auto one = [&](const std::string& text) {
+    return python ? nlohmann::json(text).dump() : runner::CommandLine({text});
+  };
+  const auto list = [&](const std::vector<std::string>& texts) {
+    return python ? nlohmann::json(texts).dump() : runner::CommandLine(texts);
+  };
+  const int tasks = std::max(1, request.gpus);
+  auto options = request.options;
+  if (request.gpus > 0 && request.engine != "mpirun")
+    options.insert(options.begin(), fmt::format("--gpus-per-node={}", request.gpus));
+  return {{"nodes", std::to_string(request.nodes)},
+          {"out", one(request.out)},
+          {"dlroof", one(request.dlroof)},
+          {"arguments", list(ArgumentsOf(request))},
+          {"options", request.engine.starts_with("slurm") ? SbatchLines(options) : list(options)},
+          {"gpus", std::to_string(request.gpus)},
+          {"tasks", std::to_string(tasks)},
+          {"all_tasks", std::to_string(tasks * request.nodes)},
+          {"nodelist", fmt::format("{}", fmt::join(request.names, ","))},
+          {"visits", std::to_string(request.visits)},
+          {"network", NetworkPart(request)},
+          {"order", request.order},
+          {"meet_seconds", fmt::format("{:g}", request.meet_seconds)},
+          {"out_text", runner::CommandLine({request.out})},
+          {"dlroof_text", runner::CommandLine({request.dlroof})}};
+}
+
+}  // namespace
+
+std::string LaunchScript(const LaunchRequest& request) {
+  for (const auto* texts : {&request.arguments, &request.options, &request.names})
+    for (const auto& text : *texts) RefuseControls(text);
+  if (request.engine == "reframe" && request.order != "at-once")
+    throw BadInput("--order={}: ReFrame's own policy decides when its tests run", request.order);
+  RefuseControls(request.out);
+  RefuseControls(request.dlroof);
+  std::vector<std::string_view> known;
+  for (const auto& script : LaunchScripts()) {
+    if (script.name.find('-') == std::string_view::npos) known.push_back(script.name);
+    if (script.name != request.engine) continue;
+    std::ostringstream text;
+    page::Fill(script.text, Values(request), text);
+    return text.str();
+  }
+  throw BadInput("--engine={}: expected {}", request.engine, fmt::join(known, ", "));
+}
+
+// dlroof cluster script: the script that starts every node.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ScriptFlags {
+  LaunchRequest request{
+      .engine = "slurm", .nodes = 0, .out = "", .dlroof = "", .arguments = {}, .options = {}};
+  std::string output, revisit;  // files
+};
+
+std::string ThisProgram() {
+  std::error_code none;
+  const auto path = fs::read_symlink("/proc/self/exe", none);
+  if (none) throw BadInput("cluster script: this program's path is not known; give --dlroof");
+  return path.string();
+}
+
+// Fills in the suspects of a cluster file and the ordinary nodes beside them.
+void FillRevisit(const std::string& path, LaunchRequest& request) {
+  if (request.engine != "slurm" || request.nodes != 0 || request.gpus != 0 ||
+      !request.arguments.empty())
+    throw BadInput(
+        "--revisit={}: expected --engine=slurm, without -N, --per-gpu and arguments, which the "
+        "file has",
+        path);
+  const auto cluster = cluster::ReadClusterFile(path);
+  const auto revisit = cluster::RevisitOf(cluster, cluster::OutlierRules());
+  if (revisit.suspects.empty())
+    throw BadInput("{}: no node is a suspect, so none is to be visited again", path);
+  std::set<std::string> hosts;
+  for (const auto node : revisit.nodes) hosts.insert(cluster::HostOf(cluster.nodes[node]));
+  request.engine = "slurm-revisit";
+  for (const auto node : revisit.nodes)
+    for (const auto& [roof, value] : cluster.nodes[node].ceilings)
+      request.net = request.net || cluster::IsLink(roof);
+  request.nodes = static_cast<int>(hosts.size());
+  request.gpus = cluster::GpusOfHosts(cluster).value_or(0);
+  request.visits = revisit.visits;
+  request.arguments = cluster.nodes[revisit.nodes.front()].facts.arguments;
+  request.names.assign(hosts.begin(), hosts.end());
+  std::ranges::sort(request.names, cluster::NodeNameLess);
+  if (request.out.empty()) request.out = fs::absolute(path).parent_path().string();
+}
+
+void RunScript(ScriptFlags flags) {
+  auto& request = flags.request;
+  if (!flags.revisit.empty())
+    FillRevisit(flags.revisit, request);
+  else if (request.nodes == 0 || request.out.empty())
+    throw BadInput("cluster script: expected -N and --out, or --revisit");
+  request.out = fs::absolute(request.out).string();
+  request.dlroof = request.dlroof.empty() ? ThisProgram() : fs::absolute(request.dlroof).string();
+  const auto script = LaunchScript(request);
+  if (flags.output.empty()) {
+    std::cout << script << std::flush;
+    return;
+  }
+  WriteFile(flags.output, script);
+  std::cerr << "wrote " << flags.output << '\n';
+}
+
+// Adds the flags that say which processes measure at once.
+void AddProcessFlags(CLI::App& command, LaunchRequest& request) {
+  command
+      .add_option("--order", request.order,
+                  "all nodes at once, or one after the other: `cluster report --alone` compares")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"at-once", "one-by-one"}));
+  command
+      .add_option("--per-gpu", request.gpus,
+                  "start a process for each of a node's GPUs, so many, which sees that one alone "
+                  "(default: a process for each node, which sees all)")
+      ->check(CLI::Range(1, 64));
+  command
+      .add_option("--meet-seconds", request.meet_seconds,
+                  "[s] at once, nodes wait before each benchmark for each other, so long at most; "
+                  "who misses it is left out")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+}
+
+}  // namespace
+
+void AddClusterScript(CLI::App& cluster) {
+  auto flags = std::make_shared<ScriptFlags>();
+  auto* command = cluster.add_subcommand(
+      "script",
+      "a script that measures every node of a job and gathers; again it does what is missing");
+  std::vector<std::string> engines;
+  for (const auto& script : LaunchScripts())
+    if (script.name.find('-') == std::string_view::npos) engines.emplace_back(script.name);
+  auto& request = flags->request;
+  command
+      ->add_option("--engine", request.engine, fmt::format("{} (slurm)", fmt::join(engines, ", ")))
+      ->check(CLI::IsMember(engines));
+  command->add_option("-N,--nodes", request.nodes, "number of nodes")->check(CLI::Range(1, 100000));
+  command->add_option("--out", request.out, "folder that all nodes share");
+  command->add_option("--dlroof", request.dlroof, "this program on the nodes (this one's path)");
+  command
+      ->add_option(
+          "--option", request.options,
+          "for sbatch (--option=--partition=gpu), mpirun or ReFrame's job; may be repeated")
+      ->allow_extra_args(false);
+  AddProcessFlags(*command, request);
+  command->add_flag("--net", request.net,
+                    "also measure the network, by the dlroof_net beside --dlroof");
+  command->add_option("--revisit", flags->revisit,
+                      "cluster file: visit its suspects again, beside ordinary nodes, as often as "
+                      "a verdict needs");
+  command->add_option("-o,--output", flags->output, "write it there (standard output)");
+  command->add_option("ARGUMENTS", request.arguments,
+                      "after --: what dlroof_bench is given, such as --dlroof_suite=resnet50");
+  command->callback([flags] { RunScript(*flags); });
+}
+
+}  // namespace dlroof::cluster_run

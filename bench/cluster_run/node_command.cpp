@@ -1,0 +1,213 @@
+// dlroof cluster node: one node's part of a cluster's run.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "bench/cluster_run/commands.h"
+#include "bench/cluster_run/file_barrier.h"
+#include "bench/cluster_run/node_folder.h"
+#include "bench/supervise/supervise.h"
+#include "bench/supervise/supervised_program.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/json_reader.h"
+#include "counters/base/process.h"
+
+namespace dlroof::cluster_run {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NodeFlags {
+  std::string out, bench, order;
+  std::vector<std::string> arguments;
+  int visit = 0;
+  double timeout_seconds = 600;  // [s] as RunRequest
+  std::string meet;              // file of the nodes that measure at once; empty: nobody is met
+  bool per_gpu = false;          // this process has one of the node's GPUs
+  double meet_seconds = 300;     // [s] for which others are awaited
+};
+
+// Sends standard output into a file while it lives: of 1000 nodes nobody reads the tables.
+class RedirectedOutput {
+ public:
+  explicit RedirectedOutput(std::ostream& to) : before_(std::cout.rdbuf(to.rdbuf())) {}
+  ~RedirectedOutput() { std::cout.rdbuf(before_); }
+  RedirectedOutput(const RedirectedOutput&) = delete;
+  RedirectedOutput& operator=(const RedirectedOutput&) = delete;
+
+ private:
+  std::streambuf* before_;
+};
+
+std::string OrderText(const cluster::NodeFacts& facts) {
+  return facts.order.empty() ? "without --order" : facts.order;
+}
+
+// Returns whether the node's file is there, of these arguments. Throws BadInput for others.
+bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
+  const auto path = folder.Node(facts.name);
+  if (!fs::exists(path)) return false;
+  const auto there = ReadNodeFile(path);
+  if (there.status != cluster::NodeStatus::kWhole) {
+    std::cerr << fmt::format("{}; measured anew\n", there.reason);
+    return false;
+  }
+  if (there.facts.order != facts.order)
+    throw BadInput("{}: was measured {}, now {}; use another --out", path.string(),
+                   OrderText(there.facts), OrderText(facts));
+  if (there.facts.arguments == facts.arguments) return true;
+  throw BadInput("{}: was measured with other arguments: '{}', now '{}'; use another --out",
+                 path.string(), fmt::join(there.facts.arguments, " "),
+                 fmt::join(facts.arguments, " "));
+}
+
+// Writes nodes/NAME.json from the finished run, and removes what it is made of.
+void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
+  const auto run = folder.Run(facts.name);
+  auto file = ParsedJson(ReadFile(run, "a run file"), run.string());
+  file.erase("benchmarks");  // the records say it all
+  file["context"]["dlroof"]["node"] = cluster::ToJson(facts);
+  if (auto barriers = ReadBarriers(folder.Barriers(facts.name)); !barriers.empty())
+    file["context"]["dlroof"]["meetings"] = std::move(barriers);
+  WriteFile(folder.Node(facts.name), file.dump() + '\n', OnDisk::kNow);
+  fs::remove(run);
+  fs::remove(folder.Facts(facts.name));
+  fs::remove(folder.Barriers(facts.name));
+}
+
+// Returns the place where this node meets the others of the list, of which it does not wait for
+// those that are whole; null where there are no others.
+std::unique_ptr<FileBarrier> MakeFileBarrier(const NodeFlags& flags, const NodeFolder& folder,
+                                             const std::string& name) {
+  if (flags.meet.empty()) return nullptr;
+  auto others = NamesIn(flags.meet);
+  std::erase(others, name);
+  if (others.empty()) return nullptr;
+  const auto finished =
+      std::erase_if(others, [&](const auto& other) { return fs::exists(folder.Node(other)); });
+  return std::make_unique<FileBarrier>(folder.BarrierPlace(), name, others, finished,
+                                       flags.meet_seconds, SystemBarrierClock());
+}
+
+// Returns the seed of the benchmarks' order: nodes with the same arguments have the same order, so
+// that they meet before the same benchmarks.
+std::uint64_t CommonSeed(const std::vector<std::string>& arguments) {
+  return std::stoull(Sha256(fmt::format("{}", fmt::join(arguments, "\n"))).substr(0, 16), nullptr,
+                     16);
+}
+
+// Makes each benchmark wait for the other nodes, and keeps a line of each meeting.
+void MeetBefore(FileBarrier& point, const fs::path& kept, std::ostream& log,
+                supervise::RunRequest& request) {
+  request.seed = CommonSeed(request.arguments);
+  request.before = [&point, &log, kept](std::size_t turn, const std::string& listed) {
+    const auto barrier = point.Meet(turn, listed);
+    std::ofstream(kept, std::ios::app) << cluster::ToJson(barrier).dump() << '\n';
+    if (!barrier.late.empty())
+      log << fmt::format("before {}: left out and not awaited again: {}\n", listed,
+                         fmt::join(barrier.late, ", "));
+  };
+}
+
+// Measures what is left. Returns whether all is there.
+bool Measure(const supervise::RunRequest& request, std::ostream& log) {
+  if (supervise::IsFinished(request)) return true;  // killed before nodes/NAME.json was written
+  if (supervise::Supervise(request, log) == 130) return false;
+  return supervise::IsFinished(request);
+}
+
+supervise::RunRequest RequestOf(const NodeFlags& flags, const NodeFolder& folder,
+                                const std::string& name) {
+  supervise::RunRequest request;
+  request.programs = {flags.bench.empty() ? supervise::BenchProgram()
+                                          : fs::absolute(flags.bench).string()};
+  request.outputs = {folder.Run(name).string()};
+  request.arguments = flags.arguments;
+  request.timeout_seconds = flags.timeout_seconds;
+  request.resume = true;
+  request.random_order = true;
+  return request;
+}
+
+// Measures beside the other nodes, with all that it says in the node's log. Returns whether all is
+// there.
+bool MeasureBesideOthers(const NodeFlags& flags, const NodeFolder& folder,
+                         const std::string& name) {
+  auto request = RequestOf(flags, folder, name);
+  std::ofstream log(folder.Log(name), std::ios::app);
+  const auto point = MakeFileBarrier(flags, folder, name);
+  if (point) MeetBefore(*point, folder.Barriers(name), log, request);
+  try {
+    const RedirectedOutput redirected(log);
+    const bool whole = Measure(request, log);
+    if (point) point->Leave();
+    return whole;
+  } catch (const std::exception& error) {
+    log << error.what() << '\n' << std::flush;
+    if (point) point->Leave();
+    throw;
+  }
+}
+
+int RunNode(const NodeFlags& flags) {
+  if (!flags.meet.empty() && flags.order != "at-once")
+    throw BadInput("--meet={}: belongs to --order=at-once", flags.meet);
+  const NodeFolder folder(fs::absolute(flags.out), flags.visit);
+  auto facts = ThisNode(flags.per_gpu);
+  facts.arguments = flags.arguments;
+  facts.order = flags.order;
+  folder.Make();
+  if (IsDone(folder, facts)) {
+    std::cerr << fmt::format("{}: whole, nothing is left to do\n", facts.name);
+    return 0;
+  }
+  if (!facts.gpu.empty()) {
+    setenv("CUDA_VISIBLE_DEVICES", facts.gpu.c_str(), 1);
+    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);  // as nvidia-smi and schedulers count them
+  }
+  // The ceilings' folder, of this process and of those that it starts.
+  setenv("XDG_CACHE_HOME", folder.Cache(facts.name).c_str(), 1);
+  fs::create_directories(folder.Cache(facts.name));
+  WriteFile(folder.Facts(facts.name), cluster::ToJson(facts).dump() + '\n');
+  StopOnInterrupt();
+  const bool whole = MeasureBesideOthers(flags, folder, facts.name);
+  if (whole) Finish(folder, facts);
+  std::cerr << fmt::format("{}: {}\n", facts.name,
+                           whole ? "whole" : "not finished; the same command goes on");
+  return whole ? 0 : 130;
+}
+
+}  // namespace
+
+void AddClusterNode(CLI::App& cluster, int& exit_code) {
+  auto flags = std::make_shared<NodeFlags>();
+  auto* command = cluster.add_subcommand(
+      "node", "one node's part: measures into DIR/nodes/NAME.json; goes on where a kill ended it");
+  command->add_option("--out", flags->out, "folder that all nodes share")->required();
+  command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
+  command->add_option("--visit", flags->visit, "the number of a further visit, from 1")
+      ->check(CLI::Range(1, 10000));
+  command->add_option("--order", flags->order, "which the caller starts the nodes in: kept")
+      ->check(CLI::IsMember({"at-once", "one-by-one"}));
+  command->add_option("--meet", flags->meet,
+                      "file with a node's name a line: before each benchmark wait for these");
+  command
+      ->add_option("--meet-seconds", flags->meet_seconds,
+                   "[s] wait so long at most; who has not come by then is not awaited again")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--per-gpu", flags->per_gpu,
+                    "this is one process of several on a node, each of which sees one GPU alone");
+  command->add_option("--timeout", flags->timeout_seconds, "[s] for one benchmark (600)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("ARGUMENTS", flags->arguments,
+                      "after --: what dlroof_bench is given, such as --dlroof_suite=resnet50");
+  command->callback([flags, &exit_code] { exit_code = RunNode(*flags); });
+}
+
+}  // namespace dlroof::cluster_run

@@ -1,0 +1,238 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "baselines/cluster/cluster_file.h"
+#include "baselines/cluster/node_effects.h"
+#include "baselines/cluster/versus.h"
+#include "baselines/cluster/versus_models.h"
+#include "bench/cluster_run/commands.h"
+#include "bench/cluster_run/scale_report.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/figure/cluster_figures.h"
+#include "reporters/figure/figure.h"
+#include "reporters/record/run_file.h"
+#include "reporters/text/text.h"
+
+// dlroof cluster report: a cluster file for people.
+
+namespace dlroof::cluster_run {
+namespace {
+
+constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", ".png"};
+
+struct ClusterReportFlags {
+  std::string file, network, alone;
+  std::vector<std::string> outputs;
+  bool verbose = false;
+};
+
+std::string ClusterPage(const cluster::Cluster& cluster, const cluster::NodeEffects& effects) {
+  std::string why;
+  const auto figure = figure::PageFigure(
+      [&] { return figure::NodeMapScript(cluster::MapOf(cluster, effects), "svg"); }, why);
+  std::ostringstream page;
+  cluster::WriteClusterPage(cluster, effects, figure, why, page);
+  return page.str();
+}
+
+void WriteClusterOutput(const cluster::Cluster& cluster, const cluster::NodeEffects& effects,
+                        const std::string& path) {
+  std::ostringstream text;
+  if (path.ends_with(".html")) {
+    WriteFile(path, ClusterPage(cluster, effects));
+  } else if (path.ends_with(".md") || path.ends_with(".csv")) {
+    (path.ends_with(".md") ? cluster::WriteClusterMarkdown : cluster::WriteClusterCsv)(
+        cluster, effects, text);
+    WriteFile(path, text.str());
+  } else {
+    figure::WriteNodeMap(cluster::MapOf(cluster, effects), path);
+  }
+  std::cerr << "wrote " << path << '\n';
+}
+
+std::vector<cluster::OrderEffect> EffectsBeside(const ClusterReportFlags& flags,
+                                                const cluster::Cluster& together) {
+  try {
+    return cluster::OrderEffects(together, cluster::ReadClusterFile(flags.alone));
+  } catch (const BadInput& refusal) {
+    throw BadInput("--alone={}: {}", flags.alone, refusal.what());
+  }
+}
+
+void ReportCluster(const ClusterReportFlags& flags) {
+  for (const auto& path : flags.outputs)
+    if (!std::ranges::any_of(kClusterOutputs, [&](const char* end) { return path.ends_with(end); }))
+      throw BadInput("-o {}: unknown extension, expected one of {}", path,
+                     fmt::join(kClusterOutputs, ", "));
+  auto cluster = cluster::ReadClusterFile(flags.file);
+  if (!flags.network.empty()) cluster.network = cluster::ReadMeasuredNetwork(flags.network);
+  auto effects = cluster::MakeNodeEffects(cluster);
+  if (!flags.alone.empty()) effects.order = EffectsBeside(flags, cluster);
+  cluster::WriteClusterTable(cluster, effects, text::TerminalColumns(), flags.verbose, std::cout);
+  std::cout << std::flush;
+  for (const auto& path : flags.outputs) WriteClusterOutput(cluster, effects, path);
+}
+
+}  // namespace
+
+void AddClusterReport(CLI::App& cluster) {
+  auto flags = std::make_shared<ClusterReportFlags>();
+  auto* command = cluster.add_subcommand(
+      "report", "a cluster file for people: nodes, roofs and benchmarks over nodes");
+  command->add_option("FILE", flags->file, "file of `dlroof cluster gather`")->required();
+  command
+      ->add_option("-o,--output", flags->outputs,
+                   "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png "
+                   "(map of nodes and benchmarks)")
+      ->allow_extra_args(false);
+  command->add_option("--network", flags->network,
+                      "file of dlroof_net: rates of the links, and which are slow");
+  command->add_option("--alone", flags->alone,
+                      "file of the same nodes measured one by one: what they take from each other");
+  command->add_flag("--verbose", flags->verbose, "all rows, not the first 20");
+  command->callback([flags] { ReportCluster(*flags); });
+}
+
+// dlroof cluster versus: the same operators on two clusters, a GPU's beside a CPU's.
+
+namespace {
+
+constexpr std::array kVersusOutputs = {".html", ".md", ".csv", ".json", ".svg", ".pdf", ".png"};
+
+struct VersusFlags {
+  std::string a, b;  // files, with commas
+  std::string prices;
+  std::vector<std::string> suites;
+  std::vector<int> devices;  // of a node: A's, B's
+  std::vector<std::string> outputs;
+  std::string types = "same";
+};
+
+// `devices`: what the user says; 0: nothing.
+cluster::VersusCluster ReadCluster(const std::string& paths, int devices,
+                                   const cluster::Prices* prices) {
+  std::vector<std::pair<std::string, record::RunFile>> files;
+  std::istringstream list(paths);
+  for (std::string path; std::getline(list, path, ',');)
+    files.emplace_back(path, record::ReadRunFile(path, std::cerr));
+  if (files.empty()) throw BadInput("cluster versus: expected a run file, not ''");
+  auto joined =
+      files.size() == 1 ? std::move(files.front().second) : record::JoinedRun(std::move(files));
+  auto known = devices > 0 ? std::optional(devices) : DevicesPerNode(joined);
+  if (!known && prices != nullptr && !joined.machines.empty())
+    if (const auto* price = cluster::PriceOf(*prices, joined.machines.front()))
+      known = price->devices;
+  return {.where = paths,
+          .run = roofline::PlaceRun(std::move(joined)),
+          .devices = known.value_or(1),
+          .devices_known = known.has_value()};
+}
+
+figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (const auto& row : report.versus.rows) pairs.emplace_back(row.a.record, row.b.record);
+  return figure::MakeVersusFigure(report.a->run, report.b->run, pairs);
+}
+
+std::string PageOf(const cluster::VersusReport& report) {
+  std::string why;
+  const auto figure =
+      figure::PageFigure([&] { return figure::VersusScript(FigureOf(report), "svg"); }, why);
+  std::ostringstream page;
+  cluster::WriteVersusPage(report, figure, why, page);
+  return page.str();
+}
+
+void WriteVersusOutput(const cluster::VersusReport& report, const std::string& path) {
+  const auto write = [&](const auto& writer) {
+    std::ostringstream out;
+    writer(report, out);
+    WriteFile(path, out.str());
+  };
+  if (path.ends_with(".html"))
+    WriteFile(path, PageOf(report));
+  else if (path.ends_with(".md"))
+    write(cluster::WriteVersusMarkdown);
+  else if (path.ends_with(".csv"))
+    write(cluster::WriteVersusCsv);
+  else if (path.ends_with(".json"))
+    WriteFile(path, cluster::VersusJson(report).dump(1) + '\n');
+  else
+    figure::WriteVersusFigure(FigureOf(report), path);
+  std::cerr << "wrote " << path << '\n';
+}
+
+void CheckVersusFlags(const VersusFlags& flags) {
+  for (const auto& path : flags.outputs)
+    if (!std::ranges::any_of(kVersusOutputs, [&](const char* end) { return path.ends_with(end); }))
+      throw BadInput("-o {}: unknown extension, expected one of {}", path,
+                     fmt::join(kVersusOutputs, ", "));
+  if (flags.devices.size() == 1)
+    throw BadInput("--devices: expected two numbers, A's and B's, such as 1,8");
+}
+
+void RunVersus(const VersusFlags& flags) {
+  CheckVersusFlags(flags);
+  std::optional<cluster::Prices> prices;
+  if (!flags.prices.empty()) prices = cluster::ReadPrices(flags.prices);
+  const auto* specified = prices ? &*prices : nullptr;
+  const auto devices = [&](std::size_t side) {
+    return flags.devices.empty() ? 0 : flags.devices[side];
+  };
+  const auto a = ReadCluster(flags.a, devices(0), specified);
+  const auto b = ReadCluster(flags.b, devices(1), specified);
+  cluster::VersusReport report{.a = &a, .b = &b};
+  report.versus = cluster::MakeVersus(
+      a, b, {.prices = specified, .is_manner = IsMannerOption, .best_type = flags.types == "best"});
+  report.models = cluster::MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b),
+                                            IsMannerOption, specified);
+  cluster::WriteVersusTable(report, text::TerminalColumns(), std::cout);
+  std::cout << std::flush;
+  for (const auto& path : flags.outputs) WriteVersusOutput(report, path);
+}
+
+}  // namespace
+
+void AddClusterVersus(CLI::App& cluster) {
+  auto flags = std::make_shared<VersusFlags>();
+  auto* command = cluster.add_subcommand(
+      "versus",
+      "the same operators on two clusters: times, % of roof, how many nodes of A equal one of B, "
+      "costs");
+  command->add_option("A", flags->a, "run file, or several of one machine with commas")->required();
+  command->add_option("B", flags->b, "run file, or several of one machine with commas")->required();
+  command->add_option("--prices", flags->prices,
+                      "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": "
+                      "\"AMD EPYC\"}, \"per_node_hour\": 1.2}]} (no default)");
+  command
+      ->add_option("--suite", flags->suites,
+                   "also sum up the layers of this model (default: those that the runs name)")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--devices", flags->devices,
+                   "devices of a node of A and of B, such as 1,8 (default: as the files say, or 1)")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--types", flags->types,
+                   "same: pairs have one type; best: each side has its fastest record of an "
+                   "operator, of any type (same)")
+      ->check(CLI::IsMember({"same", "best"}));
+  command
+      ->add_option("-o,--output", flags->outputs,
+                   "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
+                   "rooflines)")
+      ->allow_extra_args(false);
+  command->callback([flags] { RunVersus(*flags); });
+}
+
+}  // namespace dlroof::cluster_run

@@ -1,0 +1,271 @@
+// dlroof cluster scale: how a model's training step scales over nodes, and what the network costs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "baselines/scaling/write_scale.h"
+#include "bench/cluster_run/commands.h"
+#include "bench/cluster_run/scale_report.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/figure/cluster_figures.h"
+#include "reporters/figure/figure.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::cluster_run {
+namespace {
+
+constexpr std::string_view kBucketedName = "bucketed";
+constexpr std::array kScaleOutputs = {".html", ".json", ".csv", ".md", ".svg", ".pdf", ".png"};
+
+figure::ScaleFigure ScaleFigureOf(const scaling::ScaleReport& report) {
+  figure::ScaleFigure figure{.bands = {},
+                             .caption = "network: " + cluster::NetworkText(report.network)};
+  const auto add = [&](const scaling::ScaleCase& one, const std::string& how,
+                       const std::vector<scaling::ScaleRow>& rows) {
+    if (rows.empty()) return;
+    figure::ScaleFigureBand band{.title = fmt::format("{} {} {}, {}", one.steps.model,
+                                                      one.steps.type, one.steps.library, how),
+                                 .points = {}};
+    for (const auto& row : rows)
+      band.points.push_back({row.nodes, row.samples_per_second_none,
+                             row.samples_per_second_bucketed, row.samples_per_second_full});
+    figure.bands.push_back(std::move(band));
+  };
+  for (const auto& one : report.cases) {
+    add(one, fmt::format("weak, {:g} per node", one.batch), one.weak);
+    add(one, fmt::format("strong, {:g} of all", one.batch_of_all.value_or(0)), one.strong);
+  }
+  for (const auto& one : report.measured) {
+    const auto label = one.label.empty() ? "measured" : "measured: " + one.label;
+    auto found = std::ranges::find(figure.measured, label, &figure::ScaleFigureMark::label);
+    if (found == figure.measured.end())
+      found = figure.measured.insert(found, figure::ScaleFigureMark{label, {}});
+    found->points.emplace_back(one.nodes, one.samples_per_second);
+  }
+  return figure;
+}
+
+std::vector<figure::BreakEvenPoint> PointsOf(const std::vector<scaling::ScaleRow>& rows,
+                                             bool seconds) {
+  std::vector<figure::BreakEvenPoint> points;
+  for (const auto& row : rows)
+    points.push_back(
+        seconds
+            ? figure::BreakEvenPoint{row.nodes, row.step.full, row.step.bucketed, row.step.none}
+            : figure::BreakEvenPoint{row.nodes, row.samples_per_second_none,
+                                     row.samples_per_second_bucketed, row.samples_per_second_full});
+  return points;
+}
+
+// `results`: by overlap. The figure marks the one in buckets.
+void SetBreakEven(const std::vector<std::pair<std::string, scaling::BreakEven>>& results,
+                  figure::BreakEvenPanel& panel) {
+  for (const auto& [overlap, result] : results)
+    if (overlap == kBucketedName) {
+      panel.nodes = result.nodes;
+      panel.why_not = result.why;
+    }
+}
+
+figure::BreakEvenRow BreakEvenRowOf(const scaling::ScaleCase& one, const scaling::ScaleGoal& goal) {
+  const double samples = goal.nodes * goal.batch;
+  const auto model = fmt::format("{} {}", one.steps.model, one.steps.type);
+  const auto per_node = goal.batch == one.batch
+                            ? fmt::format("{:g}", one.batch)
+                            : fmt::format("{:g} and {:g}", one.batch, goal.batch);
+  figure::BreakEvenRow row{
+      .ours = one.steps.library,
+      .theirs = "other cluster: " + goal.library,
+      .goal = fmt::format("{} node{} of the other cluster", goal.nodes, goal.nodes == 1 ? "" : "s"),
+      .rate = {.title = fmt::format("{}: {} samples per node", model, per_node),
+               .ours = PointsOf(goal.ours_weak, false),
+               .theirs = PointsOf(goal.theirs_weak, false),
+               .goal = samples / goal.step.bucketed,
+               .why_not = ""},
+      .time = {.title = fmt::format("{}: {:g} samples of all nodes", model, samples),
+               .ours = PointsOf(goal.ours_strong, true),
+               .theirs = PointsOf(goal.theirs_strong, true),
+               .goal = goal.step.bucketed,
+               .why_not = "",
+               .floor = goal.floor_seconds}};
+  SetBreakEven(goal.weak, row.rate);
+  SetBreakEven(goal.strong, row.time);
+  return row;
+}
+
+figure::BreakEvenFigure BreakEvenFigureOf(const scaling::ScaleReport& report) {
+  figure::BreakEvenFigure figure{
+      .rows = {},
+      .caption =
+          "band: no overlap of network and computing to all of it; line: buckets; network: " +
+          cluster::NetworkText(report.network)};
+  for (const auto& one : report.cases)
+    if (one.goal) figure.rows.push_back(BreakEvenRowOf(one, *one.goal));
+  return figure;
+}
+
+figure::CostFigure CostFigureOf(const scaling::ScaleReport& report) {
+  figure::CostFigure figure{
+      .lines = {}, .work = "a million samples", .currency = report.currency, .caption = ""};
+  for (const auto& one : report.cases)
+    for (const auto& line : scaling::CostLines(one, report)) {
+      auto& drawn = figure.lines.emplace_back(figure::CostFigureLine{line.title, {}});
+      for (const auto& point : line.points)
+        drawn.points.push_back({point.nodes, point.seconds, point.cost, point.best});
+    }
+  for (const auto* price : {&report.price, &report.their_price})
+    if (*price) figure.caption += (figure.caption.empty() ? "" : "; ") + (*price)->how;
+  return figure;
+}
+
+std::string FigureScript(const scaling::ScaleReport& report, const std::string& name,
+                         const std::string& extension) {
+  if (name == "break-even") return figure::BreakEvenScript(BreakEvenFigureOf(report), extension);
+  if (name == "cost") return figure::CostFigureScript(CostFigureOf(report), extension);
+  return figure::ScaleFigureScript(ScaleFigureOf(report), extension);
+}
+
+std::string ScalePage(const ScaleFlags& flags, const scaling::ScaleReport& report) {
+  std::vector<std::pair<std::string, std::string>> figures;
+  const auto add = [&](const std::string& name) {
+    auto& [figure, why] = figures.emplace_back();
+    figure = figure::PageFigure([&] { return FigureScript(report, name, "svg"); }, why);
+  };
+  add("scaling");
+  if (!flags.against.empty()) add("break-even");
+  if (!flags.prices.empty()) add("cost");
+  std::ostringstream page;
+  scaling::WriteScalePage(report, figures, page);
+  return page.str();
+}
+
+void WriteScaleOutput(const ScaleFlags& flags, const scaling::ScaleReport& report,
+                      const std::string& path) {
+  std::ostringstream text;
+  if (path.ends_with(".html")) {
+    WriteFile(path, ScalePage(flags, report));
+  } else if (path.ends_with(".json")) {
+    WriteFile(path, scaling::ScaleJson(report).dump(1) + '\n');
+  } else if (path.ends_with(".csv") || path.ends_with(".md")) {
+    (path.ends_with(".csv") ? scaling::WriteScaleCsv : scaling::WriteScaleMarkdown)(report, text);
+    WriteFile(path, text.str());
+  } else {
+    WriteFile(path, figure::RunGnuplot(
+                        FigureScript(report, flags.figure, figure::FigureExtension(path))));
+  }
+  std::cerr << "wrote " << path << '\n';
+}
+
+void CheckScaleFlags(const ScaleFlags& flags) {
+  for (const auto& path : flags.outputs)
+    if (!std::ranges::any_of(kScaleOutputs, [&](const char* end) { return path.ends_with(end); }))
+      throw BadInput("-o {}: unknown extension, expected one of {}", path,
+                     fmt::join(kScaleOutputs, ", "));
+  if (flags.against.empty() && !flags.against_network.empty())
+    throw BadInput("--against-network belongs to --against");
+  if (flags.figure == "break-even" && flags.against.empty())
+    throw BadInput("--figure=break-even: expected --against, the other cluster");
+  if (flags.figure == "cost" && flags.prices.empty())
+    throw BadInput("--figure=cost: expected --prices, which have no default");
+}
+
+void RunScale(const ScaleFlags& flags) {
+  CheckScaleFlags(flags);
+  const auto report = MakeScaleReport(flags);
+  scaling::WriteScaleTable(report, text::TerminalColumns(), std::cout);
+  std::cout << std::flush;
+  for (const auto& path : flags.outputs) WriteScaleOutput(flags, report, path);
+  if (!report.not_simulated.empty()) throw BadInput(report.not_simulated);
+}
+
+void AddModelFlags(CLI::App& command, ScaleFlags& flags) {
+  command
+      .add_option("--suite", flags.suites,
+                  "the model: a suite or a suite's file (default: those that the run names)")
+      ->allow_extra_args(false);
+  command.add_option("--type", flags.type, "this type alone, such as f32");
+  command.add_option("--library", flags.library, "this library alone, such as onednn");
+  command
+      .add_option("--batch-per-node", flags.batch_per_node,
+                  "samples of each node for weak scaling (default: the largest measured)")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--batch", flags.batch_of_all,
+                  "samples of all nodes for strong scaling (default: the largest measured, where "
+                  "several were)")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--parameter-bytes", flags.parameter_bytes, "of one parameter's gradient")
+      ->capture_default_str()
+      ->check(CLI::IsMember({2, 4}));
+}
+
+void AddNetworkFlags(CLI::App& command, ScaleFlags& flags) {
+  command
+      .add_option("--network", flags.network,
+                  "file of dlroof_net, or {\"latency_seconds\": 2e-5, \"bytes_per_second\": 1.2e9}")
+      ->required();
+  command
+      .add_option("--allreduce", flags.allreduce,
+                  "algorithm whose closed form counts; best: the fastest for each size")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"best", "ring", "recursive-doubling", "tree", "rabenseifner"}));
+  command.add_option("--bucket", flags.bucket_bytes, "bytes of gradients summed up together")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--nodes", flags.nodes, "numbers of nodes: 1,2,4, or 1:1024 for powers of two")
+      ->capture_default_str();
+  command.add_flag("--simulate", flags.simulate,
+                   "also simulate the allreduces by SimGrid's SMPI (Debian: libsimgrid-dev)");
+  command
+      .add_option("--simulate-nodes", flags.most_simulated,
+                  "rows of at most so many nodes; a ring of 1024 takes a minute")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 4096));
+  command.add_option("--against", flags.against,
+                     "run or cluster file of another cluster: how many nodes equal it");
+  command.add_option("--against-nodes", flags.against_nodes, "nodes of that one")
+      ->capture_default_str()
+      ->check(CLI::Range(1, scaling::kMostNodes));
+  command.add_option("--measured", flags.measured,
+                     "CSV of a program that was measured: nodes,samples_per_second,label");
+  command.add_option("--against-network", flags.against_network, "its network (default: the same)");
+  command.add_option("--prices", flags.prices,
+                     "file of prices, as for `cluster versus`: costs of a million samples");
+  command
+      .add_option("--figure", flags.figure,
+                  "of x.svg, x.pdf and x.png: scaling, break-even (with --against) or cost (with "
+                  "--prices); a page has all")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"scaling", "break-even", "cost"}));
+}
+
+}  // namespace
+
+void AddClusterScale(CLI::App& cluster) {
+  auto flags = std::make_shared<ScaleFlags>();
+  auto* command = cluster.add_subcommand(
+      "scale",
+      "strong and weak scaling of a model's training step over nodes, by measured layers and a "
+      "network; break-even with another cluster");
+  command
+      ->add_option("FILE", flags->files,
+                   "run file, several of one machine with commas, or a cluster file")
+      ->required();
+  AddNetworkFlags(*command, *flags);
+  AddModelFlags(*command, *flags);
+  command
+      ->add_option("-o,--output", flags->outputs,
+                   "also write x.html (page), x.json, x.csv, x.md, or x.svg, x.pdf, x.png (band of "
+                   "samples per second over nodes)")
+      ->allow_extra_args(false);
+  command->callback([flags] { RunScale(*flags); });
+}
+
+}  // namespace dlroof::cluster_run

@@ -1,0 +1,97 @@
+// Conv2D/cpu/onednn: convolution through oneDNN 3.x. Layouts are the library's own choice (`any`)
+// unless the name says otherwise; reorders happen once, outside the timing.
+#include <fmt/format.h>
+
+#include "bench/conv2d/loops.h"
+#include "bench/conv2d/models.h"
+#include "bench/onednn/product_call.h"
+
+namespace dlroof::conv2d {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+using onednn::CpuEngine;
+
+// A problem in oneDNN's terms.
+struct Shape {
+  memory::desc source, weights, destination, bias;  // without bias an empty one
+  memory::dims strides, dilations, begin, end;
+};
+
+memory::format_tag TagOf(Conv2dLayout layout) {
+  if (layout == Conv2dLayout::kNchw) return memory::format_tag::nchw;
+  return layout == Conv2dLayout::kNhwc ? memory::format_tag::nhwc : memory::format_tag::any;
+}
+
+Shape ShapeOf(const Conv2dCase& conv) {
+  const auto& p = conv.problem;
+  const auto desc = [](const memory::dims& dims, std::string_view element,
+                       memory::format_tag tag = memory::format_tag::any) {
+    return memory::desc(dims, onednn::DataType(element), tag);
+  };
+  memory::dims weights = {p.k, p.c / p.groups, p.r, p.s};
+  if (p.groups > 1) weights = {p.groups, p.k / p.groups, p.c / p.groups, p.r, p.s};
+  const auto tag = TagOf(conv.layout);
+  return {
+      desc({p.n, p.c, p.h, p.w}, conv.types.source, tag),
+      desc(weights, conv.types.weights),
+      desc({p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.types.destination, tag),
+      conv.bias ? desc({p.k}, products::BiasType(conv.types)) : memory::desc(),
+      {p.stride_h, p.stride_w},
+      {p.dilation_h - 1, p.dilation_w - 1},  // oneDNN counts the gaps
+      {p.pad_top, p.pad_left},
+      {p.pad_bottom, p.pad_right}};
+}
+
+algorithm AlgorithmOf(const Conv2dCase& conv) {
+  if (conv.algorithm == Conv2dAlgorithm::kAuto) return algorithm::convolution_auto;
+  return conv.algorithm == Conv2dAlgorithm::kWinograd ? algorithm::convolution_winograd
+                                                      : algorithm::convolution_direct;
+}
+
+onednn::ProductCall MakeCall(const Conv2dCase& conv, const products::ProductInputs& inputs) {
+  const auto s = ShapeOf(conv);
+  const auto kind = AlgorithmOf(conv);
+  const auto scales = products::ScalesOf(conv);
+  const int per_filter = conv.problem.groups > 1 ? 3 : 1;
+  const auto attributes = onednn::AttributesOf(conv, scales, per_filter);
+  const dnnl::convolution_forward::primitive_desc forward(
+      onednn::CpuEngine(), onednn::ForwardKind(conv), kind, s.source, s.weights, s.bias,
+      s.destination, s.strides, s.dilations, s.begin, s.end, attributes);
+  if (conv.direction == ProductDirection::kForward)
+    return onednn::ForwardCall<dnnl::convolution_forward>(forward, conv, scales, inputs);
+  if (conv.direction == ProductDirection::kBackwardData)
+    return onednn::BackwardDataCall<dnnl::convolution_backward_data>(
+        {onednn::CpuEngine(), kind, s.source, s.weights, s.destination, s.strides, s.dilations,
+         s.begin, s.end, forward, attributes},
+        inputs);
+  return onednn::BackwardWeightsCall<dnnl::convolution_backward_weights>(
+      {onednn::CpuEngine(), kind, s.source, s.weights, s.bias, s.destination, s.strides,
+       s.dilations, s.begin, s.end, forward, attributes},
+      conv, inputs);
+}
+
+workload::PreparedCall Prepare(const workload::BenchmarkName& name,
+                               const workload::RunSettings& settings) {
+  const auto conv = ReadOnednnConv2dCase(name);
+  onednn::RequireSupport(conv, SizesOf(conv),
+                         "int8 convolutions have no backward pass: oneDNN has fwd alone");
+  const auto what = fmt::format("conv2d {}", conv.type);
+  auto prepared =
+      onednn::PrepareProduct(conv, settings, what, [&](const products::ProductInputs& inputs) {
+        auto call = MakeCall(conv, inputs);
+        call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};
+        return call;
+      });
+  prepared.levels = onednn::OfThisVersion(
+      Conv2dLevels(conv, prepared.algorithm, prepared.isa, BlockingHere(settings.threads)));
+  prepared.executed_over_useful = ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
+  return prepared;
+}
+
+[[maybe_unused]] const bool backend_registered = workload::RegisterBackend(
+    {.op = "Conv2D", .device = "cpu", .library = "onednn", .prepare = Prepare});
+
+}  // namespace
+}  // namespace dlroof::conv2d

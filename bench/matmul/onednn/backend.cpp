@@ -1,0 +1,132 @@
+// Matmul/cpu/onednn: matrix products through oneDNN 3.x, by its matmul primitive or, with the
+// option ip, by its inner product. A matmul takes matrices in the order that the name says, an
+// inner product and a matmul with the option `any` in the library's own order. Reorders happen
+// once, outside the timing.
+#include <fmt/format.h>
+
+#include "bench/matmul/loops.h"
+#include "bench/matmul/models.h"
+#include "bench/onednn/product_call.h"
+
+namespace dlroof::matmul {
+namespace {
+
+using dnnl::memory;
+using onednn::CpuEngine;
+
+dnnl::primitive_attr AttributesOf(const MatmulCase& matmul) {
+  // One per column: a matmul's last dimension, an inner product's first.
+  const int per_column = matmul.ip ? 1 : matmul.problem.b > 1 ? 4 : 2;
+  return onednn::AttributesOf(matmul, products::ScalesOf(matmul), per_column);
+}
+
+// Two dimensions, or three with a batch.
+memory::dims Dimensions(int64_t batch, int64_t rows, int64_t columns) {
+  if (batch == 1) return {rows, columns};
+  return {batch, rows, columns};
+}
+
+memory::desc BiasDesc(const MatmulCase& matmul) {
+  memory::dims dims = {1, matmul.problem.n};
+  if (matmul.problem.b > 1) dims.insert(dims.begin(), 1);
+  return onednn::PlainDesc(dims, onednn::DataType(products::BiasType(matmul.types)));
+}
+
+// The descriptor of a factor whose transpose lies in memory row by row.
+memory::desc TransposedDesc(int64_t batch, int64_t rows, int64_t columns, memory::data_type type) {
+  if (batch == 1) return {{rows, columns}, type, memory::dims{1, rows}};
+  return {{batch, rows, columns}, type, memory::dims{rows * columns, 1, rows}};
+}
+
+// Returns the memory of a factor: filled as it lies in memory, read as it is multiplied.
+memory FilledFactor(onednn::Tensors& tensors, const memory::desc& desc, bool transposed,
+                    const std::vector<float>& values) {
+  if (!transposed) return tensors.Filled(desc, values);
+  auto dims = desc.get_dims();
+  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  const auto plain = tensors.Filled(onednn::PlainDesc(dims, desc.get_data_type()), values);
+  return {desc, onednn::CpuEngine(), plain.get_data_handle()};
+}
+
+onednn::ProductCall MatmulCall(const MatmulCase& matmul, const products::ProductInputs& inputs) {
+  const auto p = ProductOf(matmul);
+  const auto desc = [&](int64_t rows, int64_t columns, Matrix matrix, bool transposed) {
+    const auto type = onednn::DataType(TypeOf(matmul.types, matrix));
+    if (transposed) return TransposedDesc(p.batch, rows, columns, type);
+    const auto dims = Dimensions(p.batch, rows, columns);
+    if (matmul.any) return memory::desc(dims, type, memory::format_tag::any);
+    return onednn::PlainDesc(dims, type);
+  };
+  const auto bias = matmul.bias ? BiasDesc(matmul) : memory::desc();
+  const dnnl::matmul::primitive_desc chosen(
+      onednn::CpuEngine(), desc(p.rows, p.depth, p.left.matrix, p.left.transposed),
+      desc(p.depth, p.columns, p.right.matrix, p.right.transposed), bias,
+      desc(p.rows, p.columns, p.result, false), AttributesOf(matmul));
+  onednn::ProductCall call{{}, dnnl::matmul(chosen), chosen.impl_info_str()};
+  const auto filled = [&](const memory::desc& of, const Factor& factor) {
+    return FilledFactor(call.tensors, of, factor.transposed, MatrixOf(inputs, factor.matrix));
+  };
+  call.arguments = {{DNNL_ARG_SRC, filled(chosen.src_desc(), p.left)},
+                    {DNNL_ARG_WEIGHTS, filled(chosen.weights_desc(), p.right)}};
+  call.AddOutput(DNNL_ARG_DST, chosen.dst_desc());
+  call.AddVariant(matmul, products::ScalesOf(matmul), inputs, bias);
+  call.weights = {p.left.matrix == Matrix::kB    ? DNNL_ARG_SRC
+                  : p.right.matrix == Matrix::kB ? DNNL_ARG_WEIGHTS
+                                                 : DNNL_ARG_DST,
+                  DNNL_ARG_BIAS};
+  return call;
+}
+
+// An inner product: every order is the library's choice.
+onednn::ProductCall InnerProductCall(const MatmulCase& matmul,
+                                     const products::ProductInputs& inputs) {
+  const auto& p = matmul.problem;
+  const auto desc = [](const memory::dims& dims, std::string_view type) {
+    return memory::desc(dims, onednn::DataType(type), memory::format_tag::any);
+  };
+  const auto source = desc({p.m, p.k}, matmul.types.source);
+  const auto weights = desc({p.n, p.k}, matmul.types.weights);
+  const auto destination = desc({p.m, p.n}, matmul.types.destination);
+  const auto bias = matmul.bias ? desc({p.n}, products::BiasType(matmul.types)) : memory::desc();
+  const auto attributes = AttributesOf(matmul);
+  const dnnl::inner_product_forward::primitive_desc forward(onednn::CpuEngine(),
+                                                            onednn::ForwardKind(matmul), source,
+                                                            weights, bias, destination, attributes);
+  if (matmul.direction == ProductDirection::kForward)
+    return onednn::ForwardCall<dnnl::inner_product_forward>(forward, matmul,
+                                                            products::ScalesOf(matmul), inputs);
+  if (matmul.direction == ProductDirection::kBackwardData)
+    return onednn::BackwardDataCall<dnnl::inner_product_backward_data>(
+        {onednn::CpuEngine(), source, weights, destination, forward, attributes}, inputs);
+  return onednn::BackwardWeightsCall<dnnl::inner_product_backward_weights>(
+      {onednn::CpuEngine(), source, weights, bias, destination, forward, attributes}, matmul,
+      inputs);
+}
+
+onednn::ProductCall MakeCall(const MatmulCase& matmul, const products::ProductInputs& inputs) {
+  if (!matmul.ip) return MatmulCall(matmul, inputs);
+  auto call = InnerProductCall(matmul, inputs);
+  call.weights = {DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS};
+  return call;
+}
+
+workload::PreparedCall Prepare(const workload::BenchmarkName& name,
+                               const workload::RunSettings& settings) {
+  const auto matmul = ReadOnednnMatmulCase(name);
+  onednn::RequireSupport(matmul, SizesOf(matmul),
+                         "int8 products have no backward pass: they have fwd alone");
+  const auto what = fmt::format("{} {} {}", matmul.ip ? "inner product" : "matmul",
+                                Key(matmul.direction), matmul.type);
+  auto prepared = onednn::PrepareProduct(
+      matmul, settings, what,
+      [&](const products::ProductInputs& inputs) { return MakeCall(matmul, inputs); });
+  prepared.levels = onednn::OfThisVersion(
+      MatmulLevels(matmul, prepared.algorithm, prepared.isa, settings.threads));
+  return prepared;
+}
+
+[[maybe_unused]] const bool backend_registered = workload::RegisterBackend(
+    {.op = "Matmul", .device = "cpu", .library = "onednn", .prepare = Prepare});
+
+}  // namespace
+}  // namespace dlroof::matmul

@@ -1,0 +1,310 @@
+#include "bench/profile/foreground.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "counters/cpu/clocks.h"
+
+namespace dlroof::profile {
+namespace {
+
+constexpr int kMomentMs = 20, kTickMs = 500;
+// Bytes that processes which outlive the program still write are read for so long.
+constexpr int kGraceMs = 200;
+constexpr std::size_t kPiece = 1 << 18;
+// A reader that woke for every line would take a CPU from the program as often. A pipe that holds
+// as much as a piece gathers lines meanwhile.
+constexpr int kGatherMs = 20;
+// Written to a pipe before a reader comes: lines of oneDNN must not make the program wait.
+constexpr int kPipeBytes = 1 << 20;
+
+[[noreturn]] void ThrowSystem(const char* call) {
+  throw std::runtime_error(fmt::format("{}: {}", call, std::strerror(errno)));
+}
+
+// A signal as its handler saw it.
+struct Arrived {
+  int signal;
+  bool of_terminal;  // of the kernel: it went to our whole group
+};
+
+int arrivals = -1;  // the pipe into which the handler writes
+
+extern "C" void NoteSignal(int signal, siginfo_t* facts, void*) {
+  const int before = errno;
+  const Arrived arrived{signal, facts->si_code == SI_KERNEL};
+  [[maybe_unused]] const auto written = write(arrivals, &arrived, sizeof arrived);
+  errno = before;
+}
+
+// Signals become entries of a pipe while this lives. One that is ignored stays so (nohup).
+class SignalPipe {
+ public:
+  SignalPipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) ThrowSystem("pipe");
+    read_ = Descriptor(ends[0]);
+    write_ = Descriptor(ends[1]);
+    arrivals = write_.get();
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler == SIG_IGN && kSignals[i] != SIGWINCH) continue;
+      struct sigaction action = {};
+      action.sa_sigaction = NoteSignal;
+      action.sa_flags = SA_SIGINFO | SA_RESTART;
+      sigaction(kSignals[i], &action, nullptr);
+    }
+    pipe_before_ = std::signal(SIGPIPE, SIG_IGN);
+  }
+  ~SignalPipe() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+    std::signal(SIGPIPE, pipe_before_);
+  }
+  SignalPipe(const SignalPipe&) = delete;
+  SignalPipe& operator=(const SignalPipe&) = delete;
+
+  int get() const { return read_.get(); }
+  std::optional<Arrived> Next() const {
+    Arrived arrived{};
+    if (read(read_.get(), &arrived, sizeof arrived) != sizeof arrived) return std::nullopt;
+    return arrived;
+  }
+
+ private:
+  static constexpr std::array<int, 5> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
+  Descriptor read_, write_;
+  std::array<struct sigaction, kSignals.size()> before_{};
+  void (*pipe_before_)(int) = SIG_DFL;
+};
+
+// Our end of the program's standard output, and its own.
+struct Streams {
+  Descriptor ours, its;
+  bool terminal = false;
+  bool gathers = false;  // it holds a piece
+};
+
+void CopySize(int terminal) {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) ioctl(terminal, TIOCSWINSZ, &size);
+}
+
+Streams OpenTerminal() {
+  Streams streams{Descriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)), Descriptor(), true,
+                  false};
+  const int ours = streams.ours.get();
+  std::array<char, 128> name{};
+  if (ours < 0 || grantpt(ours) != 0 || unlockpt(ours) != 0 ||
+      ptsname_r(ours, name.data(), name.size()) != 0)
+    ThrowSystem("pseudo-terminal");
+  streams.its = Descriptor(open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (streams.its.get() < 0) ThrowSystem(name.data());
+  termios settings{};
+  if (tcgetattr(streams.its.get(), &settings) != 0) ThrowSystem("tcgetattr");
+  // The real terminal turns "\n" into "\r\n"; this one must not do so before it.
+  cfmakeraw(&settings);
+  if (tcsetattr(streams.its.get(), TCSANOW, &settings) != 0) ThrowSystem("tcsetattr");
+  CopySize(ours);
+  return streams;
+}
+
+Streams OpenPipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) ThrowSystem("pipe");
+  fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // less where the system allows less
+  const bool gathers = fcntl(ends[1], F_GETPIPE_SZ) >= static_cast<int>(kPiece);
+  return {Descriptor(ends[0]), Descriptor(ends[1]), false, gathers};
+}
+
+double ThreadSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double SecondsOf(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+// Processes of a program, as /proc shows them.
+class Descendants {
+ public:
+  // Adds the process and all that it and its children have started and that are alive.
+  void Look(pid_t pid) {
+    std::vector<pid_t> open = {pid};
+    std::set<pid_t> now;  // a chain that the system changes meanwhile cannot become a circle
+    while (!open.empty()) {
+      const auto one = open.back();
+      open.pop_back();
+      if (!now.insert(one).second) continue;
+      std::error_code error;
+      const auto tasks = fmt::format("/proc/{}/task", one);
+      // A process may end while it is looked at.
+      for (std::filesystem::directory_iterator task(tasks, error), end; !error && task != end;
+           task.increment(error)) {
+        std::ifstream children(task->path() / "children");
+        for (pid_t child = 0; children >> child;) open.push_back(child);
+      }
+    }
+    now.erase(pid);
+    for (const auto child : now)
+      if (before_.count(child) > 0) lasting_.insert(child);
+    before_ = std::move(now);
+  }
+  // [1] different processes that two looks saw, and the first: at least 1. A shell or launcher
+  // that only starts others is seen once at most.
+  int lasting() const { return 1 + static_cast<int>(lasting_.size()); }
+
+ private:
+  std::set<pid_t> before_, lasting_;
+};
+
+class ForegroundLoop {
+ public:
+  explicit ForegroundLoop(const ForegroundRequest& request)
+      : request_(request), streams_(isatty(STDOUT_FILENO) == 1 ? OpenTerminal() : OpenPipe()) {
+    const Descriptor nothing(request.no_input ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1);
+    begin_ = cpu::WallSeconds();
+    pid_ = StartInForeground(request.command, request.variables,
+                             request.no_input ? nothing.get() : STDIN_FILENO, streams_.its.get());
+    streams_.its = Descriptor();
+    watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+    if (watch_.get() >= 0) return;
+    const int refused = errno;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    throw std::runtime_error(fmt::format("pidfd_open: {}", std::strerror(refused)));
+  }
+
+  ForegroundEnd Run() {
+    const double cpu = ThreadSeconds();
+    int wait = kMomentMs;
+    bool gathering = false;
+    for (bool ended = false; !ended;) {
+      std::array<pollfd, 3> asked = {{{watch_.get(), POLLIN, 0},
+                                      {signals_.get(), POLLIN, 0},
+                                      {gathering ? -1 : streams_.ours.get(), POLLIN, 0}}};
+      const int ready = poll(asked.data(), asked.size(), gathering ? kGatherMs : wait);
+      if (ready == 0 && !gathering) Idle();
+      wait = ready == 0 && !gathering ? kTickMs : kMomentMs;
+      gathering = asked[2].revents != 0 && ReadPiece() && streams_.gathers;
+      if (asked[1].revents != 0) PassSignals();
+      ended = asked[0].revents != 0;
+      Look();
+    }
+    result_.wall_seconds = cpu::WallSeconds() - begin_;
+    Reap();
+    ReadRest();
+    result_.reader_seconds = ThreadSeconds() - cpu;
+    result_.processes = descendants_.lasting();
+    return result_;
+  }
+
+ private:
+  void Idle() {
+    if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) streams_.ours = Descriptor();
+  }
+
+  // Returns false at the output's end.
+  bool ReadPiece() {
+    const auto got = read(streams_.ours.get(), buffer_->data(), buffer_->size());
+    if (got < 0 && errno == EINTR) return true;
+    // A pseudo-terminal whose other end is closed gives EIO.
+    if (got <= 0 ||
+        !request_.take(std::string_view(buffer_->data(), static_cast<std::size_t>(got)))) {
+      streams_.ours = Descriptor();
+      return false;
+    }
+    return true;
+  }
+
+  void PassSignals() {
+    while (const auto arrived = signals_.Next()) {
+      if (arrived->signal == SIGWINCH) {
+        if (streams_.terminal && streams_.ours.get() >= 0) CopySize(streams_.ours.get());
+        continue;
+      }
+      result_.passed_signal = arrived->signal;
+      if (!arrived->of_terminal) kill(pid_, arrived->signal);
+    }
+  }
+
+  void Look() {
+    const double now = cpu::WallSeconds();
+    if (now < next_look_) return;
+    descendants_.Look(pid_);
+    next_look_ = now + 1e-3 * kTickMs;
+  }
+
+  void Reap() {
+    int status = 0;
+    rusage used{};
+    while (wait4(pid_, &status, 0, &used) < 0 && errno == EINTR) continue;
+    result_.end =
+        WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
+    result_.cpu_seconds = SecondsOf(used.ru_utime) + SecondsOf(used.ru_stime);
+  }
+
+  void ReadRest() {
+    while (streams_.ours.get() >= 0) {
+      pollfd asked{streams_.ours.get(), POLLIN, 0};
+      if (poll(&asked, 1, kGraceMs) <= 0) {
+        result_.left_open = true;
+        return;
+      }
+      ReadPiece();
+    }
+  }
+
+  const ForegroundRequest& request_;
+  SignalPipe signals_;
+  Streams streams_;
+  std::unique_ptr<std::array<char, kPiece>> buffer_ = std::make_unique<std::array<char, kPiece>>();
+  pid_t pid_ = -1;
+  Descriptor watch_;
+  double begin_ = 0, next_look_ = 0;
+  Descendants descendants_;
+  ForegroundEnd result_;
+};
+
+}  // namespace
+
+ForegroundEnd RunInForeground(const ForegroundRequest& request) {
+  return ForegroundLoop(request).Run();
+}
+
+bool WriteToStdout(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto written = write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (written > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd asked{STDOUT_FILENO, POLLOUT, 0};
+      poll(&asked, 1, -1);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace dlroof::profile

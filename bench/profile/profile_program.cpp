@@ -1,0 +1,521 @@
+#include "bench/profile/profile_program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <ostream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "baselines/programs/program_report.h"
+#include "baselines/programs/program_summary.h"
+#include "bench/library_rules/library_rules.h"
+#include "bench/profile/log_separator.h"
+#include "bench/suites/benchdnn_suite.h"
+#include "bench/workload/benchmark_name.h"
+#include "ceilings/machine/rate.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/numbers.h"
+#include "counters/base/version.h"
+#include "reporters/imports/import.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/text/gzip.h"
+#include "reporters/text/text.h"
+#include "reporters/verbose/primitive.h"
+#include "reporters/verbose/primitive_work.h"
+
+namespace dlroof::profile {
+namespace {
+
+constexpr std::size_t kMostRepetitions = 256;  // of a record; more calls are means of neighbours
+
+// Returns the name of the benchmark that benchdnn's line is here; empty: none.
+std::string BenchmarkOf(const verbose::Primitive& primitive, const std::string& line) {
+  if (line.empty()) return "";
+  try {
+    const auto found = suites::ReadBenchdnn(line, "line");
+    if (found.size() != 1 || found[0].name.empty()) return "";
+    auto name = workload::ParseBenchmarkName(found[0].name);
+    // benchdnn has no word for inference with a bias.
+    if (primitive.text.prop == "forward_inference") std::erase(name.options, "training");
+    return workload::ToText(name);
+  } catch (const BadInput&) {
+    return "";
+  }
+}
+
+// Characters that names have; the others become '-'.
+std::string NamePart(std::string_view text) {
+  std::string part(text);
+  for (char& c : part) {
+    const bool known = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '.' || c == ':' || c == '+' || c == '-';
+    if (!known) c = '-';
+  }
+  return part.empty() ? "none" : part;
+}
+
+// "reorder/cpu/onednn/undef/f32:f32/8x64x56x56/abcd:aBcd8b" of a primitive without a benchmark.
+std::string OwnName(const verbose::Primitive& primitive) {
+  std::string types, tags;
+  for (const auto& tensor : primitive.tensors) {
+    if (tensor.type == "undef") continue;
+    types += fmt::format("{}{}", types.empty() ? "" : ":", tensor.type);
+    tags += fmt::format("{}{}", tags.empty() ? "" : ":", tensor.tag);
+  }
+  const auto& text = primitive.text;
+  return fmt::format("{}/cpu/onednn/{}/{}/{}/{}", NamePart(text.kind), NamePart(text.prop),
+                     NamePart(types), NamePart(text.problem), NamePart(tags));
+}
+
+// Gives each primitive a record's name of its own.
+void NameRecords(programs::ProgramSummary& summary) {
+  std::set<std::string> taken;
+  const auto take = [&](const std::string& name) {
+    return !name.empty() && taken.insert(name).second;
+  };
+  for (auto& primitive : summary.primitives) {
+    if (take(primitive.benchmark)) {
+      primitive.record = primitive.benchmark;
+      continue;
+    }
+    const auto name = OwnName(verbose::ReadPrimitive(primitive.text));
+    primitive.record = name;
+    for (int i = 2; !take(primitive.record); ++i) primitive.record = fmt::format("{}/{}", name, i);
+  }
+}
+
+// The type that the library multiplies in: f32 may be allowed bf16, where it has the instructions.
+std::string MultipliedType(const verbose::Primitive& primitive) {
+  const auto type = verbose::ComputeTypeOf(primitive);
+  const auto& text = primitive.text;
+  const bool narrowed = type == "f32" && text.attributes.find("fpmath:") != std::string::npos &&
+                        (text.implementation.find("amx") != std::string::npos ||
+                         text.implementation.find("bf16") != std::string::npos);
+  return narrowed ? "bf16" : type;
+}
+
+std::optional<std::string> PipeOf(const verbose::Primitive& primitive, const std::string& isa) {
+  const auto type = MultipliedType(primitive);
+  if (type.empty()) return std::nullopt;
+  if (isa.empty()) return library_rules::NamedMatrixPipe(type, primitive.text.implementation);
+  return library_rules::MatrixPipe(type, primitive.text.implementation, isa);
+}
+
+void AddWork(const verbose::Primitive& primitive, record::Record& record) {
+  const auto found = verbose::WorkOf(primitive);
+  Work& work = record.work[Provenance::kModelled];
+  work.launches = 1;
+  if (found.bytes) work.bytes[Level::kDram] = *found.bytes;
+  if (!found.reason.empty()) record.counting.push_back({.text = found.reason});
+  if (!found.matrix) return;
+  const auto pipe = PipeOf(primitive, record.isa);
+  if (*found.matrix > 0 && !pipe) {
+    record.counting.push_back(
+        {.text = "FLOPs left out: the type or the instruction set that would tell the unit is not "
+                 "printed"});
+    return;
+  }
+  if (*found.matrix > 0) work.flops[*pipe] += *found.matrix;
+  const auto* vector = verbose::ComputeTypeOf(primitive) == "f64" ? "fp64.vector" : "fp32.vector";
+  if (*found.elementwise > 0 || *found.matrix == 0) work.flops[vector] += *found.elementwise;
+  if (*found.matrix > 0 && *found.elementwise > 0)
+    work.parts = {{"matrix", *found.matrix}, {"elementwise", *found.elementwise}};
+}
+
+// Every call once, as itself or within the mean of neighbours.
+std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds) {
+  const std::size_t together = (seconds.size() + kMostRepetitions - 1) / kMostRepetitions;
+  std::vector<record::Repetition> repetitions;
+  for (std::size_t begin = 0; begin < seconds.size(); begin += together) {
+    const std::size_t end = std::min(begin + together, seconds.size());
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i) sum += seconds[i];
+    if (!(sum > 0)) continue;  // faster than its clock
+    const auto calls = static_cast<double>(end - begin);
+    repetitions.push_back({.seconds = sum / calls, .iterations = calls});
+  }
+  return repetitions;
+}
+
+std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
+                                      const programs::ProgramSummary& summary) {
+  std::vector<std::vector<double>> seconds(log.primitives.size());
+  for (const auto& execution : log.executions)
+    seconds[execution.primitive].push_back(execution.seconds);
+  const auto isa = verbose::IsaOf(log.isa_words);
+  std::vector<record::Record> records;
+  for (std::size_t i = 0; i < log.primitives.size(); ++i) {
+    const auto& one = summary.primitives[i];
+    record::Record record{.name = one.record,
+                          .algorithm = one.text.implementation,
+                          .isa = isa,
+                          .repro = one.repro,
+                          .threads = summary.threads.value_or(0)};
+    record.repetitions = RepetitionsOf(seconds[i]);
+    if (record.repetitions.empty()) record.reason = "its calls took no time that the log resolves";
+    AddWork(verbose::ReadPrimitive(one.text), record);
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace
+
+bool LooksLikeOneDnnLog(std::string_view text) { return verbose::HasVerboseLine(text); }
+
+record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,
+                           const std::optional<machine::Machine>& machine, std::ostream& warnings) {
+  const auto text = text::ReadUnpacked(log_path, "a log of oneDNN");
+  const auto log = verbose::ReadVerboseLog(text);
+  if (log.executions.empty())
+    throw BadInput(
+        "{}:1: no executed primitive in {} lines, expected lines like "
+        "'onednn_verbose,...,exec,...' (ONEDNN_VERBOSE=profile_exec makes oneDNN print them)",
+        log_path, log.lines.all);
+  auto summary = programs::SummarizeProgram(log, facts.steps);
+  summary.log = log_path;
+  summary.command = facts.command;
+  summary.wall_seconds = facts.wall_seconds;
+  if (facts.threads) summary.threads = facts.threads;
+  for (auto& primitive : summary.primitives) {
+    const auto parsed = verbose::ReadPrimitive(primitive.text);
+    primitive.repro = verbose::BenchdnnLine(parsed);
+    primitive.benchmark = BenchmarkOf(parsed, primitive.repro);
+  }
+  NameRecords(summary);
+  record::RunFile run = imports::ImportedRun(RecordsOf(log, summary), machine, {}, warnings);
+  run.context["dlroof"] = {{"schema", record::kSchema},
+                           {"version", kVersion},
+                           {"commit", kCommit},
+                           {"program", programs::ToJson(summary)}};
+  return run;
+}
+
+namespace {
+
+// [s] from the start to the first line of progress; each later one comes after twice the time.
+constexpr double kFirstProgress = 10, kMostBetween = 300;
+
+class VerboseProgram {
+ public:
+  explicit VerboseProgram(const VerboseRequest& request) : request_(request) {
+    if (request.log.empty()) return;
+    log_.open(request.log, std::ios::binary | std::ios::trunc);
+    if (!log_) throw BadInput("{}: {}", request.log, std::strerror(errno));
+  }
+
+  VerboseRun Run() {
+    ForegroundRequest foreground{.command = request_.command, .variables = request_.variables};
+    foreground.no_input = !request_.shown;
+    foreground.take = [this](std::string_view bytes) { return Pass(separator_.Add(bytes)); };
+    foreground.idle = [this](double seconds) {
+      ShowProgress(seconds);
+      return Pass(separator_.Release());
+    };
+    run_.end = RunInForeground(foreground);
+    Pass(separator_.End());
+    log_.flush();
+    if (!request_.log.empty() && !log_) throw BadInput("{}: cannot be written whole", request_.log);
+    run_.lines = separator_.lines();
+    run_.executed = separator_.executed();
+    run_.cut_lines = separator_.cut_lines();
+    run_.versions = separator_.versions();
+    return std::move(run_);
+  }
+
+ private:
+  // Returns false when nobody reads our output any more.
+  bool Pass(const LogSeparator::Output& output) {
+    log_ << output.log;
+    run_.log_bytes += output.log.size();
+    run_.own_bytes += output.own.size();
+    run_.own_hash = HashOf(output.own, run_.own_hash);
+    if (request_.keep_own) run_.own += output.own;
+    return !request_.shown || WriteToStdout(output.own);
+  }
+
+  void ShowProgress(double seconds) {
+    if (request_.progress == nullptr || seconds < next_progress_) return;
+    next_progress_ += std::min(next_progress_, kMostBetween);
+    *request_.progress << fmt::format("dlroof: {:.0f} s, {} lines of oneDNN\n", seconds,
+                                      separator_.lines())
+                       << std::flush;
+  }
+
+  const VerboseRequest& request_;
+  std::ofstream log_;
+  LogSeparator separator_;
+  double next_progress_ = kFirstProgress;
+  VerboseRun run_;
+};
+
+bool IsSet(const char* variable) { return std::getenv(variable) != nullptr; }
+
+}  // namespace
+
+Variables SpeakingVariables(std::string& remark) {
+  Variables variables;
+  for (const char* known : {"ONEDNN_VERBOSE", "DNNL_VERBOSE"})
+    if (IsSet(known))
+      remark = fmt::format("{}={} is set already and stays; without it profile sets 2", known,
+                           std::getenv(known));
+  // 2 is "executed and made" in every version; words such as profile_exec came with 3.1.
+  if (remark.empty()) variables = {{"ONEDNN_VERBOSE", "2"}, {"DNNL_VERBOSE", "2"}};
+  if (!IsSet("ONEDNN_VERBOSE_TIMESTAMP") && !IsSet("DNNL_VERBOSE_TIMESTAMP"))
+    for (const char* stamp : {"ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"})
+      variables[stamp] = "1";
+  return variables;
+}
+
+VerboseRun RunVerbose(const VerboseRequest& request) { return VerboseProgram(request).Run(); }
+
+namespace {
+
+constexpr int kNoSuchProgram = 127, kNotExecutable = 126;
+
+// [columns] of the terminal on standard error; 0: it is none.
+int MessageColumns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+std::optional<machine::Machine> MachineOf(const ProfileRequest& request, std::ostream& messages) {
+  if (request.machine == "none") return std::nullopt;
+  if (!request.machine.empty()) return machine_file::ReadMachineFile(request.machine);
+  machine_file::MachineOptions options;
+  if (request.threads) options.threads = {*request.threads};
+  machine::ProgressPrinter progress(messages, machine::StderrIsTerminal());
+  options.progress = std::ref(progress);
+  return machine_file::CachedOrMeasuredCpu(options, messages);
+}
+
+int ExitCodeOf(const ProcessEnd& end) { return end.signal == 0 ? end.exit_code : 128 + end.signal; }
+
+std::string LinesText(std::size_t count) {
+  return fmt::format("{} line{} of oneDNN", count, count == 1 ? "" : "s");
+}
+
+// Prefixes each sentence.
+class Messages {
+ public:
+  explicit Messages(std::ostream& out) : out_(out) {}
+  template <class... Parts>
+  void Say(fmt::format_string<Parts...> sentence, Parts&&... parts) {
+    out_ << "dlroof: " << text::Printable(fmt::format(sentence, std::forward<Parts>(parts)...))
+         << '\n';
+  }
+  std::ostream& out() { return out_; }
+
+ private:
+  std::ostream& out_;
+};
+
+void TellEnd(const VerboseRun& run, const std::string& program, Messages& messages) {
+  const auto& end = run.end;
+  if (end.end.signal != 0)
+    messages.Say("{} was ended by {} after {:.3g} s; {} until then are read", program,
+                 Describe(end.end), end.wall_seconds, LinesText(run.lines));
+  else if (end.end.exit_code != 0)
+    messages.Say("{} ended with {} after {:.3g} s", program, Describe(end.end), end.wall_seconds);
+  if (run.cut_lines > 0)
+    messages.Say("{} of oneDNN's lines were cut and have no end", run.cut_lines);
+  if (end.left_open)
+    messages.Say(
+        "another process that {} started keeps its output open; its later output is not passed on",
+        program);
+  if (end.processes > 1 || run.versions > 1)
+    messages.Say(
+        "{} ran as {} processes, of which {} began to write lines of oneDNN: all lines are counted "
+        "together, since a line does not name its process",
+        program, std::max<std::size_t>(static_cast<std::size_t>(end.processes), run.versions),
+        run.versions);
+}
+
+// Says why there is nothing to report.
+void TellSilence(const VerboseRun& run, const std::string& program, Messages& messages) {
+  if (run.lines > 0)
+    messages.Say("{} has oneDNN inside, but executed none of its primitives: {}, nothing to place",
+                 program, LinesText(run.lines));
+  else if (run.own_bytes == 0)
+    messages.Say(
+        "{} printed nothing, neither of its own nor of oneDNN: it has no oneDNN inside, or its "
+        "standard output goes elsewhere",
+        program);
+  else
+    messages.Say(
+        "{} printed {} bytes, but no line of oneDNN: it has no oneDNN inside, never calls it "
+        "(TensorFlow: TF_ENABLE_ONEDNN_OPTS=1), or has one that was built without verbose mode",
+        program, run.own_bytes);
+}
+
+void TellOverhead(const VerboseRun& run, Messages& messages) {
+  const double wall = std::max(run.end.wall_seconds, 1e-9);
+  messages.Say("{} ({}); dlroof spent {} of CPU time on them, {:.2g} % of {:.3g} s",
+               LinesText(run.lines), text::WithPrefix(static_cast<double>(run.log_bytes), "B"),
+               text::WithPrefix(run.end.reader_seconds, "s"), 100 * run.end.reader_seconds / wall,
+               run.end.wall_seconds);
+}
+
+// Runs the program again, with and without oneDNN's lines interleaved.
+class OverheadTurns {
+ public:
+  OverheadTurns(const ProfileRequest& request, Messages& messages)
+      : request_(request), messages_(messages) {
+    if (!request.read.empty()) pattern_ = NumberPattern("--read", request.read);
+  }
+
+  bool KeepsOwn() const { return pattern_.has_value(); }
+
+  void Run(const VerboseRun& first, const Variables& variables) {
+    std::vector<double> ratios, cpu_ratios;
+    auto loud = ValueOf(first);
+    double loud_cpu = first.end.cpu_seconds;
+    VerboseRun quiet_run;
+    // Where the user has set these, profile has not.
+    const bool set = variables.count("ONEDNN_VERBOSE") == 0;
+    const auto silence =
+        set ? Variables{{"ONEDNN_VERBOSE", "0"}, {"DNNL_VERBOSE", "0"}} : Variables{};
+    const auto run_loud = [&] {
+      const auto run = Once(variables);
+      loud = ValueOf(run);
+      loud_cpu = run.end.cpu_seconds;
+    };
+    for (int turn = 0; turn < request_.overhead_turns; ++turn) {
+      // Loud and quiet ones change places, so that a drift of the machine favours neither.
+      if (turn % 2 == 1) run_loud();
+      quiet_run = Once(silence);
+      if (turn > 0 && turn % 2 == 0) run_loud();
+      const auto quiet = ValueOf(quiet_run);
+      if (quiet_run.end.passed_signal != 0) return messages_.Say("interrupted: no overhead");
+      if (!loud || !quiet)
+        return messages_.Say("no overhead: --read '{}' matches no number above 0 in the output",
+                             request_.read);
+      ratios.push_back(*loud / *quiet);
+      if (loud_cpu > 0 && quiet_run.end.cpu_seconds > 0)
+        cpu_ratios.push_back(loud_cpu / quiet_run.end.cpu_seconds);
+    }
+    TellRatios(pattern_ ? "number read" : "wall time", ratios);
+    // Other programs slow a program down, but hardly change the CPU time that it takes.
+    TellRatios("CPU time", cpu_ratios);
+    TellOutput(first, quiet_run);
+  }
+
+ private:
+  void TellRatios(const char* what, const std::vector<double>& ratios) {
+    if (ratios.empty()) return;
+    const auto [least, most] = std::ranges::minmax(ratios);
+    messages_.Say("{} with oneDNN's lines over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})", what,
+                  ratios.size(), ratios.size() == 1 ? "" : "s", Median(ratios), least, most);
+  }
+
+  void TellOutput(const VerboseRun& first, const VerboseRun& quiet_run) {
+    const bool same =
+        first.own_bytes == quiet_run.own_bytes && first.own_hash == quiet_run.own_hash;
+    messages_.Say("its own output is {} as without profile ({} and {} bytes)",
+                  same ? "the same, byte for byte," : "not the same (times? random numbers?)",
+                  first.own_bytes, quiet_run.own_bytes);
+  }
+
+  VerboseRun Once(const Variables& variables) const {
+    return RunVerbose({.command = request_.command,
+                       .variables = variables,
+                       .shown = false,
+                       .keep_own = KeepsOwn()});
+  }
+
+  // Absent: no number above 0.
+  std::optional<double> ValueOf(const VerboseRun& run) const {
+    if (!pattern_) return run.end.wall_seconds;
+    const auto numbers = NumbersIn(run.own, *pattern_);
+    if (numbers.empty() || Median(numbers) <= 0) return std::nullopt;
+    return Median(numbers);
+  }
+
+  const ProfileRequest& request_;
+  Messages& messages_;
+  std::optional<std::regex> pattern_;
+};
+
+void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
+                 const std::optional<machine::Machine>& machine, Messages& messages) {
+  const ProgramFacts facts{.command = fmt::format("{}", fmt::join(request.command, " ")),
+                           .wall_seconds = run.end.wall_seconds,
+                           .threads = request.threads,
+                           .steps = request.steps};
+  auto file = ProgramRun(log, facts, machine, messages.out());
+  if (request.complete && run.end.passed_signal == 0) request.complete(file, messages.out());
+  WriteFile(request.output, roofline::ToJson(file).dump() + '\n');
+  programs::WriteProgram(roofline::PlaceRun(file), MessageColumns(), messages.out());
+  messages.Say("wrote {}", request.output);
+  TellOverhead(run, messages);
+}
+
+}  // namespace
+
+int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
+  Messages messages(out);
+  OverheadTurns turns(request, messages);
+  const auto machine = MachineOf(request, out);
+  const TemporaryFolder folder;
+  const auto log = request.log.empty() ? folder / "onednn.log" : request.log;
+  std::string remark;
+  const auto variables = SpeakingVariables(remark);
+  const auto& program = request.command.front();
+  VerboseRun run;
+  try {
+    run = RunVerbose({.command = request.command,
+                      .variables = variables,
+                      .keep_own = turns.KeepsOwn(),
+                      .log = log,
+                      .progress = machine::StderrIsTerminal() ? &out : nullptr});
+  } catch (const CannotStart& error) {
+    messages.Say("profile: {}", error.what());
+    return error.reason == ENOENT ? kNoSuchProgram : kNotExecutable;
+  }
+  TellEnd(run, program, messages);
+  try {
+    if (run.executed > 0)
+      WriteReport(request, run, log, machine, messages);
+    else
+      TellSilence(run, program, messages);
+    if (!remark.empty()) messages.Say("{}", remark);
+  } catch (const BadInput& error) {
+    messages.Say("profile: {}", error.what());
+  }
+  if (request.overhead_turns > 0 && run.end.passed_signal == 0) turns.Run(run, variables);
+  return ExitCodeOf(run.end.end);
+}
+
+std::optional<programs::ProgramBreakdown> RunForBreakdown(const std::vector<std::string>& command) {
+  const TemporaryFolder folder;
+  const auto log = folder / "onednn.log";
+  std::string remark;
+  const auto run = RunVerbose(
+      {.command = command, .variables = SpeakingVariables(remark), .shown = false, .log = log});
+  const auto& end = run.end;
+  if (end.passed_signal != 0 || end.end.signal != 0 || end.end.exit_code != 0) return std::nullopt;
+  if (run.executed == 0) return std::nullopt;
+  std::ostringstream unused;
+  try {
+    const auto placed = roofline::PlaceRun(
+        ProgramRun(log, {.wall_seconds = end.wall_seconds}, std::nullopt, unused));
+    const auto summary = programs::ProgramOf(placed.file.context);
+    if (!summary) return std::nullopt;
+    return programs::BreakdownOf(programs::UsesOf(placed, *summary), *summary);
+  } catch (const BadInput&) {  // its lines are of no version that can be read
+    return std::nullopt;
+  }
+}
+
+}  // namespace dlroof::profile

@@ -1,0 +1,156 @@
+#include "bench/profile/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+#include "baselines/cluster/versus.h"
+#include "bench/supervise/supervised_program.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
+#include "reporters/record/run_file.h"
+
+namespace dlroof::profile {
+namespace {
+
+double SecondsOf(const programs::ProgramPrimitive& primitive,
+                 const programs::ProgramSummary& summary) {
+  return summary.steps.count > 0 ? primitive.step_seconds : primitive.seconds;
+}
+
+// Returns why this build cannot run the benchmark; empty: it can.
+std::string WhyNotHere(const std::string& benchmark) {
+  if (benchmark.empty()) return "dlroof has no benchmark of this call";
+  try {
+    workload::MakeWorkload(benchmark);
+    return "";
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+}
+
+std::string ColdName(const std::string& benchmark) { return benchmark + "/cold"; }
+
+const record::Record* FindRecord(const std::vector<record::Record>& records,
+                                 const std::string& name) {
+  const auto found = std::ranges::find(records, name, &record::Record::name);
+  return found == records.end() ? nullptr : &*found;
+}
+
+// Absent, with the reason in `why_not`: there is no time.
+std::optional<record::Timing> TimeAlone(const record::Record* record, std::string& why_not) {
+  if (record == nullptr) {
+    why_not = "dlroof_bench did not measure it";
+    return std::nullopt;
+  }
+  const auto timing = record::TimeOf(record->repetitions);
+  if (!timing || record->status != record::Status::kOk)
+    why_not = fmt::format("{}: {}", record::Key(record->status),
+                          record->reason.empty() ? "no time" : record->reason);
+  return record->status == record::Status::kOk ? timing : std::nullopt;
+}
+
+// Returns the run file of one process; absent after an interrupt.
+std::optional<record::RunFile> RunStandalone(const ReplayRequest& request,
+                                             const std::set<std::string>& names,
+                                             const programs::ProgramSummary& summary) {
+  const TemporaryFolder folder;
+  supervise::NamedRunRequest run{
+      request.command, {names.begin(), names.end()}, request.bench, "none", ""};
+  run.arguments = {"--dlroof_device=cpu"};
+  if (summary.threads)
+    run.arguments.push_back(fmt::format("--dlroof_threads={}", *summary.threads));
+  const auto output = supervise::MeasureNamed(run, folder);
+  if (output.empty()) return std::nullopt;
+  std::ostringstream warnings;
+  return record::ReadRunFile(output, warnings);
+}
+
+// "oneDNN 3.2.0 (commit ...)" without the commit.
+std::string VersionOf(const record::RunFile& run) {
+  const auto text =
+      record::Text(record::Member(record::Member(run.context, "dlroof"), "libraries"), "onednn");
+  const auto words = text.substr(0, text.find(" ("));
+  const auto version = words.starts_with("oneDNN ") ? words.substr(7) : words;
+  return version.empty() ? "not known" : version;
+}
+
+}  // namespace
+
+std::vector<std::size_t> ChooseReplayed(int count, programs::ProgramSummary& summary) {
+  std::vector<std::size_t> order, chosen;
+  for (std::size_t i = 0; i < summary.primitives.size(); ++i)
+    if (SecondsOf(summary.primitives[i], summary) > 0) order.push_back(i);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) {
+    return SecondsOf(summary.primitives[i], summary);
+  });
+  for (const auto i : order) {
+    if (static_cast<int>(chosen.size()) >= count) break;
+    auto& primitive = summary.primitives[i];
+    primitive.not_standalone = WhyNotHere(primitive.benchmark);
+    if (primitive.not_standalone.empty()) chosen.push_back(i);
+  }
+  return chosen;
+}
+
+void AddSingleThreaded(const record::RunFile& program, const std::vector<std::size_t>& chosen,
+                       const std::vector<record::Record>& records,
+                       programs::ProgramSummary& summary) {
+  for (const auto i : chosen) {
+    auto& primitive = summary.primitives[i];
+    const auto* record = FindRecord(records, primitive.benchmark);
+    const auto time = TimeAlone(record, primitive.not_standalone);
+    const auto* inside = FindRecord(program.records, primitive.record);
+    const auto its_time = inside == nullptr ? std::nullopt : record::TimeOf(inside->repetitions);
+    if (time && !its_time) primitive.not_standalone = "its calls in the program have no time";
+    if (!time || !its_time) continue;
+    programs::StandaloneTime alone{.seconds = time->median,
+                                   .ci95 = time->ci95,
+                                   .noisy = time->noisy,
+                                   .program_seconds = its_time->median,
+                                   .program_ci95 = its_time->ci95,
+                                   .ratio = its_time->median / time->median,
+                                   .ratio_ci95 = cluster::RatioInterval(
+                                       its_time->median, its_time->ci95, time->median, time->ci95),
+                                   .implementation = record->algorithm};
+    std::string no_reason;
+    if (const auto slow = TimeAlone(FindRecord(records, ColdName(primitive.benchmark)), no_reason))
+      alone.cold_seconds = slow->median;
+    primitive.alone = alone;
+  }
+}
+
+void Replay(const ReplayRequest& request, record::RunFile& run, std::ostream& log) {
+  auto summary = programs::ProgramOf(run.context);
+  if (!summary) return;
+  const auto chosen = ChooseReplayed(request.count, *summary);
+  std::set<std::string> names;
+  for (const auto i : chosen) {
+    names.insert(summary->primitives[i].benchmark);
+    names.insert(ColdName(summary->primitives[i].benchmark));
+  }
+  if (chosen.empty())
+    log << "dlroof: --replay: no primitive of the program has a benchmark of dlroof's\n";
+  if (!chosen.empty()) {
+    log << fmt::format("dlroof: replaying {} primitive{} alone\n", chosen.size(),
+                       chosen.size() == 1 ? "" : "s")
+        << std::flush;
+    StopOnInterrupt();
+    const auto alone = RunStandalone(request, names, *summary);
+    if (!alone) {
+      log << "dlroof: interrupted: no replay\n";
+      return;
+    }
+    AddSingleThreaded(run, chosen, alone->records, *summary);
+    summary->standalone_version = VersionOf(*alone);
+  }
+  run.context["dlroof"]["program"] = programs::ToJson(*summary);
+}
+
+}  // namespace dlroof::profile

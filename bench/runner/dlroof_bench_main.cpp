@@ -1,0 +1,336 @@
+// dlroof_bench: a Google Benchmark program that places its results on measured roofs.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+#include <sstream>
+
+#include "bench/gpu_loader/loader.h"
+#include "bench/runner/bench_flags.h"
+#include "bench/runner/prepared_calls.h"
+#include "bench/runner/run_context.h"
+#include "bench/runner/runner.h"
+#include "bench/suites/suite_selection.h"
+#include "ceilings/machine/rate.h"
+#include "ceilings/machine_file/machine_cache.h"
+#include "counters/base/files.h"
+#include "counters/base/process.h"
+#include "counters/cpu/cpu.h"
+#include "counters/parallel_time.h"
+#include "reporters/live/google_benchmark.h"
+#include "reporters/page/page.h"
+#include "reporters/roofline/placed_run.h"
+
+namespace dlroof::runner {
+namespace {
+
+std::vector<char*> Pointers(std::vector<std::string>& args) {
+  std::vector<char*> pointers;
+  pointers.reserve(args.size() + 1);
+  for (auto& arg : args) pointers.push_back(arg.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Google Benchmark's help knows nothing of our flags.
+void PrintHelp() {
+  std::cout << OwnHelp() << "\nGoogle Benchmark's flags work as always:\n";
+  benchmark::PrintDefaultHelp();
+}
+
+// Throws BadInput now. Google Benchmark would end the program later, with another exit code and an
+// empty file.
+void CheckWritable(const std::string& path) {
+  if (path.empty()) return;
+  const std::ofstream probe(path, std::ios::app);
+  if (!probe.is_open()) throw BadInput(path + ": cannot be written");
+}
+
+// Makes Google Benchmark offer that many repetitions of each benchmark. It keeps `program`.
+void Capabilities(int repetitions, char* program) {
+  auto flag = fmt::format("--benchmark_repetitions={}", repetitions);
+  char* pointers[] = {program, flag.data(), nullptr};
+  int count = 2;
+  benchmark::Initialize(&count, pointers);
+}
+
+bool ListedSuites(const BenchFlags& flags) {
+  const bool asked = suites::AsksForSuiteList(flags.suites);
+  if (asked) std::cout << suites::SuiteList();
+  return asked;
+}
+
+// The chosen devices and the CUDA module, opened if the run can use it.
+struct Devices {
+  gpu_loader::DeviceChoice choice;
+  gpu_loader::GpuAccess gpu;
+  bool HasGpu() const { return gpu.why_not.empty(); }
+};
+
+Devices FindDevices(const BenchFlags& flags) {
+  constexpr const char* kFlag = "--dlroof_device";
+  Devices devices{.choice = gpu_loader::ParseDevice(flags.device, kFlag)};
+  devices.gpu = gpu_loader::AccessGpu(devices.choice, kFlag);
+  gpu_loader::RegisterGpu(devices.gpu);
+  if (devices.choice.gpu_asked && !devices.HasGpu())
+    std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.why_not);
+  return devices;
+}
+
+std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& devices) {
+  const auto& choice = devices.choice;
+  auto suites =
+      suites::SelectSuites(flags.suites, {choice.cpu, devices.HasGpu() || choice.gpu_asked});
+  suites =
+      suites::Chosen(suites::OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.choices);
+  suites = suites::InCacheState(std::move(suites), flags.cache);
+  std::cerr << suites::SkippedSentences(suites);
+  return suites;
+}
+
+// Returns 1 (the page compares it with all), the run's count, and those in names that this machine
+// has.
+std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
+                              const workload::RunSettings& settings) {
+  std::set<int> counts = {1, settings.threads};
+  for (const workload::Workload& workload : workloads)
+    if (workload.name.device == "cpu" && workload.threads > 0 &&
+        static_cast<size_t>(workload.threads) <= settings.cpus.size())
+      counts.insert(workload.threads);
+  return {counts.begin(), counts.end()};
+}
+
+// True if the filter keeps a benchmark of that device. Google Benchmark appends its clock to a
+// name.
+bool Runs(const std::vector<workload::Workload>& workloads, const std::string& device,
+          const std::string& filter) {
+  return std::any_of(workloads.begin(), workloads.end(), [&](const workload::Workload& workload) {
+    return workload.name.device == device &&
+           KeptByFilter(filter, workload::ToText(workload.name) +
+                                    (UsesManualTime(workload) ? "/manual_time" : "/real_time"));
+  });
+}
+
+// Throws BadInput for two files of one device and for a file of an absent device.
+void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
+  if (flags.WithoutRoofs()) return;
+  std::set<std::string> seen;
+  for (const auto& file : flags.machine_files) {
+    const auto machine = machine_file::ReadMachineFile(file);
+    if (!seen.insert(machine.device).second)
+      throw BadInput("--dlroof_machine: {}: a second file for device {}", file, machine.device);
+    if (machine.device != "cpu" && machine.device != "gpu")
+      throw BadInput("{}: \"device\" is \"{}\"; expected \"cpu\" or \"gpu\"", file, machine.device);
+    if (machine.device == "gpu" && !devices.HasGpu())
+      throw BadInput("{}: the ceilings of a GPU, and none can be used: {}", file,
+                     devices.gpu.why_not);
+  }
+}
+
+// Returns the machine file of a device; empty: none.
+std::string MachineFile(const BenchFlags& flags, const std::string& device) {
+  for (const auto& file : flags.machine_files)
+    if (machine_file::ReadMachineFile(file).device == device) return file;
+  return "";
+}
+
+// Prints the reason if a build with a CUDA module measures no GPU. FindDevices printed it already
+// if a GPU was requested.
+void SayWhyNoGpu(const Devices& devices) {
+  std::error_code none;
+  const auto& choice = devices.choice;
+  if (!devices.HasGpu() && choice.cpu && choice.gpu &&
+      std::filesystem::exists(gpu_loader::ModuleBesideProgram(), none))
+    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.why_not);
+}
+
+// Returns the machines of all devices that have benchmarks.
+std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
+                                       const std::vector<workload::Workload>& workloads,
+                                       const Devices& devices) {
+  if (flags.WithoutRoofs()) return {};
+  machine_file::MachineOptions options;
+  options.threads = threads;
+  options.live_check = flags.live_check;
+  machine::ProgressPrinter progress(std::cerr, machine::StderrIsTerminal());
+  options.progress = std::ref(progress);
+  std::vector<machine::Machine> machines;
+  options.file = MachineFile(flags, "cpu");
+  if (Runs(workloads, "cpu", flags.filter))
+    machines.push_back(machine_file::CachedOrMeasuredCpu(options, std::cerr));
+  SayWhyNoGpu(devices);
+  if (!devices.HasGpu() || !Runs(workloads, "gpu", flags.filter)) return machines;
+  options.file = MachineFile(flags, "gpu");
+  if (auto gpu = gpu_loader::CachedOrMeasuredGpu(devices.gpu, options, std::cerr))
+    machines.push_back(std::move(*gpu));
+  return machines;
+}
+
+workload::RunSettings Settings(const BenchFlags& flags) {
+  const cpu::Cpu cpu = cpu::ThisCpu();
+  const int allowed = static_cast<int>(cpu.allowed.size());
+  if (flags.threads > allowed)
+    throw BadInput(
+        "--dlroof_threads={}: this process may use {} CPUs, and each thread needs its own",
+        flags.threads, allowed);
+  workload::RunSettings settings;
+  settings.threads = flags.threads > 0 ? flags.threads : allowed;
+  settings.cpus = cpu::SpreadCpus(cpu, allowed);
+  settings.seed = flags.seed;
+  settings.counters = flags.counters;
+  return settings;
+}
+
+nlohmann::json Context(const std::string& command, const BenchFlags& flags,
+                       const workload::RunSettings& settings,
+                       const std::vector<suites::Suite>& suites, const Devices& devices) {
+  auto context = RunContext(command, settings);
+  context["repetitions"] = {{"asked", flags.repetitions}};
+  if (const auto rule = RuleFrom(flags)) {
+    context["repetitions"]["max_noise"] = rule->max_noise;
+    context["repetitions"]["max_seconds"] = rule->max_seconds;
+  }
+  if (flags.keep_noisy) context["disturbed"] = "keep";
+  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.why_not;
+  if (auto described = suites::SuitesContext(suites); !described.empty())
+    context["suites"] = std::move(described);
+  return context;
+}
+
+void WriteHtml(const live::Session& session, const std::string& path) {
+  if (path.empty()) return;
+  std::ostringstream page;
+  page::WritePage(roofline::PlaceRun(session.file()), page);
+  WriteFile(path, page.str());
+}
+
+std::function<gpu::GpuClock()> GpuOpener(const Devices& devices) {
+  if (!devices.HasGpu()) return {};
+  return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
+}
+
+cpu::TeamState BestState(const live::Session& session, int threads) {
+  for (const auto& machine : session.file().machines) {
+    if (machine.device != "cpu") continue;
+    if (threads == 1) return {machine.issue_rate, std::nullopt};
+    if (const auto* set = machine::ForThreads(machine, threads)) return set->best_state;
+  }
+  return {};
+}
+
+// Opens the CPU's counters where energy is asked for, of no source where there are none.
+EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<workload::Workload>& workloads) {
+  EnergyPass pass{.cpu = {}, .meter_seconds = flags.meter_seconds};
+  if (!flags.energy) return pass;
+  pass.gpu_runs = Runs(workloads, "gpu", flags.filter);
+  pass.cpu.emplace();
+  if (!Runs(workloads, "cpu", flags.filter)) return pass;
+  pass.cpu = energy::OpenEnergyMeter({energy::SysfsRoot(), cpu::ThisCpu().allowed},
+                                     energy::AllEnergySources());
+  if (pass.cpu->from.empty())
+    std::cerr << fmt::format("--dlroof_energy: no energy of CPUs here: {}\n",
+                             energy::WhyNoEnergy(*pass.cpu));
+  return pass;
+}
+
+// [s] of CPU time: 1.2 to 2.4 million instructions; callgrind, which comes then, takes about as
+// long.
+constexpr double kMostStepSeconds = 8;
+
+// Refers to the session and to `interleaving`.
+RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workload>& workloads,
+                      const Devices& devices, const live::Session& session,
+                      std::optional<Interleaving>& interleaving) {
+  return {GpuOpener(devices),
+          interleaving ? &*interleaving : nullptr,
+          [&session](int team) { return BestState(session, team); },
+          flags.min_seconds,
+          RuleFrom(flags),
+          flags.keep_noisy,
+          flags.explain,
+          flags.instructions ? kMostStepSeconds : 0,
+          EnergyPassOf(flags, workloads)};
+}
+
+// Returns the exit code.
+int RunAndReport(live::Session& session, const BenchFlags& flags) {
+  live::TerminalReporter table(session, flags.verbose);
+  live::RunFileReporter json_display(session);
+  live::RunFileReporter json_file(session);
+  benchmark::BenchmarkReporter* display =
+      flags.display == OutputFormat::kTable ? &table
+      : flags.display == OutputFormat::kJson
+          ? static_cast<benchmark::BenchmarkReporter*>(&json_display)
+          : nullptr;
+  const bool own_file = !flags.out_file.empty() && flags.out_format == OutputFormat::kJson;
+  benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
+  // At the end of the process, libraries that were loaded late are destroyed before the benchmark
+  // that still uses them.
+  benchmark::ClearRegisteredBenchmarks();
+  benchmark::Shutdown();
+
+  if (!json_file.Written() || !json_display.Written())
+    throw BadInput((flags.out_file.empty() ? "standard output" : flags.out_file) +
+                   ": not all could be written (disk full?)");
+  WriteHtml(session, flags.html_file);
+  if (StoppedByInterrupt()) return 130;
+  return session.AnyFailed() ? 1 : 0;
+}
+
+int Run(std::vector<std::string> args) {
+  if (AsksForSimulatedCall(args)) return RunSimulatedCall(args);
+  RefuseForeignPinning();
+  BenchFlags flags;
+  AddDefaultFlags(args);
+  ReadBenchmarkFlags(args, flags);
+  const auto command = CommandLine(args);
+  auto pointers = Pointers(args);
+  int count = static_cast<int>(args.size());
+  benchmark::Initialize(&count, pointers.data(), PrintHelp);
+  ReadOwnFlags({pointers.begin() + 1, pointers.begin() + count}, flags);
+  if (flags.explain) ExpectRegions();
+  if (ListedSuites(flags)) return 0;
+  if (const auto stop = RuleFrom(flags))
+    Capabilities(OfferedRepetitions(*stop, flags), pointers.front());
+  for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
+
+  workload::RunSettings settings = Settings(flags);
+  const auto devices = FindDevices(flags);
+  if (devices.HasGpu()) settings.gpu = devices.gpu.device.name;
+  CheckMachineFiles(flags, devices);
+  const auto suites = Suites(flags, devices);
+  const auto workloads = suites::WorkloadsOf(suites);
+  const auto threads = ThreadCounts(workloads, settings);
+  std::cerr << CountersSentence(flags.counters);
+  std::optional<Interleaving> interleaving;
+  if (!flags.turns.empty()) interleaving.emplace(flags.turns[0], flags.turns[1]);
+  StopOnInterrupt();
+
+  const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
+  std::vector<machine::Machine> specified;
+  if (!flags.machine_files.empty()) specified = machines();
+  live::Session session(Context(command, flags, settings, suites, devices),
+                        [&] { return specified.empty() ? machines() : specified; });
+  const auto options = Options(flags, workloads, devices, session, interleaving);
+  session.Add(RegisterWorkloads(workloads, settings, options));
+  return RunAndReport(session, flags);
+}
+
+}  // namespace
+}  // namespace dlroof::runner
+
+int main(int argc, char** argv) {
+  try {
+    return dlroof::Run({argv, argv + argc});
+  } catch (const dlroof::BadInput& error) {
+    std::cerr << "dlroof_bench: " << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "dlroof_bench: " << error.what() << '\n';
+    return 1;
+  }
+}

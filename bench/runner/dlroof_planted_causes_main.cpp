@@ -1,0 +1,259 @@
+// Makes calls of which the causes of lost time are known, watches them as `dlroof explain` does,
+// and prints as JSON what each cause cost and what the breakdown attributes to it. A cost is
+// measured with each pass, in the call or right after it, since a host's clocks change. Takes some
+// seconds; to see it beside other programs, start some.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <vector>
+
+#include "bench/timing/watched_calls.h"
+#include "bench/workload/workload.h"
+#include "counters/base/version.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cpu/cpu.h"
+#include "counters/instructions/instruction_count.h"
+#include "reporters/breakdown/breakdown.h"
+
+namespace dlroof::runner {
+namespace {
+
+constexpr int kPasses = 80, kRounds = 5, kRegions = 4, kCallsOfPass = 1, kShortCalls = 20;
+constexpr double kMostWaited = 0.05;     // [1] of the passes: beyond, more are made
+constexpr double kRegionSeconds = 2e-4;  // that each thread works in a region
+
+// A chain of dependent multiplications: no memory, no way to overlap with anything.
+void Chain(double links) {
+  unsigned long value = 3;
+  benchmark::DoNotOptimize(value);
+  for (double i = 0; i < links; ++i) {
+    value *= value;
+    benchmark::DoNotOptimize(value);
+  }
+}
+
+// Independent additions, of which a core starts as many as it can. 25,000 rounds can be counted by
+// single steps.
+constexpr int kUsefulRounds = 12500, kOtherRounds = 12500;
+[[gnu::noinline]] void Additions(int rounds) {
+  unsigned long a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7;
+  const auto x = static_cast<unsigned long>(rounds);
+  for (int i = 0; i < rounds; ++i) {
+    a += x, b += x, c += x, d += x, e += x, f += x, g += x, h += x;
+    asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h));
+  }
+}
+
+std::vector<double> Times(int tries, const std::function<void()>& run) {
+  std::vector<double> seconds;
+  for (int i = 0; i < tries; ++i) {
+    const double begin = cpu::WallSeconds();
+    run();
+    seconds.push_back(cpu::WallSeconds() - begin);
+  }
+  return seconds;
+}
+
+double Fastest(int tries, const std::function<void()>& run) {
+  return std::ranges::min(Times(tries, run));
+}
+
+// Returns how long it took [s].
+double Work(double seconds) {
+  constexpr double kLinks = 1e5;
+  static const double per_link = Fastest(50, [] { Chain(kLinks); }) / kLinks;
+  const double begin = cpu::WallSeconds();
+  Chain(seconds / per_link);
+  return cpu::WallSeconds() - begin;
+}
+
+void Region(const std::function<void(int thread)>& body) {
+  workload::AllLibraries().front().on_threads(body);
+}
+
+constexpr double kFastTenth = 0.1;
+
+struct Cause {
+  breakdown::ComponentKind kind;
+  std::function<double()> seconds;  // [s] that it cost the last call
+  std::function<void()> run;        // the call
+  // Tells the breakdown of it. Returns what the cause costs, which may be measured here again.
+  std::function<double(breakdown::BreakdownFacts&, double planted)> tell =
+      [](breakdown::BreakdownFacts&, double planted) { return planted; };
+  // The costs' quantile that counts: costs that can only be too long, for want of a CPU or of
+  // its clock, have a small one.
+  double quantile = 0.5;
+};
+
+// Half of the additions are what the roof asks for, the others are too many. One thread is counted.
+// The rate and both costs are measured at once, for the clock's sake.
+Cause InstructionCause(int threads) {
+  constexpr double kMostStepSeconds = 20;
+  constexpr int kTries = 400;
+  const auto seconds = [](int rounds) { return Fastest(kTries, [=] { Additions(rounds); }); };
+  const auto both = [] { Additions(kUsefulRounds + kOtherRounds); };
+  return {breakdown::ComponentKind::kInstructions, [] { return 0; },
+          [both] { Region([both](int) { both(); }); },
+          [=](breakdown::BreakdownFacts& facts, double) {
+            auto counted = instructions::CountInstructions(both, kMostStepSeconds).count.value();
+            counted.all *= threads;
+            counted.per_second = instructions::MeasureInstructionRate();
+            facts.roof_seconds = seconds(kUsefulRounds);
+            facts.single_thread_compute_seconds = threads * facts.roof_seconds;
+            facts.parallel.instructions = counted;
+            return seconds(kUsefulRounds + kOtherRounds) - facts.roof_seconds;
+          }};
+}
+
+class Planted {
+ public:
+  explicit Planted(int threads) : threads_(threads), share_((threads - 1.0) / threads) {
+    for (int i = 0; i < threads; ++i) memory_.emplace_back(std::size_t{1} << 18, 1.0);
+  }
+
+  std::vector<Cause> Causes() {
+    const auto even = [](int) { Work(kRegionSeconds); };
+    const auto regions = [even] {
+      for (int i = 0; i < kRegions; ++i) Region(even);
+    };
+    const auto read = [this] { Region([this](int thread) { Read(thread); }); };
+    return {Serial(regions),
+            Imbalance(),
+            ForkAndJoin(regions),
+            {breakdown::ComponentKind::kLanes, [] { return kRegions * kRegionSeconds / 2; },
+             [] {
+               for (int i = 0; i < kRegions; ++i) Region([](int) { Work(1.5 * kRegionSeconds); });
+             },
+             [](breakdown::BreakdownFacts& facts, double planted) {
+               facts.parallel.executed_over_useful = 1.5;
+               return planted;
+             }},
+            // Beside other programs a single one may wait for a CPU, which reading does not cost.
+            {breakdown::ComponentKind::kLevels, [read] { return kRegions * Fastest(3, read); },
+             [even, read] {
+               for (int i = 0; i < kRegions; ++i) Region(even), read();
+             },
+             [](breakdown::BreakdownFacts& facts, double planted) {
+               facts.levels = {{"DRAM", planted, Provenance::kMeasured}};
+               return planted;
+             },
+             kFastTenth},
+            InstructionCause(threads_)};
+  }
+
+  nlohmann::json Attributed(const Cause& cause) const {
+    const int calls =
+        cause.kind == breakdown::ComponentKind::kInstructions ? kShortCalls : kCallsOfPass;
+    workload::PreparedCall call;
+    call.run = cause.run;
+    call.run();
+    timing::WatchedCalls watched;
+    std::vector<double> costs;
+    for (int round = 0; round < kRounds; ++round) {
+      for (int i = 0; i < kPasses; ++i) {
+        watched.Add(call, threads_, calls);
+        costs.push_back(cause.seconds());
+      }
+      const auto mean = watched.Mean().value().mean;
+      if (mean.run_delay_seconds.value_or(0) < kMostWaited * mean.seconds) break;
+    }
+    std::ranges::sort(costs);
+    const double cost =
+        costs[static_cast<std::size_t>(cause.quantile * static_cast<double>(costs.size()))];
+    breakdown::BreakdownFacts facts{.roof_seconds = kRegions * kRegionSeconds,
+                                    .roof = "arithmetic"};
+    facts.parallel = watched.Mean().value();
+    facts.seconds = facts.parallel.mean.seconds;
+    const double planted = cause.tell(facts, cost);
+    const auto breakdown = breakdown::MakeBreakdown(facts);
+    const auto* part = breakdown.Find(cause.kind);
+    const auto* rest = breakdown.Find(breakdown::ComponentKind::kUnexplained);
+    const auto* stolen = breakdown.Find(breakdown::ComponentKind::kStolen);
+    const auto seconds = [](const breakdown::Component* one) {
+      return one == nullptr ? 0 : one->seconds;
+    };
+    return {{"cause", breakdown::Key(cause.kind)},
+            {"planted_seconds", planted},
+            {"found_seconds", seconds(part)},
+            {"ratio", seconds(part) / planted},
+            {"unexplained_seconds", seconds(rest)},
+            {"stolen_seconds", seconds(stolen)},
+            {"call_seconds", facts.seconds},
+            {"passes", facts.parallel.passes.size()},
+            {"waited_seconds", facts.parallel.mean.run_delay_seconds.value_or(0)},
+            {"source", facts.parallel.source}};
+  }
+
+ private:
+  Cause Serial(const std::function<void()>& regions) {
+    constexpr double kSerial = 4e-4;
+    return {breakdown::ComponentKind::kSerial, [this] { return serial_seconds_ * share_; },
+            [=, this] {
+              regions();
+              serial_seconds_ = Work(kSerial);
+            }};
+  }
+
+  // Returns many regions without work, whose cost is measured unwatched.
+  static Cause ForkAndJoin(const std::function<void()>& regions) {
+    constexpr int kEmpty = 200;
+    const auto empty = [] {
+      for (int i = 0; i < kEmpty; ++i) Region([](int) {});
+    };
+    return {breakdown::ComponentKind::kForkJoin,
+            [empty] { return Fastest(1, empty) / kEmpty * (kEmpty + kRegions); },
+            [=] { regions(), empty(); }};
+  }
+
+  // The first thread works longer in each region.
+  Cause Imbalance() {
+    constexpr double kSlower = 1e-4;
+    return {breakdown::ComponentKind::kImbalance, [this] { return waited_seconds_; },
+            [this] {
+              waited_seconds_ = 0;
+              for (int i = 0; i < kRegions; ++i) {
+                std::vector<double> worked(static_cast<std::size_t>(threads_));
+                Region([&](int thread) {
+                  worked[static_cast<std::size_t>(thread)] =
+                      Work(kRegionSeconds + (thread == 0 ? kSlower : 0));
+                });
+                waited_seconds_ += std::ranges::max(worked) -
+                                   std::accumulate(worked.begin(), worked.end(), 0.0) / threads_;
+              }
+            }};
+  }
+
+  void Read(int thread) const {
+    const auto& own = memory_.at(static_cast<std::size_t>(thread));
+    benchmark::DoNotOptimize(std::accumulate(own.begin(), own.end(), 0.0));
+  }
+
+  int threads_;
+  double share_;  // [1] of the threads, but one
+  std::vector<std::vector<double>> memory_;
+  // [s] of the last call: outside of regions; of a mean thread for the slowest one
+  double serial_seconds_ = 0, waited_seconds_ = 0;
+};
+
+}  // namespace
+}  // namespace dlroof::runner
+
+int main() {
+  using namespace dlroof;
+  ExpectRegions();
+  const int threads = static_cast<int>(cpu::ThisCpu().allowed.size());
+  if (AllRegionSources().empty() || workload::AllLibraries().empty() || threads < 2) {
+    std::cerr << "needs two CPUs, and a build that watches the library's parallel regions\n";
+    return 2;
+  }
+  workload::AllLibraries().front().pin(cpu::ThisCpu().allowed);  // as dlroof_bench does
+  Planted planted(threads);
+  nlohmann::json result = {
+      {"command", "build/dlroof_planted_causes"}, {"commit", kCommit}, {"threads", threads}};
+  for (const auto& cause : planted.Causes()) result["causes"].push_back(planted.Attributed(cause));
+  std::cout << result.dump(1) << '\n';
+}

@@ -1,0 +1,264 @@
+#include "bench/runner/prepared_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/workload/workload.h"
+#include "counters/base/process.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cpu/cpu.h"
+#include "counters/energy/energy_meter.h"
+#include "counters/energy/energy_source.h"
+
+namespace dlroof::runner {
+namespace {
+
+// The first `threads` of those that threads are pinned to; all allowed ones where they are not.
+std::vector<int> CpusOf(const std::vector<int>& cpus, int threads) {
+  static const cpu::Cpu cpu = cpu::ThisCpu();
+  std::vector<int> used = cpus.empty() ? cpu.allowed : cpus;
+  used.resize(std::min(used.size(), static_cast<size_t>(threads)));
+  return used;
+}
+
+CountRequest Request(const workload::Workload& workload, const workload::PreparedCall& call,
+                     const workload::RunSettings& settings, const std::function<void()>& ready) {
+  CountRequest request;
+  request.name = workload::ToText(workload.name);
+  request.run = call.run;
+  request.ready = ready;
+  for (const auto& [pipe, flops] : call.modelled.flops)
+    if (flops > 0) request.pipes.push_back(pipe);
+  request.threads = call.threads > 0 ? call.threads : settings.threads;
+  for (const auto& library : workload::AllLibraries())
+    request.made_by += library.description() + "; ";
+  request.seed = settings.seed;
+  request.blocks_wait = call.blocks_wait;
+  if (workload.name.device == "gpu") {
+    const workload::Op* const op = workload::FindOp(workload.name.op);
+    if (op != nullptr && op->gpu_traffic)
+      request.model = op->gpu_traffic(workload.name, call.algorithm, settings.gpu);
+    return request;
+  }
+  request.model = [&call, state = workload.cache, threads = request.threads,
+                   cpus = settings.cpus](std::string& how) {
+    Work work;
+    work.bytes = ModelledLevels(call, state, threads, cpus);
+    how = work.bytes.empty() ? call.levels.why_not : call.levels.how;
+    return work;
+  };
+  return request;
+}
+
+// A GPU's sources are opened when its first call is counted, too late for the run's context: each
+// record says why they are silent. CountCall has noted those asked for by name.
+void AddSilentSources(std::string_view choice, Counting& counting) {
+  if (choice != kAutoCounters) return;
+  for (const auto& [source, why] : UnavailableSources(choice, "gpu", AllCounterSources()))
+    counting.notes.push_back({source, {}, why});
+}
+
+const CounterSource* Source(std::string_view name, std::string_view device) {
+  for (const CounterSource& source : AllCounterSources())
+    if (source.name == name && source.device == device) return &source;
+  return nullptr;
+}
+
+}  // namespace
+
+std::map<Level, double> ModelledLevels(const workload::PreparedCall& call,
+                                       workload::CacheState state, int threads,
+                                       const std::vector<int>& cpus) {
+  if (call.levels.nests.empty()) return {};
+  static const cpu::Topology topology = cpu::ThisCpu().topology;
+  const caches::StartOfCall start = {state == workload::CacheState::kWarm,
+                                     state != workload::CacheState::kCold};
+  return caches::LevelBytes(call.levels, caches::SharesPerThread(topology, CpusOf(cpus, threads)),
+                            threads, start);
+}
+
+Counting CountPrepared(const workload::Workload& workload, const workload::PreparedCall& call,
+                       const workload::RunSettings& settings, const std::function<void()>& ready) {
+  const auto& device = workload.name.device;
+  Counting counting;
+  if (settings.counters != kNoCounters)
+    counting = CountCall(settings.counters, device, Request(workload, call, settings, ready),
+                         AllCounterSources());
+  if (device == "gpu") AddSilentSources(settings.counters, counting);
+  Work& modelled = counting.work[Provenance::kModelled];
+  Work closed = call.modelled;
+  closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
+  // Bytes that a GPU's waves of CTAs read again come on top of the compulsory bytes.
+  if (const auto more = modelled.bytes.find(Level::kDram);
+      device == "gpu" && more != modelled.bytes.end())
+    closed.bytes[Level::kDram] = std::max(closed.bytes[Level::kDram], more->second);
+  modelled = std::move(closed);
+  return counting;
+}
+
+bool MeansGpuCounters(const std::string& choice) {
+  const CounterSource* const source = Source(choice, "gpu");
+  return choice == kAutoCounters ||
+         (source != nullptr && source->provenance == Provenance::kMeasured);
+}
+
+std::string CountersSentence(const std::string& choice) {
+  const CounterSource* const on_gpu = Source(choice, "gpu");
+  // A loaded one is asked when the GPU is open.
+  if (on_gpu != nullptr && on_gpu->count) return "";
+  const auto why = WhyUnavailable(choice, on_gpu == nullptr ? "cpu" : "gpu", AllCounterSources());
+  if (why.empty()) return "";
+  return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", choice, why);
+}
+
+namespace {
+
+constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 1,
+                 kGpuIdleSeconds = 2;  // twenty of NVML's slowest ticks
+
+}  // namespace
+
+energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules) {
+  if (!joules || !joules())
+    return {.unavailable = {
+                {"nvml", "the driver does not tell this GPU's energy (it does from Volta on)"}}};
+  const auto read = [joules] {
+    if (const auto now = joules()) return *now;
+    throw BadInput("nvml: the GPU's energy can no longer be read");
+  };
+  return {"nvml",
+          {{"gpu", true, read, std::nullopt}},
+          "the GPU's board; no CPU, host memory, fans, NIC, power supply",
+          {}};
+}
+
+bool EnergyPass::Measures(const std::string& device) const {
+  return meter_seconds || (cpu && (device == "gpu" || !cpu->from.empty()));
+}
+
+energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu) {
+  const auto idle = [](const energy::EnergyMeter& meter, double seconds) {
+    return energy::MeasureIdlePower(
+        meter, [&] { SleepSeconds(seconds); }, cpu::WallSeconds);
+  };
+  if (!pass.cpu) return {};
+  energy::IdlePowers found{.cpu = idle(*pass.cpu, kIdleSeconds)};
+  if (!pass.gpu_runs) return found;
+  try {
+    gpu.Open();
+    found.gpu = idle(GpuEnergy(gpu.EnergyCounter()), kGpuIdleSeconds);
+  } catch (const std::exception&) {
+    // The first benchmark of the GPU fails with the reason.
+  }
+  return found;
+}
+
+energy::EnergyFound EnergyOfCall(const workload::Workload& workload,
+                                 const workload::PreparedCall& call, const timing::Timer& timer,
+                                 const EnergyPass& pass) {
+  const bool gpu = workload.name.device == "gpu";
+  const bool counted = pass.cpu && (gpu || !pass.cpu->from.empty());
+  energy::EnergyFound found;
+  if (timer.BeforeCall()) {
+    const auto why =
+        "the work before each call, which empties caches, would be in the call's energy";
+    if (counted) found.why_not = why;
+    if (pass.meter_seconds) found.why_no_window = why;
+    return found;
+  }
+  call.run();  // first-time work of the library
+  if (counted)
+    found = energy::MeasureEnergy(gpu ? GpuEnergy(timer.EnergyCounter()) : *pass.cpu, call.run,
+                                  {gpu ? kGpuWindowSeconds : kCpuWindowSeconds, cpu::WallSeconds,
+                                   StoppedByInterrupt, energy::CpuSecondsOfOthers});
+  if (!pass.meter_seconds) return found;
+  auto metered = energy::RepeatForMeter(
+      call.run, {*pass.meter_seconds, cpu::WallSeconds, energy::UtcSeconds, StoppedByInterrupt});
+  found.window = metered.window;
+  found.why_no_window = std::move(metered.why_not);
+  return found;
+}
+
+namespace {
+
+// [byte] Tensors of a GPU's calls that stay until they are counted.
+constexpr double kMostKeptBytes = 4e9;
+
+double Bytes(const workload::PreparedCall& call) {
+  double bytes = 1;  // so that no kept call counts as none
+  for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
+  return bytes;
+}
+
+}  // namespace
+
+timing::Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {
+  if (workload.name.device == "gpu") return gpu_;
+  return cpu_;
+}
+
+bool PreparedCalls::CountsLater(const workload::Workload& workload) {
+  return TimerOf(workload).CountsLast() && MeansGpuCounters(settings_.counters);
+}
+
+void PreparedCalls::Take(const workload::Workload& workload) {
+  if (auto kept = kept_.extract(workload::ToText(workload.name))) {
+    call_ = std::move(kept.mapped());
+    kept_bytes_ -= Bytes(*call_);
+    TimerOf(workload).SetUp(*call_, workload.cache, threads_);
+    return;
+  }
+  try {
+    call_ = Make(workload);
+  } catch (const std::exception&) {
+    if (kept_.empty()) throw;
+    kept_.clear();
+    kept_bytes_ = 0;
+    call_ = Make(workload);
+  }
+}
+
+void PreparedCalls::Keep(const std::string& name) {
+  if (!call_ || kept_bytes_ + Bytes(*call_) > kMostKeptBytes) return;
+  kept_bytes_ += Bytes(*call_);
+  kept_.emplace(name, *std::exchange(call_, std::nullopt));
+}
+
+void PreparedCalls::Drop() {
+  call_.reset();
+  cpu_.TearDown();
+  gpu_.TearDown();
+}
+
+workload::RunSettings PreparedCalls::Settings() const {
+  workload::RunSettings settings = settings_;
+  settings.threads = threads_;
+  return settings;
+}
+
+// Returns the call, ready in the state of the caches that the name asks for.
+workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
+  timing::Timer& timer = TimerOf(workload);
+  threads_ = timer.Threads(workload, settings_.threads);
+  timer.Open();
+  Pin();
+  workload::PreparedCall call = workload.prepare(Settings());
+  timer.SetUp(call, workload.cache, threads_);
+  return call;
+}
+
+// Pins each thread to a CPU of its own.
+void PreparedCalls::Pin() {
+  if (settings_.cpus.empty()) return;
+  if (static_cast<size_t>(threads_) > settings_.cpus.size())
+    throw Unsupported("threads{}: this process may use {} CPUs, and each thread needs its own",
+                      threads_, settings_.cpus.size());
+  const std::vector<int> cpus(settings_.cpus.begin(), settings_.cpus.begin() + threads_);
+  if (cpus == pinned_) return;
+  for (const auto& library : workload::AllLibraries()) library.pin(cpus);
+  pinned_ = cpus;
+}
+
+}  // namespace dlroof::runner

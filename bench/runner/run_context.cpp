@@ -1,0 +1,215 @@
+#include "bench/runner/run_context.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "bench/runner/prepared_calls.h"
+#include "bench/runner/simulation_marks.h"
+#include "bench/workload/workload.h"
+#include "counters/base/error.h"
+#include "counters/base/version.h"
+#include "reporters/record/run_file.h"
+
+namespace dlroof::runner {
+namespace {
+
+using nlohmann::json;
+
+// Conventions of counting and of statistics; comparing two files is only allowed where they agree.
+constexpr std::pair<const char*, const char*> kConventions[] = {
+    {"flops",
+     "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
+    {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
+    {"seconds",
+     "median of the clean repetitions, each the mean of its iterations; 95 % interval by "
+     "order statistics"},
+    {"disturbed",
+     "threads waited for a CPU more than 1 % of the time, or the main thread was off its CPU 2 % "
+     "of the time "
+     "more than in the best repetition"},
+    {"disturbed.cores",
+     "or a thread had less than 90 % of its core's issue slots right before or after, for another "
+     "hardware thread was busy on it, or the threads were over three times as far from each other "
+     "(in round "
+     "trips of a cache line) as when they were nearest; or only some of its calls are in its time "
+     "(clean_calls)"},
+    {"cache",
+     "warm: calls follow each other on the same data; cold: before each call all its tensors "
+     "(cold-weights: its weights) are flushed from the caches of every CPU, outside the timing; "
+     "its threads are awake"},
+    {"gpu.seconds",
+     "between two CUDA events around one call on an idle GPU, its launch included; apart from it "
+     "gpu.throughput_seconds (calls back to back) and gpu.graph_seconds (replayed as a graph)"},
+    {"gpu.disturbed",
+     "SMs below 75 % of their default clock, or the host's threads waited for a CPU more than 1 "
+     "% "
+     "of its time"},
+    {"gpu.cache",
+     "cold: three times L2 is read before each call; cold-weights: then all but the weights is "
+     "read"},
+    {"data",
+     "seeded uniform random numbers; int8 convolutions without scales small ones, so that sums "
+     "fit 8 bit"},
+    {"prefixes", "SI: 1 GB = 1e9 byte"}};
+
+json Environment() {
+  constexpr std::array<const char*, 7> kVariables = {
+      "OMP_NUM_THREADS",    "OMP_WAIT_POLICY",      "GOMP_SPINCOUNT",
+      "ONEDNN_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_DEFAULT_FPMATH_MODE",
+      "DLROOF_SYSFS"};
+  json environment = json::object();
+  for (const char* variable : kVariables)
+    if (const char* value = std::getenv(variable)) environment[variable] = value;
+  return environment;
+}
+
+std::string LowerCase(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// Returns the choice and the CPU's sources that cannot count, once for all records. A GPU's source
+// is not queried, because the query opens the GPU.
+json Counters(const std::string& choice) {
+  json counters = json::object();
+  counters["asked"] = choice;
+  for (const auto& [source, why] : UnavailableSources(choice, "cpu", AllCounterSources()))
+    counters["unavailable"][source] = why;
+  return counters;
+}
+
+}  // namespace
+
+void RefuseForeignPinning() {
+  for (const char* variable : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
+    if (std::getenv(variable) != nullptr)
+      throw BadInput(
+          std::string(variable) +
+          " is set, which hides CPUs from the measurement: unset it, threads are pinned anyway");
+}
+
+std::string CommandLine(const std::vector<std::string>& args) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
+  std::string command;
+  for (const auto& arg : args) {
+    if (!command.empty()) command += ' ';
+    if (!arg.empty() && arg.find_first_not_of(kPlain) == std::string::npos) {
+      command += arg;
+      continue;
+    }
+    command += '\'';
+    for (const char c : arg) command += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    command += '\'';
+  }
+  return command;
+}
+
+json RunContext(const std::string& command, const workload::RunSettings& settings) {
+  json libraries = {{"google_benchmark", kGoogleBenchmarkVersion}};
+  json conventions = json::object();
+  for (const auto& [key, text] : kConventions) conventions[key] = text;
+  for (const workload::Op* op : workload::AllOps())
+    conventions["flops." + LowerCase(op->name)] = op->flop_convention;
+  for (const auto& library : workload::AllLibraries())
+    libraries[library.name] = library.description();
+  return {{"schema", record::kSchema},
+          {"version", kVersion},
+          {"commit", kCommit},
+          {"compiler", kCompiler},
+          {"build_type", kBuildType},
+          {"command", command},
+          {"conventions", conventions},
+          {"ops", roofline::ToJson(roofline::WordsOf(nullptr))},
+          {"libraries", libraries},
+          {"environment", Environment()},
+          {"counters", Counters(settings.counters)},
+          {"threads", settings.threads},
+          {"seed", settings.seed},
+          {"pinned_cpus",
+           std::vector<int>(settings.cpus.begin(), settings.cpus.begin() + settings.threads)}};
+}
+
+namespace {
+
+struct Asked {
+  std::string name;
+  unsigned seed = 1;
+};
+
+Asked Read(const std::vector<std::string>& args) {
+  constexpr std::string_view kSeed = "--dlroof_seed=";
+  Asked asked;
+  for (size_t i = 1; i < args.size(); ++i) {
+    const std::string_view arg = args[i];
+    if (arg.starts_with(kSimulatedCallFlag)) {
+      asked.name = arg.substr(std::string_view(kSimulatedCallFlag).size());
+      continue;
+    }
+    const auto number = arg.starts_with(kSeed) ? arg.substr(kSeed.size()) : std::string_view();
+    const auto* const end = number.data() + number.size();
+    if (number.empty() || std::from_chars(number.data(), end, asked.seed).ptr != end)
+      throw BadInput("{}: beside the call to simulate only --dlroof_seed=N", arg);
+  }
+  return asked;
+}
+
+// Brings a tensor into the simulated caches as a program that has just made it would.
+void Touch(const workload::MemoryRegion& region) {
+  const auto* bytes = static_cast<const volatile std::uint64_t*>(region.begin);
+  for (size_t i = 0; i < region.bytes / sizeof(std::uint64_t); ++i) static_cast<void>(bytes[i]);
+}
+
+// A cold call finds none of its own tensors in a cache, and everything else that calls use: the
+// library's descriptors, scratchpad and tables. So a twin runs before it, the same call on tensors
+// of its own; its lines are the least recently used ones and leave first.
+void BringCachesInto(workload::CacheState state, const workload::PreparedCall& call,
+                     const workload::PreparedCall& twin) {
+  (state == workload::CacheState::kWarm ? call : twin).run();
+  if (state != workload::CacheState::kColdWeights) return;
+  for (const auto& region : call.memory)
+    if (!region.weights) Touch(region);
+}
+
+}  // namespace
+
+bool AsksForSimulatedCall(const std::vector<std::string>& args) {
+  return std::any_of(args.begin(), args.end(),
+                     [](const auto& arg) { return arg.starts_with(kSimulatedCallFlag); });
+}
+
+int RunSimulatedCall(const std::vector<std::string>& args) {
+  if (!CanMarkSimulation())
+    throw BadInput("this build was made without valgrind's headers, so it cannot be simulated");
+  const Asked asked = Read(args);
+  const workload::Workload workload = workload::MakeWorkload(asked.name);
+  workload::RunSettings settings;
+  settings.seed = asked.seed;
+  const workload::PreparedCall call = workload.prepare(settings);
+  const workload::PreparedCall twin = workload.cache == workload::CacheState::kWarm
+                                          ? workload::PreparedCall()
+                                          : workload.prepare(settings);
+  StartSimulation();
+  BringCachesInto(workload.cache, call, twin);
+  ForgetCounts();
+  call.run();
+  KeepCounts();
+  nlohmann::json answer = {
+      {"algorithm", call.algorithm}, {"isa", call.isa}, {"loops", call.levels.how}};
+  double tensor_bytes = 0;
+  for (const auto& region : call.memory) tensor_bytes += static_cast<double>(region.bytes);
+  answer["tensor_bytes"] = tensor_bytes;
+  for (const auto& levels : {ModelledLevels(call, workload.cache, 1, {}), call.modelled.bytes})
+    for (const auto& [level, bytes] : levels) answer["modelled"][std::string(Key(level))] = bytes;
+  std::cout << answer.dump() << '\n';
+  return 0;
+}
+
+}  // namespace dlroof::runner

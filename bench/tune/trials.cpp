@@ -1,0 +1,369 @@
+#include "bench/tune/trials.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "baselines/tuning/tune.h"
+#include "bench/profile/log_separator.h"
+#include "bench/runner/runner.h"
+#include "bench/supervise/journal.h"
+#include "bench/supervise/supervised_program.h"
+#include "bench/tune/knob_file.h"
+#include "bench/tune/space.h"
+#include "bench/tune/tuning_report.h"
+#include "bench/workload/workload.h"
+#include "counters/base/files.h"
+#include "counters/base/numbers.h"
+#include "counters/base/process.h"
+#include "counters/cpu/clocks.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::tune {
+namespace {
+
+// [1] of the CPUs' time; less is a quiet machine.
+constexpr double kQuiet = 0.05;
+
+double SecondsOf(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+// [s] of CPU time of this process and of its children that have ended.
+double OwnSeconds() {
+  double seconds = 0;
+  for (const auto of : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    getrusage(of, &used);
+    seconds += SecondsOf(used.ru_utime) + SecondsOf(used.ru_stime);
+  }
+  return seconds;
+}
+
+std::optional<CpuUse> ReadCpuUse() {
+  return ParseCpuUse(ReadFileIfAny("/proc/stat"), static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
+}  // namespace
+
+std::optional<CpuUse> ParseCpuUse(std::string_view text, double ticks_per_second) {
+  std::istringstream in{std::string(text.substr(0, text.find('\n')))};
+  std::string word;
+  // proc(5): user nice system idle iowait irq softirq steal; later ones are parts of the first two.
+  std::array<double, 8> ticks{};
+  if (!(in >> word) || word != "cpu") return std::nullopt;
+  for (auto& one : ticks)
+    if (!(in >> one)) return std::nullopt;
+  const auto& [user, nice, system, idle, wait, irq, soft, steal] = ticks;
+  return CpuUse{(user + nice + system + irq + soft) / ticks_per_second,
+                (idle + wait) / ticks_per_second, steal / ticks_per_second};
+}
+
+std::string SystemLoadText(const CpuUse& before, const CpuUse& after, double own) {
+  const double busy = after.busy - before.busy, stolen = after.stolen - before.stolen;
+  const double all = busy + stolen + after.idle - before.idle;
+  if (all <= 0) return "";
+  const double others = std::max(0.0, busy - own) / all, host = stolen / all;
+  const auto shares =
+      fmt::format("other programs used {:.0f} % of the CPUs' time, the host {:.0f} %", 100 * others,
+                  100 * host);
+  if (others + host < kQuiet) return "the machine was quiet: " + shares;
+  return fmt::format("the machine was busy: {}; the best setting is the best beside them", shares);
+}
+
+SystemLoad::SystemLoad() : before_(ReadCpuUse()), own_before_(OwnSeconds()) {}
+
+std::string SystemLoad::Text() const {
+  const auto after = ReadCpuUse();
+  if (!before_ || !after) return "";
+  return SystemLoadText(*before_, *after, OwnSeconds() - own_before_);
+}
+
+namespace {
+
+constexpr double kLeastPause = 0.25, kMostPause = 2;  // [s]
+
+// One setting of a block.
+class Contender {
+ public:
+  Contender(const BenchTrialRequest& request, const tuning::Setting& setting,
+            const TemporaryFolder& folder, std::size_t number)
+      : tuned_(UnderSetting(request.name, setting)), timeout_seconds_(request.timeout_seconds) {
+    const auto workload = workload::MakeWorkload(workload::ToText(tuned_.name));
+    listed_ = workload::ToText(tuned_.name) +
+              (runner::UsesManualTime(workload) ? "/manual_time" : "/real_time");
+    const auto who = fmt::format("{}", number);
+    const auto names = folder / (who + ".txt");
+    WriteFile(names, workload::ToText(tuned_.name) + "\n");
+    auto paths = supervise::PathsIn(folder, who);
+    auto command =
+        supervise::CommandFor(request.program, {"--dlroof_suite=" + names, "--dlroof_device=cpu"},
+                              listed_, "none", paths);
+    if (!tuned_.cpus.empty()) command.insert(command.begin(), {"taskset", "-c", tuned_.cpus});
+    process_ = std::make_unique<supervise::InterleavedProcess>(
+        std::move(command), std::move(paths), timeout_seconds_, tuned_.environment);
+  }
+
+  void Start() { answers_ = process_->Ready(); }
+  void Settle() { answers_ = answers_ && process_->Settle(); }
+  void Turn() { answers_ = answers_ && process_->Turn().has_value(); }
+
+  tuning::TrialResult End() {
+    nlohmann::json machines;
+    // One that does not answer was waited for already, unless it has just ended.
+    const auto end = process_->End(answers_ ? timeout_seconds_ : 1);
+    const auto outcome = supervise::OutcomeOf(end, timeout_seconds_, process_->paths(), machines);
+    const auto record = supervise::RecordOf(listed_, {supervise::PartFrom(listed_, outcome, 0)});
+    if (record.status != record::Status::kOk)
+      return {{},
+              fmt::format("{}: {}", record::Key(record.status), record.reason),
+              record.status == record::Status::kUnsupported};
+    tuning::TrialResult result{record.repetitions, {}, false};
+    for (auto& window : result.windows) window.seconds *= tuned_.scale;
+    if (result.windows.empty()) result.failed = "failed: it ended well, but measured nothing";
+    return result;
+  }
+
+ private:
+  TunedBenchmark tuned_;
+  double timeout_seconds_;
+  std::string listed_;
+  std::unique_ptr<supervise::InterleavedProcess> process_;
+  bool answers_ = false;
+};
+
+using Contenders = std::vector<std::unique_ptr<Contender>>;
+
+// Calls `action` for each in a drawn order; false: the user asked for an interrupt.
+template <class Action>
+bool Each(const Contenders& contenders, std::uint64_t seed, const Action& action) {
+  for (const auto i : ShuffledOrder(contenders.size(), seed)) {
+    if (StoppedByInterrupt()) return false;
+    action(*contenders[i]);
+  }
+  return !StoppedByInterrupt();
+}
+
+// False: interrupted.
+bool MeasureOne(const BenchTrialRequest& request, tuning::TrialBlock& block, std::uint64_t seed) {
+  const double begin = cpu::WallSeconds();
+  const TemporaryFolder folder;
+  Contenders contenders;
+  // Each is prepared alone: it stops itself when it is ready.
+  for (std::size_t i = 0; i < block.settings.size(); ++i) contenders.emplace_back();
+  for (const auto i : ShuffledOrder(contenders.size(), seed)) {
+    if (StoppedByInterrupt()) return false;
+    contenders[i] = std::make_unique<Contender>(request, block.settings[i], folder, i);
+    contenders[i]->Start();
+  }
+  if (!Each(contenders, seed, [](Contender& one) { one.Settle(); })) return false;
+  for (std::uint64_t window = 1; window <= supervise::kWindows; ++window)
+    if (!Each(contenders, seed + window, [](Contender& one) { one.Turn(); })) return false;
+  for (auto& contender : contenders) {
+    block.results.push_back(contender->End());
+    contender.reset();
+    if (StoppedByInterrupt()) return false;
+  }
+  block.seconds = cpu::WallSeconds() - begin;
+  return true;
+}
+
+}  // namespace
+
+tuning::MeasureBlock BenchTrials(const BenchTrialRequest& request) {
+  auto pause = std::make_shared<double>(0);
+  return [request, pause](tuning::TrialBlock& block, std::uint64_t seed) {
+    if (*pause > 0) SleepSeconds(*pause);
+    if (!MeasureOne(request, block, seed)) return false;
+    block.seconds += *pause;
+    *pause = tuning::IsNoisy(block) ? std::clamp(2 * *pause, kLeastPause, kMostPause) : 0;
+    return true;
+  };
+}
+
+std::optional<Proposal> ProposalOf(const breakdown::Breakdown& breakdown, int threads) {
+  const auto* largest = breakdown.Largest();
+  if (largest == nullptr || threads < 2) return std::nullopt;
+  switch (largest->kind) {
+    case breakdown::ComponentKind::kForkJoin:
+    case breakdown::ComponentKind::kImbalance:
+    case breakdown::ComponentKind::kSerial:
+    case breakdown::ComponentKind::kSharing:
+    case breakdown::ComponentKind::kStolen:
+      return Proposal{{{kThreadsCoordinate, "1"}}, "on 1 thread"};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
+                        double budget_seconds) {
+  tuning::Tuning tuning{
+      .plan = {.subject = workload::ToText(request.name), .budget_seconds = budget_seconds},
+      .best = proposal.setting};
+  std::string why;
+  const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, why);
+  if (!effect) return fmt::format("tried {}: no answer, {}", proposal.words, why);
+  return fmt::format("tried {}, interleaved: {}{}", proposal.words, EffectText(*effect),
+                     effect->confirmed ? "" : ", no sure gain");
+}
+
+namespace {
+
+// A setting that takes so many times as long as the default is none, and a pause more [s].
+constexpr double kHopeless = 5, kPause = 1;
+constexpr int kLongestReason = 160;
+
+std::string LastLine(const std::string& text) {
+  const auto end = text.find_last_not_of("\r\n \t");
+  if (end == std::string::npos) return "";
+  const auto begin = text.find_last_of("\r\n", end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? std::string::npos : begin));
+}
+
+tuning::TrialResult Failed(std::string reason, const std::string& err = "") {
+  if (const auto last = LastLine(err); !last.empty()) reason += ": " + text::Printable(last);
+  return {{}, text::ShortenMiddle(reason, kLongestReason), false};
+}
+
+}  // namespace
+
+TunedCommand CommandUnder(const std::vector<std::string>& command, const tuning::Setting& setting) {
+  TunedCommand tuned{command, {}};
+  for (const auto& [knob, value] : setting)
+    if (knob.starts_with("--")) {
+      tuned.command.push_back(value.empty() ? knob : knob + "=" + value);
+    } else if (knob.starts_with(kPreload)) {
+      auto& all = tuned.environment["LD_PRELOAD"];
+      all += (all.empty() ? "" : ":") + value;
+    } else {
+      tuned.environment[knob] = value;
+    }
+  return tuned;
+}
+
+tuning::TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const std::string& out,
+                             const std::string& err, const Objective& objective) {
+  if (end.signal != 0 || end.exit_code != 0) return Failed(Describe(end), err);
+  double seconds = wall_seconds;
+  if (!objective.read.empty()) {
+    const auto numbers = profile::NumbersIn(out, profile::NumberPattern("--read", objective.read));
+    if (numbers.empty())
+      return Failed(fmt::format("no number in its output matches '{}'", objective.read), err);
+    const double number = Median(numbers);
+    if (number <= 0)
+      return Failed(
+          fmt::format("'{}' read {:g}, expected a number above 0", objective.read, number));
+    seconds = objective.per_second ? 1 / number : number;
+  }
+  return {{{.seconds = seconds, .iterations = 1}}, "", false};
+}
+
+tuning::Trial CommandTrial(const CommandTrialRequest& request) {
+  if (!request.objective.read.empty()) profile::NumberPattern("--read", request.objective.read);
+  auto longest = std::make_shared<double>(0);  // [s] of a run of the default
+  return [request, longest](const tuning::Setting& setting,
+                            double seconds) -> std::optional<tuning::TrialResult> {
+    const TemporaryFolder folder;
+    const ProcessFiles files{folder / "out", folder / "err"};
+    const auto tuned = CommandUnder(request.command, setting);
+    const double known = *longest > 0 ? kHopeless * *longest + kPause : request.timeout_seconds;
+    const double limit = std::min({seconds, request.timeout_seconds, known});
+    const double begin = cpu::WallSeconds();
+    WatchedProcess process(tuned.command, files, tuned.environment);
+    const auto end = process.WaitForEnd(limit);
+    const double wall = cpu::WallSeconds() - begin;
+    if (StoppedByInterrupt()) return std::nullopt;
+    if (!end) return Failed(fmt::format("still running after {:.3g} s", limit));
+    const auto result =
+        ResultOf(*end, wall, ReadFileIfAny(files.out), ReadFileIfAny(files.err), request.objective);
+    if (setting.empty() && result.failed.empty()) *longest = std::max(*longest, wall);
+    return result;
+  };
+}
+
+namespace {
+
+// [1] Another setting of the likely kind may save about half of the busy time above the roof, one
+// of the other kind an eighth. Fewer threads may save all that a team costs.
+constexpr double kLikely = 0.5, kUnlikely = 0.125;
+
+double ShareOf(const breakdown::Breakdown& breakdown,
+               std::initializer_list<breakdown::ComponentKind> kinds) {
+  double seconds = 0;
+  for (const auto kind : kinds)
+    if (const auto* part = breakdown.Find(kind)) seconds += part->seconds;
+  return seconds / breakdown.seconds;
+}
+
+bool ActsOnMemory(const std::string& coordinate) {
+  return coordinate == kPagesCoordinate || coordinate == kAllocatorCoordinate ||
+         coordinate.starts_with("layout");
+}
+
+}  // namespace
+
+void SortByBreakdown(const breakdown::Breakdown& breakdown, bool memory_bound,
+                     std::vector<tuning::Coordinate>& coordinates) {
+  if (breakdown.seconds <= 0) return;
+  const double team =
+      ShareOf(breakdown, {breakdown::ComponentKind::kForkJoin, breakdown::ComponentKind::kImbalance,
+                          breakdown::ComponentKind::kSerial, breakdown::ComponentKind::kStolen,
+                          breakdown::ComponentKind::kSharing});
+  const double busy = ShareOf(
+      breakdown, {breakdown::ComponentKind::kFunctions, breakdown::ComponentKind::kProducts,
+                  breakdown::ComponentKind::kLanes, breakdown::ComponentKind::kLoads,
+                  breakdown::ComponentKind::kInstructions, breakdown::ComponentKind::kKernel,
+                  breakdown::ComponentKind::kDistance, breakdown::ComponentKind::kLevels,
+                  breakdown::ComponentKind::kUnexplained});
+  std::map<std::string, double> score;
+  for (auto& coordinate : coordinates) {
+    const bool likely = ActsOnMemory(coordinate.name) == memory_bound;
+    score[coordinate.name] = busy * (likely ? kLikely : kUnlikely);
+    coordinate.reason = fmt::format(
+        "{:.0f} % of the default's time is the threads' own work above the roof, which is {}",
+        100 * busy, memory_bound ? "a bandwidth" : "arithmetic");
+    if (coordinate.name != kThreadsCoordinate) continue;
+    // Fewer or other cores may be as fast where the call waits for memory.
+    score[coordinate.name] = memory_bound ? 1 : team;
+    coordinate.reason = fmt::format(
+        "{:.0f} % of the default's time is fork, join, waiting, sharing and serial parts",
+        100 * team);
+  }
+  std::ranges::stable_sort(coordinates,
+                           [&](const tuning::Coordinate& a, const tuning::Coordinate& b) {
+                             return score.at(a.name) > score.at(b.name);
+                           });
+}
+
+void SortByProgram(const programs::ProgramBreakdown& breakdown, const ActsOn& acts_on,
+                   std::vector<tuning::Coordinate>& coordinates) {
+  if (breakdown.seconds <= 0) return;
+  std::map<std::string, double> shares;
+  for (auto& coordinate : coordinates) {
+    const auto found = acts_on.find(coordinate.name);
+    double& share = shares[coordinate.name] = 1;
+    if (found == acts_on.end()) continue;
+    share = 0;
+    for (const auto& part : breakdown.parts)
+      if (found->second.contains(part.kind)) share += part.seconds / breakdown.seconds;
+    coordinate.reason +=
+        fmt::format("{}it acts on {:.0f} % of the {}", coordinate.reason.empty() ? "" : "; ",
+                    100 * share, breakdown.of_step ? "step" : "program's time");
+  }
+  std::ranges::stable_sort(coordinates,
+                           [&](const tuning::Coordinate& a, const tuning::Coordinate& b) {
+                             return shares.at(a.name) > shares.at(b.name);
+                           });
+}
+
+}  // namespace dlroof::tune

@@ -1,0 +1,254 @@
+#include "ceilings/cpu_ceilings/curves.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+
+#include "ceilings/cpu_ceilings/working_sets.h"
+#include "ceilings/machine/ceiling.h"
+
+namespace dlroof::cpu_ceilings {
+namespace {
+
+constexpr double kSmallest = 4096;  // [byte]
+constexpr int kPerOctave = 4;
+constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] of the rate
+constexpr std::size_t kLevelPoints = 4;                 // of a curve, at about the same rate
+constexpr double kPartOfFall = 0.25;                    // where in the fall the level ends
+constexpr double kAgreeFactor = 2, kNearFactor = 4;
+constexpr double kSlowerBeyond = 0.1;  // [1] than before the edge; an edge is a fall of 12 %
+
+// Logarithms of the rates, each raised to that of every larger working set.
+std::vector<double> Envelope(const std::vector<machine::SweepPoint>& curve) {
+  std::vector<double> rates;
+  rates.reserve(curve.size());
+  for (const auto& point : curve) rates.push_back(std::log(point.per_second));
+  for (std::size_t i = rates.size(); i-- > 1;) rates[i - 1] = std::max(rates[i - 1], rates[i]);
+  return rates;
+}
+
+// A run of falling steps, from point `first` to point `last`.
+struct Fall {
+  std::size_t first, last;
+};
+
+double Drop(const std::vector<double>& rates, std::size_t i) { return rates[i] - rates[i + 1]; }
+
+// Falls that no level lies between are one.
+std::vector<Fall> Falls(const std::vector<double>& rates) {
+  const double least = -std::log(1 - kStepFalls);
+  std::vector<Fall> falls;
+  for (std::size_t i = 0; i + 1 < rates.size(); ++i) {
+    if (Drop(rates, i) < least) continue;
+    if (!falls.empty() && i - falls.back().last + 1 < kLevelPoints)
+      falls.back().last = i + 1;
+    else
+      falls.push_back({i, i + 1});
+  }
+  return falls;
+}
+
+CapacityEdge EdgeOf(const std::vector<machine::SweepPoint>& curve, const std::vector<double>& rates,
+                    const Fall& fall) {
+  const double wanted = rates[fall.first] - kPartOfFall * (rates[fall.first] - rates[fall.last]);
+  std::size_t i = fall.first;
+  while (rates[i + 1] > wanted) ++i;
+  const double part = (rates[i] - wanted) / Drop(rates, i);
+  const double ratio = curve[i + 1].bytes / curve[i].bytes;
+  return {curve[i].bytes * std::pow(ratio, part), std::exp(rates[fall.first]),
+          std::exp(rates[fall.last])};
+}
+
+double Apart(double left, double right) { return std::max(left / right, right / left); }
+
+bool Agree(const CapacityEdge& edge, double told) {
+  return Apart(edge.bytes, told) <= kAgreeFactor;
+}
+
+// Null: none is near, or the nearest is nearer to another level's size.
+const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
+                                const std::map<Level, double>& told, Level level) {
+  const double size = told.at(level);
+  const auto nearest = std::ranges::min_element(edges, [&](const auto& left, const auto& right) {
+    return Apart(left.bytes, size) < Apart(right.bytes, size);
+  });
+  if (nearest == edges.end() || Apart(nearest->bytes, size) > kNearFactor) return nullptr;
+  for (const auto& [other, other_size] : told)
+    if (Apart(nearest->bytes, other_size) < Apart(nearest->bytes, size)) return nullptr;
+  return &*nearest;
+}
+
+// The edge where a part of the farthest cache ends; null: there is none.
+const CapacityEdge* EdgeOfAPart(const std::vector<CapacityEdge>& edges,
+                                const std::map<Level, double>& told,
+                                const std::map<Level, CapacityEdge>& found) {
+  if (edges.empty() || told.empty() || found.contains(told.rbegin()->first)) return nullptr;
+  const auto& last = edges.back();
+  if (last.bytes > told.rbegin()->second) return nullptr;
+  if (told.size() > 1 && last.bytes <= std::next(told.rbegin())->second) return nullptr;
+  for (const auto& [level, edge] : found)
+    if (edge.bytes >= last.bytes) return nullptr;
+  return &last;
+}
+
+// Returns how many CPUs share a level. One thread alone has `size` [byte] of its cache.
+std::size_t Sharers(const std::map<Level, CapacityEdge>& together, Level level, double size,
+                    std::size_t cpus) {
+  if (level == Level::kL3) return cpus;
+  const auto edge = together.find(level);
+  if (edge == together.end()) return 1;
+  return std::clamp<std::size_t>(std::lround(size / edge->second.bytes), 1, cpus);
+}
+
+constexpr std::ptrdiff_t kRows = 8;
+constexpr double kAllowed = 1.03;
+
+// The point furthest above `roof(point)`; null when none is by more than the noise.
+template <class Roof>
+const machine::RidgePoint* FurthestAbove(const std::vector<machine::RidgePoint>& ridge,
+                                         const Roof& roof) {
+  const machine::RidgePoint* furthest = nullptr;
+  double most = kAllowed;
+  for (const auto& point : ridge) {
+    const double above = point.flops_per_second / roof(point);
+    if (above <= most) continue;
+    most = above;
+    furthest = &point;
+  }
+  return furthest;
+}
+
+void JudgeBandwidth(Level level, const std::vector<machine::RidgePoint>& ridge,
+                    machine::Ceiling& bandwidth) {
+  const auto* point = FurthestAbove(ridge, [&](const machine::RidgePoint& each) {
+    return each.intensity * bandwidth.per_second;
+  });
+  if (point == nullptr) return;
+  machine::Reason(
+      bandwidth,
+      fmt::format("loads with {:.3g} flop/byte moved {:.4g} GB/s at {}, this is {:.4g} GB/s: it "
+                  "is too low",
+                  point->intensity, point->flops_per_second / point->intensity / 1e9, Key(level),
+                  bandwidth.per_second / 1e9));
+}
+
+void JudgeCompute(Level level, const std::vector<machine::RidgePoint>& ridge,
+                  std::map<std::string, machine::Ceiling>& flops) {
+  const auto plain = flops.find(kRidgePipe);
+  if (plain == flops.end()) return;
+  const double roof = plain->second.per_second;
+  const auto* point = FurthestAbove(ridge, [&](const machine::RidgePoint&) { return roof; });
+  if (point == nullptr) return;
+  const auto reason = fmt::format(
+      "multiply-adds with {:.3g} flop/byte at {} reached {:.4g} GFLOP/s, this is {:.4g} GFLOP/s: "
+      "it is too low",
+      point->intensity, Key(level), point->flops_per_second / 1e9, roof / 1e9);
+  for (auto& [key, ceiling] : flops)
+    if (key.starts_with(kRidgePipe) && ceiling.per_second == roof) machine::Reason(ceiling, reason);
+}
+
+}  // namespace
+
+std::vector<double> SweepSizes(double largest_bytes) {
+  std::vector<double> sizes;
+  for (int i = 0;; ++i) {
+    // Whole KiB, so that small sets are whole steps of the kernels.
+    const double bytes = kSmallest * std::exp2(static_cast<double>(i) / kPerOctave);
+    const double whole = std::round(bytes / 1024) * 1024;
+    if (whole > largest_bytes) return sizes;
+    sizes.push_back(whole);
+  }
+}
+
+std::vector<CapacityEdge> FindCapacityEdges(const std::vector<machine::SweepPoint>& curve) {
+  const auto rates = Envelope(curve);
+  std::vector<CapacityEdge> edges;
+  for (auto fall : Falls(rates)) {
+    if (rates.size() < kLevelPoints) continue;
+    fall.last = std::min(fall.last, rates.size() - kLevelPoints);
+    if (fall.first < fall.last && rates[fall.first] - rates[fall.last] >= -std::log(1 - kEdgeFalls))
+      edges.push_back(EdgeOf(curve, rates, fall));
+  }
+  return edges;
+}
+
+std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
+                                         const std::map<Level, double>& told) {
+  std::map<Level, CapacityEdge> found;
+  for (const auto& [level, size] : told)
+    if (const auto* edge = NearestEdge(edges, told, level)) found[level] = *edge;
+  if (const auto* edge = EdgeOfAPart(edges, told, found)) found[told.rbegin()->first] = *edge;
+  return found;
+}
+
+machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level) {
+  const double told = edges.told.at(level);
+  const auto edge = edges.found.find(level);
+  if (edge == edges.found.end())
+    return {fmt::format("the curve does not fall near {}, which {} says: they disagree",
+                        SizeText(told), edges.teller),
+            true};
+  const auto& [bytes, before, after] = edge->second;
+  const bool agree = Agree(edge->second, told);
+  return {fmt::format("the curve falls at {}, from {:.3g} to {:.3g} GB/s; {} says {}: they {}",
+                      SizeText(bytes), before / 1e9, after / 1e9, edges.teller, SizeText(told),
+                      agree ? "agree" : "disagree"),
+          !agree};
+}
+
+std::string EdgeReason(const LevelEdges& edges, Level level, double bytes, double per_second) {
+  for (const auto& [of, edge] : edges.found) {
+    const double told = edges.told.at(of);
+    if (of > level || Agree(edge, told)) continue;
+    const auto said = fmt::format("{} says that {} has {} for a thread, and loads fall at {}",
+                                  edges.teller, Key(of), SizeText(told), SizeText(edge.bytes));
+    if (of == level && bytes > edge.bytes && per_second < (1 - kSlowerBeyond) * edge.before)
+      return fmt::format("{}: arrays of {} lie beyond it", said, SizeText(bytes));
+    if (of < level && edge.bytes > told && bytes < kHelpedBelow * edge.bytes)
+      return fmt::format("{}: part of the traffic of arrays of {} stayed there", said,
+                         SizeText(bytes));
+  }
+  return {};
+}
+
+std::map<Level, std::map<int, cpu::CacheInstance>> CachesFromEdges(
+    const std::vector<CapacityEdge>& alone, const std::vector<CapacityEdge>& together,
+    const std::vector<int>& cpus) {
+  std::map<Level, double> sizes;
+  if (!alone.empty()) sizes[Level::kL1] = alone[0].bytes;
+  if (alone.size() > 1) sizes[Level::kL2] = alone[1].bytes;
+  if (alone.size() > 2) sizes[Level::kL3] = alone.back().bytes;
+  const auto found = MatchEdges(together, sizes);
+  std::map<Level, std::map<int, cpu::CacheInstance>> caches;
+  for (const auto& [level, size] : sizes) {
+    const auto sharers = Sharers(found, level, size, cpus.size());
+    for (std::size_t i = 0; i < cpus.size(); ++i)
+      caches[level][cpus[i]] = {static_cast<int>(i / sharers), size};
+  }
+  return caches;
+}
+
+std::vector<cpu_kernels::RidgeRow> RidgeRowsAround(std::span<const cpu_kernels::RidgeRow> rows,
+                                                   double knee) {
+  const auto above = std::ranges::find_if(
+      rows, [&](const cpu_kernels::RidgeRow& row) { return row.Intensity() >= knee; });
+  const auto count = std::min(kRows, std::ssize(rows));
+  const auto first =
+      std::clamp<std::ptrdiff_t>(above - rows.begin() - kRows / 2, 0, std::ssize(rows) - count);
+  const auto chosen =
+      rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  return {chosen.begin(), chosen.end()};
+}
+
+void CompareRidges(machine::CeilingSet& set) {
+  for (const auto& [level, ridge] : set.ridges) {
+    if (const auto found = set.bytes.find(level); found != set.bytes.end())
+      JudgeBandwidth(level, ridge, found->second);
+    JudgeCompute(level, ridge, set.flops);
+  }
+}
+
+}  // namespace dlroof::cpu_ceilings

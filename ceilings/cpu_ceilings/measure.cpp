@@ -1,0 +1,318 @@
+#include "ceilings/cpu_ceilings/measure.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+
+#include "ceilings/cpu_ceilings/measure_steps.h"
+#include "ceilings/cpu_ceilings/working_sets.h"
+#include "ceilings/machine/ceiling.h"
+#include "counters/base/error.h"
+#include "counters/cpu/clocks.h"
+
+namespace dlroof::cpu_ceilings {
+namespace {
+
+// Repetitions stay within a time slice: on a busy machine only such can be clean.
+constexpr Effort kFull = {"full", 35, 3e-3, 16, 6, 3, 6, 1};
+constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
+constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
+
+void AddPass(MeasureSession& session, int threads, int pass) {
+  const auto begin = session.steps.size();
+  AddFlopsSteps(session, threads, pass);
+  AddBytesSteps(session, threads, pass);
+  // The first step of a pass makes the threads anew, the others where a step before could not.
+  for (auto i = begin; i < session.steps.size(); ++i) {
+    auto& run = session.steps[i].run;
+    run = [&session, cpus = cpu::SpreadCpus(session.cpu, threads), inner = run,
+           first = i == begin](double max_seconds) {
+      if (first) session.bench.reset();  // its memory first
+      if (!session.bench) session.bench = std::make_unique<CpuBench>(cpus);
+      inner(max_seconds);
+    };
+  }
+}
+
+void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
+  for (const int threads : counts) {
+    auto& sets = session.sets[threads];
+    sets = session.SetsOf(cpu::SpreadCpus(session.cpu, threads));
+    auto& ceilings = session.machine.by_threads[threads];
+    for (const auto& [level, why] : sets.absent) ceilings.absent[std::string(Key(level))] = why;
+    ceilings.effort = session.effort.name;
+  }
+  for (int pass = 0; pass < session.effort.passes; ++pass)
+    for (const int threads : counts) AddPass(session, threads, pass);
+  for (const int threads : counts) AddOverheadSteps(session, threads);
+}
+
+// The ceilings of what the passes measured.
+void Finish(MeasureSession& session) {
+  FinishFlops(session);
+  FinishBytes(session);
+  machine::AddScaling(session.machine, cpu::UsableCores(session.cpu));
+  machine::CompareThreadCounts(session.machine);
+  for (auto& [threads, set] : session.machine.by_threads) {
+    AddPlainPipes(set.flops);
+    CompareRidges(set);
+  }
+}
+
+// Samples spread over the whole measurement, because a neighbour comes and goes.
+void LookAtCores(MeasureSession& session, cpu::SharesOfBest& alone) {
+  if (!session.bench) return;
+  alone.OfLower({session.bench->IssueRate(), std::nullopt}, {});
+  session.machine.issue_rate = alone.Best().issue_rate;
+  auto& best = session.machine.by_threads[session.bench->threads()].best_state;
+  best = cpu::Better(best, session.bench->team().BestState());
+}
+
+void RunSteps(MeasureSession& session, const MeasureOptions& options) {
+  const double begin = cpu::WallSeconds();
+  const int steps = static_cast<int>(session.steps.size());
+  const double nominal = session.effort.NominalSeconds();
+  const auto report = [&](int step, const std::string& text) {
+    if (!options.progress) return;
+    const double elapsed = cpu::WallSeconds() - begin;
+    const double per_step = step == 0 ? nominal : elapsed / step;
+    options.progress({step, steps, text, per_step * (steps - step)});
+  };
+  cpu::SharesOfBest alone;
+  for (int i = 0; i < steps; ++i) {
+    const auto& step = session.steps[static_cast<std::size_t>(i)];
+    report(i, step.text);
+    LookAtCores(session, alone);
+    const double left = session.effort.budget_seconds - (cpu::WallSeconds() - begin);
+    TryStep(session, step, Allowance(left, steps - i, nominal));
+  }
+  report(steps, "done");
+}
+
+void RunLastSteps(MeasureSession& session, const MeasureOptions& options) {
+  constexpr double kSeconds = 10;  // of each
+  const int steps = static_cast<int>(session.last_steps.size());
+  for (int i = 0; i < steps; ++i) {
+    const auto& step = session.last_steps[static_cast<std::size_t>(i)];
+    if (options.progress) options.progress({i, steps, step.text, kSeconds * (steps - i)});
+    TryStep(session, step, kSeconds);
+  }
+  if (options.progress && steps > 0) options.progress({steps, steps, "done", 0});
+}
+
+Effort EffortOf(const MeasureOptions& options) {
+  if (options.thorough) return kThorough;
+  return options.quick ? kQuick : kFull;
+}
+
+std::string UtcNow() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+}  // namespace
+
+double Allowance(double budget_left, int steps_left, double nominal) {
+  const double spare = budget_left - 1.25 * nominal * (steps_left - 1);
+  return std::clamp(spare, 1.25 * nominal, 10 * nominal);
+}
+
+std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wanted, bool thorough) {
+  const int most = static_cast<int>(cpu.allowed.size());
+  std::set<int> counts(wanted.begin(), wanted.end());
+  if (counts.empty()) {
+    counts = {1, most};
+    for (int count = 2; thorough && count < most; count *= 2) counts.insert(count);
+  }
+  for (const int count : counts)
+    if (count < 1 || count > most)
+      throw BadInput(
+          "ceilings of {} threads cannot be measured: this process may use {} CPUs, and each "
+          "thread needs its own",
+          count, most);
+  return {counts.begin(), counts.end()};
+}
+
+machine::Machine DescribeCpu(const cpu::Cpu& cpu) {
+  machine::Machine machine;
+  machine.device = "cpu";
+  machine.name = cpu.name;
+  machine.facts = cpu::Facts(cpu);
+  machine.fingerprint = machine::Fingerprint(machine.facts);
+  if (!cpu.allowed.empty()) machine.cache_bytes = ThreadShares(cpu.topology, {cpu.allowed.front()});
+  if (cpu.memory_bytes)
+    machine.facts["memory"] = fmt::format("{:.1f} GiB", *cpu.memory_bytes / (1024.0 * 1024 * 1024));
+  machine.facts["allowed_cpus"] = std::to_string(cpu.allowed.size());
+  return machine;
+}
+
+machine::Machine MeasureCpu(const MeasureOptions& options) {
+  MeasureSession session{cpu::ThisCpu(), EffortOf(options)};
+  const auto counts = ThreadCounts(session.cpu, options.threads, options.thorough);
+  session.machine = DescribeCpu(session.cpu);
+  if (session.machine.cache_bytes.empty()) FindUntoldCaches(session, counts);
+  AddSteps(session, counts);
+  RunSteps(session, options);
+  Finish(session);
+  if (MeasureNotValidatedAgain(session)) Finish(session);
+  AddSustainedSteps(session);
+  RunLastSteps(session, options);
+  session.machine.measured_at = UtcNow();
+  return session.machine;
+}
+
+namespace {
+
+constexpr std::size_t kPointsPerStep = 4;
+// [byte] of the sweeps that look for caches: twice the largest that one core has (96 MiB of L3);
+// what cores share within a package is found in less.
+constexpr double kAloneBytes = 1 << 28, kTogetherBytes = 1 << 25;
+
+// A point of a curve is a picture, not a roof: few repetitions.
+machine::RatePolicy PointPolicy(const MeasureSession& session, double max_seconds) {
+  auto policy = session.effort.Policy(kMemoryTolerance);
+  policy.repetition_seconds = std::min(policy.repetition_seconds, 2e-3);
+  policy.repetitions = 4;
+  policy.doubled = 1;
+  policy.max_seconds = std::min(max_seconds, 20 * policy.repetition_seconds);
+  return policy;
+}
+
+std::vector<machine::SweepPoint> Swept(CpuBench& bench, const std::vector<double>& sizes,
+                                       const cpu_kernels::BytesIsa& isa,
+                                       const machine::RatePolicy& policy) {
+  std::vector<machine::SweepPoint> curve;
+  for (const double bytes : sizes) {
+    bench.AllocateArrays(bytes, 1, isa.step_floats);
+    const double bytes_per_step =
+        static_cast<double>(isa.step_floats * sizeof(float)) * bench.threads();
+    curve.push_back({static_cast<double>(bench.Of(0).floats * sizeof(float)),
+                     bench.Measure(isa.load, policy).per_second * bytes_per_step});
+  }
+  return curve;
+}
+
+void SweepOver(MeasureSession& session, const std::vector<double>& sizes,
+               const cpu_kernels::BytesIsa& isa, int threads, double max_seconds) {
+  const auto policy = PointPolicy(session, max_seconds / static_cast<double>(sizes.size()));
+  auto& sweep = session.machine.by_threads[threads].sweep;
+  for (const auto& point : Swept(*session.bench, sizes, isa, policy)) sweep.push_back(point);
+}
+
+std::vector<CapacityEdge> EdgesOn(const MeasureSession& session, const std::vector<int>& cpus,
+                                  double largest_bytes) {
+  if (const auto available = cpu::AvailableMemoryBytes())
+    largest_bytes = std::min(largest_bytes, *available / 4 / static_cast<double>(cpus.size()));
+  const auto& isa = *session.bytes_isas.front();
+  constexpr double kSeconds = 1;  // of a point at most; it takes a few hundredths
+  CpuBench bench(cpus);
+  return FindCapacityEdges(
+      Swept(bench, SweepSizes(largest_bytes), isa, PointPolicy(session, kSeconds)));
+}
+
+// "l1 33 KiB, l2 1.1 MiB".
+std::string SizesText(const std::map<Level, double>& sizes) {
+  std::string text;
+  for (const auto& [level, bytes] : sizes)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", Key(level), SizeText(bytes));
+  return text;
+}
+
+void AddSweep(MeasureSession& session, const cpu_kernels::BytesIsa& isa, int threads) {
+  const auto sizes = SweepSizes(session.sets.at(threads).largest_bytes);
+  for (std::size_t first = 0; first < sizes.size(); first += kPointsPerStep) {
+    const auto last = std::min(sizes.size(), first + kPointsPerStep);
+    const std::vector<double> some(sizes.begin() + static_cast<std::ptrdiff_t>(first),
+                                   sizes.begin() + static_cast<std::ptrdiff_t>(last));
+    session.steps.push_back({fmt::format("sweep to {}, {} threads", SizeText(some.back()), threads),
+                             [&session, some, &isa, threads](double max_seconds) {
+                               SweepOver(session, some, isa, threads, max_seconds);
+                             },
+                             threads});
+  }
+}
+
+// [flop/byte] where the roofs measured so far meet; 1 where one of them is not known.
+double Knee(const MeasureSession& session, int threads, Level level) {
+  const auto& rows = session.rows.at(threads);
+  double compute = 0, bandwidth = 0;
+  for (const auto& [key, row] : rows.flops)
+    if (key.starts_with(kRidgePipe)) compute = std::max(compute, row.BestRate());
+  for (const auto& [name, row] : rows.bytes.at(level))
+    bandwidth = std::max(bandwidth, row.BestRate());
+  return compute > 0 && bandwidth > 0 ? compute / bandwidth : 1;
+}
+
+void MeasureRidge(MeasureSession& session, Level level, const cpu_kernels::BytesIsa& isa,
+                  int threads, double max_seconds) {
+  const auto rows = RidgeRowsAround(isa.ridge, Knee(session, threads, level));
+  const auto policy = PointPolicy(session, max_seconds / static_cast<double>(rows.size()));
+  auto& bench = *session.bench;
+  bench.AllocateArrays(session.sets.at(threads).sets.at(level).front().bytes, 1, isa.step_floats);
+  // Sums begin with small numbers, whatever an arithmetic kernel left behind.
+  for (int i = 0; i < threads; ++i) bench.Of(i).accumulators.fill(std::byte{0x3f});
+  for (const auto& row : rows) {
+    const double flops_per_step =
+        row.Intensity() * static_cast<double>(isa.step_floats * sizeof(float)) * threads;
+    session.machine.by_threads[threads].ridges[level].push_back(
+        {row.Intensity(), bench.Measure(row.kernel, policy).per_second * flops_per_step});
+  }
+}
+
+}  // namespace
+
+void FindUntoldCaches(MeasureSession& session, const std::vector<int>& counts) {
+  const auto& allowed = session.cpu.allowed;
+  const auto alone = EdgesOn(session, {allowed.front()}, kAloneBytes);
+  const auto together = allowed.size() > 1 && !alone.empty()
+                            ? EdgesOn(session, allowed, kTogetherBytes)
+                            : std::vector<CapacityEdge>();
+  session.cpu.topology.cache_of_cpu = CachesFromEdges(alone, together, allowed);
+  session.caches_found = !alone.empty();
+  session.machine.cache_bytes = ThreadShares(session.cpu.topology, {allowed.front()});
+  const auto said =
+      session.caches_found
+          ? fmt::format(
+                "the system tells no sizes; where a first sweep of loads over working sets falls "
+                "is taken for them: {}",
+                SizesText(session.machine.cache_bytes))
+          : std::string(
+                "the system tells no sizes, and loads do not get slower with their working set");
+  for (const int threads : counts)
+    session.machine.by_threads[threads].edges["caches"] = {said, false};
+}
+
+LevelEdges EdgesOf(const MeasureSession& session, int threads) {
+  LevelEdges edges;
+  edges.teller = session.caches_found ? "a first sweep" : "hwloc";
+  edges.told = ThreadShares(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads));
+  const auto set = session.machine.by_threads.find(threads);
+  if (set != session.machine.by_threads.end())
+    edges.found = MatchEdges(FindCapacityEdges(set->second.sweep), edges.told);
+  return edges;
+}
+
+void AddCurveSteps(MeasureSession& session, int threads, int pass) {
+  const auto& isa = *session.bytes_isas.front();
+  if (pass == 0) AddSweep(session, isa, threads);
+  if (pass != session.effort.passes - 1) return;
+  for (const auto& [level, sets] : session.sets.at(threads).sets)
+    session.steps.push_back({fmt::format("ridge of {}, {} threads", Key(level), threads),
+                             [&session, level = level, &isa, threads](double max_seconds) {
+                               MeasureRidge(session, level, isa, threads, max_seconds);
+                             },
+                             threads});
+}
+
+void FinishCurves(MeasureSession& session) {
+  for (auto& [threads, set] : session.machine.by_threads) {
+    if (set.sweep.empty()) continue;
+    const auto edges = EdgesOf(session, threads);
+    for (const auto& [level, bytes] : edges.told)
+      set.edges[std::string(Key(level))] = CompareEdge(edges, level);
+  }
+}
+
+}  // namespace dlroof::cpu_ceilings

@@ -1,0 +1,273 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "ceilings/cpu_ceilings/measure_steps.h"
+#include "ceilings/cpu_ceilings/working_sets.h"
+#include "ceilings/cpu_kernels/bytes.h"
+#include "ceilings/cpu_kernels/bytes_validation.h"
+#include "ceilings/machine/ceiling.h"
+#include "counters/cpu/core_caches.h"
+
+namespace dlroof::cpu_ceilings {
+namespace {
+
+// In the last pass only rows are measured that may still become the roof: 3 %, as far as passes
+// differ.
+constexpr double kContender = 1 - kMemoryTolerance;
+
+struct BytesProbe {
+  Level level;
+  cpu_kernels::Mix mix;
+  const cpu_kernels::BytesIsa* isa;
+  cpu_kernels::PageSize page_size = cpu_kernels::PageSize::kHuge;
+  std::vector<WorkingSet> sets;
+  bool fully = true;        // else one pass of half the repetitions: it is there to compare with
+  std::optional<int> node;  // NUMA node whose CPUs run it, on their own memory; else the session's
+  std::vector<int> team;    // the node's CPUs
+
+  std::string Name() const {  // within the level
+    auto name = fmt::format("{}.{}", mix.name, isa->name);
+    if (page_size == cpu_kernels::PageSize::kSmall) name += ".small-pages";
+    if (node) name += fmt::format(".node{}", *node);
+    return name;
+  }
+};
+
+bool Quick(const MeasureSession& session) {
+  return std::string_view(session.effort.name) == "quick";
+}
+
+bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::ranges::count(names, name) > 0;
+}
+
+// A short search finds the best size of set in a core's own cache.
+bool IsOwn(Level level) { return level == Level::kL1 || level == Level::kL2; }
+
+// The widest vectors; in a hurry only the mixes that are the best of a level on some processor, at
+// L3 and DRAM on the size of set that usually is.
+void AddWidest(const MeasureSession& session, Level level, const cpu_kernels::BytesIsa& isa,
+               const std::vector<WorkingSet>& sets, std::vector<BytesProbe>& probes) {
+  const bool quick = Quick(session);
+  for (const auto& mix : cpu_kernels::MixesFor(isa, level)) {
+    if (quick && !IsAnyOf(mix.name, {"load", "copy", "triad", "update"}) &&
+        !(level == Level::kDram && IsAnyOf(mix.name, {"copy-nt", "triad-nt"})))
+      continue;
+    probes.push_back({level, mix, &isa, cpu_kernels::PageSize::kHuge, sets});
+    if (quick && !IsOwn(level)) probes.back().sets.resize(1);
+  }
+}
+
+// Rows that are there to compare with. The best size in a core's own caches is soon found.
+void AddMinor(Level level, const cpu_kernels::BytesIsa& isa, cpu_kernels::PageSize page_size,
+              std::vector<WorkingSet> sets, std::vector<BytesProbe>& probes) {
+  if (!IsOwn(level)) sets.resize(1);
+  for (const auto& mix : cpu_kernels::MixesFor(isa, level))
+    if (IsAnyOf(mix.name, {"load", "copy", "triad"}) ||
+        (page_size == cpu_kernels::PageSize::kSmall && IsAnyOf(mix.name, {"update", "triad-nt"})))
+      probes.push_back({level, mix, &isa, page_size, sets, false});
+}
+
+// Each node's local bandwidth, when every CPU is in the team.
+void AddNodes(const MeasureSession& session, int threads, const cpu_kernels::BytesIsa& isa,
+              std::vector<BytesProbe>& probes) {
+  const auto& topology = session.cpu.topology;
+  if (threads != static_cast<int>(session.cpu.allowed.size())) return;
+  for (const auto& [node, team] : NodeTeams(topology, session.cpu.allowed)) {
+    const auto set = session.SetsOf(team).sets.at(Level::kDram).front();
+    for (const auto& mix : cpu_kernels::MixesFor(isa, Level::kDram))
+      if (IsAnyOf(mix.name, {"load", "copy", "update", "triad-nt"}))
+        probes.push_back(
+            {Level::kDram, mix, &isa, cpu_kernels::PageSize::kHuge, {set}, false, node, team});
+  }
+}
+
+std::vector<BytesProbe> ProbesFor(const MeasureSession& session, int threads) {
+  const auto& isas = session.bytes_isas;
+  const auto& widest = *isas.front();
+  std::vector<BytesProbe> probes;
+  for (const auto& [level, sets] : session.sets.at(threads).sets) {
+    AddWidest(session, level, widest, sets, probes);
+    if (Quick(session)) continue;
+    for (std::size_t i = 1; i < isas.size(); ++i)
+      AddMinor(level, *isas[i], cpu_kernels::PageSize::kHuge, sets, probes);
+    if (level == Level::kL3 || level == Level::kDram)
+      AddMinor(level, widest, cpu_kernels::PageSize::kSmall, sets, probes);
+  }
+  if (!Quick(session)) AddNodes(session, threads, widest, probes);
+  return probes;
+}
+
+machine::RatePolicy PolicyOf(const BytesProbe& probe, const Effort& effort) {
+  auto policy = effort.Policy(kMemoryTolerance);
+  if (!probe.fully) {
+    policy.repetitions = std::max(3, policy.repetitions / 2);
+    policy.doubled = std::max(2, policy.doubled / 2);
+  }
+  return policy;
+}
+
+// [byte/iteration] as the program names them.
+double BytesPerIteration(const BytesProbe& probe, int threads) {
+  return static_cast<double>(probe.isa->step_floats * sizeof(float)) * probe.mix.OfStreams().named *
+         threads;
+}
+
+void AllocateArrays(CpuBench& bench, const BytesProbe& probe, const WorkingSet& set) {
+  bench.AllocateArrays(set.bytes, probe.mix.OfStreams().arrays, probe.isa->step_floats,
+                       probe.page_size);
+}
+
+// The set on which a short look finds the highest rate.
+const WorkingSet& BestSet(CpuBench& bench, const BytesProbe& probe, machine::RatePolicy policy) {
+  policy.repetitions = 3;
+  policy.doubled = 1;
+  policy.max_seconds = 8 * policy.repetition_seconds;
+  const WorkingSet* best = &probe.sets.front();
+  double highest = 0;
+  for (const auto& set : probe.sets) {
+    if (probe.sets.size() == 1) break;
+    AllocateArrays(bench, probe, set);
+    const double rate = bench.Measure(probe.mix.kernel, policy).per_second;
+    if (rate <= highest) continue;
+    highest = rate;
+    best = &set;
+  }
+  return *best;
+}
+
+std::string HowText(const BytesProbe& probe, const WorkingSet& set) {
+  auto how = fmt::format("{} {}, {}", probe.isa->name, probe.mix.name, set.how);
+  if (const auto traffic = cpu_kernels::TrafficText(probe.mix, probe.level); !traffic.empty())
+    how += ", " + traffic;
+  if (probe.node)
+    how += fmt::format(", node {}'s own {} CPUs and memory", *probe.node, probe.team.size());
+  return how;
+}
+
+// Beyond the caches that a few small pages cover.
+std::string PagesText(const BytesProbe& probe, const cpu_kernels::Workspace& workspace) {
+  if (probe.page_size == cpu_kernels::PageSize::kSmall) return ", small pages";
+  if (probe.level != Level::kL3 && probe.level != Level::kDram) return {};
+  const auto share = cpu::HugePageShare(workspace.arrays[0]);
+  return share ? fmt::format(", {:.0f} % on huge pages", 100 * *share) : std::string();
+}
+
+bool MayBecomeRoof(const Row& row, const std::map<std::string, Row>& rows) {
+  double best = 0;
+  for (const auto& [name, each] : rows) best = std::max(best, each.BestRate());
+  return row.BestRate() >= kContender * best;
+}
+
+void Measure(const MeasureSession& session, const BytesProbe& probe, const std::vector<int>& cpus,
+             double max_seconds, CpuBench& bench, Row& row) {
+  auto policy = PolicyOf(probe, session.effort);
+  policy.max_seconds = max_seconds;
+  const auto& set = BestSet(bench, probe, policy);
+  AllocateArrays(bench, probe, set);
+  const auto& workspace = bench.Of(0);
+  const double bytes =
+      static_cast<double>(workspace.floats * sizeof(float)) * probe.mix.OfStreams().arrays;
+  const double before = row.BestRate();
+  row.passes.push_back(bench.Measure(probe.mix.kernel, policy));
+  if (row.BestRate() <= before) return;
+  row.how = HowText(probe, set) + PagesText(probe, workspace);
+  row.set_bytes = bytes;
+  row.reason = NearerCacheReason(session.cpu.topology, cpus, probe.level, bytes);
+  if (!set.reason.empty())
+    row.reason = row.reason.empty() ? set.reason : fmt::format("{}; {}", row.reason, set.reason);
+}
+
+// On the session's threads, or on those of a node: one team at a time has memory.
+void MeasureOnTeam(MeasureSession& session, const BytesProbe& probe, int threads,
+                   double max_seconds, Row& row) {
+  const auto all = cpu::SpreadCpus(session.cpu, threads);
+  if (!probe.node) {
+    Measure(session, probe, all, max_seconds, *session.bench, row);
+    return;
+  }
+  session.bench.reset();
+  {
+    CpuBench bench(probe.team);
+    Measure(session, probe, probe.team, max_seconds, bench, row);
+  }
+  session.bench = std::make_unique<CpuBench>(all);
+}
+
+int ThreadsOf(const BytesProbe& probe, int threads) {
+  return probe.node ? static_cast<int>(probe.team.size()) : threads;
+}
+
+// `edges` are those of the session's threads: a node's team has others.
+machine::Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int threads,
+                           const LevelEdges& edges, Row row) {
+  const auto validation = cpu_kernels::ProveBytesKernel(probe.mix, *probe.isa);
+  row.result = validation.text;
+  if (!validation.passed)
+    row.reason = fmt::format("the kernel is not what it counts: {}", validation.text);
+  auto ceiling = row.Finished(ThreadsOf(probe, threads), PolicyOf(probe, session.effort));
+  ceiling.moved_per_named = cpu_kernels::MovedPerNamed(probe.mix, probe.level);
+  const auto reason = probe.node
+                          ? std::string()
+                          : EdgeReason(edges, probe.level, row.set_bytes, ceiling.per_second);
+  if (!reason.empty()) machine::ReasonUnbounded(ceiling, reason);
+  return ceiling;
+}
+
+}  // namespace
+
+void AddBytesSteps(MeasureSession& session, int threads, int pass) {
+  constexpr int kUnconditionalPasses = 2;
+  for (const auto& probe : ProbesFor(session, threads)) {
+    if (pass > 0 && !probe.fully) continue;
+    auto& rows = session.rows[threads].bytes[probe.level];
+    auto& row = rows[probe.Name()];
+    row.work_per_iteration = BytesPerIteration(probe, ThreadsOf(probe, threads));
+    session.steps.push_back({fmt::format("{}.{}, {} threads", Key(probe.level), probe.Name(),
+                                         ThreadsOf(probe, threads)),
+                             [&session, &rows, &row, probe, threads, pass](double max_seconds) {
+                               if (pass < kUnconditionalPasses || MayBecomeRoof(row, rows))
+                                 MeasureOnTeam(session, probe, threads, max_seconds, row);
+                             },
+                             threads, fmt::format("{}.{}", Key(probe.level), probe.Name())});
+  }
+  if (!Quick(session)) AddCurveSteps(session, threads, pass);
+}
+
+std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads) {
+  const auto& set = session.machine.by_threads.at(threads);
+  for (const auto& probe : ProbesFor(session, threads)) {
+    const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
+    if (probe.level != Level::kDram || probe.node || RoofOf(set, key) == nullptr) continue;
+    const double bytes = session.rows.at(threads).bytes.at(probe.level).at(probe.Name()).set_bytes;
+    return RunningRow{key, BytesPerIteration(probe, threads),
+                      [probe, bytes](CpuBench& bench) {
+                        AllocateArrays(bench, probe, {bytes, {}, {}});
+                      },
+                      probe.mix.kernel};
+  }
+  return std::nullopt;
+}
+
+void FinishBytes(MeasureSession& session) {
+  for (const auto& [threads, rows] : session.rows) {
+    auto& set = session.machine.by_threads[threads];
+    const auto edges = EdgesOf(session, threads);
+    std::map<Level, machine::MeasuredMixes> roofs;
+    for (const auto& probe : ProbesFor(session, threads)) {
+      const auto& row = rows.bytes.at(probe.level).at(probe.Name());
+      if (row.passes.empty()) continue;  // none came to its end: `absent` has the reason
+      const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
+      set.absent.erase(key);
+      const auto ceiling = CeilingOf(session, probe, threads, edges, row);
+      set.mixes[key] = ceiling;
+      if (!probe.node) roofs[probe.level].emplace(probe.Name(), ceiling);
+    }
+    for (const auto& [level, mixes] : roofs) set.bytes[level] = machine::BestMix(mixes);
+  }
+  FinishCurves(session);
+}
+
+}  // namespace dlroof::cpu_ceilings

@@ -1,0 +1,334 @@
+#include "ceilings/cpu_kernels/flops_validation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <type_traits>
+
+#include "ceilings/machine/ceiling.h"
+
+namespace dlroof::cpu_kernels {
+namespace {
+
+// Three instructions on two and three ports are never spread over them perfectly: 0.977 of the
+// ports' rate was the best of some hundred orders on Cascade Lake.
+double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
+
+// [flop/cycle] of one thread that the row meets; absent where it has no clock or meets none.
+std::optional<double> MetValue(const FlopsProbe& probe, const machine::CeilingSet& set) {
+  const auto row = set.flops.find(probe.key);
+  if (row == set.flops.end()) return std::nullopt;
+  const auto& validation = row->second.validation;
+  if (!validation.per_cycle || !validation.per_cycle_expected) return std::nullopt;
+  const double distance = std::abs(*validation.per_cycle / *validation.per_cycle_expected - 1);
+  return distance <= PerCycleTolerance(probe.issue) ? validation.per_cycle_expected : std::nullopt;
+}
+
+std::optional<double> KnownStepsPerCycle(const FlopsProbe& probe, const CoreRates& core) {
+  if (probe.operands != Operands::kFp32 && probe.operands != Operands::kFp64) return std::nullopt;
+  const bool wide = probe.vector_bytes == 64;
+  if (probe.recurrence == Recurrence::kFusedMultiplyAdd) return wide ? core.fused_512 : core.fused;
+  if (probe.issue == Issue::kTwo) return wide ? core.separate_512 : core.separate;
+  return std::nullopt;
+}
+
+struct KnownCore {
+  std::string_view vendor;
+  unsigned family, first_model, last_model;
+  CoreRates rates;
+};
+
+constexpr std::optional<double> kUnknown;
+constexpr KnownCore kCores[] = {
+    {"AuthenticAMD", 25, 0x10, 0x1f, {2, 1, 2, 1}},           // Genoa
+    {"AuthenticAMD", 25, 0x60, 0x7f, {2, 1, 2, 1}},           // Raphael, Phoenix
+    {"AuthenticAMD", 25, 0xa0, 0xaf, {2, 1, 2, 1}},           // Bergamo, Siena
+    {"AuthenticAMD", 26, 0x00, 0x1f, {2, 2, 2, 2}},           // Turin
+    {"GenuineIntel", 6, 85, 85, {2, kUnknown, 1, kUnknown}},  // Skylake-SP to Cooper Lake
+    {"GenuineIntel", 6, 143, 143, {2, 2, kUnknown, kUnknown}},
+    {"GenuineIntel", 6, 173, 174, {2, 2, kUnknown, kUnknown}},
+    {"GenuineIntel", 6, 207, 207, {2, 2, kUnknown, kUnknown}},
+};
+
+}  // namespace
+
+CoreRates RatesOf(const cpu::Cpu& cpu) {
+  for (const auto& core : kCores)
+    if (cpu.vendor == core.vendor && cpu.family == core.family && cpu.model >= core.first_model &&
+        cpu.model <= core.last_model)
+      return core.rates;
+  return {};
+}
+
+std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core) {
+  if (const auto known = KnownStepsPerCycle(probe, core)) return {*known};
+  // By Issue. Two instructions have 2/3, for vpmulld is two operations, with the addition on two
+  // ports, and 3/2, where three ports take them.
+  static const std::vector<double> kAllowed[] = {{0.5, 1, 2},
+                                                 {0.5, 2.0 / 3, 1, 1.5, 2},
+                                                 {1.0 / 3, 0.5, 2.0 / 3, 1},
+                                                 {1.0 / 32, 1.0 / 16, 1.0 / 8},
+                                                 {}};
+  return kAllowed[static_cast<std::size_t>(probe.issue)];
+}
+
+void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core) {
+  auto admissible = AdmissibleStepsPerCycle(probe, core);
+  if (!ceiling.validation.per_cycle || admissible.empty()) return;
+  const double measured = *ceiling.validation.per_cycle;
+  for (auto& each : admissible) each *= FlopsPerStep(probe);
+  const auto distance = [&](double value) { return std::abs(measured / value - 1); };
+  const double nearest = *std::ranges::min_element(
+      admissible, [&](double a, double b) { return distance(a) < distance(b); });
+  ceiling.validation.per_cycle_expected = nearest;
+  const double tolerance = PerCycleTolerance(probe.issue);
+  if (distance(nearest) <= tolerance) return;
+  machine::Reason(
+      ceiling,
+      fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, and {} allows {:.4g} "
+                  "within {:.0f} %: another program used the core, or the kernel is another",
+                  measured, ceiling.clock_hz.value_or(0) / 1e9, probe.instructions,
+                  fmt::join(admissible, ", "), 100 * tolerance));
+}
+
+bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
+                      const std::map<int, machine::CeilingSet>& by_threads, const CoreRates& core) {
+  const auto admissible = AdmissibleStepsPerCycle(probe, core);
+  const auto value = MetValue(probe, by_threads.at(threads));
+  if (!value || admissible.empty()) return false;
+  if (*value == admissible.back() * FlopsPerStep(probe)) return true;
+  bool confirmed = false;
+  for (const auto& [others, set] : by_threads) {
+    const auto theirs = others == threads ? std::nullopt : MetValue(probe, set);
+    if (theirs && *theirs > *value) return false;
+    confirmed = confirmed || theirs == value;
+  }
+  return confirmed;
+}
+
+// The plain loops that arithmetic kernels are compared with. Compiled without contraction: a
+// product and a sum are rounded apart here unless std::fma says otherwise.
+
+namespace {
+
+using Memory = std::array<std::byte, 4096>;
+
+template <class T>
+T Get(const Memory& memory, std::size_t element) {
+  T value;
+  std::memcpy(&value, memory.data() + element * sizeof value, sizeof value);
+  return value;
+}
+
+template <class T>
+void Put(Memory& memory, std::size_t element, T value) {
+  std::memcpy(memory.data() + element * sizeof value, &value, sizeof value);
+}
+
+// Small whole numbers: sums and products of a few are exact in every type, in any order. With
+// periods of 3 and 5, elements that are a power of two apart are never alike in both operands.
+int WholeFirst(std::size_t element) { return std::array{1, -1, 2}[element % 3]; }
+int WholeSecond(std::size_t element) { return static_cast<int>(element % 5) - 2; }
+int WholeStart(std::size_t element) { return static_cast<int>(element % 7); }
+// int8 has products of its full range, of which pairs still fit 16 bits.
+int Int8First(std::size_t element) { return static_cast<int>(element % 127); }
+int Int8Second(std::size_t element) { return static_cast<int>(element * 37 % 255) - 127; }
+
+// Converts an integer of magnitude 2048 or less.
+std::uint16_t Fp16Bits(int value) {
+  if (value == 0) return 0;
+  const int exponent = std::ilogb(value);
+  const int mantissa = (std::abs(value) << 10 >> exponent) & 0x3ff;
+  return static_cast<std::uint16_t>((value < 0 ? 0x8000 : 0) | (exponent + 15) << 10 | mantissa);
+}
+
+// Converts an integer of magnitude 256 or less.
+std::uint16_t Bf16Bits(int value) {
+  const auto single = static_cast<float>(value);
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &single, sizeof bits);
+  return static_cast<std::uint16_t>(bits >> 16);
+}
+
+void PutOperand(Operands operands, Memory& memory, std::size_t element, int value) {
+  if (operands == Operands::kInt8)
+    Put(memory, element, static_cast<std::uint8_t>(value));
+  else
+    Put(memory, element, operands == Operands::kFp16 ? Fp16Bits(value) : Bf16Bits(value));
+}
+
+// Accumulators whose values are whole numbers.
+void PutWhole(const FlopsProbe& probe, Memory& memory, std::size_t element, int value) {
+  if (AccumulatorBytes(probe) == 2)
+    Put(memory, element, Fp16Bits(value));
+  else if (probe.operands == Operands::kInt8)
+    Put(memory, element, std::int32_t{value});
+  else
+    Put(memory, element, static_cast<float>(value));
+}
+
+// Operands and accumulators before the kernel, and what the first `steps` make of an element.
+struct Reference {
+  void (*fill)(const FlopsProbe& probe, Workspace& workspace);
+  void (*evaluate)(const FlopsProbe& probe, std::size_t element, int steps, Workspace& workspace);
+};
+
+// --- a = a * x + y in T ---
+
+// No two elements alike, with bits in the whole mantissa.
+template <class T>
+void FillElements(const FlopsProbe& probe, Workspace& workspace) {
+  constexpr std::size_t kElements = kSecondOperand / sizeof(T);
+  // The compiler may have fused the steps: only whole numbers give the same result either way.
+  const bool whole = probe.issue == Issue::kAny;
+  for (std::size_t e = 0; e < kElements; ++e) {
+    const auto n = static_cast<T>(e);
+    const T x = whole ? static_cast<T>(WholeFirst(e)) : (n + 1) * 3 / (n + 4);
+    const T y = whole ? static_cast<T>(WholeSecond(e)) : 5 / (n + 3);
+    Put(workspace.operands, e, x);
+    Put(workspace.operands, kElements + e, y);
+  }
+  for (std::size_t i = 0; i < workspace.accumulators.size() / sizeof(T); ++i) {
+    const auto n = static_cast<T>(i);
+    Put(workspace.accumulators, i, whole ? n : 1 / (n + 3));
+  }
+}
+
+template <>
+void FillElements<std::uint32_t>(const FlopsProbe& /*probe*/, Workspace& workspace) {
+  constexpr std::uint32_t kElements = kSecondOperand / sizeof(std::uint32_t);
+  for (std::uint32_t e = 0; e < 2 * kElements; ++e)
+    Put(workspace.operands, e, (e + 1) * std::uint32_t{2654435761});
+  for (std::uint32_t i = 0; i < 1024; ++i) Put(workspace.accumulators, i, i * 40503);
+}
+
+template <class T>
+void EvaluateElement(const FlopsProbe& probe, std::size_t element, int steps,
+                     Workspace& workspace) {
+  const std::size_t lane = element % (probe.vector_bytes / sizeof(T));
+  const T x = Get<T>(workspace.operands, kFirstOperand / sizeof(T) + lane);
+  const T y = Get<T>(workspace.operands, kSecondOperand / sizeof(T) + lane);
+  T a = Get<T>(workspace.accumulators, element);
+  for (int step = 0; step < steps; ++step) {
+    if constexpr (std::is_floating_point_v<T>)
+      a = probe.recurrence == Recurrence::kFusedMultiplyAdd ? std::fma(a, x, y) : a * x + y;
+    else
+      a = a * x + y;
+  }
+  Put(workspace.accumulators, element, a);
+}
+
+// --- Whole numbers in fp16, bf16 and int8 ---
+
+void FillWhole(const FlopsProbe& probe, Workspace& workspace) {
+  const std::size_t elements = kSecondOperand / OperandBytes(probe.operands);
+  const bool int8 = probe.operands == Operands::kInt8;
+  for (std::size_t e = 0; e < elements; ++e) {
+    PutOperand(probe.operands, workspace.operands, e, int8 ? Int8First(e) : WholeFirst(e));
+    PutOperand(probe.operands, workspace.operands, elements + e,
+               int8 ? Int8Second(e) : WholeSecond(e));
+  }
+  for (std::size_t i = 0; i < workspace.accumulators.size() / AccumulatorBytes(probe); ++i)
+    PutWhole(probe, workspace.accumulators, i, WholeStart(i));
+}
+
+// Elements of the two operands whose product the accumulator gets.
+int Product(Operands operands, std::size_t first, std::size_t second) {
+  return operands == Operands::kInt8 ? Int8First(first) * Int8Second(second)
+                                     : WholeFirst(first) * WholeSecond(second);
+}
+
+int DotOfLane(const FlopsProbe& probe, std::size_t element) {
+  const std::size_t group = AccumulatorBytes(probe) / OperandBytes(probe.operands);
+  const std::size_t lane = element % (probe.vector_bytes / AccumulatorBytes(probe));
+  int sum = 0;
+  for (std::size_t e = lane * group; e < (lane + 1) * group; ++e)
+    sum += Product(probe.operands, e, e);
+  return sum;
+}
+
+// Tile t is the product of the first operand's tile t / 2 and the second's tile t % 2, whose rows
+// hold `group` rows of the matrix side by side (Intel SDM volume 2, TDPBUSD).
+int DotOfTile(const FlopsProbe& probe, std::size_t element) {
+  constexpr std::size_t kSide = 16, kRowBytes = 64;
+  const std::size_t in_row = kRowBytes / OperandBytes(probe.operands), group = in_row / kSide;
+  const std::size_t tile = element / (kSide * kSide), row = element / kSide % kSide;
+  const std::size_t column = element % kSide, in_tile = kSide * in_row;
+  int sum = 0;
+  for (std::size_t k = 0; k < in_row; ++k)
+    sum += Product(probe.operands, tile / 2 * in_tile + row * in_row + k,
+                   tile % 2 * in_tile + k / group * in_row + column * group + k % group);
+  return sum;
+}
+
+void EvaluateWhole(const FlopsProbe& probe, std::size_t element, int steps, Workspace& workspace) {
+  int a = WholeStart(element);
+  if (probe.recurrence == Recurrence::kDot) {
+    a += steps * DotOfLane(probe, element);
+  } else if (probe.recurrence == Recurrence::kTile) {
+    a += steps * DotOfTile(probe, element);
+  } else {
+    const std::size_t lane = element % (probe.vector_bytes / OperandBytes(probe.operands));
+    for (int step = 0; step < steps; ++step) a = a * WholeFirst(lane) + WholeSecond(lane);
+  }
+  PutWhole(probe, workspace.accumulators, element, a);
+}
+
+Reference ReferenceOf(const FlopsProbe& probe) {
+  switch (probe.operands) {
+    case Operands::kFp64:
+      return {FillElements<double>, EvaluateElement<double>};
+    case Operands::kFp32:
+      return {FillElements<float>, EvaluateElement<float>};
+    case Operands::kInt32:
+      return {FillElements<std::uint32_t>, EvaluateElement<std::uint32_t>};
+    default:
+      return {FillWhole, EvaluateWhole};
+  }
+}
+
+// Empty when `got` is what the plain loops made.
+std::string Difference(const FlopsProbe& probe, std::size_t elements, int iterations,
+                       const Memory& got, const Memory& expected) {
+  const std::size_t bytes = AccumulatorBytes(probe);
+  for (std::size_t i = 0; i < got.size() / bytes; ++i)
+    if (std::memcmp(got.data() + i * bytes, expected.data() + i * bytes, bytes) != 0)
+      return i < elements
+                 ? fmt::format(
+                       "after {} iterations element {} of its {} accumulators is not what a plain "
+                       "loop makes of it",
+                       iterations, i, probe.accumulators)
+                 : fmt::format("it writes beyond the {} accumulators that it counts",
+                               probe.accumulators);
+  return {};
+}
+
+}  // namespace
+
+ResultCheck CheckResult(const FlopsProbe& probe, Workspace& workspace) {
+  const auto reference = ReferenceOf(probe);
+  const std::size_t elements =
+      probe.vector_bytes / AccumulatorBytes(probe) * static_cast<std::size_t>(probe.accumulators);
+  if (elements * AccumulatorBytes(probe) > workspace.accumulators.size())
+    throw std::logic_error(fmt::format("{}: more accumulators than memory for them", probe.key));
+  for (const int iterations : {1, 2, 7}) {
+    reference.fill(probe, workspace);
+    for (std::size_t i = 0; i < elements; ++i)
+      reference.evaluate(probe, i, iterations * probe.sweeps, workspace);
+    const auto expected = workspace.accumulators;
+    reference.fill(probe, workspace);
+    probe.kernel(workspace, iterations);
+    const auto reason = Difference(probe, elements, iterations, workspace.accumulators, expected);
+    if (!reason.empty()) return {{}, reason};
+  }
+  return {fmt::format("1, 2 and 7 iterations equal plain loops in all {} elements", elements), {}};
+}
+
+}  // namespace dlroof::cpu_kernels

@@ -1,0 +1,306 @@
+#include "ceilings/cuda_kernels/bench_cuda.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "ceilings/cuda_kernels/gemm_cublaslt.h"
+#include "ceilings/cuda_kernels/kernels.h"
+#include "ceilings/gpu_ceilings/measure.h"
+#include "counters/cpu/clocks.h"
+#include "counters/cuda/clock.h"
+#include "counters/cuda/device.h"
+
+namespace dlroof::cuda_kernels {
+namespace {
+
+// By key; where one key has kernels of two shapes, by the k of its instruction.
+struct KernelOfRow {
+  const char* key;
+  int k;  // 0: any
+  GpuKernel* launch;
+};
+constexpr KernelOfRow kKernels[] = {
+    {"fp64.vector.dfma", 0, LaunchDfma},       {"fp32.vector.ffma", 0, LaunchFfma},
+    {"fp16.vector.hfma2", 0, LaunchHfma2},     {"bf16.vector.hfma2", 0, LaunchBf16Hfma2},
+    {"int8.vector.dp4a", 0, LaunchDp4a},       {"fp16.matrix.mma", 8, LaunchMmaFp16K8},
+    {"fp16.matrix.mma", 16, LaunchMmaFp16},    {"bf16.matrix.mma", 0, LaunchMmaBf16},
+    {"tf32.matrix.mma", 0, LaunchMmaTf32},     {"int8.matrix.mma", 16, LaunchMmaInt8K16},
+    {"int8.matrix.mma", 32, LaunchMmaInt8},    {"fp64.matrix.mma", 4, LaunchMmaFp64K4},
+    {"fp64.matrix.mma", 16, LaunchMmaFp64K16}, {"fp8.matrix.mma", 0, LaunchMmaFp8},
+    {"fp16.matrix.wgmma", 0, LaunchWgmmaFp16}, {"bf16.matrix.wgmma", 0, LaunchWgmmaBf16},
+    {"tf32.matrix.wgmma", 0, LaunchWgmmaTf32}, {"int8.matrix.wgmma", 0, LaunchWgmmaInt8},
+    {"fp8.matrix.wgmma", 0, LaunchWgmmaFp8},   {"dram.load.v16", 0, LaunchDramLoad},
+    {"dram.store.v16", 0, LaunchStore},        {"dram.copy.v16", 0, LaunchCopy},
+    {"dram.triad.v16", 0, LaunchTriad},        {"l2.load.cg16", 0, LaunchL2Load},
+    {"l2.store.v16", 0, LaunchStore},          {"l1.load.ca16", 0, LaunchL1Load},
+    {"l1.shared.v16", 0, LaunchShared},
+};
+
+// Null where there is none.
+GpuKernel* FindKernel(const gpu_kernels::GpuRow& row) {
+  for (const auto& kernel : kKernels)
+    if (row.key == kernel.key && (kernel.k == 0 || kernel.k == row.instruction.k))
+      return kernel.launch;
+  return nullptr;
+}
+
+GpuKernel* KernelOf(const gpu_kernels::GpuRow& row) {
+  if (auto* kernel = FindKernel(row)) return kernel;
+  throw std::logic_error(fmt::format("{} has no kernel", row.key));
+}
+
+std::size_t AtLeastOne(std::int64_t bytes) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16));
+}
+
+// A row with its memory on the device. Operands are whole numbers of 16 bytes or unread.
+class Prepared {
+ public:
+  Prepared(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
+           const gpu::GpuIdentity& gpu)
+      : row_(row),
+        shape_(shape),
+        shared_bytes_(gpu_kernels::SharedToBeAlone(row, static_cast<int>(gpu.shared_bytes_per_sm))),
+        operands_(AtLeastOne(gpu_kernels::GpuOperandBytes(row, shape))),
+        results_(AtLeastOne(gpu_kernels::GpuResultBytes(row, shape))) {
+    if (row.unit == gpu_kernels::GpuUnit::kGemm) gemm_.emplace(row.element, shape.n);
+  }
+
+  bool Is(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) const {
+    return row_.key == row.key && shape_ == shape;
+  }
+
+  void Lay(const gpu_kernels::GpuBytes& operands) {
+    if (!operands.empty()) operands_.CopyFrom(operands.data());
+    results_.Fill(0);
+  }
+
+  void LayRandom(int blocks) {
+    if (!gpu_kernels::IsMemory(row_))
+      return Lay(gpu_kernels::GpuOperands(row_, shape_, gpu_kernels::GpuOperandKind::kRandom));
+    const cuda::CudaStream stream;
+    for (auto* buffer : {&operands_, &results_})
+      cuda::CheckCuda(
+          LaunchFill({blocks, 256, 0, nullptr, buffer->get(), buffer->bytes(), stream.get()}),
+          "random data");
+    stream.Wait();
+  }
+
+  void Start(std::int64_t iterations, cudaStream_t stream) {
+    if (gemm_) {
+      const auto* a = static_cast<const char*>(operands_.get());
+      for (std::int64_t i = 0; i < iterations; ++i)
+        gemm_->Run(a, a + operands_.bytes() / 2, results_.get(), stream);
+      return;
+    }
+    cuda::CheckCuda(KernelOf(row_)({shape_.blocks, shape_.threads, iterations, operands_.get(),
+                                    results_.get(), static_cast<std::size_t>(shape_.set_bytes),
+                                    stream, static_cast<std::size_t>(shared_bytes_)}),
+                    row_.key);
+  }
+
+  gpu_kernels::GpuBytes Results() const {
+    gpu_kernels::GpuBytes results(results_.bytes());
+    results_.CopyTo(results.data());
+    results.resize(static_cast<std::size_t>(gpu_kernels::GpuResultBytes(row_, shape_)));
+    return results;
+  }
+
+  GpuGemm* gemm() { return gemm_ ? &*gemm_ : nullptr; }
+
+ private:
+  gpu_kernels::GpuRow row_;
+  gpu_kernels::GpuShape shape_;
+  int shared_bytes_;
+  cuda::DeviceBuffer operands_, results_;
+  std::optional<GpuGemm> gemm_;
+};
+
+class CudaBench : public gpu_ceilings::GpuBench {
+ public:
+  explicit CudaBench(int device)
+      : clock_(cuda::OpenCudaClock(device)), identity_(cuda::ReadGpuIdentity(device)) {}
+
+  gpu_ceilings::GpuDescription Describe() override {
+    std::size_t free = 0, all = 0;
+    cuda::CheckCuda(cudaMemGetInfo(&free, &all), "the GPU's free memory");
+    return {identity_, static_cast<double>(free), clock_.default_clock_hz};
+  }
+
+  void Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) override {
+    if (prepared_ && prepared_->Is(row, shape)) return;
+    Renew(row, shape);
+    prepared_->LayRandom(identity_.sms * 8);
+    if (prepared_->gemm() != nullptr) ChooseAlgorithm();
+  }
+
+  gpu_ceilings::GpuTime Run(std::int64_t iterations) override {
+    gpu_ceilings::GpuTime time;
+    const auto batch = clock_.batch(
+        [&](void* stream) { prepared_->Start(iterations, static_cast<cudaStream_t>(stream)); }, 1,
+        [&] { time.health = clock_.health(); });
+    time.seconds = batch.seconds;
+    time.clock_hz = batch.clock_hz;
+    return time;
+  }
+
+  gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
+                               const gpu_kernels::GpuBytes& operands,
+                               std::int64_t iterations) override {
+    // A GEMM is checked with the algorithm that is timed: the prepared one has it and stays.
+    if (row.unit != gpu_kernels::GpuUnit::kGemm)
+      Renew(row, shape);
+    else
+      Prepare(row, shape);
+    prepared_->Lay(operands);
+    const cuda::CudaStream stream;
+    prepared_->Start(iterations, stream.get());
+    stream.Wait();
+    auto results = prepared_->Results();
+    // To prepare a GEMM anew would be to choose its algorithm anew.
+    if (row.unit == gpu_kernels::GpuUnit::kGemm)
+      prepared_->LayRandom(identity_.sms * 8);
+    else
+      prepared_.reset();
+    return results;
+  }
+
+  double Overhead(gpu_ceilings::GpuOverhead kind, std::int64_t times) override {
+    prepared_.reset();
+    return CudaOverhead(kind, times, clock_);
+  }
+
+ private:
+  void Renew(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) {
+    prepared_.reset();  // first give back, then take more
+    prepared_ = std::make_unique<Prepared>(row, shape, identity_);
+  }
+
+  // The fastest of the heuristic's.
+  void ChooseAlgorithm() {
+    auto& gemm = *prepared_->gemm();
+    int best = 0;
+    double least = 0;
+    for (int i = 0; i < gemm.algorithms(); ++i) {
+      gemm.Choose(i);
+      Run(1);
+      const double seconds = Run(1).seconds;
+      if (i > 0 && seconds >= least) continue;
+      least = seconds;
+      best = i;
+    }
+    gemm.Choose(best);
+  }
+
+  gpu::GpuClock clock_;
+  gpu::GpuIdentity identity_;
+  std::unique_ptr<Prepared> prepared_;
+};
+
+}  // namespace
+
+std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device) {
+  return std::make_unique<CudaBench>(device);
+}
+
+bool HasCudaKernel(const gpu_kernels::GpuRow& row) { return FindKernel(row) != nullptr; }
+
+}  // namespace dlroof::cuda_kernels
+
+namespace dlroof::gpu_ceilings {
+
+machine::Machine MeasureGpu(const GpuMeasureOptions& options) {
+  const auto bench = cuda_kernels::OpenCudaBench(options.device);
+  return MeasureGpuOn(*bench, options, cpu::WallSeconds);
+}
+
+}  // namespace dlroof::gpu_ceilings
+
+namespace dlroof::cuda_kernels {
+namespace {
+
+constexpr int kNodes = 64;
+
+void Start(cudaStream_t stream) { cuda::CheckCuda(LaunchNothing(stream), "an empty kernel"); }
+
+using Graph = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;
+using GraphExec = std::unique_ptr<CUgraphExec_st, decltype(&cudaGraphExecDestroy)>;
+
+GraphExec GraphOf(int nodes, const cuda::CudaStream& stream) {
+  cuda::CheckCuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
+                  "the capture of empty kernels");
+  for (int i = 0; i < nodes; ++i) LaunchNothing(stream.get());
+  cudaGraph_t captured = nullptr;
+  cuda::CheckCuda(cudaStreamEndCapture(stream.get(), &captured), "the capture of empty kernels");
+  const Graph graph(captured, cudaGraphDestroy);
+  cudaGraphExec_t exec = nullptr;
+  cuda::CheckCuda(cudaGraphInstantiate(&exec, captured, 0), "a graph of empty kernels");
+  return {exec, cudaGraphExecDestroy};
+}
+
+// [s] of `each` done `times` times, and of the wait for the last.
+template <class Each>
+double Timed(std::int64_t times, const cuda::CudaStream& stream, const Each& each) {
+  stream.Wait();
+  const double begin = cpu::WallSeconds();
+  for (std::int64_t i = 0; i < times; ++i) each();
+  stream.Wait();
+  return cpu::WallSeconds() - begin;
+}
+
+double GraphNodes(std::int64_t times, const cuda::CudaStream& stream) {
+  const auto graph = GraphOf(kNodes, stream);
+  const auto launch = [&] {
+    cuda::CheckCuda(cudaGraphLaunch(graph.get(), stream.get()), "a graph");
+  };
+  Timed(1, stream, launch);
+  const auto graphs = (times + kNodes - 1) / kNodes;
+  return Timed(graphs, stream, launch) * static_cast<double>(times) /
+         static_cast<double>(graphs * kNodes);
+}
+
+double GraphLaunches(std::int64_t times, const cuda::CudaStream& stream) {
+  const auto graph = GraphOf(1, stream);
+  const auto launch = [&] {
+    cuda::CheckCuda(cudaGraphLaunch(graph.get(), stream.get()), "a graph");
+    stream.Wait();
+  };
+  Timed(1, stream, launch);
+  return Timed(times, stream, launch);
+}
+
+}  // namespace
+
+double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times,
+                    const gpu::GpuClock& clock) {
+  const cuda::CudaStream stream;
+  Start(stream.get());  // the first launch loads the kernel
+  switch (kind) {
+    case gpu_ceilings::GpuOverhead::kLaunch:
+      return Timed(times, stream, [&] { Start(stream.get()); });
+    case gpu_ceilings::GpuOverhead::kLaunchSync:
+      return Timed(times, stream, [&] {
+        Start(stream.get());
+        stream.Wait();
+      });
+    case gpu_ceilings::GpuOverhead::kGraphNode:
+      return GraphNodes(times, stream);
+    case gpu_ceilings::GpuOverhead::kGraphLaunchSync:
+      return GraphLaunches(times, stream);
+    case gpu_ceilings::GpuOverhead::kEvents: {
+      double seconds = 0;
+      for (std::int64_t i = 0; i < times; ++i) seconds += clock.once([](void*) {});
+      return seconds;
+    }
+    case gpu_ceilings::GpuOverhead::kSync:
+      return Timed(times, stream, [&] { stream.Wait(); });
+  }
+  return 0;
+}
+
+}  // namespace dlroof::cuda_kernels

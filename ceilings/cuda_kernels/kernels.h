@@ -1,0 +1,39 @@
+// The kernels of a GPU's ceilings. Part of the CUDA module only; C++17. gpu_known/known.h
+// describes their operands and results. Each returns CUDA's status of the launch.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+namespace dlroof::cuda_kernels {
+
+struct GpuLaunch {
+  int blocks = 0, threads = 0;
+  long long iterations = 0;
+  const void* operands = nullptr;
+  void* results = nullptr;
+  std::size_t set_bytes = 0;  // of memory
+  cudaStream_t stream = nullptr;
+  std::size_t shared_bytes =
+      0;  // dynamic shared memory of a block, unread: keeps others off its SM
+};
+
+using GpuKernel = cudaError_t(const GpuLaunch&);
+
+// chain_kernels.cu, chain_kernels_80.cu: two lanes in an instruction where it says 2
+GpuKernel LaunchDfma, LaunchFfma, LaunchHfma2, LaunchDp4a, LaunchBf16Hfma2;
+// mma_kernels*.cu: mma.sync
+GpuKernel LaunchMmaFp16K8, LaunchMmaInt8K16, LaunchMmaFp16, LaunchMmaBf16, LaunchMmaTf32;
+GpuKernel LaunchMmaInt8, LaunchMmaFp64K4, LaunchMmaFp64K16, LaunchMmaFp8;
+// wgmma_kernels_90a.cu
+GpuKernel LaunchWgmmaFp16, LaunchWgmmaBf16, LaunchWgmmaTf32, LaunchWgmmaInt8, LaunchWgmmaFp8;
+// memory_kernels.cu
+GpuKernel LaunchDramLoad, LaunchL2Load, LaunchStore, LaunchCopy, LaunchTriad, LaunchL1Load;
+GpuKernel LaunchShared;
+
+// Random bits in all of set_bytes (a multiple of 16) of `results`.
+cudaError_t LaunchFill(const GpuLaunch& launch);
+cudaError_t LaunchNothing(cudaStream_t stream);
+
+}  // namespace dlroof::cuda_kernels

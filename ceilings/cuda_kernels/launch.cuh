@@ -1,0 +1,13 @@
+// Starts the kernel of a row.
+#pragma once
+
+#include "ceilings/cuda_kernels/kernels.h"
+#include "counters/cuda/launch.cuh"
+
+namespace dlroof::cuda_kernels {
+
+inline fakes::Grid GridOf(const GpuLaunch& launch) {
+  return {launch.blocks, launch.threads, launch.stream, launch.shared_bytes};
+}
+
+}  // namespace dlroof::cuda_kernels

@@ -1,0 +1,90 @@
+// dlroof::lstm::Products of 64 x 256 by a warpgroup, wgmma: Hopper's own instructions (sm_90a).
+#include "ceilings/cuda_kernels/launch.cuh"
+#include "ceilings/cuda_kernels/wgmma_registers.cuh"
+#include "ceilings/gpu_kernels/constants.h"
+
+#define DLROOF_FLOAT(sum) "+f"(sum)
+#define DLROOF_INT(sum) "+r"(sum)
+
+namespace dlroof::cuda_kernels {
+namespace {
+
+constexpr int kSums = 128;  // of a thread
+constexpr int kRowsOfA = 64, kRowsOfB = 256;
+constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * kWgmmaTileBytes;
+
+using cudnn::Descriptor = unsigned long long;
+
+// PTX ISA 9.0, "Matrix cudnn::Descriptor Format", without swizzle: where core matrices of 8 rows x
+// 16 byte begin, how far the next one is along k (128 byte) and that of the next 8 rows (256 byte),
+// all in units of 16 byte.
+__device__ cudnn::Descriptor DescriptorOf(const void* tile) {
+  constexpr cudnn::Descriptor kAlongK = 128 / 16, kNextRows = 256 / 16;
+  const cudnn::Descriptor begin =
+      (static_cast<unsigned>(__cvta_generic_to_shared(tile)) & 0x3ffff) >> 4;
+  return begin | kAlongK << 16 | kNextRows << 32;
+}
+
+// `scales`: the predicate that adds to the sums, then signs and transpositions of the operands.
+#define DLROOF_WGMMA(name, SumType, output, instruction, scales)                                \
+  struct name {                                                                                 \
+    using Sum = SumType;                                                                        \
+    static __device__ void Step(Sum (&sums)[kSums], cudnn::Descriptor a, cudnn::Descriptor b) { \
+      asm volatile(                                                                             \
+          "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                                         \
+          "wgmma.mma_async.sync.aligned." instruction " {" DLROOF_WGMMA_SUMS                    \
+          "}, %128, %129, " scales ";\n}\n"                                                     \
+          : DLROOF_WGMMA_OUTPUTS(output)                                                        \
+          : "l"(a), "l"(b), "r"(1));                                                            \
+    }                                                                                           \
+  }
+DLROOF_WGMMA(Fp16, float, DLROOF_FLOAT, "m64n256k16.f32.f16.f16", "p, 1, 1, 0, 0");
+DLROOF_WGMMA(Bf16, float, DLROOF_FLOAT, "m64n256k16.f32.bf16.bf16", "p, 1, 1, 0, 0");
+DLROOF_WGMMA(Tf32, float, DLROOF_FLOAT, "m64n256k8.f32.tf32.tf32", "p, 1, 1");
+DLROOF_WGMMA(Int8, int, DLROOF_INT, "m64n256k32.s32.s8.s8", "p");
+DLROOF_WGMMA(Fp8, float, DLROOF_FLOAT, "m64n256k32.f32.e4m3.e4m3", "p, 1, 1");
+
+template <class Wgmma>
+__global__ void __launch_bounds__(256, 1)
+    WgmmaKernel(const uint4* operands, typename Wgmma::Sum* results, long long iterations) {
+  __shared__ alignas(128) char tiles[kWgmmaTiles * kTileBytes];
+  for (unsigned i = threadIdx.x; i < sizeof(tiles) / sizeof(uint4); i += blockDim.x)
+    reinterpret_cast<uint4*>(tiles)[i] = operands[i];
+  // wgmma reads shared memory by another way than stores wrote it.
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  typename Wgmma::Sum sums[kSums];
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) sums[i] = 0;
+#pragma unroll 1
+  for (long long i = 0; i < iterations; ++i) {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+    for (int step = 0; step < kWgmmaSteps; ++step) {
+      const char* tile = tiles + step % kWgmmaTiles * kTileBytes;
+      Wgmma::Step(sums, DescriptorOf(tile), DescriptorOf(tile + kRowsOfA * kWgmmaTileBytes));
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  }
+  const size_t first = static_cast<size_t>(blockIdx.x) * kSums * blockDim.x + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) results[first + static_cast<size_t>(i) * blockDim.x] = sums[i];
+}
+
+template <class Wgmma>
+cudaError_t LaunchWgmma(const GpuLaunch& launch) {
+  return fakes::Launch(WgmmaKernel<Wgmma>, GridOf(launch),
+                       static_cast<const uint4*>(launch.operands),
+                       static_cast<typename Wgmma::Sum*>(launch.results), launch.iterations);
+}
+
+}  // namespace
+
+cudaError_t LaunchWgmmaFp16(const GpuLaunch& launch) { return LaunchWgmma<Fp16>(launch); }
+cudaError_t LaunchWgmmaBf16(const GpuLaunch& launch) { return LaunchWgmma<Bf16>(launch); }
+cudaError_t LaunchWgmmaTf32(const GpuLaunch& launch) { return LaunchWgmma<Tf32>(launch); }
+cudaError_t LaunchWgmmaInt8(const GpuLaunch& launch) { return LaunchWgmma<Int8>(launch); }
+cudaError_t LaunchWgmmaFp8(const GpuLaunch& launch) { return LaunchWgmma<Fp8>(launch); }
+
+}  // namespace dlroof::cuda_kernels

@@ -1,0 +1,329 @@
+#include "ceilings/gpu_ceilings/measure.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <exception>
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+#include "ceilings/machine/ceiling.h"
+#include "counters/gpu/clock.h"
+#include "counters/gpu/driver.h"
+
+namespace dlroof::gpu_ceilings {
+namespace {
+
+constexpr double kPassTolerance = 0.05;
+constexpr const char* kDramLoads = "dram.load.v16";
+constexpr GpuEffort kQuick = {"quick", 4e-3, 6, 3, 1, 0.5, 0};
+constexpr GpuEffort kFull = {"full", 5e-3, 12, 6, 2, 1, 3};
+constexpr GpuEffort kThorough = {"thorough", 1e-2, 18, 9, 3, 3, 100};
+
+GpuEffort EffortOf(const GpuMeasureOptions& options) {
+  if (options.thorough) return kThorough;
+  return options.quick ? kQuick : kFull;
+}
+
+std::string LaunchText(const GpuRowState& state) {
+  if (state.row.unit == gpu_kernels::GpuUnit::kGemm) return fmt::format("n {}", state.shape.n);
+  auto text = fmt::format("{} blocks of {} threads", state.shape.blocks, state.shape.threads);
+  if (gpu_kernels::IsMemory(state.row))
+    text += fmt::format(", set {:.4g} MiB", static_cast<double>(state.shape.set_bytes) / 1048576);
+  return text;
+}
+
+// Returns the driver's report during the last repetition.
+std::string HealthText(const gpu::GpuHealth& health) {
+  std::string text;
+  if (health.power_watts) text += fmt::format("; {:.0f} W", *health.power_watts);
+  if (health.temperature_celsius) text += fmt::format(", {:.0f} C", *health.temperature_celsius);
+  const auto reasons = gpu::ThrottleReasons(health.throttle.value_or(0));
+  if (!reasons.empty()) text += fmt::format(", clock held by {}", fmt::join(reasons, ", "));
+  return text;
+}
+
+machine::Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) {
+  const bool by_clock = RunsBySmClock(state.row);
+  const auto policy = session.Policy(state.row);
+  const auto merged = MergeGpuPasses(state.passes, policy, kPassTolerance, by_clock);
+  auto ceiling =
+      machine::CeilingFrom(merged.rate, gpu_kernels::WorkPerIteration(state.row, state.shape), 1,
+                           fmt::format("{}, {}", state.row.text, LaunchText(state)));
+  if (merged.clock_moved) ceiling.how += "; the clock moved, in its cycles they agree";
+  if (gpu::IsClockTooLow(ceiling.clock_hz, session.gpu.default_clock_hz, 0))
+    ceiling.how += fmt::format("; at {:.0f} MHz, below 75 % of the default {:.0f} MHz",
+                               *ceiling.clock_hz / 1e6, *session.gpu.default_clock_hz / 1e6);
+  ceiling.how += HealthText(state.last.health);
+  ceiling.validation.per_cycle.reset();
+  if (by_clock && ceiling.clock_hz)
+    ceiling.validation.per_cycle =
+        ceiling.per_second / session.gpu.identity.sms / *ceiling.clock_hz;
+  ceiling.validation.result = state.result;
+  if (!state.reason.empty()) machine::ReasonUnbounded(ceiling, state.reason);
+  if (by_clock) JudgeGpuPerCycle(state.row, session.Capability(), ceiling);
+  if (state.half) JudgeGpuScaling(*state.half, ceiling);
+  return ceiling;
+}
+
+void AddRows(const GpuSession& session, machine::Machine& machine) {
+  auto& set = machine.by_threads[1];
+  for (const auto& state : session.rows) {
+    if (state.passes.empty())
+      set.absent[state.row.key] = state.absent;
+    else
+      (gpu_kernels::IsMemory(state.row) ? set.mixes : set.flops)[state.row.key] =
+          CeilingOf(session, state);
+  }
+  set.sweep = session.sweep;
+}
+
+const GpuRowState* FindRow(const GpuSession& session, const std::string& key) {
+  for (const auto& state : session.rows)
+    if (state.row.key == key && !state.passes.empty()) return &state;
+  return nullptr;
+}
+
+// Adds for each level the best of the mixes whose result is right.
+void AddLevels(const GpuSession& session, machine::Machine& machine) {
+  auto& set = machine.by_threads.at(1);
+  std::map<Level, machine::MeasuredMixes> by_level;
+  GpuMemoryFacts facts{.l2_bytes = session.gpu.identity.l2_bytes};
+  for (const auto& state : session.rows)
+    if (gpu_kernels::IsMemory(state.row) && !state.result.empty() && !state.passes.empty())
+      by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),
+                                        set.mixes.at(state.row.key));
+  for (const auto& [level, mixes] : by_level) set.bytes[level] = machine::BestMix(mixes);
+  if (const auto* loads = FindRow(session, kDramLoads)) {
+    const int bits = session.gpu.identity.memory_bus_bits;
+    const auto clock = loads->last.health.memory_clock_hz;
+    facts.dram_set_bytes = static_cast<double>(loads->shape.set_bytes);
+    facts.pins = PinBandwidth(bits, clock);
+    if (facts.pins)
+      machine.facts["dram.share_of_pins"] =
+          ShareOfPins(set.mixes.at(kDramLoads).per_second, *facts.pins, bits, *clock);
+  }
+  JudgeGpuLevels(facts, set.bytes);
+}
+
+void RefuseNothing(const GpuSession& session) {
+  for (const auto& state : session.rows)
+    if (!state.passes.empty()) return;
+  throw std::runtime_error(fmt::format("no ceiling of {} could be measured: {}: {}",
+                                       session.gpu.identity.name, session.rows.front().row.key,
+                                       session.rows.front().absent));
+}
+
+void AddFacts(const GpuSession& session, machine::Machine& machine) {
+  machine.by_threads.at(1).effort = session.effort.name;
+  if (session.gpu.default_clock_hz)
+    machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *session.gpu.default_clock_hz / 1e6);
+  // The white papers of A100, H100 and B200 tell it.
+  const int capability = session.Capability();
+  if (capability == 80 || capability == 90 || capability == 100)
+    machine.facts["l2.partitions"] =
+        "two: what an SM reads from the far one may lie in both, so only sets below half of the L2 "
+        "stay in it for every SM";
+}
+
+}  // namespace
+
+machine::RatePolicy GpuEffort::Policy(double tolerance,
+                                      const std::function<double()>& clock) const {
+  return {.repetition_seconds = repetition_seconds,
+          .repetitions = repetitions,
+          .doubled = doubled,
+          .tolerance = tolerance,
+          .now = clock};
+}
+
+machine::RatePolicy GpuSession::Policy(const gpu_kernels::GpuRow& row) const {
+  constexpr double kArithmetic = 0.02, kMemory = 0.03;
+  auto policy = effort.Policy(gpu_kernels::IsMemory(row) ? kMemory : kArithmetic, now);
+  policy.max_seconds = effort.row_seconds;
+  return policy;
+}
+
+std::optional<double> GpuSession::HeldClock(const gpu_kernels::GpuRow& row) const {
+  return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
+}
+
+machine::Machine DescribeGpu(const gpu::GpuIdentity& identity) {
+  machine::Machine machine;
+  machine.device = "gpu";
+  machine.name = identity.name;
+  machine.facts = gpu::Facts(identity);
+  machine.fingerprint = machine::Fingerprint(machine.facts);
+  if (identity.l2_bytes > 0) machine.cache_bytes[Level::kL2] = identity.l2_bytes;
+  return machine;
+}
+
+machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
+                              const std::function<double()>& now) {
+  GpuSession session{bench, options, now, EffortOf(options), bench.Describe(), {}, {}};
+  machine::Machine machine = DescribeGpu(session.gpu.identity);
+  MeasureGpuRows(session);
+  RefuseNothing(session);
+  AddRows(session, machine);
+  AddFacts(session, machine);
+  if (!session.Stopped()) MeasureGpuOverheads(session, machine);
+  WatchGpuFor10Seconds(session, machine);
+  if (session.Stopped())
+    machine.facts["ended_early"] = fmt::format(
+        "{} of {} rows were measured in all passes",
+        std::ranges::count_if(session.rows,
+                              [&](const GpuRowState& state) {
+                                return std::ssize(state.passes) == session.effort.passes;
+                              }),
+        session.rows.size());
+  ChooseGpuRoofs(machine.by_threads.at(1).flops);
+  AddLevels(session, machine);
+  machine.measured_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  return machine;
+}
+
+namespace {
+
+constexpr double kTolerance = 0.05;  // the host takes part
+constexpr const char* kLaunchName = "launch";
+
+struct OverheadRow {
+  GpuOverhead kind;
+  const char* name;
+  const char* text;
+};
+constexpr OverheadRow kOverheads[] = {
+    {GpuOverhead::kLaunch, kLaunchName,
+     "empty kernels one after another, from the first to the wait for the last"},
+    {GpuOverhead::kLaunchSync, "launch-sync", "an empty kernel and the wait for it"},
+    {GpuOverhead::kGraphNode, "graph-node", "empty kernels as the nodes of one graph"},
+    {GpuOverhead::kGraphLaunchSync, "graph-launch-sync",
+     "a graph of one empty kernel and the wait for it"},
+    {GpuOverhead::kEvents, "events", "what two events with nothing between them measure"},
+    {GpuOverhead::kSync, "sync", "the wait for an idle stream"},
+};
+
+machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
+  auto policy = session.effort.Policy(kTolerance, session.now);
+  policy.max_seconds = session.effort.row_seconds;
+  return machine::MeasureRate(
+      [&](std::int64_t times) {
+        return machine::TeamTime{session.bench.Overhead(kind, times), 0.0, std::nullopt};
+      },
+      policy);
+}
+
+void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Machine& machine) {
+  auto& set = machine.by_threads[1];
+  if (!rate.validated) {
+    set.absent[row.name] = rate.reason;
+    return;
+  }
+  const double seconds = 1 / rate.per_second;
+  if (row.name == std::string(kLaunchName))
+    set.launch_seconds = seconds;
+  else
+    set.overheads[row.name] = seconds;
+  set.costs_how[row.name] =
+      fmt::format("{}; best of {} repetitions, twice as many took {:.3f} times the time", row.text,
+                  rate.total, rate.doubling.value_or(0));
+}
+
+}  // namespace
+
+void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
+  for (const auto& row : kOverheads) {
+    if (session.options.progress) session.options.progress(row.name);
+    try {
+      AddOverhead(row, MeasureOverhead(session, row.kind), machine);
+    } catch (const std::exception& why) {
+      machine.by_threads[1].absent[row.name] = fmt::format("it failed: {}", why.what());
+    }
+  }
+}
+
+namespace {
+
+constexpr double kSeconds = 10, kWindow = 1;  // watched; judged at both ends
+constexpr double kDifference = 0.03;          // [1] less is said, but no roof of its own
+
+struct Ends {
+  double first = 0, last = 0;  // [iteration/s] best slice of the first and of the last second
+};
+
+Ends Watch(GpuSession& session, double iterations_per_second) {
+  const auto slice = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(iterations_per_second * session.effort.repetition_seconds));
+  Ends ends;
+  const double begin = session.now();
+  for (double at = 0; at < kSeconds && !session.Stopped();) {
+    const double rate = static_cast<double>(slice) / session.bench.Run(slice).seconds;
+    at = session.now() - begin;
+    if (at <= kWindow) ends.first = std::max(ends.first, rate);
+    if (at >= kSeconds - kWindow) ends.last = std::max(ends.last, rate);
+  }
+  return ends;
+}
+
+void AddSustained(GpuSession& session, const GpuRowState& state, machine::Machine& machine) {
+  auto& ceiling = machine.by_threads.at(1).flops.at(state.row.key);
+  const double work = gpu_kernels::WorkPerIteration(state.row, state.shape);
+  session.bench.Prepare(state.row, state.shape);
+  const auto ends = Watch(session, ceiling.per_second / work);
+  if (session.Stopped()) return;
+  const double sustained = work * ends.last, burst = work * ends.first;
+  machine.by_threads.at(1).sustained[state.row.key] =
+      fmt::format("first second {:.4g}, after {:.0f} s on end {:.4g} GFLOP/s: {:.3f} of the burst",
+                  burst / 1e9, kSeconds, sustained / 1e9, sustained / ceiling.per_second);
+  if (std::abs(sustained / ceiling.per_second - 1) > kDifference)
+    ceiling.sustained_per_second = sustained;
+  const double later = std::max(burst, sustained);
+  if (later > (1 + kDifference) * ceiling.per_second)
+    machine::ReasonUnbounded(
+        ceiling, fmt::format("it reached {:.4g} GFLOP/s when it was watched later: this is too low",
+                             later / 1e9));
+}
+
+// The fastest row of each pipe, fastest first.
+std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine::CeilingSet& set) {
+  const auto rate = [&](const GpuRowState* state) {
+    return set.flops.at(state->row.key).per_second;
+  };
+  std::map<std::string, const GpuRowState*> best;
+  for (const auto& state : session.rows) {
+    if (gpu_kernels::IsMemory(state.row) || state.result.empty() ||
+        !set.flops.contains(state.row.key))
+      continue;
+    auto& chosen = best[state.row.key.substr(0, state.row.key.rfind('.'))];
+    if (chosen == nullptr || rate(&state) > rate(chosen)) chosen = &state;
+  }
+  std::vector<const GpuRowState*> rows;
+  rows.reserve(best.size());
+  for (const auto& [pipe, state] : best) rows.push_back(state);
+  std::ranges::sort(rows, [&](auto* a, auto* b) { return rate(a) > rate(b); });
+  return rows;
+}
+
+}  // namespace
+
+void WatchGpuFor10Seconds(GpuSession& session, machine::Machine& machine) {
+  auto rows = Hottest(session, machine.by_threads.at(1));
+  rows.resize(std::min(rows.size(), static_cast<std::size_t>(session.effort.sustained)));
+  for (const auto* state : rows) {
+    if (session.Stopped()) return;
+    if (session.options.progress)
+      session.options.progress(fmt::format("{} for 10 s", state->row.key));
+    try {
+      AddSustained(session, *state, machine);
+    } catch (const std::exception& why) {
+      machine.by_threads.at(1).sustained[state->row.key] = fmt::format("it failed: {}", why.what());
+    }
+  }
+}
+
+}  // namespace dlroof::gpu_ceilings

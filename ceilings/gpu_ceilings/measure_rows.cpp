@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "ceilings/gpu_ceilings/chips.h"
+#include "ceilings/gpu_ceilings/measure.h"
+#include "counters/base/error.h"
+
+namespace dlroof::gpu_ceilings {
+namespace {
+
+constexpr double kTrialSeconds = 1e-3;  // long enough to tell launches apart
+constexpr std::int64_t kChecked[] = {1, 3};
+
+// [flop/s] that the architecture allows; 0: not known.
+double PeakOf(const GpuSession& session, const gpu_kernels::GpuRow& row) {
+  const auto* peak = FindGpuPeak(session.Capability(), row.key.substr(0, row.key.rfind('.')));
+  if (peak == nullptr || !session.gpu.default_clock_hz) return 0;
+  return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
+}
+
+// [iteration/s]; the first run, with cold instructions and clocks, does not count.
+double Trial(GpuSession& session, const gpu_kernels::GpuRow& row,
+             const gpu_kernels::GpuShape& shape) {
+  session.bench.Prepare(row, shape);
+  session.bench.Run(1);
+  for (std::int64_t iterations = 1;; iterations *= 2) {
+    const double seconds = session.bench.Run(iterations).seconds;
+    if (seconds >= kTrialSeconds || iterations >= (std::int64_t{1} << 40))
+      return static_cast<double>(iterations) / std::max(seconds, 1e-9);
+  }
+}
+
+void AddToSweep(const gpu_kernels::GpuShape& shape, double per_second,
+                std::vector<machine::SweepPoint>& sweep) {
+  const auto bytes = static_cast<double>(shape.set_bytes);
+  const auto same = std::ranges::find(sweep, bytes, &machine::SweepPoint::bytes);
+  if (same == sweep.end())
+    sweep.push_back({bytes, per_second});
+  else
+    same->per_second = std::max(same->per_second, per_second);
+}
+
+gpu_kernels::GpuShape FastestShape(GpuSession& session, const gpu_kernels::GpuRow& row) {
+  const auto& identity = session.gpu.identity;
+  const gpu_kernels::GpuSize size{identity.sms, static_cast<std::int64_t>(identity.l2_bytes),
+                                  static_cast<std::int64_t>(session.gpu.free_bytes)};
+  gpu_kernels::GpuShape best;
+  double best_rate = 0;
+  for (const auto& shape : gpu_kernels::GpuShapes(row, size, PeakOf(session, row))) {
+    const double rate = Trial(session, row, shape) * gpu_kernels::WorkPerIteration(row, shape);
+    if (row.unit == gpu_kernels::GpuUnit::kLoad) AddToSweep(shape, rate, session.sweep);
+    if (rate <= best_rate) continue;
+    best_rate = rate;
+    best = shape;
+  }
+  return best;
+}
+
+// Returns the first difference from a plain loop; empty: none.
+std::string Difference(GpuSession& session, const gpu_kernels::GpuRow& row,
+                       const gpu_kernels::GpuShape& shape) {
+  const auto operands = gpu_kernels::GpuOperands(row, shape, gpu_kernels::GpuOperandKind::kKnown);
+  for (const auto iterations : kChecked) {
+    const auto results = session.bench.Result(row, shape, operands, iterations);
+    const auto difference = gpu_kernels::GpuDifference(row, shape, iterations, results);
+    if (!difference.empty()) return difference;
+    if (row.unit == gpu_kernels::GpuUnit::kGemm) break;  // one product leaves what many leave
+  }
+  return {};
+}
+
+void CheckResult(GpuSession& session, GpuRowState& state) {
+  const auto shapes = gpu_kernels::CheckShapes(state.row, state.shape);
+  for (const auto& shape : shapes) {
+    const auto difference = Difference(session, state.row, shape);
+    if (difference.empty()) continue;
+    state.reason = fmt::format("the result is wrong: {}", difference);
+    if (shapes.size() > 1) state.reason += fmt::format(" (with {} blocks)", shape.blocks);
+    return;
+  }
+  state.result = state.row.unit == gpu_kernels::GpuUnit::kGemm
+                     ? "256 elements of the product equal a plain loop's"
+                     : "all results of 1 and of 3 iterations equal a plain loop's";
+  if (shapes.size() > 1)
+    state.result += fmt::format(", with {} and {} blocks", shapes[0].blocks, shapes[1].blocks);
+}
+
+void MeasureHalf(GpuSession& session, GpuRowState& state) {
+  const auto half = gpu_kernels::HalfShape(state.shape);
+  if (half.blocks == state.shape.blocks) return;
+  session.bench.Prepare(state.row, half);
+  auto policy = session.Policy(state.row);
+  policy.repetitions = 3;
+  policy.doubled = 1;
+  const auto pass =
+      MeasureGpuRate([&](std::int64_t iterations) { return session.bench.Run(iterations); }, policy,
+                     session.HeldClock(state.row));
+  if (pass.rate.clean == 0) return;
+  state.half = HalfRate{pass.rate.per_second * gpu_kernels::WorkPerIteration(state.row, half),
+                        pass.rate.clock_hz, static_cast<double>(half.blocks) / state.shape.blocks};
+}
+
+void MeasureOnce(GpuSession& session, GpuRowState& state) {
+  if (state.passes.empty()) {
+    state.shape = FastestShape(session, state.row);
+    CheckResult(session, state);
+  }
+  session.bench.Prepare(state.row, state.shape);
+  const auto run = [&](std::int64_t iterations) {
+    return state.last = session.bench.Run(iterations);
+  };
+  state.passes.push_back(
+      MeasureGpuRate(run, session.Policy(state.row), session.HeldClock(state.row)));
+  if (static_cast<int>(state.passes.size()) == session.effort.passes &&
+      gpu_kernels::ScalesWithSms(state.row))
+    MeasureHalf(session, state);
+}
+
+}  // namespace
+
+void MeasureGpuRows(GpuSession& session) {
+  for (auto& row : gpu_kernels::GpuRows(session.Capability())) {
+    session.rows.emplace_back();
+    session.rows.back().row = std::move(row);
+  }
+  // A kernel that breaks takes the device's context with it: those in the newest instructions last.
+  std::stable_partition(session.rows.begin(), session.rows.end(), [](const GpuRowState& state) {
+    return state.row.unit != gpu_kernels::GpuUnit::kWgmma;
+  });
+  for (int pass = 0; pass < session.effort.passes; ++pass)
+    for (auto& state : session.rows) {
+      if (session.Stopped()) {
+        if (state.passes.empty() && state.absent.empty())
+          state.absent = "not measured: the measurement was ended early";
+        continue;
+      }
+      if (!state.absent.empty()) continue;
+      if (session.options.progress) session.options.progress(state.row.key);
+      try {
+        MeasureOnce(session, state);
+      } catch (const Unsupported& why) {
+        state.absent = why.what();
+      } catch (const std::exception& why) {
+        state.absent = fmt::format("it failed: {}", why.what());
+      }
+    }
+}
+
+}  // namespace dlroof::gpu_ceilings

@@ -1,0 +1,464 @@
+#include "ceilings/machine_file/specified_machine.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "counters/base/error.h"
+#include "counters/base/keys.h"
+#include "counters/delta/gpu_spec.h"
+#include "counters/delta/prediction.h"
+
+namespace dlroof::machine_file {
+namespace {
+
+using nlohmann::json;
+
+// Reads a text, and tells how far it was read.
+struct CountedReader {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  const char* at;
+  const char** reached;
+
+  reference operator*() const { return *at; }
+  CountedReader& operator++() {
+    *reached = ++at;
+    return *this;
+  }
+  bool operator==(const CountedReader& other) const { return at == other.at; }
+  bool operator!=(const CountedReader& other) const { return at != other.at; }
+};
+
+bool IsQuote(std::string_view text, std::size_t at) {
+  if (text[at] != '"') return false;
+  std::size_t slashes = 0;
+  while (slashes < at && text[at - 1 - slashes] == '\\') ++slashes;
+  return slashes % 2 == 0;
+}
+
+}  // namespace
+
+LocatedJson::LocatedJson(std::string text, std::string file)
+    : text_(std::move(text)), file_(std::move(file)), value_(Parsed()) {}
+
+json LocatedJson::Parsed() try {
+  const char* reached = text_.data();
+  Path path;
+  std::vector<int> next;  // of each open array its next item, of each open object -1
+  const auto visit = [&](int, json::parse_event_t event, json& parsed) {
+    const bool array = event == json::parse_event_t::array_start;
+    const bool opens = array || event == json::parse_event_t::object_start;
+    const bool begins = opens || event == json::parse_event_t::value;
+    if (begins && !next.empty() && next.back() >= 0)
+      path.back() = fmt::format("[{}]", next.back()++);
+    if (opens) {
+      path.emplace_back();
+      next.push_back(array ? 0 : -1);
+    }
+    if (event == json::parse_event_t::object_end || event == json::parse_event_t::array_end) {
+      path.pop_back();
+      next.pop_back();
+    }
+    if (event == json::parse_event_t::key)
+      Note(parsed.get<std::string>(), static_cast<std::size_t>(reached - text_.data()), path);
+    return true;
+  };
+  const char* end = text_.data() + text_.size();
+  return json::parse(CountedReader{text_.data(), &reached}, CountedReader{end, &reached}, visit);
+} catch (const json::parse_error& refusal) {
+  const auto at = std::min(refusal.byte == 0 ? 0 : refusal.byte - 1, text_.size());
+  throw BadInput(fmt::format("{}: is not JSON at {}; expected JSON, numbers as in 6.7e13", At(at),
+                             WordAt(at)));
+} catch (const json::out_of_range&) {
+  throw BadInput(fmt::format("{}: holds a number that no double can hold", file_));
+}
+
+// `end` [byte] follows the key's last quote.
+void LocatedJson::Note(const std::string& key, std::size_t end, Path& path) {
+  std::size_t begin = end - 2;
+  while (begin > 0 && !IsQuote(text_, begin)) --begin;
+  path.back() = key;
+  const auto [found, added] = offsets_.try_emplace(path, begin);
+  if (!added)
+    throw BadInput(fmt::format("{}: '{}' a second time, expected each key once; the first is at {}",
+                               At(begin), key, At(found->second)));
+}
+
+std::string LocatedJson::At(std::size_t offset) const {
+  const auto before = std::string_view(text_).substr(0, offset);
+  const auto line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  return fmt::format("{}:{}:{}", file_, 1 + std::count(before.begin(), before.end(), '\n'),
+                     offset - line_begin + 1);
+}
+
+// Returns "'NaN'": the letters and digits around the place, or its one character.
+std::string LocatedJson::WordAt(std::size_t offset) const {
+  const auto in_word = [&](std::size_t at) {
+    return at < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at])) != 0;
+  };
+  if (offset >= text_.size()) return "its end";
+  constexpr std::size_t kLongest = 20;
+  std::size_t begin = offset, end = offset + 1;
+  while (in_word(offset) && begin > 0 && in_word(begin - 1)) --begin;
+  while (in_word(offset) && in_word(end)) ++end;
+  return fmt::format("'{}'",
+                     std::string_view(text_).substr(begin, std::min(end - begin, kLongest)));
+}
+
+std::string LocatedJson::Where(const Path& path) const {
+  const auto found = offsets_.find(path);
+  return found == offsets_.end() ? file_ : At(found->second);
+}
+
+LocatedObject::LocatedObject(const LocatedJson& file, const nlohmann::json& object,
+                             LocatedJson::Path path, const std::vector<std::string>& known)
+    : file_(file), object_(object), path_(std::move(path)) {
+  if (!object_.is_object()) throw BadInput("{}: expected an object", Where());
+  for (const auto& item : object_.items())
+    if (std::ranges::find(known, item.key()) == known.end())
+      throw BadInput("{}: unknown key '{}', expected {}", Where(item.key()), item.key(),
+                     fmt::join(known, ", "));
+}
+
+std::string LocatedObject::Text(const std::string& key) const {
+  const auto& value = Needed(key);
+  if (!value.is_string() || value.get<std::string>().empty())
+    throw BadInput("{}: '{}': expected a text that is not empty", Where(key), key);
+  return value.get<std::string>();
+}
+
+double LocatedObject::Number(const std::string& key, double least, double most) const {
+  const auto& value = Needed(key);
+  const double number = value.is_number() ? value.get<double>() : -1;
+  if (number > 0 && number >= least && number <= most) return number;
+  const auto from = least > 0 ? fmt::format("from {:g}", least) : std::string("above 0");
+  const bool limited = most < std::numeric_limits<double>::infinity();
+  throw BadInput("{}: '{}': expected a number {}{}", Where(key), key, from,
+                 limited ? fmt::format(", at most {:g}", most) : "");
+}
+
+const nlohmann::json& LocatedObject::Needed(const std::string& key) const {
+  const auto found = object_.find(key);
+  if (found == object_.end()) throw BadInput("{}: expected '{}'", Where(), key);
+  return *found;
+}
+
+LocatedJson::Path LocatedObject::PathOf(const std::string& key) const {
+  auto path = path_;
+  path.push_back(key);
+  return path;
+}
+
+std::string LocatedObject::Where(const std::string& key) const {
+  if (!key.empty() && Has(key)) return file_.Where(PathOf(key));
+  if (object_.is_object() && !object_.empty())
+    return file_.Where(PathOf(object_.items().begin().key()));
+  return file_.Where(path_);
+}
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using Path = LocatedJson::Path;
+
+// Far beyond any machine's on both sides: a number outside is in another unit.
+struct Range {
+  double least, most;
+  const char* unit;     // "FLOP/s"
+  const char* example;  // "67 TFLOP/s is 6.7e13"
+};
+constexpr Range kFlops = {1e6, 1e18, "FLOP/s", "67 TFLOP/s is 6.7e13"};
+constexpr Range kBytes = {1e6, 1e18, "byte/s", "4.8 TB/s is 4.8e12"};
+constexpr Range kCapacity = {1024, 1e15, "byte", "50 MiB is 52428800"};
+constexpr Range kLaunch = {1e-9, 1, "seconds", "4.2 us is 4.2e-6"};
+constexpr Range kThreads = {1, 65536, "threads", "whole numbers"};
+
+// One member of the file, and its explanation in the template.
+struct Member {
+  const char* key;
+  const char* help;
+};
+constexpr Member kMembers[] = {
+    {"name", "for people; 'dlroof model' finds v100, a100, h100 ... in it"},
+    {"device", "gpu (without it, too) or cpu: the second part of a benchmark's name"},
+    {"threads", "of a cpu only: the number of threads that reach these rates together"},
+    {"source", "where rates without a \"source\" of their own are from"},
+    {"flops", "[FLOP/s] of the whole machine by pipe; a multiply-add is 2 FLOPs"},
+    {"bytes", "[byte/s] of the whole machine by memory level, read + written"},
+    {"cache_bytes", "[byte] that one core's or SM's data can stay in, by level"},
+    {"launch_seconds", "[s] from the start of one kernel or primitive to that of the next"},
+    {"help", "is skipped"}};
+
+constexpr std::pair<const char*, const char*> kUnitsHelp[] = {
+    {"vector", "the plain units (a GPU's CUDA cores; SSE, AVX, AVX-512, NEON)"},
+    {"matrix", "the matrix units (tensor cores, AMX)"}};
+constexpr std::pair<Level, const char*> kLevelsHelp[] = {
+    {Level::kL1, "between L1 (of a GPU with shared memory) and registers, all cores or SMs"},
+    {Level::kL2, "between L2 and L1"},
+    {Level::kL3, "between L3 and L2"},
+    {Level::kDram, "between the device's memory (DDR, HBM, GDDR) and the last cache"},
+    {Level::kHost, "between a GPU and its host (PCIe, NVLink)"}};
+
+template <class Rows>
+std::string Keys(const Rows& rows) {
+  std::vector<std::string> keys;
+  for (const auto& row : rows) keys.emplace_back(row.key);
+  return fmt::format("{}", fmt::join(keys, ", "));
+}
+
+class Reader {
+ public:
+  explicit Reader(const LocatedJson& file) : file_(file) {}
+
+  machine::Machine Read() {
+    if (!file_.value().is_object()) Refuse({}, "an object, see dlroof machine --template");
+    for (const auto& item : file_.value().items())
+      if (std::ranges::find(kMembers, item.key(), &Member::key) == std::end(kMembers))
+        RefuseName({item.key()}, fmt::format("one of {}", Keys(kMembers)));
+    machine_.name = Text({"name"});
+    source_ = Has({"source"}) ? Text({"source"}) : "";
+    const int threads = Threads();
+    auto& set = machine_.by_threads[threads];
+    ReadFlops(threads, set);
+    ReadBytes(threads, set);
+    if (set.flops.empty() && set.bytes.empty())
+      Refuse({}, "at least one rate in \"flops\" or \"bytes\"");
+    if (Has({"launch_seconds"})) set.launch_seconds = Number({"launch_seconds"}, kLaunch);
+    machine_.fingerprint = fmt::format(
+        "given-{:016x}", HashOf(SpecifiedToJson(machine_).dump()));  // of no other file's
+    return machine_;
+  }
+
+ private:
+  const json* Find(const Path& path) const {
+    const json* at = &file_.value();
+    for (const auto& key : path) {
+      if (!at->is_object() || !at->contains(key)) return nullptr;
+      at = &at->at(key);
+    }
+    return at;
+  }
+  bool Has(const Path& path) const { return Find(path) != nullptr; }
+
+  [[noreturn]] void Refuse(const Path& path, const std::string& expected) const {
+    const auto* found = Find(path);
+    auto got = found == nullptr ? "nothing" : found->dump();
+    constexpr std::size_t kLongest = 40;
+    if (got.size() > kLongest) got = found->type_name();
+    throw BadInput(fmt::format("{}: {}expected {}{}", file_.Where(path),
+                               path.empty() ? "" : fmt::format("'{}': ", path.back()), expected,
+                               path.empty() ? "" : ", got " + got));
+  }
+
+  [[noreturn]] void RefuseName(const Path& path, const std::string& expected) const {
+    throw BadInput(fmt::format("{}: '{}': expected {}", file_.Where(path), path.back(), expected));
+  }
+
+  std::string Text(const Path& path) const {
+    const auto* found = Find(path);
+    if (found == nullptr || !found->is_string() || found->get<std::string>().empty())
+      Refuse(path, "a text");
+    return found->get<std::string>();
+  }
+
+  double Number(const Path& path, const Range& range) const {
+    const auto* found = Find(path);
+    if (found == nullptr || !found->is_number() || found->get<double>() < range.least ||
+        found->get<double>() > range.most)
+      Refuse(path, fmt::format("a number of {} from {:g} to {:g} ({})", range.unit, range.least,
+                               range.most, range.example));
+    return found->get<double>();
+  }
+
+  // Reads `device`, too: a GPU's ceilings are filed under its host's one thread.
+  int Threads() {
+    machine_.device = Has({"device"}) ? Text({"device"}) : "gpu";
+    if (machine_.device == "gpu") {
+      if (Has({"threads"})) RefuseName({"threads"}, "none of a gpu: its rates are of all its SMs");
+      return 1;
+    }
+    if (machine_.device != "cpu") Refuse({"device"}, "gpu or cpu");
+    const double threads = Number({"threads"}, kThreads);
+    if (threads != std::floor(threads)) Refuse({"threads"}, "a whole number");
+    return static_cast<int>(threads);
+  }
+
+  machine::Ceiling Rate(Path path, int threads, const Range& range) const {
+    machine::Ceiling ceiling{.threads = threads, .how = source_, .specified = true};
+    if (!Find(path)->is_object()) {
+      ceiling.per_second = Number(path, range);
+      return ceiling;
+    }
+    path.emplace_back("per_second");
+    ceiling.per_second = Number(path, range);
+    path.back() = "source";
+    if (Has(path)) ceiling.how = Text(path);
+    path.pop_back();
+    for (const auto& item : Find(path)->items()) {
+      path.push_back(item.key());
+      if (item.key() != "per_second" && item.key() != "source")
+        RefuseName(path, "per_second or source");
+      path.pop_back();
+    }
+    return ceiling;
+  }
+
+  // Calls read(key, path) for each member of an object, which may be missing.
+  template <class Read>
+  void Each(const char* name, const Read& read) {
+    const auto* found = Find({name});
+    if (found == nullptr) return;
+    if (!found->is_object()) Refuse({name}, "an object");
+    for (const auto& item : found->items()) read(item.key(), Path{name, item.key()});
+  }
+
+  void ReadFlops(int threads, machine::CeilingSet& set) {
+    Each("flops", [&](const std::string& key, const Path& path) {
+      if (!IsPipeKey(key) || std::count(key.begin(), key.end(), '.') != 1)
+        RefuseName(
+            path, fmt::format("a pipe, TYPE.UNIT of the types {} and the units {}",
+                              fmt::join(AllPipeTypes(), ", "), fmt::join(AllPipeUnits(), " and ")));
+      set.flops[key] = Rate(path, threads, kFlops);
+    });
+  }
+
+  void ReadBytes(int threads, machine::CeilingSet& set) {
+    const auto level = [&](const std::string& key, const Path& path) {
+      const auto known = LevelFromKey(key);
+      if (!known) RefuseName(path, "a memory level: l1, l2, l3, dram or host");
+      return *known;
+    };
+    Each("bytes", [&](const std::string& key, const Path& path) {
+      set.bytes[level(key, path)] = Rate(path, threads, kBytes);
+    });
+    Each("cache_bytes", [&](const std::string& key, const Path& path) {
+      machine_.cache_bytes[level(key, path)] = Number(path, kCapacity);
+    });
+  }
+
+  const LocatedJson& file_;
+  std::string source_;
+  machine::Machine machine_;
+};
+
+ordered_json RateJson(const machine::Ceiling& ceiling) {
+  if (ceiling.how.empty()) return ceiling.per_second;
+  return {{"per_second", ceiling.per_second}, {"source", ceiling.how}};
+}
+
+// The machines of counters/delta/gpus: rates from data sheets and published measurements.
+machine::Ceiling Specified(double per_second, const std::string& how) {
+  return {.per_second = per_second, .how = how, .specified = true};
+}
+
+// "NVIDIA ..., V1.04: dense; x 132 SMs x 1.83 GHz"
+std::string OfAllSms(const delta::GpuSpec& gpu, const std::string& figure) {
+  return fmt::format("{}; x {:g} SMs x {:g} GHz", gpu.sources.at(figure), gpu.sms,
+                     gpu.clock_hz / 1e9);
+}
+
+machine::CeilingSet SetOf(const delta::GpuSpec& gpu) {
+  machine::CeilingSet set;
+  const double sm_clocks = gpu.sms * gpu.clock_hz;  // [1/s]
+  for (const auto& [type, macs] : gpu.macs_per_clock)
+    set.flops[delta::PipeOf(type, gpu)] =
+        Specified(2 * macs * sm_clocks, OfAllSms(gpu, "macs_per_clock_" + type));
+  set.bytes[Level::kL1] =
+      Specified(gpu.l1_bytes_per_clock * sm_clocks, OfAllSms(gpu, "l1_bytes_per_clock"));
+  set.bytes[Level::kL2] = Specified(gpu.l2_bytes_per_second, gpu.sources.at("l2_bytes_per_second"));
+  set.bytes[Level::kDram] =
+      Specified(gpu.dram_bytes_per_second, gpu.sources.at("dram_bytes_per_second"));
+  set.launch_seconds = gpu.launch_seconds;
+  set.costs_how["launch"] = gpu.sources.at("launch_seconds");
+  return set;
+}
+
+}  // namespace
+
+bool IsSpecifiedMachine(const json& value) {
+  return value.is_object() && !value.contains("by_threads") && !value.contains("fingerprint") &&
+         !value.contains("schema");
+}
+
+machine::Machine SpecifiedMachine(const LocatedJson& file) { return Reader(file).Read(); }
+
+bool IsSpecified(const machine::Machine& machine) {
+  const auto specified = [](const auto& row) { return row.second.specified; };
+  return !machine.by_threads.empty() &&
+         std::ranges::all_of(machine.by_threads, [&](const auto& each) {
+           const auto& [threads, set] = each;
+           return std::ranges::all_of(set.flops, specified) &&
+                  std::ranges::all_of(set.bytes, specified) &&
+                  !(set.flops.empty() && set.bytes.empty());
+         });
+}
+
+ordered_json SpecifiedToJson(const machine::Machine& machine) {
+  const auto& set = machine::AllThreads(machine);
+  ordered_json file = {{"name", machine.name}, {"device", machine.device}};
+  if (machine.device == "cpu") file["threads"] = machine.by_threads.rbegin()->first;
+  for (const auto& [pipe, ceiling] : set.flops) file["flops"][pipe] = RateJson(ceiling);
+  for (const auto& [level, ceiling] : set.bytes)
+    file["bytes"][std::string(Key(level))] = RateJson(ceiling);
+  for (const auto& [level, bytes] : machine.cache_bytes)
+    file["cache_bytes"][std::string(Key(level))] = bytes;
+  if (set.launch_seconds) file["launch_seconds"] = *set.launch_seconds;
+  return file;
+}
+
+ordered_json MachineTemplate(const machine::Machine& example) {
+  ordered_json help;
+  help["this file"] = {
+      "A machine whose roofs are given, not measured. The figures are an example's: replace them.",
+      "A rate is a number, or {\"per_second\": NUMBER, \"source\": TEXT}.",
+      "Delete each rate that you do not know: missing is unknown. This help may go, too."};
+  for (const auto& [key, text] : kMembers) help[key] = text;
+  for (const auto& type : AllPipeTypes())
+    for (const auto& [unit, text] : kUnitsHelp)
+      help["pipes"][fmt::format("{}.{}", type, unit)] =
+          fmt::format("{} operands on {}", type, text);
+  for (const auto& [level, text] : kLevelsHelp) help["levels"][std::string(Key(level))] = text;
+  auto file = SpecifiedToJson(example);
+  file["help"] = std::move(help);
+  return file;
+}
+
+std::vector<std::string_view> KnownGpuNames() {
+  std::vector<std::string_view> names;
+  for (const auto& gpu : delta::BuiltInGpus()) names.push_back(gpu.name);
+  return names;
+}
+
+std::string MachineChoices() {
+  return fmt::format(
+      "a machine file (dlroof machine -o, or by hand: dlroof machine --template), or a GPU whose "
+      "rates are known: {}; a file of that name comes first",
+      fmt::join(KnownGpuNames(), ", "));
+}
+
+std::optional<machine::Machine> KnownGpu(std::string_view name) {
+  for (const auto& known : KnownGpuNames()) {
+    if (known != name) continue;
+    const auto gpu = delta::FindGpu(std::string(name));
+    machine::Machine machine{
+        .device = "gpu", .name = gpu.name, .fingerprint = fmt::format("given-{}", name)};
+    machine.cache_bytes[Level::kL2] = gpu.l2_bytes;
+    machine.by_threads[1] = SetOf(gpu);
+    return machine;
+  }
+  return std::nullopt;
+}
+
+}  // namespace dlroof::machine_file

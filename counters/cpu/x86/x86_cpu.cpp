@@ -1,0 +1,111 @@
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "counters/cpu/clocks.h"
+#include "counters/cpu/core_caches.h"
+#include "counters/cpu/cpu.h"
+
+namespace dlroof::cpu {
+namespace {
+
+bool HasClflushopt() {
+  constexpr std::uint32_t kBit = 1U << 23;  // leaf 7, EBX: Intel SDM volume 2A, CPUID
+  return ExecuteCpuid(0, 0).eax >= 7 && (ExecuteCpuid(7, 0).ebx & kBit) != 0;
+}
+
+// Flushes of one CPU overlap; a fence after the last one waits for all.
+__attribute__((target("clflushopt"))) void DropOverlapping(const char* line, std::size_t lines) {
+  for (std::size_t i = 0; i < lines; ++i)
+    _mm_clflushopt(const_cast<char*>(line + i * kCacheLineBytes));  // only reads its address
+}
+
+void Drop(const char* line, std::size_t lines) {
+  for (std::size_t i = 0; i < lines; ++i) _mm_clflush(line + i * kCacheLineBytes);
+}
+
+}  // namespace
+
+CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+  CpuidRegisters words;
+  __cpuid_count(leaf, subleaf, words.eax, words.ebx, words.ecx, words.edx);
+  return words;
+}
+
+std::uint64_t EnabledRegisterStates() {
+  constexpr std::uint32_t kOsxsave = 1U << 27;
+  if ((ExecuteCpuid(1, 0).ecx & kOsxsave) == 0) return 0;
+  std::uint32_t low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return std::uint64_t{high} << 32 | low;
+}
+
+bool RequestAmxPermission() {
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+void FlushLines(const char* line, std::size_t lines) {
+  static const auto drop = HasClflushopt() ? DropOverlapping : Drop;
+  drop(line, lines);
+}
+
+void FlushFence() { _mm_mfence(); }
+
+namespace {
+
+// A chain of which the length in cycles is known.
+constexpr int kMultipliesPerRound = 16;
+constexpr double kCyclesPerMultiply = 3;
+
+// `rounds` times kMultipliesPerRound multiplications, each of which waits for the one before. Not a
+// chain of additions: new cores fold those of a constant and run several in a cycle. 32 bits wide,
+// for which small cores need 3 cycles too.
+[[gnu::noinline]] unsigned MultiplyInAChain(unsigned value, int rounds) {
+  for (int round = 0; round < rounds; ++round)
+    asm volatile(
+        ".rept 16\n\t"
+        "imull %0, %0\n\t"
+        ".endr"
+        : "+r"(value));
+  return value;
+}
+
+}  // namespace
+
+std::optional<double> MeasureCoreClock() {
+  constexpr int kChains = 4, kRounds = 1600;
+  double best = 1;  // [s]
+  unsigned value = 3;
+  for (int chain = 0; chain < kChains; ++chain) {
+    const double begin = WallSeconds();
+    value = MultiplyInAChain(value, kRounds);
+    best = std::min(best, WallSeconds() - begin);
+  }
+  return kCyclesPerMultiply * kRounds * kMultipliesPerRound / best;
+}
+
+std::optional<double> MeasureIssueRate() {
+  constexpr int kPairs = 5, kAddRounds = 600, kChainRounds = 200;
+  std::array<double, kPairs> rates{};
+  unsigned value = 3;
+  for (double& rate : rates) {
+    const double begin = WallSeconds();
+    value = AddInChains(value, kAddRounds);
+    const double middle = WallSeconds();
+    value = MultiplyInAChain(value | 1, kChainRounds);
+    const double end = WallSeconds();
+    const double cycles_per_second =
+        kCyclesPerMultiply * kChainRounds * kMultipliesPerRound / (end - middle);
+    rate = kAddRounds * kAdditionsPerRound / (middle - begin) / cycles_per_second;
+  }
+  std::nth_element(rates.begin(), rates.begin() + kPairs / 2, rates.end());
+  return rates[kPairs / 2];
+}
+
+}  // namespace dlroof::cpu

@@ -1,0 +1,425 @@
+#include "counters/delta/prediction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <utility>
+
+#include "counters/base/error.h"
+#include "counters/base/keys.h"
+#include "counters/base/numbers.h"
+#include "counters/delta/model.h"
+
+namespace dlroof::delta {
+namespace {
+
+// Columns that a wider tile may pad to, over those that the narrowest pads to.
+constexpr double kMorePadding = 1 + 1.0 / 16;
+constexpr double kSharingCtasPerSm = 1.35;
+// A thread holds 64 sums and about as many other registers (volta_scudnn_128x64: 128 threads of 128
+// registers).
+constexpr double kSumsPerThread = 64, kRegistersPerThread = 128;
+// A warp's part of the tile: 32 threads of 8x8 sums.
+constexpr double kWarpRows = 64, kWarpColumns = 32;
+
+double Threads(const CtaTile& tile) {
+  return std::max(32.0, static_cast<double>(tile.m * tile.n) / kSumsPerThread);
+}
+
+// Two K-steps of A and B: one is computed with while the next one arrives.
+double SharedBytes(const CtaTile& tile, int64_t element_bytes) {
+  return 2 * static_cast<double>((tile.m + tile.n) * tile.k * element_bytes);
+}
+
+double Occupancy(const CtaTile& tile, int64_t element_bytes, const GpuSpec& gpu) {
+  const double threads = Threads(tile);
+  const double registers =
+      std::max(threads * kRegistersPerThread, 2 * static_cast<double>(tile.m * tile.n));
+  return std::floor(std::min({gpu.registers_per_sm / registers,
+                              gpu.shared_bytes_per_sm / SharedBytes(tile, element_bytes),
+                              gpu.threads_per_sm / threads, gpu.ctas_per_sm}));
+}
+
+int64_t KStep(int64_t n, int64_t element_bytes) {
+  return std::max<int64_t>(4, (n <= 32 ? 16 : 32) / element_bytes);
+}
+
+int64_t Slices(const ConvLayer& layer, const CtaTile& tile, const GpuSpec& gpu) {
+  if (layer.direction != ProductDirection::kBackwardWeights) return 1;
+  const auto gemm = GemmOf(layer);
+  const int64_t ctas = CeilDiv(gemm.m, tile.m) * CeilDiv(gemm.n, tile.n) * gemm.groups;
+  const int64_t steps = CeilDiv(gemm.k, tile.k);
+  const int64_t fill = static_cast<int64_t>(gpu.sms) / ctas;
+  return std::max<int64_t>(1, std::min(fill, steps / 64));
+}
+
+// [clock] Work of each resource in one K-step of one CTA.
+struct StepClocks {
+  double compute = 0, shared = 0, l1 = 0, l2 = 0, dram = 0;
+  double load = 0;  // until the data of the next step have arrived, latencies included
+};
+
+struct Rates {  // [byte/clock] of one SM
+  double l1 = 0, shared = 0, l2 = 0, dram = 0;
+};
+Rates RatesOf(const GpuSpec& gpu) {
+  const double per_sm = gpu.sms * gpu.clock_hz;
+  return {gpu.l1_bytes_per_clock, gpu.shared_bytes_per_clock, gpu.l2_bytes_per_second / per_sm,
+          gpu.dram_bytes_per_second / per_sm};
+}
+
+StepClocks StepOf(const ConvLayer& layer, const CtaTile& tile, const TrafficBytes& traffic,
+                  double cta_steps, const GpuSpec& gpu, double macs) {
+  const auto m = static_cast<double>(tile.m), n = static_cast<double>(tile.n);
+  const auto k = static_cast<double>(tile.k), e = static_cast<double>(layer.element_bytes);
+  const Rates rate = RatesOf(gpu);
+  StepClocks step{.compute = m * n * k / macs};
+  const double warps = Threads(tile) / 32;
+  step.shared = e * k * ((m + n) + warps * (kWarpRows + kWarpColumns)) / rate.shared;
+  step.l1 = traffic.l1_loads / cta_steps / rate.l1;
+  step.l2 = traffic.l2_tile_loads / cta_steps / rate.l2;
+  step.dram = (traffic.dram.a + traffic.dram.b) / cta_steps / rate.dram;
+  step.load = std::max({gpu.l1_latency_clocks + step.l1, gpu.l2_latency_clocks + step.l2,
+                        gpu.dram_latency_clocks + step.dram});
+  return step;
+}
+
+// The resources of a step of `ctas` CTAs on one SM.
+std::map<Bottleneck, double> Clocks(const StepClocks& step, double ctas) {
+  return {{Bottleneck::kCompute, ctas * step.compute}, {Bottleneck::kShared, ctas * step.shared},
+          {Bottleneck::kL1, ctas * step.l1},           {Bottleneck::kL2, ctas * step.l2},
+          {Bottleneck::kDram, ctas * step.dram},       {Bottleneck::kLatency, step.load}};
+}
+
+std::pair<Bottleneck, double> Longest(const std::map<Bottleneck, double>& clocks) {
+  return *std::ranges::max_element(
+      clocks, [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+}  // namespace
+
+std::string_view Key(Bottleneck bottleneck) {
+  constexpr KeyRow<Bottleneck> kKeys[] = {
+      {Bottleneck::kCompute, "compute"}, {Bottleneck::kShared, "shared memory"},
+      {Bottleneck::kL1, "L1"},           {Bottleneck::kL2, "L2"},
+      {Bottleneck::kDram, "DRAM"},       {Bottleneck::kLatency, "latency"},
+      {Bottleneck::kLaunch, "launch"}};
+  return KeyIn(kKeys, bottleneck);
+}
+
+TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu) {
+  const int64_t columns = GemmOf(layer).n;
+  int64_t n = 32;
+  const auto padded = static_cast<double>(CeilDiv(columns, n) * n);
+  for (const int64_t wider : {64, 128})
+    if (static_cast<double>(CeilDiv(columns, wider) * wider) <= kMorePadding * padded) n = wider;
+  return PlanTile(layer, gpu, 128, n);
+}
+
+TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t n) {
+  CtaTile tile{m, n, KStep(n, layer.element_bytes), 1};
+  tile.slices = Slices(layer, tile, gpu);
+  const TilePlan plan{tile, Occupancy(tile, layer.element_bytes, gpu)};
+  if (plan.ctas_per_sm < 1)
+    throw BadInput(
+        "a tile of {}x{} does not fit into an SM of {} (registers, shared memory or threads)", m, n,
+        gpu.name);
+  return plan;
+}
+
+CtaTile TileFromKernelName(std::string_view name) {
+  const auto number = [](std::string_view text, int64_t& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && value >= 16 && value <= 512 && value % 8 == 0
+               ? static_cast<size_t>(end - text.data())
+               : 0;
+  };
+  for (size_t x = name.find('x'); x != std::string_view::npos; x = name.find('x', x + 1)) {
+    size_t begin = x;
+    while (begin > 0 && std::isdigit(static_cast<unsigned char>(name[begin - 1])) != 0) --begin;
+    CtaTile tile{0, 0, 0, 1};
+    if (begin == x || number(name.substr(begin, x - begin), tile.m) != x - begin) continue;
+    const size_t digits = number(name.substr(x + 1), tile.n);
+    if (digits > 0 && !name.substr(x + 1 + digits).starts_with('.')) return tile;
+  }
+  return {0, 0, 0, 1};
+}
+
+CacheShape CachesOf(const GpuSpec& gpu) {
+  return {gpu.sector_bytes, gpu.dram_sector_bytes, {gpu.l2_bytes, kSharingCtasPerSm * gpu.sms}};
+}
+
+ConvTime ModelTime(const ConvLayer& layer, const TilePlan& plan, const TrafficBytes& traffic,
+                   const GpuSpec& gpu, const std::string& type) {
+  const auto gemm = GemmOf(layer);
+  const CtaTile& tile = plan.tile;
+  const int64_t steps = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices);
+  const auto ctas = static_cast<double>(CeilDiv(gemm.m, tile.m) * CeilDiv(gemm.n, tile.n) *
+                                        gemm.groups * tile.slices);
+  const auto k_steps = static_cast<double>(steps);
+  const double macs = MacsPerClock(gpu, type);
+  const auto step = StepOf(layer, tile, traffic, ctas * k_steps, gpu, macs);
+  const Rates rate = RatesOf(gpu);
+  // The first step's data through all levels and into shared memory, before anything overlaps.
+  const double e = static_cast<double>(layer.element_bytes);
+  const double prologue = step.load + gpu.shared_latency_clocks +
+                          e * static_cast<double>((tile.m + tile.n) * tile.k) / rate.shared;
+  // The results go out while no K-step of the same CTA runs.
+  const double store = traffic.dram.c / ctas / rate.dram;
+  ConvTime time;
+  std::map<Bottleneck, double> clocks;  // of the whole kernel, by what they are spent on
+  const auto add_waves = [&](double waves, double on_sm) {
+    const auto [resource, longest] = Longest(Clocks(step, on_sm));
+    clocks[Bottleneck::kLatency] += waves * prologue;
+    clocks[resource] += waves * k_steps * longest;
+    clocks[Bottleneck::kDram] += waves * on_sm * store;
+    time.waves += waves;
+  };
+  const double full = std::floor(ctas / (plan.ctas_per_sm * gpu.sms));
+  const double left = std::ceil((ctas - full * plan.ctas_per_sm * gpu.sms) / gpu.sms);
+  if (full > 0) add_waves(full, plan.ctas_per_sm);
+  if (left > 0) add_waves(1, left);
+  for (const auto& [resource, spent] : clocks) time.seconds += spent / gpu.clock_hz;
+  time.lower_bound_seconds = std::ceil(ctas / gpu.sms) * k_steps * step.compute / gpu.clock_hz;
+  time.step_clocks = Clocks(step, full > 0 ? plan.ctas_per_sm : left);
+  time.bottleneck = time.seconds < gpu.launch_seconds ? Bottleneck::kLaunch : Longest(clocks).first;
+  return time;
+}
+
+namespace {
+
+struct TypeRow {
+  std::string_view type;  // as a GPU's figures name its multiply-adds
+  int64_t bytes;          // [byte] of an element that is read
+  std::string_view pipe;
+  std::optional<int64_t> result_bytes = {};  // [byte] where what is written has another size
+};
+constexpr std::array<TypeRow, 6> kTypes = {{{"f32", 4, "fp32.vector"},
+                                            {"tf32", 4, "tf32.matrix"},
+                                            {"f16", 2, "fp16.matrix"},
+                                            {"bf16", 2, "bf16.matrix"},
+                                            {"int8", 1, "int8.matrix"},
+                                            {"fp8", 1, "fp8.matrix"}}};
+
+struct ResultRow {
+  std::string_view type;
+  int64_t bytes;
+};
+constexpr std::array<ResultRow, 6> kResults = {
+    {{"s8", 1}, {"u8", 1}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"s32", 4}}};
+
+TypeRow RowOf(std::string_view type) {
+  for (const auto& row : kTypes)
+    if (row.type == type) return row;
+  if (type.starts_with("s8s8") || type.starts_with("u8s8"))
+    for (const auto& result : kResults)
+      if (result.type == type.substr(4)) return {"int8", 1, "int8.matrix", result.bytes};
+  throw BadInput(
+      "no type '{}' in the model; there are f32, tf32, f16, bf16, int8, fp8 and integer mixes such "
+      "as s8s8f32",
+      type);
+}
+
+// Winograd and FFT transform tiles of the image first: other bytes, other multiply-adds.
+void RequireImplicitGemm(const std::string& kernel) {
+  std::string text = kernel;
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& [key, name] : {std::pair("winograd", "Winograd"), std::pair("fft", "FFT")})
+    if (text.find(key) != std::string::npos)
+      throw BadInput("its kernel is {}, and the model knows the traffic of implicit GEMMs alone",
+                     name);
+}
+
+// All that may be refused is refused here.
+struct Planned {
+  ConvLayer layer;
+  std::string type;  // as the GPU's figures name it
+  TilePlan plan;
+  std::string tile_from;
+};
+Planned PlanOf(const ConvQuestion& question, const GpuSpec& gpu) {
+  RequireImplicitGemm(question.kernel);
+  const auto row = RowOf(question.type);
+  Planned planned{question.layer, std::string(row.type), {}, "rule"};
+  planned.layer.element_bytes = row.bytes;
+  planned.layer.result_bytes = row.result_bytes;
+  MacsPerClock(gpu, planned.type);
+  GemmOf(planned.layer);
+  const CtaTile named = TileFromKernelName(question.kernel);
+  if (question.tile) {
+    planned.plan = PlanTile(planned.layer, gpu, question.tile->m, question.tile->n);
+    planned.tile_from = "request";
+  } else if (named.m > 0) {
+    planned.plan = PlanTile(planned.layer, gpu, named.m, named.n);
+    planned.tile_from = "kernel name";
+  } else {
+    planned.plan = PlanTile(planned.layer, gpu);
+  }
+  return planned;
+}
+
+}  // namespace
+
+int64_t ElementBytesOf(const std::string& type) { return RowOf(type).bytes; }
+
+std::string PipeOf(const std::string& type, const GpuSpec& gpu) {
+  constexpr double kMatrixSpeed = 4;
+  const auto row = RowOf(type);
+  if (type == "f16" && MacsPerClock(gpu, type) < kMatrixSpeed * MacsPerClock(gpu, "f32"))
+    return "fp16.vector";
+  return std::string(row.pipe);
+}
+
+std::string WhyNotPredicted(const ConvQuestion& question, const GpuSpec& gpu) try {
+  PlanOf(question, gpu);
+  return "";
+} catch (const BadInput& error) {
+  return error.what();
+}
+
+ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
+  const auto planned = PlanOf(question, gpu);
+  ConvPrediction prediction{.plan = planned.plan, .tile_from = planned.tile_from};
+  const auto caches = CachesOf(gpu);
+  if (question.exact) {
+    const auto exact = EnumerateTraffic(planned.layer, prediction.plan.tile, caches);
+    prediction.traffic = exact.bytes;
+    prediction.relative_error95 = exact.relative_error95;
+  } else {
+    prediction.traffic = ModelTraffic(planned.layer, prediction.plan.tile, caches);
+  }
+  prediction.time =
+      ModelTime(planned.layer, prediction.plan, prediction.traffic, gpu, planned.type);
+  return prediction;
+}
+
+Work ModelledWork(const ConvQuestion& question, const ConvPrediction& prediction,
+                  const GpuSpec& gpu) {
+  const auto& s = question.layer.shape;
+  Work work;
+  const int64_t taps = s.c / s.groups * s.r * s.s;
+  work.flops[PipeOf(question.type, gpu)] = 2.0 * static_cast<double>(s.n * s.k * OutputRows(s)) *
+                                           static_cast<double>(OutputColumns(s)) *
+                                           static_cast<double>(taps);
+  work.bytes[Level::kL1] = L1Bytes(prediction.traffic);
+  work.bytes[Level::kL2] = L2TileBytes(prediction.traffic);
+  work.bytes[Level::kDram] = Total(prediction.traffic.dram);
+  work.launches = 1;
+  return work;
+}
+
+std::string HowModelled(const ConvPrediction& prediction, const GpuSpec& gpu) {
+  const auto& tile = prediction.plan.tile;
+  return fmt::format(
+      "DeLTA-style model of {}: tile {}x{}x{}{} ({}), not measured", gpu.name, tile.m, tile.n,
+      tile.k, tile.slices > 1 ? fmt::format(", K in {}", tile.slices) : "", prediction.tile_from);
+}
+
+namespace {
+
+struct Trial {
+  ConvLayer layer;
+  CtaTile tile;
+  CacheShape caches;
+};
+
+// std::mt19937_64's numbers are the same everywhere, the standard distributions' are not.
+class Choice {
+ public:
+  explicit Choice(unsigned seed) : random_(seed) {}
+  int64_t Of(std::initializer_list<int64_t> choices) {
+    return *(choices.begin() + static_cast<std::ptrdiff_t>(random_() % choices.size()));
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+ConvShape RandomShape(Choice& choice) {
+  ConvShape s;
+  s.groups = choice.Of({1, 1, 1, 1, 2, 4});
+  s.n = choice.Of({1, 2, 4, 8});
+  s.c = s.groups * choice.Of({3, 8, 16, 24, 32, 48, 64});
+  s.k = s.groups * choice.Of({8, 16, 32, 48, 64, 96, 128});
+  s.r = choice.Of({1, 1, 3, 3, 3, 5, 7});
+  s.s = choice.Of({0, 0, 0, 0, 0, 1, 3});
+  if (s.s == 0) s.s = s.r;
+  s.h = choice.Of({7, 9, 13, 14, 19, 23, 27, 28, 32, 35});
+  s.w = choice.Of({0, 0, 7, 10, 14, 17, 28, 31, 40, 55});
+  if (s.w == 0) s.w = s.h;
+  s.stride_h = s.stride_w = choice.Of({1, 1, 1, 2, 2, 3, 4});
+  s.dilation_h = s.dilation_w = choice.Of({1, 1, 1, 1, 2, 3});
+  if (choice.Of({0, 1, 1, 1}) == 1) {
+    s.pad_top = s.pad_bottom = (s.r - 1) / 2 * s.dilation_h;
+    s.pad_left = s.pad_right = (s.s - 1) / 2 * s.dilation_w;
+  }
+  return s;
+}
+
+Trial RandomTrial(Choice& choice) {
+  Trial trial;
+  do {
+    trial.layer.shape = RandomShape(choice);
+  } while (OutputRows(trial.layer.shape) < 1 || OutputColumns(trial.layer.shape) < 1);
+  trial.layer.direction = static_cast<ProductDirection>(choice.Of({0, 1, 2}));
+  trial.layer.layout = static_cast<TensorLayout>(choice.Of({0, 1}));
+  trial.layer.element_bytes = choice.Of({1, 2, 2, 4, 4, 4, 8});
+  trial.tile = {choice.Of({64, 128, 128, 256}), choice.Of({32, 64, 128}),
+                choice.Of({4, 8, 8, 16, 32})};
+  if (trial.layer.direction == ProductDirection::kBackwardWeights)
+    trial.tile.slices = choice.Of({1, 2, 4, 8});
+  // Small chips and caches, so that most layers do not fit.
+  trial.caches.l2 = {static_cast<double>(choice.Of({30, 100, 400, 2000})) * 1e3,
+                     static_cast<double>(choice.Of({5, 20, 54, 108}))};
+  return trial;
+}
+
+std::string Text(const Trial& trial) {
+  const auto& s = trial.layer.shape;
+  return fmt::format(
+      "{} {} {} byte n{}c{}h{}w{}k{}r{}s{}_s{}p{}x{}d{}g{} tile {}x{}x{}, K in {}, {} CTAs a wave, "
+      "L2 {} kB",
+      Key(trial.layer.direction), trial.layer.layout == TensorLayout::kNhwc ? "nhwc" : "nchw",
+      trial.layer.element_bytes, s.n, s.c, s.h, s.w, s.k, s.r, s.s, s.stride_h, s.pad_top,
+      s.pad_left, s.dilation_h, s.groups, trial.tile.m, trial.tile.n, trial.tile.k,
+      trial.tile.slices, trial.caches.l2.ctas_per_wave, trial.caches.l2.bytes / 1e3);
+}
+
+std::array<double, 4> Levels(const TrafficBytes& bytes) {
+  return {L1Bytes(bytes), L2StepBytes(bytes), L2TileBytes(bytes), Total(bytes.dram)};
+}
+
+void Summarize(LevelStudy& study) {
+  std::ranges::sort(study.errors, [](const auto& a, const auto& b) {
+    return std::abs(a.relative) > std::abs(b.relative);
+  });
+  std::vector<double> sizes;
+  for (const auto& error : study.errors) sizes.push_back(std::abs(error.relative));
+  study.median = Median(sizes);
+  study.percentile95 = sizes[sizes.size() / 20];  // sizes fall
+}
+
+}  // namespace
+
+std::vector<LevelStudy> StudyRandomLayers(int count, unsigned seed) {
+  std::vector<LevelStudy> studies = {
+      {"L1", 0, 0, {}}, {"L2 step", 0, 0, {}}, {"L2 tile", 0, 0, {}}, {"DRAM", 0, 0, {}}};
+  Choice choice(seed);
+  for (int i = 0; i < count; ++i) {
+    const auto trial = RandomTrial(choice);
+    const auto model = Levels(ModelTraffic(trial.layer, trial.tile, trial.caches));
+    const auto exact = Levels(EnumerateTraffic(trial.layer, trial.tile, trial.caches).bytes);
+    for (size_t level = 0; level < studies.size(); ++level)
+      studies[level].errors.push_back({model[level] / exact[level] - 1, Text(trial)});
+  }
+  for (auto& study : studies) Summarize(study);
+  return studies;
+}
+
+}  // namespace dlroof::delta

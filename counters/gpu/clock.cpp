@@ -1,0 +1,59 @@
+#include "counters/gpu/clock.h"
+
+#include <cstddef>
+
+namespace dlroof::gpu {
+namespace {
+
+constexpr double kLeastClock = 0.75;  // of the default
+
+struct Slowdown {
+  std::uint64_t bit;
+  const char* text;
+};
+// nvml.h, nvmlClocksEventReason*: those that are faults of cooling or supply.
+constexpr Slowdown kSlowdowns[] = {{0x8, "a hardware slowdown"},
+                                   {0x20, "a slowdown by heat"},
+                                   {0x40, "a hardware slowdown by heat"},
+                                   {0x80, "a slowdown by the power supply"}};
+constexpr std::uint64_t kPowerLimit = 0x4;  // nvmlClocksEventReasonSwPowerCap
+
+}  // namespace
+
+std::string GpuSlowdown(std::uint64_t throttle) {
+  for (const auto& slowdown : kSlowdowns)
+    if ((throttle & slowdown.bit) != 0) return slowdown.text;
+  return {};
+}
+
+bool IsClockTooLow(std::optional<double> clock_hz, std::optional<double> default_clock_hz,
+                   std::uint64_t throttle) {
+  if (!clock_hz || !default_clock_hz || *clock_hz >= kLeastClock * *default_clock_hz) return false;
+  return (throttle & kPowerLimit) == 0 || !GpuSlowdown(throttle).empty();
+}
+
+std::uint64_t KeepPowerLimit(std::uint64_t earlier, std::uint64_t later) {
+  return earlier | (later & kPowerLimit);
+}
+
+std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps) {
+  // The GPU's timer may count in steps of 1 us: below this its quotient is not worth 1 %.
+  constexpr unsigned long long kLeastNanoseconds = 200'000;
+  const std::size_t sms = stamps.size() / 2;
+  double sum = 0;
+  int known = 0;
+  for (std::size_t sm = 0; sm < sms; ++sm) {
+    const auto& before = stamps[sm];
+    const auto& after = stamps[sms + sm];
+    if (before.nanoseconds == 0 || after.nanoseconds < before.nanoseconds + kLeastNanoseconds ||
+        after.cycles <= before.cycles)
+      continue;
+    sum += 1e9 * static_cast<double>(after.cycles - before.cycles) /
+           static_cast<double>(after.nanoseconds - before.nanoseconds);
+    ++known;
+  }
+  if (known == 0) return std::nullopt;
+  return sum / known;
+}
+
+}  // namespace dlroof::gpu

@@ -1,0 +1,240 @@
+#include "counters/gpu/driver.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace dlroof::gpu {
+namespace {
+
+// Values of cudaError_t, stable since CUDA 10.1.
+enum CudaError {
+  kStubLibrary = 34,
+  kInsufficientDriver = 35,
+  kDevicesUnavailable = 46,
+  kNoDevice = 100,
+  kSystemNotReady = 802,
+  kSystemDriverMismatch = 803,
+  kCompatNotSupported = 804,
+};
+
+struct Cure {
+  int error;
+  std::string_view sentence;
+};
+constexpr std::array<Cure, 6> kCures = {{
+    {kStubLibrary,
+     "the libcuda.so.1 that was found is the toolkit's stub, not the driver's: take the folder "
+     "'stubs' out of LD_LIBRARY_PATH"},
+    {kNoDevice,
+     "the NVIDIA driver sees no GPU: nvidia-smi should list one; CUDA_VISIBLE_DEVICES may hide it, "
+     "and a container needs --gpus all"},
+    {kDevicesUnavailable,
+     "every GPU is taken by another process in exclusive mode: wait for it, or ask who uses it "
+     "(nvidia-smi)"},
+    {kSystemNotReady,
+     "the GPUs are not ready: machines with NVSwitch need the service nvidia-fabricmanager to run"},
+    {kSystemDriverMismatch,
+     "the driver's kernel module and its libraries are of different versions: reboot, or give the "
+     "container the host's libraries"},
+    {kCompatNotSupported,
+     "the CUDA compatibility libraries do not serve this GPU: take them out of LD_LIBRARY_PATH, or "
+     "update the driver"},
+}};
+
+std::string OldDriver(const CudaState& state) {
+  if (state.driver_version == 0)
+    return "no NVIDIA driver is loaded (libcuda.so.1 was not found): install it, or start the "
+           "container with --gpus all";
+  const int major = state.runtime_version / 1000;
+  const auto least = major >= 13 ? "580" : "525";
+  return fmt::format(
+      "the NVIDIA driver is too old: it serves CUDA {} and this build needs CUDA {}: update it to "
+      "{} or newer",
+      CudaVersionText(state.driver_version), CudaVersionText(state.runtime_version), least);
+}
+
+}  // namespace
+
+std::string CudaVersionText(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+bool IsUsable(const SeenGpu& gpu, const CudaState& state) {
+  return gpu.major > state.least_major ||
+         (gpu.major == state.least_major && gpu.minor >= state.least_minor);
+}
+
+std::string WhyNoDevice(const CudaState& state) {
+  if (state.error == kInsufficientDriver) return OldDriver(state);
+  for (const auto& cure : kCures)
+    if (cure.error == state.error) return std::string(cure.sentence);
+  if (state.error != 0)
+    return fmt::format("CUDA cannot be used: {} ({}): the kernel's log (dmesg) may say more",
+                       state.error_text, state.error_name);
+  if (state.gpus.empty()) return WhyNoDevice({.error = kNoDevice});
+  if (std::ranges::any_of(state.gpus, [&](const SeenGpu& gpu) { return IsUsable(gpu, state); }))
+    return "";
+  const auto& first = state.gpus.front();
+  return fmt::format(
+      "{} has compute capability {}.{}, and this build has kernels for {}.{} and newer: another "
+      "GPU is needed",
+      first.name, first.major, first.minor, state.least_major, state.least_minor);
+}
+
+std::map<std::string, std::string> Facts(const GpuIdentity& identity) {
+  constexpr double kGibibyte = 1073741824;
+  return {{"gpu.name", identity.name},
+          {"gpu.compute_capability", fmt::format("{}.{}", identity.major, identity.minor)},
+          {"gpu.sms", fmt::format("{}", identity.sms)},
+          {"gpu.memory", fmt::format("{:.0f} GiB", identity.memory_bytes / kGibibyte)},
+          {"gpu.l2_bytes", fmt::format("{:.0f}", identity.l2_bytes)},
+          {"gpu.shared_bytes_per_sm", fmt::format("{:.0f}", identity.shared_bytes_per_sm)},
+          {"gpu.memory_bus_bits", fmt::format("{}", identity.memory_bus_bits)},
+          {"gpu.ecc", identity.ecc ? "on" : "off"},
+          {"gpu.integrated", identity.integrated ? "yes" : "no"}};
+}
+
+namespace {
+
+// The parts of nvml.h that are used: an ABI that NVIDIA keeps.
+using Device = struct nvmlDevice_st*;
+constexpr unsigned kSmClock = 1, kMemoryClock = 2;
+constexpr unsigned kCoreSensor = 0;
+constexpr unsigned kPowerNow = 186;  // NVML_FI_DEV_POWER_INSTANT, [mW]
+constexpr int kUnsigned = 1;         // NVML_VALUE_TYPE_UNSIGNED_INT
+struct FieldValue {                  // nvmlFieldValue_t
+  unsigned field, scope;
+  long long timestamp, latency;
+  int type, status;
+  union {
+    unsigned whole;
+    double widest;
+  } value;
+};
+
+template <class Function>
+void Resolve(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
+}  // namespace
+
+// Functions that a driver lacks are null.
+struct Nvml::Session {
+  void* library = nullptr;
+  Device device = nullptr;
+  int (*init)() = nullptr;
+  int (*shutdown)() = nullptr;
+  int (*by_pci)(const char*, Device*) = nullptr;
+  int (*driver_version)(char*, unsigned) = nullptr;
+  int (*clock)(Device, unsigned, unsigned*) = nullptr;
+  int (*power)(Device, unsigned*) = nullptr;
+  int (*fields)(Device, int, FieldValue*) = nullptr;
+  int (*temperature)(Device, unsigned, unsigned*) = nullptr;
+  int (*reasons)(Device, unsigned long long*) = nullptr;
+  int (*energy)(Device, unsigned long long*) = nullptr;
+  bool begun = false;
+
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() {
+    if (begun && shutdown != nullptr) shutdown();
+    if (library != nullptr) dlclose(library);
+  }
+
+  void ResolveAll() {
+    Resolve(library, "nvmlInit_v2", init);
+    Resolve(library, "nvmlShutdown", shutdown);
+    Resolve(library, "nvmlDeviceGetHandleByPciBusId_v2", by_pci);
+    Resolve(library, "nvmlSystemGetDriverVersion", driver_version);
+    Resolve(library, "nvmlDeviceGetClockInfo", clock);
+    Resolve(library, "nvmlDeviceGetPowerUsage", power);
+    Resolve(library, "nvmlDeviceGetFieldValues", fields);
+    Resolve(library, "nvmlDeviceGetTemperature", temperature);
+    Resolve(library, "nvmlDeviceGetCurrentClocksEventReasons", reasons);
+    Resolve(library, "nvmlDeviceGetTotalEnergyConsumption", energy);
+    // Its name before driver 535.
+    if (reasons == nullptr) Resolve(library, "nvmlDeviceGetCurrentClocksThrottleReasons", reasons);
+  }
+
+  // `unit` times what the function says of the device. 0 is NVML_SUCCESS throughout.
+  template <class Value, class Function, class... Which>
+  std::optional<double> Ask(double unit, Function function, Which... which) const {
+    Value value = 0;
+    if (function == nullptr || function(device, which..., &value) != 0) return std::nullopt;
+    return unit * static_cast<double>(value);
+  }
+
+  // At this moment where the driver has that; else what from Ampere on is the mean over a second.
+  std::optional<double> PowerWatts() const {
+    FieldValue now = {};
+    now.field = kPowerNow;
+    if (fields != nullptr && fields(device, 1, &now) == 0 && now.status == 0 &&
+        now.type == kUnsigned)
+      return 1e-3 * now.value.whole;
+    return Ask<unsigned>(1e-3, power);
+  }
+};
+
+Nvml Nvml::Open(const std::string& library, const std::string& pci_bus_id) {
+  Nvml nvml;
+  const auto session = std::make_shared<Session>();
+  session->library = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (session->library == nullptr) return nvml;
+  session->ResolveAll();
+  if (session->init == nullptr || session->by_pci == nullptr) return nvml;
+  session->begun = session->init() == 0;
+  if (session->begun && session->by_pci(pci_bus_id.c_str(), &session->device) == 0)
+    nvml.session_ = session;
+  return nvml;
+}
+
+GpuHealth Nvml::Health() const {
+  GpuHealth health;
+  if (!session_) return health;
+  health.sm_clock_hz = session_->Ask<unsigned>(1e6, session_->clock, kSmClock);
+  health.memory_clock_hz = session_->Ask<unsigned>(1e6, session_->clock, kMemoryClock);
+  health.power_watts = session_->PowerWatts();
+  health.temperature_celsius = session_->Ask<unsigned>(1, session_->temperature, kCoreSensor);
+  unsigned long long bits = 0;
+  if (session_->reasons != nullptr && session_->reasons(session_->device, &bits) == 0)
+    health.throttle = bits;
+  return health;
+}
+
+std::optional<double> Nvml::EnergyJoules() const {
+  return session_ ? session_->Ask<unsigned long long>(1e-3, session_->energy) : std::nullopt;
+}
+
+std::string Nvml::DriverVersion() const {
+  std::array<char, 96> text{};
+  if (!session_ || session_->driver_version == nullptr ||
+      session_->driver_version(text.data(), static_cast<unsigned>(text.size()) - 1) != 0)
+    return "";
+  return text.data();
+}
+
+std::vector<std::string> ThrottleReasons(std::uint64_t bits) {
+  constexpr std::array<std::string_view, 9> kNames = {"idle",
+                                                      "clocks_setting",
+                                                      "sw_power_cap",
+                                                      "hw_slowdown",
+                                                      "sync_boost",
+                                                      "sw_thermal_slowdown",
+                                                      "hw_thermal_slowdown",
+                                                      "hw_power_brake",
+                                                      "display_clocks_setting"};
+  std::vector<std::string> reasons;
+  for (unsigned bit = 0; bit < 64; ++bit)
+    if ((bits >> bit & 1) != 0)
+      reasons.push_back(bit < kNames.size() ? std::string(kNames.at(bit))
+                                            : fmt::format("bit {}", bit));
+  return reasons;
+}
+
+}  // namespace dlroof::gpu

@@ -1,0 +1,278 @@
+#include "counters/instructions/x86/x86_instructions.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <sstream>
+#include <vector>
+
+#include "counters/base/files.h"
+#include "counters/cpu/clocks.h"
+#include "counters/instructions/instruction_count.h"
+
+namespace dlroof::instructions {
+namespace {
+
+// An opcode in its map, with the prefix that selects among the map's instructions.
+struct Opcode {
+  int map = 0;     // 1: 0F, 2: 0F 38, 3: 0F 3A, 5 and 6: EVEX's own; 0: of none of these
+  int prefix = 0;  // 0: none, 1: 66, 2: F3, 3: F2
+  int code = 0;
+};
+
+// The last F2 or F3 counts, 66 only without them.
+Opcode OfLegacy(const unsigned char* at) {
+  constexpr std::array<unsigned char, 8> kIgnored = {0x2E, 0x36, 0x3E, 0x26,
+                                                     0x64, 0x65, 0x67, 0xF0};
+  constexpr int kMostPrefixes = 12;
+  int prefix = 0;
+  for (int i = 0; i < kMostPrefixes; ++i, ++at) {
+    if (*at == 0xF3)
+      prefix = 2;
+    else if (*at == 0xF2)
+      prefix = 3;
+    else if (*at == 0x66)
+      prefix = prefix == 0 ? 1 : prefix;
+    else if (std::ranges::find(kIgnored, *at) == kIgnored.end())
+      break;
+  }
+  if ((*at & 0xF0) == 0x40) ++at;  // REX
+  if (*at != 0x0F) return {};
+  if (at[1] == 0x38) return {2, prefix, at[2]};
+  if (at[1] == 0x3A) return {3, prefix, at[2]};
+  return {1, prefix, at[1]};
+}
+
+Opcode Decode(const unsigned char* code) {
+  if (*code == 0xC5) return {1, code[1] & 3, code[2]};               // VEX of two bytes
+  if (*code == 0xC4) return {code[1] & 0x1F, code[2] & 3, code[3]};  // VEX of three bytes
+  if (*code == 0x62) return {code[1] & 7, code[2] & 3, code[4]};     // EVEX
+  return OfLegacy(code);
+}
+
+constexpr unsigned kAnyPrefix = 0xF;
+
+// Opcodes `first` to `last` of a map, with one of the prefixes whose bits are set.
+struct Row {
+  int map, first, last;
+  unsigned prefixes;
+};
+constexpr Row kArithmetic[] = {
+    {1, 0x51, 0x53, kAnyPrefix},  // square root, reciprocals
+    {1, 0x58, 0x59, kAnyPrefix},  // add, multiply
+    {1, 0x5C, 0x5F, kAnyPrefix},  // subtract, minimum, divide, maximum
+    {1, 0x7C, 0x7D, 0b1010},      // horizontal add, subtract
+    {1, 0xD0, 0xD0, 0b1010},      // add and subtract
+    {1, 0xF5, 0xF5, 0b0011},      // PMADDWD
+    {2, 0x04, 0x04, 0b0011},      // PMADDUBSW
+    {2, 0x4C, 0x4F, 0b0010},      // reciprocals of 14 bits
+    {2, 0x50, 0x53, 0b1111},      // VPDPBUSD and its siblings, VDPBF16PS
+    {2, 0x5C, 0x5C, 0b1100},      // TDPBF16PS, TDPFP16PS
+    {2, 0x5E, 0x5E, kAnyPrefix},  // TDPBUUD and its siblings
+    {2, 0x96, 0x9F, 0b0010},      // fused multiply-adds
+    {2, 0xA6, 0xAF, 0b0010},     {2, 0xB6, 0xBF, 0b0010},
+    {3, 0x40, 0x41, 0b0010},      // dot products
+    {5, 0x51, 0x51, kAnyPrefix},  // FP16: square root, then as in map 1 and 2
+    {5, 0x58, 0x59, kAnyPrefix}, {5, 0x5C, 0x5F, kAnyPrefix},
+    {6, 0x4C, 0x4F, 0b0010},     {6, 0x96, 0x9F, 0b0010},
+    {6, 0xA6, 0xAF, 0b0010},     {6, 0xB6, 0xBF, 0b0010}};
+
+}  // namespace
+
+bool IsArithmetic(const unsigned char* code) {
+  const auto opcode = Decode(code);
+  return std::ranges::any_of(kArithmetic, [&](const Row& row) {
+    return row.map == opcode.map && row.first <= opcode.code && opcode.code <= row.last &&
+           (row.prefixes >> static_cast<unsigned>(opcode.prefix) & 1U) != 0;
+  });
+}
+
+namespace {
+
+constexpr double kSeconds = 0.03;  // a core that waited before takes milliseconds to its full clock
+constexpr int kRounds = 600;
+constexpr int kPerRound = cpu::kAdditionsPerRound;
+
+unsigned Additions(unsigned x, const unsigned*) { return cpu::AddInChains(x, kRounds); }
+
+// A load beside two additions: cores start more than they have adders.
+[[gnu::noinline]] unsigned AdditionsAndLoads(unsigned x, const unsigned* from) {
+  unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7, loaded = 0;
+  for (int round = 0; round < kRounds; ++round)
+    asm volatile(
+        ".rept 6\n\t"
+        "addl %9, %0\n\taddl %9, %1\n\tmovl (%10), %8\n\t"
+        "addl %9, %2\n\taddl %9, %3\n\tmovl (%10), %8\n\t"
+        "addl %9, %4\n\taddl %9, %5\n\tmovl (%10), %8\n\t"
+        "addl %9, %6\n\taddl %9, %7\n\tmovl (%10), %8\n\t"
+        ".endr"
+        : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h), "=&r"(loaded)
+        : "r"(x), "r"(from));
+  return a + b + c + d + e + f + g + h + loaded;
+}
+
+}  // namespace
+
+std::optional<double> MeasureInstructionRate() {
+  double best = 0;
+  unsigned value = 3;
+  const unsigned loaded = 1;
+  for (const double end = cpu::WallSeconds() + kSeconds; cpu::WallSeconds() < end;)
+    for (auto* mix : {Additions, AdditionsAndLoads}) {
+      const double begin = cpu::WallSeconds();
+      value = mix(value, &loaded);
+      best = std::max(best, kRounds * kPerRound / (cpu::WallSeconds() - begin));
+    }
+  return best;
+}
+
+namespace {
+
+constexpr long long kTrapFlag = 0x100;
+
+// Written by the child, read by its parent when it has ended.
+struct Steps {
+  StepCounts counts;       // of what was stepped last
+  StepCounts of_nothing;   // the same of an empty call: marks, the call itself
+  bool over_time = false;  // `most_cpu_seconds` are spent
+  bool done = false;
+};
+
+// State of the child's signal handler.
+struct Stepping {
+  Steps* steps = nullptr;
+  std::vector<AddressRange> generated;
+  double most_cpu_seconds = 0;  // [s] of the child's CPU time
+  long long last = 0;           // address of the instruction before
+};
+Stepping the_stepping;
+
+// The child's own CPU time: on a busy machine a budget of wall-clock time would end sooner.
+double CpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+void Count(long long address) {
+  constexpr std::uint64_t kStepsBetweenLooks = 256;
+  auto& counts = the_stepping.steps->counts;
+  ++counts.all;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the instruction lies there
+  if (IsArithmetic(reinterpret_cast<const unsigned char*>(address))) ++counts.arithmetic;
+  const auto at = static_cast<std::uint64_t>(address);
+  for (const auto& [begin, end] : the_stepping.generated)
+    if (begin <= at && at < end) ++counts.generated;
+  if (counts.all % kStepsBetweenLooks == 0 && CpuSeconds() > the_stepping.most_cpu_seconds)
+    the_stepping.steps->over_time = true;
+}
+
+// A signal that was raised turns steps on or off; a trap is the step to the instruction at its
+// address, which a repeated string instruction makes once more for each element.
+void OnTrap(int, siginfo_t* signal, void* context) {
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  if (signal->si_code == SI_TKILL) {
+    registers[REG_EFL] ^= kTrapFlag;
+    return;
+  }
+  if (registers[REG_RIP] != the_stepping.last) Count(registers[REG_RIP]);
+  the_stepping.last = registers[REG_RIP];
+  if (the_stepping.steps->over_time) registers[REG_EFL] &= ~kTrapFlag;
+}
+
+StepCounts CountsOf(const std::function<void()>& run) {
+  the_stepping.steps->counts = {};
+  raise(SIGTRAP);
+  run();
+  if (!the_stepping.steps->over_time) raise(SIGTRAP);
+  return the_stepping.steps->counts;
+}
+
+// The handler needs a stack of its own: generated code may use the stack pointer as it likes, and
+// then what lies below it is anybody's.
+void TakeSignalStack() {
+  constexpr std::size_t kBytes = 1 << 18;  // a signal's frame holds all vector and tile registers
+  static std::vector<char> bytes(kBytes);
+  const stack_t stack = {.ss_sp = bytes.data(), .ss_flags = 0, .ss_size = bytes.size()};
+  sigaltstack(&stack, nullptr);
+}
+
+[[noreturn]] void StepInChild(const std::function<void()>& run, double most_cpu_seconds) {
+  // A call that blocks takes no CPU time: the alarm ends it, also beside other busy processes.
+  constexpr unsigned kGraceSeconds = 20, kWallPerCpu = 4;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  alarm(kWallPerCpu * static_cast<unsigned>(std::ceil(most_cpu_seconds)) + kGraceSeconds);
+  TakeSignalStack();
+  struct sigaction action {};
+  action.sa_sigaction = OnTrap;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGTRAP, &action, nullptr);
+  the_stepping.most_cpu_seconds = most_cpu_seconds;
+  const std::function<void()> nothing = [] {};
+  CountsOf(nothing);  // its first time finds symbols
+  the_stepping.steps->of_nothing = CountsOf(nothing);
+  CountsOf(run);
+  the_stepping.steps->done = true;
+  _exit(0);
+}
+
+std::uint64_t Less(std::uint64_t all, std::uint64_t some) { return all > some ? all - some : 0; }
+
+Stepped ResultOf(const Steps& steps, double most_cpu_seconds) {
+  if (steps.over_time)
+    return {std::nullopt,
+            fmt::format("single steps took more than {} s of CPU time", most_cpu_seconds)};
+  if (!steps.done) return {std::nullopt, "the process that stepped through the call ended before"};
+  if (steps.of_nothing.all == 0) return {std::nullopt, "the system makes no single steps"};
+  const auto& [all, arithmetic, generated] = steps.counts;
+  return {StepCounts{Less(all, steps.of_nothing.all), Less(arithmetic, steps.of_nothing.arithmetic),
+                     Less(generated, steps.of_nothing.generated)},
+          ""};
+}
+
+}  // namespace
+
+std::vector<AddressRange> GeneratedCode(std::string_view maps) {
+  std::vector<AddressRange> ranges;
+  std::istringstream lines{std::string(maps)};
+  for (std::string line; std::getline(lines, line);) {
+    // "7f10-7f20 r-xp 00000000 00:00 0    NAME", or no name
+    std::istringstream fields(line);
+    AddressRange range;
+    char dash = 0;
+    std::string rights, offset, device, inode, name;
+    if (!(fields >> std::hex >> range.begin >> dash >> range.end >> rights)) continue;
+    if (dash != '-' || rights.size() < 3 || rights[2] != 'x') continue;
+    fields >> offset >> device >> inode >> name;
+    if (name.empty() || name.starts_with("/memfd:")) ranges.push_back(range);
+  }
+  return ranges;
+}
+
+Stepped StepThrough(const std::function<void()>& run, double most_cpu_seconds) {
+  void* page =
+      mmap(nullptr, sizeof(Steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return {std::nullopt, "no memory for counts"};
+  the_stepping = {.steps = new (page) Steps,
+                  .generated = GeneratedCode(ReadFileIfAny("/proc/self/maps"))};
+  const pid_t child = fork();
+  if (child == 0) StepInChild(run, most_cpu_seconds);
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const Steps steps = *the_stepping.steps;
+  munmap(page, sizeof(Steps));
+  if (child < 0) return {std::nullopt, "no process for single steps could be started"};
+  return ResultOf(steps, most_cpu_seconds);
+}
+
+}  // namespace dlroof::instructions

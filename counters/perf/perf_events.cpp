@@ -1,0 +1,257 @@
+#include "counters/perf/perf_events.h"
+
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "counters/base/numbers.h"
+
+namespace dlroof::perf {
+
+PerfAnswer AskPerf() {
+  PerfAnswer answer;
+  perf_event_attr cycles = {};
+  cycles.size = sizeof cycles;
+  cycles.type = PERF_TYPE_HARDWARE;
+  cycles.config = PERF_COUNT_HW_CPU_CYCLES;
+  cycles.exclude_kernel = 1;
+  cycles.exclude_hv = 1;
+  const long descriptor = syscall(SYS_perf_event_open, &cycles, 0, -1, -1, 0);
+  if (descriptor < 0)
+    answer.error = errno;
+  else
+    close(static_cast<int>(descriptor));
+  std::error_code ignored;
+  // Hybrid CPUs name theirs cpu_core and cpu_atom, Arm ones armv8_*.
+  for (const auto& source :
+       std::filesystem::directory_iterator("/sys/bus/event_source/devices", ignored)) {
+    const auto name = source.path().filename().string();
+    if (name == "cpu" || name.rfind("cpu_", 0) == 0 || name.rfind("armv", 0) == 0)
+      answer.has_pmu = true;
+  }
+  std::ifstream file("/proc/sys/kernel/perf_event_paranoid");
+  int paranoid = 0;
+  if (file >> paranoid) answer.paranoid = paranoid;
+  return answer;
+}
+
+std::string PerfSentence(const PerfAnswer& answer) {
+  if (answer.error == 0) return "hardware counters can be read (perf events)";
+  const auto what = fmt::format("errno {} ({})", answer.error, strerrordesc_np(answer.error));
+  if (!answer.has_pmu)
+    return fmt::format(
+        "no hardware counters: {}; the kernel sees no PMU, as in most virtual machines. Use bare "
+        "metal, or a virtual machine whose host passes the PMU through",
+        what);
+  if (answer.error == EACCES || answer.error == EPERM)
+    return fmt::format(
+        "hardware counters are blocked: {}; kernel.perf_event_paranoid is {}. Set it to 2 or less "
+        "for your own processes (0 or less for memory traffic): sysctl "
+        "kernel.perf_event_paranoid=0, or grant CAP_PERFMON; in a container also allow "
+        "perf_event_open",
+        what, answer.paranoid ? std::to_string(*answer.paranoid) : "not readable");
+  if (answer.error == ENOSYS)
+    return fmt::format("no hardware counters: {}; the kernel was built without perf events", what);
+  if (answer.error == EBUSY)
+    return fmt::format(
+        "hardware counters are taken: {}; another profiler or the NMI watchdog holds them (sysctl "
+        "kernel.nmi_watchdog=0 frees one)",
+        what);
+  return fmt::format("no hardware counters: {}", what);
+}
+
+std::string PerfOpenSentence(int error) {
+  auto what = fmt::format("errno {} ({})", error, strerrordesc_np(error));
+  switch (error) {
+    case EACCES:
+    case EPERM:
+      return fmt::format(
+          "blocked: {}; counting other programs too, as memory traffic needs, takes "
+          "kernel.perf_event_paranoid of 0 or less, or CAP_PERFMON",
+          what);
+    case ENOENT:
+      return fmt::format("the kernel knows no such event here: {}", what);
+    case EINVAL:
+    case ENOSPC:
+      return fmt::format("the events do not fit the counters together: {}", what);
+    case EMFILE:
+      return fmt::format(
+          "too many open files: {}; ulimit -n raises it (a file per thread and event)", what);
+    case EBUSY:
+      return fmt::format(
+          "the counters are taken: {}; by another profiler or the NMI watchdog (sysctl "
+          "kernel.nmi_watchdog=0)",
+          what);
+    case ESRCH:
+      return fmt::format("a thread ended meanwhile: {}", what);
+    default:
+      return what;
+  }
+}
+
+namespace {
+
+constexpr int kPerfCalls = 3;
+constexpr double kLeastShare = 0.5;  // of its time that a counter must have counted
+
+// Returns the sum of an event's readings of one call. Absent where one of them hardly counted.
+std::optional<double> Sum(const std::string& event, const std::vector<PerfReading>& readings,
+                          std::set<std::string>& caveats) {
+  double sum = 0;
+  for (const PerfReading& reading : readings) {
+    const auto enabled = static_cast<double>(reading.enabled);
+    const auto running = static_cast<double>(reading.running);
+    if (reading.enabled == 0) continue;  // a thread that did not run meanwhile
+    if (running < kLeastShare * enabled) {
+      caveats.insert(
+          fmt::format("{} counted for {:.0f} % of the call only (other programs use the "
+                      "counters), so it is left out",
+                      event, 100 * running / enabled));
+      return std::nullopt;
+    }
+    if (running < enabled)
+      caveats.insert(fmt::format("{} counted for a part of the call and is scaled", event));
+    sum += Difference(reading) * enabled / running;
+  }
+  return sum;
+}
+
+// Counts one group; the counts of its events by call.
+class GroupCounter {
+ public:
+  GroupCounter(const CountRequest& request, const PerfBackend& backend, Counted& counted)
+      : request_(request), backend_(backend), counted_(counted) {}
+
+  void Count(const std::vector<PmuEvent>& group) {
+    try {
+      for (int call = 0; call < kPerfCalls; ++call) CountOnce(group);
+      ++groups_;
+    } catch (const PerfRefused& refused) {
+      const bool too_many = refused.error == EINVAL || refused.error == ENOSPC;
+      if (too_many && group.size() > 1) return CountHalves(group);
+      counted_.caveats.push_back(fmt::format("{}: {}", Names(group), refused.what()));
+    }
+  }
+
+  int groups() const { return groups_; }
+
+  std::map<std::string, double> Medians() const {
+    std::map<std::string, double> medians;
+    for (const auto& [event, counts] : counts_)
+      if (counts.size() == static_cast<size_t>(kPerfCalls)) medians[event] = Median(counts);
+    return medians;
+  }
+
+  const std::set<std::string>& caveats() const { return caveats_; }
+
+ private:
+  void CountOnce(const std::vector<PmuEvent>& group) {
+    if (request_.ready) request_.ready();
+    const auto readings = backend_(group, request_.run);
+    ++counted_.passes;
+    for (size_t i = 0; i < std::min(group.size(), readings.size()); ++i)
+      if (const auto sum = Sum(group[i].name, readings[i], caveats_))
+        counts_[group[i].name].push_back(*sum);
+  }
+
+  void CountHalves(const std::vector<PmuEvent>& group) {
+    const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
+    Count({group.begin(), middle});
+    Count({middle, group.end()});
+  }
+
+  static std::string Names(const std::vector<PmuEvent>& group) {
+    std::string names;
+    for (const PmuEvent& event : group) names += (names.empty() ? "" : ", ") + event.name;
+    return names;
+  }
+
+  const CountRequest& request_;
+  const PerfBackend& backend_;
+  Counted& counted_;
+  std::map<std::string, std::vector<double>> counts_;
+  std::set<std::string> caveats_;
+  int groups_ = 0;
+};
+
+// [1] by event, over one call.
+std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, int slots,
+                                          const CountRequest& request, const PerfBackend& backend,
+                                          Counted& counted) {
+  GroupCounter counter(request, backend, counted);
+  std::map<std::string, std::vector<PmuEvent>> by_pmu;
+  for (const PmuEvent& event : events) by_pmu[event.pmu].push_back(event);
+  for (const auto& [pmu, all] : by_pmu)
+    for (size_t begin = 0; begin < all.size(); begin += static_cast<size_t>(slots)) {
+      const size_t end = std::min(all.size(), begin + static_cast<size_t>(slots));
+      counter.Count({all.begin() + static_cast<std::ptrdiff_t>(begin),
+                     all.begin() + static_cast<std::ptrdiff_t>(end)});
+    }
+  counted.caveats.insert(counted.caveats.end(), counter.caveats().begin(), counter.caveats().end());
+  counted.how = fmt::format("perf events, {} groups, the median of {} calls each", counter.groups(),
+                            kPerfCalls);
+  return counter.Medians();
+}
+
+// Quantities whose events were not all counted are unknown.
+std::optional<double> ValueOf(const PmuQuantity& quantity,
+                              const std::map<std::string, double>& counts) {
+  double value = 0;
+  for (const auto& [event, factor] : quantity.terms) {
+    const auto found = counts.find(event);
+    if (found == counts.end()) return std::nullopt;
+    value += found->second * factor;
+  }
+  return value;
+}
+
+bool Wanted(const PmuQuantity& quantity, const CountRequest& request) {
+  if (quantity.level) return true;
+  return std::ranges::count(request.pipes, quantity.pipe) > 0 &&
+         !(quantity.alone && request.pipes.size() > 1);
+}
+
+}  // namespace
+
+double Difference(const PerfReading& reading) {
+  constexpr std::uint64_t kWidth = std::uint64_t{1} << 48;
+  if (reading.end >= reading.begin) return static_cast<double>(reading.end - reading.begin);
+  if (reading.begin < kWidth) return static_cast<double>(reading.end + kWidth - reading.begin);
+  return static_cast<double>(reading.end - reading.begin);  // modulo 2^64
+}
+
+Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
+                      const PerfBackend& backend) {
+  Counted counted;
+  std::set<std::string> names;
+  for (const PmuQuantity& quantity : table.quantities)
+    if (Wanted(quantity, request))
+      for (const auto& [event, factor] : quantity.terms) names.insert(event);
+  std::vector<PmuEvent> events;
+  events.reserve(names.size());
+  for (const auto& name : names) events.push_back(table.events.at(name));
+  const auto counts = CountEvents(events, table.slots, request, backend, counted);
+  counted.how = fmt::format("{} ({})", counted.how, table.name);
+  for (const PmuQuantity& quantity : table.quantities) {
+    if (!Wanted(quantity, request)) continue;
+    const auto value = ValueOf(quantity, counts);
+    if (!value) continue;
+    if (quantity.level)
+      counted.work.bytes[*quantity.level] = *value;
+    else
+      counted.work.flops[quantity.pipe] = *value;
+  }
+  if (counted.work.bytes.count(Level::kDram) > 0)
+    counted.caveats.emplace_back("dram counts what the whole socket moved meanwhile");
+  return counted;
+}
+
+}  // namespace dlroof::perf

@@ -1,0 +1,269 @@
+#include "reporters/figure/breakdown_figure.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/figure/figure.h"
+#include "reporters/figure/panel.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::figure {
+namespace {
+
+constexpr int kWidth = 900, kRowHeight = 22, kMargins = 70;  // [px]
+
+// Rows from the top: a benchmark's name, then its parts. Bars by colour: "begin end row", shares in
+// percent.
+struct Rows {
+  std::map<std::string, std::string> bars;
+  std::string labels;  // gnuplot commands
+  int count = 0;
+};
+
+const char* ColourOf(breakdown::ComponentKind kind) {
+  if (kind == breakdown::ComponentKind::kRoof) return "#2c7a4b";
+  return kind == breakdown::ComponentKind::kUnexplained ? "#9aa5b1" : "#c2571a";
+}
+
+void AddLabel(const std::string& text, double x, const char* how, Rows& rows) {
+  rows.labels += fmt::format("set label {} at {},{} {} front noenhanced\n", GnuplotText(text), x,
+                             rows.count, how);
+}
+
+// Beside its bar where there is module, else on it.
+void AddPart(const breakdown::Component& part, double begin, double end, Rows& rows) {
+  constexpr double kRoom = 45;  // [%]
+  rows.bars[ColourOf(part.kind)] += fmt::format("{} {} {}\n", begin, end, rows.count);
+  const auto text = fmt::format("{} {:.1f} %  {} ({})", text::WithPrefix(part.seconds, "s"),
+                                end - begin, breakdown::Words(part.kind), Key(part.from));
+  if (100 - end >= kRoom) return AddLabel(text, end + 1, "left font ',9'", rows);
+  if (begin >= kRoom) return AddLabel(text, begin - 1, "right font ',9'", rows);
+  AddLabel(text, begin + 1, "left font ',9' tc rgb 'white'", rows);
+}
+
+void AddBreakdown(const record::Record& record, const roofline::Placed& placed, Rows& rows) {
+  const auto& breakdown = *placed.breakdown;
+  AddLabel(fmt::format("{}  {}{}", record.name, roofline::MarkOf(placed.timing->noisy),
+                       text::WithPrefix(breakdown.seconds, "s")),
+           0, "left font ',11'", rows);
+  ++rows.count;
+  double before = 0;
+  for (const auto& part : breakdown.parts) {
+    const double after = before + 100 * part.seconds / breakdown.seconds;
+    AddPart(part, before, after, rows);
+    before = after;
+    ++rows.count;
+  }
+  ++rows.count;
+}
+
+}  // namespace
+
+std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& extension) {
+  Rows rows;
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    if (run.places[i].breakdown && run.places[i].timing)
+      AddBreakdown(run.file.records[i], run.places[i], rows);
+  if (rows.count == 0)
+    throw BadInput("figure: no benchmark has a breakdown (dlroof explain, or --dlroof_explain)");
+  std::string blocks;
+  std::vector<std::string> elements;
+  for (const auto& [colour, bars] : rows.bars) {
+    const auto name = fmt::format("$bars{}", elements.size());
+    blocks += fmt::format("{} << END\n{}END\n", name, bars);
+    elements.push_back(fmt::format(
+        "{} using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb '{}' notitle", name, colour));
+  }
+  return SetTerminal(extension, kWidth, kMargins + kRowHeight * rows.count) +
+         fmt::format(
+             "set xrange [0:100]\nset yrange [{}:-1]\nset border 1\n"
+             "set tics nomirror font ',10'\nunset ytics\n"
+             "set xlabel 'share of the measured time [%]'\n"
+             "set grid xtics lc rgb '#dfe4ea' lt 1\nunset key\nset style fill solid 1.0\n"
+             "{}{}plot {}\n",
+             rows.count - 1, blocks, rows.labels, fmt::join(elements, ", \\\n  "));
+}
+
+void WriteBreakdownFigure(const roofline::PlacedRun& run, const std::string& path) {
+  WriteFile(path, RunGnuplot(BreakdownScript(run, FigureExtension(path))));
+}
+
+namespace {
+
+constexpr std::size_t kColours = 7;      // SeriesColour's
+constexpr std::size_t kMostTitles = 18;  // in the legend
+constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
+
+std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
+  std::string caption = MachineNames(run);
+  const auto shared = trajectory::SharedName(figure.trajectories);
+  if (!shared.empty()) caption += ", " + shared;
+  caption += fmt::format(", bytes of {}; numbers: {}", roofline::LevelName(Key(figure.level)),
+                         figure.trajectories.front().along);
+  const bool pale = std::ranges::any_of(figure.trajectories, [](const auto& one) {
+    return std::ranges::any_of(one.points, [](const auto& point) { return point.noisy; });
+  });
+  return caption + (pale ? "; pale: noisy, an estimate" : "");
+}
+
+// Returns the level that most of them have, the farthest of equals.
+std::optional<Level> MainLevel(const std::vector<trajectory::Trajectory>& trajectories) {
+  std::map<Level, int> counts;
+  for (const auto& one : trajectories)
+    if (one.level && one.points.size() > 1) ++counts[*one.level];
+  std::optional<Level> main;
+  for (const auto& [level, count] : counts)
+    if (!main || count >= counts[*main]) main = level;
+  return main;
+}
+
+bool IsDrawn(const trajectory::TrajectoryPoint& point) {
+  return point.intensity && point.flops_per_second && *point.intensity > 0;
+}
+
+// The ranges that hold the roofs of every number of threads and all points.
+Panel PanelOf(const TrajectoryFigure& figure) {
+  std::vector<roofline::ClassicMark> marks;
+  for (const auto& one : figure.trajectories)
+    for (const auto& point : one.points)
+      if (IsDrawn(point))
+        marks.push_back(
+            {.intensity = *point.intensity, .flops_per_second = *point.flops_per_second});
+  Panel whole = SharedPanel(figure.roofs, marks);
+  whole.height = 410;
+  return whole;
+}
+
+// Returns only the bytes of the figure's level.
+roofline::RoofSet OfLevel(roofline::RoofSet roofs, Level level) {
+  std::erase_if(roofs.bytes, [&](const roofline::Roof& roof) { return roof.key != Key(level); });
+  return roofs;
+}
+
+void AddRoofs(const TrajectoryFigure& figure, Plot& plot) {
+  const auto add = [&](const std::string& name, const std::vector<Point>& line,
+                       const roofline::Roof& roof, bool most) {
+    plot.blocks += Block(name, {line});
+    plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw {} dt {} notitle", name,
+                                        most ? kStrong : kThin, most ? 1.4 : 0.8, DashOf(roof)));
+  };
+  for (const auto& one : figure.roofs) {
+    int index = 0;
+    const bool most = &one == &figure.roofs.front();
+    for (const auto& flat : one.flats)
+      add(fmt::format("flop{}_{}", one.roofs.threads, index++), FlatLine(flat, one), flat, most);
+    for (const auto& slanted : one.roofs.bytes)
+      add(fmt::format("byte{}_{}", one.roofs.threads, index++), SlantedLine(slanted, one), slanted,
+          most);
+  }
+}
+
+// Names of the roofs with the most and the fewest threads.
+std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
+  std::string text;
+  std::set<const Figure*> named = {&figure.roofs.front(), &figure.roofs.back()};
+  for (const auto* one : named) {
+    auto copy = *one;
+    const auto about =
+        fmt::format(", {} thread{}", one->roofs.threads, one->roofs.threads == 1 ? "" : "s");
+    for (auto* roofs : {&copy.flats, &copy.roofs.bytes})
+      for (auto& roof : *roofs) {
+        roof.key = roofline::LevelName(roof.key) + about;
+        roof.sustained_per_second.reset();
+      }
+    text += RoofLabels(copy, panel);
+  }
+  return text;
+}
+
+// A block of the points with their colours, and one of the ways between them.
+void AddTrajectory(const trajectory::Trajectory& trajectory, std::size_t index, Plot& plot,
+                   std::string& labels) {
+  std::vector<const trajectory::TrajectoryPoint*> points;
+  for (const auto& point : trajectory.points)
+    if (IsDrawn(point)) points.push_back(&point);
+  const auto colour = SeriesColour(index);
+  const auto dash = 1 + index / kColours % 4;  // colours begin anew with another dash
+  std::string block, ways;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double x = *points[i]->intensity, y = *points[i]->flops_per_second;
+    block += fmt::format("{:.9g} {:.9g} 0x{}\n", x, y, Shade(colour, points[i]->noisy).substr(1));
+    if (i > 0)
+      ways += WayRow({*points[i - 1]->intensity, *points[i - 1]->flops_per_second}, {x, y});
+    if (i == 0 || i + 1 == points.size())
+      labels += fmt::format(
+          "set label '{:g}' at {:.9g},{:.9g} left offset 0.6,{} front textcolor rgb '{}' font "
+          "',9'\n",
+          points[i]->value, x, y, i == 0 ? -0.3 : 0.3, colour);
+  }
+  plot.blocks +=
+      fmt::format("$points{0} << EOD\n{1}EOD\n$ways{0} << EOD\n{2}EOD\n", index, block, ways);
+  plot.elements.push_back(fmt::format(
+      "$ways{} with vectors head filled size screen 0.009,20 lw 1.3 dt {} lc rgb '{}' notitle",
+      index, dash, colour));
+  plot.elements.push_back(
+      fmt::format("$points{} using 1:2:3 with points pt 7 ps 0.6 lc rgb variable notitle", index));
+  if (index < kMostTitles)
+    plot.elements.push_back(
+        fmt::format("keyentry with lines lw 3 dt {} lc rgb '{}' title {} noenhanced", dash, colour,
+                    GnuplotText(trajectory.label)));
+}
+
+}  // namespace
+
+TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
+                                      const std::vector<trajectory::Trajectory>& trajectories) {
+  const auto level = MainLevel(trajectories);
+  if (!level) throw BadInput("figure: no trajectory has two points with FLOPs, bytes and ceilings");
+  TrajectoryFigure figure{.level = *level};
+  std::set<std::pair<std::string, int>> sets;
+  for (const auto& one : trajectories) {
+    if (one.level != level || one.points.size() < 2) continue;
+    figure.trajectories.push_back(one);
+    for (const auto& point : one.points)
+      sets.emplace(run.file.records[point.record].device, point.threads);
+  }
+  for (const auto& roofs : roofline::RoofSets(run.file.machines))
+    if (sets.contains({roofs.device, roofs.threads}))
+      figure.roofs.push_back(
+          {.roofs = OfLevel(roofs, *level), .level = *level, .flats = DrawnFlats(run, roofs)});
+  if (figure.roofs.empty())
+    throw BadInput("figure: no ceilings of a trajectory's number of threads are in the file");
+  figure.caption = Caption(run, figure);
+  return figure;
+}
+
+std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& extension) {
+  const Panel panel = PanelOf(figure);
+  Plot plot;
+  std::string labels;
+  AddRoofs(figure, plot);
+  for (std::size_t i = 0; i < figure.trajectories.size(); ++i)
+    AddTrajectory(figure.trajectories[i], i, plot, labels);
+  return SetTerminal(extension, 900, 640) +
+         "set micro\nset clip two\nset logscale xy\nset format '%.0s%c'\n"
+         "set grid lc rgb '#dfe4ea' lt 1\nset border 3\nset tics nomirror font ',10'\n"
+         "set lmargin at screen 0.09\nset rmargin at screen 0.97\nset tmargin at screen 0.93\n"
+         "set bmargin at screen 0.29\n"
+         "set key at screen 0.5,0.12 center center vertical maxrows 5 font ',10' noenhanced\n"
+         "set title 'Roofline trajectories'\nset xlabel 'intensity [FLOP/byte]'\n"
+         "set ylabel 'performance [FLOP/s]'\nset label " +
+         GnuplotText(figure.caption) + " at screen 0.5,0.02 center font ',9' noenhanced\n" +
+         Ranges(panel) + RoofNames(figure, panel) + labels + plot.blocks +
+         fmt::format("plot {}\n", fmt::join(plot.elements, ", \\\n  "));
+}
+
+void WriteTrajectoryFigure(const roofline::PlacedRun& run,
+                           const std::vector<trajectory::Trajectory>& trajectories,
+                           const std::string& path) {
+  const auto extension = FigureExtension(path);
+  WriteFile(path, RunGnuplot(TrajectoryScript(MakeTrajectoryFigure(run, trajectories), extension)));
+}
+
+}  // namespace dlroof::figure

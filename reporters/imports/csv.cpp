@@ -1,0 +1,134 @@
+// Our own CSV (import.h).
+#include "reporters/text/csv.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "counters/base/error.h"
+#include "reporters/imports/import.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::imports {
+namespace {
+
+constexpr std::string_view kFlops = "flops_", kBytes = "bytes_";
+constexpr double kMostThreads = 1e6;
+
+// Rows without comments; a comment may hold a lone quote, so it goes before CSV is read.
+std::string WithoutComments(std::string_view text) {
+  std::string kept;
+  for (bool quoted = false; !text.empty();) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const auto line = text.substr(0, end);
+    if (quoted || !line.starts_with('#')) {
+      for (const char c : line) quoted = quoted != (c == '"');
+      kept += line;
+    }
+    if (end < text.size()) kept += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return kept;
+}
+
+// One row as it is read.
+struct Measurement {
+  std::string name;
+  std::optional<double> seconds, threads;
+  Work work;
+};
+
+// False for a column that nobody knows.
+bool ReadField(std::string_view column, const text::CsvField& field, const std::string& where,
+               Measurement& row) {
+  const auto number = [&] { return text::CsvNumberFromZero(field, where); };
+  if (column == "name") {
+    row.name = field.text;
+  } else if (column == "seconds") {
+    row.seconds = number();
+  } else if (column == "launches") {
+    row.work.launches = number();
+  } else if (column == "threads") {
+    row.threads = number();
+  } else if (column.starts_with(kFlops) && IsPipeKey(column.substr(kFlops.size()))) {
+    if (const auto value = number())
+      row.work.flops[std::string(column.substr(kFlops.size()))] = *value;
+  } else if (const auto level = LevelFromKey(
+                 column.starts_with(kBytes) ? column.substr(kBytes.size()) : std::string_view());
+             level) {
+    if (const auto value = number()) row.work.bytes[*level] = *value;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void CheckHeader(const text::CsvRow& header, const std::string& where) {
+  std::map<std::string, int> seen;
+  for (const text::CsvField& field : header)
+    if (++seen[field.text] > 1)
+      throw BadInput("{}: column '{}' stands twice", text::PlaceOf(field, where),
+                     text::Printable(field.text));
+  for (const char* needed : {"name", "seconds"})
+    if (seen.count(needed) == 0)
+      throw BadInput("{}: expected a column '{}'", text::PlaceOf(header.front(), where), needed);
+}
+
+void AddMeasurement(const Measurement& row, const text::CsvRow& at, const std::string& where,
+                    std::map<std::string, std::size_t>& found, Imported& imported) {
+  if (row.name.empty()) throw BadInput("{}: expected a name", text::PlaceOf(at.front(), where));
+  if (!row.seconds || !IsRunTime(*row.seconds))
+    throw BadInput("{}: '{}' needs a time above 0 in 'seconds'", text::PlaceOf(at.front(), where),
+                   text::Printable(row.name));
+  if (row.threads && (*row.threads < 1 || *row.threads > kMostThreads))
+    throw BadInput("{}: '{}' has no number of threads in 'threads'",
+                   text::PlaceOf(at.front(), where), text::Printable(row.name));
+  const auto [known, added] = found.try_emplace(row.name, imported.records.size());
+  if (added) {
+    record::Record record{.name = row.name, .threads = static_cast<int>(row.threads.value_or(0))};
+    record.work[Provenance::kMeasured] = row.work;
+    imported.records.push_back(record);
+  }
+  record::Record& record = imported.records[known->second];
+  if (!(record.work[Provenance::kMeasured] == row.work))
+    throw BadInput("{}: '{}' has other FLOPs, bytes or launches than before",
+                   text::PlaceOf(at.front(), where), text::Printable(row.name));
+  record.repetitions.push_back({.seconds = *row.seconds, .iterations = 1});
+}
+
+}  // namespace
+
+bool LooksLikeOwnCsv(std::string_view text) {
+  while (text.starts_with('#') || text.starts_with('\n') || text.starts_with('\r')) {
+    const auto end = text.find('\n');
+    if (end == std::string_view::npos) return false;
+    text.remove_prefix(end + 1);
+  }
+  const auto header = fmt::format(",{},", text.substr(0, text.find_first_of("\r\n")));
+  return header.find(",name,") != std::string::npos &&
+         header.find(",seconds,") != std::string::npos;
+}
+
+Imported ImportOwnCsv(const std::string& text, const std::string& where) {
+  const auto rows = text::ReadCsv(WithoutComments(text), where);
+  if (rows.empty()) throw BadInput(where + ":1: expected a header with 'name' and 'seconds'");
+  const text::CsvRow& header = rows.front();
+  CheckHeader(header, where);
+  Imported imported;
+  std::map<std::string, std::size_t> found;
+  std::vector<std::string> unknown;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    text::RequireFields(rows[i], header, where);
+    Measurement row;
+    for (std::size_t j = 0; j < header.size(); ++j)
+      if (!ReadField(header[j].text, rows[i][j], where, row) && i == 1)
+        unknown.push_back(header[j].text);
+    AddMeasurement(row, rows[i], where, found, imported);
+  }
+  AddUnknownColumns(unknown, where, imported);
+  if (imported.records.empty())
+    throw BadInput("{}:{}: no row below the header", where, header.front().line);
+  return imported;
+}
+
+}  // namespace dlroof::imports

@@ -1,0 +1,109 @@
+// The Empirical Roofline Toolkit's roofline.json (import.h): ceilings in decimal GFLOP/s and GB/s.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "counters/base/error.h"
+#include "counters/base/json_reader.h"
+#include "reporters/imports/import.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::imports {
+namespace {
+
+using nlohmann::json;
+
+// "FP32 GFLOPs" of the version with precisions; plain "GFLOPs" before it, which is double. The
+// tensor kernel takes half precision.
+constexpr std::pair<std::string_view, std::string_view> kPipes[] = {
+    {"GFLOPs", "fp64.vector"},      {"FP64 GFLOPs", "fp64.vector"},
+    {"FP32 GFLOPs", "fp32.vector"}, {"FP16 GFLOPs", "fp16.vector"},
+    {"TC GFLOPs", "fp16.matrix"},   {"Tensor GFLOPs", "fp16.matrix"}};
+constexpr std::pair<std::string_view, Level> kLevels[] = {
+    {"L1", Level::kL1}, {"L2", Level::kL2}, {"L3", Level::kL3}, {"DRAM", Level::kDram}};
+
+machine::Ceiling CeilingOf(double per_second, int threads) {
+  machine::Ceiling ceiling{.per_second = per_second, .threads = threads};
+  ceiling.how = "the Empirical Roofline Toolkit's best of its repetitions and configurations";
+  ceiling.specified = true;
+  return ceiling;
+}
+
+// [name, rate in 1e9 per second] of "data".
+void EachRate(const JsonReader& part, const auto& put) {
+  for (std::size_t i = 0; i < part.Array("data").size(); ++i) {
+    const json& pair = part.Array("data")[i];
+    const auto at = fmt::format("{}: data[{}]", part.where(), i);
+    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_number())
+      throw BadInput(at + ": expected [name, rate]");
+    const double rate = pair[1].get<double>() * 1e9;
+    if (!(rate >= 1) || rate > 1e30) throw BadInput(at + ": expected a rate above 0");
+    put(pair[0].get<std::string>(), rate);
+  }
+}
+
+int ThreadsOf(const JsonReader& empirical) {
+  for (const char* part : {"metadata", "gflops", "gbytes"}) {
+    if (!empirical.Has(part) || !empirical.json().at(part).is_object()) continue;
+    const json& own = empirical.json().at(part);
+    const json& metadata = own.contains("metadata") ? own.at("metadata") : own;
+    if (!metadata.is_object() || !metadata.contains("OPENMP_THREADS")) continue;
+    const json& threads = metadata.at("OPENMP_THREADS");
+    if (threads.is_number_integer() && threads >= 1 && threads <= 1000000)
+      return threads.get<int>();
+  }
+  return 1;
+}
+
+// The toolkit's GPU configurations are in its metadata.
+bool IsGpu(const JsonReader& empirical) {
+  return empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
+}
+
+void ReadRates(const JsonReader& empirical, machine::CeilingSet& set, int threads,
+               std::vector<std::string>& unknown) {
+  EachRate(empirical.Object("gflops"), [&](const std::string& name, double rate) {
+    const auto* row = std::ranges::find(kPipes, name, [](const auto& pipe) { return pipe.first; });
+    if (row == std::end(kPipes)) return unknown.push_back(name);
+    set.flops[std::string(row->second)] = CeilingOf(rate, threads);
+  });
+  EachRate(empirical.Object("gbytes"), [&](const std::string& name, double rate) {
+    const auto* row =
+        std::ranges::find(kLevels, name, [](const auto& level) { return level.first; });
+    if (row == std::end(kLevels)) return unknown.push_back(name);
+    set.bytes[row->second] = CeilingOf(rate, threads);
+  });
+}
+
+}  // namespace
+
+bool LooksLikeErt(std::string_view text) {
+  return text.find("\"empirical\"") != std::string_view::npos &&
+         text.find("\"gbytes\"") != std::string_view::npos;
+}
+
+Imported ImportErt(const std::string& text, const std::string& where) {
+  const json whole = ParsedJson(text, where);
+  const JsonReader empirical = JsonReader(whole, where).Object("empirical");
+  Imported imported;
+  machine::Machine& machine = imported.machine.emplace();
+  const int threads = ThreadsOf(empirical);
+  std::vector<std::string> unknown;
+  ReadRates(empirical, machine.by_threads[threads], threads, unknown);
+  const machine::CeilingSet& set = machine.by_threads[threads];
+  if (set.flops.empty() || set.bytes.empty())
+    throw BadInput(where +
+                   ": empirical: expected at least one known rate in 'gflops' and one in "
+                   "'gbytes'");
+  machine.device = IsGpu(empirical) ? "gpu" : "cpu";
+  machine.name = "measured by the Empirical Roofline Toolkit";
+  machine.fingerprint = "imported";
+  imported.remarks.push_back(
+      where + ": the ceilings are the toolkit's: given, not measured here; percents rest on them");
+  for (const auto& name : unknown)
+    imported.remarks.push_back(
+        fmt::format("{}: '{}' is not known and left out", where, text::Printable(name)));
+  return imported;
+}
+
+}  // namespace dlroof::imports

@@ -1,0 +1,87 @@
+// This file has what all formats share (import.h) and makes their records a run (run.h).
+#include "reporters/imports/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "reporters/text/text.h"
+
+namespace dlroof::imports {
+namespace {
+
+constexpr ImportFormat kFormats[] = {
+    {"csv", "our own: name,seconds,launches,flops_<pipe>,bytes_<level> in base units",
+     LooksLikeOwnCsv, ImportOwnCsv},
+    {"ncu", "Nsight Compute --csv (--page raw or details)", LooksLikeNsightCompute,
+     ImportNsightCompute},
+    {"ert", "Empirical Roofline Toolkit, roofline.json: makes a machine file", LooksLikeErt,
+     ImportErt},
+    {"likwid", "likwid-perfctr -O", LooksLikeLikwid, ImportLikwid},
+    {"nvbench", "nvbench --json", LooksLikeNvbench, ImportNvbench},
+    {"trace", "a Chrome trace of PyTorch's or TensorFlow's profiler", LooksLikeTrace, ImportTrace}};
+
+constexpr std::size_t kNamedColumns = 5;
+
+// "Conv2D/gpu/cudnn/fwd/f16/n16...": what SplitName takes apart is meant so.
+bool IsOurName(const record::Record& record) {
+  return !record.problem.empty() && (record.device == "cpu" || record.device == "gpu");
+}
+
+void MergeWork(Provenance provenance, record::Record& record) {
+  std::map<Provenance, Work> as_said;
+  for (auto& [from, work] : record.work) {
+    Work& all = as_said[provenance];
+    all.flops.merge(work.flops);
+    all.bytes.merge(work.bytes);
+    if (!all.launches) all.launches = work.launches;
+  }
+  record.work = std::move(as_said);
+}
+
+}  // namespace
+
+std::span<const ImportFormat> ImportFormats() { return kFormats; }
+
+bool IsRunTime(double seconds) { return seconds >= 1e-12 && seconds <= 1e12; }
+
+void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
+                       Imported& imported) {
+  if (columns.empty()) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(columns.size(), kNamedColumns); ++i)
+    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", text::Printable(columns[i]));
+  if (columns.size() > kNamedColumns)
+    names += fmt::format(" and {} more", columns.size() - kNamedColumns);
+  imported.remarks.push_back(fmt::format("{}: column{} {} {} not known and left out", where,
+                                         columns.size() == 1 ? "" : "s", names,
+                                         columns.size() == 1 ? "is" : "are"));
+}
+
+record::RunFile ImportedRun(std::vector<record::Record> records,
+                            const std::optional<machine::Machine>& machine,
+                            const ImportChoice& choice, std::ostream& warnings) {
+  record::RunFile run;
+  if (machine) run.machines.push_back(*machine);
+  int moved = 0;
+  for (record::Record& record : records) {
+    if (!choice.set.empty()) record.name = fmt::format("{}/{}", choice.set, record.name);
+    record::SplitName(record);
+    if (!IsOurName(record)) record::PutOnDevice(record, machine ? machine->device : "");
+    if (choice.provenance) MergeWork(*choice.provenance, record);
+    if (!machine || record.device != machine->device) continue;
+    if (machine::ForThreads(*machine, record.threads) != nullptr) continue;
+    moved += record.threads > 0 ? 1 : 0;
+    record.threads = machine->by_threads.rbegin()->first;
+  }
+  if (moved > 0)
+    warnings << fmt::format(
+        "dlroof: {} of {} records ran with a number of threads that the machine file has no "
+        "ceilings for; they stand on those of {}\n",
+        moved, records.size(), machine->by_threads.rbegin()->first);
+  run.records = std::move(records);
+  return run;
+}
+
+}  // namespace dlroof::imports

@@ -1,0 +1,411 @@
+#include "reporters/imports/trace.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <string_view>
+#include <unordered_map>
+
+#include "counters/base/error.h"
+#include "reporters/imports/import.h"
+#include "reporters/record/large_json.h"
+#include "reporters/text/text.h"
+
+namespace dlroof::imports {
+namespace {
+
+constexpr double kMicro = 1e-6;
+constexpr double kMostMicros = 1e18;  // beyond it a time is none
+
+struct Call {
+  std::size_t op = 0;
+  std::int64_t process = 0;
+  double begin = 0, seconds = 0;  // [s]
+};
+
+using ThreadId = std::pair<std::int64_t, std::string>;  // process, thread
+
+// A number or a text: TensorFlow's threads are numbers, PyTorch's streams may be names.
+std::string Scalar(const record::JsonObject& event, const char* key) {
+  const auto member = event.Find(key);
+  if (!member) return "";
+  if (member->value.is_string()) return std::string(member->Text());
+  return fmt::format("{:.0f}", member->Number());
+}
+
+std::vector<std::int64_t> SizesOf(simdjson::dom::element list) {
+  std::vector<std::int64_t> sizes;
+  simdjson::dom::array items;
+  if (list.get(items) != simdjson::SUCCESS) return sizes;
+  for (const auto item : items) {
+    std::int64_t size = 0;
+    if (item.get(size) != simdjson::SUCCESS) return {};  // a list of tensors
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+// The strings of a list; what is none of them is an empty one, so that positions stay.
+std::vector<std::string> TextsOf(const record::JsonObject& args, const char* key) {
+  std::vector<std::string> texts;
+  simdjson::dom::array items;
+  const auto member = args.Find(key);
+  if (!member || member->value.get(items) != simdjson::SUCCESS) return texts;
+  for (const auto item : items) {
+    std::string_view text;
+    texts.emplace_back(item.get(text) == simdjson::SUCCESS ? text : std::string_view());
+  }
+  return texts;
+}
+
+void ReadInputs(const record::JsonObject& event, TraceOp& op) {
+  const auto member = event.Find("args");
+  if (!member || !member->value.is_object()) return;
+  const record::JsonObject args(member->value, event.PlaceOf("args"));
+  if (const auto dims = args.Find("Input Dims"); dims && dims->value.is_array())
+    dims->Each([&](simdjson::dom::element list, const record::JsonPlace&) {
+      op.sizes.push_back(SizesOf(list));
+    });
+  op.types = TextsOf(args, "Input type");
+  op.values = TextsOf(args, "Concrete Inputs");
+}
+
+std::string KeyOf(const TraceOp& op) {
+  std::string key = op.name + (op.on_gpu ? "\1" : "\2");
+  for (const auto& sizes : op.sizes) key += fmt::format("{}\3", fmt::join(sizes, ","));
+  return key + fmt::format("\4{}\4{}", fmt::join(op.types, "\3"), fmt::join(op.values, "\3"));
+}
+
+bool IsGpuCategory(std::string_view category) {
+  return category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset";
+}
+
+// Categories that mark spans of the program or repeat what an operator's event says.
+bool IsOperator(std::string_view category) {
+  return category.empty() || category == "cpu_op" || category == "Op" || category == "op";
+}
+
+class TraceReader {
+ public:
+  explicit TraceReader(const std::string& where) : where_(where) {}
+
+  Trace Read(const std::string& text) {
+    std::istringstream in(text);
+    const auto skeleton = record::EachJsonElement(
+        in, [&](std::string_view key, std::size_t index, std::string_view element) {
+          if (key == "traceEvents") Take({&file_, key, index}, element);
+        });
+    if (trace_.events == 0)
+      throw BadInput(where_ + ": 'traceEvents': no complete event (\"ph\": \"X\")");
+    if (skeleton.cut) trace_.left_out["behind the place where the file is cut off"] += 1;
+    MarkGpuProcesses();
+    for (auto& [thread, calls] : threads_) AddSelfTimes(calls);
+    trace_.threads = static_cast<double>(threads_.size());
+    return std::move(trace_);
+  }
+
+ private:
+  void Take(const record::JsonPlace& place, std::string_view text) {
+    const auto parsed = parser_.parse(text.data(), text.size(), false);
+    if (parsed.error())
+      throw BadInput("{}: {}", place.Text(), simdjson::error_message(parsed.error()));
+    const record::JsonObject event(parsed.value_unsafe(), place);
+    const auto phase = event.TextOr("ph", "");
+    if (phase == "M") return Name(event);
+    if (phase != "X") return;
+    const auto category = event.TextOr("cat", "");
+    const bool gpu = IsGpuCategory(category);
+    if (!gpu && !IsOperator(category)) {
+      trace_.left_out[fmt::format("of the category {}", category)] += 1;
+      return;
+    }
+    TraceOp op{.name = event.Text("name"), .on_gpu = gpu};
+    if (op.name.empty()) event.Refuse("name", "a name");
+    ReadInputs(event, op);
+    Add(event, std::move(op));
+  }
+
+  void Add(const record::JsonObject& event, TraceOp op) {
+    const double begin = TimeOf(event, "ts"), seconds = TimeOf(event, "dur");
+    trace_.begin = trace_.events == 0 ? begin : std::min(trace_.begin, begin);
+    trace_.end = std::max(trace_.end, begin + seconds);
+    ++trace_.events;
+    const auto process = static_cast<std::int64_t>(event.OptionalNumber("pid").value_or(0));
+    auto key = KeyOf(op) + fmt::format("\5{}", process);
+    const auto [found, is_new] = numbers_.emplace(std::move(key), trace_.ops.size());
+    if (is_new) {
+      trace_.ops.push_back(std::move(op));
+      processes_.push_back(process);
+    }
+    threads_[{process, Scalar(event, "tid")}].push_back({found->second, process, begin, seconds});
+  }
+
+  static double TimeOf(const record::JsonObject& event, const char* key) {
+    const double micros = event.Number(key);
+    if (!(std::abs(micros) <= kMostMicros) || (micros < 0 && std::string_view(key) == "dur"))
+      event.Refuse(key, "microseconds");
+    return micros * kMicro;
+  }
+
+  // TensorFlow names a process after the device whose streams its threads are.
+  void Name(const record::JsonObject& event) {
+    if (event.TextOr("name", "") != "process_name") return;
+    const auto member = event.Find("args");
+    if (!member || !member->value.is_object()) return;
+    const record::JsonObject args(member->value, event.PlaceOf("args"));
+    if (args.TextOr("name", "").find("/device:GPU:") != std::string::npos)
+      gpu_processes_.push_back(static_cast<std::int64_t>(event.OptionalNumber("pid").value_or(0)));
+  }
+
+  void MarkGpuProcesses() {
+    for (std::size_t i = 0; i < trace_.ops.size(); ++i)
+      if (std::ranges::find(gpu_processes_, processes_[i]) != gpu_processes_.end())
+        trace_.ops[i].on_gpu = true;
+  }
+
+  // Takes the time of each call from that of the call in which it lies.
+  void AddSelfTimes(std::vector<Call>& calls) {
+    std::ranges::stable_sort(calls, [](const Call& a, const Call& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.seconds > b.seconds;
+    });
+    std::vector<const Call*> open;
+    for (const Call& call : calls) {
+      while (!open.empty() && call.begin >= open.back()->begin + open.back()->seconds)
+        open.pop_back();
+      TraceOp& op = trace_.ops[call.op];
+      ++op.calls;
+      op.seconds += call.seconds;
+      if (!open.empty()) {
+        const double rest = open.back()->begin + open.back()->seconds - call.begin;
+        trace_.ops[open.back()->op].seconds -= std::min(call.seconds, rest);
+      }
+      open.push_back(&call);
+    }
+  }
+
+  std::string where_;
+  record::JsonPlace file_{nullptr, where_};
+  simdjson::dom::parser parser_;
+  Trace trace_;
+  std::vector<std::int64_t> processes_, gpu_processes_;  // of each op; those of GPUs
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::map<ThreadId, std::vector<Call>> threads_;
+};
+
+using Sizes = std::vector<std::int64_t>;
+
+double Count(const Sizes& sizes) {
+  double count = 1;
+  for (const auto size : sizes) count *= static_cast<double>(size);
+  return count;
+}
+
+// Sizes of input `index`; empty where it is no tensor.
+const Sizes& SizesAt(const TraceOp& op, std::size_t index) {
+  static const Sizes none;
+  return index < op.sizes.size() ? op.sizes[index] : none;
+}
+
+// "[1, 2]" or "1"; empty for any other text.
+Sizes ListAt(const TraceOp& op, std::size_t index) {
+  Sizes list;
+  std::string_view text = index < op.values.size() ? op.values[index] : std::string_view();
+  while (!text.empty()) {
+    if (text.front() == '[' || text.front() == ' ' || text.front() == ',' || text.front() == ']') {
+      text.remove_prefix(1);
+      continue;
+    }
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc()) return {};
+    list.push_back(value);
+    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+  }
+  return list;
+}
+
+// Where a convolution's inputs have what its output's size depends on.
+struct ConvInputs {
+  std::string_view name;
+  std::size_t padding, stride, dilation, groups;  // 0: none, all ones
+};
+constexpr ConvInputs kConvs[] = {{"aten::mkldnn_convolution", 3, 4, 5, 6},
+                                 {"aten::cudnn_convolution", 2, 3, 4, 5},
+                                 {"aten::miopen_convolution", 3, 4, 5, 6},
+                                 {"aten::_slow_conv2d_forward", 5, 4, 0, 0},
+                                 {"aten::thnn_conv2d", 5, 4, 0, 0}};
+
+struct Counted {
+  double flops = 0, elements = 0;  // [flop], [1] that are read or written
+};
+
+// Sizes of one image dimension behind the convolution; 0 where they do not fit.
+std::int64_t OutputSize(std::int64_t size, std::int64_t taps, std::int64_t padding,
+                        std::int64_t stride, std::int64_t dilation) {
+  const std::int64_t available = size + 2 * padding - dilation * (taps - 1) - 1;
+  if (available < 0 || stride < 1 || dilation < 1 || padding < 0) return 0;
+  return available / stride + 1;
+}
+
+std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
+  const Sizes &source = SizesAt(op, 0), &weights = SizesAt(op, 1);
+  if (source.size() < 3 || source.size() != weights.size()) return std::nullopt;
+  const std::size_t dimensions = source.size() - 2;
+  const auto list = [&](std::size_t at, std::int64_t otherwise) {
+    return at == 0 ? Sizes(dimensions, otherwise) : ListAt(op, at);
+  };
+  const Sizes padding = list(inputs.padding, 0), stride = list(inputs.stride, 1),
+              dilation = list(inputs.dilation, 1);
+  const Sizes groups = inputs.groups == 0 ? Sizes{1} : ListAt(op, inputs.groups);
+  if (padding.size() != dimensions || stride.size() != dimensions ||
+      dilation.size() != dimensions || groups.size() != 1 || groups[0] < 1 ||
+      source[1] != weights[1] * groups[0])
+    return std::nullopt;
+  double image = static_cast<double>(source[0]) * static_cast<double>(weights[0]);
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    const auto size = OutputSize(source[2 + i], weights[2 + i], padding[i], stride[i], dilation[i]);
+    if (size == 0) return std::nullopt;
+    image *= static_cast<double>(size);
+  }
+  const double per_output = Count(weights) / static_cast<double>(weights[0]);
+  return Counted{2 * image * per_output, Count(source) + Count(weights) + image};
+}
+
+// A product of (b) m x k and (b) k x n, the inputs `first` and the one behind it.
+std::optional<Counted> OfProduct(const TraceOp& op, std::size_t first, std::size_t dimensions) {
+  const Sizes &a = SizesAt(op, first), &b = SizesAt(op, first + 1);
+  if (a.size() != dimensions || b.size() != dimensions || a[dimensions - 1] != b[dimensions - 2] ||
+      (dimensions == 3 && a[0] != b[0]))
+    return std::nullopt;
+  const double result =
+      Count(a) / static_cast<double>(a[dimensions - 1]) * static_cast<double>(b[dimensions - 1]);
+  return Counted{2 * result * static_cast<double>(a[dimensions - 1]), Count(a) + Count(b) + result};
+}
+
+struct ProductInputs {
+  std::string_view name;
+  std::size_t first, dimensions;
+};
+constexpr ProductInputs kProducts[] = {
+    {"aten::mm", 0, 2}, {"aten::addmm", 1, 2}, {"aten::bmm", 0, 3}, {"aten::baddbmm", 1, 3}};
+
+std::optional<Counted> CountedOf(const TraceOp& op) {
+  for (const auto& sizes : op.sizes)
+    for (const auto size : sizes)
+      if (size < 1) return std::nullopt;
+  for (const auto& conv : kConvs)
+    if (op.name == conv.name) return OfConv(op, conv);
+  for (const auto& product : kProducts)
+    if (op.name == product.name) return OfProduct(op, product.first, product.dimensions);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Trace ReadTrace(const std::string& text, const std::string& where) {
+  return TraceReader(where).Read(text);
+}
+
+std::optional<Work> WorkOfOp(const TraceOp& op) {
+  const bool wide = !op.types.empty() && op.types[0] == "double";
+  if (op.on_gpu || op.types.empty() || (!wide && op.types[0] != "float")) return std::nullopt;
+  const auto counted = CountedOf(op);
+  if (!counted) return std::nullopt;
+  Work work;
+  work.flops[wide ? "fp64.vector" : "fp32.vector"] = counted->flops;
+  work.bytes[Level::kDram] = counted->elements * (wide ? 8 : 4);
+  return work;
+}
+
+// Traces of PyTorch's and TensorFlow's profilers (import.h).
+
+namespace {
+
+// "aten::addmm 64 32x64 64x64".
+std::string NameOf(const TraceOp& op) {
+  std::string name = text::Printable(op.name);
+  for (const auto& sizes : op.sizes)
+    if (!sizes.empty()) name += fmt::format(" {}", fmt::join(sizes, "x"));
+  return name;
+}
+
+void Multiply(Work& work, double calls) {
+  for (auto& [pipe, flops] : work.flops) flops *= calls;
+  for (auto& [level, bytes] : work.bytes) bytes *= calls;
+  work.launches = calls;
+}
+
+record::Record RecordOf(const TraceOp& op) {
+  record::Record record{.name = NameOf(op)};
+  record.repetitions.push_back({.seconds = op.seconds, .iterations = 1});
+  Work work = WorkOfOp(op).value_or(Work{});
+  Multiply(work, op.calls);
+  record.work[Provenance::kModelled] = std::move(work);
+  return record;
+}
+
+// Later ops of a name that is taken, which differ in types or scalars, get a number.
+void MakeUnique(std::vector<record::Record>& records) {
+  std::map<std::string, int> seen;
+  for (auto& record : records)
+    if (const int number = ++seen[record.name]; number > 1)
+      record.name += fmt::format(" ({})", number);
+}
+
+double SecondsOfAll(const std::vector<const TraceOp*>& ops) {
+  double seconds = 0;
+  for (const auto* op : ops) seconds += op->seconds;
+  return seconds;
+}
+
+void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
+                const std::vector<const TraceOp*>& others, const std::string& where,
+                std::vector<std::string>& remarks) {
+  double unknown = 0;
+  for (const auto* op : taken)
+    if (!WorkOfOp(*op)) unknown += op->seconds;
+  const double all = SecondsOfAll(taken);
+  remarks.push_back(fmt::format(
+      "{}: {:.0f} events in {:.4g} s, on {:.0f} threads or streams; a call's time is its own, "
+      "without the calls within it",
+      where, trace.events, trace.end - trace.begin, trace.threads));
+  if (!others.empty())
+    remarks.push_back(
+        fmt::format("{}: {} operators of the host, {:.4g} s, are left out: the trace has a GPU's "
+                    "kernels",
+                    where, others.size(), SecondsOfAll(others)));
+  if (unknown > 0)
+    remarks.push_back(fmt::format("{}: FLOPs and bytes are not known for {:.0f} % of the time",
+                                  where, 100 * unknown / all));
+  for (const auto& [reason, count] : trace.left_out)
+    remarks.push_back(fmt::format("{}: {:.0f} events {} are left out", where, count, reason));
+}
+
+}  // namespace
+
+bool LooksLikeTrace(std::string_view text) {
+  return text.find("\"traceEvents\"") != std::string_view::npos;
+}
+
+Imported ImportTrace(const std::string& text, const std::string& where) {
+  const Trace trace = ReadTrace(text, where);
+  std::vector<const TraceOp*> kernels, operators;
+  for (const auto& op : trace.ops)
+    if (IsRunTime(op.seconds)) (op.on_gpu ? kernels : operators).push_back(&op);
+  const bool gpu = !kernels.empty();
+  auto& taken = gpu ? kernels : operators;
+  if (taken.empty()) throw BadInput(where + ": 'traceEvents': no event took any time of its own");
+  std::ranges::stable_sort(taken, std::greater<>(), &TraceOp::seconds);
+  Imported imported;
+  for (const auto* op : taken) imported.records.push_back(RecordOf(*op));
+  MakeUnique(imported.records);
+  AddRemarks(trace, taken, gpu ? operators : std::vector<const TraceOp*>(), where,
+             imported.remarks);
+  return imported;
+}
+
+}  // namespace dlroof::imports

@@ -1,0 +1,90 @@
+#include "reporters/text/gzip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+
+namespace dlroof::text {
+namespace {
+
+constexpr std::size_t kPiece = 1 << 16;      // [byte] unpacked at once
+constexpr int kGzipWindow = 16 + MAX_WBITS;  // zlib: with gzip's header and check sums
+
+// zlib's state, and the bytes that it has not read.
+class Inflater {
+ public:
+  Inflater(std::string_view packed, std::string where) : left_(packed), where_(std::move(where)) {
+    if (inflateInit2(&stream_, kGzipWindow) != Z_OK)
+      throw BadInput("{}: zlib cannot start", where_);
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  // Appends one member's text.
+  void Member(std::string& text, std::size_t most_bytes) {
+    inflateReset(&stream_);
+    for (int state = Z_OK; state != Z_STREAM_END;) {
+      state = Step(text);
+      if (text.size() > most_bytes)
+        throw BadInput("{}: unpacks to more than {} bytes", where_, most_bytes);
+      if (state == Z_BUF_ERROR)
+        throw BadInput(
+            "{}: gzip data that are cut off after {} bytes of text, expected a whole file", where_,
+            text.size());
+      if (state != Z_OK && state != Z_STREAM_END)
+        throw BadInput("{}: damaged gzip data after {} bytes of text{}{}", where_, text.size(),
+                       stream_.msg == nullptr ? "" : ": ",
+                       stream_.msg == nullptr ? "" : stream_.msg);
+    }
+  }
+
+  std::string_view left() const { return left_; }
+
+ private:
+  int Step(std::string& text) {
+    const auto size = std::min<std::size_t>(left_.size(), std::numeric_limits<uInt>::max());
+    // zlib does not write here; its older headers have no const.
+    stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(left_.data()));
+    stream_.avail_in = static_cast<uInt>(size);
+    stream_.next_out = reinterpret_cast<Bytef*>(piece_.data());
+    stream_.avail_out = static_cast<uInt>(piece_.size());
+    const int state = inflate(&stream_, Z_NO_FLUSH);
+    text.append(piece_.data(), piece_.size() - stream_.avail_out);
+    left_.remove_prefix(size - stream_.avail_in);
+    return state;
+  }
+
+  z_stream stream_ = {};
+  std::string_view left_;
+  std::string where_;
+  std::array<char, kPiece> piece_ = {};
+};
+
+}  // namespace
+
+bool IsGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+
+std::string Unpack(std::string_view packed, const std::string& where, std::size_t most_bytes) {
+  std::string text;
+  Inflater inflater(packed, where);
+  do {
+    inflater.Member(text, most_bytes);
+  } while (IsGzip(inflater.left()));
+  if (!inflater.left().empty())
+    throw BadInput("{}: {} bytes that are no gzip data follow its end", where,
+                   inflater.left().size());
+  return text;
+}
+
+std::string ReadUnpacked(const std::string& path, std::string_view expected) {
+  auto bytes = ReadFile(path, expected);
+  return IsGzip(bytes) ? Unpack(bytes, path) : bytes;
+}
+
+}  // namespace dlroof::text

@@ -1,0 +1,221 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "baselines/cluster/versus.h"
+#include "baselines/cluster/versus_models.h"
+#include "tests/fakes/small_run.h"
+
+namespace dlroof::cluster {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr auto kMeasured = EnergyClass::kMeasured, kMetered = EnergyClass::kMetered,
+               kAssumed = EnergyClass::kAssumed;
+
+energy::Energy Counted(double joules, double others = 0) {
+  return {.joules = joules,
+          .ci95 = {{0.9 * joules, 1.1 * joules}},
+          .domains = {{"package-0", joules}},
+          .seconds = 1,
+          .window_seconds = 1,
+          .calls = 3,
+          .others_cpus = others,
+          .from = "powercap",
+          .covers = "packages"};
+}
+
+// A cluster whose record takes `seconds` and, where there are some, `joules`.
+VersusCluster Side(const std::string& name, double seconds, std::optional<energy::Energy> energy,
+                   const std::string& machine) {
+  auto record = fakes::Measured("n1", 1);
+  record.name = name;
+  record.options.clear();
+  record::SplitName(record);
+  record.repetitions.assign(9, {.seconds = seconds, .iterations = 3});
+  record.energy = std::move(energy);
+  auto run = fakes::RunOf(machine, {record});
+  run.file.machines[0].name = machine;
+  run.file.machines[0].device = record.device;
+  return {.where = machine, .run = roofline::PlaceRun(std::move(run.file))};
+}
+
+// A side whose call takes `joules` by the meter of its node.
+VersusCluster MeteredSide(const std::string& name, double seconds,
+                          std::optional<energy::Energy> energy, const std::string& machine,
+                          double joules) {
+  auto side = Side(name, seconds, std::move(energy), machine);
+  side.run.file.records[0].metered = energy::MeteredEnergy{.joules = joules,
+                                                           .ci95 = {{0.8 * joules, 1.25 * joules}},
+                                                           .seconds = seconds,
+                                                           .from = machine + ".csv",
+                                                           .covers = "all"};
+  return side;
+}
+
+constexpr char kOnCpu[] = "Conv2D/cpu/onednn/fwd/f32/n1", kOnGpu[] = "Conv2D/gpu/cudnn/fwd/f32/n1";
+
+Prices Watts(double cpu, std::optional<double> gpu) {
+  Prices prices{.currency = "USD"};
+  prices.kinds.push_back({.name = "Epyc", .per_node_hour = 1, .watts = cpu});
+  prices.kinds.push_back({.name = "H200", .per_node_hour = 9, .devices = 8, .watts = gpu});
+  return prices;
+}
+
+TEST(VersusEnergy, AMeasuredEnergyIsComparedWithAMeasuredOneAlone) {
+  const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
+  const auto row = MakeVersus(a, b, {}).rows.at(0);
+  EXPECT_EQ(row.energy_ratios.at(kMeasured).a_over_b, 4);
+  const double distance = std::hypot(std::log(600 / 540.0), std::log(165 / 150.0));
+  EXPECT_NEAR(row.energy_ratios.at(kMeasured).ci95->first, 4 * std::exp(-distance), 1e-9);
+  EXPECT_FALSE(row.energy_ratios.contains(kAssumed));
+}
+
+// 500 W x 6 s; 8000 W of 8 devices, 2 s on one of them.
+TEST(VersusEnergy, AnAssumedOneIsTheWattsOfTheFileOfPricesByItsShareOfTheNode) {
+  const auto a = Side(kOnCpu, 6, {}, "Epyc"), b = Side(kOnGpu, 2, {}, "H200");
+  const auto prices = Watts(500, 8000);
+  const auto row = MakeVersus(a, b, {.prices = &prices}).rows.at(0);
+  EXPECT_EQ(row.a.energies.at(kAssumed).joules, 3000);
+  EXPECT_EQ(row.b.energies.at(kAssumed).joules, 2000);
+  EXPECT_EQ(row.energy_ratios.at(kAssumed).a_over_b, 1.5);
+  EXPECT_FALSE(row.a.energies.contains(kMeasured));
+}
+
+TEST(VersusEnergy, ClassesAreNeverMixedInOneRatio) {
+  const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, {}, "H200");
+  const auto gpu_alone = Watts(500, 8000);
+  auto prices = gpu_alone;
+  prices.kinds[0].watts.reset();
+  const auto row = MakeVersus(a, b, {.prices = &prices}).rows.at(0);
+  EXPECT_TRUE(row.a.energies.contains(kMeasured));
+  EXPECT_TRUE(row.b.energies.contains(kAssumed));
+  EXPECT_THAT(row.energy_ratios, IsEmpty());
+  // With watts of both the assumed ratio stands beside the measured energy, which has none.
+  const auto both = MakeVersus(a, b, {.prices = &gpu_alone}).rows.at(0);
+  EXPECT_EQ(both.energy_ratios.size(), 1u);
+  EXPECT_EQ(both.energy_ratios.at(kAssumed).a_over_b, 1.5);
+}
+
+TEST(VersusEnergy, ThreeClassesHaveThreeRatios) {
+  const auto a = MeteredSide(kOnCpu, 6, Counted(600), "Epyc", 2400),
+             b = MeteredSide(kOnGpu, 2, Counted(150), "H200", 800);
+  const auto prices = Watts(500, 8000);
+  const auto row = MakeVersus(a, b, {.prices = &prices}).rows.at(0);
+  ASSERT_EQ(row.energy_ratios.size(), 3u);
+  EXPECT_EQ(row.energy_ratios.at(kMeasured).a_over_b, 4);
+  EXPECT_EQ(row.energy_ratios.at(kMetered).a_over_b, 3);
+  EXPECT_EQ(row.energy_ratios.at(kAssumed).a_over_b, 1.5);
+  // Both sides' distances are log 1.25.
+  EXPECT_NEAR(row.energy_ratios.at(kMetered).ci95->second, 3 * std::exp(M_SQRT2 * std::log(1.25)),
+              1e-9);
+}
+
+TEST(VersusEnergy, AMeteredEnergyIsComparedWithAMeteredOneAlone) {
+  const auto a = MeteredSide(kOnCpu, 6, {}, "Epyc", 2400),
+             b = Side(kOnGpu, 2, Counted(150), "H200");
+  const auto prices = Watts(500, 8000);
+  const auto row = MakeVersus(a, b, {.prices = &prices}).rows.at(0);
+  EXPECT_EQ(row.a.energies.at(kMetered).joules, 2400);
+  EXPECT_FALSE(row.a.energies.contains(kMeasured));
+  EXPECT_FALSE(row.b.energies.contains(kMetered));
+  ASSERT_EQ(row.energy_ratios.size(), 1u);
+  EXPECT_TRUE(row.energy_ratios.contains(kAssumed));
+}
+
+TEST(VersusEnergy, OtherProgramsLeaveTheirMark) {
+  const auto a = Side(kOnCpu, 6, Counted(600, 0.7), "Epyc"),
+             b = Side(kOnGpu, 2, Counted(150), "H200");
+  EXPECT_TRUE(MakeVersus(a, b, {}).rows.at(0).energy_ratios.at(kMeasured).noisy);
+}
+
+TEST(EnergySum, HasAClassOnlyIfEveryCallHas) {
+  EnergySum sum;
+  sum.Add({{kMeasured, {10, {{7, 13}}}}, {kAssumed, {5}}}, 2);
+  sum.Add({{kMeasured, {20, {{16, 24}}}}}, 1);
+  const auto total = sum.Total();
+  EXPECT_FALSE(total.contains(kAssumed));
+  EXPECT_EQ(total.at(kMeasured).joules, 40);
+  // Distances 2 x 3 and 4: the root of 52.
+  EXPECT_NEAR(total.at(kMeasured).ci95->first, 40 - std::sqrt(52.0), 1e-12);
+  EXPECT_NEAR(total.at(kMeasured).ci95->second, 40 + std::sqrt(52.0), 1e-12);
+  sum.Add({{kMeasured, {1, {}}}}, 1);
+  EXPECT_FALSE(sum.Total().at(kMeasured).ci95);
+}
+
+TEST(VersusModels, AddEnergiesOfLayersInBoth) {
+  const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
+  const auto is_manner = [](std::string_view) { return false; };
+  const auto model = ModelFromNames("net", {{kOnCpu, 3}}, is_manner);
+  const auto prices = Watts(500, {});
+  const auto rows = MakeVersusModels(a, b, {model}, is_manner, &prices);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].energies_a.at(kMeasured).joules, 1800);
+  EXPECT_EQ(rows[0].energies_b.at(kMeasured).joules, 450);
+  EXPECT_EQ(rows[0].energy_ratios.at(kMeasured).a_over_b, 4);
+  EXPECT_EQ(rows[0].energies_a.at(kAssumed).joules, 9000);
+  EXPECT_FALSE(rows[0].energy_ratios.contains(kAssumed));
+}
+
+TEST(WriteVersus, ShowsEnergiesByTheirClass) {
+  const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
+  const auto prices = Watts(500, 8000);
+  VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {.prices = &prices})};
+  std::ostringstream table, csv;
+  WriteVersusTable(report, 0, table);
+  EXPECT_THAT(table.str(), AllOf(HasSubstr("A/B energy  A energy (assumed)"), HasSubstr("600 J"),
+                                 HasSubstr("3.00 kJ"), HasSubstr("no measurement, and never"),
+                                 HasSubstr("A: powercap: packages. B: powercap: packages")));
+  WriteVersusCsv(report, csv);
+  EXPECT_THAT(csv.str(), AllOf(HasSubstr("differences,a_measured_joules,b_measured_joules"),
+                               HasSubstr(",600,150,4,,,,3000,2000,1.5\n")));
+  const auto row = VersusJson(report)["rows"][0];
+  EXPECT_EQ(row["a"]["energy"]["measured"]["joules"], 600);
+  EXPECT_EQ(row["a"]["energy"]["measured"]["covers"], "packages");
+  EXPECT_EQ(row["energy_ratio"]["assumed"]["a_over_b"], 1.5);
+}
+
+TEST(WriteVersus, ShowsMeteredEnergiesInColumnsOfTheirOwn) {
+  const auto a = MeteredSide(kOnCpu, 6, {}, "Epyc", 2400),
+             b = MeteredSide(kOnGpu, 2, Counted(150), "H200", 800);
+  const auto is_manner = [](std::string_view) { return false; };
+  VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
+  report.models =
+      MakeVersusModels(a, b, {ModelFromNames("net", {{kOnCpu, 3}}, is_manner)}, is_manner);
+  EXPECT_EQ(report.models.at(0).energy_ratios.at(kMetered).a_over_b, 3);
+  std::ostringstream table, csv, page;
+  WriteVersusTable(report, 0, table);
+  EXPECT_THAT(table.str(),
+              AllOf(HasSubstr("A/B energy  A energy (metered)  B energy (metered)"),
+                    HasSubstr("2.40 kJ"), HasSubstr("7.20 kJ"), HasSubstr("idle parts too"),
+                    HasSubstr("A: Epyc.csv. B: H200.csv"),
+                    HasSubstr("A: not measured. B: powercap"), Not(HasSubstr("assumed"))));
+  WriteVersusCsv(report, csv);
+  EXPECT_THAT(csv.str(),
+              AllOf(HasSubstr(",a_metered_joules,b_metered_joules,metered_joules_a_over"),
+                    HasSubstr(",,150,,2400,800,3,,,\n")));
+  WriteVersusPage(report, "", "", page);
+  EXPECT_THAT(page.str(), AllOf(HasSubstr("A/B energy (metered)"), HasSubstr("2.40 kJ")));
+  const auto row = VersusJson(report)["rows"][0];
+  EXPECT_EQ(row["a"]["energy"]["metered"]["joules"], 2400);
+  EXPECT_EQ(row["a"]["energy"]["metered"]["from"], "Epyc.csv");
+  EXPECT_EQ(row["energy_ratio"]["metered"]["a_over_b"], 3);
+  EXPECT_FALSE(row["energy_ratio"].contains("measured"));
+}
+
+TEST(WriteVersus, WithoutEnergyHasNoWordOfIt) {
+  const auto a = Side(kOnCpu, 6, {}, "Epyc"), b = Side(kOnGpu, 2, {}, "H200");
+  VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
+  std::ostringstream table;
+  WriteVersusTable(report, 0, table);
+  EXPECT_THAT(table.str(), Not(HasSubstr("energy")));
+  EXPECT_THAT(VersusJson(report).dump(), Not(HasSubstr("energy")));
+}
+
+}  // namespace
+}  // namespace dlroof::cluster

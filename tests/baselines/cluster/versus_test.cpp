@@ -1,0 +1,378 @@
+#include "baselines/cluster/versus.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "baselines/cluster/versus_models.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/small_run.h"
+
+namespace dlroof::cluster {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Prices OneKind(const std::string& kind) {
+  return ParsePrices(fmt::format(R"({{"currency": "USD", "kinds": [{}]}})", kind), "p.json");
+}
+
+std::string Refusal(const std::string& text) {
+  return fakes::RefusalOf([&] { ParsePrices(text, "p.json"); });
+}
+
+TEST(ParsePrices, PerNodeHourIsTakenAsItIs) {
+  const auto prices = OneKind(R"({"match": {"name": "EPYC"}, "per_node_hour": 1.2, "devices": 8})");
+  EXPECT_EQ(prices.currency, "USD");
+  EXPECT_DOUBLE_EQ(prices.kinds.at(0).per_node_hour, 1.2);
+  EXPECT_EQ(prices.kinds.at(0).devices, 8);
+}
+
+// 87600 / (5 x 8760 h x 0.5) = 4 an hour; 2000 W x 1.5 = 3 kW, at 0.2 a kWh 0.6 an hour.
+TEST(ParsePrices, CapitalIsSpreadOverHoursOfUseAndEnergyIsAdded) {
+  const std::string capital =
+      R"("match": {"fingerprint": "ab"}, "capital": 87600, "years": 5, "utilisation": 0.5)";
+  EXPECT_DOUBLE_EQ(OneKind("{" + capital + "}").kinds.at(0).per_node_hour, 4);
+  const auto prices = OneKind("{" + capital + R"(, "watts": 2000, "pue": 1.5, "per_kwh": 0.2})");
+  EXPECT_DOUBLE_EQ(prices.kinds.at(0).per_node_hour, 4.6);
+}
+
+TEST(ParsePrices, WattsAreKeptWhateverThePriceIs) {
+  const std::string rent = R"("match": {"name": "x"}, "per_node_hour": 2)";
+  EXPECT_FALSE(OneKind("{" + rent + "}").kinds.at(0).watts);
+  EXPECT_EQ(OneKind("{" + rent + R"(, "watts": 700})").kinds.at(0).watts, 700);
+  EXPECT_EQ(OneKind("{" + rent + R"(, "watts": 700})").kinds.at(0).per_node_hour, 2);
+  EXPECT_EQ(OneKind(R"({"match": {"name": "x"}, "capital": 1, "years": 5, "utilisation": 1,
+                        "watts": 900, "pue": 1, "per_kwh": 1})")
+                .kinds.at(0)
+                .watts,
+            900);
+  EXPECT_THAT(Refusal(R"({"currency": "USD", "kinds": [{"match": {"name": "x"},
+                          "per_node_hour": 2, "watts": -1}]})"),
+              HasSubstr("'watts': expected a number above 0"));
+}
+
+TEST(ParsePrices, WithoutCurrencyTheLineIsNamed) {
+  EXPECT_THAT(Refusal(R"({"kinds": []})"), StartsWith("p.json:1: expected 'currency'"));
+  EXPECT_THAT(Refusal("{\"currency\": \"\",\n\"kinds\": []}"),
+              StartsWith("p.json:1:2: 'currency': expected a text"));
+}
+
+TEST(ParsePrices, EveryFaultNamesItsPlaceInTheList) {
+  const auto second = [](const std::string& kind) {
+    return Refusal(
+        fmt::format("{{\"currency\": \"EUR\", \"kinds\": [\n{{\"match\": {{\"name\": "
+                    "\"a\"}}, \"per_node_hour\": 1}},\n{}]}}",
+                    kind));
+  };
+  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": -1})"),
+              StartsWith("p.json:3:26: 'per_node_hour': expected a number above 0"));
+  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_hour": 1})"),
+              StartsWith("p.json:3:26: unknown key 'per_hour'"));
+  EXPECT_THAT(second(R"({"match": {"name": "b"}})"),
+              HasSubstr("expected one of 'per_node_hour' and 'capital'"));
+  EXPECT_THAT(second(R"({"match": {}, "per_node_hour": 1})"),
+              HasSubstr("expected 'name' or 'fingerprint'"));
+  EXPECT_THAT(second(R"({"match": {"name": "b"}, "capital": 5, "years": 3})"),
+              HasSubstr("expected 'utilisation'"));
+  EXPECT_THAT(second(R"({"match": {"name": "b"}, "capital": 5, "years": 3, "utilisation": 1.5})"),
+              HasSubstr("'utilisation': expected a number above 0, at most 1"));
+  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": 5, "pue": 3})"),
+              HasSubstr("'pue' belongs to 'capital'"));
+  EXPECT_THAT(second(R"({"match": {"name": "b"}, "per_node_hour": 5, "devices": 1.5})"),
+              HasSubstr("'devices': expected a whole number"));
+  EXPECT_THAT(second("7"), HasSubstr("expected an object"));
+}
+
+TEST(PriceOf, TakesTheFirstKindThatMatchesInEverything) {
+  const auto prices = ParsePrices(
+      R"({"currency": "USD", "kinds": [
+        {"match": {"name": "EPYC", "fingerprint": "01"}, "per_node_hour": 1},
+        {"match": {"name": "EPYC"}, "per_node_hour": 2}]})",
+      "p.json");
+  const auto price = [&](const std::string& name, const std::string& fingerprint) {
+    const auto* kind = PriceOf(prices, {.name = name, .fingerprint = fingerprint});
+    return kind == nullptr ? 0 : kind->per_node_hour;
+  };
+  EXPECT_EQ(price("AMD EPYC 9", "01"), 1);
+  EXPECT_EQ(price("AMD EPYC 9", "02"), 2);
+  EXPECT_EQ(price("Xeon", "01"), 0);
+}
+
+}  // namespace
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A record of the name whose clean repetitions all take `seconds`; 9 of them have an interval.
+record::Record Of(const std::string& name, double seconds, int repetitions = 9) {
+  auto record = fakes::Measured("n1", 1);
+  record.name = name;
+  record.options.clear();
+  record::SplitName(record);
+  record.repetitions.assign(repetitions, {.seconds = seconds, .iterations = 3});
+  return record;
+}
+
+VersusCluster ClusterOf(const std::string& where, const std::vector<record::Record>& records,
+                        const std::string& machine = "test") {
+  auto run = fakes::RunOf(where, records);
+  run.file.machines[0].name = machine;
+  auto gpu = run.file.machines[0];
+  gpu.device = "gpu";
+  run.file.machines.push_back(gpu);
+  return {.where = where, .run = roofline::PlaceRun(std::move(run.file))};
+}
+
+bool IsLayout(std::string_view option) { return option == "nchw"; }
+
+TEST(RatioInterval, DistancesAddAsSquaresInLogarithms) {
+  // x from 8 / e^0.3 to 8 e^0.3, y from 2 / e^0.4 to 2 e^0.4: 4 / e^0.5 to 4 e^0.5.
+  const auto about = [](double middle, double distance) {
+    return std::pair(middle * std::exp(-distance), middle * std::exp(distance));
+  };
+  const auto interval = RatioInterval(8, about(8, 0.3), 2, about(2, 0.4));
+  ASSERT_TRUE(interval);
+  EXPECT_NEAR(interval->first, 4 * std::exp(-0.5), 1e-12);
+  EXPECT_NEAR(interval->second, 4 * std::exp(0.5), 1e-12);
+  EXPECT_FALSE(RatioInterval(8, std::nullopt, 2, about(2, 0.4)));
+  EXPECT_FALSE(RatioInterval(8, about(8, 0.3), 2, std::nullopt));
+}
+
+TEST(MakeVersus, PairsTheSameOperatorOfOtherDevicesAndLibraries) {
+  const auto cpu = ClusterOf(
+      "cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), Of("Conv2D/cpu/onednn/fwd/bf16/n1", 3)});
+  const auto gpu = ClusterOf(
+      "gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2), Of("Conv2D/gpu/cudnn/bwd_data/f32/n1", 2)});
+  const auto versus = MakeVersus(cpu, gpu, {});
+  ASSERT_EQ(versus.rows.size(), 1);
+  const auto& row = versus.rows[0];
+  EXPECT_EQ(row.key, "Conv2D/fwd/f32/n1");
+  EXPECT_EQ(row.nodes_of_a, 3);  // 6 s on A, 2 s on B
+  EXPECT_TRUE(row.nodes_ci95);
+  EXPECT_THAT(row.differences, ElementsAre("library: onednn | cudnn"));
+  EXPECT_EQ(versus.only_a, 1);
+  EXPECT_EQ(versus.only_b, 1);
+  // 100 flop in 6 s under 100 flop/s.
+  EXPECT_NEAR(*row.a.fraction, 1.0 / 6, 1e-8);
+  EXPECT_EQ(row.a.bound, "compute");
+}
+
+// A node of A has two devices, one of B eight: 6 s / 2 against 2 s / 8.
+TEST(MakeVersus, ANodeHasAllItsDevices) {
+  auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
+  auto gpu = ClusterOf("gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2)});
+  cpu.devices = 2;
+  gpu.devices = 8;
+  const auto row = MakeVersus(cpu, gpu, {}).rows.at(0);
+  EXPECT_EQ(row.nodes_of_a, 12);
+  EXPECT_EQ(row.b.calls_per_second, 0.5);
+  EXPECT_EQ(row.b.node_calls_per_second, 4);
+  EXPECT_NEAR(row.nodes_ci95->first, 12, 1e-9);
+}
+
+TEST(MakeVersus, WithoutAnIntervalOnOneSideThereIsNone) {
+  const auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
+  const auto gpu = ClusterOf("gpu", {Of("Conv2D/gpu/tf/fwd/f32/n1", 2, 1)});
+  EXPECT_FALSE(MakeVersus(cpu, gpu, {}).rows.at(0).nodes_ci95);
+  EXPECT_FALSE(MakeVersus(gpu, cpu, {}).rows.at(0).nodes_ci95);
+}
+
+TEST(MakeVersus, EveryLibraryOfASideMakesARow) {
+  const auto cpu = ClusterOf("cpu", {Of("LSTM/cpu/onednn/bwd/f32/t1", 6)});
+  const auto gpu =
+      ClusterOf("gpu", {Of("LSTM/gpu/tf/bwd/f32/t1", 2), Of("LSTM/gpu/pytorch/bwd/f32/t1", 3)});
+  const auto versus = MakeVersus(cpu, gpu, {});
+  ASSERT_EQ(versus.rows.size(), 2);
+  EXPECT_EQ(versus.operators, 1);
+  EXPECT_EQ(versus.rows[0].nodes_of_a, 3);
+  EXPECT_EQ(versus.rows[1].nodes_of_a, 2);
+}
+
+TEST(MakeVersus, OptionsOfMannerPairWithTheirLikeOrWithAnyOther) {
+  const auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
+  const auto other = ClusterOf("gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2)});
+  const auto row = MakeVersus(cpu, other, {.is_manner = IsLayout}).rows.at(0);
+  EXPECT_EQ(row.key, "Conv2D/fwd/f32/n1");
+  EXPECT_THAT(row.differences, Contains("options: none | nchw"));
+  const auto both = ClusterOf(
+      "gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 4)});
+  const auto versus = MakeVersus(cpu, both, {.is_manner = IsLayout});
+  ASSERT_EQ(versus.rows.size(), 1);
+  EXPECT_EQ(versus.rows[0].b.timing.median, 4);
+}
+
+TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes) {
+  const auto cpu = ClusterOf(
+      "cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), Of("Conv2D/cpu/onednn/fwd/bf16/n1/nchw", 4),
+              Of("Conv2D/cpu/onednn/fwd/bf16/n1", 3), Of("Conv2D/cpu/onednn/fwd/f32/n2", 8)});
+  const auto gpu = ClusterOf(
+      "gpu", {Of("Conv2D/gpu/cudnn/fwd/f16/n1", 1), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2),
+              Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n3", 1)});
+  const auto versus = MakeVersus(cpu, gpu, {.is_manner = IsLayout, .best_type = true});
+  ASSERT_EQ(versus.rows.size(), 2);
+  EXPECT_EQ(versus.rows[0].key, "Conv2D/fwd/bf16|f16/n1");
+  EXPECT_EQ(versus.rows[0].nodes_of_a, 3);
+  EXPECT_THAT(versus.rows[0].differences, Contains("type: bf16 | f16"));
+  EXPECT_EQ(versus.rows[1].key, "Conv2D/fwd/f32/n2");
+  EXPECT_EQ(versus.rows[1].nodes_of_a, 4);
+  EXPECT_EQ(std::tuple(versus.operators, versus.only_a, versus.only_b), std::tuple(2, 0, 1));
+}
+
+TEST(MakeVersus, DifferencesAreSaidInTheRow) {
+  auto a = Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), b = Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2);
+  a.algorithm = "direct";
+  b.algorithm = "winograd";
+  b.cache = "";
+  b.work[Provenance::kMeasured].flops["fp32.vector"] = 44;
+  const auto row = MakeVersus(ClusterOf("a", {a}), ClusterOf("b", {b}), {}).rows.at(0);
+  EXPECT_THAT(
+      row.differences,
+      ElementsAre("library: onednn | cudnn", "algorithm: direct | winograd",
+                  "cache: cold | not known", "FLOPs, by more than 1 %: modelled | measured"));
+  EXPECT_EQ(row.flops, 100);  // the problem's own
+  EXPECT_EQ(row.b.counted_flops, 44);
+}
+
+TEST(MakeVersus, OtherConventionsAreRefused) {
+  auto cpu = ClusterOf("a.json", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
+  const auto gpu = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2)});
+  cpu.run.file.context["dlroof"]["conventions"]["flops"] = "fma is 1";
+  EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(cpu, gpu, {}); }),
+              HasSubstr("a.json and b.json cannot be compared: the convention flops differs"));
+  cpu.run.file.context["dlroof"].erase("conventions");
+  EXPECT_EQ(MakeVersus(cpu, gpu, {}).rows.size(), 1);
+}
+
+TEST(MakeVersus, NothingInCommonIsRefused) {
+  const auto cpu = ClusterOf("a.json", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
+  const auto gpu = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2)});
+  EXPECT_THAT(fakes::RefusalOf([&] { MakeVersus(cpu, gpu, {}); }),
+              HasSubstr("a.json and b.json have no operator in common"));
+}
+
+// 36 an hour is 0.01 a second; 6 s for 100 flop: 0.06 / 100 x 1e15 on one device, half on two.
+TEST(MakeVersus, CostsAreOfThePriceFileAlone) {
+  const auto prices = ParsePrices(
+      R"({"currency": "USD", "kinds": [{"match": {"name": "EPYC"}, "per_node_hour": 36}]})", "p");
+  auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)}, "AMD EPYC");
+  const auto gpu = ClusterOf("gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2)}, "V100");
+  const auto versus = MakeVersus(cpu, gpu, {.prices = &prices});
+  EXPECT_NEAR(*versus.rows.at(0).a.cost, 6e11, 1);
+  EXPECT_FALSE(versus.rows.at(0).b.cost);
+  EXPECT_EQ(versus.price_b, "no price for 'V100'");
+  EXPECT_FALSE(MakeVersus(cpu, gpu, {}).rows.at(0).a.cost);
+  cpu.devices = 2;
+  EXPECT_NEAR(*MakeVersus(cpu, gpu, {.prices = &prices}).rows.at(0).a.cost, 3e11, 1);
+}
+
+// --- Models ---
+
+const std::string kCpu = "Conv2D/cpu/onednn/", kGpu = "Conv2D/gpu/tf/";
+
+// A first layer without a data gradient, and a second that occurs three times.
+Model TwoLayers() {
+  return ModelFromNames("net",
+                        {{kCpu + "fwd/f32/n1", 1},
+                         {kCpu + "bwd_weights/f32/n1", 1},
+                         {kCpu + "fwd/f32/n2", 3},
+                         {kCpu + "bwd_data/f32/n2", 3},
+                         {kCpu + "bwd_weights/f32/n2", 3}},
+                        IsLayout);
+}
+
+TEST(MakeVersusModels, TrainingIsForwardAndBothGradientsAsOftenAsALayerOccurs) {
+  const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "bwd_weights/f32/n1", 2),
+                                     Of(kCpu + "fwd/f32/n2", 4), Of(kCpu + "bwd_data/f32/n2", 5),
+                                     Of(kCpu + "bwd_weights/f32/n2", 6)});
+  const auto rows = MakeVersusModels(cpu, cpu, {TwoLayers()}, IsLayout);
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(rows[0].pass, "inference");
+  EXPECT_EQ(rows[0].a->median, 1 + 3 * 4);
+  EXPECT_EQ(rows[1].pass, "training");
+  EXPECT_EQ(rows[1].a->median, 1 + 2 + 3 * (4 + 5 + 6));
+  EXPECT_EQ(rows[1].layers, 4);
+  EXPECT_EQ(rows[1].in_both, 4);
+  EXPECT_EQ(rows[1].nodes_of_a, 1);
+  EXPECT_TRUE(rows[1].nodes_ci95);
+}
+
+TEST(MakeVersusModels, BothGradientsMayBeOneCall) {
+  const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n2", 4), Of(kCpu + "bwd_data/f32/n2", 5),
+                                     Of(kCpu + "bwd_weights/f32/n2", 6)});
+  const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 1), Of(kGpu + "bwd/f32/n2", 2),
+                                     Of(kGpu + "fwd/f32/n1", 1), Of(kGpu + "bwd/f32/n1", 2)});
+  const auto rows = MakeVersusModels(cpu, gpu, {TwoLayers()}, IsLayout);
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(rows[1].b->median, 3 * (1 + 2));
+  EXPECT_EQ(rows[1].nodes_of_a, 5);
+  EXPECT_EQ(rows[1].library_b, "tf");
+  // The first layer has the gradient of its weights alone, and B's call makes both.
+  EXPECT_EQ(rows[1].in_b, 3);
+}
+
+TEST(MakeVersusModels, CoverageIsSaidAndTimesAreOfSharedLayersAlone) {
+  const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "fwd/f32/n2", 4)});
+  const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 2)});
+  const auto rows = MakeVersusModels(cpu, gpu, {TwoLayers()}, IsLayout);
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows[0].layers, 4);
+  EXPECT_EQ(rows[0].in_a, 4);
+  EXPECT_EQ(rows[0].in_both, 3);
+  EXPECT_EQ(rows[0].a->median, 12);
+  EXPECT_THAT(rows[0].missing, ElementsAre("n1"));
+}
+
+TEST(MakeVersusModels, AModelWithoutASharedLayerHasARowThatSaysSo) {
+  const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n9", 1)});
+  const auto rows = MakeVersusModels(cpu, cpu, {TwoLayers()}, IsLayout);
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows[0].in_both, 0);
+  EXPECT_EQ(rows[0].layers, 4);
+  EXPECT_FALSE(rows[0].a);
+}
+
+// --- Writers ---
+
+struct Written {
+  VersusCluster a = ClusterOf("a.json", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
+  VersusCluster b = ClusterOf("b.json", {Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2, 1)}, "<V100>");
+  VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {}), .models = {}};
+};
+
+TEST(WriteVersus, AllFormatsHaveTheRow) {
+  const Written written;
+  std::ostringstream table, markdown, csv, page;
+  WriteVersusTable(written.report, 0, table);
+  WriteVersusMarkdown(written.report, markdown);
+  WriteVersusCsv(written.report, csv);
+  WriteVersusPage(written.report, "<?xml?><svg></svg>", "", page);
+  for (const auto* out : {&table, &markdown, &csv, &page})
+    EXPECT_THAT(out->str(), HasSubstr("Conv2D/fwd/f32/n1")) << out->str();
+  EXPECT_THAT(table.str(), HasSubstr("1  library: onednn | cudnn"));
+  EXPECT_THAT(table.str(), HasSubstr("no prices were given"));
+  EXPECT_THAT(page.str(), HasSubstr("&#60;V100&#62;"));
+  EXPECT_THAT(page.str(), HasSubstr("<svg></svg>"));
+  EXPECT_EQ(page.str().find("<V100>"), std::string::npos);
+}
+
+TEST(WriteVersus, UnknownHasNoKeyAndAnEmptyField) {
+  const Written written;
+  const auto row = VersusJson(written.report)["rows"][0];
+  EXPECT_FALSE(row.contains("nodes_ci95"));
+  EXPECT_FALSE(row["a"].contains("cost_per_1e15_flop"));
+  EXPECT_FALSE(row["b"].contains("ci95"));
+  EXPECT_TRUE(row["a"].contains("ci95"));
+  std::ostringstream csv;
+  WriteVersusCsv(written.report, csv);
+  EXPECT_THAT(csv.str(), HasSubstr(",100,3,,,,library: onednn | cudnn"));
+}
+
+}  // namespace
+}  // namespace dlroof::cluster

@@ -1,0 +1,235 @@
+#include "baselines/programs/program_summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "baselines/programs/program_report.h"
+#include "baselines/programs/steps.h"
+#include "tests/fakes/primitives/logs.h"
+
+namespace dlroof::programs {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+verbose::VerboseLog TwoThreads() {
+  verbose::VerboseLog log;
+  log.primitives.resize(2);
+  // 0 to 4 s, and 2 to 6 s on another thread: between 2 and 4 s each has half.
+  log.executions = {{0, 4, 100.0}, {1, 4, 102.0}};
+  return log;
+}
+
+TEST(TimelineOf, CallsThatOverlapShareTheClock) {
+  const auto timeline = TimelineOf(TwoThreads());
+  EXPECT_TRUE(timeline.stamped);
+  EXPECT_DOUBLE_EQ(timeline.executions[0], 3);
+  EXPECT_DOUBLE_EQ(timeline.executions[1], 3);
+}
+
+TEST(TimelineOf, CallsOfNoTimeAndWithoutStampKeepTheirOwn) {
+  auto log = TwoThreads();
+  log.executions.push_back({0, 0, 103.0});
+  log.executions.push_back({0, 7, std::nullopt});
+  const auto timeline = TimelineOf(log);
+  EXPECT_FALSE(timeline.stamped);
+  EXPECT_DOUBLE_EQ(timeline.executions[2], 0);
+  EXPECT_DOUBLE_EQ(timeline.executions[3], 7);
+  EXPECT_DOUBLE_EQ(timeline.executions[0] + timeline.executions[1], 6);
+}
+
+TEST(SummarizeProgram, PrimitivesAddUpToTheLog) {
+  for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log",
+                           "tf_r50_inf_dnn.onednn.log", "tf212_conv_opts0.log"}) {
+    const auto log = fakes::FromLog(name);
+    const auto summary = SummarizeProgram(log, std::nullopt);
+    double all = 0, calls = 0, seconds = 0;
+    for (const auto& execution : log.executions) all += execution.seconds;
+    for (const auto& primitive : summary.primitives) {
+      calls += primitive.calls;
+      seconds += primitive.seconds;
+      EXPECT_LE(primitive.times.least, primitive.times.lower_quarter);
+      EXPECT_LE(primitive.times.lower_quarter, primitive.times.median);
+      EXPECT_LE(primitive.times.median, primitive.times.upper_quarter);
+      EXPECT_LE(primitive.times.upper_quarter, primitive.times.most);
+    }
+    EXPECT_EQ(calls, static_cast<double>(log.executions.size())) << name;
+    EXPECT_NEAR(seconds, all, 1e-9 * all) << name;
+    EXPECT_NEAR(summary.seconds, all, 1e-9 * all) << name;
+  }
+}
+
+roofline::PlacedRun RunOf(const ProgramSummary& summary) {
+  record::RunFile file;
+  file.context["dlroof"]["program"] = ToJson(summary);
+  return roofline::PlaceRun(file);
+}
+
+TEST(BreakdownOfProgram, PartsAddUpToTheStepsWallTime) {
+  for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log"}) {
+    const auto summary = SummarizeProgram(fakes::FromLog(name), std::nullopt);
+    const auto run = RunOf(summary);
+    const auto breakdown = BreakdownOf(UsesOf(run, summary), summary);
+    EXPECT_TRUE(breakdown.of_step);
+    double sum = 0;
+    for (const auto& part : breakdown.parts) sum += part.seconds;
+    EXPECT_NEAR(sum, summary.steps.wall_seconds.value(), 1e-9) << name;
+    EXPECT_EQ(breakdown.parts.back().words, "outside oneDNN") << name;
+  }
+}
+
+TEST(BreakdownOfProgram, WithoutStepsTheProgramsWallTimeIsDivided) {
+  auto summary = SummarizeProgram(fakes::FromLog("tf212_conv_opts1.log"), std::nullopt);
+  summary.wall_seconds = 2;
+  const auto run = RunOf(summary);
+  const auto breakdown = BreakdownOf(UsesOf(run, summary), summary);
+  EXPECT_FALSE(breakdown.of_step);
+  EXPECT_NEAR(breakdown.seconds, 2, 1e-12);
+}
+
+// The step of an LSTM's training: forward and backward are the recurrent layer's.
+TEST(SummarizeProgram, PhasesOfATrainingStep) {
+  const auto summary = SummarizeProgram(fakes::FromLog("pt_lstm_trn.onednn.log"), std::nullopt);
+  ASSERT_EQ(summary.steps.phases.size(), 3);
+  EXPECT_EQ(summary.steps.phases[0].calls, 5);
+  EXPECT_EQ(summary.steps.phases[1].calls, 1);
+  EXPECT_EQ(summary.steps.phases[2].calls, 3);
+  double wall = 0;
+  for (const auto& phase : summary.steps.phases) wall += phase.wall_seconds.value();
+  EXPECT_NEAR(wall, summary.steps.wall_seconds.value(), 1e-6);
+  EXPECT_EQ(
+      SummarizeProgram(fakes::FromLog("pt_r50_inf.onednn.log"), std::nullopt).steps.phases.size(),
+      0);
+}
+
+TEST(SummarizeProgram, CreationsOfAStepAreItsOwn) {
+  auto log = TwoThreads();
+  log.marks = {{0, true, 1, 99}, {2, false, 1, 109}};
+  log.creations = {{1, 0.5, false, 106.5}, {0, 0.25, true, 99.5}};
+  const auto summary = SummarizeProgram(log, std::nullopt);
+  EXPECT_EQ(summary.steps.creation_misses, 1);
+  EXPECT_EQ(summary.steps.creation_hits, 1);
+  EXPECT_DOUBLE_EQ(summary.steps.creation_seconds, 0.75);
+  EXPECT_DOUBLE_EQ(summary.steps.wall_seconds.value(), 10);
+}
+
+TEST(ProgramOf, ReadsItAllAgain) {
+  auto summary = SummarizeProgram(fakes::FromLog("pt_lstm_trn.onednn.log"), std::nullopt);
+  summary.command = "python train.py";
+  summary.wall_seconds = 12.5;
+  summary.lines.refused = {{"cut", 3, 17}};
+  summary.primitives[0].text.others = {{"colour", "green"}};
+  summary.primitives[0].benchmark = "LSTM/...";
+  nlohmann::json context;
+  context["dlroof"]["program"] = ToJson(summary);
+  const auto again = ProgramOf(context);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(ToJson(*again), ToJson(summary));
+  EXPECT_EQ(again->primitives[0].text, summary.primitives[0].text);
+  EXPECT_EQ(again->threads, 2);
+}
+
+TEST(ProgramOf, TakesAnyJson) {
+  EXPECT_FALSE(ProgramOf(nullptr));
+  EXPECT_FALSE(ProgramOf({{"dlroof", {{"program", 7}}}}));
+  const nlohmann::json odd = {{"dlroof",
+                               {{"program",
+                                 {{"seconds", "much"},
+                                  {"primitives", {1, {{"calls", true}}}},
+                                  {"steps", {{"from", 3}}}}}}}};
+  const auto summary = ProgramOf(odd);
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->primitives.size(), 2);
+  record::RunFile file;
+  file.context = odd;
+  std::ostringstream out;
+  WriteProgram(roofline::PlaceRun(file), 80, out);
+  EXPECT_NE(out.str(), "");
+}
+
+// 1 ms alone with an interval of 0.1 %.
+ProgramPrimitive Replayed(double program_seconds, std::optional<double> cold_seconds,
+                          const std::string& implementation = "jit:avx2") {
+  ProgramPrimitive primitive{.record = "Conv2D/a"};
+  primitive.text.kind = "convolution";
+  primitive.text.implementation = "jit:avx2";
+  primitive.seconds = 10 * program_seconds;
+  const double ratio = program_seconds / 1e-3;
+  primitive.alone = StandaloneTime{.seconds = 1e-3,
+                                   .ci95 = {{0.9995e-3, 1.0005e-3}},
+                                   .cold_seconds = cold_seconds,
+                                   .program_seconds = program_seconds,
+                                   .ratio = ratio,
+                                   .ratio_ci95 = {{0.999 * ratio, 1.001 * ratio}},
+                                   .implementation = implementation};
+  return primitive;
+}
+
+TEST(WhyOf, SaysAsMuchAsTheTimesTell) {
+  EXPECT_EQ(WhyOf(Replayed(1.04e-3, 2e-3)), "as fast as alone");
+  EXPECT_THAT(WhyOf(Replayed(2e-3, 1.95e-3)), HasSubstr("cold caches may explain it"));
+  // 0.5 of 1 ms
+  EXPECT_THAT(WhyOf(Replayed(2e-3, 1.5e-3)), HasSubstr("at most 50 % of the difference"));
+  EXPECT_THAT(WhyOf(Replayed(2e-3, 1.1e-3)), HasSubstr("cold caches do not explain it"));
+  EXPECT_THAT(WhyOf(Replayed(2e-3, std::nullopt)), HasSubstr("cold caches, other threads"));
+  EXPECT_THAT(WhyOf(Replayed(0.5e-3, 2e-3)), HasSubstr("faster in the program"));
+  EXPECT_THAT(WhyOf(Replayed(2e-3, 2e-3, "ref")),
+              HasSubstr("another implementation: jit:avx2 in the program, ref alone"));
+}
+
+TEST(WhyOf, AWideIntervalProvesNothing) {
+  auto primitive = Replayed(2e-3, 2e-3);
+  primitive.alone->ratio_ci95 = {{0.8, 5}};
+  EXPECT_THAT(WhyOf(primitive), HasSubstr("no difference is validated"));
+}
+
+ProgramSummary OneOfEach() {
+  ProgramSummary summary;
+  summary.primitives = {Replayed(1e-3, 2e-3), Replayed(3e-3, 3e-3), ProgramPrimitive{}};
+  summary.primitives[1].record = "Conv2D/b";
+  summary.primitives[2].text.kind = "reorder";
+  summary.primitives[2].seconds = 1;
+  summary.primitives[2].not_standalone = "dlroof has no benchmark of this call";
+  summary.standalone_version = "3.2.0";
+  return summary;
+}
+
+TEST(WriteAlone, TheLongestIsFirstAndTheOthersHaveAReason) {
+  std::ostringstream out;
+  WriteAlone(OneOfEach(), 0, out);
+  const auto text = out.str();
+  EXPECT_LT(text.find("Conv2D/b"), text.find("Conv2D/a")) << text;
+  EXPECT_THAT(text, HasSubstr("one call, alone by oneDNN 3.2.0"));
+  EXPECT_THAT(text, HasSubstr("3.00x (3.00 to 3.00)"));
+  EXPECT_THAT(text,
+              HasSubstr("not replayed: 1 (1.00 s) reorder: dlroof has no benchmark of this call"));
+  EXPECT_THAT(text, Not(HasSubstr("~")));
+}
+
+TEST(WriteAlone, WithoutAReplayThereIsNothing) {
+  ProgramSummary summary;
+  summary.primitives = {ProgramPrimitive{}};
+  std::ostringstream out;
+  WriteAlone(summary, 0, out);
+  EXPECT_EQ(out.str(), "");
+}
+
+TEST(ProgramOf, ReadsAReplayAgain) {
+  auto summary = OneOfEach();
+  summary.primitives[0].alone->noisy = true;
+  summary.primitives[1].alone->ratio_ci95.reset();
+  const nlohmann::json context = {{"dlroof", {{"program", ToJson(summary)}}}};
+  const auto again = ProgramOf(context);
+  EXPECT_EQ(ToJson(*again), ToJson(summary));
+  EXPECT_TRUE(again->primitives[0].alone->noisy);
+  EXPECT_EQ(again->primitives[0].alone->ratio_ci95->second,
+            summary.primitives[0].alone->ratio_ci95->second);
+  EXPECT_FALSE(again->primitives[2].alone);
+}
+
+}  // namespace
+}  // namespace dlroof::programs

@@ -1,0 +1,136 @@
+#include "bench/cluster_run/node_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::cluster_run {
+namespace {
+
+using testing::HasSubstr;
+
+cluster::NodeFacts Identified(std::map<std::string, std::string> variables, bool per_gpu = false) {
+  return IdentifyNode([&](const std::string& name) { return variables[name]; }, "host7", per_gpu);
+}
+
+TEST(IdentifyNode, SlurmsNameComesBeforeTheHosts) {
+  const auto facts = Identified({{"SLURMD_NODENAME", "n3"},
+                                 {"SLURM_PROCID", "2"},
+                                 {"SLURM_JOB_ID", "41"},
+                                 {"SLURM_TOPOLOGY_ADDR", "s0.n3"},
+                                 {"PMIX_RANK", "9"},
+                                 {"SLURM_STEP_TASKS_PER_NODE", "1(x4)"},
+                                 {"SLURM_LOCALID", "0"}});
+  EXPECT_EQ(facts.name, "n3");
+  EXPECT_EQ(facts.known_by, "SLURMD_NODENAME");
+  EXPECT_EQ(facts.engine, "slurm");
+  EXPECT_EQ(facts.rank, "2");
+  EXPECT_EQ(facts.job, "41");
+  EXPECT_EQ(facts.place, "s0.n3");
+}
+
+TEST(IdentifyNode, TheOthersHaveTheHostsName) {
+  for (const auto& [variable, engine] :
+       std::map<std::string, std::string>{{"OMPI_COMM_WORLD_RANK", "openmpi"},
+                                          {"PMIX_RANK", "pmix"},
+                                          {"PMI_RANK", "pmi"},
+                                          {"FLUX_TASK_RANK", "flux"}}) {
+    const auto facts = Identified({{variable, "5"}});
+    EXPECT_EQ(facts.name, "host7");
+    EXPECT_EQ(facts.engine, engine);
+    EXPECT_EQ(facts.rank, "5");
+  }
+  const auto alone = Identified({});
+  EXPECT_EQ(alone.name, "host7");
+  EXPECT_EQ(alone.known_by, "hostname");
+  EXPECT_EQ(alone.engine, "");
+}
+
+TEST(IdentifyNode, OpenMpiSetsPmixToo) {
+  EXPECT_EQ(Identified({{"OMPI_COMM_WORLD_RANK", "1"}, {"PMIX_RANK", "1"}}).engine, "openmpi");
+}
+
+// A process with a GPU of its own has that in its name, also where a node has one alone. Slurm
+// gives it the GPU, which alone it sees; mpirun gives none.
+TEST(IdentifyNode, ProcessesOfOneNodeHaveFilesOfTheirOwnAndKeepTheirHost) {
+  using Variables = std::map<std::string, std::string>;
+  const auto slurm = [](const char* tasks, const char* local, const char* visible) {
+    return Variables{{"SLURMD_NODENAME", "n3"},
+                     {"SLURM_PROCID", "13"},
+                     {"SLURM_STEP_TASKS_PER_NODE", tasks},
+                     {"SLURM_LOCALID", local},
+                     {"SLURM_TOPOLOGY_ADDR", "s0.n3"},
+                     {"CUDA_VISIBLE_DEVICES", visible}};
+  };
+  const Variables openmpi = {{"OMPI_COMM_WORLD_RANK", "3"},
+                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                             {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}};
+  struct Row {
+    Variables variables;
+    bool per_gpu;
+    std::string name, host, gpu;
+  };
+  for (const auto& [variables, per_gpu, name, host, gpu] :
+       {Row{slurm("8(x4)", "5", ""), false, "n3-task5", "n3", ""},
+        Row{slurm("8", "5", "0,1"), false, "n3-task5", "n3", ""},
+        Row{openmpi, false, "host7-task1", "host7", ""},
+        Row{{{"SLURMD_NODENAME", "n3"}}, false, "n3", "", ""},
+        Row{slurm("8(x2)", "5", "0"), true, "n3-gpu5", "n3", "0"},
+        Row{openmpi, true, "host7-gpu1", "host7", "1"},
+        Row{slurm("1", "0", ""), true, "n3-gpu0", "n3", "0"}}) {
+    const auto facts = Identified(variables, per_gpu);
+    EXPECT_EQ(facts.name, name);
+    EXPECT_EQ(facts.host, host) << name;
+    EXPECT_EQ(facts.gpu, gpu) << name;
+    EXPECT_EQ(facts.place, variables.contains("SLURM_TOPOLOGY_ADDR") ? "s0.n3" : "") << name;
+  }
+}
+
+TEST(IdentifyNode, AProcessOfAGpuThatNobodyNumbersIsRefused) {
+  for (const char* variable : {"PMIX_RANK", "HOME"})
+    EXPECT_THAT(fakes::RefusalOf([&] {
+                  Identified({{variable, "3"}}, true);
+                }),
+                HasSubstr("--per-gpu: nothing numbers the processes of a node"))
+        << variable;
+}
+
+TEST(GpuOfTask, IsTheLaunchersOrTheEntryOfTheProcess) {
+  EXPECT_EQ(GpuOfTask("", "3"), "3");
+  EXPECT_EQ(GpuOfTask("7", "3"), "7");
+  EXPECT_EQ(GpuOfTask("GPU-1a2b", "0"), "GPU-1a2b");
+  EXPECT_EQ(GpuOfTask("4,5,6,7", "3"), "7");
+  EXPECT_EQ(GpuOfTask("GPU-aa,GPU-bb", "1"), "GPU-bb");
+  EXPECT_THAT(fakes::RefusalOf([] { GpuOfTask("4,5", "2"); }),
+              HasSubstr("process 2 of the node, and CUDA_VISIBLE_DEVICES=4,5 has 2 GPUs"));
+}
+
+TEST(IdentifyNode, ANameThatIsNoFilesIsRefused) {
+  for (const char* name : {"../n3", "a b", ".n"})
+    EXPECT_THAT(fakes::RefusalOf([&] {
+                  Identified({{"SLURMD_NODENAME", name}});
+                }),
+                HasSubstr("cannot name a file"))
+        << name;
+}
+
+TEST(ThisNode, SaysHowManyCpusItWasSpecified) {
+  const auto facts = ThisNode();
+  EXPECT_GE(facts.cpus_specified, 1);
+  EXPECT_GE(facts.cpus, facts.cpus_specified);
+}
+
+}  // namespace
+namespace {
+
+// FIPS 180-2, appendix B.1, and the digest of no bytes.
+TEST(Sha256, OfTheStandardsExamples) {
+  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+}  // namespace
+}  // namespace dlroof::cluster_run

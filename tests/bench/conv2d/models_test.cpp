@@ -1,0 +1,95 @@
+#include "bench/conv2d/models.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dlroof::conv2d {
+namespace {
+
+std::optional<double> Executed(const std::string& problem, ProductDirection direction,
+                               const std::string& implementation) {
+  Conv2dCase conv;
+  conv.problem = ParseConv2d(problem);
+  conv.direction = direction;
+  return ExecutedOverUseful(conv, implementation, "avx512_core");
+}
+
+TEST(ExecutedOverUseful, IsOneWhereTheChannelsFillTheVectorsOrAreFewToRead) {
+  EXPECT_EQ(Executed("n1c3h112w112k64r7s7_s2p3", ProductDirection::kForward, "jit:avx512_core"), 1);
+  for (const auto* implementation : {"jit:avx512_core", "brgconv:avx2", "jit_1x1:avx512_core"})
+    EXPECT_EQ(Executed("n1c64h28w28k32r3s3_p1", ProductDirection::kForward, implementation), 1);
+}
+
+TEST(ExecutedOverUseful, CountsTheLastVectorWhole) {
+  // 20 filters: two vectors of 16 lanes, three of 8. 24 channels: two, three.
+  const std::string problem = "n1c24h28w28k20r3s3_p1";
+  EXPECT_EQ(Executed(problem, ProductDirection::kForward, "brgconv:avx512_core"), 32 / 20.0);
+  EXPECT_EQ(Executed(problem, ProductDirection::kForward, "brgconv:avx2"), 24 / 20.0);
+  EXPECT_EQ(Executed(problem, ProductDirection::kForward, "jit:avx512_core"),
+            32 / 20.0 * (32 / 24.0));
+  EXPECT_EQ(Executed(problem, ProductDirection::kBackwardData, "brgconv:avx512_core"), 32 / 24.0);
+}
+
+TEST(ExecutedOverUseful, VectorsOfDepthwiseKernelsHoldGroups) {
+  EXPECT_EQ(Executed("n1c72h28w28k72r3s3_p1g72", ProductDirection::kForward, "jit_dw:avx512_core"),
+            80 / 72.0);
+}
+
+TEST(ExecutedOverUseful, IsNotKnownOfReferenceLoops) {
+  EXPECT_FALSE(Executed("n1c3h8w8k4r3s3_p1", ProductDirection::kForward, "ref:any"));
+  EXPECT_FALSE(Executed("n1c3h8w8k4r3s3_p1", ProductDirection::kForward, "gemm:jit"));
+}
+
+}  // namespace
+namespace {
+
+using testing::HasSubstr;
+
+struct Modelled {
+  std::map<Level, double> bytes;
+  std::string how;
+};
+Modelled OnH200(const std::string& type, const std::string& algorithm) {
+  const auto name =
+      workload::ParseBenchmarkName("Conv2D/gpu/cudnn/fwd/" + type + "/n16c64h56w56k64r3s3_p1");
+  const auto model = DeltaModel(name, algorithm, "NVIDIA H200");
+  Modelled modelled;
+  if (model) modelled.bytes = model(modelled.how).bytes;
+  return modelled;
+}
+
+TEST(BuiltInGpuOf, KnowsWhatDriversCallThem) {
+  EXPECT_EQ(BuiltInGpuOf("NVIDIA H200 NVL"), "h200");
+  EXPECT_EQ(BuiltInGpuOf("NVIDIA TITAN Xp"), "titan_xp");
+  EXPECT_EQ(BuiltInGpuOf("NVIDIA GeForce RTX 4090"), "");
+}
+
+TEST(DeltaModel, PredictsCudnnsIntegerConvolutions) {
+  const auto narrow = OnH200("s8s8s8", "engine 1");
+  ASSERT_EQ(narrow.bytes.size(), 3U) << narrow.how;
+  EXPECT_THAT(narrow.how, HasSubstr("DeLTA-style model of NVIDIA H200"));
+  // 16 x 56 x 56 outputs of 64 filters, 4 byte each instead of 1; what is read is the same.
+  const auto wide = OnH200("s8s8f32", "engine 1");
+  EXPECT_NEAR(wide.bytes.at(Level::kDram) - narrow.bytes.at(Level::kDram), 3.0 * 16 * 56 * 56 * 64,
+              1);
+  // u8 and s8 are one byte each.
+  EXPECT_EQ(OnH200("u8s8s8", "engine 1").bytes, narrow.bytes);
+  EXPECT_EQ(OnH200("int8", "engine 1").bytes, narrow.bytes);
+}
+
+TEST(DeltaModel, ATypeThatItLacksHasAReasonAndNoBytes) {
+  for (const char* type : {"f64", "s8s8f64", "s8s8"}) {
+    const auto none = OnH200(type, "engine 1");
+    EXPECT_TRUE(none.bytes.empty()) << type;
+    EXPECT_THAT(none.how, HasSubstr("no DeLTA-style model of it: no type '")) << type;
+  }
+}
+
+TEST(DeltaModel, AWinogradKernelHasAReasonAndNoBytes) {
+  const auto none = OnH200("f32", "engine 6, winograd, workspace 0 B: first of heuristic A");
+  EXPECT_TRUE(none.bytes.empty());
+  EXPECT_THAT(none.how, HasSubstr("no DeLTA-style model of it: its kernel is Winograd"));
+}
+
+}  // namespace
+}  // namespace dlroof::conv2d

@@ -1,0 +1,117 @@
+#include "bench/library_rules/library_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::library_rules {
+namespace {
+
+TEST(IsRefusal, WhatCudnnCannotDo) {
+  for (const int status : {3000, 3002, 3007, 3010})
+    for (const auto stage : {Stage::kDescribe, Stage::kExecute})
+      EXPECT_TRUE(IsRefusal(status, stage)) << status;
+}
+
+TEST(IsRefusal, ABadParameterIsOneOnlyWhileSomethingIsDescribed) {
+  for (const int status : {2000, 2008}) {
+    EXPECT_TRUE(IsRefusal(status, Stage::kDescribe)) << status;
+    EXPECT_FALSE(IsRefusal(status, Stage::kExecute)) << status;
+  }
+}
+
+// A driver, a runtime, NVRTC, a part of cuDNN that is missing or does not load; a compiler that
+// fails; a GPU that fails.
+TEST(IsRefusal, ABrokenInstallationIsNone) {
+  for (const int status : {1001, 1002, 1008, 3005, 3006, 3008, 3009, 4000, 4001, 5000, 5001})
+    for (const auto stage : {Stage::kDescribe, Stage::kExecute})
+      EXPECT_FALSE(IsRefusal(status, stage)) << status;
+}
+
+TEST(CudnnVersion, IsReadAsNvidiaWritesIt) {
+  EXPECT_EQ(VersionText(91900), "9.19.0");
+  EXPECT_EQ(VersionText(91002), "9.10.2");
+  EXPECT_EQ(VersionText(90800), "9.8.0");
+  EXPECT_EQ(VersionText(8907), "8.9.7");
+}
+
+TEST(CudnnVersion, AMinorVersionServesAnotherAMajorOneDoesNot) {
+  EXPECT_EQ(WhyNotThisVersion(90800, 9), "");
+  EXPECT_EQ(WhyNotThisVersion(92299, 9), "");
+  EXPECT_EQ(WhyNotThisVersion(100000, 9),
+            "cuDNN 10.0.0 was found, and this build needs 9: put its folder first in "
+            "LD_LIBRARY_PATH");
+  EXPECT_NE(WhyNotThisVersion(8907, 9), "");
+}
+
+bool Taken(std::string_view type, const char* value) {
+  return fakes::RefusalOf<Unsupported>([&] { RequireTf32(type, value); }) == "accepted";
+}
+
+TEST(RequireTf32, RefusesWhatTheVariableWouldMakeAnotherType) {
+  for (const char* value : {static_cast<const char*>(nullptr), ""})
+    for (const char* type : {"tf32", "f32", "f16"}) EXPECT_TRUE(Taken(type, value)) << type;
+  EXPECT_FALSE(Taken("tf32", "0"));
+  EXPECT_TRUE(Taken("f32", "0"));
+  EXPECT_TRUE(Taken("tf32", "1"));
+  EXPECT_FALSE(Taken("f32", "1"));
+  EXPECT_TRUE(Taken("f16", "0"));
+  EXPECT_TRUE(Taken("f16", "1"));
+}
+
+}  // namespace
+namespace {
+
+TEST(MatrixPipe, FollowsTheIsaThatTheImplementationNames) {
+  EXPECT_EQ(MatrixPipe("bf16", "brgconv:avx512_core_amx_bf16", "avx512_core_amx"), "bf16.matrix");
+  EXPECT_EQ(MatrixPipe("bf16", "brgconv:avx512_core_bf16", "avx512_core_amx"), "bf16.vector");
+  // Emulated: avx512_core has no bf16 instruction, whatever the implementation is called.
+  EXPECT_EQ(MatrixPipe("bf16", "jit_bf16:avx512_core", "avx512_core_amx"), "fp32.vector");
+  EXPECT_EQ(MatrixPipe("bf16", "jit:avx512_core", "avx512_core_vnni"), "fp32.vector");
+  EXPECT_EQ(MatrixPipe("int8", "brgconv:avx512_core_amx_int8", "avx512_core_amx"), "int8.matrix");
+  EXPECT_EQ(MatrixPipe("int8", "jit_int8:avx512_core_vnni", "avx512_core_amx"), "int8.vector");
+  EXPECT_EQ(MatrixPipe("s8s8f32", "brgconv:avx512_core_amx", "avx512_core_amx"), "int8.matrix");
+  EXPECT_EQ(MatrixPipe("f32", "brgconv:avx512_core", "avx512_core_amx"), "fp32.vector");
+}
+
+TEST(MatrixPipe, FollowsTheEffectiveIsaWhereTheNameHasNone) {
+  EXPECT_EQ(MatrixPipe("bf16", "brgemm", "avx512_core_amx"), "bf16.matrix");
+  EXPECT_EQ(MatrixPipe("bf16", "brgemm", "avx512_core_bf16"), "bf16.vector");
+  EXPECT_EQ(MatrixPipe("bf16", "gemm:jit", "avx512_core_fp16"), "bf16.vector");
+  EXPECT_EQ(MatrixPipe("bf16", "ref", "avx512_core_vnni"), "fp32.vector");
+  EXPECT_EQ(MatrixPipe("bf16", "ref", "avx2"), "fp32.vector");
+  EXPECT_EQ(MatrixPipe("f64", "plain loops", ""), "fp64.vector");
+}
+
+TEST(MatrixPipe, PlainLoopsUseNoMatrixUnit) {
+  EXPECT_EQ(MatrixPipe("bf16", "ref:any", "avx512_core_amx"), "fp32.vector");
+  EXPECT_EQ(MatrixPipe("int8", "ref_int8:any", "avx512_core_amx"), "int8.vector");
+}
+
+TEST(MatrixPipe, F16IsWidenedUnlessAmxHasIt) {
+  EXPECT_EQ(MatrixPipe("f16", "brgconv:avx512_core_fp16", "avx512_core_fp16"), "fp32.vector");
+  EXPECT_EQ(MatrixPipe("f16", "brgconv:avx512_core_amx_fp16", "avx512_core_amx_fp16"),
+            "fp16.matrix");
+  // bf16 and int8 tiles do not multiply f16.
+  EXPECT_EQ(MatrixPipe("f16", "brgemm", "avx512_core_amx"), "fp32.vector");
+}
+
+TEST(NamedMatrixPipe, IsAbsentWhereOnlyTheAllowedIsaWouldDecide) {
+  EXPECT_EQ(NamedMatrixPipe("bf16", "brgemm:avx512_core_amx"), "bf16.matrix");
+  EXPECT_EQ(NamedMatrixPipe("int8", "brgemm:avx512_core_vnni"), "int8.vector");
+  EXPECT_EQ(NamedMatrixPipe("int8", "ref_int8:any"), "int8.vector");
+  for (const char* type : {"bf16", "f16", "int8"})
+    for (const char* implementation : {"brgemm", "ref", "gemm:jit", ""})
+      EXPECT_FALSE(NamedMatrixPipe(type, implementation)) << type << " by " << implementation;
+  EXPECT_EQ(NamedMatrixPipe("f32", "brgemm"), "fp32.vector");
+  EXPECT_EQ(NamedMatrixPipe("f64", ""), "fp64.vector");
+}
+
+TEST(MatrixPipe, RefusesAnUnknownType) {
+  EXPECT_THROW(MatrixPipe("f12", "jit:avx2", "avx2"), std::logic_error);
+}
+
+}  // namespace
+}  // namespace dlroof::library_rules

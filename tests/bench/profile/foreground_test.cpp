@@ -1,0 +1,123 @@
+#include "bench/profile/foreground.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+#include "bench/profile/profile_program.h"
+#include "counters/base/files.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::profile {
+namespace {
+
+struct Heard {
+  ForegroundEnd end;
+  std::string bytes;
+};
+
+Heard Listen(const std::string& script) {
+  Heard heard;
+  ForegroundRequest request{.command = {"sh", "-c", script}, .no_input = true};
+  request.take = [&](std::string_view bytes) { return heard.bytes += bytes, true; };
+  heard.end = RunInForeground(request);
+  return heard;
+}
+
+TEST(RunInForeground, PassesAllBytesAndTheEnd) {
+  const auto heard = Listen("printf 'a\\n\\000\\r\\033[32mb'; exit 3");
+  EXPECT_EQ(heard.bytes, std::string("a\n\0\r\x1b[32mb", 10));
+  EXPECT_EQ(heard.end.end.exit_code, 3);
+  EXPECT_FALSE(heard.end.left_open);
+  EXPECT_GT(heard.end.wall_seconds, 0);
+  EXPECT_EQ(Listen("kill -9 $$").end.end.signal, SIGKILL);
+  // More than any pipe holds.
+  EXPECT_EQ(Listen("head -c 3000000 /dev/zero").bytes.size(), 3000000U);
+}
+
+TEST(RunInForeground, DoesNotWaitForWhatTheProgramLeavesBehind) {
+  const auto heard = Listen("sleep 100 & echo $!");
+  EXPECT_TRUE(heard.end.left_open);
+  kill(std::stoi(heard.bytes), SIGKILL);
+}
+
+TEST(RunInForeground, AProgramThatNobodyReadsEndsAsBehindAPipe) {
+  ForegroundRequest request{.command = {"yes"}, .no_input = true};
+  request.take = [](std::string_view) { return false; };
+  EXPECT_EQ(RunInForeground(request).end.signal, SIGPIPE);
+}
+
+TEST(RunInForeground, WithoutAProgramThereIsAReason) {
+  ForegroundRequest request{.command = {"dlroof-there-is-no-such-program"}};
+  try {
+    RunInForeground(request);
+    FAIL();
+  } catch (const CannotStart& error) {
+    EXPECT_EQ(error.reason, ENOENT);
+  }
+}
+
+TEST(RunInForeground, PassesASignalOn) {
+  int signals = 0;
+  ForegroundRequest request{
+      .command = {"sh", "-c",
+                  "trap 'echo caught; exit 7' TERM; echo ready; while :; do sleep 0.01; done"},
+      .no_input = true};
+  std::string bytes;
+  request.take = [&](std::string_view some) {
+    bytes += some;
+    if (bytes == "ready\n" && signals++ == 0) raise(SIGTERM);
+    return true;
+  };
+  const auto end = RunInForeground(request);
+  EXPECT_EQ(end.end.exit_code, 7);
+  // raise is of this process, not of a terminal.
+  EXPECT_EQ(end.passed_signal, SIGTERM);
+  EXPECT_EQ(bytes, "ready\ncaught\n");
+}
+
+TEST(RunVerbose, KeepsWhatWasReadBeforeAKill) {
+  const TemporaryFolder folder;
+  const auto log = folder / "log";
+  const auto run =
+      RunVerbose({.command = {"sh", "-c",
+                              "echo own; echo onednn_verbose,v1,primitive,exec,cpu,a,1; "
+                              "printf dnnl_verbose,exec,cpu; kill -9 $$"},
+                  .shown = false,
+                  .keep_own = true,
+                  .log = log});
+  EXPECT_EQ(run.end.end.signal, SIGKILL);
+  EXPECT_EQ(run.own, "own\n");
+  EXPECT_EQ(run.lines, 1U);
+  EXPECT_EQ(run.executed, 1U);
+  EXPECT_EQ(run.cut_lines, 1U);
+  EXPECT_EQ(ReadFileIfAny(log),
+            "onednn_verbose,v1,primitive,exec,cpu,a,1\ndnnl_verbose,exec,cpu\n");
+}
+
+TEST(RunVerbose, ALogThatCannotBeWrittenIsRefusedBeforeTheStart) {
+  EXPECT_EQ(fakes::RefusalOf([] {
+              RunVerbose({.command = {"false"}, .shown = false, .log = "/dlroof-none/log"});
+            }),
+            "/dlroof-none/log: No such file or directory");
+}
+
+TEST(SpeakingVariables, WhatTheUserHasSetStays) {
+  std::string remark;
+  unsetenv("ONEDNN_VERBOSE");
+  unsetenv("DNNL_VERBOSE");
+  EXPECT_EQ(SpeakingVariables(remark), (Variables{{"DNNL_VERBOSE", "2"},
+                                                  {"DNNL_VERBOSE_TIMESTAMP", "1"},
+                                                  {"ONEDNN_VERBOSE", "2"},
+                                                  {"ONEDNN_VERBOSE_TIMESTAMP", "1"}}));
+  EXPECT_EQ(remark, "");
+  setenv("DNNL_VERBOSE", "1", 1);
+  EXPECT_EQ(SpeakingVariables(remark).count("ONEDNN_VERBOSE"), 0U);
+  EXPECT_EQ(remark, "DNNL_VERBOSE=1 is set already and stays; without it profile sets 2");
+  unsetenv("DNNL_VERBOSE");
+}
+
+}  // namespace
+}  // namespace dlroof::profile

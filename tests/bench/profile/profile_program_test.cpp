@@ -1,0 +1,218 @@
+#include "bench/profile/profile_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <sstream>
+
+#include "baselines/programs/program_report.h"
+#include "baselines/programs/program_summary.h"
+#include "bench/conv2d/case.h"
+#include "bench/lstm/case.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "reporters/roofline/placed_run.h"
+#include "tests/fakes/primitives/logs.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::profile {
+namespace {
+
+using testing::HasSubstr;
+
+// 2 threads: 200 GFLOP/s and 20 GB/s, as given.
+machine::Machine Roofs() {
+  machine::Machine machine{.device = "cpu", .name = "roofs", .fingerprint = "roofs"};
+  for (const int threads : {1, 2}) {
+    auto& set = machine.by_threads[threads];
+    set.flops["fp32.vector"] = {
+        .per_second = 100e9 * threads, .threads = threads, .specified = true};
+    set.bytes[Level::kDram] = {.per_second = 10e9 * threads, .threads = threads, .specified = true};
+  }
+  return machine;
+}
+
+record::RunFile Imported(const std::string& name, const ProgramFacts& facts = {}) {
+  std::ostringstream warnings;
+  auto run = ProgramRun(fakes::LogPath(name), facts, Roofs(), warnings);
+  EXPECT_EQ(warnings.str(), "");
+  return run;
+}
+
+const record::Record& Find(const record::RunFile& run, const std::string& name) {
+  const auto found = std::ranges::find(run.records, name, &record::Record::name);
+  if (found == run.records.end()) throw std::runtime_error("no record " + name);
+  return *found;
+}
+
+TEST(ProgramRun, TimesOfTheRecordsAddUpToTheLog) {
+  for (const char* name : {"pt_r50_inf.onednn.log", "pt_r50_inf_freeze.onednn.log",
+                           "pt_lstm_trn.onednn.log", "tf_r50_inf_dnn.onednn.log"}) {
+    const auto run = Imported(name);
+    double seconds = 0, calls = 0;
+    for (const auto& record : run.records)
+      for (const auto& repetition : record.repetitions) {
+        seconds += repetition.seconds * repetition.iterations;
+        calls += repetition.iterations;
+      }
+    const auto summary = programs::ProgramOf(run.context).value();
+    EXPECT_NEAR(seconds, summary.seconds, 1e-3 * summary.seconds) << name;
+    EXPECT_EQ(calls, static_cast<double>(summary.lines.executed)) << name;
+  }
+}
+
+TEST(ProgramRun, AConvolutionHasOurNameItsFlopsAndBenchdnnsLine) {
+  const auto run = Imported("pt_r50_inf.onednn.log");
+  const auto& record = Find(run, "Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training");
+  const auto& work = record.work.at(Provenance::kModelled);
+  EXPECT_EQ(
+      work.flops.at("fp32.vector"),
+      static_cast<double>(conv2d::DenseFlops(conv2d::ParseConv2d("n8c256h14w14k256r3s3_p1"))));
+  EXPECT_EQ(record.threads, 2);
+  EXPECT_EQ(record.isa, "avx2");
+  EXPECT_EQ(record.algorithm, "jit:avx2");
+  EXPECT_EQ(record.repro,
+            "--conv --mode=P --dir=FWD_D mb8_ic256oc256_ih14oh14kh3sh1dh0ph1_iw14ow14kw3sw1dw0pw1");
+}
+
+TEST(ProgramRun, AnLstmHasTheWorkOfOurOwn) {
+  const auto run = Imported("pt_lstm_trn.onednn.log");
+  const lstm::LstmProblem problem{.t = 64, .n = 16, .i = 256, .h = 512};
+  const lstm::LstmElementBytes f32{4, 4, 4, 4, 4, 4, 4, 4};
+  for (const auto& [name, direction] :
+       {std::pair("LSTM/cpu/onednn/fwd_training/f32/t64n16i256h512",
+                  lstm::LstmDirection::kForwardTraining),
+        std::pair("LSTM/cpu/onednn/bwd/f32/t64n16i256h512", lstm::LstmDirection::kBackward)}) {
+    const auto& work = Find(run, name).work.at(Provenance::kModelled);
+    EXPECT_EQ(work, lstm::ModelledWork(problem, direction, f32, "fp32.vector", "fp32.vector", 1))
+        << name;
+  }
+}
+
+TEST(ProgramRun, WhatHasNoBenchmarkKeepsOneDnnsWords) {
+  const auto run = Imported("pt_r50_inf.onednn.log");
+  const auto& record = Find(run, "reorder/cpu/onednn/undef/f32:f32/8x256x56x56/aBcd8b:abcd");
+  const auto& work = record.work.at(Provenance::kModelled);
+  EXPECT_EQ(work.flops.at("fp32.vector"), 0);
+  EXPECT_EQ(work.bytes.at(Level::kDram), 8.0 * 256 * 56 * 56 * 8);
+  EXPECT_EQ(record.repro,
+            "--reorder --mode=P --sdt=f32 --ddt=f32 --stag=aBcd8b --dtag=abcd 8x256x56x56");
+}
+
+TEST(ProgramRun, EveryRecordHasANameOfItsOwnAndAPlaceUnderTheRoofs) {
+  for (const char* name : {"pt_r50_inf_cl.onednn.log", "tf_r50_inf_dnn.onednn.log"}) {
+    const auto placed = roofline::PlaceRun(Imported(name));
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < placed.places.size(); ++i) {
+      names.push_back(placed.file.records[i].name);
+      const auto flops = TotalFlops(placed.file.records[i].work.at(Provenance::kModelled));
+      ASSERT_TRUE(flops) << names.back();
+      EXPECT_EQ(placed.places[i].placement.time.has_value(), *flops > 0) << names.back();
+    }
+    std::ranges::sort(names);
+    EXPECT_TRUE(std::ranges::adjacent_find(names) == names.end()) << name;
+  }
+}
+
+TEST(ProgramRun, TheFileTellsTheSameWhenItIsReadAgain) {
+  const auto placed = roofline::PlaceRun(
+      Imported("pt_lstm_trn.onednn.log", {.command = "python train.py", .wall_seconds = 2}));
+  std::ostringstream first, second, warnings;
+  programs::WriteProgram(placed, 0, first);
+  const auto again = roofline::PlaceRun(
+      record::ParseRunFile(roofline::ToJson(placed).dump(), "again.json", warnings));
+  programs::WriteProgram(again, 0, second);
+  EXPECT_EQ(first.str(), second.str());
+  EXPECT_THAT(first.str(), HasSubstr("python train.py\n"));
+  EXPECT_THAT(first.str(), HasSubstr("above the roof: rnn"));
+  EXPECT_THAT(first.str(), HasSubstr("outside oneDNN"));
+  EXPECT_THAT(first.str(), HasSubstr("36 of 36 lines of executed primitives were read"));
+}
+
+// 1358 ms in all, of which 279 ms in reorders, by the log.
+TEST(ProgramRun, TheCensusTellsReordersApart) {
+  const auto summary = programs::ProgramOf(Imported("pt_r50_inf.onednn.log").context).value();
+  double moves = 0;
+  for (const auto& primitive : summary.primitives)
+    if (primitive.moves) moves += primitive.seconds;
+  EXPECT_NEAR(moves, 0.279, 0.001);
+  EXPECT_NEAR(summary.seconds, 1.358, 0.001);
+}
+
+TEST(ProgramRun, RefusesALogWithoutAnExecution) {
+  const TemporaryFolder folder;
+  const auto path = folder / "empty.log";
+  WriteFile(path, "onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\nepoch 1\n");
+  std::ostringstream warnings;
+  EXPECT_THAT(fakes::RefusalOf([&] { ProgramRun(path, {}, std::nullopt, warnings); }),
+              HasSubstr("empty.log:1: no executed primitive in 2 lines, expected lines like"));
+}
+
+TEST(LooksLikeOneDnnLog, ALineOfItIsEnough) {
+  EXPECT_TRUE(LooksLikeOneDnnLog("epoch 1\nonednn_verbose,info,oneDNN v2.6.3\n"));
+  EXPECT_FALSE(LooksLikeOneDnnLog("ONEDNN_VERBOSE=1\nperf,cpu,jit\n"));
+}
+
+// Eight changes: bytes flipped, words put in, pieces dropped.
+std::string Mutant(std::string text, std::mt19937_64& random) {
+  constexpr const char* kWords[] = {",",
+                                    "\n",
+                                    "x",
+                                    "*",
+                                    "onednn_verbose,",
+                                    "nan",
+                                    "-1",
+                                    "1e999",
+                                    "0",
+                                    ":",
+                                    "::",
+                                    "'",
+                                    "mb",
+                                    "+",
+                                    "template:",
+                                    "\xff",
+                                    " ",
+                                    "1e308",
+                                    "DLROOF_MARK,begin,1,",
+                                    "99999999999999999999"};
+  for (int change = 0; change < 8; ++change) {
+    const auto at = static_cast<std::size_t>(random() % text.size());
+    if (random() % 3 == 0)
+      text[at] = static_cast<char>(random());
+    else if (random() % 2 == 0)
+      text.insert(at, kWords[random() % std::size(kWords)]);
+    else
+      text.erase(at, 1 + random() % 30);
+  }
+  return text;
+}
+
+// DLROOF_MUTANTS sets how many there are of each log.
+TEST(ProgramRun, MutantsOfLogsAreReadOrRefusedInASentence) {
+  const char* asked = std::getenv("DLROOF_MUTANTS");
+  const int mutants = asked == nullptr ? 40 : std::atoi(asked);
+  const TemporaryFolder folder;
+  const auto path = folder / "hostile.log";
+  for (const char* name : {"debian_torch113_conv_v2.6.3.log", "pt_lstm_trn.onednn.log",
+                           "tf212_conv_opts0.log", "tf_r50_inf_dnn.onednn.log"}) {
+    const auto sample = ReadFile(fakes::LogPath(name), "a log").substr(0, 20000);
+    std::mt19937_64 random(std::hash<std::string>{}(name));
+    for (int i = 0; i < mutants; ++i) {
+      WriteFile(path, Mutant(sample, random));
+      std::ostringstream warnings, out;
+      try {
+        const auto placed = roofline::PlaceRun(ProgramRun(path, {}, Roofs(), warnings));
+        programs::WriteProgram(placed, 80, out);
+        (void)record::ParseRunFile(roofline::ToJson(placed).dump(), "written", warnings);
+      } catch (const BadInput& error) {
+        EXPECT_THAT(error.what(), HasSubstr("hostile.log:1: no executed primitive"));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dlroof::profile

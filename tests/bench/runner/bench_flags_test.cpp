@@ -1,0 +1,116 @@
+#include "bench/runner/bench_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/runner/run_context.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::runner {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+std::string Refusal(const std::vector<std::string>& args) {
+  BenchFlags flags;
+  return fakes::RefusalOf([&] { ReadOwnFlags(args, flags); });
+}
+
+TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
+  BenchFlags flags;
+  ReadOwnFlags(
+      {"--dlroof_threads=3", "--dlroof_suite=a.txt", "--dlroof_suite=b.txt", "--dlroof_seed=9"},
+      flags);
+  EXPECT_EQ(flags.threads, 3);
+  EXPECT_EQ(flags.seed, 9);
+  EXPECT_THAT(flags.suites, testing::ElementsAre("a.txt", "b.txt"));
+  EXPECT_THAT(Refusal({"--dlroof_thread=3"}), HasSubstr("--dlroof_thread=3"));
+  EXPECT_THAT(Refusal({"stray"}), HasSubstr("stray"));
+  EXPECT_THAT(Refusal({"--dlroof_threads=0"}), HasSubstr("4096"));
+  EXPECT_THAT(Refusal({"--dlroof_cache=tepid"}), HasSubstr("tepid"));
+  EXPECT_EQ(flags.cache, workload::CacheState::kWarm);
+  ReadOwnFlags({"--dlroof_cache=cold-weights"}, flags);
+  EXPECT_EQ(flags.cache, workload::CacheState::kColdWeights);
+  EXPECT_EQ(flags.counters, "auto");
+  ReadOwnFlags({"--dlroof_counters=simulate"}, flags);
+  EXPECT_EQ(flags.counters, "simulate");
+  EXPECT_THAT(Refusal({"--dlroof_counters=papi"}), HasSubstr("papi"));
+}
+
+TEST(BenchmarkFlags, LastMentionCountsAsInGoogleBenchmark) {
+  BenchFlags flags;
+  ReadBenchmarkFlags({"x", "--benchmark_format=csv", "--benchmark_format=json", "--benchmark_out=f",
+                      "--benchmark_out_format=csv"},
+                     flags);
+  EXPECT_EQ(flags.display, OutputFormat::kJson);
+  EXPECT_EQ(flags.out_file, "f");
+  EXPECT_EQ(flags.out_format, OutputFormat::kCsv);
+}
+
+TEST(BenchmarkFlags, AMinimalTimeIsInSecondsOrInIterations) {
+  const auto read = [](const std::string& arg) {
+    BenchFlags flags;
+    ReadBenchmarkFlags({"x", "--benchmark_min_time=" + arg}, flags);
+    return flags.min_seconds;
+  };
+  EXPECT_EQ(read("0.03"), 0.03);
+  EXPECT_EQ(read("0.5s"), 0.5);
+  EXPECT_FALSE(read("10x"));
+  EXPECT_FALSE(read(""));
+}
+
+TEST(DefaultFlags, YieldToTheUsers) {
+  std::vector<std::string> none = {"x"};
+  AddDefaultFlags(none);
+  EXPECT_THAT(none, Contains("--benchmark_repetitions=9"));
+  std::vector<std::string> own = {"x", "--benchmark_repetitions=2", "--benchmark_min_time=1"};
+  AddDefaultFlags(own);
+  EXPECT_EQ(own.size(), 3);
+}
+
+std::optional<timing::StoppingRule> Rule(const std::vector<std::string>& own,
+                                         const std::string& asked) {
+  BenchFlags flags;
+  ReadBenchmarkFlags({"x", "--benchmark_repetitions=" + asked}, flags);
+  ReadOwnFlags(own, flags);
+  return RuleFrom(flags);
+}
+
+TEST(RuleFrom, HoldsForMoreThanOneRepetitionUnlessItIsSwitchedOff) {
+  const auto rule = Rule({"--dlroof_max_noise=2.5", "--dlroof_max_seconds=7"}, "4").value();
+  EXPECT_EQ(rule.repetitions, 4);
+  EXPECT_EQ(rule.max_noise, 0.025);
+  EXPECT_EQ(rule.max_seconds, 7);
+  EXPECT_FALSE(Rule({}, "1"));
+  EXPECT_FALSE(Rule({"--dlroof_max_seconds=0"}, "9"));
+  EXPECT_FALSE(Rule({"--dlroof_turns=3,4"}, "9"));
+  EXPECT_THAT(Refusal({"--dlroof_max_noise=0"}), HasSubstr("dlroof_max_noise"));
+  EXPECT_THAT(Refusal({"--dlroof_max_seconds=-1"}), HasSubstr("dlroof_max_seconds"));
+  EXPECT_THAT(Refusal({"--dlroof_disturbed=drop"}), HasSubstr("dlroof_disturbed"));
+}
+
+TEST(OfferedRepetitions, FillTheTime) {
+  BenchFlags flags;
+  flags.min_seconds = 0.1;
+  EXPECT_EQ(OfferedRepetitions({.repetitions = 9, .max_seconds = 2}, flags), 9 + 20);
+  flags.min_seconds.reset();
+  EXPECT_EQ(OfferedRepetitions({.repetitions = 9, .max_seconds = 2}, flags), 9 + 1000);
+}
+
+TEST(KeptByFilter, ReadsItAsGoogleBenchmarkDoes) {
+  const std::string name = "Conv2D/gpu/cudnn/fwd/f32/n1/manual_time";
+  for (const char* filter : {"", "all", ".", "gpu", "^Conv2D/.*/f32", "cpu|gpu", "-cpu", "n1/"})
+    EXPECT_TRUE(KeptByFilter(filter, name)) << filter;
+  for (const char* filter : {"cpu", "^gpu", "-gpu", "n1$", "-", "f{2}"})
+    EXPECT_FALSE(KeptByFilter(filter, name)) << filter;
+  EXPECT_TRUE(KeptByFilter("(", "x")) << "Google Benchmark refuses what is no expression";
+}
+
+TEST(CommandLine, IsWhatAShellTakesAgain) {
+  EXPECT_EQ(CommandLine({"./a", "--filter=LSTM", "it's", "a b", ""}),
+            R"(./a --filter=LSTM 'it'\''s' 'a b' '')");
+}
+
+}  // namespace
+}  // namespace dlroof::runner

@@ -1,0 +1,318 @@
+// The runner's benchmarks of a GPU that is made up, and when its calls are counted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "tests/fakes/fake_gpu.h"
+#include "tests/fakes/runner_records.h"
+
+namespace dlroof::runner {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+workload::Workload OnGpu(const std::string& name) {
+  return fakes::FakeWorkload(workload::ParseBenchmarkName(name));
+}
+
+TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
+  int opened = 0;
+  const auto open = fakes::OpenWith([&](gpu::GpuClock&) { ++opened; });
+  const auto records =
+      fakes::Records({OnGpu("Fake/gpu/none/fwd/f32/n1"), OnGpu("Fake/gpu/none/fwd/f32/n2"),
+                      OnGpu("Fake/gpu/none/fwd/f32/n4")},
+                     {.threads = 2}, {open});
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_EQ(opened, 1);
+  const auto& record = records[0];
+  EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
+  EXPECT_EQ(record.threads, 1);
+  for (const auto& repetition : record.repetitions) {
+    EXPECT_NEAR(repetition.seconds, fakes::kFakeOnce, 1e-12);  // a mean over many iterations
+    ASSERT_TRUE(repetition.gpu);
+    EXPECT_DOUBLE_EQ(repetition.gpu->throughput_seconds.value(), fakes::kFakeBackToBack);
+    EXPECT_DOUBLE_EQ(repetition.gpu->graph_seconds.value(), fakes::kFakeInGraph);
+    EXPECT_GT(repetition.gpu->host_seconds.value(), 0);
+    EXPECT_EQ(repetition.gpu->clock_hz, 1.7e9);
+  }
+  EXPECT_EQ(records[1].status, record::Status::kUnsupported);
+}
+
+// A call of 12 us fills a millisecond 84 times: one call alone, then what Google Benchmark keeps.
+TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
+  int graphs = 0;
+  const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
+    clock.graph = [&, graph = clock.graph](const gpu::Enqueue& call, int calls) {
+      ++graphs;
+      return graph(call, calls);
+    };
+  });
+  const auto sampled = [&](std::optional<double> min_seconds) {
+    graphs = 0;
+    const auto record =
+        fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, {open, nullptr, {}, min_seconds});
+    for (const auto& repetition : record.repetitions) EXPECT_TRUE(repetition.gpu);
+    EXPECT_EQ(record.repetitions.size(), 2);
+    return graphs;
+  };
+  // Google Benchmark also keeps what took five times as long by the wall clock.
+  int fewest = sampled(0.001);
+  for (int i = 0; i < 5 && fewest > 2; ++i) fewest = std::min(fewest, sampled(0.001));
+  EXPECT_EQ(fewest, 2);
+  EXPECT_GT(sampled(std::nullopt), 2);
+}
+
+// Heat halves the SMs' clock in the first six batches (two repetitions' worth; one's, where Google
+// Benchmark runs a repetition twice): others follow, after pauses in which the GPU cools.
+TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
+  int batches = 0;
+  const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
+    clock.health = [] { return gpu::GpuHealth{.throttle = 0x20}; };
+    clock.batch = [&, batch = clock.batch](const gpu::Enqueue& call, int calls,
+                                           const std::function<void()>& meanwhile) {
+      auto timed = batch(call, calls, meanwhile);
+      timed.clock_hz = ++batches <= 6 ? 1e9 : 2e9;
+      return timed;
+    };
+  });
+  RunnerOptions options{open};
+  options.min_seconds = 0.001;
+  options.stop = timing::StoppingRule{.repetitions = 7, .max_noise = 1, .max_seconds = 100};
+  const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, options, 40);
+  const auto throttled = [](const record::Repetition& r) {
+    return r.gpu && r.gpu->clock_hz < 1.5e9;
+  };
+  EXPECT_GE(std::ranges::count_if(record.repetitions, throttled), 1);
+  for (const auto& r : record.repetitions) EXPECT_TRUE(!throttled(r) || r.noisy);
+  EXPECT_EQ(std::ranges::count(record.repetitions, false, &record::Repetition::noisy), 7);
+}
+
+TEST(RunnerOfGpu, SaysWhyACallHasNoGraphTime) {
+  const auto open = fakes::OpenWith([](gpu::GpuClock& clock) {
+    clock.graph = [](const gpu::Enqueue&, int) -> std::function<double()> {
+      throw std::runtime_error("capture: not permitted");
+    };
+  });
+  const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, {open});
+  EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
+  EXPECT_THAT(record.counting,
+              Contains(testing::Field(&CountingNote::text,
+                                      "gpu.graph_seconds is not known: capture: not permitted")));
+}
+
+TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
+  std::string steps;
+  const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
+    clock.flush = [&] { steps += 'f'; };
+    clock.touch = [&](const void*, std::size_t bytes) { steps += bytes == 600 ? 't' : '?'; };
+    clock.once = [&](const gpu::Enqueue&) {
+      steps += 'c';
+      return 1e-2;  // one iteration is enough
+    };
+  });
+  const auto stepped = [&](const std::string& name, workload::CacheState cache) {
+    steps.clear();
+    auto workload = OnGpu(name);
+    workload.cache = cache;
+    const auto record = fakes::RecordOf(workload, {}, {open});
+    EXPECT_EQ(record.cache, std::string(workload::Key(cache)));
+    EXPECT_FALSE(record.evicted_bytes);  // how much of L2 was the call's is not known
+    return steps;
+  };
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold", workload::CacheState::kCold).substr(0, 4),
+            "fcfc");
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold-weights", workload::CacheState::kColdWeights)
+                .substr(0, 6),
+            "ftcftc");
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1", workload::CacheState::kWarm).substr(0, 2), "cc");
+}
+
+TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachTimedCall) {
+  std::string steps;
+  const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
+    clock.once = [&](const gpu::Enqueue&) {
+      steps += 'c';
+      return 1e-2;  // one iteration is enough
+    };
+  });
+  auto workload = OnGpu("Fake/gpu/none/bwd/f32/n1");
+  workload.prepare = [&](const workload::RunSettings&) {
+    auto call = fakes::FakeCall();
+    call.renew = [&] { steps += 'r'; };
+    return call;
+  };
+  fakes::Records({workload}, {.counters = "off"}, {open});
+  EXPECT_EQ(steps.substr(0, 2), "rc");
+  EXPECT_THAT(steps.substr(2), HasSubstr("rc"));
+  EXPECT_THAT(steps, testing::Not(HasSubstr("cc")));
+}
+
+TEST(RunnerOfGpu, WhatRenewsACallGoesWithIt) {
+  fakes::RunLog log;
+  std::vector<workload::Workload> workloads;
+  for (const std::string problem : {"n1", "n4"}) {
+    workloads.push_back(OnGpu("Fake/gpu/none/bwd/f32/" + problem));
+    workloads.back().prepare = [&](const workload::RunSettings&) {
+      auto call = fakes::FakeCall();
+      call.renew = [alive = std::make_shared<fakes::Alive>(log)] {};
+      return call;
+    };
+  }
+  fakes::Records(workloads, {.counters = "off"}, {fakes::FakeClock});
+  EXPECT_EQ(log.most_alive, 1);
+  EXPECT_EQ(log.alive, 0);
+}
+
+// n4 needs the module that n1 keeps until it is counted: n1 is given back and prepared again.
+TEST(RunnerOfGpu, ACallIsKeptUntilItIsCountedUnlessAnotherNeedsItsRoom) {
+  for (const bool available : {true, false}) {
+    fakes::RunLog log;
+    std::vector<workload::Workload> workloads;
+    for (const std::string problem : {"n1", "n4"}) {
+      workloads.push_back(OnGpu("Fake/gpu/none/fwd/f32/" + problem));
+      workloads.back().prepare = [&log, problem, available](const workload::RunSettings&) {
+        log.prepared.push_back(problem);
+        if (!available && log.alive > 0) throw Unsupported("too little memory");
+        auto call = fakes::FakeCall();
+        call.renew = [alive = std::make_shared<fakes::Alive>(log)] {};
+        return call;
+      };
+    }
+    const auto records = fakes::Records(workloads, {}, {fakes::FakeClock});
+    EXPECT_EQ(log.alive, 0);
+    for (const auto& record : records)
+      EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
+    const std::vector<std::string> kept = {"n1", "n4"},
+                                   again = {"n1", "n4", "n4", "n1", "n1", "n4"};
+    EXPECT_EQ(log.prepared, available ? kept : again);
+  }
+}
+
+TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
+  auto threads = OnGpu("Fake/gpu/none/fwd/f32/n1/threads2");
+  threads.threads = 2;
+  auto weights = OnGpu("Fake/gpu/none/fwd/f32/n1/cold-weights");
+  weights.cache = workload::CacheState::kColdWeights;
+  weights.prepare = [](const workload::RunSettings&) {
+    auto call = fakes::FakeCall();
+    call.memory.clear();
+    return call;
+  };
+  auto plain = OnGpu("Fake/gpu/none/fwd/f32/n1");
+  plain.prepare = [](const workload::RunSettings&) {
+    auto call = fakes::FakeCall();
+    call.enqueue = {};
+    return call;
+  };
+  const auto records = fakes::Records({threads, weights, plain}, {}, {fakes::FakeClock});
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_EQ(records[0].status, record::Status::kUnsupported);
+  EXPECT_THAT(records[0].reason, HasSubstr("threads2"));
+  EXPECT_EQ(records[1].status, record::Status::kUnsupported);
+  EXPECT_THAT(records[1].reason, HasSubstr("weights"));
+  EXPECT_EQ(records[2].status, record::Status::kFailed);
+}
+
+// A call of 10 ms: one iteration is enough. The second repetition breaks in its loop.
+gpu::GpuClock BreakingClock(std::shared_ptr<int> calls, bool stays) {
+  auto clock = fakes::FakeClock();
+  clock.once = [calls](const gpu::Enqueue&) {
+    if (++*calls > 1) throw std::runtime_error("illegal address");
+    return 1e-2;
+  };
+  clock.recover = [stays] {
+    if (stays) throw std::runtime_error("the driver says it again");
+  };
+  return clock;
+}
+
+// Preparing fails too after the failure, as where the context is gone.
+workload::Workload PreparedBefore(const std::string& name, const std::shared_ptr<int>& calls) {
+  auto workload = OnGpu(name);
+  workload.prepare = [calls](const workload::RunSettings&) {
+    if (*calls > 1) throw std::runtime_error("no memory can be had");
+    return fakes::FakeCall();
+  };
+  return workload;
+}
+
+TEST(RunnerOfGpu, ALostGpuFailsWhatFollowsAndTheRecordsStay) {
+  const auto calls = std::make_shared<int>(0);
+  const auto open = [&] { return BreakingClock(calls, true); };
+  fakes::RunLog log;
+  const auto records = fakes::Records({PreparedBefore("Fake/gpu/none/fwd/f32/n1", calls),
+                                       PreparedBefore("Fake/gpu/none/fwd/f32/n4", calls),
+                                       fakes::Fake("Fake/cpu/none/fwd/f32/n1", log)},
+                                      {}, {open}, 5);
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_EQ(records[0].status, record::Status::kFailed);
+  EXPECT_THAT(records[0].reason, HasSubstr("illegal address"));
+  EXPECT_EQ(*calls, 2);  // what failed is not tried again
+  EXPECT_EQ(records[1].status, record::Status::kFailed);
+  EXPECT_EQ(records[1].reason,
+            "not run: the GPU is lost to this process since Fake/gpu/none/fwd/f32/n1: the driver "
+            "says it again");
+  EXPECT_EQ(records[2].status, record::Status::kOk) << records[2].reason;
+}
+
+TEST(RunnerOfGpu, AFailureThatPassesIsOneBenchmarks) {
+  const auto calls = std::make_shared<int>(0);
+  const auto open = [&] { return BreakingClock(calls, false); };
+  const auto other = OnGpu("Fake/gpu/none/fwd/f32/n4");
+  const auto records =
+      fakes::Records({PreparedBefore("Fake/gpu/none/fwd/f32/n1", calls), other}, {}, {open});
+  ASSERT_EQ(records.size(), 2);
+  EXPECT_EQ(records[0].status, record::Status::kFailed);
+  EXPECT_EQ(records[1].status, record::Status::kFailed);
+  EXPECT_EQ(records[1].reason, "illegal address");  // its own
+  EXPECT_EQ(*calls, 3);
+}
+
+// CUPTI leaves launches slower behind: no call may be timed after the first was counted.
+TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
+  static std::string steps;
+  [[maybe_unused]] static const bool registered =
+      RegisterCounterSource({"decree", "gpu", Provenance::kMeasured,
+                             [] {
+                               steps += 'a';
+                               return std::string();
+                             },
+                             [](const CountRequest& request) -> Counted {
+                               if (request.name.ends_with("n5"))
+                                 throw std::runtime_error("the counter broke");
+                               steps += 'c';
+                               Counted counted;
+                               counted.work.bytes[Level::kDram] = 4711;
+                               counted.how = "by decree";
+                               counted.kernels = {{"gemm", 2}};
+                               return counted;
+                             }});
+  const auto open = fakes::OpenWith([](gpu::GpuClock& clock) {
+    clock.once = [](const gpu::Enqueue&) {
+      steps += 't';
+      return 1e-2;
+    };
+  });
+  steps.clear();
+  std::vector<workload::Workload> workloads;
+  for (const char* problem : {"n1", "n4", "n5"})
+    workloads.push_back(OnGpu(std::string("Fake/gpu/none/fwd/f32/") + problem));
+  const auto records = fakes::Records(workloads, {.counters = "decree"}, {open});
+  ASSERT_EQ(records.size(), 3);
+  EXPECT_GT(steps.find_first_of("ac"), steps.find_last_of('t')) << steps;
+  EXPECT_EQ(std::count(steps.begin(), steps.end(), 'c'), 2) << steps;
+  EXPECT_EQ(records[0].work.at(Provenance::kMeasured).bytes.at(Level::kDram), 4711);
+  EXPECT_EQ(records[1].work.at(Provenance::kMeasured).bytes.at(Level::kDram), 4711);
+  EXPECT_EQ(records[1].work.at(Provenance::kModelled).flops.at("fp32.vector"), 1e6);
+  EXPECT_EQ(records[1].kernels, (std::vector<LaunchedKernel>{{"gemm", 2}}));
+  EXPECT_FALSE(records[2].work.contains(Provenance::kMeasured));
+  EXPECT_THAT(records[2].counting,
+              Contains(testing::Field(&CountingNote::text, HasSubstr("the counter broke"))));
+  EXPECT_EQ(records[2].status, record::Status::kOk);
+}
+
+}  // namespace
+}  // namespace dlroof::runner

@@ -1,0 +1,310 @@
+#include "bench/workload/memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "bench/workload/workload.h"
+#include "counters/base/numbers.h"
+
+namespace dlroof::workload {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(HostMemory, WhatCannotFitIsUnsupportedAndNotTried) {
+  EXPECT_NO_THROW(RequireHostMemory(1e6, "a small one"));
+  EXPECT_THROW(RequireHostMemory(1e18, "a large one"), Unsupported);
+  // 2^31 - 1 images of 64 channels, 2.2e15 byte and more in double; 1e6 steps of 1e6 samples of 64
+  // channels and more, 64e12 elements of 8 byte.
+  for (const char* name : {"Conv2D/cpu/reference/fwd/f64/n2147483647c64h64w64k64r1s1",
+                           "LSTM/cpu/reference/bwd/f64/t1000000n1000000i64h64"})
+    EXPECT_THROW(MakeWorkload(name).prepare({}), Unsupported) << name;
+}
+
+std::size_t Page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+unsigned char* BytesOf(const FoldedMemory& memory) {
+  return static_cast<unsigned char*>(memory.begin());
+}
+
+TEST(FoldedMemory, RepeatsItsPages) {
+  const FoldedMemory memory(7 * Page() + 5, 2 * Page() - 3);
+  ASSERT_EQ(memory.distinct(), 2 * Page());
+  auto* const bytes = BytesOf(memory);
+  bytes[1] = 42;
+  bytes[5 * Page() + 7] = 43;
+  EXPECT_EQ(bytes[6 * Page() + 1], 42);
+  EXPECT_EQ(bytes[7 * Page() + 4], 0) << "the last byte";
+  EXPECT_EQ(bytes[Page() + 7], 43);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % (std::size_t{2} << 20), 0U);
+}
+
+TEST(FoldedMemory, OfAllItsBytesRepeatsNone) {
+  const FoldedMemory memory(3 * Page(), 3 * Page());
+  std::memset(memory.begin(), 1, 3 * Page());
+  BytesOf(memory)[0] = 2;
+  EXPECT_EQ(BytesOf(memory)[Page()], 1);
+  EXPECT_EQ(BytesOf(memory)[2 * Page()], 1);
+}
+
+TEST(FoldedMemory, HasAPageWhateverIsAsked) {
+  FoldedMemory memory(0, 0);
+  EXPECT_EQ(memory.distinct(), Page());
+  BytesOf(memory)[0] = 1;
+  const FoldedMemory moved(std::move(memory));
+  EXPECT_EQ(BytesOf(moved)[0], 1);
+}
+
+TEST(FoldedMemory, ThatCannotBeIsRefused) {
+  EXPECT_THROW(FoldedMemory(std::size_t{1} << 60, Page()), std::system_error);
+}
+
+TEST(DistinctBytes, AreWholeForSmallTensorsAndSharedByTheOthers) {
+  EXPECT_THAT(DistinctBytes({1000, 10, 600}, 410), ElementsAre(200, 10, 200));
+  EXPECT_THAT(DistinctBytes({1000, 10, 100}, 410), ElementsAre(300, 10, 100));
+  EXPECT_THAT(DistinctBytes({5, 6}, std::numeric_limits<double>::infinity()), ElementsAre(5, 6));
+  EXPECT_THAT(DistinctBytes({5, 6}, 0), ElementsAre(0, 0));
+  EXPECT_THAT(DistinctBytes({}, 10), ElementsAre());
+}
+
+}  // namespace
+namespace {
+
+TEST(SeededValues, AreTheSameEverywhere) {
+  // splitmix64's published first output for seed 0 is 0xe220a8397b1dcdaf; its top 24 bits are
+  // 0xe220a8, so the first value in [0, 1] is 0xe220a8 / 2^24.
+  EXPECT_EQ(SeededValues(1, 0, "f32", 0, 1).at(0), static_cast<float>(0xe220a8) / 16777216.0F);
+  EXPECT_EQ(SeededValues(100, 7, "f32", -1, 1), SeededValues(100, 7, "f32", -1, 1));
+  EXPECT_NE(SeededValues(100, 7, "f32", -1, 1), SeededValues(100, 8, "f32", -1, 1));
+}
+
+TEST(SeededValues, AShorterRowIsTheBeginningOfALongerOne) {
+  auto longer = SeededValues(50, 3, "bf16", -2, 2);
+  longer.resize(20);
+  EXPECT_EQ(SeededValues(20, 3, "bf16", -2, 2), longer);
+}
+
+TEST(SeededValues, FillTheirRangeEvenly) {
+  const auto values = SeededValues(100000, 1, "f32", -0.5F, 1.5F);
+  EXPECT_GE(*std::ranges::min_element(values), -0.5F);
+  EXPECT_LE(*std::ranges::max_element(values), 1.5F);
+  // Ten bins of 10,000 on average; the standard deviation of one is sqrt(1e5 * 0.1 * 0.9) = 95.
+  std::vector<int> bins(10);
+  for (const float value : values) ++bins.at(std::min(9, static_cast<int>((value + 0.5F) / 0.2F)));
+  for (const int bin : bins) EXPECT_NEAR(bin, 10000, 500);
+}
+
+TEST(SeededValues, IntegersTakeEveryValueOfTheirRange) {
+  const auto values = SeededValues(1000, 5, "s8", -3, 4);
+  const std::set<float> seen(values.begin(), values.end());
+  EXPECT_EQ(seen, (std::set<float>{-3, -2, -1, 0, 1, 2, 3, 4}));
+}
+
+TEST(SeededValues, AreExactInTheirType) {
+  for (const float value : SeededValues(1000, 2, "bf16", -1, 1))
+    EXPECT_EQ(RoundToBf16(value), value);
+  for (const float value : SeededValues(1000, 2, "f16", -1, 1)) EXPECT_EQ(RoundToF16(value), value);
+}
+
+TEST(SeededValues, RefuseWhatTheyCannotMake) {
+  EXPECT_THROW(SeededValues(1, 1, "f8", 0, 1), std::logic_error);
+  EXPECT_THROW(SeededValues(-1, 1, "f32", 0, 1), std::logic_error);
+  EXPECT_THROW(SeededValues(1, 1, "f32", 1, 0), std::logic_error);
+  EXPECT_TRUE(SeededValues(0, 1, "u8", 0, 1).empty());
+}
+
+TEST(SeededIndices, ReachEveryPositionAndNoOther) {
+  const auto indices = SeededIndices(1000, 4, 7);
+  EXPECT_EQ(std::set<int64_t>(indices.begin(), indices.end()),
+            (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(indices, SeededIndices(1000, 4, 7));
+  EXPECT_THROW(SeededIndices(1, 1, 0), std::logic_error);
+}
+
+TEST(RoundToBf16, TiesGoToEven) {
+  // bf16 keeps 8 significant bits: between 1 and 2 the step is 2^-7.
+  EXPECT_EQ(RoundToBf16(1 + 0x1p-8F), 1.0F);           // half-way, even below
+  EXPECT_EQ(RoundToBf16(1 + 0x3p-8F), 1 + 0x1p-6F);    // half-way, even above
+  EXPECT_EQ(RoundToBf16(1 + 0x1.1p-8F), 1 + 0x1p-7F);  // just above half-way
+  EXPECT_EQ(RoundToBf16(-1 - 0x1.1p-8F), -1 - 0x1p-7F);
+  EXPECT_TRUE(std::isnan(RoundToBf16(std::numeric_limits<float>::quiet_NaN())));
+}
+
+TEST(RoundToF16, NormalSubnormalAndInfinite) {
+  EXPECT_EQ(RoundToF16(1 + 0x1p-11F), 1.0F);         // 11 significant bits: half-way, even below
+  EXPECT_EQ(RoundToF16(1 + 0x3p-11F), 1 + 0x1p-9F);  // half-way, even above
+  EXPECT_EQ(RoundToF16(0x1.8p-24F), 0x1p-23F);       // subnormal: 1.5 steps, to even
+  EXPECT_EQ(RoundToF16(0x1p-25F), 0.0F);             // half a step, to even
+  EXPECT_EQ(RoundToF16(65519.0F), 65504.0F);
+  EXPECT_EQ(RoundToF16(-65520.0F), -std::numeric_limits<float>::infinity());
+}
+
+}  // namespace
+namespace {
+
+// IEEE 754 binary16: sign, 5 bits of exponent with bias 15, 10 of fraction.
+TEST(F16Bits, AreThoseOfIeee754) {
+  EXPECT_EQ(F16Bits(0.0F), 0x0000);
+  EXPECT_EQ(F16Bits(-0.0F), 0x8000);
+  EXPECT_EQ(F16Bits(1.0F), 0x3c00);
+  EXPECT_EQ(F16Bits(-2.0F), 0xc000);
+  EXPECT_EQ(F16Bits(1.5F), 0x3e00);
+  EXPECT_EQ(F16Bits(65504.0F), 0x7bff);             // the largest
+  EXPECT_EQ(F16Bits(65520.0F), 0x7c00);             // half-way to the next: infinity
+  EXPECT_EQ(F16Bits(0x1p-14F), 0x0400);             // the smallest normal one
+  EXPECT_EQ(F16Bits(0x1p-14F - 0x1p-24F), 0x03ff);  // the largest subnormal one
+  EXPECT_EQ(F16Bits(0x1p-24F), 0x0001);             // the smallest
+  EXPECT_EQ(F16Bits(0x1p-26F), 0x0000);             // below half of it
+  EXPECT_EQ(F16Bits(1.0F / 3), 0x3555);             // 0.25 x (1 + 341/1024)
+  EXPECT_EQ(F16Bits(1 + 0x1p-11F), 0x3c00);         // a tie goes to the even one
+  EXPECT_EQ(F16Bits(1 + 3 * 0x1p-11F), 0x3c02);
+  EXPECT_EQ(F16Bits(std::numeric_limits<float>::quiet_NaN()) & 0x7e00, 0x7e00);
+}
+
+// The nearest f16 by arithmetic alone: steps of 2^(exponent - 10), below 2^-14 of 2^-24.
+uint16_t SlowF16Bits(float value) {
+  const uint32_t sign = std::signbit(value) ? 0x8000 : 0;
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
+  const double size = std::fabs(value);
+  if (size >= 65520) return static_cast<uint16_t>(sign | 0x7c00);
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  const int scale = std::max(exponent - 1, -14);
+  const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(size, 10 - scale)));
+  return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(scale + 14) << 10) + steps));
+}
+
+float SlowFromF16Bits(uint16_t bits) {
+  const int biased = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
+  double size = std::ldexp(biased == 0 ? fraction : fraction + 1024, std::max(biased, 1) - 25);
+  if (biased == 31)
+    size = fraction == 0 ? std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::quiet_NaN();
+  return static_cast<float>((bits & 0x8000) != 0 ? -size : size);
+}
+
+TEST(F16Bits, AreTheSlowOnesOfAMillionFloats) {
+  for (uint64_t i = 0; i < 1'000'000; ++i) {
+    const auto value = std::bit_cast<float>(RandomBits(i));
+    ASSERT_EQ(F16Bits(value), SlowF16Bits(value)) << value;
+    // Most patterns are out of an f16's range; these are in it, subnormal ones too.
+    const float near =
+        std::ldexp(static_cast<float>(RandomBits(i)), -32 - static_cast<int>(i % 28));
+    ASSERT_EQ(F16Bits(near), SlowF16Bits(near)) << near;
+    ASSERT_EQ(RoundToF16(near), SlowFromF16Bits(SlowF16Bits(near))) << near;
+  }
+}
+
+TEST(F16Bits, EveryPatternIsTheSlowOnesValueAndComesBack) {
+  for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
+    const float value = FromF16Bits(static_cast<uint16_t>(bits));
+    const float slow = SlowFromF16Bits(static_cast<uint16_t>(bits));
+    ASSERT_EQ(std::isnan(value), std::isnan(slow));
+    if (!std::isnan(slow)) {
+      ASSERT_EQ(std::bit_cast<uint32_t>(value), std::bit_cast<uint32_t>(slow)) << bits;
+      ASSERT_EQ(F16Bits(value), bits);
+    }
+    if (std::isfinite(value)) {
+      ASSERT_EQ(RoundToF16(value), value);
+    }
+  }
+}
+
+TEST(Bf16Bits, AreTheNearestOfAMillionFloats) {
+  for (uint64_t i = 0; i < 1'000'000; ++i) {
+    const auto value = std::bit_cast<float>(RandomBits(i));
+    const float near = FromBf16Bits(Bf16Bits(value));
+    if (std::isnan(value)) {
+      ASSERT_TRUE(std::isnan(near));
+    } else if (std::isfinite(near)) {
+      // Exact in double: neither neighbour is nearer, and of two at the same distance it is even.
+      const double error = std::fabs(static_cast<double>(near) - static_cast<double>(value));
+      for (const int step : {-1, 1}) {
+        const auto bits = static_cast<uint16_t>(Bf16Bits(value) + step);
+        const double other =
+            std::fabs(static_cast<double>(FromBf16Bits(bits)) - static_cast<double>(value));
+        ASSERT_TRUE(error < other || (error == other && Bf16Bits(value) % 2 == 0) ||
+                    std::isnan(other))
+            << value;
+      }
+    } else {
+      ASSERT_GE(std::fabs(static_cast<double>(value)), 0x1.ffp127);
+    }
+  }
+}
+
+TEST(Bf16Bits, AreTheUpperHalfOfF32) {
+  EXPECT_EQ(Bf16Bits(1.0F), 0x3f80);
+  EXPECT_EQ(Bf16Bits(-2.5F), 0xc020);
+  EXPECT_EQ(Bf16Bits(1 + 0x1p-8F), 0x3f80);  // a tie goes to the even one
+  EXPECT_EQ(FromBf16Bits(0xbf80), -1.0F);
+}
+
+// OCP 8-bit floating point: sign, 4 bits of exponent with bias 7, 3 of fraction, no infinity.
+TEST(E4m3Bits, AreThoseOfOcp) {
+  EXPECT_EQ(E4m3Bits(0.0F), 0x00);
+  EXPECT_EQ(E4m3Bits(1.0F), 0x38);
+  EXPECT_EQ(E4m3Bits(-1.125F), 0xb9);
+  EXPECT_EQ(E4m3Bits(1.0625F), 0x38);  // a tie goes to the even one
+  EXPECT_EQ(E4m3Bits(448.0F), 0x7e);   // the largest
+  EXPECT_EQ(E4m3Bits(1000.0F), 0x7e);
+  EXPECT_EQ(E4m3Bits(0x1p-9F), 0x01);  // the smallest
+  EXPECT_EQ(E4m3Bits(0x1p-6F), 0x08);  // the smallest normal one
+  EXPECT_TRUE(std::isnan(FromE4m3Bits(0x7f)));
+  EXPECT_TRUE(std::isnan(FromE4m3Bits(0xff)));
+  for (uint32_t bits = 0; bits <= 0xff; ++bits) {
+    const float value = FromE4m3Bits(static_cast<uint8_t>(bits));
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(E4m3Bits(value), bits);
+  }
+}
+
+TEST(Encoded, ComesBackInEveryType) {
+  for (const char* type : {"f32", "f16", "bf16", "e4m3"}) {
+    const auto values = SeededValues(1000, 3, type, -4, 4);
+    EXPECT_EQ(Decoded(Encoded(values, type), type), values) << type;
+  }
+  EXPECT_EQ(Decoded(Encoded({-128, -1, 0, 127}, "s8"), "s8"),
+            (std::vector<float>{-128, -1, 0, 127}));
+  EXPECT_EQ(Decoded(Encoded({0, 255}, "u8"), "u8"), (std::vector<float>{0, 255}));
+  EXPECT_EQ(Encoded({-1}, "s8"), std::vector<std::byte>{std::byte{0xff}});
+  EXPECT_EQ(Encoded({1, -2}, "f16").size(), 4U);
+  EXPECT_EQ(Decoded(Encoded({-70000}, "s32"), "s32"), std::vector<float>{-70000});
+  EXPECT_THROW(Encoded({1}, "f8"), std::logic_error);
+  EXPECT_THROW(Decoded({std::byte{0}}, "f16"), std::logic_error);
+}
+
+// n1 c2 h2 w3: position (c, h, w) of NHWC memory is (h x 3 + w) x 2 + c.
+TEST(ToStrides, PutsChannelsLast) {
+  const std::array<int64_t, 4> dimensions = {1, 2, 2, 3}, nhwc = {12, 1, 6, 2};
+  const std::vector<float> plain = {0, 1, 2, 3, 4, 5, 100, 101, 102, 103, 104, 105};
+  const std::vector<float> memory = {0, 100, 1, 101, 2, 102, 3, 103, 4, 104, 5, 105};
+  EXPECT_EQ(ToStrides(plain, dimensions, nhwc), memory);
+  EXPECT_EQ(FromStrides(memory, dimensions, nhwc), plain);
+  EXPECT_EQ(ToStrides(plain, dimensions, {12, 6, 3, 1}), plain);
+  EXPECT_THROW(ToStrides({1}, dimensions, nhwc), std::logic_error);
+}
+
+TEST(ElementBytes, IsTheSizeOfWhatIsStored) {
+  for (const char* type : {"f32", "f16", "bf16", "e4m3", "s32", "s8", "u8"})
+    EXPECT_EQ(Encoded({1, 2, 3}, type).size(), 3U * static_cast<size_t>(ElementBytes(type)))
+        << type;
+  EXPECT_EQ(ElementBytes("f64"), 8);
+  EXPECT_THROW(Encoded({1}, "f64"), std::logic_error);
+  EXPECT_THROW(ElementBytes("f8"), std::logic_error);
+}
+
+}  // namespace
+}  // namespace dlroof::workload

@@ -1,0 +1,317 @@
+#include "ceilings/cpu_ceilings/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "ceilings/cpu_ceilings/measure_steps.h"
+#include "ceilings/cpu_ceilings/thread_team.h"
+#include "ceilings/cpu_kernels/flops.h"
+#include "ceilings/machine/ceiling.h"
+#include "counters/base/error.h"
+#include "counters/cpu/clocks.h"
+
+namespace dlroof::cpu_ceilings {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(CeilingFrom, ScalesTheRateByTheWork) {
+  machine::Rate rate{
+      .per_second = 10, .ci95 = {{8, 9}}, .validated = true, .clean = 18, .total = 20};
+  const auto ceiling = machine::CeilingFrom(rate, 3, 2, "avx2 fma");
+  EXPECT_EQ(ceiling.per_second, 30);
+  EXPECT_EQ(ceiling.ci95, std::pair(24.0, 27.0));
+  EXPECT_EQ(ceiling.threads, 2);
+  EXPECT_EQ(ceiling.how, "avx2 fma; best of 18 clean repetitions (20 made)");
+  EXPECT_TRUE(ceiling.validated);
+}
+
+// 30 flop/s of 2 threads at 5 cycles/s: 3 flop per cycle of each.
+TEST(CeilingFrom, KeepsTheValidation) {
+  machine::Rate rate{
+      .per_second = 10, .doubling = 2.01, .spread = 0.02, .clock_hz = 5, .clean = 15, .total = 20};
+  const auto ceiling = machine::CeilingFrom(rate, 3, 2, "h");
+  EXPECT_EQ(ceiling.clock_hz, 5);
+  EXPECT_EQ(ceiling.validation.per_cycle, 3);
+  EXPECT_EQ(ceiling.validation.clean, 0.75);
+  EXPECT_EQ(ceiling.validation.doubling, 2.01);
+  EXPECT_EQ(ceiling.validation.spread, 0.02);
+  EXPECT_EQ(ceiling.validation.per_cycle_expected, std::nullopt);
+}
+
+TEST(CeilingFrom, KeepsTheReason) {
+  machine::Rate rate{.per_second = 10, .reason = "because", .total = 5, .waits_known = false};
+  const auto ceiling = machine::CeilingFrom(rate, 1, 1, "x");
+  EXPECT_FALSE(ceiling.validated);
+  EXPECT_EQ(ceiling.Reason(), "because");
+  EXPECT_EQ(ceiling.ci95, std::nullopt);
+  EXPECT_THAT(ceiling.how, HasSubstr("5 noisy repetitions"));
+  EXPECT_THAT(ceiling.how, HasSubstr("not readable"));
+}
+
+machine::Ceiling Of(double per_second) { return {.per_second = per_second, .how = "h"}; }
+
+TEST(AddPlainPipes, TakesTheBestRowAndSaysWhich) {
+  std::map<std::string, machine::Ceiling> flops = {{"fp32.vector.avx2", Of(2)},
+                                                   {"fp32.vector.avx512", Of(3)},
+                                                   {"fp32.vector.sse2", Of(1)},
+                                                   {"bf16.matrix.amx", Of(9)}};
+  AddPlainPipes(flops);
+  EXPECT_EQ(flops.size(), 6);
+  EXPECT_EQ(flops.at("fp32.vector").per_second, 3);
+  EXPECT_EQ(flops.at("fp32.vector").how, "fp32.vector.avx512, the best of 3 rows: h");
+  EXPECT_EQ(flops.at("bf16.matrix").per_second, 9);
+}
+
+TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIs) {
+  const auto best =
+      machine::BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
+  EXPECT_EQ(best.per_second, 4e9);
+  EXPECT_EQ(best.mix, "triad.sse2");
+  EXPECT_EQ(best.how, "triad.sse2, the best of 3 mixes: h");
+  EXPECT_THROW(machine::BestMix({}), std::invalid_argument);
+}
+
+TEST(BestMix, IsAValidatedOneWhereItIsWithinTheNoise) {
+  auto validated = Of(3.9e9);
+  validated.validated = true;
+  EXPECT_EQ(
+      machine::BestMix({{"load", Of(4e9)}, {"copy", validated}, {"triad", Of(1e9)}}).per_second,
+      3.9e9);
+  validated.per_second = 3.8e9;
+  EXPECT_EQ(machine::BestMix({{"load", Of(4e9)}, {"copy", validated}}).per_second, 4e9);
+}
+
+TEST(ThreadCounts, AreOneAndAllUnlessSaidWithPowersOfTwoWhenThorough) {
+  struct Row {
+    std::size_t cpus;
+    std::vector<int> wanted, brief, thorough;
+  };
+  const Row rows[] = {{1, {}, {1}, {1}},
+                      {2, {}, {1, 2}, {1, 2}},
+                      {3, {}, {1, 3}, {1, 2, 3}},
+                      {4, {3, 1, 3}, {1, 3}, {1, 3}},
+                      {8, {}, {1, 8}, {1, 2, 4, 8}},
+                      {12, {}, {1, 12}, {1, 2, 4, 8, 12}},
+                      {12, {3}, {3}, {3}}};
+  cpu::Cpu cpu;
+  for (const auto& [cpus, wanted, brief, thorough] : rows) {
+    cpu.allowed.resize(cpus);
+    EXPECT_EQ(ThreadCounts(cpu, wanted, false), brief);
+    EXPECT_EQ(ThreadCounts(cpu, wanted, true), thorough);
+  }
+  cpu.allowed.resize(1);
+  EXPECT_THROW(ThreadCounts(cpu, {2}, false), BadInput);
+  EXPECT_THROW(ThreadCounts(cpu, {0}, false), BadInput);
+}
+
+// 10 steps of 1 s nominal, 20 s left: 9 others keep 1.25 s each, the next may take 8.75 s.
+TEST(Allowance, LeavesEnoughForTheStepsThatFollow) {
+  EXPECT_DOUBLE_EQ(Allowance(20, 10, 1), 8.75);
+  EXPECT_DOUBLE_EQ(Allowance(1000, 10, 1), 10);
+  EXPECT_DOUBLE_EQ(Allowance(-5, 10, 1), 1.25);
+}
+
+// Two roofs, the row that each is taken from, and another.
+machine::CeilingSet RowsAndRoofs() {
+  return {.flops = {{"fp32.vector", Of(100)},
+                    {"fp32.vector.avx512", Of(100)},
+                    {"fp32.vector.avx2", Of(50)}},
+          .bytes = {{Level::kDram, Of(40)}},
+          .mixes = {{"dram.update.avx512", Of(40)}, {"dram.load.avx512", Of(30)}}};
+}
+
+TEST(DecidesAnNotValidatedRoof, IsOnlyTheRowThatTheRoofIsTakenFrom) {
+  auto set = RowsAndRoofs();
+  EXPECT_TRUE(DecidesAnNotValidatedRoof(set, "fp32.vector.avx512"));
+  EXPECT_FALSE(DecidesAnNotValidatedRoof(set, "fp32.vector.avx2"));
+  EXPECT_TRUE(DecidesAnNotValidatedRoof(set, "dram.update.avx512"));
+  EXPECT_FALSE(DecidesAnNotValidatedRoof(set, "dram.load.avx512"));
+  EXPECT_FALSE(DecidesAnNotValidatedRoof(set, "l1.load.avx512"));
+  set.flops["fp32.vector.avx512"].validated = true;
+  set.flops["fp32.vector"].validated = true;
+  EXPECT_FALSE(DecidesAnNotValidatedRoof(set, "fp32.vector.avx512"));
+  // A larger team or a knee above it doubts the roof, not the row that it was taken from.
+  for (auto& [name, mix] : set.mixes) mix.validated = true;
+  EXPECT_TRUE(DecidesAnNotValidatedRoof(set, "dram.update.avx512"));
+  EXPECT_FALSE(DecidesAnNotValidatedRoof(set, "dram.load.avx512"));
+  set.bytes[Level::kDram].validated = true;
+  EXPECT_FALSE(DecidesAnNotValidatedRoof(set, "dram.update.avx512"));
+}
+
+TEST(KeepSustained, IsTheRowsAndItsRoofsWhereItDiffers) {
+  machine::Machine machine;
+  auto& set = machine.by_threads[2] = RowsAndRoofs();
+  KeepSustained(machine, 2, "fp32.vector.avx512", 98);  // 2 %: said, no roof of its own
+  EXPECT_EQ(set.sustained.at("fp32.vector.avx512"),
+            "after 10 s on end 0.980 of the burst, with 2 threads");
+  EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, std::nullopt);
+  KeepSustained(machine, 2, "fp32.vector.avx512", 90);
+  EXPECT_EQ(set.flops["fp32.vector.avx512"].sustained_per_second, 90);
+  EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, 90);
+  KeepSustained(machine, 2, "fp32.vector.avx2", 40);
+  EXPECT_EQ(set.flops["fp32.vector.avx2"].sustained_per_second, 40);
+  EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, 90) << "rests on the other row";
+  KeepSustained(machine, 2, "dram.update.avx512", 36);
+  EXPECT_THAT(set.sustained.at("dram.update.avx512"), HasSubstr("0.900 of the burst"));
+  EXPECT_EQ(set.mixes["dram.update.avx512"].sustained_per_second, 36);
+  EXPECT_EQ(set.bytes[Level::kDram].sustained_per_second, 36);
+  EXPECT_EQ(set.mixes["dram.load.avx512"].sustained_per_second, std::nullopt);
+}
+
+// A session whose rows have been measured, as far as this needs it: every pipe's row at 1, each
+// pipe's first at 2; DRAM's loads at 1 and its updates at 2.
+MeasureSession MeasuredSession(int sustained, bool dram) {
+  MeasureSession session{cpu::ThisCpu(), {"test", 45, 3e-3, 16, 6, 3, 8, sustained, dram}};
+  session.sets[1] = session.SetsOf({session.cpu.allowed.front()});
+  AddBytesSteps(session, 1, 0);
+  auto& set = session.machine.by_threads[1];
+  for (const auto& probe : cpu_kernels::FlopsProbesFor(session.cpu.features)) {
+    const auto plain = probe.key.substr(0, probe.key.rfind('.'));
+    set.flops[probe.key] = Of(set.flops.contains(plain) ? 1 : 2);
+    set.flops.try_emplace(plain, Of(2));
+  }
+  for (const auto& [name, row] : session.rows[1].bytes.at(Level::kDram))
+    set.mixes["dram." + name] = Of(name.starts_with("update") ? 2 : 1);
+  return session;
+}
+
+TEST(DramRoofRow, IsTheMixThatTheRoofWasTakenFrom) {
+  auto session = MeasuredSession(1, true);
+  EXPECT_FALSE(DramRoofRow(session, 1).has_value()) << "no roof";
+  session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
+  const auto row = DramRoofRow(session, 1);
+  ASSERT_TRUE(row.has_value());
+  EXPECT_THAT(row->row, testing::StartsWith("dram.update."));
+  EXPECT_NE(row->kernel, nullptr);
+  EXPECT_GT(row->work_per_iteration, 0);
+}
+
+// 10 s each: the default has time for one.
+TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeAndDramWhenThorough) {
+  auto session = MeasuredSession(1, false);
+  session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
+  std::set<std::string> pipes;
+  for (const auto& probe : cpu_kernels::FlopsProbesFor(session.cpu.features))
+    pipes.insert(probe.key.substr(0, probe.key.rfind('.')));
+  AddSustainedSteps(session);
+  EXPECT_EQ(session.last_steps.size(), 1);
+  session.last_steps.clear();
+  session.effort.sustained = 100;
+  session.effort.sustained_dram = true;
+  AddSustainedSteps(session);
+  EXPECT_EQ(session.last_steps.size(), pipes.size() + 1);
+  EXPECT_THAT(session.last_steps.back().text, testing::StartsWith("dram.update."));
+}
+
+// The row's step runs again, by itself, and others do not.
+TEST(MeasureNotValidatedAgain, RunsTheStepOfTheRowThatDecides) {
+  MeasureSession session{cpu::ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}};
+  session.machine.by_threads[1] = RowsAndRoofs();
+  std::vector<std::string> ran;
+  for (const char* row : {"", "fp32.vector.avx2", "fp32.vector.avx512", "fp32.vector.avx512"})
+    session.steps.push_back({"s", [&ran, row](double) { ran.emplace_back(row); }, 1, row});
+  EXPECT_TRUE(MeasureNotValidatedAgain(session));
+  EXPECT_EQ(ran, (std::vector<std::string>{"fp32.vector.avx512"}));
+  session.effort.again_seconds = 0;
+  EXPECT_FALSE(MeasureNotValidatedAgain(session));
+  EXPECT_EQ(ran.size(), 1);
+}
+
+TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
+  MeasureSession session{cpu::ThisCpu(), {"full", 45, 3e-3, 16, 6, 3, 8, 1}};
+  const auto probes = cpu_kernels::FlopsProbesFor(session.cpu.features);
+  const auto candidates = cpu_kernels::RoofCandidates(probes);
+  std::size_t steps = 0;
+  int pass = 0;
+  for (const auto added : {probes.size(), candidates.size(), probes.size()}) {
+    AddFlopsSteps(session, 1, pass++);
+    EXPECT_EQ(session.steps.size(), steps + added);
+    steps += added;
+  }
+  EXPECT_EQ(session.rows.at(1).flops.size(), probes.size());
+}
+
+TEST(DescribeCpu, HasAFingerprintThatTheAffinityMaskDoesNotChange) {
+  auto cpu = cpu::ThisCpu();
+  const auto machine = DescribeCpu(cpu);
+  EXPECT_EQ(machine.device, "cpu");
+  EXPECT_EQ(machine.fingerprint.size(), 16);
+  cpu.allowed.pop_back();
+  EXPECT_EQ(DescribeCpu(cpu).fingerprint, machine.fingerprint);
+}
+
+// One row has no memory, another no threads, and the third is measured.
+TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
+  auto session = MeasuredSession(0, false);
+  TryStep(session, {"l1", [](double) { throw std::bad_alloc(); }, 1, "l1.load.avx2"}, 1);
+  TryStep(session, {"sweep", [](double) { throw std::runtime_error("no threads"); }, 1}, 1);
+  double seconds = 0;
+  TryStep(session, {"l2", [&](double specified) { seconds = specified; }, 1, "l2.load.avx2"}, 2);
+  const std::map<std::string, std::string> absent = {
+      {"l1.load.avx2", "there is not enough memory for it"}, {"sweep", "no threads"}};
+  EXPECT_EQ(session.machine.by_threads.at(1).absent, absent);
+  EXPECT_EQ(seconds, 2);
+}
+
+const machine::RatePolicy kBriefly = {.repetition_seconds = 2e-4,
+                                      .repetitions = 2,
+                                      .doubled = 1,
+                                      .max_seconds = 5e-3,
+                                      .now = cpu::WallSeconds};
+
+// Smoke: every kernel of this CPU under the real clock, a few milliseconds each.
+TEST(MeasureRate, GivesAPositiveFiniteRateForEveryKernelHere) {
+  const auto cpu = cpu::ThisCpu();
+  ThreadTeam team({cpu.allowed.front()});
+  const auto workspace = std::make_unique<cpu_kernels::Workspace>();
+  for (const auto& probe : cpu_kernels::FlopsProbesFor(cpu.features)) {
+    cpu_kernels::FillOperands(probe, *workspace);
+    const auto rate = machine::MeasureRate(
+        [&](std::int64_t iterations) {
+          return team.Time([&](int) { probe.kernel(*workspace, iterations); });
+        },
+        kBriefly);
+    EXPECT_TRUE(std::isfinite(rate.per_second)) << probe.key;
+    EXPECT_GT(rate.per_second, 0) << probe.key;
+    EXPECT_GE(rate.total, 3) << probe.key;
+  }
+}
+
+TEST(OverheadProbes, OfTheLaunchIsPositiveWhereALibraryRegisteredIt) {
+  const auto probe = OverheadProbes().find("launch");
+  if (probe == OverheadProbes().end())
+    GTEST_SKIP() << "this build has no library with a launch probe";
+  const auto cost = probe->second(1, kBriefly);
+  EXPECT_GT(cost.seconds, 0);  // clean or not: other tests may run beside
+  EXPECT_TRUE(std::isfinite(cost.seconds));
+  EXPECT_FALSE(cost.how.empty());
+}
+
+TEST(ProgressPrinter, WritesOverOneLineOnATerminal) {
+  std::ostringstream out;
+  machine::ProgressPrinter printer(out, true);
+  printer({0, 2, "load", 4});
+  printer({2, 2, "done", 0});
+  EXPECT_EQ(out.str(), "\r\033[K[  0/2] load; 4 s left\r\033[K");
+}
+
+TEST(ProgressPrinter, WritesALinePerTenthElsewhere) {
+  std::ostringstream out;
+  machine::ProgressPrinter printer(out, false);
+  for (int step = 0; step <= 200; ++step) printer({step, 200, "x", 1});
+  const auto text = out.str();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 11);
+  EXPECT_EQ(text.find('\033'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dlroof::cpu_ceilings

@@ -1,0 +1,47 @@
+// The kernels of the GPU's ceilings by CUDA. ceilings/cuda/bench_cuda.h launches them.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include "ceilings/cuda_kernels/bench_cuda.h"
+#include "counters/base/error.h"
+#include "tests/fakes/no_gpu.h"
+
+namespace dlroof::cuda_kernels {
+namespace {
+
+TEST(CudaBench, EveryRowOfEveryGpuHasAKernel) {
+  for (const int capability : {75, 80, 86, 87, 89, 90, 100, 103, 120, 121})
+    for (const auto& row : gpu_kernels::GpuRows(capability))
+      EXPECT_TRUE(row.unit == gpu_kernels::GpuUnit::kGemm || HasCudaKernel(row))
+          << capability << ' ' << row.key;
+}
+
+TEST(CudaBenchOnGpu, EveryRowLeavesWhatAPlainLoopLeaves) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
+    GTEST_SKIP() << fakes::NeedsGpu("no GPU");
+  const auto bench = OpenCudaBench(0);
+  const auto gpu = bench->Describe();
+  const gpu_kernels::GpuSize size = {gpu.identity.sms,
+                                     static_cast<std::int64_t>(gpu.identity.l2_bytes),
+                                     static_cast<std::int64_t>(gpu.free_bytes)};
+  for (const auto& row : gpu_kernels::GpuRows(10 * gpu.identity.major + gpu.identity.minor)) {
+    try {
+      for (const auto& shape :
+           gpu_kernels::CheckShapes(row, gpu_kernels::GpuShapes(row, size, 1e12).front())) {
+        const auto operands =
+            gpu_kernels::GpuOperands(row, shape, gpu_kernels::GpuOperandKind::kKnown);
+        for (const int iterations : {1, 3})
+          EXPECT_EQ(gpu_kernels::GpuDifference(row, shape, iterations,
+                                               bench->Result(row, shape, operands, iterations)),
+                    "")
+              << row.key << " with " << shape.blocks << " blocks";
+      }
+    } catch (const Unsupported& why) {
+      EXPECT_EQ(row.unit, gpu_kernels::GpuUnit::kGemm) << row.key << ": " << why.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dlroof::cuda_kernels

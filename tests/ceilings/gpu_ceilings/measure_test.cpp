@@ -1,0 +1,282 @@
+#include "ceilings/gpu_ceilings/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "reporters/terminal/tables.h"
+#include "tests/fakes/fake_gpu_bench.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::gpu_ceilings {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+machine::Machine Measured(fakes::FakeGpuBench& bench, const GpuMeasureOptions& options) {
+  return MeasureGpuOn(bench, options, [&] { return bench.Now(); });
+}
+
+machine::Machine Quickly(fakes::FakeGpuBench& bench) {
+  bench.gemms = false;
+  return Measured(bench, {.quick = true});
+}
+
+const machine::CeilingSet& SetOf(const machine::Machine& machine) {
+  return machine.by_threads.at(1);
+}
+
+template <class Rows>
+void ExpectValidated(const Rows& rows) {
+  for (const auto& [key, ceiling] : rows)
+    EXPECT_TRUE(ceiling.validated) << ceiling.how << ": " << ceiling.Reason();
+}
+
+TEST(MeasureGpu, ProvesEveryRowOfASoundGpu) {
+  fakes::FakeGpuBench bench;
+  const auto machine = Measured(bench, {.quick = true});
+  EXPECT_EQ(machine.device, "gpu");
+  EXPECT_EQ(machine.name, "NVIDIA Fake 100");
+  ExpectValidated(SetOf(machine).flops);
+  ExpectValidated(SetOf(machine).mixes);
+  EXPECT_EQ(SetOf(machine).bytes.size(), 3U);
+  ExpectValidated(SetOf(machine).bytes);
+}
+
+TEST(MeasureGpu, FindsTheRatesOfTheGpu) {
+  fakes::FakeGpuBench bench;
+  const auto machine = Measured(bench, {.quick = true});
+  const auto& set = SetOf(machine);
+  const auto& fp32 = set.flops.at("fp32.vector.ffma");
+  // 4 SMs x 1 GHz x 0.97 x 256 flop per cycle; a repetition of 4 ms holds a launch of 2 us.
+  EXPECT_NEAR(fp32.per_second, 993.28e9, 1e9);
+  EXPECT_NEAR(*fp32.validation.per_cycle, 0.97 * 256, 0.3);
+  EXPECT_EQ(fp32.validation.per_cycle_expected, 256);
+  EXPECT_NEAR(*fp32.validation.scaling, 1, 0.005);
+  // 4 x 1 GHz x 120 byte
+  EXPECT_NEAR(set.bytes.at(Level::kL1).per_second, 480e9, 0.5e9);
+  EXPECT_NEAR(set.bytes.at(Level::kL2).per_second, 250e9, 0.5e9);
+  EXPECT_NEAR(set.bytes.at(Level::kDram).per_second, 98.304e9, 0.5e9);
+  EXPECT_NEAR(*set.launch_seconds, 2.5e-6, 1e-12);
+  EXPECT_NEAR(set.overheads.at("events"), 2.5e-6, 1e-12);
+}
+
+TEST(MeasureGpu, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
+  fakes::FakeGpuBench bench;
+  const auto first = Measured(bench, {.quick = true});
+  EXPECT_THAT(SetOf(first).flops.at("bf16.matrix").how,
+              StartsWith("bf16.matrix.wgmma, the best of 3 rows: wgmma m64n256, fp32"));
+  EXPECT_EQ(SetOf(first).flops.at("bf16.matrix").per_second,
+            SetOf(first).flops.at("bf16.matrix.wgmma").per_second);
+  bench.speed["bf16.matrix.wgmma"] = 0.5;
+  const auto second = Measured(bench, {.quick = true});
+  EXPECT_THAT(SetOf(second).flops.at("bf16.matrix").how,
+              StartsWith("bf16.matrix.cublaslt, the best of 3 rows: cublasLt GEMM"));
+}
+
+// Faults in several rows: each is not validated for its own reason, and a wrong result is no
+// contender.
+TEST(MeasureGpu, AFaultLeavesItsRowNotValidated) {
+  fakes::FakeGpuBench bench;
+  bench.dead_loop = "fp32.vector.ffma";
+  bench.speed = {{"fp16.vector.hfma2", 2}, {"int8.vector.dp4a", 0.9}};
+  bench.idle_sms = "fp64.vector.dfma";
+  bench.wrong_result = "bf16.matrix.wgmma";
+  const auto machine = Quickly(bench);
+  const auto& flops = SetOf(machine).flops;
+  const std::pair<const char*, const char*> reasons[] = {
+      {"fp32.vector.ffma", "times the time"},
+      {"fp32.vector", "times the time"},
+      {"fp16.vector.hfma2", "and it can do 512: part of the work was not done"},
+      {"int8.vector.dp4a", "this kernel reaches 95 % of 512"},
+      {"fp64.vector.dfma", "some SMs have no share"},
+      {"bf16.matrix.wgmma", "the result is wrong: byte 0 of"}};
+  for (const auto& [row, why] : reasons) {
+    EXPECT_FALSE(flops.at(row).validated) << row;
+    EXPECT_THAT(flops.at(row).Reason(), HasSubstr(why)) << row;
+  }
+  EXPECT_NEAR(*flops.at("fp64.vector.dfma").validation.scaling, 0.5, 0.01);
+  EXPECT_THAT(flops.at("bf16.matrix").how, StartsWith("bf16.matrix.mma, the best of 1"));
+  EXPECT_TRUE(flops.at("bf16.matrix").validated);
+}
+
+TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
+  fakes::FakeGpuBench bench;
+  bench.wrong_result = "dram.load.v16";
+  const auto machine = Quickly(bench);
+  EXPECT_THAT(SetOf(machine).mixes.at("dram.load.v16").Reason(),
+              HasSubstr("the sum of what was read"));
+  EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).how, testing::Not(StartsWith("load")));
+}
+
+TEST(MeasureGpu, ASetThatFitsL2IsNotDram) {
+  fakes::FakeGpuBench bench;
+  bench.free_bytes = 13 << 20;  // a set of 6 MiB beside 8 MiB of L2
+  const auto dram = SetOf(Quickly(bench)).bytes.at(Level::kDram);
+  EXPECT_FALSE(dram.validated);
+  EXPECT_THAT(dram.Reason(),
+              AllOf(HasSubstr("times the L2"), HasSubstr("faster than the memory's pins")));
+}
+
+TEST(MeasureGpu, ALevelThatIsNotFasterThanTheNextIsNotValidated) {
+  fakes::FakeGpuBench bench;
+  bench.l2_bytes_per_second = bench.dram_bytes_per_second;
+  const auto machine = Quickly(bench);
+  EXPECT_THAT(SetOf(machine).bytes.at(Level::kL2).Reason(), HasSubstr("not faster than DRAM"));
+  EXPECT_TRUE(SetOf(machine).bytes.at(Level::kDram).validated);
+}
+
+TEST(MeasureGpu, ThrottledRepetitionsAreNotMixedIn) {
+  fakes::FakeGpuBench bench;
+  bench.throttle = [](int) { return std::uint64_t{0x40}; };
+  const auto machine = Quickly(bench);
+  for (const auto& [key, ceiling] : SetOf(machine).flops) {
+    EXPECT_FALSE(ceiling.validated) << key;
+    EXPECT_THAT(ceiling.Reason(), HasSubstr("the driver reports a hardware slowdown by heat"))
+        << key;
+  }
+}
+
+TEST(MeasureGpu, SomeThrottledRepetitionsOnlyCostTime) {
+  fakes::FakeGpuBench bench;
+  bench.throttle = [](int run) { return std::uint64_t{run % 3 == 0 ? 0x80U : 0U}; };
+  bench.clock_factor = [](int run) { return run % 3 == 0 ? 0.5 : 1.0; };
+  const auto ceiling = SetOf(Quickly(bench)).flops.at("fp32.vector.ffma");
+  EXPECT_TRUE(ceiling.validated) << ceiling.Reason();
+  EXPECT_LT(*ceiling.validation.clean, 0.8);
+  EXPECT_NEAR(ceiling.per_second, 993.28e9, 1e9);
+}
+
+TEST(MeasureGpu, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
+  fakes::FakeGpuBench bench;
+  bench.default_clock_hz = 1.5e9;  // and runs at 1 GHz
+  const auto machine = Quickly(bench);
+  EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).Reason(),
+              HasSubstr("the SMs ran at 1000 MHz, below 75 % of their 1500 MHz"));
+  const auto& fp32 = SetOf(machine).flops.at("fp32.vector.ffma");
+  EXPECT_TRUE(fp32.validated) << fp32.Reason();
+  EXPECT_NEAR(*fp32.validation.per_cycle, 0.97 * 256, 0.3);
+  EXPECT_TRUE(fp32.validation.scaling);
+  EXPECT_THAT(fp32.how, HasSubstr("; at 1000 MHz, below 75 % of the default 1500 MHz"));
+}
+
+TEST(MeasureGpu, ThePowerLimitIsWhatTheGpuCanDo) {
+  fakes::FakeGpuBench bench;
+  bench.default_clock_hz = 1.5e9;
+  bench.throttle = [](int) { return std::uint64_t{0x4}; };
+  const auto machine = Quickly(bench);
+  ExpectValidated(SetOf(machine).bytes);
+}
+
+// Measures in full; while the hottest row (fp8 wgmma) is watched for 10 s, its rate is multiplied
+// by `factor` from the 5th second on.
+machine::Machine Watched(double factor) {
+  fakes::FakeGpuBench bench;
+  bench.gemms = false;
+  std::optional<double> begin;
+  bench.heat = [&](double seconds) { return begin && seconds > *begin + 5 ? factor : 1; };
+  GpuMeasureOptions options;
+  options.progress = [&](const std::string& row) {
+    if (row.ends_with(" for 10 s")) begin = bench.Now();
+  };
+  return Measured(bench, options);
+}
+
+TEST(MeasureGpu, WhatFallsWithHeatHasBurstAndSustained) {
+  const auto machine = Watched(0.8);
+  const auto& roof = SetOf(machine).flops.at("fp8.matrix");
+  ASSERT_TRUE(roof.sustained_per_second);
+  EXPECT_NEAR(*roof.sustained_per_second / roof.per_second, 0.8, 0.001);
+  EXPECT_THAT(SetOf(machine).sustained.at("fp8.matrix.wgmma"), HasSubstr("0.800 of the burst"));
+  EXPECT_TRUE(roof.validated) << roof.Reason();
+}
+
+TEST(MeasureGpu, WhatStaysHasNoSustainedRateOfItsOwn) {
+  const auto machine = Watched(1);
+  EXPECT_FALSE(SetOf(machine).flops.at("fp8.matrix").sustained_per_second);
+  EXPECT_THAT(SetOf(machine).sustained.at("fp8.matrix.wgmma"), HasSubstr("1.000 of the burst"));
+}
+
+TEST(MeasureGpu, ARowThatRunsFasterLaterWasTooLow) {
+  EXPECT_THAT(SetOf(Watched(1.1)).flops.at("fp8.matrix").Reason(), HasSubstr("this is too low"));
+}
+
+TEST(MeasureGpu, WhatCannotRunIsAbsentWithItsReason) {
+  fakes::FakeGpuBench bench;
+  bench.unsupported["fp8.matrix.cublaslt"] = "cublasLt has no algorithm";
+  bench.broken["fp64.matrix.mma"] = "an illegal instruction";
+  const auto machine = Quickly(bench);
+  EXPECT_EQ(SetOf(machine).absent.at("fp8.matrix.cublaslt"), "cublasLt has no algorithm");
+  EXPECT_EQ(SetOf(machine).absent.at("fp64.matrix.mma"), "it failed: an illegal instruction");
+  EXPECT_FALSE(SetOf(machine).flops.contains("fp64.matrix.mma"));
+  EXPECT_TRUE(SetOf(machine).flops.at("fp32.vector").validated);
+}
+
+TEST(MeasureGpu, AGpuOnWhichNothingRunsIsAnError) {
+  fakes::FakeGpuBench bench;
+  for (const auto& row : gpu_kernels::GpuRows(90)) bench.broken[row.key] = "no kernel image";
+  EXPECT_THAT(fakes::RefusalOf<std::runtime_error>([&] { Quickly(bench); }),
+              testing::AllOf(HasSubstr("no ceiling of NVIDIA Fake 100 could be measured"),
+                             HasSubstr("no kernel image")));
+}
+
+TEST(MeasureGpu, ALaunchCostThatDoesNotGrowWithLaunchesIsAbsent) {
+  fakes::FakeGpuBench bench;
+  bench.launch_time = [](std::int64_t) { return 1e-3; };
+  const auto machine = Quickly(bench);
+  EXPECT_FALSE(SetOf(machine).launch_seconds);
+  EXPECT_THAT(SetOf(machine).absent.at("launch"), HasSubstr("times the time"));
+}
+
+TEST(MeasureGpu, SaysHowFarDramIsFromItsPins) {
+  fakes::FakeGpuBench bench;
+  // 98.304 of 102.4 GB/s is 96 %; a part of the set of 2 GiB comes from L2.
+  EXPECT_THAT(Quickly(bench).facts.at("dram.share_of_pins"),
+              AllOf(HasSubstr("of 102.4 GB/s at the pins (256 bit"), HasSubstr("96.")));
+  bench.dram_bytes_per_second = 80e9;
+  EXPECT_THAT(Quickly(bench).facts.at("dram.share_of_pins"), HasSubstr("78."));
+}
+
+// Asked to stop in the third row: the rest is absent with its reason, and nothing is watched.
+TEST(MeasureGpu, EndedEarlyItKeepsWhatItHas) {
+  fakes::FakeGpuBench bench;
+  int rows = 0;
+  GpuMeasureOptions options;
+  options.progress = [&](const std::string&) { ++rows; };
+  options.stopped = [&] { return rows >= 3; };
+  const auto machine = Measured(bench, options);
+  const auto& set = SetOf(machine);
+  EXPECT_EQ(rows, 3);
+  EXPECT_TRUE(set.flops.contains("fp64.vector") && set.flops.contains("fp32.vector"));
+  EXPECT_EQ(set.absent.at("dram.load.v16"), "not measured: the measurement was ended early");
+  EXPECT_TRUE(set.sustained.empty());
+  EXPECT_THAT(machine.facts.at("ended_early"), StartsWith("0 of "));
+  EXPECT_EQ(machine::MachineFromJson(machine::ToJson(machine), "x"), machine);
+}
+
+TEST(MeasureGpu, TheMachineFileReadsBackTheSameWithEveryTriedSetOnce) {
+  fakes::FakeGpuBench bench;
+  const auto machine = Quickly(bench);
+  EXPECT_EQ(machine::MachineFromJson(machine::ToJson(machine), "m.json"), machine);
+  // DRAM: 2 GiB; L2: 1, 2 and 4 of 8 MiB; L1: 4 blocks of 16 KiB
+  EXPECT_EQ(SetOf(machine).sweep.size(), 5U);
+}
+
+TEST(MeasureGpu, TheTableShowsPipesWithContendersLevelsAndOverheads) {
+  fakes::FakeGpuBench bench;
+  const auto machine = Measured(bench, {.quick = true});
+  std::ostringstream out;
+  terminal::WriteCeilings({machine}, 0, out);
+  for (const char* part :
+       {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
+        "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})
+    EXPECT_THAT(out.str(), HasSubstr(part));
+}
+
+}  // namespace
+}  // namespace dlroof::gpu_ceilings

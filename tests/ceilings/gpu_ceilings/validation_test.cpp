@@ -1,0 +1,200 @@
+#include "ceilings/gpu_ceilings/validation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/expected_gpu_results.h"
+
+namespace dlroof::gpu_ceilings {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+GpuTime TimeAt(double clock_hz, std::uint64_t throttle = 0) {
+  GpuTime time{.seconds = 1e-3, .clock_hz = clock_hz};
+  time.health.throttle = throttle;
+  return time;
+}
+
+TEST(GpuInterference, IsAClockBelow75PercentOfTheDefault) {
+  EXPECT_THAT(GpuInterference(TimeAt(1.51e9), 2e9), IsEmpty());
+  EXPECT_THAT(GpuInterference(TimeAt(1.49e9), 2e9),
+              HasSubstr("1490 MHz, below 75 % of their 2000 MHz"));
+  EXPECT_THAT(GpuInterference(TimeAt(1.49e9), std::nullopt), IsEmpty());
+}
+
+TEST(GpuInterference, IsTheDriversWordWhereTheSmsDidNotCount) {
+  GpuTime time = TimeAt(0);
+  time.clock_hz.reset();
+  EXPECT_THAT(GpuInterference(time, 2e9), IsEmpty());
+  time.health.sm_clock_hz = 1e9;
+  EXPECT_THAT(GpuInterference(time, 2e9), HasSubstr("1000 MHz"));
+}
+
+TEST(GpuInterference, IsHeatAndPowerSupplyButNotThePowerLimit) {
+  EXPECT_THAT(GpuInterference(TimeAt(1e9, 0x4), 2e9), IsEmpty());  // however low it makes the clock
+  EXPECT_THAT(GpuInterference(TimeAt(1e9, 0x24), 2e9), HasSubstr("heat"));
+  EXPECT_THAT(GpuInterference(TimeAt(2e9, 0x4), 2e9), IsEmpty());  // software power cap
+  EXPECT_THAT(GpuInterference(TimeAt(2e9, 0x1), 2e9), IsEmpty());  // idle
+  EXPECT_THAT(GpuInterference(TimeAt(2e9, 0x20), 2e9), HasSubstr("heat"));
+  EXPECT_THAT(GpuInterference(TimeAt(2e9, 0x84), 2e9), HasSubstr("power supply"));
+}
+
+machine::Ceiling CeilingOf(double per_second, double per_cycle = 1) {
+  machine::Ceiling ceiling{.per_second = per_second, .clock_hz = 1e9, .validated = true};
+  ceiling.validation.per_cycle = per_cycle;
+  ceiling.validation.result = "right";
+  return ceiling;
+}
+
+// The value that it is held against; nothing where it is doubted.
+std::optional<double> Met(int capability, const std::string& key, double per_cycle) {
+  auto ceiling = CeilingOf(1e12, per_cycle);
+  JudgeGpuPerCycle(fakes::RowOf(capability, key), capability, ceiling);
+  if (!ceiling.validated) return std::nullopt;
+  return ceiling.validation.per_cycle_expected;
+}
+
+TEST(JudgeGpuPerCycle, HoldsARowAgainstTheValuesOfItsArchitecture) {
+  EXPECT_EQ(Met(90, "fp32.vector.ffma", 250), 256);
+  EXPECT_EQ(Met(90, "fp32.vector.ffma", 240), std::nullopt);
+  EXPECT_EQ(Met(90, "fp32.vector.ffma", 262), std::nullopt);
+  EXPECT_EQ(Met(90, "bf16.matrix.wgmma", 3700), 4096);
+  EXPECT_EQ(Met(90, "bf16.matrix.wgmma", 3600), std::nullopt);
+  // Products of one capability may differ.
+  EXPECT_EQ(Met(86, "bf16.matrix.mma", 500), 512);
+  EXPECT_EQ(Met(86, "bf16.matrix.mma", 1000), 1024);
+  EXPECT_EQ(Met(86, "bf16.matrix.mma", 700), std::nullopt);
+  // mma on Hopper and cublasLt need not reach it, but must not exceed it.
+  EXPECT_EQ(Met(90, "bf16.matrix.mma", 2500), 4096);
+  EXPECT_EQ(Met(90, "bf16.matrix.cublaslt", 3000), 4096);
+  EXPECT_EQ(Met(90, "bf16.matrix.cublaslt", 4300), std::nullopt);
+}
+
+TEST(JudgeGpuPerCycle, WithoutAClockOrAValueNothingIsJudged) {
+  auto ceiling = CeilingOf(1e12);
+  ceiling.validation.per_cycle.reset();
+  JudgeGpuPerCycle(fakes::RowOf(90, "fp32.vector.ffma"), 90, ceiling);
+  EXPECT_TRUE(ceiling.validated);
+  EXPECT_TRUE(Met(100, "fp16.vector.hfma2", 12345) == std::nullopt);  // validated, no value
+  auto unknown = CeilingOf(1e12, 12345);
+  JudgeGpuPerCycle(fakes::RowOf(100, "fp16.vector.hfma2"), 100, unknown);
+  EXPECT_TRUE(unknown.validated);
+}
+
+TEST(JudgeGpuScaling, ComparesInCyclesBecauseHalfAGpuClocksHigher) {
+  auto ceiling = CeilingOf(1e12);
+  ceiling.clock_hz = 1.5e9;
+  JudgeGpuScaling({0.6e12, 1.8e9, 0.5}, ceiling);  // 0.6 / 1.8 = 1 / 1.5 / 2
+  EXPECT_TRUE(ceiling.validated);
+  EXPECT_NEAR(*ceiling.validation.scaling, 1, 1e-12);
+  JudgeGpuScaling({0.6e12, std::nullopt, 0.5}, ceiling);
+  EXPECT_FALSE(ceiling.validated);
+}
+
+TEST(PinBandwidth, GivesTheVendorsFigures) {
+  EXPECT_NEAR(*PinBandwidth(5120, 1.215e9), 1555e9, 1e9);  // A100 40 GB
+  EXPECT_NEAR(*PinBandwidth(384, 9.751e9), 936e9, 1e9);    // RTX 3090
+  EXPECT_NEAR(*PinBandwidth(256, 5.001e9), 320e9, 1e9);    // T4
+  EXPECT_FALSE(PinBandwidth(0, 1e9));
+  EXPECT_FALSE(PinBandwidth(384, std::nullopt));
+}
+
+TEST(ShareOfPins, IsSaidWithWhereThePinsComeFrom) {
+  EXPECT_EQ(ShareOfPins(950e9, 1000e9, 4000, 1e9),
+            "loads reach 950 of 1000 GB/s at the pins (4000 bit, both edges of 1 GHz): 95.0 %");
+}
+
+TEST(ChooseGpuRoofs, AValidatedRowCloseToAnNotValidatedOneIsTheRoof) {
+  std::map<std::string, machine::Ceiling> flops = {{"bf16.matrix.cublaslt", CeilingOf(100e12)},
+                                                   {"bf16.matrix.mma", CeilingOf(60e12)},
+                                                   {"bf16.matrix.wgmma", CeilingOf(102e12)}};
+  flops["bf16.matrix.wgmma"].validated = false;
+  ChooseGpuRoofs(flops);
+  EXPECT_THAT(flops.at("bf16.matrix").how,
+              testing::StartsWith("bf16.matrix.cublaslt, the best of 3 rows"));
+  EXPECT_TRUE(flops.at("bf16.matrix").validated);
+}
+
+TEST(ChooseGpuRoofs, AnNotValidatedRowFarAboveAllOthersLeavesTheRoofNotValidated) {
+  std::map<std::string, machine::Ceiling> flops = {{"bf16.matrix.mma", CeilingOf(60e12)},
+                                                   {"bf16.matrix.wgmma", CeilingOf(102e12)}};
+  flops["bf16.matrix.wgmma"].validated = false;
+  ChooseGpuRoofs(flops);
+  EXPECT_FALSE(flops.at("bf16.matrix").validated);
+  EXPECT_EQ(flops.at("bf16.matrix").per_second, 102e12);
+}
+
+// Three repetitions and one of twice the work are enough here.
+machine::RatePolicy Small() {
+  return machine::RatePolicy{.repetitions = 3, .doubled = 1, .max_seconds = 1};
+}
+
+// A measurement at 1 of 2 GHz. The driver reports `throttle` of the first repetition alone.
+GpuPass MeasuredAtHalfTheClock(std::uint64_t throttle) {
+  double now = 0;
+  int runs = 0;
+  auto policy = Small();
+  policy.now = [&] { return now; };
+  return MeasureGpuRate(
+      [&](std::int64_t iterations) {
+        auto time = TimeAt(1e9, runs++ == 0 ? throttle : 0);
+        time.seconds = 1e-6 * static_cast<double>(iterations);
+        now += time.seconds;
+        return time;
+      },
+      policy, 2e9);
+}
+
+TEST(MergeGpuPasses, SaysWhatNoisyRepetitionsAndNeverSpeaksOfOtherPrograms) {
+  const auto merged = MergeGpuPasses({MeasuredAtHalfTheClock(0)}, Small(), 0.05, true);
+  EXPECT_FALSE(merged.rate.validated);
+  EXPECT_THAT(merged.rate.reason, HasSubstr("the SMs ran at 1000 MHz, below 75 %"));
+}
+
+TEST(MeasureGpuRate, APowerLimitThatTheDriverSpokeOfOnceHolds) {
+  const auto pass = MeasuredAtHalfTheClock(0x4);
+  EXPECT_TRUE(pass.rate.validated) << pass.rate.reason;
+  EXPECT_THAT(pass.interference, IsEmpty());
+}
+
+// Three repetitions of 1000 iterations and one of 2000, 1000 cycles each, at these clocks.
+GpuPass PassAtClocks(std::vector<double> clocks) {
+  GpuPass pass;
+  const auto repetition = [](std::int64_t iterations, double clock_hz) {
+    return machine::RateRepetition{
+        iterations, {1e3 * static_cast<double>(iterations) / clock_hz, 0.0, clock_hz}};
+  };
+  pass.rate.evidence.doubled.push_back(repetition(2000, clocks.back()));
+  clocks.pop_back();
+  for (const double clock : clocks) pass.rate.evidence.single.push_back(repetition(1000, clock));
+  pass.rate = machine::JudgeRate(pass.rate.evidence, Small());
+  return pass;
+}
+
+TEST(MergeGpuPasses, JudgesInCyclesOnlyWhatRunsByTheSmClock) {
+  const auto pass = PassAtClocks({1.3e9, 1.2e9, 1.1e9, 1.0e9});
+  EXPECT_FALSE(pass.rate.validated);  // twice the work took 2.6 times the time
+  EXPECT_FALSE(MergeGpuPasses({pass}, Small(), 0.05, false).rate.validated);
+  const auto merged = MergeGpuPasses({pass}, Small(), 0.05, true);
+  EXPECT_TRUE(merged.rate.validated) << merged.rate.reason;
+  EXPECT_TRUE(merged.clock_moved);
+  EXPECT_NEAR(*merged.rate.doubling, 2, 1e-9);
+  EXPECT_NEAR(merged.rate.per_second, 1.3e6, 1);  // the best in seconds
+}
+
+TEST(MergeGpuPasses, WhatDisagreesInCyclesTooIsNotValidated) {
+  auto pass = PassAtClocks({1.3e9, 1.2e9, 1.1e9, 1.0e9});
+  pass.rate.evidence.doubled.front().time.seconds *= 1.2;
+  EXPECT_FALSE(MergeGpuPasses({pass}, Small(), 0.05, true).rate.validated);
+}
+
+TEST(MergeGpuPasses, AClockThatStandsStillIsNotSaidToMove) {
+  const auto merged = MergeGpuPasses({PassAtClocks({1e9, 1e9, 1e9, 1e9})}, Small(), 0.05, true);
+  EXPECT_TRUE(merged.rate.validated);
+  EXPECT_FALSE(merged.clock_moved);
+}
+
+}  // namespace
+}  // namespace dlroof::gpu_ceilings

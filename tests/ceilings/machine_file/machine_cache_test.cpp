@@ -1,0 +1,455 @@
+#include "ceilings/machine_file/machine_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <tuple>
+
+#include "ceilings/cpu_ceilings/measure_steps.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/cpu/clocks.h"
+
+namespace dlroof::machine_file {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+// Result of a live check: the stored rate of 1 thread, times `factor`.
+SpotCheck Seen(const machine::Machine& machine, double factor, bool clean = true) {
+  SpotCheck check{"a row", machine.by_threads.at(1).flops.at("fp32.vector"), 0, clean, 0.03};
+  check.per_second = check.stored.per_second * factor;
+  return check;
+}
+
+// A directory of its own, a machine described but not measured, and a count of measurements.
+class MachineCache : public testing::Test {
+ protected:
+  // Ceilings that tell the order of measurements apart: the first have rate 1.
+  machine::Machine Measured(bool quick, const std::vector<int>& threads) {
+    const auto rate = static_cast<double>(measured_.size() + 1);
+    machine::Machine machine = source_.described;
+    machine.measured_at = std::to_string(rate);
+    for (const int count : threads) {
+      machine.by_threads[count].flops["fp32.vector"] = {
+          .per_second = rate, .threads = count, .validated = validated_};
+      machine.by_threads[count].effort = quick ? "quick" : "full";
+    }
+    return machine;
+  }
+
+  machine::Machine Get(const MachineOptions& options) {
+    return CachedOrMeasured(source_, options, log_);
+  }
+  fs::path File() const { return CachePath(*source_.directory, source_.described); }
+  void Write(const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  // Writes a machine file and asks for it.
+  MachineOptions ByFile(const machine::Machine& machine) {
+    Write(root_ / "m.json", machine::ToJson(machine).dump());
+    return {.file = root_ / "m.json"};
+  }
+  // The live checks find the stored rate of 1 thread, times `factor`.
+  void SeeNow(double factor, bool clean = true) {
+    source_.spot_check = [=](const machine::Machine& machine) {
+      return std::vector{Seen(machine, factor, clean)};
+    };
+  }
+  static double Value(const machine::Machine& machine, int threads) {
+    return machine.by_threads.at(threads).flops.at("fp32.vector").per_second;
+  }
+
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_ / "";
+  bool validated_ = true;
+  std::ostringstream log_;
+  std::vector<std::pair<bool, std::vector<int>>> measured_;
+  MachineSource source_{.described = {.device = "cpu", .name = "Some CPU", .fingerprint = "0123"},
+                        .threads = {1, 2},
+                        .directory = root_ / "cache" / "dlroof",
+                        .measure = [this](bool quick, const std::vector<int>& threads) {
+                          auto machine = Measured(quick, threads);
+                          measured_.push_back({quick, threads});
+                          return machine;
+                        }};
+};
+
+TEST_F(MachineCache, MeasuresOnceAndReadsBackTheSame) {
+  const auto first = Get({});
+  const auto second = Get({});
+  EXPECT_EQ(measured_.size(), 1);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(std::distance(fs::directory_iterator(*source_.directory), {}), 1);  // no temporary left
+}
+
+TEST_F(MachineCache, MeasuresAgainWhenToldTo) {
+  Get({});
+  EXPECT_EQ(Value(Get({.remeasure = true}), 1), 2);
+  EXPECT_EQ(Value(Get({}), 1), 2);
+  EXPECT_EQ(measured_.size(), 2);
+}
+
+TEST_F(MachineCache, WhatIsThereNowIsNoLongerSaidToBeAbsent) {
+  const auto first = source_.measure;
+  for (const bool absent : {true, false, true}) {
+    source_.measure = [&](bool quick, const std::vector<int>& threads) {
+      auto machine = first(quick, threads);
+      if (absent) machine.by_threads.at(1).absent["launch"] = "why";
+      return machine;
+    };
+    EXPECT_EQ(Get({.remeasure = true}).by_threads.at(1).absent.contains("launch"), absent);
+  }
+}
+
+TEST_F(MachineCache, MeasuresAndAddsOnlyTheThreadCountThatIsMissing) {
+  Get({});
+  source_.threads = {1, 3};
+  const auto machine = Get({});
+  ASSERT_EQ(measured_.size(), 2);
+  EXPECT_EQ(measured_[1].second, (std::vector<int>{3}));
+  EXPECT_EQ(Value(machine, 1), 1);
+  EXPECT_EQ(Value(machine, 2), 1);
+  EXPECT_EQ(Value(machine, 3), 2);
+  EXPECT_EQ(Get({}), machine);
+  EXPECT_EQ(measured_.size(), 2);
+}
+
+TEST_F(MachineCache, KeepsTheBestIssueRateOfAllMeasurements) {
+  const auto best_after = [&](std::optional<double> rate) {
+    source_.described.issue_rate = rate;
+    source_.threads.push_back(source_.threads.back() + 1);
+    return Get({}).issue_rate;
+  };
+  EXPECT_EQ(best_after(4), 4);
+  EXPECT_EQ(best_after(2.5), 4);
+  EXPECT_EQ(Get({.remeasure = true}).issue_rate, 2.5);
+}
+
+TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
+  MachineOptions quick{.quick = true};
+  Get(quick);
+  Get(quick);
+  EXPECT_EQ(measured_.size(), 1);
+  Get({});
+  ASSERT_EQ(measured_.size(), 2);
+  EXPECT_FALSE(measured_[1].first);
+  Get(quick);  // the full one serves too
+  EXPECT_EQ(measured_.size(), 2);
+}
+
+TEST_F(MachineCache, ALiveCheckThatAgreesChangesNothingButLeavesItsValidation) {
+  Get({});
+  SeeNow(1.01);
+  const auto machine = Get({.live_check = true});
+  EXPECT_EQ(measured_.size(), 1);
+  EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
+  EXPECT_THAT(log_.str(), Not(HasSubstr("a row")));
+  EXPECT_FALSE(Get({}).facts.contains("live_check"));  // said of a run, not kept in the cache
+}
+
+TEST_F(MachineCache, ALiveCheckOutsideTheStoredIntervalMeasuresAllAgainAndSaysSo) {
+  for (const double factor : {0.9, 1.1}) {
+    source_.spot_check = nullptr;
+    Get({});
+    const auto before = measured_.size();
+    SeeNow(factor);
+    const auto machine = Get({.live_check = true});
+    ASSERT_EQ(measured_.size(), before + 1);
+    EXPECT_EQ(measured_.back().second, source_.threads);
+    EXPECT_THAT(log_.str(), HasSubstr("a row now"));
+    EXPECT_FALSE(machine.facts.contains("live_check"));
+    EXPECT_EQ(Value(Get({}), 1), Value(machine, 1));  // the cache has the new ones
+  }
+}
+
+std::vector<int> ThreadsOf(const machine::Machine& machine) {
+  std::vector<int> counts;
+  for (const auto& [threads, set] : machine.by_threads) counts.push_back(threads);
+  return counts;
+}
+
+TEST_F(MachineCache, ALiveCheckLooksAtWhatIsCachedBeforeTheMissingIsMeasured) {
+  Get({});
+  source_.threads = {1, 4};
+  std::vector<std::vector<int>> seen;
+  source_.spot_check = [&](const machine::Machine& machine) {
+    seen.push_back(ThreadsOf(machine));
+    return std::vector{Seen(machine, 1)};
+  };
+  const auto machine = Get({.live_check = true});
+  EXPECT_EQ(seen, (std::vector<std::vector<int>>{{1, 2}}));
+  EXPECT_EQ(measured_.back().second, (std::vector<int>{4}));
+  EXPECT_THAT(machine.facts.at("live_check"), HasSubstr("agrees"));
+  EXPECT_EQ(ThreadsOf(ReadMachineFile(File())), (std::vector<int>{1, 2, 4}));
+  EXPECT_FALSE(ReadMachineFile(File()).facts.contains("live_check"));
+}
+
+TEST_F(MachineCache, ALiveCheckThatFailsDropsAllThatIsCachedAlsoWhatIsNotWanted) {
+  Get({});
+  source_.threads = {1, 4};
+  SeeNow(0.9);
+  const auto machine = Get({.live_check = true});
+  EXPECT_EQ(measured_.back().second, source_.threads);
+  EXPECT_EQ(ThreadsOf(machine), source_.threads);
+  EXPECT_EQ(ThreadsOf(ReadMachineFile(File())), source_.threads);
+}
+
+TEST_F(MachineCache, ALiveCheckLooksAtNothingThatIsMeasuredNow) {
+  Get({.quick = true});
+  int looks = 0;
+  source_.spot_check = [&](const machine::Machine&) {
+    ++looks;
+    return std::vector<SpotCheck>();
+  };
+  Get({.live_check = true});
+  EXPECT_EQ(looks, 0);
+  EXPECT_EQ(measured_.back().second, source_.threads);
+}
+
+// One thread: 100; two, measured later: 240, which is 120 each.
+TEST_F(MachineCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
+  std::map<int, double> rates = {{1, 100}, {2, 240}, {4, 288}};
+  const auto plain = source_.measure;
+  source_.measure = [&](bool quick, const std::vector<int>& threads) {
+    auto machine = plain(quick, threads);
+    for (auto& [count, set] : machine.by_threads) {
+      auto& row = set.flops["fp32.vector.avx2"] = set.flops.at("fp32.vector");
+      row.per_second = rates.at(count);
+      row.how = "h";
+      cpu_ceilings::AddPlainPipes(set.flops);
+    }
+    return machine;
+  };
+  source_.threads = {1};
+  EXPECT_TRUE(Get({}).by_threads.at(1).flops.at("fp32.vector").validated);
+  source_.threads = {1, 2};
+  const auto two = Get({});
+  for (const char* key : {"fp32.vector", "fp32.vector.avx2"}) {
+    EXPECT_FALSE(two.by_threads.at(1).flops.at(key).validated) << key;
+    EXPECT_THAT(two.by_threads.at(1).flops.at(key).Reason(), HasSubstr("2 threads reached"));
+  }
+  EXPECT_THAT(NotValidatedSentence(two), HasSubstr("did not prove themselves"));
+  EXPECT_EQ(Get({}), two) << "the cache has the doubt too";
+  source_.threads = {4};  // 72 each: 72 % of one alone
+  const auto four = Get({}).by_threads.at(4).flops.at("fp32.vector");
+  EXPECT_DOUBLE_EQ(four.validation.scaling.value(), 0.72);
+}
+
+// 3 of 2 threads now, which is 1.5 each; 0.5 of one in the file.
+TEST_F(MachineCache, AFilesSetsAreDoubtedWhereALargerTeamIsFasterPerThread) {
+  auto machine = Measured(false, {1});
+  machine.by_threads[1].flops["fp32.vector"].per_second = 0.5;
+  measured_.resize(2);  // the next rate is 3
+  const auto both = Get(ByFile(machine));
+  EXPECT_FALSE(both.by_threads.at(1).flops.at("fp32.vector").validated);
+  EXPECT_EQ(Value(both, 1), 0.5);
+  EXPECT_TRUE(both.by_threads.at(2).flops.at("fp32.vector").validated);
+}
+
+TEST_F(MachineCache, ALiveCheckThatCouldNotBeMadeMeasuresNothing) {
+  Get({});
+  SeeNow(0.5, false);
+  Get({.live_check = true});
+  EXPECT_EQ(measured_.size(), 1);
+  EXPECT_THAT(log_.str(), HasSubstr("others held the CPUs"));
+}
+
+TEST_F(MachineCache, ALiveCheckOnlyCaveatsTheCeilingsOfAFile) {
+  WriteMachineFile(Measured(false, {1, 2}), root_ / "m.json");
+  SeeNow(1.2);
+  Get({.live_check = true, .file = root_ / "m.json"});
+  EXPECT_TRUE(measured_.empty());
+  EXPECT_THAT(log_.str(), HasSubstr("are used as they are"));
+}
+
+TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
+  auto other = Measured(false, {1, 2});
+  other.fingerprint = "9999";
+  const auto whole = machine::ToJson(Measured(false, {1, 2})).dump();
+  const std::pair<std::string, const char*> bad[] = {
+      {"", "is empty"},
+      {"{", "is not JSON"},
+      {whole.substr(0, whole.size() / 2), "is not JSON"},
+      {"[1, 2]", "expected an object"},
+      {"{\"a\": 1e999}", "no double"},
+      {machine::ToJson(other).dump(), "another machine"}};
+  for (const auto& [text, reason] : bad) {
+    measured_.clear();
+    log_.str("");
+    Write(File(), text);
+    Get({});
+    EXPECT_EQ(measured_.size(), 1) << text;
+    EXPECT_THAT(log_.str(), HasSubstr(reason));
+    EXPECT_THAT(log_.str(), HasSubstr(File().string()));
+    Get({});
+    EXPECT_EQ(measured_.size(), 1) << text;
+  }
+}
+
+TEST_F(MachineCache, GoesOnWithoutADirectoryThatCanBeWritten) {
+  Write(root_ / "cache", "a file where the directory should be");
+  EXPECT_EQ(Value(Get({}), 2), 1);
+  EXPECT_THAT(log_.str(), HasSubstr("not kept for the next run"));
+  source_.directory.reset();
+  log_.str("");
+  Get({});
+  EXPECT_THAT(log_.str(), HasSubstr("XDG_CACHE_HOME"));
+}
+
+TEST_F(MachineCache, KeepsTheReasonAndCountsIt) {
+  EXPECT_EQ(NotValidatedSentence(Get({})), "");
+  validated_ = false;
+  for (const bool again : {true, false})
+    EXPECT_THAT(NotValidatedSentence(Get({.remeasure = again})),
+                HasSubstr("2 of 2 ceilings did not prove themselves"));
+  EXPECT_THAT(log_.str(), Not(HasSubstr("prove"))) << "a run says what it takes away";
+}
+
+TEST_F(MachineCache, UsesAnExplicitFileAndNeverTheCache) {
+  auto machine = Measured(true, {1, 2});
+  machine.by_threads[1].flops["fp32.vector"].per_second = 77;
+  EXPECT_EQ(Value(Get(ByFile(machine)), 1), 77);
+  EXPECT_EQ(measured_.size(), 0);
+  EXPECT_FALSE(fs::exists(*source_.directory));
+}
+
+TEST_F(MachineCache, MeasuresWhatAnExplicitFileLacksAndLeavesTheFileAlone) {
+  const auto written = Measured(false, {1});
+  EXPECT_EQ(Get(ByFile(written)).by_threads.size(), 2);
+  EXPECT_EQ(measured_.size(), 1);
+  std::ifstream file(root_ / "m.json");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), machine::ToJson(written).dump());
+}
+
+TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachine) {
+  auto other = Measured(false, {1, 2});
+  other.fingerprint = "9999";
+  EXPECT_THROW(Get(ByFile(other)), BadInput);
+  other.fingerprint = "0123";
+  other.device = "gpu";
+  EXPECT_THROW(Get(ByFile(other)), BadInput);
+}
+
+TEST_F(MachineCache, RefusesAnExplicitFileThatCannotBeReadOrContradicts) {
+  EXPECT_THROW(Get({.file = root_ / "absent.json"}), BadInput);
+  EXPECT_THROW(Get({.file = root_}), BadInput);
+  auto options = ByFile(Measured(false, {1, 2}));
+  options.remeasure = true;
+  EXPECT_THROW(Get(options), BadInput);
+}
+
+TEST_F(MachineCache, WritesWholeFilesOrNone) {
+  EXPECT_THROW(WriteMachineFile(Measured(false, {1}), root_ / "absent" / "m.json"), BadInput);
+  fs::create_directories(root_ / "taken" / "inside");
+  EXPECT_THROW(WriteMachineFile(Measured(false, {1}), root_ / "taken"), BadInput);
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 1);  // no temporary left
+}
+
+}  // namespace
+namespace {
+
+using testing::HasSubstr;
+
+// Stored: best 100, median between 90 and 95; 3 % are allowed.
+SpotCheck Now(double per_second, bool clean = true) {
+  SpotCheck check{"fp32.vector.avx2 with 2 threads", {}, per_second, clean, 0.03};
+  check.stored.per_second = 100;
+  check.stored.ci95 = {90, 95};
+  return check;
+}
+
+// The tolerance widens both ends of the stored interval: 90 x 0.97 = 87.3. A faster machine refutes
+// the roof even when others ran, a slower one counts only with a clean repetition.
+TEST(LiveCheck, HoldsTheRateAgainstTheStoredInterval) {
+  const std::tuple<double, bool, SpotVerdict> rows[] = {
+      {100, true, SpotVerdict::kAgrees},   {102.9, true, SpotVerdict::kAgrees},
+      {87.4, true, SpotVerdict::kAgrees},  {87.2, true, SpotVerdict::kSlower},
+      {103.1, true, SpotVerdict::kFaster}, {103.1, false, SpotVerdict::kFaster},
+      {87.2, false, SpotVerdict::kUnknown}};
+  for (const auto& [per_second, clean, verdict] : rows)
+    EXPECT_EQ(Judge(Now(per_second, clean)), verdict) << per_second << clean;
+}
+
+// Without an interval. Stored: 100, in another pass of the same measurement 80.
+TEST(LiveCheck, MayBeAsSlowAsTheStoredPassesWereAndNoFaster) {
+  const auto judged = [](double per_second, std::optional<double> drift) {
+    auto check = Now(per_second);
+    check.stored.ci95.reset();
+    check.stored.validation.drift = drift;
+    check.drift = AllowedDrift(check.stored);
+    return Judge(check);
+  };
+  EXPECT_EQ(judged(97.1, std::nullopt), SpotVerdict::kAgrees);
+  EXPECT_EQ(judged(80.1, std::nullopt), SpotVerdict::kSlower);
+  EXPECT_EQ(judged(80.1, 0.2), SpotVerdict::kAgrees);
+  EXPECT_EQ(judged(79.9, 0.2), SpotVerdict::kSlower);
+  EXPECT_EQ(judged(103.1, 0.2), SpotVerdict::kFaster);
+}
+
+TEST(AllowedDrift, IsTheLargerOfDriftAndSpreadAndAThirdAtMost) {
+  machine::Ceiling stored;
+  EXPECT_EQ(AllowedDrift(stored), 0);
+  stored.validation.spread = 0.1;
+  EXPECT_EQ(AllowedDrift(stored), 0.1);
+  stored.validation.drift = 0.2;
+  EXPECT_EQ(AllowedDrift(stored), 0.2);
+  stored.validation.drift = 0.9;
+  EXPECT_NEAR(AllowedDrift(stored), 0.333, 0.001);
+}
+
+TEST(LiveCheck, SaysBothRatesAndTheVerdict) {
+  EXPECT_THAT(Sentence(Now(110)), HasSubstr("fp32.vector.avx2 with 2 threads now"));
+  EXPECT_THAT(Sentence(Now(110)), HasSubstr("too low"));
+  EXPECT_THAT(Sentence(Now(50)), HasSubstr("slower"));
+  EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("others held"));
+}
+
+// fp32 rows of every instruction set, at this rate.
+machine::CeilingSet Stored(double per_second) {
+  machine::CeilingSet set;
+  for (const char* isa : {"sse2", "avx2", "avx512", "portable"})
+    set.flops[std::string("fp32.vector.") + isa] = {.per_second = per_second};
+  return set;
+}
+
+// Stored ceilings that no machine reaches, and such that each does: the look is at real kernels.
+TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
+  const cpu::Cpu cpu = cpu::ThisCpu();
+  machine::Machine machine;
+  machine.by_threads[1] = Stored(1e30);
+  const auto checks = SpotCheckCpu(cpu, machine);
+  ASSERT_EQ(checks.size(), 1);  // no DRAM row is stored
+  EXPECT_GT(checks[0].per_second, 0);
+  EXPECT_NE(Judge(checks[0]), SpotVerdict::kAgrees);
+  EXPECT_NE(Judge(checks[0]), SpotVerdict::kFaster);
+  // A core that could issue so much more is shared: then nothing can be told.
+  machine.issue_rate = 1e6;
+  if (cpu::MeasureIssueRate()) {
+    EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kUnknown);
+  }
+  machine.by_threads[1] = Stored(1);
+  EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kFaster);
+}
+
+TEST(LiveCheck, LooksAtTheThreadsThatAreAllowedToday) {
+  cpu::Cpu cpu = cpu::ThisCpu();
+  cpu.allowed.resize(1);
+  machine::Machine machine;
+  EXPECT_TRUE(SpotCheckCpu(cpu, machine).empty());
+  machine.by_threads[2] = {};
+  EXPECT_TRUE(SpotCheckCpu(cpu, machine).empty());
+  machine.by_threads[1] = Stored(1);
+  const auto checks = SpotCheckCpu(cpu, machine);
+  ASSERT_EQ(checks.size(), 1);
+  EXPECT_THAT(checks[0].row, testing::EndsWith(" with 1 threads"));
+}
+
+}  // namespace
+}  // namespace dlroof::machine_file

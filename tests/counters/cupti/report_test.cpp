@@ -1,0 +1,289 @@
+#include "counters/cupti/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "bench/conv2d/cudnn_case.h"
+#include "bench/lstm/cudnn_case.h"
+#include "counters/cupti/api.h"
+#include "counters/cupti/counter.h"
+#include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
+
+namespace dlroof::cupti {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string kSass = "sm__sass_thread_inst_executed_op_";
+using Values = std::map<std::string, double>;
+
+// [flop] of one call of a benchmark on cuDNN.
+double DenseFlops(const std::string& name) {
+  const auto parsed = workload::ParseBenchmarkName(name);
+  double flops = 0;
+  if (parsed.op == "Conv2D") {
+    for (const auto& [pipe, count] :
+         products::ProductWork(conv2d::ReadCudnnConv2dCase(parsed).conv, "fp32.vector").flops)
+      flops += count;
+    return flops;
+  }
+  const auto request = lstm::ReadCudnnLstmCase(parsed);
+  const auto work =
+      lstm::ModelledWork(request.problem, request.direction, lstm::GpuElementBytes(request.type),
+                         lstm::RnnPipe(request.type), "fp32.vector", 1);
+  for (const auto& [pipe, count] : work.flops) flops += count;
+  return flops;
+}
+
+// Those of the chip's metrics that have a value.
+std::vector<CuptiMetric> MetricsWith(const std::string& chip, const Values& values) {
+  const auto& table = BuiltInCuptiTable();
+  std::vector<CuptiMetric> metrics;
+  for (const auto& set : table.sets)
+    for (const auto* metric : MetricsOf(table, set, *FindChip(table, chip)))
+      if (values.count(metric->name) != 0) metrics.push_back(*metric);
+  return metrics;
+}
+
+CuptiCounts Decode(const Values& values, const std::vector<std::string>& pipes = {},
+                   const std::string& chip = "GH100") {
+  return DecodeCounters(MetricsWith(chip, values), values, pipes);
+}
+
+Values Sass(const std::string& letter, double adds, double muls, double fmas) {
+  return {{kSass + letter + "add_pred_on.sum", adds},
+          {kSass + letter + "mul_pred_on.sum", muls},
+          {kSass + letter + "fma_pred_on.sum", fmas}};
+}
+
+// 3 + 5 + 2 * 7 = 22, and twice that for halves, which are two wide.
+TEST(DecodeCounters, FlopsAreAddsMulsAndTwiceTheFmas) {
+  EXPECT_EQ(Decode(Sass("d", 3, 5, 7)).work.flops, (Values{{"fp64.vector", 22}}));
+  EXPECT_EQ(Decode(Sass("f", 3, 5, 7)).work.flops, (Values{{"fp32.vector", 22}}));
+  EXPECT_EQ(Decode(Sass("h", 3, 5, 7), {"fp16.vector"}).work.flops, (Values{{"fp16.vector", 44}}));
+}
+
+// The pairs of GB100: 22 + 2 * 1 + 2 * 10 + 4 * 100 = 444; on GH100 they do not exist.
+TEST(DecodeCounters, BlackwellsPairedSinglePrecisionIsIn) {
+  auto values = Sass("f", 3, 5, 7);
+  values[kSass + "fadd2_pred_on.sum"] = 1;
+  values[kSass + "fmul2_pred_on.sum"] = 10;
+  values[kSass + "ffma2_pred_on.sum"] = 100;
+  EXPECT_EQ(Decode(values, {}, "GB100").work.flops, (Values{{"fp32.vector", 444}}));
+  EXPECT_EQ(Decode(values, {}, "GH100").work.flops, (Values{{"fp32.vector", 22}}));
+}
+
+TEST(DecodeCounters, HalfInstructionsAreOfTheCallsType) {
+  const auto half = [](const std::vector<std::string>& pipes) {
+    return Decode(Sass("h", 1, 0, 0), pipes);
+  };
+  EXPECT_EQ(half({"bf16.matrix", "fp32.vector"}).work.flops, (Values{{"bf16.vector", 2}}));
+  EXPECT_THAT(half({"bf16.matrix"}).caveats, IsEmpty());
+  for (const auto& pipes : {std::vector<std::string>{}, {"fp16.matrix", "bf16.matrix"}}) {
+    EXPECT_EQ(half(pipes).work.flops, (Values{{"fp16.vector", 2}}));
+    EXPECT_THAT(half(pipes).caveats, Contains(HasSubstr("one counter holds")));
+  }
+}
+
+// 7 constants loaded by 4 FLOPs each beside 2 * 14001 and beside 2 * 13985: 28 of 28030 FLOPs are
+// 0.0999 % and no work, 28 of 27998 are 0.1 %.
+TEST(DecodeCounters, ConstantsLoadedByHalfInstructionsAreNoWork) {
+  auto values = Sass("h", 0, 0, 7);
+  values[kSass + "ffma_pred_on.sum"] = 14001;
+  const auto counts = Decode(values, {"fp32.vector"});
+  EXPECT_EQ(counts.work.flops, (Values{{"fp32.vector", 28002}, {"fp16.vector", 0}}));
+  EXPECT_THAT(counts.caveats, IsEmpty());
+  EXPECT_EQ(Decode(values, {"fp16.vector"}).work.flops.at("fp16.vector"), 28);
+  EXPECT_EQ(Decode(values, {"bf16.vector"}).work.flops.at("bf16.vector"), 28);
+  values[kSass + "ffma_pred_on.sum"] = 13985;
+  EXPECT_EQ(Decode(values, {"fp32.vector"}).work.flops.at("fp16.vector"), 28);
+}
+
+TEST(DecodeCounters, TensorOperationsCountOnceEachByType) {
+  const std::string path = "sm__ops_path_tensor_src_";
+  EXPECT_EQ(Decode({{path + "bf16_dst_fp32.sum", 100}, {path + "int8.sum", 7}}).work.flops,
+            (Values{{"bf16.matrix", 100}, {"int8.matrix", 7}}));
+  // Two sums' types on Ampere, one name on Hopper.
+  EXPECT_EQ(Decode({{path + "fp16_dst_fp16.sum", 1}, {path + "fp16_dst_fp32.sum", 10}}, {}, "GA100")
+                .work.flops,
+            (Values{{"fp16.matrix", 11}}));
+  EXPECT_EQ(Decode({{path + "fp16.sum", 10}}).work.flops, (Values{{"fp16.matrix", 10}}));
+}
+
+// 1000 byte of tags and 3 wavefronts of 128 byte; 10 sectors of 32 byte.
+TEST(DecodeCounters, BytesByLevel) {
+  const Values values = {{"l1tex__t_bytes.sum", 1000},
+                         {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 3},
+                         {"lts__t_sectors_srcunit_tex.sum", 10},
+                         {"lts__t_bytes.sum", 400},
+                         {"dram__bytes.sum", 77},
+                         {"lts__t_sectors_aperture_sysmem.sum", 2}};
+  const auto counts = Decode(values);
+  EXPECT_EQ(counts.work.bytes,
+            (std::map<Level, double>{
+                {Level::kL1, 1384}, {Level::kL2, 320}, {Level::kDram, 77}, {Level::kHost, 64}}));
+  EXPECT_EQ(counts.details.at("shared"), 384);
+  EXPECT_EQ(counts.details.at("l2.slices"), 400);
+  EXPECT_TRUE(counts.work.flops.empty()) << "not counted is not zero";
+}
+
+TEST(DecodeCounters, L1IsUnknownWithoutItsSharedMemory) {
+  EXPECT_TRUE(Decode({{"l1tex__t_bytes.sum", 1000}}).work.bytes.empty());
+}
+
+TEST(DecodeCounters, PcieReplacesWhatKernelsTouchedOfTheHost) {
+  const auto counts = Decode({{"lts__t_sectors_aperture_sysmem.sum", 2},
+                              {"pcie__read_bytes.sum", 500},
+                              {"pcie__write_bytes.sum", 11}});
+  EXPECT_EQ(counts.work.bytes.at(Level::kHost), 511);
+  EXPECT_THAT(counts.caveats, Contains(HasSubstr("of all processes")));
+}
+
+TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknown) {
+  for (const double broken : {std::nan(""), -1.0, std::numeric_limits<double>::infinity()}) {
+    auto values = Sass("f", 3, broken, 7);
+    values["dram__bytes.sum"] = 5;
+    const auto counts = Decode(values);
+    EXPECT_TRUE(counts.work.flops.empty());
+    EXPECT_EQ(counts.work.bytes.at(Level::kDram), 5);
+    EXPECT_THAT(counts.caveats, Contains(HasSubstr("op_fmul_pred_on.sum has no usable value")));
+  }
+  const auto metrics = MetricsWith("GH100", {{"dram__bytes.sum", 1}});
+  EXPECT_THAT(DecodeCounters(metrics, {}, {}).caveats, Contains(HasSubstr("dram is not known")));
+}
+
+TEST(DecodeCounters, DramWaysThatDoNotAddUpAreAReason) {
+  Values values = {
+      {"dram__bytes.sum", 100}, {"dram__bytes_read.sum", 60}, {"dram__bytes_write.sum", 39}};
+  EXPECT_THAT(Decode(values).caveats, IsEmpty());
+  values["dram__bytes_write.sum"] = 30;
+  EXPECT_THAT(Decode(values).caveats, Contains(HasSubstr("add up to 90 byte")));
+}
+
+TEST(DecodeCounters, TensorInstructionsOfAnUncountedTypeAreAReason) {
+  const std::string tf32 = "sm__ops_path_tensor_src_tf32_dst_fp32.sum";
+  Values values = {{tf32, 0}, {"sm__inst_executed_pipe_tensor.sum", 12}};
+  EXPECT_THAT(Decode(values).caveats, Contains(HasSubstr("12 instructions, none of a type")));
+  values[tf32] = 1;
+  EXPECT_THAT(Decode(values).caveats, IsEmpty());
+}
+
+// 12 warps of 32 threads that load a constant by a half-precision multiply-add each.
+TEST(DecodeCounters, TensorInstructionsThatLoadConstantsAreNoReason) {
+  Values values = {{"sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0},
+                   {"sm__inst_executed_pipe_tensor.sum", 12},
+                   {kSass + "hfma_pred_on.sum", 12 * 32},
+                   {kSass + "ffma_pred_on.sum", 1e6}};
+  EXPECT_THAT(Decode(values, {"fp32.vector"}).caveats, IsEmpty());
+  values["sm__inst_executed_pipe_tensor.sum"] = 13;
+  EXPECT_THAT(Decode(values, {"fp32.vector"}).caveats, Contains(HasSubstr("13 instructions")));
+}
+
+// 132 SMs, 4096 dense bf16 operations a cycle in each, at 1.83 GHz: NVIDIA's 989.4 TFLOP/s of an
+// H100.
+TEST(DecodeCounters, DensePeakIsOperationsPerCycleTimesTheClock) {
+  const auto counts = Decode(
+      {{"sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained", 540672},
+       {"sm__cycles_elapsed.avg.per_second", 1.83e9},
+       {"gpu__time_duration.sum", 5000}});
+  EXPECT_NEAR(counts.tensor_peaks.at("bf16.matrix"), 989.4e12, 0.1e12);
+  EXPECT_DOUBLE_EQ(*counts.clock_hz, 1.83e9);
+  EXPECT_DOUBLE_EQ(*counts.seconds, 5e-6);
+  EXPECT_TRUE(counts.work.flops.empty());
+}
+
+// Every tests/data/cupti_*.json by its name: recordings of a GPU, and published values.
+std::map<std::string, CuptiRecording> Recordings() {
+  std::map<std::string, CuptiRecording> recordings;
+  for (const auto& entry : std::filesystem::directory_iterator(fakes::TestData(""))) {
+    const auto name = entry.path().filename().string();
+    if (name.rfind("cupti_", 0) != 0) continue;
+    std::ifstream file(entry.path());
+    recordings[name] = CuptiRecordingFromJson(nlohmann::json::parse(file), name);
+  }
+  return recordings;
+}
+
+void ExpectKnown(const CuptiRecording& recording, const RecordedCall& call,
+                 JudgedCounters& judged) {
+  auto work = Decode(call.values, call.pipes, recording.chip).work;
+  if (!call.kernels.empty()) work.launches = static_cast<double>(call.kernels.size());
+  JudgeCounters({call.name, call.pipes, *call.expected, {}}, work, judged);
+  for (const auto& [pipe, flops] : call.expected->flops)
+    EXPECT_EQ(work.flops.count(pipe), 1U) << call.name << ": " << pipe;
+  for (const auto& [level, bytes] : call.expected->bytes)
+    EXPECT_EQ(work.bytes.count(level), 1U) << call.name << ": " << Key(level);
+}
+
+// A layer: its name says how many FLOPs it has. Winograd executes a quarter of them at the least,
+// tiles of small layers a multiple; more is a wrong weight or a wrong counter.
+void ExpectLikely(const CuptiRecording& recording, const RecordedCall& call) {
+  const auto counts = Decode(call.values, call.pipes, recording.chip);
+  for (const auto& reason : counts.caveats)
+    EXPECT_THAT(reason, testing::Not(HasSubstr("no usable value"))) << call.name;
+  const auto known = [&](const std::string& quantity) {
+    return std::ranges::count(recording.failed, quantity) == 0;
+  };
+  double counted = 0;
+  for (const auto& pipe : call.pipes) {
+    EXPECT_EQ(counts.work.flops.count(pipe), 1U) << call.name << ": " << pipe;
+    if (!known(pipe)) return;
+    counted += counts.work.flops.at(pipe);
+  }
+  const double dense = DenseFlops(call.name);
+  EXPECT_GT(counted, dense / 5) << call.name;
+  EXPECT_LT(counted, dense * 64) << call.name;
+  for (const auto level : {Level::kL2, Level::kDram})
+    EXPECT_EQ(counts.work.bytes.count(level), 1U) << call.name << ": " << Key(level);
+}
+
+// A failure on the hardware fails here as well, and nothing else does.
+TEST(RecordedCounters, DecodeToWhatIsKnownOfEachCall) {
+  int calls = 0, layers = 0;
+  for (const auto& [name, recording] : Recordings()) {
+    SCOPED_TRACE(name);
+    JudgedCounters judged;
+    for (const auto& call : recording.calls) {
+      ++(call.expected ? calls : layers);
+      if (call.expected)
+        ExpectKnown(recording, call, judged);
+      else
+        ExpectLikely(recording, call);
+    }
+    std::vector<std::string> failed;
+    for (const auto& [quantity, row] : judged)
+      if (row.grade != CounterGrade::kValidated) {
+        failed.push_back(quantity);
+        EXPECT_THAT(recording.failed, Contains(quantity)) << row.evidence;
+      }
+    EXPECT_THAT(failed, testing::UnorderedElementsAreArray(recording.failed));
+  }
+  EXPECT_GE(calls, 3);
+  EXPECT_GE(layers, 2);
+}
+
+TEST(CuptiRecording, RefusesWhatItCannotMean) {
+  const auto refusal = [](const char* text) {
+    return fakes::RefusalOf([&] { CuptiRecordingFromJson(nlohmann::json::parse(text), "r.json"); });
+  };
+  EXPECT_THAT(refusal(R"({"chip": "GH100"})"), HasSubstr("r.json: 'origin': expected a text"));
+  EXPECT_THAT(refusal(R"({"chip": "c", "origin": "o", "calls": [{"name": "x", "pipes": ["y"]}]})"),
+              HasSubstr("r.json: calls[0]: 'pipes'"));
+  EXPECT_THAT(refusal(R"({"chip": "c", "origin": "o", "calls": [{"name": "x", "pipes": [],
+                      "values": {}, "kernels": [], "expected": {"bytes": {"l9": 1}}}]})"),
+              HasSubstr("no level 'l9'"));
+  EXPECT_THAT(refusal(R"({"chip": "c", "origin": "o", "failed": ["l9"], "calls": []})"),
+              HasSubstr("'failed': expected pipes, levels, or launches"));
+}
+
+}  // namespace
+}  // namespace dlroof::cupti

@@ -1,0 +1,222 @@
+#include "counters/cupti/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "counters/cupti/report.h"
+#include "counters/work.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::cupti {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Two chips; a pass holds two metrics.
+nlohmann::json SmallTable() {
+  return nlohmann::json::parse(R"({
+    "chips": [{"family": "A", "compute_capability": 90, "names": "A1 A2"},
+              {"family": "B", "compute_capability": 75, "names": "B1"}],
+    "sets": [{"name": "dram", "counts": "bytes"},
+             {"name": "tensor.tf32", "counts": "t", "type": "tf32"},
+             {"name": "tensor.bf16", "counts": "b", "type": "bf16"},
+             {"name": "sass", "counts": "flops", "patches": true},
+             {"name": "ways", "counts": "w", "free": true},
+             {"name": "used", "counts": "u", "free": true},
+             {"name": "link", "counts": "p", "alone": true}],
+    "metrics": [
+      {"set": "dram", "quantity": "dram", "weight": 1, "metric": "d.sum", "chips": "all"},
+      {"set": "tensor.tf32", "quantity": "tf32.matrix", "weight": 1, "metric": "t.sum", "chips": "A"},
+      {"set": "tensor.bf16", "quantity": "bf16.matrix", "weight": 1, "metric": "b.sum", "chips": "A"},
+      {"set": "sass", "quantity": "fp32.vector", "weight": 1, "metric": "a.sum", "chips": "all"},
+      {"set": "sass", "quantity": "fp32.vector", "weight": 2, "metric": "f.sum", "chips": "all"},
+      {"set": "ways", "quantity": "dram.read", "weight": 1, "metric": "r.sum", "chips": "all"},
+      {"set": "used", "quantity": "x", "weight": 1, "metric": "u.sum", "chips": "all"},
+      {"set": "link", "quantity": "link", "weight": 1, "metric": "p.sum", "chips": "all"}]})");
+}
+
+std::optional<int> TwoPerPass(const std::vector<std::string>& metrics) {
+  return (static_cast<int>(metrics.size()) + 1) / 2;
+}
+
+CuptiPlan Plan(const std::string& chip, const std::vector<std::string>& types,
+               const CounterOptions& options = {}, const PassesOf& passes = TwoPerPass) {
+  const auto table = CuptiTableFromJson(SmallTable(), "small");
+  return PlanCounters(table, *FindChip(table, chip), types, options, passes);
+}
+
+std::string LeftOut(const CuptiPlan& plan) {
+  std::string text;
+  for (const auto& one : plan.left_out) text += one.set + ": " + one.reason + "; ";
+  return text;
+}
+
+// d b | a f: two passes with four metrics; a fifth would take a third.
+TEST(PlanCounters, FreeSetsAreThereOnlyWhereTheyCostNoPass) {
+  const auto plan = Plan("A1", {"bf16"});
+  ASSERT_EQ(plan.configs.size(), 1U);
+  EXPECT_THAT(plan.configs[0].metrics, ElementsAre("d.sum", "b.sum", "a.sum", "f.sum"));
+  EXPECT_EQ(plan.passes, 2);
+  EXPECT_EQ(LeftOut(plan), "");
+  // d | a f, and module for one of the two.
+  EXPECT_THAT(Plan("A1", {}).configs[0].metrics, ElementsAre("d.sum", "a.sum", "f.sum", "r.sum"));
+}
+
+TEST(PlanCounters, WhatDoesNotFitIsLeftOutWithItsReason) {
+  const auto plan = Plan("A1", {"bf16", "tf32"}, {.most_passes = 1});
+  EXPECT_THAT(plan.configs[0].metrics, ElementsAre("d.sum", "b.sum")) << "the best type first";
+  EXPECT_EQ(LeftOut(plan), "tensor.tf32: would take a 2nd pass; sass: would take a 2nd pass; ");
+}
+
+TEST(PlanCounters, ACallWhoseBlocksWaitForEachOtherIsNotPatched) {
+  const auto plan = Plan("A1", {"bf16"}, {.patched = false});
+  EXPECT_THAT(LeftOut(plan), HasSubstr("sass: its patched kernels could wait"));
+  for (const auto& metric : plan.metrics) EXPECT_NE(metric.set, "sass");
+}
+
+TEST(PlanCounters, ChipWithoutACounterSaysSo) {
+  EXPECT_EQ(LeftOut(Plan("B1", {"bf16"})), "tensor.bf16: B1 has no counter for it; ");
+}
+
+TEST(PlanCounters, EverythingIsAllTypesAndTheLinkInRunsOfItsOwn) {
+  const auto plan = Plan("A2", {}, {64, true, true});
+  ASSERT_EQ(plan.configs.size(), 2U);
+  EXPECT_THAT(plan.configs[0].metrics, Contains("t.sum"));
+  EXPECT_THAT(plan.configs[1].metrics, ElementsAre("p.sum"));
+  EXPECT_EQ(plan.passes, plan.configs[0].passes + 1);
+}
+
+TEST(PlanCounters, DeviceThatRefusesACounterKeepsTheOthers) {
+  const auto refuses = [](const std::vector<std::string>& metrics) -> std::optional<int> {
+    for (const auto& metric : metrics)
+      if (metric == "d.sum") return std::nullopt;
+    return 1;
+  };
+  const auto plan = Plan("A1", {"bf16"}, {}, refuses);
+  EXPECT_THAT(plan.configs[0].metrics, testing::Not(Contains("d.sum")));
+  EXPECT_THAT(LeftOut(plan), HasSubstr("dram: this device does not give it"));
+  EXPECT_TRUE(Plan("A1", {}, {}, [](const auto&) { return std::nullopt; }).configs.empty());
+}
+
+TEST(TensorTypesOf, MatrixPipesCountElseTheSiblingOfTheVectorPipe) {
+  EXPECT_THAT(TensorTypesOf({"bf16.matrix", "fp32.vector"}), ElementsAre("bf16"));
+  EXPECT_THAT(TensorTypesOf({"fp32.vector"}), ElementsAre("tf32"));
+  EXPECT_THAT(TensorTypesOf({"fp16.vector", "fp32.vector"}), ElementsAre("fp16", "tf32"));
+  EXPECT_THAT(TensorTypesOf({}), testing::IsEmpty());
+}
+
+TEST(CuptiTable, RefusesWhatWouldCountWrong) {
+  const auto refusal = [](const char* pointer, const nlohmann::json& value) {
+    auto json = SmallTable();
+    json[nlohmann::json::json_pointer(pointer)] = value;
+    return fakes::RefusalOf([&] { CuptiTableFromJson(json, "t.json"); });
+  };
+  EXPECT_EQ(refusal("/chips/0/names", "A1 A1"), "t.json: chips[0]: 'A1' is there twice");
+  EXPECT_THAT(refusal("/sets/1/name", "dram"), HasSubstr("'dram' is there twice"));
+  EXPECT_EQ(refusal("/metrics/0/set", "drum"), "t.json: metrics[0]: no set 'drum'");
+  EXPECT_EQ(refusal("/metrics/0/chips", "C"), "t.json: metrics[0]: no family 'C' of chips");
+  EXPECT_EQ(refusal("/metrics/0/weight", 0), "t.json: metrics[0]: 'weight' must be positive");
+  EXPECT_THAT(refusal("/metrics/0/metric", "d"), HasSubstr("'d' has no rollup"));
+  EXPECT_EQ(refusal("/metrics/0/weight", 2), "accepted");
+}
+
+TEST(BuiltInCuptiTable, InstructionCountersPatchKernels) {
+  for (const auto& set : BuiltInCuptiTable().sets) EXPECT_EQ(set.patches, set.name == "sass");
+  for (const auto& metric : BuiltInCuptiTable().metrics)
+    EXPECT_EQ(metric.name.starts_with("sm__sass_"), metric.set == "sass") << metric.name;
+}
+
+TEST(BuiltInCuptiTable, EveryQuantityIsAPipeOrOneThatTheDecoderKnows) {
+  for (const auto& metric : BuiltInCuptiTable().metrics) {
+    const bool peak = metric.quantity.rfind("peak.", 0) == 0;
+    EXPECT_TRUE(IsPipeKey(peak ? metric.quantity.substr(5) : metric.quantity) ||
+                testing::Matches(testing::AnyOf("half.vector", "l1.tags", "shared", "l2", "dram",
+                                                "host", "link", "seconds", "clock", "dram.read",
+                                                "dram.write", "l2.slices", "l2.fabric",
+                                                "tensor.instructions"))(metric.quantity))
+        << metric.quantity;
+  }
+}
+
+// Kept by a test beside CUPTI; this one needs none.
+TEST(StoredPasses, EveryFamilyAndTensorTypeTakesThreeAtMost) {
+  const auto& table = BuiltInCuptiTable();
+  for (const auto* chip : Representatives(table)) {
+    const auto plans = BuiltInStoredPasses().plans.find(chip->name);
+    ASSERT_NE(plans, BuiltInStoredPasses().plans.end()) << chip->name;
+    EXPECT_EQ(plans->second.count(""), 1U) << chip->name;
+    for (const auto& type : TensorTypes(table))
+      EXPECT_EQ(plans->second.count(type) == 1, HasCounters(table, *chip, "tensor." + type))
+          << chip->name << " " << type;
+    for (const auto& [type, plan] : plans->second) {
+      EXPECT_GE(plan.passes, 1);
+      EXPECT_LE(plan.passes, 3) << chip->name << " " << type;
+    }
+  }
+}
+
+// An H100 or H200 has module for everything that a call of any one type needs.
+TEST(StoredPasses, NothingIsLeftOutOnHopper) {
+  for (const auto& [type, plan] : BuiltInStoredPasses().plans.at("GH100")) {
+    EXPECT_THAT(plan.left_out, testing::IsEmpty()) << type;
+    EXPECT_THAT(plan.counted, testing::IsSupersetOf({"dram", "l2", "l1", "sass"})) << type;
+  }
+}
+
+TEST(StoredPasses, FileIsReadAsItIsWritten) {
+  const auto json = ToJson(BuiltInStoredPasses());
+  EXPECT_EQ(ToJson(StoredPassesFromJson(json, "p")), json);
+}
+
+TEST(CountersText, ListsChipsAndOneChipsMetrics) {
+  const auto chips = CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "");
+  EXPECT_THAT(chips, HasSubstr("GH100      90  2"));
+  EXPECT_THAT(chips, HasSubstr("(l1)"));
+  const auto metrics = CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GA102");
+  EXPECT_THAT(metrics, HasSubstr("GA102: compute capability 8.6"));
+  EXPECT_THAT(metrics, HasSubstr("dram                 +=     1 x dram__bytes.sum"));
+  EXPECT_THAT(metrics, HasSubstr("none on this chip"));
+  EXPECT_THAT(
+      fakes::RefusalOf([] { CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GX1"); }),
+      HasSubstr("--chip=GX1: no such chip; there are TU102"));
+}
+
+TEST(KernelName, IsWhatItsAuthorWrote) {
+  EXPECT_EQ(KernelName("_Z6fillKKPfi"), "fillKK");
+  EXPECT_EQ(KernelName("sm90_xmma_fprop_implicit_gemm"), "sm90_xmma_fprop_implicit_gemm");
+  EXPECT_EQ(KernelName("void gemm<(Layout)1, float>(float*, int)"), "gemm<(Layout)1, float>");
+  EXPECT_EQ(KernelName(std::string(200, 'k')).size(), 80U);
+}
+
+constexpr GpuFreeMemory kH200 = {90, 132, 228 << 10};
+
+// 40 registers: 1280 of a warp, 51 warps of 65536, 48 evenly on 4 schedulers, 6 blocks of 8 warps.
+TEST(Waves, RegistersAllowSixBlocksOfAnSm) {
+  EXPECT_DOUBLE_EQ(*Waves({132 * 8, 256, 40, 0, {}}, kH200), 8.0 / 6);
+}
+
+// 254 registers: 8192 of a warp, 8 warps, one block. 154 KiB of shared memory allow one as well.
+TEST(Waves, AWarpgroupOfAllRegistersIsAloneOnItsSm) {
+  EXPECT_DOUBLE_EQ(*Waves({132, 256, 254, 0, {}}, kH200), 1);
+  EXPECT_DOUBLE_EQ(*Waves({264, 256, 32, 154 << 10, {}}, kH200), 2);
+}
+
+// 2048 threads; 32 blocks of any size.
+TEST(Waves, ThreadsAndBlocksOfAnSmAreLimited) {
+  EXPECT_DOUBLE_EQ(*Waves({132 * 4, 1024, 16, 0, {}}, kH200), 2);
+  EXPECT_DOUBLE_EQ(*Waves({132 * 64, 32, 16, 0, {}}, kH200), 2);
+  EXPECT_DOUBLE_EQ(*Waves({1, 33, 16, 0, {}}, {75, 1, 64 << 10}), 1.0 / 16);
+}
+
+TEST(Waves, AreAbsentWhereTheyAreNotKnown) {
+  EXPECT_FALSE(Waves({1, 256, 40, 0, {}}, {42, 132, 228 << 10}));
+  EXPECT_FALSE(Waves({1, 256, 40, 300 << 10, {}}, kH200));
+  EXPECT_FALSE(Waves({1, 1024, 255, 0, {}}, kH200));  // 32 warps, and 8 fit
+}
+
+}  // namespace
+}  // namespace dlroof::cupti

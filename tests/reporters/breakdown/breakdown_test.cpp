@@ -1,0 +1,378 @@
+#include "reporters/breakdown/breakdown.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <sstream>
+
+#include "reporters/breakdown/breakdown_text.h"
+#include "tests/reporters/breakdown/ledger_parts.h"
+
+namespace dlroof::breakdown {
+namespace {
+
+// 100 s on two threads: 60 in ten regions, of which the slowest threads worked 50 and both 80.
+BreakdownFacts TwoThreads() {
+  return {.seconds = 100,
+          .roof_seconds = 30,
+          .roof = "arithmetic",
+          .call_seconds = 4,
+          .parallel = {.mean = {100, {10, 60, 50, 80}, 3},
+                       .threads = 2,
+                       .calls = 7,
+                       .parts = {.functions = 8},
+                       .source = "a test"}};
+}
+
+TEST(Breakdown, SplitsTheTimeByWhatWasSeen) {
+  const auto breakdown = MakeBreakdown(TwoThreads());
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kCall), 4);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSerial), (40 - 4) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kForkJoin), 60 - 50);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kStolen), 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kImbalance), 50 - 40 - 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 30);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kFunctions), 8 / 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 + 18 - 30 - 4);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+  EXPECT_EQ(breakdown.Largest()->kind, ComponentKind::kUnexplained);
+  EXPECT_DOUBLE_EQ(breakdown.UnexplainedShare(), 24 / 70.0);
+  ASSERT_TRUE(breakdown.efficiencies);
+  EXPECT_DOUBLE_EQ(breakdown.efficiencies->parallel, 0.58);
+}
+
+// The rest is a difference from the roof's time.
+TEST(Breakdown, IsAsSureOfTheRestAsOfTheRoof) {
+  auto facts = TwoThreads();
+  for (const auto from : {Provenance::kMeasured, Provenance::kModelled}) {
+    facts.roof_from = from;
+    const auto breakdown = MakeBreakdown(facts);
+    EXPECT_EQ(breakdown.Find(ComponentKind::kRoof)->from, from);
+    EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained)->from, from);
+    EXPECT_EQ(breakdown.Find(ComponentKind::kForkJoin)->from, Provenance::kMeasured);
+  }
+}
+
+TEST(Breakdown, ScalesThePassesToTheMeasuredTime) {
+  auto facts = TwoThreads();
+  facts.parallel.mean.run_delay_seconds.reset();
+  facts.seconds = 50;
+  facts.roof_seconds = 15;
+  facts.call_seconds = 2;
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kForkJoin), 5);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSerial), 9);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 50);
+}
+
+// The call without waits takes 90 s. The passes took 100 s, for threads waited 12 s in regions: 10
+// s are not the call's, and 2 s are. The slowest threads worked 50 s and the mean 37.5 s, which
+// leaves 0.5 s to imbalance.
+TEST(Breakdown, LeavesOutWaitsThatTheCallDidNotHave) {
+  auto facts = TwoThreads();
+  facts.seconds = 90;
+  facts.parallel.mean = {100, {10, 60, 50, 75}, 12};
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kForkJoin), 10)
+      << "as long as in the passes";
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSerial), (40 - 4) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kStolen), 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kImbalance), 0.5);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 90);
+}
+
+TEST(Breakdown, OfOneThreadHasNoWaiting) {
+  BreakdownFacts facts{.seconds = 10, .roof_seconds = 6, .roof = "DRAM", .call_seconds = 1};
+  facts.parallel = {.mean = {.seconds = 10}, .threads = 1, .calls = 1};
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 6);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 3);
+  EXPECT_EQ(breakdown.parts.size(), 3);
+  EXPECT_FALSE(breakdown.efficiencies);
+}
+
+// A roof above the busy time takes all of it, and no more.
+TEST(Breakdown, NeverHasMoreThanTheTime) {
+  auto facts = TwoThreads();
+  facts.roof_seconds = 1000;
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kRoof), 58);
+  EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained), nullptr);
+  EXPECT_DOUBLE_EQ(Sum(breakdown), 100);
+}
+
+TEST(Breakdown, OfAnyFactsAddsUpOfPositivePartsAndItsEfficienciesMultiply) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> any(0, 2);
+  for (int i = 0; i < 1000; ++i) {
+    BreakdownFacts facts{.seconds = 0.1 + any(random), .roof_seconds = any(random)};
+    facts.call_seconds = any(random);
+    facts.parallel = {
+        .mean = {0.1 + any(random), {3, any(random), any(random), any(random)}, any(random)},
+        .threads = 1 + i % 8,
+        .calls = 1,
+        .parts = {any(random), any(random)},
+        .single_thread_seconds = any(random),
+        .near_seconds = any(random),
+        .far_seconds = any(random),
+        .executed_over_useful = 1 + any(random),
+        .instructions = InstructionCount{.all = any(random), .per_second = 1}};
+    facts.arithmetic = i % 3 != 0;
+    facts.single_thread_roof_seconds = facts.single_thread_compute_seconds = any(random);
+    facts.levels = {{"L2", any(random), Provenance::kModelled}};
+    const auto breakdown = MakeBreakdown(facts);
+    EXPECT_NEAR(Sum(breakdown), facts.seconds, 1e-4 * facts.seconds);
+    for (const auto& part : breakdown.parts) EXPECT_GT(part.seconds, 0);
+    if (!breakdown.efficiencies) continue;
+    const auto& found = *breakdown.efficiencies;
+    EXPECT_NEAR(found.load_balance * found.serialisation * found.transfer, found.parallel, 1e-9);
+  }
+}
+
+// 40 s of busy time a thread, all of 100 in one region, 10 for the roof.
+BreakdownFacts TwoBusyThreads() {
+  return {.seconds = 100,
+          .roof_seconds = 10,
+          .roof = "arithmetic",
+          .call_seconds = 0,
+          .single_thread_roof_seconds = 20,
+          .single_thread_compute_seconds = 20,
+          .parallel = {.mean = {100, {1, 100, 40, 80}, {}}, .threads = 2, .calls = 1}};
+}
+
+TEST(Breakdown, SplitsTheBusyTimeByWhatWasMeasuredApart) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.parts = {.functions = 6, .products = 30};
+  facts.parallel.single_thread_seconds = 62;
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kFunctions), 3);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kProducts), (30 - 20) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSharing), (80 - 62) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 - 10 - 3 - 5 - 9);
+  EXPECT_DOUBLE_EQ(breakdown.efficiencies->computation.value(), 62 / 80.0);
+}
+
+// Both threads run it, and the second one's is no slowing.
+TEST(Breakdown, WhatRunsWhateverTheSizesIsEachThreadsOwn) {
+  auto facts = TwoBusyThreads();
+  facts.call_seconds = 1;
+  facts.parallel.single_thread_seconds = 63;
+  facts.parallel.smallest_seconds = 6;
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kFixed), 5);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kSharing), (80 - 62 - 5) / 2.0);
+}
+
+// The part of the slowing that the roof itself has (a bandwidth that two threads share) is its own.
+TEST(Breakdown, SharingIsWhatTheRoofDoesNotGrowBy) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.single_thread_seconds = 62;
+  facts.single_thread_roof_seconds = 10;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kSharing), (80 - 62 - 10) / 2.0);
+  facts.parallel.single_thread_seconds = 90;  // two threads have two caches
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kSharing), nullptr);
+}
+
+// 120 instructions take 60 s at least; 20 are the roof's arithmetic on one thread.
+TEST(Breakdown, InstructionsTakeAtLeastWhatACoreNeedsToStartThem) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.instructions = {.all = 120, .per_second = 2};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions), (60 - 20) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kUnexplained), 40 - 10 - 20);
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kInstructions)->from, Provenance::kMeasured);
+  facts.parallel.instructions->all = 40;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kInstructions), nullptr)
+      << "as fast as the roof";
+  facts.parallel.instructions = {.all = 1e9, .per_second = 2};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions), 30)
+      << "all there is";
+  facts.parallel.instructions->per_second.reset();
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kInstructions), nullptr) << "no rate is known";
+}
+
+// Functions, products and what runs whatever the sizes have their own part.
+TEST(Breakdown, InstructionsOfPartsMeasuredApartAreTheirs) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.instructions = {.all = 120, .smallest = 4, .per_second = 2};
+  facts.parallel.parts = {
+      .functions = 6, .products = 22, .function_instructions = 8, .product_instructions = 50};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions),
+                   (60 - 2 - 4 - 25) / 2.0);
+  facts.parallel.parts.function_instructions.reset();
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions),
+                   (60 - 2 - 6 - 25) / 2.0)
+      << "all of an uncounted part's time";
+}
+
+// The near kernel has 8 s that are not its multiply-adds; 5 of them are loads.
+TEST(Breakdown, InstructionsAreBesideLanesAndLoadsInTheNearKernel) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.near_seconds = 36;
+  facts.parallel.far_seconds = 50;
+  facts.load_seconds = 15;
+  facts.parallel.instructions = {.all = 34, .per_second = 1};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLoads), 5);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kInstructions),
+                   (34 - 20 - 10) / 2.0);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 8 - 5 - 2);
+  EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
+}
+
+TEST(Breakdown, LanesAndLevelsAreModelledAndSoIsTheRest) {
+  auto facts = TwoBusyThreads();
+  facts.roof_from = Provenance::kMeasured;
+  facts.parallel.executed_over_useful = 1.25;
+  facts.levels = {{"L2", 4, Provenance::kModelled}, {"DRAM", 3, Provenance::kSimulated}};
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kLanes), 2.5);
+  EXPECT_EQ(*breakdown.Find(ComponentKind::kLevels),
+            (Component{ComponentKind::kLevels, 7, Provenance::kModelled,
+                       "at most: as if nothing hid L2 4.00 s, DRAM 3.00 s"}));
+  EXPECT_DOUBLE_EQ(SecondsOf(breakdown, ComponentKind::kUnexplained), 40 - 10 - 2.5 - 7);
+  EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained)->from, Provenance::kModelled);
+  facts.levels = {{"L2", 400, Provenance::kModelled}};
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLevels), 40 - 10 - 2.5);
+  EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
+}
+
+// On one thread 20 s are the multiply-adds' own; with near tensors the kernel takes 36.
+BreakdownFacts TimedNearAndFar() {
+  auto facts = TwoBusyThreads();
+  facts.single_thread_compute_seconds = 20;
+  facts.parallel.near_seconds = 36;
+  facts.parallel.far_seconds = 50;
+  return facts;
+}
+
+TEST(Breakdown, ANearKernelsTimeIsSharedOutByTheModels) {
+  auto facts = TimedNearAndFar();
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 8);
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel)->from, Provenance::kMeasured);
+  facts.parallel.executed_over_useful = 1.25;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLanes), 2.5);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 5.5);
+  facts.load_seconds = 100;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLoads), 5.5)
+      << "no more than measured";
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr);
+  EXPECT_DOUBLE_EQ(Sum(MakeBreakdown(facts)), 100);
+  facts.parallel.near_seconds = 19;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLanes), nullptr)
+      << "the measured kernel has none";
+}
+
+TEST(Breakdown, DistanceIsMeasuredAndThenNoLevelsAreModelled) {
+  auto facts = TimedNearAndFar();
+  facts.levels = {{"L2", 4, Provenance::kModelled}};
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_EQ(*breakdown.Find(ComponentKind::kDistance),
+            (Component{ComponentKind::kDistance, 7, Provenance::kMeasured,
+                       "longer than that on tensors whose pages do not repeat; bytes ask for L2 "
+                       "4.00 s"}));
+  EXPECT_EQ(breakdown.Find(ComponentKind::kLevels), nullptr);
+  EXPECT_EQ(breakdown.Find(ComponentKind::kUnexplained)->from, Provenance::kModelled)
+      << "as the roof";
+  facts.parallel.far_seconds = 30;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kDistance), nullptr) << "farther, yet faster";
+  facts.parallel.far_seconds.reset();
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr) << "half of a comparison";
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLevels), 4);
+}
+
+// Bytes are the roof: it has what distance adds first, then what the kernel hides.
+TEST(Breakdown, ABandwidthsRoofHasTheDistanceFirst) {
+  auto facts = TimedNearAndFar();
+  facts.arithmetic = false;
+  facts.single_thread_roof_seconds = 10;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kDistance), 2);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 18);
+  facts.single_thread_roof_seconds = 20;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kDistance), nullptr);
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kKernel), 15);
+  facts.single_thread_roof_seconds.reset();
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kKernel), nullptr)
+      << "the roof's part is not known";
+}
+
+// 12.5 s of multiply-adds run beside 16 s of loads.
+TEST(Breakdown, LoadsAreWhatTheyTakeLongerThanTheMultiplyAdds) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.executed_over_useful = 1.25;
+  facts.load_seconds = 16;
+  EXPECT_DOUBLE_EQ(SecondsOf(MakeBreakdown(facts), ComponentKind::kLoads), 3.5);
+  facts.load_seconds = 12;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLoads), nullptr);
+  facts.load_seconds = 16;
+  facts.arithmetic = false;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLoads), nullptr);
+}
+
+// Products have their idle lanes; another roof than arithmetic hides both.
+TEST(Breakdown, ProductsAndLanesAreNeverCountedTwice) {
+  auto facts = TwoBusyThreads();
+  facts.parallel.executed_over_useful = 1.25;
+  facts.parallel.parts.products = 30;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLanes), nullptr);
+  facts.arithmetic = false;
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kProducts), nullptr);
+  facts.parallel.parts.products.reset();
+  EXPECT_EQ(MakeBreakdown(facts).Find(ComponentKind::kLanes), nullptr);
+}
+
+TEST(Breakdown, PartsHaveTheIntervalOfTheirPassesFromSixOn) {
+  auto facts = TwoBusyThreads();
+  for (const double longest : {50, 46, 44, 42, 41})
+    facts.parallel.passes.push_back({100, {1, 100, longest, 80}, {}});
+  EXPECT_FALSE(MakeBreakdown(facts).Find(ComponentKind::kForkJoin)->ci95);
+  facts.parallel.passes.push_back({200, {1, 200, 104, 160}, {}});
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_EQ(breakdown.Find(ComponentKind::kForkJoin)->ci95, std::pair(48.0, 60.0));
+  EXPECT_EQ(breakdown.Find(ComponentKind::kRoof)->ci95, std::pair(10.0, 10.0));
+}
+
+struct Planted {
+  const char* what;
+  RegionSums regions;
+  ComponentKind largest;
+  const char* advice;
+};
+
+TEST(BreakdownAdvice, NamesTheLargestPartWithItsNumber) {
+  const Planted cases[] = {
+      {"forks", {33, 95, 30, 240}, ComponentKind::kForkJoin, "33 parallel regions cost 65 %"},
+      {"one thread alone", {1, 10, 10, 80}, ComponentKind::kSerial, "for 75 % of the time"},
+      {"a slow thread",
+       {1, 95, 95, 112},
+       ComponentKind::kImbalance,
+       "81 % of the time passes until"},
+      {"busy threads", {1, 95, 95, 760}, ComponentKind::kUnexplained, "not explained"}};
+  for (const auto& planted : cases) {
+    SCOPED_TRACE(planted.what);
+    BreakdownFacts facts{.seconds = 100, .roof_seconds = 1, .call_seconds = 4};
+    facts.parallel = {.mean = {100, planted.regions, {}}, .threads = 8, .calls = 1};
+    const auto breakdown = MakeBreakdown(facts);
+    ASSERT_NE(breakdown.Largest(), nullptr);
+    EXPECT_EQ(breakdown.Largest()->kind, planted.largest);
+    EXPECT_NE(BreakdownAdvice(breakdown).find(planted.advice), std::string::npos)
+        << BreakdownAdvice(breakdown);
+  }
+}
+
+TEST(WriteWaterfall, HasALinePerPartWhoseBarBeginsWhereTheOneBeforeEnds) {
+  std::ostringstream out;
+  WriteWaterfall(MakeBreakdown(TwoThreads()), out);
+  const auto text = out.str();
+  EXPECT_NE(text.find("|############                            |    30.0 s  30.0 %           "
+                      "needed by the roof (modelled: arithmetic)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("|            ##                          |    4.00 s   4.0 %           sigmoid"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("10 regions on 2 threads, 1.00 s each"), std::string::npos) << text;
+  EXPECT_NE(text.find("parallel efficiency 58 %"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace dlroof::breakdown

@@ -1,0 +1,389 @@
+#include "reporters/imports/import.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "bench/suites/benchdnn_suite.h"
+#include "counters/base/error.h"
+#include "counters/base/files.h"
+#include "counters/cupti/report.h"
+#include "reporters/imports/ncu.h"
+#include "reporters/roofline/placed_run.h"
+#include "reporters/roofline/roofline.h"
+#include "reporters/text/csv.h"
+#include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
+
+namespace dlroof::imports {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+std::string DataText(const std::string& name) {
+  return ReadFile(fakes::TestData(name), "a file to import");
+}
+
+Imported FromFile(const std::string& name) {
+  const auto text = DataText(name);
+  for (const auto& format : ImportFormats())
+    if (format.recognise(text)) return format.read(text, name);
+  ADD_FAILURE() << name << " is of no format";
+  return {};
+}
+
+std::string Refusal(Imported (*read)(const std::string&, const std::string&),
+                    const std::string& text) {
+  return fakes::RefusalOf([&] { read(text, "x.csv"); });
+}
+
+const Work& Measured(const record::Record& record) { return record.work.at(Provenance::kMeasured); }
+
+TEST(ReadCsv, FieldsKnowTheirPlaces) {
+  const auto rows = text::ReadCsv(
+      "\xEF\xBB\xBF"
+      "a,\"b\"\"\nc\",d\r\n\n\xC3\xA9,,x\n",
+      "f");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0][1].text, "b\"\nc");
+  EXPECT_EQ(text::PlaceOf(rows[0][2], "f"), "f:2: column 4");
+  EXPECT_EQ(text::PlaceOf(rows[1][1], "f"), "f:4: column 3")
+      << "a letter of two bytes is one column";
+  EXPECT_EQ(rows[1][1].text, "");
+}
+
+TEST(ReadCsv, RefusesWithThePlace) {
+  const auto refusal = [](std::string_view text) {
+    return fakes::RefusalOf([&] { text::ReadCsv(text, "f"); });
+  };
+  EXPECT_EQ(refusal("a\nb,\"c"), "f:2: column 3: the quote that begins here is not closed");
+  EXPECT_THAT(refusal("\"a\"b"), HasSubstr("f:1: column 4: expected a comma"));
+  EXPECT_EQ(refusal("a\n\xff"), "f:2: not UTF-8 text, expected CSV");
+  EXPECT_EQ(refusal(std::string_view("a\0b", 3)), "f:1: not UTF-8 text, expected CSV");
+}
+
+TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEmptyIsUnknown) {
+  const auto imported = FromFile("import_small.csv");
+  ASSERT_EQ(imported.records.size(), 2U);
+  const record::Record& first = imported.records[0];
+  EXPECT_EQ(first.name, "a \"quoted\", name");
+  ASSERT_EQ(first.repetitions.size(), 2U);
+  EXPECT_EQ(first.repetitions[1].seconds, 0.25);
+  EXPECT_EQ(first.threads, 2);
+  EXPECT_THAT(Measured(first).flops, ElementsAre(Pair("fp32.vector", 1e9)));
+  EXPECT_EQ(Measured(first).launches, 3);
+  const Work& second = Measured(imported.records[1]);
+  EXPECT_THAT(second.flops, ElementsAre(Pair("bf16.matrix", 2.5e6), Pair("fp32.vector", 0)));
+  EXPECT_THAT(second.bytes, ElementsAre(Pair(Level::kDram, 1000)));
+  EXPECT_FALSE(second.launches.has_value());
+  EXPECT_THAT(imported.remarks,
+              ElementsAre("import_small.csv: column 'comment' is not known and left out"));
+}
+
+TEST(ImportOwnCsv, EveryErrorHasFileLineAndColumn) {
+  const std::string head = "name,seconds,flops_fp32.vector\n";
+  EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,many\n"),
+            "x.csv:2: column 5: expected a number, got 'many'");
+  EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,-5\n"),
+            "x.csv:2: column 5: expected at least 0, got -5");
+  EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,nan\n"),
+            "x.csv:2: column 5: expected a number, got 'nan'");
+  EXPECT_THAT(Refusal(ImportOwnCsv, head + "\n# note\na,0,1\n"),
+              HasSubstr("x.csv:4: column 1: 'a' needs a time above 0"));
+  EXPECT_THAT(Refusal(ImportOwnCsv, head + "a,1\n"),
+              HasSubstr("x.csv:2: column 3: expected 3 fields"));
+  EXPECT_THAT(Refusal(ImportOwnCsv, head + ",1,1\n"),
+              HasSubstr("x.csv:2: column 1: expected a name"));
+  EXPECT_THAT(Refusal(ImportOwnCsv, head + "a,1,1\na,1,2\n"),
+              HasSubstr("x.csv:3: column 1: 'a' has other FLOPs"));
+  EXPECT_THAT(Refusal(ImportOwnCsv, "name,name,seconds\n"),
+              HasSubstr("x.csv:1: column 6: column 'name' stands twice"));
+  EXPECT_THAT(Refusal(ImportOwnCsv, "name,time\n"),
+              HasSubstr("x.csv:1: column 1: expected a column 'seconds'"));
+  EXPECT_THAT(Refusal(ImportOwnCsv, head), HasSubstr("x.csv:1: no row below the header"));
+}
+
+TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUp) {
+  const auto imported = FromFile("import_ncu_raw.csv");
+  ASSERT_EQ(imported.records.size(), 3U);
+  const record::Record& scale = imported.records[0];
+  EXPECT_EQ(scale.name, "void scale<float, 4>(float*, int)");
+  EXPECT_DOUBLE_EQ(scale.repetitions.at(0).seconds, 40e-6);
+  // Twice 1000 + 500 + 2 x 2000 FLOPs; 1.5 + 0.5, 2 + 1 and 3 + 1 MB.
+  EXPECT_THAT(Measured(scale).flops,
+              UnorderedElementsAre(Pair("fp16.matrix", 0), Pair("fp32.vector", 11000)));
+  EXPECT_THAT(Measured(scale).bytes,
+              ElementsAre(Pair(Level::kL1, 4e6), Pair(Level::kL2, 3e6), Pair(Level::kDram, 2e6)));
+  EXPECT_EQ(Measured(scale).launches, 2);
+  // A tensor instruction of Volta is 512 FLOPs.
+  EXPECT_EQ(Measured(imported.records[1]).flops.at("fp16.matrix"), 512e6);
+  EXPECT_EQ(TotalFlops(Measured(imported.records[2])), 0) << "kept: counted and timed apart";
+  EXPECT_THAT(imported.remarks,
+              ElementsAre("import_ncu_raw.csv: column 'launch__registers_per_thread' "
+                          "is not known and left out"));
+}
+
+TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
+  const auto imported = FromFile("import_ncu_details.csv");
+  ASSERT_EQ(imported.records.size(), 1U);
+  const record::Record& axpy = imported.records[0];
+  // 13000 cycles at 1.3 per ns; 1500 sectors of 32 byte; halves are two to an instruction: 2 x 10 +
+  // 4 x 100.
+  EXPECT_DOUBLE_EQ(axpy.repetitions.at(0).seconds, 10e-6);
+  EXPECT_THAT(Measured(axpy).bytes, ElementsAre(Pair(Level::kDram, 48000)));
+  EXPECT_THAT(Measured(axpy).flops,
+              UnorderedElementsAre(Pair("fp16.vector", 420), Pair("bf16.matrix", 4096)));
+}
+
+TEST(ImportNsightCompute, TensorInstructionsOfOtherChipsAreNoFlops) {
+  const MetricValues values = {{"sm__inst_executed_pipe_tensor.sum", 5}};
+  EXPECT_EQ(WorkOfLaunch(values, true).flops.at("fp16.matrix"), 2560);
+  EXPECT_TRUE(WorkOfLaunch(values, false).tensor_unknown);
+  auto text = DataText("import_ncu_raw.csv");
+  for (auto at = text.find("\"7.0\""); at != std::string::npos; at = text.find("\"7.0\""))
+    text.replace(at, 5, "\"9.0\"");
+  const auto imported = ImportNsightCompute(text, "x.csv");
+  EXPECT_THAT(Measured(imported.records[1]).flops, IsEmpty());
+  EXPECT_THAT(imported.remarks,
+              testing::Contains(HasSubstr("volta_s884gemm_fp16_128x64: FLOPs left out")));
+}
+
+// The metrics that dlroof profile asks ncu for decode as CUPTI's own counts of a call do.
+TEST(ImportNsightCompute, MetricsOfEveryChipMeanWhatTheyMeanToCupti) {
+  const auto& table = cupti::BuiltInCuptiTable();
+  for (const auto& chip : table.chips) {
+    MetricValues values;
+    std::vector<cupti::CuptiMetric> metrics;
+    double value = 1e6;
+    for (const auto& set : table.sets) {
+      if (set.free || set.alone) continue;
+      for (const auto* metric : cupti::MetricsOf(table, set, chip)) {
+        values[metric->name] = value += 1e5;
+        metrics.push_back(*metric);
+        EXPECT_TRUE(IsKnownMetric(metric->name) || set.name == "time") << metric->name;
+      }
+    }
+    const auto counted =
+        cupti::DecodeCounters(metrics, {values.begin(), values.end()}, {"fp16.vector"});
+    const auto imported = WorkOfLaunch(values, false);
+    EXPECT_EQ(imported.flops, counted.work.flops) << chip.name;
+    EXPECT_EQ(imported.bytes, counted.work.bytes) << chip.name;
+    EXPECT_FALSE(imported.tensor_unknown);
+    EXPECT_EQ(LaunchSeconds(values), values.at("gpu__time_duration.sum"));
+  }
+}
+
+TEST(ImportNsightCompute, RefusesWithThePlace) {
+  const std::string head =
+      "==PROF== x\n\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"byte\"\n";
+  EXPECT_EQ(Refusal(ImportNsightCompute, head + "\"0\",\"k\",\"1.234.567\"\n"),
+            "x.csv:4: column 9: '1.234.567' has two points: run ncu in a locale that writes "
+            "1,234.5 (LC_ALL=C)");
+  EXPECT_THAT(Refusal(ImportNsightCompute, head + "\"0\",\"k\"\n"),
+              HasSubstr("x.csv:4: column 5: expected 3 fields"));
+  EXPECT_THAT(Refusal(ImportNsightCompute, head + "\"0\",\"\",\"1\"\n"),
+              HasSubstr("x.csv:4: column 5: expected a kernel's name"));
+  EXPECT_THAT(Refusal(ImportNsightCompute, head), HasSubstr("x.csv:2: no launch below the header"));
+  EXPECT_THAT(
+      Refusal(
+          ImportNsightCompute,
+          "\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"furlong\"\n\"0\",\"k\",\"1\"\n"),
+      HasSubstr("x.csv:3: column 9: 'dram__bytes.sum' is in 'furlong'"));
+}
+
+TEST(ImportErt, MakesCeilings) {
+  const auto imported = FromFile("import_ert.json");
+  ASSERT_TRUE(imported.machine.has_value());
+  EXPECT_THAT(imported.records, IsEmpty());
+  const machine::CeilingSet& set = imported.machine->by_threads.at(1);
+  EXPECT_DOUBLE_EQ(set.flops.at("fp32.vector").per_second, 15158.2e9);
+  EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 828.758e9);
+  EXPECT_EQ(set.bytes.size(), 2U);
+  EXPECT_EQ(imported.machine->device, "gpu");
+  EXPECT_THAT(imported.remarks,
+              ElementsAre("import_ert.json: the ceilings are the toolkit's: given, not measured "
+                          "here; percents rest on them",
+                          "import_ert.json: 'INT4 GFLOPs' is not known and left out"));
+  EXPECT_EQ(machine::MachineFromJson(machine::ToJson(*imported.machine), "m"), *imported.machine);
+  EXPECT_EQ(Refusal(ImportErt,
+                    R"({"empirical": {"gflops": {"data": [["FP32 GFLOPs", -1]]}, "gbytes": {}}})"),
+            "x.csv: empirical: gflops: data[0]: expected a rate above 0");
+}
+
+// Percents of imported roofs are what import is for: they may be placed on, and say whose they are.
+TEST(ImportErt, CeilingsAreSpecifiedAndPlacedOn) {
+  const auto imported = FromFile("import_ert.json");
+  const machine::CeilingSet& set = imported.machine->by_threads.at(1);
+  for (const machine::Ceiling* ceiling :
+       {&set.flops.at("fp32.vector"), &set.bytes.at(Level::kDram)}) {
+    EXPECT_TRUE(ceiling->specified);
+    EXPECT_FALSE(ceiling->validated);
+    EXPECT_THAT(ceiling->how, testing::StartsWith("the Empirical Roofline Toolkit's best"));
+    EXPECT_EQ(ceiling->validation, machine::Validation()) << "nothing was looked at";
+  }
+  record::Record record{.threads = 1, .repetitions = {{.seconds = 1}}};
+  // Half of 15158.2 GFLOP/s; few bytes.
+  record.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 7579.1e9}},
+                                        .bytes = {{Level::kDram, 1e9}}};
+  const auto placed = roofline::Place(record, &*imported.machine);
+  ASSERT_EQ(placed.classic.size(), 1U);
+  EXPECT_DOUBLE_EQ(placed.classic[0].fraction.value(), 0.5);
+  EXPECT_TRUE(placed.time->specified);
+}
+
+TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {
+  const auto imported = FromFile("import_likwid.csv");
+  ASSERT_EQ(imported.records.size(), 1U);
+  const record::Record& triad = imported.records[0];
+  EXPECT_EQ(triad.name, "triad");
+  EXPECT_EQ(triad.threads, 2);
+  // The slowest thread; 100 MFLOP/s x 2 s + 200 x 1.5; a volume stands on one thread per socket.
+  EXPECT_EQ(triad.repetitions.at(0).seconds, 2.0);
+  EXPECT_EQ(triad.repetitions.at(1).seconds, 2.1) << "the second group ran again";
+  EXPECT_DOUBLE_EQ(Measured(triad).flops.at("fp64.vector"), 500e6);
+  EXPECT_THAT(Measured(triad).bytes, ElementsAre(Pair(Level::kL2, 9e9), Pair(Level::kDram, 3.5e9)));
+  EXPECT_THAT(imported.remarks,
+              ElementsAre(HasSubstr("'AVX DP [MFLOP/s]', 'Operational intensity [FLOP/Byte]'")));
+  EXPECT_EQ(Refusal(ImportLikwid,
+                    "TABLE,Group 1 Metric,MEM,1\nMetric,HWThread 0\nRuntime (RDTSC) [s],0\n"),
+            "x.csv:1: this table has no row 'Runtime (RDTSC) [s]' with a time above 0");
+  EXPECT_EQ(Refusal(ImportLikwid, "TABLE,Group 1 Metric,MEM,1\nRuntime (RDTSC) [s],x\n"),
+            "x.csv:2: column 21: expected a number, got 'x'");
+}
+
+TEST(ImportNvbench, AStateIsARecordAndSkippedOnesStay) {
+  const auto imported = FromFile("import_nvbench.json");
+  ASSERT_EQ(imported.records.size(), 2U);
+  const record::Record& copy = imported.records[0];
+  EXPECT_EQ(copy.name, "copy/Elements=1048576/T=F32");
+  EXPECT_EQ(copy.repetitions.at(0).seconds, 2e-5);
+  // 419.4304 GB/s for 20 us: what the author declared.
+  EXPECT_DOUBLE_EQ(copy.work.at(Provenance::kModelled).bytes.at(Level::kDram), 8388608);
+  EXPECT_EQ(imported.records[1].status, record::Status::kUnsupported);
+  EXPECT_EQ(imported.records[1].reason, "out of memory");
+  EXPECT_THAT(imported.remarks,
+              ElementsAre(HasSubstr("nvbench knows no FLOPs"),
+                          "import_nvbench.json: column 'nv/cold/sample_size' is not known and "
+                          "left out"));
+  auto text = DataText("import_nvbench.json");
+  text.replace(text.find("2.0e-5"), 6, "\"");
+  EXPECT_THAT(Refusal(ImportNvbench, text), HasSubstr("x.csv: not JSON"));
+}
+
+TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
+  const auto imported = suites::ImportBenchdnn(DataText("import_benchdnn.txt"), "b.txt");
+  ASSERT_EQ(imported.records.size(), 3U);
+  const record::Record& first = imported.records[0];
+  EXPECT_EQ(first.name, "Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k256r1s1");
+  EXPECT_EQ(first.algorithm, "brgconv:avx512_core");
+  EXPECT_DOUBLE_EQ(first.repetitions.at(0).seconds, 1e-3);
+  const Work& work = first.work.at(Provenance::kModelled);
+  EXPECT_THAT(work.flops, ElementsAre(Pair("fp32.vector", 102760448)));
+  // f32: 64 x 56 x 56 in, 256 x 56 x 56 out, 64 x 256 weights.
+  EXPECT_EQ(work.bytes.at(Level::kDram), 4.0 * (64 * 3136 + 256 * 3136 + 64 * 256));
+  EXPECT_THAT(imported.records[2].name, HasSubstr("--softmax --stag=ab,cd 16x1000"))
+      << "commas are the problem's";
+  EXPECT_THAT(imported.records[2].repetitions.at(0).seconds, 1.2e-3);
+  EXPECT_THAT(imported.remarks,
+              testing::Contains(HasSubstr("b.txt:3: no benchmark of dlroof (3-D")));
+  EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
+              HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
+  EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu\n"),
+              HasSubstr("x.csv:1: expected 11 fields"));
+}
+
+// 2 Gop by some implementation of a benchdnn problem.
+Imported OnePerfLine(const std::string& implementation, const std::string& problem) {
+  return suites::ImportBenchdnn(
+      fmt::format("perf,cpu,{},,--mode=P {},2,1,1,1,1,1\n", implementation, problem), "b.txt");
+}
+
+Imported OneLstm(const std::string& implementation, const std::string& cfg) {
+  return OnePerfLine(
+      implementation,
+      fmt::format("--rnn --alg=VANILLA_LSTM --cfg={} l1t16mb16sic32slc32dhc32dic32", cfg));
+}
+
+const Work& Modelled(const Imported& imported) {
+  return imported.records.at(0).work.at(Provenance::kModelled);
+}
+
+TEST(ImportBenchdnn, FlopsWithoutAnInstructionSetAreOnNoPipe) {
+  for (const char* cfg : {"bf16", "bf16f32", "u8u8u8u8", "f32u8f32u8"})
+    for (const char* implementation : {"brgemm", "ref"}) {
+      const auto imported = OneLstm(implementation, cfg);
+      EXPECT_THAT(imported.records.at(0).name, HasSubstr("LSTM/cpu/onednn/")) << cfg;
+      EXPECT_THAT(Modelled(imported).flops, IsEmpty()) << cfg;
+      EXPECT_EQ(Modelled(imported).launches, 1);
+      const auto named = fmt::format("implementation '{}' does not name it", implementation);
+      EXPECT_THAT(imported.records.at(0).counting,
+                  ElementsAre(testing::Field(&CountingNote::text, HasSubstr(named))))
+          << cfg;
+      EXPECT_THAT(imported.remarks, ElementsAre(testing::AllOf(HasSubstr("b.txt:1: FLOPs left out"),
+                                                               HasSubstr(named))));
+    }
+  const auto conv = OnePerfLine("gemm:jit", "--conv --dir=FWD_I --cfg=u8s8f32 mb1ic4ih8oc6kh1");
+  EXPECT_THAT(Modelled(conv).flops, IsEmpty());
+  // u8 in, s8 weights, f32 out.
+  EXPECT_EQ(Modelled(conv).bytes.at(Level::kDram), 4 * 64 + 4 * 6 + 4 * 6 * 64);
+}
+
+TEST(ImportBenchdnn, FlopsStandOnThePipeThatTheNameTells) {
+  const auto flops = [](const Imported& imported) {
+    EXPECT_THAT(imported.remarks, IsEmpty());
+    return Modelled(imported).flops;
+  };
+  EXPECT_THAT(flops(OneLstm("brgemm:avx512_core_amx", "bf16f32")),
+              ElementsAre(Pair("bf16.matrix", 2e9)));
+  EXPECT_THAT(flops(OneLstm("brgemm:avx512_core_vnni", "f32u8f32u8")),
+              ElementsAre(Pair("int8.vector", 2e9)));
+  EXPECT_THAT(flops(OneLstm("brgemm", "f32")), ElementsAre(Pair("fp32.vector", 2e9)));
+  EXPECT_THAT(flops(OnePerfLine("brgconv:avx512_core_bf16",
+                                "--conv --dir=FWD_I --cfg=bf16bf16f32 mb1ic4ih8oc6kh1")),
+              ElementsAre(Pair("bf16.vector", 2e9)));
+}
+
+TEST(ImportBenchdnn, FieldsOfATemplateThatNothingTakesAreNamed) {
+  const auto imported = suites::ImportBenchdnn(
+      "Output template: perf,text,%engine%,%impl%,%prb%,%Gops%,%-Gbw%,%cfg%,%0time%,%cfg%\n"
+      "perf,text,cpu,jit:avx2,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,7,f32,1,f32\n",
+      "b.txt");
+  EXPECT_EQ(imported.records.at(0).repetitions.at(0).seconds, 1e-3);
+  EXPECT_THAT(imported.remarks,
+              ElementsAre("b.txt: columns '%-Gbw%', '%cfg%' are not known and left out"));
+  // Columns that every output has are known, used or not.
+  const std::string output = "perf,cpu,jit:avx2,,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,3,4,5,1,6\n";
+  EXPECT_THAT(suites::ImportBenchdnn(output, "b.txt").remarks, IsEmpty());
+}
+
+TEST(ImportedRun, ForeignNamesStandOnTheMachinesDevice) {
+  machine::Machine machine{.device = "gpu", .fingerprint = "x"};
+  machine.by_threads[1].flops["fp32.vector"] = {.per_second = 100, .validated = true};
+  machine.by_threads[1].bytes[Level::kDram] = {.per_second = 10, .validated = true};
+  record::Record kernel{
+      .name = "void a/b/c/d/e/f<1>()", .threads = 7, .repetitions = {{.seconds = 10}}};
+  kernel.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 100}},
+                                        .bytes = {{Level::kDram, 50}}};
+  std::ostringstream warnings;
+  const record::RunFile run =
+      ImportedRun({kernel}, machine, {"set", Provenance::kModelled}, warnings);
+  EXPECT_THAT(warnings.str(), HasSubstr("1 of 1 records ran with a number of threads"));
+  const auto written = roofline::ToJson(run);
+  EXPECT_EQ(written["records"][0]["name"], "set/void a/b/c/d/e/f<1>()");
+  EXPECT_FALSE(written["records"][0].contains("op"));
+  // 5 s of bytes in 10 s.
+  EXPECT_DOUBLE_EQ(written["records"][0]["time"]["gap"], 2);
+  EXPECT_EQ(written["records"][0]["classic"][0]["flops_from"], "modelled");
+  // Read again from memory and as a large file it is the same record.
+  const auto again = roofline::ToJson(record::ParseRunFile(written.dump(), "x", warnings));
+  EXPECT_EQ(again["records"], written["records"]);
+}
+
+}  // namespace
+}  // namespace dlroof::imports

@@ -1,0 +1,168 @@
+#include "reporters/imports/trace.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "counters/base/files.h"
+#include "reporters/imports/import.h"
+#include "tests/fakes/refusal.h"
+#include "tests/test_data.h"
+
+namespace dlroof::imports {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+std::string Event(const std::string& rest) { return "{\"ph\": \"X\", " + rest + "}"; }
+
+std::string TraceOf(const std::vector<std::string>& events) {
+  return fmt::format("{{\"traceEvents\": [{}]}}", fmt::join(events, ", "));
+}
+
+const record::Record& Named(const Imported& imported, const std::string& name) {
+  const auto found = std::ranges::find(imported.records, name, &record::Record::name);
+  if (found == imported.records.end()) throw BadInput("no record " + name);
+  return *found;
+}
+
+double TotalSeconds(const Imported& imported) {
+  double sum = 0;
+  for (const auto& record : imported.records) sum += record.repetitions.at(0).seconds;
+  return sum;
+}
+
+// A convolution, batch normalization, ReLU, LSTM and linear layer of PyTorch, once each.
+TEST(ImportTrace, ReadsAProfileOfPyTorch) {
+  const auto text = ReadFile(fakes::TestData("import_kineto.json"), "a trace");
+  ASSERT_TRUE(LooksLikeTrace(text));
+  const auto imported = ImportTrace(text, "t.json");
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("58 events")));
+  const auto& conv = Named(imported, "aten::mkldnn_convolution 2x64x56x56 64x64x3x3 64");
+  const auto& work = conv.work.at(Provenance::kModelled);
+  EXPECT_EQ(work.flops.at("fp32.vector"), 2.0 * 2 * 64 * 56 * 56 * 64 * 9);
+  EXPECT_EQ(work.bytes.at(Level::kDram), 4.0 * (2 * 2 * 64 * 56 * 56 + 64 * 64 * 9));
+  EXPECT_EQ(work.launches, 1);
+  // 9687.298 us less four operators within it.
+  EXPECT_NEAR(conv.repetitions[0].seconds, (9687.298 - 10.119 - 18.214 - 10.81 - 8.475) * 1e-6,
+              1e-9);
+  const auto& product = Named(imported, "aten::addmm 64 32x64 64x64").work;
+  EXPECT_EQ(product.at(Provenance::kModelled).flops.at("fp32.vector"), 2.0 * 32 * 64 * 64);
+  EXPECT_TRUE(
+      Named(imported, "aten::clamp_min 2x64x56x56").work.at(Provenance::kModelled).flops.empty());
+  // conv2d, add_, batch_norm and so on stand side by side.
+  EXPECT_NEAR(TotalSeconds(imported),
+              (9742.601 + 35.356 + 23681.121 + 6885.349 + 27 + 4.378 + 567.108 + 4663.222) * 1e-6,
+              2e-8);
+}
+
+TEST(ImportTrace, ACallHasTheTimeOfThoseWithinItTakenAway) {
+  const auto imported = ImportTrace(
+      TraceOf({Event(R"("name": "b", "ts": 2, "dur": 3, "tid": 1)"),
+               Event(R"("name": "a", "ts": 0, "dur": 10, "tid": 1)"),
+               Event(R"("name": "b", "ts": 6, "dur": 2, "tid": 1)"),
+               Event(R"("name": "c", "ts": 3, "dur": 1, "tid": 1)"),
+               Event(R"("name": "b", "ts": 0, "dur": 9, "tid": "other")"),
+               Event(R"("name": "step", "cat": "user_annotation", "ts": 0, "dur": 99)")}),
+      "t.json");
+  EXPECT_NEAR(Named(imported, "a").repetitions[0].seconds, 5e-6, 1e-15);
+  EXPECT_NEAR(Named(imported, "b").repetitions[0].seconds, (2 + 2 + 9) * 1e-6, 1e-15);
+  EXPECT_NEAR(Named(imported, "c").repetitions[0].seconds, 1e-6, 1e-15);
+  EXPECT_EQ(Named(imported, "b").work.at(Provenance::kModelled).launches, 3);
+  EXPECT_EQ(imported.records.front().name, "b") << "the most time first";
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 events of the category user_annotation")));
+}
+
+TEST(ImportTrace, OfAGpuTakesTheKernels) {
+  const auto imported = ImportTrace(
+      TraceOf({Event(R"("name": "aten::mm", "cat": "cpu_op", "ts": 0, "dur": 10)"),
+               Event(R"("name": "sgemm", "cat": "kernel", "ts": 5, "dur": 40, "tid": 7)"),
+               Event(R"("name": "Memcpy", "cat": "gpu_memcpy", "ts": 50, "dur": 4, "tid": 7)"),
+               R"({"ph": "M", "name": "process_name", "pid": 3,
+                   "args": {"name": "/device:GPU:0"}})",
+               Event(R"("name": "relu_kernel", "pid": 3, "ts": 60, "dur": 2)")}),
+      "t.json");
+  ASSERT_EQ(imported.records.size(), 3U);
+  EXPECT_EQ(imported.records[0].name, "sgemm");
+  EXPECT_EQ(imported.records[2].name, "relu_kernel");
+  EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 operators of the host, 1e-05 s")));
+}
+
+TEST(ImportTrace, OpsThatDifferInTypesStayApart) {
+  const auto mm = [](int begin, const std::string& type) {
+    return Event(fmt::format(R"("name": "aten::mm", "ts": {}, "dur": 1,
+                             "args": {{"Input Dims": [[2, 3], [3, 4]], "Input type": ["{}"]}})",
+                             begin, type));
+  };
+  const auto imported = ImportTrace(TraceOf({mm(0, "float"), mm(1, "c10::BFloat16")}), "t.json");
+  ASSERT_EQ(imported.records.size(), 2U);
+  EXPECT_FALSE(Named(imported, "aten::mm 2x3 3x4").work.at(Provenance::kModelled).flops.empty());
+  EXPECT_TRUE(Named(imported, "aten::mm 2x3 3x4 (2)").work.at(Provenance::kModelled).flops.empty());
+}
+
+TEST(ImportTrace, RefusesWithThePlace) {
+  const auto refusal = [](const std::string& text) {
+    return fakes::RefusalOf([&] { ImportTrace(text, "t.json"); });
+  };
+  EXPECT_THAT(refusal(TraceOf({})), HasSubstr("t.json: 'traceEvents': no complete event"));
+  EXPECT_THAT(refusal(TraceOf({Event(R"("name": "a", "ts": 0, "dur": -1)")})),
+              HasSubstr("t.json: traceEvents[0]: 'dur': expected microseconds"));
+  EXPECT_THAT(refusal(TraceOf({Event(R"("name": "a", "ts": "now", "dur": 1)")})),
+              HasSubstr("traceEvents[0]: 'ts'"));
+  EXPECT_THAT(refusal(TraceOf({Event(R"("ts": 0, "dur": 1)")})), HasSubstr("'name'"));
+  EXPECT_THAT(refusal(TraceOf({Event(R"("name": "a", "ts": 0, "dur": 0)")})),
+              HasSubstr("no event took any time"));
+}
+
+// Multiply-adds counted one by one.
+double CountedFlops(const TraceOp& op, std::int64_t padding, std::int64_t stride,
+                    std::int64_t dilation) {
+  const auto &in = op.sizes[0], &w = op.sizes[1];
+  double flops = 0;
+  for (std::int64_t y = -padding; y + dilation * (w[2] - 1) < in[2] + padding; y += stride)
+    for (std::int64_t x = -padding; x + dilation * (w[3] - 1) < in[3] + padding; x += stride)
+      for (std::int64_t tap = 0; tap < w[1] * w[2] * w[3]; ++tap) flops += 2;
+  return flops * static_cast<double>(in[0] * w[0]);
+}
+
+TEST(WorkOfOp, OfRandomConvolutionsIsWhatALoopCounts) {
+  std::mt19937 random(5);
+  const auto pick = [&](int most) { return 1 + static_cast<std::int64_t>(random() % most); };
+  int counted = 0;
+  for (int i = 0; i < 400; ++i) {
+    const auto groups = pick(2), padding = pick(3) - 1, stride = pick(3), dilation = pick(2);
+    TraceOp op{.name = "aten::mkldnn_convolution"};
+    const auto channels = pick(3);
+    op.sizes = {{pick(3), channels * groups, pick(12), pick(12)},
+                {groups * pick(3), channels, pick(4), pick(4)}};
+    op.types = {"float", "float"};
+    const auto pair = [](std::int64_t value) { return fmt::format("[{0}, {0}]", value); };
+    op.values = {"", "", "", pair(padding), pair(stride), pair(dilation), fmt::to_string(groups)};
+    const double expected = CountedFlops(op, padding, stride, dilation);
+    const auto work = WorkOfOp(op);
+    ASSERT_EQ(work.has_value(), expected > 0) << i;
+    if (!work) continue;
+    ++counted;
+    EXPECT_EQ(work->flops.at("fp32.vector"), expected) << i;
+  }
+  EXPECT_GT(counted, 300);
+}
+
+TEST(WorkOfOp, IsAbsentWhereSizesDoNotFit) {
+  TraceOp op{.name = "aten::bmm", .sizes = {{2, 3, 4}, {2, 4, 5}}, .types = {"double", "double"}};
+  EXPECT_EQ(WorkOfOp(op).value().flops.at("fp64.vector"), 2.0 * 2 * 3 * 4 * 5);
+  EXPECT_EQ(WorkOfOp(op).value().bytes.at(Level::kDram), 8.0 * (24 + 40 + 30));
+  op.sizes[1] = {2, 5, 5};
+  EXPECT_FALSE(WorkOfOp(op));
+  op.sizes[1] = {2, 4, 0};
+  EXPECT_FALSE(WorkOfOp(op));
+  op.sizes.clear();
+  EXPECT_FALSE(WorkOfOp(op));
+}
+
+}  // namespace
+}  // namespace dlroof::imports

@@ -1,0 +1,141 @@
+#include "reporters/record/record_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reporters/record/run_file.h"
+#include "reporters/record/work_counters.h"
+#include "reporters/roofline/placed_run.h"
+#include "tests/fakes/refusal.h"
+
+namespace dlroof::record {
+namespace {
+
+using testing::HasSubstr;
+
+nlohmann::json Plain() {
+  return {{"joules", 2.0}, {"seconds", 0.5},     {"window_seconds", 0.5},
+          {"calls", 3},    {"from", "powercap"}, {"covers", "packages"}};
+}
+
+Record Read(const nlohmann::json& energy) {
+  return RecordFromJson(nlohmann::json{{"name", "x"}, {"energy", energy}}.dump(), "run.json");
+}
+
+std::string RefusedWith(const char* key, const nlohmann::json& value) {
+  auto energy = Plain();
+  energy[key] = value;
+  return fakes::RefusalOf([&] { Read(energy); });
+}
+
+TEST(EnergyJson, ARecordReadsBackWhatItWrites) {
+  Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
+  SplitName(record);
+  record.energy = energy::Energy{.joules = 0.75,
+                                 .ci95 = {{0.5, 1.0}},
+                                 .domains = {{"package-0", 0.5}, {"dram-0", 0.25}},
+                                 .beside = {{"psys", 1.5}},
+                                 .seconds = 0.0625,
+                                 .window_seconds = 0.5,
+                                 .calls = 24,
+                                 .others_cpus = 0.25,
+                                 .from = "powercap",
+                                 .covers = "packages and DRAM"};
+  const auto json = roofline::FactsToJson(record);
+  const auto read = RecordFromJson(json.dump(), "x");
+  EXPECT_EQ(read.energy, record.energy);
+  EXPECT_EQ(roofline::FactsToJson(read), json);
+}
+
+TEST(EnergyJson, WithoutAnIntervalAndDomainsHasNoSuchKeys) {
+  const auto record = Read(Plain());
+  ASSERT_TRUE(record.energy);
+  EXPECT_FALSE(record.energy->ci95);
+  EXPECT_EQ(ToJson(*record.energy), Plain());
+}
+
+TEST(EnergyJson, NobodyMeasuredMeansNoKey) {
+  const Record record{.name = "x"};
+  EXPECT_FALSE(roofline::FactsToJson(record).contains("energy"));
+  EXPECT_FALSE(RecordFromJson(R"({"name": "x"})", "x").energy);
+}
+
+TEST(EnergyJson, WrongMembersNameTheirPlace) {
+  EXPECT_THAT(RefusedWith("joules", -1),
+              HasSubstr("run.json: energy: 'joules': expected a number"));
+  EXPECT_THAT(RefusedWith("joules", 0), HasSubstr("above 0"));
+  EXPECT_THAT(RefusedWith("ci95", {1}), HasSubstr("'ci95': expected two rising numbers above 0"));
+  EXPECT_THAT(RefusedWith("ci95", {3, 1}), HasSubstr("two rising numbers"));
+  EXPECT_THAT(RefusedWith("ci95", {1, 2, 3}), HasSubstr("two rising numbers"));
+  EXPECT_THAT(RefusedWith("domains", {{"dram", "x"}}), HasSubstr("energy: domains: 'dram'"));
+  auto without = Plain();
+  without.erase("from");
+  EXPECT_THAT(fakes::RefusalOf([&] { Read(without); }), HasSubstr("'from'"));
+}
+
+TEST(MeteredJson, ARecordReadsBackWhatItWrites) {
+  Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
+  SplitName(record);
+  record.metered_window = energy::MeteredWindow{1795428000.125, 1795428060.625, 1234567};
+  const auto json = roofline::FactsToJson(record);
+  const auto read = RecordFromJson(json.dump(), "x");
+  EXPECT_EQ(read.metered_window, record.metered_window);  // to the last digit
+  EXPECT_EQ(roofline::FactsToJson(read), json);
+  EXPECT_FALSE(json.contains("metered"));
+  EXPECT_FALSE(RecordFromJson(R"({"name": "x"})", "x").metered_window);
+}
+
+TEST(MeteredJson, AnEnergyReadsBackWhatItWrites) {
+  Record record{.name = "x"};
+  record.metered = energy::MeteredEnergy{.joules = 4,
+                                         .ci95 = {{3, 5}},
+                                         .seconds = 0.5,
+                                         .window_seconds = 60,
+                                         .period_seconds = 1,
+                                         .samples = 59,
+                                         .nodes = 7,
+                                         .from = "watts.csv",
+                                         .covers = "all"};
+  EXPECT_EQ(RecordFromJson(roofline::FactsToJson(record).dump(), "x").metered, record.metered);
+  record.metered->ci95.reset();
+  EXPECT_EQ(RecordFromJson(roofline::FactsToJson(record).dump(), "x").metered, record.metered);
+}
+
+TEST(MeteredJson, WrongMembersNameTheirPlace) {
+  const auto refused = [](const char* member, const nlohmann::json& value) {
+    return fakes::RefusalOf([&] {
+      RecordFromJson(nlohmann::json{{"name", "x"}, {member, value}}.dump(), "run.json");
+    });
+  };
+  EXPECT_THAT(refused("metered_window", {{"begin_seconds", 2}, {"end_seconds", 1}, {"calls", 3}}),
+              HasSubstr("metered_window: 'end_seconds': expected a time after 'begin_seconds'"));
+  EXPECT_THAT(refused("metered_window", {{"begin_seconds", 1}, {"end_seconds", 2}, {"calls", 0}}),
+              HasSubstr("'calls': expected a number above 0"));
+  EXPECT_THAT(refused("metered_window", {{"begin_seconds", 1}, {"end_seconds", 2}}),
+              HasSubstr("'calls'"));
+  EXPECT_THAT(refused("metered", {{"joules", 1}}), HasSubstr("metered: "));
+  EXPECT_THAT(refused("metered", {{"joules", -1}}), HasSubstr("'joules': expected a number above"));
+}
+
+TEST(EnergyJson, IdlePowerOfAGpuIsBesideThatOfTheCpu) {
+  const energy::IdlePower cpu{12, {{"package-0", 12}}, 1, "powercap", "packages"},
+      gpu{70, {{"gpu", 70}}, 2, "nvml", "the GPU's board"};
+  auto both = ToJson(energy::IdlePowers{cpu, gpu});
+  EXPECT_EQ(both["gpu"], ToJson(gpu));
+  both.erase("gpu");
+  EXPECT_EQ(both, ToJson(cpu));
+  EXPECT_EQ(ToJson(energy::IdlePowers{{}, gpu}), (nlohmann::json{{"gpu", ToJson(gpu)}}));
+  EXPECT_TRUE(ToJson(energy::IdlePowers{}).empty());
+}
+
+TEST(EnergyJson, IdlePowerKeepsItsDomains) {
+  const auto json = ToJson(energy::IdlePower{12, {{"package-0", 12}}, 1, "powercap", "packages"});
+  EXPECT_EQ(json, (nlohmann::json{{"idle_watts", 12.0},
+                                  {"idle_domains", {{"package-0", 12.0}}},
+                                  {"idle_seconds", 1.0},
+                                  {"from", "powercap"},
+                                  {"covers", "packages"}}));
+}
+
+}  // namespace
+}  // namespace dlroof::record
