@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A job for any CI system: builds two commits, runs their benchmarks by turns, writes a comment and a badge, and fails when
+# A job for any CI system: builds two commits, runs their benchmarks interleaved, writes a comment and a badge, and fails when
 # something is slower.
 #
 #   ci/compare_commits.sh [--budget=SECONDS] [--comment=COMMAND] [-o FOLDER] BASE [NEW] [-- FLAGS OF dlroof_bench]
@@ -63,7 +63,7 @@ build_commit "$base" base
 build_commit "$new" new
 dlroof="$folder/new/build/dlroof"
 
-say "running both by turns, at most $budget s"
+say "running both interleaved, at most $budget s"
 # Results of an earlier pair would be judged as this one's. Its journal would refuse this run.
 rm -f "$folder"/{old,new}.json{,.journal} "$folder"/{comment.md,badge.svg,junit.xml}
 status=0
@@ -72,7 +72,7 @@ status=0
 case $status in 0 | 1 | 3) ;; *) fail "the run failed (exit code $status)" ;; esac
 [ -s "$folder/old.json" ] && [ -s "$folder/new.json" ] || fail "the run left no results (exit code $status)"
 
-# The builds took turns: what one run has beyond its repetitions' noise, the other has too.
+# The runs are interleaved: what one run has beyond its repetitions' noise, the other has too.
 compare() { "$dlroof" compare "$folder/old.json" "$folder/new.json" --run-noise=0 "$@"; }
 verdict=0
 compare --format=markdown --badge "$folder/badge.svg" >"$folder/comment.md" || verdict=$?

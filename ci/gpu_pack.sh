@@ -21,7 +21,7 @@ carry_libraries() { # carry_libraries FOLDER
   done
 }
 
-# check_carried FOLDER: fails, naming them, where the files there need libraries that do not lie beside them.
+# check_carried FOLDER: fails, naming them, where the files there need libraries that are not beside them.
 check_carried() {
   local name path lacking=""
   while read -r name path; do

@@ -73,7 +73,7 @@ install_cuda() {
   build_options+=("-DDLROOF_CUDA_ROOT=$(echo "$PWD/$gpu_venv"/lib/python3*/site-packages/nvidia/cu13)")
 }
 
-# use_gpu yes|no: builds the CUDA module for the GPU of this machine alone. Without a driver only where it is asked for, since
+# use_gpu yes|no: builds the CUDA module only for the GPU of this machine. Without a driver only where it is asked for, since
 # nothing could run it: its kernels would take half of the first build.
 use_gpu() {
   local driver arch

@@ -77,7 +77,7 @@ foreach(module IN LISTS dlroof_folders)
   list(APPEND dlroof_links_${line_extends} ${module})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${module}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
-  if(NOT sources)   # headers alone
+  if(NOT sources)   # only headers
     continue()
   endif()
   string(REPLACE "/" "_" target "${module}")
