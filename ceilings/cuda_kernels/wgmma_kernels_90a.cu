@@ -74,9 +74,9 @@ __global__ void __launch_bounds__(256, 1)
 
 template <class Wgmma>
 cudaError_t LaunchWgmma(const GpuLaunch& launch) {
-  return fakes::Launch(WgmmaKernel<Wgmma>, GridOf(launch),
-                       static_cast<const uint4*>(launch.operands),
-                       static_cast<typename Wgmma::Sum*>(launch.results), launch.iterations);
+  return cuda::Launch(WgmmaKernel<Wgmma>, GridOf(launch),
+                      static_cast<const uint4*>(launch.operands),
+                      static_cast<typename Wgmma::Sum*>(launch.results), launch.iterations);
 }
 
 }  // namespace
