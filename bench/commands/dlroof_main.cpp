@@ -10,6 +10,7 @@ namespace {
 
 int Run(int argc, char** argv) {
   using namespace dlroof;
+  using namespace dlroof::commands;
   CLI::App program("dlroof: rooflines of deep learning benchmarks (measure with dlroof_bench)",
                    "dlroof");
   program.set_version_flag("--version", std::string(kVersion) + " (" + kCommit + ")");

@@ -82,6 +82,7 @@ nlohmann::json Measured(int links) {
 
 int main() {
   using namespace dlroof;
+  using namespace dlroof::runner;
   std::string program = "dlroof_harness_cost", time = "--benchmark_min_time=0.02";
   char* args[] = {program.data(), time.data(), nullptr};
   int count = 2;

@@ -244,6 +244,7 @@ class Planted {
 
 int main() {
   using namespace dlroof;
+  using namespace dlroof::runner;
   ExpectRegions();
   const int threads = static_cast<int>(cpu::ThisCpu().allowed.size());
   if (AllRegionSources().empty() || workload::AllLibraries().empty() || threads < 2) {

@@ -147,7 +147,7 @@ class CommandTuning {
     SortByProgram(*breakdown, acts_on_, coordinates);
     const auto names = coordinates | std::views::transform(&tuning::Coordinate::name);
     log_ << fmt::format("the breakdown of a run orders the knobs: {}\n",
-                        Printable(fmt::format("{}", fmt::join(names, ", "))));
+                        text::Printable(fmt::format("{}", fmt::join(names, ", "))));
   }
 
   void Measure() {

@@ -381,7 +381,7 @@ def test_a_node_that_never_comes_is_awaited_once_and_left_out(at_once):
         verify(finish(process), [exits(0), says("whole")])
     assert time.monotonic() - before < 5 * 5  # not before each of the five benchmarks
     assert [one.get("late") for one in meetings("n1")] == [["n9"]] + [None] * 4 and all(one["with"] == 1 for one in meetings("n1")), meetings("n1")
-    assert "left out and not awaited again: n9" in Path("out/logs/n1.log").read_text()
+    assert "too late and not awaited again: n9" in Path("out/logs/n1.log").read_text()
     verify(run("dlroof cluster gather out -o c.json"),
            [exits(3), says("^n9: missing: no file$"), says("^missed a meeting's deadline, and the others went on without: n9 .before Fake/.*, 2 nodes waited.$")])
     verify(run("dlroof cluster report c.json"), [exits(0), plain("missed a meeting's deadline, and the others went on without: n9")])

@@ -42,13 +42,13 @@ record::Record Timed(const std::string& name, double seconds) {
   return record;
 }
 
-TEST(AddSingleThreaded, PutsBothTimesBesideTheProgram) {
+TEST(AddStandaloneTimes, PutsBothTimesBesideTheProgram) {
   auto summary = Program();
   record::RunFile program;
   program.records = {Timed("record1", 3e-3), Timed("record2", 3e-3)};
-  AddSingleThreaded(program, {1, 2},
-                    {Timed(kConvolution, 2e-3), Timed(std::string(kConvolution) + "/cold", 2.5e-3)},
-                    summary);
+  AddStandaloneTimes(
+      program, {1, 2},
+      {Timed(kConvolution, 2e-3), Timed(std::string(kConvolution) + "/cold", 2.5e-3)}, summary);
   const auto& alone = summary.primitives[1].alone;
   ASSERT_TRUE(alone);
   EXPECT_DOUBLE_EQ(alone->ratio, 1.5);
@@ -59,13 +59,13 @@ TEST(AddSingleThreaded, PutsBothTimesBesideTheProgram) {
   EXPECT_EQ(summary.primitives[2].not_standalone, "dlroof_bench did not measure it");
 }
 
-TEST(AddSingleThreaded, AFailureIsAReason) {
+TEST(AddStandaloneTimes, AFailureIsAReason) {
   auto summary = Program();
   record::Record failed{
       .name = kConvolution, .status = record::Status::kUnsupported, .reason = "no such type"};
   record::RunFile program;
   program.records = {Timed("record1", 3e-3)};
-  AddSingleThreaded(program, {1}, {failed}, summary);
+  AddStandaloneTimes(program, {1}, {failed}, summary);
   EXPECT_FALSE(summary.primitives[1].alone);
   EXPECT_EQ(summary.primitives[1].not_standalone, "unsupported: no such type");
 }
