@@ -164,7 +164,7 @@ int RunNode(const NodeFlags& flags) {
   facts.order = flags.order;
   folder.Make();
   if (IsDone(folder, facts)) {
-    std::cerr << fmt::format("{}: complete, nothing is left to do\n", facts.name);
+    std::cerr << fmt::format("{}: whole, nothing is left to do\n", facts.name);
     return 0;
   }
   if (!facts.gpu.empty()) {
@@ -179,7 +179,7 @@ int RunNode(const NodeFlags& flags) {
   const bool whole = MeasureBesideOthers(flags, folder, facts.name);
   if (whole) Finish(folder, facts);
   std::cerr << fmt::format("{}: {}\n", facts.name,
-                           whole ? "complete" : "not finished; run the same command to continue");
+                           whole ? "whole" : "not finished; run the same command to continue");
   return whole ? 0 : 130;
 }
 

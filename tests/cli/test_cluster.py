@@ -430,7 +430,7 @@ def test_a_single_node_and_another_order_meet_nobody(at_once):
     verify(run("dlroof cluster gather out -o c.json"), [exits(0)])
     assert "meetings" not in json.loads(Path("c.json").read_text())["cluster"]
     for order in ("", "--order one-by-one "):
-        verify(run(meeting_node().replace("--order at-once ", order)), [bad_input, says("--meet=out/now: belongs to --order=at-once")])
+        verify(run(meeting_node().replace("--order at-once ", order)), [bad_input, says("--meet=out/now: expected --order=at-once")])
     verify(run(meeting_node().replace("out/now", "gone")), [bad_input, says("gone")])
 
 
@@ -474,7 +474,7 @@ class TestGpusOfANode:
     def test_too_few_gpus_and_no_launcher_are_refused(self, gpus):
         command = NODE.replace("--out out", "--out bad --per-gpu")
         verify(node("n1", command, SLURM_LOCALID="2", CUDA_VISIBLE_DEVICES="0,1"), [bad_input, says("--per-gpu: process 2 of the node, and CUDA_VISIBLE_DEVICES=0,1 has 2 GPUs")])
-        verify(node("n1", command, SLURM_LOCALID=""), [bad_input, says("--per-gpu: nothing numbers the processes of a node")])
+        verify(node("n1", command, SLURM_LOCALID=""), [bad_input, says("--per-gpu: the launcher does not number the processes")])
         verify(run("dlroof cluster script -N 2 --per-gpu 4 --out out -- --dlroof_device=cpu"), [bad_input, says("expected --dlroof_device=gpu, not --dlroof_device=cpu")])
 
 

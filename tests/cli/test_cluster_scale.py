@@ -93,9 +93,9 @@ def test_every_number_is_as_computed_from_the_run_file():
     ("unknown output", f"{SCALE} --network gbe.json -o x.txt", bad_input, says("-o x.txt: unknown extension")),
     ("no price", f"{SCALE} --network gbe.json --prices others.json", bad_input, says("--prices=others.json: no kind matches a machine of ")),
     ("a break-even of one cluster", f"{SCALE} --network gbe.json --figure break-even", bad_input, says("--figure=break-even: expected --against, the other cluster")),
-    ("costs without prices", f"{SCALE} --network gbe.json --figure cost", bad_input, says("--figure=cost: expected --prices, which have no default")),
+    ("costs without prices", f"{SCALE} --network gbe.json --figure cost", bad_input, says("--figure=cost: expected --prices, which has no default")),
     ("a figure that there is not", f"{SCALE} --network gbe.json --figure pie", exits(2), says("pie")),
-    ("against nothing", f"{SCALE} --network gbe.json --against-network gbe.json", bad_input, says("--against-network belongs to --against")),
+    ("against nothing", f"{SCALE} --network gbe.json --against-network gbe.json", bad_input, says("--against-network: expected --against")),
 )
 def test_scale(command, expected):
     verify(run(command), expected)

@@ -119,12 +119,12 @@ def test_waterfalls_become_a_figure(explained):
 
 
 def test_a_run_that_was_not_watched_says_so():
-    verify(run(f"dlroof explain {DATA}/run_small.json"), [prints("not watched")])
+    verify(run(f"dlroof explain {DATA}/run_small.json"), [prints("not profiled")])
 
 
 def test_a_cold_call_says_why_it_has_no_ledger():
     name = "Conv2D/cpu/onednn/fwd/f32/n1c16h28w28k16r3s3_p1/cold"
-    verify(run(f"dlroof explain {name} --machine=roofs.json", timeout=120), [exits(0), prints("only warm calls are watched")])
+    verify(run(f"dlroof explain {name} --machine=roofs.json", timeout=120), [exits(0), prints("only warm calls are profiled")])
 
 
 def test_a_bad_name_is_refused():

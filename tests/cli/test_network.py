@@ -46,7 +46,7 @@ def test_a_lost_rank_ends_the_job_by_its_deadline():
     program = f"import os, subprocess, sys, time\nif os.environ['OMPI_COMM_WORLD_RANK'] == '1':\n    time.sleep(60)\nos.execv('{NET}', ['{NET}', '--deadline', '2', '-o', 'lost.json'])"
     Path("lost.py").write_text(program)
     ran = run(f"{MPIRUN} -n 2 /usr/bin/python3 lost.py", timeout=55)
-    assert ran.code != 0 and "the deadline ended it; a rank may be lost" in ran.err and not Path("lost.json").exists(), ran
+    assert ran.code != 0 and "ended by --deadline; a rank may be lost" in ran.err and not Path("lost.json").exists(), ran
 
 
 NEEDS_NODES = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("tc") or not shutil.which("nsenter"), reason="needs root, iproute2 and util-linux")
@@ -131,4 +131,4 @@ cat job.out
     assert len(re.findall(f"^{why}$", out, re.M)) == 2, out  # by gather and by report
     cluster = json.loads((nodes / "out/cluster.json").read_text())
     assert [node["status"] for node in cluster["cluster"]["nodes"]] == ["whole"] * 4 and "network" not in cluster["cluster"], cluster["cluster"]
-    assert not (nodes / "out/network.json").exists() and (code != "4" or "the deadline ended it" in (nodes / "out/network.log").read_text())
+    assert not (nodes / "out/network.json").exists() and (code != "4" or "ended by --deadline" in (nodes / "out/network.log").read_text())

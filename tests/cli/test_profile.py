@@ -87,6 +87,6 @@ def test_a_refusal_is_one_sentence(said, sentence):
 def test_what_is_missing_is_said():
     verify(run(PROFILE + "--ncu /nowhere/ncu -- /bin/true"), [bad_input])
     verify(run("dlroof profile --gpu --chip X1 -- /bin/true", PATH=f"{os.path.abspath('bin')}:{os.environ['PATH']}"),
-           [bad_input, says("--chip X1: no such chip")])
-    verify(run("dlroof profile --chip GH100 -- /bin/true"), [bad_input, says("expected --gpu")])
+           [bad_input, says("--chip X1: unknown chip")])
+    verify(run("dlroof profile --chip GH100 -- /bin/true"), [bad_input, says("only with --gpu")])
     verify(run("dlroof profile --gpu --chip GH100 -- /bin/true", PATH="/nowhere"), [bad_input, says("there is no ncu .*install")])

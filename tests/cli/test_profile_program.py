@@ -99,7 +99,7 @@ def test_the_run_file_the_log_and_the_report():
 
 @checks(
     ("without oneDNN", "dlroof profile --machine none -- echo hi", exits(0), plain("hi"), says("no line of oneDNN.*TF_ENABLE_ONEDNN_OPTS")),
-    ("silent", "dlroof profile --machine none -- true", exits(0), says("true printed nothing")),
+    ("silent", "dlroof profile --machine none -- true", exits(0), says("true printed neither")),
     ("absent", "dlroof profile --machine none -- ./no-such-program", exits(127), says("^dlroof: .*No such file or directory$")),
     ("not executable", "dlroof profile --machine none -- ./program.py", exits(126), says("^dlroof: .*Permission denied$")),
     ("dies", PROFILE + "die", exits(137), says(r"was ended by signal 9 \(Killed\)"), says("1 of oneDNN's lines were cut"),
@@ -153,7 +153,7 @@ def test_a_program_whose_reader_ends_ends_too():
 def test_a_replay_puts_the_primitive_alone_beside_it():
     """Measures one convolution; its times are only held against each other."""
     ran = run(f"dlroof profile --machine none -o replay.json --replay 2 --bench {os.environ['DLROOF_BENCH']} -- {PYTHON} program.py", timeout=300)
-    verify(ran, [exits(0), says("^dlroof: replaying 1 primitive alone$"), says("^one call, alone by oneDNN [0-9.]+ +in the program +alone +ratio +alone, cold +why$"),
+    verify(ran, [exits(0), says("^dlroof: replaying 1 primitive standalone$"), says("^one call, alone by oneDNN [0-9.]+ +in the program +alone +ratio +alone, cold +why$"),
                  says("^Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k64r3s3_p1 .*x "), says("^  1: ")])
     primitive = json.loads(Path("replay.json").read_text())["context"]["dlroof"]["program"]["primitives"][0]
     alone = primitive["alone"]

@@ -103,8 +103,8 @@ def test_a_packed_log_is_read(imported):
 def test_bad_input():
     Path("quiet.log").write_text("onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\n")
     verify(run("dlroof import quiet.log"), [exits(2), one_sentence, says("quiet.log:1: no executed primitive in 1 lines, expected lines like")])
-    verify(run(f"dlroof import {LOGS}/pt_lstm_inf.onednn.log --set x"), [exits(2), one_sentence, says("--set and --provenance are not for a program's log")])
-    verify(run(f"dlroof import {DATA}/import_small.csv --steps 3 -o x.json"), [exits(2), one_sentence, says("--steps is for a program's log")])
+    verify(run(f"dlroof import {LOGS}/pt_lstm_inf.onednn.log --set x"), [exits(2), one_sentence, says("--set and --provenance do not apply to a program's log")])
+    verify(run(f"dlroof import {DATA}/import_small.csv --steps 3 -o x.json"), [exits(2), one_sentence, says("--steps applies only to a program's log")])
     verify(run(f"dlroof import {DATA}/import_small.csv"), [exits(2), one_sentence, says("expected -o FILE")])
 
 @pytest.fixture(scope="module")
@@ -139,14 +139,14 @@ def test_two_programs_are_on_one_chart(two_programs):
     verify(run("dlroof report run.json tf.json -o both.html -o both.json"),
            [exits(0), contains("both.html", "onednn@run/fwd"), contains("both.html", "onednn@tf/fwd")])
     verify(run("dlroof report both.json --show=picture"), [exits(0), prints("^  B  tf f32 ")])
-    verify(run("dlroof report run.json tf.json --before run.json"), [exits(2), one_sentence, says("--before is for one run file")])
+    verify(run("dlroof report run.json tf.json --before run.json"), [exits(2), one_sentence, says("--before: expected one run file")])
 
 
 @pytest.mark.parametrize("arguments, sentence", [
     ("run.json", "expected two run files of programs, A and B"),
     ("run.json none.json", "none.json"),
     ("run.json tf.json --format=junit", "--format=junit: expected table, markdown, json, csv with --across-programs"),
-    ("run.json tf.json --min-effect=3%", "--across-programs: expected A, B and --format alone"),
+    ("run.json tf.json --min-effect=3%", "--across-programs: expected only A, B and --format"),
     ("plain.json run.json", "plain.json: no program's run file, expected context.dlroof.program"),
 ])
 def test_programs_that_cannot_be_compared(two_programs, arguments, sentence):

@@ -59,7 +59,7 @@ class TestEveryBenchmarkHasItsOwnProcess:
                 record("exit", lambda r: "exit code 2" in r["reason"] and "wrong in some way" in r["reason"]),
             "a process without a result has failed": record("silent", lambda r: r["status"] == "failed"),
             "unsupported stays unsupported": record("refused", lambda r: r["status"] == "unsupported"),
-            "a noisy benchmark runs twice more": says_twice("noisy; once more"),
+            "a noisy benchmark runs twice more": says_twice("noisy; measuring it again"),
             "a noisy benchmark has a time that says so": record("noisy", lambda r: r["seconds"]["disturbed"] is True),
             "progress marks it": says(r"noisy  ~1.00 ms"),
             "Google Benchmark's entries have the failed ones": holds("run.json", lambda run_file: any(
@@ -253,7 +253,7 @@ class TestTwoBuilds:
         pytest.param("dlroof run --ab ./bench ./other_bench --seed 1 --min-effect 3%", "n1 n2",
                      [exits(0), prints("2 same"), prints(r"minimum effect 3\.0 %")], id="an equal build is the same"),
         pytest.param(TWO + "--map map.txt", "n20 n21",
-                     [prints("n20 -> .*n21"), says("^2 benchmarks that only one side has")], id="--map makes pairs"),
+                     [prints("n20 -> .*n21"), says("^skipping 2 benchmarks that have no partner")], id="--map makes pairs"),
         pytest.param(TWO + "--timeout 5", "n1 turnless refused crash",
                      [prints("1 slower"),
                       died_by_signal_9,

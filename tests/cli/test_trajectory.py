@@ -94,7 +94,7 @@ def test_files_of_one_thread_count_each_are_joined(measured):
     ("threads twice", f"dlroof trajectory {NAME}/threads1 --threads=1", bad_input),
     ("an unknown output", f"dlroof trajectory {NAME} --batch=1,2 -o x.txt", bad_input),
     ("no such file", "dlroof trajectory nofile.json", bad_input),
-    ("nothing to join", f"dlroof trajectory {DATA}/run_small.json --along=threads", bad_input, says("no two records differ in threads alone")),
+    ("nothing to join", f"dlroof trajectory {DATA}/run_small.json --along=threads", bad_input, says("no two records differ only in threads")),
     ("weak scaling runs along the threads", f"dlroof trajectory {NAME} --weak --along=batch", bad_input),
     ("a file is not measured", f"dlroof trajectory {DATA}/run_small.json --batch=1,2", bad_input),
 )
