@@ -67,7 +67,9 @@ void ShowMachine(MachineFlags flags) {
                                                        : machine_file::ReadMachineFile(flags.named);
   terminal::WriteCeilings({machine}, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
-  if (flags.named.empty()) std::cerr << machine_file::NotValidatedSentence(machine);
+  if (const auto warning = machine_file::NotValidatedWarning(machine);
+      warning && flags.named.empty())
+    std::cerr << *warning;
   if (flags.output.empty()) return;
   machine_file::WriteMachineFile(machine, flags.output);
   std::cerr << "wrote " << flags.output << '\n';
