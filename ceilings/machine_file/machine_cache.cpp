@@ -56,7 +56,7 @@ machine::Machine Merged(machine::Machine machine, const machine::Machine& added)
 }
 
 void RefuseOtherMachine(const machine::Machine& machine, const machine::Machine& here,
-                 const std::string& where) {
+                        const std::string& where) {
   if (machine.device != here.device)
     throw BadInput("{}: \"device\" is \"{}\"; expected \"{}\"", where, machine.device, here.device);
   if (!IsSpecified(machine) && machine.fingerprint != here.fingerprint)
@@ -134,7 +134,7 @@ void CrossCheck(std::optional<int> cores, machine::Machine& machine) {
 }
 
 machine::Machine FromFile(const MachineSource& source, const MachineOptions& options,
-                        std::ostream& log) {
+                          std::ostream& log) {
   if (options.remeasure || options.thorough)
     throw BadInput("{}: a machine file cannot be used together with a new measurement",
                    options.file);
@@ -155,7 +155,7 @@ machine::Machine FromFile(const MachineSource& source, const MachineOptions& opt
 }
 
 machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& options,
-                         std::ostream& log) {
+                                     std::ostream& log) {
   const bool anew = options.remeasure || options.thorough;
   auto cached = FromCache(source, log);
   auto missing = anew || !cached ? source.threads : Missing(*cached, source.threads, options.quick);

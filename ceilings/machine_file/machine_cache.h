@@ -1,5 +1,6 @@
 // The ceilings that a run uses: from a machine file, from the user's cache directory, or measured.
-// A live check at the start of a run takes about a second and compares two of them with the machine.
+// A live check at the start of a run takes about a second and compares two of them with the
+// machine.
 #pragma once
 
 #include <filesystem>
@@ -34,11 +35,11 @@ enum class SpotVerdict {
 };
 
 // Compares the rate with the interval from the lower end of the stored ci95 (the stored rate if it
-// has no ci95) to the stored rate. The tolerance widens the interval at both ends. A drift above the
-// tolerance widens the lower end instead. Pure.
+// has no ci95) to the stored rate. The tolerance widens the interval at both ends. A drift above
+// the tolerance widens the lower end instead. Pure.
 SpotVerdict Judge(const SpotCheck& check);
-// Returns the larger of the stored drift and spread [1], at most a third: a rate that drifted during
-// its measurement may drift again.
+// Returns the larger of the stored drift and spread [1], at most a third: a rate that drifted
+// during its measurement may drift again.
 double AllowedDrift(const machine::Ceiling& stored);
 
 // Returns "fp32.vector.avx512 with 2 threads: now 301 G/s, stored 305 G/s: agrees".
@@ -60,19 +61,20 @@ struct MachineOptions {
 };
 
 // Returns this CPU's ceilings: from `options.file`, else from the cache, else measured. Missing
-// thread counts are measured and added to the cache, but not to the file; all thread counts are then
-// compared (CompareThreadCounts). Specified roofs are used as they are, without any check or
+// thread counts are measured and added to the cache, but not to the file; all thread counts are
+// then compared (CompareThreadCounts). Specified roofs are used as they are, without any check or
 // measurement. `log` gets a sentence about a cache file that cannot be used or written.
-// With `live_check`, if a stored ceiling is outside its interval, all cached ceilings are dropped and
-// measured again; those of a file stay. facts["live_check"] has the result; `log` gets it too if it
-// does not agree.
-// Throws BadInput for a file that cannot be read, is no machine file or belongs to another machine,
-// for a file together with `remeasure` or `thorough`, and for thread counts as MeasureCpu does.
+// With `live_check`, if a stored ceiling is outside its interval, all cached ceilings are dropped
+// and measured again; those of a file stay. facts["live_check"] has the result; `log` gets it too
+// if it does not agree. Throws BadInput for a file that cannot be read, is no machine file or
+// belongs to another machine, for a file together with `remeasure` or `thorough`, and for thread
+// counts as MeasureCpu does.
 machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 
-// Reads a file of WriteMachineFile or one written by hand (specified_machine.h). If there is no such
-// file and `path` is the name of a known GPU ("h100"), returns that GPU. Throws BadInput for a file
-// that cannot be read, is empty, or is no machine file in JSON, and if there is neither file nor GPU.
+// Reads a file of WriteMachineFile or one written by hand (specified_machine.h). If there is no
+// such file and `path` is the name of a known GPU ("h100"), returns that GPU. Throws BadInput for a
+// file that cannot be read, is empty, or is no machine file in JSON, and if there is neither file
+// nor GPU.
 machine::Machine ReadMachineFile(const std::filesystem::path& path);
 
 // Returns a warning that counts the roofs that are not validated; none if all are validated or

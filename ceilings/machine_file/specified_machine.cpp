@@ -71,15 +71,16 @@ json LocatedJson::Parsed() try {
       next.pop_back();
     }
     if (event == json::parse_event_t::key)
-      RecordOffset(parsed.get<std::string>(), static_cast<std::size_t>(reached - text_.data()), path);
+      RecordOffset(parsed.get<std::string>(), static_cast<std::size_t>(reached - text_.data()),
+                   path);
     return true;
   };
   const char* end = text_.data() + text_.size();
   return json::parse(CountedReader{text_.data(), &reached}, CountedReader{end, &reached}, visit);
 } catch (const json::parse_error& refusal) {
   const auto at = std::min(refusal.byte == 0 ? 0 : refusal.byte - 1, text_.size());
-  throw BadInput(fmt::format("{}: not JSON at {}; expected JSON with numbers such as 6.7e13", At(at),
-                             WordAt(at)));
+  throw BadInput(fmt::format("{}: not JSON at {}; expected JSON with numbers such as 6.7e13",
+                             At(at), WordAt(at)));
 } catch (const json::out_of_range&) {
   throw BadInput(fmt::format("{}: a number is out of the range of double", file_));
 }
@@ -236,8 +237,7 @@ class Reader {
     if (set.flops.empty() && set.bytes.empty())
       Refuse({}, "at least one rate in \"flops\" or \"bytes\"");
     if (Has({"launch_seconds"})) set.launch_seconds = Number({"launch_seconds"}, kLaunch);
-    machine_.fingerprint = fmt::format(
-        "given-{:016x}", HashOf(SpecifiedToJson(machine_).dump()));
+    machine_.fingerprint = fmt::format("given-{:016x}", HashOf(SpecifiedToJson(machine_).dump()));
     return machine_;
   }
 
@@ -286,7 +286,8 @@ class Reader {
   int Threads() {
     machine_.device = Has({"device"}) ? Text({"device"}) : "gpu";
     if (machine_.device == "gpu") {
-      if (Has({"threads"})) RefuseName({"threads"}, "no threads for a gpu: its rates are those of all its SMs");
+      if (Has({"threads"}))
+        RefuseName({"threads"}, "no threads for a gpu: its rates are those of all its SMs");
       return 1;
     }
     if (machine_.device != "cpu") Refuse({"device"}, "gpu or cpu");
@@ -444,7 +445,8 @@ std::vector<std::string_view> KnownGpuNames() {
 
 std::string MachineChoices() {
   return fmt::format(
-      "a machine file (from dlroof machine -o, or written by hand: dlroof machine --template), or a "
+      "a machine file (from dlroof machine -o, or written by hand: dlroof machine --template), or "
+      "a "
       "known GPU: {}; a file of that name takes precedence",
       fmt::join(KnownGpuNames(), ", "));
 }

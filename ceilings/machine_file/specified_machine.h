@@ -1,6 +1,6 @@
-// Machines with specified roofs: from a file that a user wrote by hand, or from the published figures
-// of a known GPU. Nothing of them is measured or validated. LocatedJson and LocatedObject read JSON
-// written by hand and report faults with line and column.
+// Machines with specified roofs: from a file that a user wrote by hand, or from the published
+// figures of a known GPU. Nothing of them is measured or validated. LocatedJson and LocatedObject
+// read JSON written by hand and report faults with line and column.
 #pragma once
 
 #include <cstddef>
@@ -67,11 +67,11 @@ class LocatedObject {
 // Returns whether the file was written by hand: it has no member that only `dlroof machine` writes.
 bool IsSpecifiedMachine(const nlohmann::json& json);
 
-// Reads {"name": TEXT, "flops": {"fp32.vector": RATE, ...}, "bytes": {"dram": RATE, ...}}. A RATE is
-// a number or {"per_second": NUMBER, "source": TEXT}; MachineTemplate explains all members. Throws
-// BadInput with FILE:LINE:COLUMN if the name or every rate is missing, for an unknown member, pipe or
-// level, for a number that no machine reaches (usually in another unit), and for a CPU without
-// `threads`.
+// Reads {"name": TEXT, "flops": {"fp32.vector": RATE, ...}, "bytes": {"dram": RATE, ...}}. A RATE
+// is a number or {"per_second": NUMBER, "source": TEXT}; MachineTemplate explains all members.
+// Throws BadInput with FILE:LINE:COLUMN if the name or every rate is missing, for an unknown
+// member, pipe or level, for a number that no machine reaches (usually in another unit), and for a
+// CPU without `threads`.
 machine::Machine SpecifiedMachine(const LocatedJson& file);
 
 // Returns whether the machine has roofs and all of them are specified.
