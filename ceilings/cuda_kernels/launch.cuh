@@ -1,4 +1,4 @@
-// Starts the kernel of a row.
+// The grid of a row's launch.
 #pragma once
 
 #include "ceilings/cuda_kernels/kernels.h"
@@ -6,7 +6,7 @@
 
 namespace dlroof::cuda_kernels {
 
-inline fakes::Grid GridOf(const GpuLaunch& launch) {
+inline cuda::Grid GridOf(const GpuLaunch& launch) {
   return {launch.blocks, launch.threads, launch.stream, launch.shared_bytes};
 }
 

@@ -1,4 +1,4 @@
-// dlroof::lstm::Products of 64 x 256 by a warpgroup, wgmma: Hopper's own instructions (sm_90a).
+// Products of 64 x 256 by a warpgroup (wgmma), instructions of Hopper only (sm_90a).
 #include "ceilings/cuda_kernels/launch.cuh"
 #include "ceilings/cuda_kernels/wgmma_registers.cuh"
 #include "ceilings/gpu_kernels/constants.h"
@@ -9,34 +9,33 @@
 namespace dlroof::cuda_kernels {
 namespace {
 
-constexpr int kSums = 128;  // of a thread
+constexpr int kSums = 128;  // accumulators of a thread
 constexpr int kRowsOfA = 64, kRowsOfB = 256;
 constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * kWgmmaTileBytes;
 
-using cudnn::Descriptor = unsigned long long;
+using Descriptor = unsigned long long;
 
-// PTX ISA 9.0, "Matrix cudnn::Descriptor Format", without swizzle: where core matrices of 8 rows x
-// 16 byte begin, how far the next one is along k (128 byte) and that of the next 8 rows (256 byte),
-// all in units of 16 byte.
-__device__ cudnn::Descriptor DescriptorOf(const void* tile) {
-  constexpr cudnn::Descriptor kAlongK = 128 / 16, kNextRows = 256 / 16;
-  const cudnn::Descriptor begin =
-      (static_cast<unsigned>(__cvta_generic_to_shared(tile)) & 0x3ffff) >> 4;
+// Returns the descriptor of PTX ISA 9.0, "Matrix Descriptor Format", without swizzle: the address
+// of the core matrices (8 rows x 16 byte), the distance of the next one along k (128 byte) and that
+// of the next 8 rows (256 byte), all in units of 16 byte.
+__device__ Descriptor DescriptorOf(const void* tile) {
+  constexpr Descriptor kAlongK = 128 / 16, kNextRows = 256 / 16;
+  const Descriptor begin = (static_cast<unsigned>(__cvta_generic_to_shared(tile)) & 0x3ffff) >> 4;
   return begin | kAlongK << 16 | kNextRows << 32;
 }
 
-// `scales`: the predicate that adds to the sums, then signs and transpositions of the operands.
-#define DLROOF_WGMMA(name, SumType, output, instruction, scales)                                \
-  struct name {                                                                                 \
-    using Sum = SumType;                                                                        \
-    static __device__ void Step(Sum (&sums)[kSums], cudnn::Descriptor a, cudnn::Descriptor b) { \
-      asm volatile(                                                                             \
-          "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                                         \
-          "wgmma.mma_async.sync.aligned." instruction " {" DLROOF_WGMMA_SUMS                    \
-          "}, %128, %129, " scales ";\n}\n"                                                     \
-          : DLROOF_WGMMA_OUTPUTS(output)                                                        \
-          : "l"(a), "l"(b), "r"(1));                                                            \
-    }                                                                                           \
+// `scales` has the predicate that adds to the sums, then signs and transpositions of the operands.
+#define DLROOF_WGMMA(name, SumType, output, instruction, scales)                  \
+  struct name {                                                                   \
+    using Sum = SumType;                                                          \
+    static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) { \
+      asm volatile(                                                               \
+          "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                           \
+          "wgmma.mma_async.sync.aligned." instruction " {" DLROOF_WGMMA_SUMS      \
+          "}, %128, %129, " scales ";\n}\n"                                       \
+          : DLROOF_WGMMA_OUTPUTS(output)                                          \
+          : "l"(a), "l"(b), "r"(1));                                              \
+    }                                                                             \
   }
 DLROOF_WGMMA(Fp16, float, DLROOF_FLOAT, "m64n256k16.f32.f16.f16", "p, 1, 1, 0, 0");
 DLROOF_WGMMA(Bf16, float, DLROOF_FLOAT, "m64n256k16.f32.bf16.bf16", "p, 1, 1, 0, 0");
@@ -50,7 +49,7 @@ __global__ void __launch_bounds__(256, 1)
   __shared__ alignas(128) char tiles[kWgmmaTiles * kTileBytes];
   for (unsigned i = threadIdx.x; i < sizeof(tiles) / sizeof(uint4); i += blockDim.x)
     reinterpret_cast<uint4*>(tiles)[i] = operands[i];
-  // wgmma reads shared memory by another way than stores wrote it.
+  // Makes the stores visible to wgmma, which reads shared memory through the async proxy.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   typename Wgmma::Sum sums[kSums];
@@ -74,9 +73,9 @@ __global__ void __launch_bounds__(256, 1)
 
 template <class Wgmma>
 cudaError_t LaunchWgmma(const GpuLaunch& launch) {
-  return fakes::Launch(WgmmaKernel<Wgmma>, GridOf(launch),
-                       static_cast<const uint4*>(launch.operands),
-                       static_cast<typename Wgmma::Sum*>(launch.results), launch.iterations);
+  return cuda::Launch(WgmmaKernel<Wgmma>, GridOf(launch),
+                      static_cast<const uint4*>(launch.operands),
+                      static_cast<typename Wgmma::Sum*>(launch.results), launch.iterations);
 }
 
 }  // namespace
