@@ -75,7 +75,7 @@ class CpuBench {
   // Measures the rate and, after each repetition, the clock of the cores.
   machine::Rate Measure(cpu_kernels::Kernel kernel, const machine::RatePolicy& policy);
   // Returns the first thread's current issue rate [1/cycle] if it can be measured
-  // (counters/cpu/issue_rate.h). The other threads sleep meanwhile.
+  // (counters/cpu/clocks.h). The other threads sleep meanwhile.
   std::optional<double> IssueRate();
   // Allocates `bytes` per thread for `streams` arrays. Each thread writes its own memory first.
   void AllocateArrays(double bytes, int streams, std::size_t step_floats,

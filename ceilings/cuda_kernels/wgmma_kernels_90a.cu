@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kSums = 128;  // accumulators of a thread
 constexpr int kRowsOfA = 64, kRowsOfB = 256;
-constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * kWgmmaTileBytes;
+constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * gpu_kernels::kWgmmaTileBytes;
 
 using Descriptor = unsigned long long;
 
@@ -46,7 +46,7 @@ DLROOF_WGMMA(Fp8, float, DLROOF_FLOAT, "m64n256k32.f32.e4m3.e4m3", "p, 1, 1");
 template <class Wgmma>
 __global__ void __launch_bounds__(256, 1)
     WgmmaKernel(const uint4* operands, typename Wgmma::Sum* results, long long iterations) {
-  __shared__ alignas(128) char tiles[kWgmmaTiles * kTileBytes];
+  __shared__ alignas(128) char tiles[gpu_kernels::kWgmmaTiles * kTileBytes];
   for (unsigned i = threadIdx.x; i < sizeof(tiles) / sizeof(uint4); i += blockDim.x)
     reinterpret_cast<uint4*>(tiles)[i] = operands[i];
   // Makes the stores visible to wgmma, which reads shared memory through the async proxy.
@@ -59,9 +59,10 @@ __global__ void __launch_bounds__(256, 1)
   for (long long i = 0; i < iterations; ++i) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-    for (int step = 0; step < kWgmmaSteps; ++step) {
-      const char* tile = tiles + step % kWgmmaTiles * kTileBytes;
-      Wgmma::Step(sums, DescriptorOf(tile), DescriptorOf(tile + kRowsOfA * kWgmmaTileBytes));
+    for (int step = 0; step < gpu_kernels::kWgmmaSteps; ++step) {
+      const char* tile = tiles + step % gpu_kernels::kWgmmaTiles * kTileBytes;
+      Wgmma::Step(sums, DescriptorOf(tile),
+                  DescriptorOf(tile + kRowsOfA * gpu_kernels::kWgmmaTileBytes));
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");

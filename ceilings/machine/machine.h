@@ -114,7 +114,7 @@ struct Machine {
   std::map<int, CeilingSet> by_threads;      // by thread count; a GPU's have one thread, the host's
   std::map<std::string, std::string> facts;  // descriptions, such as versions; see Fingerprint
   // [1/cycle] additions that a CPU's core starts, the highest rate seen of a single thread
-  // (counters/cpu/issue_rate.h).
+  // (counters/cpu/clocks.h).
   std::optional<double> issue_rate = std::nullopt;
 
   bool operator==(const Machine&) const = default;

@@ -43,7 +43,7 @@ struct TeamTime {
                                         // read from /proc schedstat
   std::optional<double> clock_hz;       // [1/s] of the slowest core right after its task
   std::optional<double> core_share;     // [1] lowest share of its core that a thread had right
-                                        // before and after the task (issue_rate.h)
+                                        // before and after the task (clocks.h)
 };
 
 // The limits and goals of one measurement.
