@@ -77,12 +77,12 @@ delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine)
   };
   for (auto& [type, macs] : gpu.macs_per_clock) {
     const auto pipe = set.flops.find(delta::PipeOf(type, gpu));
-    if (pipe != set.flops.end() && pipe->second.CarriesPercentages())
+    if (pipe != set.flops.end() && pipe->second.AllowsPercentages())
       take(fmt::format("macs_per_clock_{}", type), macs, MacsOf(pipe->second, gpu),
            pipe->second.how);
   }
   for (const auto& [level, ceiling] : set.bytes) {
-    if (!ceiling.CarriesPercentages()) continue;
+    if (!ceiling.AllowsPercentages()) continue;
     if (level == Level::kDram)
       take("dram_bytes_per_second", gpu.dram_bytes_per_second, ceiling.per_second, ceiling.how);
     if (level == Level::kL2)

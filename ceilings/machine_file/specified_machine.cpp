@@ -79,7 +79,7 @@ json LocatedJson::Parsed() try {
   return json::parse(CountedReader{text_.data(), &reached}, CountedReader{end, &reached}, visit);
 } catch (const json::parse_error& refusal) {
   const auto at = std::min(refusal.byte == 0 ? 0 : refusal.byte - 1, text_.size());
-  throw BadInput(fmt::format("{}: not JSON at {}; expected JSON with numbers such as 6.7e13",
+  throw BadInput(fmt::format("{}: is not JSON at {}; expected JSON with numbers such as 6.7e13",
                              At(at), WordAt(at)));
 } catch (const json::out_of_range&) {
   throw BadInput(fmt::format("{}: a number is out of the range of double", file_));

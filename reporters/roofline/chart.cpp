@@ -188,7 +188,7 @@ namespace {
 bool IsDrawable(double value) { return std::isfinite(value) && value > 0; }
 
 Roof RoofOf(std::string_view key, const machine::Ceiling& ceiling) {
-  return {std::string(key), ceiling.per_second, ceiling.validated, ceiling.specified,
+  return {std::string(key), ceiling.per_second, ceiling.IsValidated(), ceiling.IsSpecified(),
           ceiling.sustained_per_second};
 }
 

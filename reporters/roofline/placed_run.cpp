@@ -264,8 +264,8 @@ namespace {
 // Returns the time [s] that the bytes take for sure.
 double SureSeconds(const machine::Ceiling& ceiling, Level level, double bytes) {
   const double seconds = bytes / ceiling.per_second;
-  if (ceiling.specified) return level == Level::kDram ? seconds : 0;
-  return ceiling.validated ? seconds : seconds / kNotValidatedFactor;
+  if (ceiling.IsSpecified()) return level == Level::kDram ? seconds : 0;
+  return ceiling.IsValidated() ? seconds : seconds / kNotValidatedFactor;
 }
 
 // Compulsory bytes count as DRAM traffic. With warm caches a call whose tensors fit the last cache

@@ -204,9 +204,9 @@ struct Part {
 
   void Add(double more, const machine::Ceiling& ceiling) {
     seconds += more;
-    at_worst += ceiling.CarriesPercentages() ? more
-                : ceiling.unbounded          ? std::numeric_limits<double>::infinity()
-                                             : kNotValidatedFactor * more;
+    at_worst += ceiling.AllowsPercentages() ? more
+                : ceiling.unbounded         ? std::numeric_limits<double>::infinity()
+                                            : kNotValidatedFactor * more;
   }
   // Returns whether it rests on an not validated ceiling and is the largest part, or could be.
   bool Uncertain(double largest_seconds) const {
@@ -276,9 +276,9 @@ void SayLowerRoof(const std::string& pipe, const machine::CeilingRow& roof, cons
 void AddCompute(const machine::CeilingRow& roof, double seconds, RoofTimes& times) {
   if (!times.compute) times.compute = Part{};
   times.compute->Add(seconds, roof.second);
-  if (roof.second.specified)
+  if (roof.second.IsSpecified())
     times.specified = true;
-  else if (!roof.second.validated)
+  else if (!roof.second.IsValidated())
     times.compute_not_validated[roof.first] = roof.second.ReasonText();
 }
 
@@ -352,9 +352,9 @@ void AddMemoryTimes(const record::Record& record, const Known& known,
       continue;
     }
     times.memory[level].Add(roof_seconds, ceiling->second);
-    if (ceiling->second.specified)
+    if (ceiling->second.IsSpecified())
       times.specified = true;
-    else if (!ceiling->second.validated)
+    else if (!ceiling->second.IsValidated())
       times.memory_not_validated[level] = ceiling->second.ReasonText();
   }
 }

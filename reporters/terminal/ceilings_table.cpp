@@ -48,10 +48,10 @@ CeilingRowCells CeilingCells(const std::string& name, const machine::Ceiling& ce
   row[kPerCycle] = PerCycleText(validation);
   if (validation.spread) row[kSpread] = fmt::format("{:.1f} %", 100 * *validation.spread);
   if (validation.scaling) row[kScaling] = fmt::format("{:.2f}", *validation.scaling);
-  if (ceiling.specified) {
+  if (ceiling.IsSpecified()) {
     row[kReason] = "given, not measured here" +
                    (ceiling.how.empty() ? "" : ": " + text::Printable(ceiling.how));
-  } else if (!ceiling.validated) {
+  } else if (!ceiling.IsValidated()) {
     row[kReason] = text::Printable(ceiling.ReasonText());
     if (row[kReason].empty()) row[kReason] = "no reason given";
   }

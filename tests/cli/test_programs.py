@@ -237,7 +237,7 @@ TABLE = " --show table"
     ("a known GPU's rates are roofs", f"dlroof import {DATA}/import_ncu_raw.csv --machine v100 -o known.json", exits(0),
      holds("known.json", lambda run: all(record["time"]["given"] for record in run["records"] if "time" in record))),
     ("import refuses an unknown machine", f"dlroof import {DATA}/import_small.csv --machine v1000 -o x.json",
-     one_sentence, says("v1000: no such file; expected a machine file, or a GPU of a100, ")),
+     one_sentence, says("v1000: no such file; expected a machine file, or a known GPU: a100, ")),
     ("a known GPU is shown with its sources", "dlroof machine p100", prints("DRAM +732 GB/s +given, not measured here: NVIDIA")),
     ("the template of a machine file is one", "dlroof machine --template -o template.json", exits(0)),
     ("a template names its example", "dlroof machine v100 --template", prints('"name": "NVIDIA Tesla V100')),

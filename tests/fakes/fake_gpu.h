@@ -66,8 +66,10 @@ inline machine::Machine FakeGpuMachine() {
 inline machine::Machine FakeGpuWithCeilings() {
   machine::Machine machine = FakeGpuMachine();
   machine::CeilingSet& all = machine.by_threads[1];
-  all.flops["fp32.vector"] = {.per_second = 1e12, .how = "made up", .validated = true};
-  all.bytes[Level::kDram] = {.per_second = 1e11, .how = "made up", .validated = true};
+  all.flops["fp32.vector"] = {
+      .per_second = 1e12, .how = "made up", .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kDram] = {
+      .per_second = 1e11, .how = "made up", .status = machine::CeilingStatus::kValidated};
   all.launch_seconds = 2e-6;
   return machine;
 }

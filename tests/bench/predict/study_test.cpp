@@ -20,7 +20,8 @@ using testing::HasSubstr;
 machine::Machine Measured(const std::string& name) {
   machine::Machine machine{.device = "gpu", .name = name, .measured_at = "2026-01-01"};
   auto& set = machine.by_threads[1];
-  set.bytes[Level::kDram] = {.per_second = 4e12, .how = "fake", .validated = true};
+  set.bytes[Level::kDram] = {
+      .per_second = 4e12, .how = "fake", .status = machine::CeilingStatus::kValidated};
   set.bytes[Level::kL2] = {.per_second = 9e12, .how = "fake", .reasons = {"noise"}};
   return machine;
 }
@@ -38,8 +39,11 @@ TEST(WithCeilings, MeasuredRatesReplaceTheParameters) {
   auto machine = Measured("a V100");
   auto& set = machine.by_threads[1];
   // 60 multiply-adds a clock.
-  set.flops["fp32.vector"] = {.per_second = 80 * 1.53e9 * 2 * 60, .how = "fake", .validated = true};
-  set.bytes[Level::kL1] = {.per_second = 80 * 1.53e9 * 100, .how = "fake", .validated = true};
+  set.flops["fp32.vector"] = {.per_second = 80 * 1.53e9 * 2 * 60,
+                              .how = "fake",
+                              .status = machine::CeilingStatus::kValidated};
+  set.bytes[Level::kL1] = {
+      .per_second = 80 * 1.53e9 * 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
   set.launch_seconds = 3e-6;
   const auto gpu = WithCeilings(v100, machine);
   EXPECT_NEAR(delta::MacsPerClock(gpu, "f32"), 60, 1e-9);
@@ -69,7 +73,8 @@ TEST(WithCeilings, SpecifiedRatesReplaceTheParametersAndKeepTheirSources) {
   EXPECT_EQ(same.sources.at("launch_seconds"), h100.sources.at("launch_seconds"))
       << "assumed, and still so";
   auto machine = Measured("an H100");
-  machine.by_threads[1].bytes = {{Level::kDram, {.per_second = 3e12, .specified = true}}};
+  machine.by_threads[1].bytes = {
+      {Level::kDram, {.per_second = 3e12, .status = machine::CeilingStatus::kSpecified}}};
   const auto gpu = WithCeilings(h100, machine);
   EXPECT_EQ(gpu.dram_bytes_per_second, 3e12);
   EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "given for an H100, not measured");

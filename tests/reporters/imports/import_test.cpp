@@ -364,8 +364,10 @@ TEST(ImportBenchdnn, FieldsOfATemplateThatNothingTakesAreNamed) {
 
 TEST(ImportedRun, ForeignNamesStandOnTheMachinesDevice) {
   machine::Machine machine{.device = "gpu", .fingerprint = "x"};
-  machine.by_threads[1].flops["fp32.vector"] = {.per_second = 100, .validated = true};
-  machine.by_threads[1].bytes[Level::kDram] = {.per_second = 10, .validated = true};
+  machine.by_threads[1].flops["fp32.vector"] = {.per_second = 100,
+                                                .status = machine::CeilingStatus::kValidated};
+  machine.by_threads[1].bytes[Level::kDram] = {.per_second = 10,
+                                               .status = machine::CeilingStatus::kValidated};
   record::Record kernel{
       .name = "void a/b/c/d/e/f<1>()", .threads = 7, .repetitions = {{.seconds = 10}}};
   kernel.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 100}},

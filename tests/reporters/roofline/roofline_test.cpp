@@ -206,7 +206,7 @@ Placement Found(const record::Record& record, const machine::Machine& machine) {
 }
 
 void Reason(machine::Ceiling& ceiling) {
-  ceiling.validated = false;
+  ceiling.status = machine::CeilingStatus::kNotValidated;
   ceiling.reasons = {"too noisy"};
 }
 
@@ -411,7 +411,7 @@ TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
   // Nothing known, or no row allowed: the plain roof. A text decides nothing.
   EXPECT_EQ(judged("loops; isa avx2").time->compute_roofs.at("fp32.vector"), "fp32.vector");
   EXPECT_EQ(judged("jit", "sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
-  flops["fp32.vector.avx2"].validated = false;
+  flops["fp32.vector.avx2"].status = machine::CeilingStatus::kNotValidated;
   EXPECT_FALSE(judged("jit:avx2", "avx2").time->slowdown.has_value());
   EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
 }
