@@ -146,8 +146,7 @@ void JudgeCompute(Level level, const std::vector<machine::RidgePoint>& ridge,
   if (point == nullptr) return;
   const auto reason = fmt::format(
       "multiply-adds with {:.3g} flop/byte at {} reached {:.4g} GFLOP/s, more than this roof of "
-      "{:.4g} "
-      "GFLOP/s: the roof is too low",
+      "{:.4g} GFLOP/s: the roof is too low",
       point->intensity, Key(level), point->flops_per_second / 1e9, roof / 1e9);
   for (auto& [key, ceiling] : flops)
     if (key.starts_with(kRidgePipe) && ceiling.per_second == roof)

@@ -139,7 +139,7 @@ TEST(NeedsAnotherPass, IsOnlyTheRowThatTheRoofIsTakenFrom) {
   set.flops["fp32.vector.avx512"].status = machine::CeilingStatus::kValidated;
   set.flops["fp32.vector"].status = machine::CeilingStatus::kValidated;
   EXPECT_FALSE(NeedsAnotherPass(set, "fp32.vector.avx512"));
-  // A larger team or a knee above it doubts the roof, not the row that it was taken from.
+  // A larger team or a ridge marks the roof, but not the row that it was taken from.
   for (auto& [name, mix] : set.mixes) mix.status = machine::CeilingStatus::kValidated;
   EXPECT_TRUE(NeedsAnotherPass(set, "dram.update.avx512"));
   EXPECT_FALSE(NeedsAnotherPass(set, "dram.load.avx512"));

@@ -1,4 +1,4 @@
-// Kernels that are wrong on purpose, through the whole measurement: what becomes of their ceilings.
+// The ceilings of kernels that are wrong on purpose, after a whole measurement.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -37,7 +37,7 @@ void ExpectValidated(const Rows& rows) {
     EXPECT_TRUE(ceiling.IsValidated()) << ceiling.how << ": " << ceiling.ReasonText();
 }
 
-TEST(MeasureGpu, ProvesEveryRowOfASoundGpu) {
+TEST(MeasureGpu, ValidatesEveryRowOfASoundGpu) {
   fakes::FakeGpuBench bench;
   const auto machine = Measured(bench, {.quick = true});
   EXPECT_EQ(machine.device, "gpu");

@@ -52,7 +52,7 @@ machine::Ceiling CeilingOf(double per_second, double per_cycle = 1) {
   return ceiling;
 }
 
-// The value that it is held against; nothing where it is doubted.
+// Returns the value that it is compared with, if it is validated.
 std::optional<double> Met(int capability, const std::string& key, double per_cycle) {
   auto ceiling = CeilingOf(1e12, per_cycle);
   JudgeGpuPerCycle(fakes::RowOf(capability, key), capability, ceiling);

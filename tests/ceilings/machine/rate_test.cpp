@@ -58,7 +58,7 @@ TEST(JudgeRate, TakesTheBestCleanRepetitionAndKeepsTheEvidence) {
   EXPECT_EQ(few.spread, std::nullopt);
 }
 
-// Impossibly fast, but a thread waited, or shared its core with a neighbour.
+// Impossibly fast, but a thread waited, or shared its core with another program.
 TEST(JudgeRate, LeavesNoisyRepetitionsOut) {
   auto singles = Singles();
   singles.push_back(Repetition(100, 0.5));
@@ -96,7 +96,7 @@ TEST(JudgeRate, CaveatsWorkThatDoesNotTakeTwiceTheTime) {
 }
 
 // Three singles of seven at a higher clock than any double: of the best the ratio is 2 / 0.95, of
-// the medians 2. Where the medians differ too it is doubted.
+// the medians 2. If the medians differ too, it is not validated.
 TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitions) {
   std::vector<RateRepetition> singles(3, Repetition(100, 0.95));
   singles.insert(singles.end(), 4, Repetition(100, 1));
@@ -180,7 +180,7 @@ TEST(MergePasses, TakesTheBestWhenAnotherComesNear) {
   EXPECT_EQ(rate.total, 24);
 }
 
-// The machine was slow for all of one pass, or for all but one: which, cannot be told.
+// The machine was slow either in one pass or in all but one; the rates cannot show which.
 TEST(MergePasses, CaveatsABestThatNoOtherPassComesNear) {
   const auto rate = Merged({Pass(72), Pass(100), Pass(94)});
   EXPECT_EQ(rate.per_second, 100);
@@ -189,7 +189,7 @@ TEST(MergePasses, CaveatsABestThatNoOtherPassComesNear) {
             "none of the 2 other measurements, spread over the run, was within 5 % of the best");
 }
 
-TEST(MergePasses, ProvesTogetherWhatNoPassCouldProveAlone) {
+TEST(MergePasses, ValidatesTogetherWhatNoSinglePassCould) {
   const auto pass = Pass(100, 2);  // 4 and 2 are wanted
   ASSERT_FALSE(pass.IsValidated());
   EXPECT_TRUE(Merged({pass, pass}).IsValidated());
@@ -292,7 +292,7 @@ TEST(MeasureRate, EndsWhereTheKernelsClockStandsStill) {
   }
 }
 
-// Threads wait, or a neighbour is busy on a core: that costs time, and no proof.
+// Threads wait, or another program uses a core: that costs time, but the rate is validated.
 TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {
   for (const bool neighbour : {false, true}) {
     FakeMachine machine;

@@ -92,7 +92,7 @@ TEST_F(MachineCache, MeasuresOnceAndReadsBackTheSame) {
   EXPECT_EQ(std::distance(fs::directory_iterator(*source_.directory), {}), 1);  // no temporary left
 }
 
-TEST_F(MachineCache, MeasuresAgainWhenToldTo) {
+TEST_F(MachineCache, MeasuresAgainOnRequest) {
   Get({});
   EXPECT_EQ(Value(Get({.remeasure = true}), 1), 2);
   EXPECT_EQ(Value(Get({}), 1), 2);
@@ -246,7 +246,7 @@ TEST_F(MachineCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
 }
 
 // 3 of 2 threads now, which is 1.5 each; 0.5 of one in the file.
-TEST_F(MachineCache, AFilesSetsAreDoubtedWhereALargerTeamIsFasterPerThread) {
+TEST_F(MachineCache, AFilesSetsAreNotValidatedIfALargerTeamIsFasterPerThread) {
   auto machine = Measured(false, {1});
   machine.by_threads[1].flops["fp32.vector"].per_second = 0.5;
   measured_.resize(2);  // the next rate is 3
@@ -432,7 +432,7 @@ TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
   EXPECT_GT(checks[0].per_second, 0);
   EXPECT_NE(Judge(checks[0]), SpotVerdict::kAgrees);
   EXPECT_NE(Judge(checks[0]), SpotVerdict::kFaster);
-  // A core that could issue so much more is shared: then nothing can be told.
+  // A core that could issue so much more is shared, so the verdict is unknown.
   machine.issue_rate = 1e6;
   if (cpu::MeasureIssueRate()) {
     EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kUnknown);
