@@ -63,39 +63,6 @@ void AddBreakdown(const record::Record& record, const roofline::Placed& placed, 
   ++rows.count;
 }
 
-}  // namespace
-
-std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& extension) {
-  Rows rows;
-  for (std::size_t i = 0; i < run.places.size(); ++i)
-    if (run.places[i].breakdown && run.places[i].timing)
-      AddBreakdown(run.file.records[i], run.places[i], rows);
-  if (rows.count == 0)
-    throw BadInput("figure: no benchmark has a breakdown (dlroof explain, or --dlroof_explain)");
-  std::string blocks;
-  std::vector<std::string> elements;
-  for (const auto& [colour, bars] : rows.bars) {
-    const auto name = fmt::format("$bars{}", elements.size());
-    blocks += fmt::format("{} << END\n{}END\n", name, bars);
-    elements.push_back(fmt::format(
-        "{} using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb '{}' notitle", name, colour));
-  }
-  return SetTerminal(extension, kWidth, kMargins + kRowHeight * rows.count) +
-         fmt::format(
-             "set xrange [0:100]\nset yrange [{}:-1]\nset border 1\n"
-             "set tics nomirror font ',10'\nunset ytics\n"
-             "set xlabel 'share of the measured time [%]'\n"
-             "set grid xtics lc rgb '#dfe4ea' lt 1\nunset key\nset style fill solid 1.0\n"
-             "{}{}plot {}\n",
-             rows.count - 1, blocks, rows.labels, fmt::join(elements, ", \\\n  "));
-}
-
-void WriteBreakdownFigure(const roofline::PlacedRun& run, const std::string& path) {
-  WriteFile(path, RunGnuplot(BreakdownScript(run, FigureExtension(path))));
-}
-
-namespace {
-
 constexpr std::size_t kColours = 7;      // SeriesColour's
 constexpr std::size_t kMostTitles = 18;  // in the legend
 constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
@@ -216,6 +183,35 @@ void AddTrajectory(const trajectory::Trajectory& trajectory, std::size_t index, 
 }
 
 }  // namespace
+
+std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& extension) {
+  Rows rows;
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    if (run.places[i].breakdown && run.places[i].timing)
+      AddBreakdown(run.file.records[i], run.places[i], rows);
+  if (rows.count == 0)
+    throw BadInput("figure: no benchmark has a breakdown (dlroof explain, or --dlroof_explain)");
+  std::string blocks;
+  std::vector<std::string> elements;
+  for (const auto& [colour, bars] : rows.bars) {
+    const auto name = fmt::format("$bars{}", elements.size());
+    blocks += fmt::format("{} << END\n{}END\n", name, bars);
+    elements.push_back(fmt::format(
+        "{} using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb '{}' notitle", name, colour));
+  }
+  return SetTerminal(extension, kWidth, kMargins + kRowHeight * rows.count) +
+         fmt::format(
+             "set xrange [0:100]\nset yrange [{}:-1]\nset border 1\n"
+             "set tics nomirror font ',10'\nunset ytics\n"
+             "set xlabel 'share of the measured time [%]'\n"
+             "set grid xtics lc rgb '#dfe4ea' lt 1\nunset key\nset style fill solid 1.0\n"
+             "{}{}plot {}\n",
+             rows.count - 1, blocks, rows.labels, fmt::join(elements, ", \\\n  "));
+}
+
+void WriteBreakdownFigure(const roofline::PlacedRun& run, const std::string& path) {
+  WriteFile(path, RunGnuplot(BreakdownScript(run, FigureExtension(path))));
+}
 
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
                                       const std::vector<trajectory::Trajectory>& trajectories) {

@@ -12,8 +12,6 @@
 #include "reporters/figure/figure.h"
 #include "reporters/figure/panel.h"
 
-// Figures of clusters: break_even_figure.h, cost_figure.h, scale_figure.h.
-
 namespace dlroof::figure {
 namespace {
 
@@ -149,83 +147,6 @@ std::string MarkElements(const ScaleFigureMark& mark, std::size_t number) {
                      number, kPointShapes[number % kPointShapes.size()], GnuplotText(mark.label));
 }
 
-}  // namespace
-
-std::string BreakEvenScript(const BreakEvenFigure& figure, const std::string& extension) {
-  if (figure.rows.empty()) throw BadInput("figure: no model has a training step on both clusters");
-  const auto count = std::min(kMostRows, figure.rows.size());
-  const int height = static_cast<int>(count) * kRowPixels + kCaptionPixels;
-  const double share = static_cast<double>(kRowPixels) / height;
-  std::string charts;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& row = figure.rows[i];
-    const double y = 1 - static_cast<double>(i + 1) * share;
-    charts +=
-        Chart(row, row.rate, fmt::format("rate{}", i), "samples/s of all nodes", 0, y, share) +
-        "unset label 1\n" +
-        Chart(row, row.time, fmt::format("time{}", i), "time of a step [s]", 0.5, y, share);
-  }
-  const auto more = figure.rows.size() - count;
-  const auto caption =
-      figure.caption + (more > 0 ? fmt::format("; {} more in the tables", more) : std::string());
-  return SetTerminal(extension, 1080, height) +
-         "set multiplot\nset key bmargin center horizontal maxcols 2 font ',9' noenhanced\n"
-         "set logscale xy\nset border 3\nset tics nomirror font ',10'\n"
-         "set xlabel 'nodes' font ',10'\nset format y '%.0s%c'\nset grid lc rgb '#dfe4ea' lt 1\n"
-         "set label 1 " +
-         GnuplotText(caption) + " at screen 0.5,0.015 center font ',9' noenhanced\n" + charts +
-         "unset multiplot\n";
-}
-
-std::string CostFigureScript(const CostFigure& figure, const std::string& extension) {
-  std::string blocks;
-  std::vector<std::string> elements;
-  for (std::size_t i = 0; i < figure.lines.size(); ++i) {
-    if (figure.lines[i].points.empty()) continue;
-    blocks += CostBlock(figure.lines[i], i);
-    elements.push_back(CostElements(figure.lines[i], i));
-  }
-  if (elements.empty()) throw BadInput("figure: no cluster has a price");
-  return SetTerminal(extension, 860, 620) + blocks +
-         "set logscale xy\nset border 3\nset tics nomirror\nset format '%.0s%c'\n"
-         "set grid lc rgb '#dfe4ea' lt 1\nset bmargin at screen 0.26\nset "
-         "offsets graph 0.05, graph 0.05, graph 0.12, graph 0.12\n"
-         "set key at screen 0.5,0.1 center center vertical maxrows 4 font ',10' noenhanced\n"
-         "set title 'Cost against time. Filled: no other number of nodes is both faster and "
-         "cheaper'\nset xlabel " +
-         GnuplotText("time (s) for " + figure.work) + "\nset ylabel " +
-         GnuplotText(fmt::format("cost ({}) of {}", figure.currency, figure.work)) +
-         "\nset label " + GnuplotText("numbers: nodes; " + figure.caption) +
-         " at screen 0.5,0.02 center font ',9' noenhanced\n" +
-         fmt::format("plot {}\n", fmt::join(elements, ", \\\n  "));
-}
-
-std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& extension) {
-  if (figure.bands.empty()) throw BadInput("figure: no model has a training step on any nodes");
-  std::string blocks;
-  std::vector<std::string> elements;
-  for (std::size_t i = 0; i < figure.bands.size(); ++i) {
-    blocks += BandBlock(figure.bands[i], i);
-    elements.push_back(BandElements(figure.bands[i], i));
-  }
-  for (std::size_t i = 0; i < figure.measured.size(); ++i) {
-    blocks += MarkBlock(figure.measured[i], i);
-    elements.push_back(MarkElements(figure.measured[i], i));
-  }
-  return SetTerminal(extension, 860, 620) + blocks +
-         "set logscale xy\nset border 3\nset tics nomirror\nset format y '%.0s%c'\n"
-         "set grid lc rgb '#dfe4ea' lt 1\nset key left top noenhanced\nset bmargin 5\n"
-         "set xlabel 'nodes'\nset ylabel 'samples per second, of all nodes'\n"
-         "set title 'Band: no overlap of network and computing to all of it. Line: buckets. "
-         "Dotted: no network'\nset label " +
-         GnuplotText(figure.caption) +
-         " at screen 0.5,0.02 center font ',9' noenhanced\n"
-         "set xrange [*:*]\nset yrange [*:*]\n" +
-         fmt::format("plot {}\n", fmt::join(elements, ", "));
-}
-
-namespace {
-
 constexpr std::size_t kMostNamedNodes = 30, kMostNamedBenchmarks = 24;
 constexpr std::size_t kLongestName = 30;  // [1] characters that fit below the map, aslant
 // Cells up to which each is a rectangle: viewers blur the cells of a picture that they enlarge.
@@ -324,6 +245,79 @@ std::string RoofPanel(const NodeMap& map) {
 }
 
 }  // namespace
+
+std::string BreakEvenScript(const BreakEvenFigure& figure, const std::string& extension) {
+  if (figure.rows.empty()) throw BadInput("figure: no model has a training step on both clusters");
+  const auto count = std::min(kMostRows, figure.rows.size());
+  const int height = static_cast<int>(count) * kRowPixels + kCaptionPixels;
+  const double share = static_cast<double>(kRowPixels) / height;
+  std::string charts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& row = figure.rows[i];
+    const double y = 1 - static_cast<double>(i + 1) * share;
+    charts +=
+        Chart(row, row.rate, fmt::format("rate{}", i), "samples/s of all nodes", 0, y, share) +
+        "unset label 1\n" +
+        Chart(row, row.time, fmt::format("time{}", i), "time of a step [s]", 0.5, y, share);
+  }
+  const auto more = figure.rows.size() - count;
+  const auto caption =
+      figure.caption + (more > 0 ? fmt::format("; {} more in the tables", more) : std::string());
+  return SetTerminal(extension, 1080, height) +
+         "set multiplot\nset key bmargin center horizontal maxcols 2 font ',9' noenhanced\n"
+         "set logscale xy\nset border 3\nset tics nomirror font ',10'\n"
+         "set xlabel 'nodes' font ',10'\nset format y '%.0s%c'\nset grid lc rgb '#dfe4ea' lt 1\n"
+         "set label 1 " +
+         GnuplotText(caption) + " at screen 0.5,0.015 center font ',9' noenhanced\n" + charts +
+         "unset multiplot\n";
+}
+
+std::string CostFigureScript(const CostFigure& figure, const std::string& extension) {
+  std::string blocks;
+  std::vector<std::string> elements;
+  for (std::size_t i = 0; i < figure.lines.size(); ++i) {
+    if (figure.lines[i].points.empty()) continue;
+    blocks += CostBlock(figure.lines[i], i);
+    elements.push_back(CostElements(figure.lines[i], i));
+  }
+  if (elements.empty()) throw BadInput("figure: no cluster has a price");
+  return SetTerminal(extension, 860, 620) + blocks +
+         "set logscale xy\nset border 3\nset tics nomirror\nset format '%.0s%c'\n"
+         "set grid lc rgb '#dfe4ea' lt 1\nset bmargin at screen 0.26\nset "
+         "offsets graph 0.05, graph 0.05, graph 0.12, graph 0.12\n"
+         "set key at screen 0.5,0.1 center center vertical maxrows 4 font ',10' noenhanced\n"
+         "set title 'Cost against time. Filled: no other number of nodes is both faster and "
+         "cheaper'\nset xlabel " +
+         GnuplotText("time (s) for " + figure.work) + "\nset ylabel " +
+         GnuplotText(fmt::format("cost ({}) of {}", figure.currency, figure.work)) +
+         "\nset label " + GnuplotText("numbers: nodes; " + figure.caption) +
+         " at screen 0.5,0.02 center font ',9' noenhanced\n" +
+         fmt::format("plot {}\n", fmt::join(elements, ", \\\n  "));
+}
+
+std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& extension) {
+  if (figure.bands.empty()) throw BadInput("figure: no model has a training step on any nodes");
+  std::string blocks;
+  std::vector<std::string> elements;
+  for (std::size_t i = 0; i < figure.bands.size(); ++i) {
+    blocks += BandBlock(figure.bands[i], i);
+    elements.push_back(BandElements(figure.bands[i], i));
+  }
+  for (std::size_t i = 0; i < figure.measured.size(); ++i) {
+    blocks += MarkBlock(figure.measured[i], i);
+    elements.push_back(MarkElements(figure.measured[i], i));
+  }
+  return SetTerminal(extension, 860, 620) + blocks +
+         "set logscale xy\nset border 3\nset tics nomirror\nset format y '%.0s%c'\n"
+         "set grid lc rgb '#dfe4ea' lt 1\nset key left top noenhanced\nset bmargin 5\n"
+         "set xlabel 'nodes'\nset ylabel 'samples per second, of all nodes'\n"
+         "set title 'Band: no overlap of network and computing to all of it. Line: buckets. "
+         "Dotted: no network'\nset label " +
+         GnuplotText(figure.caption) +
+         " at screen 0.5,0.02 center font ',9' noenhanced\n"
+         "set xrange [*:*]\nset yrange [*:*]\n" +
+         fmt::format("plot {}\n", fmt::join(elements, ", "));
+}
 
 std::string NodeMapScript(const NodeMap& map, const std::string& extension) {
   if (map.nodes.empty() || map.benchmarks.empty())

@@ -123,6 +123,20 @@ std::optional<roofline::Roof> OneFlat(const roofline::PlacedRun& run, const Figu
   return std::nullopt;
 }
 
+// gnuplot echoes the line, points at the place, then says what is wrong.
+std::string LastLine(const std::string& text) {
+  const auto end = text.find_last_not_of(" \r\n");
+  if (end == std::string::npos) return "no message";
+  const auto start = text.find_last_of('\n', end);
+  return text.substr(start + 1, end - start);
+}
+
+bool IsHarmless(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         byte >= 0x80 || std::strchr(" _.,:;/+-=()%<>|~*^#", c) != nullptr;
+}
+
 }  // namespace
 
 std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
@@ -189,24 +203,6 @@ std::string TerminalPicture(const roofline::PlacedRun& run, int width) {
   return Trimmed(RunGnuplot(TerminalScript(figure, width))) + Legend(figure) + "  " +
          text::Printable(figure.caption) + "\n";
 }
-
-namespace {
-
-// gnuplot echoes the line, points at the place, then says what is wrong.
-std::string LastLine(const std::string& text) {
-  const auto end = text.find_last_not_of(" \r\n");
-  if (end == std::string::npos) return "no message";
-  const auto start = text.find_last_of('\n', end);
-  return text.substr(start + 1, end - start);
-}
-
-bool IsHarmless(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         byte >= 0x80 || std::strchr(" _.,:;/+-=()%<>|~*^#", c) != nullptr;
-}
-
-}  // namespace
 
 std::string GnuplotText(std::string_view text) {
   std::string harmless = "'";

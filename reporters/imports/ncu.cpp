@@ -143,73 +143,6 @@ void AddTensorFlops(const MetricValues& values, bool volta, LaunchWork& work) {
     work.tensor_unknown = true;
 }
 
-}  // namespace
-
-bool IsKnownMetric(std::string_view name) {
-  const std::string in_sm =
-      name.starts_with("smsp__sass") ? "sm__" + std::string(name.substr(6)) : std::string(name);
-  return Reads(ByteRecipes(), name) || Reads(FlopRecipes(), in_sm) || name == kTensorInstructions ||
-         !TensorPipe(name).empty() || name == kCycles || name == kCycleRate ||
-         std::find(std::begin(kDuration), std::end(kDuration), name) != std::end(kDuration);
-}
-
-std::optional<double> UnitFactor(std::string_view unit) {
-  static constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},
-                                                                   {"nsecond", 1e-9},
-                                                                   {"usecond", 1e-6},
-                                                                   {"msecond", 1e-3},
-                                                                   {"second", 1},
-                                                                   {"ns", 1e-9},
-                                                                   {"us", 1e-6},
-                                                                   {"ms", 1e-3},
-                                                                   {"s", 1},
-                                                                   {"cycle/nsecond", 1e9},
-                                                                   {"cycle/usecond", 1e6},
-                                                                   {"cycle/msecond", 1e3},
-                                                                   {"cycle/second", 1},
-                                                                   {"hz", 1},
-                                                                   {"Khz", 1e3},
-                                                                   {"Mhz", 1e6},
-                                                                   {"Ghz", 1e9},
-                                                                   {"Hz", 1},
-                                                                   {"KHz", 1e3},
-                                                                   {"MHz", 1e6},
-                                                                   {"GHz", 1e9}};
-  for (const auto& [name, factor] : kUnits)
-    if (name == unit) return factor;
-  static constexpr std::pair<char, double> kPrefixes[] = {
-      {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'T', 1e12}};
-  double factor = 1;
-  for (const auto& [prefix, value] : kPrefixes)
-    if (unit.starts_with(prefix)) factor = value;
-  if (factor != 1) unit.remove_prefix(1);
-  for (const std::string_view base : {"byte", "inst", "sector", "cycle", "wavefront", "op"})
-    if (unit == base) return factor;
-  return std::nullopt;
-}
-
-std::optional<double> LaunchSeconds(const MetricValues& values) {
-  for (const auto metric : kDuration)
-    if (const auto seconds = Find(values, metric); seconds && *seconds > 0) return seconds;
-  const auto cycles = Find(values, kCycles), rate = Find(values, kCycleRate);
-  if (!cycles || !rate || *cycles <= 0 || *rate <= 0) return std::nullopt;
-  return *cycles / *rate;
-}
-
-LaunchWork WorkOfLaunch(const MetricValues& values, bool volta) {
-  LaunchWork work;
-  for (const auto& [pipe, terms] : FlopRecipes())
-    if (const auto flops = Sum(terms, values)) work.flops.try_emplace(std::string(pipe), *flops);
-  AddTensorFlops(values, volta, work);
-  for (const auto& [level, terms] : ByteRecipes())
-    if (const auto bytes = Sum(terms, values)) work.bytes.try_emplace(level, *bytes);
-  return work;
-}
-
-// Nsight Compute's CSV (import.h).
-
-namespace {
-
 // Lines that the tool and its programs print before the table are no rows of it.
 std::size_t HeaderAt(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -417,6 +350,67 @@ record::Record RecordOf(const Kernel& kernel, Imported& imported) {
 }
 
 }  // namespace
+
+bool IsKnownMetric(std::string_view name) {
+  const std::string in_sm =
+      name.starts_with("smsp__sass") ? "sm__" + std::string(name.substr(6)) : std::string(name);
+  return Reads(ByteRecipes(), name) || Reads(FlopRecipes(), in_sm) || name == kTensorInstructions ||
+         !TensorPipe(name).empty() || name == kCycles || name == kCycleRate ||
+         std::find(std::begin(kDuration), std::end(kDuration), name) != std::end(kDuration);
+}
+
+std::optional<double> UnitFactor(std::string_view unit) {
+  static constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},
+                                                                   {"nsecond", 1e-9},
+                                                                   {"usecond", 1e-6},
+                                                                   {"msecond", 1e-3},
+                                                                   {"second", 1},
+                                                                   {"ns", 1e-9},
+                                                                   {"us", 1e-6},
+                                                                   {"ms", 1e-3},
+                                                                   {"s", 1},
+                                                                   {"cycle/nsecond", 1e9},
+                                                                   {"cycle/usecond", 1e6},
+                                                                   {"cycle/msecond", 1e3},
+                                                                   {"cycle/second", 1},
+                                                                   {"hz", 1},
+                                                                   {"Khz", 1e3},
+                                                                   {"Mhz", 1e6},
+                                                                   {"Ghz", 1e9},
+                                                                   {"Hz", 1},
+                                                                   {"KHz", 1e3},
+                                                                   {"MHz", 1e6},
+                                                                   {"GHz", 1e9}};
+  for (const auto& [name, factor] : kUnits)
+    if (name == unit) return factor;
+  static constexpr std::pair<char, double> kPrefixes[] = {
+      {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'T', 1e12}};
+  double factor = 1;
+  for (const auto& [prefix, value] : kPrefixes)
+    if (unit.starts_with(prefix)) factor = value;
+  if (factor != 1) unit.remove_prefix(1);
+  for (const std::string_view base : {"byte", "inst", "sector", "cycle", "wavefront", "op"})
+    if (unit == base) return factor;
+  return std::nullopt;
+}
+
+std::optional<double> LaunchSeconds(const MetricValues& values) {
+  for (const auto metric : kDuration)
+    if (const auto seconds = Find(values, metric); seconds && *seconds > 0) return seconds;
+  const auto cycles = Find(values, kCycles), rate = Find(values, kCycleRate);
+  if (!cycles || !rate || *cycles <= 0 || *rate <= 0) return std::nullopt;
+  return *cycles / *rate;
+}
+
+LaunchWork WorkOfLaunch(const MetricValues& values, bool volta) {
+  LaunchWork work;
+  for (const auto& [pipe, terms] : FlopRecipes())
+    if (const auto flops = Sum(terms, values)) work.flops.try_emplace(std::string(pipe), *flops);
+  AddTensorFlops(values, volta, work);
+  for (const auto& [level, terms] : ByteRecipes())
+    if (const auto bytes = Sum(terms, values)) work.bytes.try_emplace(level, *bytes);
+  return work;
+}
 
 bool LooksLikeNsightCompute(std::string_view text) {
   return HeaderAt(text) != std::string_view::npos;

@@ -304,27 +304,6 @@ std::optional<Counted> CountedOf(const TraceOp& op) {
   return std::nullopt;
 }
 
-}  // namespace
-
-Trace ReadTrace(const std::string& text, const std::string& where) {
-  return TraceReader(where).Read(text);
-}
-
-std::optional<Work> WorkOfOp(const TraceOp& op) {
-  const bool wide = !op.types.empty() && op.types[0] == "double";
-  if (op.on_gpu || op.types.empty() || (!wide && op.types[0] != "float")) return std::nullopt;
-  const auto counted = CountedOf(op);
-  if (!counted) return std::nullopt;
-  Work work;
-  work.flops[wide ? "fp64.vector" : "fp32.vector"] = counted->flops;
-  work.bytes[Level::kDram] = counted->elements * (wide ? 8 : 4);
-  return work;
-}
-
-// Traces of PyTorch's and TensorFlow's profilers (import.h).
-
-namespace {
-
 // "aten::addmm 64 32x64 64x64".
 std::string NameOf(const TraceOp& op) {
   std::string name = text::Printable(op.name);
@@ -386,6 +365,21 @@ void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
 }
 
 }  // namespace
+
+Trace ReadTrace(const std::string& text, const std::string& where) {
+  return TraceReader(where).Read(text);
+}
+
+std::optional<Work> WorkOfOp(const TraceOp& op) {
+  const bool wide = !op.types.empty() && op.types[0] == "double";
+  if (op.on_gpu || op.types.empty() || (!wide && op.types[0] != "float")) return std::nullopt;
+  const auto counted = CountedOf(op);
+  if (!counted) return std::nullopt;
+  Work work;
+  work.flops[wide ? "fp64.vector" : "fp32.vector"] = counted->flops;
+  work.bytes[Level::kDram] = counted->elements * (wide ? 8 : 4);
+  return work;
+}
 
 bool LooksLikeTrace(std::string_view text) {
   return text.find("\"traceEvents\"") != std::string_view::npos;

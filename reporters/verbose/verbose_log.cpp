@@ -51,78 +51,6 @@ VerboseKind KindOf(std::string_view component, std::string_view operation) {
   return VerboseKind::kOther;
 }
 
-}  // namespace
-
-std::size_t FindMarker(std::string_view line, std::size_t from) {
-  for (auto at = line.find(kMarkerEnd, from); at != std::string_view::npos;
-       at = line.find(kMarkerEnd, at + 1)) {
-    const auto before = line.substr(from, at - from);
-    for (const auto marker : kMarkers)
-      if (before.ends_with(marker)) return at - marker.size();
-  }
-  return std::string_view::npos;
-}
-
-VerboseLine TakeApart(std::string_view text) {
-  VerboseLine line;
-  line.first_generation = text.starts_with("mkldnn");
-  TakeField(text);
-  if (IsVersion(PeekField(text))) TakeField(text);
-  TakeStamp(text, line);
-  std::string_view component = "primitive";
-  for (const std::string_view known : {"primitive", "graph", "common", "ukernel"})
-    if (PeekField(text) == known) {
-      component = known;
-      TakeField(text);
-      break;
-    }
-  line.operation = TakeField(text);
-  line.fields = text;
-  line.kind = KindOf(component, line.operation);
-  return line;
-}
-
-VerboseTemplate UsualTemplate(bool first_generation) {
-  if (first_generation)
-    return {"primitive", "implementation", "prop_kind", "memory_descriptors",
-            "auxiliary", "problem_desc",   "exec_time"};
-  return {"engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
-          "attributes", "auxiliary", "problem_desc",   "exec_time"};
-}
-
-std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line) {
-  constexpr std::string_view kWord = "template:";
-  const auto at = line.fields.find(kWord);
-  if (line.operation != "info" || at == std::string_view::npos) return std::nullopt;
-  VerboseTemplate names;
-  for (const auto name : SplitText(line.fields.substr(at + kWord.size()), ','))
-    if (name != "timestamp" && name != "operation") names.emplace_back(name);
-  const auto has = [&](std::string_view name) { return std::ranges::count(names, name) == 1; };
-  if (!has("primitive") || names.back() != "exec_time" || !has("exec_time")) return std::nullopt;
-  return names;
-}
-
-std::optional<double> NumberFromZero(std::string_view text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || !(number >= 0) || number > kMostNumber)
-    return std::nullopt;
-  return number;
-}
-
-std::vector<std::string_view> SplitText(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-namespace {
-
 constexpr std::string_view kMark = "DLROOF_MARK,";
 constexpr std::size_t kLookedAt = std::size_t{1} << 20;
 
@@ -333,6 +261,74 @@ class Reader {
 };
 
 }  // namespace
+
+std::size_t FindMarker(std::string_view line, std::size_t from) {
+  for (auto at = line.find(kMarkerEnd, from); at != std::string_view::npos;
+       at = line.find(kMarkerEnd, at + 1)) {
+    const auto before = line.substr(from, at - from);
+    for (const auto marker : kMarkers)
+      if (before.ends_with(marker)) return at - marker.size();
+  }
+  return std::string_view::npos;
+}
+
+VerboseLine TakeApart(std::string_view text) {
+  VerboseLine line;
+  line.first_generation = text.starts_with("mkldnn");
+  TakeField(text);
+  if (IsVersion(PeekField(text))) TakeField(text);
+  TakeStamp(text, line);
+  std::string_view component = "primitive";
+  for (const std::string_view known : {"primitive", "graph", "common", "ukernel"})
+    if (PeekField(text) == known) {
+      component = known;
+      TakeField(text);
+      break;
+    }
+  line.operation = TakeField(text);
+  line.fields = text;
+  line.kind = KindOf(component, line.operation);
+  return line;
+}
+
+VerboseTemplate UsualTemplate(bool first_generation) {
+  if (first_generation)
+    return {"primitive", "implementation", "prop_kind", "memory_descriptors",
+            "auxiliary", "problem_desc",   "exec_time"};
+  return {"engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
+          "attributes", "auxiliary", "problem_desc",   "exec_time"};
+}
+
+std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line) {
+  constexpr std::string_view kWord = "template:";
+  const auto at = line.fields.find(kWord);
+  if (line.operation != "info" || at == std::string_view::npos) return std::nullopt;
+  VerboseTemplate names;
+  for (const auto name : SplitText(line.fields.substr(at + kWord.size()), ','))
+    if (name != "timestamp" && name != "operation") names.emplace_back(name);
+  const auto has = [&](std::string_view name) { return std::ranges::count(names, name) == 1; };
+  if (!has("primitive") || names.back() != "exec_time" || !has("exec_time")) return std::nullopt;
+  return names;
+}
+
+std::optional<double> NumberFromZero(std::string_view text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end || !(number >= 0) || number > kMostNumber)
+    return std::nullopt;
+  return number;
+}
+
+std::vector<std::string_view> SplitText(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
 
 VerboseLog ReadVerboseLog(std::string_view text) { return Reader().Read(text); }
 

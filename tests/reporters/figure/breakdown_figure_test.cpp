@@ -15,6 +15,7 @@ namespace dlroof::figure {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 roofline::PlacedRun OneRecord() {
   roofline::PlacedRun run;
@@ -52,12 +53,6 @@ TEST(BreakdownFigure, WithoutABreakdownOrWithAnotherExtensionIsRefused) {
   run.places[0].breakdown.reset();
   EXPECT_THROW(BreakdownScript(run, "svg"), BadInput);
 }
-
-}  // namespace
-namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 std::string Script(const roofline::PlacedRun& run) {
   return TrajectoryScript(MakeTrajectoryFigure(run, trajectory::Trajectories(run)), "svg");
