@@ -24,7 +24,7 @@ std::string_view At(const std::vector<std::string_view>& parts, std::size_t i) {
   return i < parts.size() ? parts[i] : std::string_view();
 }
 
-// Splits "wei_layer_f32" behind the role; the type is empty where no type ends the word.
+// Splits "wei_layer_f32" into role and type. The type is empty if the word does not end with one.
 std::pair<std::string_view, std::string_view> RoleAndType(std::string_view word) {
   for (const auto& [type, bytes] : kTypes)
     if (word.size() > type.size() + 1 && word.ends_with(type) &&
@@ -35,7 +35,7 @@ std::pair<std::string_view, std::string_view> RoleAndType(std::string_view word)
 
 Tensor ReadTensor(std::string_view text) {
   const auto parts = SplitText(text, ':');
-  // "f32::blocked:aBcd8b" has no role, "src_f32:a:blocked:aBcd8b" has both in one word.
+  // "f32::blocked:aBcd8b" has no role; "src_f32:a:blocked:aBcd8b" has role and type in one word.
   if (IsTensorType(parts[0]))
     return {"data", std::string(parts[0]), At(parts, 1).find('a') != std::string_view::npos,
             std::string(At(parts, 3))};
@@ -61,7 +61,7 @@ std::string TypeOf(const Primitive& primitive, std::string_view role) {
   return tensor == nullptr || tensor->type.empty() ? "f32" : tensor->type;
 }
 
-// "any" where the library chose.
+// Returns "any" for a layout that the library chose.
 std::string TagOf(const Tensor& tensor) {
   const bool blocked = std::ranges::any_of(
       tensor.tag, [](unsigned char c) { return std::isupper(c) != 0 || std::isdigit(c) != 0; });
@@ -82,7 +82,7 @@ std::string PostOpsArgument(const Primitive& primitive) {
   return list.empty() ? "" : fmt::format("--attr-post-ops={} ", list);
 }
 
-// benchdnn has one inference direction, without a bias.
+// benchdnn's inference direction has no bias.
 std::string DirArgument(const Primitive& primitive) {
   const bool bias = primitive.HasBias();
   const auto& prop = primitive.text.prop;
@@ -115,18 +115,22 @@ std::string FilterLine(const Primitive& primitive, std::string_view driver) {
                      PostOpsArgument(primitive), primitive.text.problem);
 }
 
-std::string ConvLine(const Primitive& primitive) { return FilterLine(primitive, "conv"); }
-std::string DeconvLine(const Primitive& primitive) { return FilterLine(primitive, "deconv"); }
+std::optional<std::string> ConvLine(const Primitive& primitive) {
+  return FilterLine(primitive, "conv");
+}
+std::optional<std::string> DeconvLine(const Primitive& primitive) {
+  return FilterLine(primitive, "deconv");
+}
 
-std::string IpLine(const Primitive& primitive) {
+std::optional<std::string> IpLine(const Primitive& primitive) {
   return fmt::format("--ip --mode=P {}{}{}{}", DirArgument(primitive), TypesArgument(primitive),
                      PostOpsArgument(primitive), primitive.text.problem);
 }
 
-// The problem's third part, the destination's sizes, follows from the others.
-std::string MatmulLine(const Primitive& primitive) {
+// Leaves out the third part of the problem: the sizes of the destination follow from the others.
+std::optional<std::string> MatmulLine(const Primitive& primitive) {
   const auto dims = ReadDimsList(primitive.text.problem);
-  if (!dims || dims->size() < 2) return "";
+  if (!dims || dims->size() < 2) return std::nullopt;
   const auto second = primitive.text.problem.find(':');
   const auto third = primitive.text.problem.find(':', second + 1);
   return fmt::format(
@@ -137,12 +141,12 @@ std::string MatmulLine(const Primitive& primitive) {
       PostOpsArgument(primitive), primitive.text.problem.substr(0, third));
 }
 
-std::string RnnLine(const Primitive& primitive) {
+std::optional<std::string> RnnLine(const Primitive& primitive) {
   const auto& text = primitive.text;
   const auto type = TypeOf(primitive, "src_layer");
   const bool plain =
       TypeOf(primitive, "wei_layer") == type && TypeOf(primitive, "dst_layer") == type;
-  if (!plain) return "";
+  if (!plain) return std::nullopt;
   std::string algorithm(WordOf(text.auxiliary, "alg"));
   std::ranges::transform(algorithm, algorithm.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -161,17 +165,17 @@ std::string RnnLine(const Primitive& primitive) {
   return line + text.problem;
 }
 
-std::string ReorderLine(const Primitive& primitive) {
+std::optional<std::string> ReorderLine(const Primitive& primitive) {
   const auto* source = primitive.Find("src");
   const auto* destination = primitive.Find("dst");
   if (source == nullptr || destination == nullptr || source->tag.empty() ||
       destination->tag.empty())
-    return "";
+    return std::nullopt;
   return fmt::format("--reorder --mode=P --sdt={} --ddt={} --stag={} --dtag={} {}", source->type,
                      destination->type, source->tag, destination->tag, primitive.text.problem);
 }
 
-// Kinds whose algorithm, direction and problem benchdnn takes as they are printed.
+// The line of kinds whose algorithm, direction and problem benchdnn accepts as they are printed.
 std::string PlainLine(const Primitive& primitive, std::string_view driver,
                       std::string_view prefix) {
   auto algorithm = WordOf(primitive.text.auxiliary, "alg");
@@ -186,7 +190,7 @@ std::string PlainLine(const Primitive& primitive, std::string_view driver,
                      primitive.text.problem);
 }
 
-std::string SoftmaxLine(const Primitive& primitive) {
+std::optional<std::string> SoftmaxLine(const Primitive& primitive) {
   auto line = PlainLine(primitive, "softmax", "softmax_");
   const auto at = line.find("--alg=");
   if (at == std::string::npos) return line;
@@ -198,14 +202,14 @@ std::string SoftmaxLine(const Primitive& primitive) {
 
 struct LineForm {
   std::string_view kind;
-  std::string (*line)(const Primitive& primitive);
+  std::optional<std::string> (*line)(const Primitive& primitive);
 };
 constexpr LineForm kLines[] = {
     {"convolution", ConvLine}, {"deconvolution", DeconvLine}, {"inner_product", IpLine},
     {"matmul", MatmulLine},    {"gemm_api", MatmulLine},      {"rnn", RnnLine},
     {"reorder", ReorderLine},  {"softmax", SoftmaxLine},      {"softmax_v2", SoftmaxLine}};
 
-// Kinds with a PlainLine.
+// A kind with a PlainLine.
 struct PlainForm {
   std::string_view kind, driver, prefix;
 };
@@ -331,12 +335,12 @@ std::vector<std::string_view> PostOpsOf(std::string_view attributes) {
   return found;
 }
 
-std::string BenchdnnLine(const Primitive& primitive) {
+std::optional<std::string> BenchdnnLine(const Primitive& primitive) {
   const auto& kind = primitive.text.kind;
   for (const auto& [plain, driver, prefix] : kPlainLines)
     if (kind == plain) return PlainLine(primitive, driver, prefix);
   const auto* form = std::ranges::find(kLines, kind, &LineForm::kind);
-  return form == std::end(kLines) ? "" : form->line(primitive);
+  return form == std::end(kLines) ? std::nullopt : form->line(primitive);
 }
 
 }  // namespace dlroof::verbose

@@ -15,7 +15,7 @@ constexpr std::string_view kMarkerEnd = "_verbose,";
 constexpr std::array<std::string_view, 3> kMarkers = {"onednn", "mkldnn", "dnnl"};
 constexpr double kMostNumber = 1e15;
 
-// Takes the text up to the next comma, and the comma.
+// Removes the text up to the next comma, and the comma. Returns the text.
 std::string_view TakeField(std::string_view& rest) {
   const auto comma = std::min(rest.find(','), rest.size());
   const auto field = rest.substr(0, comma);
@@ -30,7 +30,7 @@ bool IsVersion(std::string_view field) {
          std::all_of(field.begin() + 1, field.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// oneDNN 2.7 prints the stamp of a gemm_api as 1.79537e+12: too few digits for a time.
+// oneDNN 2.7 prints the stamp of a gemm_api as 1.79537e+12, which has too few digits for a time.
 void TakeStamp(std::string_view& rest, VerboseLine& line) {
   const auto field = PeekField(rest);
   if (field.empty() || field[0] < '0' || field[0] > '9') return;
@@ -52,9 +52,9 @@ VerboseKind KindOf(std::string_view component, std::string_view operation) {
 }
 
 constexpr std::string_view kMark = "DLROOF_MARK,";
-constexpr std::size_t kLookedAt = std::size_t{1} << 20;
+constexpr std::size_t kSearched = std::size_t{1} << 20;  // [byte]
 
-// Members of PrimitiveText that templates name.
+// Returns the member of PrimitiveText for a field of a template, or null.
 std::string* MemberOf(std::string_view name, PrimitiveText& text) {
   const std::pair<std::string_view, std::string*> rows[] = {
       {"engine", &text.engine},
@@ -103,15 +103,15 @@ class Reader {
     ReadVerbose(line.substr(at));
   }
 
-  // Another line begins before this one ends.
+  // Counts a line that another line of oneDNN interrupts.
   void ReadCut(std::string_view text) {
-    const auto line = TakeApart(text);
+    const auto line = ParseLine(text);
     if (line.kind == VerboseKind::kExecuted) ++log_.lines.executed;
     Refuse("another line of oneDNN begins before its end");
   }
 
   void ReadVerbose(std::string_view text) {
-    const auto line = TakeApart(text);
+    const auto line = ParseLine(text);
     switch (line.kind) {
       case VerboseKind::kInformation:
         ++log_.lines.information;
@@ -132,7 +132,7 @@ class Reader {
         ++log_.lines.graph;
         break;
       case VerboseKind::kOther:
-        Refuse("an operation that is no execution and no creation of a primitive");
+        Refuse("neither the execution nor the creation of a primitive");
     }
   }
 
@@ -163,7 +163,7 @@ class Reader {
     }
   }
 
-  // The text without its time is looked up first: a program repeats the same few primitives.
+  // Looks up the text without its time first, since a program repeats a few primitives.
   void ReadExecution(const VerboseLine& line) {
     const auto comma = line.fields.rfind(',');
     if (comma == std::string_view::npos) return Refuse("fewer fields than the template has");
@@ -186,13 +186,14 @@ class Reader {
     return *line.stamp_milliseconds * 1e-3;
   }
 
-  // `text`: the fields but the last, which is the time. Refuses the line where there is none.
+  // `text` has all fields but the last one, the time. Refuses the line and returns nothing if the
+  // fields do not match the template.
   std::optional<PrimitiveText> ReadPrimitive(std::string_view text, bool first_generation) {
-    if (template_.empty()) template_ = UsualTemplate(first_generation);
+    if (template_.empty()) template_ = DefaultTemplate(first_generation);
     auto fields = SplitText(text, ',');
     const std::size_t expected = template_.size() - 1;
     const auto kind_at = std::ranges::find(template_, "primitive") - template_.begin();
-    // oneDNN 2.7's gemm_api leaves its empty auxiliary field out.
+    // oneDNN 2.7 leaves out the empty auxiliary field of a gemm_api.
     if (fields.size() + 1 == expected && std::ranges::count(fields, "gemm_api") == 1 &&
         template_[expected - 1] == "problem_desc")
       fields.insert(fields.end() - 1, std::string_view());
@@ -255,7 +256,7 @@ class Reader {
   }
 
   VerboseLog log_;
-  VerboseTemplate template_;  // empty: none was printed, and nothing executed yet
+  VerboseTemplate template_;  // set by a template line or by the first execution
   std::unordered_map<std::string_view, std::uint32_t> known_;  // text of this template -> primitive
   std::map<PrimitiveText, std::uint32_t> indices_;
 };
@@ -272,7 +273,7 @@ std::size_t FindMarker(std::string_view line, std::size_t from) {
   return std::string_view::npos;
 }
 
-VerboseLine TakeApart(std::string_view text) {
+VerboseLine ParseLine(std::string_view text) {
   VerboseLine line;
   line.first_generation = text.starts_with("mkldnn");
   TakeField(text);
@@ -291,7 +292,7 @@ VerboseLine TakeApart(std::string_view text) {
   return line;
 }
 
-VerboseTemplate UsualTemplate(bool first_generation) {
+VerboseTemplate DefaultTemplate(bool first_generation) {
   if (first_generation)
     return {"primitive", "implementation", "prop_kind", "memory_descriptors",
             "auxiliary", "problem_desc",   "exec_time"};
@@ -332,7 +333,7 @@ std::vector<std::string_view> SplitText(std::string_view text, char separator) {
 
 VerboseLog ReadVerboseLog(std::string_view text) { return Reader().Read(text); }
 
-std::string IsaOf(std::string_view words) {
+std::optional<std::string> IsaOf(std::string_view words) {
   const auto has = [&](std::string_view word) {
     return words.find(word) != std::string_view::npos;
   };
@@ -350,11 +351,12 @@ std::string IsaOf(std::string_view words) {
     return has("DL Boost") ? "avx2_vnni" : "avx2";
   }
   if (has("AVX")) return "avx";
-  return has("SSE4.1") ? "sse41" : "";
+  if (has("SSE4.1")) return "sse41";
+  return std::nullopt;
 }
 
 bool HasVerboseLine(std::string_view text) {
-  return FindMarker(text.substr(0, kLookedAt)) != std::string_view::npos;
+  return FindMarker(text.substr(0, kSearched)) != std::string_view::npos;
 }
 
 }  // namespace dlroof::verbose

@@ -83,11 +83,11 @@ TEST(BenchdnnLine, ALineForEachDirection) {
   EXPECT_EQ(BenchdnnLine(ReadPrimitive(Conv("forward_inference", "undef"))),
             "--conv --mode=P --dir=FWD_I --stag=acdb --dtag=acdb --attr-post-ops=eltwise_relu "
             "mb8_ic64oc64_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0");
-  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("forward_training", "f32"))),
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("forward_training", "f32"))).value(),
               testing::HasSubstr("--dir=FWD_B "));
-  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_weights", "f32"))),
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_weights", "f32"))).value(),
               testing::HasSubstr("--dir=BWD_WB "));
-  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_data", "undef"))),
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_data", "undef"))).value(),
               testing::HasSubstr("--dir=BWD_D "));
 }
 
@@ -103,7 +103,7 @@ TEST(BenchdnnLine, OtherDrivers) {
            .tensors = "src:f32::blocked:ab::f0 wei:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
            .problem = "16x256:256x192"})),
       "--matmul --mode=P --stag=ab --wtag=ab --dtag=ab 16x256:256x192");
-  EXPECT_EQ(BenchdnnLine(ReadPrimitive({.kind = "zero_pad"})), "");
+  EXPECT_FALSE(BenchdnnLine(ReadPrimitive({.kind = "zero_pad"})));
 }
 
 TEST(PrimitiveWork, MovesHaveNoFlops) {
@@ -154,11 +154,11 @@ TEST(PrimitiveWork, BytesAreEachTensorOnce) {
       4 * 2 * 8 * 48);
 }
 
-TEST(PrimitiveWork, UnknownIsAbsentWithAReason) {
+TEST(PrimitiveWork, UnknownWorkHasAReason) {
   const auto reason = [](const Primitive& primitive) {
     const auto work = WorkOf(primitive);
     EXPECT_FALSE(work.matrix);
-    return work.reason;
+    return work.reason.value().text;
   };
   EXPECT_EQ(reason(fakes::Made("zero_pad", "undef", fakes::kInOut, "", "2x3")),
             "no closed form of this kind");
@@ -173,12 +173,12 @@ TEST(PrimitiveWork, UnknownIsAbsentWithAReason) {
             "the problem has another form than letters with sizes");
   EXPECT_EQ(
       reason(fakes::Made("reduction", "undef", fakes::kInOut, "alg:reduction_sum", "2x3:20x3")),
-      "the problem's sizes cannot be");
+      "the problem has impossible sizes");
   const auto unsized = WorkOf(
       fakes::Made("reorder", "undef", fakes::kInOut, "", "8x64", "attr-post-ops:binary_add:f32"));
   EXPECT_EQ(*unsized.elementwise, 8 * 64);
   EXPECT_FALSE(unsized.bytes);
-  EXPECT_EQ(unsized.reason, "the operand of a post-op has no printed size");
+  EXPECT_EQ(unsized.reason.value().text, "the operand of a post-op has no printed size");
 }
 
 }  // namespace
