@@ -82,7 +82,7 @@ dlroof.figure = (parent, label, text) => {
 
 dlroof.workText = (record) => Object.entries(dlroof.map(record.work)).flatMap(([from, work]) => [
   ...Object.entries(dlroof.map(dlroof.map(work).flops)).map(([pipe, flops]) => `${dlroof.scaled(flops, 'FLOP')} ${pipe} (${from})`),
-  ...Object.entries(dlroof.map(dlroof.map(work).parts)).map(([part, flops]) => `of which ${part} ${dlroof.scaled(flops, 'FLOP')}`),
+  ...Object.entries(dlroof.map(dlroof.map(work).parts)).map(([part, flops]) => `including ${part} ${dlroof.scaled(flops, 'FLOP')}`),
   ...dlroof.byLevel(dlroof.map(work).bytes).map(([level, bytes]) => `${dlroof.scaled(bytes, 'B')} ${dlroof.levelName(level)} (${from})`)]).join(', ');
 
 // The time breakdown as bars, from the roof's time to the measured time.

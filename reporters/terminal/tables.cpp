@@ -91,7 +91,7 @@ Notes Missing(const std::vector<record::Record>& records) {
       AddNote(
           fmt::format("{}: {}",
                       record.status == record::Status::kOk ? "no time" : record::Key(record.status),
-                      record.reason.empty() ? "no reason given" : record.reason),
+                      record.reason.empty() ? "no reason stored" : record.reason),
           record, missing);
   return missing;
 }

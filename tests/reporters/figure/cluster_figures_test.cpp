@@ -51,7 +51,7 @@ TEST(BreakEvenScript, DrawsThreeRowsAndCountsTheRest) {
               HasSubstr("no model has a training step on both clusters"));
 }
 
-TEST(BreakEvenScript, TextBecomesNoCommand) {
+TEST(BreakEvenScript, TextNeverBecomesACommand) {
   auto figure = Crossing();
   figure.rows[0].rate.title = "'; system 'touch owned'";
   figure.rows[0].time.reason = Reason{"`touch owned`"};

@@ -36,7 +36,7 @@ constexpr const char* kHostile[] = {"`touch owned`",
                                     "%s%n",
                                     "\xff\xfe"};
 
-TEST(GnuplotText, LeavesNothingThatEndsALiteral) {
+TEST(GnuplotText, RemovesCharactersThatEndALiteral) {
   for (const char* hostile : kHostile) {
     const auto text = GnuplotText(hostile);
     EXPECT_THAT(text, StartsWith("'"));
@@ -46,7 +46,7 @@ TEST(GnuplotText, LeavesNothingThatEndsALiteral) {
   EXPECT_EQ(GnuplotText("Conv2D fwd_bwd f32, 2 µ"), "'Conv2D fwd_bwd f32, 2 µ'");
 }
 
-TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
+TEST(FigureScript, HasRoofsRidgesAndMarks) {
   const auto script = FigureScript(MakeFigure(fakes::SmallRun()), "svg");
   EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
   EXPECT_THAT(script, HasSubstr("'int8.matrix  3.20 TFLOP/s (not validated)'"));
@@ -200,7 +200,7 @@ TEST(FigureScript, ArrowsLeadFromTheOlderFileToThisOne) {
   EXPECT_THAT(figure.caption, HasSubstr("arrows: from the older run"));
 }
 
-TEST(FigureScript, SecondsAreBytesAndFlopsOnTheOtherAxes) {
+TEST(FigureScript, TheOtherAxesShowBytesAndFlops) {
   const auto one = FigureScript(MakeFigure(SweptRun()), "svg");
   EXPECT_THAT(one, HasSubstr("set x2label 'DRAM bytes'"));
   EXPECT_THAT(one, HasSubstr("set y2label 'FLOPs at the fp32.vector roof'"));
@@ -252,7 +252,7 @@ TEST(WriteFigure, RefusesOtherExtensionsAndEmptyRuns) {
   EXPECT_THROW(WriteFigure(run, "x.svg"), BadInput);
 }
 
-TEST(WriteFigure, SaysWhenTheFileCannotBeWritten) {
+TEST(WriteFigure, ThrowsIfTheFileCannotBeWritten) {
   NEED_GNUPLOT();
   EXPECT_THROW(WriteFigure(fakes::SmallRun(), "/nowhere/x.svg"), BadInput);
 }

@@ -141,7 +141,7 @@ TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
               UnorderedElementsAre(Pair("fp16.vector", 420), Pair("bf16.matrix", 4096)));
 }
 
-TEST(ImportNsightCompute, TensorInstructionsOfOtherChipsAreNoFlops) {
+TEST(ImportNsightCompute, FlopsOfTensorInstructionsAreUnknownOnOtherChips) {
   const MetricValues values = {{"sm__inst_executed_pipe_tensor.sum", 5}};
   EXPECT_EQ(WorkOfLaunch(values, true).flops.at("fp16.matrix"), 2560);
   EXPECT_TRUE(WorkOfLaunch(values, false).tensor_unknown);
@@ -154,8 +154,8 @@ TEST(ImportNsightCompute, TensorInstructionsOfOtherChipsAreNoFlops) {
               testing::Contains(HasSubstr("volta_s884gemm_fp16_128x64: FLOPs left out")));
 }
 
-// The metrics that dlroof profile asks ncu for decode as CUPTI's own counts of a call do.
-TEST(ImportNsightCompute, MetricsOfEveryChipMeanWhatTheyMeanToCupti) {
+// The metrics that dlroof profile requests from ncu give the same work as CUPTI's counts.
+TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
   const auto& table = cupti::BuiltInCuptiTable();
   for (const auto& chip : table.chips) {
     MetricValues values;
@@ -299,7 +299,7 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
               HasSubstr("x.csv:1: expected 11 fields"));
 }
 
-// 2 Gop by some implementation of a benchdnn problem.
+// A benchdnn problem with 2 Gop.
 Imported OnePerfLine(const std::string& implementation, const std::string& problem) {
   return suites::ImportBenchdnn(
       fmt::format("perf,cpu,{},,--mode=P {},2,1,1,1,1,1\n", implementation, problem), "b.txt");
@@ -381,7 +381,7 @@ TEST(ImportedRun, ForeignNamesAreOnTheMachinesDevice) {
   // 5 s of bytes in 10 s.
   EXPECT_DOUBLE_EQ(written["records"][0]["time"]["gap"], 2);
   EXPECT_EQ(written["records"][0]["classic"][0]["flops_from"], "modelled");
-  // Read again from memory and as a large file it is the same record.
+  // Reading the file from memory and as a large file gives the same record.
   const auto again = roofline::ToJson(record::ParseRunFile(written.dump(), "x", warnings));
   EXPECT_EQ(again["records"], written["records"]);
 }

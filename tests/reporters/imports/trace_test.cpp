@@ -77,7 +77,7 @@ TEST(ImportTrace, TheTimeOfACallExcludesTheCallsWithinIt) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 events of the category user_annotation")));
 }
 
-TEST(ImportTrace, OfAGpuTakesTheKernels) {
+TEST(ImportTrace, OfAGpuHasItsKernels) {
   const auto imported = ImportTrace(
       TraceOf({Event(R"("name": "aten::mm", "cat": "cpu_op", "ts": 0, "dur": 10)"),
                Event(R"("name": "sgemm", "cat": "kernel", "ts": 5, "dur": 40, "tid": 7)"),
@@ -92,7 +92,7 @@ TEST(ImportTrace, OfAGpuTakesTheKernels) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 operators of the host, 1e-05 s")));
 }
 
-TEST(ImportTrace, OpsThatDifferInTypesStayApart) {
+TEST(ImportTrace, OpsThatDifferInTypesAreSeparateRecords) {
   const auto mm = [](int begin, const std::string& type) {
     return Event(fmt::format(R"("name": "aten::mm", "ts": {}, "dur": 1,
                              "args": {{"Input Dims": [[2, 3], [3, 4]], "Input type": ["{}"]}})",

@@ -140,7 +140,7 @@ std::string RunRegistered(Session& session) {
   return out.str();
 }
 
-TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoTrace) {
+TEST(RunFileReporter, SkippedBenchmarksHaveAReasonAndInterruptedOnesNoRecord) {
   benchmark::RegisterBenchmark("unsupported", [](benchmark::State& state) {
     state.SkipWithError("unsupported: no AMX here");
   });
@@ -177,7 +177,7 @@ Session SessionOfAModel() {
                  [] { return std::vector{OneThreadMachine()}; });
 }
 
-TEST(RunFileReporter, WritesWhatAModelAddsUpTo) {
+TEST(RunFileReporter, WritesTheSumOfAModel) {
   Session session = SessionOfAModel();
   const auto json = nlohmann::json::parse(Written<RunFileReporter>(session, {Three()}));
   ASSERT_EQ(json["models"].size(), 1);
@@ -236,7 +236,7 @@ TEST(Reporters, TakeAggregatesThatComeByThemselves) {
               Not(HasSubstr("_median")));
 }
 
-TEST(ResultSummary, CountsWhatHasNoResultAndWhy) {
+TEST(ResultSummary, CountsBenchmarksByStatus) {
   record::Record timed, noisy, wrong;
   timed.repetitions = {{.seconds = 1}};
   noisy.repetitions = {{.seconds = 1, .noisy = true}};

@@ -31,7 +31,7 @@ int Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-TEST(ScriptSafeJson, HoldsNothingThatHtmlWouldRead) {
+TEST(ScriptSafeJson, HasNoCharactersWithAMeaningInHtml) {
   const json value = {{"</script><!--", "a & b \xE2\x80\xA8 \xE2\x80\xA9 < >"}};
   const auto text = ScriptSafeJson(value);
   EXPECT_EQ(text.find_first_of("<>&"), std::string::npos);
@@ -53,12 +53,12 @@ TEST(Base64OfHex, AsInRfc4648) {
             "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
 }
 
-TEST(WritePage, WithoutPlotlyItIsRefused) {
+TEST(WritePage, ThrowsWithoutPlotly) {
   if (PlotlyScript()) GTEST_SKIP() << "built with plotly.js";
   EXPECT_THROW(fakes::Page(fakes::SmallRun()), BadInput);
 }
 
-TEST(WritePage, LabelsOfTheFileAreOnlyData) {
+TEST(WritePage, TextOfTheFileIsOnlyData) {
   NEED_PLOTLY();
   const auto page = fakes::Page(fakes::SmallRun());
   EXPECT_THAT(page, Not(HasSubstr("<img")));
@@ -142,7 +142,7 @@ class PageInABrowser : public testing::Test {
   void SetUp() override {
     NEED_PLOTLY();
     if (std::string(DLROOF_CHROMIUM).empty())
-      GTEST_SKIP() << "no chromium to look at the page with";
+      GTEST_SKIP() << "chromium is not installed";
   }
 };
 

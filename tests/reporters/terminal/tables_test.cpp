@@ -45,7 +45,7 @@ TEST(WriteTables, ANarrowTerminalGetsNamesOnLinesOfTheirOwn) {
               HasSubstr("\nLSTM/cpu/onednn/fwd_inference/f32/t1n1i16h16\n"));
 }
 
-TEST(WriteTables, AFileGetsWholeNames) {
+TEST(WriteTables, AFileGetsFullNames) {
   EXPECT_THAT(Tables(fakes::SmallRun(), 0),
               HasSubstr("\nConv2D/cpu/onednn/bwd_weights/bf16/n16c64h112w112k64r3s3_s2p1  "));
 }
@@ -220,7 +220,7 @@ TEST(WriteTrajectories, ARowPerPointThenTheSentence) {
   EXPECT_THAT(text, HasSubstr(roofline::kNoisyMeaning));
 }
 
-TEST(WriteTrajectories, AlongASizeHaveNoEfficiency) {
+TEST(WriteTrajectories, AlongASizeThereIsNoEfficiency) {
   const auto text =
       Table(fakes::RunOf({fakes::Batch(1, 10, 100, 20), fakes::Batch(4, 40, 400, 80)}), "batch");
   EXPECT_THAT(text, HasSubstr("\nbatch  threads"));

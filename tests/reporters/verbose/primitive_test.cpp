@@ -39,7 +39,7 @@ TEST(ReadTensors, RolesMayHaveUnderscores) {
   EXPECT_EQ(tensors[2].type, "undef");
 }
 
-TEST(Primitive, AGradientStandsForItsTensorAndUndefForNone) {
+TEST(Primitive, FindsGradientsAndSkipsUndef) {
   const auto primitive =
       ReadPrimitive({.tensors = "diff_src:f32::blocked:ab::f0 bia:undef::undef:::"});
   EXPECT_NE(primitive.Find("src"), nullptr);
@@ -114,7 +114,7 @@ TEST(PrimitiveWork, MovesHaveNoFlops) {
                                             "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 "
                                             "dst:f32::blocked:ab::f0",
                                             "axis:1", "8x32:8x16 8x48"))));
-  // a quantizing reorder multiplies
+  // A quantizing reorder multiplies.
   const auto quantizing = WorkOf(fakes::Made("reorder", "undef", fakes::kInOut, "", "8x64",
                                              "attr-scales:src0:0:f32+dst:0:f32"));
   EXPECT_EQ(*quantizing.elementwise, 2 * 8 * 64);
@@ -130,7 +130,7 @@ TEST(PrimitiveWork, BytesAreEachTensorOnce) {
                               fmt::format(fmt::runtime(fakes::kFiltered), "f32"), "",
                               "mb2_ic3oc4_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1")),
             4 * (2 * 3 * 25 + 3 * 4 * 9 + 4 + 2 * 4 * 25));
-  // the sum reads the destination, the binary an operand of one number per channel
+  // The sum reads the destination; the binary reads an operand with one number per channel.
   EXPECT_EQ(bytes(fakes::Made("convolution", "forward_inference",
                               fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "",
                               "mb2_ic3oc4_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1",
@@ -143,7 +143,7 @@ TEST(PrimitiveWork, BytesAreEachTensorOnce) {
                               "data:f32::blocked:ab::f0 diff:f32::blocked:ab::f0",
                               "alg:eltwise_relu alpha:0 beta:0", "4x5")),
             4 * 3 * 20);
-  // data twice, mean, variance, scale and shift of 3 channels
+  // The data twice; mean, variance, scale and shift of 3 channels.
   EXPECT_EQ(bytes(fakes::Made("batch_normalization", "forward_training",
                               "data:f32::blocked:abcd::f0", "flags:CH", "mb2ic3_ih5_iw5")),
             4 * (2 * 2 * 3 * 25 + 4 * 3));

@@ -28,7 +28,7 @@ constexpr const char* kReorder =
     "onednn_verbose,v1,1000.5,primitive,exec,cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0 "
     "dst:f32::blocked:ba::f0,attr-scratchpad:user,,8x64,0.25\n";
 
-// Counted with grep and wc in the logs.
+// The expected numbers were counted with grep and wc.
 TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
   struct Golden {
     const char* name;
@@ -85,14 +85,14 @@ TEST(VerboseLog, CreationsAreMissesAndHits) {
   EXPECT_TRUE(hits.creations[0].hit);
 }
 
-TEST(VerboseLog, TheStampOfOneDnn27sGemmIsNoTime) {
+TEST(VerboseLog, IgnoresTheRoundedStampOfOneDnn27sGemm) {
   const auto log = fakes::FromLog("tf212_conv_opts0.log");
   EXPECT_FALSE(log.executions.at(0).start_seconds);
   EXPECT_EQ(log.primitives.at(0).problem, "96x288:288x16");
   EXPECT_EQ(log.primitives.at(0).auxiliary, "");
 }
 
-TEST(VerboseLog, TheTemplateOrdersTheFieldsAndUnknownOnesAreKept) {
+TEST(VerboseLog, TheTemplateOrdersTheFieldsAndUnknownFieldsAreStored) {
   const auto log = ReadVerboseLog(
       "onednn_verbose,v1,primitive,info,template:operation,engine,primitive,colour,problem_desc,"
       "prop_kind,exec_time\n"
@@ -103,7 +103,7 @@ TEST(VerboseLog, TheTemplateOrdersTheFieldsAndUnknownOnesAreKept) {
   EXPECT_THAT(log.primitives[0].others, ElementsAre(Pair("colour", "green")));
 }
 
-TEST(VerboseLog, OtherOutputBetweenIsPassedOver) {
+TEST(VerboseLog, IgnoresOtherOutput) {
   const auto log = ReadVerboseLog(std::string("epoch 1\n") + kTemplate + "\x1b[32m50 %" + kReorder +
                                   "loss 0.5\r\n");
   EXPECT_EQ(log.executions.size(), 1);
@@ -146,7 +146,7 @@ TEST(VerboseLog, OlderMarkersAndLogsWithoutTemplate) {
   EXPECT_EQ(oldest.primitives[0].kind, "convolution");
 }
 
-TEST(VerboseLog, GraphPartitionsAreCountedApart) {
+TEST(VerboseLog, GraphPartitionsHaveACountOfTheirOwn) {
   const auto log = ReadVerboseLog("onednn_verbose,v1,5.5,graph,exec,cpu,100002,convolution,0.5\n");
   EXPECT_EQ(log.lines.graph, 1);
   EXPECT_THAT(log.executions, IsEmpty());
