@@ -53,7 +53,7 @@ CeilingRow CeilingCells(const std::string& name, const machine::Ceiling& ceiling
     row[kReason] = "specified, not measured here" +
                    (ceiling.how.empty() ? "" : ": " + text::Printable(ceiling.how));
   } else if (!ceiling.validated) {
-    row[kReason] = text::Printable(ceiling.Reason());
+    row[kReason] = text::Printable(ceiling.ReasonText());
     if (row[kReason].empty()) row[kReason] = "no reason stored";
   }
   return row;
