@@ -31,7 +31,7 @@ machine::Machine MachineOf(const std::string& device, const machine_file::Machin
   if (!options.threads.empty())
     throw BadInput("--threads: a GPU's ceilings are those of the whole GPU");
   const auto access = gpu_loader::AccessGpu(choice, kFlag);
-  if (!access.why_not.empty()) throw BadInput("{}={}: {}", kFlag, device, access.why_not);
+  if (access.reason) throw BadInput("{}={}: {}", kFlag, device, access.reason->text);
   StopOnInterrupt();  // what is known by then is written
   const auto machine = gpu_loader::CachedOrMeasuredGpu(access, options, std::cerr);
   if (!machine) throw BadInput("{}={}: this build has no ceilings of GPUs", kFlag, device);

@@ -68,7 +68,7 @@ bool ListedSuites(const BenchFlags& flags) {
 struct Devices {
   gpu_loader::DeviceChoice choice;
   gpu_loader::GpuAccess gpu;
-  bool HasGpu() const { return gpu.why_not.empty(); }
+  bool HasGpu() const { return !gpu.reason; }
 };
 
 Devices FindDevices(const BenchFlags& flags) {
@@ -77,7 +77,7 @@ Devices FindDevices(const BenchFlags& flags) {
   devices.gpu = gpu_loader::AccessGpu(devices.choice, kFlag);
   gpu_loader::RegisterGpu(devices.gpu);
   if (devices.choice.gpu_asked && !devices.HasGpu())
-    std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.why_not);
+    std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.reason->text);
   return devices;
 }
 
@@ -98,9 +98,9 @@ std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
                               const workload::RunSettings& settings) {
   std::set<int> counts = {1, settings.threads};
   for (const workload::Workload& workload : workloads)
-    if (workload.name.device == "cpu" && workload.threads > 0 &&
-        static_cast<size_t>(workload.threads) <= settings.cpus.size())
-      counts.insert(workload.threads);
+    if (workload.name.device == "cpu" && workload.threads &&
+        static_cast<size_t>(*workload.threads) <= settings.cpus.size())
+      counts.insert(*workload.threads);
   return {counts.begin(), counts.end()};
 }
 
@@ -127,7 +127,7 @@ void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
       throw BadInput("{}: \"device\" is \"{}\"; expected \"cpu\" or \"gpu\"", file, machine.device);
     if (machine.device == "gpu" && !devices.HasGpu())
       throw BadInput("{}: the ceilings of a GPU, and none can be used: {}", file,
-                     devices.gpu.why_not);
+                     devices.gpu.reason->text);
   }
 }
 
@@ -145,7 +145,7 @@ void SayWhyNoGpu(const Devices& devices) {
   const auto& choice = devices.choice;
   if (!devices.HasGpu() && choice.cpu && choice.gpu &&
       std::filesystem::exists(gpu_loader::ModuleBesideProgram(), none))
-    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.why_not);
+    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
 }
 
 // Returns the machines of all devices that have benchmarks.
@@ -195,7 +195,7 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
     context["repetitions"]["max_seconds"] = rule->max_seconds;
   }
   if (flags.keep_noisy) context["disturbed"] = "keep";
-  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.why_not;
+  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.reason->text;
   if (auto described = suites::SuitesContext(suites); !described.empty())
     context["suites"] = std::move(described);
   return context;

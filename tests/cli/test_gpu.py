@@ -181,7 +181,7 @@ class TestCpuAndGpuInOneRun:
 
 @pytest.mark.parametrize("module, reason", [
     (None, "this build has no CUDA module"), ("no_device", "the fake driver sees no GPU"),
-    ("other_abi", "is of another build"), ("throws", "the fake fell over"),
+    ("other_abi", "come from different builds"), ("throws", "the fake fell over"),
     ("unresolved", "dlroof_function_of_no_library")])
 class TestAModuleThatCannotBeUsed:
     @staticmethod
@@ -216,4 +216,4 @@ class TestAModuleThatCannotBeUsed:
 def test_a_missing_driver_is_named(command):
     use("working")
     ran = gpu(command, driver=False)
-    assert "no NVIDIA driver here" in ran.out + ran.err, ran
+    assert "there is no NVIDIA driver" in ran.out + ran.err, ran
