@@ -44,11 +44,11 @@ const machine::Machine* GpuOf(const record::RunFile& run) {
 
 // The built-in name of what ran, or was measured.
 std::string NameOf(const machine::Machine& machine, const std::string& where) {
-  auto name = conv2d::BuiltInGpuOf(machine.name);
-  if (name.empty())
+  const auto name = conv2d::BuiltInGpuOf(machine.name);
+  if (!name)
     throw BadInput("{}: no built-in parameters for '{}'; give --gpu a name or a parameter file",
                    where, machine.name);
-  return name;
+  return *name;
 }
 
 void RequireSameGpu(const std::string& gpu, const machine::Machine& machine) {

@@ -162,7 +162,7 @@ std::string BenchdnnRefusal(const std::string& line) {
 TEST(MatmulBenchdnn, RefusesWhatIsNoProblem) {
   EXPECT_THAT(BenchdnnRefusal("--matmul 10x30"), HasSubstr("column 10: expected MxK:KxN"));
   EXPECT_THAT(BenchdnnRefusal("--matmul 10x30:20x20"),
-              HasSubstr("column 10: the factors do not fit"));
+              HasSubstr("column 10: the factors do not match"));
   EXPECT_THAT(BenchdnnRefusal("--matmul 10x:30x20"), HasSubstr("column 13: expected a size"));
   EXPECT_THAT(BenchdnnRefusal("--matmul 10x0:0x20"), HasSubstr("column 13: expected a size"));
   EXPECT_THAT(BenchdnnRefusal("--matmul 2x10x30:30x20"), HasSubstr("as many dimensions"));

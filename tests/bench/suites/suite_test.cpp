@@ -203,7 +203,7 @@ TEST(ReadSuite, ABadProblemIsRefusedWhereItStands) {
   refused("Conv2D/fwd/ n1c1h1w1k1r1s1", "12: expected a word or one brace list");
   refused("Conv2D n1c1h1w1k1r1s1 3", "23: expected xN, how often the layer occurs");
   refused("Conv2D n1c1h1w1k1r1s1 x0", "24: expected how often the layer occurs");
-  refused("Conv2D n1c1h1w1k1r1s1/relu", "23: 'relu' is fused into fwd alone");
+  refused("Conv2D n1c1h1w1k1r1s1/relu", "23: 'relu' can only be fused into fwd");
   EXPECT_THAT(Refusal("LSTM t1n1i1h1\nLSTM/bwd t1n1i1h1"),
               testing::StartsWith("my.txt:2: column 1: LSTM/cpu/onednn/bwd/f32/t1n1i1h1 is there "
                                   "already, in line 1"));
