@@ -84,9 +84,9 @@ std::optional<Reason> CommonReason(const BenchdnnChoice& choice);
 // Readers of the values of options. Each returns the canonical spelling, which the mapping to our
 // names uses, and throws BenchdnnRefusal (offset within the value) for what benchdnn would refuse.
 std::string ReadDataTypes(std::string_view value);  // "u8:s8:u8", also if one type is for all three
-std::string ReadLayout(std::string_view value);  // "any", "nchw", "nhwc" (axb, acdb), or unchanged
-std::string ReadCount(std::string_view value);   // an integer from 0
-std::string ReadBool(std::string_view value);    // "true", "false"
+std::string ReadLayout(std::string_view value);   // "any", "nchw", "nhwc" (axb, acdb), or unchanged
+std::string ReadCount(std::string_view value);    // an integer from 0
+std::string ReadBool(std::string_view value);     // "true", "false"
 std::string ReadThreads(std::string_view value);  // "auto", or unchanged
 // Returns "src:common+wei:per_oc+dst:common", in this order, without scales of 1 for the whole
 // tensor, which benchdnn does not set, and without the values, which a call gets as data.

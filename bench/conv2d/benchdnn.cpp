@@ -142,8 +142,7 @@ std::optional<Reason> CallReason(const BenchdnnConv& /*problem*/,
   for (const auto tag : {choice["stag"], choice["dtag"]})
     if (tag != "any" && tag != "nhwc" && tag != "nchw")
       return Reason{fmt::format("layout {}", tag)};
-  if (choice["stag"] != choice["dtag"])
-    return Reason{"layouts of source and destination differ"};
+  if (choice["stag"] != choice["dtag"]) return Reason{"layouts of source and destination differ"};
   return benchdnn::AttributeReason(choice, types,
                                    direction->direction == ProductDirection::kForward);
 }

@@ -175,7 +175,8 @@ FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
 
 void RequireConvSupport(const Conv2dCase& conv) {
   if (products::IsInt8(conv.types) && conv.direction != ProductDirection::kForward)
-    throw Unsupported("int8 convolutions have no backward pass: cuDNN's integer engines only do fwd");
+    throw Unsupported(
+        "int8 convolutions have no backward pass: cuDNN's integer engines only do fwd");
   if (conv.type != "fp8") return;
   if (conv.direction != ProductDirection::kForward)
     throw Unsupported(
@@ -198,8 +199,7 @@ void ThrowNoPlan(const Conv2dCase& conv, const std::vector<library_rules::Failur
   auto text = proposals.empty() ? std::string("cuDNN proposes no engine for this convolution")
                                 : fmt::format("none of {} proposals of cuDNN can be used: {}",
                                               proposals.size(), fmt::join(parts, "; "));
-  if (conv.type == "int8")
-    text += " (its integer engines read s8, not u8: use the type s8s8s8)";
+  if (conv.type == "int8") text += " (its integer engines read s8, not u8: use the type s8s8s8)";
   library_rules::Throw(
       {text, !modes.empty() || std::ranges::any_of(proposals, library_rules::IsBroken)});
 }

@@ -114,9 +114,9 @@ benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem,
   if (choice["attr-fpmath"] != "strict")
     options.push_back(fmt::format("fpmath-{}", choice["attr-fpmath"]));
   const auto type = choice["cfg"] == "u8u8u8u8" ? std::string_view("int8") : choice["cfg"];
-  return workload::ToText(
-      workload::BenchmarkName{"LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))),
-                              std::string(type), std::move(text), std::move(options)});
+  return workload::ToText(workload::BenchmarkName{
+      "LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))), std::string(type),
+      std::move(text), std::move(options)});
 }
 
 // The list lacks "mb", which other drivers have too.

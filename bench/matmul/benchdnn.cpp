@@ -85,8 +85,9 @@ std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at
   if (matrices.size() < 2)
     throw benchdnn::BenchdnnRefusal(0, "expected MxK:KxN or MxK:KxN:MxN, with batches before each");
   if (matrices[0].size() < 2 || matrices[1].size() != matrices[0].size())
-    throw benchdnn::BenchdnnRefusal(0, "expected two factors with the same number of dimensions, "
-                                       "at least 2");
+    throw benchdnn::BenchdnnRefusal(0,
+                                    "expected two factors with the same number of dimensions, "
+                                    "at least 2");
   return matrices;
 }
 

@@ -48,10 +48,9 @@ ProductSpec ProductSpecOf(const MatmulCase& matmul) {
 std::string PipeOf(std::string_view type) { return std::string(RowOf(type).pipe); }
 
 namespace {
-[[maybe_unused]] const bool cublaslt_case_registered =
-    workload::RegisterBackend({"Matmul", "gpu", "cublaslt",
-                               workload::CheckedWorkload<ReadCublasltMatmulCase>,
-                               "the CUDA module"});
+[[maybe_unused]] const bool cublaslt_case_registered = workload::RegisterBackend(
+    {"Matmul", "gpu", "cublaslt", workload::CheckedWorkload<ReadCublasltMatmulCase>,
+     "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::matmul

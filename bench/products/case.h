@@ -86,8 +86,8 @@ std::string_view ResultType(const ProductCase& one);
 int64_t ElementwiseFlops(const ProductCase& one, const ProductSizes& sizes);
 
 // Returns the work of one call: dense FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on `pipe`
-// for f64), one launch, and the compulsory DRAM bytes: two tensors are read and one is written, each
-// once and without padding, and the bias once.
+// for f64), one launch, and the compulsory DRAM bytes: two tensors are read and one is written,
+// each once and without padding, and the bias once.
 Work ProductWork(const ProductCase& one, const ProductSizes& sizes, const std::string& pipe);
 template <class Case>
 Work ProductWork(const Case& one, const std::string& pipe) {

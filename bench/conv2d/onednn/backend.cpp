@@ -86,7 +86,8 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
       });
   prepared.levels = onednn::OfThisVersion(
       Conv2dLevels(conv, prepared.algorithm, prepared.isa, BlockingHere(settings.threads)));
-  prepared.explain.executed_over_useful = ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
+  prepared.explain.executed_over_useful =
+      ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
   return prepared;
 }
 

@@ -210,8 +210,9 @@ class Call {
       stream_.Wait();
       return;
     }
-    throw Unsupported("cublasLt {} has no algorithm for {} {} on this GPU ({})", cublasLtGetVersion(),
-                      Key(matmul_.direction), matmul_.type, cublasLtGetStatusString(status));
+    throw Unsupported("cublasLt {} has no algorithm for {} {} on this GPU ({})",
+                      cublasLtGetVersion(), Key(matmul_.direction), matmul_.type,
+                      cublasLtGetStatusString(status));
   }
 
   MatmulCase matmul_;

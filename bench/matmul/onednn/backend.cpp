@@ -112,8 +112,7 @@ onednn::ProductCall MakeCall(const MatmulCase& matmul, const products::ProductIn
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto matmul = ReadOnednnMatmulCase(name);
-  onednn::RequireSupport(matmul, SizesOf(matmul),
-                         "int8 products have no backward pass, only fwd");
+  onednn::RequireSupport(matmul, SizesOf(matmul), "int8 products have no backward pass, only fwd");
   const auto what = fmt::format("{} {} {}", matmul.ip ? "inner product" : "matmul",
                                 Key(matmul.direction), matmul.type);
   auto prepared = onednn::PrepareProduct(

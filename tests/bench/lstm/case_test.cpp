@@ -302,7 +302,7 @@ TEST(LstmCase, NamesTheColumnOfWhatItRefuses) {
   EXPECT_EQ(refusal("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1"), "accepted");
   EXPECT_THAT(refusal("LSTM/cpu/onednn/fwd/f32/t1n1i1h1"), HasSubstr("column 17: "));
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f8/t1n1i1h1"),
-              HasSubstr("column 21: LSTM/cpu/onednn has no type 'f8'; there are f32, bf16"));
+              HasSubstr("column 21: LSTM/cpu/onednn has no type 'f8'; it has f32, bf16"));
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1g1"), HasSubstr("column 31: expected 'h'"));
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/relu"),
               HasSubstr("column 34: LSTM/cpu/onednn has no option 'relu' (peephole ldigo)"));

@@ -133,12 +133,12 @@ TEST(LstmOnednn, OnePlantedErrorInAnyInputIsWrong) {
     Inputs planted = right;
     ForEachInput(
         [&](auto& values) {
-          const float kept = values.back();
+          const float original = values.back();
           values.back() += 0.01F;
           LstmCall call(request, "f32", planted.input, planted.d_output);
           const auto found = CompareWithLoops(call, "f32", right.input, right.d_output);
           EXPECT_FALSE(found.ok) << Key(direction) << ' ' << found.max_error;
-          values.back() = kept;
+          values.back() = original;
         },
         planted.input);
     LstmCall call(request, "f32", planted.input, planted.d_output);
