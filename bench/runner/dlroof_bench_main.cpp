@@ -317,6 +317,7 @@ int Run(std::vector<std::string> args) {
                         [&] { return specified.empty() ? machines() : specified; });
   const auto options = Options(flags, workloads, devices, session, interleaving);
   session.Add(RegisterWorkloads(workloads, settings, options));
+  if (!flags.lists_only) std::cerr << suites::SelectionSentence(suites);
   return RunAndReport(session, flags);
 }
 

@@ -144,7 +144,7 @@ TEST(BenchdnnRefusals, CombinationsHaveALimit) {
   std::string again = "--ctx-exe=auto";
   for (int i = 0; i < 100; ++i) again += ",auto";
   EXPECT_THAT(Refusal(many + " " + automatic + " " + again + kProblem),
-              HasSubstr("these are more than 500000 benchmarks"));
+              HasSubstr("the file has more than 500000 benchmarks"));
 }
 
 class BatchFolder : public testing::Test {

@@ -157,7 +157,7 @@ TEST(LayersOfSuites, RefusesWhatHasNoConvolution) {
   EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }),
               HasSubstr("suite 'gnmt' has no"));
   EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"nope"}, {}); }),
-              testing::StartsWith("--suite: no suite 'nope'"));
+              testing::StartsWith("--suite: unknown suite 'nope'"));
 }
 
 TEST(Rescaled, ChangesResourcesAndTile) {
