@@ -177,7 +177,7 @@ TEST(Rescaled, RefusesInOneSentence) {
   EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
   EXPECT_THAT(of("dram=0"), HasSubstr("a factor is from 1/64 to 64"));
-  EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is there twice"));
+  EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is repeated"));
   EXPECT_THAT(of("cache=2"), HasSubstr("no resource to scale"));
   EXPECT_THAT(of("tile=100x64"), HasSubstr("expected MxN"));
   EXPECT_THAT(of("tile=128"), HasSubstr("expected MxN"));

@@ -58,7 +58,7 @@ TEST(ReadSuite, BracesStandForEachChoiceTheLastVaryingFastest) {
 }
 
 TEST(ReadSuite, RefusalsNameFileLineAndColumn) {
-  Refuses("# first\n" + Plain("n1c1h1w1k1r1s1_s1\n"), "2: column 44: this problem is written");
+  Refuses("# first\n" + Plain("n1c1h1w1k1r1s1_s1\n"), "2: column 44: write this problem as");
   Refuses("LSTMM/cpu/x/fwd/f32/t1\n", "1: column 1: no ");
   Refuses("\n\nConv2D/cpu\n", "3: column 11: expected op/");
 }

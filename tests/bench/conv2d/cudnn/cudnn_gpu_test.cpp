@@ -198,11 +198,11 @@ TEST_F(GpuCudnnOnGpu, PersistentLstmsAgreeWithTheReferenceOrAreRefused) {
 void ExpectToBeCaptured(const std::string& name) {
   const auto call = workload::MakeWorkload(name).prepare({});
   const cuda::CudaStream stream;
-  call.enqueue(stream.get());
+  call.gpu->enqueue(stream.get());
   stream.Wait();
   cuda::CheckCuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
                   "capture");
-  call.enqueue(stream.get());
+  call.gpu->enqueue(stream.get());
   cudaGraph_t graph = nullptr;
   cuda::CheckCuda(cudaStreamEndCapture(stream.get(), &graph), "capture");
   cudaGraphExec_t executable = nullptr;

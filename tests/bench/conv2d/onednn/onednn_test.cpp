@@ -87,12 +87,12 @@ TEST(Conv2dOnednn, WhatTheLibraryLacksIsSaidInItsWords) {
 
 TEST(Conv2dOnednn, SaysHowBenchdnnRepeatsIt) {
   const std::string name = "Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/training/bias";
-  const auto line = workload::MakeWorkload(name).repro;
+  const auto line = workload::MakeWorkload(name).repro.value();
   EXPECT_THAT(line, testing::StartsWith("--conv --mode=P "));
   EXPECT_THAT(line, HasSubstr("mb2ic16ih10"));
   EXPECT_EQ(workload::MakeWorkload(name + "/threads2").repro, line)
       << "threads are the environment's";
-  EXPECT_EQ(workload::MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
+  EXPECT_FALSE(workload::MakeWorkload(name + "/cold").repro) << "benchdnn would time a warm call";
 }
 
 TEST(Conv2dOnednn, SaysWhereItsTensorsLie) {
@@ -126,9 +126,9 @@ TEST(Conv2dOnednn, OnFoldedTensorsItRunsTheSameKernelAndLeavesItsOwnAlone) {
                            "Conv2D/cpu/onednn/bwd_data/f32/n2c64h56w56k64r3s3_p1",
                            "Conv2D/cpu/onednn/bwd_weights/f32/n2c64h56w56k64r3s3_p1"}) {
     const auto call = workload::MakeWorkload(name).prepare({.threads = 1});
-    ASSERT_TRUE(call.folded) << name;
+    ASSERT_TRUE(call.explain.folded) << name;
     for (const double bytes : {64e3, std::numeric_limits<double>::infinity()}) {
-      const auto folded = call.folded(bytes);
+      const auto folded = call.explain.folded(bytes);
       EXPECT_EQ(folded.algorithm, call.algorithm);
       folded.run();
     }

@@ -216,7 +216,7 @@ TEST(LstmOnednn, CarriesTheLineThatRepeatsIt) {
   EXPECT_EQ(workload::MakeWorkload(name).repro,
             "--rnn --mode=P --prop=BWD_DW --alg=VANILLA_LSTM --with-peephole=true "
             "--trivial-strides=true l1t2mb3sic7slc5dhc7dic7");
-  EXPECT_EQ(workload::MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
+  EXPECT_FALSE(workload::MakeWorkload(name + "/cold").repro) << "benchdnn would time a warm call";
 }
 
 TEST(LstmOnednn, ALargeProblemIsCheckedOnItsTwin) {
