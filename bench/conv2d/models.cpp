@@ -338,13 +338,13 @@ std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& 
   delta::ConvQuestion question{.type = name.type, .kernel = algorithm};
   return [question, known = *known, problem = name.problem, way = *direction,
           layout = GpuLayout(name.library, name.options)](std::string& how) {
-    delta::ConvQuestion asked = question;
+    delta::ConvQuestion layer_question = question;
     Work work;
     try {
-      asked.layer = {ParseConv2d(problem), way, layout, 4};
+      layer_question.layer = {ParseConv2d(problem), way, layout, 4};
       const auto spec = delta::FindGpu(known);
-      const auto prediction = delta::PredictConv(asked, spec);
-      work.bytes = delta::ModelledWork(asked, prediction, spec).bytes;
+      const auto prediction = delta::PredictConv(layer_question, spec);
+      work.bytes = delta::ModelledWork(layer_question, prediction, spec).bytes;
       how = delta::HowModelled(prediction, spec);
     } catch (const BadInput& error) {
       how = fmt::format("the DeLTA-style model does not cover it: {}", error.what());

@@ -107,7 +107,7 @@ std::optional<machine::Machine> CachedOrMeasuredGpu(const GpuAccess& access,
 DeviceChoice ParseDevice(const std::string& text, const std::string& flag) {
   if (text == "auto") return {};
   if (text == "cpu") return {.gpu = false};
-  DeviceChoice choice{.cpu = false, .gpu_asked = true};
+  DeviceChoice choice{.cpu = false, .gpu_requested = true};
   if (text == "gpu") return choice;
   const std::string_view number = std::string_view(text).substr(std::min<size_t>(3, text.size()));
   const auto [end, error] =
@@ -160,7 +160,7 @@ GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag, const f
   const auto [module, reason] = OpenGpuModule(file);
   if (module == nullptr) return {nullptr, {}, reason};
   if (module->no_device_reason) return {module, {}, module->no_device_reason};
-  if (!choice.gpu_asked && !module->devices.empty())
+  if (!choice.gpu_requested && !module->devices.empty())
     return {module, module->devices.front(), std::nullopt};
   for (const auto& device : module->devices)
     if (device.number == choice.number) return {module, device, std::nullopt};

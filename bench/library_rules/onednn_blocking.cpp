@@ -69,10 +69,10 @@ class Estimate {
            int threads, bool pointwise)
       : conv_(conv), unit_(unit), caches_(caches), threads_(threads), pointwise_(pointwise) {
     lanes_ = unit.lanes * 4 / conv.read_bytes;
-    const bool whole = pointwise && conv.stride_h == 1 && conv.w % conv.stride_w == 0;
-    blocking_.whole_images = whole;
-    row_ = whole ? conv.p * conv.q : conv.q;
-    rows_ = whole ? 1 : conv.p;
+    const bool whole_images = pointwise && conv.stride_h == 1 && conv.w % conv.stride_w == 0;
+    blocking_.whole_images = whole_images;
+    row_ = whole_images ? conv.p * conv.q : conv.q;
+    rows_ = whole_images ? 1 : conv.p;
     // Compares the image of one input channel with its weights.
     blocking_.filters_outside = conv.h * conv.w * conv.read_bytes <
                                 conv.k * (pointwise ? 1 : conv.r * conv.s) * conv.weight_bytes;

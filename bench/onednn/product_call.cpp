@@ -47,16 +47,16 @@ std::shared_ptr<const FoldedCall> MakeFolded(std::shared_ptr<const ProductCall> 
                                              double distinct_bytes) {
   auto folded = std::make_shared<FoldedCall>();
   std::vector<size_t> bytes;
-  for (const auto& [argument, whole] : call->arguments)
-    bytes.push_back(whole.get_desc().get_size());
+  for (const auto& [argument, original] : call->arguments)
+    bytes.push_back(original.get_desc().get_size());
   const auto distinct = workload::DistinctBytes(bytes, distinct_bytes);
   workload::RequireHostMemory(std::accumulate(distinct.begin(), distinct.end(), 0.0),
                               "a copy of the tensors");
   size_t i = 0;
-  for (const auto& [argument, whole] : call->arguments) {
+  for (const auto& [argument, original] : call->arguments) {
     const auto& copy = folded->copies.emplace_back(bytes[i], distinct[i]);
-    std::memcpy(copy.begin(), whole.get_data_handle(), std::min(bytes[i], copy.distinct()));
-    folded->arguments.emplace(argument, memory(whole.get_desc(), CpuEngine(), copy.begin()));
+    std::memcpy(copy.begin(), original.get_data_handle(), std::min(bytes[i], copy.distinct()));
+    folded->arguments.emplace(argument, memory(original.get_desc(), CpuEngine(), copy.begin()));
     ++i;
   }
   folded->listed = ListedArguments(folded->arguments);

@@ -247,15 +247,15 @@ ProductScales ScalesOf(const ProductCase& one, const ProductSizes& sizes) {
 }
 
 ProductInputs SeededInputs(const ProductCase& one, const ProductSizes& sizes, uint64_t seed) {
-  const bool whole = IsInt8(one.types);
-  auto inputs = whole ? IntegerInputs(one, sizes, seed) : FloatInputs(one, sizes, seed);
+  const bool is_integer = IsInt8(one.types);
+  auto inputs = is_integer ? IntegerInputs(one, sizes, seed) : FloatInputs(one, sizes, seed);
   if (one.bias && one.direction == ProductDirection::kForward) {
     const auto type = BiasType(one.types);
     // With integer types the bias is integral, so that sums stay exact, and large enough to matter.
-    const float most = whole ? 16 * ScalesOf(one, sizes).destination : 1;
+    const float most = is_integer ? 16 * ScalesOf(one, sizes).destination : 1;
     inputs.bias = workload::SeededValues(sizes.channels, 4 * seed + 3, type == "f64" ? "f32" : type,
                                          -most, most);
-    if (whole)
+    if (is_integer)
       for (float& value : inputs.bias) value = std::round(value);
   }
   return inputs;

@@ -76,7 +76,7 @@ Devices FindDevices(const BenchFlags& flags) {
   Devices devices{.choice = gpu_loader::ParseDevice(flags.device, kFlag)};
   devices.gpu = gpu_loader::AccessGpu(devices.choice, kFlag);
   gpu_loader::RegisterGpu(devices.gpu);
-  if (devices.choice.gpu_asked && !devices.HasGpu())
+  if (devices.choice.gpu_requested && !devices.HasGpu())
     std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.reason->text);
   return devices;
 }
@@ -84,7 +84,7 @@ Devices FindDevices(const BenchFlags& flags) {
 std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& devices) {
   const auto& choice = devices.choice;
   auto suites =
-      suites::SelectSuites(flags.suites, {choice.cpu, devices.HasGpu() || choice.gpu_asked});
+      suites::SelectSuites(flags.suites, {choice.cpu, devices.HasGpu() || choice.gpu_requested});
   suites =
       suites::Chosen(suites::OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.choices);
   suites = suites::InCacheState(std::move(suites), flags.cache);

@@ -178,9 +178,9 @@ class Call {
   cublasStatus_t Multiply(cudaStream_t stream) const {
     const std::array<float, 2> reals = {1, 0};
     const std::array<int32_t, 2> integers = {1, 0};
-    const bool whole = spec_.compute == "s32";
+    const bool is_integer = spec_.compute == "s32";
     const auto scale = [&](size_t which) -> const void* {
-      return whole ? static_cast<const void*>(&integers.at(which)) : &reals.at(which);
+      return is_integer ? static_cast<const void*>(&integers.at(which)) : &reals.at(which);
     };
     void* const result = tensors_.at(spec_.result.matrix).buffer.get();
     return cublasLtMatmul(library_.get(), product_.get(), scale(0),

@@ -74,7 +74,7 @@ TEST(ReadBenchdnnConv, OutputIsTheNumberOfPlacesThatTheFilterHas) {
 struct Refused {
   std::string text;
   size_t offset;
-  std::string why;
+  std::string reason;
 };
 
 TEST(ReadBenchdnnConv, RefusesWhatIsNoProblemAndSaysWhere) {
@@ -95,13 +95,13 @@ TEST(ReadBenchdnnConv, RefusesWhatIsNoProblemAndSaysWhere) {
       {"ic4id5ih5oc4kd1kh1", 0, "both ih and iw, or none"},
       {"_ic4", 0, "got '_ic4'"},
   };
-  for (const auto& [text, offset, why] : cases) {
+  for (const auto& [text, offset, reason] : cases) {
     try {
       ReadBenchdnnConv(text);
       ADD_FAILURE() << "accepted " << text;
     } catch (const benchdnn::BenchdnnRefusal& refusal) {
       EXPECT_EQ(refusal.offset, offset) << text;
-      EXPECT_THAT(refusal.what(), testing::HasSubstr(why)) << text;
+      EXPECT_THAT(refusal.what(), testing::HasSubstr(reason)) << text;
     }
   }
 }

@@ -18,8 +18,8 @@ std::string ProblemRefusal(const std::string& text, int column_offset = 0) {
   return fakes::RefusalOf([&] { ParseConv2d(text, column_offset); });
 }
 
-void Refuses(const std::string& text, const std::string& why) {
-  EXPECT_THAT(ProblemRefusal(text), HasSubstr(why)) << text;
+void Refuses(const std::string& text, const std::string& reason) {
+  EXPECT_THAT(ProblemRefusal(text), HasSubstr(reason)) << text;
 }
 
 constexpr fakes::ConvLimits kLargeLimits = {.groups = 9,
@@ -149,8 +149,8 @@ std::string CaseRefusal(const std::string& name) {
   return fakes::RefusalOf([&] { Case(name); });
 }
 
-void CaseRefuses(const std::string& name, const std::string& why) {
-  EXPECT_THAT(CaseRefusal(name), HasSubstr(why)) << name;
+void CaseRefuses(const std::string& name, const std::string& reason) {
+  EXPECT_THAT(CaseRefusal(name), HasSubstr(reason)) << name;
 }
 
 TEST(Conv2dCase, ReadsEveryOption) {

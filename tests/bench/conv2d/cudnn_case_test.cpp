@@ -98,7 +98,7 @@ bool IsUnsupported(const Throws& throws) {
 // Plan i takes 1 ms times i + 1; plan 1 breaks at its third look.
 TEST(TimePlans, APlanThatBreaksIsDroppedAndTheOthersAreTimed) {
   std::vector<int> looks(3);
-  int asked = 0;
+  int checks = 0;
   const auto timed = TimePlans(
       3,
       [&](size_t plan, int calls) {
@@ -106,13 +106,13 @@ TEST(TimePlans, APlanThatBreaksIsDroppedAndTheOthersAreTimed) {
         if (++looks[plan] == 3 && plan == 1) throw std::runtime_error("an engine fell over");
         return 1e-3 * static_cast<double>(plan + 1);
       },
-      [&] { ++asked; });
+      [&] { ++checks; });
   ASSERT_EQ(timed.size(), 2);
   EXPECT_EQ(timed[0].config, 0);
   EXPECT_EQ(timed[1].config, 2);
   EXPECT_EQ(timed[1].seconds, std::vector<double>(5, 3e-3));
   EXPECT_EQ(looks, (std::vector<int>{7, 3, 7}));
-  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(checks, 1);
 }
 
 TEST(TimePlans, AShortCallIsRepeatedToAMillisecond) {

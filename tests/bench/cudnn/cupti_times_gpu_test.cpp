@@ -1,5 +1,4 @@
-// The times of events and graphs against what CUPTI saw of the kernels themselves, on the GPU that
-// is here.
+// Compares the times of events and graphs on a GPU with CUPTI's times of the kernels themselves.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -26,8 +25,8 @@ class CuptiTimesOnGpu : public testing::Test {
     api_.OpenDevice(0);
     try {
       Traced([] {});
-    } catch (const std::exception& why) {
-      GTEST_SKIP() << fakes::NeedsGpu(std::string("no trace: ") + why.what());
+    } catch (const std::exception& error) {
+      GTEST_SKIP() << fakes::NeedsGpu(std::string("no trace: ") + error.what());
     }
   }
 
@@ -73,8 +72,8 @@ TEST_F(CuptiTimesOnGpu, EventsGraphAndKernelsAgreeOnAConvolution) {
   EXPECT_NEAR(Median(graph) / by_kernels, 1, 0.03);
 }
 
-// Both under the trace, which makes launches dearer: from the start of an empty kernel to that of
-// the next is what the host pays for one.
+// Both are measured under the trace, which makes launches more expensive. The time from the start
+// of an empty kernel to that of the next one is the host's cost of a launch.
 TEST_F(CuptiTimesOnGpu, TheLaunchOverheadIsTheTimeBetweenKernels) {
   constexpr int kLaunches = 2000;
   const auto bench = cuda_kernels::OpenCudaBench(0);

@@ -79,7 +79,7 @@ TEST(DlopenSentence, NamesTheLibraryAndItsOwner) {
 
 TEST(ParseDevice, KnowsAllFormsAndRefusesOthers) {
   EXPECT_TRUE(ParseDevice("auto", "--d").cpu && ParseDevice("auto", "--d").gpu);
-  EXPECT_FALSE(ParseDevice("auto", "--d").gpu_asked);
+  EXPECT_FALSE(ParseDevice("auto", "--d").gpu_requested);
   EXPECT_FALSE(ParseDevice("cpu", "--d").gpu);
   EXPECT_FALSE(ParseDevice("gpu", "--d").cpu);
   EXPECT_EQ(ParseDevice("gpu", "--d").number, 0);

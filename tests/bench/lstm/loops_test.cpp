@@ -14,7 +14,7 @@
 namespace dlroof::lstm {
 namespace {
 
-// Counts its own operations by part; the value is carried along so that the loops cannot tell.
+// A number that counts its own operations by part. It also has a value, so that the loops work.
 struct Tally {
   int64_t matrix = 0, elementwise = 0;
 };
@@ -36,7 +36,7 @@ CountingNumber operator-(CountingNumber a, CountingNumber b) { return Once(a.val
 CountingNumber operator*(CountingNumber a, CountingNumber b) { return Once(a.value * b.value); }
 CountingNumber Sigmoid(CountingNumber a) { return Once(lstm_reference::Sigmoid(a.value)); }
 CountingNumber Tanh(CountingNumber a) { return Once(lstm_reference::Tanh(a.value)); }
-// The same two operations as the loops' own, moved to the other part.
+// The same two operations as in the loops, counted in the matrix part.
 void MultiplyAdd(CountingNumber& sum, const CountingNumber& a, const CountingNumber& b) {
   const int64_t before = Counted().elementwise;
   sum = sum + a * b;
@@ -95,8 +95,8 @@ TEST(LstmReference, ComputesOneCellWorkedByHand) {
   EXPECT_NEAR(forward.outputs.final_cell[0], 0.5 * 0.2 + 0.75 * std::tanh(1.0), 1e-15);
 }
 
-// All weights and biases 0 but the peepholes, and log 3 turns a gate of 1/2 into 3/4: i and f look
-// at the cell state 1 before the step, o at the one after it.
+// All weights and biases except the peepholes are 0, and log 3 turns a gate of 1/2 into 3/4: i and
+// f read the cell state 1 before the step, o reads the one after it.
 TEST(LstmReference, PeepholesSeeTheCellStateWorkedByHand) {
   auto problem = ParseLstmProblem("t1n1i1h1");
   problem.peephole = true;
@@ -297,7 +297,7 @@ TEST(LstmReferenceBackend, ListsTheMemoryOfACall) {
             (std::pair<size_t, size_t>{8 * kWeights, 8 * (2 * kWeights + kForward + 30 + 126)}));
 }
 
-// The list is made before calls are timed: a call must work on the memory that was listed.
+// The list is made before calls are timed, so calls must use the memory in the list.
 TEST(LstmReferenceBackend, WorksOnTheListedMemoryInEveryCall) {
   const auto call = workload::MakeWorkload("LSTM/cpu/reference/bwd/f64/t2n3i5h7l2bi").prepare({});
   call.run();
@@ -321,7 +321,7 @@ TEST(LstmReferenceBackend, HasOnlyDoublesAndNoLayouts) {
   EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/fpmath-bf16"), BadInput);
 }
 
-// Times depend on slow denormal numbers, and on gates that pass nothing on.
+// Denormal numbers are slow, and saturated gates would hide errors.
 TEST(LstmTensors, SeededDataNeitherSaturateGatesNorUnderflow) {
   for (const auto* text : {"t200n2i16h16", "t8n4i64h64l3bi", "t8n4i64h64p16/peephole"}) {
     const Prepared p = RunLoops(text);

@@ -88,7 +88,7 @@ TEST(ChosenGpu, IsTheRunsOwnWithItsValidatedCeilings) {
   auto later = Measured("NVIDIA H200 NVL");
   later.by_threads[1].bytes[Level::kDram].per_second = 5e12;
   EXPECT_EQ(ChosenGpu({.machine = &later, .run = &run}).dram_bytes_per_second, 5e12);
-  // A named GPU is the one that is asked about.
+  // --gpu determines the GPU.
   EXPECT_EQ(ChosenGpu({.gpu = "a100", .run = &run}).dram_bytes_per_second,
             delta::FindGpu("a100").dram_bytes_per_second);
 }
@@ -120,7 +120,7 @@ TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
   EXPECT_THAT(Refusal({.gpu = "v100", .machine = &other}), HasSubstr("not of v100"));
   const auto run = RunOn({Measured("NVIDIA H200")});
   EXPECT_THAT(Refusal({.machine = &a100, .run = &run}), HasSubstr("not of h200"));
-  // A parameter file of one's own may be of any GPU.
+  // A parameter file accepts the ceilings of any GPU.
   const std::string own = fakes::TestData("../../counters/delta/gpus/v100.json");
   EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &other}).dram_bytes_per_second, 4e12);
   auto cpu = a100;
@@ -289,7 +289,7 @@ TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
   EXPECT_EQ(layer.prediction.plan.tile.n, 64);
 }
 
-// One record that the model knows nothing of costs that one.
+// A record that the model does not cover does not affect the others.
 TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   auto run = GpuRun();
   const auto add = [&](const std::string& rest, const std::string& algorithm) {

@@ -51,7 +51,7 @@ TEST(Chosen, AChoiceThatTheSuiteHasSelects) {
             "my\n  Conv2D/cpu/onednn/bwd_weights/f32/n16c3h8w8k8r1s1 x1\n"
             "  Conv2D/cpu/onednn/bwd_data/f32/n16c8h8w8k8r1s1 x3\n"
             "  Conv2D/cpu/onednn/bwd_weights/f32/n16c8h8w8k8r1s1 x3\n");
-  // int8 is there, forward alone: the gradients have none.
+  // The suite has int8 only for fwd, since gradients have no int8.
   EXPECT_EQ(ChosenOf(kModel, {.types = "int8"}),
             "my\n  Conv2D/cpu/onednn/fwd/int8/n16c3h8w8k8r1s1 x1\n"
             "  Conv2D/cpu/onednn/fwd/int8/n16c8h8w8k8r1s1 x3\n");
@@ -89,8 +89,8 @@ TEST(Chosen, EachBatchSizeMakesASuite) {
   EXPECT_EQ(ChosenOf("Conv2D/fwd/f32 n16c1h1w1k1r1s1 x3\n", {.batch = "1,64,1"}),
             "my batch 1\n  Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1 x3\n"
             "my batch 64\n  Conv2D/cpu/onednn/fwd/f32/n64c1h1w1k1r1s1 x3\n");
-  // Layers of a model that only their batch sizes told apart are one; in a list they are no
-  // model's.
+  // Layers of a model that differ only in their batch sizes are added up, but those of a list are
+  // not.
   EXPECT_EQ(ChosenOf("LSTM/bwd/f32 t1n{2,3}i1h1 x3\n", {.batch = "5"}),
             "my batch 5\n  LSTM/cpu/onednn/bwd/f32/t1n5i1h1 x6\n");
   EXPECT_EQ(ChosenOf("LSTM/bwd/f32 t1n{2,3}i1h1\n", {.batch = "5"}),
@@ -138,9 +138,9 @@ TEST(Chosen, AChoiceThatNobodyKnowsIsRefusedWithItsColumn) {
 }
 
 TEST(Chosen, AnImpossibleBatchSizeIsRefusedWithItsColumn) {
-  const auto refused = [](const std::string& batch, const std::string& why) {
+  const auto refused = [](const std::string& batch, const std::string& reason) {
     EXPECT_THAT(Refusal(kModel, {.batch = batch}),
-                StartsWith("--dlroof_batch=" + batch + ": column " + why));
+                StartsWith("--dlroof_batch=" + batch + ": column " + reason));
   };
   refused("0", "1: expected a batch size, an integer from 1 to 2147483647, got '0'");
   refused("-1", "1: expected a batch size, an integer from 1 to 2147483647, got '-'");
@@ -156,7 +156,7 @@ TEST(Chosen, AnImpossibleBatchSizeIsRefusedWithItsColumn) {
 
 constexpr const char* kName = "Conv2D/cpu/reference/fwd/f64/n1c1h1w1k1r1s1";
 
-// A folder of its own that is the working directory while it lives.
+// A new folder that is the working directory as long as the object exists.
 class Folder {
  public:
   Folder() { std::filesystem::current_path(folder_ / ""); }

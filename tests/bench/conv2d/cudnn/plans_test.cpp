@@ -105,7 +105,7 @@ TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
     }
 }
 
-// Why the filter is needed: left alone, "f32" would be TF32 wherever there is TF32.
+// This is why ForbiddenReason is needed: cuDNN itself would run "f32" as TF32 on GPUs with TF32.
 TEST_P(CudnnOn, TheFirstProposalForF32IsTf32WhereThereIsTf32) {
   const auto proposals = Of(fmt::format("fwd/f32/{}", kUsual));
   ASSERT_FALSE(proposals.proposed.empty());
@@ -138,7 +138,7 @@ TEST_P(CudnnOn, Bf16IsThereFromCapability80On) {
         << direction;
 }
 
-// Its engines are compiled at run time, and cuDNN proposes none of that kind where it finds no
+// All fp8 engines are compiled at run time, and cuDNN does not propose such engines without a
 // driver: see IsProposedFromCapability89OnWhereThereIsADriver.
 TEST_P(CudnnOn, DescriptorsOfFp8AreTaken) {
   EXPECT_NO_THROW(Of(fmt::format("fwd/fp8/{}", kUsual)));
@@ -157,7 +157,7 @@ TEST_P(CudnnOn, BiasAndReluAreFusedBehindABias) {
   EXPECT_FALSE(Of(fmt::format("fwd/s8s8s8/{}/bias/relu", kUsual)).usable.empty());
 }
 
-// Each with something that is easy to get wrong.
+// Each problem has a property that is easy to get wrong.
 TEST_P(CudnnOn, EveryShapeHasAnEngineInEveryDirection) {
   for (const auto* problem :
        {"n2c3h11w13k5r5s3_s2p2x1", "n1c8h9w12k6r2s3_s2x1p0:1x2:0", "n2c8h12w12k8r3s3_p2d2",
@@ -179,7 +179,7 @@ TEST_P(CudnnOn, KernelsAreToldApartByTheirKnobs) {
                                   [](const EngineConfig& one) { return !one.knobs.empty(); }));
 }
 
-// The default and the fastest start from the same engine: the gap between them has a meaning.
+// The default and the fastest start from the same engine, so that their ratio is meaningful.
 TEST_P(CudnnOn, BestBeginsWithTheHeuristicsChoice) {
   const auto first = Of(fmt::format("fwd/f32/{}", kUsual));
   const auto all = Of(fmt::format("fwd/f32/{}/best", kUsual));
@@ -193,15 +193,16 @@ INSTANTIATE_TEST_SUITE_P(DescribedGpus, CudnnOn, testing::ValuesIn(fakes::kDescr
                            return fmt::format("sm{}", one.param.compute_capability);
                          });
 
-// Writes what `text` returns, in a process of its own, where a driver that is none does no harm.
+// Writes the result of `text` in a separate process, where the stub of a driver cannot affect other
+// tests.
 void WriteAndExit(const std::function<std::string()>& text) {
   if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
   std::cerr << text();
   std::_Exit(0);
 }
 
-// Returns the number of engines proposed for fp8 on each GPU. The toolkit's stub of a driver is
-// enough for that, though not for plans.
+// Returns the compute capabilities for which cuDNN proposes fp8 engines. The toolkit's stub of a
+// driver is sufficient for proposals, but not for plans.
 std::string Fp8Proposals() {
   std::string text;
   for (const auto& gpu : fakes::kDescribedGpus) {
@@ -222,8 +223,8 @@ TEST(CudnnFp8DeathTest, IsProposedFromCapability89OnWhereThereIsADriver) {
   EXPECT_EXIT(WriteAndExit(Fp8Proposals), testing::ExitedWithCode(0), "^89 90 100 120 $");
 }
 
-// NVRTC compiles every engine that is proposed for 9.0 only where there is a driver; a driver that
-// is none refuses to load what came out, and nothing before that fails.
+// NVRTC compiles the engines that cuDNN proposes for 9.0 only with a driver. The stub of a driver
+// refuses to load the result, and no earlier step fails.
 std::string CompiledAndNotLoaded(const std::string& type) {
   const auto target = Target::Described(fakes::Json(fakes::kDescribedGpus[4]));
   const Graph graph(GraphOf(Request(fmt::format("fwd/{}/{}/best", type, kUsual))), target);
@@ -252,7 +253,7 @@ TEST(CudnnFp8DeathTest, EnginesOfEveryTypeCompileUpToTheirLoad) {
               "^fp8 4 f16 1 bf16 1 tf32 1 s8s8s8 1 $");
 }
 
-// The convolutions in f32 of our suites whose engine on a GPU of 9.0 copies its tensors.
+// Returns the f32 convolutions of our suites whose engine on a GPU of 9.0 copies its tensors.
 std::string WhatIsCopied() {
   const auto target = Target::Described(fakes::Json(fakes::kDescribedGpus[4]));
   std::string text;

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Small problems, each with something that is easy to get wrong.
+// Small problems, each with a property that is easy to get wrong.
 constexpr std::string_view kProblems[] = {
     "n2c16h10w10k16r3s3_p1",         // usual
     "n2c3h11w13k5r5s3_s2p2x1",       // odd channels, different height and width
@@ -22,8 +22,8 @@ constexpr std::string_view kProblems[] = {
     "n2c12h8w8k18r3s3_p1g3",         // groups of unequal width
     "n2c16h9w9k16r3s3_s2p1g16",      // depthwise
     "n3c32h7w7k48r1s1",              // 1x1
-    "n1c1h1w1k1r1s1",                // nothing smaller
-    "n1c64h20w20k64r3s3_s3p1",       // the last rows meet no filter
+    "n1c1h1w1k1r1s1",                // the smallest problem
+    "n1c64h20w20k64r3s3_s3p1",       // no filter uses the last rows
 };
 
 class EveryDirectionAndType : public testing::TestWithParam<std::tuple<std::string, std::string>> {
@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Conv2dOnednn, EveryDirectionAndType,
                            return std::get<0>(one.param) + '_' + std::get<1>(one.param);
                          });
 
-// Direction, type and options; problems with something that is easy to get wrong.
+// Direction, type and options, with @ for the problem.
 TEST(Conv2dOnednn, VariantsAgreeWithTheReference) {
   const std::string kVariants[] = {"fwd/f32/@/training",
                                    "fwd/f32/@/bias",
