@@ -147,7 +147,7 @@ TEST(ConvBenchdnn, RepeatsTheCallAndLeavesDefaultsOut) {
 TEST(ConvBenchdnn, IsEmptyWhereBenchdnnHasNoSuchCall) {
   EXPECT_EQ(Line("fwd/f32/n1c1h1w1k1r1s1/bias"), "");  // FWD_I has no bias
   const auto line_of = [](std::string_view type, ProductDirection direction,
-                          bool ProductCase::*option) {
+                          bool products::ProductCase::*option) {
     Conv2dCase one;
     one.type = type;
     one.types = products::ProductTypesFromKey(type);

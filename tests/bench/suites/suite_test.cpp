@@ -206,8 +206,8 @@ TEST(ReadSuite, ABadProblemIsRefusedWhereItStands) {
   refused("Conv2D n1c1h1w1k1r1s1 x0", "24: expected the number of occurrences of the layer");
   refused("Conv2D n1c1h1w1k1r1s1/relu", "23: 'relu' can only be fused into fwd");
   EXPECT_THAT(Refusal("LSTM t1n1i1h1\nLSTM/bwd t1n1i1h1"),
-              testing::StartsWith("my.txt:2: column 1: LSTM/cpu/onednn/bwd/f32/t1n1i1h1 is there "
-                                  "already, in line 1"));
+              testing::StartsWith("my.txt:2: column 1: LSTM/cpu/onednn/bwd/f32/t1n1i1h1 is "
+                                  "already in line 1"));
 }
 
 TEST(ReadSuite, ACountStandsBehindTheName) {
@@ -221,8 +221,8 @@ TEST(ReadSuite, ACountStandsBehindTheName) {
 TEST(ReadSuite, ABadCountIsRefusedWithItsColumn) {
   const auto of = [](const std::string& rest) { return Refusal(Plain("n1c1h1w1k1r1s1") + rest); };
   // The name has 29 + 14 = 43 characters.
-  EXPECT_THAT(of(" 3"), testing::StartsWith("my.txt:1: column 45: expected xN, how often"));
-  EXPECT_THAT(of(" x0"), testing::StartsWith("my.txt:1: column 46: expected how often"));
+  EXPECT_THAT(of(" 3"), testing::StartsWith("my.txt:1: column 45: expected xN, the number"));
+  EXPECT_THAT(of(" x0"), testing::StartsWith("my.txt:1: column 46: expected the number"));
   EXPECT_THAT(of(" x"),
               HasSubstr("column 46: expected the number of occurrences of the layer, an integer"));
   EXPECT_THAT(of(" x3x"), HasSubstr("column 47: expected the end of the line, got 'x'"));
