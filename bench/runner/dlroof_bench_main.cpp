@@ -326,7 +326,7 @@ int Run(std::vector<std::string> args) {
 
 int main(int argc, char** argv) {
   try {
-    return dlroof::Run({argv, argv + argc});
+    return dlroof::runner::Run({argv, argv + argc});
   } catch (const dlroof::BadInput& error) {
     std::cerr << "dlroof_bench: " << error.what() << '\n';
     return 2;
