@@ -78,8 +78,8 @@ inline machine::Machine FakeGpuWithCeilings() {
 inline workload::PreparedCall FakeCall() {
   workload::PreparedCall call;
   const auto output = std::make_shared<std::string>(1000, 'x');
-  call.enqueue = [output](void*) { output->front() = 'y'; };
-  call.run = [enqueue = call.enqueue] { enqueue(nullptr); };
+  call.gpu.emplace().enqueue = [output](void*) { output->front() = 'y'; };
+  call.run = [enqueue = call.gpu->enqueue] { enqueue(nullptr); };
   call.verify = [] { return workload::Verification{true, 0, 1, "by decree"}; };
   call.algorithm = "fake engine";
   call.modelled.flops["fp32.vector"] = 1e6;
@@ -119,7 +119,7 @@ inline std::vector<CounterSource> FakeSources() {
 inline gpu_loader::GpuModule FakeModule() {
   gpu_loader::GpuModule module;
   module.build = kBuildId;
-  module.cells = {{.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = FakePrepare}};
+  module.backends = {{.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = FakePrepare}};
   module.sources = FakeSources();
   module.libraries = {{"cudnn", [] { return std::string("cuDNN of the fake"); },
                        [](const std::vector<int>&) {}, [](const std::function<void(int)>&) {}}};

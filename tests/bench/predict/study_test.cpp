@@ -93,7 +93,7 @@ TEST(ChosenGpu, IsTheRunsOwnWithItsValidatedCeilings) {
   auto later = Measured("NVIDIA H200 NVL");
   later.by_threads[1].bytes[Level::kDram].per_second = 5e12;
   EXPECT_EQ(ChosenGpu({.machine = &later, .run = &run}).dram_bytes_per_second, 5e12);
-  // A named GPU is the one that is asked about.
+  // --gpu determines the GPU.
   EXPECT_EQ(ChosenGpu({.gpu = "a100", .run = &run}).dram_bytes_per_second,
             delta::FindGpu("a100").dram_bytes_per_second);
 }
@@ -125,7 +125,7 @@ TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
   EXPECT_THAT(Refusal({.gpu = "v100", .machine = &other}), HasSubstr("not of v100"));
   const auto run = RunOn({Measured("NVIDIA H200")});
   EXPECT_THAT(Refusal({.machine = &a100, .run = &run}), HasSubstr("not of h200"));
-  // A parameter file of one's own may be of any GPU.
+  // A parameter file accepts the ceilings of any GPU.
   const std::string own = fakes::TestData("../../counters/delta/gpus/v100.json");
   EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &other}).dram_bytes_per_second, 4e12);
   auto cpu = a100;
@@ -162,7 +162,7 @@ TEST(LayersOfSuites, RefusesWhatHasNoConvolution) {
   EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }),
               HasSubstr("suite 'gnmt' has no"));
   EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"nope"}, {}); }),
-              testing::StartsWith("--suite: no suite 'nope'"));
+              testing::StartsWith("--suite: unknown suite 'nope'"));
 }
 
 TEST(Rescaled, ChangesResourcesAndTile) {
@@ -182,7 +182,7 @@ TEST(Rescaled, RefusesInOneSentence) {
   EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
   EXPECT_THAT(of("dram=0"), HasSubstr("a factor is from 1/64 to 64"));
-  EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is there twice"));
+  EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is repeated"));
   EXPECT_THAT(of("cache=2"), HasSubstr("no resource to scale"));
   EXPECT_THAT(of("tile=100x64"), HasSubstr("expected MxN"));
   EXPECT_THAT(of("tile=128"), HasSubstr("expected MxN"));
@@ -294,7 +294,7 @@ TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
   EXPECT_EQ(layer.prediction.plan.tile.n, 64);
 }
 
-// One record that the model knows nothing of costs that one.
+// A record that the model does not cover does not affect the others.
 TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   auto run = GpuRun();
   const auto add = [&](const std::string& rest, const std::string& algorithm) {

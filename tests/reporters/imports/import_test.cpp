@@ -291,7 +291,7 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
       << "commas are the problem's";
   EXPECT_THAT(imported.records[2].repetitions.at(0).seconds, 1.2e-3);
   EXPECT_THAT(imported.remarks,
-              testing::Contains(HasSubstr("b.txt:3: no benchmark of dlroof (3-D")));
+              testing::Contains(HasSubstr("b.txt:3: not a benchmark of dlroof (3-D")));
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu\n"),
