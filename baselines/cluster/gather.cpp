@@ -42,7 +42,7 @@ void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
 }
 
 bool Counts(const NodeSummary& summary) {
-  return summary.status == NodeStatus::kWhole || summary.status == NodeStatus::kPartial;
+  return summary.status == NodeStatus::kComplete || summary.status == NodeStatus::kPartial;
 }
 
 ClusterNode NodeOf(const NodeSummary& summary) {
@@ -266,7 +266,7 @@ Cluster Gather(std::vector<NodeSummary> summaries,
     cluster.run.context["dlroof"]["devices_per_node"] = *gpus;
   SetBarriers(summaries, cluster);
   AddRemarks(cluster);
-  if (meters != nullptr) AddMetered(*meters, windows, cluster);
+  if (meters != nullptr) AddMeteredEnergy(*meters, windows, cluster);
   return cluster;
 }
 
@@ -274,7 +274,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kWhole, "whole"},
+constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
                                             {NodeStatus::kPartial, "partial"},
                                             {NodeStatus::kMissing, "missing"},
                                             {NodeStatus::kFailed, "failed"}};

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/cluster/meetings.h"
+#include "baselines/cluster/barriers.h"
 #include "baselines/cluster/metered_nodes.h"
 #include "baselines/cluster/network.h"
 #include "baselines/cluster/outliers.h"
@@ -40,7 +40,7 @@ nlohmann::json ToJson(const NodeFacts& facts);
 // Reads what ToJson writes. Throws BadInput, which begins with `where`.
 NodeFacts NodeFactsFromJson(const nlohmann::json& json, const std::string& where);
 
-enum class NodeStatus { kWhole, kPartial, kMissing, kFailed };
+enum class NodeStatus { kComplete, kPartial, kMissing, kFailed };
 std::string_view Key(NodeStatus status);
 std::optional<NodeStatus> NodeStatusFromKey(std::string_view key);
 
@@ -66,7 +66,7 @@ using CeilingRow = std::tuple<std::string, int, std::string>;
 // The part of one node's run that gathering keeps.
 struct NodeSummary {
   NodeFacts facts;
-  NodeStatus status = NodeStatus::kWhole;
+  NodeStatus status = NodeStatus::kComplete;
   std::string reason;  // why not whole
   std::string file;
   std::string sha256;                           // of the file's bytes; empty: not known

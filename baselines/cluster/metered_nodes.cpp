@@ -251,7 +251,7 @@ constexpr KeyRow<NotMetered> kReasons[] = {
     {NotMetered::kOutside,
      "no sample is of the window's time (the clocks of node and meter must agree)"},
     {NotMetered::kFewSamples, "fewer than 5 samples are in the window, less a period at each end"},
-    {NotMetered::kSlowdown, "samples are missing in the window, for more than 3 periods"},
+    {NotMetered::kGap, "samples are missing in the window, for more than 3 periods"},
     {NotMetered::kNoPower, "the meter read 0 W"}};
 
 // Calls without a metered energy, by reason.
@@ -265,7 +265,7 @@ void SetMetered(const MeterLog& log, const std::vector<NodeWindow>& windows,
     const auto& name = nodes[node].name;
     const auto samples = log.samples.find(name);
     const auto [power, why_not] =
-        samples == log.samples.end() ? PowerFound{} : PowerInWindow(samples->second, window);
+        samples == log.samples.end() ? PowerResult{} : PowerInWindow(samples->second, window);
     if (power) {
       found.push_back(JoulesOf(*power, window));
       continue;
@@ -309,7 +309,7 @@ MeterLog ParseMeterLogs(const std::vector<std::pair<std::string, std::string>>& 
   return log;
 }
 
-PowerFound PowerInWindow(const std::vector<MeterSample>& samples,
+PowerResult PowerInWindow(const std::vector<MeterSample>& samples,
                          const energy::MeteredWindow& window) {
   if (samples.empty()) return {{}, NotMetered::kNoNode};
   const auto from_time = [&](double seconds) {
@@ -324,14 +324,14 @@ PowerFound PowerInWindow(const std::vector<MeterSample>& samples,
   const auto begin = from_time(from);
   const auto end = from_time(std::nextafter(to, std::numeric_limits<double>::max()));
   if (end - begin < kFewestSamples) return {{}, NotMetered::kFewSamples};
-  if (HasSlowdown(begin, end, from, to, *period)) return {{}, NotMetered::kSlowdown};
+  if (HasSlowdown(begin, end, from, to, *period)) return {{}, NotMetered::kGap};
   WindowPower power{MeanWatts(begin, end), {}, *period, static_cast<std::size_t>(end - begin)};
   if (!(power.watts > 0)) return {{}, NotMetered::kNoPower};
   power.ci95 = BatchInterval(begin, end, power.watts);
   return {power, {}};
 }
 
-void AddMetered(const MeterLog& log, const std::vector<std::vector<NodeWindow>>& windows,
+void AddMeteredEnergy(const MeterLog& log, const std::vector<std::vector<NodeWindow>>& windows,
                 Cluster& cluster) {
   const auto from = log.From();
   Lost lost;

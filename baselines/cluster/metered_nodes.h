@@ -41,7 +41,7 @@ enum class NotMetered {
   kNoNode,      // the log has no sample of the node
   kOutside,     // none of its samples is of the window's time
   kFewSamples,  // fewer than 5 in the window, less a period at each end
-  kSlowdown,    // two of them, or one and the window's end, are more than 3 periods apart
+  kGap,    // two of them, or one and the window's end, are more than 3 periods apart
   kNoPower      // all of them are 0 W
 };
 
@@ -54,7 +54,7 @@ struct WindowPower {
   std::size_t samples = 0;    // that count
 };
 
-struct PowerFound {
+struct PowerResult {
   std::optional<WindowPower> power;
   NotMetered why_not = NotMetered::kNoNode;  // where there is no `power`
 };
@@ -62,7 +62,7 @@ struct PowerFound {
 // A meter tells the mean over its period, which may end or begin at the sample's time: a period at
 // each end of the window is left out, so that each sample is of calls alone. Between samples the
 // watts are those of the line through both (trapezoids). `samples` rise in time.
-PowerFound PowerInWindow(const std::vector<MeterSample>& samples,
+PowerResult PowerInWindow(const std::vector<MeterSample>& samples,
                          const energy::MeteredWindow& window);
 
 // The window of one benchmark on one node.
@@ -73,7 +73,7 @@ struct NodeWindow {
 
 // Sets `metered` of each record by its windows, in the records' order: the median over nodes.
 // Remarks say how many calls have none and why, and which nodes of the log the cluster lacks.
-void AddMetered(const MeterLog& log, const std::vector<std::vector<NodeWindow>>& windows,
+void AddMeteredEnergy(const MeterLog& log, const std::vector<std::vector<NodeWindow>>& windows,
                 Cluster& cluster);
 
 }  // namespace dlroof::cluster

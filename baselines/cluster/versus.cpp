@@ -120,11 +120,11 @@ struct KeyedRecords {
 // Returns op/direction/type/problem[/option...] without options of manner; empty for a name that
 // has no such parts.
 std::string KeyOfType(const record::Record& record, const std::string& type,
-                      const IsManner& is_manner) {
+                      const IsImplementationOption& is_implementation_option) {
   if (record.problem.empty()) return "";
   auto key = fmt::format("{}/{}/{}/{}", record.op, record.direction, type, record.problem);
   for (const auto& option : record.options)
-    if (!is_manner || !is_manner(option)) key += '/' + option;
+    if (!is_implementation_option || !is_implementation_option(option)) key += '/' + option;
   return key;
 }
 
@@ -135,7 +135,7 @@ KeyedRecords RecordsByKey(const roofline::PlacedRun& run, const VersusOptions& o
   for (std::size_t i = 0; i < run.file.records.size(); ++i) {
     const auto& record = run.file.records[i];
     if (record.status != record::Status::kOk || !run.places[i].timing) continue;
-    auto key = KeyOfType(record, options.best_type ? "best" : record.type, options.is_manner);
+    auto key = KeyOfType(record, options.best_type ? "best" : record.type, options.is_implementation_option);
     if (key.empty()) continue;
     auto& some = keyed.records[key];
     if (some.empty()) keyed.keys.push_back(std::move(key));
@@ -259,7 +259,7 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
   const auto& record_b = b.run.file.records[in_b];
   const auto types =
       record_a.type == record_b.type ? record_a.type : record_a.type + '|' + record_b.type;
-  VersusRow row{.key = KeyOfType(record_a, types, options.is_manner),
+  VersusRow row{.key = KeyOfType(record_a, types, options.is_implementation_option),
                 .a = SideOf(a, in_a, options.prices),
                 .b = SideOf(b, in_b, options.prices)};
   row.energy_ratios = EnergyRatios(row.a.energies, row.b.energies);

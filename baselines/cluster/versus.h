@@ -96,7 +96,7 @@ class EnergySum {
 };
 
 // Returns whether an option of a name says how a library works ("nchw"), not what it computes.
-using IsManner = std::function<bool(std::string_view option)>;
+using IsImplementationOption = std::function<bool(std::string_view option)>;
 
 struct VersusCluster {
   std::string where;  // the files' names
@@ -107,7 +107,7 @@ struct VersusCluster {
 
 struct VersusOptions {
   const Prices* prices = nullptr;  // null: none
-  IsManner is_manner;              // empty: every option says what is computed
+  IsImplementationOption is_implementation_option;              // empty: every option says what is computed
   bool best_type = false;          // of an operator each side has its fastest record, of any type
 };
 

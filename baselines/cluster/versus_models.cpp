@@ -28,7 +28,7 @@ struct LayerCall {
 class TimesOf {
  public:
   TimesOf(const VersusCluster& cluster, std::string type, std::string library,
-          const IsManner& is_manner, const Prices* prices) {
+          const IsImplementationOption& is_implementation_option, const Prices* prices) {
     for (std::size_t i = 0; i < cluster.run.file.records.size(); ++i) {
       const auto& record = cluster.run.file.records[i];
       const auto& timing = cluster.run.places[i].timing;
@@ -36,13 +36,13 @@ class TimesOf {
           record.library != library)
         continue;
       auto& best = times_[{record.op, record.problem, record.direction,
-                           WithoutManner(record.options, is_manner)}];
+                           WithoutImplementationOptions(record.options, is_implementation_option)}];
       if (!best || timing->median < best->timing.median)
         best = {*timing, EnergiesOf(cluster.run.file, record, *timing, cluster.devices, prices)};
     }
   }
 
-  std::optional<LayerCall> Of(const ModelLayerOf& layer, const std::string& direction) const {
+  std::optional<LayerCall> Of(const VersusLayer& layer, const std::string& direction) const {
     const auto found = times_.find({layer.op, layer.problem, direction, layer.options});
     return found == times_.end() ? std::nullopt : found->second;
   }
@@ -85,7 +85,7 @@ class TimeSum {
 
 // Returns the layer's calls in one pass; absent where one of them is missing. Both
 // gradients may be one call ("bwd") or two.
-std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const ModelLayerOf& layer,
+std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const VersusLayer& layer,
                                                 std::string_view pass) {
   std::vector<LayerCall> all;
   const auto add = [&](const std::string& direction) {
@@ -159,7 +159,7 @@ std::vector<std::string> Types(const VersusCluster& cluster) {
 
 bool HasPass(const Model& model, std::string_view pass) {
   if (pass == "inference") return true;
-  return std::ranges::any_of(model.layers, [](const ModelLayerOf& layer) {
+  return std::ranges::any_of(model.layers, [](const VersusLayer& layer) {
     return std::ranges::any_of(layer.directions, [](const std::string& direction) {
       return direction.starts_with("bwd");
     });
@@ -168,12 +168,12 @@ bool HasPass(const Model& model, std::string_view pass) {
 
 // Adds the rows of one model and type.
 void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
-             const std::string& type, const IsManner& is_manner, const Prices* prices,
+             const std::string& type, const IsImplementationOption& is_implementation_option, const Prices* prices,
              std::vector<VersusModel>& rows) {
   for (const auto& library_a : Libraries(a, type))
     for (const auto& library_b : Libraries(b, type)) {
-      const TimesOf in_a(a, type, library_a, is_manner, prices);
-      const TimesOf in_b(b, type, library_b, is_manner, prices);
+      const TimesOf in_a(a, type, library_a, is_implementation_option, prices);
+      const TimesOf in_b(b, type, library_b, is_implementation_option, prices);
       for (const auto pass : kPasses) {
         auto row = CompareModel(model, pass, in_a, in_b);
         if (row.in_both == 0 || !HasPass(model, pass)) continue;
@@ -197,17 +197,17 @@ std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& sui
 
 }  // namespace
 
-std::vector<std::string> WithoutManner(const std::vector<std::string>& options,
-                                       const IsManner& is_manner) {
+std::vector<std::string> WithoutImplementationOptions(const std::vector<std::string>& options,
+                                       const IsImplementationOption& is_implementation_option) {
   std::vector<std::string> kept;
   for (const auto& option : options)
-    if (!is_manner || !is_manner(option)) kept.push_back(option);
+    if (!is_implementation_option || !is_implementation_option(option)) kept.push_back(option);
   return kept;
 }
 
 Model ModelFromNames(const std::string& suite,
                      const std::vector<std::pair<std::string, double>>& names,
-                     const IsManner& is_manner) {
+                     const IsImplementationOption& is_implementation_option) {
   Model model{.name = suite, .layers = {}};
   using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
   std::map<Key, std::size_t> index_of;
@@ -215,7 +215,7 @@ Model ModelFromNames(const std::string& suite,
     record::Record record{.name = name};
     record::SplitName(record);
     if (record.problem.empty()) continue;
-    const auto options = WithoutManner(record.options, is_manner);
+    const auto options = WithoutImplementationOptions(record.options, is_implementation_option);
     const auto [found, added] =
         index_of.try_emplace({record.op, record.problem, options}, model.layers.size());
     if (added)
@@ -232,7 +232,7 @@ Model ModelFromNames(const std::string& suite,
 }
 
 std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
-                            const IsManner& is_manner) {
+                            const IsImplementationOption& is_implementation_option) {
   std::vector<Model> models;
   for (const auto* cluster : {&a, &b}) {
     const auto& suites =
@@ -242,7 +242,7 @@ std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
       const auto name = record::Text(suite, "name");
       const bool known =
           std::ranges::any_of(models, [&](const Model& model) { return model.name == name; });
-      auto model = ModelFromNames(name, LayerNames(suite), is_manner);
+      auto model = ModelFromNames(name, LayerNames(suite), is_implementation_option);
       if (!known && !model.layers.empty()) models.push_back(std::move(model));
     }
   }
@@ -251,14 +251,14 @@ std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
 
 std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
                                           const std::vector<Model>& models,
-                                          const IsManner& is_manner, const Prices* prices) {
+                                          const IsImplementationOption& is_implementation_option, const Prices* prices) {
   std::vector<VersusModel> rows;
   const auto types_b = Types(b);
   for (const auto& model : models) {
     const auto before = rows.size();
     for (const auto& type : Types(a))
       if (std::ranges::find(types_b, type) != types_b.end())
-        AddRows(a, b, model, type, is_manner, prices, rows);
+        AddRows(a, b, model, type, is_implementation_option, prices, rows);
     if (rows.size() > before) continue;
     VersusModel none{.model = model.name, .pass = "", .type = "", .library_a = "", .library_b = ""};
     for (const auto& layer : model.layers) none.layers += layer.count;

@@ -21,11 +21,11 @@
 namespace dlroof::cluster {
 
 // Returns the options that say what is computed.
-std::vector<std::string> WithoutManner(const std::vector<std::string>& options,
-                                       const IsManner& is_manner);
+std::vector<std::string> WithoutImplementationOptions(const std::vector<std::string>& options,
+                                       const IsImplementationOption& is_implementation_option);
 
 // One layer of a model: a problem of an op and the directions that the model runs it in.
-struct ModelLayerOf {
+struct VersusLayer {
   std::string op, problem;
   std::vector<std::string> options;  // without those of manner
   std::set<std::string> directions;  // "fwd", "bwd_data", ...
@@ -34,17 +34,17 @@ struct ModelLayerOf {
 
 struct Model {
   std::string name;  // the suite's
-  std::vector<ModelLayerOf> layers;
+  std::vector<VersusLayer> layers;
 };
 
 // Layers of the named benchmarks, each with how often it occurs. Names that differ only in device,
 // library, direction, type and options of manner are one layer.
 Model ModelFromNames(const std::string& suite,
                      const std::vector<std::pair<std::string, double>>& names,
-                     const IsManner& is_manner);
+                     const IsImplementationOption& is_implementation_option);
 // Returns the models in context.dlroof.suites of both runs, each name once.
 std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
-                            const IsManner& is_manner);
+                            const IsImplementationOption& is_implementation_option);
 
 // One pass of a model, of one type, by one library on each side.
 struct VersusModel {
@@ -65,7 +65,7 @@ struct VersusModel {
 // one that says 0 layers for a model of which no layer is on both. `prices` may be null.
 std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
                                           const std::vector<Model>& models,
-                                          const IsManner& is_manner,
+                                          const IsImplementationOption& is_implementation_option,
                                           const Prices* prices = nullptr);
 
 // Two clusters and what they have in common. The clusters must outlive it.

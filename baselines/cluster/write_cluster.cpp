@@ -162,7 +162,7 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   for (const auto& node : cluster.nodes) ++counts[node.status];
   std::vector<std::string> notes = {
       fmt::format("{}: {} whole, {} partial, {} missing, {} failed", CountText(cluster),
-                  counts[NodeStatus::kWhole], counts[NodeStatus::kPartial],
+                  counts[NodeStatus::kComplete], counts[NodeStatus::kPartial],
                   counts[NodeStatus::kMissing], counts[NodeStatus::kFailed])};
   for (std::size_t i = 0; i < cluster.kinds.size(); ++i)
     notes.push_back(fmt::format(
@@ -170,7 +170,7 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
         cluster.kinds[i].name.empty() ? "a machine that is not known" : cluster.kinds[i].name,
         i == 0 ? ": medians and ratios are over these" : ""));
   for (const auto& node : cluster.nodes)
-    if (node.status != NodeStatus::kWhole)
+    if (node.status != NodeStatus::kComplete)
       notes.push_back(fmt::format("{}: {}: {}", node.name, Key(node.status), node.reason));
   for (const auto& node : cluster.nodes)
     if (!node.without.empty())

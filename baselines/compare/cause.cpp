@@ -34,7 +34,7 @@ std::string Moved(double from, double to, std::string_view unit) {
 void AddQuantity(ChangeKind kind, std::optional<Level> level, const std::string& what,
                  Provenance from, double before, double after, std::string_view unit,
                  std::vector<Change>& changes) {
-  const double tolerance = from == Provenance::kModelled ? kExactCount : kCountedCount;
+  const double tolerance = from == Provenance::kModelled ? kExactCount : kCounterTolerance;
   if (std::abs(after - before) <= tolerance * before) return;
   Change change{.kind = kind, .level = level};
   if (before > 0) change.ratio = after / before;
@@ -201,7 +201,7 @@ std::vector<Change> FindChanges(const record::Record& base, const machine::Machi
   return changes;
 }
 
-std::string WhyItMoved(const std::vector<Change>& changes) {
+std::string CausesText(const std::vector<Change>& changes) {
   if (changes.empty())
     return "unexplained: same algorithm, FLOPs, bytes and launches, as far as known";
   std::string text;
@@ -238,7 +238,7 @@ std::vector<Residual> CompareResiduals(const record::Record& base, const record:
     Residual residual{of, found->second, value};
     residual.moved =
         of == "time" ? time == statistics::Verdict::kSlower || time == statistics::Verdict::kFaster
-                     : std::abs(value / found->second - 1) > kCountedCount;
+                     : std::abs(value / found->second - 1) > kCounterTolerance;
     residual.worse =
         residual.moved && std::abs(std::log(value)) > std::abs(std::log(found->second));
     residuals.push_back(std::move(residual));

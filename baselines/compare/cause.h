@@ -24,7 +24,7 @@ struct Change {
 };
 
 // [1] Counters and simulations repeat themselves within this share.
-inline constexpr double kCountedCount = 0.05;
+inline constexpr double kCounterTolerance = 0.05;
 
 // In the order in which they explain a time: algorithm, FLOPs per pipe, bytes per level, launches
 // (each of one provenance that both records have, best known first), clock (of a GPU's SMs in
@@ -36,7 +36,7 @@ std::vector<Change> FindChanges(const record::Record& base, const machine::Machi
 
 // One line: the changes' texts; "unexplained: ..." when there is none. A clock or a quantity that
 // went the other way (`slower`, but fewer bytes) is said to be so by its text alone.
-std::string WhyItMoved(const std::vector<Change>& changes);
+std::string CausesText(const std::vector<Change>& changes);
 
 // Measured over predicted [1] of one record, by "time" (median of clean repetitions) and the
 // levels' keys: bytes that a counter measured, else those of a simulation; a formula is no
@@ -47,7 +47,7 @@ std::map<std::string, double> ResidualsOf(const record::Record& record);
 struct Residual {
   std::string of;                  // "time", "l1", "l2", "dram"
   double base = 1, contender = 1;  // [1] measured over predicted
-  bool moved = false;              // time: as it was judged; bytes: by more than kCountedCount
+  bool moved = false;              // time: as it was judged; bytes: by more than kCounterTolerance
   bool worse = false;              // moved, and away from 1
 
   // "dram residual (measured over predicted) grew from 1.02 to 1.31"

@@ -125,7 +125,7 @@ class Comparing {
       : base_(base),
         contender_(contender),
         options_(options),
-        interleaved_(InterleavingOf(base.file, contender.file)) {}
+        interleaved_(InterleavedComparisonOf(base.file, contender.file)) {}
 
   // Measures each pair by itself.
   void Add(const std::vector<PairedRecord>& pairs) {
@@ -149,10 +149,10 @@ class Comparing {
     FillResiduals(result);
     for (auto& row : rows_) {
       AlertOnCounts(row);
-      row.told_by_common = result.common && row.judgement && row.judgement->with_all;
+      row.explained_by_common = result.common && row.judgement && row.judgement->moved_with_run;
     }
-    if (options_.again != nullptr)
-      result.again = HoldAgainst(*options_.again, result.min_effect, rows_);
+    if (options_.rerun != nullptr)
+      result.rerun = RetractUnlessRepeated(*options_.rerun, result.min_effect, rows_);
     result.rows = std::move(rows_);
     result.interleaved = interleaved_.has_value();
     result.across_machines = options_.across_machines;
@@ -334,7 +334,7 @@ class Comparing {
   const NamedRun& base_;
   const NamedRun& contender_;
   const CompareOptions& options_;
-  const std::optional<Interleaving> interleaved_;
+  const std::optional<InterleavedComparison> interleaved_;
   std::vector<Comparison> rows_;
   std::vector<Measured> measured_;
 };
@@ -344,10 +344,10 @@ class Comparing {
 std::string_view Key(Quantity quantity) { return KeyIn(kQuantities, quantity); }
 std::optional<Quantity> QuantityFromKey(std::string_view key) { return ValueIn(kQuantities, key); }
 
-std::string Comparison::Why() const {
+std::string Comparison::Cause() const {
   const bool moved =
       verdict == statistics::Verdict::kSlower || verdict == statistics::Verdict::kFaster;
-  return moved || !changes.empty() ? WhyItMoved(changes) : "";
+  return moved || !changes.empty() ? CausesText(changes) : "";
 }
 
 void CountVerdicts(const CompareOptions& options, CompareResult& result) {
@@ -362,7 +362,7 @@ void CountVerdicts(const CompareOptions& options, CompareResult& result) {
 
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options) {
-  if (options.again != nullptr) CheckMeasuredAgain(contender, *options.again);
+  if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
   return ComparePairs(base, contender, PairRecords(base, contender, options.names), options, {});
 }
 

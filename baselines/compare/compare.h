@@ -31,9 +31,9 @@ struct CompareOptions {
 };
 
 // The fate of the verdicts slower and faster beside a run that measured them again.
-struct MeasuredAgain {
+struct RerunCheck {
   std::string where;   // that run
-  int taken_back = 0;  // [1] verdicts
+  int retracted = 0;  // [1] verdicts
   int unknown = 0;     // [1] that it has no times of
 };
 
@@ -58,7 +58,7 @@ struct Comparison {
   std::optional<double> base_seconds, contender_seconds;    // [s] medians of clean repetitions
   std::optional<double> base_fraction, contender_fraction;  // [1] of the binding roof, where known
   bool specified_roof = false;  // one of these roofs is given, not measured
-  bool told_by_common = false;  // moved with its run, as CompareResult::common says of all
+  bool explained_by_common = false;  // moved with its run, as CompareResult::common says of all
   bool newly_failed = false;    // was ok in BASE, and cannot be timed in NEW
   std::vector<Change> changes;
   std::vector<Residual> residuals;  // where both records have a prediction
@@ -67,7 +67,7 @@ struct Comparison {
   const std::string& name() const { return contender != nullptr ? contender->name : base->name; }
   // Returns the cause, or "unexplained: ..."; empty unless it is slower or faster, or something
   // changed.
-  std::string Why() const;
+  std::string Cause() const;
 };
 
 struct CompareResult {
@@ -80,7 +80,7 @@ struct CompareResult {
       common;                        // found, and as large as half of the minimum effect
   std::vector<std::string> context;  // what else differs between the runs (paired_record.h)
   std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
-  std::optional<MeasuredAgain> again;
+  std::optional<RerunCheck> again;
   bool across_machines = false;
   bool interleaved = false;                  // the builds took turns
   bool fractions_judged = false;             // percent of roof was asked for, and known of some

@@ -213,9 +213,9 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
     whole.alerts += static_cast<int>(row.alerts.size());
     AddTo(whole.residuals, row.residuals);
   }
-  for (std::size_t i = 1; whole.again && i < parts.size(); ++i) {
-    whole.again->taken_back += parts[i].again->taken_back;
-    whole.again->unknown += parts[i].again->unknown;
+  for (std::size_t i = 1; whole.rerun && i < parts.size(); ++i) {
+    whole.rerun->retracted += parts[i].rerun->retracted;
+    whole.rerun->unknown += parts[i].rerun->unknown;
   }
   if (parts.size() > 1) {  // of two runs, not of all
     whole.common.reset();
@@ -253,7 +253,7 @@ std::vector<statistics::Shift> ShiftsBetween(const NamedRun& base, const NamedRu
 
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
                                 const CompareOptions& options) {
-  if (options.again != nullptr) CheckMeasuredAgain(contender, *options.again);
+  if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
   const auto partners = FindPartners(stored, contender, options.names);
   const auto pairs = PairsByRun(stored, contender, partners);
   const auto noise = ShiftsBetweenRuns(stored);
@@ -266,7 +266,7 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
     for (auto& row : part.rows)
       if (const auto found = partners.of.find(row.contender);
           found != partners.of.end() && found->second.before != nullptr)
-        HoldAgainst(*found->second.before, *row.contender, part.min_effect,
+        RetractUnlessRepeated(*found->second.before, *row.contender, part.min_effect,
                     "than the newest stored run, but not than the one before it", row);
     CountVerdicts(options, part);
     for (auto& row : std::exchange(part.rows, {})) {
@@ -312,7 +312,7 @@ bool Moved(const Comparison& row) {
 
 }  // namespace
 
-void HoldAgainst(const record::Record& base, const record::Record& contender, double min_effect,
+void RetractUnlessRepeated(const record::Record& base, const record::Record& contender, double min_effect,
                  const std::string& told, Comparison& row) {
   if (!Moved(row) || !CanTell(base) || !CanTell(contender)) return;
   const auto shift = statistics::MeasureShift(CleanSeconds(base), CleanSeconds(contender));
@@ -322,8 +322,8 @@ void HoldAgainst(const record::Record& base, const record::Record& contender, do
   row.verdict = statistics::Verdict::kAmbiguous;
 }
 
-void CheckMeasuredAgain(const NamedRun& contender, const NamedRun& again) {
-  if (InterleavingOf(contender.file, contender.file))
+void CheckRerun(const NamedRun& contender, const NamedRun& again) {
+  if (InterleavedComparisonOf(contender.file, contender.file))
     throw BadInput(again.where + ": expected no other run beside builds that took turns: each " +
                    "block of them is another process already");
   const auto pairs = PairRecords(contender, again, {});
@@ -338,10 +338,10 @@ void CheckMeasuredAgain(const NamedRun& contender, const NamedRun& again) {
                    contender.where, fmt::join(changes, "; "));
 }
 
-MeasuredAgain HoldAgainst(const NamedRun& again, double min_effect, std::vector<Comparison>& rows) {
+RerunCheck RetractUnlessRepeated(const NamedRun& again, double min_effect, std::vector<Comparison>& rows) {
   std::unordered_map<std::string_view, const record::Record*> by_name;
   for (const auto& record : again.file.records) by_name.emplace(record.name, &record);
-  MeasuredAgain told{again.where, 0, 0};
+  RerunCheck told{again.where, 0, 0};
   for (auto& row : rows) {
     if (!Moved(row)) continue;
     const auto found = by_name.find(row.contender->name);
@@ -349,9 +349,9 @@ MeasuredAgain HoldAgainst(const NamedRun& again, double min_effect, std::vector<
       ++told.unknown;
       continue;
     }
-    HoldAgainst(*row.base, *found->second, min_effect,
+    RetractUnlessRepeated(*row.base, *found->second, min_effect,
                 fmt::format("in NEW, but not when measured again ({})", again.where), row);
-    told.taken_back += row.verdict == statistics::Verdict::kAmbiguous ? 1 : 0;
+    told.retracted += row.verdict == statistics::Verdict::kAmbiguous ? 1 : 0;
   }
   return told;
 }

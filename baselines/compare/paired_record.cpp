@@ -257,24 +257,24 @@ std::vector<std::string> ContextChanges(const record::RunFile& base,
 
 namespace {
 
-std::optional<Interleaving> Read(const record::RunFile& file) {
+std::optional<InterleavedComparison> Read(const record::RunFile& file) {
   const JsonReader context(file.context, "context");
   if (!context.Has("dlroof")) return std::nullopt;
   const JsonReader own = context.Object("dlroof");
   if (!own.Has("interleaved")) return std::nullopt;
   const JsonReader at = own.Object("interleaved");
-  Interleaving found{at.Text("id"), at.Number("min_effect")};
+  InterleavedComparison found{at.Text("id"), at.Number("min_effect")};
   if (found.min_effect < 0) at.Refuse("min_effect", "a share of at least 0");
   return found;
 }
 
 }  // namespace
 
-nlohmann::json ToJson(const Interleaving& interleaving) {
+nlohmann::json ToJson(const InterleavedComparison& interleaving) {
   return {{"id", interleaving.id}, {"min_effect", interleaving.min_effect}};
 }
 
-std::optional<Interleaving> InterleavingOf(const record::RunFile& base,
+std::optional<InterleavedComparison> InterleavedComparisonOf(const record::RunFile& base,
                                            const record::RunFile& contender) {
   const auto base_says = Read(base);
   auto contender_says = Read(contender);

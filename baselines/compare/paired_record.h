@@ -67,15 +67,15 @@ void CheckConventions(const std::string& base_where, const nlohmann::json& base,
 std::vector<std::string> ContextChanges(const record::RunFile& base,
                                         const record::RunFile& contender);
 
-struct Interleaving {
+struct InterleavedComparison {
   std::string id;            // of this comparison: both files have it, no others
   double min_effect = 0.02;  // [1] by which it was decided when enough was measured
 };
 
-nlohmann::json ToJson(const Interleaving& interleaving);
+nlohmann::json ToJson(const InterleavedComparison& interleaving);
 
 // Present when both files are of one interleaved comparison, so that their blocks are pairs.
-std::optional<Interleaving> InterleavingOf(const record::RunFile& base,
+std::optional<InterleavedComparison> InterleavedComparisonOf(const record::RunFile& base,
                                            const record::RunFile& contender);
 
 }  // namespace dlroof::compare

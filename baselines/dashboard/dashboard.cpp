@@ -263,7 +263,7 @@ class Site {
     auto view = ViewOf(series, points, run_of, [&](std::size_t before, std::size_t after) {
       const auto changes = compare::FindChanges(history_.Facts(points[before]), nullptr,
                                                 history_.Facts(points[after]), nullptr);
-      return changes.empty() ? std::string() : compare::WhyItMoved(changes);
+      return changes.empty() ? std::string() : compare::CausesText(changes);
     });
     if (!points.back().median) {
       const record::Record last = history_.Facts(points.back());

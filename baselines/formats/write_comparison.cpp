@@ -32,7 +32,7 @@ std::size_t Rank(const compare::Comparison& row) {
 std::vector<const compare::Comparison*> Ordered(const compare::CompareResult& result) {
   std::array<std::vector<const compare::Comparison*>, kWorstFirst.size()> by_rank;
   for (const auto& row : result.rows) {
-    if (!row.told_by_common || !row.alerts.empty()) by_rank.at(Rank(row)).push_back(&row);
+    if (!row.explained_by_common || !row.alerts.empty()) by_rank.at(Rank(row)).push_back(&row);
   }
   std::vector<const compare::Comparison*> rows;
   rows.reserve(result.rows.size());
@@ -146,10 +146,10 @@ void AddJudgedBy(const compare::CompareResult& result, const std::string& before
 void AddMeasuredAgain(const compare::CompareResult& result, std::vector<std::string>& remarks) {
   const bool moved = result.count.count(statistics::Verdict::kSlower) > 0 ||
                      result.count.count(statistics::Verdict::kFaster) > 0;
-  if (result.again)
+  if (result.rerun)
     remarks.push_back(fmt::format(
         "held against {}: {} slower or faster in NEW alone, {} without enough times there",
-        result.again->where, result.again->taken_back, result.again->unknown));
+        result.rerun->where, result.rerun->retracted, result.rerun->unknown));
   else if (moved && !result.interleaved && !result.across_machines)
     remarks.emplace_back(
         "a process may be slower or faster than the next one for as long as it lives: measure what "
@@ -228,7 +228,7 @@ std::string NotesOf(const compare::Comparison& row) {
     if (alert.on == compare::Quantity::kFraction) add(alert.text);
   for (const auto& residual : row.residuals)
     if (residual.moved) add(residual.Text());
-  add(row.Why());
+  add(row.Cause());
   return notes;
 }
 

@@ -45,7 +45,7 @@ json ToJson(const compare::Comparison& row) {
     object["ci95"] = {row.judgement->ci95.first, row.judgement->ci95.second};
     object["p_value"] = row.judgement->p_value;
     object["adjusted_p_value"] = row.judgement->adjusted_p;
-    if (row.judgement->with_all) object["moved_with_all"] = true;
+    if (row.judgement->moved_with_run) object["moved_with_all"] = true;
   }
   PutIfKnown(object, "cliffs_delta", row.cliffs_delta);
   PutIfKnown(object, "base_seconds", row.base_seconds);
@@ -56,7 +56,7 @@ json ToJson(const compare::Comparison& row) {
   if (row.newly_failed) object["newly_failed"] = true;
   for (const auto& change : row.changes) object["changes"].push_back(ToJson(change));
   if (!row.residuals.empty()) object["residuals"] = ToJson(row.residuals);
-  if (const auto why = row.Why(); !why.empty()) object["why"] = why;
+  if (const auto why = row.Cause(); !why.empty()) object["why"] = why;
   for (const auto& alert : row.alerts)
     object["alerts"].push_back({{"on", compare::Key(alert.on)}, {"text", alert.text}});
   return object;
@@ -80,10 +80,10 @@ json Header(const compare::CompareResult& result, const ComparedFiles& files) {
     head["summary"][std::string(statistics::Key(verdict))] =
         found == result.count.end() ? 0 : found->second;
   }
-  if (result.again)
-    head["measured_again"] = {{"file", result.again->where},
-                              {"taken_back", result.again->taken_back},
-                              {"unknown", result.again->unknown}};
+  if (result.rerun)
+    head["measured_again"] = {{"file", result.rerun->where},
+                              {"taken_back", result.rerun->retracted},
+                              {"unknown", result.rerun->unknown}};
   for (const auto& [of, mean] : result.residuals)
     head["mean_residuals"][of] = {
         {"base", mean.base}, {"new", mean.contender}, {"benchmarks", mean.benchmarks}};

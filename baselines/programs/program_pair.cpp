@@ -181,7 +181,7 @@ using Candidates = std::vector<Candidate>;
 Candidates CandidatesOf(const std::vector<PrimitiveUse>& uses) {
   Candidates candidates;
   for (const auto& use : uses)
-    if (!use.primitive->moves)
+    if (!use.primitive->moves_data)
       candidates.push_back({&use, verbose::ReadPrimitive(use.primitive->text)});
   // `uses` come by what could be won; primitives lie in the summary in order of appearance.
   std::ranges::sort(candidates, {}, [](const Candidate& one) { return one.use->primitive; });
@@ -272,10 +272,10 @@ void AddKinds(const std::vector<PrimitiveUse>& uses, CallSum KindRow::*side,
     const auto direction = DirectionOf(text.prop);
     auto kind = std::ranges::find_if(kinds, [&](const KindRow& one) {
       return one.kind == text.kind && one.direction == direction &&
-             one.moves == use.primitive->moves;
+             one.moves_data == use.primitive->moves_data;
     });
     if (kind == kinds.end())
-      kind = kinds.insert(kinds.end(), {text.kind, direction, use.primitive->moves, {}, {}});
+      kind = kinds.insert(kinds.end(), {text.kind, direction, use.primitive->moves_data, {}, {}});
     ((*kind).*side).Add({use.calls, use.seconds});
   }
 }
@@ -284,8 +284,8 @@ void AddTotals(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summ
                SideTotals& totals) {
   for (const auto& use : uses) {
     const auto& primitive = *use.primitive;
-    auto& sum = primitive.moves             ? totals.moving
-                : primitive.no_work.empty() ? totals.computing
+    auto& sum = primitive.moves_data             ? totals.moving
+                : primitive.work_unknown.empty() ? totals.computing
                                             : totals.unknown;
     sum.Add({use.calls, use.seconds});
   }

@@ -85,7 +85,7 @@ struct ProblemRow {
 // All calls of one kind and direction on both sides.
 struct KindRow {
   std::string kind, direction;
-  bool moves = false;  // no FLOPs
+  bool moves_data = false;  // no FLOPs
   CallSum a, b;
 };
 

@@ -22,9 +22,9 @@ namespace {
 
 bool HasSteps(const ProgramSummary& summary) { return summary.steps.count > 0; }
 
-void AddPart(ProgramPartKind kind, std::string words, double seconds, ProgramBreakdown& breakdown) {
+void AddPart(ProgramComponentKind kind, std::string words, double seconds, ProgramBreakdown& breakdown) {
   if (!(seconds > 0)) return;
-  const auto found = std::ranges::find(breakdown.parts, words, &ProgramPart::words);
+  const auto found = std::ranges::find(breakdown.parts, words, &ProgramComponent::words);
   if (found != breakdown.parts.end())
     found->seconds += seconds;
   else
@@ -33,7 +33,7 @@ void AddPart(ProgramPartKind kind, std::string words, double seconds, ProgramBre
 }
 
 // Sums by kind, the largest first.
-void AddByKind(ProgramPartKind part, std::string_view before,
+void AddByKind(ProgramComponentKind part, std::string_view before,
                const std::map<std::string, double>& by_kind, ProgramBreakdown& breakdown) {
   std::vector<std::pair<std::string, double>> rows(by_kind.begin(), by_kind.end());
   std::ranges::stable_sort(rows, std::ranges::greater{}, &std::pair<std::string, double>::second);
@@ -65,16 +65,16 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
       if (time.slowdown && *time.slowdown > 0)
         use.roof_seconds = use.calls * time.seconds / *time.slowdown;
     }
-    if (primitive.moves)
-      use.to_win = use.seconds;
+    if (primitive.moves_data)
+      use.potential_seconds = use.seconds;
     else if (use.roof_seconds)
-      use.to_win = std::max(use.seconds - *use.roof_seconds, 0.0);
+      use.potential_seconds = std::max(use.seconds - *use.roof_seconds, 0.0);
     uses.push_back(use);
   }
   const bool roofs = std::ranges::any_of(
       uses, [](const PrimitiveUse& use) { return use.roof_seconds.has_value(); });
   std::ranges::stable_sort(uses, [roofs](const PrimitiveUse& a, const PrimitiveUse& b) {
-    if (roofs && a.to_win != b.to_win) return a.to_win.value_or(0) > b.to_win.value_or(0);
+    if (roofs && a.potential_seconds != b.potential_seconds) return a.potential_seconds.value_or(0) > b.potential_seconds.value_or(0);
     return a.seconds > b.seconds;
   });
   return uses;
@@ -83,11 +83,11 @@ std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSu
 ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary) {
   ProgramBreakdown breakdown{.of_step = HasSteps(summary)};
   double at_roof = 0, without_roof = 0;
-  std::map<std::string, double> gaps, moves;
+  std::map<std::string, double> gaps, moves_data;
   for (const auto& use : uses) {
     const auto& kind = use.primitive->text.kind;
-    if (use.primitive->moves) {
-      moves[kind] += use.seconds;
+    if (use.primitive->moves_data) {
+      moves_data[kind] += use.seconds;
     } else if (use.roof_seconds) {
       const double roof = std::min(*use.roof_seconds, use.seconds);
       at_roof += roof;
@@ -96,15 +96,15 @@ ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const Progra
       without_roof += use.seconds;
     }
   }
-  AddPart(ProgramPartKind::kRoof, "needed by the roofs", at_roof, breakdown);
-  AddByKind(ProgramPartKind::kSlowdown, "above the roof: ", gaps, breakdown);
-  AddByKind(ProgramPartKind::kMoves, "moves data: ", moves, breakdown);
-  AddPart(ProgramPartKind::kNoRoof, "primitives without a roof", without_roof, breakdown);
-  AddPart(ProgramPartKind::kCreation, "creation of primitives",
+  AddPart(ProgramComponentKind::kRoof, "needed by the roofs", at_roof, breakdown);
+  AddByKind(ProgramComponentKind::kSlowdown, "above the roof: ", gaps, breakdown);
+  AddByKind(ProgramComponentKind::kMoves, "moves data: ", moves_data, breakdown);
+  AddPart(ProgramComponentKind::kNoRoof, "primitives without a roof", without_roof, breakdown);
+  AddPart(ProgramComponentKind::kCreation, "creation of primitives",
           breakdown.of_step ? summary.steps.creation_seconds : summary.creation_seconds, breakdown);
   const auto& wall = breakdown.of_step ? summary.steps.wall_seconds : summary.wall_seconds;
   if (wall)
-    AddPart(ProgramPartKind::kOutside, "outside oneDNN", *wall - breakdown.seconds, breakdown);
+    AddPart(ProgramComponentKind::kOutside, "outside oneDNN", *wall - breakdown.seconds, breakdown);
   return breakdown;
 }
 
@@ -123,7 +123,7 @@ std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses,
     ++kind->distinct;
     kind->calls += use.calls;
     kind->seconds += use.seconds;
-    kind->moves = kind->moves && use.primitive->moves;
+    kind->moves_data = kind->moves_data && use.primitive->moves_data;
     const auto found = index.find(use.primitive->record);
     const auto flops = found == index.end()
                            ? std::nullopt
@@ -175,7 +175,7 @@ void WriteHead(const ProgramSummary& summary, std::ostream& out) {
 std::string NameOf(const ProgramPrimitive& primitive) { return text::Printable(primitive.record); }
 
 std::string BoundOf(const PrimitiveUse& use) {
-  if (use.primitive->moves) return "moves data";
+  if (use.primitive->moves_data) return "moves data";
   if (use.placed == nullptr || !use.placed->placement.time) return "";
   return roofline::BoundText(*use.placed->placement.time);
 }
@@ -199,10 +199,10 @@ void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown&
        "calls", "time", "share", "to win", "bound", "gap", "library's choice"}};
   for (std::size_t i = 0; i < std::min(uses.size(), kShown); ++i) {
     const auto& use = uses[i];
-    const bool slowdown = use.roof_seconds && *use.roof_seconds > 0 && !use.primitive->moves;
+    const bool slowdown = use.roof_seconds && *use.roof_seconds > 0 && !use.primitive->moves_data;
     rows.push_back({NameOf(*use.primitive), Times(use.calls), text::WithPrefix(use.seconds, "s"),
                     Percent(use.seconds, breakdown.seconds),
-                    use.to_win ? text::WithPrefix(*use.to_win, "s") : "", BoundOf(use),
+                    use.potential_seconds ? text::WithPrefix(*use.potential_seconds, "s") : "", BoundOf(use),
                     slowdown ? text::ThreeDigits(use.seconds / *use.roof_seconds) + "x" : "",
                     text::Printable(use.primitive->text.implementation)});
   }
@@ -224,7 +224,7 @@ void WriteAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdow
   double seconds = 0;
   const PrimitiveUse* longest = nullptr;
   for (const auto& use : uses) {
-    if (use.primitive->moves || !use.roof_seconds || *use.roof_seconds <= kAbove * use.seconds)
+    if (use.primitive->moves_data || !use.roof_seconds || *use.roof_seconds <= kAbove * use.seconds)
       continue;
     ++count;
     seconds += use.seconds;
@@ -244,7 +244,7 @@ void WriteReorderAdvice(const std::vector<KindUse>& kinds, const ProgramBreakdow
                         std::ostream& out) {
   double seconds = 0;
   for (const auto& kind : kinds)
-    if (kind.moves && kind.kind == "reorder") seconds += kind.seconds;
+    if (kind.moves_data && kind.kind == "reorder") seconds += kind.seconds;
   if (seconds < kMuch * breakdown.seconds) return;
   fmt::print(
       out,
@@ -261,7 +261,7 @@ void WriteKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& break
   for (const auto& kind : kinds) {
     calls += kind.calls;
     seconds += kind.seconds;
-    if (kind.moves) {
+    if (kind.moves_data) {
       moving_calls += kind.calls;
       moving_seconds += kind.seconds;
     }
@@ -270,10 +270,10 @@ void WriteKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& break
         {text::Printable(kind.kind), text::Printable(kind.prop), std::to_string(kind.distinct),
          Times(kind.calls), text::WithPrefix(kind.seconds, "s"),
          Percent(kind.seconds, breakdown.seconds),
-         kind.moves ? "none"
+         kind.moves_data ? "none"
          : flops    ? text::WithPrefix(*kind.flops, "FLOP")
                     : "",
-         flops && !kind.moves ? text::WithPrefix(*kind.flops / kind.seconds, "FLOP/s") : ""});
+         flops && !kind.moves_data ? text::WithPrefix(*kind.flops / kind.seconds, "FLOP/s") : ""});
   }
   out << '\n';
   text::WriteAligned(rows, width, out);
@@ -352,8 +352,8 @@ void WriteProgramTime(const ProgramSummary& summary, std::ostream& out) {
 void WriteUnknownWork(const ProgramSummary& summary, std::ostream& out) {
   std::vector<std::pair<std::string, double>> reasons;
   for (const auto& primitive : summary.primitives) {
-    if (primitive.no_work.empty()) continue;
-    const auto text = fmt::format("{}: {}", primitive.text.kind, primitive.no_work);
+    if (primitive.work_unknown.empty()) continue;
+    const auto text = fmt::format("{}: {}", primitive.text.kind, primitive.work_unknown);
     const auto found = std::ranges::find(reasons, text, &std::pair<std::string, double>::first);
     if (found != reasons.end())
       found->second += primitive.calls;
@@ -396,7 +396,7 @@ void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out) 
   WriteKinds(KindsOf(uses, run), breakdown, width, out);
   WriteBreakdown(*summary, breakdown, out);
   WriteProgramTime(*summary, out);
-  WriteAlone(*summary, width, out);
+  WriteStandalone(*summary, width, out);
   WriteLines(*summary, out);
   terminal::WriteCaveats(run, out);
 }
@@ -432,7 +432,7 @@ std::string RatioWords(const StandaloneTime& alone) {
 std::vector<const ProgramPrimitive*> Replayed(const ProgramSummary& summary) {
   std::vector<const ProgramPrimitive*> replayed;
   for (const auto& primitive : summary.primitives)
-    if (primitive.alone) replayed.push_back(&primitive);
+    if (primitive.standalone) replayed.push_back(&primitive);
   std::ranges::stable_sort(replayed, std::ranges::greater{}, [&](const auto* one) {
     return summary.steps.count > 0 ? one->step_seconds : one->seconds;
   });
@@ -448,8 +448,8 @@ struct NotReplayed {
 void WriteNotStandalone(const ProgramSummary& summary, std::ostream& out) {
   std::vector<NotReplayed> rows;
   for (const auto& primitive : summary.primitives) {
-    if (primitive.not_standalone.empty()) continue;
-    const auto words = fmt::format("{}: {}", primitive.text.kind, primitive.not_standalone);
+    if (primitive.not_replayed.empty()) continue;
+    const auto words = fmt::format("{}: {}", primitive.text.kind, primitive.not_replayed);
     auto row = std::ranges::find(rows, words, &NotReplayed::words);
     if (row == rows.end()) row = rows.insert(rows.end(), {words, 0, 0});
     ++row->distinct;
@@ -464,8 +464,8 @@ void WriteNotStandalone(const ProgramSummary& summary, std::ostream& out) {
 
 }  // namespace
 
-std::string WhyOf(const ProgramPrimitive& primitive) {
-  const auto& alone = *primitive.alone;
+std::string StandaloneDiagnosis(const ProgramPrimitive& primitive) {
+  const auto& alone = *primitive.standalone;
   if (AreAlike(alone)) return "as fast as alone";
   if (IsOpen(alone)) return "no difference is validated: the interval of the ratio has 1 in it";
   if (alone.implementation != primitive.text.implementation)
@@ -487,10 +487,10 @@ std::string WhyOf(const ProgramPrimitive& primitive) {
       share ? "cold caches do not explain it: " : "cold caches, ");
 }
 
-void WriteAlone(const ProgramSummary& summary, int width, std::ostream& out) {
+void WriteStandalone(const ProgramSummary& summary, int width, std::ostream& out) {
   const auto replayed = Replayed(summary);
   const bool left = std::ranges::any_of(
-      summary.primitives, [](const auto& one) { return !one.not_standalone.empty(); });
+      summary.primitives, [](const auto& one) { return !one.not_replayed.empty(); });
   if (replayed.empty() && !left) return;
   out << '\n';
   std::vector<std::vector<std::string>> rows = {
@@ -498,8 +498,8 @@ void WriteAlone(const ProgramSummary& summary, int width, std::ostream& out) {
        "in the program", "alone", "ratio", "alone, cold", "why"}};
   std::vector<std::string> reasons;
   for (const auto* primitive : replayed) {
-    const auto& alone = *primitive->alone;
-    const auto why = WhyOf(*primitive);
+    const auto& alone = *primitive->standalone;
+    const auto why = StandaloneDiagnosis(*primitive);
     auto number = std::ranges::find(reasons, why);
     if (number == reasons.end()) number = reasons.insert(reasons.end(), why);
     rows.push_back(
@@ -511,7 +511,7 @@ void WriteAlone(const ProgramSummary& summary, int width, std::ostream& out) {
   if (!replayed.empty()) text::WriteAligned(rows, width, out);
   for (std::size_t i = 0; i < reasons.size(); ++i)
     fmt::print(out, "  {}: {}\n", i + 1, text::Printable(reasons[i]));
-  if (std::ranges::any_of(replayed, [](const auto* one) { return one->alone->noisy; }))
+  if (std::ranges::any_of(replayed, [](const auto* one) { return one->standalone->noisy; }))
     out << "  ~ other programs noisy it: an estimate\n";
   WriteNotStandalone(summary, out);
 }

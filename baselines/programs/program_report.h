@@ -20,17 +20,17 @@ struct PrimitiveUse {
   double calls = 0;                          // [1]
   double seconds = 0;                        // [s] of the clock
   std::optional<double> roof_seconds;  // [s] that the roofs ask for these calls; absent: no roof
-  // [s] that could be won: above its roof, and all of a call that only moves data; absent: unknown
-  std::optional<double> to_win;
+  // [s] that could be won: above its roof, and all of a call that only moves_data data; absent: unknown
+  std::optional<double> potential_seconds;
 };
 
 // The uses with calls, those with most to win first; by time where nothing has a roof.
 std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary);
 
-enum class ProgramPartKind { kRoof, kSlowdown, kMoves, kNoRoof, kCreation, kOutside };
+enum class ProgramComponentKind { kRoof, kSlowdown, kMoves, kNoRoof, kCreation, kOutside };
 
-struct ProgramPart {
-  ProgramPartKind kind = ProgramPartKind::kRoof;
+struct ProgramComponent {
+  ProgramComponentKind kind = ProgramComponentKind::kRoof;
   std::string words;
   double seconds = 0;  // [s] > 0
 };
@@ -38,7 +38,7 @@ struct ProgramPart {
 struct ProgramBreakdown {
   bool of_step = false;            // else of the whole log
   double seconds = 0;              // [s] sum of the parts: the step's wall time where it is known
-  std::vector<ProgramPart> parts;  // roof, gaps by kind, moves by kind, others, creation, outside
+  std::vector<ProgramComponent> parts;  // roof, gaps by kind, moves_data by kind, others, creation, outside
 };
 
 ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary);
@@ -49,7 +49,7 @@ struct KindUse {
   int distinct = 0;               // [1]
   double calls = 0, seconds = 0;  // [1], [s]
   std::optional<double> flops;    // [flop]; absent where one of them is not known
-  bool moves = true;              // every call only moves data
+  bool moves_data = true;              // every call only moves_data data
 };
 
 // By time, the most first.
@@ -65,10 +65,10 @@ void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out);
 
 // Returns a sentence on why the program's calls take as long as they do beside the call alone, as
 // far as the two times, the cold one and the implementations tell. The primitive has been replayed.
-std::string WhyOf(const ProgramPrimitive& primitive);
+std::string StandaloneDiagnosis(const ProgramPrimitive& primitive);
 
 // Writes a row per replayed primitive, those with most time first, and the reasons of those that
 // were not. Writes nothing without a replay. `width` as of WriteProgram.
-void WriteAlone(const ProgramSummary& summary, int width, std::ostream& out);
+void WriteStandalone(const ProgramSummary& summary, int width, std::ostream& out);
 
 }  // namespace dlroof::programs

@@ -35,8 +35,8 @@ std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log) {
     for (const double one : seconds[i]) primitive.seconds += one;
     primitive.times = TimesOf(std::move(seconds[i]));
     const auto work = verbose::WorkOf(verbose::ReadPrimitive(primitive.text));
-    primitive.moves = verbose::HasNoFlops(work);
-    primitive.no_work = work.reason;
+    primitive.moves_data = verbose::HasNoFlops(work);
+    primitive.work_unknown = work.reason;
     primitives.push_back(std::move(primitive));
   }
   return primitives;
@@ -286,13 +286,13 @@ void VisitPrimitive(auto& visit, auto& one) {
   visit("median_seconds", one.times.median);
   visit("upper_quarter_seconds", one.times.upper_quarter);
   visit("most_seconds", one.times.most);
-  visit("moves", one.moves);
-  visit("no_work", one.no_work);
+  visit("moves", one.moves_data);
+  visit("no_work", one.work_unknown);
   visit("step_calls", one.step_calls);
   visit("step_seconds", one.step_seconds);
   visit("benchmark", one.benchmark);
   visit("benchdnn", one.repro);
-  visit("not_alone", one.not_standalone);
+  visit("not_alone", one.not_replayed);
 }
 
 void VisitAlone(auto& visit, auto& alone) {
@@ -402,7 +402,7 @@ ProgramPrimitive PrimitiveFrom(const json& object) {
   ProgramPrimitive primitive;
   Reader reader(object);
   VisitPrimitive(reader, primitive);
-  primitive.alone = StandaloneFrom(record::Member(object, "alone"));
+  primitive.standalone = StandaloneFrom(record::Member(object, "alone"));
   const auto& others = record::Member(object, "others");
   if (others.is_object())
     for (const auto& [name, text] : others.items())
@@ -414,7 +414,7 @@ json ToJson(const ProgramPrimitive& primitive) {
   json object = json::object();
   Writer writer(object);
   VisitPrimitive(writer, primitive);
-  if (primitive.alone) object["alone"] = ToJson(*primitive.alone);
+  if (primitive.standalone) object["alone"] = ToJson(*primitive.standalone);
   for (const auto& [name, text] : primitive.text.others) object["others"][name] = text;
   return object;
 }

@@ -39,14 +39,14 @@ struct ProgramPrimitive {
   double calls = 0;    // [1] in the log
   double seconds = 0;  // [s] of these together
   CallTimes times;
-  bool moves = false;       // its FLOPs are known to be 0
-  std::string no_work;      // why FLOPs or bytes are not known; empty: they are
+  bool moves_data = false;       // its FLOPs are known to be 0
+  std::string work_unknown;      // why FLOPs or bytes are not known; empty: they are
   double step_calls = 0;    // [1] in a steady step, on average
   double step_seconds = 0;  // [s] of the clock that they take of it (steps.h), on average
   std::string benchmark;    // of this program for the same call; empty: none
   std::string repro;        // arguments of benchdnn for the same call; empty: none
   std::optional<StandaloneTime> alone;  // absent: not replayed
-  std::string not_standalone;           // why its replay has no time; empty: none was asked for
+  std::string not_replayed;           // why its replay has no time; empty: none was asked for
 };
 
 // A part of a step: "forward", "backward", "update".

@@ -118,7 +118,7 @@ formats::Cells KindCells(const ProgramPairReport& report) {
   formats::Cells cells = {
       {"kinds", "direction", "FLOPs", "A calls", "A time", "B calls", "B time", "B/A"}};
   for (const auto& row : report.pair.kinds)
-    cells.push_back({row.kind, row.direction, row.moves ? "none" : "", CallsText(row.a),
+    cells.push_back({row.kind, row.direction, row.moves_data ? "none" : "", CallsText(row.a),
                      TimeText(row.a), CallsText(row.b), TimeText(row.b), RatioText(row.a, row.b)});
   return cells;
 }
@@ -200,7 +200,7 @@ json ToJson(const ProblemRow& row) {
 json ToJson(const KindRow& row) {
   json written = {{"kind", row.kind}, {"a", ToJson(row.a)}, {"b", ToJson(row.b)}};
   if (!row.direction.empty()) written["direction"] = row.direction;
-  if (row.moves) written["moves"] = true;
+  if (row.moves_data) written["moves"] = true;
   return written;
 }
 
@@ -230,7 +230,7 @@ void WriteMore(std::size_t rows, std::size_t shown, std::ostream& out) {
     fmt::print(out, "  {} more (--format=markdown, csv or json has them)\n", rows - shown);
 }
 
-void WriteAlone(const std::vector<ProblemRow>& rows, bool of_a, int width, std::ostream& out) {
+void WriteStandalone(const std::vector<ProblemRow>& rows, bool of_a, int width, std::ostream& out) {
   if (rows.empty()) return;
   out << '\n';
   text::WriteAligned(formats::PrintableCells(AloneCells(rows, of_a, kShownAlone)), width, out);
@@ -279,8 +279,8 @@ void WritePairTable(const ProgramPairReport& report, std::ostream& out) {
                        out);
     WriteMore(pair.rows.size(), kShown, out);
   }
-  WriteAlone(pair.only_a, true, width, out);
-  WriteAlone(pair.only_b, false, width, out);
+  WriteStandalone(pair.only_a, true, width, out);
+  WriteStandalone(pair.only_b, false, width, out);
   if (!differences.empty()) out << "\ndiffers (A | B):\n";
   for (std::size_t i = 0; i < differences.size(); ++i)
     fmt::print(out, "{:>3}  {}\n", i + 1, text::Printable(differences[i]));

@@ -50,7 +50,7 @@ using Calls = std::map<std::pair<std::string, std::string>,
 
 // Keeps the fastest of several calls that compute the same.
 Calls CallsOf(const roofline::PlacedRun& run, const ShapeOf& shape_of,
-              const cluster::IsManner& is_manner) {
+              const cluster::IsImplementationOption& is_implementation_option) {
   Calls calls;
   for (std::size_t i = 0; i < run.file.records.size(); ++i) {
     const auto& record = run.file.records[i];
@@ -60,7 +60,7 @@ Calls CallsOf(const roofline::PlacedRun& run, const ShapeOf& shape_of,
     if (!shape) continue;
     auto& by_direction =
         calls[{record.type, record.library}][shape->batch]
-             [{record.op, shape->problem, cluster::WithoutManner(record.options, is_manner)}]
+             [{record.op, shape->problem, cluster::WithoutImplementationOptions(record.options, is_implementation_option)}]
                  .by_direction;
     const auto [found, added] = by_direction.try_emplace(record.direction, *timing);
     if (!added && timing->median < found->second.median) found->second = *timing;
@@ -71,7 +71,7 @@ Calls CallsOf(const roofline::PlacedRun& run, const ShapeOf& shape_of,
 // A layer of the model with its key and the size of its gradients.
 struct KeyedLayer {
   LayerKey key;
-  cluster::ModelLayerOf layer;
+  cluster::VersusLayer layer;
   double gradient_bytes = 0;  // [byte]
 };
 
@@ -209,11 +209,11 @@ double ExpectedLargest(std::vector<double> measured, int n) {
 }
 
 std::vector<MeasuredSteps> StepsOf(const roofline::PlacedRun& run, const cluster::Model& model,
-                                   const ShapeOf& shape_of, const cluster::IsManner& is_manner,
+                                   const ShapeOf& shape_of, const cluster::IsImplementationOption& is_implementation_option,
                                    double gradient_bytes) {
   const auto keyed = KeyedLayers(model, shape_of, gradient_bytes);
   std::vector<MeasuredSteps> all;
-  for (const auto& [how, calls] : CallsOf(run, shape_of, is_manner)) {
+  for (const auto& [how, calls] : CallsOf(run, shape_of, is_implementation_option)) {
     auto steps = StepsOfCalls(calls, keyed);
     if (steps.at.empty()) continue;
     steps.model = model.name;
@@ -345,10 +345,10 @@ BreakEven StrongBreakEven(const ScaledCluster& cluster, double batch, double sec
   const double floor = NetworkFloor(cluster);
   // A larger batch than the largest measured one takes no less time.
   const double computing = ComputeSeconds(steps.at.rbegin()->second);
-  const bool not_standalone =
+  const bool not_replayed =
       all_known || StrongSeconds(cluster, batch, 1, overlap) ||
       (batch > static_cast<double>(steps.most_batch()) && computing > seconds);
-  if (floor > seconds && not_standalone)
+  if (floor > seconds && not_replayed)
     return {.nodes = std::nullopt,
             .why = fmt::format("never: the network's floor is {}", text::WithPrefix(floor, "s"))};
   if (all_known)

@@ -81,7 +81,7 @@ struct MeasuredSteps {
 // Returns the steps of each type and library of which the run timed a layer's forward pass and its
 // gradients. `gradient_bytes`: [byte] of one parameter's gradient.
 std::vector<MeasuredSteps> StepsOf(const roofline::PlacedRun& run, const cluster::Model& model,
-                                   const ShapeOf& shape_of, const cluster::IsManner& is_manner,
+                                   const ShapeOf& shape_of, const cluster::IsImplementationOption& is_implementation_option,
                                    double gradient_bytes);
 
 // Returns the layers at a batch size. Between two measured ones each time lies on the line between

@@ -59,7 +59,7 @@ struct ScaleReport {
   std::vector<ScaleCase> cases;
   std::vector<cluster::SimulatedAllreduce>
       simulated;                                // empty: nobody asked for it, or none succeeded
-  std::string not_simulated;                    // why the simulation ended early; empty: it did not
+  std::string simulation_failure;                    // why the simulation ended early; empty: it did not
   std::vector<MeasuredScale> measured;          // of a program; empty: no file
   std::string currency;                         // empty: no prices
   std::optional<NodePrice> price, their_price;  // of the other cluster; absent: there is none

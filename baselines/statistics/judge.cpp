@@ -216,7 +216,7 @@ void Decide(const Views& views, double min_effect, Judgement& judgement) {
   const char* way = views.seconds > 0 ? "slower" : "faster";
   judgement.verdict = Verdict::kAmbiguous;
   if (beyond && excludes && !agrees(views.without_common)) {
-    judgement.with_all = true;
+    judgement.moved_with_run = true;
     judgement.reason = fmt::format("{}, but so is nearly everything else in this run", way);
   } else if (beyond && excludes && !agrees(views.without_roof)) {
     judgement.reason = fmt::format(

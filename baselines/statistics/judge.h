@@ -95,7 +95,7 @@ struct JudgeSettings {
 struct Judgement {
   Verdict verdict = Verdict::kAmbiguous;  // same, faster, slower or ambiguous
   std::string reason;                     // why ambiguous
-  bool with_all = false;  // ambiguous only because nearly everything in the run moved like it
+  bool moved_with_run = false;  // ambiguous only because nearly everything in the run moved like it
   double ratio = 1;       // [1] NEW / BASE
   std::pair<double, double> ci95;      // [1] of the ratio, noise within and between runs
   double p_value = 1, adjusted_p = 1;  // [1] of no change; adjusted for all benchmarks

@@ -121,10 +121,10 @@ bool IsConfirmed(const TuningStep& step) { return step.effect && step.effect->co
 
 std::string WhyDropped(const TuningStep& step, const std::string& failed) {
   if (!step.effect && !failed.empty())
-    return fmt::format("{}: failed: {}", Words(step.values), failed);
-  if (!step.effect) return Words(step.values) + ": too few clean blocks";
+    return fmt::format("{}: failed: {}", SettingText(step.values), failed);
+  if (!step.effect) return SettingText(step.values) + ": too few clean blocks";
   const auto& [low, high] = step.effect->interval;
-  return fmt::format("{}: {:.3f} to {:.3f} of the time before", Words(step.values), low, high);
+  return fmt::format("{}: {:.3f} to {:.3f} of the time before", SettingText(step.values), low, high);
 }
 
 // Takes out the steps that are not confirmed. Where all seem to be, but not the whole, no step is
@@ -181,7 +181,7 @@ void Confirm(TrialSequence& trials, Tuning& tuning) {
   double error = kError;
   for (int round = 1;; ++round) {
     error /= 2;
-    trials.Say(fmt::format("confirming {} in fresh blocks ({:.0f} s spent)", Words(tuning.best),
+    trials.Say(fmt::format("confirming {} in fresh blocks ({:.0f} s spent)", SettingText(tuning.best),
                            trials.seconds()));
     if (ConfirmRound(trials, tuning, round, error)) return;
   }

@@ -239,7 +239,7 @@ class Descent {
     if (candidates.empty()) return false;
     trials_.Say(fmt::format("{}: {} choice{} beside {} ({:.0f} s spent)", coordinate.name,
                             candidates.size(), candidates.size() == 1 ? "" : "s",
-                            Words(PartOf(tuning_.best, coordinate)), trials_.seconds()));
+                            SettingText(PartOf(tuning_.best, coordinate)), trials_.seconds()));
     const Candidate* winner = nullptr;
     try {
       winner = CoordinateSearch(trials_, tuning_, coordinate).Run(candidates);
@@ -249,7 +249,7 @@ class Descent {
     }
     Keep(coordinate, candidates, winner);
     if (winner == nullptr) return false;
-    trials_.Say(fmt::format("  {}: about {:.2f}x faster, to be confirmed", Words(winner->values),
+    trials_.Say(fmt::format("  {}: about {:.2f}x faster, to be confirmed", SettingText(winner->values),
                             std::exp(-winner->Center())));
     Take(coordinate, *winner);
     return true;
@@ -295,7 +295,7 @@ class Descent {
     if (!candidate.Known()) return "not measured: the budget was spent, or its blocks were noisy";
     const double least = std::log1p(tuning_.plan.min_effect);
     if (candidate.Center() > least) return "slower";
-    if (winner != nullptr) return "not faster than " + Words(winner->values);
+    if (winner != nullptr) return "not faster than " + SettingText(winner->values);
     return candidate.Center() < -least
                ? "seems faster, not validated: its blocks scatter or are few"
                : "no effect";

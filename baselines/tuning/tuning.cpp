@@ -25,7 +25,7 @@ std::set<std::string> KnobsOf(const Coordinate& coordinate) {
 
 }  // namespace
 
-std::string Words(const Setting& setting) {
+std::string SettingText(const Setting& setting) {
   std::string words;
   for (const auto& [knob, value] : setting)
     words +=

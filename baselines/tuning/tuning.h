@@ -27,7 +27,7 @@ using Setting = std::map<std::string, std::string>;
 
 // Returns "OMP_WAIT_POLICY=active, threads=1", or "default". A knob without a value (an argument)
 // has no "=".
-std::string Words(const Setting& setting);
+std::string SettingText(const Setting& setting);
 
 struct Choice {
   Setting values;      // of its coordinate's knobs; those that it leaves out have their defaults

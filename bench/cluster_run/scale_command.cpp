@@ -181,7 +181,7 @@ void RunScale(const ScaleFlags& flags) {
   scaling::WriteScaleTable(report, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteScaleOutput(flags, report, path);
-  if (!report.not_simulated.empty()) throw BadInput(report.not_simulated);
+  if (!report.simulation_failure.empty()) throw BadInput(report.simulation_failure);
 }
 
 void AddModelFlags(CLI::App& command, ScaleFlags& flags) {

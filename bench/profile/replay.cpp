@@ -93,8 +93,8 @@ std::vector<std::size_t> ChooseReplayed(int count, programs::ProgramSummary& sum
   for (const auto i : order) {
     if (static_cast<int>(chosen.size()) >= count) break;
     auto& primitive = summary.primitives[i];
-    primitive.not_standalone = WhyNotHere(primitive.benchmark);
-    if (primitive.not_standalone.empty()) chosen.push_back(i);
+    primitive.not_replayed = WhyNotHere(primitive.benchmark);
+    if (primitive.not_replayed.empty()) chosen.push_back(i);
   }
   return chosen;
 }
@@ -105,10 +105,10 @@ void AddSingleThreaded(const record::RunFile& program, const std::vector<std::si
   for (const auto i : chosen) {
     auto& primitive = summary.primitives[i];
     const auto* record = FindRecord(records, primitive.benchmark);
-    const auto time = TimeAlone(record, primitive.not_standalone);
+    const auto time = TimeAlone(record, primitive.not_replayed);
     const auto* inside = FindRecord(program.records, primitive.record);
     const auto its_time = inside == nullptr ? std::nullopt : record::TimeOf(inside->repetitions);
-    if (time && !its_time) primitive.not_standalone = "its calls in the program have no time";
+    if (time && !its_time) primitive.not_replayed = "its calls in the program have no time";
     if (!time || !its_time) continue;
     programs::StandaloneTime alone{.seconds = time->median,
                                    .ci95 = time->ci95,
@@ -122,7 +122,7 @@ void AddSingleThreaded(const record::RunFile& program, const std::vector<std::si
     std::string no_reason;
     if (const auto slow = TimeAlone(FindRecord(records, ColdName(primitive.benchmark)), no_reason))
       alone.cold_seconds = slow->median;
-    primitive.alone = alone;
+    primitive.standalone = alone;
   }
 }
 

@@ -35,7 +35,7 @@ void WriteSteps(const tuning::Tuning& tuning, const TuningWords& words, std::ost
   fmt::print(out, "  |{}|  {:>9}  default\n", Bar(left), time());
   for (const auto& step : tuning.steps) {
     if (step.effect) left *= step.effect->ratio;
-    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(), tuning::Words(step.values),
+    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(), tuning::SettingText(step.values),
                step.effect ? EffectText(*step.effect) : "not measured alone",
                step.effect && !step.effect->confirmed ? ", not validated by itself" : "");
     fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, text::Printable(step.reason));
@@ -69,7 +69,7 @@ std::string Verdict(const tuning::Tuning& tuning) {
       break;
   }
   return fmt::format("unfinished; so far {} seems best, which nothing validates yet",
-                     tuning::Words(tuning.best));
+                     tuning::SettingText(tuning.best));
 }
 
 void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
@@ -84,7 +84,7 @@ void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
                                    : std::string();
     fmt::print(
         out, "  tried {}: {}{}\n",
-        tried.values.empty() ? "the default of " + tried.coordinate : tuning::Words(tried.values),
+        tried.values.empty() ? "the default of " + tried.coordinate : tuning::SettingText(tried.values),
         text::Printable(tried.verdict), ratio);
   }
 }
@@ -159,13 +159,13 @@ int VerifyAll(const std::string& path, tuning::TuningFile file,
       fmt::print(out, "  nothing to verify: {}\n", tuning::Key(tuning.state));
       continue;
     }
-    log << fmt::format("default against {}\n", tuning::Words(tuning.best));
+    log << fmt::format("default against {}\n", tuning::SettingText(tuning.best));
     std::string why;
     tuning.verified = tuning::Verify(tuning, {trials(tuning.plan.subject)}, why);
     if (StoppedByInterrupt()) return kInterrupted;
     WriteFile(path, tuning::ToJson(file).dump(1) + "\n");
     const bool confirmed = tuning.verified && tuning.verified->confirmed;
-    fmt::print(out, "  {}: {}: {}\n", tuning::Words(tuning.best),
+    fmt::print(out, "  {}: {}: {}\n", tuning::SettingText(tuning.best),
                confirmed ? "confirmed again" : "not confirmed again",
                tuning.verified ? EffectText(*tuning.verified) : why);
     if (!confirmed) exit_code = kCannotSay;

@@ -187,11 +187,11 @@ TEST(PowerInWindow, AGapOfMoreThanThreePeriodsIsNoPower) {
   meter.erase(meter.begin() + 30, meter.begin() + 32);  // 29 and 32 are 3 s apart
   EXPECT_TRUE(PowerInWindow(meter, Window(10, 70)).power);
   meter.erase(meter.begin() + 30);
-  EXPECT_EQ(PowerInWindow(meter, Window(10, 70)).why_not, NotMetered::kSlowdown);
+  EXPECT_EQ(PowerInWindow(meter, Window(10, 70)).why_not, NotMetered::kGap);
   EXPECT_EQ(PowerInWindow(Every(1, 0, 50, Constant(1)), Window(10, 70)).why_not,
-            NotMetered::kSlowdown);
+            NotMetered::kGap);
   EXPECT_EQ(PowerInWindow(Every(1, 40, 99, Constant(1)), Window(10, 70)).why_not,
-            NotMetered::kSlowdown);
+            NotMetered::kGap);
 }
 
 TEST(PowerInWindow, ALogOfAnotherTimeOrNodeIsNoPower) {
@@ -219,13 +219,13 @@ struct MeteredCluster {
     }
   }
   const record::Record& Added() {
-    AddMetered(log, windows, cluster);
+    AddMeteredEnergy(log, windows, cluster);
     return cluster.run.records[0];
   }
 };
 
 // 60 s / 30 calls = 2 s of 200, 210, 220 W.
-TEST(AddMetered, IsTheMedianOfNodes) {
+TEST(AddMeteredEnergy, IsTheMedianOfNodes) {
   MeteredCluster made(3);
   const auto& metered = made.Added().metered;
   ASSERT_TRUE(metered);
@@ -239,7 +239,7 @@ TEST(AddMetered, IsTheMedianOfNodes) {
   EXPECT_THAT(made.cluster.remarks, IsEmpty());
 }
 
-TEST(AddMetered, SixNodesHaveAnIntervalAndOneItsOwn) {
+TEST(AddMeteredEnergy, SixNodesHaveAnIntervalAndOneItsOwn) {
   MeteredCluster six(6);
   EXPECT_EQ(six.Added().metered->ci95, (std::pair(400.0, 500.0)));
   MeteredCluster one(1);
@@ -250,7 +250,7 @@ TEST(AddMetered, SixNodesHaveAnIntervalAndOneItsOwn) {
   EXPECT_GT(metered.ci95->second, metered.joules);
 }
 
-TEST(AddMetered, CallsWithoutPowerAreCountedWithTheirReason) {
+TEST(AddMeteredEnergy, CallsWithoutPowerAreCountedWithTheirReason) {
   MeteredCluster made(3);
   made.log.samples.erase("n1");
   made.log.samples["n2"] = Every(1, 0, 50, Constant(1));
@@ -265,7 +265,7 @@ TEST(AddMetered, CallsWithoutPowerAreCountedWithTheirReason) {
                   HasSubstr("nodes that the cluster does not have: 1 (x9)")));
 }
 
-TEST(AddMetered, ARecordWithoutAnyHasTheReason) {
+TEST(AddMeteredEnergy, ARecordWithoutAnyHasTheReason) {
   MeteredCluster made(2);
   made.log.samples = {{"n7", Every(1, 0, 100, Constant(1))}};
   const auto& record = made.Added();
@@ -275,7 +275,7 @@ TEST(AddMetered, ARecordWithoutAnyHasTheReason) {
   EXPECT_EQ(record.counting[0].text, "not metered: the log has no sample of the node");
 }
 
-TEST(AddMetered, ARunWithoutWindowsIsToldHowToHaveThem) {
+TEST(AddMeteredEnergy, ARunWithoutWindowsIsToldHowToHaveThem) {
   MeteredCluster made(1);
   made.windows = {{}};
   EXPECT_FALSE(made.Added().metered);

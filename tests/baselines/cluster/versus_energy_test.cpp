@@ -150,10 +150,10 @@ TEST(EnergySum, HasAClassOnlyIfEveryCallHas) {
 
 TEST(VersusModels, AddEnergiesOfLayersInBoth) {
   const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
-  const auto is_manner = [](std::string_view) { return false; };
-  const auto model = ModelFromNames("net", {{kOnCpu, 3}}, is_manner);
+  const auto is_implementation_option = [](std::string_view) { return false; };
+  const auto model = ModelFromNames("net", {{kOnCpu, 3}}, is_implementation_option);
   const auto prices = Watts(500, {});
-  const auto rows = MakeVersusModels(a, b, {model}, is_manner, &prices);
+  const auto rows = MakeVersusModels(a, b, {model}, is_implementation_option, &prices);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].energies_a.at(kMeasured).joules, 1800);
   EXPECT_EQ(rows[0].energies_b.at(kMeasured).joules, 450);
@@ -183,10 +183,10 @@ TEST(WriteVersus, ShowsEnergiesByTheirClass) {
 TEST(WriteVersus, ShowsMeteredEnergiesInColumnsOfTheirOwn) {
   const auto a = MeteredSide(kOnCpu, 6, {}, "Epyc", 2400),
              b = MeteredSide(kOnGpu, 2, Counted(150), "H200", 800);
-  const auto is_manner = [](std::string_view) { return false; };
+  const auto is_implementation_option = [](std::string_view) { return false; };
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
   report.models =
-      MakeVersusModels(a, b, {ModelFromNames("net", {{kOnCpu, 3}}, is_manner)}, is_manner);
+      MakeVersusModels(a, b, {ModelFromNames("net", {{kOnCpu, 3}}, is_implementation_option)}, is_implementation_option);
   EXPECT_EQ(report.models.at(0).energy_ratios.at(kMetered).a_over_b, 3);
   std::ostringstream table, csv, page;
   WriteVersusTable(report, 0, table);

@@ -198,12 +198,12 @@ TEST(MakeVersus, EveryLibraryOfASideMakesARow) {
 TEST(MakeVersus, OptionsOfMannerPairWithTheirLikeOrWithAnyOther) {
   const auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
   const auto other = ClusterOf("gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2)});
-  const auto row = MakeVersus(cpu, other, {.is_manner = IsLayout}).rows.at(0);
+  const auto row = MakeVersus(cpu, other, {.is_implementation_option = IsLayout}).rows.at(0);
   EXPECT_EQ(row.key, "Conv2D/fwd/f32/n1");
   EXPECT_THAT(row.differences, Contains("options: none | nchw"));
   const auto both = ClusterOf(
       "gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 4)});
-  const auto versus = MakeVersus(cpu, both, {.is_manner = IsLayout});
+  const auto versus = MakeVersus(cpu, both, {.is_implementation_option = IsLayout});
   ASSERT_EQ(versus.rows.size(), 1);
   EXPECT_EQ(versus.rows[0].b.timing.median, 4);
 }
@@ -215,7 +215,7 @@ TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes
   const auto gpu = ClusterOf(
       "gpu", {Of("Conv2D/gpu/cudnn/fwd/f16/n1", 1), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2),
               Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n3", 1)});
-  const auto versus = MakeVersus(cpu, gpu, {.is_manner = IsLayout, .best_type = true});
+  const auto versus = MakeVersus(cpu, gpu, {.is_implementation_option = IsLayout, .best_type = true});
   ASSERT_EQ(versus.rows.size(), 2);
   EXPECT_EQ(versus.rows[0].key, "Conv2D/fwd/bf16|f16/n1");
   EXPECT_EQ(versus.rows[0].nodes_of_a, 3);

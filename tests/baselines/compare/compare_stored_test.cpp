@@ -236,8 +236,8 @@ TEST(CompareWithStored, AMachineThatWasFasterInOneStoredRunIsToldOfThatRun) {
   EXPECT_NEAR(std::exp(result.parts[0].common->log_ratio), 1.2, 1e-6);
   EXPECT_FALSE(result.parts[1].common);
   EXPECT_FALSE(result.common);
-  EXPECT_TRUE(result.rows[0].told_by_common);
-  EXPECT_FALSE(result.rows[1].told_by_common);
+  EXPECT_TRUE(result.rows[0].explained_by_common);
+  EXPECT_FALSE(result.rows[1].explained_by_common);
   EXPECT_EQ(result.exit_code, 0);
 }
 
@@ -262,11 +262,11 @@ NamedRun Fresh() {
 
 CompareResult Held(const NamedRun& base, const NamedRun& contender, const NamedRun& again) {
   auto options = fakes::Options();
-  options.again = &again;
+  options.rerun = &again;
   return Compare(base, contender, options);
 }
 
-TEST(MeasuredAgain, TakesBackWhatAnotherProcessDoesNotShow) {
+TEST(RerunCheck, TakesBackWhatAnotherProcessDoesNotShow) {
   const auto base = Base(), contender = Fresh();
   ASSERT_THAT(fakes::Verdicts(Compare(base, contender, fakes::Options())),
               ElementsAre("slower", "faster", "same"));
@@ -276,13 +276,13 @@ TEST(MeasuredAgain, TakesBackWhatAnotherProcessDoesNotShow) {
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("ambiguous", "faster", "same"));
   EXPECT_EQ(result.rows[0].reason, "slower in NEW, but not when measured again (again.json)");
   EXPECT_EQ(result.exit_code, 0);
-  ASSERT_TRUE(result.again);
-  EXPECT_EQ(result.again->taken_back, 1);
-  EXPECT_EQ(result.again->unknown, 0);
+  ASSERT_TRUE(result.rerun);
+  EXPECT_EQ(result.rerun->retracted, 1);
+  EXPECT_EQ(result.rerun->unknown, 0);
   EXPECT_EQ(result.count.at(statistics::Verdict::kAmbiguous), 1);
 }
 
-TEST(MeasuredAgain, TheOtherWayIsNotTheSameWay) {
+TEST(RerunCheck, TheOtherWayIsNotTheSameWay) {
   const auto base = Base(), contender = Fresh();
   const auto again =
       fakes::RunOf("again", {fakes::Measured("n0", 1.4), fakes::Measured("n1", 2.6)});
@@ -290,17 +290,17 @@ TEST(MeasuredAgain, TheOtherWayIsNotTheSameWay) {
               ElementsAre("ambiguous", "ambiguous", "same"));
 }
 
-TEST(MeasuredAgain, WhatItHasNoTimesOfStands) {
+TEST(RerunCheck, WhatItHasNoTimesOfStands) {
   const auto base = Base(), contender = Fresh();
   const auto again = fakes::RunOf(
       "again", {fakes::Measured("n0", 2, 3), fakes::Measured("n2", 2.02)});  // n0: 3 clean ones
   const auto result = Held(base, contender, again);
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("slower", "faster", "same"));
-  EXPECT_EQ(result.again->unknown, 2);
+  EXPECT_EQ(result.rerun->unknown, 2);
   EXPECT_EQ(result.exit_code, 1);
 }
 
-TEST(MeasuredAgain, HoldsBesideStoredRunsToo) {
+TEST(RerunCheck, HoldsBesideStoredRunsToo) {
   const std::vector<NamedRun> stored = {Base(), Base(),
                                         fakes::RunOf("older", {fakes::Measured("n3", 2)})};
   const auto contender = fakes::RunOf(
@@ -310,14 +310,14 @@ TEST(MeasuredAgain, HoldsBesideStoredRunsToo) {
   auto options = fakes::Options();
   EXPECT_THAT(fakes::Verdicts(CompareWithStored(stored, contender, options)),
               ElementsAre("slower", "slower", "slower", "-gone"));
-  options.again = &again;
+  options.rerun = &again;
   const auto result = CompareWithStored(stored, contender, options);
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("slower", "ambiguous", "ambiguous", "-gone"));
-  ASSERT_TRUE(result.again);
-  EXPECT_EQ(result.again->taken_back, 2) << "of both parts";
+  ASSERT_TRUE(result.rerun);
+  EXPECT_EQ(result.rerun->retracted, 2) << "of both parts";
 }
 
-TEST(MeasuredAgain, IsOfTheSameBuildElseRefused) {
+TEST(RerunCheck, IsOfTheSameBuildElseRefused) {
   const auto base = Base(), contender = Fresh();
   auto again = fakes::RunOf("again", {fakes::Measured("n0", 2)});
   again.file.context["dlroof"]["commit"] = "another";
@@ -328,7 +328,7 @@ TEST(MeasuredAgain, IsOfTheSameBuildElseRefused) {
       << "the same repetitions";
 }
 
-TEST(MeasuredAgain, IsAskedForWhereSomethingMoved) {
+TEST(RerunCheck, IsAskedForWhereSomethingMoved) {
   const auto base = Base(), contender = Fresh();
   const auto asks = HasSubstr("--again FILE");
   EXPECT_THAT(formats::RemarksOf(Compare(base, contender, fakes::Options())), Contains(asks));

@@ -101,7 +101,7 @@ TEST(Judge, WhatMovesNearlyEverythingIsOneMachineAndNot200Regressions) {
   for (const auto& each : judged.each) slower += each.verdict == Verdict::kSlower ? 1 : 0;
   EXPECT_EQ(slower, 1);
   EXPECT_EQ(judged.each[3].verdict, Verdict::kSlower);
-  EXPECT_TRUE(judged.each[4].with_all);
+  EXPECT_TRUE(judged.each[4].moved_with_run);
 }
 
 TEST(Judge, RoofsThatDidNotMoveClearTheMachineAndThoseThatMovedConvictIt) {

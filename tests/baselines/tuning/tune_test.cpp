@@ -224,7 +224,7 @@ TEST(Interleaved, SettingsAlternateAndOneThatFailsEndsItsTurns) {
   double clock = 0;
   const Trial trial = [&](const Setting& setting, double seconds) -> std::optional<TrialResult> {
     EXPECT_EQ(seconds, 5);
-    const auto words = Words(setting);
+    const auto words = SettingText(setting);
     ++runs[words];
     clock += 1;
     if (words == "a=2") return TrialResult{{}, "exit code 1", false};

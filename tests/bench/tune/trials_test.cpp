@@ -162,7 +162,7 @@ TEST(TuneCommand, TwentyProgramsWithNothingToWinWinNothing) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     const auto tuning = MadeUpCommand({}, 1, seed).Tuned(seed);
     EXPECT_NE(tuning.state, tuning::TuningState::kConfirmed)
-        << seed << ": " << tuning::Words(tuning.best);
+        << seed << ": " << tuning::SettingText(tuning.best);
     EXPECT_TRUE(tuning.best.empty());
     EXPECT_GT(tuning.blocks.size(), 50U);
   }
@@ -185,7 +185,7 @@ TEST(TuneCommand, AKnobThatMattersIsFoundAmongAll) {
 namespace {
 
 using testing::ElementsAre;
-using Kind = programs::ProgramPartKind;
+using Kind = programs::ProgramComponentKind;
 
 std::vector<tuning::Coordinate> Named(std::initializer_list<const char*> names) {
   std::vector<tuning::Coordinate> all;

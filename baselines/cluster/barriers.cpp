@@ -1,4 +1,4 @@
-#include "baselines/cluster/meetings.h"
+#include "baselines/cluster/barriers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
