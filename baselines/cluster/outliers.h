@@ -30,8 +30,8 @@ struct RowGroup {
   bool lone = false;              // judged by rules.lone_effect
 };
 
-// Returns each node's effect: the median over the group's rows of log(time / median time of
-// the `reference` nodes). A node has none without a row that reference nodes have too.
+// Returns each node's effect: the median over the group's rows of log(time / median time of the
+// `reference` nodes). A node has none without a row that reference nodes have too.
 std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowGroup& group,
                                              const std::vector<std::size_t>& reference);
 

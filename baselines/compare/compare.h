@@ -114,6 +114,6 @@ std::vector<double> CleanSeconds(const record::Record& record);
 // the others may be disturbed, too, without being marked.
 bool HasEnoughClean(const record::Record& record);
 // Returns whether both have identical clean repetitions: the same measurement.
-bool IsOneMeasurement(const record::Record& base, const record::Record& contender);
+bool IsSameMeasurement(const record::Record& base, const record::Record& contender);
 
 }  // namespace dlroof::compare

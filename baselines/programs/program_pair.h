@@ -28,8 +28,7 @@ inline constexpr Agreement kAgreements[] = {Agreement::kExact, Agreement::kSizes
 
 // Returns "forward" for forward_training and forward_inference, "" for undef, else the prop_kind.
 std::string DirectionOf(std::string_view prop);
-// Returns "f32" if all tensors but the bias have this type, else "u8:s8:f32" in the tensors'
-// order.
+// Returns "f32" if all tensors but the bias have this type, else "u8:s8:f32" in the tensors' order.
 std::string TypesOf(const verbose::Primitive& primitive);
 // Returns the sizes in one form for both generations of oneDNN's logs: without a single group,
 // and without a matrix product's third pair of sizes.

@@ -28,7 +28,7 @@ TEST(FindChanges, NamesWhatElseChanged) {
       CausesText(changes),
       HasSubstr("algorithm changed from 'brgemm' to 'ref'; fp32.vector FLOPs (modelled) grew "
                 "2.50-fold, from 100 FLOP to 250 FLOP; launches (modelled) changed from 1 to "
-                "4; the clock under the fp32.vector ceiling fell by 20.0 %, from 3.00 GHz to "
+                "4; the clock at the fp32.vector ceiling fell by 20.0 %, from 3.00 GHz to "
                 "2.40 GHz; noisy: 6 of 9 repetitions, before 0 of 9"));
   EXPECT_THAT(CausesText({}), HasSubstr("unexplained"));
 }

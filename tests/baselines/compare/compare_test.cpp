@@ -118,7 +118,7 @@ TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
   EXPECT_THAT(changed([](NamedRun& run) { run.file.records.clear(); }),
               HasSubstr("have no benchmark in common"));
   EXPECT_THAT(changed([](NamedRun& run) { run.file.records.push_back(run.file.records[0]); }),
-              HasSubstr("new.json: 'Conv2D/cpu/onednn/fwd/f32/n0' stands there twice"));
+              HasSubstr("new.json: the name 'Conv2D/cpu/onednn/fwd/f32/n0' occurs twice"));
   EXPECT_THAT(changed([](NamedRun& run) {
                 run.file.context.erase("dlroof");
                 run.file.machines.clear();
@@ -213,7 +213,7 @@ TEST(NameMap, SaysWhichLineIsWrong) {
   };
   EXPECT_THAT(refusal("# both\na b\n\nc\n"), HasSubstr("map.txt:4: expected 'base-name new-name'"));
   EXPECT_THAT(refusal("a b c\n"), HasSubstr("map.txt:1:"));
-  EXPECT_THAT(refusal("a b\nc b\n"), HasSubstr("map.txt:2: a name of this line was mapped before"));
+  EXPECT_THAT(refusal("a b\nc b\n"), HasSubstr("map.txt:2: a name on this line is mapped twice"));
   EXPECT_EQ(ParseNameMap("BM<int, 2>\tBM<int, 3>\r\n", "m").at("BM<int, 2>"), "BM<int, 3>");
 }
 

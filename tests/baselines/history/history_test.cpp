@@ -139,7 +139,7 @@ TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
   EXPECT_THAT(fakes::RefusalOf([&] {
                 history.Add(RunOn(1, {fakes::Measured("n1", 1), fakes::Measured("n1", 2)}));
               }),
-              HasSubstr("stands there twice"));
+              HasSubstr("occurs twice"));
 }
 
 TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
