@@ -322,7 +322,7 @@ TEST(RerunCheck, IsOfTheSameBuildElseRefused) {
   auto again = fakes::RunOf("again", {fakes::Measured("n0", 2)});
   again.file.context["dlroof"]["commit"] = "another";
   EXPECT_THAT(fakes::RefusalOf([&] { Held(base, contender, again); }),
-              AllOf(HasSubstr("again: expected a second run of the build and settings of new measured"),
+              AllOf(HasSubstr("again: expected a second run of the build and settings of new"),
                     HasSubstr("commit: none -> another")));
   EXPECT_THROW(Held(base, contender, fakes::RunOf("again", {fakes::Measured("n0", 3)})), BadInput)
       << "the same repetitions";

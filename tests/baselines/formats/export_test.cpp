@@ -174,8 +174,7 @@ TEST(Export, EveryFormatRefusesANameThatStandsTwice) {
   twice.file.records.push_back(twice.file.records[1]);
   for (const auto& exporter : Exporters())
     EXPECT_EQ(ErrorOf(std::string(exporter.format), {twice}),
-              "1.json: 'Conv2D/cpu/onednn/fwd/f32/n2' stands there twice: which of the two is "
-              "meant?");
+              "1.json: the name 'Conv2D/cpu/onednn/fwd/f32/n2' occurs twice; names must be unique");
 }
 
 TEST(Badge, SaysTheVerdictAndEscapes) {
