@@ -85,7 +85,7 @@ Finding FindingFrom(const JsonReader& reader, std::size_t nodes) {
   if (finding.node >= nodes) reader.Refuse("node", "an index into cluster.nodes");
   if (reader.Has("ci95")) finding.ci95 = reader.PositivePair("ci95");
   const auto verdict = NodeVerdictFromKey(reader.Text("verdict"));
-  if (!verdict) reader.Refuse("verdict", "suspect, slow or not validated");
+  if (!verdict) reader.Refuse("verdict", "suspect, slow or not confirmed");
   finding.verdict = *verdict;
   return finding;
 }

@@ -55,7 +55,7 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
                                      const std::vector<Suspect>& suspects,
                                      const OutlierRules& rules);
 
-enum class NodeVerdict { kSuspect, kSlow, kNotValidated };
+enum class NodeVerdict { kSuspect, kSlow, kNotConfirmed };
 std::string_view Key(NodeVerdict verdict);
 std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key);
 

@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kPasses = {"inference", "training"};
 
-// A call of a layer.
+// One call of a layer.
 struct LayerCall {
   record::Timing timing;
   Energies energies;
 };
 
-// The fastest record with a time of each operator of one type and library.
+// The fastest timed record of each operator, for one type and library.
 class TimesOf {
  public:
   TimesOf(const VersusCluster& cluster, std::string type, std::string library,
@@ -83,8 +83,8 @@ class TimeSum {
   double below_ = 0, above_ = 0;  // [s]
 };
 
-// Returns the layer's calls in one pass; absent where one of them is missing. Both
-// gradients may be one call ("bwd") or two.
+// Returns the layer's calls in one pass, if all of them were timed. Both gradients may be one call
+// ("bwd") or two.
 std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const VersusLayer& layer,
                                                 std::string_view pass) {
   std::vector<LayerCall> all;
@@ -168,8 +168,8 @@ bool HasPass(const Model& model, std::string_view pass) {
 
 // Adds the rows of one model and type.
 void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
-             const std::string& type, const IsImplementationOption& is_implementation_option, const Prices* prices,
-             std::vector<VersusModel>& rows) {
+             const std::string& type, const IsImplementationOption& is_implementation_option,
+             const Prices* prices, std::vector<VersusModel>& rows) {
   for (const auto& library_a : Libraries(a, type))
     for (const auto& library_b : Libraries(b, type)) {
       const TimesOf in_a(a, type, library_a, is_implementation_option, prices);
@@ -195,14 +195,166 @@ std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& sui
   return names;
 }
 
+std::string TimeText(const record::Timing& timing) {
+  return fmt::format("{}{}", roofline::MarkOf(timing.noisy), text::WithPrefix(timing.median, "s"));
+}
+
+std::string ShareText(const VersusSide& side) {
+  if (!side.fraction) return "";
+  return fmt::format("{}{:.{}f}{}", roofline::MarkOf(side.timing.noisy), 100 * *side.fraction,
+                     *side.fraction < 0.0995 ? 2 : 1, side.specified ? " (given)" : "");
+}
+
+std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {
+  return ci95 ? fmt::format("{} to {}", text::ThreeDigits(ci95->first),
+                            text::ThreeDigits(ci95->second))
+              : "";
+}
+
+std::string NodesText(const VersusRow& row) {
+  return fmt::format("{}{}", roofline::MarkOf(row.noisy), text::ThreeDigits(row.nodes_of_a));
+}
+
+std::string CostText(const std::optional<double>& cost) {
+  return cost ? text::ThreeDigits(*cost) : "";
+}
+
+std::string JoulesText(const Energies& energies, EnergyClass kind) {
+  const auto found = energies.find(kind);
+  if (found == energies.end()) return "";
+  return fmt::format("{}{}", roofline::MarkOf(found->second.noisy),
+                     text::WithPrefix(found->second.joules, "J"));
+}
+
+std::string RatioText(const std::map<EnergyClass, EnergyRatio>& ratios, EnergyClass kind) {
+  const auto found = ratios.find(kind);
+  if (found == ratios.end()) return "";
+  return fmt::format("{}{}", roofline::MarkOf(found->second.noisy),
+                     text::ThreeDigits(found->second.a_over_b));
+}
+
+// Returns the classes for which a row has an energy.
+std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
+  std::vector<EnergyClass> classes;
+  for (const auto kind : kEnergyClasses)
+    if (std::ranges::any_of(report.versus.rows, [&](const VersusRow& row) {
+          return row.a.energies.contains(kind) || row.b.energies.contains(kind);
+        }))
+      classes.push_back(kind);
+  return classes;
+}
+
+void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
+  for (const auto kind : ClassesOf(report)) {
+    const auto mark = kind == EnergyClass::kMeasured ? "" : fmt::format(" ({})", Key(kind));
+    head.insert(head.end(), {fmt::format("A energy{}", mark), fmt::format("B energy{}", mark),
+                             fmt::format("A/B energy{}", mark)});
+  }
+}
+
+void AddEnergyCells(const VersusReport& report, const Energies& a, const Energies& b,
+                    const std::map<EnergyClass, EnergyRatio>& ratios,
+                    std::vector<std::string>& line) {
+  for (const auto kind : ClassesOf(report))
+    line.insert(line.end(), {JoulesText(a, kind), JoulesText(b, kind), RatioText(ratios, kind)});
+}
+
+// Returns what the energies of one side's records cover: "powercap: packages and DRAM; no fans".
+std::string CoversText(const VersusReport& report, const VersusCluster& cluster,
+                       const VersusSide VersusRow::*side) {
+  std::set<std::string> covers;
+  for (const auto& row : report.versus.rows)
+    if (const auto& energy = cluster.run.file.records[(row.*side).record].energy)
+      covers.insert(fmt::format("{}: {}", energy->from, energy->covers));
+  return covers.empty() ? "not measured" : fmt::format("{}", fmt::join(covers, " or "));
+}
+
+// Returns the logs of one side's meters: "watts.csv".
+std::string MetersText(const VersusReport& report, const VersusCluster& cluster,
+                       const VersusSide VersusRow::*side) {
+  std::set<std::string> logs;
+  for (const auto& row : report.versus.rows)
+    if (const auto& metered = cluster.run.file.records[(row.*side).record].metered)
+      logs.insert(metered->from);
+  return logs.empty() ? "not metered" : fmt::format("{}", fmt::join(logs, " or "));
+}
+
+void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  const auto classes = ClassesOf(report);
+  if (std::ranges::count(classes, EnergyClass::kMeasured) > 0)
+    notes.push_back(fmt::format("energy: of one call, by counters. A: {}. B: {}",
+                                CoversText(report, *report.a, &VersusRow::a),
+                                CoversText(report, *report.b, &VersusRow::b)));
+  if (std::ranges::count(classes, EnergyClass::kMetered) > 0)
+    notes.push_back(fmt::format(
+        "energy (metered): of one call, by node meters: all power of the node there, idle parts "
+        "too. "
+        "Both sides' meters may cover different things (power supply, fans). A: {}. B: {}",
+        MetersText(report, *report.a, &VersusRow::a),
+        MetersText(report, *report.b, &VersusRow::b)));
+  if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
+    notes.emplace_back(
+        "energy (assumed): the watts of a node under load in the file of prices, times the call's "
+        "seconds; not measured, and never compared with a measurement");
+}
+
+bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }
+
+bool HasSeveralDevices(const VersusReport& report) {
+  return report.a->devices > 1 || report.b->devices > 1;
+}
+
+std::string DeviceText(const VersusCluster& cluster) {
+  return fmt::format("{} {}{}", cluster.devices, cluster.devices == 1 ? "device" : "devices",
+                     cluster.devices > 1     ? " (its rate is that many times one device's)"
+                     : cluster.devices_known ? ""
+                                             : " (number assumed)");
+}
+
+void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  const auto& versus = report.versus;
+  if (versus.currency.empty()) {
+    notes.emplace_back("no prices were specified (--prices): no costs");
+    return;
+  }
+  notes.push_back(fmt::format("cost: {} for 1e15 FLOP of this operator. A: {}. B: {}",
+                              versus.currency, versus.price_a, versus.price_b));
+}
+
+// Returns the positions of `some` in `kinds`, from 1.
+std::string NumbersText(const std::vector<std::string>& some,
+                        const std::vector<std::string>& kinds) {
+  std::vector<std::ptrdiff_t> numbers;
+  for (const auto& one : some)
+    numbers.push_back(1 + std::distance(kinds.begin(), std::ranges::find(kinds, one)));
+  std::ranges::sort(numbers);
+  return fmt::format("{}", fmt::join(numbers, ","));
+}
+
+// Returns the number of rows of a side that are bound by overhead.
+std::size_t BoundByOverhead(const VersusReport& report, const VersusSide VersusRow::*side) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      report.versus.rows, [&](const VersusRow& row) { return (row.*side).bound_by_overhead; }));
+}
+
+void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& notes) {
+  for (const auto& [name, side] : {std::pair("A", &VersusRow::a), {"B", &VersusRow::b}})
+    if (const auto count = BoundByOverhead(report, side))
+      notes.push_back(fmt::format(
+          "{} rows of {} are bound by overhead: their times are those of launching calls, and say "
+          "little about the device",
+          count, name));
+}
+
 }  // namespace
 
-std::vector<std::string> WithoutImplementationOptions(const std::vector<std::string>& options,
-                                       const IsImplementationOption& is_implementation_option) {
-  std::vector<std::string> kept;
+std::vector<std::string> WithoutImplementationOptions(
+    const std::vector<std::string>& options,
+    const IsImplementationOption& is_implementation_option) {
+  std::vector<std::string> others;
   for (const auto& option : options)
-    if (!is_implementation_option || !is_implementation_option(option)) kept.push_back(option);
-  return kept;
+    if (!is_implementation_option || !is_implementation_option(option)) others.push_back(option);
+  return others;
 }
 
 Model ModelFromNames(const std::string& suite,
@@ -251,7 +403,8 @@ std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
 
 std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
                                           const std::vector<Model>& models,
-                                          const IsImplementationOption& is_implementation_option, const Prices* prices) {
+                                          const IsImplementationOption& is_implementation_option,
+                                          const Prices* prices) {
   std::vector<VersusModel> rows;
   const auto types_b = Types(b);
   for (const auto& model : models) {
@@ -267,160 +420,6 @@ std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCl
   return rows;
 }
 
-namespace {
-
-std::string TimeText(const record::Timing& timing) {
-  return fmt::format("{}{}", roofline::MarkOf(timing.noisy), text::WithPrefix(timing.median, "s"));
-}
-
-std::string ShareText(const VersusSide& side) {
-  if (!side.fraction) return "";
-  return fmt::format("{}{:.{}f}{}", roofline::MarkOf(side.timing.noisy), 100 * *side.fraction,
-                     *side.fraction < 0.0995 ? 2 : 1, side.specified ? " (given)" : "");
-}
-
-std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {
-  return ci95 ? fmt::format("{} to {}", text::ThreeDigits(ci95->first),
-                            text::ThreeDigits(ci95->second))
-              : "";
-}
-
-std::string NodesText(const VersusRow& row) {
-  return fmt::format("{}{}", roofline::MarkOf(row.noisy), text::ThreeDigits(row.nodes_of_a));
-}
-
-std::string CostText(const std::optional<double>& cost) {
-  return cost ? text::ThreeDigits(*cost) : "";
-}
-
-std::string JoulesText(const Energies& energies, EnergyClass kind) {
-  const auto found = energies.find(kind);
-  if (found == energies.end()) return "";
-  return fmt::format("{}{}", roofline::MarkOf(found->second.noisy),
-                     text::WithPrefix(found->second.joules, "J"));
-}
-
-std::string RatioText(const std::map<EnergyClass, EnergyRatio>& ratios, EnergyClass kind) {
-  const auto found = ratios.find(kind);
-  if (found == ratios.end()) return "";
-  return fmt::format("{}{}", roofline::MarkOf(found->second.noisy),
-                     text::ThreeDigits(found->second.a_over_b));
-}
-
-// The classes of which a row or a model has an energy.
-std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
-  std::vector<EnergyClass> classes;
-  for (const auto kind : kEnergyClasses)
-    if (std::ranges::any_of(report.versus.rows, [&](const VersusRow& row) {
-          return row.a.energies.contains(kind) || row.b.energies.contains(kind);
-        }))
-      classes.push_back(kind);
-  return classes;
-}
-
-void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
-  for (const auto kind : ClassesOf(report)) {
-    const auto mark = kind == EnergyClass::kMeasured ? "" : fmt::format(" ({})", Key(kind));
-    head.insert(head.end(), {fmt::format("A energy{}", mark), fmt::format("B energy{}", mark),
-                             fmt::format("A/B energy{}", mark)});
-  }
-}
-
-void AddEnergyCells(const VersusReport& report, const Energies& a, const Energies& b,
-                    const std::map<EnergyClass, EnergyRatio>& ratios,
-                    std::vector<std::string>& line) {
-  for (const auto kind : ClassesOf(report))
-    line.insert(line.end(), {JoulesText(a, kind), JoulesText(b, kind), RatioText(ratios, kind)});
-}
-
-// "powercap: packages and DRAM; no fans": of the records of one side.
-std::string CoversText(const VersusReport& report, const VersusCluster& cluster,
-                       const VersusSide VersusRow::*side) {
-  std::set<std::string> covers;
-  for (const auto& row : report.versus.rows)
-    if (const auto& energy = cluster.run.file.records[(row.*side).record].energy)
-      covers.insert(fmt::format("{}: {}", energy->from, energy->covers));
-  return covers.empty() ? "not measured" : fmt::format("{}", fmt::join(covers, " or "));
-}
-
-// "watts.csv": the logs of one side's meters.
-std::string MetersText(const VersusReport& report, const VersusCluster& cluster,
-                       const VersusSide VersusRow::*side) {
-  std::set<std::string> logs;
-  for (const auto& row : report.versus.rows)
-    if (const auto& metered = cluster.run.file.records[(row.*side).record].metered)
-      logs.insert(metered->from);
-  return logs.empty() ? "not metered" : fmt::format("{}", fmt::join(logs, " or "));
-}
-
-void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  const auto classes = ClassesOf(report);
-  if (std::ranges::count(classes, EnergyClass::kMeasured) > 0)
-    notes.push_back(fmt::format("energy: of one call, by counters. A: {}. B: {}",
-                                CoversText(report, *report.a, &VersusRow::a),
-                                CoversText(report, *report.b, &VersusRow::b)));
-  if (std::ranges::count(classes, EnergyClass::kMetered) > 0)
-    notes.push_back(fmt::format(
-        "energy (metered): of one call, by node meters: all that a node draws there, idle parts "
-        "too. Nothing says if both sides' meters cover the same (power supply, fans). A: {}. B: {}",
-        MetersText(report, *report.a, &VersusRow::a),
-        MetersText(report, *report.b, &VersusRow::b)));
-  if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
-    notes.emplace_back(
-        "energy (assumed): the watts of a working node in the file of prices, times the call's "
-        "seconds; no measurement, and never compared with one");
-}
-
-bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }
-
-bool HasSeveralDevices(const VersusReport& report) {
-  return report.a->devices > 1 || report.b->devices > 1;
-}
-
-std::string DeviceText(const VersusCluster& cluster) {
-  return fmt::format("{} {}{}", cluster.devices, cluster.devices == 1 ? "device" : "devices",
-                     cluster.devices > 1     ? " that count as that many times one"
-                     : cluster.devices_known ? ""
-                                             : " (nothing says how many it has)");
-}
-
-void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  const auto& versus = report.versus;
-  if (versus.currency.empty()) {
-    notes.emplace_back("no prices were given (--prices): no costs");
-    return;
-  }
-  notes.push_back(fmt::format("cost: {} for 1e15 FLOP of this operator. A: {}. B: {}",
-                              versus.currency, versus.price_a, versus.price_b));
-}
-
-// Returns the places of `some` in `kinds`, from 1.
-std::string NumbersText(const std::vector<std::string>& some,
-                        const std::vector<std::string>& kinds) {
-  std::vector<std::ptrdiff_t> numbers;
-  for (const auto& one : some)
-    numbers.push_back(1 + std::distance(kinds.begin(), std::ranges::find(kinds, one)));
-  std::ranges::sort(numbers);
-  return fmt::format("{}", fmt::join(numbers, ","));
-}
-
-// Returns how many rows of a side take longer to start than to compute.
-std::size_t BoundByOverhead(const VersusReport& report, const VersusSide VersusRow::*side) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      report.versus.rows, [&](const VersusRow& row) { return (row.*side).bound_by_overhead; }));
-}
-
-void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  for (const auto& [name, side] : {std::pair("A", &VersusRow::a), {"B", &VersusRow::b}})
-    if (const auto count = BoundByOverhead(report, side))
-      notes.push_back(fmt::format(
-          "{} rows of {} are bound by overhead: their times are those of starting calls, and say "
-          "little about the device",
-          count, name));
-}
-
-}  // namespace
-
 std::string MachinesText(const VersusCluster& cluster) {
   std::vector<std::string> texts;
   for (const auto& machine : cluster.run.file.machines) {
@@ -429,7 +428,7 @@ std::string MachinesText(const VersusCluster& cluster) {
       text += fmt::format(" ({} threads)", machine.by_threads.rbegin()->first);
     if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
   }
-  return texts.empty() ? "machine not known" : fmt::format("{}", fmt::join(texts, " + "));
+  return texts.empty() ? "unknown machine" : fmt::format("{}", fmt::join(texts, " + "));
 }
 
 formats::Cells OperatorCells(const VersusReport& report) {
@@ -488,7 +487,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
                   DeviceText(*report.a)),
       fmt::format("B: {} ({}), a node has {}", MachinesText(*report.b), report.b->where,
                   DeviceText(*report.b)),
-      fmt::format("{} operators are on both sides; {} with a time are on A's alone, {} on B's",
+      fmt::format("{} operators are on both sides; {} with a time are only on A's, {} only on B's",
                   versus.operators, versus.only_a, versus.only_b)};
   AddPriceNotes(report, notes);
   AddEnergyNotes(report, notes);
@@ -496,7 +495,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
   const bool specified = std::ranges::any_of(
       versus.rows, [](const VersusRow& row) { return row.a.specified || row.b.specified; });
   if (specified)
-    notes.emplace_back("(given): the roof is of a data sheet or a paper, not measured");
+    notes.emplace_back("(given): the roof is from a data sheet or a paper, not measured");
   const bool noisy = std::ranges::any_of(versus.rows, &VersusRow::noisy);
   if (noisy) notes.emplace_back(roofline::kNoisyMeaning);
   const bool absent =

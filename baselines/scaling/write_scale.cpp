@@ -332,7 +332,7 @@ void WriteScalePage(const ScaleReport& report,
     formats::WritePageList("About it", "ul", CaseNotes(one, report), out);
   }
   if (!report.simulated.empty()) formats::WritePageTable("Simulated", SimulatedCells(report), out);
-  formats::WritePageList("What this rests on", "ul", ScaleNotes(report), out);
+  formats::WritePageList("Sources and assumptions", "ul", ScaleNotes(report), out);
   formats::EndPage(out);
 }
 

@@ -132,7 +132,7 @@ struct TriedChoice {
   int blocks = 0;               // [1] with a ratio
   std::optional<double> ratio;  // [1] median, biased by the search, so only for people
   bool failed = false;          // in a trial; `verdict` has the reason
-  // "slower", "no effect", "seems faster, not validated: ...", "not faster than threads=1",
+  // "slower", "no effect", "seems faster, not confirmed: ...", "not faster than threads=1",
   // "failed: ..."
   std::string verdict;
 };

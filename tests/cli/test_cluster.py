@@ -92,7 +92,7 @@ class TestWholeNodes:
                                                 "pairs": pairs, "allreduce": []}))
         verify(run("dlroof cluster report cluster.json --network net.json -o l.html -o l.md"),
                [exits(0), prints("^n1 .* 100 MB/s +20.0 MB/s +100 MB/s"), plain("network: slow node: n10 receives at most 20.0 MB/s, 20 % of the median node's"),
-                plain("network: x is none of the measured nodes"), contains("l.html", "Links, by the largest message"), contains("l.md", "slow node: n10 receives")])
+                plain("network: x is not one of the measured nodes"), contains("l.html", "Links, by the largest message"), contains("l.md", "slow node: n10 receives")])
         verify(run("dlroof cluster report cluster.json --network cluster.json"), [bad_input, says("cluster.json: has no 'dlroof_net', expected a file of dlroof_net")])
         verify(run("dlroof cluster report cluster.json -o c.txt"), [bad_input, says("-o c.txt: unknown extension")])
 
@@ -106,12 +106,12 @@ class TestWholeNodes:
         Path("alone.json").write_text(json.dumps(alone))
         verify(run("dlroof cluster report cluster.json --alone alone.json -o o.html -o o.md"),
                [exits(0), prints(r"^n11 +[+]30.0 % +3 +[+]30.0 % +Fake/"), prints(r"^n1 +[+]0.0 %"), contains("o.md", "n10"),
-                plain("measured beside each other the nodes' times differ by +15.0 % from those alone"), contains("o.html", "What the nodes take from each other")])
+                plain("measured at once the nodes' times differ by +15.0 % from those alone"), contains("o.html", "Slowdown of nodes that are measured at once")])
         for node in alone["cluster"]["nodes"]:
             node["name"] = "m" + node["name"]
         Path("alone.json").write_text(json.dumps(alone))
         verify(run("dlroof cluster report cluster.json --alone alone.json"),
-               [bad_input, says("--alone=alone.json: no node has the time of a benchmark in both files")])
+               [bad_input, says("--alone=alone.json: no node has a time of the same benchmark in both files")])
 
     def test_the_order_is_kept_and_not_mixed(self, measured):
         command = NODE.replace("--out out", "--out ordered --order one-by-one")
@@ -193,7 +193,7 @@ class TestDamagedNodes:
         content = json.loads(path.read_text())
         del content["context"]["dlroof"]["node"]
         path.write_text(json.dumps(content))
-        gathered_without("n2", "failed", "says of no node that it is from")
+        gathered_without("n2", "failed", "has no node's name")
 
     def test_no_file_at_all(self, damaged):
         os.remove("out/nodes/n2.json")
@@ -257,12 +257,12 @@ class TestMeters:
     def test_the_whole_way_from_a_log_to_a_ratio(self, metered):
         write_meter("cpu.csv", {"n1": 210, "n2": 200, "n3": 230, "pdu7": 1}, lambda at: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)))
         verify(run("dlroof cluster gather out --meter cpu.csv -o cpu.json"),
-               [exits(0), says(r"^cpu.csv: nodes that the cluster does not have: 1 .pdu7.$"), says("3 of 3 nodes are whole; 3 benchmarks")])
+               [exits(0), says(r"^cpu.csv: nodes that are not in the cluster: 1 .pdu7.$"), says("3 of 3 nodes are whole; 3 benchmarks")])
         for one in gathered_energy("cpu.json"):  # 2 s of 210 W
             assert one["joules"] == pytest.approx(420) and one["nodes"] == 3 and "ci95" not in one and one["from"] == "cpu.csv", one
         assert not any("metered_window" in record for record in json.loads(Path("cpu.json").read_text())["records"])
         verify(run("dlroof report cpu.json"), [exits(0), prints(r"^metered energy of a call +energy"), prints(r"^Fake/.* 420 J .* 210 W +3$"),
-                                               plain("by node meter cpu.csv: all that a node draws at its meter, idle parts too")])
+                                               plain("by node meter cpu.csv: all power of the node at its meter, idle parts too")])
         write_meter("gpu.csv", {"n1": 840, "n2": 840, "n3": 840})
         verify(run("dlroof cluster gather out --meter gpu.csv -o gpu.json"), [exits(0)])
         verify(run("dlroof cluster versus cpu.json gpu.json -o v.json -o v.csv -o v.html"),

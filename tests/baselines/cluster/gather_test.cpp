@@ -137,7 +137,7 @@ TEST(Gather, NodesOfAnotherKindAreNotInTheMedians) {
   EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
   EXPECT_EQ(cluster.nodes[1].kind, 1);
   EXPECT_THAT(cluster.remarks,
-              Contains(HasSubstr("of another kind than most, not in the medians: n2")));
+              Contains(HasSubstr("other machines than most nodes, not in the medians: n2")));
 }
 
 TEST(Gather, ANodeOfOtherArgumentsFails) {
@@ -156,7 +156,7 @@ TEST(SummaryOf, ARunThatIsOfNoNodeIsRefused) {
   auto run = RunOfNode({"n1"});
   run.context["dlroof"].erase("node");
   EXPECT_THAT(fakes::RefusalOf([&] { SummaryOf(run, "x.json"); }),
-              HasSubstr("x.json: says of no node that it is from"));
+              HasSubstr("x.json: has no node's name"));
 }
 
 TEST(SummaryOf, FewerCpusThanTheNodeHasAreARemark) {
@@ -165,7 +165,7 @@ TEST(SummaryOf, FewerCpusThanTheNodeHasAreARemark) {
   run.context["dlroof"]["node"]["cpus"] = 2;
   const auto cluster = Gather({SummaryOf(run, "f")}, {}, [&](const std::string&) { return run; });
   EXPECT_THAT(cluster.remarks,
-              Contains("the scheduler gave fewer CPUs than a node has: n1 (1 of 2)"));
+              Contains("the scheduler granted fewer CPUs than a node has: n1 (1 of 2)"));
 }
 
 // --- The file ---

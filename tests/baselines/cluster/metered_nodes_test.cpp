@@ -262,7 +262,7 @@ TEST(AddMeteredEnergy, CallsWithoutPowerAreCountedWithTheirReason) {
       made.cluster.remarks,
       ElementsAre(HasSubstr("watts.csv: calls without metered energy: 1, on n1: the log has no"),
                   HasSubstr("energy: 1, on n2: samples are missing"),
-                  HasSubstr("nodes that the cluster does not have: 1 (x9)")));
+                  HasSubstr("nodes that are not in the cluster: 1 (x9)")));
 }
 
 TEST(AddMeteredEnergy, ARecordWithoutAnyHasTheReason) {

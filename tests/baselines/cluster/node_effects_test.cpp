@@ -106,7 +106,7 @@ TEST(AddFindings, ARoofThatWasLowOnceIsNotValidated) {
   const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastHasLowerRoofs(1)));
   AddFindings(visits, {}, cluster);
   ASSERT_EQ(cluster.findings.size(), 2);
-  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kNotValidated);
+  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kNotConfirmed);
 }
 
 TEST(AddLinkRates, AreRoofsOfTheFirstProcessOfAHost) {
@@ -181,7 +181,7 @@ TEST(OrderEffects, LeaveOutWhatOneFileLacks) {
   auto other = ClusterOf({{1}});
   other.nodes[0].name = "z";
   EXPECT_THAT(fakes::RefusalOf([&] { OrderEffects(ClusterOf({{1}}), other); }),
-              HasSubstr("no node has the time of a benchmark in both files"));
+              HasSubstr("no node has a time of the same benchmark in both files"));
 }
 
 }  // namespace

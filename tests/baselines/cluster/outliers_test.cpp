@@ -77,7 +77,7 @@ TEST(SuspectsOf, OneRowByItselfHasAWiderEffect) {
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {lone}, kFive, {}), IsEmpty());
   const std::vector<VisitTimes> visits(8, LastIsSlower(1.06));
   const auto finding = JudgeNodes({{4, 0, 0.2}}, {lone}, visits, {0, 1, 2, 3}, {}).at(0);
-  EXPECT_EQ(finding.verdict, NodeVerdict::kNotValidated);
+  EXPECT_EQ(finding.verdict, NodeVerdict::kNotConfirmed);
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.2), {lone}, kFive, {}), SizeIs(1));
 }
 
@@ -98,7 +98,7 @@ TEST(JudgeNodes, ASlowNodeIsValidatedByEightVisits) {
   EXPECT_EQ(finding.visits, 8);
   const auto ordinary = JudgeNodes(suspects, {kAll}, std::vector<VisitTimes>(8, LastIsSlower(1.02)),
                                    {0, 1, 2, 3}, {});
-  EXPECT_EQ(ordinary.at(0).verdict, NodeVerdict::kNotValidated);
+  EXPECT_EQ(ordinary.at(0).verdict, NodeVerdict::kNotConfirmed);
 }
 
 TEST(JudgeNodes, WithoutVisitsASuspectStaysOne) {

@@ -197,7 +197,7 @@ TEST(Tune, AChoiceThatSeemsFasterWithoutValidationIsNotSaidToHaveNoEffect) {
     for (const auto& tried : Tuned(program, plan).tried) {
       if (!tried.ratio || *tried.ratio > 1 / (1 + plan.min_effect)) continue;
       if (tried.verdict.starts_with("not faster than ")) continue;
-      EXPECT_TRUE(tried.verdict.starts_with("seems faster, not validated")) << tried.verdict;
+      EXPECT_TRUE(tried.verdict.starts_with("seems faster, not confirmed")) << tried.verdict;
       ++seeming;
     }
   }
