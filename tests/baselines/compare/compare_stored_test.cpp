@@ -337,7 +337,7 @@ TEST(RerunCheck, IsAskedForWhereSomethingMoved) {
       fakes::RunOf("again.json", {fakes::Measured("n0", 3.1), fakes::Measured("n1", 2)});
   const auto remarks = formats::RemarksOf(Held(base, contender, again));
   EXPECT_THAT(remarks, Not(Contains(asks)));
-  EXPECT_THAT(remarks, Contains("held against again.json: 1 slower or faster in NEW alone, 0 "
+  EXPECT_THAT(remarks, Contains("held against again.json: 1 slower or faster only in NEW, 0 "
                                 "without enough times there"));
 }
 

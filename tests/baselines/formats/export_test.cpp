@@ -162,7 +162,7 @@ std::string ErrorOf(const std::string& format, const std::vector<compare::NamedR
 TEST(Export, RefusesWhatAFormatCannotHold) {
   EXPECT_THAT(ErrorOf("xml", {OddRun()}), testing::HasSubstr("expected one of bencher, csv"));
   EXPECT_EQ(ErrorOf("bencher", {OddRun(1), OddRun(2)}),
-            "--format=bencher holds one run, but 2 were given");
+            "--format=bencher takes one run, but 2 were given");
   compare::NamedRun undated = OddRun();
   undated.file.context.erase("date");
   EXPECT_THAT(ErrorOf("csv", {undated, OddRun(2)}), testing::HasSubstr("1.json: has no date"));

@@ -243,7 +243,7 @@ TEST(WriteJsonAndTable, NameTheStoredRunsAndWhatHasNone) {
   const auto result = compare::CompareWithStored(runs, contender, {});
   const auto table = TableOf(result);
   std::ostringstream text;
-  EXPECT_THAT(table, HasSubstr("1 of 3 benchmarks of NEW have no stored partner"));
+  EXPECT_THAT(table, HasSubstr("1 of 3 benchmarks of NEW have no stored result"));
   EXPECT_THAT(table, HasSubstr("\nagainst new.json (1 new, 1 same): minimum effect"));
   EXPECT_THAT(table, HasSubstr("\nagainst old.json (1 same): minimum effect"));
   WriteJson(result, {"new.json, old.json", "n.json"}, text);
