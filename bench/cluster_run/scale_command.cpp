@@ -69,7 +69,7 @@ void SetBreakEven(const std::vector<std::pair<std::string, scaling::BreakEven>>&
   for (const auto& [overlap, result] : results)
     if (overlap == kBucketedName) {
       panel.nodes = result.nodes;
-      panel.why_not = result.why;
+      panel.why_not = result.reason.value_or(Reason{}).text;
     }
 }
 
@@ -181,7 +181,7 @@ void RunScale(const ScaleFlags& flags) {
   scaling::WriteScaleTable(report, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteScaleOutput(flags, report, path);
-  if (!report.simulation_failure.empty()) throw BadInput(report.simulation_failure);
+  if (report.simulation_failure) throw BadInput(report.simulation_failure->text);
 }
 
 void AddModelFlags(CLI::App& command, ScaleFlags& flags) {

@@ -325,7 +325,8 @@ void Simulate(const ScaleFlags& flags, scaling::ScaleReport& report) {
         report.simulated.push_back(
             cluster::SimulateAllreduce(report.network, algorithm, row.nodes, bytes));
       } catch (const cluster::SimulationFailed& failure) {
-        report.simulation_failure = fmt::format("--simulate, {} nodes: {}", row.nodes, failure.what());
+        report.simulation_failure =
+            Reason{fmt::format("--simulate, {} nodes: {}", row.nodes, failure.what())};
         return;
       }
     }

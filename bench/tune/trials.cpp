@@ -124,11 +124,12 @@ class Contender {
     const auto record = supervise::RecordOf(listed_, {supervise::PartFrom(listed_, outcome, 0)});
     if (record.status != record::Status::kOk)
       return {{},
-              fmt::format("{}: {}", record::Key(record.status), record.reason),
+              Reason{fmt::format("{}: {}", record::Key(record.status), record.reason)},
               record.status == record::Status::kUnsupported};
     tuning::TrialResult result{record.repetitions, {}, false};
     for (auto& window : result.windows) window.seconds *= tuned_.scale;
-    if (result.windows.empty()) result.failed = "failed: it ended well, but measured nothing";
+    if (result.windows.empty())
+      result.failure = Reason{"failed: it ended well, but measured nothing"};
     return result;
   }
 
@@ -209,9 +210,10 @@ std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& reque
   tuning::Tuning tuning{
       .plan = {.subject = workload::ToText(request.name), .budget_seconds = budget_seconds},
       .best = proposal.setting};
-  std::string why;
-  const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, why);
-  if (!effect) return fmt::format("tried {}: no answer, {}", proposal.words, why);
+  std::optional<Reason> reason;
+  const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, reason);
+  if (!effect)
+    return fmt::format("tried {}: no answer, {}", proposal.words, reason.value_or(Reason{}).text);
   return fmt::format("tried {}, interleaved: {}{}", proposal.words, EffectText(*effect),
                      effect->confirmed ? "" : ", no sure gain");
 }
@@ -232,7 +234,7 @@ std::string LastLine(const std::string& text) {
 
 tuning::TrialResult Failed(std::string reason, const std::string& err = "") {
   if (const auto last = LastLine(err); !last.empty()) reason += ": " + text::Printable(last);
-  return {{}, text::ShortenMiddle(reason, kLongestReason), false};
+  return {{}, Reason{text::ShortenMiddle(reason, kLongestReason)}, false};
 }
 
 }  // namespace
@@ -286,7 +288,7 @@ tuning::Trial CommandTrial(const CommandTrialRequest& request) {
     if (!end) return Failed(fmt::format("still running after {:.3g} s", limit));
     const auto result =
         ResultOf(*end, wall, ReadFileIfAny(files.out), ReadFileIfAny(files.err), request.objective);
-    if (setting.empty() && result.failed.empty()) *longest = std::max(*longest, wall);
+    if (setting.empty() && !result.failure) *longest = std::max(*longest, wall);
     return result;
   };
 }

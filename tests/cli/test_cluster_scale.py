@@ -103,7 +103,7 @@ def test_scale(command, expected):
 
 def test_the_figures_mark_the_break_even_and_the_costs():
     verify(run(f"{SCALE} --network gbe.json --against {GPU} --prices prices.json -o b.html -o b.json"),
-           [exits(0), prints(r"a million samples .layers.txt f32 onednn, weak, 16 per node., in buckets: cheapest [0-9.]+ USD in .*s on \d+ nodes?; fastest .* on 1024 nodes"),
+           [exits(0), prints(r"a million samples .layers.txt f32 onednn, weak, 16 per node., bucketed: cheapest [0-9.]+ USD in .*s on \d+ nodes?; fastest .* on 1024 nodes"),
             plain("price: 0.1 USD per node and hour"), plain("price of the other cluster: 24 USD per node and hour, of 8 devices"),
             contains("b.html", "Cost against time")])
     assert Path("b.html").read_text().count("<svg") == 3

@@ -34,9 +34,8 @@ TEST(ClusterBarriers, TheSpreadIsBetweenTheFirstAndTheLastNode) {
   EXPECT_NEAR(*all->most_spread_seconds, 0.5, 1e-9);
   EXPECT_EQ(all->median_waited_seconds, 6);
   EXPECT_TRUE(all->late.empty());
-  EXPECT_THAT(
-      BarrierNotes(*all),
-      ElementsAre(HasSubstr("3 nodes met before 3 benchmarks and began them within 300 ms")));
+  EXPECT_THAT(BarrierNotes(*all),
+              ElementsAre(HasSubstr("3 nodes started 3 benchmarks together, within 300 ms")));
 }
 
 // n1 and n2 give n3 up before b. n4 was measured a day later, alone.

@@ -186,7 +186,8 @@ TEST(WriteVersus, ShowsMeteredEnergiesInColumnsOfTheirOwn) {
   const auto is_implementation_option = [](std::string_view) { return false; };
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
   report.models =
-      MakeVersusModels(a, b, {ModelFromNames("net", {{kOnCpu, 3}}, is_implementation_option)}, is_implementation_option);
+      MakeVersusModels(a, b, {ModelFromNames("net", {{kOnCpu, 3}}, is_implementation_option)},
+                       is_implementation_option);
   EXPECT_EQ(report.models.at(0).energy_ratios.at(kMetered).a_over_b, 3);
   std::ostringstream table, csv, page;
   WriteVersusTable(report, 0, table);

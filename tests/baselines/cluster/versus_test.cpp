@@ -215,7 +215,8 @@ TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes
   const auto gpu = ClusterOf(
       "gpu", {Of("Conv2D/gpu/cudnn/fwd/f16/n1", 1), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2),
               Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n3", 1)});
-  const auto versus = MakeVersus(cpu, gpu, {.is_implementation_option = IsLayout, .best_type = true});
+  const auto versus =
+      MakeVersus(cpu, gpu, {.is_implementation_option = IsLayout, .best_type = true});
   ASSERT_EQ(versus.rows.size(), 2);
   EXPECT_EQ(versus.rows[0].key, "Conv2D/fwd/bf16|f16/n1");
   EXPECT_EQ(versus.rows[0].nodes_of_a, 3);

@@ -79,7 +79,7 @@ TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
   EXPECT_THAT(refusal(folder_ / "none", mine), HasSubstr("not a folder"));
   auto nameless = mine;
   nameless.file.machines.clear();
-  EXPECT_THAT(refusal(folder_, nameless), HasSubstr("names no machine"));
+  EXPECT_THAT(refusal(folder_, nameless), HasSubstr("has no machine"));
 }
 
 TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
@@ -88,7 +88,7 @@ TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
     file.context["date"] = date;
     return Moment(file);
   };
-  EXPECT_EQ(Moment(record::RunFile()), 0);
+  EXPECT_EQ(Moment(record::RunFile()), std::nullopt);
   // A day is 86400 s, an hour 3600 s.
   EXPECT_EQ(moment("1970-01-02T01:00:00+01:00"), 86400);
   EXPECT_EQ(moment("1970-01-02 00:00:00"), 86400);  // older Google Benchmark
@@ -337,7 +337,7 @@ TEST(RerunCheck, IsAskedForWhereSomethingMoved) {
       fakes::RunOf("again.json", {fakes::Measured("n0", 3.1), fakes::Measured("n1", 2)});
   const auto remarks = formats::RemarksOf(Held(base, contender, again));
   EXPECT_THAT(remarks, Not(Contains(asks)));
-  EXPECT_THAT(remarks, Contains("held against again.json: 1 slower or faster only in NEW, 0 "
+  EXPECT_THAT(remarks, Contains("checked against again.json: 1 slower or faster only in NEW, 0 "
                                 "without enough times there"));
 }
 

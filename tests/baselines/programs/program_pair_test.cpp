@@ -135,7 +135,7 @@ TEST(PairPrograms, WithoutStepsTheWholeProgramsAreCompared) {
   const auto a = Program("a", {convolution});
   auto b = a;
   b.where = "b.json";
-  b.summary.steps = {.reason = "no steady steps found"};
+  b.summary.steps = {.reason = Reason{"no steady steps found"}};
   const auto pair = PairPrograms(a, b);
   EXPECT_FALSE(pair.per_step);
   EXPECT_DOUBLE_EQ(pair.rows[0].a.sum.seconds, 3);

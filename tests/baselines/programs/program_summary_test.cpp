@@ -76,9 +76,9 @@ TEST(BreakdownOfProgram, PartsAddUpToTheStepsWallTime) {
     const auto breakdown = BreakdownOf(UsesOf(run, summary), summary);
     EXPECT_TRUE(breakdown.of_step);
     double sum = 0;
-    for (const auto& part : breakdown.parts) sum += part.seconds;
+    for (const auto& part : breakdown.components) sum += part.seconds;
     EXPECT_NEAR(sum, summary.steps.wall_seconds.value(), 1e-9) << name;
-    EXPECT_EQ(breakdown.parts.back().words, "outside oneDNN") << name;
+    EXPECT_EQ(breakdown.components.back().label, "outside oneDNN") << name;
   }
 }
 
@@ -160,22 +160,26 @@ ProgramPrimitive Replayed(double program_seconds, std::optional<double> cold_sec
   primitive.seconds = 10 * program_seconds;
   const double ratio = program_seconds / 1e-3;
   primitive.standalone = StandaloneTime{.seconds = 1e-3,
-                                   .ci95 = {{0.9995e-3, 1.0005e-3}},
-                                   .cold_seconds = cold_seconds,
-                                   .program_seconds = program_seconds,
-                                   .ratio = ratio,
-                                   .ratio_ci95 = {{0.999 * ratio, 1.001 * ratio}},
-                                   .implementation = implementation};
+                                        .ci95 = {{0.9995e-3, 1.0005e-3}},
+                                        .cold_seconds = cold_seconds,
+                                        .program_seconds = program_seconds,
+                                        .ratio = ratio,
+                                        .ratio_ci95 = {{0.999 * ratio, 1.001 * ratio}},
+                                        .implementation = implementation};
   return primitive;
 }
 
 TEST(StandaloneDiagnosis, SaysAsMuchAsTheTimesTell) {
   EXPECT_EQ(StandaloneDiagnosis(Replayed(1.04e-3, 2e-3)), "as fast as standalone");
-  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.95e-3)), HasSubstr("cold caches may explain it"));
+  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.95e-3)),
+              HasSubstr("cold caches may explain it"));
   // 0.5 of 1 ms
-  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.5e-3)), HasSubstr("at most 50 % of the difference"));
-  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.1e-3)), HasSubstr("cold caches do not explain it"));
-  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, std::nullopt)), HasSubstr("cold caches, other threads"));
+  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.5e-3)),
+              HasSubstr("at most 50 % of the difference"));
+  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.1e-3)),
+              HasSubstr("cold caches do not explain it"));
+  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, std::nullopt)),
+              HasSubstr("cold caches, other threads"));
   EXPECT_THAT(StandaloneDiagnosis(Replayed(0.5e-3, 2e-3)), HasSubstr("faster in the program"));
   EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 2e-3, "ref")),
               HasSubstr("another implementation: jit:avx2 in the program, ref standalone"));
@@ -193,7 +197,7 @@ ProgramSummary OneOfEach() {
   summary.primitives[1].record = "Conv2D/b";
   summary.primitives[2].text.kind = "reorder";
   summary.primitives[2].seconds = 1;
-  summary.primitives[2].not_replayed = "dlroof has no benchmark of this call";
+  summary.primitives[2].not_replayed = Reason{"dlroof has no benchmark of this call"};
   summary.standalone_version = "3.2.0";
   return summary;
 }

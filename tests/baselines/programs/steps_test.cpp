@@ -70,7 +70,7 @@ TEST(FindSteps, OnePrimitiveAloneAndOneCallHaveNone) {
     log.marks.clear();
     const auto found = StepsOf(log);
     EXPECT_EQ(found.from, StepsFrom::kNone) << name;
-    EXPECT_EQ(found.reason, "no steady steps found") << name;
+    EXPECT_EQ(found.reason, Reason{"no steady steps found"}) << name;
   }
 }
 
@@ -81,7 +81,7 @@ TEST(FindSteps, ASpecifiedNumberDividesWhatHasNoPeriodOfItsOwn) {
   EXPECT_EQ(found.from, StepsFrom::kSpecified);
   ASSERT_EQ(found.ranges.size(), 4);
   EXPECT_EQ(MeanLength(found), 12);
-  EXPECT_EQ(StepsOf(log, 1000).reason, "no 1000 equal steps found");
+  EXPECT_EQ(StepsOf(log, 1000).reason, Reason{"no 1000 equal steps found"});
 }
 
 // Two logs in one: the step at their seam has no wall time.

@@ -217,7 +217,7 @@ TEST(WeakBreakEven, IsTheLeastNumberOfNodes) {
                 .nodes,
             4);
   const auto never = WeakBreakEven({&steps, &fast, {}, {}}, 4, 1e9, Overlap::kFull);
-  EXPECT_THAT(never.why, HasSubstr("never up to 65536 nodes"));
+  EXPECT_THAT(never.reason->text, HasSubstr("never up to 65536 nodes"));
 }
 
 TEST(StrongBreakEven, FindsTheNodesOrTheFloorOrSaysWhatIsMissing) {
@@ -226,10 +226,11 @@ TEST(StrongBreakEven, FindsTheNodesOrTheFloorOrSaysWhatIsMissing) {
   EXPECT_EQ(StrongBreakEven({&steps, &fast, {}, {}}, 8, 6.1, Overlap::kNone).nodes, 2);
   // One node needs 12 s, and two need 12 s for 12 bytes alone.
   const auto never = StrongBreakEven({&steps, &slow, {}, {}}, 8, 6.1, Overlap::kFull);
-  EXPECT_EQ(never.why, "never: the network's floor is 12.0 s");
+  EXPECT_EQ(never.reason->text, "never: the network's floor is 12.0 s");
   // Four nodes of 2 samples might do it; nobody measured 2.
   const auto unknown = StrongBreakEven({&steps, &fast, {}, {}}, 8, 3.1, Overlap::kNone);
-  EXPECT_THAT(unknown.why, HasSubstr("cannot say: batch sizes per node from 4 to 8 were measured"));
+  EXPECT_THAT(unknown.reason->text,
+              HasSubstr("cannot say: batch sizes per node from 4 to 8 were measured"));
 }
 
 }  // namespace

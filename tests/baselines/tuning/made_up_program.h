@@ -39,8 +39,8 @@ class MadeUpProgram {
     };
   }
 
-  std::map<Setting, std::string> failures;  // settings that fail, and why
-  int stop_after = -1;                      // blocks until the interrupt; below 0: none
+  std::map<Setting, std::string> failures;  // by the settings that fail
+  int stop_after = -1;                      // blocks until the interrupt, if not below 0
   int measured = 0;                         // settings in all blocks
 
  private:
@@ -48,7 +48,7 @@ class MadeUpProgram {
 
   TrialResult Result(const Setting& setting, double spell) {
     if (const auto found = failures.find(setting); found != failures.end())
-      return {{}, found->second, false};
+      return {{}, Reason{found->second}, false};
     TrialResult result;
     const double process = spell * Draw(noise_.process);
     std::uniform_real_distribution<double> chance(0, 1);

@@ -23,10 +23,10 @@ programs::ProgramSummary Program() {
 TEST(ChooseReplayed, TheLongestThatHaveABenchmark) {
   auto summary = Program();
   EXPECT_EQ(ChooseReplayed(1, summary), std::vector<std::size_t>{1});
-  EXPECT_EQ(summary.primitives[0].not_replayed, "dlroof has no benchmark of this call");
-  EXPECT_EQ(summary.primitives[2].not_replayed, "") << "it takes less time than the chosen one";
+  EXPECT_EQ(summary.primitives[0].not_replayed, Reason{"dlroof has no benchmark of this call"});
+  EXPECT_FALSE(summary.primitives[2].not_replayed) << "it takes less time than the chosen one";
   EXPECT_EQ(ChooseReplayed(9, summary), (std::vector<std::size_t>{1, 2}));
-  EXPECT_NE(summary.primitives[3].not_replayed, "") << "a name that cannot be run";
+  EXPECT_TRUE(summary.primitives[3].not_replayed) << "a name that cannot be run";
 }
 
 TEST(ChooseReplayed, TheTimeOfAStepDecides) {
@@ -56,7 +56,7 @@ TEST(AddSingleThreaded, PutsBothTimesBesideTheProgram) {
   EXPECT_DOUBLE_EQ(alone->program_seconds, 3e-3);
   EXPECT_TRUE(alone->ratio_ci95);
   EXPECT_FALSE(summary.primitives[2].standalone);
-  EXPECT_EQ(summary.primitives[2].not_replayed, "dlroof_bench did not measure it");
+  EXPECT_EQ(summary.primitives[2].not_replayed, Reason{"dlroof_bench did not measure it"});
 }
 
 TEST(AddSingleThreaded, AFailureIsAReason) {
@@ -67,7 +67,7 @@ TEST(AddSingleThreaded, AFailureIsAReason) {
   program.records = {Timed("record1", 3e-3)};
   AddSingleThreaded(program, {1}, {failed}, summary);
   EXPECT_FALSE(summary.primitives[1].standalone);
-  EXPECT_EQ(summary.primitives[1].not_replayed, "unsupported: no such type");
+  EXPECT_EQ(summary.primitives[1].not_replayed, Reason{"unsupported: no such type"});
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ TEST(CommandUnder, ASettingIsVariablesArgumentsAndOneListOfLibraries) {
 }
 
 double Seconds(const tuning::TrialResult& result) {
-  EXPECT_EQ(result.failed, "");
+  EXPECT_FALSE(result.failure);
   return result.windows.at(0).seconds;
 }
 
@@ -98,12 +98,12 @@ TEST(ResultOf, IsTheWallTimeTheMedianReadOrOneOverARate) {
 
 TEST(ResultOf, AFailureHasItsReason) {
   const ProcessEnd well;
-  EXPECT_EQ(ResultOf({3, 0}, 1, "", "Traceback:\nValueError: no\n\n", {}).failed,
+  EXPECT_EQ(ResultOf({3, 0}, 1, "", "Traceback:\nValueError: no\n\n", {}).failure->text,
             "exit code 3: ValueError: no");
-  EXPECT_EQ(ResultOf({0, 11}, 1, "", "", {}).failed, "signal 11 (Segmentation fault)");
-  EXPECT_EQ(ResultOf(well, 1, "none", "", {"t=([0-9]+)"}).failed,
+  EXPECT_EQ(ResultOf({0, 11}, 1, "", "", {}).failure->text, "signal 11 (Segmentation fault)");
+  EXPECT_EQ(ResultOf(well, 1, "none", "", {"t=([0-9]+)"}).failure->text,
             "no number in its output matches 't=([0-9]+)'");
-  EXPECT_EQ(ResultOf(well, 1, "t=0", "", {"t=([0-9]+)"}).failed,
+  EXPECT_EQ(ResultOf(well, 1, "t=0", "", {"t=([0-9]+)"}).failure->text,
             "'t=([0-9]+)' read 0, expected a number above 0");
 }
 
@@ -111,9 +111,11 @@ TEST(CommandTrial, RunsTheProgramUnderItsSetting) {
   const auto trial =
       CommandTrial({{"sh", "-c", "echo t=$DLROOF_T; test \"$DLROOF_T\" != 3"}, {"t=([0-9]+)"}});
   EXPECT_EQ(Seconds(*trial({{"DLROOF_T", "7"}}, 60)), 7);
-  EXPECT_EQ(trial({{"DLROOF_T", "3"}}, 60)->failed, "exit code 1");
-  EXPECT_EQ(trial({{"DLROOF_T", "x"}}, 60)->failed, "no number in its output matches 't=([0-9]+)'");
-  EXPECT_EQ(CommandTrial({{"sleep", "100"}})({}, 0.01)->failed, "still running after 0.01 s");
+  EXPECT_EQ(trial({{"DLROOF_T", "3"}}, 60)->failure->text, "exit code 1");
+  EXPECT_EQ(trial({{"DLROOF_T", "x"}}, 60)->failure->text,
+            "no number in its output matches 't=([0-9]+)'");
+  EXPECT_EQ(CommandTrial({{"sleep", "100"}})({}, 0.01)->failure->text,
+            "still running after 0.01 s");
   EXPECT_EQ(fakes::RefusalOf([] { CommandTrial({{"dlroof-no-such-program"}})({}, 1); }),
             "dlroof-no-such-program: cannot be started: No such file or directory");
 }
