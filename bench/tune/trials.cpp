@@ -356,8 +356,8 @@ void SortByProgram(const programs::ProgramBreakdown& breakdown, const ActsOn& ac
     double& share = shares[coordinate.name] = 1;
     if (found == acts_on.end()) continue;
     share = 0;
-    for (const auto& part : breakdown.parts)
-      if (found->second.contains(part.kind)) share += part.seconds / breakdown.seconds;
+    for (const auto& component : breakdown.components)
+      if (found->second.contains(component.kind)) share += component.seconds / breakdown.seconds;
     coordinate.reason +=
         fmt::format("{}it acts on {:.0f} % of the {}", coordinate.reason.empty() ? "" : "; ",
                     100 * share, breakdown.of_step ? "step" : "program's time");

@@ -204,7 +204,7 @@ std::vector<std::string> NamesOf(const std::vector<tuning::Coordinate>& coordina
 TEST(TrialOrder, KnobsThatActOnMostOfAProgramComeFirst) {
   const programs::ProgramBreakdown breakdown{.of_step = true,
                                              .seconds = 10,
-                                             .parts = {{Kind::kRoof, "roof", 1},
+                                             .components = {{Kind::kRoof, "roof", 1},
                                                        {Kind::kSlowdown, "gap: convolution", 1},
                                                        {Kind::kSlowdown, "gap: matmul", 0.5},
                                                        {Kind::kMoves, "moves", 2},
