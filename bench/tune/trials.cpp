@@ -267,7 +267,7 @@ tuning::TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const s
           fmt::format("'{}' read {:g}, expected a number above 0", objective.read, number));
     seconds = objective.per_second ? 1 / number : number;
   }
-  return {{{.seconds = seconds, .iterations = 1}}, "", false};
+  return {{{.seconds = seconds, .iterations = 1}}, std::nullopt, false};
 }
 
 tuning::Trial CommandTrial(const CommandTrialRequest& request) {

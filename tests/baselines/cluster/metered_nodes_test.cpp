@@ -53,7 +53,7 @@ TEST(MeterLog, RowsColumnsAndFilesMayHaveAnyOrder) {
   EXPECT_EQ(log.From(), "a.csv, b.csv");
 }
 
-// 100,000 rows are more than a part of 1 MiB.
+// 100,000 rows are more than one chunk of 1 MiB.
 TEST(MeterLog, ALongFileKnowsItsLines) {
   std::string text = "node,time,watts\n";
   for (int i = 0; i < 100'000; ++i) text += "n1," + std::to_string(1795000000 + i) + ",200\n";
@@ -124,10 +124,10 @@ TEST(PowerInWindow, OfConstantWattsIsTheseWatts) {
   EXPECT_DOUBLE_EQ(found->watts, 250);
   EXPECT_EQ(found->period_seconds, 1);
   EXPECT_EQ(found->samples, 59u);  // 11 to 69
-  EXPECT_FALSE(found->ci95);       // equal samples tell nothing of their noise
+  EXPECT_FALSE(found->ci95);       // equal samples do not show their noise
 }
 
-// A node of 50 W that takes 300 W from 10.4 s to 70.4 s, and a meter that tells the mean of a
+// A node of 50 W that takes 300 W from 10.4 s to 70.4 s, and a meter that reports the mean of a
 // second, which ends or begins at the sample's time: samples of a mixture are left out.
 TEST(PowerInWindow, AStepAtBothEndsIsNotInIt) {
   const auto joules_until = [](double t) { return 50 * t + 250 * std::clamp(t - 10.4, 0.0, 60.0); };
@@ -176,13 +176,13 @@ TEST(PowerInWindow, TheIntervalIsThatOfFivePartsOfTheWindow) {
   EXPECT_NEAR(found->watts, 900.5 / 9, 1e-9);
   ASSERT_TRUE(found->ci95);
   EXPECT_NEAR(found->ci95->second - found->watts, 2.776445 * std::sqrt(0.5), 1e-5);
-  // Nine samples carry none.
+  // Nine samples are too few for an interval.
   EXPECT_FALSE(KnownPower(samples, Window(0, 10))->ci95);
 }
 
 TEST(PowerInWindow, FewSamplesAreNoPower) {
   const auto meter = Every(10, 0, 100, Constant(250));
-  // Less a period at each end 15 to 55 s: 20, 30, 40, 50.
+  // Without a period at each end 15 to 55 s remain: 20, 30, 40, 50.
   EXPECT_THAT(PowerInWindow(meter, Window(5, 65)),
               testing::VariantWith<NotMetered>(NotMetered::kFewSamples));
   EXPECT_EQ(KnownPower(meter, Window(5, 75))->samples, 5u);
@@ -242,7 +242,7 @@ TEST(AddMeteredEnergy, IsTheMedianOfNodes) {
   const auto& metered = made.Added().metered;
   ASSERT_TRUE(metered);
   EXPECT_DOUBLE_EQ(metered->joules, 420);
-  EXPECT_FALSE(metered->ci95);  // three nodes carry none
+  EXPECT_FALSE(metered->ci95);  // three nodes are too few
   EXPECT_EQ(metered->seconds, 2);
   EXPECT_EQ(metered->window_seconds, 60);
   EXPECT_EQ(metered->samples, 59);
@@ -287,7 +287,7 @@ TEST(AddMeteredEnergy, ARecordWithoutAnyHasTheReason) {
   EXPECT_EQ(record.counting[0].text, "not metered: the log has no sample of the node");
 }
 
-TEST(AddMeteredEnergy, ARunWithoutWindowsIsToldHowToHaveThem) {
+TEST(AddMeteredEnergy, ARunWithoutWindowsGetsARemarkOnHowToHaveThem) {
   MeteredCluster made(1);
   made.windows = {{}};
   EXPECT_FALSE(made.Added().metered);

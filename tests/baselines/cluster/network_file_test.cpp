@@ -50,8 +50,8 @@ TEST(FitPieces, NoiseOfFivePercentMovesTheRateByLessThanThree) {
   EXPECT_NEAR(pieces.back().bytes_per_second, 2e9, 6e7);
 }
 
-// A token bucket lets 16 KiB pass at once and makes up for it later.
-TEST(FitNetwork, ABufferInTheMiddleMovesNoBandwidthAndIsNamed) {
+// A token bucket passes 16 KiB at once and delays later bytes.
+TEST(FitNetwork, ABufferInTheMiddleDoesNotAffectTheBandwidthAndIsReported) {
   auto points = PointsThrough({.name = "", .pieces = {{std::nullopt, 1e-5, 25e6}}});
   for (auto& point : points) {
     if (point.bytes == 16384) point.seconds /= 25;
@@ -70,7 +70,7 @@ TEST(FitPieces, TimesThatDoNotGrowStillHaveALatency) {
   EXPECT_FALSE(FitPieces({{8, 2e-6, {}, 9}, {16, 1.9e-6, {}, 9}}));
 }
 
-TEST(FitNetwork, ProvesOrSaysWhatIsWrong) {
+TEST(FitNetwork, IsValidatedOrHasAReason) {
   const auto good = FitNetwork(OnePair(PointsThrough(kTwoProtocols)));
   EXPECT_FALSE(good->validation.reason);
   EXPECT_NEAR(good->validation.doubling, 2, 0.02);
@@ -101,7 +101,7 @@ TEST(ParseMeasuredNetwork, ReadsWhatIsWrittenAndScaleReadsItsFit) {
   EXPECT_FALSE(network.reason);
 }
 
-TEST(ParseNetwork, KeepsWhyAMeasuredNetworkIsNotValidated) {
+TEST(ParseNetwork, ReadsTheReasonOfANetworkThatIsNotValidated) {
   auto restless = PointsThrough(kTwoProtocols);
   restless.back().ci95 = {0.9 * restless.back().seconds, 1.1 * restless.back().seconds};
   EXPECT_THAT(ParseNetwork(ToJson(OnePair(restless)).dump(), "n.json").reason->text,

@@ -30,7 +30,7 @@ energy::Energy Counted(double joules, double others = 0) {
           .covers = "packages"};
 }
 
-// A cluster whose record takes `seconds` and, where there are some, `joules`.
+// A cluster whose record takes `seconds` and, if set, `joules`.
 VersusCluster Side(const std::string& name, double seconds, std::optional<energy::Energy> energy,
                    const std::string& machine) {
   auto record = fakes::Measured("n1", 1);
@@ -67,7 +67,7 @@ Prices Watts(double cpu, std::optional<double> gpu) {
   return prices;
 }
 
-TEST(VersusEnergy, AMeasuredEnergyIsComparedWithAMeasuredOneAlone) {
+TEST(VersusEnergy, AMeasuredEnergyIsOnlyComparedWithAMeasuredOne) {
   const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
   const auto row = MakeVersus(a, b, {}).rows.at(0);
   EXPECT_EQ(row.energy_ratios.at(kMeasured).a_over_b, 4);
@@ -96,7 +96,7 @@ TEST(VersusEnergy, ClassesAreNeverMixedInOneRatio) {
   EXPECT_TRUE(row.a.energies.contains(kMeasured));
   EXPECT_TRUE(row.b.energies.contains(kAssumed));
   EXPECT_THAT(row.energy_ratios, IsEmpty());
-  // With watts of both the assumed ratio stands beside the measured energy, which has none.
+  // With watts on both sides there is an assumed ratio, but no measured one.
   const auto both = MakeVersus(a, b, {.prices = &gpu_alone}).rows.at(0);
   EXPECT_EQ(both.energy_ratios.size(), 1u);
   EXPECT_EQ(both.energy_ratios.at(kAssumed).a_over_b, 1.5);
@@ -116,7 +116,7 @@ TEST(VersusEnergy, ThreeClassesHaveThreeRatios) {
               1e-9);
 }
 
-TEST(VersusEnergy, AMeteredEnergyIsComparedWithAMeteredOneAlone) {
+TEST(VersusEnergy, AMeteredEnergyIsOnlyComparedWithAMeteredOne) {
   const auto a = MeteredSide(kOnCpu, 6, {}, "Epyc", 2400),
              b = Side(kOnGpu, 2, Counted(150), "H200");
   const auto prices = Watts(500, 8000);
@@ -209,7 +209,7 @@ TEST(WriteVersus, ShowsMeteredEnergiesInColumnsOfTheirOwn) {
   EXPECT_FALSE(row["energy_ratio"].contains("measured"));
 }
 
-TEST(WriteVersus, WithoutEnergyHasNoWordOfIt) {
+TEST(WriteVersus, WithoutEnergyHasNoColumnOfIt) {
   const auto a = Side(kOnCpu, 6, {}, "Epyc"), b = Side(kOnGpu, 2, {}, "H200");
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
   std::ostringstream table;

@@ -41,7 +41,7 @@ TEST(ParsePrices, CapitalIsSpreadOverHoursOfUseAndEnergyIsAdded) {
   EXPECT_DOUBLE_EQ(prices.kinds.at(0).per_node_hour, 4.6);
 }
 
-TEST(ParsePrices, WattsAreKeptWhateverThePriceIs) {
+TEST(ParsePrices, WattsAreReadWithEitherPrice) {
   const std::string rent = R"("match": {"name": "x"}, "per_node_hour": 2)";
   EXPECT_FALSE(OneKind("{" + rent + "}").kinds.at(0).watts);
   EXPECT_EQ(OneKind("{" + rent + R"(, "watts": 700})").kinds.at(0).watts, 700);
@@ -195,7 +195,7 @@ TEST(MakeVersus, EveryLibraryOfASideMakesARow) {
   EXPECT_EQ(versus.rows[1].nodes_of_a, 2);
 }
 
-TEST(MakeVersus, OptionsOfMannerPairWithTheirLikeOrWithAnyOther) {
+TEST(MakeVersus, ImplementationOptionsPairWithEqualOnesOrElseWithAny) {
   const auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
   const auto other = ClusterOf("gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2)});
   const auto row = MakeVersus(cpu, other, {.is_implementation_option = IsLayout}).rows.at(0);
@@ -226,7 +226,7 @@ TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes
   EXPECT_EQ(std::tuple(versus.operators, versus.only_a, versus.only_b), std::tuple(2, 0, 1));
 }
 
-TEST(MakeVersus, DifferencesAreSaidInTheRow) {
+TEST(MakeVersus, DifferencesAreListedInTheRow) {
   auto a = Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), b = Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2);
   a.algorithm = "direct";
   b.algorithm = "winograd";
@@ -259,7 +259,7 @@ TEST(MakeVersus, NothingInCommonIsRefused) {
 }
 
 // 36 an hour is 0.01 a second; 6 s for 100 flop: 0.06 / 100 x 1e15 on one device, half on two.
-TEST(MakeVersus, CostsAreOfThePriceFileAlone) {
+TEST(MakeVersus, CostsComeOnlyFromThePriceFile) {
   const auto prices = ParsePrices(
       R"({"currency": "USD", "kinds": [{"match": {"name": "EPYC"}, "per_node_hour": 36}]})", "p");
   auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)}, "AMD EPYC");
@@ -314,11 +314,11 @@ TEST(MakeVersusModels, BothGradientsMayBeOneCall) {
   EXPECT_EQ(rows[1].b->median, 3 * (1 + 2));
   EXPECT_EQ(rows[1].nodes_of_a, 5);
   EXPECT_EQ(rows[1].library_b, "tf");
-  // The first layer has the gradient of its weights alone, and B's call makes both.
+  // The first layer has only the gradient of its weights, and B's call computes both.
   EXPECT_EQ(rows[1].in_b, 3);
 }
 
-TEST(MakeVersusModels, CoverageIsSaidAndTimesAreOfSharedLayersAlone) {
+TEST(MakeVersusModels, CoverageIsReportedAndTimesAreOfSharedLayersOnly) {
   const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "fwd/f32/n2", 4)});
   const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 2)});
   const auto rows = MakeVersusModels(cpu, gpu, {TwoLayers()}, IsLayout);

@@ -243,7 +243,7 @@ TEST(Compare, RoofsOfEachRunTakeTheMachineOut) {
   EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kAmbiguous);
   EXPECT_THAT(result.rows[0].reason, HasSubstr("seconds and percent of roof disagree"));
   EXPECT_EQ(result.exit_code, 3);
-  // Ceilings of one measurement, kept for both runs, are no evidence.
+  // Ceilings of one measurement, used by both runs, are no evidence.
   contender.file.machines = base.file.machines;
   EXPECT_EQ(Compare(base, contender, fakes::Options()).rows[0].verdict,
             statistics::Verdict::kSlower);
@@ -261,7 +261,7 @@ TEST(Compare, TrafficThatGrewIsAnAlertOfItsOwn) {
   ASSERT_EQ(result.rows[0].alerts.size(), 1);
   EXPECT_THAT(result.rows[0].alerts[0].text, HasSubstr("dram bytes (modelled) grew by 12.0 %"));
   EXPECT_EQ(result.exit_code, 1);
-  // Less traffic is none, nor is it where only FLOPs are asked for.
+  // Less traffic raises no alert, nor does more if only alerts on FLOPs are requested.
   contender.file.records[0].work[Provenance::kModelled].bytes[Level::kDram] = 0.5;
   EXPECT_EQ(Compare(base, contender, options).exit_code, 0);
   options.on = {Quantity::kFlops};

@@ -69,7 +69,7 @@ roofline::PlacedRun RunOf(const ProgramSummary& summary) {
   return roofline::PlaceRun(file);
 }
 
-TEST(BreakdownOfProgram, PartsAddUpToTheStepsWallTime) {
+TEST(BreakdownOfProgram, ComponentsAddUpToTheStepsWallTime) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log"}) {
     const auto summary = SummarizeProgram(fakes::FromLog(name), std::nullopt);
     const auto run = RunOf(summary);
@@ -151,7 +151,7 @@ TEST(ProgramOf, TakesAnyJson) {
   EXPECT_NE(out.str(), "");
 }
 
-// 1 ms alone with an interval of 0.1 %.
+// 1 ms standalone with an interval of 0.1 %.
 ProgramPrimitive Replayed(double program_seconds, std::optional<double> cold_seconds,
                           const std::string& implementation = "jit:avx2") {
   ProgramPrimitive primitive{.record = "Conv2D/a"};
@@ -169,7 +169,7 @@ ProgramPrimitive Replayed(double program_seconds, std::optional<double> cold_sec
   return primitive;
 }
 
-TEST(StandaloneDiagnosis, SaysAsMuchAsTheTimesTell) {
+TEST(StandaloneDiagnosis, SaysAsMuchAsTheTimesShow) {
   EXPECT_EQ(StandaloneDiagnosis(Replayed(1.04e-3, 2e-3)), "as fast as standalone");
   EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.95e-3)),
               HasSubstr("cold caches may explain it"));
@@ -185,7 +185,7 @@ TEST(StandaloneDiagnosis, SaysAsMuchAsTheTimesTell) {
               HasSubstr("another implementation: jit:avx2 in the program, ref standalone"));
 }
 
-TEST(StandaloneDiagnosis, AWideIntervalProvesNothing) {
+TEST(StandaloneDiagnosis, AWideIntervalIsNotSignificant) {
   auto primitive = Replayed(2e-3, 2e-3);
   primitive.standalone->ratio_ci95 = {{0.8, 5}};
   EXPECT_THAT(StandaloneDiagnosis(primitive), HasSubstr("no significant difference"));

@@ -96,7 +96,7 @@ TEST(SyntheticProblems, TunedIsWithinThreePercentOfTheBestAtAQuarterOfTheTrials)
     measured += program.measured;
     of_exhaustive += exhaustive;
   }
-  // Two of the thirty end where only two changes at once are better: 3.4 and 3.5 % from the best.
+  // Two of the thirty end in a local optimum, 3.4 and 3.5 % from the best.
   EXPECT_GE(within, 28);
   // With the confirmation, which an exhaustive search needs too.
   EXPECT_LE(4 * measured, of_exhaustive);

@@ -106,7 +106,7 @@ TEST(Tune, GoesOnAfterAnInterruptToTheSameEnd) {
   const auto whole = Tuned(clean);
   const int all = static_cast<int>(whole.blocks.size());
   for (int stop = 0; stop < all; ++stop) {
-    // The same noise, whichever part measures it.
+    // The noise does not depend on where the search was interrupted.
     MadeUpProgram program(Seconds, {}, 6);
     program.stop_after = stop;
     const auto first = Tuned(program);
@@ -170,7 +170,7 @@ TEST(Tune, GoesOnWithALargerBudget) {
   EXPECT_FALSE(rest.budget_spent);
 }
 
-TEST(Tune, AProgramThatCannotBeHereIsNoDefect) {
+TEST(Tune, AnUnsupportedProgramIsNotAFailure) {
   const MeasureBlock measure = [](TrialBlock& block, std::uint64_t) {
     block.results.assign(block.settings.size(), {{}, Reason{"not on this CPU"}, true});
     return true;
@@ -204,7 +204,7 @@ TEST(Tune, AChoiceThatSeemsFasterWithoutValidationIsNotSaidToHaveNoEffect) {
   EXPECT_GT(seeming, 0);
 }
 
-TEST(Tune, VerifyMeasuresDefaultAndBestAlone) {
+TEST(Tune, VerifyMeasuresOnlyDefaultAndBest) {
   MadeUpProgram program(Seconds, {}, 11);
   Tuning tuned{.plan = Plan(), .best = {{"threads", "1"}}};
   std::optional<Reason> reason;

@@ -205,8 +205,8 @@ TEST(TrialOrder, KnobsThatActOnMostOfAProgramComeFirst) {
   const programs::ProgramBreakdown breakdown{.of_step = true,
                                              .seconds = 10,
                                              .components = {{Kind::kRoof, "roof", 1},
-                                                       {Kind::kSlowdown, "gap: convolution", 1},
-                                                       {Kind::kSlowdown, "gap: matmul", 0.5},
+                                                       {Kind::kSlowdown, "above the roof: convolution", 1},
+                                                       {Kind::kSlowdown, "above the roof: matmul", 0.5},
                                                        {Kind::kMoves, "moves", 2},
                                                        {Kind::kOutside, "outside", 5.5}}};
   const ActsOn acts_on = {{"cache", {Kind::kCreation}},
