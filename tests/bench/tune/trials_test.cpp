@@ -150,7 +150,7 @@ class MadeUpCommand {
       fast = fast && setting.count(knob) > 0 && setting.at(knob) == value;
     if (fast) seconds *= ratio_;
     now_ += seconds;
-    return {{{.seconds = seconds, .iterations = 1}}, "", false};
+    return {{{.seconds = seconds, .iterations = 1}}, std::nullopt, false};
   }
 
   tuning::Setting fast_;
@@ -224,7 +224,7 @@ TEST(TrialOrder, KnobsThatActOnMostOfAProgramComeFirst) {
 
 TEST(TrialOrder, EqualSharesKeepTheOrderOfTheFiles) {
   const programs::ProgramBreakdown breakdown{.seconds = 4,
-                                             .parts = {{Kind::kOutside, "outside", 4}}};
+                                             .components = {{Kind::kOutside, "outside", 4}}};
   auto coordinates = Named({"b", "a", "c"});
   SortByProgram(breakdown, {{"a", {Kind::kOutside}}, {"b", {Kind::kOutside}}}, coordinates);
   EXPECT_THAT(NamesOf(coordinates), ElementsAre("b", "a", "c"));
