@@ -228,7 +228,7 @@ TEST(Interleaved, SettingsAlternateAndOneThatFailsEndsItsTurns) {
     ++runs[words];
     clock += 1;
     if (words == "a=2") return TrialResult{{}, Reason{"exit code 1"}, false};
-    return TrialResult{{{.seconds = 0.5}}, "", false};
+    return TrialResult{{{.seconds = 0.5}}, std::nullopt, false};
   };
   TrialBlock block{"stage", {{}, {{"a", "1"}}, {{"a", "2"}}}, {}, 0};
   ASSERT_TRUE(Interleaved(trial, 3, 5, [&] { return clock; })(block, 1));
