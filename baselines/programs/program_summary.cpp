@@ -36,7 +36,7 @@ std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log) {
     primitive.times = TimesOf(std::move(seconds[i]));
     const auto work = verbose::WorkOf(verbose::ReadPrimitive(primitive.text));
     primitive.moves_data = verbose::HasNoFlops(work);
-    if (!work.reason.empty()) primitive.work_unknown = Reason{work.reason};
+    primitive.work_unknown = work.reason;
     primitives.push_back(std::move(primitive));
   }
   return primitives;
