@@ -188,7 +188,7 @@ void RunVersus(const VersusFlags& flags) {
   const auto b = ReadCluster(flags.b, devices(1), specified);
   cluster::VersusReport report{.a = &a, .b = &b};
   report.versus = cluster::MakeVersus(
-      a, b, {.prices = specified, .is_manner = IsMannerOption, .best_type = flags.types == "best"});
+      a, b, {.prices = specified, .is_implementation_option = IsMannerOption, .best_type = flags.types == "best"});
   report.models = cluster::MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b),
                                             IsMannerOption, specified);
   cluster::WriteVersusTable(report, text::TerminalColumns(), std::cout);

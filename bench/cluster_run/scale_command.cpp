@@ -69,7 +69,7 @@ void SetBreakEven(const std::vector<std::pair<std::string, scaling::BreakEven>>&
   for (const auto& [overlap, result] : results)
     if (overlap == kBucketedName) {
       panel.nodes = result.nodes;
-      if (!result.nodes) panel.reason = Reason{result.why};
+      panel.reason = result.reason;
     }
 }
 
@@ -182,7 +182,7 @@ void RunScale(const ScaleFlags& flags) {
   scaling::WriteScaleTable(report, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteScaleOutput(flags, report, path);
-  if (!report.not_simulated.empty()) throw BadInput(report.not_simulated);
+  if (report.simulation_failure) throw BadInput(report.simulation_failure->text);
 }
 
 void AddModelFlags(CLI::App& command, ScaleFlags& flags) {

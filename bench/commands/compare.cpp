@@ -28,7 +28,7 @@ struct CompareFlags {
   std::string folder = "baselines/stored";  // where `auto` looks
   std::string min_effect, run_noise;        // "5%" or "0.05"
   std::vector<std::string> on = {"time"};
-  std::string map, again;
+  std::string map, rerun;
   std::string format = "table";
   std::string badge;
   bool across_machines = false;
@@ -49,7 +49,7 @@ compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
 // Both files of a comparison; the two are read at once, for large ones take their time.
 struct Inputs {
   compare::NamedRun base, contender;
-  std::optional<compare::NamedRun> again;  // what measured NEW's benchmarks once more
+  std::optional<compare::NamedRun> rerun;  // what measured NEW's benchmarks once more
   std::vector<compare::NamedRun> stored;   // instead of `base`, oldest first
 };
 
@@ -112,7 +112,7 @@ int RunComparePrograms(const CompareFlags& flags) {
   if (flags.files.size() != 2)
     throw BadInput("compare: expected two run files of programs, A and B, with --across-programs");
   const CompareFlags none;
-  if (!flags.baseline.empty() || !flags.again.empty() || !flags.map.empty() ||
+  if (!flags.baseline.empty() || !flags.rerun.empty() || !flags.map.empty() ||
       !flags.min_effect.empty() || !flags.run_noise.empty() || !flags.badge.empty() ||
       flags.on != none.on || flags.across_machines)
     throw BadInput(
@@ -141,13 +141,13 @@ int RunCompare(const CompareFlags& flags) {
     throw BadInput(flags.baseline.empty()
                        ? "compare: expected two run files, BASE and NEW (or --baseline auto NEW)"
                        : "compare: expected one run file, NEW, beside --baseline");
-  if (!flags.again.empty() && flags.across_machines)
+  if (!flags.rerun.empty() && flags.across_machines)
     throw BadInput("--again: expected one machine's seconds, not --across-machines");
   auto options = OptionsFrom(flags);
   Inputs inputs = ReadInputs(flags, options.names);
-  if (!flags.again.empty()) {
-    inputs.again = ReadNamed(flags.again, std::cerr);
-    options.again = &*inputs.again;
+  if (!flags.rerun.empty()) {
+    inputs.rerun = ReadNamed(flags.rerun, std::cerr);
+    options.rerun = &*inputs.rerun;
   }
   const auto result = inputs.stored.empty()
                           ? compare::Compare(inputs.base, inputs.contender, options)
@@ -174,7 +174,7 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
       "BASE: a file, or auto: of each benchmark the newest stored run of NEW's machine");
   command->add_option("--baselines", flags->folder,
                       "where --baseline auto looks (baselines/stored)");
-  command->add_option("--again", flags->again,
+  command->add_option("--again", flags->rerun,
                       "NEW's benchmarks, or some, measured by another process: slower or faster is "
                       "only what is so in both");
   command->add_option("--min-effect", flags->min_effect,

@@ -25,13 +25,13 @@ double SecondsOf(const programs::ProgramPrimitive& primitive,
 }
 
 // Returns why this build cannot run the benchmark; empty: it can.
-std::string WhyNotHere(const std::string& benchmark) {
-  if (benchmark.empty()) return "dlroof has no benchmark of this call";
+std::optional<Reason> UnavailableReason(const std::string& benchmark) {
+  if (benchmark.empty()) return Reason{"dlroof has no benchmark of this call"};
   try {
     workload::MakeWorkload(benchmark);
-    return "";
+    return std::nullopt;
   } catch (const BadInput& error) {
-    return error.what();
+    return Reason{error.what()};
   }
 }
 
@@ -44,15 +44,16 @@ const record::Record* FindRecord(const std::vector<record::Record>& records,
 }
 
 // Absent, with the reason in `why_not`: there is no time.
-std::optional<record::Timing> TimeAlone(const record::Record* record, std::string& why_not) {
+std::optional<record::Timing> TimeAlone(const record::Record* record,
+                                        std::optional<Reason>& reason) {
   if (record == nullptr) {
-    why_not = "dlroof_bench did not measure it";
+    reason = Reason{"dlroof_bench did not measure it"};
     return std::nullopt;
   }
   const auto timing = record::TimeOf(record->repetitions);
   if (!timing || record->status != record::Status::kOk)
-    why_not = fmt::format("{}: {}", record::Key(record->status),
-                          record->reason.empty() ? "no time" : record->reason);
+    reason = Reason{fmt::format("{}: {}", record::Key(record->status),
+                                record->reason.empty() ? "no time" : record->reason)};
   return record->status == record::Status::kOk ? timing : std::nullopt;
 }
 
@@ -93,8 +94,8 @@ std::vector<std::size_t> ChooseReplayed(int count, programs::ProgramSummary& sum
   for (const auto i : order) {
     if (static_cast<int>(chosen.size()) >= count) break;
     auto& primitive = summary.primitives[i];
-    primitive.not_standalone = WhyNotHere(primitive.benchmark);
-    if (primitive.not_standalone.empty()) chosen.push_back(i);
+    primitive.not_replayed = UnavailableReason(primitive.benchmark);
+    if (!primitive.not_replayed) chosen.push_back(i);
   }
   return chosen;
 }
@@ -105,10 +106,10 @@ void AddSingleThreaded(const record::RunFile& program, const std::vector<std::si
   for (const auto i : chosen) {
     auto& primitive = summary.primitives[i];
     const auto* record = FindRecord(records, primitive.benchmark);
-    const auto time = TimeAlone(record, primitive.not_standalone);
+    const auto time = TimeAlone(record, primitive.not_replayed);
     const auto* inside = FindRecord(program.records, primitive.record);
     const auto its_time = inside == nullptr ? std::nullopt : record::TimeOf(inside->repetitions);
-    if (time && !its_time) primitive.not_standalone = "its calls in the program have no time";
+    if (time && !its_time) primitive.not_replayed = Reason{"its calls in the program have no time"};
     if (!time || !its_time) continue;
     programs::StandaloneTime alone{.seconds = time->median,
                                    .ci95 = time->ci95,
@@ -119,10 +120,10 @@ void AddSingleThreaded(const record::RunFile& program, const std::vector<std::si
                                    .ratio_ci95 = cluster::RatioInterval(
                                        its_time->median, its_time->ci95, time->median, time->ci95),
                                    .implementation = record->algorithm};
-    std::string no_reason;
+    std::optional<Reason> no_reason;
     if (const auto slow = TimeAlone(FindRecord(records, ColdName(primitive.benchmark)), no_reason))
       alone.cold_seconds = slow->median;
-    primitive.alone = alone;
+    primitive.standalone = alone;
   }
 }
 

@@ -107,7 +107,7 @@ void SortByBreakdown(const breakdown::Breakdown& breakdown, bool memory_bound,
                      std::vector<tuning::Coordinate>& coordinates);
 
 // A coordinate's name -> the parts of a program's time that it acts on.
-using ActsOn = std::map<std::string, std::set<programs::ProgramPartKind>>;
+using ActsOn = std::map<std::string, std::set<programs::ProgramComponentKind>>;
 
 // Sorts the coordinates by the share of the program's time that they act on, and says so in their
 // reasons. One that is not in `acts_on` acts on all of it. Among equals the order stays.

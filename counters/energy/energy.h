@@ -29,7 +29,7 @@ struct MeteredEnergy {
   double samples = 0;         // [1] that count, of the node with the fewest
   double nodes = 0;           // [1]
   std::string from;           // the log: "watts.csv"
-  std::string covers;         // "all that a node draws at its meter, idle parts too"
+  std::string covers;         // "all power of the node at its meter, idle parts too"
 
   bool operator==(const MeteredEnergy&) const = default;
 };

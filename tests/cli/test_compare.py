@@ -168,7 +168,7 @@ NEWEST, PARTLY, OLDEST = (f"--baseline auto --baselines stored_{stored} "
     ("each stored run is judged by itself", PARTLY + "slower.json",
      plain("against stored_base_part_machine/base.json (1 slower, 1 same): minimum effect")),
     ("benchmarks without a stored run are counted", PARTLY + "slower.json",
-     plain("0 of 3 benchmarks of NEW have no stored partner")),
+     plain("0 of 3 benchmarks of NEW have no stored result")),
     ("an older stored run is the baseline", OLDEST + "slower.json", exits(1)),
     ("a run without a machine has no baseline", OLDEST + "plain.json", bad_input),
     ("a missing folder of baselines is refused", "--baseline auto --baselines none slower.json", bad_input),

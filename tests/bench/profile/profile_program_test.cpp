@@ -138,10 +138,10 @@ TEST(ProgramRun, TheFileTellsTheSameWhenItIsReadAgain) {
 // 1358 ms in all, of which 279 ms in reorders, by the log.
 TEST(ProgramRun, TheCensusTellsReordersApart) {
   const auto summary = programs::ProgramOf(Imported("pt_r50_inf.onednn.log").context).value();
-  double moves = 0;
+  double moves_data = 0;
   for (const auto& primitive : summary.primitives)
-    if (primitive.moves) moves += primitive.seconds;
-  EXPECT_NEAR(moves, 0.279, 0.001);
+    if (primitive.moves_data) moves_data += primitive.seconds;
+  EXPECT_NEAR(moves_data, 0.279, 0.001);
   EXPECT_NEAR(summary.seconds, 1.358, 0.001);
 }
 
