@@ -26,7 +26,7 @@ struct Fp16x2 {
 struct Bf16x2 {
   using Type = __nv_bfloat162;
   static __device__ Type Fma(Type v, Type a, Type b) {
-#if __CUDA_ARCH__ >= 800  // Older ones have no such instruction; the host does not start it there.
+#if __CUDA_ARCH__ >= 800  // Older GPUs lack this instruction; the host does not launch it there.
     return __hfma2(v, a, b);
 #else
     return v;
@@ -35,23 +35,23 @@ struct Bf16x2 {
   static Type Of(float x) { return __float2bfloat162_rn(x); }
 };
 
-template <class workload::Op>
-__global__ void Chain(typename workload::Op::Type* elements, typename workload::Op::Type a,
-                      typename workload::Op::Type b, int rounds) {
+template <class Op>
+__global__ void Chain(typename Op::Type* elements, typename Op::Type a, typename Op::Type b,
+                      int rounds) {
   const size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x;
   auto value = elements[i];
 #pragma unroll 1
   for (int k = 0; k < rounds; k += 16) {
 #pragma unroll
-    for (int u = 0; u < 16; ++u) value = workload::Op::Fma(value, a, b);
+    for (int u = 0; u < 16; ++u) value = Op::Fma(value, a, b);
   }
   elements[i] = value;
 }
 
-// One tile of a matrix product by mma.sync: 4 registers of A, 2 of B, 4 of the sums.
+// One tile product with mma.sync: 4 registers of A, 2 of B, 4 of the sums.
 template <KnownTile type>
 __device__ void Mma(uint32_t (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-#if __CUDA_ARCH__ >= 800  // Older ones lack these shapes; the host does not start them there.
+#if __CUDA_ARCH__ >= 800  // Older GPUs lack these shapes; the host does not launch them there.
 #define DLROOF_MMA(shape_and_types)                                     \
   asm volatile("mma.sync.aligned." shape_and_types                      \
                " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
@@ -72,7 +72,7 @@ __global__ void Tiles(uint32_t* operands, int rounds) {
   for (int i = 0; i < 2; ++i) b[i] = operands[threadIdx.x + i * kKnownThreads];
 #pragma unroll 1
   for (int k = 0; k < rounds; ++k) Mma<type>(sum, a, b);
-  if (sum[0] == 123) operands[threadIdx.x] = sum[0];  // never: zeros sum to zero
+  if (sum[0] == 123) operands[threadIdx.x] = sum[0];  // never true, as all operands are 0
 }
 
 __global__ void Fp64Tiles(double* operands, int rounds) {
@@ -131,11 +131,10 @@ __global__ void SharedLoads(float* sink, int loads) {
   if (sum == 12345.678F) *sink = sum;
 }
 
-template <class workload::Op>
+template <class Op>
 void StartChain(void* elements, int blocks, int rounds) {
-  Chain<workload::Op>
-      <<<blocks, kKnownThreads>>>(static_cast<typename workload::Op::Type*>(elements),
-                                  workload::Op::Of(0.999F), workload::Op::Of(0.5F), rounds);
+  Chain<Op><<<blocks, kKnownThreads>>>(static_cast<typename Op::Type*>(elements), Op::Of(0.999F),
+                                       Op::Of(0.5F), rounds);
 }
 
 }  // namespace
