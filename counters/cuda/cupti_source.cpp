@@ -135,12 +135,12 @@ std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip) {
 
 std::shared_ptr<cupti::CuptiCounter> OpenCuptiCounter(int device) {
   return std::make_shared<cupti::CuptiCounter>(
-      cupti::CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
-                        [](int number) {
-                          const auto gpu = ReadGpuIdentity(number);
-                          return cupti::GpuFreeMemory{10 * gpu.major + gpu.minor, gpu.sms,
-                                                      gpu.shared_bytes_per_sm};
-                        }},
+      cupti::CuptiParts{
+          std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
+          [](int number) {
+            const auto gpu = ReadGpuIdentity(number);
+            return cupti::GpuCapacity{10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm};
+          }},
       device);
 }
 

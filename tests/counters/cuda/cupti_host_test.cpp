@@ -129,8 +129,8 @@ std::string OtherCupti(CuptiCalls& api) {
   const auto version = api.Version();
   return version == cupti::BuiltInStoredPasses().cupti
              ? ""
-             : "counters/cupti/passes.json is of CUPTI " + cupti::BuiltInStoredPasses().cupti +
-                   ", this is " + version;
+             : "counters/cupti/tables/passes.json is of CUPTI " +
+                   cupti::BuiltInStoredPasses().cupti + ", this is " + version;
 }
 
 cupti::StoredPlan StoredPlanBy(CuptiCalls& api, const cupti::CuptiChip& chip,
@@ -180,7 +180,7 @@ TEST(CuptiTableByHostApi, PlansAreThoseThatAreStored) {
         << chip << " " << type;
 }
 
-// Not a test: makes counters/cupti/passes.json anew (--gtest_also_run_disabled_tests).
+// Not a test: makes counters/cupti/tables/passes.json anew (--gtest_also_run_disabled_tests).
 TEST(CuptiTableByHostApi, DISABLED_WriteStoredPasses) {
   CuptiCalls api;
   cupti::StoredPasses passes{.cupti = api.Version()};

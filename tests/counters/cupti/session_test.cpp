@@ -192,7 +192,7 @@ TEST(KernelName, IsWhatItsAuthorWrote) {
   EXPECT_EQ(KernelName(std::string(200, 'k')).size(), 80U);
 }
 
-constexpr GpuFreeMemory kH200 = {90, 132, 228 << 10};
+constexpr GpuCapacity kH200 = {90, 132, 228 << 10};
 
 // 40 registers: 1280 of a warp, 51 warps of 65536, 48 evenly on 4 schedulers, 6 blocks of 8 warps.
 TEST(Waves, RegistersAllowSixBlocksOfAnSm) {
