@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "counters/base/json.h"
+
 namespace dlroof::cupti {
 namespace {
 

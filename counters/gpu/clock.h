@@ -1,5 +1,5 @@
 // Timing calls on a GPU, its clock, throttling and caches. GpuClock is a table of functions that
-// the CUDA module fills and tests fake. Pure; C++17, as kernels include it.
+// the CUDA module fills and tests fake.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "counters/gpu/sm_stamps.h"
+
 namespace dlroof::gpu {
-
-// An SM's readings of its two clocks at about the same time, or zeros if the SM wrote none.
-struct SmStamp {
-  unsigned long long nanoseconds = 0;  // [ns] of the GPU's timer, the same for all SMs
-  unsigned long long cycles = 0;       // [1] of this SM
-};
-
-// [1/s] Mean over the SMs that have both stamps. `stamps` holds the earlier stamp of every SM, then
-// the later ones. Returns nullopt if the stamps are too close together.
-std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps);
 
 // Returns the fault of the GPU's cooling or power supply that NVML's bits report: "a thermal
 // slowdown".

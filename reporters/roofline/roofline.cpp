@@ -279,7 +279,7 @@ void AddCompute(const machine::CeilingRow& roof, double seconds, RoofTimes& time
   if (roof.second.specified)
     times.specified = true;
   else if (!roof.second.validated)
-    times.compute_not_validated[roof.first] = roof.second.Reason();
+    times.compute_not_validated[roof.first] = roof.second.ReasonText();
 }
 
 // By pipe its FLOPs and the row that it is judged by; empty, with a remark, where one has none.
@@ -355,7 +355,7 @@ void AddMemoryTimes(const record::Record& record, const Known& known,
     if (ceiling->second.specified)
       times.specified = true;
     else if (!ceiling->second.validated)
-      times.memory_not_validated[level] = ceiling->second.Reason();
+      times.memory_not_validated[level] = ceiling->second.ReasonText();
   }
 }
 
