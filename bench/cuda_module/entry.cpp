@@ -73,7 +73,7 @@ void PreloadNvrtcParts() {
 machine::Machine Described(int device) {
   auto machine = gpu_ceilings::DescribeGpu(cuda::ReadGpuIdentity(device));
   const auto driver = gpu::Nvml::Open("libnvidia-ml.so.1", cuda::PciBusId(device)).DriverVersion();
-  machine.facts["driver"] = driver.empty() ? "not known" : driver;
+  machine.facts["driver"] = driver.value_or("not known");
   return machine;
 }
 
@@ -93,7 +93,7 @@ gpu_loader::GpuModule Made() {
                  std::back_inserter(module.cells), [](const workload::Backend& cell) {
                    return cell.prepare != nullptr && cell.device == "gpu";
                  });
-  module.why_no_device = gpu::WhyNoDevice(state);
+  if (const auto reason = gpu::NoDeviceReason(state)) module.why_no_device = reason->text;
   for (int number = 0; number < static_cast<int>(state.gpus.size()); ++number)
     if (const auto& gpu = state.gpus[number]; gpu::IsUsable(gpu, state))
       module.devices.push_back({number, gpu.name});

@@ -182,7 +182,7 @@ caches::LevelModel OfThisVersion(caches::LevelModel model) {
   const auto* version = dnnl::version();
   auto why = library_rules::WhyNoLoopsOf(version->major, version->minor);
   if (why.empty()) return model;
-  return {.why_not = std::move(why)};
+  return {.reason = Reason{std::move(why)}};
 }
 
 void SetThreads(int threads) { omp_set_num_threads(threads); }

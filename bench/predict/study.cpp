@@ -234,11 +234,10 @@ Design Rescaled(const Design& design, const std::string& scales) {
 LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu) {
   LayerGroup kept{group.name, {}, group.not_predicted};
   for (const auto& layer : group.layers) {
-    auto reason = delta::WhyNotPredicted(layer.question, gpu);
-    if (reason.empty())
-      kept.layers.push_back(layer);
+    if (auto reason = delta::RefusalReason(layer.question, gpu))
+      kept.not_predicted.push_back({layer.name, std::move(reason->text)});
     else
-      kept.not_predicted.push_back({layer.name, std::move(reason)});
+      kept.layers.push_back(layer);
   }
   if (kept.layers.empty())
     throw BadInput("{}: none of its GPU convolutions can be predicted; {}: {}", group.name,

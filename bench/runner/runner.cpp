@@ -62,7 +62,7 @@ void AddSingleThreaded(const std::string& name, const workload::RunSettings& set
   if (counted.count)
     watched.calls.SetInstructions(*counted.count);
   else
-    watched.calls.AddInstructionsReason(counted.reason);
+    watched.calls.AddInstructionsReason(counted.reason->text);
 }
 
 // Prepares, verifies, counts and times benchmarks, and attaches their results. Google Benchmark
@@ -114,8 +114,8 @@ class Runner {
 
   energy::IdlePowers MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
 
-  std::map<std::string, energy::EnergyFound> MeasureEnergyOfTimed() {
-    std::map<std::string, energy::EnergyFound> found;
+  std::map<std::string, energy::EnergyResult> MeasureEnergyOfTimed() {
+    std::map<std::string, energy::EnergyResult> found;
     Release();
     for (auto& [name, timed] : timed_) {
       if (StoppedByInterrupt()) break;

@@ -66,8 +66,8 @@ bool RunsBySmClock(const gpu_kernels::GpuRow& row) {
 
 std::string GpuInterference(const GpuTime& time, std::optional<double> default_clock_hz) {
   const auto throttle = time.health.throttle.value_or(0);
-  if (const auto slowdown = gpu::GpuSlowdown(throttle); !slowdown.empty())
-    return fmt::format("the driver reports {}", slowdown);
+  if (const auto slowdown = gpu::GpuSlowdown(throttle))
+    return fmt::format("the driver reports {}", *slowdown);
   const auto clock = time.clock_hz ? time.clock_hz : time.health.sm_clock_hz;
   if (!gpu::IsClockTooLow(clock, default_clock_hz, throttle)) return {};
   return fmt::format("the SMs ran at {:.0f} MHz, below 75 % of their {:.0f} MHz", *clock / 1e6,

@@ -20,7 +20,7 @@ struct Passes {
   std::function<energy::IdlePowers()> idle;
   // After the last benchmark was timed, in this order: results by the names of records.
   std::function<std::map<std::string, ParallelTime>()> alone;
-  std::function<std::map<std::string, energy::EnergyFound>()> energy;
+  std::function<std::map<std::string, energy::EnergyResult>()> energy;
   std::function<std::map<std::string, Counting>()> count;
 };
 
@@ -54,7 +54,7 @@ class Session {
 
  private:
   void TakeParallel(std::map<std::string, ParallelTime> found);
-  void TakeEnergy(const std::map<std::string, energy::EnergyFound>& found);
+  void TakeEnergy(const std::map<std::string, energy::EnergyResult>& found);
   void TakeCounts(const std::map<std::string, Counting>& counted);
 
   nlohmann::json dlroof_context_;

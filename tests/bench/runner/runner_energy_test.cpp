@@ -155,8 +155,8 @@ TEST(GpuEnergy, IsTheBoardsOwnCounter) {
 TEST(GpuEnergy, AGpuThatDoesNotTellHasAReason) {
   const auto meter = GpuEnergy([] { return std::optional<double>(); });
   EXPECT_THAT(meter.domains, IsEmpty());
-  EXPECT_THAT(energy::WhyNoEnergy(meter), HasSubstr("nvml: the driver does not tell"));
-  EXPECT_THAT(energy::WhyNoEnergy(GpuEnergy({})), HasSubstr("nvml"));
+  EXPECT_THAT(energy::NoEnergyReason(meter).text, HasSubstr("nvml: the driver does not report"));
+  EXPECT_THAT(energy::NoEnergyReason(GpuEnergy({})).text, HasSubstr("nvml"));
 }
 
 }  // namespace

@@ -22,17 +22,17 @@ TEST(CudaState, SaysSomethingOnEveryMachine) {
 }
 
 TEST(DeviceBuffer, WithoutMemoryNamesTheBytes) {
-  const auto why =
+  const auto refusal =
       fakes::RefusalOf<std::runtime_error>([] { const DeviceBuffer buffer(std::size_t{1} << 50); });
-  EXPECT_THAT(why, testing::HasSubstr("1125899906842624 bytes")) << why;
+  EXPECT_THAT(refusal, testing::HasSubstr("1125899906842624 bytes")) << refusal;
 }
 
 // Reads 64 MiB: tens of microseconds on any GPU that counts here.
 class CudaClockOnGpu : public testing::Test {
  protected:
   void SetUp() override {
-    const auto why = gpu::WhyNoDevice(ReadCudaState());
-    if (!why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
+    const auto reason = gpu::NoDeviceReason(ReadCudaState());
+    if (reason) GTEST_SKIP() << fakes::NeedsGpu(reason->text);
     clock_ = OpenCudaClock(0);
     buffer_.emplace(std::size_t{64} << 20);
     buffer_->Fill(0);

@@ -78,7 +78,7 @@ TEST(CuptiCostOnGpu, NoKernelIsSlowerAfterACount) {
   const auto run_tiny = [&] { kernels.Tiny(); };
   const double long_before = kernels.Shortest(run_long), tiny_before = kernels.Shortest(run_tiny);
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
+  if (const auto reason = source.unavailable()) GTEST_SKIP() << fakes::NeedsGpu(reason->text);
   CountRequest request{.name = "multiply-adds", .pipes = {"fp32.vector"}};
   request.run = [&] {
     kernels.Long();

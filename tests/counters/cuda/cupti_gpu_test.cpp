@@ -25,7 +25,8 @@ namespace {
 // tests/data/cupti_<gpu>.json they are decoded again wherever there is no GPU.
 TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
   const auto counter = OpenCuptiCounter(0);
-  if (const auto why = counter->Unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
+  if (const auto reason = counter->UnavailableReason())
+    GTEST_SKIP() << fakes::NeedsGpu(reason->text);
   const auto& judged = counter->SelfTest();
   const auto path = testing::TempDir() + "cupti_values.json";
   std::ofstream(path) << cupti::ToJson(counter->Recording()).dump(1) << '\n';
@@ -39,7 +40,7 @@ TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
 
 TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
+  if (const auto reason = source.unavailable()) GTEST_SKIP() << fakes::NeedsGpu(reason->text);
   const int blocks = 1024, rounds = 512;
   const DeviceBuffer elements(size_t{8} * kKnownThreads * blocks);
   CountRequest request{.name = "multiply-adds", .pipes = {"fp32.vector"}};
@@ -86,8 +87,8 @@ class CountedRows {
     const auto shape = gpu_kernels::GpuShapes(row, size, 1e13).front();
     try {
       bench_->Prepare(row, shape);
-    } catch (const Unsupported& why) {
-      std::cout << row.key << ": " << why.what() << '\n';
+    } catch (const Unsupported& error) {
+      std::cout << row.key << ": " << error.what() << '\n';
       return std::nullopt;
     }
     const auto iterations = IterationsOf(row);
@@ -120,7 +121,7 @@ class CountedRows {
 // FLOPs within 1 %, DRAM within 5 %, L2 and L1 within 10 %, of every kernel: mma, wgmma, cublasLt.
 TEST(CuptiRowsOnGpu, CountsOfTheCeilingsKernelsAreTheirWork) {
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
+  if (const auto reason = source.unavailable()) GTEST_SKIP() << fakes::NeedsGpu(reason->text);
   CountedRows rows(source);
   int compared = 0;
   for (const auto& row : rows.Rows()) {

@@ -124,13 +124,12 @@ std::vector<std::string> MetricsOfSets(const cupti::CuptiChip& chip,
   return names;
 }
 
-// Empty where the stored passes are this CUPTI's; another version may ask for others.
-std::string OtherCupti(CuptiCalls& api) {
+// Returns a reason if the stored passes are of another version of CUPTI, which may need others.
+std::optional<Reason> OtherCupti(CuptiCalls& api) {
   const auto version = api.Version();
-  return version == cupti::BuiltInStoredPasses().cupti
-             ? ""
-             : "counters/cupti/tables/passes.json is of CUPTI " +
-                   cupti::BuiltInStoredPasses().cupti + ", this is " + version;
+  if (version == cupti::BuiltInStoredPasses().cupti) return std::nullopt;
+  return Reason{"counters/cupti/tables/passes.json is of CUPTI " +
+                cupti::BuiltInStoredPasses().cupti + ", this is " + version};
 }
 
 cupti::StoredPlan StoredPlanBy(CuptiCalls& api, const cupti::CuptiChip& chip,
@@ -151,7 +150,7 @@ cupti::StoredPlan StoredPlanBy(CuptiCalls& api, const cupti::CuptiChip& chip,
 
 TEST(CuptiTableByHostApi, DefaultSetsTakeThePassesThatAreStoredAndThreeAtMost) {
   CuptiCalls api;
-  if (const auto why = OtherCupti(api); !why.empty()) GTEST_SKIP() << why;
+  if (const auto reason = OtherCupti(api)) GTEST_SKIP() << reason->text;
   for (const auto* chip : cupti::Representatives(cupti::BuiltInCuptiTable())) {
     const auto stored = cupti::BuiltInStoredPasses().plans.find(chip->name);
     ASSERT_NE(stored, cupti::BuiltInStoredPasses().plans.end()) << chip->name;
@@ -168,7 +167,7 @@ TEST(CuptiTableByHostApi, DefaultSetsTakeThePassesThatAreStoredAndThreeAtMost) {
 // when the file was made.
 TEST(CuptiTableByHostApi, PlansAreThoseThatAreStored) {
   CuptiCalls api;
-  if (const auto why = OtherCupti(api); !why.empty()) GTEST_SKIP() << why;
+  if (const auto reason = OtherCupti(api)) GTEST_SKIP() << reason->text;
   for (const auto& [chip, type] :
        std::vector<std::pair<std::string, std::string>>{{"GH100", "bf16"},
                                                         {"GH100", "fp16"},

@@ -76,17 +76,17 @@ TEST(FailureSentence, IsOneLineForEveryCode) {
     }
 }
 
-TEST(SupportSentence, EachReasonHasItsWords) {
+TEST(UnsupportedReason, EachCauseHasItsWords) {
   CuptiDeviceSupport support;
-  EXPECT_EQ(SupportSentence(support), "") << "unknown: the first attempt tells";
+  EXPECT_EQ(UnsupportedReason(support), std::nullopt) << "unknown: the first attempt tells";
   support.overall = CuptiSupport::kSupported;
-  EXPECT_EQ(SupportSentence(support), "");
+  EXPECT_EQ(UnsupportedReason(support), std::nullopt);
   support.overall = CuptiSupport::kUnsupported;
-  EXPECT_THAT(SupportSentence(support), HasSubstr("not why"));
+  EXPECT_THAT(UnsupportedReason(support).value().text, HasSubstr("reports no cause"));
   const auto with = [&](CuptiSupport CuptiDeviceSupport::*part, CuptiSupport answer) {
     auto one = support;
     one.*part = answer;
-    return SupportSentence(one);
+    return UnsupportedReason(one).value().text;
   };
   using Support = CuptiDeviceSupport;
   EXPECT_THAT(with(&Support::vgpu, CuptiSupport::kDisabled), HasSubstr("hypervisor"));
@@ -199,7 +199,7 @@ TEST(NcuCommand, LeavesCachesAndClocksToTheProgram) {
   EXPECT_EQ(NcuCommand(choice, {"a.sum"}, {"./app"}).size(), 17U);
 }
 
-TEST(WhyNoNcuTable, EachRefusalIsASentenceWithItsCure) {
+TEST(NcuFailureSentence, EachRefusalIsASentenceWithItsCure) {
   const std::pair<const char*, const char*> cases[] = {
       {"==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU "
        "Performance Counters on the target device 0.",
@@ -219,7 +219,7 @@ TEST(WhyNoNcuTable, EachRefusalIsASentenceWithItsCure) {
       {"app\n==ERROR== It rained.\nmore", "ncu refused: It rained."},
       {"", "ncu ended with exit code 9"}};
   for (const auto& [said, expected] : cases) {
-    const auto sentence = WhyNoNcuTable(said, 9);
+    const auto sentence = NcuFailureSentence(said, 9);
     EXPECT_THAT(sentence, HasSubstr(expected)) << said;
     EXPECT_EQ(sentence.find('\n'), std::string::npos);
   }

@@ -111,7 +111,7 @@ TEST(CuptiCounter, NoFailureOfAStepLeavesAnythingOpenOrStopsTheNextCount) {
         "SetConfig", "StartPass", "PushRange", "PopRange", "StopPass", "DecodeCounters", "Ranges",
         "Values", "Synchronize"}) {
     Bench bench;
-    ASSERT_EQ(bench.counter->Unavailable(), "");
+    ASSERT_EQ(bench.counter->UnavailableReason(), std::nullopt);
     bench.cupti->failures = {{step, 26}};
     const auto said = bench.Failure(bench.Request());
     EXPECT_THAT(said, HasSubstr("another profiler or monitor (DCGM) holds the counters")) << step;
@@ -231,10 +231,10 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
                           Case{"EnableRanges", 43, CudaLibrary::kCupti, "MIG"}}) {
     Bench bench;
     bench.cupti->failures = {{one.step, one.code, 1, one.library}};
-    const auto said = bench.counter->Unavailable();
-    EXPECT_THAT(said, HasSubstr(one.said));
-    EXPECT_EQ(bench.counter->Unavailable(), said);
-    EXPECT_EQ(bench.Failure(bench.Request()), said);
+    const auto reason = bench.counter->UnavailableReason().value();
+    EXPECT_THAT(reason.text, HasSubstr(one.said));
+    EXPECT_EQ(bench.counter->UnavailableReason(), reason);
+    EXPECT_EQ(bench.Failure(bench.Request()), reason.text);
     EXPECT_EQ(bench.cupti->calls["DeviceCount"], 1);
     EXPECT_EQ(bench.cupti->Left(), "") << one.step;
     EXPECT_EQ(bench.runs, 0);
@@ -244,16 +244,18 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
 TEST(CuptiCounter, WithoutADeviceNothingElseOfCuptiIsCalled) {
   Bench bench;
   bench.cupti->devices = 0;
-  EXPECT_THAT(bench.counter->Unavailable(), HasSubstr("there is no GPU"));
+  EXPECT_THAT(bench.counter->UnavailableReason().value().text, HasSubstr("there is no GPU"));
   EXPECT_EQ(bench.cupti->calls.size(), 1U) << "CUPTI crashes without a driver";
 }
 
 TEST(CuptiCounter, ChipThatTheTableLacksIsNamedAndADeviceThatCannotBeProfiledSaysWhy) {
   Bench unknown, secret;
   unknown.cupti->chip = "GV100";
-  EXPECT_THAT(unknown.counter->Unavailable(), HasSubstr("the chip GV100 is not in the table"));
+  EXPECT_THAT(unknown.counter->UnavailableReason().value().text,
+              HasSubstr("the chip GV100 is not in the table"));
   secret.cupti->support.overall = secret.cupti->support.confidential = CuptiSupport::kUnsupported;
-  EXPECT_THAT(secret.counter->Unavailable(), HasSubstr("confidential computing"));
+  EXPECT_THAT(secret.counter->UnavailableReason().value().text,
+              HasSubstr("confidential computing"));
 }
 
 // 4096 byte copied, 4700 counted: 15 % more than the 5 % allowed.
@@ -333,7 +335,7 @@ TEST(CuptiCounter, SourceCountsForTheManager) {
   EXPECT_EQ(source.name, "cupti");
   EXPECT_EQ(source.device, "gpu");
   EXPECT_EQ(source.provenance, Provenance::kMeasured);
-  EXPECT_EQ(source.unavailable(), "");
+  EXPECT_EQ(source.unavailable(), std::nullopt);
   EXPECT_EQ(source.count(bench.Request()).passes, 3);
   EXPECT_THAT(bench.cupti->counted, Not(Contains("pcie__read_bytes.sum")));
 }

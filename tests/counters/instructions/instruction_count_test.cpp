@@ -16,7 +16,7 @@ TEST(CountInstructions, GrowsByTheRoundsOfALoop) {
     return CountInstructions([&] { Multiply(value, rounds); }, 10).count;
   };
   const auto none = count(0), hundred = count(100), thousand = count(1000);
-  if (!thousand) GTEST_SKIP() << StepThrough([] {}, 10).why;
+  if (!thousand) GTEST_SKIP() << StepThrough([] {}, 10).reason.value().text;
   ASSERT_TRUE(none && hundred);
   EXPECT_FALSE(thousand->how.empty());
   const double round = (hundred->all - none->all) / 100;
@@ -29,14 +29,14 @@ TEST(CountInstructions, GrowsByTheRoundsOfALoop) {
 }
 
 TEST(StepThrough, SaysWhyThereAreNoCounts) {
-  if (!StepThrough([] {}, 10).counts) GTEST_SKIP() << StepThrough([] {}, 10).why;
+  if (!StepThrough([] {}, 10).counts) GTEST_SKIP() << StepThrough([] {}, 10).reason.value().text;
   volatile double value = 1;
   const auto late = StepThrough([&] { Multiply(value, 1 << 24); }, 0.05);
   EXPECT_FALSE(late.counts);
-  EXPECT_EQ(late.why, "single steps took more than 0.05 s of CPU time");
+  EXPECT_EQ(late.reason.value().text, "single steps took more than 0.05 s of CPU time");
   const auto dead = StepThrough([] { __builtin_trap(); }, 10);
   EXPECT_FALSE(dead.counts);
-  EXPECT_EQ(dead.why, "the process that stepped through the call ended before");
+  EXPECT_EQ(dead.reason.value().text, "the single-stepping process ended before the call did");
 }
 
 // Half of the loop of loads and additions is independent of the other half, so at least one

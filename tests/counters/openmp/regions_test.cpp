@@ -70,7 +70,7 @@ RegionWatch::Watched Watch(const Call& call) {
   watch.Begin();
   call();
   const auto watched = watch.End();
-  EXPECT_TRUE(watched) << WhyNoRegions(AllRegionSources());
+  EXPECT_TRUE(watched) << NoRegionsReason(AllRegionSources()).value_or(Reason()).text;
   return watched.value_or(RegionWatch::Watched());
 }
 
