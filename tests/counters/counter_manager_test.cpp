@@ -103,8 +103,9 @@ TEST(UnavailableSources, AreThoseThatTheChoiceMeansAndCannotCount) {
   EXPECT_THAT(reasons("auto"), IsEmpty());
   sources[2].unavailable = [] { return Reason{"the kernel sees no PMU"}; };
   sources[1].unavailable = [] { return Reason{"no valgrind"}; };
-  EXPECT_THAT(reasons("auto"), ElementsAre(testing::Pair("perf", "the kernel sees no PMU")));
-  EXPECT_THAT(reasons("simulate"), ElementsAre(testing::Pair("simulate", "no valgrind")));
+  EXPECT_THAT(reasons("auto"),
+              ElementsAre(testing::Pair("perf", Reason{"the kernel sees no PMU"})));
+  EXPECT_THAT(reasons("simulate"), ElementsAre(testing::Pair("simulate", Reason{"no valgrind"})));
   for (const auto choice : {"off", "model", "cupti"})
     EXPECT_THAT(reasons(choice), IsEmpty()) << choice;
   EXPECT_THAT(reasons("auto", "gpu"), IsEmpty());

@@ -28,7 +28,7 @@ std::optional<RegionWatch::Watched> WatchedBy(const std::vector<RegionSource>& s
 
 TEST(RegionWatch, TheSourceCountsThatSeesTheProcess) {
   std::vector<std::string> begun;
-  const std::vector<RegionSource> sources = {Source("a", "OMPT shows these regions", 3, 9, &begun),
+  const std::vector<RegionSource> sources = {Source("a", "OMPT counts these regions", 3, 9, &begun),
                                              Source("b", "", 3, 2, &begun)};
   const auto watched = WatchedBy(sources);
   ASSERT_TRUE(watched);

@@ -88,7 +88,7 @@ TEST(DeltaModel, ATypeThatItLacksHasAReasonAndNoBytes) {
 TEST(DeltaModel, AWinogradKernelHasAReasonAndNoBytes) {
   const auto none = OnH200("f32", "engine 6, winograd, workspace 0 B: first of heuristic A");
   EXPECT_TRUE(none.bytes.empty());
-  EXPECT_THAT(none.how, HasSubstr("no DeLTA-style model of it: its kernel is Winograd"));
+  EXPECT_THAT(none.how, HasSubstr("no DeLTA-style model of it: its kernel uses Winograd"));
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ TEST(Rescaled, RefusesInOneSentence) {
   EXPECT_THAT(of("dram"), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
-  EXPECT_THAT(of("dram=0"), HasSubstr("a factor is from 1/64 to 64"));
+  EXPECT_THAT(of("dram=0"), HasSubstr("expected a factor from 1/64 to 64"));
   EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is there twice"));
   EXPECT_THAT(of("cache=2"), HasSubstr("no resource to scale"));
   EXPECT_THAT(of("tile=100x64"), HasSubstr("expected MxN"));
@@ -309,13 +309,13 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   EXPECT_EQ(group.not_predicted[0].name, "Conv2D/gpu/cudnn/fwd/f32/of another program");
   EXPECT_THAT(group.not_predicted[1].reason, HasSubstr("no type 'f64' in the model"));
   EXPECT_THAT(group.not_predicted[2].reason, HasSubstr("256x256 does not fit into an SM"));
-  EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel is Winograd"));
+  EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel uses Winograd"));
   ModelReport report;
   report.base = V100();
   report.groups = {Predict(group, report.base, false)};
-  EXPECT_THAT(Table(report),
-              testing::AllOf(HasSubstr("\nnot predicted "), HasSubstr(" its kernel is Winograd")));
-  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel is Winograd"));
+  EXPECT_THAT(Table(report), testing::AllOf(HasSubstr("\nnot predicted "),
+                                            HasSubstr(" its kernel uses Winograd")));
+  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel uses Winograd"));
   const auto json = ToJson(report).at("groups").at(0);
   EXPECT_EQ(json.at("layers").size(), 2U);
   EXPECT_EQ(json.at("not_predicted").size(), 4U);

@@ -137,7 +137,7 @@ TEST(MeasureGpu, ThrottledRepetitionsAreNotMixedIn) {
   const auto machine = Quickly(bench);
   for (const auto& [key, ceiling] : SetOf(machine).flops) {
     EXPECT_FALSE(ceiling.validated) << key;
-    EXPECT_THAT(ceiling.ReasonText(), HasSubstr("the driver reports a hardware slowdown by heat"))
+    EXPECT_THAT(ceiling.ReasonText(), HasSubstr("the driver reports a hardware thermal slowdown"))
         << key;
   }
 }
@@ -203,7 +203,8 @@ TEST(MeasureGpu, WhatStaysHasNoSustainedRateOfItsOwn) {
 }
 
 TEST(MeasureGpu, ARowThatRunsFasterLaterWasTooLow) {
-  EXPECT_THAT(SetOf(Watched(1.1)).flops.at("fp8.matrix").ReasonText(), HasSubstr("this is too low"));
+  EXPECT_THAT(SetOf(Watched(1.1)).flops.at("fp8.matrix").ReasonText(),
+              HasSubstr("this is too low"));
 }
 
 TEST(MeasureGpu, WhatCannotRunIsAbsentWithItsReason) {

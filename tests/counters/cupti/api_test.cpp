@@ -23,12 +23,13 @@ CudaFailure Cupti(int code, const std::string& name = "CUPTI_ERROR_X") {
 }
 
 TEST(FailureSentence, SaysTheMatterTheCodeAndTheCure) {
-  EXPECT_EQ(FailureSentence(Cupti(26, "CUPTI_ERROR_HARDWARE_BUSY")),
-            "another profiler or monitor (DCGM) holds the counters (CUPTI_ERROR_HARDWARE_BUSY from "
-            "cuptiX): end the other profiler, or for DCGM: dcgmi profile --pause, and --resume "
-            "afterwards");
+  EXPECT_EQ(
+      FailureSentence(Cupti(26, "CUPTI_ERROR_HARDWARE_BUSY")),
+      "another profiler or monitor (DCGM) is using the counters (CUPTI_ERROR_HARDWARE_BUSY from "
+      "cuptiX): end the other profiler, or pause DCGM with dcgmi profile --pause (and --resume "
+      "afterwards)");
   EXPECT_THAT(FailureSentence(Cupti(35)),
-              testing::AllOf(HasSubstr("administrators alone"), HasSubstr("--cap-add=SYS_ADMIN"),
+              testing::AllOf(HasSubstr("to administrators"), HasSubstr("--cap-add=SYS_ADMIN"),
                              HasSubstr("NVreg_RestrictProfilingToAdminUsers=0")));
   EXPECT_THAT(FailureSentence(Cupti(40)), HasSubstr("hypervisor"));
   EXPECT_THAT(FailureSentence(Cupti(41)), HasSubstr("confidential"));
@@ -42,7 +43,7 @@ TEST(FailureSentence, NamesTheToolThatHoldsCupti) {
   auto failure = Cupti(39);
   failure.tool = "CUPTI for Nsight";
   EXPECT_THAT(FailureSentence(failure),
-              HasSubstr("another tool is attached to this process, which calls itself 'CUPTI for "
+              HasSubstr("another tool is attached to this process, named 'CUPTI for "
                         "Nsight'"));
 }
 
@@ -53,7 +54,7 @@ TEST(FailureSentence, NoDriverAndOneThatIsTooOldAreDifferentThings) {
   failure.driver_version = 12020;
   failure.runtime_version = 13000;
   EXPECT_THAT(FailureSentence(failure),
-              HasSubstr("the driver is for CUDA 12.2 and this program for 13.0"));
+              HasSubstr("the driver supports CUDA 12.2 and this program needs CUDA 13.0"));
 }
 
 TEST(FailureSentence, AnUnknownCodeComesWithTheLibrarysWords) {
@@ -130,7 +131,7 @@ TEST(JudgeCounters, WhatIsNotCountedProvesNothingAndWhatFailedOnceStaysFailed) {
   JudgeCounters(Known(1000, 1000), Counted(2000, 1000), judged);
   JudgeCounters(Known(1000, 1000), Counted(1000, 1000), judged);
   EXPECT_EQ(judged["fp32.vector"].grade, CounterGrade::kFailed);
-  EXPECT_EQ(judged["fp32.vector"].evidence, "known: counted 2 of what it does");
+  EXPECT_EQ(judged["fp32.vector"].evidence, "known: counted 2 of its work");
   EXPECT_EQ(judged["launches"].grade, CounterGrade::kValidated);
   JudgeCounters(Known(1000, 1000), Counted(1000, 5000), judged);
   EXPECT_EQ(judged["dram"].grade, CounterGrade::kFailed) << "validated before, refuted now";
@@ -208,15 +209,15 @@ TEST(NcuFailureSentence, EachRefusalIsASentenceWithItsCure) {
        "tool (like DCGM) is concurrently collecting profiling data.",
        "dcgmi profile --pause"},
       {"==ERROR== Unknown Error on device 0. LibraryNotLoaded", "a sandbox (gVisor)"},
-      {"==ERROR== Failed to find metric sm__ops_path_tensor_src_fp8.sum", "name the chip"},
+      {"==ERROR== Failed to find metric sm__ops_path_tensor_src_fp8.sum", "give the GPU's chip"},
       {"==ERROR== Cuda driver is not compatible with Nsight Compute", "update the driver"},
       {"==ERROR== Profiling is not supported on this device", "compute capability 7.5"},
       {"==ERROR== Profiling is not supported for this device. MIG", "compute capability 7.5"},
-      {"==ERROR== Metric cannot be collected on a MIG instance", "a GPU that is not divided"},
+      {"==ERROR== Metric cannot be collected on a MIG instance", "a GPU without MIG"},
       {"==ERROR== Failed to save memory for replay: out of memory", "profile a smaller problem"},
       {"==ERROR== Failed to open/create lock file /tmp/nsight-compute-lock", "set TMPDIR"},
-      {"==WARNING== No kernels were profiled.", "no kernel fits"},
-      {"app\n==ERROR== It rained.\nmore", "ncu refused: It rained."},
+      {"==WARNING== No kernels were profiled.", "ncu profiled no kernel"},
+      {"app\n==ERROR== It rained.\nmore", "ncu failed: It rained."},
       {"", "ncu ended with exit code 9"}};
   for (const auto& [said, expected] : cases) {
     const auto sentence = NcuFailureSentence(said, 9);

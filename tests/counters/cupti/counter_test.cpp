@@ -114,7 +114,8 @@ TEST(CuptiCounter, NoFailureOfAStepLeavesAnythingOpenOrStopsTheNextCount) {
     ASSERT_EQ(bench.counter->UnavailableReason(), std::nullopt);
     bench.cupti->failures = {{step, 26}};
     const auto said = bench.Failure(bench.Request());
-    EXPECT_THAT(said, HasSubstr("another profiler or monitor (DCGM) holds the counters")) << step;
+    EXPECT_THAT(said, HasSubstr("another profiler or monitor (DCGM) is using the counters"))
+        << step;
     EXPECT_THAT(said, Not(HasSubstr("\n"))) << step;
     EXPECT_EQ(bench.cupti->Left(), "") << step;
     bench.cupti->failures.clear();
@@ -138,10 +139,11 @@ TEST(CuptiCounter, WithoutATraceTheCountStaysAndTheSelfTestStillJudgesTheCounter
       EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
       EXPECT_FALSE(counted.work.launches) << "not 0";
       EXPECT_THAT(counted.caveats,
-                  Contains(HasSubstr("kernels are not known: another tool is attached")));
-      EXPECT_EQ(testing::Matches(Contains(HasSubstr("self-test is incomplete: known: kernels are "
-                                                    "not known")))(counted.caveats),
-                !tested_before);
+                  Contains(HasSubstr("the kernels were not traced: another tool is attached")));
+      EXPECT_EQ(
+          testing::Matches(Contains(HasSubstr("self-test of the counters is incomplete: known: its "
+                                              "kernels were not traced")))(counted.caveats),
+          !tested_before);
       EXPECT_EQ(bench.cupti->Left(), "");
     }
 }
@@ -196,10 +198,10 @@ TEST(CuptiCounter, DroppedRangesAreNoCount) {
   Bench bench;
   bench.counter->SelfTest();
   bench.cupti->dropped = 1;
-  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI dropped 1 of its ranges");
+  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI dropped 1 ranges");
   bench.cupti->dropped = 0;
   bench.cupti->ranges = 3;
-  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI has 3 ranges of one call");
+  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI has 3 ranges for one call, expected 1");
 }
 
 TEST(CuptiCounter, OneUserAtATimeEvenFromWithinTheCall) {
@@ -208,7 +210,7 @@ TEST(CuptiCounter, OneUserAtATimeEvenFromWithinTheCall) {
   std::string inner;
   request.run = [&] { inner = bench.Failure(bench.Request("inner")); };
   bench.Count(request);
-  EXPECT_EQ(inner, "the GPU's counters are in use by another count of this program");
+  EXPECT_EQ(inner, "this program is already counting another call on the GPU");
   EXPECT_EQ(bench.Failure(bench.Request("inner")), "accepted");
 }
 
@@ -266,7 +268,7 @@ TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedTheOthersAre) {
   EXPECT_EQ(counted.work.bytes.count(Level::kDram), 0U);
   EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
   EXPECT_THAT(counted.caveats,
-              Contains(HasSubstr("dram is not used, its counter failed on a kernel "
+              Contains(HasSubstr("dram was dropped: its counter failed on a kernel "
                                  "of known work (known: counted 1.147")));
   EXPECT_EQ(bench.counter->SelfTest().at("dram").grade, CounterGrade::kFailed);
   EXPECT_EQ(bench.counter->SelfTest().at("fp32.vector").grade, CounterGrade::kValidated);
@@ -296,8 +298,9 @@ TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgain) {
   CountRequest request{.run = [] {}};
   for (const char* name : {"one", "two"}) {
     request.name = name;
-    EXPECT_THAT(counter.Count(request, {}).caveats,
-                Contains(HasSubstr("self-test is incomplete: 1 GiB of GPU memory")));
+    EXPECT_THAT(
+        counter.Count(request, {}).caveats,
+        Contains(HasSubstr("self-test of the counters is incomplete: 1 GiB of GPU memory")));
   }
   EXPECT_EQ(tries, 2);
 }
@@ -308,7 +311,7 @@ TEST(CuptiCounter, PartOfADividedGpuCountsWhatItHas) {
   const auto counted = bench.Count(bench.Request());
   EXPECT_EQ(counted.work.bytes.count(Level::kDram), 0U);
   EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
-  EXPECT_THAT(counted.how, HasSubstr("not counted: dram (this device does not give it"));
+  EXPECT_THAT(counted.how, HasSubstr("not counted: dram (this device refuses it"));
 }
 
 TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
@@ -321,7 +324,7 @@ TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
     EXPECT_THAT(counted.caveats,
                 Contains(testing::AllOf(HasSubstr("counted without"), HasSubstr(metric),
                                         HasSubstr("not on this machine"))));
-    EXPECT_THAT(counted.caveats, Not(Contains(HasSubstr("no usable value"))));
+    EXPECT_THAT(counted.caveats, Not(Contains(HasSubstr("no valid value"))));
     EXPECT_EQ(bench.cupti->Left(), "");
   }
   Bench bench;

@@ -74,7 +74,7 @@ TEST(PlanCounters, WhatDoesNotFitIsLeftOutWithItsReason) {
 
 TEST(PlanCounters, ACallWhoseBlocksWaitForEachOtherIsNotPatched) {
   const auto plan = Plan("A1", {"bf16"}, {.patched = false});
-  EXPECT_THAT(LeftOut(plan), HasSubstr("sass: its patched kernels could wait"));
+  EXPECT_THAT(LeftOut(plan), HasSubstr("sass: its patched kernels might wait"));
   for (const auto& metric : plan.metrics) EXPECT_NE(metric.set, "sass");
 }
 
@@ -98,7 +98,7 @@ TEST(PlanCounters, DeviceThatRefusesACounterKeepsTheOthers) {
   };
   const auto plan = Plan("A1", {"bf16"}, {}, refuses);
   EXPECT_THAT(plan.configs[0].metrics, testing::Not(Contains("d.sum")));
-  EXPECT_THAT(LeftOut(plan), HasSubstr("dram: this device does not give it"));
+  EXPECT_THAT(LeftOut(plan), HasSubstr("dram: this device refuses it"));
   EXPECT_TRUE(Plan("A1", {}, {}, [](const auto&) { return std::nullopt; }).configs.empty());
 }
 
@@ -115,10 +115,10 @@ TEST(CuptiTable, RefusesWhatWouldCountWrong) {
     json[nlohmann::json::json_pointer(pointer)] = value;
     return fakes::RefusalOf([&] { CuptiTableFromJson(json, "t.json"); });
   };
-  EXPECT_EQ(refusal("/chips/0/names", "A1 A1"), "t.json: chips[0]: 'A1' is there twice");
+  EXPECT_EQ(refusal("/chips/0/names", "A1 A1"), "t.json: chips[0]: duplicate 'A1'");
   EXPECT_THAT(refusal("/sets/1/name", "dram"), HasSubstr("'dram' is there twice"));
-  EXPECT_EQ(refusal("/metrics/0/set", "drum"), "t.json: metrics[0]: no set 'drum'");
-  EXPECT_EQ(refusal("/metrics/0/chips", "C"), "t.json: metrics[0]: no family 'C' of chips");
+  EXPECT_EQ(refusal("/metrics/0/set", "drum"), "t.json: metrics[0]: unknown set 'drum'");
+  EXPECT_EQ(refusal("/metrics/0/chips", "C"), "t.json: metrics[0]: unknown family 'C' of chips");
   EXPECT_EQ(refusal("/metrics/0/weight", 0), "t.json: metrics[0]: 'weight' must be positive");
   EXPECT_THAT(refusal("/metrics/0/metric", "d"), HasSubstr("'d' has no rollup"));
   EXPECT_EQ(refusal("/metrics/0/weight", 2), "accepted");

@@ -123,7 +123,7 @@ TEST(MeasureEnergy, ACounterThatStandsStillGivesNoEnergy) {
   meter.domains[0].joules = [] { return 5.0; };
   meter.domains[1].joules = [] { return 7.0; };
   EXPECT_THAT(ReasonOf(machine.Measure(meter)),
-              HasSubstr("the counter of package-0 stood still for 1.0 s of calls"));
+              HasSubstr("the energy counter of package-0 did not advance in 1.0 s of calls"));
   // One of two is enough: a sum without it would be too small.
   meter = machine.Meter();
   meter.domains[1].joules = [] { return 7.0; };

@@ -307,7 +307,7 @@ TEST(ReadPowerUnit, RefusesWhatItDoesNotKnow) {
   AddUnit(tree);
   tree.Write(kUnit + "events/energy-pkg.unit", "Watts");
   EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }),
-              HasSubstr("energy-pkg.unit: 'Watts' is not Joules"));
+              HasSubstr("energy-pkg.unit: expected Joules, got 'Watts'"));
   AddEvent(tree, "energy-pkg", "umask=0x02", "1");
   EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }), HasSubstr("'umask=0x02'"));
   AddEvent(tree, "energy-pkg", "event=0x02", "fast");

@@ -116,7 +116,7 @@ TEST(CountWithPerf, ARefusedEventTakesAwayOnlyWhatNeedsIt) {
   EXPECT_EQ(blocked.work.bytes.at(Level::kL3), 512);
   EXPECT_THAT(blocked.caveats, Contains(AllOf(HasSubstr("RD"), HasSubstr("perf_event_paranoid"))));
   kernel.refused = {{"RD", ENOENT}};
-  EXPECT_THAT(CountOn(kernel).caveats, Contains(HasSubstr("knows no such event")));
+  EXPECT_THAT(CountOn(kernel).caveats, Contains(HasSubstr("does not have this event")));
 }
 
 TEST(CountWithPerf, ASharedCounterIsScaledOpenlyAndAHardlyCountingOneIsRefused) {
@@ -125,7 +125,8 @@ TEST(CountWithPerf, ASharedCounterIsScaledOpenlyAndAHardlyCountingOneIsRefused) 
   kernel.share = {{"RD", 0.8}};
   const auto scaled = CountOn(kernel);
   EXPECT_DOUBLE_EQ(scaled.work.bytes.at(Level::kDram), 80 * 64);
-  EXPECT_THAT(scaled.caveats, Contains(HasSubstr("RD counted for a part of the call")));
+  EXPECT_THAT(scaled.caveats,
+              Contains(HasSubstr("RD was scaled: it was counted for only part of the call")));
   kernel.share = {{"RD", 0.25}};
   const auto refused = CountOn(kernel);
   EXPECT_EQ(refused.work.bytes.count(Level::kDram), 0);
