@@ -125,11 +125,11 @@ class Runner {
         found[name] = EnergyOfCall(timed.workload, calls_.Call(), calls_.TimerOf(timed.workload),
                                    options_.energy);
         if (calls_.Call().algorithm != timed.algorithm)
-          found[name] = {{},
-                         "prepared again, it took another algorithm: " + calls_.Call().algorithm};
+          found[name] = {.reason = Reason{"prepared again, it took another algorithm: " +
+                                          calls_.Call().algorithm}};
         Release();
       } catch (const std::exception& error) {
-        found[name] = {{}, error.what()};
+        found[name] = {.reason = Reason{error.what()}};
         calls_.Drop();
         calls_.TimerOf(timed.workload).Recover(name);
       }

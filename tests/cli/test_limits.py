@@ -198,7 +198,7 @@ def test_the_doctor_says_which_counters_there_are_and_why_others_are_not(tmp_pat
     def doctor():
         environment = {**os.environ, "DLROOF_SYSFS": str(tmp_path)}
         return subprocess.run([DLROOF, "doctor", "--quick"], env=environment, capture_output=True, text=True, timeout=120).stdout
-    assert "class/powercap has no intel-rapl:*" in doctor() and "bus/event_source/devices/power is not there" in doctor()
+    assert "class/powercap has no intel-rapl:*" in doctor() and "bus/event_source/devices/power does not exist" in doctor()
     tree = Powercap(tmp_path, CPUS)
     assert "energy       powercap: package-0, dram-0, psys (not added) (packages and DRAM; no fans" in doctor()
     tree.write(f"devices/system/cpu/cpu{CPUS[-1] + 1}/topology/physical_package_id", "0")

@@ -182,7 +182,7 @@ TEST(CountersText, ListsChipsAndOneChipsMetrics) {
   EXPECT_THAT(metrics, HasSubstr("none on this chip"));
   EXPECT_THAT(
       fakes::RefusalOf([] { CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GX1"); }),
-      HasSubstr("--chip=GX1: no such chip; there are TU102"));
+      HasSubstr("--chip=GX1: unknown chip; the table has TU102"));
 }
 
 TEST(KernelName, IsWhatItsAuthorWrote) {
