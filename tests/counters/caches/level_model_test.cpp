@@ -21,7 +21,7 @@
 namespace dlroof::caches {
 namespace {
 
-// --- The reference: the nest is run element by element through an LRU cache ---
+// --- The reference runs the nest element by element through an LRU cache ---
 
 class LruCache {
  public:
@@ -150,7 +150,7 @@ TEST(ReuseNest, AProductByHand) {
   EXPECT_EQ(Footprint(nest, 0), 32 + 24 + 48);
   EXPECT_EQ(Footprint(nest, 1), 32 + 8 + 16);  // one block of columns
   EXPECT_EQ(Footprint(nest, 2), 16 + 8 + 8);   // and one of rows
-  // All fits: everything once, or not at all after the same product.
+  // Everything fits and is fetched once, or not at all after the same product.
   EXPECT_THAT(Fetched(nest, 104), testing::ElementsAre(32, 24, 48));
   EXPECT_THAT(Fetched(nest, 104, CacheStart::kSameNestBefore), testing::Each(0));
   // A block of columns fits: A stays from one to the next.
@@ -160,7 +160,7 @@ TEST(ReuseNest, AProductByHand) {
   EXPECT_THAT(Fetched(nest, 55), testing::ElementsAre(96, 24, 48));
 }
 
-// Away from the steps: right at one, what is half used from the iteration before counts too.
+// Not at the steps, where partially used data of the previous iteration counts too.
 TEST(ReuseNest, ProductsAgreeWithAnEnumeratedLruCache) {
   for (const double block_n : {2.0, 4.0})
     for (const std::size_t cache : {40, 90, 200, 600, 2000}) {
@@ -209,8 +209,9 @@ TEST(ReuseNest, WaysMakeTheStepARamp) {
   const auto of = [&](double bytes) {
     return FetchedBytes(nest, {bytes, 16}, CacheStart::kEmpty)[0];
   };
-  // The body of 56 byte, of which the next block of columns replaces 24 (weights and C): with a
-  // quarter of those it is wholly in from 62 / (1 - 1/32), wholly out at 62 / (1 + 1/16).
+  // The body has 56 byte, and the next block of columns replaces 24 of them (weights and C). With a
+  // quarter of those it fits completely from 62 / (1 - 1/32) on and not at all up to 62 / (1 +
+  // 1/16).
   EXPECT_DOUBLE_EQ(of(62 / (1 - 1.0 / 32)), 32);
   EXPECT_DOUBLE_EQ(of(62 / (1 + 1.0 / 16)), 96);
   EXPECT_GT(of(62), 32);

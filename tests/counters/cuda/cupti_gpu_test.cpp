@@ -1,6 +1,6 @@
-// CUPTI's counters on the GPU that is here: on kernels of their own, and on those of the ceilings,
-// whose work is known; and the known calls without CUPTI, for another profiler to count (dlroof
-// profile --gpu, compute-sanitizer). Without a GPU each test says why it is skipped.
+// CUPTI's counters on the GPU of this machine, with their own kernels and those of the ceilings,
+// whose work is known; and the known calls without CUPTI, for other profilers (dlroof profile
+// --gpu, compute-sanitizer). Without a GPU each test prints why it is skipped.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@
 namespace dlroof::cuda {
 namespace {
 
-// FLOPs within 1 %, DRAM within 5 %, L2 and L1 within 10 %. The raw values are kept: copied to
-// tests/data/cupti_<gpu>.json they are decoded again wherever there is no GPU.
+// FLOPs within 1 %, DRAM within 5 %, L2 and L1 within 10 %. The raw values are stored: copied
+// to tests/data/cupti_<gpu>.json, tests without a GPU decode them again.
 TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
   const auto counter = OpenCuptiCounter(0);
   if (const auto reason = counter->UnavailableReason())
@@ -64,7 +64,7 @@ std::string QuantityOf(const gpu_kernels::GpuRow& row) {
   return row.key.substr(0, row.key.rfind('.'));
 }
 
-// As many that what L2 keeps from before, and what is laid around the kernel, matter little.
+// Enough launches that data left in L2 and the overhead around the kernel matter little.
 std::int64_t IterationsOf(const gpu_kernels::GpuRow& row) {
   if (row.unit == gpu_kernels::GpuUnit::kGemm) return 2;
   return gpu_kernels::IsMemory(row) && row.level == Level::kDram ? 2 : 64;
@@ -79,7 +79,7 @@ class CountedRows {
     return gpu_kernels::GpuRows(10 * gpu_.identity.major + gpu_.identity.minor);
   }
 
-  // [1] what was counted over what the row does; absent, having said why, where nothing was.
+  // [1] the count over the row's work. Prints why and returns nullopt if nothing was counted.
   std::optional<double> CountedOverKnown(const gpu_kernels::GpuRow& row) {
     const gpu_kernels::GpuSize size = {gpu_.identity.sms,
                                        static_cast<std::int64_t>(gpu_.identity.l2_bytes),

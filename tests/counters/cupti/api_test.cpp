@@ -153,8 +153,8 @@ TEST(DropFailed, TakesOutPipesLevelsAndLaunches) {
   EXPECT_EQ(caveats.back(), "not tested on a kernel of known work: l2") << "zero is not in doubt";
 }
 
-// By brute force: the 8 loads of a thread that are in flight together are of 8 places, and all of
-// the set is loaded.
+// Checks by brute force that the 8 loads of a thread in flight have different addresses and that
+// the whole set is loaded.
 TEST(WalkL2, AThreadsLoadsInFlightAreOfDifferentPlaces) {
   constexpr std::size_t kBlockBytes = 4096;
   for (const std::size_t mebibytes : {std::size_t{4}, std::size_t{40}, std::size_t{50}}) {
@@ -188,7 +188,7 @@ TEST(NcuMetrics, AreThoseOfTheChipThatMakeTimeFlopsAndBytes) {
   EXPECT_THAT(NcuMetrics(table, *FindChip(table, "TU116")), Not(Contains(HasSubstr("tensor"))));
 }
 
-// The program's arguments come last, and neither caches nor clocks are touched.
+// The program's arguments come last, and ncu changes neither caches nor clocks.
 TEST(NcuCommand, LeavesCachesAndClocksToTheProgram) {
   NcuChoice choice{"ncu", "gemm.*", 3, 7, "out.csv"};
   EXPECT_EQ(

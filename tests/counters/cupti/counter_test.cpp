@@ -22,8 +22,8 @@ using testing::Not;
 constexpr const char* kFfma = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum";
 constexpr const char* kDram = "dram__bytes.sum";
 
-// A counter on a fake, one known call (100 FFMA of 32 lanes, 4096 byte of DRAM) that it counts
-// right, and a clock that goes on by a second whenever it is looked at.
+// A counter on a fake CUPTI, one known call (100 FFMA of 32 lanes, 4096 byte of DRAM) that it
+// counts correctly, and a clock that advances by a second per reading.
 struct Bench {
   fakes::FakeCupti* cupti = nullptr;
   std::shared_ptr<CuptiCounter> counter;
@@ -67,7 +67,7 @@ TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernels) {
   EXPECT_EQ(bench.cupti->Left(), "");
 }
 
-// A cold call's flush is counted in no pass and timed in no run.
+// The flush of a cold call is neither counted nor timed.
 TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunAndOutsideThePass) {
   Bench bench;
   auto request = bench.Request();
@@ -103,8 +103,8 @@ TEST(CuptiCounter, SameRequestIsCountedOnceAnotherAnew) {
   EXPECT_EQ(bench.known_runs, known_runs) << "one self-test per device";
 }
 
-// Every step in turn, for good and for once: what fails is one sentence, nothing stays open, and
-// the next count works as soon as CUPTI does.
+// Each step fails once or permanently. The failure is one sentence, CUPTI is released, and the next
+// count works as soon as CUPTI does.
 TEST(CuptiCounter, NoFailureOfAStepLeavesAnythingOpenOrStopsTheNextCount) {
   for (const char* step :
        {"Subscribe", "OpenHost", "AddMetrics", "Config", "Passes", "EnableRanges", "CounterImage",

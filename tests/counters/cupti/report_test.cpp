@@ -44,7 +44,7 @@ double DenseFlops(const std::string& name) {
   return flops;
 }
 
-// Those of the chip's metrics that have a value.
+// Returns the chip's metrics that have a value.
 std::vector<CuptiMetric> MetricsWith(const std::string& chip, const Values& values) {
   const auto& table = BuiltInCuptiTable();
   std::vector<CuptiMetric> metrics;
@@ -247,7 +247,7 @@ void ExpectLikely(const CuptiRecording& recording, const RecordedCall& call) {
     EXPECT_EQ(counts.work.bytes.count(level), 1U) << call.name << ": " << Key(level);
 }
 
-// A failure on the hardware fails here as well, and nothing else does.
+// Exactly the counters that failed on the hardware fail here.
 TEST(RecordedCounters, DecodeToWhatIsKnownOfEachCall) {
   int calls = 0, layers = 0;
   for (const auto& [name, recording] : Recordings()) {

@@ -16,7 +16,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Two chips; a pass holds two metrics.
+// Two chips; a pass can read two metrics.
 nlohmann::json SmallTable() {
   return nlohmann::json::parse(R"({
     "chips": [{"family": "A", "compute_capability": 90, "names": "A1 A2"},
@@ -62,7 +62,7 @@ TEST(PlanCounters, FreeSetsAreThereOnlyWhereTheyCostNoPass) {
   EXPECT_THAT(plan.configs[0].metrics, ElementsAre("d.sum", "b.sum", "a.sum", "f.sum"));
   EXPECT_EQ(plan.passes, 2);
   EXPECT_EQ(LeftOut(plan), "");
-  // d | a f, and module for one of the two.
+  // d | a f leaves a place for one of the two.
   EXPECT_THAT(Plan("A1", {}).configs[0].metrics, ElementsAre("d.sum", "a.sum", "f.sum", "r.sum"));
 }
 
@@ -142,7 +142,7 @@ TEST(BuiltInCuptiTable, EveryQuantityIsAPipeOrOneThatTheDecoderKnows) {
   }
 }
 
-// Kept by a test beside CUPTI; this one needs none.
+// cupti_host_test.cpp checks the stored passes with CUPTI; this test needs no CUPTI.
 TEST(StoredPasses, EveryFamilyAndTensorTypeTakesThreeAtMost) {
   const auto& table = BuiltInCuptiTable();
   for (const auto* chip : Representatives(table)) {
@@ -159,7 +159,7 @@ TEST(StoredPasses, EveryFamilyAndTensorTypeTakesThreeAtMost) {
   }
 }
 
-// An H100 or H200 has module for everything that a call of any one type needs.
+// On an H100 or H200, three passes suffice for all sets of a call of one type.
 TEST(StoredPasses, NothingIsLeftOutOnHopper) {
   for (const auto& [type, plan] : BuiltInStoredPasses().plans.at("GH100")) {
     EXPECT_THAT(plan.left_out, testing::IsEmpty()) << type;

@@ -9,7 +9,7 @@ void Multiply(volatile double& value, int times) {
   for (int i = 0; i < times; ++i) value = value * 1.5;
 }
 
-// A loop of n more rounds has n times a round's instructions more, of which one multiplies.
+// n more rounds of a loop add n times the instructions of a round, one of which multiplies.
 TEST(CountInstructions, GrowsByTheRoundsOfALoop) {
   volatile double value = 1;
   const auto count = [&](int rounds) {
@@ -25,7 +25,7 @@ TEST(CountInstructions, GrowsByTheRoundsOfALoop) {
   EXPECT_EQ(thousand->all - none->all, 1000 * round);
   EXPECT_EQ(*thousand->arithmetic, 1000);
   EXPECT_EQ(*thousand->generated, 0);
-  EXPECT_EQ(value, 1) << "what the steps did is the child's";
+  EXPECT_EQ(value, 1) << "the steps run in the child";
 }
 
 TEST(StepThrough, SaysWhyThereAreNoCounts) {
