@@ -56,7 +56,7 @@ TEST(RunnerEnergy, AColdCallHasNoneWithItsReason) {
   EXPECT_FALSE(record.energy);
   ASSERT_FALSE(record.counting.empty());
   EXPECT_EQ(record.counting.back().source, "energy");
-  EXPECT_THAT(record.counting.back().text, HasSubstr("empties caches"));
+  EXPECT_THAT(record.counting.back().text, HasSubstr("flushing of caches"));
 }
 
 TEST(RunnerEnergy, AMachineWithoutCountersHasNoneAndPreparesNothingAgain) {
@@ -110,7 +110,7 @@ TEST(RunnerMeterWindow, AColdCallHasNoneWithItsReason) {
   EXPECT_FALSE(record.metered_window);
   ASSERT_FALSE(record.counting.empty());
   EXPECT_THAT(record.counting.back().text,
-              AllOf(HasSubstr("no window for a meter"), HasSubstr("empties caches")));
+              AllOf(HasSubstr("no window for a meter"), HasSubstr("flushing of caches")));
 }
 
 TEST(RunnerMeterWindow, AGpusCallHasOne) {
