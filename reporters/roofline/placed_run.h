@@ -59,13 +59,26 @@ const ClassicPoint* PointOf(const Placement& placement, Level level);
 // Returns the point whose roof is the lowest, the farthest level of equals; null without points.
 const ClassicPoint* Binding(const Placement& placement);
 
+// FLOP/s and FLOP/byte of one call, for tables.
+struct WorkRate {
+  double flops_per_second = 0;      // [flop/s]
+  std::optional<double> intensity;  // [flop/byte] of `level`
+  std::optional<Level> level;
+};
+
+// Returns the rate at the binding roof. A call without a classic point gets the rate that its FLOPs
+// and its time give; where no ceiling judges it at all, also the intensity at DRAM, or at the
+// farthest level of `view` whose bytes are known. Returns nothing if the FLOPs are unknown or 0.
+std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,
+                                   const Placement& placement, const PlaceView& view = {});
+
 // Stands before a noisy time and what rests on it.
 inline constexpr std::string_view kNoisyMark = "~";
 inline constexpr std::string_view kNoisyMeaning =
     "~ noisy by other programs: an estimate without the time that they took";
 inline std::string_view MarkOf(bool noisy) { return noisy ? kNoisyMark : ""; }
 
-// Returns "0.4 %": how far the median's interval reaches from it; empty where it is not known.
+// Returns "0.412 %": how far the median's interval reaches from it; empty where it is not known.
 std::string SpreadText(const record::Timing& timing);
 
 // Returns the level that binds ("DRAM"), "compute" or "overhead".

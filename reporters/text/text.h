@@ -23,6 +23,9 @@ std::string FixedText(double value, int digits);
 // Three significant digits without an exponent from 1e-4 to 1e6: 57.468 -> "57.5".
 std::string ThreeDigits(double value);
 
+// Three significant digits of a share [1]: 0.664 -> "66.4 %", 0.00812 -> "0.812 %", 1 -> "100 %".
+std::string PercentText(double share);
+
 // Enough to name every double: RoundAll only writes whole numbers whole.
 inline constexpr int kExactDigits = 17;
 // Digits of derived values: of a repetition of 30 ms the clock resolves 8.

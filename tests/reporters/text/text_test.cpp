@@ -44,6 +44,17 @@ TEST(ThreeDigits, WithoutExponentWhereItReadsWell) {
   EXPECT_EQ(ThreeDigits(1e-7), "1.00e-07");
 }
 
+TEST(PercentText, HasThreeSignificantDigits) {
+  EXPECT_EQ(PercentText(0.6642), "66.4 %");
+  EXPECT_EQ(PercentText(0.07306), "7.31 %");
+  EXPECT_EQ(PercentText(0.00812), "0.812 %");
+  EXPECT_EQ(PercentText(0.09996), "10.0 %");
+  EXPECT_EQ(PercentText(0.9996), "100 %");
+  EXPECT_EQ(PercentText(1), "100 %");
+  EXPECT_EQ(PercentText(12.34), "1234 %");
+  EXPECT_EQ(PercentText(0), "0 %");
+}
+
 }  // namespace
 namespace {
 
