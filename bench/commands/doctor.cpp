@@ -122,9 +122,9 @@ void ReportCoreShare(double seconds) {
 
 void ReportSources() {
   for (const auto& source : AllCounterSources()) {
-    const auto why = source.unavailable ? source.unavailable() : "";
+    const auto reason = source.unavailable ? source.unavailable() : std::nullopt;
     Line("", fmt::format("--dlroof_counters={} ({}, {}): {}", source.name, source.device,
-                         Key(source.provenance), why.empty() ? "available" : why));
+                         Key(source.provenance), reason ? reason->text : "available"));
   }
 }
 
@@ -137,9 +137,8 @@ void ReportEnergy(const cpu::Cpu& cpu) {
     for (const auto& domain : counters.domains)
       names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
                            domain.counted ? "" : " (not added)");
-    Line(topic, counters.why_not.empty()
-                    ? fmt::format("{}: {} ({})", source.name, names, counters.covers)
-                    : fmt::format("{}: {}", source.name, counters.why_not));
+    Line(topic, counters.reason ? fmt::format("{}: {}", source.name, counters.reason->text)
+                                : fmt::format("{}: {} ({})", source.name, names, counters.covers));
     topic.clear();
   }
 }
@@ -174,8 +173,8 @@ void ReportGpu() {
   }
   for (const auto& library : module->libraries) Line(library.name, library.description());
   for (const auto& source : module->sources) {
-    const auto why = source.unavailable ? source.unavailable() : "";
-    Line("counters", fmt::format("{}: {}", source.name, why.empty() ? "can be read" : why));
+    const auto reason = source.unavailable ? source.unavailable() : std::nullopt;
+    Line("counters", fmt::format("{}: {}", source.name, reason ? reason->text : "can be read"));
   }
 }
 

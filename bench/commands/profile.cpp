@@ -90,7 +90,8 @@ std::string NcuTable(const ProfileFlags& flags) {
   std::cerr << ran.err;
   const auto table = ReadFileIfAny(choice.table);
   if (!imports::LooksLikeNsightCompute(table))
-    throw BadInput("profile: " + cupti::WhyNoNcuTable(table + ran.out + ran.err, ran.exit_code));
+    throw BadInput("profile: " +
+                   cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
   if (ran.exit_code != 0)
     std::cerr << fmt::format("dlroof: ncu, or the program under it, ended with exit code {}\n",
                              ran.exit_code);

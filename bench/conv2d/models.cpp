@@ -262,7 +262,7 @@ caches::LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view impleme
                                 std::string_view isa, const CoreBlocking& core) {
   // AMX kernels compute on tiles, so their blocks and loads differ from those of vector kernels.
   if (implementation.find("amx") != std::string_view::npos)
-    return {.why_not = fmt::format("the loops of {} are not modelled", implementation)};
+    return {.reason = Reason{fmt::format("the loops of {} are not modelled", implementation)}};
   const bool forward = conv.direction == ProductDirection::kForward;
   const bool dense = conv.problem.stride_h == 1 && conv.problem.stride_w == 1;
   const bool brgemm = implementation.starts_with("brgconv");
@@ -277,12 +277,12 @@ caches::LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view impleme
   const bool backward = conv.direction == ProductDirection::kBackwardData && dense &&
                         (brgemm || (one_by_one && !depthwise));
   if (!forward && !backward)
-    return {.why_not = fmt::format("the loops of {} by {} are not modelled", Key(conv.direction),
-                                   implementation)};
+    return {.reason = Reason{fmt::format("the loops of {} by {} are not modelled",
+                                         Key(conv.direction), implementation)}};
   if (depthwise && (jit || brgemm)) return DepthwiseModel(shape, unit);
   if (brgemm) return BrgemmModel(shape, unit, core);
   if (jit) return JitModel(shape, unit);
-  return {.why_not = fmt::format("the loops of {} are not modelled", implementation)};
+  return {.reason = Reason{fmt::format("the loops of {} are not modelled", implementation)}};
 }
 
 std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_view implementation,

@@ -75,7 +75,7 @@ void PreloadNvrtcParts() {
 machine::Machine Described(int device) {
   auto machine = gpu_ceilings::DescribeGpu(cuda::ReadGpuIdentity(device));
   const auto driver = gpu::Nvml::Open("libnvidia-ml.so.1", cuda::PciBusId(device)).DriverVersion();
-  machine.facts["driver"] = driver.empty() ? "not known" : driver;
+  machine.facts["driver"] = driver.value_or("not known");
   return machine;
 }
 
@@ -96,8 +96,7 @@ gpu_loader::GpuModule Made() {
                  std::back_inserter(module.backends), [](const workload::Backend& backend) {
                    return backend.prepare != nullptr && backend.device == "gpu";
                  });
-  if (auto text = gpu::WhyNoDevice(state); !text.empty())
-    module.no_device_reason = Reason{std::move(text)};
+  module.no_device_reason = gpu::NoDeviceReason(state);
   for (int number = 0; number < static_cast<int>(state.gpus.size()); ++number)
     if (const auto& gpu = state.gpus[number]; gpu::IsUsable(gpu, state))
       module.devices.push_back({number, gpu.name});

@@ -80,8 +80,8 @@ caches::LevelModel LstmLevels(const LstmProblem& problem, LstmDirection directio
   caches::LevelModel model;
   if (direction == LstmDirection::kBackward || !implementation.starts_with("brgemm") ||
       implementation.find("amx") != std::string_view::npos || problem.p != 0) {
-    model.why_not = fmt::format("the loops of {} by {}{} are not modelled", Key(direction),
-                                implementation, problem.p != 0 ? " with a projection" : "");
+    model.reason = Reason{fmt::format("the loops of {} by {}{} are not modelled", Key(direction),
+                                      implementation, problem.p != 0 ? " with a projection" : "")};
     return model;
   }
   const library_rules::VectorUnit unit = library_rules::VectorUnitOf(implementation, isa);

@@ -94,8 +94,9 @@ caches::LevelModel MatmulLevels(const MatmulCase& matmul, std::string_view imple
                       implementation.find("amx") == std::string_view::npos;
   if (brgemm && !ProductOf(matmul).left.transposed)
     return BrgemmModel(matmul, library_rules::VectorUnitOf(implementation, isa), threads);
-  return {.why_not = fmt::format("the loops of {}{} by {} are not modelled", Key(matmul.direction),
-                                 brgemm ? " with a transposed left factor" : "", implementation)};
+  return {.reason =
+              Reason{fmt::format("the loops of {}{} by {} are not modelled", Key(matmul.direction),
+                                 brgemm ? " with a transposed left factor" : "", implementation)}};
 }
 
 }  // namespace dlroof::matmul

@@ -182,7 +182,7 @@ caches::LevelModel OfThisVersion(caches::LevelModel model) {
   const auto* version = dnnl::version();
   auto reason = library_rules::NotModelledReason(version->major, version->minor);
   if (!reason) return model;
-  return {.why_not = std::move(reason->text)};
+  return {.reason = std::move(reason)};
 }
 
 void SetThreads(int threads) { omp_set_num_threads(threads); }

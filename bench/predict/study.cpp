@@ -235,11 +235,10 @@ Design Rescaled(const Design& design, const std::string& scales) {
 LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu) {
   LayerGroup predicted{group.name, {}, group.not_predicted};
   for (const auto& layer : group.layers) {
-    auto reason = delta::WhyNotPredicted(layer.question, gpu);
-    if (reason.empty())
-      predicted.layers.push_back(layer);
+    if (auto reason = delta::RefusalReason(layer.question, gpu))
+      predicted.not_predicted.push_back({layer.name, std::move(reason->text)});
     else
-      predicted.not_predicted.push_back({layer.name, std::move(reason)});
+      predicted.layers.push_back(layer);
   }
   if (predicted.layers.empty())
     throw BadInput("{}: none of its GPU convolutions can be predicted; {}: {}", group.name,

@@ -482,7 +482,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
                       .progress = machine::StderrIsTerminal() ? &out : nullptr});
   } catch (const CannotStart& error) {
     messages.Say("profile: {}", error.what());
-    return error.reason == ENOENT ? kNoSuchProgram : kNotExecutable;
+    return error.error == ENOENT ? kNoSuchProgram : kNotExecutable;
   }
   TellEnd(run, program, messages);
   try {

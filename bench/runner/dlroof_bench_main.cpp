@@ -233,7 +233,7 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<workload::Wor
                                      energy::AllEnergySources());
   if (pass.cpu->from.empty())
     std::cerr << fmt::format("--dlroof_energy: no energy of CPUs here: {}\n",
-                             energy::WhyNoEnergy(*pass.cpu));
+                             energy::NoEnergyReason(*pass.cpu).text);
   return pass;
 }
 

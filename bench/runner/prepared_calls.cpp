@@ -46,7 +46,8 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
                    cpus = settings.cpus](std::string& how) {
     Work work;
     work.bytes = ModelledLevels(call, state, threads, cpus);
-    how = work.bytes.empty() ? call.levels.why_not : call.levels.how;
+    how = call.levels.how;
+    if (work.bytes.empty()) how = call.levels.reason ? call.levels.reason->text : "";
     return work;
   };
   return request;
@@ -56,8 +57,8 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
 // record says why they are silent. CountCall has noted those asked for by name.
 void AddSilentSources(std::string_view choice, Counting& counting) {
   if (choice != kAutoCounters) return;
-  for (const auto& [source, why] : UnavailableSources(choice, "gpu", AllCounterSources()))
-    counting.notes.push_back({source, {}, why});
+  for (const auto& [source, reason] : UnavailableSources(choice, "gpu", AllCounterSources()))
+    counting.notes.push_back({source, {}, reason.text});
 }
 
 const CounterSource* Source(std::string_view name, std::string_view device) {
@@ -108,9 +109,10 @@ std::string CountersSentence(const std::string& choice) {
   const CounterSource* const on_gpu = Source(choice, "gpu");
   // A loaded one is asked when the GPU is open.
   if (on_gpu != nullptr && on_gpu->count) return "";
-  const auto why = WhyUnavailable(choice, on_gpu == nullptr ? "cpu" : "gpu", AllCounterSources());
-  if (why.empty()) return "";
-  return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", choice, why);
+  const auto reason =
+      UnavailableReason(choice, on_gpu == nullptr ? "cpu" : "gpu", AllCounterSources());
+  if (!reason) return "";
+  return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", choice, reason->text);
 }
 
 namespace {
@@ -122,8 +124,8 @@ constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 
 
 energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules) {
   if (!joules || !joules())
-    return {.unavailable = {
-                {"nvml", "the driver does not tell this GPU's energy (it does from Volta on)"}}};
+    return {.unavailable = {{"nvml", Reason{"the driver does not report this GPU's energy (it does "
+                                            "from Volta on)"}}}};
   const auto read = [joules] {
     if (const auto now = joules()) return *now;
     throw BadInput("nvml: the GPU's energy can no longer be read");
@@ -155,17 +157,16 @@ energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu) {
   return found;
 }
 
-energy::EnergyFound EnergyOfCall(const workload::Workload& workload,
-                                 const workload::PreparedCall& call, const timing::Timer& timer,
-                                 const EnergyPass& pass) {
+energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
+                                  const workload::PreparedCall& call, const timing::Timer& timer,
+                                  const EnergyPass& pass) {
   const bool gpu = workload.name.device == "gpu";
   const bool counted = pass.cpu && (gpu || !pass.cpu->from.empty());
-  energy::EnergyFound found;
+  energy::EnergyResult found;
   if (timer.BeforeCall()) {
-    const auto why =
-        "the work before each call, which empties caches, would be in the call's energy";
-    if (counted) found.why_not = why;
-    if (pass.meter_seconds) found.why_no_window = why;
+    const Reason reason{"the energy would include the flushing of caches before each call"};
+    if (counted) found.reason = reason;
+    if (pass.meter_seconds) found.window_reason = reason;
     return found;
   }
   call.run();  // first-time work of the library
@@ -177,7 +178,7 @@ energy::EnergyFound EnergyOfCall(const workload::Workload& workload,
   auto metered = energy::RepeatForMeter(
       call.run, {*pass.meter_seconds, cpu::WallSeconds, energy::UtcSeconds, StoppedByInterrupt});
   found.window = metered.window;
-  found.why_no_window = std::move(metered.why_not);
+  found.window_reason = std::move(metered.reason);
   return found;
 }
 

@@ -59,9 +59,9 @@ energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu);
 // Returns the energy of one call: three windows of at least 0.5 s on a CPU, 2 s on a GPU, in which
 // calls follow each other; then the window for a meter. Absent with a reason where something has to
 // be done before each call.
-energy::EnergyFound EnergyOfCall(const workload::Workload& workload,
-                                 const workload::PreparedCall& call, const timing::Timer& timer,
-                                 const EnergyPass& pass);
+energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
+                                  const workload::PreparedCall& call, const timing::Timer& timer,
+                                  const EnergyPass& pass);
 
 class PreparedCalls {
  public:

@@ -62,7 +62,7 @@ void AddSingleThreaded(const std::string& name, const workload::RunSettings& set
   if (counted.count)
     watched.calls.SetInstructions(*counted.count);
   else
-    watched.calls.AddInstructionsReason(counted.reason);
+    watched.calls.AddInstructionsReason(counted.reason->text);
 }
 
 // Prepares, verifies, counts and times benchmarks, and attaches their results. Google Benchmark
@@ -114,8 +114,8 @@ class Runner {
 
   energy::IdlePowers MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
 
-  std::map<std::string, energy::EnergyFound> MeasureEnergyOfTimed() {
-    std::map<std::string, energy::EnergyFound> found;
+  std::map<std::string, energy::EnergyResult> MeasureEnergyOfTimed() {
+    std::map<std::string, energy::EnergyResult> found;
     Release();
     for (auto& [name, timed] : timed_) {
       if (StoppedByInterrupt()) break;
@@ -125,11 +125,11 @@ class Runner {
         found[name] = EnergyOfCall(timed.workload, calls_.Call(), calls_.TimerOf(timed.workload),
                                    options_.energy);
         if (calls_.Call().algorithm != timed.algorithm)
-          found[name] = {{},
-                         "prepared again, it took another algorithm: " + calls_.Call().algorithm};
+          found[name] = {.reason = Reason{"prepared again, it took another algorithm: " +
+                                          calls_.Call().algorithm}};
         Release();
       } catch (const std::exception& error) {
-        found[name] = {{}, error.what()};
+        found[name] = {.reason = Reason{error.what()}};
         calls_.Drop();
         calls_.TimerOf(timed.workload).Recover(name);
       }

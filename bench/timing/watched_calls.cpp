@@ -150,8 +150,9 @@ NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
 void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
   for (const auto& library : workload::AllLibraries())
     library.on_threads([](int) {});  // runtimes begin
-  why_not_ = WhyNoRegions(AllRegionSources());
-  if (!why_not_.empty()) return;
+  const auto reason = NoRegionsReason(AllRegionSources());
+  why_not_ = reason ? reason->text : "";
+  if (reason) return;
   RegionWatch watch(AllRegionSources());
   const auto spent = SpentInCalls(call, calls, [&] { watch.Begin(); });
   const auto watched = watch.End();
@@ -192,7 +193,8 @@ void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call, double 
 }
 
 void WatchedCalls::AddInstructionsReason(const std::string& reason) {
-  instructions_reason_ = instructions_reason_ ? *instructions_reason_ + "; " + reason : reason;
+  instructions_reason_ =
+      Reason{instructions_reason_ ? instructions_reason_->text + "; " + reason : reason};
 }
 
 void WatchedCalls::SetInstructions(const InstructionCount& count) {

@@ -65,8 +65,8 @@ bool RunsBySmClock(const gpu_kernels::GpuRow& row) {
 
 std::optional<Reason> GpuInterference(const GpuTime& time, std::optional<double> default_clock_hz) {
   const auto throttle = time.health.throttle.value_or(0);
-  if (const auto slowdown = gpu::GpuSlowdown(throttle); !slowdown.empty())
-    return Reason{fmt::format("the driver reports {}", slowdown)};
+  if (const auto slowdown = gpu::GpuSlowdown(throttle))
+    return Reason{fmt::format("the driver reports {}", *slowdown)};
   const auto clock = time.clock_hz ? time.clock_hz : time.health.sm_clock_hz;
   if (!gpu::IsClockTooLow(clock, default_clock_hz, throttle)) return std::nullopt;
   return Reason{fmt::format("the SMs ran at {:.0f} MHz, below 75 % of their default {:.0f} MHz",

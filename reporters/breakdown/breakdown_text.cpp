@@ -106,7 +106,7 @@ std::string Text(const InstructionCount& count) {
 std::string InstructionSentence(const ParallelTime& parallel) {
   if (!parallel.instructions)
     return parallel.instructions_reason
-               ? "instructions not counted: " + *parallel.instructions_reason
+               ? "instructions not counted: " + parallel.instructions_reason->text
                : "";
   const auto& count = *parallel.instructions;
   auto sentence = fmt::format("on one thread {} ({})", Text(count), count.how);

@@ -137,7 +137,7 @@ constexpr JsonReading<ParallelTime> kParallel[] = {
     {"instructions", ReadInstructions},
     {"instructions_reason",
      [](const JsonMember& member, ParallelTime& time) {
-       time.instructions_reason = std::string(member.Text());
+       time.instructions_reason = Reason{std::string(member.Text())};
      }},
     {"near_seconds", ReadNumber<&ParallelTime::near_seconds>},
     {"passes", ReadPasses},
@@ -260,7 +260,7 @@ nlohmann::json ToJson(const ParallelTime& time) {
             {"vector_bytes", time.vector_bytes}},
            object);
   if (time.instructions) object["instructions"] = ToJson(*time.instructions);
-  if (time.instructions_reason) object["instructions_reason"] = *time.instructions_reason;
+  if (time.instructions_reason) object["instructions_reason"] = time.instructions_reason->text;
   for (const auto& pass : time.passes) object["passes"].push_back(ToJson(pass));
   return object;
 }

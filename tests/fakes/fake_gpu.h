@@ -111,7 +111,7 @@ inline std::vector<CounterSource> FakeSources() {
   const auto breaks = [](const CountRequest&) -> Counted {
     throw std::runtime_error("the fake counter broke");
   };
-  const auto locked = [] { return std::string("the fake driver keeps its counters to root"); };
+  const auto locked = [] { return Reason{"the fake driver keeps its counters to root"}; };
   return {{"cupti", "gpu", Provenance::kMeasured, locked, breaks},
           {"breaking", "gpu", Provenance::kMeasured, {}, breaks}};
 }

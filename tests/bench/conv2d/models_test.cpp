@@ -89,7 +89,7 @@ TEST(DeltaModel, AWinogradKernelHasAReasonAndNoBytes) {
   const auto none = OnH200("f32", "engine 6, winograd, workspace 0 B: first of heuristic A");
   EXPECT_TRUE(none.bytes.empty());
   EXPECT_THAT(none.how,
-              HasSubstr("the DeLTA-style model does not cover it: its kernel is Winograd"));
+              HasSubstr("the DeLTA-style model does not cover it: its kernel uses Winograd"));
 }
 
 }  // namespace

@@ -181,9 +181,9 @@ TEST(Rescaled, RefusesInOneSentence) {
   EXPECT_THAT(of("dram"), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
-  EXPECT_THAT(of("dram=0"), HasSubstr("a factor is from 1/64 to 64"));
+  EXPECT_THAT(of("dram=0"), HasSubstr("expected a factor from 1/64 to 64"));
   EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is repeated"));
-  EXPECT_THAT(of("cache=2"), HasSubstr("no resource to scale"));
+  EXPECT_THAT(of("cache=2"), HasSubstr("is not a resource"));
   EXPECT_THAT(of("tile=100x64"), HasSubstr("expected MxN"));
   EXPECT_THAT(of("tile=128"), HasSubstr("expected MxN"));
   EXPECT_THAT(of("tile=128x64x8"), HasSubstr("expected MxN"));
@@ -255,7 +255,7 @@ TEST(ParseSweep, RefusesInOneSentence) {
   EXPECT_THAT(of("dram=1:4:0"), HasSubstr("a positive step"));
   EXPECT_THAT(of("dram=1:1e9:1"), HasSubstr("64 values at most"));
   EXPECT_THAT(of("dram=nan:4:1"), HasSubstr("expected"));
-  EXPECT_THAT(of("cache=1:2:1"), HasSubstr("no resource to scale"));
+  EXPECT_THAT(of("cache=1:2:1"), HasSubstr("is not a resource"));
   EXPECT_THAT(of("dram=1:2:1,dram=1:2:1"), HasSubstr("two different ones"));
   EXPECT_THAT(of("dram=1:2:1,l2=1:2:1,l1=1:2:1"), HasSubstr("two different ones"));
 }
@@ -312,15 +312,15 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   EXPECT_EQ(group.layers.size(), 2U);
   ASSERT_EQ(group.not_predicted.size(), 4U);
   EXPECT_EQ(group.not_predicted[0].name, "Conv2D/gpu/cudnn/fwd/f32/of another program");
-  EXPECT_THAT(group.not_predicted[1].reason, HasSubstr("no type 'f64' in the model"));
+  EXPECT_THAT(group.not_predicted[1].reason, HasSubstr("the model has no type 'f64'"));
   EXPECT_THAT(group.not_predicted[2].reason, HasSubstr("256x256 does not fit into an SM"));
-  EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel is Winograd"));
+  EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel uses Winograd"));
   ModelReport report;
   report.base = V100();
   report.groups = {Predict(group, report.base, false)};
-  EXPECT_THAT(Table(report),
-              testing::AllOf(HasSubstr("\nnot predicted "), HasSubstr(" its kernel is Winograd")));
-  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel is Winograd"));
+  EXPECT_THAT(Table(report), testing::AllOf(HasSubstr("\nnot predicted "),
+                                            HasSubstr(" its kernel uses Winograd")));
+  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel uses Winograd"));
   const auto json = ToJson(report).at("groups").at(0);
   EXPECT_EQ(json.at("layers").size(), 2U);
   EXPECT_EQ(json.at("not_predicted").size(), 4U);
@@ -332,7 +332,7 @@ TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
   for (auto& layer : group.layers) layer.question.type = "f64";
   EXPECT_THAT(fakes::RefusalOf([&] { OnlyPredicted(group, V100().gpu); }),
               testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
-                             HasSubstr(group.layers[0].name + ": no type 'f64'")));
+                             HasSubstr(group.layers[0].name + ": the model has no type 'f64'")));
 }
 
 TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {

@@ -278,7 +278,7 @@ TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
       RegisterCounterSource({"decree", "gpu", Provenance::kMeasured,
                              [] {
                                steps += 'a';
-                               return std::string();
+                               return std::optional<Reason>();
                              },
                              [](const CountRequest& request) -> Counted {
                                if (request.name.ends_with("n5"))

@@ -137,7 +137,7 @@ TEST(MeasureGpu, ThrottledRepetitionsAreNotMixedIn) {
   const auto machine = Quickly(bench);
   for (const auto& [key, ceiling] : SetOf(machine).flops) {
     EXPECT_FALSE(ceiling.IsValidated()) << key;
-    EXPECT_THAT(ceiling.ReasonText(), HasSubstr("the driver reports a hardware slowdown by heat"))
+    EXPECT_THAT(ceiling.ReasonText(), HasSubstr("the driver reports a hardware thermal slowdown"))
         << key;
   }
 }

@@ -15,7 +15,7 @@ TEST(InstructionText, SaysWhatIsKnown) {
 TEST(InstructionSentence, PlacesTheCallUnderItsInstructionRoof) {
   ParallelTime parallel{.mean = {.seconds = 1e-3}, .threads = 1};
   EXPECT_EQ(InstructionSentence(parallel), "");
-  parallel.instructions_reason = "valgrind is not installed";
+  parallel.instructions_reason = Reason{"valgrind is not installed"};
   EXPECT_EQ(InstructionSentence(parallel), "instructions not counted: valgrind is not installed");
   parallel.instructions = {.all = 2e5, .how = "a test"};
   EXPECT_EQ(InstructionSentence(parallel), "on one thread 200 k instructions (a test)");
