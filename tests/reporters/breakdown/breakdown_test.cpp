@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "reporters/breakdown/breakdown_text.h"
-#include "tests/reporters/breakdown/ledger_parts.h"
+#include "tests/reporters/breakdown/component_seconds.h"
 
 namespace dlroof::breakdown {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "reporters/breakdown/breakdown.h"
 #include "reporters/breakdown/breakdown_text.h"
-#include "tests/reporters/breakdown/ledger_parts.h"
+#include "tests/reporters/breakdown/component_seconds.h"
 
 namespace dlroof::breakdown {
 namespace {
