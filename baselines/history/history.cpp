@@ -83,7 +83,9 @@ std::string TimeConventions(const record::RunFile& file) {
 }
 
 Series SeriesOf(const record::RunFile& file, const record::Record& record) {
-  Series series{.name = record.name, .threads = record.threads, .cache = record.cache};
+  Series series{.name = record.name,
+                .threads = record.threads.value_or(0),
+                .cache = record.cache.value_or("")};
   const auto* machine = record::MachineFor(file, record);
   // A name need not say its device.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();

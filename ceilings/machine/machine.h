@@ -116,8 +116,9 @@ struct Machine {
 
 // The set measured with the most threads. Throws std::logic_error when the machine has none.
 const CeilingSet& AllThreads(const Machine& machine);
-// The set measured with just this many threads; null when there is none.
-const CeilingSet* ForThreads(const Machine& machine, int threads);
+// Returns the set measured with exactly this number of threads, or null if there is none or the
+// number is unknown.
+const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads);
 
 // 64-bit hash, as 16 hex digits, of the stable facts alone: those whose key begins "cpu.", "gpu."
 // or "topology." (design 6.11). The same on every platform and in every version of this program.

@@ -54,7 +54,7 @@ void AddBreakdown(const record::Record& record, const roofline::Placed& placed, 
            0, "left font ',11'", rows);
   ++rows.count;
   double before = 0;
-  for (const auto& part : breakdown.parts) {
+  for (const auto& part : breakdown.components) {
     const double after = before + 100 * part.seconds / breakdown.seconds;
     AddPart(part, before, after, rows);
     before = after;

@@ -156,7 +156,7 @@ Row ModelRow(const roofline::ModelSummary& model) {
 }
 
 // Writes how many kernels without FLOPs there are, and their share of the time.
-void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopKernels>& zero_flop_kernels,
+void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopSummary>& zero_flop_kernels,
                           int width, std::ostream& out) {
   if (zero_flop_kernels.empty()) return;
   std::vector<Row> rows = {{"kernels without FLOPs", "names", "launches", "of launches", "of time",
@@ -164,7 +164,7 @@ void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopKernels>& zero_flo
   const auto percent = [](std::optional<double> share) {
     return share ? PercentText(*share) + " %" : "";
   };
-  for (const roofline::ZeroFlopKernels& one : zero_flop_kernels)
+  for (const roofline::ZeroFlopSummary& one : zero_flop_kernels)
     rows.push_back({one.set.empty() ? "all" : text::Printable(one.set),
                     std::to_string(one.zero_flop_kernels),
                     one.zero_flop_launches ? fmt::format("{:.0f}", *one.zero_flop_launches) : "",

@@ -1,19 +1,19 @@
-// The parts of a breakdown, read by the tests of what makes one.
+// Seconds of a breakdown's components, for tests.
 #pragma once
 
 #include "reporters/breakdown/breakdown.h"
 
 namespace dlroof::breakdown {
 
-// [s]; 0 for a part that is not there.
+// [s] Returns 0 if the breakdown has no such component.
 inline double SecondsOf(const Breakdown& breakdown, ComponentKind kind) {
-  const auto* part = breakdown.Find(kind);
-  return part == nullptr ? 0 : part->seconds;
+  const auto* component = breakdown.Find(kind);
+  return component == nullptr ? 0 : component->seconds;
 }
 
 inline double Sum(const Breakdown& breakdown) {
   double sum = 0;
-  for (const auto& part : breakdown.parts) sum += part.seconds;
+  for (const auto& component : breakdown.components) sum += component.seconds;
   return sum;
 }
 

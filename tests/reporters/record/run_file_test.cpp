@@ -73,7 +73,7 @@ Record Sample() {
                                  .vector_bytes = 64,
                                  .instructions = counted,
                                  .source = "a test"};
-  record.unwatched = "no runtime";  // beside the above: both are read back
+  record.unwatched_reason = Reason{"no runtime"};  // not beside `parallel` in a real run
   record.prediction = {1.4, {{Level::kL2, 80}, {Level::kDram, 60}}, "a model"};
   return record;
 }
@@ -89,7 +89,7 @@ TEST(RecordJson, ReadsBackWhatItWrites) {
   EXPECT_EQ(read.counting, Sample().counting);
   EXPECT_EQ(read.kernels, Sample().kernels);
   EXPECT_EQ(read.parallel, Sample().parallel);
-  EXPECT_EQ(read.unwatched, "no runtime");
+  EXPECT_EQ(read.unwatched_reason, Reason{"no runtime"});
 }
 
 TEST(RecordJson, TakesMembersInAnyOrder) {
@@ -203,7 +203,7 @@ TEST(ReadRunFile, EveryCutKeepsTheCompleteEntriesOrSaysThatThereIsNone) {
     }
     const auto run = ParseRunFile(cut, "run.json", warnings);
     EXPECT_GE(run.records.size(), 1) << length;
-    EXPECT_THAT(warnings.str(), HasSubstr("cut off; kept the")) << length;
+    EXPECT_THAT(warnings.str(), HasSubstr("cut off; read the")) << length;
   }
 }
 
@@ -248,7 +248,7 @@ constexpr const char* kWhole = R"({"context": {"date": "x", "dlroof": {"schema":
  "benchmarks": [{"name": "x", "run_name": "x", "real_time": 1e0, "cpu_time": 1, "z": [null, true]}],
  "records": [{"name": "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold", "status": "ok", "reason": "a\"\\\n\u00e9\ud83d\ude00",
   "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "heuristic_over_best": 1.25, "algorithm": "brgemm", "verified": "all", "repro": "--x",
-  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "core_share": 0.5, "iterations": 4, "noisy": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
+  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "core_share": 0.5, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
   "classic": [{"level": "dram", "roof": -0.5E+2}], "seconds": {"median": 1},
   "counting": ["by hand", "t\u00f6"], "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}},
   "prediction": {"seconds": 0.5, "bytes": {"l1": 8, "dram": 4}, "by": "a model", "more": [2]}},
@@ -298,7 +298,7 @@ TEST(ReadRunFile, RefusesWhatIsNoJsonWhereverItIs) {
         R"({"records": [], "benchmarks": [-]})", "{\"records\": [{\"name\": \"\xFF\"}]}",
         "{\"records\": [{\"name\": \"\n\"}]}"}) {
     EXPECT_FALSE(nlohmann::json::accept(text)) << text;
-    EXPECT_THAT(Refusal(text), HasSubstr("run.json: not JSON that can be read")) << text;
+    EXPECT_THAT(Refusal(text), HasSubstr("run.json: not JSON, and no complete record")) << text;
   }
   EXPECT_THAT(Refusal("{\n \"records\": [{\"name\": 1.2.3}]}"), HasSubstr("line 2, column"));
 }
@@ -421,7 +421,7 @@ TEST(JoinedRun, RefusesAnotherMachine) {
       fakes::RefusalOf([] {
         JoinedRun({{"a", FileOf("x", 1, "X")}, {"b", FileOf("y", 2, "X")}});
       }),
-      "b: its ceilings are those of another machine (machine y, the files before have machine x)");
+      "b: its ceilings are of another machine (machine y; those of the other files: machine x)");
 }
 
 TEST(SideBySide, EachFilesRecordsHaveItsLabel) {
@@ -435,6 +435,7 @@ TEST(SideBySide, EachFilesRecordsHaveItsLabel) {
   EXPECT_EQ(whole.records[2].name, "BM_x@my-run");
   EXPECT_EQ(LabelOf(whole.records[1]), "run.2");
   EXPECT_EQ(LabelOf(whole.records[2]), "my-run");
+  EXPECT_EQ(LabelOf(c.records.front()), std::nullopt);
   auto split = whole.records[1];
   SplitName(split);
   EXPECT_EQ(split.library, whole.records[1].library) << "a file that is read again has it too";

@@ -158,8 +158,8 @@ TEST(PublishedV100, TimeBasedPointsAgreeWithinTheRoundingOfTheTable) {
 TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
   const auto rows = Table("v100_deepcam_phases.csv");
   const auto zero_flop_kernels = CountZeroFlopKernels(Imported100("deepcam-census.csv"));
-  std::map<std::string, ZeroFlopKernels> by_set;
-  for (const ZeroFlopKernels& one : zero_flop_kernels) by_set[one.set] = one;
+  std::map<std::string, ZeroFlopSummary> by_set;
+  for (const ZeroFlopSummary& one : zero_flop_kernels) by_set[one.set] = one;
   int with_zero = 0;
   for (const Row& row : rows) {
     const auto found = by_set.find(row.at("framework") + " " + row.at("phase"));
@@ -169,7 +169,7 @@ TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
     }
     ++with_zero;
     ASSERT_TRUE(found != by_set.end()) << row.at("phase");
-    const ZeroFlopKernels& one = found->second;
+    const ZeroFlopSummary& one = found->second;
     EXPECT_EQ(one.launches, Number(row, "launches"));
     EXPECT_EQ(one.zero_flop_launches, Number(row, "zero_ai_launches"));
     EXPECT_NEAR(100 * *one.zero_flop_launches / *one.launches, Number(row, "zero_ai_launch_pct"),
