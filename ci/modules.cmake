@@ -3,7 +3,7 @@
 # Sets dlroof_modules (the folders that are built), dlroof_targets (those of every module but those of MPI and CUDA) and
 # dlroof_cuda_modules (the folders of libdlroof_cuda.so).
 
-# For a module.cmake: defines `const std::vector<EmbeddedFile>& FUNCTION()` (counters/base/embedded.h) in the module. It returns
+# For a module.cmake: defines `const std::vector<EmbeddedFile>& FUNCTION()` (counters/base/files.h) in the module. It returns
 # the files that match a pattern below the module's folder, in the order of their names.
 function(dlroof_embed function pattern)
   cmake_path(ABSOLUTE_PATH pattern BASE_DIRECTORY "${CMAKE_SOURCE_DIR}/${module}")

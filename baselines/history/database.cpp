@@ -35,7 +35,7 @@ int BlockOf(double block, const std::string& where) {
 // order of GpuSampleFields (gpu_sample.h). The rest are little-endian IEEE doubles: seconds,
 // iterations and the flagged values, block and GPU last.
 constexpr unsigned kNoisy = 1, kBlock = 16, kGpu = 32, kAllFlags = 127;
-constexpr std::array<std::pair<unsigned, std::optional<double> Repetition::*>, 4> kOptional = {
+constexpr std::array<std::pair<unsigned, std::optional<double> record::Repetition::*>, 4> kOptional = {
     {{2, &record::Repetition::cpu_seconds},
      {4, &record::Repetition::main_cpu_seconds},
      {8, &record::Repetition::run_delay_seconds},

@@ -173,7 +173,7 @@ std::vector<std::string> PairNotes(const ProgramPairReport& report) {
   return notes;
 }
 
-constexpr std::size_t kShown = 12, kShownAlone = 6;  // rows in a terminal
+constexpr std::size_t kShownProblems = 12, kShownAlone = 6;  // rows in a terminal
 
 json ToJson(const CallSum& sum) { return {{"calls", sum.calls}, {"seconds", sum.seconds}}; }
 
@@ -275,9 +275,9 @@ void WritePairTable(const ProgramPairReport& report, std::ostream& out) {
   std::vector<std::string> differences;
   if (!pair.rows.empty()) {
     out << '\n';
-    text::WriteAligned(formats::PrintableCells(ProblemCells(report, kShown, differences)), width,
+    text::WriteAligned(formats::PrintableCells(ProblemCells(report, kShownProblems, differences)), width,
                        out);
-    WriteMore(pair.rows.size(), kShown, out);
+    WriteMore(pair.rows.size(), kShownProblems, out);
   }
   WriteAlone(pair.only_a, true, width, out);
   WriteAlone(pair.only_b, false, width, out);

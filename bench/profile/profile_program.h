@@ -34,7 +34,7 @@ struct ProgramFacts {
 bool LooksLikeOneDnnLog(std::string_view text);
 
 // Returns a run file of the log's distinct primitives: a record each, and what the log says of the
-// whole program under context.dlroof.program, which reporters/program/program_report.h shows.
+// whole program under context.dlroof.program, which baselines/programs/program_report.h shows.
 // `warnings` gets a sentence for threads without ceilings. Throws BadInput for a log that cannot be
 // read, and for one without an executed primitive.
 record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,

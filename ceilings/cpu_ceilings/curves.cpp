@@ -127,7 +127,7 @@ void JudgeBandwidth(Level level, const std::vector<machine::RidgePoint>& ridge,
     return each.intensity * bandwidth.per_second;
   });
   if (point == nullptr) return;
-  machine::Reason(
+  machine::AddReason(
       bandwidth,
       fmt::format("loads with {:.3g} flop/byte moved {:.4g} GB/s at {}, this is {:.4g} GB/s: it "
                   "is too low",
@@ -147,7 +147,7 @@ void JudgeCompute(Level level, const std::vector<machine::RidgePoint>& ridge,
       "it is too low",
       point->intensity, Key(level), point->flops_per_second / 1e9, roof / 1e9);
   for (auto& [key, ceiling] : flops)
-    if (key.starts_with(kRidgePipe) && ceiling.per_second == roof) machine::Reason(ceiling, reason);
+    if (key.starts_with(kRidgePipe) && ceiling.per_second == roof) machine::AddReason(ceiling, reason);
 }
 
 }  // namespace

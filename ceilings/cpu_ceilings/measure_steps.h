@@ -75,7 +75,7 @@ class CpuBench {
   // Measures the rate, and the cores' clock after each repetition.
   machine::Rate Measure(cpu_kernels::Kernel kernel, const machine::RatePolicy& policy);
   // Returns the first thread's current issue rate [1/cycle]; absent where unknown (see
-  // counters/cpu/issue_rate.h). The other threads sleep meanwhile.
+  // counters/cpu/clocks.h). The other threads sleep meanwhile.
   std::optional<double> IssueRate();
   // Allocates `bytes` per thread for `streams` arrays. Each thread touches its own memory first.
   void AllocateArrays(double bytes, int streams, std::size_t step_floats,

@@ -90,7 +90,7 @@ void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const Cor
   ceiling.validation.per_cycle_expected = nearest;
   const double tolerance = PerCycleTolerance(probe.issue);
   if (distance(nearest) <= tolerance) return;
-  machine::Reason(
+  machine::AddReason(
       ceiling,
       fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, and {} allows {:.4g} "
                   "within {:.0f} %: another program used the core, or the kernel is another",

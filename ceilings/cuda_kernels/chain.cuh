@@ -31,9 +31,9 @@ __global__ void ChainKernel(const typename Chain::Register* operands,
 template <class Chain>
 cudaError_t LaunchChain(const GpuLaunch& launch) {
   using Register = typename Chain::Register;
-  return fakes::Launch(ChainKernel<Chain>, GridOf(launch),
-                       static_cast<const Register*>(launch.operands),
-                       static_cast<Register*>(launch.results), launch.iterations);
+  return cuda::Launch(ChainKernel<Chain>, GridOf(launch),
+                      static_cast<const Register*>(launch.operands),
+                      static_cast<Register*>(launch.results), launch.iterations);
 }
 
 }  // namespace dlroof::cuda_kernels

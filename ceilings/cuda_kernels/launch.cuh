@@ -6,7 +6,7 @@
 
 namespace dlroof::cuda_kernels {
 
-inline fakes::Grid GridOf(const GpuLaunch& launch) {
+inline cuda::Grid GridOf(const GpuLaunch& launch) {
   return {launch.blocks, launch.threads, launch.stream, launch.shared_bytes};
 }
 

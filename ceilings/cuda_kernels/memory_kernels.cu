@@ -43,8 +43,8 @@ __global__ void StoreKernel(uint4* set, size_t vectors, long long passes) {
   for (long long pass = 1; pass <= passes; ++pass) {
     const unsigned word = gpu_kernels::kStoredFactor * static_cast<unsigned>(pass);
     const uint4 v = make_uint4(word, word, word, word);
-#pragma unroll kStoresTogether
-    for (size_t i = FirstVector(); i < vectors; i += stride) fakes::StoreVector(set + i, v);
+#pragma unroll gpu_kernels::kStoresTogether
+    for (size_t i = FirstVector(); i < vectors; i += stride) StoreVector(set + i, v);
   }
 }
 
@@ -59,12 +59,12 @@ __global__ void CopyKernel(const uint4* from, uint4* to, size_t vectors, long lo
       uint4 v[gpu_kernels::kCopiesTogether];
 #pragma unroll
       for (int j = 0; j < gpu_kernels::kCopiesTogether; ++j)
-        v[j] = fakes::LoadPastL1(from + i + j * stride);
+        v[j] = LoadPastL1(from + i + j * stride);
 #pragma unroll
       for (int j = 0; j < gpu_kernels::kCopiesTogether; ++j) to[i + j * stride] = v[j];
     }
 #pragma unroll 1
-    for (; i < vectors; i += stride) to[i] = fakes::LoadPastL1(from + i);
+    for (; i < vectors; i += stride) to[i] = LoadPastL1(from + i);
   }
 }
 
@@ -74,7 +74,7 @@ __device__ unsigned TriadWord(unsigned b, unsigned c) {
 }
 
 __device__ uint4 TriadVector(const uint4* b, const uint4* c) {
-  const uint4 x = fakes::LoadPastL1(b), y = fakes::LoadPastL1(c);
+  const uint4 x = LoadPastL1(b), y = LoadPastL1(c);
   return make_uint4(TriadWord(x.x, y.x), TriadWord(x.y, y.y), TriadWord(x.z, y.z),
                     TriadWord(x.w, y.w));
 }
@@ -117,7 +117,7 @@ __global__ void L1Kernel(const uint4* set, unsigned* sums, long long iterations)
     uint4 v[gpu_kernels::kL1VectorsPerThread];
 #pragma unroll
     for (unsigned j = 0; j < gpu_kernels::kL1VectorsPerThread; ++j)
-      v[j] = fakes::LoadThroughL1(part + PlaceOf(i, j));
+      v[j] = LoadThroughL1(part + PlaceOf(i, j));
 #pragma unroll
     for (int j = 0; j < gpu_kernels::kL1VectorsPerThread; ++j) sum += Sum(v[j]);
   }
@@ -135,7 +135,7 @@ __global__ void SharedKernel(const uint4* set, unsigned* sums, long long iterati
     uint4 v[gpu_kernels::kL1VectorsPerThread];
 #pragma unroll
     for (unsigned j = 0; j < gpu_kernels::kL1VectorsPerThread; ++j)
-      v[j] = fakes::LoadShared(base + PlaceOf(i, j) * sizeof(uint4));
+      v[j] = LoadShared(base + PlaceOf(i, j) * sizeof(uint4));
 #pragma unroll
     for (int j = 0; j < gpu_kernels::kL1VectorsPerThread; ++j) sum += Sum(v[j]);
   }
@@ -167,39 +167,39 @@ unsigned* Sums(const GpuLaunch& launch) { return static_cast<unsigned*>(launch.r
 }  // namespace
 
 cudaError_t LaunchDramLoad(const GpuLaunch& launch) {
-  return fakes::Launch(LoadKernel<fakes::LoadPastL1>, GridOf(launch), Operands(launch),
-                       Vectors(launch), Sums(launch), launch.iterations);
+  return cuda::Launch(LoadKernel<LoadPastL1>, GridOf(launch), Operands(launch), Vectors(launch),
+                      Sums(launch), launch.iterations);
 }
 cudaError_t LaunchL2Load(const GpuLaunch& launch) {
-  return fakes::Launch(LoadKernel<fakes::LoadFromL2>, GridOf(launch), Operands(launch),
-                       Vectors(launch), Sums(launch), launch.iterations);
+  return cuda::Launch(LoadKernel<LoadFromL2>, GridOf(launch), Operands(launch), Vectors(launch),
+                      Sums(launch), launch.iterations);
 }
 cudaError_t LaunchStore(const GpuLaunch& launch) {
-  return fakes::Launch(StoreKernel, GridOf(launch), Results(launch), Vectors(launch),
-                       launch.iterations);
+  return cuda::Launch(StoreKernel, GridOf(launch), Results(launch), Vectors(launch),
+                      launch.iterations);
 }
 cudaError_t LaunchCopy(const GpuLaunch& launch) {
-  return fakes::Launch(CopyKernel, GridOf(launch), Operands(launch), Results(launch),
-                       Vectors(launch) / 2, launch.iterations);
+  return cuda::Launch(CopyKernel, GridOf(launch), Operands(launch), Results(launch),
+                      Vectors(launch) / 2, launch.iterations);
 }
 cudaError_t LaunchTriad(const GpuLaunch& launch) {
   const size_t vectors = Vectors(launch) / 3;
-  return fakes::Launch(TriadKernel, GridOf(launch), Operands(launch), Operands(launch) + vectors,
-                       Results(launch), vectors, launch.iterations);
+  return cuda::Launch(TriadKernel, GridOf(launch), Operands(launch), Operands(launch) + vectors,
+                      Results(launch), vectors, launch.iterations);
 }
 cudaError_t LaunchL1Load(const GpuLaunch& launch) {
-  return fakes::Launch(L1Kernel, GridOf(launch), Operands(launch), Sums(launch), launch.iterations);
+  return cuda::Launch(L1Kernel, GridOf(launch), Operands(launch), Sums(launch), launch.iterations);
 }
 cudaError_t LaunchShared(const GpuLaunch& launch) {
-  return fakes::Launch(SharedKernel, GridOf(launch), Operands(launch), Sums(launch),
-                       launch.iterations);
+  return cuda::Launch(SharedKernel, GridOf(launch), Operands(launch), Sums(launch),
+                      launch.iterations);
 }
 cudaError_t LaunchFill(const GpuLaunch& launch) {
-  return fakes::Launch(FillKernel, GridOf(launch), static_cast<ulonglong2*>(launch.results),
-                       Vectors(launch));
+  return cuda::Launch(FillKernel, GridOf(launch), static_cast<ulonglong2*>(launch.results),
+                      Vectors(launch));
 }
 cudaError_t LaunchNothing(cudaStream_t stream) {
-  return fakes::Launch(NothingKernel, {1, 32, stream});
+  return cuda::Launch(NothingKernel, {1, 32, stream});
 }
 
 }  // namespace dlroof::cuda_kernels

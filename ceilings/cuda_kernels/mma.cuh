@@ -57,9 +57,9 @@ __global__ void MmaKernel(const typename Mma::Register* operands, typename Mma::
 
 template <class Mma>
 cudaError_t LaunchMma(const GpuLaunch& launch) {
-  return fakes::Launch(MmaKernel<Mma>, GridOf(launch),
-                       static_cast<const typename Mma::Register*>(launch.operands),
-                       static_cast<typename Mma::Sum*>(launch.results), launch.iterations);
+  return cuda::Launch(MmaKernel<Mma>, GridOf(launch),
+                      static_cast<const typename Mma::Register*>(launch.operands),
+                      static_cast<typename Mma::Sum*>(launch.results), launch.iterations);
 }
 
 }  // namespace dlroof::cuda_kernels

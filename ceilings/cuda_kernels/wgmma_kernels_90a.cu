@@ -11,32 +11,31 @@ namespace {
 
 constexpr int kSums = 128;  // of a thread
 constexpr int kRowsOfA = 64, kRowsOfB = 256;
-constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * kWgmmaTileBytes;
+constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * gpu_kernels::kWgmmaTileBytes;
 
-using cudnn::Descriptor = unsigned long long;
+using Descriptor = unsigned long long;
 
-// PTX ISA 9.0, "Matrix cudnn::Descriptor Format", without swizzle: where core matrices of 8 rows x
+// PTX ISA 9.0, "Matrix Descriptor Format", without swizzle: where core matrices of 8 rows x
 // 16 byte begin, how far the next one is along k (128 byte) and that of the next 8 rows (256 byte),
 // all in units of 16 byte.
-__device__ cudnn::Descriptor DescriptorOf(const void* tile) {
-  constexpr cudnn::Descriptor kAlongK = 128 / 16, kNextRows = 256 / 16;
-  const cudnn::Descriptor begin =
-      (static_cast<unsigned>(__cvta_generic_to_shared(tile)) & 0x3ffff) >> 4;
+__device__ Descriptor DescriptorOf(const void* tile) {
+  constexpr Descriptor kAlongK = 128 / 16, kNextRows = 256 / 16;
+  const Descriptor begin = (static_cast<unsigned>(__cvta_generic_to_shared(tile)) & 0x3ffff) >> 4;
   return begin | kAlongK << 16 | kNextRows << 32;
 }
 
 // `scales`: the predicate that adds to the sums, then signs and transpositions of the operands.
-#define DLROOF_WGMMA(name, SumType, output, instruction, scales)                                \
-  struct name {                                                                                 \
-    using Sum = SumType;                                                                        \
-    static __device__ void Step(Sum (&sums)[kSums], cudnn::Descriptor a, cudnn::Descriptor b) { \
-      asm volatile(                                                                             \
-          "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                                         \
-          "wgmma.mma_async.sync.aligned." instruction " {" DLROOF_WGMMA_SUMS                    \
-          "}, %128, %129, " scales ";\n}\n"                                                     \
-          : DLROOF_WGMMA_OUTPUTS(output)                                                        \
-          : "l"(a), "l"(b), "r"(1));                                                            \
-    }                                                                                           \
+#define DLROOF_WGMMA(name, SumType, output, instruction, scales)                  \
+  struct name {                                                                   \
+    using Sum = SumType;                                                          \
+    static __device__ void Step(Sum (&sums)[kSums], Descriptor a, Descriptor b) { \
+      asm volatile(                                                               \
+          "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                           \
+          "wgmma.mma_async.sync.aligned." instruction " {" DLROOF_WGMMA_SUMS      \
+          "}, %128, %129, " scales ";\n}\n"                                       \
+          : DLROOF_WGMMA_OUTPUTS(output)                                          \
+          : "l"(a), "l"(b), "r"(1));                                              \
+    }                                                                             \
   }
 DLROOF_WGMMA(Fp16, float, DLROOF_FLOAT, "m64n256k16.f32.f16.f16", "p, 1, 1, 0, 0");
 DLROOF_WGMMA(Bf16, float, DLROOF_FLOAT, "m64n256k16.f32.bf16.bf16", "p, 1, 1, 0, 0");
@@ -47,7 +46,7 @@ DLROOF_WGMMA(Fp8, float, DLROOF_FLOAT, "m64n256k32.f32.e4m3.e4m3", "p, 1, 1");
 template <class Wgmma>
 __global__ void __launch_bounds__(256, 1)
     WgmmaKernel(const uint4* operands, typename Wgmma::Sum* results, long long iterations) {
-  __shared__ alignas(128) char tiles[kWgmmaTiles * kTileBytes];
+  __shared__ alignas(128) char tiles[gpu_kernels::kWgmmaTiles * kTileBytes];
   for (unsigned i = threadIdx.x; i < sizeof(tiles) / sizeof(uint4); i += blockDim.x)
     reinterpret_cast<uint4*>(tiles)[i] = operands[i];
   // wgmma reads shared memory by another way than stores wrote it.
@@ -60,9 +59,10 @@ __global__ void __launch_bounds__(256, 1)
   for (long long i = 0; i < iterations; ++i) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-    for (int step = 0; step < kWgmmaSteps; ++step) {
-      const char* tile = tiles + step % kWgmmaTiles * kTileBytes;
-      Wgmma::Step(sums, DescriptorOf(tile), DescriptorOf(tile + kRowsOfA * kWgmmaTileBytes));
+    for (int step = 0; step < gpu_kernels::kWgmmaSteps; ++step) {
+      const char* tile = tiles + step % gpu_kernels::kWgmmaTiles * kTileBytes;
+      Wgmma::Step(sums, DescriptorOf(tile),
+                  DescriptorOf(tile + kRowsOfA * gpu_kernels::kWgmmaTileBytes));
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
@@ -74,9 +74,9 @@ __global__ void __launch_bounds__(256, 1)
 
 template <class Wgmma>
 cudaError_t LaunchWgmma(const GpuLaunch& launch) {
-  return fakes::Launch(WgmmaKernel<Wgmma>, GridOf(launch),
-                       static_cast<const uint4*>(launch.operands),
-                       static_cast<typename Wgmma::Sum*>(launch.results), launch.iterations);
+  return cuda::Launch(WgmmaKernel<Wgmma>, GridOf(launch),
+                      static_cast<const uint4*>(launch.operands),
+                      static_cast<typename Wgmma::Sum*>(launch.results), launch.iterations);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct GpuMeasureOptions {
 machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                               const std::function<double()>& now);
 
-// Measures CUDA's device. Only the CUDA module defines it (ceilings/cuda/bench_cuda.cpp).
+// Measures CUDA's device. Only the CUDA module defines it (ceilings/cuda_kernels/bench_cuda.cpp).
 machine::Machine MeasureGpu(const GpuMeasureOptions& options);
 
 struct GpuEffort {

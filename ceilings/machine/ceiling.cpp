@@ -46,14 +46,14 @@ Ceiling BestMix(const MeasuredMixes& mixes) {
   return ceiling;
 }
 
-void Reason(Ceiling& ceiling, const std::string& reason) {
+void AddReason(Ceiling& ceiling, const std::string& reason) {
   ceiling.validated = false;
   if (std::find(ceiling.reasons.begin(), ceiling.reasons.end(), reason) == ceiling.reasons.end())
     ceiling.reasons.push_back(reason);
 }
 
 void ReasonUnbounded(Ceiling& ceiling, const std::string& reason) {
-  Reason(ceiling, reason);
+  AddReason(ceiling, reason);
   ceiling.unbounded = true;
 }
 
@@ -81,7 +81,7 @@ void Compare(Ceiling& smaller, const Ceiling& larger) {
   const double per_thread = smaller.per_second / smaller.threads;
   const double of_larger = larger.per_second / larger.threads;
   if (of_larger <= kAllowed * per_thread) return;
-  Reason(smaller,
+  AddReason(smaller,
          fmt::format("{} threads reached {:.4g} G/s each, this {:.4g} G/s: something held it back",
                      larger.threads, of_larger / 1e9, per_thread / 1e9));
 }
@@ -108,7 +108,7 @@ void Scale(const Ceiling& alone, int threads, int cores, Ceiling& ceiling) {
   const double scaling = ceiling.per_second / (threads * alone.per_second);
   ceiling.validation.scaling = scaling;
   if (threads <= cores && scaling < kFairScaling * ClockRatio(alone, ceiling))
-    Reason(ceiling,
+    AddReason(ceiling,
            "at the same clock its threads are slower together than alone: others used their cores, "
            "or they share one");
 }

@@ -42,7 +42,7 @@ using MeasuredMixes = std::map<std::string, Ceiling>;
 Ceiling BestMix(const MeasuredMixes& mixes);
 
 // Adds a reason, once however often an earlier comparison already gave it.
-void Reason(Ceiling& ceiling, const std::string& reason);
+void AddReason(Ceiling& ceiling, const std::string& reason);
 // Adds a reason that allows any error.
 void ReasonUnbounded(Ceiling& ceiling, const std::string& reason);
 

@@ -217,7 +217,7 @@ int ThreadsFromKey(const std::string& key, const JsonReader& at) {
 
 }  // namespace
 
-std::string Ceiling::Reason() const { return fmt::format("{}", fmt::join(reasons, "; ")); }
+std::string Ceiling::ReasonText() const { return fmt::format("{}", fmt::join(reasons, "; ")); }
 
 const CeilingSet& AllThreads(const Machine& machine) {
   if (machine.by_threads.empty()) throw std::logic_error("a machine without ceilings");

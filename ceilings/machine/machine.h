@@ -49,7 +49,7 @@ struct Ceiling {
   std::vector<std::string> reasons;  // of not being validated
   Validation validation;
 
-  std::string Reason() const;  // all reasons, separated by "; "
+  std::string ReasonText() const;  // all reasons, separated by "; "
   // Returns whether percentages may rest on it: it is validated, or its user stands for it.
   bool CarriesPercentages() const { return validated || specified; }
 
@@ -108,7 +108,7 @@ struct Machine {
   std::map<std::string, std::string>
       facts;  // descriptive, such as versions; the fingerprint hashes some: key -> text
   // [1/cycle] additions that a CPU's core starts, the best seen of one thread alone
-  // (counters/cpu/issue_rate.h).
+  // (counters/cpu/clocks.h).
   std::optional<double> issue_rate = std::nullopt;
 
   bool operator==(const Machine&) const = default;

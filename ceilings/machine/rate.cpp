@@ -73,7 +73,7 @@ double TimeRatio(const std::vector<double>& single, const std::vector<double>& d
 }
 
 // Empty when the evidence validates the rate.
-std::string Reason(const std::vector<double>& single, const std::vector<double>& doubled,
+std::string ReasonOf(const std::vector<double>& single, const std::vector<double>& doubled,
                    const std::vector<double>& all, const RatePolicy& policy) {
   for (const auto& [rates, wanted, which] : {std::tuple(&single, policy.repetitions, ""),
                                              {&doubled, policy.doubled, " with twice the work"}})
@@ -176,7 +176,7 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
   if (!clean_single.empty() && !clean_doubled.empty())
     rate.doubling = TimeRatio(clean_single, clean_doubled);
   AddClock(policy, rate);
-  rate.reason = Reason(clean_single, clean_doubled, all, policy);
+  rate.reason = ReasonOf(clean_single, clean_doubled, all, policy);
   rate.validated = rate.reason.empty();
   rate.clean = static_cast<int>(all.size());
   rate.total = static_cast<int>(single.size() + doubled.size());

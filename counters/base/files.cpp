@@ -16,17 +16,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Reason = std::error_code;  // none: it was done
+using ErrorCode = std::error_code;  // none: it was done
 
-Reason SystemReason() { return {errno, std::generic_category()}; }
+ErrorCode SystemReason() { return {errno, std::generic_category()}; }
 
 // A pipe or /dev/null cannot be synchronized, and need not be.
 bool Synchronized(int fd) { return fsync(fd) == 0 || errno == EINVAL || errno == EROFS; }
 
-Reason WriteInPlace(const fs::path& path, std::string_view text, OnDisk when) {
+ErrorCode WriteInPlace(const fs::path& path, std::string_view text, OnDisk when) {
   std::FILE* file = std::fopen(path.c_str(), "wbe");
   if (file == nullptr) return SystemReason();
-  Reason first;
+  ErrorCode first;
   const auto note = [&](bool done) {
     if (!done && !first) first = SystemReason();
   };
@@ -46,12 +46,12 @@ void SyncFolderOf(const fs::path& path) {
   close(folder);
 }
 
-Reason WriteBeside(const fs::path& path, std::string_view text, OnDisk when) {
+ErrorCode WriteBeside(const fs::path& path, std::string_view text, OnDisk when) {
   const fs::path beside = path.string() + fmt::format(".{}.tmp", getpid());
   auto reason = WriteInPlace(beside, text, when);
   if (!reason) fs::rename(beside, path, reason);
   if (reason) {
-    Reason none;
+    ErrorCode none;
     fs::remove(beside, none);
   } else if (when == OnDisk::kNow) {
     SyncFolderOf(path);
@@ -60,10 +60,10 @@ Reason WriteBeside(const fs::path& path, std::string_view text, OnDisk when) {
 }
 
 // Reads at most one byte more than `most_bytes`.
-Reason ReadAll(const fs::path& path, std::uintmax_t most_bytes, std::string& text) {
+ErrorCode ReadAll(const fs::path& path, std::uintmax_t most_bytes, std::string& text) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return SystemReason();
-  Reason reason;
+  ErrorCode reason;
   char buffer[1 << 16];
   while (text.size() <= most_bytes) {
     const auto got = read(file, buffer, sizeof buffer);
@@ -79,7 +79,7 @@ Reason ReadAll(const fs::path& path, std::uintmax_t most_bytes, std::string& tex
 }  // namespace
 
 void WriteFile(const fs::path& path, std::string_view text, OnDisk when) {
-  Reason reason;
+  ErrorCode reason;
   const auto kind = fs::symlink_status(path, reason).type();
   const bool plain = kind == fs::file_type::regular || kind == fs::file_type::not_found;
   reason = plain ? WriteBeside(path, text, when) : WriteInPlace(path, text, when);

@@ -6,7 +6,7 @@
 // 5.3 (cache simulation) and 6 (callgrind, client requests, output format).
 //
 // One call of a benchmark in a child process under valgrind, which counts between the marks that
-// bench/run/simulation_marks.h makes.
+// bench/runner/simulation_marks.h makes.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ CacheGeometry Simulable(const CacheGeometry& cache, int otherwise);
 std::string Text(const CacheGeometry& cache);
 
 // valgrind and its arguments, to count between two marks of `program`'s
-// (bench/run/simulation_marks.h).
+// (bench/runner/simulation_marks.h).
 std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const CacheGeometry& last,
                                           const std::string& out_file,
                                           const std::vector<std::string>& program);
@@ -64,7 +64,7 @@ Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, 
 
 struct SimulatedRun {
   std::string counts;   // the file that callgrind wrote at the mark
-  nlohmann::json said;  // by the program (bench/run/simulated_call.h)
+  nlohmann::json said;  // by the program (bench/runner/run_context.h)
 };
 
 // Returns the command that runs `program` and writes counts to `file`.

@@ -99,7 +99,7 @@ std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup);
 
 // --- The edges ---
 
-// counters/cpu/topology_hwloc.cpp; includes CPUs that our control group does not allow, so that a
+// counters/cpu/cpu.cpp; includes CPUs that our control group does not allow, so that a
 // container sees the machine's topology.
 Topology ReadTopology();
 

@@ -5,13 +5,13 @@
 
 namespace dlroof::cuda {
 
-__device__ inline unsigned fakes::SmNumber() {
+__device__ inline unsigned SmNumber() {
   unsigned sm = 0;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
   return sm;
 }
 
-__device__ inline unsigned long long fakes::Nanoseconds() {
+__device__ inline unsigned long long Nanoseconds() {
   unsigned long long nanoseconds = 0;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
   return nanoseconds;

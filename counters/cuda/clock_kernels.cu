@@ -8,17 +8,17 @@ namespace dlroof::cuda {
 namespace {
 
 __global__ void WriteStamps(gpu::SmStamp* stamps, int count) {
-  const unsigned sm = fakes::SmNumber();
+  const unsigned sm = SmNumber();
   if (sm >= static_cast<unsigned>(count)) return;
-  const unsigned long long nanoseconds = fakes::Nanoseconds();
+  const unsigned long long nanoseconds = Nanoseconds();
   stamps[sm].cycles = static_cast<unsigned long long>(clock64());
   stamps[sm].nanoseconds = nanoseconds;
 }
 
 __global__ void Hold(const volatile int* released, int* gave_up,
                      unsigned long long most_nanoseconds) {
-  const unsigned long long begin = fakes::Nanoseconds();
-  while (*released == 0 && fakes::Nanoseconds() - begin < most_nanoseconds) __nanosleep(200);
+  const unsigned long long begin = Nanoseconds();
+  while (*released == 0 && Nanoseconds() - begin < most_nanoseconds) __nanosleep(200);
   *gave_up = *released == 0 ? 1 : 0;
 }
 
@@ -36,12 +36,12 @@ __global__ void ReadAll(const uint4* words, std::size_t count, unsigned* sink) {
 }  // namespace
 
 cudaError_t LaunchStamps(gpu::SmStamp* stamps, int count, int blocks, cudaStream_t stream) {
-  return fakes::Launch(WriteStamps, {blocks, 1, stream}, stamps, count);
+  return Launch(WriteStamps, {blocks, 1, stream}, stamps, count);
 }
 
 cudaError_t LaunchHold(const volatile int* released, int* gave_up,
                        unsigned long long most_nanoseconds, cudaStream_t stream) {
-  return fakes::Launch(Hold, {1, 1, stream}, released, gave_up, most_nanoseconds);
+  return Launch(Hold, {1, 1, stream}, released, gave_up, most_nanoseconds);
 }
 
 cudaError_t LaunchRead(const void* begin, std::size_t bytes, unsigned* sink, int blocks,
@@ -49,8 +49,8 @@ cudaError_t LaunchRead(const void* begin, std::size_t bytes, unsigned* sink, int
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   const auto first = (address + 15) / 16 * 16;
   if (address + bytes < first + 16) return cudaSuccess;
-  return fakes::Launch(ReadAll, {blocks, 256, stream}, reinterpret_cast<const uint4*>(first),
-                       (address + bytes - first) / 16, sink);
+  return Launch(ReadAll, {blocks, 256, stream}, reinterpret_cast<const uint4*>(first),
+                (address + bytes - first) / 16, sink);
 }
 
 }  // namespace dlroof::cuda

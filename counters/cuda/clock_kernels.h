@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "counters/gpu/clock.h"
+#include "counters/gpu/sm_stamps.h"
 
 namespace dlroof::cuda {
 

@@ -35,15 +35,15 @@ struct Bf16x2 {
   static Type Of(float x) { return __float2bfloat162_rn(x); }
 };
 
-template <class workload::Op>
-__global__ void Chain(typename workload::Op::Type* elements, typename workload::Op::Type a,
-                      typename workload::Op::Type b, int rounds) {
+template <class Op>
+__global__ void Chain(typename Op::Type* elements, typename Op::Type a, typename Op::Type b,
+                      int rounds) {
   const size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x;
   auto value = elements[i];
 #pragma unroll 1
   for (int k = 0; k < rounds; k += 16) {
 #pragma unroll
-    for (int u = 0; u < 16; ++u) value = workload::Op::Fma(value, a, b);
+    for (int u = 0; u < 16; ++u) value = Op::Fma(value, a, b);
   }
   elements[i] = value;
 }
@@ -131,11 +131,10 @@ __global__ void SharedLoads(float* sink, int loads) {
   if (sum == 12345.678F) *sink = sum;
 }
 
-template <class workload::Op>
+template <class Op>
 void StartChain(void* elements, int blocks, int rounds) {
-  Chain<workload::Op>
-      <<<blocks, kKnownThreads>>>(static_cast<typename workload::Op::Type*>(elements),
-                                  workload::Op::Of(0.999F), workload::Op::Of(0.5F), rounds);
+  Chain<Op><<<blocks, kKnownThreads>>>(static_cast<typename Op::Type*>(elements), Op::Of(0.999F),
+                                       Op::Of(0.5F), rounds);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace dlroof::cuda {
 
-struct fakes::Grid {
+struct Grid {
   int blocks = 0, threads = 0;
   cudaStream_t stream = nullptr;
   std::size_t shared_bytes = 0;  // dynamic; kernels may not have more than 48 KiB unasked
@@ -16,8 +16,7 @@ struct fakes::Grid {
 // Returns CUDA's status of the first step that fails: the permission for the shared memory, then
 // the launch.
 template <class... Parameters, class... Arguments>
-cudaError_t fakes::Launch(void (*kernel)(Parameters...), const fakes::Grid& grid,
-                          Arguments... arguments) {
+cudaError_t Launch(void (*kernel)(Parameters...), const Grid& grid, Arguments... arguments) {
   if (grid.shared_bytes > 0) {
     const auto status = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                              cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -118,12 +118,12 @@ CuptiError::CuptiError(CudaFailure failure)
     : std::runtime_error(FailureSentence(failure)), failure_(std::move(failure)) {}
 
 std::string SupportSentence(const CuptiDeviceSupport& support) {
-  struct Reason {
+  struct FailureReason {
     CuptiSupport CuptiDeviceSupport::*part;
     const char* matter;
     const char* cure;
   };
-  constexpr std::array<Reason, 6> kReasons = {{
+  constexpr std::array<FailureReason, 6> kReasons = {{
       {&CuptiDeviceSupport::architecture, "this GPU is too old for CUPTI's range profiler",
        "use a GPU of compute capability 7.5 or newer"},
       {&CuptiDeviceSupport::vgpu, "profiling is not enabled for this virtual GPU", kHypervisor},

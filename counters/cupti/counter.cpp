@@ -8,6 +8,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "counters/base/json.h"
+
 namespace dlroof::cupti {
 namespace {
 

@@ -1,6 +1,3 @@
-// The clock of a GPU's SMs from what they read off their two clocks. Pure; C++17: kernels include
-// it.
-//
 // Throttling of a GPU, by its clock and by NVML's bits. Pure.
 //
 // GPU services beside the timed calls: clock, caches, health. A table
@@ -14,17 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "counters/gpu/sm_stamps.h"
+
 namespace dlroof::gpu {
-
-// An SM's readings of two clocks at about the same time. Both 0 without a reading of its own.
-struct SmStamp {
-  unsigned long long nanoseconds = 0;  // [ns] of the GPU's timer, the same for all SMs
-  unsigned long long cycles = 0;       // [1] of this SM
-};
-
-// [1/s] Mean over the SMs that have both stamps; `stamps` holds the earlier one of every SM, then
-// the later ones. Absent where they are too close together to tell.
-std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps);
 
 // Returns the fault of the GPU's cooling or supply, as "a slowdown by heat". Empty: none.
 std::string GpuSlowdown(std::uint64_t throttle);

@@ -90,49 +90,50 @@ extern "C" {
 
 // NOLINTBEGIN(readability-identifier-naming): libgomp's names
 
-void GOMP_parallel_start(dlroof::Body body, void* data, unsigned threads) {
+void GOMP_parallel_start(dlroof::openmp::Body body, void* data, unsigned threads) {
   static const auto real =
-      dlroof::Real<void (*)(dlroof::Body, void*, unsigned)>("GOMP_parallel_start");
-  if (!dlroof::Begins()) return real(body, data, threads);
-  dlroof::Fork(body, data);
-  real(dlroof::RunWatched, nullptr, threads);
-  dlroof::Enter();  // the caller runs the body itself
+      dlroof::openmp::Real<void (*)(dlroof::openmp::Body, void*, unsigned)>("GOMP_parallel_start");
+  if (!dlroof::openmp::Begins()) return real(body, data, threads);
+  dlroof::openmp::Fork(body, data);
+  real(dlroof::openmp::RunWatched, nullptr, threads);
+  dlroof::openmp::Enter();  // the caller runs the body itself
 }
 
 void GOMP_parallel_end() {
-  static const auto real = dlroof::Real<void (*)()>("GOMP_parallel_end");
-  auto& clock = dlroof::TheGompWatch().clock;
+  static const auto real = dlroof::openmp::Real<void (*)()>("GOMP_parallel_end");
+  auto& clock = dlroof::openmp::TheGompWatch().clock;
   if (!clock.InsideOf(dlroof::openmp::ThisThread()) || omp_get_level() != 1) return real();
-  dlroof::Leave();
+  dlroof::openmp::Leave();
   const int team = omp_get_num_threads();
   real();
   clock.Joins(team, dlroof::cpu::WallSeconds());
 }
 
-void GOMP_parallel(dlroof::Body body, void* data, unsigned threads, unsigned flags) {
+void GOMP_parallel(dlroof::openmp::Body body, void* data, unsigned threads, unsigned flags) {
   static const auto real =
-      dlroof::Real<void (*)(dlroof::Body, void*, unsigned, unsigned)>("GOMP_parallel");
-  if (!dlroof::Begins()) return real(body, data, threads, flags);
+      dlroof::openmp::Real<void (*)(dlroof::openmp::Body, void*, unsigned, unsigned)>(
+          "GOMP_parallel");
+  if (!dlroof::openmp::Begins()) return real(body, data, threads, flags);
   int team = 1;
   struct Both {
-    dlroof::Body body;
+    dlroof::openmp::Body body;
     void* data;
     int* team;
   } both{body, data, &team};
-  dlroof::Fork(
+  dlroof::openmp::Fork(
       [](void* specified) {
         const auto* wanted = static_cast<Both*>(specified);
         if (omp_get_thread_num() == 0) *wanted->team = omp_get_num_threads();
         wanted->body(wanted->data);
       },
       &both);
-  real(dlroof::RunWatched, nullptr, threads, flags);
-  dlroof::TheGompWatch().clock.Joins(team, dlroof::cpu::WallSeconds());
+  real(dlroof::openmp::RunWatched, nullptr, threads, flags);
+  dlroof::openmp::TheGompWatch().clock.Joins(team, dlroof::cpu::WallSeconds());
 }
 
 void GOMP_barrier() {
-  static const auto real = dlroof::Real<void (*)()>("GOMP_barrier");
-  auto* own = dlroof::own_times;
+  static const auto real = dlroof::openmp::Real<void (*)()>("GOMP_barrier");
+  auto* own = dlroof::openmp::own_times;
   if (own == nullptr || omp_get_level() != 1) return real();
   own->BeginsBarrier(dlroof::cpu::WallSeconds());
   real();

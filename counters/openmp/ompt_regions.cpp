@@ -201,11 +201,11 @@ bool OmptShows(const void* code) {
 
 // Called by a runtime when it begins, which must find this name in the program (module.cmake). One
 // runtime of a process is watched, the first.
-extern "C" dlroof::ompt::Tool* ompt_start_tool(unsigned, const char* version) {
-  static dlroof::ompt::Tool tool{dlroof::Initialize, dlroof::Finalize, {}};
-  auto& watch = dlroof::TheOmptWatch();
+extern "C" dlroof::openmp::ompt::Tool* ompt_start_tool(unsigned, const char* version) {
+  static dlroof::openmp::ompt::Tool tool{dlroof::openmp::Initialize, dlroof::openmp::Finalize, {}};
+  auto& watch = dlroof::openmp::TheOmptWatch();
   if (watch.set.load() != nullptr) return nullptr;
   watch.version = version;
-  watch.refused = dlroof::WhyRefused(version);
+  watch.refused = dlroof::openmp::WhyRefused(version);
   return watch.refused.empty() ? &tool : nullptr;
 }

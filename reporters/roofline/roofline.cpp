@@ -175,7 +175,7 @@ void AddCompute(const machine::CeilingRow& roof, double seconds, RoofTimes& time
   if (roof.second.specified)
     times.specified = true;
   else if (!roof.second.validated)
-    times.compute_not_validated[roof.first] = roof.second.Reason();
+    times.compute_not_validated[roof.first] = roof.second.ReasonText();
 }
 
 // FLOPs of each pipe and the ceiling that judges them.
@@ -299,7 +299,7 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
     if (ceiling->second.specified)
       times.specified = true;
     else if (!ceiling->second.validated)
-      times.memory_not_validated[level] = ceiling->second.Reason();
+      times.memory_not_validated[level] = ceiling->second.ReasonText();
   }
 }
 

@@ -52,7 +52,7 @@ CeilingRowCells CeilingCells(const std::string& name, const machine::Ceiling& ce
     row[kReason] = "given, not measured here" +
                    (ceiling.how.empty() ? "" : ": " + text::Printable(ceiling.how));
   } else if (!ceiling.validated) {
-    row[kReason] = text::Printable(ceiling.Reason());
+    row[kReason] = text::Printable(ceiling.ReasonText());
     if (row[kReason].empty()) row[kReason] = "no reason given";
   }
   return row;

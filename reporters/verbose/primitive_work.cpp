@@ -219,7 +219,7 @@ namespace {
 // before, x and s the products of the weights with the input and with h'.
 //   vanilla_rnn  h = act(x + s + b): bias 1, function 1.
 //     backward: gradient of the function 3 (dh*(1 - h*h)), bias 1.
-//   vanilla_lstm as bench/lstm/problem.h counts it.
+//   vanilla_lstm as bench/lstm/case.h counts it.
 //   vanilla_gru  u, r = sigmoid(x + s + b); o = tanh(x + U(r*h') + b); h = u*h' + (1 - u)*o:
 //     biases 3, functions 3, r*h' 1, the new state 4.
 //     backward: do = dh*(1 - u)*(1 - o*o) 5; du = dh*(h' - o)*u*(1 - u) 5; dh' = dh*u 1; with g the

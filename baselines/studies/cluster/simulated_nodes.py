@@ -17,9 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-SOURCES = ("bench/network/mpi/mpi_messages.cpp", "bench/network/probe.cpp", "baselines/network/allreduce.cpp", "baselines/network/measured_network.cpp",
-           "baselines/network/network_fit.cpp", "baselines/network/slow_links.cpp", "counters/base/error.cpp", "counters/base/files.cpp",
-           "counters/base/json_reader.cpp", "counters/base/order_statistics.cpp", "reporters/text/numbers.cpp")
+SOURCES = ("bench/network/mpi/mpi_messages.cpp", "bench/network/probe.cpp", "baselines/cluster/network.cpp", "baselines/cluster/network_file.cpp",
+           "counters/base/error.cpp", "counters/base/files.cpp", "counters/base/json_reader.cpp", "counters/base/numbers.cpp", "reporters/text/text.cpp")
 # smpicxx makes a macro of exit, which is a function of CLI11's classes.
 MAIN = '#undef exit\n#include "bench/network/mpi/dlroof_net_main.cpp"\n'
 # A message takes latency + bytes / bandwidth, and programs take no time but for their messages.

@@ -288,7 +288,7 @@ TEST(CompareRidges, CaveatsTheBandwidthThatAPointBeats) {
   CompareRidges(set);
   const auto& bandwidth = set.bytes.at(Level::kDram);
   EXPECT_FALSE(bandwidth.validated);
-  EXPECT_THAT(bandwidth.Reason(),
+  EXPECT_THAT(bandwidth.ReasonText(),
               AllOf(HasSubstr("2 flop/byte moved 13 GB/s"), HasSubstr("10 GB/s")));
   EXPECT_TRUE(set.flops.at("fp32.vector").validated);
 }
@@ -300,7 +300,7 @@ TEST(CompareRidges, CaveatsTheComputeRoofThatAPointBeatsAndTheRowItIsFrom) {
   CompareRidges(set);
   EXPECT_TRUE(set.bytes.at(Level::kDram).validated);
   EXPECT_FALSE(set.flops.at("fp32.vector").validated);
-  EXPECT_THAT(set.flops.at("fp32.vector").Reason(),
+  EXPECT_THAT(set.flops.at("fp32.vector").ReasonText(),
               AllOf(HasSubstr("before; "), HasSubstr("16 flop/byte at dram reached 44 GFLOP/s")));
   EXPECT_FALSE(set.flops.at("fp32.vector.avx512").validated);
   EXPECT_TRUE(set.flops.at("fp32.vector.avx2").validated);

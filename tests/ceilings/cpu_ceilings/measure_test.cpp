@@ -51,7 +51,7 @@ TEST(CeilingFrom, KeepsTheReason) {
   machine::Rate rate{.per_second = 10, .reason = "because", .total = 5, .waits_known = false};
   const auto ceiling = machine::CeilingFrom(rate, 1, 1, "x");
   EXPECT_FALSE(ceiling.validated);
-  EXPECT_EQ(ceiling.Reason(), "because");
+  EXPECT_EQ(ceiling.ReasonText(), "because");
   EXPECT_EQ(ceiling.ci95, std::nullopt);
   EXPECT_THAT(ceiling.how, HasSubstr("5 noisy repetitions"));
   EXPECT_THAT(ceiling.how, HasSubstr("not readable"));

@@ -59,7 +59,7 @@ TEST(PlantedFault, LeavesItsRowNotValidatedWithAnyErrorPossible) {
     const auto& ceiling = set.flops.at(std::string("fp32.vector.") + key);
     EXPECT_FALSE(ceiling.validated) << key;
     EXPECT_TRUE(ceiling.unbounded) << key;
-    EXPECT_THAT(ceiling.Reason(), HasSubstr("is not what a plain loop makes of it")) << key;
+    EXPECT_THAT(ceiling.ReasonText(), HasSubstr("is not what a plain loop makes of it")) << key;
   }
   EXPECT_FALSE(set.flops.at("fp32.vector.sound").unbounded);
 }
@@ -126,15 +126,15 @@ TEST(PlantedFault, LeavesTheMixNotValidated) {
   const auto row = [&](const std::string& mix) {
     return set.mixes.at("l1." + mix + "." + kBroken.name);
   };
-  EXPECT_THAT(row("copy").Reason(), HasSubstr("memcpy"));
-  EXPECT_THAT(row("load").Reason(), HasSubstr("has not loaded every vector"));
-  EXPECT_THAT(row("store").Reason(), HasSubstr("differ from those of a plain loop"));
-  EXPECT_THAT(row("update").Reason(), HasSubstr("vectors of another width"));
+  EXPECT_THAT(row("copy").ReasonText(), HasSubstr("memcpy"));
+  EXPECT_THAT(row("load").ReasonText(), HasSubstr("has not loaded every vector"));
+  EXPECT_THAT(row("store").ReasonText(), HasSubstr("differ from those of a plain loop"));
+  EXPECT_THAT(row("update").ReasonText(), HasSubstr("vectors of another width"));
   for (const char* mix : {"copy", "load", "store", "update"}) {
     EXPECT_FALSE(row(mix).validated) << mix;
     EXPECT_TRUE(row(mix).unbounded) << mix;
   }
-  EXPECT_THAT(row("triad").Reason(), testing::Not(HasSubstr("the kernel is not what it counts")));
+  EXPECT_THAT(row("triad").ReasonText(), testing::Not(HasSubstr("the kernel is not what it counts")));
   EXPECT_FALSE(set.bytes.at(Level::kL1).validated) << "no load is the fastest mix";
 }
 
@@ -157,7 +157,7 @@ TEST(PlantedFault, LeavesTheLevelNotValidated) {
     const auto roof = MeasuredBytes(isa).bytes.at(Level::kL1);
     EXPECT_FALSE(roof.validated) << why;
     EXPECT_TRUE(roof.unbounded) << why;
-    EXPECT_THAT(roof.Reason(), HasSubstr(why));
+    EXPECT_THAT(roof.ReasonText(), HasSubstr(why));
   }
 }
 
@@ -205,7 +205,7 @@ TEST(PlantedFault, OfASetInANearerCacheLeavesTheLevelNotValidated) {
   const auto& roof = session.machine.by_threads.at(1).bytes.at(Level::kL2);
   EXPECT_FALSE(roof.validated);
   EXPECT_TRUE(roof.unbounded);
-  EXPECT_THAT(roof.Reason(), HasSubstr("its share of L1"));
+  EXPECT_THAT(roof.ReasonText(), HasSubstr("its share of L1"));
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST(JudgePerCycle, TakesTheNearestValueWithinThreePercent) {
        {std::pair{63.9, 64.0}, {62.1, 64.0}, {65.9, 64.0}, {32.2, 32.0}, {15.9, 16.0}}) {
     auto ceiling = At(measured);
     JudgePerCycle(kFp32Zmm, ceiling);
-    EXPECT_TRUE(ceiling.validated) << ceiling.Reason();
+    EXPECT_TRUE(ceiling.validated) << ceiling.ReasonText();
     EXPECT_EQ(ceiling.validation.per_cycle_expected, expected);
   }
 }
@@ -91,14 +91,14 @@ TEST(JudgePerCycle, CaveatsARateBetweenTheValuesAndNamesBoth) {
   JudgePerCycle(kFp32Zmm, ceiling);
   EXPECT_FALSE(ceiling.validated);
   EXPECT_EQ(ceiling.validation.per_cycle_expected, 64);
-  EXPECT_EQ(ceiling.Reason(),
+  EXPECT_EQ(ceiling.ReasonText(),
             "50 flop per cycle of one thread at 3 GHz, and vfmaddps zmm allows 16, 32, 64 within 3 "
             "%: another program used the core, or the kernel is another");
   auto doubted = At(50);
   doubted.validated = false;
   doubted.reasons = {"first"};
   JudgePerCycle(kFp32Zmm, doubted);
-  EXPECT_THAT(doubted.Reason(), testing::StartsWith("first; 50 flop per cycle"));
+  EXPECT_THAT(doubted.ReasonText(), testing::StartsWith("first; 50 flop per cycle"));
 }
 
 // A deleted loop: "4e9 GB/s" was seen once.

@@ -1,4 +1,4 @@
-// The kernels of the GPU's ceilings by CUDA. ceilings/cuda/bench_cuda.h launches them.
+// The kernels of the GPU's ceilings by CUDA. ceilings/cuda_kernels/bench_cuda.h launches them.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

@@ -53,7 +53,7 @@ std::vector<std::string> Objects() {
   std::vector<std::string> objects;
   std::ifstream list(DLROOF_GPU_OBJECTS);
   for (std::string line; std::getline(list, line);)
-    if (line.find("ceilings/cuda/") != std::string::npos) objects.push_back(line);
+    if (line.find("ceilings/cuda_kernels/") != std::string::npos) objects.push_back(line);
   return objects;
 }
 

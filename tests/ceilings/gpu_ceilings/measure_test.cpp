@@ -34,7 +34,7 @@ const machine::CeilingSet& SetOf(const machine::Machine& machine) {
 template <class Rows>
 void ExpectValidated(const Rows& rows) {
   for (const auto& [key, ceiling] : rows)
-    EXPECT_TRUE(ceiling.validated) << ceiling.how << ": " << ceiling.Reason();
+    EXPECT_TRUE(ceiling.validated) << ceiling.how << ": " << ceiling.ReasonText();
 }
 
 TEST(MeasureGpu, ProvesEveryRowOfASoundGpu) {
@@ -98,7 +98,7 @@ TEST(MeasureGpu, AFaultLeavesItsRowNotValidated) {
       {"bf16.matrix.wgmma", "the result is wrong: byte 0 of"}};
   for (const auto& [row, why] : reasons) {
     EXPECT_FALSE(flops.at(row).validated) << row;
-    EXPECT_THAT(flops.at(row).Reason(), HasSubstr(why)) << row;
+    EXPECT_THAT(flops.at(row).ReasonText(), HasSubstr(why)) << row;
   }
   EXPECT_NEAR(*flops.at("fp64.vector.dfma").validation.scaling, 0.5, 0.01);
   EXPECT_THAT(flops.at("bf16.matrix").how, StartsWith("bf16.matrix.mma, the best of 1"));
@@ -109,7 +109,7 @@ TEST(MeasureGpu, AWrongSumOfLoadsIsNoContender) {
   fakes::FakeGpuBench bench;
   bench.wrong_result = "dram.load.v16";
   const auto machine = Quickly(bench);
-  EXPECT_THAT(SetOf(machine).mixes.at("dram.load.v16").Reason(),
+  EXPECT_THAT(SetOf(machine).mixes.at("dram.load.v16").ReasonText(),
               HasSubstr("the sum of what was read"));
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).how, testing::Not(StartsWith("load")));
 }
@@ -119,7 +119,7 @@ TEST(MeasureGpu, ASetThatFitsL2IsNotDram) {
   bench.free_bytes = 13 << 20;  // a set of 6 MiB beside 8 MiB of L2
   const auto dram = SetOf(Quickly(bench)).bytes.at(Level::kDram);
   EXPECT_FALSE(dram.validated);
-  EXPECT_THAT(dram.Reason(),
+  EXPECT_THAT(dram.ReasonText(),
               AllOf(HasSubstr("times the L2"), HasSubstr("faster than the memory's pins")));
 }
 
@@ -127,7 +127,7 @@ TEST(MeasureGpu, ALevelThatIsNotFasterThanTheNextIsNotValidated) {
   fakes::FakeGpuBench bench;
   bench.l2_bytes_per_second = bench.dram_bytes_per_second;
   const auto machine = Quickly(bench);
-  EXPECT_THAT(SetOf(machine).bytes.at(Level::kL2).Reason(), HasSubstr("not faster than DRAM"));
+  EXPECT_THAT(SetOf(machine).bytes.at(Level::kL2).ReasonText(), HasSubstr("not faster than DRAM"));
   EXPECT_TRUE(SetOf(machine).bytes.at(Level::kDram).validated);
 }
 
@@ -137,7 +137,7 @@ TEST(MeasureGpu, ThrottledRepetitionsAreNotMixedIn) {
   const auto machine = Quickly(bench);
   for (const auto& [key, ceiling] : SetOf(machine).flops) {
     EXPECT_FALSE(ceiling.validated) << key;
-    EXPECT_THAT(ceiling.Reason(), HasSubstr("the driver reports a hardware slowdown by heat"))
+    EXPECT_THAT(ceiling.ReasonText(), HasSubstr("the driver reports a hardware slowdown by heat"))
         << key;
   }
 }
@@ -147,7 +147,7 @@ TEST(MeasureGpu, SomeThrottledRepetitionsOnlyCostTime) {
   bench.throttle = [](int run) { return std::uint64_t{run % 3 == 0 ? 0x80U : 0U}; };
   bench.clock_factor = [](int run) { return run % 3 == 0 ? 0.5 : 1.0; };
   const auto ceiling = SetOf(Quickly(bench)).flops.at("fp32.vector.ffma");
-  EXPECT_TRUE(ceiling.validated) << ceiling.Reason();
+  EXPECT_TRUE(ceiling.validated) << ceiling.ReasonText();
   EXPECT_LT(*ceiling.validation.clean, 0.8);
   EXPECT_NEAR(ceiling.per_second, 993.28e9, 1e9);
 }
@@ -156,10 +156,10 @@ TEST(MeasureGpu, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
   fakes::FakeGpuBench bench;
   bench.default_clock_hz = 1.5e9;  // and runs at 1 GHz
   const auto machine = Quickly(bench);
-  EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).Reason(),
+  EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).ReasonText(),
               HasSubstr("the SMs ran at 1000 MHz, below 75 % of their 1500 MHz"));
   const auto& fp32 = SetOf(machine).flops.at("fp32.vector.ffma");
-  EXPECT_TRUE(fp32.validated) << fp32.Reason();
+  EXPECT_TRUE(fp32.validated) << fp32.ReasonText();
   EXPECT_NEAR(*fp32.validation.per_cycle, 0.97 * 256, 0.3);
   EXPECT_TRUE(fp32.validation.scaling);
   EXPECT_THAT(fp32.how, HasSubstr("; at 1000 MHz, below 75 % of the default 1500 MHz"));
@@ -193,7 +193,7 @@ TEST(MeasureGpu, WhatFallsWithHeatHasBurstAndSustained) {
   ASSERT_TRUE(roof.sustained_per_second);
   EXPECT_NEAR(*roof.sustained_per_second / roof.per_second, 0.8, 0.001);
   EXPECT_THAT(SetOf(machine).sustained.at("fp8.matrix.wgmma"), HasSubstr("0.800 of the burst"));
-  EXPECT_TRUE(roof.validated) << roof.Reason();
+  EXPECT_TRUE(roof.validated) << roof.ReasonText();
 }
 
 TEST(MeasureGpu, WhatStaysHasNoSustainedRateOfItsOwn) {
@@ -203,7 +203,7 @@ TEST(MeasureGpu, WhatStaysHasNoSustainedRateOfItsOwn) {
 }
 
 TEST(MeasureGpu, ARowThatRunsFasterLaterWasTooLow) {
-  EXPECT_THAT(SetOf(Watched(1.1)).flops.at("fp8.matrix").Reason(), HasSubstr("this is too low"));
+  EXPECT_THAT(SetOf(Watched(1.1)).flops.at("fp8.matrix").ReasonText(), HasSubstr("this is too low"));
 }
 
 TEST(MeasureGpu, WhatCannotRunIsAbsentWithItsReason) {

@@ -46,7 +46,7 @@ TEST(CompareThreadCounts, RefutesAThreadThatWasSlowerAloneThanInATeam) {
   Machine machine = With({{1, 432e9}, {2, 1217e9}});  // 608.5 each
   CompareThreadCounts(machine);
   EXPECT_FALSE(machine.by_threads[1].flops["fp32.vector"].validated);
-  EXPECT_THAT(machine.by_threads[1].flops["fp32.vector"].Reason(),
+  EXPECT_THAT(machine.by_threads[1].flops["fp32.vector"].ReasonText(),
               testing::HasSubstr("608.5 G/s each, this 432 G/s"));
   EXPECT_TRUE(machine.by_threads[2].flops["fp32.vector"].validated);
 }
@@ -56,10 +56,10 @@ TEST(CompareThreadCounts, SaysTheSameReasonOnceAndKeepsOthers) {
   auto& one = machine.by_threads[1].flops["fp32.vector"];
   one.reasons = {"its own doubt"};
   CompareThreadCounts(machine);
-  const auto said = one.Reason();
+  const auto said = one.ReasonText();
   EXPECT_THAT(said, testing::StartsWith("its own doubt; 2 threads reached 608.5 G/s each"));
   CompareThreadCounts(machine);
-  EXPECT_EQ(one.Reason(), said);
+  EXPECT_EQ(one.ReasonText(), said);
 }
 
 TEST(CompareThreadCounts, AcceptsScalingUpToNoiseAndBelow) {
@@ -100,7 +100,7 @@ TEST(AddScaling, RefutesATeamWhoseCoresAreNotItsOwn) {
   };
   EXPECT_FALSE(scaled(2, 4e9).validated);
   EXPECT_EQ(
-      scaled(2, 4e9).Reason(),
+      scaled(2, 4e9).ReasonText(),
       "at the same clock its threads are slower together than alone: others used their cores, "
       "or they share one");
   EXPECT_FALSE(scaled(2, std::nullopt).validated);

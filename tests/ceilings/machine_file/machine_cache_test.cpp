@@ -233,7 +233,7 @@ TEST_F(MachineCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
   const auto two = Get({});
   for (const char* key : {"fp32.vector", "fp32.vector.avx2"}) {
     EXPECT_FALSE(two.by_threads.at(1).flops.at(key).validated) << key;
-    EXPECT_THAT(two.by_threads.at(1).flops.at(key).Reason(), HasSubstr("2 threads reached"));
+    EXPECT_THAT(two.by_threads.at(1).flops.at(key).ReasonText(), HasSubstr("2 threads reached"));
   }
   EXPECT_THAT(NotValidatedSentence(two), HasSubstr("did not prove themselves"));
   EXPECT_EQ(Get({}), two) << "the cache has the doubt too";

@@ -42,7 +42,7 @@ bool Run(const char* key, const LaunchOnCpu& launch) {
 }
 
 void Stamps(gpu::SmStamp* stamps, int count, int blocks, int sm_count) {
-  sms = static_cast<unsigned>(sm_count);
+  cuda::sms = static_cast<unsigned>(sm_count);
   cuda::LaunchStamps(stamps, count, blocks, nullptr);
 }
 
@@ -65,6 +65,6 @@ void Read(const void* begin, std::size_t bytes, int blocks, unsigned char* reads
 }  // namespace dlroof::fakes
 
 extern "C" dlroof::fakes::KernelsOnCpu GpuKernelsOnCpu() {
-  using namespace dlroof;
+  using namespace dlroof::fakes;
   return {Run, Stamps, Held, Read};
 }

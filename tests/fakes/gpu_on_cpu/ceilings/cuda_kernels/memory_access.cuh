@@ -1,9 +1,9 @@
-// Loads and stores on the CPU, in place of ceilings/cuda/memory_access.cuh.
+// Loads and stores on the CPU, in place of ceilings/cuda_kernels/memory_access.cuh.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-namespace dlroof::fakes {
+namespace dlroof::cuda_kernels {
 
 inline uint4 LoadPastL1(const uint4* from) { return *from; }
 inline uint4 LoadFromL2(const uint4* from) { return *from; }
@@ -13,4 +13,4 @@ inline uint4 LoadShared(unsigned from) {
 }
 inline void StoreVector(uint4* to, uint4 v) { *to = v; }
 
-}  // namespace dlroof::fakes
+}  // namespace dlroof::cuda_kernels

@@ -3,10 +3,10 @@
 
 #include <cuda_runtime_api.h>
 
-namespace dlroof::fakes {
+namespace dlroof::cuda {
 
 inline unsigned sms = 1;
 inline unsigned SmNumber() { return blockIdx.x % sms; }
 inline unsigned long long Nanoseconds() { return ++nanoseconds_now; }
 
-}  // namespace dlroof::fakes
+}  // namespace dlroof::cuda

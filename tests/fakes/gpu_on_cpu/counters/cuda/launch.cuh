@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-namespace dlroof::fakes {
+namespace dlroof::cuda {
 
 struct Grid {
   int blocks = 0, threads = 0;
@@ -23,4 +23,4 @@ cudaError_t Launch(void (*kernel)(Parameters...), const Grid& grid, Arguments...
   return cudaSuccess;
 }
 
-}  // namespace dlroof::fakes
+}  // namespace dlroof::cuda
