@@ -1,5 +1,5 @@
 # cmake "-DFILES=a.json;b.json" -DFUNCTION=BuiltInGpus -DNAMESPACE=delta -DOUTPUT=BuiltInGpus.cpp -P embed.cmake
-# Writes FUNCTION() for dlroof_embed (ci/rooms.cmake). The assembler copies the files, so their length has no limit.
+# Writes FUNCTION() for dlroof_embed (ci/modules.cmake). The assembler copies the files, so their length has no limit.
 set(assembly "")
 set(labels "${FUNCTION}_0[]")
 set(rows "")

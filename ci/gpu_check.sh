@@ -46,7 +46,7 @@ paper persist 30
 paper persistent 20
 paper pages 20
 "
-readonly grace=10   # [s] of a step's time, from being asked to stop to being killed
+readonly grace=10 # [s] of a step's time, from being asked to stop to being killed
 programs=(dlroof_bench dlroof dlroof_cuda_tests)
 
 # select_steps A,B...: sets `steps` and `limit` [s]. The doctor is always among them.
@@ -57,27 +57,48 @@ select_steps() {
     case ",$1,doctor," in *,"$group",* | *,"$step",* | *,all,*) ;; *) continue ;; esac
     case " $steps " in *" $step "*) continue ;; esac
     steps="$steps $step" limit=$((limit + seconds))
-  done < <(grep . <<< "$table")
+  done < <(grep . <<<"$table")
   for step in ${1//,/ }; do
-    [ "$step" = all ] || grep -qE "^$step | $step " <<< "$table" || fail "no step or group '$step': --list shows them"
+    [ "$step" = all ] || grep -qE "^$step | $step " <<<"$table" || fail "no step or group '$step': --list shows them"
   done
 }
-seconds_of() { awk -v step="$1" '$2 == step { print $3; exit }' <<< "$table"; }
+seconds_of() { awk -v step="$1" '$2 == step { print $3; exit }' <<<"$table"; }
 
-absolute() { case $1 in /*) echo "$1" ;; *) echo "$from/$1" ;; esac; }
+absolute() { case $1 in /*) echo "$1" ;; *) echo "$from/$1" ;; esac }
 out=$PWD/out/gpu-check bin=build pack="" archive="" chosen=all archs=""
 while [ $# -gt 0 ]; do
   case $1 in
-    --steps) chosen=${2:?--steps needs names}; shift 2 ;;
-    --list) grep . <<< "$table"; exit 0 ;;
-    --out) out=$(absolute "${2:?--out needs a folder}"); shift 2 ;;
-    --archive) archive=$(absolute "${2:?--archive needs a file}"); shift 2 ;;
-    --pack) pack=$(absolute "${2:?--pack needs a folder}"); shift 2 ;;
-    --archs) archs=${2:?--archs needs a list}; shift 2 ;;
+    --steps)
+      chosen=${2:?--steps needs names}
+      shift 2
+      ;;
+    --list)
+      grep . <<<"$table"
+      exit 0
+      ;;
+    --out)
+      out=$(absolute "${2:?--out needs a folder}")
+      shift 2
+      ;;
+    --archive)
+      archive=$(absolute "${2:?--archive needs a file}")
+      shift 2
+      ;;
+    --pack)
+      pack=$(absolute "${2:?--pack needs a folder}")
+      shift 2
+      ;;
+    --archs)
+      archs=${2:?--archs needs a list}
+      shift 2
+      ;;
     *) fail "unknown argument '$1': gpu_check.sh [--steps A,B] [--list] [--out DIR] [--archive FILE] [--pack DIR [--archs LIST]]" ;;
   esac
 done
-if [ -n "$pack" ]; then pack_into "$pack" "$archs" "${programs[@]}"; exit 0; fi
+if [ -n "$pack" ]; then
+  pack_into "$pack" "$archs" "${programs[@]}"
+  exit 0
+fi
 select_steps "$chosen"
 
 # Not with -q: it would end the other program's writing, which pipefail takes for a failure.
@@ -121,7 +142,7 @@ elapsed() { echo $(($(now) - begun)); }
 # The archive is whole at every moment: it is written beside its name, then takes it.
 bring() {
   local step
-  for step in $(awk '!seen[$2]++ { print $2 }' <<< "$table"); do cat "$out/$step.step" 2>/dev/null || true; done > "$out/summary.txt"
+  for step in $(awk '!seen[$2]++ { print $2 }' <<<"$table"); do cat "$out/$step.step" 2>/dev/null || true; done >"$out/summary.txt"
   [ -n "$archive" ] || return 0
   mkdir -p "$(dirname "$archive")"
   tar -czf "$archive.new" --exclude=./cache -C "$out" . 2>/dev/null || true
@@ -139,13 +160,17 @@ trap 'exit 1' INT TERM HUP
 # at_most SECONDS COMMAND...: asked to stop first, so that files are whole, then killed. A process that hangs in the driver outlives
 # even that: nobody waits for it. In the background, so that a signal ends this script at once. TERM: such processes ignore INT.
 at_most() {
-  local code=0 seconds=$1; shift
+  local code=0 seconds=$1
+  shift
   timeout -s TERM -k "$grace" "$((seconds - grace))" "$@" &
   child=$!
-  sleep "$((seconds + 2))" > /dev/null 2>&1 &
+  sleep "$((seconds + 2))" >/dev/null 2>&1 &
   alarm=$!
   wait -n "$child" "$alarm" || code=$?
-  if kill -0 "$alarm" 2>/dev/null; then kill "$alarm" 2>/dev/null; wait "$alarm" 2>/dev/null || true; else code=137; fi
+  if kill -0 "$alarm" 2>/dev/null; then
+    kill "$alarm" 2>/dev/null
+    wait "$alarm" 2>/dev/null || true
+  else code=137; fi
   child="" alarm=""
   return "$code"
 }
@@ -153,7 +178,7 @@ at_most() {
 failed=0
 # tell STEP TEXT...: in the archive before it is shown.
 tell() {
-  printf '%-12s %s\n' "$1" "${*:2}" > "$out/$1.step"
+  printf '%-12s %s\n' "$1" "${*:2}" >"$out/$1.step"
   bring
   cat "$out/$1.step"
 }
@@ -166,20 +191,25 @@ spare() {
 }
 # witness STEP COMMAND...: what can be learnt of a crash in that time.
 witness() {
-  local step=$1 log=$out/$1.cudnn.log; shift
-  { dmesg 2>&1 | grep -E 'NVRM|Xid' | tail -n 20; [ "$(spare)" -lt 15 ] || at_most 15 nvidia-smi -q -d ECC,PERFORMANCE,ROW_REMAPPER; } > "$out/$step.xid.txt" 2>&1 || true
-  if ! command -v cuda-gdb > /dev/null || [ "$(spare)" -lt 20 ]; then return 0; fi
+  local step=$1 log=$out/$1.cudnn.log
+  shift
+  {
+    dmesg 2>&1 | grep -E 'NVRM|Xid' | tail -n 20
+    [ "$(spare)" -lt 15 ] || at_most 15 nvidia-smi -q -d ECC,PERFORMANCE,ROW_REMAPPER
+  } >"$out/$step.xid.txt" 2>&1 || true
+  if ! command -v cuda-gdb >/dev/null || [ "$(spare)" -lt 20 ]; then return 0; fi
   CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG="$log" at_most "$(spare)" cuda-gdb -batch -ex run -ex bt -ex 'info cuda kernels' \
-    --args "$@" > "$out/$step.backtrace.txt" 2>&1 || true
-  tail -c 200000 "$log" > "$out/$step.cudnn.txt" 2>/dev/null || true
+    --args "$@" >"$out/$step.backtrace.txt" 2>&1 || true
+  tail -c 200000 "$log" >"$out/$step.cudnn.txt" 2>/dev/null || true
   rm -f "$log"
 }
 
 # run STEP LOG COMMAND...: $code is the exit code, 124 or more where the step was cut off or crashed.
 run() {
-  local step=$1 log=$2 at; shift 2
+  local step=$1 log=$2 at
+  shift 2
   at=$(elapsed) code=0
-  at_most "$(seconds_of "$step")" "$@" > "$out/$log" 2>&1 || code=$?
+  at_most "$(seconds_of "$step")" "$@" >"$out/$log" 2>&1 || code=$?
   at=$(($(elapsed) - at))
   [ "$code" -eq 0 ] || failed=1
   if [ "$code" -ge 128 ] && [ "$code" -ne 137 ]; then witness "$step" "$@"; fi
@@ -189,7 +219,10 @@ run() {
 run_tests() { run "$1" "tests/$1.txt" "$tests" "--gtest_filter=$2" "--gtest_output=json:$out/tests/$1.json"; }
 # run_tool STEP TOOL COMMAND...: one of NVIDIA's, which is not on every machine.
 run_tool() {
-  if ! command -v "$2" > /dev/null; then tell "$1" "not run: there is no $2 on this machine"; return; fi
+  if ! command -v "$2" >/dev/null; then
+    tell "$1" "not run: there is no $2 on this machine"
+    return
+  fi
   run "$1" "$1.txt" "${@:3}"
 }
 readonly benched=(--dlroof_device=gpu --dlroof_live_check=false)
@@ -197,7 +230,10 @@ readonly benched=(--dlroof_device=gpu --dlroof_live_check=false)
 roofs() {
   local file
   for file in ceilings quick; do
-    if [ -s "$out/$file.json" ] && ! has_line '"ended_early"' < "$out/$file.json"; then echo "$out/$file.json"; return; fi
+    if [ -s "$out/$file.json" ] && ! has_line '"ended_early"' <"$out/$file.json"; then
+      echo "$out/$file.json"
+      return
+    fi
   done
   if [ -s "$out/ceilings.json" ]; then echo "$out/ceilings.json"; else echo none; fi
 }
@@ -212,7 +248,7 @@ readonly one_call='Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p0:1x0:1$'
 # Without a GPU nothing follows. A doctor who hangs or crashes has most likely met CUPTI.
 step_doctor() {
   run doctor doctor.txt "$bin/dlroof" doctor
-  if [ "$code" -lt 124 ] && ! has_line '^gpu[0-9]+ ' < "$out/doctor.txt"; then
+  if [ "$code" -lt 124 ] && ! has_line '^gpu[0-9]+ ' <"$out/doctor.txt"; then
     echo "gpu_check.sh: no GPU can be used: $(sed -n 's/^gpu  *//p' "$out/doctor.txt" | head -n 1)" >&2
     exit 3
   fi

@@ -14,14 +14,14 @@ needed_libraries() {
     | grep -vE "^(.*/)?($on_every_system|$of_cuda)\.so" | grep -v '^linux-vdso' || true
 }
 
-carry_libraries() {   # carry_libraries FOLDER
+carry_libraries() { # carry_libraries FOLDER
   local name path
   needed_libraries "$1" | while read -r name path; do
     [ -e "$1/$name" ] || [ "$path" = missing ] || cp -L "$path" "$1/$name"
   done
 }
 
-# check_carried FOLDER: fails, naming them, where the files there need libraries that do not lie beside them.
+# check_carried FOLDER: fails, naming them, where the files there need libraries that are not beside them.
 check_carried() {
   local name path lacking=""
   while read -r name path; do
@@ -33,8 +33,9 @@ check_carried() {
 # pack_into FOLDER ARCHS PROGRAM...: builds them for these GPUs (empty: all), without oneDNN, and packs them with what gpu_check.sh
 # needs.
 pack_into() {
-  local folder=$1 archs=$2 program; shift 2
-  install_requirements   # plotly.js, for pages
+  local folder=$1 archs=$2 program
+  shift 2
+  install_requirements # plotly.js, for pages
   install_cuda
   [ -z "$archs" ] || build_options+=("-DDLROOF_CUDA_ARCHS=$archs")
   build_options+=(-DDLROOF_ONEDNN=OFF)

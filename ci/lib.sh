@@ -6,17 +6,23 @@ readonly gpu_venv=.deps/gpu
 readonly sass_venv=.deps/sass
 
 say() { printf '== %s\n' "$*"; }
-fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+fail() {
+  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  exit 1
+}
 
 # as_root COMMAND...: runs it as root, through sudo when we are not.
 as_root() {
-  if [ "$(id -u)" -eq 0 ]; then "$@"; return; fi
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+    return
+  fi
   command -v sudo >/dev/null || fail "needs root or sudo to install packages: $*"
   sudo "$@"
 }
 
 build_packages="g++ cmake ninja-build ccache pkg-config python3-venv git libbenchmark-dev nlohmann-json3-dev libcli11-dev libfmt-dev libhwloc-dev libutf8proc-dev libsqlite3-dev libsqlitecpp-dev libboost-math-dev libsimdjson-dev nettle-dev zlib1g-dev gnuplot-nox valgrind"
-test_packages="$build_packages libopenmpi-dev openmpi-bin slurm-wlm munge iproute2 procps libbenchmark-tools shellcheck libgtest-dev libgmock-dev libpfm4-dev python3-pytest python3-pytest-xdist prometheus qemu-user chromium libomp5 fonts-dejavu-core clang-format-14 clang-tidy-14"
+test_packages="$build_packages libopenmpi-dev openmpi-bin slurm-wlm munge iproute2 procps libbenchmark-tools shellcheck libgtest-dev libgmock-dev libpfm4-dev python3-pytest python3-pytest-xdist prometheus qemu-user chromium libomp5 fonts-dejavu-core clang-format-14 clang-tidy-14 black shfmt"
 
 # install_packages NAME...: only what is missing; nothing to do takes milliseconds.
 install_packages() {
@@ -37,7 +43,7 @@ install_packages() {
 # a second call free. Fails (1) where there is nothing to do.
 install_wheels() {
   local folder=$1 file=$2 what=$3 wanted
-  wanted=$(sha256sum < "$file")
+  wanted=$(sha256sum <"$file")
   [ -f "$folder/requirements.sha256" ] && [ "$(cat "$folder/requirements.sha256")" = "$wanted" ] && return 1
   say "installing $what into $folder"
   rm -rf "$folder"
@@ -45,7 +51,7 @@ install_wheels() {
   "$folder/bin/pip" install -q --disable-pip-version-check --no-deps --require-hashes -r "$file" \
     || fail "pip could not install $file: is there a network?"
 }
-stamp() { sha256sum < "$2" > "$1/requirements.sha256"; }
+stamp() { sha256sum <"$2" >"$1/requirements.sha256"; }
 
 install_requirements() {
   install_wheels "$venv" ci/requirements.txt "oneDNN and plotly.js" || return 0
@@ -58,13 +64,16 @@ install_requirements() {
 install_cuda() {
   build_options+=(-DDLROOF_CUDA=ON)
   for nvcc in "$(command -v nvcc || true)" "${CUDA_PATH:-}/bin/nvcc" "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
-    "$nvcc" --version >/dev/null 2>&1 && { say "using the CUDA toolkit of $nvcc"; return 0; }
+    "$nvcc" --version >/dev/null 2>&1 && {
+      say "using the CUDA toolkit of $nvcc"
+      return 0
+    }
   done
   if install_wheels "$gpu_venv" ci/requirements-gpu.txt "CUDA and cuDNN, 1.6 GB,"; then stamp "$gpu_venv" ci/requirements-gpu.txt; fi
   build_options+=("-DDLROOF_CUDA_ROOT=$(echo "$PWD/$gpu_venv"/lib/python3*/site-packages/nvidia/cu13)")
 }
 
-# use_gpu yes|no: builds the CUDA module for the GPU of this machine alone. Without a driver only where it is asked for, since
+# use_gpu yes|no: builds the CUDA module only for the GPU of this machine. Without a driver only where it is asked for, since
 # nothing could run it: its kernels would take half of the first build.
 use_gpu() {
   local driver arch
@@ -87,15 +96,24 @@ install_sass_reader() {
 build_options=()
 # The same file in another clone is the same file.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
-# ccache keeps files that use a precompiled header; its content is known by the sum beside it (ci/rooms.cmake).
+# ccache keeps files that use a precompiled header; its content is known by the sum beside it (ci/modules.cmake).
 export CCACHE_PCH_EXTSUM=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+
+# configure PRESET
+configure() {
+  local log="$venv/../cmake-$1.log"
+  cmake --preset "$1" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${build_options[@]}" >"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    fail "cmake could not configure the preset $1"
+  }
+  grep 'dlroof:' "$log" || true
+}
 
 # build PRESET TARGET...
 build() {
-  local preset=$1; shift
+  local preset=$1
+  shift
   say "building ($preset)"
-  cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${build_options[@]}" > "$venv/../cmake-$preset.log" 2>&1 \
-    || { tail -n 20 "$venv/../cmake-$preset.log" >&2; fail "cmake could not configure the preset $preset"; }
-  grep 'dlroof:' "$venv/../cmake-$preset.log" || true
+  configure "$preset"
   cmake --build --preset "$preset" --target "$@" || fail "the build failed"
 }

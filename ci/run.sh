@@ -4,7 +4,10 @@
 # first always, with CUDA from PyPI where there is no toolkit. Other arguments go to dlroof_bench (--benchmark_filter=LSTM).
 . "$(dirname "$0")/lib.sh"
 gpu=no
-if [ "${1:-}" = --gpu ]; then gpu=yes; shift; fi
+if [ "${1:-}" = --gpu ]; then
+  gpu=yes
+  shift
+fi
 
 # shellcheck disable=SC2086
 install_packages $build_packages

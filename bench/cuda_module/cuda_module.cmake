@@ -30,7 +30,7 @@ endfunction()
 dlroof_architectures(dlroof_archs_80 80-real 80 999)
 dlroof_architectures(dlroof_archs_89 89-real 89 89 120 121)
 dlroof_architectures(dlroof_archs_90 90-real 90 999)
-set(dlroof_archs_90a 90a-real)   # Hopper's own instructions (wgmma) exist for sm_90a alone
+set(dlroof_archs_90a 90a-real)   # Hopper's own instructions (wgmma) exist only for sm_90a
 set(dlroof_archs_all ${dlroof_cuda_archs})
 
 set(dlroof_cuda_warnings -Xcompiler=-Wall,-Wextra,-Wshadow,-Wno-missing-field-initializers)

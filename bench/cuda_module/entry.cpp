@@ -109,6 +109,6 @@ gpu_loader::GpuModule Made() {
 
 extern "C" __attribute__((visibility("default"))) const dlroof::gpu_loader::GpuModule*
 dlroof_cuda_module() {
-  static const dlroof::gpu_loader::GpuModule module = dlroof::Made();
+  static const dlroof::gpu_loader::GpuModule module = dlroof::cuda_module::Made();
   return &module;
 }

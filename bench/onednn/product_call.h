@@ -107,7 +107,7 @@ workload::PreparedCall PrepareProduct(const Case& one, const workload::RunSettin
     made.listed = ListedArguments(made.arguments);
     return made;
   }));
-  auto prepared = PreparedProduct(one, conv2d::SizesOf(one), call);
+  auto prepared = PreparedProduct(one, SizesOf(one), call);
   prepared.verify = [one, call, inputs, seed = settings.seed] {
     call->Run();
     auto found = products::CheckOutput(one, *inputs, call->Output(), seed);

@@ -199,9 +199,11 @@ workload::Verification CheckProduct(const ProductCase& one, const ProductSizes& 
   return Check(Expected(one, sizes, right, inputs), Compared(sizes, right, seed), output);
 }
 
-template Verification CheckProduct(const ProductCase&, const ProductSizes&, const ProductResult&,
-                                   const ProductInputs&, const ProductOutput<float>&, uint64_t);
-template Verification CheckProduct(const ProductCase&, const ProductSizes&, const ProductResult&,
-                                   const ProductInputs&, const ProductOutput<double>&, uint64_t);
+template workload::Verification CheckProduct(const ProductCase&, const ProductSizes&,
+                                             const ProductResult&, const ProductInputs&,
+                                             const ProductOutput<float>&, uint64_t);
+template workload::Verification CheckProduct(const ProductCase&, const ProductSizes&,
+                                             const ProductResult&, const ProductInputs&,
+                                             const ProductOutput<double>&, uint64_t);
 
 }  // namespace dlroof::products

@@ -1,4 +1,4 @@
-# Run at every build: writes version.h anew only when something in it changed.
+# Run at every build (module.cmake): writes version.h only when something in it changed.
 execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --abbrev=12
                 OUTPUT_VARIABLE DLROOF_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT DLROOF_COMMIT)

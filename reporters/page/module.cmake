@@ -1,4 +1,10 @@
-if(DLROOF_PLOTLY_JS AND NOT EXISTS "${DLROOF_PLOTLY_JS}")
+# A page inlines plotly.js, which ci/lib.sh installs below CMAKE_PREFIX_PATH. -DDLROOF_PLOTLY_JS= builds without it.
+if(NOT DEFINED DLROOF_PLOTLY_JS)
+  file(GLOB DLROOF_PLOTLY_JS "${CMAKE_PREFIX_PATH}/lib/python3*/site-packages/plotly/package_data/plotly.min.js")
+endif()
+if(NOT DLROOF_PLOTLY_JS)
+  message(STATUS "dlroof: without plotly.js: report -o x.html will be refused")
+elseif(NOT EXISTS "${DLROOF_PLOTLY_JS}")
   message(FATAL_ERROR "dlroof: DLROOF_PLOTLY_JS=${DLROOF_PLOTLY_JS} does not exist")
 endif()
 dlroof_embed(PageHtmlFiles *.html)
