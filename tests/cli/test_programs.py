@@ -90,7 +90,7 @@ KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
     ("a filtered run exits 0", RUN, exits(0)),
     ("the table has a time in each row", RUN, prints(r"^LSTM/cpu/reference/\S+ +~?[0-9.]+ [num]s "),
      never_prints(r"^LSTM/cpu/reference/\S+ *(no time.*)?$")),
-    ("a run that keeps noisy repetitions says so", KEEP, contains("keep.json", '"noisy": "keep"')),
+    ("a run that keeps noisy repetitions says so", KEEP, contains("keep.json", '"disturbed": "keep"')),
     ("such a run has no noisy repetition", KEEP,
      holds("keep.json", lambda run: not any("disturbed" in each for r in run["records"] for each in r["repetitions"]))),
     ("the rule is in the file", RUN, contains("run.json", '"max_noise": 0.05')),
