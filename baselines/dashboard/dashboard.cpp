@@ -179,11 +179,11 @@ void MakeFolders(const fs::path& folder) {
 }
 
 void WriteSharedFiles(const fs::path& folder) {
-  if (page::PlotlyScript().text.empty())
+  if (!page::PlotlyScript())
     throw BadInput(
         "built without plotly.js: a dashboard cannot be written; configure with "
         "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js");
-  WriteFile(folder / "plotly.js", page::PlotlyScript().text);
+  WriteFile(folder / "plotly.js", page::PlotlyScript()->text);
   WriteFile(folder / "load.js", TextOf(SiteScriptFiles(), kLoader));
   WriteFile(folder / "roofline.js", page::Join(page::PageScripts()));
   WriteFile(folder / "site.js",

@@ -36,7 +36,7 @@ std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log) {
     primitive.times = TimesOf(std::move(seconds[i]));
     const auto work = verbose::WorkOf(verbose::ReadPrimitive(primitive.text));
     primitive.moves = verbose::HasNoFlops(work);
-    primitive.no_work = work.reason;
+    primitive.no_work = work.reason.value_or(Reason{}).text;
     primitives.push_back(std::move(primitive));
   }
   return primitives;

@@ -34,11 +34,10 @@ struct ClusterReportFlags {
 };
 
 std::string ClusterPage(const cluster::Cluster& cluster, const cluster::NodeEffects& effects) {
-  std::string why;
-  const auto figure = figure::PageFigure(
-      [&] { return figure::NodeMapScript(cluster::MapOf(cluster, effects), "svg"); }, why);
+  const auto [figure, reason] = figure::DrawForPage(
+      [&] { return figure::NodeMapScript(cluster::MapOf(cluster, effects), "svg"); });
   std::ostringstream page;
-  cluster::WriteClusterPage(cluster, effects, figure, why, page);
+  cluster::WriteClusterPage(cluster, effects, figure, reason.value_or(Reason{}).text, page);
   return page.str();
 }
 
@@ -142,11 +141,10 @@ figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
 }
 
 std::string PageOf(const cluster::VersusReport& report) {
-  std::string why;
-  const auto figure =
-      figure::PageFigure([&] { return figure::VersusScript(FigureOf(report), "svg"); }, why);
+  const auto [figure, reason] =
+      figure::DrawForPage([&] { return figure::VersusScript(FigureOf(report), "svg"); });
   std::ostringstream page;
-  cluster::WriteVersusPage(report, figure, why, page);
+  cluster::WriteVersusPage(report, figure, reason.value_or(Reason{}).text, page);
   return page.str();
 }
 

@@ -111,9 +111,9 @@ void Import(const ImportFlags& flags) {
     WriteOutput(flags.output, machine::ToJson(*imported.machine).dump(1) + '\n');
     return;
   }
-  const imports::ImportChoice choice = {flags.set, ProvenanceFromKey(flags.provenance)};
+  const imports::ImportOptions options = {flags.set, ProvenanceFromKey(flags.provenance)};
   record::RunFile run =
-      imports::ImportedRun(std::move(imported.records), machine, choice, std::cerr);
+      imports::ImportedRun(std::move(imported.records), machine, options, std::cerr);
   run.context["dlroof"] = Origin(flags, format.name);
   WriteOutput(flags.output,
               roofline::ToJson(run, {.tensor_balance = flags.balance == "tensor"}).dump() + '\n');

@@ -44,42 +44,42 @@ std::vector<std::string> LevelKeys() {
   return keys;
 }
 
-figure::FigureChoice ChoiceOf(const ReportFlags& flags, const roofline::PlacedRun* before) {
-  figure::FigureChoice choice;
-  choice.all_levels = flags.level == "all";
-  choice.sweep = flags.sweep;
-  choice.before = before;
-  if (!flags.level.empty() && !choice.all_levels) {
-    choice.level = LevelFromKey(flags.level);
-    if (!choice.level)
+figure::FigureOptions OptionsOf(const ReportFlags& flags, const roofline::PlacedRun* before) {
+  figure::FigureOptions options;
+  options.all_levels = flags.level == "all";
+  options.sweep = flags.sweep;
+  options.before = before;
+  if (!flags.level.empty() && !options.all_levels) {
+    options.level = LevelFromKey(flags.level);
+    if (!options.level)
       throw BadInput("--level {}: no memory level; expected l1, l2, l3, dram, host or all",
                      flags.level);
   }
-  return choice;
+  return options;
 }
 
-void WriteHtml(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+void WriteHtml(const roofline::PlacedRun& run, const figure::FigureOptions& options,
                const std::string& path) {
   std::ostringstream page;
-  page::WritePage(run, page, choice.before);
+  page::WritePage(run, page, options.before);
   WriteFile(path, page.str());
 }
 
 // Writes the run file without Google Benchmark's own entries: all that a report needs, small enough
 // to store.
-void WriteStored(const roofline::PlacedRun& run, const figure::FigureChoice&,
+void WriteStored(const roofline::PlacedRun& run, const figure::FigureOptions&,
                  const std::string& path) {
   WriteFile(path, roofline::ToStoredJson(run.file, run.view).dump() + '\n');
 }
 
-void WriteDrawn(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+void WriteDrawn(const roofline::PlacedRun& run, const figure::FigureOptions& options,
                 const std::string& path) {
-  figure::WriteFigure(run, path, choice);
+  figure::WriteFigure(run, path, options);
 }
 
 struct Writer {
   std::string_view extension;
-  void (*write)(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+  void (*write)(const roofline::PlacedRun& run, const figure::FigureOptions& options,
                 const std::string& path);
 };
 constexpr Writer kWriters[] = {{".html", WriteHtml},
@@ -144,9 +144,9 @@ void Report(const ReportFlags& flags) {
   roofline::PlacedRun before;
   if (!flags.before.empty())
     before = roofline::PlaceRun(record::ReadRunFile(flags.before, std::cerr), view);
-  const auto choice = ChoiceOf(flags, flags.before.empty() ? nullptr : &before);
+  const auto options = OptionsOf(flags, flags.before.empty() ? nullptr : &before);
   for (const auto& path : flags.outputs) {
-    WriterFor(path).write(run, choice, path);
+    WriterFor(path).write(run, options, path);
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;

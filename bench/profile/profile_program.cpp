@@ -96,20 +96,21 @@ void NameRecords(programs::ProgramSummary& summary) {
 }
 
 // The type that the library multiplies in: f32 may be allowed bf16, where it has the instructions.
-std::string MultipliedType(const verbose::Primitive& primitive) {
+std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
   const auto type = verbose::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
   const bool narrowed = type == "f32" && text.attributes.find("fpmath:") != std::string::npos &&
                         (text.implementation.find("amx") != std::string::npos ||
                          text.implementation.find("bf16") != std::string::npos);
-  return narrowed ? "bf16" : type;
+  if (narrowed) return "bf16";
+  return type;
 }
 
 std::optional<std::string> PipeOf(const verbose::Primitive& primitive, const std::string& isa) {
   const auto type = MultipliedType(primitive);
-  if (type.empty()) return std::nullopt;
-  if (isa.empty()) return library_rules::NamedMatrixPipe(type, primitive.text.implementation);
-  return library_rules::MatrixPipe(type, primitive.text.implementation, isa);
+  if (!type) return std::nullopt;
+  if (isa.empty()) return library_rules::NamedMatrixPipe(*type, primitive.text.implementation);
+  return library_rules::MatrixPipe(*type, primitive.text.implementation, isa);
 }
 
 void AddWork(const verbose::Primitive& primitive, record::Record& record) {
@@ -117,7 +118,7 @@ void AddWork(const verbose::Primitive& primitive, record::Record& record) {
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
   if (found.bytes) work.bytes[Level::kDram] = *found.bytes;
-  if (!found.reason.empty()) record.counting.push_back({.text = found.reason});
+  if (found.reason) record.counting.push_back({.text = found.reason->text});
   if (!found.matrix) return;
   const auto pipe = PipeOf(primitive, record.isa);
   if (*found.matrix > 0 && !pipe) {
@@ -153,7 +154,7 @@ std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
   std::vector<std::vector<double>> seconds(log.primitives.size());
   for (const auto& execution : log.executions)
     seconds[execution.primitive].push_back(execution.seconds);
-  const auto isa = verbose::IsaOf(log.isa_words);
+  const auto isa = verbose::IsaOf(log.isa_words).value_or("");
   std::vector<record::Record> records;
   for (std::size_t i = 0; i < log.primitives.size(); ++i) {
     const auto& one = summary.primitives[i];
@@ -190,7 +191,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   if (facts.threads) summary.threads = facts.threads;
   for (auto& primitive : summary.primitives) {
     const auto parsed = verbose::ReadPrimitive(primitive.text);
-    primitive.repro = verbose::BenchdnnLine(parsed);
+    primitive.repro = verbose::BenchdnnLine(parsed).value_or("");
     primitive.benchmark = BenchmarkOf(parsed, primitive.repro);
   }
   NameRecords(summary);

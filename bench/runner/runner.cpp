@@ -364,7 +364,7 @@ live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
       registered->UseRealTime();
   }
   live::Passes passes{.count = [runner] { return runner->CountTimed(); }};
-  if (options.explain) passes.alone = [runner] { return runner->WatchSingleThreaded(); };
+  if (options.explain) passes.parallel = [runner] { return runner->WatchSingleThreaded(); };
   if (options.energy.cpu) passes.idle = [runner] { return runner->MeasureIdle(); };
   if (options.energy.cpu || options.energy.meter_seconds)
     passes.energy = [runner] { return runner->MeasureEnergyOfTimed(); };

@@ -13,7 +13,7 @@ void Session::Begin() {
   if (passes_.idle)
     if (auto idle = record::ToJson(passes_.idle()); !idle.empty())
       dlroof_context_["energy"] = std::move(idle);
-  file_.machines = measure_();
+  file_.machines = machines_();
   file_.context["dlroof"] = dlroof_context_;
 }
 
@@ -28,19 +28,19 @@ const record::Record& Session::Add(record::Record record) {
 
 void Session::Finish() {
   const auto passes = std::exchange(passes_, {});
-  if (passes.alone) TakeParallel(passes.alone());
-  if (passes.energy) TakeEnergy(passes.energy());
-  if (passes.count) TakeCounts(passes.count());
+  if (passes.parallel) AddParallel(passes.parallel());
+  if (passes.energy) AddEnergy(passes.energy());
+  if (passes.count) AddCounts(passes.count());
 }
 
-void Session::TakeParallel(std::map<std::string, ParallelTime> found) {
+void Session::AddParallel(std::map<std::string, ParallelTime> found) {
   for (auto& record : file_.records)
     if (const auto parallel = found.find(record.name);
         parallel != found.end() && record.status == record::Status::kOk)
       record.parallel = std::move(parallel->second);
 }
 
-void Session::TakeEnergy(const std::map<std::string, energy::EnergyFound>& energies) {
+void Session::AddEnergy(const std::map<std::string, energy::EnergyFound>& energies) {
   for (auto& record : file_.records) {
     const auto found = energies.find(record.name);
     if (found == energies.end() || record.status != record::Status::kOk) continue;
@@ -53,7 +53,7 @@ void Session::TakeEnergy(const std::map<std::string, energy::EnergyFound>& energ
   }
 }
 
-void Session::TakeCounts(const std::map<std::string, Counting>& counted) {
+void Session::AddCounts(const std::map<std::string, Counting>& counted) {
   for (auto& record : file_.records) {
     const auto found = counted.find(record.name);
     if (found == counted.end() || record.status != record::Status::kOk) continue;

@@ -396,11 +396,32 @@ const ClassicPoint* Binding(const Placement& placement) {
   return binding;
 }
 
+std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,
+                                   const Placement& placement, const PlaceView& view) {
+  if (const auto* binding = Binding(placement))
+    return WorkRate{binding->flops_per_second, binding->intensity, binding->level};
+  const auto flops = BestKnownFlops(record);
+  if (!flops || !(*flops > 0) || !(timing.median > 0)) return std::nullopt;
+  WorkRate rate{.flops_per_second = *flops / timing.median};
+  if (placement.time) return rate;  // ceilings judged the call and left its bytes out
+  std::map<Level, double> known;
+  for (const Provenance from : AllProvenances())
+    if (const auto work = record.work.find(from); work != record.work.end())
+      for (const auto& [level, bytes] : work->second.bytes)
+        if (view.levels.empty() || std::ranges::count(view.levels, level) > 0)
+          known.try_emplace(level, bytes);
+  std::erase_if(known, [](const auto& each) { return !(each.second > 0); });
+  if (known.empty()) return rate;
+  rate.level = known.contains(Level::kDram) ? Level::kDram : known.rbegin()->first;
+  rate.intensity = *flops / known.at(*rate.level);
+  return rate;
+}
+
 std::string SpreadText(const record::Timing& timing) {
   if (!timing.ci95 || !(timing.median > 0)) return "";
   const double half =
       std::max(timing.median - timing.ci95->first, timing.ci95->second - timing.median);
-  return fmt::format("{:.1f} %", 100 * half / timing.median);
+  return text::PercentText(half / timing.median);
 }
 
 std::string BoundText(const TimePoint& time) {

@@ -56,13 +56,26 @@ const ClassicPoint* PointOf(const Placement& placement, Level level);
 // points.
 const ClassicPoint* Binding(const Placement& placement);
 
+// FLOP/s and FLOP/byte of one call, for tables.
+struct WorkRate {
+  double flops_per_second = 0;      // [flop/s]
+  std::optional<double> intensity;  // [flop/byte] of `level`
+  std::optional<Level> level;
+};
+
+// Returns the rate at the binding roof. A call without a classic point gets the rate that its FLOPs
+// and its time give; where no ceiling judges it at all, also the intensity at DRAM, or at the
+// farthest level of `view` whose bytes are known. Returns nothing if the FLOPs are unknown or 0.
+std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,
+                                   const Placement& placement, const PlaceView& view = {});
+
 // Prefix of a noisy time and of numbers that rest on it.
 inline constexpr std::string_view kNoisyMark = "~";
 inline constexpr std::string_view kNoisyMeaning =
     "~ noisy by other programs: an estimate without the time that they took";
 inline std::string_view MarkOf(bool noisy) { return noisy ? kNoisyMark : ""; }
 
-// Returns "0.4 %", the larger distance of the interval's ends from the median, or an empty text
+// Returns "0.412 %", the larger distance of the interval's ends from the median, or an empty text
 // without an interval.
 std::string SpreadText(const record::Timing& timing);
 

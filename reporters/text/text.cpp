@@ -181,6 +181,8 @@ std::string ThreeDigits(double value) {
   return Fixed(value, exponent);
 }
 
+std::string PercentText(double share) { return ThreeDigits(100 * share) + " %"; }
+
 std::string WithPrefix(double value, std::string_view unit) {
   if (value == 0 || !std::isfinite(value)) return fmt::format("{} {}", value, unit);
   const int exponent = Exponent(value);

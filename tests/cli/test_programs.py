@@ -238,7 +238,7 @@ TABLE = " --show table"
      holds("known.json", lambda run: all(record["time"]["given"] for record in run["records"] if "time" in record))),
     ("import refuses an unknown machine", f"dlroof import {DATA}/import_small.csv --machine v1000 -o x.json",
      one_sentence, says("v1000: no such file; expected a machine file, or a GPU of a100, ")),
-    ("a known GPU is shown with its sources", "dlroof machine p100", prints("DRAM +732 GB/s +given, not measured here: NVIDIA")),
+    ("a known GPU is shown with its sources", "dlroof machine p100", prints("DRAM +732 GB/s +specified, not measured here: NVIDIA")),
     ("the template of a machine file is one", "dlroof machine --template -o template.json", exits(0)),
     ("a template names its example", "dlroof machine v100 --template", prints('"name": "NVIDIA Tesla V100')),
     ("a machine by hand is shown", "dlroof machine by_hand.json", prints("fp32.vector +67.0 TFLOP/s"), exits(0)),

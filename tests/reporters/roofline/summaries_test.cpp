@@ -209,7 +209,7 @@ TEST(WriteModels, OneRowPerModel) {
   // a 4 s + b 3 x 5 s; roofs 2 + 9 of 19 s.
   EXPECT_EQ(text, R"(
 model                          layers   calls    time      FLOP       FLOP/s  % roof
-net Conv2D/cpu/onednn/fwd/f32  2 of 3  4 of 6  19.0 s  500 FLOP  26.3 FLOP/s    57.9
+net Conv2D/cpu/onednn/fwd/f32  2 of 3  4 of 6  19.0 s  500 FLOP  26.3 FLOP/s  57.9 %
 )");
 }
 
@@ -237,7 +237,7 @@ TEST(WriteModels, HasTheNumberOfPlacedLayers) {
   const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
   EXPECT_THAT(Shown(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
                                      Layer("fwd/bf16/b", 4, 100, 10)})),
-              HasSubstr("25.0 (1 layer)\n"));
+              HasSubstr("25.0 % (1 layer)\n"));
 }
 
 TEST(WriteModels, WritesNoControlCharactersOfTheFile) {

@@ -38,6 +38,17 @@ TEST(ThreeDigits, HasNoExponentBetween1EMinus4And1E6) {
   EXPECT_EQ(ThreeDigits(1e-7), "1.00e-07");
 }
 
+TEST(PercentText, HasThreeSignificantDigits) {
+  EXPECT_EQ(PercentText(0.6642), "66.4 %");
+  EXPECT_EQ(PercentText(0.07306), "7.31 %");
+  EXPECT_EQ(PercentText(0.00812), "0.812 %");
+  EXPECT_EQ(PercentText(0.09996), "10.0 %");
+  EXPECT_EQ(PercentText(0.9996), "100 %");
+  EXPECT_EQ(PercentText(1), "100 %");
+  EXPECT_EQ(PercentText(12.34), "1234 %");
+  EXPECT_EQ(PercentText(0), "0 %");
+}
+
 TEST(Rounded, HasTheGivenDigitsAndIsShortInAFile) {
   EXPECT_EQ(json(Rounded(1.0 / 3, 3)).dump(), "0.333");
   EXPECT_EQ(json(Rounded(303936149453.18274)).dump(), "303936150000.0");
