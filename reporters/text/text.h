@@ -22,7 +22,8 @@ std::string FixedText(double value, int digits);
 // exponent.
 std::string ThreeDigits(double value);
 
-// Formats a share [1] with three significant digits: 0.664 -> "66.4 %", 0.00812 -> "0.812 %", 1 -> "100 %".
+// Formats a share [1] with three significant digits: 0.664 -> "66.4 %", 0.00812 -> "0.812 %", 1 ->
+// "100 %".
 std::string PercentText(double share);
 
 // Significant digits that identify every double: RoundAll changes no value, and writes whole
