@@ -220,9 +220,11 @@ void MergeCeiling(const Values& values, machine::Ceiling& ceiling) {
   ceiling.sustained_per_second.reset();
   ceiling.clock_hz.reset();
   ceiling.validation = {};
-  ceiling.validated = validated && !ceiling.specified;
+  if (!ceiling.IsSpecified())
+    ceiling.status =
+        validated ? machine::CeilingStatus::kValidated : machine::CeilingStatus::kNotValidated;
   ceiling.reasons.clear();
-  if (!validated && !ceiling.specified)
+  if (ceiling.status == machine::CeilingStatus::kNotValidated)
     ceiling.reasons.push_back(
         fmt::format("validated on {} of {} nodes", values.validated.size(), values.all.size()));
   ceiling.how += fmt::format("; median of {} node{}", used.size(), used.size() == 1 ? "" : "s");

@@ -283,10 +283,10 @@ void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeili
   for (const auto& [threads, set] : machine.by_threads) {
     for (const auto& [pipe, row] : set.flops)
       ceilings[{machine.device, threads, "flops." + pipe}] = {row.per_second,
-                                                              row.CarriesPercentages()};
+                                                              row.AllowsPercentages()};
     for (const auto& [level, row] : set.bytes)
       ceilings[{machine.device, threads, fmt::format("bytes.{}", Key(level))}] = {
-          row.per_second, row.CarriesPercentages()};
+          row.per_second, row.AllowsPercentages()};
     if (set.launch_seconds)
       ceilings[{machine.device, threads, "launch"}] = {*set.launch_seconds, true};
   }

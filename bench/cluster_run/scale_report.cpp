@@ -39,11 +39,6 @@ std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suite
   if (suites.empty()) return cluster::ModelsIn(a, b, IsMannerOption);
   std::vector<cluster::Model> models;
   for (const auto& suite : suites::SelectSuites(suites, {.cpu = true, .gpu = true}, "--suite")) {
-    // The default set is not meant where a model is named.
-    const bool named = std::ranges::any_of(suites, [&](const std::string& value) {
-      return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
-    });
-    if (!named) continue;
     std::vector<std::pair<std::string, double>> names;
     for (const auto& layer : suite.layers)
       names.emplace_back(layer.name, static_cast<double>(layer.count));

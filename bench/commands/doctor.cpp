@@ -159,17 +159,17 @@ void ReportLibraries() {
 // Without a driver the module is opened all the same: what else is missing is worth knowing.
 void ReportGpu() {
   const auto access = gpu_loader::AccessGpu({}, "--device");
-  if (access.why_not.empty()) {
+  if (!access.reason) {
     for (const auto& device : access.module->devices)
       Line(fmt::format("gpu{}", device.number), device.name);
-    const auto& why = access.module->why_no_cells;
-    if (!why.empty()) Line("", "no GPU benchmarks: " + why);
+    if (const auto& reason = access.module->no_backends_reason)
+      Line("", "no GPU benchmarks: " + reason->text);
   } else {
-    Line("gpu", access.why_not);
+    Line("gpu", access.reason->text);
   }
-  const auto [module, why_not] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
+  const auto [module, reason] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
   if (module == nullptr) {
-    if (why_not != access.why_not) Line("", why_not);
+    if (reason != access.reason) Line("", reason->text);
     return;
   }
   for (const auto& library : module->libraries) Line(library.name, library.description());

@@ -86,7 +86,8 @@ predict::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs
   predict::ModelReport report;
   report.run = inputs.run;
   auto groups = GroupsOf(flags, report.run);
-  report.base.gpu = predict::ChosenGpu({gpu, inputs.machine ? &*inputs.machine : nullptr,
+  report.base.gpu = predict::ChosenGpu({gpu.empty() ? std::nullopt : std::optional(gpu),
+                                        inputs.machine ? &*inputs.machine : nullptr,
                                         inputs.run ? &*inputs.run : nullptr, flags.run_file});
   report.choice = ChoiceText(flags);
   std::vector<predict::Design> designs;

@@ -59,8 +59,9 @@ const cupti::CuptiChip& ChipOf(const std::string& name) {
     reason = fmt::format("--chip {}: no such chip", name);
   } else {
     const auto access = gpu_loader::AccessGpu(gpu_loader::ParseDevice("gpu", "profile"), "profile");
-    reason = access.why_not;
-    if (reason.empty()) {
+    if (access.reason) {
+      reason = access.reason->text;
+    } else {
       const auto facts = access.module->describe(access.device.number).facts;
       const auto found = facts.find("gpu.compute_capability");
       for (const auto& chip : table.chips)

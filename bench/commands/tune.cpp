@@ -79,12 +79,8 @@ tune::TuneRequest RequestFrom(const TuneFlags& flags) {
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
   request.space.environment = VariablesFrom(flags.environment);
   if (flags.suites.empty()) return request;
-  auto suites = suites::SelectSuites(flags.suites, {}, "--suite");
-  // A file alone is added to the suites of a run that names none: those were not asked for.
-  const auto asked = fmt::format(",{},", fmt::join(flags.suites, ","));
-  std::erase_if(suites, [&](const suites::Suite& suite) {
-    return asked.find("," + suite.name + ",") == std::string::npos;
-  });
+  if (flags.suites.empty()) return request;
+  const auto suites = suites::SelectSuites(flags.suites, {}, "--suite");
   for (const auto& workload : suites::WorkloadsOf(suites))
     if (workload.name.device == "cpu") request.names.push_back(workload::ToText(workload.name));
   return request;

@@ -33,6 +33,7 @@ struct BenchFlags {
   std::vector<int> turns;  // descriptors of Interleaving: from, to; empty: none
   // Flags that Google Benchmark was given. It does not share its own.
   std::string filter;
+  bool lists_only = false;            // --benchmark_list_tests
   std::optional<double> min_seconds;  // [s] of a repetition; absent: a number of iterations
   int repetitions = 1;
   OutputFormat display = OutputFormat::kTable;

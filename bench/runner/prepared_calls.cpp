@@ -31,11 +31,11 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
   request.ready = ready;
   for (const auto& [pipe, flops] : call.modelled.flops)
     if (flops > 0) request.pipes.push_back(pipe);
-  request.threads = call.threads > 0 ? call.threads : settings.threads;
+  request.threads = call.threads.value_or(settings.threads);
   for (const auto& library : workload::AllLibraries())
     request.made_by += library.description() + "; ";
   request.seed = settings.seed;
-  request.blocks_wait = call.blocks_wait;
+  request.blocks_wait = call.gpu && call.gpu->blocks_wait;
   if (workload.name.device == "gpu") {
     const workload::Op* const op = workload::FindOp(workload.name.op);
     if (op != nullptr && op->gpu_traffic)

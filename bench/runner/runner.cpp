@@ -268,7 +268,7 @@ class Runner {
       state.counters[key] = value;
     if (options_.keep_noisy) state.counters[record::kNoiseIgnoredCounter] = 1;
     state.counters[record::kThreadsCounter] =
-        calls_.Call().threads > 0 ? calls_.Call().threads : calls_.Settings().threads;
+        calls_.Call().threads.value_or(calls_.Settings().threads);
     state.counters[record::kSeedCounter] = settings_.seed;
     if (calls_.Call().heuristic_over_best)
       state.counters[record::kHeuristicOverBestCounter] = *calls_.Call().heuristic_over_best;
@@ -278,7 +278,7 @@ class Runner {
       for (const auto& [key, value] : record::ToCounters(from, work)) state.counters[key] = value;
     record::Record record{.algorithm = calls_.Call().algorithm, .isa = calls_.Call().isa};
     record.verified = verified_.at(prepared_);
-    if (!workload.repro.empty()) record.repro = workload.repro;
+    record.repro = workload.repro;
     record.counting = counting.notes;
     if (!timed.note.empty()) record.counting.push_back({.text = timed.note});
     record.kernels = counting.kernels;
@@ -295,9 +295,7 @@ class Runner {
     failed_.insert(name);
     calls_.Drop();
     calls_.TimerOf(workload).Recover(name);
-    record::Record record;
-    if (!workload.repro.empty()) record.repro = workload.repro;
-    state.SetLabel(record::ToLabel(record));
+    state.SetLabel(record::ToLabel({.repro = workload.repro}));
     if (state.iterations() > 0) started_.insert(name);
     EndLoop(state, name);
     state.SkipWithError(message.c_str());

@@ -135,10 +135,10 @@ using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
 // the memory for copies.
 NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
   const auto near_bytes = NearBytes();
-  if (!near_bytes || !call.folded) return {};
+  if (!near_bytes || !call.explain.folded) return {};
   try {
-    return SecondsInterleaved(call.folded(*near_bytes),
-                              call.folded(std::numeric_limits<double>::infinity()));
+    return SecondsInterleaved(call.explain.folded(*near_bytes),
+                              call.explain.folded(std::numeric_limits<double>::infinity()));
   } catch (const Unsupported&) {
   } catch (const std::system_error&) {
   }
@@ -162,11 +162,11 @@ void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int
   Pass pass;
   pass.sums = watched->seen.sums;
   pass.source = watched->source;
-  pass.threads = std::max(watched->seen.widest_team, call.threads > 0 ? call.threads : threads);
+  pass.threads = std::max(watched->seen.widest_team, call.threads.value_or(threads));
   pass.repetition = RepetitionOf(spent, static_cast<double>(calls));
   passes_.push_back(pass);
   algorithm_ = call.algorithm;
-  executed_over_useful_ = call.executed_over_useful;
+  executed_over_useful_ = call.explain.executed_over_useful;
   if (call.levels.core_loads > 0) {
     vector_loads_ = call.levels.core_loads;
     vector_bytes_ = call.levels.vector_bytes;
@@ -177,13 +177,13 @@ void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call, double 
   if (passes_.empty()) return;
   single_thread_algorithm_ = call.algorithm;
   single_thread_seconds_ = SecondsOf(call);
-  if (call.parts) parts_ = call.parts(step_seconds);
+  if (call.explain.parts) parts_ = call.explain.parts(step_seconds);
   if (const auto counted = instructions::CountInstructions(call.run, step_seconds); counted.count)
     SetInstructions(*counted.count);
   else if (step_seconds > 0)
     instructions_reason_ = counted.reason;
-  if (call.smallest)
-    if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm) {
+  if (call.explain.smallest)
+    if (const auto smallest = call.explain.smallest(); smallest.algorithm == call.algorithm) {
       smallest_seconds_ = SecondsOf(smallest);
       if (const auto counted = instructions::CountInstructions(smallest.run, step_seconds).count)
         smallest_instructions_ = counted->all;

@@ -235,8 +235,8 @@ TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::S
 
 Variables EnvironmentLines(const TunedBenchmark& benchmark) {
   auto lines = benchmark.environment;
-  const auto threads = workload::MakeWorkload(workload::ToText(benchmark.name)).threads;
-  if (threads > 0) lines["OMP_NUM_THREADS"] = std::to_string(threads);
+  if (const auto threads = workload::MakeWorkload(workload::ToText(benchmark.name)).threads)
+    lines["OMP_NUM_THREADS"] = std::to_string(*threads);
   if (benchmark.cpus.empty()) return lines;
   std::string places = benchmark.cpus;
   for (std::size_t at = places.find(','); at != std::string::npos; at = places.find(',', at + 3))
@@ -326,8 +326,8 @@ std::vector<Places> PlacesOf(const cpu::Cpu& cpu) {
 }
 
 // Numbers of threads: 1, 2, 4, ..., a thread per core, all.
-std::set<int> Counts(const cpu::Cpu& cpu, int fixed) {
-  if (fixed > 0) return {fixed};
+std::set<int> Counts(const cpu::Cpu& cpu, std::optional<int> fixed) {
+  if (fixed) return {*fixed};
   const int all = static_cast<int>(cpu.allowed.size());
   std::set<int> counts = {all};
   for (int count = 1; count < all; count *= 2) counts.insert(count);
@@ -367,12 +367,13 @@ std::vector<tuning::Choice> ChoicesOf(const cpu::Cpu& cpu, int count, bool is_de
 
 }  // namespace
 
-std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, int fixed, bool pin, bool wait) {
+std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
+                                        bool wait) {
   std::vector<tuning::Choice> all;
   const int most = static_cast<int>(cpu.allowed.size());
-  if (fixed > most) return all;
+  if (fixed.value_or(most) > most) return all;
   for (const int count : Counts(cpu, fixed)) {
-    const bool is_default = fixed > 0 || count == most;
+    const bool is_default = fixed || count == most;
     for (const auto& choice : ChoicesOf(cpu, count, is_default, pin)) {
       if (!choice.values.empty()) all.push_back(choice);
       if (!wait || count == 1) continue;

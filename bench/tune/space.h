@@ -60,10 +60,11 @@ Variables EnvironmentLines(const TunedBenchmark& benchmark);
 // Returns the shell command that measures it.
 std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program);
 
-// Returns the teams beside the default one, which has a thread on every allowed CPU, or `fixed` of
-// them where that is above 0, cores before second hardware threads. Knobs: "threads", "cpus" (as
+// Returns the teams besides the default one, which has a thread on every allowed CPU, or `fixed`
+// threads, on cores before second hardware threads. Knobs: "threads", "cpus" (as
 // taskset takes them; only where `pin`), and OMP_WAIT_POLICY and GOMP_SPINCOUNT (only where
 // `wait`). A single thread waits for none.
-std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, int fixed, bool pin, bool wait);
+std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
+                                        bool wait);
 
 }  // namespace dlroof::tune

@@ -133,7 +133,7 @@ std::vector<SweepLine> LinesOf(const PlacedRun& run, const std::vector<Candidate
 bool IsDrawable(double value) { return std::isfinite(value) && value > 0; }
 
 Roof RoofOf(std::string_view key, const machine::Ceiling& ceiling) {
-  return {std::string(key), ceiling.per_second, ceiling.validated, ceiling.specified,
+  return {std::string(key), ceiling.per_second, ceiling.IsValidated(), ceiling.IsSpecified(),
           ceiling.sustained_per_second};
 }
 

@@ -98,9 +98,9 @@ struct RoofTerm {
 
   void Add(double more, const machine::Ceiling& ceiling) {
     seconds += more;
-    at_worst += ceiling.CarriesPercentages() ? more
-                : ceiling.unbounded          ? std::numeric_limits<double>::infinity()
-                                             : kValidationFactor * more;
+    at_worst += ceiling.AllowsPercentages() ? more
+                : ceiling.unbounded         ? std::numeric_limits<double>::infinity()
+                                            : kValidationFactor * more;
   }
   // Returns whether it rests on a ceiling that is not validated and is or could be the largest.
   bool Uncertain(double largest_seconds) const {
@@ -172,9 +172,9 @@ void AddLowerRoofRemark(const std::string& pipe, const machine::CeilingRow& roof
 void AddCompute(const machine::CeilingRow& roof, double seconds, RoofTimes& times) {
   if (!times.compute) times.compute = RoofTerm{};
   times.compute->Add(seconds, roof.second);
-  if (roof.second.specified)
+  if (roof.second.IsSpecified())
     times.specified = true;
-  else if (!roof.second.validated)
+  else if (!roof.second.IsValidated())
     times.compute_not_validated[roof.first] = roof.second.ReasonText();
 }
 
@@ -243,8 +243,8 @@ struct TimedCall {
 // Returns the least time [s] that the bytes take, whatever is wrong with the ceiling.
 double LeastSeconds(const machine::Ceiling& ceiling, Level level, double bytes) {
   const double seconds = bytes / ceiling.per_second;
-  if (ceiling.specified) return level == Level::kDram ? seconds : 0;
-  return ceiling.validated ? seconds : seconds / kValidationFactor;
+  if (ceiling.IsSpecified()) return level == Level::kDram ? seconds : 0;
+  return ceiling.IsValidated() ? seconds : seconds / kValidationFactor;
 }
 
 // Compulsory bytes count as DRAM traffic, but with warm caches a call whose tensors fit the last
@@ -296,9 +296,9 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
       continue;
     }
     times.memory[level].Add(roof_seconds, ceiling->second);
-    if (ceiling->second.specified)
+    if (ceiling->second.IsSpecified())
       times.specified = true;
-    else if (!ceiling->second.validated)
+    else if (!ceiling->second.IsValidated())
       times.memory_not_validated[level] = ceiling->second.ReasonText();
   }
 }

@@ -69,11 +69,11 @@ inline roofline::PlacedRun RunOf(const std::vector<PointSpec>& points) {
     file.records.push_back(RecordOf(point));
     if (point.no_roofs) continue;
     machine::CeilingSet& set = machine.by_threads[point.threads];
-    const bool validated = !point.specified && !point.not_validated;
-    set.flops["fp32.vector"] = {
-        .per_second = point.flops_rate, .validated = validated, .specified = point.specified};
-    set.bytes[Level::kDram] = {
-        .per_second = point.bytes_rate, .validated = validated, .specified = point.specified};
+    const auto status = point.specified       ? machine::CeilingStatus::kSpecified
+                        : point.not_validated ? machine::CeilingStatus::kNotValidated
+                                              : machine::CeilingStatus::kValidated;
+    set.flops["fp32.vector"] = {.per_second = point.flops_rate, .status = status};
+    set.bytes[Level::kDram] = {.per_second = point.bytes_rate, .status = status};
   }
   file.machines = {machine};
   return roofline::PlaceRun(std::move(file));

@@ -55,7 +55,7 @@ TEST(Gather, ARepetitionIsANodesMedianAndACeilingTheMedianOverNodes) {
   const auto& set = cluster.run.machines.at(0).by_threads.at(2);
   EXPECT_DOUBLE_EQ(set.flops.at("fp32.vector").per_second, 200);  // of 100, 200, 400
   EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 20);
-  EXPECT_TRUE(set.bytes.at(Level::kDram).validated);
+  EXPECT_TRUE(set.bytes.at(Level::kDram).IsValidated());
   EXPECT_FALSE(set.bytes.at(Level::kDram).ci95);  // three nodes carry no interval
   EXPECT_EQ(cluster.nodes[2].ceilings.at("cpu.bytes.dram"), 40);
 }
@@ -77,13 +77,15 @@ TEST(Gather, ARoofThatMostNodesDidNotProveIsNotValidated) {
   for (int i = 0; i < 3; ++i) {
     const auto file = fmt::format("n{}", i);
     files[file] = RunOfNode({file});
-    if (i > 0) files[file].machines[0].by_threads[2].bytes.at(Level::kDram).validated = false;
+    if (i > 0)
+      files[file].machines[0].by_threads[2].bytes.at(Level::kDram).status =
+          machine::CeilingStatus::kNotValidated;
     summaries.push_back(SummaryOf(files[file], file));
   }
   const auto cluster =
       Gather(summaries, {}, [&](const std::string& file) { return files.at(file); });
   const auto& dram = cluster.run.machines[0].by_threads.at(2).bytes.at(Level::kDram);
-  EXPECT_FALSE(dram.validated);
+  EXPECT_FALSE(dram.IsValidated());
   EXPECT_THAT(dram.reasons, ElementsAre("validated on 1 of 3 nodes"));
 }
 

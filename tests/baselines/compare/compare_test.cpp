@@ -53,8 +53,7 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
   EXPECT_FALSE(slower.specified_roof);
   auto specified = contender;
   auto& roof = specified.file.machines[0].by_threads.at(2).flops.at("fp32.vector");
-  roof.specified = true;
-  roof.validated = false;
+  roof.status = machine::CeilingStatus::kSpecified;
   EXPECT_TRUE(Compare(base, specified, fakes::Options()).rows[3].specified_roof);
   EXPECT_THAT(result.rows[4].reason, HasSubstr("3 of 9 in BASE, 9 of 9 in NEW; at least 4"));
   EXPECT_THAT(result.rows[6].reason, HasSubstr("out of memory"));
@@ -229,7 +228,8 @@ TEST(Compare, AcrossMachinesPercentOfRoofIsJudged) {
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("same", "slower"));
   EXPECT_NEAR(result.rows[1].judgement->ratio, 1.25, 0.005);
   EXPECT_FALSE(result.rows[1].cliffs_delta);
-  contender.file.machines[0].by_threads[2].flops["fp32.vector"].validated = false;
+  contender.file.machines[0].by_threads[2].flops["fp32.vector"].status =
+      machine::CeilingStatus::kNotValidated;
   const auto not_validated = Compare(base, contender, options);
   EXPECT_EQ(not_validated.exit_code, 3);
   EXPECT_THAT(not_validated.rows[0].reason, HasSubstr("no percent of roof in NEW"));

@@ -127,8 +127,7 @@ TEST(Export, ASpecifiedRoofIsNamedSo) {
   compare::NamedRun run = OddRun();
   for (auto& [threads, set] : run.file.machines.at(0).by_threads)
     for (auto& [pipe, ceiling] : set.flops) {
-      ceiling.validated = false;
-      ceiling.specified = true;
+      ceiling.status = machine::CeilingStatus::kSpecified;
     }
   EXPECT_EQ(CsvTexts(Exported("csv", {run}))[1][16], "given");
   const auto bencher = json::parse(Exported("bencher", {run})).at(kOdd);

@@ -28,9 +28,12 @@ machine::Machine Roofs() {
   machine::Machine machine{.device = "cpu", .name = "roofs", .fingerprint = "roofs"};
   for (const int threads : {1, 2}) {
     auto& set = machine.by_threads[threads];
-    set.flops["fp32.vector"] = {
-        .per_second = 100e9 * threads, .threads = threads, .specified = true};
-    set.bytes[Level::kDram] = {.per_second = 10e9 * threads, .threads = threads, .specified = true};
+    set.flops["fp32.vector"] = {.per_second = 100e9 * threads,
+                                .threads = threads,
+                                .status = machine::CeilingStatus::kSpecified};
+    set.bytes[Level::kDram] = {.per_second = 10e9 * threads,
+                               .threads = threads,
+                               .status = machine::CeilingStatus::kSpecified};
   }
   return machine;
 }

@@ -113,7 +113,8 @@ TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
       record.name = record.op = record.direction = record.type = hostile;
     run.file.machines[0].name = hostile;
     run.file.context["date"] = hostile;
-    fakes::TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12, .validated = true};
+    fakes::TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12,
+                                               .status = machine::CeilingStatus::kValidated};
     run.file.records[0].work[Provenance::kModelled].flops[hostile] = 1;
     const auto figure = MakeFigure(run);
     for (const auto& script : {FigureScript(figure, "svg"), TerminalScript(figure, 80)}) {

@@ -14,12 +14,12 @@ using testing::HasSubstr;
 machine::Machine MachineOfRules() {
   machine::Machine machine{.device = "gpu"};
   machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .validated = true};
-  all.flops["fp16.matrix"] = {.per_second = 1000, .validated = true};
-  all.bytes[Level::kDram] = {.per_second = 10, .validated = true};
-  all.bytes[Level::kL3] = {.per_second = 50, .validated = true};
-  all.bytes[Level::kL2] = {.per_second = 100, .validated = true};
-  all.bytes[Level::kL1] = {.per_second = 200, .validated = true};
+  all.flops["fp32.vector"] = {.per_second = 100, .status = machine::CeilingStatus::kValidated};
+  all.flops["fp16.matrix"] = {.per_second = 1000, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kDram] = {.per_second = 10, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kL3] = {.per_second = 50, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kL2] = {.per_second = 100, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kL1] = {.per_second = 200, .status = machine::CeilingStatus::kValidated};
   all.launch_seconds = 0.5;
   return machine;
 }
@@ -189,7 +189,7 @@ TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {
                       {.seconds = 4}, {.seconds = 4}, {.seconds = 6}};
   EXPECT_EQ(Advice(wide), "");
   machine::Machine machine = MachineOfRules();
-  machine.by_threads[2].flops["fp32.vector"].validated = false;
+  machine.by_threads[2].flops["fp32.vector"].status = machine::CeilingStatus::kNotValidated;
   EXPECT_EQ(PlaceWritten(Convolution(4), &machine).placement.advice, "");
 }
 

@@ -36,7 +36,8 @@ TEST(PlaceTime, IsTheTimePointOfPlace) {
   std::mt19937_64 random(12);
   for (int i = 0; i < 500; ++i) {
     auto [machine, record] = MakeRandomCase(random);
-    machine.by_threads[2].bytes[Level::kDram].validated = i % 3 != 0;
+    machine.by_threads[2].bytes[Level::kDram].status =
+        i % 3 != 0 ? machine::CeilingStatus::kValidated : machine::CeilingStatus::kNotValidated;
     if (i % 5 == 0) record.work[Provenance::kModelled].flops.clear();
     for (const PlaceView& view : {PlaceView{}, PlaceView{{Level::kDram}, true}}) {
       const auto all = Place(record, &machine, view).time;
@@ -63,8 +64,8 @@ void EachCeiling(machine::Machine& machine, const Visit& visit) {
 double TrueSlowdown(const record::Record& record, double seconds, machine::Machine machine,
                     double factor) {
   EachCeiling(machine, [&](machine::Ceiling& ceiling) {
-    if (!ceiling.validated) ceiling.per_second *= factor;
-    ceiling.validated = true;
+    if (!ceiling.IsValidated()) ceiling.per_second *= factor;
+    ceiling.status = machine::CeilingStatus::kValidated;
   });
   return PlaceTime(record, seconds, machine)->slowdown.value();
 }
@@ -78,8 +79,9 @@ TEST(PlaceTime, HasASlowdownIfNoTrueRateOfACeilingWouldChangeIt) {
     auto [machine, record] = MakeRandomCase(random);
     bool any = false;
     EachCeiling(machine, [&](machine::Ceiling& ceiling) {
-      ceiling.validated = random() % 3 != 0;
-      any = any || !ceiling.validated;
+      ceiling.status = random() % 3 != 0 ? machine::CeilingStatus::kValidated
+                                         : machine::CeilingStatus::kNotValidated;
+      any = any || !ceiling.IsValidated();
     });
     constexpr double kLong = 1e15;  // [s] no level is refuted
     const auto placed = PlaceTime(record, kLong, machine).value();

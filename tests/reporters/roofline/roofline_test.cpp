@@ -206,7 +206,7 @@ Placement Found(const record::Record& record, const machine::Machine& machine) {
 }
 
 void Invalidate(machine::Ceiling& ceiling) {
-  ceiling.validated = false;
+  ceiling.status = machine::CeilingStatus::kNotValidated;
   ceiling.reasons = {"too noisy"};
 }
 
@@ -411,7 +411,7 @@ TEST(Place, UsesTheBestRowThatTheIsaAllows) {
   // The plain roof if the ISA is not known (a text does not count) or allows no row.
   EXPECT_EQ(judged("loops; isa avx2").time->compute_roofs.at("fp32.vector"), "fp32.vector");
   EXPECT_EQ(judged("jit", "sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
-  flops["fp32.vector.avx2"].validated = false;
+  flops["fp32.vector.avx2"].status = machine::CeilingStatus::kNotValidated;
   EXPECT_FALSE(judged("jit:avx2", "avx2").time->slowdown.has_value());
   EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
 }

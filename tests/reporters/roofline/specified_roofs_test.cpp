@@ -21,11 +21,9 @@ machine::Machine OfADataSheet() {
   machine::Machine machine = fakes::SmallMachine();
   auto& set = machine.by_threads[2];
   for (auto& [pipe, ceiling] : set.flops) {
-    ceiling.validated = false;
-    ceiling.specified = true;
+    ceiling.status = machine::CeilingStatus::kSpecified;
   }
-  set.bytes[Level::kDram].validated = false;
-  set.bytes[Level::kDram].specified = true;
+  set.bytes[Level::kDram].status = machine::CeilingStatus::kSpecified;
   return machine;
 }
 
@@ -61,8 +59,7 @@ TEST(Place, ASpecifiedRateRefutesNoCount) {
   machine::Machine machine = fakes::SmallMachine();
   EXPECT_THAT(Placed(record, machine).remarks,
               testing::Contains(testing::HasSubstr("left out at l2")));
-  machine.by_threads[2].bytes[Level::kL2].validated = false;
-  machine.by_threads[2].bytes[Level::kL2].specified = true;
+  machine.by_threads[2].bytes[Level::kL2].status = machine::CeilingStatus::kSpecified;
   EXPECT_THAT(Placed(record, machine).remarks,
               testing::Contains(testing::StartsWith("above the specified l2 roof: the roof")));
 }

@@ -31,7 +31,8 @@ record::RunFile RunWithMixes() {
   machine::CeilingSet& set = run.machines[0].by_threads[2];
   set.flops["fp32.vector"].per_second = 1e11 / 3;
   for (auto* ceiling : {&set.bytes[Level::kDram], &set.mixes["dram.copy"]}) {
-    *ceiling = {.per_second = 2e10 / 3, .how = "copy", .validated = true};
+    *ceiling = {
+        .per_second = 2e10 / 3, .how = "copy", .status = machine::CeilingStatus::kValidated};
     ceiling->validation.doubling = 2.0 / 3;
   }
   return run;
@@ -75,7 +76,8 @@ TEST(ToStoredJson, KeepsAllDigitsOfWallTimesAndSixOfDerivedValues) {
 
 TEST(ToStoredJson, OmitsWhatTheReaderDerivesAgain) {
   record::RunFile run = RunWithMixes();
-  run.machines[0].by_threads[2].flops["fp32.vector"].validated = false;  // adds a remark
+  run.machines[0].by_threads[2].flops["fp32.vector"].status =
+      machine::CeilingStatus::kNotValidated;  // adds a remark
   const auto stored = ToStoredJson(run);
   const auto& record = stored["records"][0];
   const auto& machine = stored["machines"][0];

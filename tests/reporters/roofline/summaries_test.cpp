@@ -19,9 +19,11 @@ machine::Machine NetworkMachine() {
   machine::Machine machine{
       .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
   machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .validated = true};
+  all.flops["fp32.vector"] = {
+      .per_second = 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
   all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reasons = {"noise"}};
-  all.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .validated = true};
+  all.bytes[Level::kDram] = {
+      .per_second = 10, .how = "fake", .status = machine::CeilingStatus::kValidated};
   return machine;
 }
 
