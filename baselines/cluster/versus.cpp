@@ -209,7 +209,7 @@ std::vector<std::string> Differences(const record::Record& a, const VersusSide& 
                                   : fmt::format("{}", fmt::join(record.options, "/"));
   };
   AddDifference("options", options(a), options(b), differences);
-  AddDifference("cache", a.cache, b.cache, differences);
+  AddDifference("cache", a.cache.value_or(""), b.cache.value_or(""), differences);
   AddDifference("roofs", RoofsText(side_a), RoofsText(side_b), differences);
   if (side_a.counted_flops && side_b.counted_flops &&
       Differ(*side_a.counted_flops, *side_b.counted_flops))

@@ -141,12 +141,12 @@ void CheckPair(const NamedRun& base, const NamedRun& contender, const PairedReco
   };
   check("device", pair.base->device, pair.contender->device);
   check("type", pair.base->type, pair.contender->type);
-  check("cache state", pair.base->cache, pair.contender->cache);
-  check("time_unit", pair.base->time_unit, pair.contender->time_unit);
-  if (across_machines || pair.base->threads == 0 || pair.contender->threads == 0) return;
+  check("cache state", pair.base->cache.value_or(""), pair.contender->cache.value_or(""));
+  check("time_unit", pair.base->time_unit.value_or(""), pair.contender->time_unit.value_or(""));
+  if (across_machines || !pair.base->threads || !pair.contender->threads) return;
   if (pair.base->threads != pair.contender->threads)
-    check("number of threads", std::to_string(pair.base->threads),
-          std::to_string(pair.contender->threads));
+    check("number of threads", std::to_string(*pair.base->threads),
+          std::to_string(*pair.contender->threads));
 }
 
 void AddChange(const std::string& what, const json& a, const json& b,

@@ -78,7 +78,7 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
         "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvText(record.name), date,
         commit, machine == nullptr ? "" : CsvText(machine->name),
         machine == nullptr ? "" : CsvText(machine->fingerprint),
-        record.threads > 0 ? std::to_string(record.threads) : "", CsvText(record.cache),
+        record.threads ? std::to_string(*record.threads) : "", CsvText(record.cache.value_or("")),
         record::Key(record.status), CsvText(record.reason), CsvText(record::AlgorithmText(record)),
         NumberField(seconds), NumberField(low), NumberField(high), CleanOf(record),
         record.repetitions.size(), NumberField(fraction),

@@ -30,8 +30,8 @@ std::string LabelsOf(const record::RunFile& file, const record::Record& record) 
   std::string labels = fmt::format("benchmark=\"{}\"", LabelText(record.name));
   if (const auto* machine = record::MachineFor(file, record))
     labels += fmt::format(",fingerprint=\"{}\"", LabelText(machine->fingerprint));
-  if (!record.cache.empty()) labels += fmt::format(",cache=\"{}\"", LabelText(record.cache));
-  if (record.threads > 0) labels += fmt::format(",threads=\"{}\"", record.threads);
+  if (record.cache) labels += fmt::format(",cache=\"{}\"", LabelText(*record.cache));
+  if (record.threads) labels += fmt::format(",threads=\"{}\"", *record.threads);
   return labels;
 }
 

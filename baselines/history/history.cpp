@@ -83,8 +83,7 @@ std::string TimeConventions(const record::RunFile& file) {
 }
 
 Series SeriesOf(const record::RunFile& file, const record::Record& record) {
-  Series series{.name = record.name, .cache = record.cache};
-  if (record.threads > 0) series.threads = record.threads;
+  Series series{.name = record.name, .threads = record.threads, .cache = record.cache.value_or("")};
   const auto* machine = record::MachineFor(file, record);
   // A name may lack its device.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();

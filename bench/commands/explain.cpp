@@ -50,10 +50,10 @@ std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
 std::string WhyNone(const record::Record& record) {
   if (record.parallel) return "it has no time, or no roofs";
   if (record.device == "gpu") return "its kernels were not traced, or it has no roofs";
-  if (!record.cache.empty() && record.cache != "warm")
-    return "only warm calls are watched, and this one is " + record.cache;
-  if (!record.unwatched.empty())
-    return "its parallel regions were not watched: " + record.unwatched;
+  if (record.cache && record.cache != "warm")
+    return "only warm calls are watched, and this one is " + *record.cache;
+  if (record.unwatched_reason)
+    return "its parallel regions were not watched: " + record.unwatched_reason->text;
   return "its parallel regions were not watched (--dlroof_explain)";
 }
 
@@ -73,10 +73,9 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
   out << '\n';
   breakdown::WriteWaterfall(breakdown, out);
   if (record.parallel)
-    if (const auto sentence = breakdown::InstructionSentence(*record.parallel); !sentence.empty())
-      out << "  " << sentence << '\n';
-  if (const auto advice = breakdown::BreakdownAdvice(breakdown); !advice.empty())
-    out << "  " << advice << '\n';
+    if (const auto sentence = breakdown::InstructionSentence(*record.parallel))
+      out << "  " << *sentence << '\n';
+  if (const auto advice = breakdown::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
   out << '\n';
 }
 

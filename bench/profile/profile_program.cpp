@@ -161,8 +161,8 @@ std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
     record::Record record{.name = one.record,
                           .algorithm = one.text.implementation,
                           .isa = isa,
-                          .repro = one.repro,
-                          .threads = summary.threads.value_or(0)};
+                          .threads = summary.threads};
+    if (!one.repro.empty()) record.repro = one.repro;
     record.repetitions = RepetitionsOf(seconds[i]);
     if (record.repetitions.empty()) record.reason = "its calls took no time that the log resolves";
     AddWork(verbose::ReadPrimitive(one.text), record);

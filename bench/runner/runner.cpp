@@ -266,7 +266,7 @@ class Runner {
               const timing::TimedLoop& timed) const {
     for (const auto& [key, value] : record::ToCounters(timed.repetition))
       state.counters[key] = value;
-    if (options_.keep_noisy) state.counters[record::kKeptCounter] = 1;
+    if (options_.keep_noisy) state.counters[record::kNoiseIgnoredCounter] = 1;
     state.counters[record::kThreadsCounter] =
         calls_.Call().threads.value_or(calls_.Settings().threads);
     state.counters[record::kSeedCounter] = settings_.seed;
@@ -278,13 +278,13 @@ class Runner {
       for (const auto& [key, value] : record::ToCounters(from, work)) state.counters[key] = value;
     record::Record record{.algorithm = calls_.Call().algorithm, .isa = calls_.Call().isa};
     record.verified = verified_.at(prepared_);
-    record.repro = workload.repro.value_or("");
+    record.repro = workload.repro;
     record.counting = counting.notes;
     if (!timed.note.empty()) record.counting.push_back({.text = timed.note});
     record.kernels = counting.kernels;
     if (const auto watched = watched_.find(prepared_); watched != watched_.end())
       if (record.parallel = watched->second.calls.Mean(); !record.parallel)
-        record.unwatched = watched->second.calls.WhyNot();
+        record.unwatched_reason = Reason{watched->second.calls.WhyNot()};
     state.SetLabel(record::ToLabel(record));
   }
 
@@ -295,7 +295,7 @@ class Runner {
     failed_.insert(name);
     calls_.Drop();
     calls_.TimerOf(workload).Recover(name);
-    state.SetLabel(record::ToLabel({.repro = workload.repro.value_or("")}));
+    state.SetLabel(record::ToLabel({.repro = workload.repro}));
     if (state.iterations() > 0) started_.insert(name);
     EndLoop(state, name);
     state.SkipWithError(message.c_str());

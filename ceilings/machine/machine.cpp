@@ -316,8 +316,9 @@ const CeilingSet& AllThreads(const Machine& machine) {
   return machine.by_threads.rbegin()->second;
 }
 
-const CeilingSet* ForThreads(const Machine& machine, int threads) {
-  const auto found = machine.by_threads.find(threads);
+const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads) {
+  if (!threads) return nullptr;
+  const auto found = machine.by_threads.find(*threads);
   return found == machine.by_threads.end() ? nullptr : &found->second;
 }
 

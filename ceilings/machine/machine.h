@@ -122,8 +122,8 @@ struct Machine {
 
 // Returns the set of the largest thread count. Throws std::logic_error if there is none.
 const CeilingSet& AllThreads(const Machine& machine);
-// Returns the set of exactly this thread count, or null.
-const CeilingSet* ForThreads(const Machine& machine, int threads);
+// Returns the set of exactly this thread count, or null if there is none or the count is unknown.
+const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads);
 
 // 64-bit hash, as 16 hex digits, of the stable facts alone: those whose key begins "cpu.", "gpu."
 // or "topology.". The same on every platform and in every version of this program.

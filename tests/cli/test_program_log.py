@@ -95,7 +95,7 @@ def test_a_packed_log_is_read(imported):
     Path("empty.log.gz").write_bytes(gzip.compress(b""))
     ran = run("dlroof import packed.log.gz --machine roofs.json -o packed.json")
     assert ran.code == 0 and ran.out == imported.out, ran
-    verify(run("dlroof import cut.log.gz"), [exits(2), one_sentence, says("cut.log.gz: gzip data that are cut off after [0-9]+ bytes of text, expected a whole file")])
+    verify(run("dlroof import cut.log.gz"), [exits(2), one_sentence, says("cut.log.gz: the gzip data are cut off after [0-9]+ bytes of text, expected a complete file")])
     verify(run("dlroof import damaged.log.gz"), [exits(2), one_sentence, says("damaged.log.gz: damaged gzip data")])
     verify(run("dlroof import empty.log.gz"), [exits(2), one_sentence, says("empty.log.gz: empty file")])
 

@@ -90,7 +90,7 @@ KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
     ("a filtered run exits 0", RUN, exits(0)),
     ("the table has a time in each row", RUN, prints(r"^LSTM/cpu/reference/\S+ +~?[0-9.]+ [num]s "),
      never_prints(r"^LSTM/cpu/reference/\S+ *(no time.*)?$")),
-    ("a run that keeps noisy repetitions says so", KEEP, contains("keep.json", '"noisy": "keep"')),
+    ("a run that keeps noisy repetitions says so", KEEP, contains("keep.json", '"disturbed": "keep"')),
     ("such a run has no noisy repetition", KEEP,
      holds("keep.json", lambda run: not any("disturbed" in each for r in run["records"] for each in r["repetitions"]))),
     ("the rule is in the file", RUN, contains("run.json", '"max_noise": 0.05')),
@@ -233,7 +233,7 @@ TABLE = " --show table"
     ("report refuses an empty file", "dlroof report empty.json", one_sentence),
     ("report refuses a file cut before its first record", "dlroof report cut_early.json", one_sentence),
     ("report reads a file cut later", "dlroof report cut.json" + TABLE, exits(0)),
-    ("report warns of a cut file", "dlroof report cut.json" + TABLE, says("cut off; kept the")),
+    ("report warns of a cut file", "dlroof report cut.json" + TABLE, says("cut off; read the")),
     ("report has a model's row", "dlroof report net.json" + TABLE, prints("^net.txt LSTM/")),
     ("report refuses an unknown level", "dlroof report import.json --levels=dram,l9", one_sentence),
     ("report refuses an unknown sweep", "dlroof report import.json --sweep=colour -o x.svg", one_sentence),
@@ -367,4 +367,4 @@ class TestARunThatIsStopped:
 
     def test_by_sigkill_leaves_its_finished_records_and_report_warns(self):
         verify(self.stopped_by(9, "killed.json"), [exits(-9)])
-        verify(run("dlroof report killed.json" + TABLE), [exits(0), says("cut off; kept the")])
+        verify(run("dlroof report killed.json" + TABLE), [exits(0), says("cut off; read the")])

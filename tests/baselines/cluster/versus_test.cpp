@@ -230,7 +230,7 @@ TEST(MakeVersus, DifferencesAreListedInTheRow) {
   auto a = Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), b = Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2);
   a.algorithm = "direct";
   b.algorithm = "winograd";
-  b.cache = "";
+  b.cache.reset();
   b.work[Provenance::kMeasured].flops["fp32.vector"] = 44;
   const auto row = MakeVersus(ClusterOf("a", {a}), ClusterOf("b", {b}), {}).rows.at(0);
   EXPECT_THAT(
