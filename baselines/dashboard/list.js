@@ -1,5 +1,5 @@
 'use strict';
-// The index: what changed last, all series, all dates. Numbers come from the file's writer.
+// The index: last changes, all series, all dates. The numbers are computed by the program.
 dlroof.series = dlroof.list(dlroof.content.series);
 dlroof.runs = dlroof.list(dlroof.content.runs);
 dlroof.machines = dlroof.list(dlroof.content.machines);
@@ -14,7 +14,7 @@ dlroof.changeText = (ratio) => {
 };
 dlroof.addChange = (parent, tag, ratio) => dlroof.add(parent, tag, `number ${ratio > 1 ? 'slower' : 'faster'}`, dlroof.changeText(ratio));
 
-// Rows in pieces, so that thousands do not hold up the page.
+// Draws rows in chunks, so that thousands do not block the page.
 dlroof.drawRows = (body, more, items, row) => {
   body.replaceChildren();
   let drawn = 0;
@@ -101,7 +101,7 @@ dlroof.runRow = (body, run) => {
   dlroof.add(row, 'td', 'note', dlroof.text(run.source));
 };
 
-// Changes of one date together, the newest date first, the largest change first.
+// Groups changes by date, the newest date first, and in it the largest change first.
 dlroof.drawChanges = () => {
   const [groupsShown, changesShown] = [6, 8];
   const groups = new Map();
@@ -110,7 +110,7 @@ dlroof.drawChanges = () => {
   });
   const parent = dlroof.byId('changes');
   const runs = [...groups.keys()].sort((a, b) => b - a);
-  if (runs.length === 0) dlroof.add(parent, 'p', 'empty', 'Nothing has changed its level.');
+  if (runs.length === 0) dlroof.add(parent, 'p', 'empty', 'No benchmark has changed its level.');
   for (const run of runs.slice(0, groupsShown)) {
     const all = groups.get(run).sort((a, b) => Math.abs(Math.log(b.change.ratio)) - Math.abs(Math.log(a.change.ratio)));
     const slower = all.filter(({ change }) => change.ratio > 1).length;

@@ -1,11 +1,11 @@
 'use strict';
-// One series: its points and levels over time, its changes, its noise. Its points come from a file of their own.
+// One series: its points and levels over time, its changes, its noise. Its points are in a separate file.
 dlroof.chunks = new Map();
 const dlroofSeries = (chunk, all) => {
   dlroof.chunks.set(chunk, all);
 };
 
-// Files beside the page, each once; a page from file:// may load scripts but fetch nothing.
+// Loads each script once. A page from file:// may load scripts, but cannot fetch other files.
 dlroof.loaded = new Map();
 dlroof.load = (path) => {
   if (!dlroof.loaded.has(path)) {
@@ -28,7 +28,7 @@ dlroof.layout = (more) => ({ margin: { l: 62, r: 14, t: 10, b: 42 }, showlegend:
 dlroof.axis = (more) => ({ gridcolor: dlroof.colour('--line'), zerolinecolor: dlroof.colour('--line'), linecolor: dlroof.colour('--line'), ...more });
 dlroof.chartOptions = { displaylogo: false, responsive: true, modeBarButtons: [['toImage', 'zoom2d', 'pan2d', 'resetScale2d']] };
 
-// [s] by which the axis shows times: the unit of the median.
+// Returns the unit of the time axis, by a time in seconds.
 dlroof.unitOf = (seconds) => dlroof.prefixes.find(([scale]) => seconds >= scale * 0.9995) || dlroof.prefixes[dlroof.prefixes.length - 1];
 
 dlroof.dateOf = (run) => dlroof.text(dlroof.runs[run].date) || run;
@@ -57,7 +57,7 @@ dlroof.drawSeriesChart = (series, points) => {
 dlroof.drawNoise = (series, points) => {
   if (!dlroof.isNumber(series.deviation)) {
     Plotly.purge(dlroof.byId('noise-chart'));
-    dlroof.byId('noise-facts').textContent = 'Too few runs to tell how they differ.';
+    dlroof.byId('noise-facts').textContent = 'Too few runs to estimate the noise.';
     return;
   }
   const count = points.histogram.length;
@@ -66,7 +66,7 @@ dlroof.drawNoise = (series, points) => {
     dlroof.layout({ bargap: 0.05, margin: { l: 46, r: 10, t: 6, b: 40 }, xaxis: dlroof.axis({ title: { text: 'from the level [%]' } }), yaxis: dlroof.axis({ title: { text: 'runs' } }) }), dlroof.chartOptions);
   const facts = [`${(series.deviation * 100).toFixed(2)} % from run to run`, `${points.outliers.length} outlier${points.outliers.length === 1 ? '' : 's'}`];
   if (series.memory > 0) facts.push(`neighbouring runs correlate by ${series.memory.toFixed(2)}`);
-  dlroof.byId('noise-facts').textContent = `${facts.join(', ')}. The bars at both ends hold what lies beyond.`;
+  dlroof.byId('noise-facts').textContent = `${facts.join(', ')}. The first and the last bar include all runs beyond.`;
 };
 
 dlroof.drawLevels = (series) => {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "baselines/cluster/meetings.h"
+#include "baselines/cluster/barriers.h"
 
 namespace dlroof::cluster_run {
 

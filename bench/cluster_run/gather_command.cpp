@@ -72,7 +72,7 @@ std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem:
     const NodeFolder folder(path, number);
     for (const auto& file : folder.NodeFiles()) {
       auto summary = ReadNodeFile(file);
-      if (summary.status == cluster::NodeStatus::kWhole)
+      if (summary.status == cluster::NodeStatus::kComplete)
         visit.push_back(std::move(summary));
       else
         std::cerr << fmt::format("visit {}: skipped: {}\n", number,
@@ -93,7 +93,7 @@ struct NotWhole {
 NotWhole PrintNotWhole(const cluster::Cluster& cluster) {
   NotWhole absent;
   for (const auto& node : cluster.nodes) {
-    if (node.status == cluster::NodeStatus::kWhole) continue;
+    if (node.status == cluster::NodeStatus::kComplete) continue;
     absent.bad_file = absent.bad_file || node.status == cluster::NodeStatus::kFailed ||
                       (node.status == cluster::NodeStatus::kPartial && !IsJournal(node.file));
     if (++absent.count <= kMostListed)

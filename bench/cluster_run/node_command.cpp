@@ -54,7 +54,7 @@ bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto path = folder.Node(facts.name);
   if (!fs::exists(path)) return false;
   const auto there = ReadNodeFile(path);
-  if (there.status != cluster::NodeStatus::kWhole) {
+  if (there.status != cluster::NodeStatus::kComplete) {
     std::cerr << fmt::format("{}; measuring again\n", there.reason);
     return false;
   }

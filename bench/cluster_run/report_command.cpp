@@ -34,11 +34,10 @@ struct ClusterReportFlags {
 };
 
 std::string ClusterPage(const cluster::Cluster& cluster, const cluster::NodeEffects& effects) {
-  std::string why;
-  const auto figure = figure::PageFigure(
-      [&] { return figure::NodeMapScript(cluster::MapOf(cluster, effects), "svg"); }, why);
+  const auto [figure, reason] = figure::DrawForPage(
+      [&] { return figure::NodeMapScript(cluster::MapOf(cluster, effects), "svg"); });
   std::ostringstream page;
-  cluster::WriteClusterPage(cluster, effects, figure, why, page);
+  cluster::WriteClusterPage(cluster, effects, figure, reason.value_or(Reason{}).text, page);
   return page.str();
 }
 
@@ -141,11 +140,10 @@ figure::VersusFigure FigureOf(const cluster::VersusReport& report) {
 }
 
 std::string PageOf(const cluster::VersusReport& report) {
-  std::string why;
-  const auto figure =
-      figure::PageFigure([&] { return figure::VersusScript(FigureOf(report), "svg"); }, why);
+  const auto [figure, reason] =
+      figure::DrawForPage([&] { return figure::VersusScript(FigureOf(report), "svg"); });
   std::ostringstream page;
-  cluster::WriteVersusPage(report, figure, why, page);
+  cluster::WriteVersusPage(report, figure, reason.value_or(Reason{}).text, page);
   return page.str();
 }
 
@@ -188,8 +186,10 @@ void RunVersus(const VersusFlags& flags) {
   const auto a = ReadCluster(flags.a, devices(0), specified);
   const auto b = ReadCluster(flags.b, devices(1), specified);
   cluster::VersusReport report{.a = &a, .b = &b};
-  report.versus = cluster::MakeVersus(
-      a, b, {.prices = specified, .is_manner = IsMannerOption, .best_type = flags.types == "best"});
+  report.versus = cluster::MakeVersus(a, b,
+                                      {.prices = specified,
+                                       .is_implementation_option = IsMannerOption,
+                                       .best_type = flags.types == "best"});
   report.models = cluster::MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b),
                                             IsMannerOption, specified);
   cluster::WriteVersusTable(report, text::TerminalColumns(), std::cout);

@@ -70,7 +70,7 @@ void SetBreakEven(const std::vector<std::pair<std::string, scaling::BreakEven>>&
   for (const auto& [overlap, result] : results)
     if (overlap == kBucketedName) {
       panel.nodes = result.nodes;
-      panel.why_not = result.why;
+      panel.reason = result.reason;
     }
 }
 
@@ -88,12 +88,12 @@ figure::BreakEvenRow BreakEvenRowOf(const scaling::ScaleCase& one, const scaling
                .ours = PointsOf(goal.ours_weak, false),
                .theirs = PointsOf(goal.theirs_weak, false),
                .goal = samples / goal.step.bucketed,
-               .why_not = ""},
+               .reason = std::nullopt},
       .time = {.title = fmt::format("{}: {:g} samples of all nodes", model, samples),
                .ours = PointsOf(goal.ours_strong, true),
                .theirs = PointsOf(goal.theirs_strong, true),
                .goal = goal.step.bucketed,
-               .why_not = "",
+               .reason = std::nullopt,
                .floor = goal.floor_seconds}};
   SetBreakEven(goal.weak, row.rate);
   SetBreakEven(goal.strong, row.time);
@@ -135,8 +135,9 @@ std::string FigureScript(const scaling::ScaleReport& report, const std::string& 
 std::string ScalePage(const ScaleFlags& flags, const scaling::ScaleReport& report) {
   std::vector<std::pair<std::string, std::string>> figures;
   const auto add = [&](const std::string& name) {
-    auto& [figure, why] = figures.emplace_back();
-    figure = figure::PageFigure([&] { return FigureScript(report, name, "svg"); }, why);
+    const auto [svg, reason] =
+        figure::DrawForPage([&] { return FigureScript(report, name, "svg"); });
+    figures.emplace_back(svg, reason.value_or(Reason{}).text);
   };
   add("scaling");
   if (flags.against) add("break-even");
@@ -182,7 +183,7 @@ void RunScale(const ScaleFlags& flags) {
   scaling::WriteScaleTable(report, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteScaleOutput(flags, report, path);
-  if (!report.not_simulated.empty()) throw BadInput(report.not_simulated);
+  if (report.simulation_failure) throw BadInput(report.simulation_failure->text);
 }
 
 void AddModelFlags(CLI::App& command, ScaleFlags& flags) {

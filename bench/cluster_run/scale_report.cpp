@@ -39,11 +39,6 @@ std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suite
   if (suites.empty()) return cluster::ModelsIn(a, b, IsMannerOption);
   std::vector<cluster::Model> models;
   for (const auto& suite : suites::SelectSuites(suites, {.cpu = true, .gpu = true}, "--suite")) {
-    // Skips suites that SelectSuites adds to files.
-    const bool named = std::ranges::any_of(suites, [&](const std::string& value) {
-      return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
-    });
-    if (!named) continue;
     std::vector<std::pair<std::string, double>> names;
     for (const auto& layer : suite.layers)
       names.emplace_back(layer.name, static_cast<double>(layer.count));
@@ -128,7 +123,7 @@ std::vector<cluster::Model> ModelsToScale(const ScaleFlags& flags,
 // A layer without its batch size: operator, problem, options.
 using BatchlessLayer = std::tuple<std::string, std::string, std::vector<std::string>>;
 
-BatchlessLayer WithoutBatch(const cluster::ModelLayerOf& layer) {
+BatchlessLayer WithoutBatch(const cluster::VersusLayer& layer) {
   record::Record record;
   std::tie(record.op, record.problem, record.options) =
       std::tie(layer.op, layer.problem, layer.options);
@@ -200,7 +195,7 @@ std::optional<std::pair<scaling::MeasuredSteps, scaling::MeasuredSteps>> CommonS
     return std::nullopt;
   for (auto* steps : {&*left, &*right}) steps->layers = of_a.layers;
   for (const auto& layer : model.layers)
-    if (std::ranges::find(common.layers, layer.problem, &cluster::ModelLayerOf::problem) ==
+    if (std::ranges::find(common.layers, layer.problem, &cluster::VersusLayer::problem) ==
         common.layers.end())
       left->missing.push_back(layer.problem);
   return std::pair(std::move(*left), std::move(*right));
@@ -327,7 +322,8 @@ void Simulate(const ScaleFlags& flags, scaling::ScaleReport& report) {
         report.simulated.push_back(
             cluster::SimulateAllreduce(report.network, algorithm, row.nodes, bytes));
       } catch (const cluster::SimulationFailed& failure) {
-        report.not_simulated = fmt::format("--simulate, {} nodes: {}", row.nodes, failure.what());
+        report.simulation_failure =
+            Reason{fmt::format("--simulate, {} nodes: {}", row.nodes, failure.what())};
         return;
       }
     }

@@ -28,7 +28,7 @@ struct CompareFlags {
   std::string folder = "baselines/stored";           // where `auto` searches
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
   std::vector<std::string> on = {"time"};
-  std::optional<std::string> map, again, badge;
+  std::optional<std::string> map, rerun, badge;
   std::string format = "table";
   bool across_machines = false;
   bool across_programs = false;
@@ -48,7 +48,7 @@ compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
 // The files of a comparison.
 struct Inputs {
   compare::NamedRun base, contender;
-  std::optional<compare::NamedRun> again;  // a second measurement of NEW's benchmarks
+  std::optional<compare::NamedRun> rerun;  // a second measurement of NEW's benchmarks
   std::vector<compare::NamedRun> stored;   // instead of `base`, oldest first
 };
 
@@ -111,7 +111,7 @@ programs::ComparedProgram ReadProgram(const std::string& path) {
 int RunComparePrograms(const CompareFlags& flags) {
   if (flags.files.size() != 2)
     throw BadInput("compare: expected two run files of programs, A and B, with --across-programs");
-  if (flags.baseline || flags.again || flags.map || flags.min_effect || flags.run_noise ||
+  if (flags.baseline || flags.rerun || flags.map || flags.min_effect || flags.run_noise ||
       flags.badge || flags.on != CompareFlags().on || flags.across_machines)
     throw BadInput(
         "--across-programs: expected only A, B and --format; the other options apply to verdicts "
@@ -139,13 +139,13 @@ int RunCompare(const CompareFlags& flags) {
     throw BadInput(flags.baseline
                        ? "compare: expected one run file, NEW, with --baseline"
                        : "compare: expected two run files, BASE and NEW (or --baseline auto NEW)");
-  if (flags.again && flags.across_machines)
+  if (flags.rerun && flags.across_machines)
     throw BadInput("--again: expected runs of one machine, not --across-machines");
   auto options = OptionsFrom(flags);
   Inputs inputs = ReadInputs(flags, options.names);
-  if (flags.again) {
-    inputs.again = ReadNamed(*flags.again, std::cerr);
-    options.again = &*inputs.again;
+  if (flags.rerun) {
+    inputs.rerun = ReadNamed(*flags.rerun, std::cerr);
+    options.rerun = &*inputs.rerun;
   }
   const auto result = inputs.stored.empty()
                           ? compare::Compare(inputs.base, inputs.contender, options)
@@ -172,7 +172,7 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
       "BASE: a file, or auto for the newest stored run of each benchmark on NEW's machine");
   command->add_option("--baselines", flags->folder,
                       "folder that --baseline auto searches (default baselines/stored)");
-  command->add_option("--again", flags->again,
+  command->add_option("--again", flags->rerun,
                       "run file of a second process with NEW's benchmarks, or some of them: a "
                       "benchmark is slower or faster only if it is in both");
   command->add_option("--min-effect", flags->min_effect,

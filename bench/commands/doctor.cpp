@@ -122,9 +122,9 @@ void ReportCoreShare(double seconds) {
 
 void ReportSources() {
   for (const auto& source : AllCounterSources()) {
-    const auto why = source.unavailable ? source.unavailable() : "";
+    const auto reason = source.unavailable ? source.unavailable() : std::nullopt;
     Line("", fmt::format("--dlroof_counters={} ({}, {}): {}", source.name, source.device,
-                         Key(source.provenance), why.empty() ? "available" : why));
+                         Key(source.provenance), reason ? reason->text : "available"));
   }
 }
 
@@ -138,9 +138,8 @@ void ReportEnergy(const cpu::Cpu& cpu) {
     for (const auto& domain : counters.domains)
       names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
                            domain.counted ? "" : " (not added)");
-    Line(topic, counters.why_not.empty()
-                    ? fmt::format("{}: {} ({})", source.name, names, counters.covers)
-                    : fmt::format("{}: {}", source.name, counters.why_not));
+    Line(topic, counters.reason ? fmt::format("{}: {}", source.name, counters.reason->text)
+                                : fmt::format("{}: {} ({})", source.name, names, counters.covers));
     topic.clear();
   }
 }
@@ -161,23 +160,23 @@ void ReportLibraries() {
 // Opens the CUDA module even without a driver, to report what else is missing.
 void ReportGpu() {
   const auto access = gpu_loader::AccessGpu({}, "--device");
-  if (access.why_not.empty()) {
+  if (!access.reason) {
     for (const auto& device : access.module->devices)
       Line(fmt::format("gpu{}", device.number), device.name);
-    const auto& why = access.module->why_no_cells;
-    if (!why.empty()) Line("", "no GPU benchmarks: " + why);
+    if (const auto& reason = access.module->no_backends_reason)
+      Line("", "no GPU benchmarks: " + reason->text);
   } else {
-    Line("gpu", access.why_not);
+    Line("gpu", access.reason->text);
   }
-  const auto [module, why_not] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
+  const auto [module, reason] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
   if (module == nullptr) {
-    if (why_not != access.why_not) Line("", why_not);
+    if (reason != access.reason) Line("", reason->text);
     return;
   }
   for (const auto& library : module->libraries) Line(library.name, library.description());
   for (const auto& source : module->sources) {
-    const auto why = source.unavailable ? source.unavailable() : "";
-    Line("counters", fmt::format("{}: {}", source.name, why.empty() ? "can be read" : why));
+    const auto reason = source.unavailable ? source.unavailable() : std::nullopt;
+    Line("counters", fmt::format("{}: {}", source.name, reason ? reason->text : "can be read"));
   }
 }
 

@@ -52,10 +52,10 @@ std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFol
 Reason MissingBreakdownReason(const record::Record& record) {
   if (record.parallel) return {"the record has no time, or no roofs"};
   if (record.device == "gpu") return {"its kernels were not traced, or it has no roofs"};
-  if (!record.cache.empty() && record.cache != "warm")
-    return {"only warm calls are profiled, and this one is " + record.cache};
-  if (!record.unwatched.empty())
-    return {"its parallel regions were not profiled: " + record.unwatched};
+  if (record.cache && record.cache != "warm")
+    return {"only warm calls are profiled, and this one is " + *record.cache};
+  if (record.unwatched_reason)
+    return {"its parallel regions were not profiled: " + record.unwatched_reason->text};
   return {"its parallel regions were not profiled (measure it with --dlroof_explain)"};
 }
 
@@ -75,10 +75,9 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
   out << '\n';
   breakdown::WriteWaterfall(breakdown, out);
   if (record.parallel)
-    if (const auto sentence = breakdown::InstructionSentence(*record.parallel); !sentence.empty())
-      out << "  " << sentence << '\n';
-  if (const auto advice = breakdown::BreakdownAdvice(breakdown); !advice.empty())
-    out << "  " << advice << '\n';
+    if (const auto sentence = breakdown::InstructionSentence(*record.parallel))
+      out << "  " << *sentence << '\n';
+  if (const auto advice = breakdown::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
   out << '\n';
 }
 

@@ -73,7 +73,7 @@ class SeriesTable {
     std::cout << text::Printable(series.name) << '\n';
     std::cout << fmt::format("  on {} ({}){}{}: {}, {} with a time\n",
                              text::Printable(series.machine), series.fingerprint,
-                             series.threads > 0 ? ", " + Plural(series.threads, "thread") : "",
+                             series.threads ? ", " + Plural(*series.threads, "thread") : "",
                              series.cache.empty() ? "" : ", " + text::Printable(series.cache),
                              Plural(static_cast<int>(points_.size()), "run"), timed_.size());
     if (profile_)

@@ -112,10 +112,10 @@ void Import(const ImportFlags& flags) {
     WriteOutput(flags.output, machine::ToJson(*imported.machine).dump(1) + '\n');
     return;
   }
-  const imports::ImportChoice choice = {flags.set.value_or(""),
-                                        ProvenanceFromKey(flags.provenance.value_or(""))};
+  const imports::ImportOptions options = {flags.set.value_or(""),
+                                          ProvenanceFromKey(flags.provenance.value_or(""))};
   record::RunFile run =
-      imports::ImportedRun(std::move(imported.records), machine, choice, std::cerr);
+      imports::ImportedRun(std::move(imported.records), machine, options, std::cerr);
   run.context["dlroof"] = Origin(flags, format.name);
   WriteOutput(flags.output,
               roofline::ToJson(run, {.tensor_balance = flags.balance == "tensor"}).dump() + '\n');

@@ -27,11 +27,11 @@ namespace {
 machine::Machine MachineOf(const std::string& device, const machine_file::MachineOptions& options) {
   constexpr const char* kFlag = "--device";
   const auto choice = gpu_loader::ParseDevice(device, kFlag);
-  if (!choice.gpu_asked) return machine_file::CachedOrMeasuredCpu(options, std::cerr);
+  if (!choice.gpu_requested) return machine_file::CachedOrMeasuredCpu(options, std::cerr);
   if (!options.threads.empty())
     throw BadInput("--threads: only for the CPU; a GPU's ceilings are those of the whole GPU");
   const auto access = gpu_loader::AccessGpu(choice, kFlag);
-  if (!access.why_not.empty()) throw BadInput("{}={}: {}", kFlag, device, access.why_not);
+  if (access.reason) throw BadInput("{}={}: {}", kFlag, device, access.reason->text);
   StopOnInterrupt();  // after an interrupt the ceilings measured so far are written
   const auto machine = gpu_loader::CachedOrMeasuredGpu(access, options, std::cerr);
   if (!machine) throw BadInput("{}={}: this build cannot measure ceilings of GPUs", kFlag, device);
@@ -67,7 +67,8 @@ void ShowMachine(MachineFlags flags) {
                                                : MachineOf(flags.device, flags.measure);
   terminal::WriteCeilings({machine}, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
-  if (!flags.named) std::cerr << machine_file::NotValidatedSentence(machine);
+  if (const auto warning = machine_file::NotValidatedWarning(machine); warning && !flags.named)
+    std::cerr << *warning;
   if (!flags.output) return;
   machine_file::WriteMachineFile(machine, *flags.output);
   std::cerr << "wrote " << *flags.output << '\n';

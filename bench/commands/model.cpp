@@ -87,9 +87,9 @@ predict::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs
   predict::ModelReport report;
   report.run = inputs.run;
   auto groups = GroupsOf(flags, report.run);
-  report.base.gpu =
-      predict::ChosenGpu({gpu, inputs.machine ? &*inputs.machine : nullptr,
-                          inputs.run ? &*inputs.run : nullptr, flags.run_file.value_or("")});
+  report.base.gpu = predict::ChosenGpu(
+      {gpu.empty() ? std::nullopt : std::optional(gpu), inputs.machine ? &*inputs.machine : nullptr,
+       inputs.run ? &*inputs.run : nullptr, flags.run_file.value_or("")});
   report.choice = ChoiceText(flags);
   std::vector<predict::Design> designs;
   for (const auto& scale : flags.scales) designs.push_back(predict::Rescaled(report.base, scale));

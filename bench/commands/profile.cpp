@@ -59,8 +59,9 @@ const cupti::CuptiChip& ChipOf(const std::optional<std::string>& name) {
     reason = fmt::format("--chip {}: unknown chip", *name);
   } else {
     const auto access = gpu_loader::AccessGpu(gpu_loader::ParseDevice("gpu", "profile"), "profile");
-    reason = access.why_not;
-    if (reason.empty()) {
+    if (access.reason) {
+      reason = access.reason->text;
+    } else {
       const auto facts = access.module->describe(access.device.number).facts;
       const auto found = facts.find("gpu.compute_capability");
       for (const auto& chip : table.chips)
@@ -88,7 +89,8 @@ std::string NcuTable(const ProfileFlags& flags) {
   std::cerr << ran.err;
   const auto table = ReadFileIfAny(choice.table);
   if (!imports::LooksLikeNsightCompute(table))
-    throw BadInput("profile: " + cupti::WhyNoNcuTable(table + ran.out + ran.err, ran.exit_code));
+    throw BadInput("profile: " +
+                   cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
   if (ran.exit_code != 0)
     std::cerr << fmt::format("dlroof: ncu, or the program that it ran, ended with exit code {}\n",
                              ran.exit_code);

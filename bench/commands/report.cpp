@@ -44,8 +44,8 @@ std::vector<std::string> LevelKeys() {
   return keys;
 }
 
-figure::FigureChoice ChoiceOf(const ReportFlags& flags, const roofline::PlacedRun* before) {
-  figure::FigureChoice choice;
+figure::FigureOptions ChoiceOf(const ReportFlags& flags, const roofline::PlacedRun* before) {
+  figure::FigureOptions choice;
   choice.all_levels = flags.level == "all";
   choice.sweep = flags.sweep.value_or("");
   choice.before = before;
@@ -55,30 +55,30 @@ figure::FigureChoice ChoiceOf(const ReportFlags& flags, const roofline::PlacedRu
       throw BadInput("--level {}: unknown memory level; expected l1, l2, l3, dram, host or all",
                      *flags.level);
   }
-  return choice;
+  return options;
 }
 
-void WriteHtml(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+void WriteHtml(const roofline::PlacedRun& run, const figure::FigureOptions& options,
                const std::string& path) {
   std::ostringstream page;
-  page::WritePage(run, page, choice.before);
+  page::WritePage(run, page, options.before);
   WriteFile(path, page.str());
 }
 
 // Writes the run file without Google Benchmark's own entries, which reports do not need.
-void WriteStored(const roofline::PlacedRun& run, const figure::FigureChoice&,
+void WriteStored(const roofline::PlacedRun& run, const figure::FigureOptions&,
                  const std::string& path) {
   WriteFile(path, roofline::ToStoredJson(run.file, run.view).dump() + '\n');
 }
 
-void WriteDrawn(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+void WriteDrawn(const roofline::PlacedRun& run, const figure::FigureOptions& options,
                 const std::string& path) {
-  figure::WriteFigure(run, path, choice);
+  figure::WriteFigure(run, path, options);
 }
 
 struct Writer {
   std::string_view extension;
-  void (*write)(const roofline::PlacedRun& run, const figure::FigureChoice& choice,
+  void (*write)(const roofline::PlacedRun& run, const figure::FigureOptions& options,
                 const std::string& path);
 };
 constexpr Writer kWriters[] = {{".html", WriteHtml},
@@ -145,7 +145,7 @@ void Report(const ReportFlags& flags) {
     before = roofline::PlaceRun(record::ReadRunFile(*flags.before, std::cerr), view);
   const auto choice = ChoiceOf(flags, flags.before ? &before : nullptr);
   for (const auto& path : flags.outputs) {
-    WriterFor(path).write(run, choice, path);
+    WriterFor(path).write(run, options, path);
     std::cerr << "wrote " << path << '\n';
   }
   if (!flags.outputs.empty()) return;

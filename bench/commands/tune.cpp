@@ -80,12 +80,7 @@ tune::TuneRequest RequestFrom(const TuneFlags& flags) {
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
   request.space.environment = VariablesFrom(flags.environment);
   if (flags.suites.empty()) return request;
-  auto suites = suites::SelectSuites(flags.suites, {}, "--suite");
-  // If only files are named, SelectSuites adds the default suites, which were not requested.
-  const auto requested = fmt::format(",{},", fmt::join(flags.suites, ","));
-  std::erase_if(suites, [&](const suites::Suite& suite) {
-    return requested.find("," + suite.name + ",") == std::string::npos;
-  });
+  const auto suites = suites::SelectSuites(flags.suites, {}, "--suite");
   for (const auto& workload : suites::WorkloadsOf(suites))
     if (workload.name.device == "cpu") request.names.push_back(workload::ToText(workload.name));
   return request;

@@ -100,20 +100,21 @@ void NameRecords(programs::ProgramSummary& summary) {
 
 // Returns the type in which the library multiplies. With an fpmath attribute it may multiply f32 as
 // bf16 if the CPU has the instructions.
-std::string MultipliedType(const verbose::Primitive& primitive) {
+std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
   const auto type = verbose::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
   const bool narrowed = type == "f32" && text.attributes.find("fpmath:") != std::string::npos &&
                         (text.implementation.find("amx") != std::string::npos ||
                          text.implementation.find("bf16") != std::string::npos);
-  return narrowed ? "bf16" : type;
+  if (narrowed) return "bf16";
+  return type;
 }
 
 std::optional<std::string> PipeOf(const verbose::Primitive& primitive, const std::string& isa) {
   const auto type = MultipliedType(primitive);
-  if (type.empty()) return std::nullopt;
-  if (isa.empty()) return library_rules::NamedMatrixPipe(type, primitive.text.implementation);
-  return library_rules::MatrixPipe(type, primitive.text.implementation, isa);
+  if (!type) return std::nullopt;
+  if (isa.empty()) return library_rules::NamedMatrixPipe(*type, primitive.text.implementation);
+  return library_rules::MatrixPipe(*type, primitive.text.implementation, isa);
 }
 
 void AddWork(const verbose::Primitive& primitive, record::Record& record) {
@@ -121,7 +122,7 @@ void AddWork(const verbose::Primitive& primitive, record::Record& record) {
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
   if (found.bytes) work.bytes[Level::kDram] = *found.bytes;
-  if (!found.reason.empty()) record.counting.push_back({.text = found.reason});
+  if (found.reason) record.counting.push_back({.text = found.reason->text});
   if (!found.matrix) return;
   const auto pipe = PipeOf(primitive, record.isa);
   if (*found.matrix > 0 && !pipe) {
@@ -157,15 +158,15 @@ std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
   std::vector<std::vector<double>> seconds(log.primitives.size());
   for (const auto& execution : log.executions)
     seconds[execution.primitive].push_back(execution.seconds);
-  const auto isa = verbose::IsaOf(log.isa_words);
+  const auto isa = verbose::IsaOf(log.isa_words).value_or("");
   std::vector<record::Record> records;
   for (std::size_t i = 0; i < log.primitives.size(); ++i) {
     const auto& primitive = summary.primitives[i];
     record::Record record{.name = primitive.record,
                           .algorithm = primitive.text.implementation,
                           .isa = isa,
-                          .repro = primitive.repro,
-                          .threads = summary.threads.value_or(0)};
+                          .threads = summary.threads};
+    if (!primitive.repro.empty()) record.repro = primitive.repro;
     record.repetitions = RepetitionsOf(seconds[i]);
     if (record.repetitions.empty())
       record.reason = "its calls are shorter than the log's time resolution";
@@ -195,7 +196,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
   if (facts.threads) summary.threads = facts.threads;
   for (auto& primitive : summary.primitives) {
     const auto parsed = verbose::ReadPrimitive(primitive.text);
-    primitive.repro = verbose::BenchdnnLine(parsed);
+    primitive.repro = verbose::BenchdnnLine(parsed).value_or("");
     primitive.benchmark = BenchmarkOf(parsed, primitive.repro);
   }
   NameRecords(summary);
@@ -488,7 +489,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
                       .progress = machine::StderrIsTerminal() ? &out : nullptr});
   } catch (const CannotStart& error) {
     messages.Say("profile: {}", error.what());
-    return error.reason == ENOENT ? kNoSuchProgram : kNotExecutable;
+    return error.error == ENOENT ? kNoSuchProgram : kNotExecutable;
   }
   ReportEnd(run, program, messages);
   try {

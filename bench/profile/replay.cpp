@@ -46,15 +46,15 @@ const record::Record* FindRecord(const std::vector<record::Record>& records,
 // The time of a replayed record, or the reason why there is none.
 struct StandaloneTiming {
   std::optional<record::Timing> timing;
-  std::string reason;
+  std::optional<Reason> reason;
 };
 
 StandaloneTiming TimingOf(const record::Record* record) {
-  if (record == nullptr) return {std::nullopt, "dlroof_bench did not measure it"};
+  if (record == nullptr) return {std::nullopt, Reason{"dlroof_bench did not measure it"}};
   const auto timing = record::TimeOf(record->repetitions);
-  if (timing && record->status == record::Status::kOk) return {timing, ""};
-  return {std::nullopt, fmt::format("{}: {}", record::Key(record->status),
-                                    record->reason.empty() ? "no time" : record->reason)};
+  if (timing && record->status == record::Status::kOk) return {timing, std::nullopt};
+  return {std::nullopt, Reason{fmt::format("{}: {}", record::Key(record->status),
+                                           record->reason.empty() ? "no time" : record->reason)}};
 }
 
 // Returns the run file of dlroof_bench, or nothing after an interrupt.
@@ -97,7 +97,7 @@ std::vector<std::size_t> ChooseReplayed(int count, programs::ProgramSummary& sum
     if (static_cast<int>(chosen.size()) >= count) break;
     auto& primitive = summary.primitives[i];
     const auto reason = UnavailableReason(primitive.benchmark);
-    primitive.not_standalone = reason ? reason->text : "";
+    primitive.not_replayed = reason;
     if (!reason) chosen.push_back(i);
   }
   return chosen;
@@ -110,10 +110,10 @@ void AddStandaloneTimes(const record::RunFile& program, const std::vector<std::s
     auto& primitive = summary.primitives[i];
     const auto* record = FindRecord(records, primitive.benchmark);
     const auto [time, reason] = TimingOf(record);
-    if (!time) primitive.not_standalone = reason;
+    if (!time) primitive.not_replayed = reason;
     const auto* inside = FindRecord(program.records, primitive.record);
     const auto its_time = inside == nullptr ? std::nullopt : record::TimeOf(inside->repetitions);
-    if (time && !its_time) primitive.not_standalone = "its calls in the program have no time";
+    if (time && !its_time) primitive.not_replayed = Reason{"its calls in the program have no time"};
     if (!time || !its_time) continue;
     programs::StandaloneTime standalone{
         .seconds = time->median,
@@ -127,7 +127,7 @@ void AddStandaloneTimes(const record::RunFile& program, const std::vector<std::s
         .implementation = record->algorithm};
     const auto cold = TimingOf(FindRecord(records, ColdName(primitive.benchmark))).timing;
     if (cold) standalone.cold_seconds = cold->median;
-    primitive.alone = standalone;
+    primitive.standalone = standalone;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -75,8 +76,9 @@ void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
 // Adds the flags that choose benchmarks.
 void AddSuiteOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option("--dlroof_suite", flags.suites,
-                 "suites to run: names of built-in suites (--dlroof_suite=help lists them), or "
-                 "files with one problem or benchmark name per line; separated by commas")
+                 "what to run instead of the default suites: built-in suites (--dlroof_suite=help "
+                 "lists them), or files with one problem or benchmark name per line, or files of "
+                 "benchdnn; separated by commas")
       ->take_all();
   auto& choices = flags.choices;
   const std::tuple<const char*, std::string&, const char*> lists[] = {
@@ -195,6 +197,10 @@ void AddDefaultFlags(std::vector<std::string>& args) {
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   flags.filter = BenchmarkFlag(args, "filter");
+  const std::set<std::string> off = {"false", "no", "off", "0"};
+  for (const auto& arg : args)
+    if (arg.starts_with("--benchmark_list_tests"))
+      flags.lists_only = off.count(arg.substr(arg.find('=') + 1)) == 0;
   flags.min_seconds = Seconds(BenchmarkFlag(args, "min_time"));
   const auto repetitions = BenchmarkFlag(args, "repetitions");  // Google Benchmark refuses errors
   std::from_chars(repetitions.data(), repetitions.data() + repetitions.size(), flags.repetitions);

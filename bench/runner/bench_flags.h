@@ -39,6 +39,7 @@ struct BenchFlags {
   std::optional<TurnPipes> turn_pipes;  // set by the supervisor of an interleaved comparison
   // Google Benchmark's flags, parsed again because it does not export them.
   std::string filter;
+  bool lists_only = false;            // --benchmark_list_tests
   std::optional<double> min_seconds;  // [s] of a repetition, unless it is a number of iterations
   int repetitions = 1;
   OutputFormat display = OutputFormat::kTable;

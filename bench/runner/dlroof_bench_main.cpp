@@ -69,7 +69,7 @@ bool ListedSuites(const BenchFlags& flags) {
 struct Devices {
   gpu_loader::DeviceChoice choice;
   gpu_loader::GpuAccess gpu;
-  bool HasGpu() const { return gpu.why_not.empty(); }
+  bool HasGpu() const { return !gpu.reason; }
 };
 
 Devices FindDevices(const BenchFlags& flags) {
@@ -77,15 +77,15 @@ Devices FindDevices(const BenchFlags& flags) {
   Devices devices{.choice = gpu_loader::ParseDevice(flags.device, kFlag)};
   devices.gpu = gpu_loader::AccessGpu(devices.choice, kFlag);
   gpu_loader::RegisterGpu(devices.gpu);
-  if (devices.choice.gpu_asked && !devices.HasGpu())
-    std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.why_not);
+  if (devices.choice.gpu_requested && !devices.HasGpu())
+    std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.reason->text);
   return devices;
 }
 
 std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& devices) {
   const auto& choice = devices.choice;
   auto suites =
-      suites::SelectSuites(flags.suites, {choice.cpu, devices.HasGpu() || choice.gpu_asked});
+      suites::SelectSuites(flags.suites, {choice.cpu, devices.HasGpu() || choice.gpu_requested});
   suites =
       suites::Chosen(suites::OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.choices);
   suites = suites::InCacheState(std::move(suites), flags.cache);
@@ -99,9 +99,9 @@ std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
                               const workload::RunSettings& settings) {
   std::set<int> counts = {1, settings.threads};
   for (const workload::Workload& workload : workloads)
-    if (workload.name.device == "cpu" && workload.threads > 0 &&
-        static_cast<size_t>(workload.threads) <= settings.cpus.size())
-      counts.insert(workload.threads);
+    if (workload.name.device == "cpu" && workload.threads &&
+        static_cast<size_t>(*workload.threads) <= settings.cpus.size())
+      counts.insert(*workload.threads);
   return {counts.begin(), counts.end()};
 }
 
@@ -128,7 +128,7 @@ void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
       throw BadInput("{}: \"device\" is \"{}\"; expected \"cpu\" or \"gpu\"", file, machine.device);
     if (machine.device == "gpu" && !devices.HasGpu())
       throw BadInput("{}: these are ceilings of a GPU, but no GPU can be used: {}", file,
-                     devices.gpu.why_not);
+                     devices.gpu.reason->text);
   }
 }
 
@@ -146,7 +146,7 @@ void PrintGpuReason(const Devices& devices) {
   const auto& choice = devices.choice;
   if (!devices.HasGpu() && choice.cpu && choice.gpu &&
       std::filesystem::exists(gpu_loader::ModuleBesideProgram(), none))
-    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.why_not);
+    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
 }
 
 // Returns the machines of all devices that have benchmarks.
@@ -196,7 +196,7 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
     context["repetitions"]["max_seconds"] = rule->max_seconds;
   }
   if (flags.keep_noisy) context["disturbed"] = "keep";
-  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.why_not;
+  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.reason->text;
   if (auto described = suites::SuitesContext(suites); !described.empty())
     context["suites"] = std::move(described);
   return context;
@@ -233,7 +233,7 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<workload::Wor
                                      energy::AllEnergySources());
   if (pass.cpu->from.empty())
     std::cerr << fmt::format("--dlroof_energy: the CPU's energy cannot be measured: {}\n",
-                             energy::WhyNoEnergy(*pass.cpu));
+                             energy::NoEnergyReason(*pass.cpu).text);
   return pass;
 }
 
@@ -317,6 +317,7 @@ int Run(std::vector<std::string> args) {
                         [&] { return specified.empty() ? machines() : specified; });
   const auto options = Options(flags, workloads, devices, session, turns);
   session.Add(RegisterWorkloads(workloads, settings, options));
+  if (!flags.lists_only) std::cerr << suites::SelectionSentence(suites);
   return RunAndReport(session, flags);
 }
 

@@ -38,11 +38,11 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
   request.ready = ready;
   for (const auto& [pipe, flops] : call.modelled.flops)
     if (flops > 0) request.pipes.push_back(pipe);
-  request.threads = call.threads > 0 ? call.threads : settings.threads;
+  request.threads = call.threads.value_or(settings.threads);
   for (const auto& library : workload::AllLibraries())
     request.made_by += library.description() + "; ";
   request.seed = settings.seed;
-  request.blocks_wait = call.blocks_wait;
+  request.blocks_wait = call.gpu && call.gpu->blocks_wait;
   if (workload.name.device == "gpu") {
     const workload::Op* const op = workload::FindOp(workload.name.op);
     if (op != nullptr && op->gpu_traffic)
@@ -53,7 +53,8 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
                    cpus = settings.cpus](std::string& how) {
     Work work;
     work.bytes = ModelledLevels(call, state, threads, cpus);
-    how = work.bytes.empty() ? call.levels.why_not : call.levels.how;
+    how = call.levels.how;
+    if (work.bytes.empty()) how = call.levels.reason ? call.levels.reason->text : "";
     return work;
   };
   return request;
@@ -65,7 +66,7 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
 void AddUnavailableSources(std::string_view choice, Counting& counting) {
   if (choice != kAutoCounters) return;
   for (const auto& [source, reason] : UnavailableSources(choice, "gpu", AllCounterSources()))
-    counting.notes.push_back({source, {}, reason});
+    counting.notes.push_back({source, {}, reason.text});
 }
 
 const CounterSource* Source(std::string_view name, std::string_view device) {
@@ -122,15 +123,16 @@ std::optional<std::string> CountersWarning(const std::string& choice) {
   const CounterSource* const on_gpu = Source(choice, "gpu");
   if (on_gpu != nullptr && on_gpu->count) return std::nullopt;  // queried when the GPU is open
   const auto reason =
-      WhyUnavailable(choice, on_gpu == nullptr ? "cpu" : "gpu", AllCounterSources());
-  if (reason.empty()) return std::nullopt;
-  return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", choice, reason);
+      UnavailableReason(choice, on_gpu == nullptr ? "cpu" : "gpu", AllCounterSources());
+  if (!reason) return std::nullopt;
+  return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", choice, reason->text);
 }
 
 energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules) {
   if (!joules || !joules())
-    return {.unavailable = {
-                {"nvml", "the driver does not report this GPU's energy (Volta and later do)"}}};
+    return {
+        .unavailable = {
+            {"nvml", Reason{"the driver does not report this GPU's energy (Volta and later do)"}}}};
   const auto read = [joules] {
     if (const auto now = joules()) return *now;
     throw BadInput("nvml: the driver no longer reports the GPU's energy");
@@ -162,17 +164,16 @@ energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu) {
   return found;
 }
 
-energy::EnergyFound EnergyOfCall(const workload::Workload& workload,
-                                 const workload::PreparedCall& call, const timing::Timer& timer,
-                                 const EnergyPass& pass) {
+energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
+                                  const workload::PreparedCall& call, const timing::Timer& timer,
+                                  const EnergyPass& pass) {
   const bool gpu = workload.name.device == "gpu";
   const bool counted = pass.cpu && (gpu || !pass.cpu->from.empty());
-  energy::EnergyFound found;
+  energy::EnergyResult found;
   if (timer.BeforeCall()) {
-    const auto reason =
-        "the energy would include the work before each call, which flushes the caches";
-    if (counted) found.why_not = reason;
-    if (pass.meter_seconds) found.why_no_window = reason;
+    const Reason reason{"the energy would include the flushing of caches before each call"};
+    if (counted) found.reason = reason;
+    if (pass.meter_seconds) found.window_reason = reason;
     return found;
   }
   call.run();  // first-time work of the library
@@ -184,7 +185,7 @@ energy::EnergyFound EnergyOfCall(const workload::Workload& workload,
   auto metered = energy::RepeatForMeter(
       call.run, {*pass.meter_seconds, cpu::WallSeconds, energy::UtcSeconds, StoppedByInterrupt});
   found.window = metered.window;
-  found.why_no_window = std::move(metered.why_not);
+  found.window_reason = std::move(metered.reason);
   return found;
 }
 

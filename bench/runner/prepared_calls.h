@@ -58,9 +58,9 @@ energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu);
 // Returns the energy of one call from three windows of back-to-back calls, each of at least 0.5 s
 // on a CPU and 2 s on a GPU, and the window for the node's meter. If something has to be done
 // before each call, the result has only a reason.
-energy::EnergyFound EnergyOfCall(const workload::Workload& workload,
-                                 const workload::PreparedCall& call, const timing::Timer& timer,
-                                 const EnergyPass& pass);
+energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
+                                  const workload::PreparedCall& call, const timing::Timer& timer,
+                                  const EnergyPass& pass);
 
 // Owns the prepared call, at most one at a time, and the calls that are stored until they are
 // counted.

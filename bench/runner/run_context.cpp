@@ -81,8 +81,8 @@ std::string LowerCase(std::string text) {
 json Counters(const std::string& choice) {
   json counters = json::object();
   counters["asked"] = choice;
-  for (const auto& [source, why] : UnavailableSources(choice, "cpu", AllCounterSources()))
-    counters["unavailable"][source] = why;
+  for (const auto& [source, reason] : UnavailableSources(choice, "cpu", AllCounterSources()))
+    counters["unavailable"][source] = reason.text;
   return counters;
 }
 

@@ -75,7 +75,7 @@ void AddSingleThreaded(const BenchmarkState& benchmark, const workload::RunSetti
   if (counted.count)
     watched.SetInstructions(*counted.count);
   else
-    watched.AddInstructionsReason(counted.reason);
+    watched.AddInstructionsReason(counted.reason->text);
 }
 
 // Prepares, verifies, counts and times benchmarks, and attaches their results.
@@ -125,8 +125,8 @@ class Runner {
 
   energy::IdlePowers MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
 
-  std::map<std::string, energy::EnergyFound> MeasureEnergyOfTimed() {
-    std::map<std::string, energy::EnergyFound> found;
+  std::map<std::string, energy::EnergyResult> MeasureEnergyOfTimed() {
+    std::map<std::string, energy::EnergyResult> found;
     Release();
     for (auto& [name, benchmark] : benchmarks_) {
       if (!benchmark.timed_algorithm) continue;
@@ -138,12 +138,13 @@ class Runner {
         found[name] =
             EnergyOfCall(workload, calls_.Call(), calls_.TimerOf(workload), options_.energy);
         if (calls_.Call().algorithm != *benchmark.timed_algorithm)
-          found[name] = {{},
-                         "the library chose another algorithm when the call was prepared again: " +
-                             calls_.Call().algorithm};
+          found[name] = {
+              .reason = Reason{"the library chose another algorithm when the call was prepared "
+                               "again: " +
+                               calls_.Call().algorithm}};
         Release();
       } catch (const std::exception& error) {
-        found[name] = {{}, error.what()};
+        found[name] = {.reason = Reason{error.what()}};
         calls_.Drop();
         calls_.TimerOf(workload).Recover(name);
       }
@@ -282,9 +283,9 @@ class Runner {
               const timing::TimedLoop& timed) const {
     for (const auto& [key, value] : record::ToCounters(timed.repetition))
       state.counters[key] = value;
-    if (options_.keep_noisy) state.counters[record::kKeptCounter] = 1;
+    if (options_.keep_noisy) state.counters[record::kNoiseIgnoredCounter] = 1;
     state.counters[record::kThreadsCounter] =
-        calls_.Call().threads > 0 ? calls_.Call().threads : calls_.Settings().threads;
+        calls_.Call().threads.value_or(calls_.Settings().threads);
     state.counters[record::kSeedCounter] = settings_.seed;
     if (calls_.Call().heuristic_over_best)
       state.counters[record::kHeuristicOverBestCounter] = *calls_.Call().heuristic_over_best;
@@ -300,8 +301,7 @@ class Runner {
     record.kernels = counting.kernels;
     if (benchmark.watched) {
       record.parallel = benchmark.watched->Mean();
-      if (const auto& reason = benchmark.watched->UnwatchedReason(); reason && !record.parallel)
-        record.unwatched = reason->text;
+      if (!record.parallel) record.unwatched_reason = benchmark.watched->UnwatchedReason();
     }
     state.SetLabel(record::ToLabel(record));
   }
@@ -375,7 +375,7 @@ live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
       registered->UseRealTime();
   }
   live::Passes passes{.count = [runner] { return runner->CountTimed(); }};
-  if (options.explain) passes.alone = [runner] { return runner->WatchSingleThreaded(); };
+  if (options.explain) passes.parallel = [runner] { return runner->WatchSingleThreaded(); };
   if (options.energy.cpu) passes.idle = [runner] { return runner->MeasureIdle(); };
   if (options.energy.cpu || options.energy.meter_seconds)
     passes.energy = [runner] { return runner->MeasureEnergyOfTimed(); };

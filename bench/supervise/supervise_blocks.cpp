@@ -226,7 +226,7 @@ class InterleavedRun {
     const auto& path = base ? run_.request().outputs.front() : run_.request().outputs.back();
     auto about = run_.About();
     about["interleaved"] =
-        compare::ToJson(compare::Interleaving{run_.header().id, rule_.min_effect});
+        compare::ToJson(compare::InterleavedComparison{run_.header().id, rule_.min_effect});
     const auto text = ToJson(MergedRun(Done(base), run_.machines(), about)).dump(1) + "\n";
     WriteFile(path, text, OnDisk::kNow);
     // Parses the text, so that the comparison is the one of `dlroof compare`.

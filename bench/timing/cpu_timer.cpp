@@ -110,11 +110,11 @@ record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts
 }
 
 int CpuTimer::Threads(const workload::Workload& workload, int threads_of_run) const {
-  return workload.threads > 0 ? workload.threads : threads_of_run;
+  return workload.threads.value_or(threads_of_run);
 }
 
 void CpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState cache, int threads) {
-  threads_ = call.threads > 0 ? call.threads : threads;
+  threads_ = call.threads.value_or(threads);
   evicted_ = cache == workload::CacheState::kWarm ? std::vector<cpu::MemorySpan>()
                                                   : EvictedSpans(call, cache);
   in_parts_ = false;

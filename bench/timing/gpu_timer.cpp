@@ -73,8 +73,9 @@ int CallsToFill(double seconds, double target_seconds, int most) {
 }
 
 GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache) {
-  GpuCacheState state{
-      .flush = cache != workload::CacheState::kWarm, .touched = {}, .renew = call.renew};
+  GpuCacheState state{.flush = cache != workload::CacheState::kWarm,
+                      .touched = {},
+                      .renew = call.gpu ? call.gpu->renew : std::function<void()>()};
   if (cache != workload::CacheState::kColdWeights) return state;
   bool weights = false;
   for (const auto& region : call.memory) {
@@ -135,8 +136,8 @@ SampledGpu SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, doubl
 }
 
 int GpuTimer::Threads(const workload::Workload& workload, int) const {
-  if (workload.threads > 1)
-    throw Unsupported("threads{}: a GPU benchmark has one host thread", workload.threads);
+  if (workload.threads.value_or(1) > 1)
+    throw Unsupported("threads{}: a GPU benchmark has one host thread", *workload.threads);
   return 1;
 }
 
@@ -172,12 +173,12 @@ bool GpuTimer::IsAttempt(std::int64_t iterations, double gpu_seconds, double hos
 
 TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,
                          std::int64_t) {
-  if (!clock_ || !call.enqueue)
-    throw std::logic_error("a call on a GPU needs a clock and `enqueue`");
+  if (!clock_ || !call.gpu)
+    throw std::logic_error("a call on a GPU needs a clock and GpuCapabilities");
   double seconds = 0;
   const cpu::ClockReading begin = cpu::ReadClocks();
   for (auto _ : state) {
-    const double once = TimeOnce(*clock_, call.enqueue, cache_);
+    const double once = TimeOnce(*clock_, call.gpu->enqueue, cache_);
     state.SetIterationTime(once);
     seconds += once;
   }
@@ -186,7 +187,7 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   TimedLoop timed{RepetitionOf(spent, iterations), std::nullopt};
   timed.repetition.seconds = seconds / iterations;
   if (IsAttempt(state.iterations(), seconds, spent.wall)) return timed;
-  auto [sample, reason] = SampleGpu(*clock_, call.enqueue, seconds / iterations, cache_);
+  auto [sample, reason] = SampleGpu(*clock_, call.gpu->enqueue, seconds / iterations, cache_);
   if (reason) timed.note = reason->text;
   sample.host_seconds = spent.wall / iterations;
   for (const auto& [key, value] : record::ToCounters(sample)) state.counters[key] = value;

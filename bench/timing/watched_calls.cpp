@@ -136,10 +136,10 @@ using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
 // if this machine lacks the memory for copies. [s]
 NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
   const auto near_bytes = NearBytes();
-  if (!near_bytes || !call.folded) return {};
+  if (!near_bytes || !call.explain.folded) return {};
   try {
-    return SecondsInterleaved(call.folded(*near_bytes),
-                              call.folded(std::numeric_limits<double>::infinity()));
+    return SecondsInterleaved(call.explain.folded(*near_bytes),
+                              call.explain.folded(std::numeric_limits<double>::infinity()));
   } catch (const Unsupported&) {
   } catch (const std::system_error&) {
   }
@@ -151,11 +151,8 @@ NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
 void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
   for (const auto& library : workload::AllLibraries())
     library.on_threads([](int) {});  // starts the threading runtimes
-  unwatched_reason_.reset();
-  if (const auto reason = WhyNoRegions(AllRegionSources()); !reason.empty()) {
-    unwatched_reason_ = Reason{reason};
-    return;
-  }
+  unwatched_reason_ = NoRegionsReason(AllRegionSources());
+  if (unwatched_reason_) return;
   RegionWatch watch(AllRegionSources());
   const auto spent = SpentInCalls(call, calls, [&] { watch.Begin(); });
   const auto watched = watch.End();
@@ -166,11 +163,11 @@ void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int
   Pass pass;
   pass.sums = watched->seen.sums;
   pass.source = watched->source;
-  pass.threads = std::max(watched->seen.widest_team, call.threads > 0 ? call.threads : threads);
+  pass.threads = std::max(watched->seen.widest_team, call.threads.value_or(threads));
   pass.repetition = RepetitionOf(spent, static_cast<double>(calls));
   passes_.push_back(pass);
   algorithm_ = call.algorithm;
-  executed_over_useful_ = call.executed_over_useful;
+  executed_over_useful_ = call.explain.executed_over_useful;
   if (call.levels.core_loads > 0) {
     vector_loads_ = call.levels.core_loads;
     vector_bytes_ = call.levels.vector_bytes;
@@ -181,13 +178,13 @@ void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call, double 
   if (passes_.empty()) return;
   single_thread_algorithm_ = call.algorithm;
   single_thread_seconds_ = SecondsOf(call);
-  if (call.parts) parts_ = call.parts(step_seconds);
+  if (call.explain.parts) parts_ = call.explain.parts(step_seconds);
   if (const auto counted = instructions::CountInstructions(call.run, step_seconds); counted.count)
     SetInstructions(*counted.count);
   else if (step_seconds > 0)
     instructions_reason_ = counted.reason;
-  if (call.smallest)
-    if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm) {
+  if (call.explain.smallest)
+    if (const auto smallest = call.explain.smallest(); smallest.algorithm == call.algorithm) {
       smallest_seconds_ = SecondsOf(smallest);
       if (const auto counted = instructions::CountInstructions(smallest.run, step_seconds).count)
         smallest_instructions_ = counted->all;
@@ -196,7 +193,8 @@ void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call, double 
 }
 
 void WatchedCalls::AddInstructionsReason(const std::string& reason) {
-  instructions_reason_ = instructions_reason_ ? *instructions_reason_ + "; " + reason : reason;
+  instructions_reason_ =
+      Reason{instructions_reason_ ? instructions_reason_->text + "; " + reason : reason};
 }
 
 void WatchedCalls::SetInstructions(const InstructionCount& count) {

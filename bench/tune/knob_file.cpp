@@ -23,13 +23,13 @@ namespace {
 
 constexpr std::string_view kKnob = "knob", kChangesResults = "changes results",
                            kActsOn = "acts on ";
-const std::map<std::string_view, std::set<programs::ProgramPartKind>> kParts = {
+const std::map<std::string_view, std::set<programs::ProgramComponentKind>> kParts = {
     {"primitives",
-     {programs::ProgramPartKind::kRoof, programs::ProgramPartKind::kSlowdown,
-      programs::ProgramPartKind::kNoRoof}},
-    {"reorders", {programs::ProgramPartKind::kMoves}},
-    {"creation", {programs::ProgramPartKind::kCreation}},
-    {"outside", {programs::ProgramPartKind::kOutside}}};
+     {programs::ProgramComponentKind::kRoof, programs::ProgramComponentKind::kSlowdown,
+      programs::ProgramComponentKind::kNoRoof}},
+    {"reorders", {programs::ProgramComponentKind::kMoves}},
+    {"creation", {programs::ProgramComponentKind::kCreation}},
+    {"outside", {programs::ProgramComponentKind::kOutside}}};
 constexpr std::string_view kBlank = " \t\r";
 
 std::string_view Trimmed(std::string_view text) {
@@ -210,7 +210,7 @@ class KnobReader {
   int line_ = 0;
   std::optional<tuning::Coordinate> knob_;
   bool changes_ = false;
-  std::set<programs::ProgramPartKind> acts_on_;
+  std::set<programs::ProgramComponentKind> acts_on_;
 };
 
 // Looks into the folders of LD_LIBRARY_PATH and of the system's linker.

@@ -240,8 +240,8 @@ TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::S
 
 Variables EnvironmentLines(const TunedBenchmark& benchmark) {
   auto lines = benchmark.environment;
-  const auto threads = workload::MakeWorkload(workload::ToText(benchmark.name)).threads;
-  if (threads > 0) lines["OMP_NUM_THREADS"] = std::to_string(threads);
+  if (const auto threads = workload::MakeWorkload(workload::ToText(benchmark.name)).threads)
+    lines["OMP_NUM_THREADS"] = std::to_string(*threads);
   if (!benchmark.cpus) return lines;
   std::string places = *benchmark.cpus;
   for (std::size_t at = places.find(','); at != std::string::npos; at = places.find(',', at + 3))

@@ -127,11 +127,12 @@ class SettingProcess {
     const auto record = supervise::RecordOf(listed_, {supervise::PartFrom(listed_, outcome, 0)});
     if (record.status != record::Status::kOk)
       return {{},
-              fmt::format("{}: {}", record::Key(record.status), record.reason),
+              Reason{fmt::format("{}: {}", record::Key(record.status), record.reason)},
               record.status == record::Status::kUnsupported};
     tuning::TrialResult result{record.repetitions, {}, false};
     for (auto& window : result.windows) window.seconds *= tuned_.scale;
-    if (result.windows.empty()) result.failed = "failed: the process succeeded without a result";
+    if (result.windows.empty())
+      result.failure = Reason{"failed: the process succeeded without a result"};
     return result;
   }
 
@@ -212,9 +213,10 @@ std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& reque
   tuning::Tuning tuning{
       .plan = {.subject = workload::ToText(request.name), .budget_seconds = budget_seconds},
       .best = proposal.setting};
-  std::string why;
-  const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, why);
-  if (!effect) return fmt::format("tried {}: no result, {}", proposal.text, why);
+  std::optional<Reason> reason;
+  const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, reason);
+  if (!effect)
+    return fmt::format("tried {}: no result, {}", proposal.text, reason.value_or(Reason{}).text);
   return fmt::format("tried {}, interleaved: {}{}", proposal.text, EffectText(*effect),
                      effect->confirmed ? "" : ", not significant");
 }
@@ -235,7 +237,7 @@ std::string LastLine(const std::string& text) {
 
 tuning::TrialResult Failed(std::string reason, const std::string& err = "") {
   if (const auto last = LastLine(err); !last.empty()) reason += ": " + text::Printable(last);
-  return {{}, text::ShortenMiddle(reason, kLongestReason), false};
+  return {{}, Reason{text::ShortenMiddle(reason, kLongestReason)}, false};
 }
 
 }  // namespace
@@ -268,7 +270,7 @@ tuning::TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const s
           fmt::format("'{}' read {:g}, expected a number above 0", *objective.read, number));
     seconds = objective.per_second ? 1 / number : number;
   }
-  return {{{.seconds = seconds, .iterations = 1}}, "", false};
+  return {{{.seconds = seconds, .iterations = 1}}, std::nullopt, false};
 }
 
 tuning::Trial CommandTrial(const CommandTrialRequest& request) {
@@ -289,7 +291,7 @@ tuning::Trial CommandTrial(const CommandTrialRequest& request) {
     if (!end) return Failed(fmt::format("still running after {:.3g} s", limit));
     const auto result =
         ResultOf(*end, wall, ReadFileIfAny(files.out), ReadFileIfAny(files.err), request.objective);
-    if (setting.empty() && result.failed.empty()) *longest = std::max(*longest, wall);
+    if (setting.empty() && !result.failure) *longest = std::max(*longest, wall);
     return result;
   };
 }
@@ -357,8 +359,8 @@ void SortByProgram(const programs::ProgramBreakdown& breakdown, const ActsOn& ac
     double& share = shares[coordinate.name] = 1;
     if (found == acts_on.end()) continue;
     share = 0;
-    for (const auto& part : breakdown.parts)
-      if (found->second.contains(part.kind)) share += part.seconds / breakdown.seconds;
+    for (const auto& component : breakdown.components)
+      if (found->second.contains(component.kind)) share += component.seconds / breakdown.seconds;
     coordinate.reason +=
         fmt::format("{}it acts on {:.0f} % of the {}", coordinate.reason.empty() ? "" : "; ",
                     100 * share, breakdown.of_step ? "step" : "program's time");

@@ -105,7 +105,7 @@ void SortByBreakdown(const breakdown::Breakdown& breakdown, bool memory_bound,
                      std::vector<tuning::Coordinate>& coordinates);
 
 // A coordinate's name -> the parts of a program's time that it acts on.
-using ActsOn = std::map<std::string, std::set<programs::ProgramPartKind>>;
+using ActsOn = std::map<std::string, std::set<programs::ProgramComponentKind>>;
 
 // Sorts the coordinates by the share of the program's time that they act on and appends it to their
 // reasons. Coordinates that are not in `acts_on` act on all of it. The sort is stable.

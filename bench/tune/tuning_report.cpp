@@ -35,7 +35,8 @@ void WriteSteps(const tuning::Tuning& tuning, const TuningWords& words, std::ost
   fmt::print(out, "  |{}|  {:>9}  default\n", Bar(left), time());
   for (const auto& step : tuning.steps) {
     if (step.effect) left *= step.effect->ratio;
-    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(), tuning::Words(step.values),
+    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(),
+               tuning::SettingText(step.values),
                step.effect ? EffectText(*step.effect) : "not measured alone",
                step.effect && !step.effect->confirmed ? ", not confirmed by itself" : "");
     fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, text::Printable(step.reason));
@@ -69,7 +70,7 @@ std::string Verdict(const tuning::Tuning& tuning) {
       break;
   }
   return fmt::format("unfinished; so far {} seems best, but it is not confirmed yet",
-                     tuning::Words(tuning.best));
+                     tuning::SettingText(tuning.best));
 }
 
 void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
@@ -81,10 +82,10 @@ void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
     const auto ratio = tried.ratio ? fmt::format(" (about {:.2f} of the time, {} blocks)",
                                                  *tried.ratio, tried.blocks)
                                    : std::string();
-    fmt::print(
-        out, "  tried {}: {}{}\n",
-        tried.values.empty() ? "the default of " + tried.coordinate : tuning::Words(tried.values),
-        text::Printable(tried.verdict), ratio);
+    fmt::print(out, "  tried {}: {}{}\n",
+               tried.values.empty() ? "the default of " + tried.coordinate
+                                    : tuning::SettingText(tried.values),
+               text::Printable(tried.verdict), ratio);
   }
 }
 
@@ -158,15 +159,15 @@ int VerifyAll(const std::string& path, tuning::TuningFile file,
       fmt::print(out, "  nothing to verify: {}\n", tuning::Key(tuning.state));
       continue;
     }
-    log << fmt::format("default against {}\n", tuning::Words(tuning.best));
-    std::string why;
-    tuning.verified = tuning::Verify(tuning, {trials(tuning.plan.subject)}, why);
+    log << fmt::format("default against {}\n", tuning::SettingText(tuning.best));
+    std::optional<Reason> reason;
+    tuning.verified = tuning::Verify(tuning, {trials(tuning.plan.subject)}, reason);
     if (StoppedByInterrupt()) return kInterrupted;
     WriteFile(path, tuning::ToJson(file).dump(1) + "\n");
     const bool confirmed = tuning.verified && tuning.verified->confirmed;
-    fmt::print(out, "  {}: {}: {}\n", tuning::Words(tuning.best),
+    fmt::print(out, "  {}: {}: {}\n", tuning::SettingText(tuning.best),
                confirmed ? "confirmed again" : "not confirmed again",
-               tuning.verified ? EffectText(*tuning.verified) : why);
+               tuning.verified ? EffectText(*tuning.verified) : reason.value_or(Reason{}).text);
     if (!confirmed) exit_code = kNotConfirmed;
   }
   return exit_code;

@@ -18,11 +18,10 @@ namespace {
 
 constexpr int kWidth = 900, kRowHeight = 22, kMargins = 70;  // [px]
 
-// Rows from the top: a benchmark's name, then its parts. Bars by colour: "begin end row", shares in
-// percent.
+// Rows from the top: the name of a benchmark, then its components.
 struct Rows {
-  std::map<std::string, std::string> bars;
-  std::string labels;  // gnuplot commands
+  std::map<std::string, std::string> bars;  // by colour, lines "begin end row" in percent
+  std::string labels;                       // gnuplot commands
   int count = 0;
 };
 
@@ -31,19 +30,20 @@ const char* ColourOf(breakdown::ComponentKind kind) {
   return kind == breakdown::ComponentKind::kUnexplained ? "#9aa5b1" : "#c2571a";
 }
 
-void AddLabel(const std::string& text, double x, const char* how, Rows& rows) {
+void AddLabel(const std::string& text, double x, const char* style, Rows& rows) {
   rows.labels += fmt::format("set label {} at {},{} {} front noenhanced\n", GnuplotText(text), x,
-                             rows.count, how);
+                             rows.count, style);
 }
 
-// Beside its bar where there is module, else on it.
-void AddPart(const breakdown::Component& part, double begin, double end, Rows& rows) {
-  constexpr double kRoom = 45;  // [%]
-  rows.bars[ColourOf(part.kind)] += fmt::format("{} {} {}\n", begin, end, rows.count);
-  const auto text = fmt::format("{} {:.1f} %  {} ({})", text::WithPrefix(part.seconds, "s"),
-                                end - begin, breakdown::Words(part.kind), Key(part.from));
-  if (100 - end >= kRoom) return AddLabel(text, end + 1, "left font ',9'", rows);
-  if (begin >= kRoom) return AddLabel(text, begin - 1, "right font ',9'", rows);
+// The label is beside the bar if there is enough space, else on it.
+void AddComponent(const breakdown::Component& component, double begin, double end, Rows& rows) {
+  constexpr double kLabel = 45;  // [%]
+  rows.bars[ColourOf(component.kind)] += fmt::format("{} {} {}\n", begin, end, rows.count);
+  const auto text = fmt::format("{} {}  {} ({})", text::WithPrefix(component.seconds, "s"),
+                                text::PercentText((end - begin) / 100),
+                                breakdown::Words(component.kind), Key(component.from));
+  if (100 - end >= kLabel) return AddLabel(text, end + 1, "left font ',9'", rows);
+  if (begin >= kLabel) return AddLabel(text, begin - 1, "right font ',9'", rows);
   AddLabel(text, begin + 1, "left font ',9' tc rgb 'white'", rows);
 }
 
@@ -54,13 +54,133 @@ void AddBreakdown(const record::Record& record, const roofline::Placed& placed, 
            0, "left font ',11'", rows);
   ++rows.count;
   double before = 0;
-  for (const auto& part : breakdown.parts) {
-    const double after = before + 100 * part.seconds / breakdown.seconds;
-    AddPart(part, before, after, rows);
+  for (const auto& component : breakdown.components) {
+    const double after = before + 100 * component.seconds / breakdown.seconds;
+    AddComponent(component, before, after, rows);
     before = after;
     ++rows.count;
   }
   ++rows.count;
+}
+
+constexpr std::size_t kColours = 7;      // of SeriesColour
+constexpr std::size_t kMostTitles = 18;  // in the legend
+constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
+
+std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
+  std::string caption = MachineNames(run);
+  const auto shared = trajectory::SharedName(figure.trajectories);
+  if (!shared.empty()) caption += ", " + shared;
+  caption += fmt::format(", bytes of {}; numbers: {}", roofline::LevelName(Key(figure.level)),
+                         figure.trajectories.front().along);
+  const bool pale = std::ranges::any_of(figure.trajectories, [](const auto& one) {
+    return std::ranges::any_of(one.points, [](const auto& point) { return point.noisy; });
+  });
+  return caption + (pale ? "; pale: noisy (estimate)" : "");
+}
+
+// Returns the level that most trajectories have, the farthest of equals.
+std::optional<Level> MainLevel(const std::vector<trajectory::Trajectory>& trajectories) {
+  std::map<Level, int> counts;
+  for (const auto& one : trajectories)
+    if (one.level && one.points.size() > 1) ++counts[*one.level];
+  std::optional<Level> main;
+  for (const auto& [level, count] : counts)
+    if (!main || count >= counts[*main]) main = level;
+  return main;
+}
+
+bool IsDrawn(const trajectory::TrajectoryPoint& point) {
+  return point.intensity && point.flops_per_second && *point.intensity > 0;
+}
+
+// Returns a panel for the roofs of every number of threads and for all points.
+Panel PanelOf(const TrajectoryFigure& figure) {
+  std::vector<roofline::ClassicMark> marks;
+  for (const auto& one : figure.trajectories)
+    for (const auto& point : one.points)
+      if (IsDrawn(point))
+        marks.push_back(
+            {.intensity = *point.intensity, .flops_per_second = *point.flops_per_second});
+  Panel whole = SharedPanel(figure.roofs, marks);
+  whole.height = 410;
+  return whole;
+}
+
+// Returns the roofs without the memory levels other than `level`.
+roofline::RoofSet OfLevel(roofline::RoofSet roofs, Level level) {
+  std::erase_if(roofs.bytes, [&](const roofline::Roof& roof) { return roof.key != Key(level); });
+  return roofs;
+}
+
+void AddRoofs(const TrajectoryFigure& figure, Plot& plot) {
+  const auto add = [&](const std::string& name, const std::vector<Point>& line,
+                       const roofline::Roof& roof, bool strong) {
+    plot.blocks += Block(name, {line});
+    plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw {} dt {} notitle", name,
+                                        strong ? kStrong : kThin, strong ? 1.4 : 0.8,
+                                        DashOf(roof)));
+  };
+  for (const auto& one : figure.roofs) {
+    int index = 0;
+    const bool strong = &one == &figure.roofs.front();
+    for (const auto& flat : one.flats)
+      add(fmt::format("flop{}_{}", one.roofs.threads, index++), FlatLine(flat, one), flat, strong);
+    for (const auto& slanted : one.roofs.bytes)
+      add(fmt::format("byte{}_{}", one.roofs.threads, index++), SlantedLine(slanted, one), slanted,
+          strong);
+  }
+}
+
+// Returns the labels of the roofs with the most and the fewest threads.
+std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
+  std::string text;
+  std::set<const Figure*> named = {&figure.roofs.front(), &figure.roofs.back()};
+  for (const auto* one : named) {
+    auto copy = *one;
+    const auto about =
+        fmt::format(", {} thread{}", one->roofs.threads, one->roofs.threads == 1 ? "" : "s");
+    for (auto* roofs : {&copy.flats, &copy.roofs.bytes})
+      for (auto& roof : *roofs) {
+        roof.key = roofline::LevelName(roof.key) + about;
+        roof.sustained_per_second.reset();
+      }
+    text += RoofLabels(copy, panel);
+  }
+  return text;
+}
+
+// Adds a block with the points and their colours, and one with the arrows between them.
+void AddTrajectory(const trajectory::Trajectory& trajectory, std::size_t index, Plot& plot,
+                   std::string& labels) {
+  std::vector<const trajectory::TrajectoryPoint*> points;
+  for (const auto& point : trajectory.points)
+    if (IsDrawn(point)) points.push_back(&point);
+  const auto colour = SeriesColour(index);
+  const auto dash = 1 + index / kColours % 4;  // repeated colours have another dash
+  std::string block, arrows;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double x = *points[i]->intensity, y = *points[i]->flops_per_second;
+    block += fmt::format("{:.9g} {:.9g} 0x{}\n", x, y, Shade(colour, points[i]->noisy).substr(1));
+    if (i > 0)
+      arrows += ArrowRow({*points[i - 1]->intensity, *points[i - 1]->flops_per_second}, {x, y});
+    if (i == 0 || i + 1 == points.size())
+      labels += fmt::format(
+          "set label '{:g}' at {:.9g},{:.9g} left offset 0.6,{} front textcolor rgb '{}' font "
+          "',9'\n",
+          points[i]->value, x, y, i == 0 ? -0.3 : 0.3, colour);
+  }
+  plot.blocks +=
+      fmt::format("$points{0} << EOD\n{1}EOD\n$arrows{0} << EOD\n{2}EOD\n", index, block, arrows);
+  plot.elements.push_back(fmt::format(
+      "$arrows{} with vectors head filled size screen 0.009,20 lw 1.3 dt {} lc rgb '{}' notitle",
+      index, dash, colour));
+  plot.elements.push_back(
+      fmt::format("$points{} using 1:2:3 with points pt 7 ps 0.6 lc rgb variable notitle", index));
+  if (index < kMostTitles)
+    plot.elements.push_back(
+        fmt::format("keyentry with lines lw 3 dt {} lc rgb '{}' title {} noenhanced", dash, colour,
+                    GnuplotText(trajectory.label)));
 }
 
 }  // namespace
@@ -71,7 +191,10 @@ std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& e
     if (run.places[i].breakdown && run.places[i].timing)
       AddBreakdown(run.file.records[i], run.places[i], rows);
   if (rows.count == 0)
-    throw BadInput("figure: no benchmark has a breakdown (dlroof explain, or --dlroof_explain)");
+    throw BadInput(
+        "figure: no benchmark has a time breakdown (dlroof explain or dlroof_bench "
+        "--dlroof_explain "
+        "measures it)");
   std::string blocks;
   std::vector<std::string> elements;
   for (const auto& [colour, bars] : rows.bars) {
@@ -94,129 +217,6 @@ void WriteBreakdownFigure(const roofline::PlacedRun& run, const std::string& pat
   WriteFile(path, RunGnuplot(BreakdownScript(run, FigureExtension(path))));
 }
 
-namespace {
-
-constexpr std::size_t kColours = 7;      // SeriesColour's
-constexpr std::size_t kMostTitles = 18;  // in the legend
-constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
-
-std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
-  std::string caption = MachineNames(run);
-  const auto shared = trajectory::SharedName(figure.trajectories);
-  if (!shared.empty()) caption += ", " + shared;
-  caption += fmt::format(", bytes of {}; numbers: {}", roofline::LevelName(Key(figure.level)),
-                         figure.trajectories.front().along);
-  const bool pale = std::ranges::any_of(figure.trajectories, [](const auto& one) {
-    return std::ranges::any_of(one.points, [](const auto& point) { return point.noisy; });
-  });
-  return caption + (pale ? "; pale: noisy, an estimate" : "");
-}
-
-// Returns the level that most of them have, the farthest of equals.
-std::optional<Level> MainLevel(const std::vector<trajectory::Trajectory>& trajectories) {
-  std::map<Level, int> counts;
-  for (const auto& one : trajectories)
-    if (one.level && one.points.size() > 1) ++counts[*one.level];
-  std::optional<Level> main;
-  for (const auto& [level, count] : counts)
-    if (!main || count >= counts[*main]) main = level;
-  return main;
-}
-
-bool IsDrawn(const trajectory::TrajectoryPoint& point) {
-  return point.intensity && point.flops_per_second && *point.intensity > 0;
-}
-
-// The ranges that hold the roofs of every number of threads and all points.
-Panel PanelOf(const TrajectoryFigure& figure) {
-  std::vector<roofline::ClassicMark> marks;
-  for (const auto& one : figure.trajectories)
-    for (const auto& point : one.points)
-      if (IsDrawn(point))
-        marks.push_back(
-            {.intensity = *point.intensity, .flops_per_second = *point.flops_per_second});
-  Panel whole = SharedPanel(figure.roofs, marks);
-  whole.height = 410;
-  return whole;
-}
-
-// Returns only the bytes of the figure's level.
-roofline::RoofSet OfLevel(roofline::RoofSet roofs, Level level) {
-  std::erase_if(roofs.bytes, [&](const roofline::Roof& roof) { return roof.key != Key(level); });
-  return roofs;
-}
-
-void AddRoofs(const TrajectoryFigure& figure, Plot& plot) {
-  const auto add = [&](const std::string& name, const std::vector<Point>& line,
-                       const roofline::Roof& roof, bool most) {
-    plot.blocks += Block(name, {line});
-    plot.elements.push_back(fmt::format("${} with lines lc rgb '{}' lw {} dt {} notitle", name,
-                                        most ? kStrong : kThin, most ? 1.4 : 0.8, DashOf(roof)));
-  };
-  for (const auto& one : figure.roofs) {
-    int index = 0;
-    const bool most = &one == &figure.roofs.front();
-    for (const auto& flat : one.flats)
-      add(fmt::format("flop{}_{}", one.roofs.threads, index++), FlatLine(flat, one), flat, most);
-    for (const auto& slanted : one.roofs.bytes)
-      add(fmt::format("byte{}_{}", one.roofs.threads, index++), SlantedLine(slanted, one), slanted,
-          most);
-  }
-}
-
-// Names of the roofs with the most and the fewest threads.
-std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
-  std::string text;
-  std::set<const Figure*> named = {&figure.roofs.front(), &figure.roofs.back()};
-  for (const auto* one : named) {
-    auto copy = *one;
-    const auto about =
-        fmt::format(", {} thread{}", one->roofs.threads, one->roofs.threads == 1 ? "" : "s");
-    for (auto* roofs : {&copy.flats, &copy.roofs.bytes})
-      for (auto& roof : *roofs) {
-        roof.key = roofline::LevelName(roof.key) + about;
-        roof.sustained_per_second.reset();
-      }
-    text += RoofLabels(copy, panel);
-  }
-  return text;
-}
-
-// A block of the points with their colours, and one of the ways between them.
-void AddTrajectory(const trajectory::Trajectory& trajectory, std::size_t index, Plot& plot,
-                   std::string& labels) {
-  std::vector<const trajectory::TrajectoryPoint*> points;
-  for (const auto& point : trajectory.points)
-    if (IsDrawn(point)) points.push_back(&point);
-  const auto colour = SeriesColour(index);
-  const auto dash = 1 + index / kColours % 4;  // colours begin anew with another dash
-  std::string block, ways;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const double x = *points[i]->intensity, y = *points[i]->flops_per_second;
-    block += fmt::format("{:.9g} {:.9g} 0x{}\n", x, y, Shade(colour, points[i]->noisy).substr(1));
-    if (i > 0)
-      ways += WayRow({*points[i - 1]->intensity, *points[i - 1]->flops_per_second}, {x, y});
-    if (i == 0 || i + 1 == points.size())
-      labels += fmt::format(
-          "set label '{:g}' at {:.9g},{:.9g} left offset 0.6,{} front textcolor rgb '{}' font "
-          "',9'\n",
-          points[i]->value, x, y, i == 0 ? -0.3 : 0.3, colour);
-  }
-  plot.blocks +=
-      fmt::format("$points{0} << EOD\n{1}EOD\n$ways{0} << EOD\n{2}EOD\n", index, block, ways);
-  plot.elements.push_back(fmt::format(
-      "$ways{} with vectors head filled size screen 0.009,20 lw 1.3 dt {} lc rgb '{}' notitle",
-      index, dash, colour));
-  plot.elements.push_back(
-      fmt::format("$points{} using 1:2:3 with points pt 7 ps 0.6 lc rgb variable notitle", index));
-  if (index < kMostTitles)
-    plot.elements.push_back(
-        fmt::format("keyentry with lines lw 3 dt {} lc rgb '{}' title {} noenhanced", dash, colour,
-                    GnuplotText(trajectory.label)));
-}
-
-}  // namespace
-
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
                                       const std::vector<trajectory::Trajectory>& trajectories) {
   const auto level = MainLevel(trajectories);
@@ -234,7 +234,7 @@ TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
       figure.roofs.push_back(
           {.roofs = OfLevel(roofs, *level), .level = *level, .flats = DrawnFlats(run, roofs)});
   if (figure.roofs.empty())
-    throw BadInput("figure: no ceilings of a trajectory's number of threads are in the file");
+    throw BadInput("figure: the file has no ceilings for the trajectories' numbers of threads");
   figure.caption = Caption(run, figure);
   return figure;
 }

@@ -12,8 +12,6 @@
 #include "reporters/figure/figure.h"
 #include "reporters/figure/panel.h"
 
-// Figures of clusters: break_even_figure.h, cost_figure.h, scale_figure.h.
-
 namespace dlroof::figure {
 namespace {
 
@@ -39,7 +37,7 @@ void AddBand(const std::string& name, const std::vector<BreakEvenPoint>& points,
       name, SeriesColour(colour), GnuplotText(title)));
 }
 
-// Returns the text with apostrophes that a figure can show.
+// Replaces apostrophes, which GnuplotText would remove.
 std::string WithApostrophes(std::string text) {
   for (auto at = text.find('\''); at != std::string::npos; at = text.find('\''))
     text.replace(at, 1, "\u2019");
@@ -53,7 +51,7 @@ int MostNodes(const BreakEvenPanel& panel) {
   return std::max(most, 2);
 }
 
-// A flat line over the whole chart.
+// Adds a flat line across the chart.
 void AddFlat(const std::string& name, double value, int most, const char* dashes,
              const std::string& title, Plot& plot) {
   plot.blocks += Block(name, {{{1, value}, {most, value}}});
@@ -61,7 +59,8 @@ void AddFlat(const std::string& name, double value, int most, const char* dashes
                                       kInk, dashes, GnuplotText(title)));
 }
 
-// One chart in its place. `x`, `y`: its lower left corner, as shares of the figure.
+// Returns one chart. `x`, `y` and `height` are shares of the figure; `x`, `y` is the lower left
+// corner.
 std::string Chart(const BreakEvenRow& row, const BreakEvenPanel& panel, const std::string& name,
                   const std::string& what, double x, double y, double height) {
   Plot plot;
@@ -70,8 +69,9 @@ std::string Chart(const BreakEvenRow& row, const BreakEvenPanel& panel, const st
   const int most = MostNodes(panel);
   if (panel.goal > 0) AddFlat(name + "goal", panel.goal, most, "2", row.goal, plot);
   if (panel.floor)
-    AddFlat(name + "floor", *panel.floor, most, "3", "least time of an allreduce", plot);
-  std::string result = "break-even: " + WithApostrophes(panel.why_not);
+    AddFlat(name + "floor", *panel.floor, most, "3", "minimum time of an allreduce", plot);
+  std::string result = "break-even: ";
+  if (panel.reason) result += WithApostrophes(panel.reason->text);
   if (panel.nodes) {
     result = fmt::format("break-even: {} node{}", *panel.nodes, *panel.nodes == 1 ? "" : "s");
     plot.blocks +=
@@ -91,9 +91,10 @@ std::string Chart(const BreakEvenRow& row, const BreakEvenPanel& panel, const st
              fmt::join(plot.elements, ", \\\n  "));
 }
 
-constexpr std::size_t kMostNames = 12;  // of the points of a line
+constexpr std::size_t kMostNames = 12;  // labels on a line
 
-// Columns: seconds, cost, gnuplot's point type, and the number of nodes, which may be empty.
+// Columns: seconds, cost, gnuplot's point type, and the label (number of nodes), which may be
+// empty.
 std::string CostBlock(const CostFigureLine& line, std::size_t number) {
   std::string block = fmt::format("$cost{} << EOD\n", number);
   const auto step = (line.points.size() + kMostNames - 1) / kMostNames;
@@ -116,7 +117,7 @@ std::string CostElements(const CostFigureLine& line, std::size_t number) {
 constexpr std::array kBandColours = {"#0072b2", "#d55e00", "#009e73",
                                      "#cc79a7", "#e69f00", "#56b4e9"};
 
-// Columns: nodes, none, bucketed, full, as if no node waited for the network.
+// Columns: nodes, none, bucketed, full, and the rate without any network time.
 std::string BandBlock(const ScaleFigureBand& band, std::size_t number) {
   std::string block = fmt::format("$band{} << EOD\n", number);
   const auto& first = band.points.front();
@@ -135,7 +136,7 @@ std::string BandElements(const ScaleFigureBand& band, std::size_t number) {
       number, colour, GnuplotText(band.title));
 }
 
-// Shapes tell them apart; the bands have the colours.
+// Measured points differ by shape, since the bands use the colours.
 std::string MarkBlock(const ScaleFigureMark& mark, std::size_t number) {
   std::string block = fmt::format("$measured{} << EOD\n", number);
   for (const auto& [nodes, samples] : mark.points)
@@ -147,6 +148,103 @@ std::string MarkElements(const ScaleFigureMark& mark, std::size_t number) {
   constexpr std::array kPointShapes = {13, 5, 9, 11};
   return fmt::format("$measured{} using 1:2 with points lc rgb '#1b2733' pt {} ps 1.2 title {}",
                      number, kPointShapes[number % kPointShapes.size()], GnuplotText(mark.label));
+}
+
+constexpr std::size_t kMostNamedNodes = 30, kMostNamedBenchmarks = 24;
+constexpr std::size_t kLongestName = 30;  // [1] characters that fit below the map
+// Up to this number of cells each cell is a rectangle: viewers blur an image that they enlarge.
+constexpr std::size_t kMostRectangles = 20000;
+constexpr double kLeastScale = 5, kMostScale = 50;  // [%] bounds of the colour scale
+constexpr double kShown = 0.98;                     // [1] of the cells are within the scale
+
+// Returns the end of the colour scale [%].
+double ScaleOf(const NodeMap& map) {
+  std::vector<double> sizes;
+  for (const auto& row : map.slower)
+    for (const auto& cell : row)
+      if (cell) sizes.push_back(std::abs(*cell));
+  if (sizes.empty()) return kLeastScale;
+  const auto at = sizes.begin() + static_cast<long>(kShown * static_cast<double>(sizes.size() - 1));
+  std::ranges::nth_element(sizes, at);
+  return std::clamp(std::ceil(*at), kLeastScale, kMostScale);
+}
+
+// Returns tics for at most `most` of the names, evenly spread.
+std::string Tics(const std::vector<std::string>& names, std::size_t most) {
+  const std::size_t step = (names.size() + most - 1) / most;
+  std::vector<std::string> tics;
+  for (std::size_t i = 0; i < names.size(); i += std::max<std::size_t>(step, 1))
+    tics.push_back(fmt::format("{} {}", GnuplotText(names[i]), i));
+  return fmt::format("({})", fmt::join(tics, ", "));
+}
+
+// Returns tics with the names of the benchmarks, or with their numbers from 1.
+std::string BenchmarkTics(const NodeMap& map, bool named) {
+  if (named) return Tics(map.benchmarks, kMostNamedBenchmarks) + " rotate by 35 right";
+  std::vector<std::string> numbers;
+  for (std::size_t i = 0; i < map.benchmarks.size(); ++i) numbers.push_back(std::to_string(i + 1));
+  return Tics(numbers, kMostNamedBenchmarks) + " norotate";
+}
+
+bool AreNamed(const NodeMap& map) {
+  return map.benchmarks.size() <= kMostNamedBenchmarks &&
+         std::ranges::all_of(map.benchmarks,
+                             [](const auto& name) { return name.size() <= kLongestName; });
+}
+
+// Returns a block with a row per node and a column per benchmark.
+std::string Cells(const NodeMap& map) {
+  std::string block = "$cells << EOD\n";
+  for (std::size_t node = 0; node < map.nodes.size(); ++node) {
+    for (const auto& row : map.slower)
+      block += row[node] ? fmt::format("{:.6g} ", *row[node]) : std::string("NaN ");
+    block += '\n';
+  }
+  return block + "EOD\n";
+}
+
+std::string RoofPoints(const NodeMap& map) {
+  std::string block = "$roofs << EOD\n";
+  for (std::size_t i = 0; i < map.roofs.size(); ++i) {
+    const auto& values = map.roofs[i].second;
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      // The nodes are side by side in the roof's column, so that equal values do not overlap.
+      const double aside =
+          values.size() < 2
+              ? 0
+              : 0.6 * (static_cast<double>(j) / static_cast<double>(values.size() - 1) - 0.5);
+      block += fmt::format("{:.6g} {:.6g}\n", static_cast<double>(i) + aside, values[j]);
+    }
+  }
+  return block + "EOD\n";
+}
+
+std::string MapPanel(const NodeMap& map) {
+  const double scale = ScaleOf(map);
+  const bool named = AreNamed(map);
+  return fmt::format(
+      "set lmargin at screen 0.12\nset rmargin at screen 0.9\nset tmargin at screen 0.94\n"
+      "set bmargin at screen 0.52\nset title 'Time of each benchmark on each node, % more than the "
+      "median node'\nset palette defined (-1 '#0072b2', 0 '#ffffff', 1 '#d55e00')\n"
+      "set cbrange [-{0:g}:{0:g}]\nset xrange [-0.5:{1}.5]\nset yrange [{2}.5:-0.5]\n"
+      "set xtics {3} font ',8'\nset ytics {4} font ',9'\n"
+      "set xlabel '{5}'\nplot $cells matrix with image {6} notitle\nunset xlabel\n",
+      scale, map.benchmarks.size() - 1, map.nodes.size() - 1, BenchmarkTics(map, named),
+      Tics(map.nodes, kMostNamedNodes), named ? "" : "benchmark, by its number in the table",
+      map.benchmarks.size() * map.nodes.size() > kMostRectangles ? "" : "pixels");
+}
+
+std::string RoofPanel(const NodeMap& map) {
+  if (map.roofs.empty()) return "";
+  std::vector<std::string> names;
+  for (const auto& [name, values] : map.roofs) names.push_back(name);
+  return fmt::format(
+      "unset colorbox\nset tmargin at screen 0.32\nset bmargin at screen 0.13\n"
+      "set title 'Each roof over nodes, % from the median'\nset xrange [-0.7:{}]\n"
+      "set yrange [*:*] noreverse\nset xtics {} rotate by -20 font ',9'\n"
+      "set ytics autofreq font ',9' format '%g'\nset grid ytics lc rgb '#dfe4ea' lt 1\n"
+      "plot $roofs with points pt 7 ps 0.4 lc rgb '#0072b2' notitle\n",
+      static_cast<double>(names.size()) - 0.3, Tics(names, names.size()));
 }
 
 }  // namespace
@@ -216,114 +314,13 @@ std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& exte
          "set logscale xy\nset border 3\nset tics nomirror\nset format y '%.0s%c'\n"
          "set grid lc rgb '#dfe4ea' lt 1\nset key left top noenhanced\nset bmargin 5\n"
          "set xlabel 'nodes'\nset ylabel 'samples per second, of all nodes'\n"
-         "set title 'Band: no overlap of network and computing to all of it. Line: buckets. "
-         "Dotted: no network'\nset label " +
+         "set title 'Band: from no overlap of network and computation to full overlap. Line: "
+         "bucketed. Dotted: no network'\nset label " +
          GnuplotText(figure.caption) +
          " at screen 0.5,0.02 center font ',9' noenhanced\n"
          "set xrange [*:*]\nset yrange [*:*]\n" +
          fmt::format("plot {}\n", fmt::join(elements, ", "));
 }
-
-namespace {
-
-constexpr std::size_t kMostNamedNodes = 30, kMostNamedBenchmarks = 24;
-constexpr std::size_t kLongestName = 30;  // [1] characters that fit below the map, aslant
-// Cells up to which each is a rectangle: viewers blur the cells of a picture that they enlarge.
-constexpr std::size_t kMostRectangles = 20000;
-constexpr double kLeastScale = 5, kMostScale = 50;  // [%] at which the colours end
-constexpr double kShown = 0.98;                     // [1] of the cells within the colours
-
-// Returns where the colours end [%]: most cells lie within.
-double ScaleOf(const NodeMap& map) {
-  std::vector<double> sizes;
-  for (const auto& row : map.slower)
-    for (const auto& cell : row)
-      if (cell) sizes.push_back(std::abs(*cell));
-  if (sizes.empty()) return kLeastScale;
-  const auto at = sizes.begin() + static_cast<long>(kShown * static_cast<double>(sizes.size() - 1));
-  std::ranges::nth_element(sizes, at);
-  return std::clamp(std::ceil(*at), kLeastScale, kMostScale);
-}
-
-// Returns tics for at most `most` of the names, evenly spread.
-std::string Tics(const std::vector<std::string>& names, std::size_t most) {
-  const std::size_t step = (names.size() + most - 1) / most;
-  std::vector<std::string> tics;
-  for (std::size_t i = 0; i < names.size(); i += std::max<std::size_t>(step, 1))
-    tics.push_back(fmt::format("{} {}", GnuplotText(names[i]), i));
-  return fmt::format("({})", fmt::join(tics, ", "));
-}
-
-// Returns tics that name the benchmarks, or number them from 1 where names would not fit.
-std::string BenchmarkTics(const NodeMap& map, bool named) {
-  if (named) return Tics(map.benchmarks, kMostNamedBenchmarks) + " rotate by 35 right";
-  std::vector<std::string> numbers;
-  for (std::size_t i = 0; i < map.benchmarks.size(); ++i) numbers.push_back(std::to_string(i + 1));
-  return Tics(numbers, kMostNamedBenchmarks) + " norotate";
-}
-
-bool AreNamed(const NodeMap& map) {
-  return map.benchmarks.size() <= kMostNamedBenchmarks &&
-         std::ranges::all_of(map.benchmarks,
-                             [](const auto& name) { return name.size() <= kLongestName; });
-}
-
-// A row of the block per node, a column per benchmark.
-std::string Cells(const NodeMap& map) {
-  std::string block = "$cells << EOD\n";
-  for (std::size_t node = 0; node < map.nodes.size(); ++node) {
-    for (const auto& row : map.slower)
-      block += row[node] ? fmt::format("{:.6g} ", *row[node]) : std::string("NaN ");
-    block += '\n';
-  }
-  return block + "EOD\n";
-}
-
-std::string RoofPoints(const NodeMap& map) {
-  std::string block = "$roofs << EOD\n";
-  for (std::size_t i = 0; i < map.roofs.size(); ++i) {
-    const auto& values = map.roofs[i].second;
-    for (std::size_t j = 0; j < values.size(); ++j) {
-      // Nodes side by side within the roof's column, so that equal ones stay apart.
-      const double aside =
-          values.size() < 2
-              ? 0
-              : 0.6 * (static_cast<double>(j) / static_cast<double>(values.size() - 1) - 0.5);
-      block += fmt::format("{:.6g} {:.6g}\n", static_cast<double>(i) + aside, values[j]);
-    }
-  }
-  return block + "EOD\n";
-}
-
-std::string MapPanel(const NodeMap& map) {
-  const double scale = ScaleOf(map);
-  const bool named = AreNamed(map);
-  return fmt::format(
-      "set lmargin at screen 0.12\nset rmargin at screen 0.9\nset tmargin at screen 0.94\n"
-      "set bmargin at screen 0.52\nset title 'Time of each benchmark on each node, % more than the "
-      "median node'\nset palette defined (-1 '#0072b2', 0 '#ffffff', 1 '#d55e00')\n"
-      "set cbrange [-{0:g}:{0:g}]\nset xrange [-0.5:{1}.5]\nset yrange [{2}.5:-0.5]\n"
-      "set xtics {3} font ',8'\nset ytics {4} font ',9'\n"
-      "set xlabel '{5}'\nplot $cells matrix with image {6} notitle\nunset xlabel\n",
-      scale, map.benchmarks.size() - 1, map.nodes.size() - 1, BenchmarkTics(map, named),
-      Tics(map.nodes, kMostNamedNodes), named ? "" : "benchmark, by its number in the table",
-      map.benchmarks.size() * map.nodes.size() > kMostRectangles ? "" : "pixels");
-}
-
-std::string RoofPanel(const NodeMap& map) {
-  if (map.roofs.empty()) return "";
-  std::vector<std::string> names;
-  for (const auto& [name, values] : map.roofs) names.push_back(name);
-  return fmt::format(
-      "unset colorbox\nset tmargin at screen 0.32\nset bmargin at screen 0.13\n"
-      "set title 'Each roof over nodes, % from the median'\nset xrange [-0.7:{}]\n"
-      "set yrange [*:*] noreverse\nset xtics {} rotate by -20 font ',9'\n"
-      "set ytics autofreq font ',9' format '%g'\nset grid ytics lc rgb '#dfe4ea' lt 1\n"
-      "plot $roofs with points pt 7 ps 0.4 lc rgb '#0072b2' notitle\n",
-      static_cast<double>(names.size()) - 0.3, Tics(names, names.size()));
-}
-
-}  // namespace
 
 std::string NodeMapScript(const NodeMap& map, const std::string& extension) {
   if (map.nodes.empty() || map.benchmarks.empty())

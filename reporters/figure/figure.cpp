@@ -20,14 +20,14 @@ namespace {
 
 std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
   std::string caption = figure.roofs.machine;
-  // A GPU's roofs are those of all of it, and another program's need not tell their threads.
+  // The roofs of a GPU are those of the whole device. Imported roofs may have no number of threads.
   if (figure.roofs.device != "gpu" && figure.roofs.threads > 0)
     caption +=
         fmt::format(", {} thread{}", figure.roofs.threads, figure.roofs.threads == 1 ? "" : "s");
   caption += fmt::format(
       ", bytes of {}", figure.all_levels ? "every level" : roofline::LevelName(Key(figure.level)));
   if (run.view.tensor_balance) caption += ", all FLOPs judged by the matrix ceiling";
-  if (!figure.classic_moves.empty()) caption += ", arrows from before";
+  if (!figure.classic_moves.empty()) caption += ", arrows: from the older run";
   const auto& context = run.file.context;
   if (const auto date = record::Text(context, "date"); !date.empty()) caption += ", " + date;
   if (const auto version = record::Text(record::Member(context, "dlroof"), "version");
@@ -36,7 +36,7 @@ std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
   return caption;
 }
 
-// Series in the order of their names, with how many marks each has.
+// Returns the series by name, with their numbers of marks.
 std::string Legend(const Figure& figure) {
   std::map<std::string, int> counts;
   for (const auto& mark : figure.classic) ++counts[mark.series];
@@ -50,7 +50,7 @@ std::string Legend(const Figure& figure) {
   return legend;
 }
 
-// Without the blanks that fill gnuplot's lines and the empty lines round its picture.
+// Removes the blanks that gnuplot adds to lines, and empty lines.
 std::string Trimmed(const std::string& picture) {
   std::string trimmed;
   std::istringstream lines(picture);
@@ -61,7 +61,7 @@ std::string Trimmed(const std::string& picture) {
   return trimmed;
 }
 
-// One point per record, or per record and level.
+// Adds one point per record, or per record and level.
 void AddMarks(const roofline::PlacedRun& run, Figure& figure) {
   for (const Level level : AllLevels()) {
     if (!figure.all_levels && level != figure.level) continue;
@@ -76,21 +76,23 @@ void AddMarks(const roofline::PlacedRun& run, Figure& figure) {
   }
 }
 
-void KeepSweep(const roofline::PlacedRun& run, Figure& figure) {
-  std::set<std::size_t> kept;
+// Removes the marks of records that are on no line of the sweep.
+void SelectSweep(const roofline::PlacedRun& run, Figure& figure) {
+  std::set<std::size_t> selected;
   for (auto& line : roofline::SweepLines(run, figure.sweep)) {
     const bool drawn = std::ranges::any_of(line.records, [&](std::size_t i) {
       return roofline::BelongsTo(run.file.records[i], figure.roofs);
     });
     if (!drawn) continue;
-    kept.insert(line.records.begin(), line.records.end());
+    selected.insert(line.records.begin(), line.records.end());
     figure.lines.push_back(std::move(line));
   }
-  std::erase_if(figure.classic, [&](const auto& mark) { return kept.count(mark.record) == 0; });
-  std::erase_if(figure.time, [&](const auto& mark) { return kept.count(mark.record) == 0; });
+  const auto is_other = [&](const auto& mark) { return !selected.contains(mark.record); };
+  std::erase_if(figure.classic, is_other);
+  std::erase_if(figure.time, is_other);
 }
 
-// Adds a move by name, which tells benchmarks apart in both files.
+// Adds an arrow for each benchmark whose name is in both runs.
 void AddMoves(const roofline::PlacedRun& run, const roofline::PlacedRun& before, Figure& figure) {
   Figure old{.roofs = figure.roofs, .level = figure.level};
   AddMarks(before, old);
@@ -112,7 +114,8 @@ void AddMoves(const roofline::PlacedRun& run, const roofline::PlacedRun& before,
   }
 }
 
-std::optional<roofline::Roof> OneFlat(const roofline::PlacedRun& run, const Figure& figure) {
+std::optional<roofline::Roof> SharedComputeRoof(const roofline::PlacedRun& run,
+                                                const Figure& figure) {
   std::set<std::string> judged;
   for (const auto& mark : figure.time)
     for (const auto& [pipe, row] : run.places[mark.record].placement.time->compute_roofs)
@@ -121,6 +124,20 @@ std::optional<roofline::Roof> OneFlat(const roofline::PlacedRun& run, const Figu
   for (const roofline::Roof& flat : figure.roofs.flops)
     if (flat.key == *judged.begin()) return flat;
   return std::nullopt;
+}
+
+// Returns the message: gnuplot first echoes the line and marks the place.
+std::string LastLine(const std::string& text) {
+  const auto end = text.find_last_not_of(" \r\n");
+  if (end == std::string::npos) return "no message";
+  const auto start = text.find_last_of('\n', end);
+  return text.substr(start + 1, end - start);
+}
+
+bool IsHarmless(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         byte >= 0x80 || std::strchr(" _.,:;/+-=()%<>|~*^#", c) != nullptr;
 }
 
 }  // namespace
@@ -148,40 +165,40 @@ std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
 std::string FigureExtension(const std::string& path) {
   for (const char* extension : {"svg", "pdf", "png"})
     if (path.ends_with(std::string(".") + extension)) return extension;
-  throw BadInput("{}: a figure is .svg, .pdf or .png", text::Printable(path));
+  throw BadInput("{}: expected a figure's extension, .svg, .pdf or .png", text::Printable(path));
 }
 
-Figure MakeFigure(const roofline::PlacedRun& run, const FigureChoice& choice) {
+Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options) {
   const auto sets = roofline::RoofSets(run.file.machines);
   const auto main = roofline::MainRoofSet(run, sets);
   if (!main)
     throw BadInput(
-        "figure: the file has no ceilings, so there is no roof to draw (dlroof machine measures "
-        "them)");
+        "figure: the file has no ceilings, so there is no roof to draw (measure them with dlroof "
+        "machine)");
   Figure figure{.roofs = sets[*main]};
-  const auto level = choice.level ? choice.level : roofline::MainLevel(run, figure.roofs);
+  const auto level = options.level ? options.level : roofline::MainLevel(run, figure.roofs);
   if (!level)
     throw BadInput("figure: no benchmark of the file has a time, FLOPs, bytes and ceilings");
   figure.level = *level;
-  figure.all_levels = choice.all_levels;
-  figure.sweep = choice.sweep;
+  figure.all_levels = options.all_levels;
+  figure.sweep = options.sweep;
   figure.flats = DrawnFlats(run, figure.roofs);
   AddMarks(run, figure);
-  if (!choice.sweep.empty()) KeepSweep(run, figure);
-  if (choice.before != nullptr) AddMoves(run, *choice.before, figure);
+  if (!options.sweep.empty()) SelectSweep(run, figure);
+  if (options.before != nullptr) AddMoves(run, *options.before, figure);
   if (figure.classic.empty())
     throw BadInput("figure: no benchmark has a point of {}{}",
                    figure.all_levels ? "any level" : roofline::LevelName(Key(figure.level)),
-                   choice.sweep.empty() ? "" : " on a line of this sweep");
-  figure.one_flat = OneFlat(run, figure);
+                   options.sweep.empty() ? "" : " on a line of this sweep");
+  figure.compute_roof = SharedComputeRoof(run, figure);
   figure.caption = Caption(run, figure);
   return figure;
 }
 
 void WriteFigure(const roofline::PlacedRun& run, const std::string& path,
-                 const FigureChoice& choice) {
+                 const FigureOptions& options) {
   const auto extension = FigureExtension(path);
-  WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run, choice), extension)));
+  WriteFile(path, RunGnuplot(FigureScript(MakeFigure(run, options), extension)));
 }
 
 std::string TerminalPicture(const roofline::PlacedRun& run, int width) {
@@ -189,24 +206,6 @@ std::string TerminalPicture(const roofline::PlacedRun& run, int width) {
   return Trimmed(RunGnuplot(TerminalScript(figure, width))) + Legend(figure) + "  " +
          text::Printable(figure.caption) + "\n";
 }
-
-namespace {
-
-// gnuplot echoes the line, points at the place, then says what is wrong.
-std::string LastLine(const std::string& text) {
-  const auto end = text.find_last_not_of(" \r\n");
-  if (end == std::string::npos) return "no message";
-  const auto start = text.find_last_of('\n', end);
-  return text.substr(start + 1, end - start);
-}
-
-bool IsHarmless(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         byte >= 0x80 || std::strchr(" _.,:;/+-=()%<>|~*^#", c) != nullptr;
-}
-
-}  // namespace
 
 std::string GnuplotText(std::string_view text) {
   std::string harmless = "'";
@@ -216,21 +215,20 @@ std::string GnuplotText(std::string_view text) {
 
 std::string RunGnuplot(const std::string& script) {
   if (!IsInPath("gnuplot"))
-    throw BadInput("gnuplot is not installed, so there is no figure (apt-get install gnuplot-nox)");
-  // Without the user's settings files, so that a file gives the same picture everywhere.
+    throw BadInput("figures need gnuplot, which is not installed (apt-get install gnuplot-nox)");
+  // The user's settings files are ignored, so that a file gives the same picture everywhere.
   auto ran = RunChild({"gnuplot", "--default-settings", "-"}, {}, script);
   if (ran.exit_code != 0 || ran.out.empty())
     throw BadInput("gnuplot failed: {}", LastLine(ran.err));
   return std::move(ran.out);
 }
 
-std::string PageFigure(const std::function<std::string()>& script, std::string& why) {
+PageFigure DrawForPage(const std::function<std::string()>& script) {
   try {
-    return RunGnuplot(script());
-  } catch (const BadInput& refusal) {
-    why = refusal.what();
-    std::cerr << "the page has no figure: " << why << '\n';
-    return "";
+    return {.svg = RunGnuplot(script())};
+  } catch (const BadInput& error) {
+    std::cerr << "the page has no figure: " << error.what() << '\n';
+    return {.reason = Reason{error.what()}};
   }
 }
 

@@ -1,79 +1,86 @@
-// A run file as a figure: SVG, PDF or PNG for papers and slides, and a picture of letters for the
-// terminal. Drawn by gnuplot, which need not be installed for anything else.
-//
-// Runs gnuplot on a script and hands back what it drew.
+// A run file as a figure: SVG, PDF or PNG, and a picture of letters for the terminal. gnuplot draws
+// them; only figures need it. Text of a file is in a script only as GnuplotText.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "counters/base/error.h"
 #include "reporters/roofline/chart.h"
 
 namespace dlroof::figure {
 
-struct FigureChoice {
-  std::optional<Level> level;  // whose bytes; absent: those that most records know
-  bool all_levels = false;     // one point per level, all at a record's height, coloured by level
-  std::string sweep;           // a parameter (sweep_line.h): its lines alone; empty: every record
-  const roofline::PlacedRun* before = nullptr;  // an older run: a line from each record's point
-                                                // there to its point here
+struct FigureOptions {
+  std::optional<Level> level;  // whose bytes; the level that most records know if it is not set
+  bool all_levels = false;     // draws one point per level, coloured by level
+  std::string sweep;           // the name of a sweep parameter draws its lines only; may be empty
+  const roofline::PlacedRun* before = nullptr;  // draws an arrow from each record's point in an
+                                                // older run to its point here; may be null
 };
 
-// Writes the classic roofline and the time-based one beside it, of the machine and number of
-// threads that most records belong to. The format follows from the extension: .svg, .pdf or .png.
-// Throws BadInput: another extension, nothing to draw, gnuplot missing or failing, `path` not
-// writable (no file is left behind).
+// Writes the classic and the time-based roofline side by side, for the machine and number of
+// threads of most records. The extension of `path` chooses the format: .svg, .pdf or .png. Throws
+// BadInput for another extension, if there is nothing to draw, if gnuplot is missing or fails, and
+// if `path` is not writable (no file is left behind).
 void WriteFigure(const roofline::PlacedRun& run, const std::string& path,
-                 const FigureChoice& choice = {});
+                 const FigureOptions& options = {});
 
-// The classic roofline in `width` [columns] of text, a letter per series, with its legend. Throws
-// BadInput: nothing to draw, gnuplot missing or failing.
+// Returns the classic roofline in `width` [columns] of text, a letter per series, with its legend.
+// Throws BadInput if there is nothing to draw, or if gnuplot is missing or fails.
 std::string TerminalPicture(const roofline::PlacedRun& run, int width);
 
 struct Figure {
   roofline::RoofSet roofs;
   Level level = Level::kDram;
-  std::vector<roofline::Roof> flats;  // of pipes in use with the roof above finer rows, or all
-                                      // plain ones; highest first
+  std::vector<roofline::Roof> flats;  // DrawnFlats
   std::vector<roofline::ClassicMark> classic;
   std::vector<roofline::TimeMark> time;
   std::string caption;
   bool all_levels = false;
-  std::string sweep;                       // the parameter's name
-  std::vector<roofline::SweepLine> lines;  // empty without a sweep
+  std::string sweep;                       // name of the parameter
+  std::vector<roofline::SweepLine> lines;  // of the sweep
   std::vector<std::pair<std::pair<double, double>, std::pair<double, double>>> classic_moves,
-      time_moves;  // from before to now
-  std::optional<roofline::Roof>
-      one_flat;  // that all time marks are judged by: seconds are FLOPs then
+      time_moves;  // from the older run's point to this run's
+  // The compute roof that judges every time mark, if there is only one. Compute time is then
+  // proportional to FLOPs.
+  std::optional<roofline::Roof> compute_roof;
 };
-Figure MakeFigure(const roofline::PlacedRun& run, const FigureChoice& choice = {});
+Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options = {});
 
-// Returns the roofs of the pipes in use, or of all plain ones; above a finer row that judges also
-// the machine's own roof, which the measured knee runs to. Highest first.
+// Returns the flat roofs of the pipes in use, or of all plain pipes if none is in use, highest
+// first. Where a finer row judges and the plain roof of its pipe is higher, the plain roof is there
+// too: the measured knee ends at it.
 std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
                                        const roofline::RoofSet& roofs);
 
 // Returns "svg", "pdf" or "png". Throws BadInput for a path that ends otherwise.
 std::string FigureExtension(const std::string& path);
 
-// gnuplot scripts; text of the file stands in them only as GnuplotText.
+// Return gnuplot scripts.
 std::string FigureScript(const Figure& figure, const std::string& extension);
 std::string TerminalScript(const Figure& figure, int width);
 
-// Standard output of `gnuplot` fed with `script`, which must not set an output file. Throws
-// BadInput when gnuplot is not installed (one sentence with the cure), and when it fails or draws
-// nothing (with its first message).
+// Runs gnuplot on `script`, which must not set an output file, and returns its standard output.
+// Throws BadInput if gnuplot is not installed, fails or draws nothing.
 std::string RunGnuplot(const std::string& script);
 
-// RunGnuplot's SVG of what `script` returns. Empty, with the sentence in `why` and on standard
-// error, where either throws BadInput: a page can do without.
-std::string PageFigure(const std::function<std::string()>& script, std::string& why);
+// A figure of a page: an SVG, or the reason why there is none.
+struct PageFigure {
+  std::string svg;
+  std::optional<Reason> reason;
+};
 
-// The text as a gnuplot literal in single quotes, made of harmless characters: letters, digits, "
-// _.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII; every other one becomes "_". Neither quotes,
-// backticks nor newlines get through, so text of a file can never become a command.
+// Runs gnuplot on the script that `script` returns. A BadInput of either becomes the reason, which
+// is also written to standard error: a page is useful without its figure.
+PageFigure DrawForPage(const std::function<std::string()>& script);
+
+// Returns the text as a gnuplot literal in single quotes. Letters, digits, blanks,
+// "_.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII are kept; every other character becomes "_".
+// Quotes, backticks and newlines are removed, so text of a file can never become a command.
 std::string GnuplotText(std::string_view text);
 
 }  // namespace dlroof::figure

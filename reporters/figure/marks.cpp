@@ -11,22 +11,22 @@
 namespace dlroof::figure {
 namespace {
 
-// As the hierarchical roofline paper draws its levels: L1 blue, L2 red, the farthest green.
+// The colours of the hierarchical roofline paper: L1 blue, L2 red, the farthest level green.
 constexpr std::pair<std::string_view, std::string_view> kLevelColours[] = {{"L1", "#0072b2"},
                                                                            {"L2", "#d55e00"},
                                                                            {"L3", "#b5468f"},
                                                                            {"DRAM", "#009e73"},
                                                                            {"HOST", "#6b7280"}};
 constexpr std::size_t kMostSeries = 18;   // in the legend
-constexpr std::size_t kMostCrosses = 60;  // time marks beyond which pipes are not told apart
+constexpr std::size_t kMostCrosses = 60;  // time marks; with more of them crosses overlap
 
 // Hollow point types of gnuplot; the filled one follows each.
 constexpr std::array<int, 7> kShapes = {6, 4, 10, 8, 12, 14, 2};
 
-// Colour by operation and direction, shape by type; hollow unless measured.
+// The colour shows operation and direction, the shape the type; only measured marks are filled.
 struct Style {
   std::string_view colour;
-  int hollow = 6;  // gnuplot's point type; the filled one follows it
+  int hollow = 6;  // gnuplot's point type; the next number is the filled shape
 };
 
 std::string_view ColourOf(const std::string& family, std::size_t index) {
@@ -52,7 +52,7 @@ std::map<std::string, Style> Styles(const std::set<std::string>& series) {
   return styles;
 }
 
-// A series' marks as gnuplot draws them, a data block each for the modelled and the measured.
+// Adds a data block with marks of one series.
 void AddMarks(const std::string& block, const std::vector<Point>& points, const Style& style,
               bool measured, const std::string& title, double size, Plot& plot) {
   if (points.empty()) return;
@@ -96,7 +96,8 @@ bool AllMeasured(const Figure& figure) {
                              [](const roofline::ClassicMark& mark) { return mark.measured; });
 }
 
-// Types of a sweep's lines, where two of them and nothing else can fill the marks.
+// Returns the two types of a sweep's lines if the filling can show them: there are exactly two
+// types, and every mark is measured.
 std::vector<std::string> FillTypes(const Figure& figure) {
   std::set<std::string> types;
   for (const auto& line : figure.lines) types.insert(TypeOf(line.series));
@@ -106,7 +107,8 @@ std::vector<std::string> FillTypes(const Figure& figure) {
              : std::vector<std::string>(types.begin(), types.end());
 }
 
-// Colour by series without its type, where the fill tells that; shape by the parameter's value.
+// The colour shows the series (without its type if the filling shows that), the shape the value of
+// the parameter.
 class SweepStyle {
  public:
   explicit SweepStyle(const Figure& figure) : fill_(FillTypes(figure)) {
@@ -138,7 +140,7 @@ class SweepStyle {
   std::set<double> values_;
 };
 
-// A line through the marks of each sweep and the marks themselves, in one block with their types.
+// Adds each line of the sweep and its marks, in one block with their point types and colours.
 template <typename Mark, typename Where>
 void AddSweep(const std::string& prefix, const std::vector<Mark>& marks, const Figure& figure,
               Where where, Plot& plot) {
@@ -175,7 +177,7 @@ void AddSweepLegend(const Figure& figure, Plot& plot) {
                     style.Shape(value), GnuplotText(fmt::format("{} {:g}", figure.sweep, value))));
 }
 
-// Not yerrorbars: it draws a white box round each symbol.
+// Uses vectors, since yerrorbars draws a white box round each symbol.
 void AddIntervals(const Figure& figure, Plot& plot) {
   std::string bars;
   for (const auto& mark : figure.classic)
@@ -191,13 +193,13 @@ void AddMoves(const std::string& name, const std::vector<std::pair<Point, Point>
               Plot& plot) {
   if (moves.empty()) return;
   std::string block;
-  for (const auto& [before, now] : moves) block += WayRow(before, now);
+  for (const auto& [before, now] : moves) block += ArrowRow(before, now);
   plot.blocks += "$" + name + " << EOD\n" + block + "EOD\n";
   plot.elements.push_back(fmt::format(
       "${} with vectors head filled size screen 0.008,20 lw 1.2 lc rgb '#5b6675' notitle", name));
 }
 
-// A record's levels stand at one height: the line between them is their spread.
+// Joins the levels of each record, which have the same height, by a line.
 void AddLevelJoints(const Figure& figure, Plot& plot) {
   std::map<std::size_t, std::vector<Point>> joints;
   for (const auto& mark : figure.classic)
@@ -211,7 +213,7 @@ void AddLevelJoints(const Figure& figure, Plot& plot) {
   plot.elements.emplace_back("$joints with lines lc rgb '#b6bec9' lw 1 notitle");
 }
 
-// Where the pipes' times at their own ceilings add up to, on the record's diagonal.
+// Marks the added times of the pipes at their own ceilings, on the record's diagonal.
 void AddPipeCrosses(const Figure& figure, Plot& plot) {
   std::vector<Point> crosses;
   for (const auto& mark : figure.time)
@@ -249,12 +251,13 @@ void AddClassicMarks(const Figure& figure, Plot& plot) {
 }
 
 void AddTimeMarks(const Figure& figure, Plot& plot) {
-  std::vector<std::vector<Point>> gaps;
+  std::vector<std::vector<Point>> slowdowns;
   for (const auto& mark : figure.time)
-    gaps.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
-  plot.blocks += Block("gaps", gaps);
-  plot.elements.emplace_back("$gaps with lines lc rgb '#8b96a5' lw 1 notitle");
-  plot.elements.emplace_back("$gaps every ::0::0 with points pt 7 ps 0.3 lc rgb '#5b6675' notitle");
+    slowdowns.push_back({mark.complexity, mark.point.value_or(mark.complexity)});
+  plot.blocks += Block("slowdowns", slowdowns);
+  plot.elements.emplace_back("$slowdowns with lines lc rgb '#8b96a5' lw 1 notitle");
+  plot.elements.emplace_back(
+      "$slowdowns every ::0::0 with points pt 7 ps 0.3 lc rgb '#5b6675' notitle");
   if (figure.all_levels)
     AddSeries(
         "roof", figure.time, figure, false,
@@ -268,13 +271,12 @@ void AddTimeMarks(const Figure& figure, Plot& plot) {
     AddSweep("time", figure.time, figure, where, plot);
 }
 
-std::string FillMeans(const Figure& figure) {
+std::string FillLegend(const Figure& figure) {
   const auto types = figure.lines.empty() ? std::vector<std::string>() : FillTypes(figure);
   const bool pale = std::ranges::any_of(
       figure.classic, [](const roofline::ClassicMark& mark) { return mark.noisy; });
   return fmt::format("hollow: {}, filled: {}{}", types.empty() ? "modelled" : types[0],
-                     types.empty() ? "measured" : types[1],
-                     pale ? ", pale: noisy, an estimate" : "");
+                     types.empty() ? "measured" : types[1], pale ? ", pale: noisy (estimate)" : "");
 }
 
 }  // namespace dlroof::figure

@@ -18,8 +18,9 @@ namespace dlroof::figure {
 namespace {
 
 constexpr double kFarRight = 1e9, kFarLeft = 1e-9;  // [flop/byte] outside every chart
+constexpr double kCharacter = 5.5;                  // [px] mean width of a letter of a label
 
-// Powers of ten to a pixel.
+// Returns powers of ten per pixel.
 Point PerPixel(const Panel& panel) {
   return {(panel.right - panel.left) / panel.width, (panel.top - panel.bottom) / panel.height};
 }
@@ -34,11 +35,11 @@ struct Bounds {
 
 struct FlatLabel {
   double y = 0;  // [powers of ten]
-  std::string text, how;
+  std::string text, style;
 };
 
-// Names of flat roofs above their right ends, what is sustained below its own; the second of two
-// neighbours moves aside.
+// Returns labels above the right ends of the flat roofs, and below those of sustained rates. The
+// second of two labels that would overlap moves to the left.
 std::string FlatLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::vector<FlatLabel> labels;
@@ -56,7 +57,7 @@ std::string FlatLabels(const Figure& figure, const Panel& panel) {
   for (const auto& label : labels) {
     aside = (last - label.y) / y_px < 13 ? aside + 1 : 0;
     last = label.y;
-    text += Label(label.text, panel.right - (4 + 170 * aside) * x_px, label.y, label.how);
+    text += Label(label.text, panel.right - (4 + 170 * aside) * x_px, label.y, label.style);
   }
   return text;
 }
@@ -142,19 +143,18 @@ std::string Ranges(const Panel& panel) {
                      std::pow(10, panel.bottom), std::pow(10, panel.top));
 }
 
-constexpr double kCharacter = 5.5;  // [px] width of a letter of a label, about
-
-std::string Label(const std::string& text, double log_x, double log_y, const std::string& how) {
+std::string Label(const std::string& text, double log_x, double log_y, const std::string& style) {
   return fmt::format("set label {} at {:.6g},{:.6g} {} front noenhanced font ',9'\n",
-                     GnuplotText(text), std::pow(10, log_x), std::pow(10, log_y), how);
+                     GnuplotText(text), std::pow(10, log_x), std::pow(10, log_y), style);
 }
 
 std::string RoofName(const roofline::Roof& roof, std::string_view unit) {
   return fmt::format("{}  {}{}", roofline::LevelName(roof.key),
-                     text::WithPrefix(roof.per_second, unit), roofline::ReasonText(roof));
+                     text::WithPrefix(roof.per_second, unit), roofline::RoofNote(roof));
 }
 
-// Names of slanted roofs stand where they enter; the second of two neighbours moves aside.
+// The label of a slanted roof is at its visible lower end; the second of two labels that would
+// overlap moves along its roof.
 std::string RoofLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::string text = FlatLabels(figure, panel);
@@ -171,8 +171,7 @@ std::string RoofLabels(const Figure& figure, const Panel& panel) {
     auto name = RoofName(slanted, "B/s");
     if (slanted.sustained_per_second)
       name += fmt::format(", sustained {}", text::WithPrefix(*slanted.sustained_per_second, "B/s"));
-    // A name that would stand beyond its line says nothing; that of the points' own level always
-    // stands.
+    // A label that is longer than its line is left out, except that of the level of the points.
     const double end = y + kCharacter * static_cast<double>(name.size()) * std::sin(angle) * y_px;
     const double highest =
         figure.flats.empty() ? panel.top : std::log10(figure.flats.front().per_second);
@@ -199,7 +198,7 @@ std::string RidgeLabels(const Figure& figure, const Panel& panel) {
 
 int DashOf(const roofline::Roof& roof) { return roof.specified ? 4 : roof.validated ? 1 : 2; }
 
-std::string WayRow(const Point& from, const Point& to) {
+std::string ArrowRow(const Point& from, const Point& to) {
   return fmt::format("{:.9g} {:.9g} {:.9g} {:.9g}\n", from.first, from.second,
                      to.first - from.first, to.second - from.second);
 }

@@ -1,5 +1,5 @@
-// The gnuplot half of figure.h. Roofs, marks and guides are data blocks of numbers; everything is
-// on logarithmic axes.
+// The gnuplot scripts of figure.h. Roofs, marks and guides are data blocks; all axes are
+// logarithmic.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void AddLine(const std::string& name, const std::vector<Point>& line, const std:
   plot.elements.push_back(fmt::format("${} with lines {} notitle", name, style));
 }
 
-// Names of the levels whose points are drawn, as the page shows them.
+// Returns the measured knees of the levels whose points are drawn.
 std::map<Level, std::vector<machine::RidgePoint>> MeasuredRidges(const Figure& figure) {
   auto ridges = figure.roofs.ridges;
   if (!figure.all_levels)
@@ -32,7 +32,7 @@ std::map<Level, std::vector<machine::RidgePoint>> MeasuredRidges(const Figure& f
   return ridges;
 }
 
-// Thin: what a roof has left after seconds on end, and the knees as measured.
+// Adds thin lines: sustained rates and measured knees.
 void AddThinRoofs(const Figure& figure, Plot& plot) {
   int index = 0;
   const auto add = [&](const roofline::Roof& roof, const auto& line) {
@@ -82,15 +82,16 @@ std::set<double> Overheads(const Figure& figure) {
 }
 
 constexpr double kFar = 1e-18;      // [s] outside every chart
-constexpr double kMostDecades = 3;  // from 10 FLOP/byte that a guide's label may be
+constexpr double kMostDecades = 3;  // guides farther than this from 10 FLOP/byte have no label
 
-// Lines of equal intensity are parallel to the machine balance. With one compute roof each has its
-// FLOP/byte; with several only the ratio of the times is the same along it.
+// Adds lines of equal intensity, which are parallel to the machine balance. They have FLOP/byte as
+// labels if one compute roof judges all marks; otherwise only the ratio of the times is known.
 void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
   const auto slanted =
       std::ranges::find(figure.roofs.bytes, Key(figure.level), &roofline::Roof::key);
-  const bool known = figure.one_flat && slanted != figure.roofs.bytes.end() && !figure.all_levels;
-  const double balance = known ? roofline::RidgeIntensity(*figure.one_flat, *slanted) : 1;
+  const bool known =
+      figure.compute_roof && slanted != figure.roofs.bytes.end() && !figure.all_levels;
+  const double balance = known ? roofline::RidgeIntensity(*figure.compute_roof, *slanted) : 1;
   const double lowest = panel.bottom - panel.right, highest = panel.top - panel.left;
   std::vector<std::vector<Point>> lines;
   for (double power = std::ceil(lowest + std::log10(balance));
@@ -109,8 +110,8 @@ void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::s
   plot.elements.emplace_back("$intensities with lines lc rgb '#dfe4ea' dt 3 lw 1 notitle");
 }
 
-// Corners of equal run time, the machine balance, and the boxes in which starting a call costs
-// most.
+// Adds corners of equal run time, the machine balance, and the boxes in which the launch overhead
+// binds.
 void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
   std::vector<std::vector<Point>> corners, boxes;
   for (double power = std::ceil(std::min(panel.left, panel.bottom));
@@ -131,7 +132,8 @@ void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string
                     "left offset 0,0.5 textcolor rgb '#9a5b00'");
 }
 
-// The same plane in what was done: seconds x bandwidth, and seconds x the one compute roof.
+// Returns the commands for the second axes: bytes (seconds x bandwidth), and FLOPs (seconds x the
+// compute roof) if one compute roof judges all marks.
 std::string WorkAxes(const Figure& figure, const Panel& panel) {
   std::string text;
   const auto axis = [&](const char* name, double low, double high, double rate,
@@ -145,9 +147,9 @@ std::string WorkAxes(const Figure& figure, const Panel& panel) {
     if (slanted.key == Key(figure.level) && !figure.all_levels)
       axis("x2", panel.left, panel.right, slanted.per_second,
            roofline::LevelName(slanted.key) + " bytes");
-  if (figure.one_flat)
-    axis("y2", panel.bottom, panel.top, figure.one_flat->per_second,
-         "FLOPs at the " + figure.one_flat->key + " roof");
+  if (figure.compute_roof)
+    axis("y2", panel.bottom, panel.top, figure.compute_roof->per_second,
+         "FLOPs at the " + figure.compute_roof->key + " roof");
   return text + "set border 15\n";
 }
 
@@ -169,7 +171,8 @@ std::string TimeScript(const Figure& figure) {
          Joined(plot);
 }
 
-// A roof as dots, two a column, for lines of a text terminal change their letter with their slope.
+// Returns a roof as two dots per column: gnuplot's lines in a text terminal change their letter
+// with the slope.
 std::vector<Point> Dots(const std::vector<Point>& line, const Panel& panel, int columns) {
   const double start = std::log10(line[0].first);
   const double from = std::max(panel.left, start);
@@ -226,10 +229,9 @@ std::string FigureScript(const Figure& figure, const std::string& extension) {
          "set key at screen 0.5,0.12 center center vertical maxrows 4 font ',10' noenhanced\n"
          "set lmargin at screen 0.06\nset rmargin at screen 0.48\n"
          "set label " +
-         GnuplotText(figure.caption + "; " + FillMeans(figure) +
-                     (MeasuredRidges(figure).empty()
-                          ? ""
-                          : "; thin line with dots: the knee as measured")) +
+         GnuplotText(
+             figure.caption + "; " + FillLegend(figure) +
+             (MeasuredRidges(figure).empty() ? "" : "; thin line with dots: measured knee")) +
          " at screen 0.5,0.02 center font ',9' noenhanced\n" + ClassicScript(figure) +
          "set lmargin at screen 0.56\nset rmargin at screen 0.945\nunset grid\nunset key\n" +
          TimeScript(figure) + "unset multiplot\n";

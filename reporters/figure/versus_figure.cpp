@@ -38,7 +38,7 @@ Level LevelOf(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
   return *best;
 }
 
-// Returns the run with these records alone.
+// Returns the run with only these records.
 roofline::PlacedRun Only(const roofline::PlacedRun& run, const std::set<std::size_t>& records) {
   roofline::PlacedRun some{
       .file = {.context = run.file.context, .machines = run.file.machines, .records = {}},
@@ -56,7 +56,7 @@ Figure RoofsOf(const roofline::PlacedRun& whole, const std::set<std::size_t>& re
   const auto run = Only(whole, records);
   const auto sets = roofline::RoofSets(run.file.machines);
   const auto main = roofline::MainRoofSet(run, sets);
-  if (!main) throw BadInput("figure: a run names no ceilings");
+  if (!main) throw BadInput("figure: a run has no ceilings");
   auto roofs = sets[*main];
   const auto flats = DrawnFlats(run, roofs);
   std::erase_if(roofs.bytes, [&](const roofline::Roof& roof) { return roof.key != Key(level); });
@@ -95,7 +95,7 @@ void AddRoofs(const Figure& roofs, char name, std::string_view colour, Plot& plo
   for (const auto& slanted : roofs.roofs.bytes) add(SlantedLine(slanted, roofs), slanted);
 }
 
-// Names of one cluster's roofs, which begin with its letter.
+// Returns the labels of one cluster's roofs, which begin with its letter.
 std::string RoofNames(Figure roofs, char name, const Panel& panel) {
   for (auto* some : {&roofs.flats, &roofs.roofs.bytes})
     for (auto& roof : *some) {
@@ -107,19 +107,19 @@ std::string RoofNames(Figure roofs, char name, const Panel& panel) {
 
 void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
   const auto colour = SeriesColour(index);
-  std::string from, to, ways;
+  std::string from, to, arrows;
   for (const auto& [a, b] : series.arrows) {
     for (const auto& [point, block] : {std::pair(a, &from), {b, &to}})
       *block += fmt::format("{:.9g} {:.9g} 0x{}\n", point.intensity, point.flops_per_second,
                             Shade(colour, point.noisy).substr(1));
-    ways += WayRow({a.intensity, a.flops_per_second}, {b.intensity, b.flops_per_second});
+    arrows += ArrowRow({a.intensity, a.flops_per_second}, {b.intensity, b.flops_per_second});
   }
   plot.blocks += fmt::format(
-      "$from{0} << EOD\n{1}EOD\n$to{0} << EOD\n{2}EOD\n$ways{0} << EOD\n"
+      "$from{0} << EOD\n{1}EOD\n$to{0} << EOD\n{2}EOD\n$arrows{0} << EOD\n"
       "{3}EOD\n",
-      index, from, to, ways);
+      index, from, to, arrows);
   plot.elements.push_back(
-      fmt::format("$ways{} with vectors head filled size screen 0.008,20 lw 0.8 lc rgb '{}' "
+      fmt::format("$arrows{} with vectors head filled size screen 0.008,20 lw 0.8 lc rgb '{}' "
                   "notitle",
                   index, Shade(colour, true)));
   plot.elements.push_back(
@@ -166,9 +166,9 @@ std::string VersusScript(const VersusFigure& figure, const std::string& extensio
   for (std::size_t i = 0; i < figure.series.size(); ++i) AddSeries(figure.series[i], i, plot);
   const auto clusters = fmt::format("A (hollow, dark roofs): {}; B (filled, brown roofs): {}",
                                     figure.name_a, figure.name_b);
-  const auto how = fmt::format(
-      "bytes of {}; an arrow joins the points of one operator; pale: noisy, an estimate",
-      roofline::LevelName(Key(figure.level)));
+  const auto how =
+      fmt::format("bytes of {}; an arrow joins the points of one operator; pale: noisy (estimate)",
+                  roofline::LevelName(Key(figure.level)));
   return SetTerminal(extension, 900, 660) +
          "set micro\nset clip two\nset logscale xy\nset format '%.0s%c'\n"
          "set grid lc rgb '#dfe4ea' lt 1\nset border 3\nset tics nomirror font ',10'\n"

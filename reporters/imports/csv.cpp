@@ -15,30 +15,30 @@ namespace {
 constexpr std::string_view kFlops = "flops_", kBytes = "bytes_";
 constexpr double kMostThreads = 1e6;
 
-// Rows without comments; a comment may hold a lone quote, so it goes before CSV is read.
+// Returns the text with empty lines in place of comments. A comment may have a single quote, so it
+// must be removed before the text is read as CSV.
 std::string WithoutComments(std::string_view text) {
-  std::string kept;
+  std::string rows;
   for (bool quoted = false; !text.empty();) {
     const auto end = std::min(text.find('\n'), text.size());
     const auto line = text.substr(0, end);
     if (quoted || !line.starts_with('#')) {
       for (const char c : line) quoted = quoted != (c == '"');
-      kept += line;
+      rows += line;
     }
-    if (end < text.size()) kept += '\n';
+    if (end < text.size()) rows += '\n';
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return kept;
+  return rows;
 }
 
-// One row as it is read.
 struct Measurement {
   std::string name;
   std::optional<double> seconds, threads;
   Work work;
 };
 
-// False for a column that nobody knows.
+// Returns false for an unknown column.
 bool ReadField(std::string_view column, const text::CsvField& field, const std::string& where,
                Measurement& row) {
   const auto number = [&] { return text::CsvNumberFromZero(field, where); };
@@ -67,7 +67,7 @@ void CheckHeader(const text::CsvRow& header, const std::string& where) {
   std::map<std::string, int> seen;
   for (const text::CsvField& field : header)
     if (++seen[field.text] > 1)
-      throw BadInput("{}: column '{}' stands twice", text::PlaceOf(field, where),
+      throw BadInput("{}: column '{}' is there twice", text::PlaceOf(field, where),
                      text::Printable(field.text));
   for (const char* needed : {"name", "seconds"})
     if (seen.count(needed) == 0)
@@ -78,20 +78,21 @@ void AddMeasurement(const Measurement& row, const text::CsvRow& at, const std::s
                     std::map<std::string, std::size_t>& found, Imported& imported) {
   if (row.name.empty()) throw BadInput("{}: expected a name", text::PlaceOf(at.front(), where));
   if (!row.seconds || !IsRunTime(*row.seconds))
-    throw BadInput("{}: '{}' needs a time above 0 in 'seconds'", text::PlaceOf(at.front(), where),
-                   text::Printable(row.name));
+    throw BadInput("{}: expected a time above 0 in 'seconds' of '{}'",
+                   text::PlaceOf(at.front(), where), text::Printable(row.name));
   if (row.threads && (*row.threads < 1 || *row.threads > kMostThreads))
-    throw BadInput("{}: '{}' has no number of threads in 'threads'",
+    throw BadInput("{}: expected a number of threads in 'threads' of '{}'",
                    text::PlaceOf(at.front(), where), text::Printable(row.name));
   const auto [known, added] = found.try_emplace(row.name, imported.records.size());
   if (added) {
-    record::Record record{.name = row.name, .threads = static_cast<int>(row.threads.value_or(0))};
+    record::Record record{.name = row.name};
+    if (row.threads) record.threads = static_cast<int>(*row.threads);
     record.work[Provenance::kMeasured] = row.work;
     imported.records.push_back(record);
   }
   record::Record& record = imported.records[known->second];
   if (!(record.work[Provenance::kMeasured] == row.work))
-    throw BadInput("{}: '{}' has other FLOPs, bytes or launches than before",
+    throw BadInput("{}: this row of '{}' has other FLOPs, bytes or launches than the rows before",
                    text::PlaceOf(at.front(), where), text::Printable(row.name));
   record.repetitions.push_back({.seconds = *row.seconds, .iterations = 1});
 }
@@ -127,7 +128,7 @@ Imported ImportOwnCsv(const std::string& text, const std::string& where) {
   }
   AddUnknownColumns(unknown, where, imported);
   if (imported.records.empty())
-    throw BadInput("{}:{}: no row below the header", where, header.front().line);
+    throw BadInput("{}:{}: expected a row below the header", where, header.front().line);
   return imported;
 }
 

@@ -1,4 +1,4 @@
-// The Empirical Roofline Toolkit's roofline.json (import.h): ceilings in decimal GFLOP/s and GB/s.
+// The Empirical Roofline Toolkit's roofline.json (import.h): ceilings in GFLOP/s and GB/s of 1e9.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// "FP32 GFLOPs" of the version with precisions; plain "GFLOPs" before it, which is double. The
-// tensor kernel takes half precision.
+// Versions without precisions write "GFLOPs" for double precision. The tensor kernel has
+// half-precision operands.
 constexpr std::pair<std::string_view, std::string_view> kPipes[] = {
     {"GFLOPs", "fp64.vector"},      {"FP64 GFLOPs", "fp64.vector"},
     {"FP32 GFLOPs", "fp32.vector"}, {"FP16 GFLOPs", "fp16.vector"},
@@ -24,12 +24,12 @@ constexpr std::pair<std::string_view, Level> kLevels[] = {
 
 machine::Ceiling CeilingOf(double per_second, int threads) {
   machine::Ceiling ceiling{.per_second = per_second, .threads = threads};
-  ceiling.how = "the Empirical Roofline Toolkit's best of its repetitions and configurations";
-  ceiling.specified = true;
+  ceiling.how = "the Empirical Roofline Toolkit's best repetition and configuration";
+  ceiling.status = machine::CeilingStatus::kSpecified;
   return ceiling;
 }
 
-// [name, rate in 1e9 per second] of "data".
+// Calls `put` for each [name, rate in 1e9 per second] of "data".
 void EachRate(const JsonReader& part, const auto& put) {
   for (std::size_t i = 0; i < part.Array("data").size(); ++i) {
     const json& pair = part.Array("data")[i];
@@ -55,7 +55,7 @@ int ThreadsOf(const JsonReader& empirical) {
   return 1;
 }
 
-// The toolkit's GPU configurations are in its metadata.
+// The metadata has the toolkit's GPU configurations.
 bool IsGpu(const JsonReader& empirical) {
   return empirical.json().dump().find("GPU_BLOCKS") != std::string::npos;
 }
@@ -99,7 +99,8 @@ Imported ImportErt(const std::string& text, const std::string& where) {
   machine.name = "measured by the Empirical Roofline Toolkit";
   machine.fingerprint = "imported";
   imported.remarks.push_back(
-      where + ": the ceilings are the toolkit's: given, not measured here; percents rest on them");
+      where +
+      ": the ceilings are specified by the toolkit, not measured here; percentages depend on them");
   for (const auto& name : unknown)
     imported.remarks.push_back(
         fmt::format("{}: '{}' is not known and left out", where, text::Printable(name)));

@@ -1,4 +1,3 @@
-// This file has what all formats share (import.h) and makes their records a run (run.h).
 #include "reporters/imports/import.h"
 
 #include <fmt/format.h>
@@ -24,20 +23,20 @@ constexpr ImportFormat kFormats[] = {
 
 constexpr std::size_t kNamedColumns = 5;
 
-// "Conv2D/gpu/cudnn/fwd/f16/n16...": what SplitName takes apart is meant so.
+// Returns whether SplitName found the parts of a name such as "Conv2D/gpu/cudnn/fwd/f16/n16...".
 bool IsOurName(const record::Record& record) {
   return !record.problem.empty() && (record.device == "cpu" || record.device == "gpu");
 }
 
 void MergeWork(Provenance provenance, record::Record& record) {
-  std::map<Provenance, Work> as_said;
+  std::map<Provenance, Work> merged;
   for (auto& [from, work] : record.work) {
-    Work& all = as_said[provenance];
+    Work& all = merged[provenance];
     all.flops.merge(work.flops);
     all.bytes.merge(work.bytes);
     if (!all.launches) all.launches = work.launches;
   }
-  record.work = std::move(as_said);
+  record.work = std::move(merged);
 }
 
 }  // namespace
@@ -61,24 +60,24 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
 
 record::RunFile ImportedRun(std::vector<record::Record> records,
                             const std::optional<machine::Machine>& machine,
-                            const ImportChoice& choice, std::ostream& warnings) {
+                            const ImportOptions& options, std::ostream& warnings) {
   record::RunFile run;
   if (machine) run.machines.push_back(*machine);
   int moved = 0;
   for (record::Record& record : records) {
-    if (!choice.set.empty()) record.name = fmt::format("{}/{}", choice.set, record.name);
+    if (!options.set.empty()) record.name = fmt::format("{}/{}", options.set, record.name);
     record::SplitName(record);
     if (!IsOurName(record)) record::PutOnDevice(record, machine ? machine->device : "");
-    if (choice.provenance) MergeWork(*choice.provenance, record);
+    if (options.provenance) MergeWork(*options.provenance, record);
     if (!machine || record.device != machine->device) continue;
     if (machine::ForThreads(*machine, record.threads) != nullptr) continue;
-    moved += record.threads > 0 ? 1 : 0;
+    moved += record.threads ? 1 : 0;
     record.threads = machine->by_threads.rbegin()->first;
   }
   if (moved > 0)
     warnings << fmt::format(
-        "dlroof: {} of {} records ran with a number of threads that the machine file has no "
-        "ceilings for; they stand on those of {}\n",
+        "dlroof: {} of {} records ran with a number of threads for which the machine file has no "
+        "ceilings; they are placed on the ceilings of {} threads\n",
         moved, records.size(), machine->by_threads.rbegin()->first);
   run.records = std::move(records);
   return run;

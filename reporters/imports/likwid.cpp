@@ -1,4 +1,4 @@
-// likwid-perfctr's CSV (import.h): tables, each a line "TABLE,..." and then its rows.
+// likwid-perfctr's CSV (import.h): each table is a line "TABLE,..." followed by its rows.
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,8 @@
 namespace dlroof::imports {
 namespace {
 
-// Metrics of likwid's groups. FLOP rates are per hardware thread over its own runtime; volumes of
-// uncore counters stand on one hardware thread per socket, the others have 0.
+// Metrics of likwid's groups. FLOP rates are per hardware thread over its own runtime. One hardware
+// thread per socket has the volumes of uncore counters; the others have 0.
 constexpr std::string_view kRuntime = "Runtime (RDTSC) [s]";
 constexpr std::pair<std::string_view, std::string_view> kRates[] = {
     {"DP [MFLOP/s]", "fp64.vector"},
@@ -25,12 +25,12 @@ constexpr std::pair<std::string_view, Level> kVolumes[] = {
     {"L2 data volume [GBytes]", Level::kL2},
     {"L3 data volume [GBytes]", Level::kL3},
     {"Memory data volume [GBytes]", Level::kDram}};
-// Columns of rates or run times: they repeat other columns or are no work.
+// Rates and run times that repeat other metrics or are not work.
 constexpr std::string_view kIgnored[] = {"Metric", "Runtime unhalted [s]", "Clock [MHz]", "CPI"};
 
 // One table "TABLE,Region NAME,Group 1 Metric,..." of values per hardware thread.
 struct MetricTable {
-  std::string name;  // region, or empty
+  std::string name;  // of the region; may be empty
   std::string group;
   int line = 0;
   std::map<std::string, std::vector<double>> rows;
@@ -79,7 +79,7 @@ void CheckCounts(const MetricTable& table, const std::string& where) {
   for (const auto& [metric, values] : table.rows)
     for (const double value : values)
       if (value < 0)
-        throw BadInput("{}:{}: '{}' of this table is below 0", where, table.line,
+        throw BadInput("{}:{}: expected no value below 0 in '{}' of this table", where, table.line,
                        text::Printable(metric));
 }
 
@@ -90,8 +90,8 @@ record::Record RecordOf(const MetricTable& table, const std::string& where) {
   const auto* runtimes = Find(table, kRuntime);
   const double longest = runtimes == nullptr ? 0 : std::ranges::max(*runtimes);
   if (!IsRunTime(longest))
-    throw BadInput("{}:{}: this table has no row '{}' with a time above 0", where, table.line,
-                   kRuntime);
+    throw BadInput("{}:{}: expected a row '{}' with a time above 0 in this table", where,
+                   table.line, kRuntime);
   record.repetitions.push_back({.seconds = longest, .iterations = 1});
   record.threads = static_cast<int>(runtimes->size());
   Work& work = record.work[Provenance::kMeasured];
@@ -111,7 +111,7 @@ bool IsKnown(std::string_view metric) {
          std::ranges::any_of(kVolumes, is) || std::ranges::count(kIgnored, metric) > 0;
 }
 
-// Groups measured of one region are one record: its FLOPs from one, its bytes from the other.
+// Groups of one region become one record: one group has the FLOPs, another one the bytes.
 void Merge(record::Record record, Imported& imported) {
   const auto same = std::ranges::find(imported.records, record.name, &record::Record::name);
   if (same == imported.records.end()) {
@@ -151,7 +151,7 @@ Imported ImportLikwid(const std::string& text, const std::string& where) {
   std::set<std::string> unknown;
   const auto tables = Tables(text::ReadCsv(text, where), where);
   if (tables.empty())
-    throw BadInput(where + ":1: no table 'TABLE,...,Group N Metric,...' of likwid-perfctr");
+    throw BadInput(where + ":1: expected a table 'TABLE,...,Group N Metric,...' of likwid-perfctr");
   for (const MetricTable& table : tables) {
     for (const auto& [metric, values] : table.rows)
       if (!IsKnown(metric)) unknown.insert(metric);

@@ -1,4 +1,4 @@
-// Meaning of Nsight Compute's counters: names of every version since 2020.1, as tables.
+// Nsight Compute's counters as FLOPs, bytes and time: the names of every version since 2020.1.
 #pragma once
 
 #include <map>
@@ -13,23 +13,24 @@ namespace dlroof::imports {
 // Counters of one launch, or sums over launches, in base units (s, byte, 1/s, 1).
 using MetricValues = std::map<std::string, double, std::less<>>;
 
-// True for a metric that one of the tables reads.
+// Returns whether one of the tables uses the metric.
 bool IsKnownMetric(std::string_view name);
 
-// Factor from a unit of Nsight Compute to base units: "Kbyte" 1000, "usecond"
-// 1e-6, "cycle/nsecond" 1e9, "inst" 1. Absent for one that is none of these.
+// Returns the factor from a unit of Nsight Compute to base units: "Kbyte" 1000, "usecond" 1e-6,
+// "cycle/nsecond" 1e9, "inst" 1. Returns nothing for an unknown unit.
 std::optional<double> UnitFactor(std::string_view unit);
 
-// [s] of one launch: gpu__time_duration, else cycles over the cycle rate as the papers do.
+// Returns the time of one launch [s]: gpu__time_duration, else cycles over the cycle rate as in the
+// papers.
 std::optional<double> LaunchSeconds(const MetricValues& values);
 
-// FLOPs and bytes of one launch, each as the first of its recipes whose counters are all there. A
-// pipe is unknown (absent) without its counters; that of the tensor cores on chips other than Volta
-// needs sm__ops_path_tensor_*: `tensor_unknown` is set where only instructions were counted, which
-// are 512 FLOPs each on Volta alone (NERSC's recipe), and some were.
+// FLOPs and bytes of one launch, by the first recipe whose counters are all present. A pipe or
+// level without counters is missing.
 struct LaunchWork {
-  std::map<std::string, double> flops;
-  std::map<Level, double> bytes;
+  std::map<std::string, double> flops;  // [flop] by pipe
+  std::map<Level, double> bytes;        // [byte]
+  // Tensor instructions ran, but their FLOPs are unknown: only on Volta is an instruction always
+  // 512 FLOPs (NERSC's recipe). Other chips need the counters sm__ops_path_tensor_*.
   bool tensor_unknown = false;
 };
 LaunchWork WorkOfLaunch(const MetricValues& values, bool volta);

@@ -1,4 +1,4 @@
-// nvbench's JSON (import.h). Its numbers are texts.
+// nvbench's JSON (import.h), which has its numbers as texts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,12 +16,11 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kTime = "nv/cold/time/gpu/mean";
-constexpr double kMostBytesPerSecond = 1e18;  // above it the number is none
+constexpr double kMostBytesPerSecond = 1e18;  // larger rates are invalid
 constexpr std::string_view kBandwidth = "nv/cold/bw/global/bytes_per_second";
 
-// The member "value" of a summary's or axis' data, as a number; absent where it is a text of
-// another kind.
-std::optional<double> ValueOf(const json& value, const std::string& where) {
+// Returns the member "value" of a summary's or an axis' data as a number.
+double ValueOf(const json& value, const std::string& where) {
   if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
   if (!value.is_string()) throw BadInput(where + ": 'value': expected a number");
   const auto& text = value.get_ref<const std::string&>();
@@ -47,7 +46,7 @@ std::optional<double> Summary(const JsonReader& state, std::string_view tag) {
   return std::nullopt;
 }
 
-// Adds the tags of summaries that nothing here takes, each once.
+// Adds the tags of summaries that are not read, each once.
 void AddUnknown(const JsonReader& state, std::vector<std::string>& unknown) {
   for (std::size_t i = 0; i < state.Array("summaries").size(); ++i) {
     const auto tag = state.Item("summaries", i).TextOr("tag", "");
@@ -56,7 +55,7 @@ void AddUnknown(const JsonReader& state, std::vector<std::string>& unknown) {
   }
 }
 
-// "bench/Elements=1024/T=I32": the benchmark and its axes.
+// Returns "bench/Elements=1024/T=I32": the benchmark and its axes.
 std::string NameOf(const std::string& benchmark, const JsonReader& state) {
   std::string name = benchmark;
   if (!state.Has("axis_values")) return name;
@@ -82,7 +81,7 @@ record::Record RecordOf(const std::string& benchmark, const JsonReader& state,
   AddUnknown(state, unknown);
   const auto seconds = Summary(state, kTime);
   if (!seconds) {
-    record.reason = fmt::format("no time: no summary {}", kTime);
+    record.reason = fmt::format("no time: the summary {} is missing", kTime);
     return record;
   }
   if (!IsRunTime(*seconds)) throw BadInput("{}: {}: expected a time above 0", state.where(), kTime);
@@ -113,9 +112,10 @@ Imported ImportNvbench(const std::string& text, const std::string& where) {
     for (std::size_t j = 0; j < benchmark.Array("states").size(); ++j)
       imported.records.push_back(RecordOf(name, benchmark.Item("states", j), unknown));
   }
-  if (imported.records.empty()) throw BadInput(where + ": 'benchmarks': no state of any benchmark");
+  if (imported.records.empty())
+    throw BadInput(where + ": 'benchmarks': expected a benchmark with a state");
   imported.remarks.push_back(
-      where + ": nvbench knows no FLOPs, and its bytes are those that the author declares");
+      where + ": nvbench has no FLOPs, and the benchmark's author declares its bytes");
   AddUnknownColumns(unknown, where, imported);
   return imported;
 }

@@ -19,7 +19,7 @@ namespace dlroof::imports {
 namespace {
 
 constexpr double kMicro = 1e-6;
-constexpr double kMostMicros = 1e18;  // beyond it a time is none
+constexpr double kMostMicros = 1e18;  // larger times are invalid
 
 struct Call {
   std::size_t op = 0;
@@ -29,7 +29,7 @@ struct Call {
 
 using ThreadId = std::pair<std::int64_t, std::string>;  // process, thread
 
-// A number or a text: TensorFlow's threads are numbers, PyTorch's streams may be names.
+// Returns a number or a text as a text: PyTorch's streams may have names.
 std::string Scalar(const record::JsonObject& event, const char* key) {
   const auto member = event.Find(key);
   if (!member) return "";
@@ -49,7 +49,7 @@ std::vector<std::int64_t> SizesOf(simdjson::dom::element list) {
   return sizes;
 }
 
-// The strings of a list; what is none of them is an empty one, so that positions stay.
+// Returns the strings of a list, in its positions: another value becomes an empty string.
 std::vector<std::string> TextsOf(const record::JsonObject& args, const char* key) {
   std::vector<std::string> texts;
   simdjson::dom::array items;
@@ -84,7 +84,7 @@ bool IsGpuCategory(std::string_view category) {
   return category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset";
 }
 
-// Categories that mark spans of the program or repeat what an operator's event says.
+// Other categories are spans of the program, or repeat the event of an operator.
 bool IsOperator(std::string_view category) {
   return category.empty() || category == "cpu_op" || category == "Op" || category == "op";
 }
@@ -101,7 +101,7 @@ class TraceReader {
         });
     if (trace_.events == 0)
       throw BadInput(where_ + ": 'traceEvents': no complete event (\"ph\": \"X\")");
-    if (skeleton.cut) trace_.left_out["behind the place where the file is cut off"] += 1;
+    if (skeleton.cut) trace_.left_out["after the place where the file is cut off"] += 1;
     MarkGpuProcesses();
     for (auto& [thread, calls] : threads_) AddSelfTimes(calls);
     trace_.threads = static_cast<double>(threads_.size());
@@ -151,7 +151,7 @@ class TraceReader {
     return micros * kMicro;
   }
 
-  // TensorFlow names a process after the device whose streams its threads are.
+  // TensorFlow's process for a GPU has the device's name and a thread for each stream.
   void Name(const record::JsonObject& event) {
     if (event.TextOr("name", "") != "process_name") return;
     const auto member = event.Find("args");
@@ -167,7 +167,7 @@ class TraceReader {
         trace_.ops[i].on_gpu = true;
   }
 
-  // Takes the time of each call from that of the call in which it lies.
+  // Subtracts the time of each call from that of the call that contains it.
   void AddSelfTimes(std::vector<Call>& calls) {
     std::ranges::stable_sort(calls, [](const Call& a, const Call& b) {
       return a.begin != b.begin ? a.begin < b.begin : a.seconds > b.seconds;
@@ -191,7 +191,8 @@ class TraceReader {
   record::JsonPlace file_{nullptr, where_};
   simdjson::dom::parser parser_;
   Trace trace_;
-  std::vector<std::int64_t> processes_, gpu_processes_;  // of each op; those of GPUs
+  std::vector<std::int64_t> processes_;      // of each op
+  std::vector<std::int64_t> gpu_processes_;  // all processes for GPUs
   std::unordered_map<std::string, std::size_t> numbers_;
   std::map<ThreadId, std::vector<Call>> threads_;
 };
@@ -204,13 +205,13 @@ double Count(const Sizes& sizes) {
   return count;
 }
 
-// Sizes of input `index`; empty where it is no tensor.
+// Returns the sizes of input `index`, or no sizes if it is not a tensor.
 const Sizes& SizesAt(const TraceOp& op, std::size_t index) {
   static const Sizes none;
   return index < op.sizes.size() ? op.sizes[index] : none;
 }
 
-// "[1, 2]" or "1"; empty for any other text.
+// Returns the numbers of "[1, 2]" or "1", or none for any other text.
 Sizes ListAt(const TraceOp& op, std::size_t index) {
   Sizes list;
   std::string_view text = index < op.values.size() ? op.values[index] : std::string_view();
@@ -228,26 +229,28 @@ Sizes ListAt(const TraceOp& op, std::size_t index) {
   return list;
 }
 
-// Where a convolution's inputs have what its output's size depends on.
+// The inputs of a convolution operator, by position.
 struct ConvInputs {
   std::string_view name;
-  std::size_t padding, stride, dilation, groups;  // 0: none, all ones
+  std::size_t padding, stride;
+  std::optional<std::size_t> dilation = {}, groups = {};  // 1 for an operator without them
 };
 constexpr ConvInputs kConvs[] = {{"aten::mkldnn_convolution", 3, 4, 5, 6},
                                  {"aten::cudnn_convolution", 2, 3, 4, 5},
                                  {"aten::miopen_convolution", 3, 4, 5, 6},
-                                 {"aten::_slow_conv2d_forward", 5, 4, 0, 0},
-                                 {"aten::thnn_conv2d", 5, 4, 0, 0}};
+                                 {"aten::_slow_conv2d_forward", 5, 4},
+                                 {"aten::thnn_conv2d", 5, 4}};
 
 struct Counted {
-  double flops = 0, elements = 0;  // [flop], [1] that are read or written
+  double flops = 0;     // [flop]
+  double elements = 0;  // [1] read or written
 };
 
-// Sizes of one image dimension behind the convolution; 0 where they do not fit.
-std::int64_t OutputSize(std::int64_t size, std::int64_t taps, std::int64_t padding,
-                        std::int64_t stride, std::int64_t dilation) {
+// Returns the output size of one image dimension, if the sizes fit together.
+std::optional<std::int64_t> OutputSize(std::int64_t size, std::int64_t taps, std::int64_t padding,
+                                       std::int64_t stride, std::int64_t dilation) {
   const std::int64_t available = size + 2 * padding - dilation * (taps - 1) - 1;
-  if (available < 0 || stride < 1 || dilation < 1 || padding < 0) return 0;
+  if (available < 0 || stride < 1 || dilation < 1 || padding < 0) return std::nullopt;
   return available / stride + 1;
 }
 
@@ -255,12 +258,9 @@ std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
   const Sizes &source = SizesAt(op, 0), &weights = SizesAt(op, 1);
   if (source.size() < 3 || source.size() != weights.size()) return std::nullopt;
   const std::size_t dimensions = source.size() - 2;
-  const auto list = [&](std::size_t at, std::int64_t otherwise) {
-    return at == 0 ? Sizes(dimensions, otherwise) : ListAt(op, at);
-  };
-  const Sizes padding = list(inputs.padding, 0), stride = list(inputs.stride, 1),
-              dilation = list(inputs.dilation, 1);
-  const Sizes groups = inputs.groups == 0 ? Sizes{1} : ListAt(op, inputs.groups);
+  const Sizes padding = ListAt(op, inputs.padding), stride = ListAt(op, inputs.stride);
+  const Sizes dilation = inputs.dilation ? ListAt(op, *inputs.dilation) : Sizes(dimensions, 1);
+  const Sizes groups = inputs.groups ? ListAt(op, *inputs.groups) : Sizes{1};
   if (padding.size() != dimensions || stride.size() != dimensions ||
       dilation.size() != dimensions || groups.size() != 1 || groups[0] < 1 ||
       source[1] != weights[1] * groups[0])
@@ -268,14 +268,14 @@ std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
   double image = static_cast<double>(source[0]) * static_cast<double>(weights[0]);
   for (std::size_t i = 0; i < dimensions; ++i) {
     const auto size = OutputSize(source[2 + i], weights[2 + i], padding[i], stride[i], dilation[i]);
-    if (size == 0) return std::nullopt;
-    image *= static_cast<double>(size);
+    if (!size) return std::nullopt;
+    image *= static_cast<double>(*size);
   }
   const double per_output = Count(weights) / static_cast<double>(weights[0]);
   return Counted{2 * image * per_output, Count(source) + Count(weights) + image};
 }
 
-// A product of (b) m x k and (b) k x n, the inputs `first` and the one behind it.
+// A product of (b) m x k and (b) k x n, which are the inputs `first` and `first` + 1.
 std::optional<Counted> OfProduct(const TraceOp& op, std::size_t first, std::size_t dimensions) {
   const Sizes &a = SizesAt(op, first), &b = SizesAt(op, first + 1);
   if (a.size() != dimensions || b.size() != dimensions || a[dimensions - 1] != b[dimensions - 2] ||
@@ -304,28 +304,7 @@ std::optional<Counted> CountedOf(const TraceOp& op) {
   return std::nullopt;
 }
 
-}  // namespace
-
-Trace ReadTrace(const std::string& text, const std::string& where) {
-  return TraceReader(where).Read(text);
-}
-
-std::optional<Work> WorkOfOp(const TraceOp& op) {
-  const bool wide = !op.types.empty() && op.types[0] == "double";
-  if (op.on_gpu || op.types.empty() || (!wide && op.types[0] != "float")) return std::nullopt;
-  const auto counted = CountedOf(op);
-  if (!counted) return std::nullopt;
-  Work work;
-  work.flops[wide ? "fp64.vector" : "fp32.vector"] = counted->flops;
-  work.bytes[Level::kDram] = counted->elements * (wide ? 8 : 4);
-  return work;
-}
-
-// Traces of PyTorch's and TensorFlow's profilers (import.h).
-
-namespace {
-
-// "aten::addmm 64 32x64 64x64".
+// Returns "aten::addmm 64 32x64 64x64".
 std::string NameOf(const TraceOp& op) {
   std::string name = text::Printable(op.name);
   for (const auto& sizes : op.sizes)
@@ -348,7 +327,7 @@ record::Record RecordOf(const TraceOp& op) {
   return record;
 }
 
-// Later ops of a name that is taken, which differ in types or scalars, get a number.
+// Appends a number to repeated names: such ops differ only in types or scalars.
 void MakeUnique(std::vector<record::Record>& records) {
   std::map<std::string, int> seen;
   for (auto& record : records)
@@ -369,14 +348,15 @@ void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
   for (const auto* op : taken)
     if (!WorkOfOp(*op)) unknown += op->seconds;
   const double all = SecondsOfAll(taken);
-  remarks.push_back(fmt::format(
-      "{}: {:.0f} events in {:.4g} s, on {:.0f} threads or streams; a call's time is its own, "
-      "without the calls within it",
-      where, trace.events, trace.end - trace.begin, trace.threads));
+  remarks.push_back(
+      fmt::format("{}: {:.0f} events in {:.4g} s, on {:.0f} threads or streams; the time of a call "
+                  "excludes the "
+                  "calls within it (self time)",
+                  where, trace.events, trace.end - trace.begin, trace.threads));
   if (!others.empty())
     remarks.push_back(
-        fmt::format("{}: {} operators of the host, {:.4g} s, are left out: the trace has a GPU's "
-                    "kernels",
+        fmt::format("{}: {} operators of the host, {:.4g} s, are left out, since the trace has "
+                    "kernels of a GPU",
                     where, others.size(), SecondsOfAll(others)));
   if (unknown > 0)
     remarks.push_back(fmt::format("{}: FLOPs and bytes are not known for {:.0f} % of the time",
@@ -386,6 +366,21 @@ void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
 }
 
 }  // namespace
+
+Trace ReadTrace(const std::string& text, const std::string& where) {
+  return TraceReader(where).Read(text);
+}
+
+std::optional<Work> WorkOfOp(const TraceOp& op) {
+  const bool wide = !op.types.empty() && op.types[0] == "double";
+  if (op.on_gpu || op.types.empty() || (!wide && op.types[0] != "float")) return std::nullopt;
+  const auto counted = CountedOf(op);
+  if (!counted) return std::nullopt;
+  Work work;
+  work.flops[wide ? "fp64.vector" : "fp32.vector"] = counted->flops;
+  work.bytes[Level::kDram] = counted->elements * (wide ? 8 : 4);
+  return work;
+}
 
 bool LooksLikeTrace(std::string_view text) {
   return text.find("\"traceEvents\"") != std::string_view::npos;
@@ -398,7 +393,7 @@ Imported ImportTrace(const std::string& text, const std::string& where) {
     if (IsRunTime(op.seconds)) (op.on_gpu ? kernels : operators).push_back(&op);
   const bool gpu = !kernels.empty();
   auto& taken = gpu ? kernels : operators;
-  if (taken.empty()) throw BadInput(where + ": 'traceEvents': no event took any time of its own");
+  if (taken.empty()) throw BadInput(where + ": 'traceEvents': no event has a self time above 0");
   std::ranges::stable_sort(taken, std::greater<>(), &TraceOp::seconds);
   Imported imported;
   for (const auto* op : taken) imported.records.push_back(RecordOf(*op));

@@ -1,7 +1,6 @@
 // Events of a Chrome trace (Trace Event Format), as the profilers of PyTorch (Kineto) and of
-// TensorFlow write them: what ran, on which tensors, how long by
-// itself; and the FLOPs and bytes of PyTorch's operators that multiply matrices or convolve, by the
-// sizes of their inputs.
+// TensorFlow write them: operators and kernels with their inputs and self times; and the FLOPs and
+// bytes of PyTorch's matrix products and convolutions by the sizes of their inputs.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +16,12 @@ namespace dlroof::imports {
 // Calls of one name with the same inputs on one kind of device.
 struct TraceOp {
   std::string name;
-  bool on_gpu = false;  // a kernel, copy or fill; else an operator on the host
-  // Inputs as PyTorch records them: a tensor has sizes and a type, a scalar or a list a text.
+  bool on_gpu = false;  // a kernel, copy or fill; otherwise an operator on the host
+  // Inputs as PyTorch records them: a tensor has sizes and a type, a scalar or a list has a value.
   std::vector<std::vector<std::int64_t>> sizes;
   std::vector<std::string> types, values;
   double calls = 0;    // [1]
-  double seconds = 0;  // [s] of all calls, less that of the calls within them on the same thread
+  double seconds = 0;  // [s] self time of all calls: without calls within them on their thread
 };
 
 struct Trace {
@@ -32,14 +31,16 @@ struct Trace {
   double end = 0;                             // [s] of the last one
 };
 
-// Reads complete events ("ph": "X") one by one, whatever the size of the file. Throws BadInput with
-// the event's number for a text that is no such trace, a time that is none, a file without events.
+// Reads complete events ("ph": "X") one by one, so that large files fit into memory. Throws
+// BadInput with the event's number for a text of another format, an invalid time, or a file without
+// events.
 Trace ReadTrace(const std::string& text, const std::string& where);
 
-// One call: [flop] 2 per multiply-add, taps on the padding count (as Conv2D has it); [byte] each
-// input and the output once, between DRAM and the caches. f32 and f64 only: nobody knows by which
-// units a narrower type was multiplied. Absent for any other operator, for sizes that do not fit
-// and for an operator that only calls another one, which has them.
+// Returns the work of one call: [flop] 2 per multiply-add, including taps on the padding as in
+// Conv2D; [byte] each input and the output once, between DRAM and the caches. Returns nothing for
+// types other than f32 and f64 (the trace does not name the unit that multiplies narrower types),
+// for other operators, for sizes that do not fit together, and for an operator that only calls
+// another one.
 std::optional<Work> WorkOfOp(const TraceOp& op);
 
 }  // namespace dlroof::imports

@@ -20,15 +20,20 @@
 namespace dlroof::live {
 namespace {
 
-// Returns the cells of FLOP/s, intensity and share of the roof that binds.
-std::array<std::string, 3> RoofCells(const roofline::Placement& placement, std::string_view mark) {
-  const auto* binding = roofline::Binding(placement);
-  if (binding == nullptr) return {"-", "-", "-"};
-  const bool sure = placement.time && placement.time->slowdown;  // no other level may bind
-  return {
-      fmt::format("{:.4g}", binding->flops_per_second / 1e9),
-      fmt::format("{:.3g}", binding->intensity),
-      binding->fraction && sure ? fmt::format("{}{:.1f}%", mark, 100 * *binding->fraction) : "-"};
+// Returns the cells of FLOP/s, FLOP/byte, share of the roof and bound; "-" stands for unknown.
+std::array<std::string, 4> RoofCells(const record::Record& record, const record::Timing& timing,
+                                     const roofline::Placement& placement) {
+  std::array<std::string, 4> cells;
+  if (const auto rate = roofline::WorkRateOf(record, timing, placement)) {
+    cells[0] = text::WithPrefix(rate->flops_per_second, "FLOP/s");
+    if (rate->intensity) cells[1] = text::ThreeDigits(*rate->intensity);
+  }
+  cells[2] = terminal::RoofShareText(placement, timing.noisy);
+  if (const auto& time = placement.time)
+    cells[3] = fmt::format("{}{}", roofline::MarkOf(timing.noisy), roofline::BoundText(*time));
+  for (auto& cell : cells)
+    if (cell.empty()) cell = "-";
+  return cells;
 }
 
 std::string CpuText(const record::Record& record) {
@@ -43,71 +48,14 @@ std::string CpuText(const record::Record& record) {
   return counted == 0 ? "-" : TimeText(seconds / counted);
 }
 
-// [columns] of a row's cells: rows appear as benchmarks finish, so no row knows the next one's.
+// [columns] of a row's cells. They are fixed, since rows appear as benchmarks finish.
 std::vector<int> Widths(std::size_t name_width) {
-  return {static_cast<int>(name_width), 9, 6, 9, 10, 8, 7, 7, 8};
+  return {static_cast<int>(name_width), 9, 7, 9, 10, 12, 7, 7, 9};
 }
-
-}  // namespace
-
-std::string TimeText(double seconds) {
-  constexpr std::array<std::pair<double, std::string_view>, 4> kUnits = {
-      {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
-  for (const auto& [scale, unit] : kUnits)
-    if (seconds >= scale || scale == 1e-9) return fmt::format("{:.4g} {}", seconds / scale, unit);
-  return "";
-}
-
-std::string ResultSummary(const std::vector<record::Record>& records) {
-  std::map<std::string, std::size_t> count;
-  for (const auto& record : records) {
-    const auto timing = record::TimeOf(record.repetitions);
-    const bool noisy = record.status == record::Status::kOk && timing && timing->noisy;
-    ++count[noisy ? "disturbed" : std::string(record::Key(record.status))];
-  }
-  std::string text = fmt::format("{} benchmarks", records.size());
-  for (const auto& [what, number] : count) text += fmt::format(", {} {}", number, what);
-  const auto noisy = count["disturbed"];
-  if (noisy > 0) text += fmt::format("; {}", roofline::kNoisyMeaning);
-  if (noisy > count["ok"])
-    text += "; this machine was busy throughout: stop other programs, or wait, and run again";
-  else if (noisy > 0)
-    text += "; run these again when the machine is quiet";
-  return text + '\n';
-}
-
-std::string ResultHeader(size_t name_width) {
-  const auto line = text::AlignedLine(
-      {"Benchmark", "Time", "±", "CPU", "Iterations", "GFLOP/s", "FLOP/B", "of roof", "bound"},
-      Widths(name_width));
-  const std::string rule(static_cast<std::size_t>(text::TextWidth(line)), '-');
-  return rule + '\n' + line + '\n' + rule + '\n';
-}
-
-std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
-                      size_t name_width) {
-  if (record.status != record::Status::kOk)
-    return fmt::format("{:<{}} {}: {}\n", record.name, name_width, record::Key(record.status),
-                       record.reason);
-  const auto timing = record::TimeOf(record.repetitions);
-  if (!timing) return fmt::format("{:<{}} no time: {}\n", record.name, name_width, record.reason);
-  const auto mark = roofline::MarkOf(timing->noisy);
-  const auto [rate, intensity, share] = RoofCells(placement, mark);
-  return text::AlignedLine(
-             {record.name, fmt::format("{}{}", mark, TimeText(timing->median)),
-              roofline::SpreadText(*timing), CpuText(record),
-              fmt::format("{:.0f}", record.repetitions.front().iterations), rate, intensity, share,
-              placement.time ? fmt::format("{}{}", mark, roofline::BoundText(*placement.time))
-                             : "-"},
-             Widths(name_width)) +
-         '\n';
-}
-
-namespace {
 
 using Run = benchmark::BenchmarkReporter::Run;
 
-// 1.8 renamed error_occurred and error_message to skipped and skip_message.
+// Google Benchmark 1.8 renamed error_occurred and error_message to skipped and skip_message.
 template <class AnyRun>
 bool Skipped(const AnyRun& run) {
   if constexpr (requires { run.error_occurred; })
@@ -126,9 +74,9 @@ std::string SkipMessage(const AnyRun& run) {
 
 bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
-// Google Benchmark would write NaN and infinity as they are, which JSON does not have: the
-// coefficient of variation of a counter that is 0, for one. It also takes the repetitions that did
-// not run for repetitions.
+// Returns the runs without values that JSON does not have: Google Benchmark writes NaN and infinity
+// as they are (the coefficient of variation of a counter that is 0). Drops repetitions that did not
+// run, which Google Benchmark counts, and corrects the number of repetitions.
 std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetitions) {
   std::vector<Run> writable;
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(writable), std::not_fn(NotRun));
@@ -143,6 +91,57 @@ std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetition
 }
 
 }  // namespace
+
+std::string TimeText(double seconds) {
+  constexpr std::array<std::pair<double, std::string_view>, 4> kUnits = {
+      {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
+  for (const auto& [scale, unit] : kUnits)
+    if (seconds >= scale || scale == 1e-9) return fmt::format("{:.4g} {}", seconds / scale, unit);
+  return "";
+}
+
+std::string ResultSummary(const std::vector<record::Record>& records) {
+  std::map<std::string, std::size_t> count;
+  for (const auto& record : records) {
+    const auto timing = record::TimeOf(record.repetitions);
+    const bool noisy = record.status == record::Status::kOk && timing && timing->noisy;
+    ++count[noisy ? "noisy" : std::string(record::Key(record.status))];
+  }
+  std::string text = fmt::format("{} benchmarks", records.size());
+  for (const auto& [what, number] : count) text += fmt::format(", {} {}", number, what);
+  const auto noisy = count["noisy"];
+  if (noisy > 0) text += fmt::format("; {}", roofline::kNoisyMeaning);
+  if (noisy > count["ok"])
+    text += "; this machine was busy throughout: stop other programs, or wait, and run again";
+  else if (noisy > 0)
+    text += "; run these again when the machine is quiet";
+  return text + '\n';
+}
+
+std::string ResultHeader(size_t name_width) {
+  const auto line = text::AlignedLine(
+      {"Benchmark", "Time", "±", "CPU", "Iterations", "FLOP/s", "FLOP/B", "% roof", "bound"},
+      Widths(name_width));
+  const std::string rule(static_cast<std::size_t>(text::TextWidth(line)), '-');
+  return rule + '\n' + line + '\n' + rule + '\n';
+}
+
+std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
+                      size_t name_width) {
+  if (record.status != record::Status::kOk)
+    return fmt::format("{:<{}} {}: {}\n", record.name, name_width, record::Key(record.status),
+                       record.reason);
+  const auto timing = record::TimeOf(record.repetitions);
+  if (!timing) return fmt::format("{:<{}} no time: {}\n", record.name, name_width, record.reason);
+  const auto mark = roofline::MarkOf(timing->noisy);
+  const auto [rate, intensity, share, bound] = RoofCells(record, *timing, placement);
+  return text::AlignedLine({record.name, fmt::format("{}{}", mark, TimeText(timing->median)),
+                            roofline::SpreadText(*timing), CpuText(record),
+                            fmt::format("{:.0f}", record.repetitions.front().iterations), rate,
+                            intensity, share, bound},
+                           Widths(name_width)) +
+         '\n';
+}
 
 std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
   std::vector<record::Entry> entries;
@@ -172,10 +171,9 @@ bool TerminalReporter::ReportContext(const Context& context) {
   PrintBasicContext(&basic, context);
   GetErrorStream() << basic.str();
   if (basic.str().find("built as DEBUG") != std::string::npos)
-    GetErrorStream()
-        << "(A DEBUG warning above is about Debian's Google Benchmark package, which is "
-           "optimized all the "
-           "same; the timed loop is compiled here.)\n";
+    GetErrorStream() << "(The DEBUG warning above can be ignored: Debian's Google Benchmark "
+                        "package is optimized, "
+                        "and the timed loop is compiled here.)\n";
   name_width_ = context.name_field_width;
   GetOutputStream() << ResultHeader(name_width_) << std::flush;
   return true;
@@ -188,7 +186,7 @@ void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
     return;
   }
   const record::Record& record = session_.Add(record::RecordFromEntries(entries));
-  if (record.status == record::Status::kUnsupported) return;  // Finalize has them, by their reasons
+  if (record.status == record::Status::kUnsupported) return;  // Finalize writes them by reason
   const machine::Machine* machine = record::MachineFor(session_.file(), record);
   GetOutputStream() << ResultRow(record, roofline::Place(record, machine), name_width_)
                     << std::flush;
@@ -197,7 +195,7 @@ void TerminalReporter::ReportRuns(const std::vector<Run>& runs) {
 void TerminalReporter::Finalize() {
   session_.Finish();
   if (!session_.counted_late().empty())
-    GetOutputStream() << "Counted after all were timed:\n" << ResultHeader(name_width_);
+    GetOutputStream() << "Counted after all benchmarks were timed:\n" << ResultHeader(name_width_);
   for (const auto& record : session_.file().records) {
     const auto& late = session_.counted_late();
     if (std::find(late.begin(), late.end(), record.name) != late.end())
@@ -215,8 +213,8 @@ void TerminalReporter::Finalize() {
   GetErrorStream() << ResultSummary(session_.file().records);
 }
 
-// Aggregates come by themselves after the repetitions, of which our row is a summary already; with
-// --benchmark_report_aggregates_only they are all there is.
+// Google Benchmark reports aggregates in a call of their own. They are written only if no row has
+// their repetitions (--benchmark_report_aggregates_only).
 void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     if (NotRun(run) || session_.Has(run.run_name.function_name)) continue;
@@ -224,9 +222,8 @@ void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
         run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
     GetOutputStream() << fmt::format(
         "{:<{}} {:>10}\n", run.run_name.function_name + '_' + run.aggregate_name, name_width_,
-        run.aggregate_unit == benchmark::kTime
-            ? TimeText(value)
-            : fmt::format("{:.2f}%", 100 * run.real_accumulated_time));
+        run.aggregate_unit == benchmark::kTime ? TimeText(value)
+                                               : text::PercentText(run.real_accumulated_time));
   }
 }
 
@@ -237,7 +234,7 @@ bool RunFileReporter::ReportContext(const Context& context) {
   SetOutputStream(&plain);
   JSONReporter::ReportContext(context);
   SetOutputStream(&out);
-  // Google Benchmark has opened its "benchmarks" array; closed again, the text is whole JSON.
+  // Google Benchmark has opened its "benchmarks" array. With the array closed the text is JSON.
   auto whole = nlohmann::json::parse(plain.str() + "]}");
   whole["context"]["dlroof"] = session_.dlroof_context();
   nlohmann::json machines = nlohmann::json::array();

@@ -1,7 +1,6 @@
-// A row of the live table: Google Benchmark's columns and what placement adds.
-//
-// Google Benchmark's side of the reporters: its Runs become our entries, its reporters write our
-// table and our file. Compiles with Google Benchmark 1.7.1 to 1.9.x.
+// Reporters for Google Benchmark: its Runs become our records, which are written as the live table
+// (Google Benchmark's columns and the placement) and as the run file. Compiles with Google
+// Benchmark 1.7.1 to 1.9.x.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -17,24 +16,24 @@
 
 namespace dlroof::live {
 
-// "123.4 us": four digits, the unit that keeps the number readable.
+// Returns "123.4 us": four significant digits in s, ms, us or ns.
 std::string TimeText(double seconds);
 
 std::string ResultHeader(size_t name_width);
 std::string ResultRow(const record::Record& record, const roofline::Placement& placement,
                       size_t name_width);
 
-// One line: how many there are, how many of them without a result, and why.
+// Returns one line: the number of benchmarks by status, and what to do if many are noisy.
 std::string ResultSummary(const std::vector<record::Record>& records);
 
-// The repetitions among `runs` (aggregates are derived, so left out), in order.
+// Returns the repetitions among `runs`, in order. Aggregates are left out: they are derived.
 std::vector<record::Entry> EntriesFromRuns(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
-// The table in the terminal: a row per benchmark as it finishes.
+// Writes the live table: a row per benchmark as it finishes.
 class TerminalReporter : public benchmark::BenchmarkReporter {
  public:
-  // `verbose`: unsupported benchmarks are named one by one, not counted by reason.
+  // `verbose` lists the names of unsupported benchmarks instead of their number.
   explicit TerminalReporter(Session& session, bool verbose = false)
       : session_(session), verbose_(verbose) {}
 
@@ -50,7 +49,7 @@ class TerminalReporter : public benchmark::BenchmarkReporter {
   size_t name_width_ = 0;
 };
 
-// The run file, written as benchmarks finish: context and machines first, then Google Benchmark's
+// Writes the run file as benchmarks finish: context and machines first, then Google Benchmark's
 // entries, records last.
 class RunFileReporter : public benchmark::JSONReporter {
  public:
@@ -60,8 +59,7 @@ class RunFileReporter : public benchmark::JSONReporter {
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override;
 
-  // False when something could not be written (disk full); what was written stays readable as a
-  // cut-off file.
+  // Returns false if a write failed (disk full). What was written is readable as a cut-off file.
   bool Written() const { return written_; }
 
  private:
@@ -69,7 +67,7 @@ class RunFileReporter : public benchmark::JSONReporter {
 
   Session& session_;
   bool written_ = true;
-  std::int64_t repetitions_ = 1;  // [1] that ran, of the last benchmark
+  std::int64_t repetitions_ = 1;  // [1] repetitions of the last benchmark that ran
 };
 
 }  // namespace dlroof::live

@@ -13,7 +13,7 @@ void Session::Begin() {
   if (passes_.idle)
     if (auto idle = record::ToJson(passes_.idle()); !idle.empty())
       dlroof_context_["energy"] = std::move(idle);
-  file_.machines = measure_();
+  file_.machines = machines_();
   file_.context["dlroof"] = dlroof_context_;
 }
 
@@ -28,32 +28,33 @@ const record::Record& Session::Add(record::Record record) {
 
 void Session::Finish() {
   const auto passes = std::exchange(passes_, {});
-  if (passes.alone) TakeParallel(passes.alone());
-  if (passes.energy) TakeEnergy(passes.energy());
-  if (passes.count) TakeCounts(passes.count());
+  if (passes.parallel) AddParallel(passes.parallel());
+  if (passes.energy) AddEnergy(passes.energy());
+  if (passes.count) AddCounts(passes.count());
 }
 
-void Session::TakeParallel(std::map<std::string, ParallelTime> found) {
+void Session::AddParallel(std::map<std::string, ParallelTime> found) {
   for (auto& record : file_.records)
     if (const auto parallel = found.find(record.name);
         parallel != found.end() && record.status == record::Status::kOk)
       record.parallel = std::move(parallel->second);
 }
 
-void Session::TakeEnergy(const std::map<std::string, energy::EnergyFound>& energies) {
+void Session::AddEnergy(const std::map<std::string, energy::EnergyResult>& energies) {
   for (auto& record : file_.records) {
     const auto found = energies.find(record.name);
     if (found == energies.end() || record.status != record::Status::kOk) continue;
-    const auto& [energy, why_not, window, why_no_window] = found->second;
+    const auto& [energy, reason, window, window_reason] = found->second;
     record.energy = energy;
     record.metered_window = window;
-    if (!why_not.empty()) record.counting.push_back({"energy", {}, "not measured: " + why_not});
-    if (!why_no_window.empty())
-      record.counting.push_back({"energy", {}, "has no window for a meter: " + why_no_window});
+    if (reason) record.counting.push_back({"energy", {}, "not measured: " + reason->text});
+    if (window_reason)
+      record.counting.push_back(
+          {"energy", {}, "has no window for a meter: " + window_reason->text});
   }
 }
 
-void Session::TakeCounts(const std::map<std::string, Counting>& counted) {
+void Session::AddCounts(const std::map<std::string, Counting>& counted) {
   for (auto& record : file_.records) {
     const auto found = counted.find(record.name);
     if (found == counted.end() || record.status != record::Status::kOk) continue;

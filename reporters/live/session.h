@@ -1,4 +1,4 @@
-// Measurements of one process so far, shared by the reporters of a run.
+// The records that one process has measured so far. All reporters of a run share them.
 #pragma once
 
 #include <functional>
@@ -14,36 +14,36 @@
 
 namespace dlroof::live {
 
-// Passes beside the timed one. Each may be empty.
+// Passes besides the timed one. A pass that nobody asked for is an empty function.
 struct Passes {
-  // Before the first benchmark: of the machine that waits.
+  // Runs before the first benchmark: the power of the idle machine.
   std::function<energy::IdlePowers()> idle;
-  // After the last benchmark was timed, in this order: results by the names of records.
-  std::function<std::map<std::string, ParallelTime>()> alone;
-  std::function<std::map<std::string, energy::EnergyFound>()> energy;
+  // Run after all benchmarks are timed, in this order. They return results by record name.
+  std::function<std::map<std::string, ParallelTime>()> parallel;
+  std::function<std::map<std::string, energy::EnergyResult>()> energy;
   std::function<std::map<std::string, Counting>()> count;
 };
 
 class Session {
  public:
-  // `machine` is called once, when the first benchmark is about to run: listing benchmarks must not
-  // measure anything.
+  // `machines` is called once, before the first benchmark runs: listing benchmarks measures
+  // nothing.
   explicit Session(nlohmann::json dlroof_context,
                    std::function<std::vector<machine::Machine>()> machines)
-      : dlroof_context_(std::move(dlroof_context)), measure_(std::move(machines)) {}
+      : dlroof_context_(std::move(dlroof_context)), machines_(std::move(machines)) {}
 
-  // Makes `file().machines` and `file().context` ready; further calls do nothing.
+  // Sets `file().machines` and `file().context`. Further calls do nothing.
   void Begin();
-  // Adds a record or replaces the one of the same name (several reporters see the same runs). The
-  // reference holds until the next Add.
+  // Adds a record, or replaces the record of the same name, since several reporters see the same
+  // runs. The returned reference is valid until the next Add.
   const record::Record& Add(record::Record record);
 
-  // Precedes Begin. Each pass is called once, by Begin or the first Finish.
+  // Must precede Begin. Begin and the first Finish call each pass once.
   void Add(Passes passes) { passes_ = std::move(passes); }
-  // After the last benchmark: every record's work is then as it will be written. Further calls do
-  // nothing.
+  // Runs the passes that follow the last benchmark and completes the records with their results.
+  // Further calls do nothing.
   void Finish();
-  // Names of the records whose work Finish brought, in the order of the file.
+  // Returns the names of the records whose work Finish added, in the order of the file.
   const std::vector<std::string>& counted_late() const { return counted_late_; }
 
   bool Has(const std::string& name) const { return index_of_.count(name) > 0; }
@@ -53,12 +53,12 @@ class Session {
   bool AnyFailed() const;
 
  private:
-  void TakeParallel(std::map<std::string, ParallelTime> found);
-  void TakeEnergy(const std::map<std::string, energy::EnergyFound>& found);
-  void TakeCounts(const std::map<std::string, Counting>& counted);
+  void AddParallel(std::map<std::string, ParallelTime> found);
+  void AddEnergy(const std::map<std::string, energy::EnergyResult>& found);
+  void AddCounts(const std::map<std::string, Counting>& counted);
 
   nlohmann::json dlroof_context_;
-  std::function<std::vector<machine::Machine>()> measure_;
+  std::function<std::vector<machine::Machine>()> machines_;
   Passes passes_;
   std::vector<std::string> counted_late_;
   bool begun_ = false;

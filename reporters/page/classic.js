@@ -1,13 +1,12 @@
 'use strict';
-// The classic roofline. Roofs come as lines from the file's writer: a slanted one starts at `start` and ends at its ridge
-// with the highest flat roof.
+// The classic roofline. The content has the roofs as lines: a slanted roof runs from `start` to its ridge with the highest flat roof.
 dlroof.farRight = 1e9;  // [FLOP/byte] right of any chart
 
 dlroof.drawnFlats = (roofs) => {
   if (dlroof.state.every !== '') return roofs.flops;
   const used = roofs.flops.filter((flat) => roofs.used.includes(flat.key));
   if (used.length === 0) return roofs.flops.filter((flat) => !flat.finer);
-  // Above a finer row that judges also the machine's own roof, which the measured knee runs to.
+  // A plain roof above a finer row that judges is drawn too: the measured knee ends at it.
   const above = (flat) => {
     const finer = used.filter((one) => one.key.startsWith(`${flat.key}.`));
     return !flat.finer && finer.length > 0 && finer.every((one) => one.per_second < flat.per_second);
@@ -68,19 +67,19 @@ dlroof.ridges = (roofs) => {
   return slanted.flatMap((roof) => flats.map((flat) => ({ x: roof.ridges[flat.key], y: flat.per_second, text: `ridge ${dlroof.digits(roof.ridges[flat.key])}` })));
 };
 
-// The knees as measured, of the levels whose points are drawn.
+// The measured knees of the levels whose points are drawn.
 dlroof.measuredRidges = (roofs) => dlroof.currentLevels().map((level) => [level, dlroof.list(dlroof.map(roofs.measured_ridges)[level])]).filter(([, points]) => points.length > 0);
 
 dlroof.measuredRidgeTraces = (roofs, colours) => dlroof.measuredRidges(roofs).map(([level, points]) => ({ type: 'scatter', mode: 'lines+markers',
   x: points.map((p) => p[0]), y: points.map((p) => p[1]), line: { color: colours.knee, width: 1.2 }, marker: { symbol: 'circle', size: 4, color: colours.knee },
-  text: points.map((p) => `${dlroof.levelName(level)} knee as measured: ${dlroof.digits(p[0])} FLOP/byte, ${dlroof.scaled(p[1], 'FLOP/s')}`), hovertemplate: '%{text}<extra></extra>' }));
+  text: points.map((p) => `${dlroof.levelName(level)} measured knee: ${dlroof.digits(p[0])} FLOP/byte, ${dlroof.scaled(p[1], 'FLOP/s')}`), hovertemplate: '%{text}<extra></extra>' }));
 
 dlroof.classicLabels = (plane, lines, ridges, colours) => {
   const labels = [];
   for (const one of lines) {
     const name = one.name || (one.flat ? one.roof.key : dlroof.levelName(one.roof.key));
-    const doubt = one.roof.given ? ` (${dlroof.givenText})` : one.roof.proved ? '' : ' (not proved)';
-    for (const text of [`${name}  ${dlroof.scaled(one.roof.per_second, one.unit)}${doubt}`, name]) {
+    const note = one.roof.given ? ` (${dlroof.specifiedText})` : one.roof.proved ? '' : ' (not validated)';
+    for (const text of [`${name}  ${dlroof.scaled(one.roof.per_second, one.unit)}${note}`, name]) {
       const places = one.flat ? dlroof.alongLevel(plane, one.roof.per_second, plane.left(one.line[0][0]), text)
         : [...dlroof.alongRising(plane, one.line, text, -1), ...dlroof.alongRising(plane, one.line, text, 1)];
       labels.push({ text, places, of: one.roof.key, colour: one.strong ? colours.ink : colours.soft });
@@ -101,7 +100,7 @@ dlroof.classicTraces = (points, lines, ridges, joints, colours) => {
     marker: { symbol: 'diamond', size: 6, color: colours.roof } });
   const trace = { type: 'scatter', mode: 'markers', x: points.map((p) => p.entry.intensity), y: points.map((p) => p.entry.flops_per_second),
     customdata: points.map((p) => p.index), text: points.map((p) => dlroof.hoverText(p.record, p.entry.level, p.entry)), hovertemplate: '%{text}<extra></extra>',
-    marker: dlroof.markerStyle(points.length, points.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), points.map((p) => dlroof.markColour(p.record, p.level)), points.map((p) => dlroof.isDisturbed(p.record))) };
+    marker: dlroof.markerStyle(points.length, points.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), points.map((p) => dlroof.markColour(p.record, p.level)), points.map((p) => dlroof.isNoisy(p.record))) };
   if (points.length <= 1000) {
     const bars = points.map((p) => dlroof.list(p.entry.error_bar));
     trace.error_y = { type: 'data', symmetric: false, arrayminus: bars.map((bar) => bar[0] || 0), array: bars.map((bar) => bar[1] || 0), thickness: 1.2, width: 0, color: colours.soft };
@@ -115,7 +114,7 @@ dlroof.drawClassic = (shown) => {
   const roofs = dlroof.currentRoofs();
   const caption = dlroof.byId('classic-caption');
   if (roofs === undefined) {
-    caption.textContent = 'No ceilings in this file: dlroof machine measures them.';
+    caption.textContent = 'This file has no ceilings (dlroof machine measures them).';
     element.hidden = true;
     return;
   }
@@ -133,14 +132,14 @@ dlroof.drawClassic = (shown) => {
       layout: dlroof.layout('intensity [FLOP/byte]', 'performance [FLOP/s]', plane, 3) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} Bytes of ${dlroof.currentLevels().map(dlroof.levelName).join(', ')}; roofs of ${dlroof.roofsName(roofs)}. ` +
-    `${dlroof.hollowNote} ${[...flats, ...roofs.bytes].some((roof) => roof.given) ? `Dashes and dots: ${dlroof.givenText}.` : 'Dashed: not validated.'}${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: the knee as measured, by loads with multiply-adds.' : ''}${[...flats, ...roofs.bytes].some((roof) => dlroof.isNumber(roof.sustained_per_second)) ? ' Thin line named sustained: that roof after seconds on end.' : ''}${dlroof.beforeNote()}`;
+    `${dlroof.hollowNote} ${[...flats, ...roofs.bytes].some((roof) => roof.given) ? `Dashes and dots: ${dlroof.specifiedText}.` : 'Dashed: not validated.'}${dlroof.measuredRidges(roofs).length > 0 ? ' Thin line with dots: measured knee, by loads with multiply-adds.' : ''}${[...flats, ...roofs.bytes].some((roof) => dlroof.isNumber(roof.sustained_per_second)) ? ' Thin line named sustained: the rate of that roof over seconds.' : ''}${dlroof.beforeNote()}`;
 };
 
-// "12 benchmarks drawn, 3 not (...)." Never silent about what a chart leaves out.
+// "12 benchmarks drawn, 3 without a point here (2 of them on other roofs)."
 dlroof.drawnText = (points, shown) => {
   const drawn = new Set(points.map((p) => p.index)).size;
   const left = shown.length - drawn;
   const other = shown.filter((index) => !dlroof.onRoofs(dlroof.records[index]) && dlroof.records[index].classic).length;
-  const why = other > 0 ? ` (${other} of them on other roofs)` : '';
-  return `${drawn} benchmark${drawn === 1 ? '' : 's'} drawn${left > 0 ? `, ${left} without a point here${why}` : ''}.`;
+  const reason = other > 0 ? ` (${other} of them on other roofs)` : '';
+  return `${drawn} benchmark${drawn === 1 ? '' : 's'} drawn${left > 0 ? `, ${left} without a point here${reason}` : ''}.`;
 };

@@ -1,5 +1,5 @@
 'use strict';
-// Visible records: the state of the filter, kept in the address so that a link repeats it.
+// The filter. Its state is part of the address, so that a link shows the same records.
 dlroof.records = dlroof.list(dlroof.content.records).map(dlroof.map);
 dlroof.roofs = dlroof.list(dlroof.content.roofs);
 dlroof.state = { text: '', op: '', direction: '', type: '', library: '', status: '', pipe: '', sweep: '', level: '', roofs: '', every: '', sort: '', selected: '' };
@@ -16,7 +16,7 @@ dlroof.writeAddress = () => {
   history.replaceState(null, '', text === '' ? location.pathname + location.search : `#${text}`);
 };
 
-// The roofs drawn now; undefined in a file without machines.
+// The roofs that are drawn; undefined in a file without machines.
 dlroof.currentRoofs = () => {
   const chosen = dlroof.state.roofs === '' ? dlroof.content.main_roofs : Number(dlroof.state.roofs);
   return dlroof.roofs[chosen] || dlroof.roofs[0];
@@ -33,12 +33,12 @@ dlroof.currentLevels = () => {
 dlroof.searchable = dlroof.records.map((record) =>
   [record.name, dlroof.algorithm(record), record.reason, record.status, ...dlroof.list(record.remarks), ...dlroof.list(record.asides)].map(dlroof.text).join('\n').toLowerCase());
 
-// Pipes that executed its FLOPs.
+// The pipes that executed the FLOPs of a record.
 dlroof.pipesOf = (record) => [...new Set(Object.values(dlroof.map(record.work)).flatMap((work) => Object.entries(dlroof.map(dlroof.map(work).flops)).filter(([, flops]) => flops > 0).map(([pipe]) => pipe)))];
 
 dlroof.statuses = ['ok', 'unsupported', 'failed', 'wrong'].filter((status) => dlroof.records.some((record) => record.status === status));
 
-// Unsupported benchmarks stand by their reasons among the findings, one by one only where they are asked for.
+// The findings list unsupported benchmarks by reason; the table shows them only if the status filter asks for them.
 dlroof.hasStatus = (record) => (dlroof.state.status === '' ? dlroof.statuses.length < 2 || record.status !== 'unsupported' : ['all', record.status].includes(dlroof.state.status));
 
 dlroof.filtered = () => {
@@ -55,7 +55,7 @@ dlroof.filtered = () => {
   return shown;
 };
 
-// On the roofs drawn now: same device, same number of threads.
+// Whether a record belongs to the drawn roofs: same device, same number of threads.
 dlroof.onRoofs = (record) => {
   const roofs = dlroof.currentRoofs();
   return roofs !== undefined && record.device === roofs.device && (!record.threads || record.threads === roofs.threads);
@@ -84,7 +84,7 @@ dlroof.fillFilters = () => {
   dlroof.fillSelect('filter-roofs', dlroof.roofs.map((roofs, index) => [String(index), dlroof.roofsName(roofs)]));
 };
 
-// A GPU's roofs are those of all of it, and another program's need not tell their threads.
+// The roofs of a GPU are those of the whole device. Imported roofs may have no number of threads.
 dlroof.roofsName = (roofs) => {
   const threads = roofs.device !== 'gpu' && roofs.threads > 0 ? dlroof.threadsText(roofs.threads) : '';
   const devices = new Set(dlroof.roofs.map((one) => one.device));

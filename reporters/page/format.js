@@ -1,6 +1,5 @@
 'use strict';
-// Numbers to text and text to the page. Nothing here adds or divides two numbers of the file: a value is only
-// scaled for display by a power of ten.
+// Formats numbers and adds text to the page. Numbers of the file are only scaled by powers of ten.
 const dlroof = { content: JSON.parse(document.getElementById('content').textContent) };
 
 dlroof.prefixes = [[1e18, 'E'], [1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'],
@@ -8,7 +7,7 @@ dlroof.prefixes = [[1e18, 'E'], [1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M']
 
 dlroof.isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
 
-// Three significant digits, without an exponent where it reads well.
+// Three significant digits, with an exponent only for very small and very large numbers.
 dlroof.digits = (value) => {
   if (!dlroof.isNumber(value)) return '';
   const size = Math.abs(value);
@@ -18,7 +17,7 @@ dlroof.digits = (value) => {
 
 dlroof.algorithm = (record) => [dlroof.text(record.algorithm), record.isa ? `isa ${dlroof.text(record.isa)}` : ''].filter(Boolean).join('; ');
 
-// 1.6e11, 'FLOP/s' -> '160 GFLOP/s'; '' for what is unknown.
+// 1.6e11, 'FLOP/s' -> '160 GFLOP/s'. An unknown number gives ''.
 dlroof.scaled = (value, unit) => {
   if (!dlroof.isNumber(value)) return '';
   if (value === 0) return `0 ${unit}`;
@@ -28,12 +27,10 @@ dlroof.scaled = (value, unit) => {
   return `${dlroof.digits(value / found[0])} ${found[1]}${unit}`;
 };
 
-dlroof.percent = (fraction) => {
-  if (!dlroof.isNumber(fraction)) return '';
-  return `${(fraction * 100).toFixed(fraction < 0.0995 ? 2 : 1)} %`;
-};
+// 0.664 -> '66.4 %', 0.00812 -> '0.812 %', 1 -> '100 %'.
+dlroof.percent = (fraction) => (dlroof.isNumber(fraction) ? `${fraction === 0 ? 0 : dlroof.digits(fraction * 100)} %` : '');
 
-// Capacities of caches come in powers of 1024.
+// Capacities of caches are in powers of 1024.
 dlroof.capacity = (bytes) => {
   if (!dlroof.isNumber(bytes)) return '';
   return bytes >= 1048576 ? `${dlroof.digits(bytes / 1048576)} MiB` : `${dlroof.digits(bytes / 1024)} KiB`;
@@ -48,13 +45,13 @@ dlroof.interval = (ends, unit) => {
 
 dlroof.text = (value) => (typeof value === 'string' ? value : (dlroof.isNumber(value) ? String(value) : ''));
 
-// plotly reads hover texts and annotations as HTML.
+// plotly interprets hover texts and annotations as HTML.
 dlroof.escape = (value) => dlroof.text(value).replace(/[&<>"'`\n\r]/g,
   (c) => (c === '\n' || c === '\r' ? ' ' : `&#${c.charCodeAt(0)};`));
 
 dlroof.byId = (id) => document.getElementById(id);
 
-// Text enters the page only here and through plotly, as text.
+// Text is added to the page only here and by plotly, never as HTML.
 dlroof.add = (parent, tag, className, text) => {
   const element = document.createElement(tag);
   if (className) element.className = className;
@@ -65,7 +62,7 @@ dlroof.add = (parent, tag, className, text) => {
 
 dlroof.levelNames = { l1: 'L1', l2: 'L2', l3: 'L3', dram: 'DRAM', host: 'host' };
 dlroof.levelName = (level) => dlroof.levelNames[level] || dlroof.text(level);
-// A map by level, nearest first.
+// The entries of a map by level, nearest level first.
 dlroof.byLevel = (value) => Object.keys(dlroof.levelNames)
   .filter((level) => level in dlroof.map(value)).map((level) => [level, value[level]]);
 dlroof.list = (value) => (Array.isArray(value) ? value : []);
@@ -73,20 +70,22 @@ dlroof.map = (value) => (value !== null && typeof value === 'object' && !Array.i
 
 dlroof.threadsText = (threads) => `${threads} thread${String(threads) === '1' ? '' : 's'}`;
 
-// Stands before a noisy time and what rests on it.
-dlroof.isDisturbed = (record) => dlroof.map(record.seconds).noisy === true;
-dlroof.marked = (record, text) => (dlroof.isDisturbed(record) && text !== '' ? `~${text}` : text);
+// '~' marks a noisy time and the numbers that follow from it.
+dlroof.isNoisy = (record) => dlroof.map(record.seconds).disturbed === true;
+dlroof.marked = (record, text) => (dlroof.isNoisy(record) && text !== '' ? `~${text}` : text);
 
 dlroof.boundText = (record) => {
   const time = dlroof.map(record.time);
   const byMemory = time.bound === 'memory' && time.bound_level;
-  return dlroof.marked(record, byMemory ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound)) + (time.given === true ? ' (given)' : '');
+  return dlroof.marked(record, byMemory ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound)) + (time.given === true ? ' (specified)' : '');
 };
 
-dlroof.givenText = 'given, not measured here';
+dlroof.specifiedText = 'specified, not measured here';
 
-// The placement that binds: the lowest of the record's roofs.
+// The point whose roof binds.
 dlroof.binding = (record) => dlroof.list(record.classic)[record.binding];
+// A member of that point, or of the rates of a record on no roof.
+dlroof.ratePart = (record, key) => (dlroof.binding(record) || dlroof.map(record.rate))[key];
 
 dlroof.repetitions = (record) => {
   const all = dlroof.list(record.repetitions);

@@ -1,5 +1,5 @@
 'use strict';
-// Shared by both charts: colours and symbols, the plane in pixels, and labels that keep clear of each other.
+// Shared by the charts: colours, symbols, the plane in pixels, and labels that do not overlap.
 dlroof.margins = { l: 58, r: 14, t: 34, b: 46 };
 dlroof.timeMargins = { l: 58, r: 58, t: 66, b: 46 };  // with axes on all sides
 dlroof.letter = 6.3;  // [px] mean width of a letter of a label
@@ -15,7 +15,7 @@ dlroof.isDark = () => !dlroof.printing && matchMedia('(prefers-color-scheme: dar
 dlroof.palette = () => dlroof.palettes[dlroof.isDark() ? 'dark' : 'light'];
 
 dlroof.manyLibraries = new Set(dlroof.records.map((record) => dlroof.text(record.library))).size > 1;
-// Runs side by side have labels behind their libraries: these alone are series.
+// Several runs in one report have labels after their libraries: each run is then a series.
 dlroof.labelOf = (record) => dlroof.text(record.library).split('@')[1] || '';
 dlroof.seriesOf = (record) => dlroof.labelOf(record) || [record.op, dlroof.manyLibraries ? record.library : '', record.direction].map(dlroof.text).filter((part) => part !== '').join(' ');
 dlroof.seriesNames = [...new Set(dlroof.records.filter((record) => record.classic || record.time).map(dlroof.seriesOf))].sort();
@@ -23,14 +23,14 @@ dlroof.colour = (record) => {
   const colours = dlroof.palette().series;
   return colours[Math.max(0, dlroof.seriesNames.indexOf(dlroof.seriesOf(record))) % colours.length];
 };
-// As the hierarchical roofline paper draws its levels: L1 blue, L2 red, the farthest green.
+// The colours of the hierarchical roofline paper: L1 blue, L2 red, the farthest level green.
 dlroof.levelSeries = { l1: 0, l2: 1, l3: 3, dram: 2, host: 6 };
 dlroof.byLevels = () => dlroof.currentLevels().length > 1;
 dlroof.markColour = (record, level) => (dlroof.byLevels() ? dlroof.palette().series[dlroof.levelSeries[level]] : dlroof.colour(record));
 dlroof.symbol = (record, measured) => (dlroof.symbols[record.type] || (dlroof.text(record.type) === '' ? 'circle' : 'cross')) + (measured ? '' : '-open');
 dlroof.isMeasured = (entry) => entry !== undefined && entry.flops_from === 'measured' && entry.bytes_from === 'measured';
 
-// The chart's plane: ranges are powers of ten, [px] from its upper left corner.
+// The chart's plane. Ranges are powers of ten; positions are [px] from its upper left corner.
 dlroof.plane = (element, x, y) => {
   const margins = element.id === 'time' ? dlroof.timeMargins : dlroof.margins;
   const width = (dlroof.printing ? 680 : element.clientWidth) - margins.l - margins.r;
@@ -48,7 +48,7 @@ dlroof.rangeOf = (values, before, after) => {
   return [known.reduce((a, b) => Math.min(a, b)) - before, known.reduce((a, b) => Math.max(a, b)) + after];
 };
 
-// A text as discs along its line, to tell whether two of them touch.
+// A label as discs along its line, to detect overlaps.
 dlroof.discs = (label, place) => {
   const length = label.text.length * dlroof.letter;
   const angle = place.angle * Math.PI / 180;
@@ -59,8 +59,8 @@ dlroof.discs = (label, place) => {
   return discs;
 };
 
-// Each label takes the first of its places that is inside the plane, free of other labels and, if there is one, of points;
-// a label without a place is left out. The first of several labels of one thing (`of`) that has a place stays.
+// Each label takes its first place that is inside the plane and overlaps no other label, if possible without points. A label
+// without such a place is left out. Of several labels with the same `of` only the first one with a place is drawn.
 dlroof.placeLabels = (plane, labels, marks) => {
   const taken = [];
   const points = marks.length > 600 ? [] : marks.map(([x, y]) => [plane.left(x), plane.top(y)]);
@@ -81,7 +81,7 @@ dlroof.placeLabels = (plane, labels, marks) => {
   return annotations;
 };
 
-// Places along a line that rises to the right, from its visible lower end up; `side` is -1 above it and 1 below.
+// Places along a line that rises to the right, from its visible lower end upwards. `side` is -1 above the line and 1 below.
 dlroof.alongRising = (plane, line, text, side) => {
   const [from, to] = line.map(([x, y]) => [plane.left(x), plane.top(y)]);
   const angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
@@ -112,7 +112,7 @@ dlroof.axis = (title, range, plain) => {
     showline: true, tickfont: { size: 11, color: colours.soft }, minor: { ticks: 'outside', ticklen: 2, dtick: 'D1', tickcolor: colours.faint, showgrid: false } };
 };
 
-// Numbers from 10^-plain to 10^plain carry no prefix.
+// Numbers from 10^-plain to 10^plain have no prefix.
 dlroof.layout = (xTitle, yTitle, plane, plain) => {
   const colours = dlroof.palette();
   const { l, r, t, b } = plane.margins;
@@ -123,11 +123,11 @@ dlroof.layout = (xTitle, yTitle, plane, plain) => {
     xaxis: dlroof.axis(xTitle, plane.x, plain), yaxis: dlroof.axis(yTitle, plane.y, plain) };
 };
 
-dlroof.hollowNote = 'Hollow: modelled or simulated; filled: measured by counters.' + (dlroof.records.some(dlroof.isDisturbed) ? ' Pale: disturbed, the time is an estimate.' : '');
+dlroof.hollowNote = 'Hollow: modelled or simulated; filled: measured by counters.' + (dlroof.records.some(dlroof.isNoisy) ? ' Pale: noisy, the time is an estimate.' : '');
 
 dlroof.markerStyle = (count, symbols, colours, pale) => ({ symbol: symbols, color: colours, size: count > 1500 ? 5 : 9, opacity: pale.map((one) => (one ? 0.35 : 1) * (count > 1500 ? 0.75 : 1)), line: { width: count > 1500 ? 1 : 1.7, color: colours } });
 
-// Rings round the marks of the selected benchmark. Elements of our own, for plotly would draw everything again.
+// Rings round the marks of the selected benchmark. They are elements of the page, since plotly would redraw everything.
 dlroof.drawRings = (element) => {
   for (const ring of element.querySelectorAll(':scope > .ring')) ring.remove();
   if (element.dlroofPlane === undefined || dlroof.state.selected === '') return;
@@ -142,8 +142,8 @@ dlroof.drawRings = (element) => {
   }
 };
 
-// Draws `build(plane)`, which returns traces, layout, labels and the marks ([record or undefined, [x, y]]) that these
-// should not cover, and again after every zoom: the angle and the place of a label depend on the ranges.
+// Draws `build(plane)` now and after every zoom, since angles and places of labels depend on the ranges. `build` returns traces,
+// layout, labels, and the marks ([record or undefined, [x, y]]) that labels should not cover.
 dlroof.draw = (element, ranges, build) => {
   const react = (x, y) => {
     const plane = dlroof.plane(element, x, y);
@@ -180,13 +180,13 @@ dlroof.hoverText = (record, level, entry) => {
   lines.push(dlroof.marked(record, dlroof.scaled(dlroof.map(record.seconds).median, 's')) + (spread ? ` (95 %: ${spread})` : ''));
   if (entry !== undefined) {
     lines.push(`${dlroof.scaled(entry.flops_per_second, 'FLOP/s')} at ${dlroof.digits(entry.intensity)} FLOP/byte of ${dlroof.levelName(level)}`);
-    const roof = `its ${time.given === true ? 'given ' : ''}${dlroof.levelName(level)} roof, ${dlroof.scaled(entry.roof, 'FLOP/s')}`;
-    lines.push(dlroof.isNumber(entry.fraction) ? `${dlroof.percent(entry.fraction)} of ${roof}` : `no fraction of ${roof}: in doubt`);
+    const roof = `its ${time.given === true ? 'specified ' : ''}${dlroof.levelName(level)} roof, ${dlroof.scaled(entry.roof, 'FLOP/s')}`;
+    lines.push(dlroof.isNumber(entry.fraction) ? `${dlroof.percent(entry.fraction)} of ${roof}` : `no share of ${roof}: a roof is not validated`);
     const binding = dlroof.binding(record);
     if (binding !== undefined && binding !== entry) lines.push(`${dlroof.percent(binding.fraction)} of the binding roof (${dlroof.levelName(binding.level)})`);
     lines.push(`FLOPs ${dlroof.escape(entry.flops_from)}, bytes ${dlroof.escape(entry.bytes_from)}`);
   }
-  if (time.bound) lines.push(`bound by ${dlroof.escape(dlroof.boundText(record))}${dlroof.isNumber(time.gap) ? `, gap ${dlroof.digits(time.gap)}×` : ''}`);
+  if (time.bound) lines.push(`bound by ${dlroof.escape(dlroof.boundText(record))}${dlroof.isNumber(time.gap) ? `, ${dlroof.digits(time.gap)}× its roof` : ''}`);
   if (record.algorithm) lines.push(dlroof.escape(dlroof.algorithm(record)));
   return lines.join('<br>');
 };

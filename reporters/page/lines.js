@@ -1,12 +1,12 @@
 'use strict';
-// Joins between points: the lines of a sweep, a record's levels, arrows from an older run file to this one.
+// Lines between points: sweeps, the levels of a record, arrows from an older run file to this one.
 dlroof.parameters = dlroof.list(dlroof.content.sweeps).map(dlroof.map);
 dlroof.before = dlroof.map(dlroof.content.before);
-dlroof.mostArrows = 400;  // above it plain lines
+dlroof.mostArrows = 400;  // plain lines replace more arrows
 
 dlroof.currentSweep = () => dlroof.parameters.find((sweep) => sweep.name === dlroof.state.sweep);
 
-// Records on a line of the sweep drawn now; undefined where there is none.
+// The records on the lines of the drawn sweep; undefined without a sweep.
 dlroof.sweptRecords = () => {
   const sweep = dlroof.currentSweep();
   return sweep === undefined ? undefined : new Set(sweep.lines.flatMap((line) => line.records));
@@ -15,7 +15,7 @@ dlroof.sweptRecords = () => {
 dlroof.joint = (lines, colour, width) => ({ type: 'scatter', mode: 'lines', x: lines.flatMap((line) => [...line.map((p) => p[0]), null]), y: lines.flatMap((line) => [...line.map((p) => p[1]), null]),
   hoverinfo: 'skip', line: { color: colour, width } });
 
-// `points`: { index, level, place }. A line per series through its points of each level, in the order of the parameter.
+// A line per series and level, in the order of the parameter. `points`: { index, level, place }.
 dlroof.parameterTraces = (points) => {
   const sweep = dlroof.currentSweep();
   if (sweep === undefined) return [];
@@ -30,7 +30,7 @@ dlroof.parameterTraces = (points) => {
   return traces;
 };
 
-// One point per level stands at one height: a thin line says that they are one benchmark.
+// The points of one benchmark at several levels have the same height; a thin line joins them.
 dlroof.levelTraces = (points, colours) => {
   if (dlroof.currentLevels().length < 2 || points.length > 1500) return [];
   const byRecord = new Map();
@@ -38,7 +38,7 @@ dlroof.levelTraces = (points, colours) => {
   return [dlroof.joint([...byRecord.values()].filter((places) => places.length > 1).map((places) => places.sort((a, b) => a[0] - b[0])), colours.line, 1)];
 };
 
-// `placeOf(move, level)`: where a point was in the older file. Annotations take powers of ten.
+// `placeOf(move, level)` returns the place of a point in the older file. Annotations need powers of ten.
 dlroof.moveArrows = (points, placeOf, colours) => {
   const moves = points.map((p) => [placeOf(dlroof.map(dlroof.before[p.index]), p.level), p.place]).filter(([from]) => from !== undefined);
   if (moves.length > dlroof.mostArrows) return { traces: [dlroof.joint(moves, colours.soft, 0.8)], arrows: [] };

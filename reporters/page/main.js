@@ -1,5 +1,5 @@
 'use strict';
-// Text first, so that the page is there before plotly has been read; charts as soon as it has.
+// Draws the text first, and the charts as soon as plotly is loaded.
 dlroof.chartsReady = false;
 
 dlroof.redrawCharts = (shown) => {
@@ -64,7 +64,7 @@ dlroof.watchWindow = () => {
   });
 };
 
-// A link to one benchmark: on its own roofs, its row drawn and in sight.
+// Shows the benchmark of a link: its roofs are chosen, its row is drawn, and its panel is scrolled into view.
 dlroof.showLinked = () => {
   const index = dlroof.records.findIndex((record) => dlroof.text(record.name) === dlroof.state.selected);
   if (dlroof.state.selected === '' || index < 0) return;
@@ -99,11 +99,11 @@ dlroof.drawOpportunities();
 dlroof.drawFindings();
 dlroof.drawTrajectories();
 dlroof.drawModels();
-dlroof.drawCensus();
+dlroof.drawZeroFlopKernels();
 dlroof.drawMachines();
 dlroof.watchWindow();
 
-// The charts come after the first paint of text and table. A page that nobody looks at yet gets no frame to paint: it draws them after a moment all the same.
+// The charts are drawn after the first paint of text and table. A page in the background gets no frame, so a timer draws them too.
 dlroof.beginCharts = () => {
   if (dlroof.chartsReady) return;
   dlroof.chartsReady = true;

@@ -1,5 +1,5 @@
 'use strict';
-// A row per model: what its layers add up to, and which of them to look at first.
+// A row per model: the sum of its layers, and the layers to fix first.
 dlroof.models = dlroof.list(dlroof.content.models).map(dlroof.map);
 
 dlroof.modelName = (model) => {
@@ -7,8 +7,8 @@ dlroof.modelName = (model) => {
   return `${dlroof.text(model.suite)} ${[...parts, ...dlroof.list(model.options)].map(dlroof.text).filter((part) => part !== '').join('/')}`;
 };
 
-// '53', or '40 of 53' when some have no time.
-dlroof.partText = (value) => {
+// '53', or '40 of 53' if some have no time.
+dlroof.countOfText = (value) => {
   const part = dlroof.map(value);
   return part.measured === part.total ? dlroof.text(part.total) : `${dlroof.text(part.measured)} of ${dlroof.text(part.total)}`;
 };
@@ -16,16 +16,16 @@ dlroof.partText = (value) => {
 dlroof.roofText = (model) => {
   const roof = dlroof.map(model.roof);
   const all = roof.layers === undefined || roof.layers === dlroof.map(model.layers).measured;
-  return `${model.noisy && roof.fraction !== undefined ? '~' : ''}${dlroof.percent(roof.fraction)}${all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}${roof.given === true ? ' (given)' : ''}`;
+  return `${model.disturbed && roof.fraction !== undefined ? '~' : ''}${dlroof.percent(roof.fraction)}${all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}${roof.given === true ? ' (specified)' : ''}`;
 };
 
-// A benchmark's name that selects it.
+// A button with the name of a benchmark, which selects it.
 dlroof.addNameButton = (item, name) => {
   const index = dlroof.records.findIndex((record) => dlroof.text(record.name) === name);
   const button = dlroof.add(item, 'button', 'name');
   button.type = 'button';
   dlroof.addBreakable(button, name);
-  button.title = 'Show all that is known about this benchmark';
+  button.title = 'Show this benchmark';
   button.disabled = index < 0;
   button.addEventListener('click', () => {
     if (dlroof.state.selected !== name) dlroof.select(index);
@@ -39,7 +39,7 @@ dlroof.addLayerToFix = (list, layer) => {
   item.append(` ×${dlroof.text(layer.count)}: ${dlroof.percent(layer.share)} of the time, ${dlroof.scaled(layer.above_roof_seconds, 's')} of it above the roof`);
 };
 
-// Where time can be won: the first in sight, the rest behind it.
+// The benchmarks with most time above their roofs: the first one, and the others folded.
 dlroof.drawOpportunities = () => {
   const all = dlroof.list(dlroof.content.opportunities).map(dlroof.map);
   dlroof.byId('won-section').hidden = all.length === 0;
@@ -56,7 +56,7 @@ dlroof.drawOpportunities = () => {
 };
 
 dlroof.modelColumns = [
-  ['Layers', (model) => dlroof.partText(model.layers)], ['Calls', (model) => dlroof.partText(model.calls)], ['Time', (model) => (model.disturbed ? '~' : '') + dlroof.scaled(model.seconds, 's')],
+  ['Layers', (model) => dlroof.countOfText(model.layers)], ['Calls', (model) => dlroof.countOfText(model.calls)], ['Time', (model) => (model.disturbed ? '~' : '') + dlroof.scaled(model.seconds, 's')],
   ['FLOP', (model) => dlroof.scaled(model.flops, 'FLOP')], ['FLOP/s', (model) => dlroof.scaled(model.flops_per_second, 'FLOP/s')], ['% of roof', dlroof.roofText],
 ];
 

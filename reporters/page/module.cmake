@@ -10,4 +10,4 @@ endif()
 dlroof_embed(PageHtmlFiles *.html)
 dlroof_embed(PageStyleFiles *.css)
 dlroof_embed(PageScriptFiles *.js)
-dlroof_embed(PlotlyFiles "${DLROOF_PLOTLY_JS}")   # none where it is empty
+dlroof_embed(PlotlyFiles "${DLROOF_PLOTLY_JS}")   # no file if the variable is empty

@@ -26,8 +26,8 @@ json RoofJson(const roofline::Roof& roof) {
   return entry;
 }
 
-// A slanted roof needs one point besides its ridges; far left of any chart, for lines on
-// logarithmic axes are straight.
+// A slanted roof has one point besides its ridges. It may be far left of any chart, since the line
+// is straight on logarithmic axes.
 constexpr double kFarLeft = 1e-9;  // [flop/byte]
 
 json RoofSetJson(const roofline::PlacedRun& run, const roofline::RoofSet& roofs) {
@@ -57,7 +57,7 @@ json RoofSetJson(const roofline::PlacedRun& run, const roofline::RoofSet& roofs)
   return result;
 }
 
-// Returns a record's "time" with its points by level, and the times that its pipes add up to.
+// Adds the points by level, and the added times of the pipes, to a record's "time".
 json WithPlaces(json object, const roofline::TimePoint& time) {
   json places = json::object();
   for (const Level level : AllLevels())
@@ -69,12 +69,24 @@ json WithPlaces(json object, const roofline::TimePoint& time) {
   return object;
 }
 
-// Returns a record with all that is drawn of it: the page computes nothing.
-json WithGeometry(json record, const roofline::Placed& placed) {
+json RateJson(const roofline::WorkRate& rate) {
+  json object = {{"flops_per_second", rate.flops_per_second}};
+  if (rate.intensity) object["intensity"] = *rate.intensity;
+  if (rate.level) object["level"] = Key(*rate.level);
+  return object;
+}
+
+// Adds all derived numbers that the page draws to a record.
+json WithGeometry(json record, const roofline::PlacedRun& run, std::size_t index) {
+  const auto& placed = run.places[index];
   const auto& [classic, time] = std::tie(placed.placement.classic, placed.placement.time);
   if (time) record["time"] = WithPlaces(std::move(record["time"]), *time);
   if (const auto* binding = roofline::Binding(placed.placement))
     record["binding"] = binding - classic.data();
+  else if (placed.timing)
+    if (const auto rate = roofline::WorkRateOf(run.file.records[index], *placed.timing,
+                                               placed.placement, run.view))
+      record["rate"] = RateJson(*rate);
   for (std::size_t i = 0; i < classic.size(); ++i) {
     const double rate = classic[i].flops_per_second;
     if (const auto interval = roofline::RateInterval(*placed.timing, rate))
@@ -83,7 +95,7 @@ json WithGeometry(json record, const roofline::Placed& placed) {
   return record;
 }
 
-// Returns the lines of every parameter that has some.
+// Returns the lines of every parameter that has lines.
 json SweepsJson(const roofline::PlacedRun& run) {
   json sweeps = json::array();
   for (const auto& parameter : roofline::SweepParameters(roofline::WordsOf(run.file.context))) {
@@ -97,7 +109,7 @@ json SweepsJson(const roofline::PlacedRun& run) {
   return sweeps;
 }
 
-// Returns the older places of records that have the same name, by index of the record here.
+// Returns the points in the older run of records with the same name, by index of the record here.
 json BeforeJson(const roofline::PlacedRun& run, const roofline::PlacedRun& before) {
   json moves = json::object();
   std::map<std::string, std::size_t> old;
@@ -122,7 +134,7 @@ std::string Policy() {
     sources += fmt::format(" 'sha256-{}'", Base64OfHex(script.sha256));
   };
   for (const EmbeddedFile& script : PageScripts()) add(script);
-  add(PlotlyScript());
+  if (const auto plotly = PlotlyScript()) add(*plotly);
   return "default-src 'none'; script-src" + sources +
          "; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'";
 }
@@ -168,7 +180,7 @@ json PageContent(const roofline::PlacedRun& run, const roofline::PlacedRun* befo
   for (const auto& set : sets) content["roofs"].push_back(RoofSetJson(run, set));
   if (const auto main = roofline::MainRoofSet(run, sets)) content["main_roofs"] = *main;
   for (std::size_t i = 0; i < run.places.size(); ++i)
-    content["records"][i] = WithGeometry(std::move(content["records"][i]), run.places[i]);
+    content["records"][i] = WithGeometry(std::move(content["records"][i]), run, i);
   for (const auto& [record, count, seconds, above] : roofline::Opportunities(run))
     content["opportunities"].push_back({{"record", record},
                                         {"count", count},
@@ -233,20 +245,21 @@ std::string Base64OfHex(std::string_view hex) {
 
 void WritePage(const roofline::PlacedRun& run, std::ostream& out,
                const roofline::PlacedRun* before) {
-  if (PlotlyScript().text.empty())
+  if (!PlotlyScript())
     throw BadInput(
-        "built without plotly.js: pages cannot be written; configure with "
-        "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js");
+        "this program was built without plotly.js, so it cannot write pages (configure with "
+        "-DDLROOF_PLOTLY_JS=/path/to/plotly.min.js)");
   WritePage(PageContent(run, before), out);
 }
 
 void WritePage(const json& content, std::ostream& out) {
+  const auto plotly = PlotlyScript();
   Fill(PageHtml().text,
        {{"policy", Policy()},
         {"style", std::string(PageStyle().text)},
         {"content", ScriptSafeJson(content)},
         {"scripts", Elements(PageScripts())},
-        {"plotly", Element(PlotlyScript())}},
+        {"plotly", plotly ? Element(*plotly) : ""}},
        out);
 }
 
@@ -271,7 +284,7 @@ void WriteSitePage(std::string_view more_style, std::ostream& out) {
        out);
 }
 
-// Made by module.cmake.
+// module.cmake generates these.
 const std::vector<EmbeddedFile>& PageHtmlFiles();
 const std::vector<EmbeddedFile>& PageStyleFiles();
 const std::vector<EmbeddedFile>& PageScriptFiles();
@@ -280,7 +293,10 @@ const std::vector<EmbeddedFile>& PlotlyFiles();
 EmbeddedFile PageHtml() { return PageHtmlFiles().at(0); }
 EmbeddedFile PageStyle() { return PageStyleFiles().at(0); }
 std::vector<EmbeddedFile> PageScripts() { return InRunningOrder(PageScriptFiles()); }
-EmbeddedFile PlotlyScript() { return PlotlyFiles().empty() ? EmbeddedFile{} : PlotlyFiles()[0]; }
+std::optional<EmbeddedFile> PlotlyScript() {
+  if (PlotlyFiles().empty()) return std::nullopt;
+  return PlotlyFiles().front();
+}
 
 std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts) {
   std::stable_partition(scripts.begin(), scripts.end(),

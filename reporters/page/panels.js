@@ -1,5 +1,5 @@
 'use strict';
-// Everything in words: what ran where, the selected benchmark, findings.
+// The header, the legend, the panel of the selected benchmark, zero-FLOP kernels and findings.
 dlroof.pair = (list, term, text) => {
   if (text === '') return;
   dlroof.add(list, 'dt', '', term);
@@ -82,16 +82,16 @@ dlroof.figure = (parent, label, text) => {
 
 dlroof.workText = (record) => Object.entries(dlroof.map(record.work)).flatMap(([from, work]) => [
   ...Object.entries(dlroof.map(dlroof.map(work).flops)).map(([pipe, flops]) => `${dlroof.scaled(flops, 'FLOP')} ${pipe} (${from})`),
-  ...Object.entries(dlroof.map(dlroof.map(work).parts)).map(([part, flops]) => `of which ${part} ${dlroof.scaled(flops, 'FLOP')}`),
+  ...Object.entries(dlroof.map(dlroof.map(work).parts)).map(([part, flops]) => `including ${part} ${dlroof.scaled(flops, 'FLOP')}`),
   ...dlroof.byLevel(dlroof.map(work).bytes).map(([level, bytes]) => `${dlroof.scaled(bytes, 'B')} ${dlroof.levelName(level)} (${from})`)]).join(', ');
 
-// A breakdown as bars from the roof's own time down to the measured one.
-dlroof.drawLedger = (panel, time) => {
+// The time breakdown as bars, from the roof's time to the measured time.
+dlroof.drawBreakdown = (panel, time) => {
   const parts = dlroof.list(time.parts).map(dlroof.map).filter((part) => dlroof.isNumber(part.seconds));
   const whole = parts.reduce((sum, part) => sum + part.seconds, 0);
   if (!(whole > 0)) return;
-  const table = dlroof.add(panel, 'table', 'ledger');
-  dlroof.add(table, 'caption', '', 'where the time goes');
+  const table = dlroof.add(panel, 'table', 'breakdown');
+  dlroof.add(table, 'caption', '', 'time breakdown');
   let before = 0;
   for (const part of parts) {
     const row = dlroof.add(table, 'tr', part.part === 'unexplained' ? 'unexplained' : '');
@@ -100,7 +100,7 @@ dlroof.drawLedger = (panel, time) => {
     bar.style.marginLeft = `${(100 * before) / whole}%`;
     bar.style.width = `${(100 * part.seconds) / whole}%`;
     dlroof.add(row, 'td', 'number', dlroof.scaled(part.seconds, 's'));
-    dlroof.add(row, 'td', 'number', `${((100 * part.seconds) / whole).toFixed(1)} %`);
+    dlroof.add(row, 'td', 'number', dlroof.percent(part.seconds / whole));
     const range = dlroof.list(part.ci95).filter(dlroof.isNumber).map((seconds) => ((100 * seconds) / whole).toFixed(0));
     dlroof.add(row, 'td', 'number', range.length === 2 ? `${range.join('..')} %` : '');
     dlroof.add(row, 'td', '', [dlroof.text(part.provenance), dlroof.text(part.how)].filter((one) => one !== '').join(': '));
@@ -108,14 +108,14 @@ dlroof.drawLedger = (panel, time) => {
   }
 };
 
-// Joules of a call, as counters read them around calls of their own pass.
+// Energy of a call by counters, measured in a pass of its own.
 dlroof.drawEnergy = (figures, energy) => {
   if (!dlroof.isNumber(energy.joules)) return;
   const domains = (some, mark) => Object.entries(dlroof.map(some)).map(([name, joules]) => `${name} ${dlroof.scaled(joules, 'J')}${mark}`);
-  const others = dlroof.isNumber(energy.others_cpus) && energy.others_cpus > 0.1;  // as HasOthersEnergy
+  const others = dlroof.isNumber(energy.others_cpus) && energy.others_cpus > 0.1;  // as energy::HasOthersEnergy
   dlroof.figure(figures, 'energy of a call', `${others ? '~' : ''}${dlroof.scaled(energy.joules, 'J')}`);
   dlroof.figure(figures, '95 % interval of the energy', dlroof.interval(energy.ci95, 'J'));
-  dlroof.figure(figures, 'power meanwhile', dlroof.isNumber(energy.seconds) ? dlroof.scaled(energy.joules / energy.seconds, 'W') : '');
+  dlroof.figure(figures, 'mean power', dlroof.isNumber(energy.seconds) ? dlroof.scaled(energy.joules / energy.seconds, 'W') : '');
   dlroof.figure(figures, 'energy by domain', [...domains(energy.domains, ''), ...domains(energy.beside, ' (not added)')].join(', '));
   dlroof.figure(figures, `energy counted by ${dlroof.text(energy.from)}`, dlroof.text(energy.covers));
 };
@@ -126,7 +126,7 @@ dlroof.drawSelected = () => {
   const record = dlroof.state.selected === '' ? undefined : dlroof.records.find((one) => dlroof.text(one.name) === dlroof.state.selected);
   panel.classList.toggle('hint', record === undefined);
   if (record === undefined) {
-    dlroof.add(panel, 'p', 'hint', 'Select a point or a row to see all that is known about a benchmark. Drag in a chart to zoom, double-click to go back.');
+    dlroof.add(panel, 'p', 'hint', 'Select a point or a row to see the details of a benchmark. Drag in a chart to zoom, double-click to reset.');
     return;
   }
   const head = dlroof.add(panel, 'p', 'head');
@@ -144,17 +144,18 @@ dlroof.drawSelected = () => {
   dlroof.drawEnergy(figures, dlroof.map(record.energy));
   for (const entry of dlroof.list(record.classic)) {
     dlroof.figure(figures, `${dlroof.levelName(entry.level)}: intensity`, `${dlroof.digits(entry.intensity)} FLOP/byte`);
-    dlroof.figure(figures, `${dlroof.levelName(entry.level)}: of its roof`, `${dlroof.percent(entry.fraction) || 'in doubt:'} of ${dlroof.scaled(entry.roof, 'FLOP/s')}${dlroof.map(record.time).given === true ? `, ${dlroof.givenText}` : ''}`);
+    dlroof.figure(figures, `${dlroof.levelName(entry.level)}: of its roof`, `${dlroof.percent(entry.fraction) || 'not validated:'} ${dlroof.percent(entry.fraction) === '' ? '' : 'of '}${dlroof.scaled(entry.roof, 'FLOP/s')}${dlroof.map(record.time).given === true ? `, ${dlroof.specifiedText}` : ''}`);
   }
-  dlroof.figure(figures, 'performance', dlroof.scaled(dlroof.roofPart(record, 'flops_per_second'), 'FLOP/s'));
+  if (dlroof.isNumber(dlroof.map(record.rate).intensity)) dlroof.figure(figures, `${dlroof.levelName(record.rate.level)}: intensity`, `${dlroof.digits(record.rate.intensity)} FLOP/byte`);
+  dlroof.figure(figures, 'performance', dlroof.scaled(dlroof.ratePart(record, 'flops_per_second'), 'FLOP/s'));
   dlroof.figure(figures, 'bound by', dlroof.boundText(record));
-  dlroof.figure(figures, 'gap', dlroof.isNumber(time.gap) ? `${dlroof.digits(time.gap)}×` : '');
+  dlroof.figure(figures, 'slowdown', dlroof.isNumber(time.gap) ? `${dlroof.digits(time.gap)}×` : '');
   dlroof.figure(figures, 'compute time at its roof', dlroof.scaled(time.compute_seconds, 's'));
-  for (const [pipe, seconds] of Object.entries(dlroof.map(time.pipe_seconds))) dlroof.figure(figures, `of ${pipe} at its own`, dlroof.scaled(seconds, 's'));
+  for (const [pipe, seconds] of Object.entries(dlroof.map(time.pipe_seconds))) dlroof.figure(figures, `${pipe} time at its own roof`, dlroof.scaled(seconds, 's'));
   for (const [level, seconds] of dlroof.byLevel(time.memory_seconds)) dlroof.figure(figures, `${dlroof.levelName(level)} time at its roof`, dlroof.scaled(seconds, 's'));
   dlroof.figure(figures, 'launch overhead', dlroof.scaled(time.overhead_seconds, 's'));
   for (const text of [record.reason, ...dlroof.list(record.remarks), ...dlroof.list(record.asides), record.advice]) if (dlroof.text(text) !== '') dlroof.add(panel, 'p', 'advice', dlroof.text(text));
-  dlroof.drawLedger(panel, time);
+  dlroof.drawBreakdown(panel, time);
   const more = dlroof.add(panel, 'dl', 'pairs');
   dlroof.pair(more, 'algorithm', dlroof.algorithm(record));
   dlroof.pair(more, 'verified', dlroof.text(record.verified));
@@ -165,16 +166,16 @@ dlroof.drawSelected = () => {
     dlroof.isNumber(record.seed) ? `seed ${record.seed}` : ''].filter((part) => part).join(', '));
 };
 
-// Kernels without FLOPs: a row per set of them.
-dlroof.drawCensus = () => {
+// Zero-FLOP kernels: a row per set.
+dlroof.drawZeroFlopKernels = () => {
   const sets = dlroof.list(dlroof.content.census).map(dlroof.map);
-  dlroof.byId('census-section').hidden = sets.length === 0;
+  dlroof.byId('zero-flop-section').hidden = sets.length === 0;
   const columns = [['Names', (one) => `${dlroof.text(one.zero_flop_kernels)} of ${dlroof.text(one.kernels)}`], ['Launches', (one) => (dlroof.isNumber(one.launches) && dlroof.isNumber(one.zero_flop_launches) ? `${one.zero_flop_launches} of ${one.launches}` : '')],
     ['Of launches', (one) => dlroof.percent(one.zero_flop_launch_share)], ['Of time', (one) => dlroof.percent(one.zero_flop_time_share)], ['Time of all', (one) => dlroof.scaled(one.seconds, 's')],
     ['FLOP', (one) => dlroof.scaled(one.flops, 'FLOP')], ['By matrix units', (one) => dlroof.percent(one.matrix_share)], ['FLOP/s', (one) => dlroof.scaled(one.flops_per_second, 'FLOP/s')]];
-  for (const [text, kind] of [['Set', ''], ...columns.map(([title]) => [title, 'number'])]) dlroof.add(dlroof.byId('census-head'), 'th', kind, text).scope = 'col';
+  for (const [text, kind] of [['Set', ''], ...columns.map(([title]) => [title, 'number'])]) dlroof.add(dlroof.byId('zero-flop-head'), 'th', kind, text).scope = 'col';
   for (const one of sets) {
-    const row = dlroof.add(dlroof.byId('census-body'), 'tr');
+    const row = dlroof.add(dlroof.byId('zero-flop-body'), 'tr');
     dlroof.add(row, 'td', 'name', dlroof.text(one.set) || 'all');
     for (const [title, show] of columns) {
       const cell = dlroof.add(row, 'td', 'number', show(one));
@@ -187,7 +188,7 @@ dlroof.drawFindings = () => {
   const list = dlroof.byId('findings');
   const found = [];
   for (const record of dlroof.records) {
-    if (record.status !== 'ok') found.push([`${dlroof.text(record.status)}: ${dlroof.text(record.reason) || 'no reason given'}`, record]);
+    if (record.status !== 'ok') found.push([`${dlroof.text(record.status)}: ${dlroof.text(record.reason) || 'no reason stored'}`, record]);
     else for (const text of [record.reason, ...dlroof.list(record.remarks)]) if (dlroof.text(text) !== '') found.push([dlroof.text(text), record]);
   }
   const grouped = new Map();
@@ -200,5 +201,5 @@ dlroof.drawFindings = () => {
     const count = records[0].status === 'ok' ? `${dlroof.text(records[0].name)} and ${records.length - 1} more` : `${types.join(', ')}${types.length > 0 ? ': ' : ''}${records.length} benchmarks`;
     dlroof.add(item, 'span', 'who name', records.length === 1 ? dlroof.text(records[0].name) : count);
   }
-  if (entries.length > 50) dlroof.add(list, 'li', '', `${entries.length - 50} more: see the last column of the table.`);
+  if (entries.length > 50) dlroof.add(list, 'li', '', `${entries.length - 50} more are in the last column of the table.`);
 };

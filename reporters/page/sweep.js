@@ -1,14 +1,14 @@
 'use strict';
-// Bandwidth by working set: the curve of each number of threads beside the caches' capacities, one chart per machine.
-// A chart is drawn when it comes into view.
+// Bandwidth by working set: one chart per machine, with a curve per number of threads and the capacities of the caches.
+// A chart is drawn when it is scrolled into view.
 dlroof.sweeps = [];  // { element, draw, drawn }
 
-// Curves with the most threads first; points that cannot stand on logarithmic axes are left out.
+// The curves, most threads first, without points that a logarithmic axis cannot show.
 dlroof.sweepCurves = (machine) => Object.entries(dlroof.map(machine.by_threads))
   .map(([threads, set]) => ({ threads, points: dlroof.list(dlroof.map(set).sweep).filter((p) => Array.isArray(p) && p.length === 2 && p.every((one) => dlroof.isNumber(one) && one > 0)) }))
   .filter((curve) => curve.points.length > 0).sort((a, b) => Number(b.threads) - Number(a.threads));
 
-// Powers of two, as many as have module: 4096 -> '4 KiB'.
+// Ticks at powers of two, as many as fit: 4096 -> '4 KiB'.
 dlroof.binaryTicks = (plane) => {
   const [from, to] = plane.x.map((power) => power / Math.log10(2));
   const step = [1, 2, 4, 8].find((one) => (to - from) / one * 62 <= plane.width) || 16;
@@ -49,7 +49,7 @@ dlroof.drawSweep = (element, curves, caches) => {
   });
 };
 
-// Adds how the curves agree with the sizes of the caches.
+// Adds the comparison of the curves with the cache sizes.
 dlroof.addEdges = (parent, machine) => {
   const found = Object.entries(dlroof.map(machine.by_threads)).sort((a, b) => Number(b[0]) - Number(a[0]))
     .flatMap(([threads, set]) => Object.entries(dlroof.map(dlroof.map(set).edges)).map(([level, edge]) => [threads, level, dlroof.map(edge)]))
@@ -81,7 +81,7 @@ dlroof.drawOneSweep = (sweep) => {
   sweep.draw();
 };
 
-// After a change of width or colours; on paper all of them.
+// Called after a change of width or colours. A printed page has all charts.
 dlroof.redrawSweeps = () => {
   if (!dlroof.chartsReady) return;
   for (const sweep of dlroof.sweeps) if (sweep.drawn || dlroof.printing) dlroof.drawOneSweep(sweep);
@@ -97,7 +97,7 @@ dlroof.watchSweeps = () => {
     }
   }, { rootMargin: '300px' });
   for (const sweep of dlroof.sweeps) watch.observe(sweep.element);
-  // Those that nobody has come to yet follow one by one: who scrolls fast, or saves the page, finds them drawn.
+  // The other charts are drawn one by one later, for fast scrolling and for saved pages.
   const drawNext = () => {
     const next = dlroof.sweeps.find((one) => !one.drawn && one.element.clientWidth > 0);
     if (next === undefined) return;

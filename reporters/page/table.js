@@ -1,19 +1,18 @@
 'use strict';
-// The table of benchmarks: sortable, drawn in pieces, so that thousands of rows do not hold up the page.
+// The table of benchmarks. It can be sorted; rows are added in pieces, so that thousands of rows do not block the page.
 dlroof.noteOf = (record) => dlroof.text(record.reason) || dlroof.list(record.remarks).map(dlroof.text).join('; ') || dlroof.text(record.advice);
-dlroof.roofPart = (record, key) => dlroof.map(dlroof.binding(record))[key];
 
-// key, heading, what it is sorted by, what is shown, alignment
+// Columns: key, heading, value for sorting, text, alignment.
 dlroof.columns = [
   { key: 'name', title: 'Benchmark', value: (r) => dlroof.text(r.name), show: (r) => dlroof.text(r.name), kind: 'name' },
   { key: 'status', title: 'Status', value: (r) => dlroof.text(r.status), show: (r) => dlroof.text(r.status), kind: 'status' },
   { key: 'seconds', title: 'Time', value: (r) => dlroof.map(r.seconds).median, show: (r) => dlroof.marked(r, dlroof.scaled(dlroof.map(r.seconds).median, 's')), kind: 'number' },
-  { key: 'rate', title: 'FLOP/s', value: (r) => dlroof.roofPart(r, 'flops_per_second'), show: (r) => dlroof.scaled(dlroof.roofPart(r, 'flops_per_second'), 'FLOP/s'), kind: 'number' },
-  { key: 'intensity', title: 'FLOP/byte', value: (r) => dlroof.roofPart(r, 'intensity'), kind: 'number',
-    show: (r) => dlroof.digits(dlroof.roofPart(r, 'intensity')) },
-  { key: 'fraction', title: '% of roof', value: (r) => dlroof.roofPart(r, 'fraction'), show: (r) => dlroof.marked(r, dlroof.percent(dlroof.roofPart(r, 'fraction'))), kind: 'number' },
+  { key: 'rate', title: 'FLOP/s', value: (r) => dlroof.ratePart(r, 'flops_per_second'), show: (r) => dlroof.scaled(dlroof.ratePart(r, 'flops_per_second'), 'FLOP/s'), kind: 'number' },
+  { key: 'intensity', title: 'FLOP/byte', value: (r) => dlroof.ratePart(r, 'intensity'), kind: 'number',
+    show: (r) => dlroof.digits(dlroof.ratePart(r, 'intensity')) },
+  { key: 'fraction', title: '% of roof', value: (r) => dlroof.ratePart(r, 'fraction'), show: (r) => dlroof.marked(r, dlroof.percent(dlroof.ratePart(r, 'fraction'))), kind: 'number' },
   { key: 'bound', title: 'Bound by', value: dlroof.boundText, show: dlroof.boundText, kind: 'bound' },
-  { key: 'gap', title: 'Gap', value: (r) => dlroof.map(r.time).gap, show: (r) => (dlroof.isNumber(dlroof.map(r.time).gap) ? `${dlroof.digits(r.time.gap)}×` : ''), kind: 'number' },
+  { key: 'gap', title: 'Slowdown', value: (r) => dlroof.map(r.time).gap, show: (r) => (dlroof.isNumber(dlroof.map(r.time).gap) ? `${dlroof.digits(r.time.gap)}×` : ''), kind: 'number' },
   { key: 'clean', title: 'Clean', value: (r) => dlroof.list(r.repetitions).filter((one) => !one.disturbed).length, show: dlroof.repetitions, kind: 'number' },
   { key: 'algorithm', title: 'Algorithm', value: dlroof.algorithm, show: dlroof.algorithm, kind: 'algorithm' },
   { key: 'note', title: 'Reason, remark or advice', value: dlroof.noteOf, show: dlroof.noteOf, kind: 'note' },
@@ -23,7 +22,7 @@ dlroof.rows = { order: [], drawn: 0 };
 
 dlroof.compare = (a, b) => {
   const unknown = (value) => value === undefined || value === '' || value === null;
-  if (unknown(a) || unknown(b)) return Number(unknown(a)) - Number(unknown(b));  // the unknown comes last either way
+  if (unknown(a) || unknown(b)) return Number(unknown(a)) - Number(unknown(b));  // unknown values come last in both directions
   return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true });
 };
 
@@ -64,7 +63,7 @@ dlroof.markHead = () => {
   }
 };
 
-// A name may break after each of its parts.
+// A name may be broken after each of its parts.
 dlroof.addBreakable = (cell, text) => {
   for (const part of text.split(/(?<=[/_])/)) cell.append(part, document.createElement('wbr'));
 };
@@ -78,7 +77,7 @@ dlroof.addCell = (row, column, record) => {
   else if (column.kind === 'note' || column.kind === 'algorithm') dlroof.add(cell, 'span', 'clamp', text).title = text;
   else if (column.kind === 'name') dlroof.addBreakable(cell, text);
   else cell.textContent = text;
-  if (column.key === 'intensity') dlroof.add(cell, 'small', '', `of ${dlroof.levelName(dlroof.roofPart(record, 'level'))}`);
+  if (column.key === 'intensity') dlroof.add(cell, 'small', '', `of ${dlroof.levelName(dlroof.ratePart(record, 'level'))}`);
   if (column.key === 'seconds') dlroof.add(cell, 'small', '', dlroof.interval(dlroof.map(record.seconds).ci95, 's')).title = '95 % confidence interval of the median';
 };
 
@@ -109,7 +108,7 @@ dlroof.drawTable = (shown) => {
   dlroof.addRows(dlroof.piece);
   dlroof.markHead();
   if (shown.length === 0) {
-    const cell = dlroof.add(dlroof.add(body, 'tr'), 'td', 'empty', 'No benchmark passes the filter.');
+    const cell = dlroof.add(dlroof.add(body, 'tr'), 'td', 'empty', 'No benchmark matches the filter.');
     cell.colSpan = dlroof.columns.length;
   }
   const first = body.querySelector('tr[aria-selected="true"]') || body.querySelector('tr[data-index]');

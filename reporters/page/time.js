@@ -1,8 +1,7 @@
 'use strict';
-// The time-based roofline: a dot where the roofs would allow a record to be, a symbol where it is, both on one diagonal.
-// Every coordinate comes from the file's writer (`time`); `places` has by level where a record is: its larger coordinate is
-// the measured time.
-dlroof.mostDots = 2000;  // above it the line alone shows where the roofs are
+// The time-based roofline: a dot at the time that the roofs allow and a symbol at the measured time, on one diagonal. `places` of
+// a record's `time` has its point by level; the larger coordinate is the measured time.
+dlroof.mostDots = 2000;  // with more points the lines have no dots
 
 dlroof.timePoints = (shown) => {
   const points = [];
@@ -21,7 +20,7 @@ dlroof.timePoints = (shown) => {
   return points;
 };
 
-// Both axes of one scale, so that the machine balance rises at 45 degrees.
+// Both axes have the same scale, so the machine balance is a line at 45 degrees.
 dlroof.timeRanges = (element, points, boxes) => {
   const both = points.flatMap((p) => [p.complexity, ...(p.point ? [p.point] : [])]);
   const x = dlroof.rangeOf([...both.map((p) => p[0]), ...boxes], 0.3, 0.35);
@@ -41,18 +40,18 @@ dlroof.decades = (plane) => {
   return decades;
 };
 
-// The one compute roof that every point is judged by: seconds on the axis are FLOPs of it then.
-dlroof.oneFlat = (points) => {
+// The compute roof, if the same roof judges every point. Compute time is then proportional to FLOPs.
+dlroof.sharedComputeRoof = (points) => {
   const judged = new Set(points.flatMap((p) => Object.values(dlroof.map(p.record.time.compute_roofs))));
   return judged.size === 1 ? dlroof.currentRoofs().flops.find((flat) => judged.has(flat.key)) : undefined;
 };
 
-dlroof.oneSlanted = () => (dlroof.byLevels() ? undefined : dlroof.currentRoofs().bytes.find((roof) => roof.key === dlroof.currentLevels()[0]));
+dlroof.sharedMemoryRoof = () => (dlroof.byLevels() ? undefined : dlroof.currentRoofs().bytes.find((roof) => roof.key === dlroof.currentLevels()[0]));
 
 // Lines of equal intensity are parallel to the machine balance: { offset [powers of ten above it], text }.
 dlroof.intensities = (plane, points) => {
-  const flat = dlroof.oneFlat(points);
-  const slanted = dlroof.oneSlanted();
+  const flat = dlroof.sharedComputeRoof(points);
+  const slanted = dlroof.sharedMemoryRoof();
   const ridge = flat && slanted ? Math.log10(slanted.ridges[flat.key]) : 0;
   const guides = [];
   for (let power = Math.ceil(plane.y[0] - plane.x[1] + ridge); power <= plane.y[1] - plane.x[0] + ridge; power += 1) {
@@ -63,8 +62,8 @@ dlroof.intensities = (plane, points) => {
 
 // The same plane in what was done: seconds times the bandwidth, and times the one compute roof.
 dlroof.workAxes = (layout, plane, points) => {
-  const flat = dlroof.oneFlat(points);
-  const slanted = dlroof.oneSlanted();
+  const flat = dlroof.sharedComputeRoof(points);
+  const slanted = dlroof.sharedMemoryRoof();
   const side = (name, where, range, title) => {
     layout[name] = { ...dlroof.axis(title, range, 0), side: where, overlaying: name[0], showgrid: false };
     layout[name].minor = { ...layout[name].minor };
@@ -83,13 +82,13 @@ dlroof.workAxes = (layout, plane, points) => {
   return traces;
 };
 
-// Where the times of its pipes, each at its own ceiling, add up to, on the record's diagonal.
+// The added times of the pipes at their own ceilings, on the record's diagonal.
 dlroof.pipeCrosses = (points, colours) => {
   const crosses = points.length > 300 ? [] : points.flatMap((p) => dlroof.list(p.record.time.pipes_until).map((seconds) => [seconds * p.complexity[0] / p.complexity[1], seconds]));
   return { type: 'scatter', mode: 'markers', x: crosses.map((p) => p[0]), y: crosses.map((p) => p[1]), hoverinfo: 'skip', marker: { symbol: 'line-nw-open', size: 5, line: { width: 1 }, color: colours.soft } };
 };
 
-dlroof.timeFar = [1e-18, 1e9];  // [s] outside every chart, so that guides cross it whole
+dlroof.timeFar = [1e-18, 1e9];  // [s] outside every chart
 
 dlroof.timeGuides = (plane, points, colours) => {
   const far = dlroof.timeFar;
@@ -106,7 +105,7 @@ dlroof.timeGuides = (plane, points, colours) => {
   return traces;
 };
 
-// A call whose roof times both lie in the box is bound by the cost of starting it.
+// The launch overhead binds a call whose roof times are both inside the box.
 dlroof.overheadBoxes = (boxes, colours) => boxes.map((box) => ({ type: 'rect', layer: 'below', x0: dlroof.timeFar[0], y0: dlroof.timeFar[0], x1: box, y1: box,
   fillcolor: colours.box, line: { color: colours.warn, width: 1.3, dash: 'dash' } }));
 
@@ -126,7 +125,7 @@ dlroof.timeTraces = (points, colours) => {
     text: hover(list), hovertemplate: '%{text}<extra></extra>', marker });
   return [{ type: 'scatter', mode: 'lines', x: lineX, y: lineY, hoverinfo: 'skip', line: { color: colours.faint, width: points.length > 300 ? 0.5 : 1 } },
     marks(points.length > dlroof.mostDots ? [] : points, (p) => p.complexity, { symbol: 'circle', size: 4.5, color: points.map((p) => dlroof.markColour(p.record, p.level)) }),
-    marks(located, (p) => p.point, dlroof.markerStyle(located.length, located.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), located.map((p) => dlroof.markColour(p.record, p.level)), located.map((p) => dlroof.isDisturbed(p.record))))];
+    marks(located, (p) => p.point, dlroof.markerStyle(located.length, located.map((p) => dlroof.symbol(p.record, dlroof.isMeasured(p.entry))), located.map((p) => dlroof.markColour(p.record, p.level)), located.map((p) => dlroof.isNoisy(p.record))))];
 };
 
 dlroof.timeLabels = (plane, points, boxes, colours) => {
@@ -163,7 +162,7 @@ dlroof.drawTime = (shown) => {
   const caption = dlroof.byId('time-caption');
   element.hidden = points.length === 0;
   if (points.length === 0) {
-    caption.textContent = 'Nothing to draw: no benchmark here has a time, FLOPs, bytes of this level and both ceilings.';
+    caption.textContent = 'Nothing to draw: no shown benchmark has a time, FLOPs, bytes of this level and both ceilings.';
     return;
   }
   const overheads = [...new Set(points.map((p) => p.record.time.overhead_seconds).filter((value) => dlroof.isNumber(value) && value > 0))].sort((a, b) => a - b);
@@ -180,7 +179,7 @@ dlroof.drawTime = (shown) => {
     return { arrows: moves.arrows, traces, layout, labels: dlroof.timeLabels(plane, points, boxes, colours), marks: points.map((p) => [p.index, p.point || p.complexity]) };
   });
   caption.textContent = `${dlroof.drawnText(points, shown)} ${points.length > dlroof.mostDots ? 'Lower end of a line' : 'Dot'}: the time its roofs allow; ` +
-    'symbol: where it is; the line between them is the gap to these roofs. ' +
-    'Grey corners: equal run time; diagonal: machine balance; dotted: equal intensity; dashed box: launch overhead.' + (points.some((p) => dlroof.list(p.record.time.pipes_until).length > 0) ? ' Ticks on a line: the time of each pipe at its own ceiling, added up.' : '') +
-    (dlroof.map(dlroof.map(dlroof.map(dlroof.content.context).dlroof).view).balance === 'tensor' ? ' All FLOPs are judged by the matrix ceiling.' : '') + dlroof.beforeNote();
+    'symbol: the measured time; the line between them is the slowdown over these roofs. ' +
+    'Grey corners: equal run time; diagonal: machine balance; dotted: equal intensity; dashed box: launch overhead.' + (points.some((p) => dlroof.list(p.record.time.pipes_until).length > 0) ? ' Ticks on a line: the added times of the pipes at their own ceilings.' : '') +
+    (dlroof.map(dlroof.map(dlroof.map(dlroof.content.context).dlroof).view).balance === 'tensor' ? ' The matrix ceiling judges all FLOPs.' : '') + dlroof.beforeNote();
 };

@@ -1,16 +1,15 @@
 'use strict';
-// Trajectories: arrows from low to high concurrency, or along a size, under the roofs of each number of threads. The
-// sentences come from the file's writer.
+// Trajectories: arrows from low to high concurrency, or along a size, under the roofs of each number of threads.
 dlroof.trajectories = dlroof.list(dlroof.content.trajectories).map(dlroof.map);
 
-// Drawn ones: those of the level that the first one has.
+// The trajectories that are drawn have the level of the first one.
 dlroof.drawnTrajectories = () => {
   const level = dlroof.trajectories.map((one) => one.level).find((one) => one !== undefined);
   const placed = (one) => dlroof.list(one.points).map(dlroof.map).filter((point) => Array.isArray(point.place));
   return { level, lines: dlroof.trajectories.filter((one) => level !== undefined && one.level === level).map((one) => ({ one, points: placed(one) })).filter((line) => line.points.length > 1) };
 };
 
-// The roofs of each number of threads that a point has; the most threads first.
+// The roofs of each number of threads with a point, most threads first.
 dlroof.trajectoryRoofs = (lines) => {
   const threads = new Set(lines.flatMap((line) => line.points.map((point) => point.threads)));
   const devices = new Set(lines.flatMap((line) => line.points.map((point) => dlroof.records[point.record].device)));
@@ -44,7 +43,7 @@ dlroof.trajectoryTraces = (lines, level, colours) => lines.map((line, index) => 
   marker: { symbol: 'circle', size: 7, color: dlroof.sweepColour(index, colours), opacity: line.points.map((p) => (p.disturbed ? 0.35 : 1)) },
   text: line.points.map((p) => dlroof.hoverText(dlroof.records[p.record], level, dlroof.list(dlroof.records[p.record].classic).find((entry) => entry.level === level))), hovertemplate: '%{text}<extra></extra>' }));
 
-// An arrow on each way between two points. Annotations take powers of ten.
+// Arrows between successive points. Annotations need powers of ten.
 dlroof.trajectoryArrows = (lines, colours) => lines.flatMap((line, index) => line.points.slice(1).map((to, i) => ({ x: Math.log10(to.place[0]), y: Math.log10(to.place[1]), ax: Math.log10(line.points[i].place[0]), ay: Math.log10(line.points[i].place[1]),
   xref: 'x', yref: 'y', axref: 'x', ayref: 'y', text: '', showarrow: true, arrowhead: 2, arrowsize: 1, arrowwidth: 1.4, standoff: 4, arrowcolor: dlroof.sweepColour(index, colours) })));
 
@@ -63,7 +62,7 @@ dlroof.drawTrajectoryChart = (element) => {
   });
 };
 
-// A sentence for each trajectory in the colour of its line, and the chart when it comes into view.
+// A sentence for each trajectory; the chart is drawn when it is scrolled into view.
 dlroof.drawTrajectories = () => {
   if (dlroof.trajectories.length === 0) return;
   dlroof.byId('trajectories-section').hidden = false;

@@ -1,3 +1,4 @@
+// Tables of ceilings and of trajectories.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,11 +23,11 @@ constexpr std::array<const char*, kColumns> kTitles = {
     "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "not validated"};
 // Columns that go first where the terminal is narrow.
 constexpr Column kDropped[] = {kClock, kScaling, kSpread, kSustained, kPerCycle};
-constexpr int kLeastReason = 24;  // columns in which the start of a reason still tells something
-constexpr int kSlowdown = 2;
+constexpr int kLeastReason = 24;  // [columns] a shorter start of a reason is not worth showing
+constexpr int kSeparation = 2;    // [columns] between two cells
 
-using CeilingRowCells = std::array<std::string, kColumns>;
-using Rows = std::vector<CeilingRowCells>;
+using CeilingRow = std::array<std::string, kColumns>;
+using Rows = std::vector<CeilingRow>;
 
 std::string PerCycleText(const machine::Validation& validation) {
   if (validation.per_cycle.value_or(0) <= 0) return "";
@@ -36,9 +37,9 @@ std::string PerCycleText(const machine::Validation& validation) {
   return text;
 }
 
-CeilingRowCells CeilingCells(const std::string& name, const machine::Ceiling& ceiling,
-                             const char* unit) {
-  CeilingRowCells row;
+CeilingRow CeilingCells(const std::string& name, const machine::Ceiling& ceiling,
+                        const char* unit) {
+  CeilingRow row;
   const machine::Validation& validation = ceiling.validation;
   row[kName] = text::Printable(name);
   row[kRate] = text::WithPrefix(ceiling.per_second, unit);
@@ -46,14 +47,14 @@ CeilingRowCells CeilingCells(const std::string& name, const machine::Ceiling& ce
     row[kSustained] = text::WithPrefix(*ceiling.sustained_per_second, unit);
   if (ceiling.clock_hz) row[kClock] = text::WithPrefix(*ceiling.clock_hz, "Hz");
   row[kPerCycle] = PerCycleText(validation);
-  if (validation.spread) row[kSpread] = fmt::format("{:.1f} %", 100 * *validation.spread);
+  if (validation.spread) row[kSpread] = text::PercentText(*validation.spread);
   if (validation.scaling) row[kScaling] = fmt::format("{:.2f}", *validation.scaling);
-  if (ceiling.specified) {
-    row[kReason] = "given, not measured here" +
+  if (ceiling.IsSpecified()) {
+    row[kReason] = "specified, not measured here" +
                    (ceiling.how.empty() ? "" : ": " + text::Printable(ceiling.how));
-  } else if (!ceiling.validated) {
+  } else if (!ceiling.IsValidated()) {
     row[kReason] = text::Printable(ceiling.ReasonText());
-    if (row[kReason].empty()) row[kReason] = "no reason given";
+    if (row[kReason].empty()) row[kReason] = "no reason stored";
   }
   return row;
 }
@@ -63,8 +64,8 @@ std::string PlainPipe(const std::string& key) {
   return unit == std::string::npos ? key : key.substr(0, key.find('.', unit + 1));
 }
 
-// Adds pipes, highest first, each with its finer rows ("  avx2") under it. A finer row without a
-// plain one keeps its whole name.
+// Adds pipes, highest first, each followed by its finer rows ("  avx2"). A finer row whose plain
+// row is missing has its full name.
 void AddPipes(const std::map<std::string, machine::Ceiling>& flops, Rows& rows) {
   struct Pipe {
     double plain_rate, rate;
@@ -108,10 +109,11 @@ void AddOverheads(const machine::CeilingSet& set, Rows& rows) {
   for (const auto& [name, seconds] : set.overheads) add(name, seconds);
 }
 
-// Width of each column, 0 where it is left out: empty, or no module for it.
+// Returns the width of each column; a column with width 0 is left out, because no row has it or
+// because the terminal is too narrow.
 std::array<int, kColumns> Widths(const Rows& rows, int width) {
   std::array<int, kColumns> widths = {};
-  for (const CeilingRowCells& row : rows)
+  for (const CeilingRow& row : rows)
     for (std::size_t i = 0; i < kColumns; ++i)
       widths[i] = std::max(widths[i], text::TextWidth(row[i]));
   for (std::size_t i = 0; i < kColumns; ++i)
@@ -120,8 +122,8 @@ std::array<int, kColumns> Widths(const Rows& rows, int width) {
   const auto available = [&] {
     int left = width;
     for (std::size_t i = 0; i < kReason; ++i)
-      if (widths[i] > 0) left -= widths[i] + (i == kName ? 0 : kSlowdown);
-    return left - kSlowdown;
+      if (widths[i] > 0) left -= widths[i] + (i == kName ? 0 : kSeparation);
+    return left - kSeparation;
   };
   for (const Column column : kDropped)
     if (available() < std::min(widths[kReason], kLeastReason)) widths[column] = 0;
@@ -129,7 +131,7 @@ std::array<int, kColumns> Widths(const Rows& rows, int width) {
   return widths;
 }
 
-// At most `width` columns, the end replaced by "…": a reason's start says most.
+// Returns at most `width` columns; "…" replaces the end, since the start of a reason says most.
 std::string ShortenEnd(const std::string& text, int width) {
   std::string start;
   for (const char c : text) {
@@ -146,9 +148,9 @@ void WriteRows(Rows rows, int width, std::ostream& out) {
   rows.emplace(rows.begin());
   std::copy(kTitles.begin(), kTitles.end(), rows.front().begin());
   std::vector<std::vector<std::string>> shown;
-  for (CeilingRowCells& row : rows) {
+  for (CeilingRow& row : rows) {
     auto& reason = row[kReason] = ShortenEnd(row[kReason], widths[kReason]);
-    // Blanks to the right align it on the left.
+    // Blanks at its end align the reason on the left.
     const int blanks = widths[kReason] - text::TextWidth(reason);
     reason.append(static_cast<std::size_t>(std::max(0, blanks)), ' ');
     auto& cells = shown.emplace_back();
@@ -158,7 +160,7 @@ void WriteRows(Rows rows, int width, std::ostream& out) {
   text::WriteAligned(shown, 0, out);
 }
 
-// A sentence, broken between words; the lines after the first are indented further.
+// Writes a sentence, broken between words, with a hanging indent.
 void WriteSentence(const std::string& text, int width, std::ostream& out) {
   std::string line = " ";
   for (std::size_t at = 0; at < text.size();) {
@@ -175,7 +177,6 @@ void WriteSentence(const std::string& text, int width, std::ostream& out) {
   out << line << '\n';
 }
 
-// Writes one line of a set's map of texts.
 void WriteRemark(const std::string& key, const std::string& text, int width, std::ostream& out) {
   if (key.empty() || text.empty()) return;
   WriteSentence(text::Printable(fmt::format("{}: {}", roofline::LevelName(key), text)), width, out);
@@ -188,7 +189,7 @@ void WriteRemarks(const machine::CeilingSet& set, int width, std::ostream& out) 
 
 void WriteSet(const machine::Machine& machine, int threads, const machine::CeilingSet& set,
               int width, bool remarks, std::ostream& out) {
-  // A GPU's only set is filed under the host's one thread.
+  // The only set of a GPU is stored for one thread of the host.
   const auto team = machine.device == "gpu"
                         ? std::string()
                         : fmt::format(" with {} thread{}", threads, threads == 1 ? "" : "s");
@@ -200,22 +201,6 @@ void WriteSet(const machine::Machine& machine, int threads, const machine::Ceili
   if (!rows.empty()) WriteRows(std::move(rows), width, out);
   if (remarks) WriteRemarks(set, width, out);
 }
-
-}  // namespace
-
-void WriteCeilings(const std::vector<machine::Machine>& machines, int width, std::ostream& out,
-                   bool remarks) {
-  for (const auto& machine : machines) {
-    for (auto set = machine.by_threads.rbegin(); set != machine.by_threads.rend(); ++set)
-      WriteSet(machine, set->first, set->second, width, remarks, out);
-    const auto look = machine.facts.find("live_check");
-    if (!remarks || look == machine.facts.end() || look->second.empty()) continue;
-    out << '\n';
-    WriteSentence(text::Printable("looked at again before the run: " + look->second), width, out);
-  }
-}
-
-namespace {
 
 using Row = std::vector<std::string>;
 
@@ -229,19 +214,19 @@ Row Head(const trajectory::Trajectory& trajectory) {
   row.insert(row.end(), {"time", "FLOP/s"});
   row.push_back(trajectory.level ? "FLOP/byte " + roofline::LevelName(Key(*trajectory.level))
                                  : "FLOP/byte");
-  row.insert(row.end(), {"% roof", AlongThreads(trajectory) ? "speed" : "FLOP/s ratio"});
+  row.insert(row.end(), {"% roof", AlongThreads(trajectory) ? "speedup" : "FLOP/s ratio"});
   if (AlongThreads(trajectory)) row.emplace_back("log2 efficiency");
   row.emplace_back("largest cause [points]");
   return row;
 }
 
-// The step's cells; empty ones for the first point.
+// Returns the cells of the step that ends at the point; they are empty for the first point.
 Row StepCells(const trajectory::Trajectory& trajectory, std::size_t index, std::string_view mark) {
   Row cells(AlongThreads(trajectory) ? 3 : 2);
   if (index == 0 || trajectory.steps.empty()) return cells;
   const auto& step = trajectory.steps[index - 1];
   cells.front() = fmt::format("{}{}x", mark, text::ThreeDigits(step.rate_ratio));
-  if (step.efficiency) cells[1] = fmt::format("{}{:.0f} %", mark, 100 * *step.efficiency);
+  if (step.efficiency) cells[1] = fmt::format("{}{}", mark, text::PercentText(*step.efficiency));
   cells.back() = trajectory::StepText(step);
   return cells;
 }
@@ -254,8 +239,8 @@ Row PointRow(const trajectory::Trajectory& trajectory, std::size_t index) {
   row.push_back(fmt::format("{}{}", mark, text::WithPrefix(point.seconds, "s")));
   row.push_back(point.flops_per_second ? text::WithPrefix(*point.flops_per_second, "FLOP/s") : "");
   row.push_back(point.intensity ? text::ThreeDigits(*point.intensity) : "");
-  row.push_back(point.fraction ? fmt::format("{}{:.1f}{}", mark, 100 * *point.fraction,
-                                             point.specified ? " (given)" : "")
+  row.push_back(point.fraction ? fmt::format("{}{}{}", mark, text::PercentText(*point.fraction),
+                                             point.specified ? " (specified)" : "")
                                : "");
   const bool estimate = point.noisy || (index > 0 && trajectory.points[index - 1].noisy);
   for (auto& cell : StepCells(trajectory, index, roofline::MarkOf(estimate)))
@@ -264,6 +249,18 @@ Row PointRow(const trajectory::Trajectory& trajectory, std::size_t index) {
 }
 
 }  // namespace
+
+void WriteCeilings(const std::vector<machine::Machine>& machines, int width, std::ostream& out,
+                   bool remarks) {
+  for (const auto& machine : machines) {
+    for (auto set = machine.by_threads.rbegin(); set != machine.by_threads.rend(); ++set)
+      WriteSet(machine, set->first, set->second, width, remarks, out);
+    const auto check = machine.facts.find("live_check");
+    if (!remarks || check == machine.facts.end() || check->second.empty()) continue;
+    out << '\n';
+    WriteSentence(text::Printable("checked before the run: " + check->second), width, out);
+  }
+}
 
 void WriteTrajectories(const std::vector<trajectory::Trajectory>& trajectories, std::ostream& out) {
   bool noisy = false;

@@ -23,29 +23,25 @@ std::string Rendered(std::optional<double> value, std::string_view unit) {
   return value ? text::WithPrefix(*value, unit) : "";
 }
 
-std::string PercentText(double fraction) {
-  return fmt::format("{:.{}f}", 100 * fraction, fraction < 0.0995 ? 2 : 1);
-}
-
-Row RecordRow(const record::Record& record, const roofline::Placed& placed) {
+Row RecordRow(const record::Record& record, const roofline::Placed& placed,
+              const roofline::PlaceView& view) {
   const record::Timing& timing = *placed.timing;
   const auto& time = placed.placement.time;
-  const auto* binding = roofline::Binding(placed.placement);
-  const bool sure = time && time->slowdown;  // else another roof may bind
-  const bool share = sure && binding != nullptr && binding->fraction;
+  const auto rate = roofline::WorkRateOf(record, timing, placed.placement, view);
   const auto mark = roofline::MarkOf(timing.noisy);
   return {text::Printable(record.name),
           fmt::format("{}{}", mark, text::WithPrefix(timing.median, "s")),
           roofline::SpreadText(timing),
-          binding == nullptr ? "" : text::WithPrefix(binding->flops_per_second, "FLOP/s"),
-          binding == nullptr ? "" : text::ThreeDigits(binding->intensity),
-          binding == nullptr ? "" : roofline::LevelName(Key(binding->level)),
-          share ? fmt::format("{}{}", mark, PercentText(*binding->fraction)) : "",
+          rate ? text::WithPrefix(rate->flops_per_second, "FLOP/s") : "",
+          rate && rate->intensity ? fmt::format("{} {:<4}", text::ThreeDigits(*rate->intensity),
+                                                roofline::LevelName(Key(*rate->level)))
+                                  : "",
+          RoofShareText(placed.placement, timing.noisy),
           time ? fmt::format("{}{}", mark, roofline::BoundText(*time)) : "",
-          sure ? text::ThreeDigits(*time->slowdown) + "x" : ""};
+          time && time->slowdown ? text::ThreeDigits(*time->slowdown) + "x" : ""};
 }
 
-// Texts, each with the records that it is about, in order of appearance.
+// Texts and the records that each is about, in order of appearance.
 using Notes = std::vector<std::pair<std::string, std::vector<const record::Record*>>>;
 
 void AddNote(const std::string& text, const record::Record& record, Notes& notes) {
@@ -66,7 +62,7 @@ void WriteNotes(std::string_view title, const Notes& notes, std::ostream& out) {
   }
 }
 
-// Returns "bf16, f16: 36 benchmarks", or the name of the only one.
+// Returns "bf16, f16: 36 benchmarks", or the name of a single benchmark.
 std::string CountText(const std::vector<const record::Record*>& records) {
   if (records.size() == 1) return text::Printable(records.front()->name);
   std::set<std::string> types;
@@ -76,7 +72,7 @@ std::string CountText(const std::vector<const record::Record*>& records) {
                      records.size());
 }
 
-// Writes a line for each reason; `verbose`: and one for each benchmark.
+// Writes a line for each reason, and with `verbose` one for each benchmark.
 void WriteReasons(std::string_view title, const Notes& notes, bool verbose, std::ostream& out) {
   if (notes.empty()) return;
   out << '\n' << title << '\n';
@@ -87,7 +83,7 @@ void WriteReasons(std::string_view title, const Notes& notes, bool verbose, std:
   }
 }
 
-// Returns why records have no time.
+// Returns the reasons of the records without a time.
 Notes Missing(const std::vector<record::Record>& records) {
   Notes missing;
   for (const auto& record : records)
@@ -95,18 +91,18 @@ Notes Missing(const std::vector<record::Record>& records) {
       AddNote(
           fmt::format("{}: {}",
                       record.status == record::Status::kOk ? "no time" : record::Key(record.status),
-                      record.reason.empty() ? "no reason given" : record.reason),
+                      record.reason.empty() ? "no reason stored" : record.reason),
           record, missing);
   return missing;
 }
 
 void WriteRecords(const roofline::PlacedRun& run, int width, bool verbose, std::ostream& out) {
   std::vector<Row> rows = {
-      {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "of", "% roof", "bound", "gap"}};
+      {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "% roof", "bound", "slowdown"}};
   Notes remarks;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const record::Record& record = run.file.records[i];
-    if (run.places[i].timing) rows.push_back(RecordRow(record, run.places[i]));
+    if (run.places[i].timing) rows.push_back(RecordRow(record, run.places[i], run.view));
     for (const auto& remark : run.places[i].placement.remarks) AddNote(remark, record, remarks);
     if (!verbose) continue;
     for (const auto& aside : run.places[i].placement.asides) AddNote(aside, record, remarks);
@@ -120,7 +116,8 @@ void WriteRecords(const roofline::PlacedRun& run, int width, bool verbose, std::
   WriteNotes("remarks", remarks, out);
 }
 
-// Returns "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite, and what its layers' names share.
+// Returns "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite and the parts that its layers' names
+// share.
 std::string ModelName(const roofline::ModelSummary& model) {
   std::string name = model.suite;
   char between = ' ';
@@ -133,8 +130,8 @@ std::string ModelName(const roofline::ModelSummary& model) {
   return text::Printable(name);
 }
 
-// Returns "53", or "40 of 53" where some have no time.
-std::string PartText(double measured, double total) {
+// Returns "53", or "40 of 53" if some have no time.
+std::string CountOfText(double measured, double total) {
   if (measured == total) return fmt::format("{:.0f}", total);
   return fmt::format("{:.0f} of {:.0f}", measured, total);
 }
@@ -142,29 +139,28 @@ std::string PartText(double measured, double total) {
 Row ModelRow(const roofline::ModelSummary& model) {
   const auto mark = roofline::MarkOf(model.noisy);
   std::string roof =
-      model.roof_fraction ? fmt::format("{}{}", mark, PercentText(*model.roof_fraction)) : "";
+      model.roof_fraction ? fmt::format("{}{}", mark, text::PercentText(*model.roof_fraction)) : "";
   if (model.roof_fraction && model.layers_placed != model.layers_measured)
     roof += fmt::format(" ({} layer{})", model.layers_placed, model.layers_placed == 1 ? "" : "s");
-  if (model.roof_specified) roof += " (given)";
+  if (model.roof_specified) roof += " (specified)";
   return {ModelName(model),
-          PartText(model.layers_measured, model.layers_total),
-          PartText(model.calls_measured, model.calls_total),
+          CountOfText(model.layers_measured, model.layers_total),
+          CountOfText(model.calls_measured, model.calls_total),
           fmt::format("{}{}", mark, Rendered(model.seconds, "s")),
           Rendered(model.flops, "FLOP"),
           Rendered(model.flops_per_second, "FLOP/s"),
           roof};
 }
 
-// Writes how many kernels without FLOPs there are, and their share of the time.
-void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopKernels>& zero_flop_kernels,
+void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopSummary>& zero_flop_kernels,
                           int width, std::ostream& out) {
   if (zero_flop_kernels.empty()) return;
-  std::vector<Row> rows = {{"kernels without FLOPs", "names", "launches", "of launches", "of time",
+  std::vector<Row> rows = {{"zero-FLOP kernels", "names", "launches", "of launches", "of time",
                             "time of all", "FLOP", "by matrix units", "FLOP/s"}};
   const auto percent = [](std::optional<double> share) {
-    return share ? PercentText(*share) + " %" : "";
+    return share ? text::PercentText(*share) : "";
   };
-  for (const roofline::ZeroFlopKernels& one : zero_flop_kernels)
+  for (const roofline::ZeroFlopSummary& one : zero_flop_kernels)
     rows.push_back({one.set.empty() ? "all" : text::Printable(one.set),
                     std::to_string(one.zero_flop_kernels),
                     one.zero_flop_launches ? fmt::format("{:.0f}", *one.zero_flop_launches) : "",
@@ -176,21 +172,19 @@ void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopKernels>& zero_flo
   text::WriteAligned(rows, width, out);
 }
 
-// Half the interval's width over the mean.
+// Half the width of the interval over the mean.
 std::string EnergySpreadText(const std::optional<std::pair<double, double>>& ci95, double joules) {
   if (!ci95) return "";
-  return fmt::format("{:.1f} %", 50 * (ci95->second - ci95->first) / joules);
+  return text::PercentText((ci95->second - ci95->first) / 2 / joules);
 }
 
-// [flop] of one call by the most trusted count; absent where none is known.
-std::optional<double> FlopsOfCall(const record::Record& record) {
-  for (const Provenance from : AllProvenances())
-    if (const auto work = record.work.find(from); work != record.work.end())
-      if (const auto flops = TotalFlops(work->second); flops && *flops > 0) return flops;
-  return std::nullopt;
+std::optional<double> FlopsPer(double joules, const record::Record& record) {
+  const auto flops = roofline::BestKnownFlops(record);
+  if (!flops || !(*flops > 0)) return std::nullopt;
+  return *flops / joules;
 }
 
-// "package-0 12.3 J, psys 15 J (beside)"
+// Returns "package-0 12.3 J, psys 15.0 J (not added)".
 std::string DomainsText(const energy::Energy& energy) {
   std::string text;
   const auto add = [&](const auto& domains, std::string_view mark) {
@@ -214,7 +208,7 @@ std::vector<std::string> EnergyRow(const record::Record& record, const energy::E
           DomainsText(energy)};
 }
 
-// Writes a row for each record with energy by counters, and what the joules are of.
+// Writes the energies by counters.
 void WriteCounted(const std::vector<record::Record>& records, int width, std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
       {"energy of a call", "energy", "±", "FLOP/J", "power", "by domain"}};
@@ -229,11 +223,11 @@ void WriteCounted(const std::vector<record::Record>& records, int width, std::os
   const bool noisy = std::ranges::any_of(records, [](const record::Record& record) {
     return record.energy && energy::HasOthersEnergy(*record.energy);
   });
-  if (noisy) out << "  ~ other programs kept CPUs busy meanwhile, and their energy is in it\n";
+  if (noisy) out << "  ~ other programs used the CPUs meanwhile: their energy is included\n";
   for (const auto& source : sources) out << "  by " << text::Printable(source) << '\n';
 }
 
-// The same by meters of nodes.
+// Writes the energies by meters of nodes.
 void WriteMetered(const std::vector<record::Record>& records, int width, std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
       {"metered energy of a call", "energy", "±", "FLOP/J", "power", "nodes"}};
@@ -241,10 +235,10 @@ void WriteMetered(const std::vector<record::Record>& records, int width, std::os
   for (const auto& record : records) {
     if (!record.metered) continue;
     const auto& metered = *record.metered;
-    const auto flops = FlopsOfCall(record);
+    const auto rate = FlopsPer(metered.joules, record);
     rows.push_back({text::Printable(record.name), text::WithPrefix(metered.joules, "J"),
                     EnergySpreadText(metered.ci95, metered.joules),
-                    flops ? text::WithPrefix(*flops / metered.joules, "FLOP/J") : "",
+                    rate ? text::WithPrefix(*rate, "FLOP/J") : "",
                     text::WithPrefix(metered.joules / metered.seconds, "W"),
                     fmt::format("{:g}", metered.nodes)});
     sources.insert(fmt::format("node meter {}: {}", metered.from, metered.covers));
@@ -254,17 +248,23 @@ void WriteMetered(const std::vector<record::Record>& records, int width, std::os
   for (const auto& source : sources) out << "  by " << text::Printable(source) << '\n';
 }
 
-// Says how many calls have a window.
 void WriteWindows(const std::vector<record::Record>& records, std::ostream& out) {
   if (const auto count = std::ranges::count_if(
           records, [](const record::Record& record) { return record.metered_window.has_value(); }))
     out << fmt::format(
-        "  windows for a node's meter: {}; a log of its watts tells their energy (dlroof cluster "
-        "gather --meter)\n",
+        "  windows for a node's meter: {} (dlroof cluster gather --meter reads the meter's log and "
+        "adds their energy)\n",
         count);
 }
 
 }  // namespace
+
+std::string RoofShareText(const roofline::Placement& placement, bool noisy) {
+  const auto* binding = roofline::Binding(placement);
+  const bool certain = placement.time && placement.time->slowdown;
+  if (!certain || binding == nullptr || !binding->fraction) return "";
+  return fmt::format("{}{}", roofline::MarkOf(noisy), text::PercentText(*binding->fraction));
+}
 
 void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, std::ostream& out) {
   if (models.empty()) return;
@@ -297,15 +297,14 @@ void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out) {
       AddNote(fmt::format("{} is not validated: {}", ceiling, reason), run.file.records[i],
               caveats);
   WriteReasons(
-      "without a percentage (measure the ceilings again when the machine is quiet: dlroof machine "
-      "--remeasure)",
+      "no % of roof, because a ceiling is not validated (when the machine is quiet, dlroof machine "
+      "--remeasure measures it again)",
       caveats, false, out);
 }
 
 void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out) {
   const auto opportunities = roofline::Opportunities(run);
-  if (!opportunities.empty())
-    out << "\nwhere time can be won (time above the roof x occurrences)\n";
+  if (!opportunities.empty()) out << "\nmost time above the roof (all occurrences)\n";
   for (const auto& [index, count, seconds, above] : opportunities) {
     const auto& [timing, placement, breakdown] = run.places[index];
     const auto mark = roofline::MarkOf(timing->noisy);
@@ -320,9 +319,7 @@ void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out) {
 }
 
 std::optional<double> FlopsPerJoule(const record::Record& record) {
-  const auto flops = FlopsOfCall(record);
-  if (!record.energy || !flops) return std::nullopt;
-  return *flops / record.energy->joules;
+  return record.energy ? FlopsPer(record.energy->joules, record) : std::nullopt;
 }
 
 void WriteEnergy(const std::vector<record::Record>& records, int width, std::ostream& out) {
@@ -338,10 +335,10 @@ void WriteEnergy(const std::vector<record::Record>& records, int width, std::ost
   WriteCounted(records, width, out);
   WriteMetered(records, width, out);
   WriteWindows(records, out);
-  for (const auto& [why, without] : missing) {
-    out << "  energy of " << text::Printable(without.front()->name);
-    if (without.size() > 1) out << " and " << without.size() - 1 << " more";
-    out << ' ' << text::Printable(why) << '\n';
+  for (const auto& [reason, records_without] : missing) {
+    out << "  energy of " << text::Printable(records_without.front()->name);
+    if (records_without.size() > 1) out << " and " << records_without.size() - 1 << " more";
+    out << ' ' << text::Printable(reason) << '\n';
   }
 }
 

@@ -1,12 +1,10 @@
-// A run file as text for a terminal: a row per benchmark, findings, energy, models, ceilings.
-//
-// A machine's ceilings as text for a terminal, with what is known against them.
-//
-// Trajectories as text for a terminal: a table each, and the sentence of its diagnosis.
+// Reports as text for a terminal. `width` is the terminal's width [columns]; 0 means no limit
+// (output to a file). Control characters of a file never reach the terminal.
 #pragma once
 
 #include <iosfwd>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ceilings/machine/machine.h"
@@ -17,48 +15,51 @@
 namespace dlroof::terminal {
 
 // Writes a row for every record with a time (in the file's order), the reasons of the others, then
-// remarks, models, the ceilings, and where time can be won. `verbose` adds the names of those
-// without a time, and remarks about ceilings that take no number away. `width` [columns] of the
-// terminal: names are shortened in the middle to fit, 0 leaves them whole (output to a file).
-// Control characters of the file never reach the terminal.
+// remarks, energies, models, zero-FLOP kernels, ceilings, and the benchmarks with most time above
+// their roofs. Names that are too long are shortened in the middle. `verbose` adds the names of the
+// records without a time, and remarks about ceilings that take no number away.
 void WriteTables(const roofline::PlacedRun& run, int width, std::ostream& out,
                  bool verbose = false);
 
-// Writes a row per model. Writes nothing without models. `width` as above.
+// Returns "66.4 %", or "~66.4 %" for a noisy time: the share of the binding roof. Returns an empty
+// text if the binding roof is not certain.
+std::string RoofShareText(const roofline::Placement& placement, bool noisy);
+
+// Writes a row per model, or nothing without models.
 void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, std::ostream& out);
 
-// Writes a line for each reason for unsupported benchmarks, with their types and number. `verbose`
+// Writes one line for each reason of unsupported benchmarks, with their types and number. `verbose`
 // adds their names.
 void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& out,
                       bool verbose = false);
 
-// Writes a line for each ceiling that is not validated and takes a percentage away: why, from how
-// many.
+// Writes one line for each ceiling without validation that takes a percentage away: the reason, and
+// the number of benchmarks.
 void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out);
 
-// Writes the benchmarks with most time above their roofs: by how much, what binds, what to try.
+// Writes the benchmarks with most time above their roofs: the time, what binds, the advice.
 void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out);
 
-// Returns the FLOPs of one call by the most trusted count over the joules of one call [flop/J];
-// absent where one of them is not known.
+// Returns the FLOPs of one call by the most trusted count over its joules [flop/J], if both are
+// known.
 std::optional<double> FlopsPerJoule(const record::Record& record);
 
-// Writes a row for each record with energy, by counters, then by meters of nodes: joules of a call,
-// FLOP/J, mean power, domains or nodes. Then what the joules are of, and why others have none.
-// Writes nothing where energy was not asked for. `width` [columns] of the terminal, 0: no limit.
+// Writes a row for each record with energy by counters, then by meters of nodes: joules of a call,
+// FLOP/J, mean power, domains or nodes. Then it says what the joules include, and the reasons of
+// records without energy. Writes nothing if no record asked for energy.
 void WriteEnergy(const std::vector<record::Record>& records, int width, std::ostream& out);
 
 // Writes a table per machine and number of threads, most threads first: plain pipes, highest first,
-// each with its finer rows under it; memory levels with the mix that made the roof; overheads. The
-// last column says why a ceiling is not validated. Sentences below it say what a sweep over working
-// sets finds about the caches, why something was not measured, and what a look before the run saw.
-// `width` [columns] of the terminal: columns are left out and reasons shortened to fit; 0 writes
-// everything. Control characters of the file never reach the terminal.
+// each followed by its finer rows; memory levels with the access mix that set the roof; overheads.
+// The last column has the reason why a ceiling is not validated. With `remarks`, sentences below
+// the table say what the working-set sweep finds about the caches, why something was not measured,
+// and what the check before the run found. In a narrow terminal columns are left out and reasons
+// are shortened.
 void WriteCeilings(const std::vector<machine::Machine>& machines, int width, std::ostream& out,
                    bool remarks = true);
 
-// Writes a row per point: threads, size, time, FLOP/s, intensity, share of the roof, the step from
-// the point before and its largest cause.
+// Writes a table per trajectory, a row per point: threads, size, time, FLOP/s, intensity, share of
+// the roof, the step from the point before and its largest cause; then the diagnosis' sentence.
 void WriteTrajectories(const std::vector<trajectory::Trajectory>& trajectories, std::ostream& out);
 
 }  // namespace dlroof::terminal

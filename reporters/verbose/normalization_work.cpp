@@ -1,4 +1,4 @@
-// Batch, layer and group normalization, local response normalization, softmax.
+// Closed forms of batch, layer and group normalization, local response normalization and softmax.
 #include <algorithm>
 
 #include "reporters/verbose/primitive_work.h"
@@ -6,7 +6,7 @@
 namespace dlroof::verbose {
 namespace {
 
-constexpr double kStatisticBytes = 4;  // f32, as are scale and shift unless they are printed
+constexpr double kStatisticBytes = 4;  // statistics, scale and shift are f32
 
 // Letters of "flags:CHR".
 struct Flags {
@@ -19,8 +19,8 @@ Flags FlagsOf(const Primitive& primitive) {
   return {has('G'), has('C') || has('S'), has('H') || has('S'), has('R') || has('A'), has('A')};
 }
 
-// [byte] per element of what a call reads and writes that has the size of its data: one printed
-// descriptor may stand for the source and the destination.
+// Returns the bytes per element of the tensors that have the size of the data. One printed
+// descriptor may be that of the source and the destination.
 double PassBytes(const Primitive& primitive) {
   double values = 0, gradients = 0;
   int value_count = 0, gradient_count = 0;
@@ -42,22 +42,22 @@ double PassBytes(const Primitive& primitive) {
   return values + (gradient_count == 1 ? 2 * gradients : gradients);
 }
 
-// A normalization as groups of `size` elements that share their statistics.
+// A normalization has groups of `size` elements that share their statistics.
 struct Normalized {
   double groups, size;
   double scales;  // [1] elements of the scale, and of the shift
 };
 
-// [flop] of one group: mean n (n - 1 additions, a division), variance 3n (subtract, square, n - 1
-// additions, a division); 1/sqrt(variance + epsilon) 3; subtract and multiply 2n; scale, shift,
-// addition and relu n each.
+// Returns the FLOPs of one group: mean n (n - 1 additions, a division), variance 3n (subtract,
+// square, n - 1 additions, a division); 1/sqrt(variance + epsilon) 3; subtract and multiply 2n;
+// scale, shift, addition and relu n each.
 double ForwardFlops(const Flags& flags, double n) {
   return (flags.global ? 0 : 4 * n) + 3 + 2 * n + n * flags.scale + n * flags.shift +
          n * flags.add + n * flags.relu;
 }
 
-// Where a statistic is shared by the elements that share a scale (a channel of a batch
-// normalization), the sums of the gradients of scale and shift serve both.
+// In a batch normalization the elements that share statistics also share the scale (a channel), so
+// the sums of the gradients of scale and shift serve both.
 double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
   const bool sums = !flags.global || (makes_scales && (flags.scale || flags.shift));
   double flops = 3 + n * flags.relu;
@@ -67,9 +67,9 @@ double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
   return flops;
 }
 
-// [flop] of one row of n elements: 1/sqrt 3; normalized again 2n; times scale n; sums of the
-// gradient and of its product with the normalized 3n - 2, over n twice; the gradient 4n. The
-// gradients of scale and shift are sums over rows.
+// Returns the FLOPs of one row of n elements: 1/sqrt 3; normalization again 2n; product with the
+// scale n; sums of the gradient and of its product with the normalized values 3n - 2, divided by n
+// 2; the gradient 4n. The gradients of scale and shift are sums over rows.
 double LayerBackwardFlops(const Flags& flags, double n) {
   return 3 + 2 * n + n * flags.scale + (flags.global ? n : 3 * n - 2 + 2 + 4 * n);
 }
@@ -90,7 +90,7 @@ Normalized RowsOf(const Primitive& primitive) {
   return {ProductOf(dims) / std::max(dims.back(), 1.0), dims.back(), dims.back()};
 }
 
-// [byte] per element of a group normalization: "dst" stands for its gradient in a backward call.
+// Returns the bytes per element of a group normalization. In a backward call "dst" is its gradient.
 double GroupPassBytes(const Primitive& primitive) {
   double bytes = 0;
   for (const char* role : {"src", "dst"}) bytes += ElementBytes(primitive, role);
@@ -99,7 +99,7 @@ double GroupPassBytes(const Primitive& primitive) {
   return bytes;
 }
 
-// "mb2ic16ih4iw4ls5beta0.75" without beta, which is no size.
+// Reads "mb2ic16ih4iw4ls5beta0.75" without beta, which is not a size.
 LetterSizes LocalSizes(const Primitive& primitive) {
   const std::string_view problem = primitive.text.problem;
   auto sizes = LetterSizes::Read(problem.substr(0, problem.find("beta")));
@@ -107,7 +107,8 @@ LetterSizes LocalSizes(const Primitive& primitive) {
   return *std::move(sizes);
 }
 
-// [1] elements of the window of a local response normalization; those on padding count.
+// Returns the number of elements in the window of a local response normalization, including
+// padding.
 double WindowOf(const Primitive& primitive, const LetterSizes& sizes) {
   const double length = sizes.Or("ls", 1);
   const auto algorithm = WordOf(primitive.text.auxiliary, "alg");
@@ -119,19 +120,19 @@ double WindowOf(const Primitive& primitive, const LetterSizes& sizes) {
   return window;
 }
 
-// Adds the data, [byte] per element, and what statistics, scale and shift move.
+// Adds the bytes of the data (`pass_bytes` [byte] per element), the statistics, scale and shift.
 void AddBytes(const Primitive& primitive, const Flags& flags, const Normalized& shape,
               FormWork& work, double pass_bytes) {
-  const bool keeps = flags.global || primitive.text.prop != "forward_inference";
+  const bool has_statistics = flags.global || primitive.text.prop != "forward_inference";
   const double scales = shape.scales * (flags.scale + flags.shift);
   work.bytes = shape.groups * shape.size * pass_bytes +
-               kStatisticBytes * (keeps ? 2 * shape.groups : 0) + kStatisticBytes * scales;
+               kStatisticBytes * (has_statistics ? 2 * shape.groups : 0) + kStatisticBytes * scales;
   if (flags.add) work.bytes += shape.groups * shape.size * pass_bytes / 2;
   if (primitive.text.prop == "backward") work.bytes += kStatisticBytes * scales;
   work.destination = shape.groups * shape.size;
 }
 
-// Rows of `size` elements along the axis.
+// Softmax over rows of n elements along the axis.
 FormWork RowWork(const Primitive& primitive, bool logarithm) {
   const auto dims = DimsOf(primitive).front();
   const auto axis_text = WordOf(primitive.text.auxiliary, "axis");
@@ -141,8 +142,8 @@ FormWork RowWork(const Primitive& primitive, bool logarithm) {
   const double n = dims[static_cast<std::size_t>(axis->front())];
   auto work = WorkOn(dims);
   const double rows = n > 0 ? work.destination / n : 0;
-  // maximum n - 1, subtract n, exp n, sum n - 1, and n divisions, or a log and n subtractions.
-  // backward: product (exp) n, sum n - 1, subtract n, multiply n.
+  // Forward: maximum n - 1, subtractions n, exp n, sum n - 1, and n divisions, or a log and n
+  // subtractions. Backward: products (exp) n, sum n - 1, subtractions n, multiplications n.
   work.elementwise = rows * (primitive.IsBackward() ? 4 * n - 1 : 5 * n - 2 + (logarithm ? 1 : 0));
   work.bytes = work.destination * PassBytes(primitive);
   work.destination_bytes = PassBytes(primitive) / 2;
@@ -200,9 +201,9 @@ FormWork GroupNormalizationWork(const Primitive& primitive) {
   return work;
 }
 
-// forward: window squares, their sum, times alpha over its size, plus k, power, product.
-// backward: the same sum n again; A = gradient * n^-beta; A * x / n; its sum over the window; times
-// a constant and x; the difference.
+// Forward: squares of the window, their sum, times alpha over the window's size, plus k, power,
+// product. Backward: the same sum n again; A = gradient * n^-beta; A * x / n; its sum over the
+// window; times a constant and x; the difference.
 FormWork LocalNormalizationWork(const Primitive& primitive) {
   const auto sizes = LocalSizes(primitive);
   const double window = WindowOf(primitive, sizes);

@@ -1,4 +1,5 @@
-// Element by element kinds, reductions, pooling, interpolation, and kinds that only move data.
+// Closed forms of elementwise kinds, reductions, pooling, interpolation, and kinds that only move
+// data.
 #include <algorithm>
 #include <array>
 
@@ -8,13 +9,13 @@
 namespace dlroof::verbose {
 namespace {
 
-// [flop] of one element by the formula; -1 in a column: no formula here. s is the source, d the
-// destination, g its gradient, a and b alpha and beta.
+// FLOPs of one element, if there is a formula. s is the source, d the destination, g its gradient,
+// a and b are alpha and beta.
 struct EltwiseForm {
   std::string_view name;
-  double forward, backward;
+  std::optional<double> forward, backward;
 };
-constexpr double kNone = -1;
+constexpr std::nullopt_t kNone = std::nullopt;
 constexpr std::array<EltwiseForm, 29> kEltwise = {{
     {"relu", 1, 2},                      // max(s, 0); backward: s > 0, times g
     {"relu_use_dst_for_bwd", 1, 2},      //
@@ -54,7 +55,8 @@ double NumberOr(std::string_view text, double otherwise) {
   return negative ? -*number : *number;
 }
 
-// [byte] per element of source and destination; one printed descriptor may stand for both.
+// Returns the bytes per element of source and destination. One printed descriptor may be that of
+// both.
 double InAndOut(const Primitive& primitive) {
   const auto* source = primitive.Find("src");
   const auto* destination = primitive.Find("dst");
@@ -70,8 +72,8 @@ double Alpha(const Primitive& primitive) {
   return NumberOr(WordOf(primitive.text.auxiliary, "alpha"), 0);
 }
 
-// Sizes of a destination that the sources are stretched to.
-std::vector<double> Stretched(const std::vector<std::vector<double>>& sources) {
+// Returns the sizes of the destination to which the sources are broadcast.
+std::vector<double> Broadcast(const std::vector<std::vector<double>>& sources) {
   std::vector<double> dims = sources.front();
   for (const auto& source : sources)
     for (std::size_t i = 0; i < std::min(dims.size(), source.size()); ++i)
@@ -79,7 +81,8 @@ std::vector<double> Stretched(const std::vector<std::vector<double>>& sources) {
   return dims;
 }
 
-// [byte] of a post-op's operand whose sizes are those of the destination that the mask names.
+// Returns the bytes of a post-op's operand, which has the sizes of the destination that the mask
+// selects.
 std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
                                    std::string_view mask) {
   const auto bits = NumberFromZero(mask);
@@ -95,7 +98,7 @@ void AddOperand(std::string_view type, std::string_view mask, FormWork& work) {
   if (const auto bytes = OperandBytes(work, type, mask))
     work.bytes += *bytes;
   else
-    work.no_bytes = "the operand of a post-op has no printed size";
+    work.missing_bytes = Reason{"the operand of a post-op has no printed size"};
 }
 
 void AddPostOp(std::string_view text, FormWork& work) {
@@ -119,7 +122,7 @@ void AddPostOp(std::string_view text, FormWork& work) {
   }
 }
 
-// [1] scales and zero points, each of which is applied to every element.
+// Returns the number of scales and zero points. Each is applied to every element.
 double Quantizations(std::string_view attributes) {
   double count = 0;
   for (const auto word : SplitText(attributes, ' '))
@@ -134,11 +137,12 @@ double Quantizations(std::string_view attributes) {
 double EltwiseFlops(std::string_view algorithm, double alpha, bool backward) {
   if (algorithm.starts_with("eltwise_")) algorithm.remove_prefix(8);
   const auto* form = std::ranges::find(kEltwise, algorithm, &EltwiseForm::name);
-  const double flops = form == kEltwise.end() ? kNone : backward ? form->backward : form->forward;
-  if (flops == kNone) throw NoClosedForm{"no formula of this eltwise"};
-  // A leaky relu multiplies what is below 0.
+  if (form == kEltwise.end()) throw NoClosedForm{"no formula of this eltwise"};
+  const auto flops = backward ? form->backward : form->forward;
+  if (!flops) throw NoClosedForm{"no formula of this eltwise"};
+  // A leaky relu multiplies values below 0.
   const bool leaky = algorithm.starts_with("relu") && alpha != 0 && !backward;
-  return flops + (leaky ? 1 : 0);
+  return *flops + (leaky ? 1 : 0);
 }
 
 FormWork EltwiseWork(const Primitive& primitive) {
@@ -148,7 +152,7 @@ FormWork EltwiseWork(const Primitive& primitive) {
   work.destination_bytes = both / 2;
   work.elementwise = work.destination * EltwiseFlops(WordOf(primitive.text.auxiliary, "alg"),
                                                      Alpha(primitive), primitive.IsBackward());
-  // backward: the data and the destination's gradient are read, the source's gradient written
+  // Backward reads the data and the destination's gradient, and writes the source's gradient.
   work.bytes = work.destination * (primitive.IsBackward() ? both * 1.5 : both);
   return work;
 }
@@ -167,14 +171,14 @@ FormWork PreluWork(const Primitive& primitive) {
 
 FormWork BinaryWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive);
-  auto work = WorkOn(Stretched(dims));
+  auto work = WorkOn(Broadcast(dims));
   work.destination_bytes = ElementBytes(primitive, "dst");
   work.elementwise = work.destination;
   work.bytes = work.destination * work.destination_bytes;
   std::size_t source = 0;
   for (const auto& tensor : primitive.tensors) {
     if (!tensor.role.starts_with("src")) continue;
-    // one size stands for two sources of the same
+    // Two sources of the same sizes have them printed once.
     work.bytes += TypeBytes(tensor) * ProductOf(dims[std::min(source++, dims.size() - 1)]);
   }
   return work;
@@ -196,8 +200,8 @@ FormWork SumWork(const Primitive& primitive) {
   return work;
 }
 
-// sum, max, min, mul: an operation per element but the first. mean: a division. Norms: a power
-// (or |s|) per element, epsilon, and a root.
+// sum, max, min and mul have an operation per element except the first; mean also has a division;
+// norms also have a power (or |s|) per element, an epsilon and a root.
 FormWork ReductionWork(const Primitive& primitive) {
   const auto dims = DimsOf(primitive);
   if (dims.size() < 2) throw NoClosedForm{"the problem lacks the destination's sizes"};
@@ -215,8 +219,9 @@ FormWork ReductionWork(const Primitive& primitive) {
   return work;
 }
 
-// Filters of K taps: a maximum K - 1 comparisons, an average K - 1 additions and a division.
-// backward: a maximum's gradient is added to its place, an average's divided and added to K.
+// Filters have K taps. A maximum has K - 1 comparisons, an average K - 1 additions and a division.
+// Backward: the gradient of a maximum is added to its place; that of an average is divided and
+// added to K places.
 FormWork PoolingWork(const Primitive& primitive) {
   const auto sizes = SizesOf(primitive);
   if (!sizes.Has("ic")) throw NoClosedForm{"the problem lacks ic"};
@@ -234,7 +239,8 @@ FormWork PoolingWork(const Primitive& primitive) {
   return work;
 }
 
-// Nearest moves; linear of n axes mixes 2^n neighbours pairwise: 2^n - 1 times a*v + b*w.
+// "nearest" moves data; "linear" along n axes mixes 2^n neighbours in pairs: 2^n - 1 times a*v +
+// b*w.
 FormWork ResamplingWork(const Primitive& primitive) {
   const auto sizes = SizesOf(primitive);
   if (!sizes.Has("ic")) throw NoClosedForm{"the problem lacks ic"};
@@ -269,7 +275,8 @@ FormWork ReorderWork(const Primitive& primitive) {
   return work;
 }
 
-// "8x32x56x56:8x32x56x56 8x64x56x56": the sources, in some versions the destination behind them.
+// Problems are "8x32x56x56:8x32x56x56 8x64x56x56": the sources, and in some versions the
+// destination.
 FormWork ConcatWork(const Primitive& primitive) {
   const std::string_view problem = primitive.text.problem;
   const auto dims = ReadDimsList(problem.substr(0, problem.find(' ')));

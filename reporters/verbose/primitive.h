@@ -1,6 +1,5 @@
-// A primitive of a log: its texts, and what they say of its tensors and sizes.
-//
-// A primitive of a log as a line of benchdnn, oneDNN's benchmark program.
+// A primitive of a log: its tensors and sizes, and the line of benchdnn (oneDNN's benchmark
+// program) that runs it.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +16,25 @@ namespace dlroof::verbose {
 
 // A memory descriptor: "src:f32:a:blocked:aBcd8b::f0", or "src_f32:a:blocked:aBcd8b:f0" before 3.3.
 struct Tensor {
-  std::string role;     // "src", "diff_dst", "wei_layer"; "data" where it was not printed
-  std::string type;     // "f32"; "undef": the call has no such tensor; empty: not printed
+  std::string role;     // "src", "diff_dst", "wei_layer"; "data" if the log has no role
+  std::string type;     // "f32"; "undef" for a tensor that the call lacks; may be empty
   bool chosen = false;  // the library chose the layout
-  std::string tag;      // "aBcd8b"; empty: not printed
+  std::string tag;      // "aBcd8b"; may be empty
 };
 
 // Returns the tensors in the line's order.
 std::vector<Tensor> ReadTensors(std::string_view text);
-// Returns false for a word that is no type of oneDNN's.
+// Returns whether the word is a type of oneDNN.
 bool IsTensorType(std::string_view type);
-// [byte] of one element; absent for a type that this program does not know. "undef" has 0.
+// Returns the size of one element [byte] of a known type. "undef" has 0.
 std::optional<double> BytesOf(std::string_view type);
 
 struct Primitive {
   PrimitiveText text;
   std::vector<Tensor> tensors;
 
-  // Returns the first tensor of the role, or of its gradient ("diff_src" for "src"); null: there is
-  // none, or its type is "undef".
+  // Returns the first tensor of the role or of its gradient ("diff_src" for "src"), or null if
+  // there is none or its type is "undef".
   const Tensor* Find(std::string_view role) const;
   bool HasBias() const { return Find("bia") != nullptr || Find("bias") != nullptr; }
   bool IsBackward() const { return text.prop.starts_with("backward"); }
@@ -43,15 +42,15 @@ struct Primitive {
 
 Primitive ReadPrimitive(const PrimitiveText& text);
 
-// Sizes of "mb8_ic64oc64_ih56oh56kh3sh1dh0ph1": a number behind each letter.
+// Sizes of "mb8_ic64oc64_ih56oh56kh3sh1dh0ph1": a number after each key of letters.
 class LetterSizes {
  public:
-  // Absent: the text has another form, or a number above 2^31-1.
+  // Returns nothing for a text of another form, or with a number above 2^31-1.
   static std::optional<LetterSizes> Read(std::string_view text);
 
   double Or(std::string_view key, double otherwise) const;
-  // Product over d, h and w of the sizes with this first letter: "k" of kd, kh, kw; 1 where the
-  // problem has none.
+  // Returns the product of the sizes with this first letter and d, h or w: kd, kh and kw for 'k'.
+  // Missing sizes are 1.
   double Image(char first) const;
   bool Has(std::string_view key) const { return sizes_.contains(key); }
 
@@ -59,22 +58,23 @@ class LetterSizes {
   std::map<std::string, double, std::less<>> sizes_;
 };
 
-// Sizes of "8x64x56x56". Absent: another form; a size that is known only at run time ("*") too.
+// Returns the sizes of "8x64x56x56", or nothing for another form, such as a size that is known only
+// at run time ("*").
 std::optional<std::vector<double>> ReadDims(std::string_view text);
-// Sizes of "16x256:256x192", each part's. Absent: a part has another form.
+// Returns the sizes of each part of "16x256:256x192", or nothing if a part has another form.
 std::optional<std::vector<std::vector<double>>> ReadDimsList(std::string_view text);
 double ProductOf(const std::vector<double>& dims);
 
-// Returns the value of "axis:1" in "alg:softmax_accurate axis:1"; empty: there is none.
+// Returns the value of a key: "1" of "axis" in "alg:softmax_accurate axis:1". A missing key has an
+// empty value.
 std::string_view WordOf(std::string_view text, std::string_view key);
 
-// Returns the post-ops: "eltwise_relu:0:1", "sum", in their order; none where the attributes have
-// none.
+// Returns the post-ops of the attributes in their order: "eltwise_relu:0:1", "sum".
 std::vector<std::string_view> PostOpsOf(std::string_view attributes);
 
-// Returns the arguments that time the same call: "--conv --mode=P --dir=FWD_D ...". A layout that
-// the library chose is "any", as is a blocked one, which programs leave to the library. Empty: no
-// driver of benchdnn, or a text that this program cannot put into its words.
-std::string BenchdnnLine(const Primitive& primitive);
+// Returns the arguments of benchdnn that time the same call: "--conv --mode=P --dir=FWD_D ...".
+// Layouts that the library chose, and blocked layouts, are "any". Returns nothing if benchdnn has
+// no driver for the kind, or if the texts cannot be expressed in its options.
+std::optional<std::string> BenchdnnLine(const Primitive& primitive);
 
 }  // namespace dlroof::verbose

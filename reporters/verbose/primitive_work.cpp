@@ -42,7 +42,7 @@ double BiasBytes(const Primitive& primitive) {
   return ElementBytes(primitive, primitive.Find("bia") != nullptr ? "bia" : "bias");
 }
 
-// [flop] of the bias' additions, or of those to its gradient.
+// Returns the FLOPs of adding the bias, or of summing its gradient.
 double BiasFlops(const Primitive& primitive, double destination) {
   return primitive.HasBias() && primitive.text.prop != "backward_data" ? destination : 0;
 }
@@ -54,8 +54,8 @@ std::vector<double> ImageDims(const LetterSizes& sizes, double channels) {
   return dims;
 }
 
-// `multiplied`: [1] points of the image for each of which the filter is applied once.
-FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes, double multiplied) {
+// `applications` [1] is the number of points of the image to which the filter is applied.
+FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes, double applications) {
   const double groups = sizes.Or("g", 1);
   if (!sizes.Has("ic") || !sizes.Has("oc") || groups < 1)
     throw NoClosedForm{"the problem lacks ic or oc"};
@@ -64,7 +64,7 @@ FormWork FilterWork(const Primitive& primitive, const LetterSizes& sizes, double
   const double out = sizes.Or("oc", 1);
   const double weights = in * out / groups * sizes.Image('k');
   FormWork work;
-  work.matrix = 2 * samples * weights * multiplied;
+  work.matrix = 2 * samples * weights * applications;
   work.destination = samples * out * sizes.Image('o');
   work.destination_dims = ImageDims(sizes, out);
   work.destination_bytes = ElementBytes(primitive, "dst");
@@ -81,142 +81,11 @@ double Batches(const std::vector<double>& a, const std::vector<double>& b) {
   return batches;
 }
 
-}  // namespace
-
-FormWork WorkOn(const std::vector<double>& destination_dims) {
-  return {.destination = ProductOf(destination_dims), .destination_dims = destination_dims};
-}
-
-double ElementBytes(const Primitive& primitive, std::string_view role) {
-  const auto* tensor = primitive.Find(role);
-  if (tensor == nullptr) return 0;
-  const auto bytes = BytesOf(tensor->type);
-  if (!bytes) throw NoClosedForm{fmt::format("no type of '{}' is printed", role)};
-  return *bytes;
-}
-
-double TypeBytes(const Tensor& tensor) {
-  const auto bytes = BytesOf(tensor.type);
-  if (!bytes) throw NoClosedForm{"no type of a tensor is printed"};
-  return *bytes;
-}
-
-LetterSizes SizesOf(const Primitive& primitive) {
-  auto sizes = LetterSizes::Read(primitive.text.problem);
-  if (!sizes) throw NoClosedForm{"the problem has another form than letters with sizes"};
-  return *std::move(sizes);
-}
-
-std::vector<std::vector<double>> DimsOf(const Primitive& primitive) {
-  if (primitive.text.problem.find('*') != std::string::npos)
-    throw NoClosedForm{"sizes are known only at run time"};
-  auto dims = ReadDimsList(primitive.text.problem);
-  if (!dims) throw NoClosedForm{"the problem has another form than sizes with x between them"};
-  return *std::move(dims);
-}
-
-PrimitiveWork WorkOf(const Primitive& primitive) {
-  PrimitiveWork found;
-  const auto* form = std::ranges::find(kForms, primitive.text.kind, &Form::kind);
-  if (form == std::end(kForms)) {
-    found.reason = "no closed form of this kind";
-    return found;
-  }
-  try {
-    FormWork work = form->work(primitive);
-    AddPostOps(primitive, work);
-    for (const double count : {work.matrix, work.elementwise, work.bytes})
-      if (!(count >= 0)) throw NoClosedForm{"the problem's sizes cannot be"};
-    found.matrix = work.matrix;
-    found.elementwise = work.elementwise;
-    found.reason = work.no_bytes;
-    if (work.no_bytes.empty()) found.bytes = work.bytes;
-  } catch (const NoClosedForm& none) {
-    found.reason = none.reason;
-  }
-  return found;
-}
-
-bool HasNoFlops(const PrimitiveWork& work) {
-  return work.matrix && *work.matrix == 0 && *work.elementwise == 0;
-}
-
-std::string ComputeTypeOf(const Primitive& primitive) {
-  std::string narrowest;
-  for (const std::string_view role :
-       {"src", "src_layer", "src_a", "data", "wei", "wei_layer", "src_b"}) {
-    const auto* tensor = primitive.Find(role);
-    if (tensor == nullptr) continue;
-    const std::string_view type = tensor->type;
-    if (type == "s8" || type == "u8" || type == "s4" || type == "u4") return "int8";
-    if (type == "f32" || type == "f64" || type == "bf16" || type == "f16") {
-      if (narrowest.empty()) narrowest = type;
-    }
-  }
-  return narrowest;
-}
-
-FormWork ConvolutionWork(const Primitive& primitive) {
-  const auto sizes = SizesOf(primitive);
-  return FilterWork(primitive, sizes, sizes.Image('o'));
-}
-
-// Every point of the source is multiplied by the whole filter.
-FormWork DeconvolutionWork(const Primitive& primitive) {
-  const auto sizes = SizesOf(primitive);
-  return FilterWork(primitive, sizes, sizes.Image('i'));
-}
-
-// "16x256:256x192", "4x16x256:1x256x192"; what follows a third part's colon is the destination's.
-FormWork MatmulWork(const Primitive& primitive) {
-  const auto dims = DimsOf(primitive);
-  if (dims.size() < 2 || dims[0].size() < 2 || dims[0].size() != dims[1].size())
-    throw NoClosedForm{"the problem is no pair of matrices"};
-  const auto& a = dims[0];
-  const auto& b = dims[1];
-  const double rows = a[a.size() - 2];
-  const double inner = a.back();
-  const double columns = b.back();
-  if (b[b.size() - 2] != inner) throw NoClosedForm{"the matrices do not fit together"};
-  FormWork work;
-  work.destination = Batches(a, b) * rows * columns;
-  work.destination_dims = a;
-  for (std::size_t i = 0; i + 2 < a.size(); ++i) work.destination_dims[i] = std::max(a[i], b[i]);
-  work.destination_dims.back() = columns;
-  work.destination_bytes = ElementBytes(primitive, primitive.Find("dst") ? "dst" : "dst_c");
-  work.matrix = 2 * work.destination * inner;
-  work.elementwise = BiasFlops(primitive, work.destination);
-  const auto bytes_of = [&](const char* usual, const char* other) {
-    return ElementBytes(primitive, primitive.Find(usual) != nullptr ? usual : other);
-  };
-  work.bytes = ProductOf(a) * bytes_of("src", "src_a") + ProductOf(b) * bytes_of("wei", "src_b") +
-               work.destination * work.destination_bytes + columns * BiasBytes(primitive);
-  return work;
-}
-
-FormWork InnerProductWork(const Primitive& primitive) {
-  const auto sizes = SizesOf(primitive);
-  if (!sizes.Has("ic") || !sizes.Has("oc")) throw NoClosedForm{"the problem lacks ic or oc"};
-  const double samples = sizes.Or("mb", 1);
-  const double inner = sizes.Or("ic", 1) * sizes.Image('i');
-  const double out = sizes.Or("oc", 1);
-  auto work = WorkOn({samples, out});
-  work.destination_bytes = ElementBytes(primitive, "dst");
-  work.matrix = 2 * work.destination * inner;
-  work.elementwise = BiasFlops(primitive, work.destination);
-  work.bytes = samples * inner * ElementBytes(primitive, "src") +
-               inner * out * ElementBytes(primitive, "wei") +
-               work.destination * work.destination_bytes + out * BiasBytes(primitive);
-  return work;
-}
-
-// Recurrent layers: vanilla RNN, LSTM, GRU, GRU with a linear transformation before its reset, and
-// both of these with attention.
-
-namespace {
-
-// Elementwise operations per hidden unit, sample, step, layer and direction. h' is the state
-// before, x and s the products of the weights with the input and with h'.
+// A kind of recurrent cell: vanilla RNN, LSTM, GRU, GRU with a linear transformation before its
+// reset, and the last two with attention.
+//
+// Elementwise operations per hidden unit, sample, step, layer and direction. h' is the previous
+// state; x and s are the products of the weights with the input and with h'.
 //   vanilla_rnn  h = act(x + s + b): bias 1, function 1.
 //     backward: gradient of the function 3 (dh*(1 - h*h)), bias 1.
 //   vanilla_lstm as bench/lstm/case.h counts it.
@@ -230,7 +99,8 @@ namespace {
 //     sample 1 - a.
 //     backward: u' again 1; du = dh*(h' - o)*u'*(1 - u), as many as without attention; da = the sum
 //     of -dh*(h' - o)*u over the units: product 1, additions and the sign 1; once per sample 1 - a.
-// Each backward adds the gradient from above to that of the next step: 1 per channel of the state.
+// Each backward call adds the gradient of the layer above to that of the next step: 1 per channel
+// of the state.
 struct CellKind {
   std::string_view name;
   double gates, biases;
@@ -274,7 +144,7 @@ const CellKind& CellOf(const Primitive& primitive) {
   return *cell;
 }
 
-// [1] elements of all layers and directions.
+// Numbers of elements of all layers and directions [1].
 struct RnnElements {
   double layer_weights, state_weights, projection;
 };
@@ -286,8 +156,8 @@ RnnElements ElementsOf(const RnnSizes& sizes, const CellKind& cell) {
           sizes.projected ? sizes.directions * sizes.layers * sizes.hidden * sizes.output : 0};
 }
 
-// [byte] of the tensors, or of their gradients with `prefix` "diff_". A cell state is not printed:
-// it goes with the hidden state.
+// Returns the bytes of the tensors, or of their gradients with `prefix` "diff_". The cell state is
+// not printed; it is there if the hidden state is.
 double TensorBytes(const Primitive& primitive, const RnnSizes& sizes, const CellKind& cell,
                    const std::string& prefix) {
   const auto elements = ElementsOf(sizes, cell);
@@ -303,7 +173,7 @@ double TensorBytes(const Primitive& primitive, const RnnSizes& sizes, const Cell
       of("bias", places * cell.biases * sizes.hidden) +
       of("dst_layer", sizes.steps * sizes.samples * sizes.output * (sizes.concatenated ? 2 : 1)) +
       of("dst_iter", places * sizes.samples * sizes.output);
-  // The attention is not printed: a number per sample and step, of the source's type.
+  // The attention is not printed. It has a number of the source's type per sample and step.
   if (cell.attention > 0) bytes += of("src_layer", sizes.steps * sizes.samples);
   if (cell.name != "vanilla_lstm") return bytes;
   constexpr double kCellBytes = 4;
@@ -314,6 +184,132 @@ double TensorBytes(const Primitive& primitive, const RnnSizes& sizes, const Cell
 }
 
 }  // namespace
+
+FormWork WorkOn(const std::vector<double>& destination_dims) {
+  return {.destination = ProductOf(destination_dims), .destination_dims = destination_dims};
+}
+
+double ElementBytes(const Primitive& primitive, std::string_view role) {
+  const auto* tensor = primitive.Find(role);
+  if (tensor == nullptr) return 0;
+  const auto bytes = BytesOf(tensor->type);
+  if (!bytes) throw NoClosedForm{fmt::format("no type of '{}' is printed", role)};
+  return *bytes;
+}
+
+double TypeBytes(const Tensor& tensor) {
+  const auto bytes = BytesOf(tensor.type);
+  if (!bytes) throw NoClosedForm{"no type of a tensor is printed"};
+  return *bytes;
+}
+
+LetterSizes SizesOf(const Primitive& primitive) {
+  auto sizes = LetterSizes::Read(primitive.text.problem);
+  if (!sizes) throw NoClosedForm{"the problem has another form than letters with sizes"};
+  return *std::move(sizes);
+}
+
+std::vector<std::vector<double>> DimsOf(const Primitive& primitive) {
+  if (primitive.text.problem.find('*') != std::string::npos)
+    throw NoClosedForm{"sizes are known only at run time"};
+  auto dims = ReadDimsList(primitive.text.problem);
+  if (!dims) throw NoClosedForm{"the problem has another form than sizes with x between them"};
+  return *std::move(dims);
+}
+
+PrimitiveWork WorkOf(const Primitive& primitive) {
+  PrimitiveWork found;
+  const auto* form = std::ranges::find(kForms, primitive.text.kind, &Form::kind);
+  if (form == std::end(kForms)) {
+    found.reason = Reason{"no closed form of this kind"};
+    return found;
+  }
+  try {
+    FormWork work = form->work(primitive);
+    AddPostOps(primitive, work);
+    for (const double count : {work.matrix, work.elementwise, work.bytes})
+      if (!(count >= 0)) throw NoClosedForm{"the problem has impossible sizes"};
+    found.matrix = work.matrix;
+    found.elementwise = work.elementwise;
+    found.reason = work.missing_bytes;
+    if (!work.missing_bytes) found.bytes = work.bytes;
+  } catch (const NoClosedForm& error) {
+    found.reason = Reason{error.reason};
+  }
+  return found;
+}
+
+bool HasNoFlops(const PrimitiveWork& work) {
+  return work.matrix && *work.matrix == 0 && *work.elementwise == 0;
+}
+
+std::optional<std::string> ComputeTypeOf(const Primitive& primitive) {
+  std::optional<std::string> first;
+  for (const std::string_view role :
+       {"src", "src_layer", "src_a", "data", "wei", "wei_layer", "src_b"}) {
+    const auto* tensor = primitive.Find(role);
+    if (tensor == nullptr) continue;
+    const std::string_view type = tensor->type;
+    if (type == "s8" || type == "u8" || type == "s4" || type == "u4") return "int8";
+    if (!first && (type == "f32" || type == "f64" || type == "bf16" || type == "f16")) first = type;
+  }
+  return first;
+}
+
+FormWork ConvolutionWork(const Primitive& primitive) {
+  const auto sizes = SizesOf(primitive);
+  return FilterWork(primitive, sizes, sizes.Image('o'));
+}
+
+// The whole filter is applied to every point of the source.
+FormWork DeconvolutionWork(const Primitive& primitive) {
+  const auto sizes = SizesOf(primitive);
+  return FilterWork(primitive, sizes, sizes.Image('i'));
+}
+
+// Problems are "16x256:256x192", "4x16x256:1x256x192"; a third part has the sizes of the
+// destination.
+FormWork MatmulWork(const Primitive& primitive) {
+  const auto dims = DimsOf(primitive);
+  if (dims.size() < 2 || dims[0].size() < 2 || dims[0].size() != dims[1].size())
+    throw NoClosedForm{"the problem is not a pair of matrices"};
+  const auto& a = dims[0];
+  const auto& b = dims[1];
+  const double rows = a[a.size() - 2];
+  const double inner = a.back();
+  const double columns = b.back();
+  if (b[b.size() - 2] != inner) throw NoClosedForm{"the matrices do not fit together"};
+  FormWork work;
+  work.destination = Batches(a, b) * rows * columns;
+  work.destination_dims = a;
+  for (std::size_t i = 0; i + 2 < a.size(); ++i) work.destination_dims[i] = std::max(a[i], b[i]);
+  work.destination_dims.back() = columns;
+  work.destination_bytes = ElementBytes(primitive, primitive.Find("dst") ? "dst" : "dst_c");
+  work.matrix = 2 * work.destination * inner;
+  work.elementwise = BiasFlops(primitive, work.destination);
+  const auto bytes_of = [&](const char* usual, const char* other) {
+    return ElementBytes(primitive, primitive.Find(usual) != nullptr ? usual : other);
+  };
+  work.bytes = ProductOf(a) * bytes_of("src", "src_a") + ProductOf(b) * bytes_of("wei", "src_b") +
+               work.destination * work.destination_bytes + columns * BiasBytes(primitive);
+  return work;
+}
+
+FormWork InnerProductWork(const Primitive& primitive) {
+  const auto sizes = SizesOf(primitive);
+  if (!sizes.Has("ic") || !sizes.Has("oc")) throw NoClosedForm{"the problem lacks ic or oc"};
+  const double samples = sizes.Or("mb", 1);
+  const double inner = sizes.Or("ic", 1) * sizes.Image('i');
+  const double out = sizes.Or("oc", 1);
+  auto work = WorkOn({samples, out});
+  work.destination_bytes = ElementBytes(primitive, "dst");
+  work.matrix = 2 * work.destination * inner;
+  work.elementwise = BiasFlops(primitive, work.destination);
+  work.bytes = samples * inner * ElementBytes(primitive, "src") +
+               inner * out * ElementBytes(primitive, "wei") +
+               work.destination * work.destination_bytes + out * BiasBytes(primitive);
+  return work;
+}
 
 FormWork RnnWork(const Primitive& primitive) {
   const auto sizes = Read(primitive);

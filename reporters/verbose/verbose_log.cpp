@@ -15,7 +15,7 @@ constexpr std::string_view kMarkerEnd = "_verbose,";
 constexpr std::array<std::string_view, 3> kMarkers = {"onednn", "mkldnn", "dnnl"};
 constexpr double kMostNumber = 1e15;
 
-// Takes the text up to the next comma, and the comma.
+// Removes the text up to the next comma, and the comma. Returns the text.
 std::string_view TakeField(std::string_view& rest) {
   const auto comma = std::min(rest.find(','), rest.size());
   const auto field = rest.substr(0, comma);
@@ -30,7 +30,7 @@ bool IsVersion(std::string_view field) {
          std::all_of(field.begin() + 1, field.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// oneDNN 2.7 prints the stamp of a gemm_api as 1.79537e+12: too few digits for a time.
+// oneDNN 2.7 prints the stamp of a gemm_api as 1.79537e+12, which has too few digits for a time.
 void TakeStamp(std::string_view& rest, VerboseLine& line) {
   const auto field = PeekField(rest);
   if (field.empty() || field[0] < '0' || field[0] > '9') return;
@@ -51,82 +51,10 @@ VerboseKind KindOf(std::string_view component, std::string_view operation) {
   return VerboseKind::kOther;
 }
 
-}  // namespace
-
-std::size_t FindMarker(std::string_view line, std::size_t from) {
-  for (auto at = line.find(kMarkerEnd, from); at != std::string_view::npos;
-       at = line.find(kMarkerEnd, at + 1)) {
-    const auto before = line.substr(from, at - from);
-    for (const auto marker : kMarkers)
-      if (before.ends_with(marker)) return at - marker.size();
-  }
-  return std::string_view::npos;
-}
-
-VerboseLine TakeApart(std::string_view text) {
-  VerboseLine line;
-  line.first_generation = text.starts_with("mkldnn");
-  TakeField(text);
-  if (IsVersion(PeekField(text))) TakeField(text);
-  TakeStamp(text, line);
-  std::string_view component = "primitive";
-  for (const std::string_view known : {"primitive", "graph", "common", "ukernel"})
-    if (PeekField(text) == known) {
-      component = known;
-      TakeField(text);
-      break;
-    }
-  line.operation = TakeField(text);
-  line.fields = text;
-  line.kind = KindOf(component, line.operation);
-  return line;
-}
-
-VerboseTemplate UsualTemplate(bool first_generation) {
-  if (first_generation)
-    return {"primitive", "implementation", "prop_kind", "memory_descriptors",
-            "auxiliary", "problem_desc",   "exec_time"};
-  return {"engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
-          "attributes", "auxiliary", "problem_desc",   "exec_time"};
-}
-
-std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line) {
-  constexpr std::string_view kWord = "template:";
-  const auto at = line.fields.find(kWord);
-  if (line.operation != "info" || at == std::string_view::npos) return std::nullopt;
-  VerboseTemplate names;
-  for (const auto name : SplitText(line.fields.substr(at + kWord.size()), ','))
-    if (name != "timestamp" && name != "operation") names.emplace_back(name);
-  const auto has = [&](std::string_view name) { return std::ranges::count(names, name) == 1; };
-  if (!has("primitive") || names.back() != "exec_time" || !has("exec_time")) return std::nullopt;
-  return names;
-}
-
-std::optional<double> NumberFromZero(std::string_view text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || !(number >= 0) || number > kMostNumber)
-    return std::nullopt;
-  return number;
-}
-
-std::vector<std::string_view> SplitText(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-namespace {
-
 constexpr std::string_view kMark = "DLROOF_MARK,";
-constexpr std::size_t kLookedAt = std::size_t{1} << 20;
+constexpr std::size_t kSearched = std::size_t{1} << 20;  // [byte]
 
-// Members of PrimitiveText that templates name.
+// Returns the member of PrimitiveText for a field of a template, or null.
 std::string* MemberOf(std::string_view name, PrimitiveText& text) {
   const std::pair<std::string_view, std::string*> rows[] = {
       {"engine", &text.engine},
@@ -175,15 +103,15 @@ class Reader {
     ReadVerbose(line.substr(at));
   }
 
-  // Another line begins before this one ends.
+  // Counts a line that another line of oneDNN interrupts.
   void ReadCut(std::string_view text) {
-    const auto line = TakeApart(text);
+    const auto line = ParseLine(text);
     if (line.kind == VerboseKind::kExecuted) ++log_.lines.executed;
     Refuse("another line of oneDNN begins before its end");
   }
 
   void ReadVerbose(std::string_view text) {
-    const auto line = TakeApart(text);
+    const auto line = ParseLine(text);
     switch (line.kind) {
       case VerboseKind::kInformation:
         ++log_.lines.information;
@@ -204,7 +132,7 @@ class Reader {
         ++log_.lines.graph;
         break;
       case VerboseKind::kOther:
-        Refuse("an operation that is no execution and no creation of a primitive");
+        Refuse("neither the execution nor the creation of a primitive");
     }
   }
 
@@ -235,7 +163,7 @@ class Reader {
     }
   }
 
-  // The text without its time is looked up first: a program repeats the same few primitives.
+  // Looks up the text without its time first, since a program repeats a few primitives.
   void ReadExecution(const VerboseLine& line) {
     const auto comma = line.fields.rfind(',');
     if (comma == std::string_view::npos) return Refuse("fewer fields than the template has");
@@ -258,13 +186,14 @@ class Reader {
     return *line.stamp_milliseconds * 1e-3;
   }
 
-  // `text`: the fields but the last, which is the time. Refuses the line where there is none.
+  // `text` has all fields but the last one, the time. Refuses the line and returns nothing if the
+  // fields do not match the template.
   std::optional<PrimitiveText> ReadPrimitive(std::string_view text, bool first_generation) {
-    if (template_.empty()) template_ = UsualTemplate(first_generation);
+    if (template_.empty()) template_ = DefaultTemplate(first_generation);
     auto fields = SplitText(text, ',');
     const std::size_t expected = template_.size() - 1;
     const auto kind_at = std::ranges::find(template_, "primitive") - template_.begin();
-    // oneDNN 2.7's gemm_api leaves its empty auxiliary field out.
+    // oneDNN 2.7 leaves out the empty auxiliary field of a gemm_api.
     if (fields.size() + 1 == expected && std::ranges::count(fields, "gemm_api") == 1 &&
         template_[expected - 1] == "problem_desc")
       fields.insert(fields.end() - 1, std::string_view());
@@ -327,16 +256,84 @@ class Reader {
   }
 
   VerboseLog log_;
-  VerboseTemplate template_;  // empty: none was printed, and nothing executed yet
+  VerboseTemplate template_;  // set by a template line or by the first execution
   std::unordered_map<std::string_view, std::uint32_t> known_;  // text of this template -> primitive
   std::map<PrimitiveText, std::uint32_t> indices_;
 };
 
 }  // namespace
 
+std::size_t FindMarker(std::string_view line, std::size_t from) {
+  for (auto at = line.find(kMarkerEnd, from); at != std::string_view::npos;
+       at = line.find(kMarkerEnd, at + 1)) {
+    const auto before = line.substr(from, at - from);
+    for (const auto marker : kMarkers)
+      if (before.ends_with(marker)) return at - marker.size();
+  }
+  return std::string_view::npos;
+}
+
+VerboseLine ParseLine(std::string_view text) {
+  VerboseLine line;
+  line.first_generation = text.starts_with("mkldnn");
+  TakeField(text);
+  if (IsVersion(PeekField(text))) TakeField(text);
+  TakeStamp(text, line);
+  std::string_view component = "primitive";
+  for (const std::string_view known : {"primitive", "graph", "common", "ukernel"})
+    if (PeekField(text) == known) {
+      component = known;
+      TakeField(text);
+      break;
+    }
+  line.operation = TakeField(text);
+  line.fields = text;
+  line.kind = KindOf(component, line.operation);
+  return line;
+}
+
+VerboseTemplate DefaultTemplate(bool first_generation) {
+  if (first_generation)
+    return {"primitive", "implementation", "prop_kind", "memory_descriptors",
+            "auxiliary", "problem_desc",   "exec_time"};
+  return {"engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
+          "attributes", "auxiliary", "problem_desc",   "exec_time"};
+}
+
+std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line) {
+  constexpr std::string_view kWord = "template:";
+  const auto at = line.fields.find(kWord);
+  if (line.operation != "info" || at == std::string_view::npos) return std::nullopt;
+  VerboseTemplate names;
+  for (const auto name : SplitText(line.fields.substr(at + kWord.size()), ','))
+    if (name != "timestamp" && name != "operation") names.emplace_back(name);
+  const auto has = [&](std::string_view name) { return std::ranges::count(names, name) == 1; };
+  if (!has("primitive") || names.back() != "exec_time" || !has("exec_time")) return std::nullopt;
+  return names;
+}
+
+std::optional<double> NumberFromZero(std::string_view text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end || !(number >= 0) || number > kMostNumber)
+    return std::nullopt;
+  return number;
+}
+
+std::vector<std::string_view> SplitText(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
 VerboseLog ReadVerboseLog(std::string_view text) { return Reader().Read(text); }
 
-std::string IsaOf(std::string_view words) {
+std::optional<std::string> IsaOf(std::string_view words) {
   const auto has = [&](std::string_view word) {
     return words.find(word) != std::string_view::npos;
   };
@@ -354,11 +351,12 @@ std::string IsaOf(std::string_view words) {
     return has("DL Boost") ? "avx2_vnni" : "avx2";
   }
   if (has("AVX")) return "avx";
-  return has("SSE4.1") ? "sse41" : "";
+  if (has("SSE4.1")) return "sse41";
+  return std::nullopt;
 }
 
 bool HasVerboseLine(std::string_view text) {
-  return FindMarker(text.substr(0, kLookedAt)) != std::string_view::npos;
+  return FindMarker(text.substr(0, kSearched)) != std::string_view::npos;
 }
 
 }  // namespace dlroof::verbose

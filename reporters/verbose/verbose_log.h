@@ -1,7 +1,5 @@
-// One line of oneDNN's verbose mode, taken apart. Views point into the line.
-//
-// A log of oneDNN's verbose mode (2.x and 3.x, and what of older ones has the same form), among any
-// other output. Pure.
+// Reads logs of oneDNN's verbose mode: oneDNN 2.x and 3.x, and older versions with the same form. A
+// log may be mixed with any other output. Pure.
 #pragma once
 
 #include <compare>
@@ -19,45 +17,46 @@ enum class VerboseKind {
   kExecuted,     // a primitive ran
   kCreated,      // a primitive was made or taken from the cache, with its time
   kDispatch,     // a note on the choice of an implementation, without a time
-  kGraph,        // a partition of oneDNN Graph; its primitives have lines of their own
-  kOther,        // an operation that this reader does not know
+  kGraph,        // a partition of oneDNN Graph; its primitives have their own lines
+  kOther,        // an unknown operation
 };
 
+// One line. Its views point into the text of the line.
 struct VerboseLine {
   VerboseKind kind = VerboseKind::kOther;
   bool first_generation = false;             // of MKL-DNN ("mkldnn_verbose")
   std::string_view operation;                // "exec", "create:cache_miss"
-  std::string_view fields;                   // behind the operation and its comma
-  std::optional<double> stamp_milliseconds;  // [ms] of its begin; absent: not printed, or no time
+  std::string_view fields;                   // after the operation and its comma
+  std::optional<double> stamp_milliseconds;  // [ms] time of its begin, if it is printed
 };
 
 // Returns the position of the first marker ("onednn_verbose,", "dnnl_verbose,", "mkldnn_verbose,")
-// at or behind `from`; npos: there is none.
+// from `from` on, or npos.
 std::size_t FindMarker(std::string_view line, std::size_t from = 0);
 
-// `line` begins with a marker and has no line end.
-VerboseLine TakeApart(std::string_view line);
+// Splits a line that begins with a marker and has no line end.
+VerboseLine ParseLine(std::string_view line);
 
-// Names of the fields of an executed primitive's line in their order, as a template line lists
-// them, without the time stamp and the operation: "engine", "primitive", ..., "exec_time".
+// The names of the fields of an executed primitive in their order, as a template line lists them,
+// without the time stamp and the operation: "engine", "primitive", ..., "exec_time".
 using VerboseTemplate = std::vector<std::string>;
-// Returns the template that oneDNN has had since 1.0 where a log prints none.
-VerboseTemplate UsualTemplate(bool first_generation);
-// Returns the template of a line of information; absent: it is none of executed primitives, or it
-// lacks "primitive" or "exec_time".
+// Returns the template for logs that do not print one.
+VerboseTemplate DefaultTemplate(bool first_generation);
+// Returns the template of an information line, if the line is a template of executed primitives
+// with "primitive" and "exec_time".
 std::optional<VerboseTemplate> TemplateOf(const VerboseLine& line);
 
-// Returns a number of at least 0 and at most 1e15 that fills the text.
+// Returns the number if the whole text is a number from 0 to 1e15.
 std::optional<double> NumberFromZero(std::string_view text);
 
-// Returns the parts between separators; one empty part for an empty text.
+// Returns the parts between separators. An empty text has one empty part.
 std::vector<std::string_view> SplitText(std::string_view text, char separator);
 
-// Fields of an executed primitive's line but its times: what tells primitives apart.
+// The fields of an executed primitive's line except its times. They identify a primitive.
 struct PrimitiveText {
   std::string engine, kind, implementation, prop;
   std::string tensors, attributes, auxiliary, problem;
-  // Name and text of each field that the template has beyond these, in its order.
+  // Name and text of each additional field of the template, in its order.
   std::vector<std::pair<std::string, std::string>> others;
 
   auto operator<=>(const PrimitiveText&) const = default;
@@ -67,10 +66,10 @@ struct PrimitiveText {
 struct Execution {
   std::uint32_t primitive = 0;          // index into VerboseLog::primitives
   double seconds = 0;                   // [s]
-  std::optional<double> start_seconds;  // [s] since the clock's zero; absent: not printed
+  std::optional<double> start_seconds;  // [s] on the log's clock, if it is printed
 };
 
-// A primitive that was made, or found in oneDNN's cache.
+// The creation of a primitive, or its retrieval from oneDNN's cache.
 struct Creation {
   std::size_t before = 0;  // index of the execution that follows it
   double seconds = 0;      // [s]
@@ -78,7 +77,7 @@ struct Creation {
   std::optional<double> start_seconds;
 };
 
-// "DLROOF_MARK,begin,1,1795369780567.337402": the program itself says where a step begins and ends.
+// "DLROOF_MARK,begin,1,1795369780567.337402": the program prints the begin and the end of a step.
 struct StepMark {
   std::size_t before = 0;  // index of the execution that follows it
   bool begin = false;
@@ -86,30 +85,32 @@ struct StepMark {
   double seconds = 0;  // [s] on the clock of the executions
 };
 
-// Lines of one kind that were not used, and the first of them.
+// The lines that were not used for one reason.
 struct RefusedLines {
   std::string reason;
   std::int64_t count = 0;       // [1]
   std::int64_t first_line = 0;  // from 1
 };
 
+// Numbers of lines [1].
 struct LineCounts {
-  std::int64_t all = 0;               // [1] of the file
-  std::int64_t verbose = 0;           // [1] with a marker
-  std::int64_t information = 0;       // [1]
-  std::int64_t executed = 0;          // [1] executions of primitives, used or not
-  std::int64_t used = 0;              // [1] of these
-  std::int64_t created = 0;           // [1]
-  std::int64_t dispatch = 0;          // [1]
-  std::int64_t graph = 0;             // [1]
+  std::int64_t all = 0;
+  std::int64_t verbose = 0;  // with a marker
+  std::int64_t information = 0;
+  std::int64_t executed = 0;  // executions of primitives, used or not
+  std::int64_t used = 0;      // executions that were used
+  std::int64_t created = 0;
+  std::int64_t dispatch = 0;
+  std::int64_t graph = 0;
   std::vector<RefusedLines> refused;  // in order of appearance
 };
 
 struct VerboseLog {
-  std::string version;                    // "v3.7.3"; empty: not printed
-  std::string runtime;                    // "OpenMP", "threadpool"; empty: not printed
-  std::optional<int> threads;             // that the library began with
-  std::string isa_words;                  // "Intel AVX2"; empty: not printed
+  // Facts about the library. A text that the log does not print is empty.
+  std::string version;                    // "v3.7.3"
+  std::string runtime;                    // "OpenMP", "threadpool"
+  std::optional<int> threads;             // at the start of the library
+  std::string isa_words;                  // "Intel AVX2"
   std::vector<PrimitiveText> primitives;  // distinct, in order of appearance
   std::vector<Execution> executions;
   std::vector<Creation> creations;
@@ -117,14 +118,14 @@ struct VerboseLog {
   LineCounts lines;
 };
 
-// Takes any text: each line is used, or counted with a reason, or is other output.
+// Reads any text: each line is used, counted with a reason, or ignored as other output.
 VerboseLog ReadVerboseLog(std::string_view text);
 
-// Returns the name by which oneDNN spells the instruction set: "avx512_core_vnni" of "Intel AVX-512
-// with Intel DL Boost"; empty: not known.
-std::string IsaOf(std::string_view words);
+// Returns oneDNN's name of the instruction set: "avx512_core_vnni" for "Intel AVX-512 with Intel DL
+// Boost".
+std::optional<std::string> IsaOf(std::string_view words);
 
-// Returns true for a text with a marker in its first 1 MiB.
+// Returns whether the first 1 MiB of the text has a marker.
 bool HasVerboseLine(std::string_view text);
 
 }  // namespace dlroof::verbose

@@ -92,7 +92,7 @@ class TestWholeNodes:
                                                 "pairs": pairs, "allreduce": []}))
         verify(run("dlroof cluster report cluster.json --network net.json -o l.html -o l.md"),
                [exits(0), prints("^n1 .* 100 MB/s +20.0 MB/s +100 MB/s"), plain("network: slow node: n10 receives at most 20.0 MB/s, 20 % of the median node's"),
-                plain("network: x is none of the measured nodes"), contains("l.html", "Links, by the largest message"), contains("l.md", "slow node: n10 receives")])
+                plain("network: x is not one of the measured nodes"), contains("l.html", "Links, by the largest message"), contains("l.md", "slow node: n10 receives")])
         verify(run("dlroof cluster report cluster.json --network cluster.json"), [bad_input, says("cluster.json: has no 'dlroof_net', expected a file of dlroof_net")])
         verify(run("dlroof cluster report cluster.json -o c.txt"), [bad_input, says("-o c.txt: unknown extension")])
 
@@ -106,12 +106,12 @@ class TestWholeNodes:
         Path("alone.json").write_text(json.dumps(alone))
         verify(run("dlroof cluster report cluster.json --alone alone.json -o o.html -o o.md"),
                [exits(0), prints(r"^n11 +[+]30.0 % +3 +[+]30.0 % +Fake/"), prints(r"^n1 +[+]0.0 %"), contains("o.md", "n10"),
-                plain("measured beside each other the nodes' times differ by +15.0 % from those alone"), contains("o.html", "What the nodes take from each other")])
+                plain("measured at once the nodes' times differ by +15.0 % from those measured one by one"), contains("o.html", "Slowdown of nodes that are measured at once")])
         for node in alone["cluster"]["nodes"]:
             node["name"] = "m" + node["name"]
         Path("alone.json").write_text(json.dumps(alone))
         verify(run("dlroof cluster report cluster.json --alone alone.json"),
-               [bad_input, says("--alone=alone.json: no node has the time of a benchmark in both files")])
+               [bad_input, says("--alone=alone.json: no node has a time of the same benchmark in both files")])
 
     def test_the_order_is_kept_and_not_mixed(self, measured):
         command = NODE.replace("--out out", "--out ordered --order one-by-one")
@@ -193,7 +193,7 @@ class TestDamagedNodes:
         content = json.loads(path.read_text())
         del content["context"]["dlroof"]["node"]
         path.write_text(json.dumps(content))
-        gathered_without("n2", "failed", "says of no node that it is from")
+        gathered_without("n2", "failed", "has no node's name")
 
     def test_no_file_at_all(self, damaged):
         os.remove("out/nodes/n2.json")
@@ -257,12 +257,12 @@ class TestMeters:
     def test_the_whole_way_from_a_log_to_a_ratio(self, metered):
         write_meter("cpu.csv", {"n1": 210, "n2": 200, "n3": 230, "pdu7": 1}, lambda at: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)))
         verify(run("dlroof cluster gather out --meter cpu.csv -o cpu.json"),
-               [exits(0), says(r"^cpu.csv: nodes that the cluster does not have: 1 .pdu7.$"), says("3 of 3 nodes are whole; 3 benchmarks")])
+               [exits(0), says(r"^cpu.csv: nodes that are not in the cluster: 1 .pdu7.$"), says("3 of 3 nodes are whole; 3 benchmarks")])
         for one in gathered_energy("cpu.json"):  # 2 s of 210 W
             assert one["joules"] == pytest.approx(420) and one["nodes"] == 3 and "ci95" not in one and one["from"] == "cpu.csv", one
         assert not any("metered_window" in record for record in json.loads(Path("cpu.json").read_text())["records"])
         verify(run("dlroof report cpu.json"), [exits(0), prints(r"^metered energy of a call +energy"), prints(r"^Fake/.* 420 J .* 210 W +3$"),
-                                               plain("by node meter cpu.csv: all that a node draws at its meter, idle parts too")])
+                                               plain("by node meter cpu.csv: all power of the node at its meter, idle parts too")])
         write_meter("gpu.csv", {"n1": 840, "n2": 840, "n3": 840})
         verify(run("dlroof cluster gather out --meter gpu.csv -o gpu.json"), [exits(0)])
         verify(run("dlroof cluster versus cpu.json gpu.json -o v.json -o v.csv -o v.html"),
@@ -367,10 +367,10 @@ def test_all_begin_each_benchmark_together_in_one_order(at_once):
     assert all(waited[name] > max(0.9, waited["n3"]) for name in names if name != "n3"), waited
     for name in names:
         assert [(one["with"], one["ahead"], "late" in one) for one in meetings(name)] == [(3, 0, False)] * 5, meetings(name)
-    verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("^4 nodes met before 5 benchmarks and began them within .* of each other")])
+    verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("^4 nodes started 5 benchmarks together, within .* of each other")])
     kept = json.loads(Path("c.json").read_text())
     assert kept["cluster"]["meetings"]["nodes"] == 4 and kept["cluster"]["meetings"]["late"] == [] and "meetings" not in kept["context"]["dlroof"]
-    verify(run("dlroof cluster report c.json -o c.html -o c.md"), [exits(0), prints("^4 nodes met before 5 benchmarks"), contains("c.html", "4 nodes met"), contains("c.md", "4 nodes met")])
+    verify(run("dlroof cluster report c.json -o c.html -o c.md"), [exits(0), prints("^4 nodes started 5 benchmarks together"), contains("c.html", "4 nodes started"), contains("c.md", "4 nodes started")])
 
 
 def test_a_node_that_never_comes_is_awaited_once_and_left_out(at_once):
@@ -383,8 +383,8 @@ def test_a_node_that_never_comes_is_awaited_once_and_left_out(at_once):
     assert [one.get("late") for one in meetings("n1")] == [["n9"]] + [None] * 4 and all(one["with"] == 1 for one in meetings("n1")), meetings("n1")
     assert "too late and not awaited again: n9" in Path("out/logs/n1.log").read_text()
     verify(run("dlroof cluster gather out -o c.json"),
-           [exits(3), says("^n9: missing: no file$"), says("^missed a meeting's deadline, and the others went on without: n9 .before Fake/.*, 2 nodes waited.$")])
-    verify(run("dlroof cluster report c.json"), [exits(0), plain("missed a meeting's deadline, and the others went on without: n9")])
+           [exits(3), says("^n9: missing: no file$"), says("^missed the deadline of a barrier, so the others started first: n9 .before Fake/.*, 2 nodes waited.$")])
+    verify(run("dlroof cluster report c.json"), [exits(0), plain("missed the deadline of a barrier, so the others started first: n9")])
 
 
 def test_a_killed_node_is_left_out_and_later_waits_for_nobody(at_once):
@@ -398,7 +398,7 @@ def test_a_killed_node_is_left_out_and_later_waits_for_nobody(at_once):
         ran = finish(running[name])
         assert (ran.code == 0) == (name != "n3"), ran
     assert sum("n3" in one.get("late", []) for one in meetings("n1")) == 1, meetings("n1")
-    verify(run("dlroof cluster gather out -o c.json"), [exits(3), says("^n3: partial: not finished"), says("went on without: n3 ")])
+    verify(run("dlroof cluster gather out -o c.json"), [exits(3), says("^n3: partial: not finished"), says("the others started first: n3 ")])
     shutil.rmtree("out/meetings")  # as the scripts do
     before = time.monotonic()
     verify(finish(begin("n3", meeting_node(seconds=50))), [exits(0), says("^n3: whole$")])
@@ -407,7 +407,7 @@ def test_a_killed_node_is_left_out_and_later_waits_for_nobody(at_once):
     before, after = meetings("n3")[0], meetings("n3")[-1]
     assert len(meetings("n3")) == 5 and (before["with"], after["with"], after["ahead"]) == (2, 0, 2) and after["waited_seconds"] < 10, meetings("n3")
     assert not Path("out/runs/n3.meetings").exists()
-    verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("went on without: n3 "), says("no other node began with them: n3 ")])
+    verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("the others started first: n3 "), says("nodes that started benchmarks alone .number.: n3 ")])
 
 
 def test_a_node_that_begins_late_sees_that_the_others_are_ahead(at_once):
@@ -420,7 +420,7 @@ def test_a_node_that_begins_late_sees_that_the_others_are_ahead(at_once):
     verify(finish(first), [exits(0)])
     assert meetings("n2")[0] | {"began_seconds": 0, "waited_seconds": 0} == {
         "benchmark": meetings("n1")[0]["benchmark"], "began_seconds": 0, "waited_seconds": 0, "with": 0, "ahead": 1}
-    verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("^nodes with benchmarks that no other node began with them: n1 .*n2 ")])
+    verify(run("dlroof cluster gather out -o c.json"), [exits(0), says("^nodes that started benchmarks alone .number.: n1 .*n2 ")])
 
 
 def test_a_single_node_and_another_order_meet_nobody(at_once):
@@ -517,6 +517,6 @@ def test_the_script_of_mpirun_starts_a_process_for_each_gpu(tmp_path, monkeypatc
     options = "--option=--oversubscribe" + (" --option=--allow-run-as-root" if os.geteuid() == 0 else "")
     verify(run(f"{tmp_path}/bin/dlroof cluster script --engine=mpirun -N 1 --per-gpu 3 --meet-seconds 20 --out out {options} -o job.sh"), [exits(0)])
     done = subprocess.run(["bash", "job.sh"], capture_output=True, text=True, env={**os.environ, "FAKE_DEVICE": "none", "CUDA_VISIBLE_DEVICES": ""}, timeout=180)
-    assert done.returncode == 0 and "3 of 3 nodes are whole; 3 benchmarks" in done.stderr and "3 nodes met before 3 benchmarks" in done.stderr, done
+    assert done.returncode == 0 and "3 of 3 nodes are whole; 3 benchmarks" in done.stderr and "3 nodes started 3 benchmarks together" in done.stderr, done
     facts = [node["facts"] for node in json.loads(Path("out/cluster.json").read_text())["cluster"]["nodes"]]
     assert [one["gpu"] for one in facts] == ["0", "1", "2"] and len({one["host"] for one in facts}) == 1, facts

@@ -74,7 +74,7 @@ def test_every_number_is_as_computed_from_the_run_file():
      contains("s.md", "weak scaling"), contains("s.csv", "^layers.txt,f32,onednn,weak,1024,16,"),
      holds("s.json", lambda s: [row["nodes"] for row in s["cases"][0]["weak"]] == [2 ** i for i in range(11)])),
     ("break-even", f"{SCALE} --network gbe.json --against {GPU}", exits(0), prints("break-even with 1 node of .*v100_published/conv2d.json, (tf2.2|pytorch1.5) "),
-     prints("nodes for as many samples per second: .*no overlap: 9"), prints("cannot say: batch sizes per node from 16 to 16 were measured")),
+     prints("nodes for the same samples per second: .*no overlap: 9"), prints("cannot say: batch sizes per node from 16 to 16 were measured")),
     ("the floor", f"{SCALE} --network slow.json --against {GPU} --against-network gbe.json --batch 16", exits(0),
      prints("no more time: never: the network's floor is ")),
     ("layers that a run lacks", f"dlroof cluster scale {RUN} --suite layers.txt,resnet50 --type f32 --network gbe.json", exits(0), plain("3 of 3 layers")),
@@ -103,7 +103,7 @@ def test_scale(command, expected):
 
 def test_the_figures_mark_the_break_even_and_the_costs():
     verify(run(f"{SCALE} --network gbe.json --against {GPU} --prices prices.json -o b.html -o b.json"),
-           [exits(0), prints(r"a million samples .layers.txt f32 onednn, weak, 16 per node., in buckets: cheapest [0-9.]+ USD in .*s on \d+ nodes?; fastest .* on 1024 nodes"),
+           [exits(0), prints(r"a million samples .layers.txt f32 onednn, weak, 16 per node., bucketed: cheapest [0-9.]+ USD in .*s on \d+ nodes?; fastest .* on 1024 nodes"),
             plain("price: 0.1 USD per node and hour"), plain("price of the other cluster: 24 USD per node and hour, of 8 devices"),
             contains("b.html", "Cost against time")])
     assert Path("b.html").read_text().count("<svg") == 3
@@ -135,7 +135,7 @@ def test_a_cluster_without_a_price_has_no_costs():
     written = json.loads(Path("n.json").read_text())
     assert "costs" not in written["cases"][0] and not {"price", "currency", "their_price"} & set(written)
     Path("one.json").write_text('{"currency": "EUR", "kinds": [{"match": {"name": "V100"}, "per_node_hour": 3}]}')
-    verify(run(f"{SCALE} --network gbe.json --against {GPU} --prices one.json -o n.json"), [exits(0), plain("price: none matches")])
+    verify(run(f"{SCALE} --network gbe.json --against {GPU} --prices one.json -o n.json"), [exits(0), plain("price: no entry matches")])
     written = json.loads(Path("n.json").read_text())
     assert [line["title"].split(",")[0].split()[-1] != "onednn" for line in written["cases"][0]["costs"]] == [True] and "price" not in written
 
@@ -145,8 +145,8 @@ def test_measured_points_stand_beside_the_band():
     four = json.loads(Path("x.json").read_text())["cases"][0]["weak"][1]["samples_per_second"]
     Path("measured.csv").write_text(f"label,samples_per_second,nodes\nDDP,{four['bucketed'] * 0.9},4\nDDP,3,7\n")
     verify(run(f"{SCALE} --network gbe.json --nodes 1,4 --measured measured.csv -o x.html -o x.svg -o x.md -o x.json"),
-           [exits(0), prints(r"^4 +[0-9.]+ +DDP +layers.txt, f32, onednn: weak .* 0.900$"), prints("^7 +3.00 +DDP +no row of as many nodes"),
-            contains("x.svg", "measured: DDP"), contains("x.md", "DDP"), contains("x.html", "measured: DDP"), contains("x.html", "no row of as many nodes")])
+           [exits(0), prints(r"^4 +[0-9.]+ +DDP +layers.txt, f32, onednn: weak .* 0.900$"), prints("^7 +3.00 +DDP +no row for this number of nodes"),
+            contains("x.svg", "measured: DDP"), contains("x.md", "DDP"), contains("x.html", "measured: DDP"), contains("x.html", "no row for this number of nodes")])
     assert json.loads(Path("x.json").read_text())["measured"][1] == {"nodes": 7, "samples_per_second": 3, "label": "DDP"}
 
 

@@ -63,7 +63,7 @@ submit job.sh job.out
 cat job.out
 "$dlroof" cluster report out/cluster.json
 """)
-    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out and "4 nodes met before 4 benchmarks" in out, out
+    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out and "4 nodes started 4 benchmarks together" in out, out
     cluster = json.loads(Path("whole/out/cluster.json").read_text())
     assert statuses("whole/out/cluster.json") == {name: "whole" for name in NODES}
     for node in cluster["cluster"]["nodes"]:
@@ -108,7 +108,7 @@ for time in first again; do
   rm -f out/nodes/n2-gpu1.json
 done
 """)
-    assert "job 0" in out and "6 of 6 nodes are whole; 2 benchmarks" in out and "6 nodes met before 2 benchmarks" in out, out
+    assert "job 0" in out and "6 of 6 nodes are whole; 2 benchmarks" in out and "6 nodes started 2 benchmarks together" in out, out
     assert out.count("n2-gpu1: whole") == 2 and "n2-gpu0: whole, nothing is left to do" in out, out
     cluster = json.loads(Path("gpus/out/cluster.json").read_text())
     facts = {name: node["facts"] for node in cluster["cluster"]["nodes"] if (name := node["name"])}

@@ -108,7 +108,7 @@ def test_cupti_by_name_gives_its_reason_once_and_no_other_source_is_asked(copies
 def test_cupti_without_a_gpu_is_a_sentence(copies):
     use("working")
     verify(gpu("dlroof_bench --dlroof_device=cpu --dlroof_counters=cupti --benchmark_filter=nothing"),
-           [says("--dlroof_counters=cupti: it counts on a GPU, and this run has none")])
+           [says("--dlroof_counters=cupti: it needs a GPU, and this run has none")])
 
 
 def test_prepared_calls_are_freed_before_their_libraries(copies):
@@ -141,7 +141,7 @@ RESNET = "dlroof_bench --dlroof_device=gpu --dlroof_suite=resnet50 --benchmark_l
         ("--dlroof_device=gpu has none of the CPU", RESNET, never_prints("/cpu/")),
         ("a missing GPU is bad input", "dlroof_bench --dlroof_device=gpu7", exits(2)),
         ("a missing GPU lists the present ones", "dlroof_bench --dlroof_device=gpu7",
-         says(r"there are gpu0 \(Fake GPU\)")),
+         says(r"this machine has gpu0 \(Fake GPU\)")),
         ("an unknown device is bad input", "dlroof_bench --dlroof_device=tpu", exits(2)),
         ("machine shows the ceilings of the GPU", "dlroof machine --device=gpu -o gpu.json", prints("Fake GPU")),
         ("machine writes them", "dlroof machine --device=gpu -o gpu.json", contains("gpu.json", '"device": "gpu"')),
@@ -161,7 +161,7 @@ class TestCpuAndGpuInOneRun:
         roofs = {"name": "roofs", "device": "cpu", "threads": len(os.sched_getaffinity(0)), "flops": {"fp64.vector": 1e11}, "bytes": {"dram": 1e10}}
         Path("cpu.json").write_text(json.dumps(roofs))
         gpu("dlroof machine --device=gpu -o gpu.json")
-        return gpu("dlroof_bench --dlroof_machine=cpu.json --dlroof_machine=gpu.json --dlroof_suite=suite.txt "
+        return gpu("dlroof_bench --dlroof_machine=cpu.json --dlroof_machine=gpu.json --dlroof_suite=suite.txt,reference "
                    "'--benchmark_filter=f32/n1c|^LSTM/cpu/reference/fwd_inf' --dlroof_live_check=false " + QUICK)
 
     @parametrize(
@@ -181,7 +181,7 @@ class TestCpuAndGpuInOneRun:
 
 @pytest.mark.parametrize("module, reason", [
     (None, "this build has no CUDA module"), ("no_device", "the fake driver sees no GPU"),
-    ("other_abi", "is of another build"), ("throws", "the fake fell over"),
+    ("other_abi", "come from different builds"), ("throws", "the fake fell over"),
     ("unresolved", "dlroof_function_of_no_library")])
 class TestAModuleThatCannotBeUsed:
     @staticmethod
@@ -216,4 +216,4 @@ class TestAModuleThatCannotBeUsed:
 def test_a_missing_driver_is_named(command):
     use("working")
     ran = gpu(command, driver=False)
-    assert "no NVIDIA driver here" in ran.out + ran.err, ran
+    assert "there is no NVIDIA driver" in ran.out + ran.err, ran

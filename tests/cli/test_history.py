@@ -275,7 +275,7 @@ class TestDashboard:
         pytest.param("site/index.html", ['data-listed="yes"', "<h3>2026-01-21 00:00 c20: 1 slower"], id="the index"),
         pytest.param("site/index.html#series=2", ['data-drawn="yes"'], id="a series"),
         pytest.param("site_of_two/index.html#series=1",
-                     ['data-drawn="yes"', "Too few runs to tell how they differ."], id="a series of two runs"),
+                     ['data-drawn="yes"', "Too few runs to estimate the noise."], id="a series of two runs"),
         pytest.param("site/roofline.html?run=7", ['data-drawn="yes"', "3 of 3 shown"], id="the roofline of a date"),
     ])
     def test_draws(self, page, texts):

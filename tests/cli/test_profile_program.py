@@ -153,13 +153,13 @@ def test_a_program_whose_reader_ends_ends_too():
 def test_a_replay_puts_the_primitive_alone_beside_it():
     """Measures one convolution; its times are only held against each other."""
     ran = run(f"dlroof profile --machine none -o replay.json --replay 2 --bench {os.environ['DLROOF_BENCH']} -- {PYTHON} program.py", timeout=300)
-    verify(ran, [exits(0), says("^dlroof: replaying 1 primitive standalone$"), says("^one call, alone by oneDNN [0-9.]+ +in the program +alone +ratio +alone, cold +why$"),
+    verify(ran, [exits(0), says("^dlroof: replaying 1 primitive standalone$"), says("^one call, standalone by oneDNN [0-9.]+ +in the program +standalone +ratio +standalone, cold +why$"),
                  says("^Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k64r3s3_p1 .*x "), says("^  1: ")])
     primitive = json.loads(Path("replay.json").read_text())["context"]["dlroof"]["program"]["primitives"][0]
     alone = primitive["alone"]
     assert abs(alone["ratio"] - alone["program_seconds"] / alone["seconds"]) < 1e-6 * alone["ratio"]
     assert alone["cold_seconds"] > 0 and abs(alone["program_seconds"] - 1.5e-3) < 1e-9 and alone["implementation"]
-    verify(run("dlroof report replay.json --show=table"), [exits(0), prints("^one call, alone by oneDNN ")])
+    verify(run("dlroof report replay.json --show=table"), [exits(0), prints("^one call, standalone by oneDNN ")])
 
 
 @checks(

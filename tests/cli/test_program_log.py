@@ -24,10 +24,10 @@ def test_the_program_is_shown(imported):
     verify(imported, [
         exits(0), says("wrote run.json"),
         prints("^oneDNN v3.13.3, OpenMP, 2 threads, Intel AVX2: 460 calls of 66 distinct primitives, 1.36 s in all$"),
-        prints("^primitives that would give most, per step +calls +time"),
+        prints("^primitives with the largest potential, per step +calls +time"),
         prints("^Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training +5 .* compute .given. +1.47x +jit:avx2$"),
         prints("^reorder +undef +43 +158 .* none$"),
-        prints("without FLOPs: 158 of 211 calls"),
+        prints("zero-FLOP: 158 of 211 calls"),
         prints("2 steps, marked by the program; 211 calls each"),
         prints("above the roof: convolution$"), prints("moves data: reorder$"), prints("outside oneDNN$"),
         prints("^460 of 460 lines of executed primitives were read; 467 of 472 lines are oneDNN's$")])
@@ -63,7 +63,7 @@ def test_the_file_keeps_what_a_replay_needs(imported):
 
 def test_without_roofs_the_longest_come_first():
     verify(run(f"dlroof import {LOGS}/tf_r50_inf_dnn.onednn.log"),
-           [exits(0), prints("^primitives that take most, per step"), prints("no roofs, so no gaps: --machine names whose they are"), never_prints("above the roof")])
+           [exits(0), prints("^primitives with the most time, per step"), prints("no roofs, so no slowdowns: --machine FILE has the roofs"), never_prints("above the roof")])
 
 
 @pytest.mark.parametrize("arguments, sentence", [
@@ -95,7 +95,7 @@ def test_a_packed_log_is_read(imported):
     Path("empty.log.gz").write_bytes(gzip.compress(b""))
     ran = run("dlroof import packed.log.gz --machine roofs.json -o packed.json")
     assert ran.code == 0 and ran.out == imported.out, ran
-    verify(run("dlroof import cut.log.gz"), [exits(2), one_sentence, says("cut.log.gz: gzip data that are cut off after [0-9]+ bytes of text, expected a whole file")])
+    verify(run("dlroof import cut.log.gz"), [exits(2), one_sentence, says("cut.log.gz: the gzip data are cut off after [0-9]+ bytes of text, expected a complete file")])
     verify(run("dlroof import damaged.log.gz"), [exits(2), one_sentence, says("damaged.log.gz: damaged gzip data")])
     verify(run("dlroof import empty.log.gz"), [exits(2), one_sentence, says("empty.log.gz: empty file")])
 
@@ -117,8 +117,8 @@ def two_programs(imported):
 def test_two_programs_are_compared_problem_by_problem(two_programs):
     verify(run("dlroof compare --across-programs run.json tf.json"), [
         exits(0), prints("^A: run.json, oneDNN v3.13.3"), prints("^a step +A calls +A time +B calls +B time +B/A$"),
-        prints("^primitives that only move data +158 "), prints("^outside oneDNN "), prints("^convolution +forward +53 .* 53 "),
-        prints("^on both sides +A calls .* differs$"), prints("^convolution forward f32 mb8"), prints("^in A alone"), prints("^in B alone"),
+        prints("^primitives with zero FLOPs +158 "), prints("^outside oneDNN "), prints("^convolution +forward +53 .* 53 "),
+        prints("^on both sides +A calls .* differs$"), prints("^convolution forward f32 mb8"), prints("^only in A"), prints("^only in B"),
         prints("^ +[0-9]+  layout of src: "), prints("^ +[0-9]+  implementation: ")])
 
 

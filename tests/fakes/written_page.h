@@ -14,7 +14,7 @@
 namespace dlroof::fakes {
 
 #define NEED_PLOTLY() \
-  if (PlotlyScript().text.empty()) GTEST_SKIP() << "built without plotly.js"
+  if (!PlotlyScript()) GTEST_SKIP() << "built without plotly.js"
 
 inline std::string Page(const roofline::PlacedRun& run) {
   std::ostringstream out;

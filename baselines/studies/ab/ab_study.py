@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""How often `dlroof run --ab` raises a false alarm and what it finds, beside what others do.
+"""How often `dlroof run --ab` raises a false alarm and what it finds, compared with other tools.
 
     baselines/studies/ab/ab_study.py --rounds 50 --folder runs -o study.json     # measures, about a minute a round
-    baselines/studies/ab/ab_study.py --rounds 0 --folder runs -o study.json      # the tables again, of what is there
+    baselines/studies/ab/ab_study.py --rounds 0 --folder runs -o study.json      # only the tables, from existing runs
 
 Each round is one interleaved comparison of one program with itself. Some of its benchmarks are
 themselves on both sides: nothing changed, and each `slower` or `faster` is false. The others are
 paired by a map with the same problem that is 5 % longer (20 images or time steps against 21), real
-work and no scaled numbers; the truth is the median of the ratios over all rounds. The windows that
-were measured go through the rules of others too (baselines/studies/compare/study_tables.py says which, and what the columns
+work instead of scaled numbers; the truth is the median of the ratios over all rounds. The windows that
+were measured are also judged by the rules of other tools (baselines/studies/compare/study_tables.py says which, and what the columns
 mean).
 """
 import argparse

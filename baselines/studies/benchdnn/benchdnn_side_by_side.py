@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the same calls with dlroof_bench and with benchdnn, both running by turns, case by case.
+"""Times the same calls with dlroof_bench and with benchdnn, interleaved, case by case.
 
     baselines/studies/benchdnn/benchdnn_side_by_side.py --benchdnn=PATH -o table.json
 
@@ -14,11 +14,11 @@ warms up by itself). So each turn has a time of a call by each program, and each
 own way of timing. The ratio of two programs is the median over rounds of
 their times' ratio. Where their memory lies differs from process to process and changes a call's
 time by some percent for as long as the process lives, so a case is measured with several trios of
-fresh processes (4 to `--most`, until the standard error of both ratios is below `--sure`); `ours` is
+new processes (4 to `--most`, until the standard error of both ratios is below `--sure`); `ours` is
 the Hodges-Lehmann estimate over them of our time over benchdnn's, `benchdnn_itself` of the second
-benchdnn's over the first's: what this machine lets one tell. `plain` has the same from what the programs themselves
+benchdnn's over the first's: the noise floor of this machine. `plain` has the same from what the programs themselves
 say: the median of our repetitions and benchdnn's average of all its calls. First every third case
-runs once with each program's defaults, alone, for the wall times.
+runs once by itself with each program's defaults, for the wall times.
 """
 import argparse
 import json

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How much of the time above the roofs does the ledger explain?
+"""How much of the time above the roofs does the time breakdown explain?
 
     for suite in paper resnet50; do
       build/dlroof_bench --dlroof_suite=$suite --dlroof_types=f32 --dlroof_explain --benchmark_out=$suite.json; done
     breakdown_study.py tables STORED.json --runs paper.json resnet50.json
-    breakdown_study.py perturbation build/dlroof build/dlroof_bench STORED.json     # times with and without the passes, by turns
+    breakdown_study.py perturbation build/dlroof build/dlroof_bench STORED.json     # times with and without the passes, interleaved
     breakdown_study.py planted build/dlroof_planted_causes STORED.json --libomp libomp.so.5    # each five times; without PROGRAM the stored table
 
-`tables` keeps each record's parts in STORED.json and prints the tables; with STORED.json alone it prints those of a stored study.
+`tables` stores each record's components in STORED.json and prints the tables; with STORED.json alone it prints those of a stored study.
 """
 import argparse
 import json
@@ -29,7 +29,7 @@ NAMES = ["LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32", "LSTM/cpu/onednn/bwd/
 
 
 def rows(path):
-    """Each record with a ledger: name, algorithm, time, seconds by part."""
+    """Returns each record with a time breakdown: name, algorithm, time, seconds by component."""
     for record in json.loads(pathlib.Path(path).read_text())["records"]:
         time = record.get("time", {})
         if record["status"] == "ok" and "parts" in time:
@@ -39,13 +39,13 @@ def rows(path):
 
 
 def unexplained(row):
-    """The share of the gap, which is all but the roof's part."""
+    """Returns the unexplained share of the time above the roof."""
     gap = row["seconds"] - row["parts"].get("roof", 0)
     return row["parts"].get("unexplained", 0) / gap if gap > 0 else 0
 
 
 def print_tables(study):
-    print("| | records | " + " | ".join(PARTS).replace("_", " ") + " | unexplained <= 20 % of the gap |")
+    print("| | records | " + " | ".join(PARTS).replace("_", " ") + " | unexplained <= 20 % of the time above the roof |")
     print("| --- " * (len(PARTS) + 3) + "|")
     for group, (op, direction) in GROUPS.items():
         chosen = [row for row in study["rows"] if row["name"].startswith(f"{op}/cpu/onednn/{direction}/")]
@@ -57,9 +57,9 @@ def print_tables(study):
               f" | {few} of {len(chosen)} |")
     everything = study["rows"]
     few = sum(unexplained(row) <= BARELY for row in everything)
-    print(f"\n{few} of {len(everything)} records ({100 * few / len(everything):.0f} %) have at most 20 % of the gap unexplained.\n")
+    print(f"\n{few} of {len(everything)} records ({100 * few / len(everything):.0f} %) have at most 20 % of the time above the roof unexplained.\n")
     print_copies([row["alone"] for row in everything if not row["disturbed"] and len(row.get("alone", {})) == len(ALONE)])
-    print("| above 40 % | algorithm | of the gap | of the time |\n| --- | --- | --- | --- |")
+    print("| above 40 % | algorithm | of the time above the roof | of the time |\n| --- | --- | --- | --- |")
     for row in sorted(everything, key=unexplained, reverse=True):
         if unexplained(row) > NAMED:
             share = row["parts"]["unexplained"] / row["seconds"]

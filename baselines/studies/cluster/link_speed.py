@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Sets links' speeds by tbf and looks at what dlroof_net finds, with NetPIPE beside it.
+"""Sets links' speeds by tbf, and compares them with the results of dlroof_net and NetPIPE.
 
     baselines/studies/cluster/link_speed.py --net build/dlroof_net -o FILE.json
 
 Needs root, openmpi-bin, iproute2 and netpipe-openmpi; five minutes. Nodes are namespaces (tests/cli/nodes/mpi_nodes.sh). Exit code 1 where a
-bandwidth is not within 5 % of the set one or within 2 % of NetPIPE's, or where another than the slow node is named.
+bandwidth is not within 5 % of the set one or within 2 % of NetPIPE's, or where another node than the slow one is reported.
 """
 import argparse
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How far apart do nodes begin a benchmark, with meetings and without?
+"""How far apart do nodes start a benchmark, with file barriers and without?
 
-Some nodes of one machine, each a `dlroof cluster node` by itself, with made-up benchmarks that sleep: the benchmarks of node i take i times
+Some nodes of one machine, each with its own `dlroof cluster node`, with simulated benchmarks that sleep: the benchmarks of node i take i times
 5 % longer than the first node's. A benchmark's program writes when it was started. Each round runs once with --meet and once without.
 """
 import argparse

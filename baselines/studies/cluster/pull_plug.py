@@ -7,7 +7,7 @@
 Needs root, slurm-wlm, munge and iproute2; about 30 s for each time. The nodes measure with tests/cli/fake_bench.sh: four benchmarks of 1 s.
 With --ceilings two nodes measure four benchmarks with dlroof_bench beside the program, and one is lost while it measures its ceilings: 10 minutes.
 Every time the same script is submitted again when the node is back. Exit code 1 where another node lost anything, where the lost node is
-not reported, or where the second job measured anything that was whole.
+not reported, or where the second job measured anything that was complete.
 """
 import argparse
 import json

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs dlroof_net on simulated hosts of which one has a slower link, and looks at which one it names.
+"""Runs dlroof_net on simulated hosts one of which has a slower link, and checks which one it reports.
 
     baselines/studies/cluster/simulated_nodes.py --nodes 64 1024 -o FILE.json
 
 Needs SimGrid (libsimgrid-dev), whose smpicxx compiles dlroof_net's own sources: a minute. 64 hosts then take 8 s for each case, 1024 hosts
-some minutes and gigabytes. Exit code 1 where another host than the slow one is named, or none.
+some minutes and gigabytes. Exit code 1 if it reports another host than the slow one, or none.
 """
 import argparse
 import json

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures nodes that are one machine and share one $HOME, three of them made slow, and looks at whose roofs each is judged by.
+"""Measures nodes that are one machine and share one $HOME, three of them made slow, and checks whose roofs are used for each.
 
     baselines/studies/cluster/slow_node.py --dlroof build/dlroof -o FILE.json
 
 Needs root and the cpu control group. Nodes n1 and n2 are the machine as it is; n3 may use a share of its CPUs (--quota), n4 has a busy loop
-beside it on each CPU, n5 is given one CPU alone. One node is measured after the other. Exit code 1 where a node's ceilings are not its own.
+beside it on each CPU, n5 has only one CPU. One node is measured after the other. Exit code 1 where a node's ceilings are not its own.
 """
 import argparse
 import json

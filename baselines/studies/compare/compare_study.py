@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often `dlroof compare` raises a false alarm and what it finds, beside what others do.
+"""How often `dlroof compare` raises a false alarm and what it finds, compared with other tools.
 
     # 20 run files of one binary; then the tables and a summary file: of pairs, of stored baselines
     baselines/studies/compare/compare_study.py --collect 20 --folder runs --filter /threads1 \\
@@ -12,13 +12,13 @@ Every pair of runs of the one binary (BASE before NEW; at most --pairs of them, 
 seed) is compared twice: as it is, where nothing changed and each `slower` or `faster` is false;
 and, with --map, with benchmarks renamed as its lines say ("base-name new-name", for instance n=20
 and n=21 of one problem), those of one size at a time and the others as they are, where the truth is
-the ratio of the medians of the clean repetitions of all runs, real work and no scaled numbers. With
+the ratio of the medians of the clean repetitions of all runs, real work instead of scaled numbers. With
 --stored-pool N no pairs: `dlroof report` stores the runs as in baselines/, and `dlroof compare
---baseline auto` judges each run by the N before it. With --again too, each but the last is held
-against the run after it, as a user's who measures again what moved.
+--baseline auto` judges each run by the N before it. With --again too, each but the last is checked
+against the run after it, as for a user who measures again what moved.
 
-The same repetitions (with --stored-pool: the run's and those of the one before it) go through the
-rules of others; baselines/studies/compare/study_tables.py says which, and what the columns mean.
+The same repetitions (with --stored-pool: the run's and those of the one before it) are judged by the
+rules of other tools; baselines/studies/compare/study_tables.py says which, and what the columns mean.
 """
 import argparse
 import datetime
@@ -212,7 +212,7 @@ def parse():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", required=True, help="of the run files")
     parser.add_argument("--collect", type=int, default=0,
-                        help="measure so many runs first; one that fails is told of and skipped")
+                        help="measure this many runs first; one that fails is reported and skipped")
     parser.add_argument("--filter", default="LSTM/cpu/onednn", help="which benchmarks to measure")
     parser.add_argument("--flags", default="", help="more flags for dlroof_bench")
     parser.add_argument("--pause", type=float, default=0, help="[s] between runs")

@@ -1,4 +1,4 @@
-"""The rules of others, and the tables that baselines/studies/compare/compare_study.py and baselines/studies/ab/ab_study.py print and store.
+"""The rules of other tools, and the tables that baselines/studies/compare/compare_study.py and baselines/studies/ab/ab_study.py print and store.
 
     from study_tables import Tally, show_tables, tables
     unchanged.add(verdict, base_seconds, new_seconds)     # a Tally; dlroof's verdict, repetitions
@@ -18,7 +18,7 @@ The repetitions that `dlroof compare` judged go through
 "of judged" tells of every rule what it says of these. Each rule can be made stricter, or less so,
 until it finds as many of the true slowdowns as dlroof does; "false at dlroof's power" is what is
 left of its false alarms then, "cannot" (null) where it never finds so many; where it is as sure of
-several, it may leave them all out and find fewer, which is told beside. The size of a slowdown is
+several, it may leave them all out and find fewer, which is listed next to it. The size of a slowdown is
 that of the numbers in its two names; "95 % power from" is the smallest size from which on at least
 95 % are called slower.
 """

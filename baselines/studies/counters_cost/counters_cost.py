@@ -6,8 +6,8 @@
 A shared machine slows down and recovers within seconds, so two runs after one another cannot be compared to 1 %. Three processes
 (off, auto, and off once more) take turns on the same CPU, a repetition each, in random order, the others stopped
 (--dlroof_turns, as in baselines/studies/benchdnn/benchdnn_side_by_side.py). `auto` is the median over rounds of auto's time over off's, `off_itself` of the
-second off's: what this machine lets one tell. Where memory lies changes a call's time for as long as a process lives, so a
-benchmark is measured with several trios of fresh processes (4 to --most, until both standard errors are below --sure); the
+second off's: the noise floor of this machine. Where memory lies changes a call's time for as long as a process lives, so a
+benchmark is measured with several trios of new processes (4 to --most, until both standard errors are below --sure); the
 ratios are the Hodges-Lehmann estimates over them. The goal is 1 within 1 %.
 """
 import argparse
@@ -78,8 +78,8 @@ def main():
             file.write("\n".join(NAMES) + "\n")
         for name in NAMES:
             rows.append(measure(arguments, suite, name, folder))
-            told = "  ".join(f"{key} {rows[-1][key]['ratio']:.4f} +-{rows[-1][key]['standard_error']:.4f}" for key in ("auto", "off_itself"))
-            print(f"{name:<58} {told}  {len(rows[-1]['auto']['of_processes'])} trios", flush=True)
+            text = "  ".join(f"{key} {rows[-1][key]['ratio']:.4f} +-{rows[-1][key]['standard_error']:.4f}" for key in ("auto", "off_itself"))
+            print(f"{name:<58} {text}  {len(rows[-1]['auto']['of_processes'])} trios", flush=True)
     with open(arguments.output, "w", encoding="utf-8") as file:
         json.dump({"study": "counters auto over off, by turns", "command": shlex.join(sys.argv), "rows": rows}, file, indent=1)
         file.write("\n")

@@ -12,7 +12,7 @@ name; their repetitions are scattered by 1 % with a fixed seed.
   history     --series x --dates: the program stores the first run, SQL repeats it for the other
               dates, scattered by 1 %; then three more runs are added and one series shown thrice
   dashboard   --dashboard-series x --dashboard-dates, stored by the program run by run; a level
-              changes in every tenth series. Its index is opened in headless Chromium with a fresh
+              changes in every tenth series. Its index is opened in headless Chromium with a new
               profile, five times; its Content-Security-Policy is taken out, for it would keep the
               measuring script out
   start       dlroof --help, dlroof_bench --help
@@ -173,9 +173,9 @@ def study_dashboard(arguments, run):
     result = {"build": build, "site_bytes": size, "index_bytes": os.path.getsize(index)}
     server = Server()
     let_tell(index, LOADED, server)
-    told = joined([open_page(arguments.chromium, index, server) for _ in range(5)])
-    return result | {"index": {"first_paint_seconds": [t / 1000 for t in told["paint"]],
-                               "load_seconds": [t / 1000 for t in told["load"]]}}
+    timings = joined([open_page(arguments.chromium, index, server) for _ in range(5)])
+    return result | {"index": {"first_paint_seconds": [t / 1000 for t in timings["paint"]],
+                               "load_seconds": [t / 1000 for t in timings["load"]]}}
 
 
 def rows(scale, figures):

@@ -55,7 +55,7 @@ TEST(RunInForeground, WithoutAProgramThereIsAReason) {
     RunInForeground(request);
     FAIL();
   } catch (const CannotStart& error) {
-    EXPECT_EQ(error.reason, ENOENT);
+    EXPECT_EQ(error.error, ENOENT);
   }
 }
 

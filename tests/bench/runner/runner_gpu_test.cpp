@@ -141,7 +141,7 @@ TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachTimedCall) {
   auto workload = OnGpu("Fake/gpu/none/bwd/f32/n1");
   workload.prepare = [&](const workload::RunSettings&) {
     auto call = fakes::FakeCall();
-    call.renew = [&] { steps += 'r'; };
+    call.gpu->renew = [&] { steps += 'r'; };
     return call;
   };
   fakes::Records({workload}, {.counters = "off"}, {open});
@@ -157,7 +157,7 @@ TEST(RunnerOfGpu, WhatRenewsACallGoesWithIt) {
     workloads.push_back(OnGpu("Fake/gpu/none/bwd/f32/" + problem));
     workloads.back().prepare = [&](const workload::RunSettings&) {
       auto call = fakes::FakeCall();
-      call.renew = [alive = std::make_shared<fakes::Alive>(log)] {};
+      call.gpu->renew = [alive = std::make_shared<fakes::Alive>(log)] {};
       return call;
     };
   }
@@ -177,7 +177,7 @@ TEST(RunnerOfGpu, ACallIsKeptUntilItIsCountedUnlessAnotherNeedsItsRoom) {
         log.prepared.push_back(problem);
         if (!available && log.alive > 0) throw Unsupported("too little memory");
         auto call = fakes::FakeCall();
-        call.renew = [alive = std::make_shared<fakes::Alive>(log)] {};
+        call.gpu->renew = [alive = std::make_shared<fakes::Alive>(log)] {};
         return call;
       };
     }
@@ -204,7 +204,7 @@ TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
   auto plain = OnGpu("Fake/gpu/none/fwd/f32/n1");
   plain.prepare = [](const workload::RunSettings&) {
     auto call = fakes::FakeCall();
-    call.enqueue = {};
+    call.gpu.reset();
     return call;
   };
   const auto records = fakes::Records({threads, weights, plain}, {}, {fakes::FakeClock});
@@ -278,7 +278,7 @@ TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
       RegisterCounterSource({"decree", "gpu", Provenance::kMeasured,
                              [] {
                                steps += 'a';
-                               return std::string();
+                               return std::optional<Reason>();
                              },
                              [](const CountRequest& request) -> Counted {
                                if (request.name.ends_with("n5"))

@@ -54,7 +54,7 @@ TEST(KnobFile, AKnobSaysOnWhichPartsOfAProgramItActs) {
       "knob c, changes results, acts on primitives | why\n"
       "C=1 | one\n",
       true);
-  using Kind = programs::ProgramPartKind;
+  using Kind = programs::ProgramComponentKind;
   EXPECT_EQ(knobs.acts_on, (ActsOn{{"a", {Kind::kMoves, Kind::kOutside}},
                                    {"c", {Kind::kRoof, Kind::kSlowdown, Kind::kNoRoof}}}));
   EXPECT_EQ(knobs.coordinates.size(), 3U);

@@ -55,7 +55,7 @@ TEST(Space, EverySettingIsABenchmark) {
       for (const auto& choice : coordinate.choices) {
         const auto tuned = UnderSetting(workload::ParseBenchmarkName(name), choice.values);
         EXPECT_NO_THROW(workload::MakeWorkload(workload::ToText(tuned.name)))
-            << tuning::Words(choice.values);
+            << tuning::SettingText(choice.values);
         EXPECT_EQ(tuning::With({}, coordinate, choice.values), choice.values);
       }
 }

@@ -91,7 +91,7 @@ inline void MultiplyAdd(int64_t count) {
 
 inline void ExpectWork(const verbose::Primitive& primitive, int64_t matrix, int64_t elementwise) {
   const auto work = verbose::WorkOf(primitive);
-  ASSERT_TRUE(work.matrix) << work.reason << ": " << primitive.text.problem;
+  ASSERT_TRUE(work.matrix) << work.reason.value_or(Reason{}).text << ": " << primitive.text.problem;
   EXPECT_EQ(*work.matrix, static_cast<double>(matrix)) << primitive.text.problem;
   EXPECT_EQ(*work.elementwise, static_cast<double>(elementwise))
       << primitive.text.problem << ' ' << primitive.text.auxiliary;

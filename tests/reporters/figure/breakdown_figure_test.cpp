@@ -15,6 +15,7 @@ namespace dlroof::figure {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 roofline::PlacedRun OneRecord() {
   roofline::PlacedRun run;
@@ -31,7 +32,7 @@ roofline::PlacedRun OneRecord() {
   return run;
 }
 
-TEST(BreakdownFigure, HasABarPerPartWhereTheOneBeforeEnds) {
+TEST(BreakdownFigure, EachBarBeginsAtTheEndOfTheOneBefore) {
   const auto script = BreakdownScript(OneRecord(), "svg");
   EXPECT_THAT(script, HasSubstr("$bars0 << END\n0 40 1\nEND\n$bars1 << END\n40 100 2\nEND\n"));
   EXPECT_THAT(script, HasSubstr("$bars0 using 1:3:1:2:($3-0.4):($3+0.4) with boxxyerror lc rgb "
@@ -46,18 +47,12 @@ TEST(BreakdownFigure, TextOfTheFileIsNeverACommand) {
   EXPECT_EQ(script.find('`'), std::string::npos);
 }
 
-TEST(BreakdownFigure, WithoutABreakdownOrWithAnotherExtensionIsRefused) {
+TEST(BreakdownFigure, RefusesARunWithoutABreakdownAndOtherExtensions) {
   auto run = OneRecord();
   EXPECT_THROW(WriteBreakdownFigure(run, "x.gif"), BadInput);
   run.places[0].breakdown.reset();
   EXPECT_THROW(BreakdownScript(run, "svg"), BadInput);
 }
-
-}  // namespace
-namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 std::string Script(const roofline::PlacedRun& run) {
   return TrajectoryScript(MakeTrajectoryFigure(run, trajectory::Trajectories(run)), "svg");
@@ -67,7 +62,7 @@ std::string Script(const roofline::PlacedRun& run) {
 TEST(TrajectoryScript, HasArrowsAndTheRoofsOfEachNumberOfThreads) {
   const auto script = Script(fakes::RunOf({fakes::kMemoryOne, fakes::MemoryTwo(20, 200, 10)}));
   EXPECT_THAT(script, HasSubstr("$points0 << EOD\n0.5 4.54545455 0x0072b2\n0.5 5 0x0072b2\nEOD"));
-  EXPECT_THAT(script, HasSubstr("$ways0 << EOD\n0.5 4.54545455 0 0.454545455\nEOD"));
+  EXPECT_THAT(script, HasSubstr("$arrows0 << EOD\n0.5 4.54545455 0 0.454545455\nEOD"));
   EXPECT_THAT(script, HasSubstr("with vectors head"));
   EXPECT_THAT(script, HasSubstr("set label '1' at 0.5,4.54"));
   EXPECT_THAT(script, HasSubstr("set label '2' at 0.5,5 "));
@@ -115,7 +110,7 @@ TEST(WriteTrajectoryFigure, DrawsEachFormat) {
   EXPECT_THAT(fakes::RefusalOf([&] {
                 WriteTrajectoryFigure(run, trajectory::Trajectories(run), folder / "x.txt");
               }),
-              HasSubstr("a figure is .svg, .pdf or .png"));
+              HasSubstr("expected a figure's extension, .svg"));
 }
 
 }  // namespace

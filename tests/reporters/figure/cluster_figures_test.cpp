@@ -22,17 +22,17 @@ BreakEvenFigure Crossing() {
                                   .theirs = {{1, 90, 100, 110}},
                                   .goal = 100,
                                   .nodes = 12,
-                                  .why_not = ""},
+                                  .reason = std::nullopt},
                          .time = {.title = "resnet50 f32",
                                   .ours = {{1, 1, 1, 1}},
                                   .theirs = {},
                                   .goal = 0.1,
-                                  .why_not = "never: the network's floor is 1.73 s",
+                                  .reason = Reason{"never: the network's floor is 1.73 s"},
                                   .floor = 1.73}});
   return figure;
 }
 
-TEST(BreakEvenScript, MarksTheCrossingOrSaysWhyThereIsNone) {
+TEST(BreakEvenScript, MarksTheCrossingOrShowsTheReason) {
   const auto script = BreakEvenScript(Crossing(), "svg");
   EXPECT_THAT(script, AllOf(HasSubstr("$rate0cross << EOD\n12 100\nEOD"),
                             HasSubstr("break-even: 12 nodes'"), HasSubstr("set xrange [0.9:70.4]"),
@@ -51,10 +51,10 @@ TEST(BreakEvenScript, DrawsThreeRowsAndCountsTheRest) {
               HasSubstr("no model has a training step on both clusters"));
 }
 
-TEST(BreakEvenScript, TextBecomesNoCommand) {
+TEST(BreakEvenScript, TextNeverBecomesACommand) {
   auto figure = Crossing();
   figure.rows[0].rate.title = "'; system 'touch owned'";
-  figure.rows[0].time.why_not = "`touch owned`";
+  figure.rows[0].time.reason = Reason{"`touch owned`"};
   const auto script = BreakEvenScript(figure, "svg");
   EXPECT_THAT(script, AllOf(Not(HasSubstr("system '")), Not(HasSubstr("`"))));
 }

@@ -25,7 +25,7 @@ bool HaveGnuplot() { return std::system("gnuplot --version > /dev/null 2>&1") ==
 #define NEED_GNUPLOT() \
   if (!HaveGnuplot()) GTEST_SKIP() << "gnuplot is not installed"
 
-// Each would do harm in one place or another of a gnuplot script.
+// Each of these could become a command in a gnuplot script.
 constexpr const char* kHostile[] = {"`touch owned`",
                                     "'; system('touch owned'); '",
                                     "\"\n!touch owned\n",
@@ -36,7 +36,7 @@ constexpr const char* kHostile[] = {"`touch owned`",
                                     "%s%n",
                                     "\xff\xfe"};
 
-TEST(GnuplotText, LeavesNothingThatEndsALiteral) {
+TEST(GnuplotText, RemovesCharactersThatEndALiteral) {
   for (const char* hostile : kHostile) {
     const auto text = GnuplotText(hostile);
     EXPECT_THAT(text, StartsWith("'"));
@@ -46,12 +46,12 @@ TEST(GnuplotText, LeavesNothingThatEndsALiteral) {
   EXPECT_EQ(GnuplotText("Conv2D fwd_bwd f32, 2 µ"), "'Conv2D fwd_bwd f32, 2 µ'");
 }
 
-TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
+TEST(FigureScript, HasRoofsRidgesAndMarks) {
   const auto script = FigureScript(MakeFigure(fakes::SmallRun()), "svg");
   EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
   EXPECT_THAT(script, HasSubstr("'int8.matrix  3.20 TFLOP/s (not validated)'"));
   EXPECT_EQ(RoofName({.key = "dram", .per_second = 2e10, .specified = true}, "B/s"),
-            "DRAM  20.0 GB/s (given, not measured here)");
+            "DRAM  20.0 GB/s (specified, not measured)");
   EXPECT_THAT(script, HasSubstr("'ridge 10.0'"));
   EXPECT_THAT(script, HasSubstr("'overhead 5.00 µs'"));
   EXPECT_THAT(script, HasSubstr("\n57.468058 1.6e+11\n"));
@@ -59,7 +59,7 @@ TEST(FigureScript, HoldsRoofsRidgesAndMarks) {
 }
 
 // 16 of 20 GB/s; they reach int8.matrix, the highest roof in use, 3200 GFLOP/s, at 200 FLOP/byte.
-TEST(FigureScript, WhatDramSustainsIsASecondLineThatItsLabelNames) {
+TEST(FigureScript, TheSustainedRateOfDramIsASecondLineInItsLabel) {
   auto run = fakes::SmallRun();
   fakes::TwoThreadsOf(run).bytes.at(Level::kDram).sustained_per_second = 16e9;
   const auto script = FigureScript(MakeFigure(run), "svg");
@@ -69,7 +69,7 @@ TEST(FigureScript, WhatDramSustainsIsASecondLineThatItsLabelNames) {
 }
 
 // 160 of 200 GFLOP/s; L1's 800 GB/s reach it at 0.2 FLOP/byte.
-TEST(FigureScript, WhatIsSustainedIsASecondLineWithItsName) {
+TEST(FigureScript, ASustainedRateIsASecondLineWithALabel) {
   auto run = fakes::SmallRun();
   fakes::TwoThreadsOf(run).flops.at("fp32.vector").sustained_per_second = 160e9;
   const auto script = FigureScript(MakeFigure(run), "svg");
@@ -80,22 +80,23 @@ TEST(FigureScript, WhatIsSustainedIsASecondLineWithItsName) {
   EXPECT_THAT(FigureScript(MakeFigure(fakes::SmallRun()), "svg"), Not(HasSubstr("sustained")));
 }
 
-TEST(FigureScript, TheMeasuredKneesAreThoseOfTheLevelsDrawn) {
+TEST(FigureScript, OnlyTheKneesOfDrawnLevelsAreDrawn) {
   auto run = fakes::SmallRun();
   fakes::TwoThreadsOf(run).ridges = {{Level::kDram, {{0.5, 10e9}, {8, 150e9}}},
                                      {Level::kL2, {{0.25, 90e9}, {1, 190e9}}}};
-  FigureChoice choice;
-  const auto dram = FigureScript(MakeFigure(run, choice), "svg");
+  FigureOptions options;
+  const auto dram = FigureScript(MakeFigure(run, options), "svg");
   EXPECT_THAT(dram, HasSubstr("$knee_dram << EOD\n0.5 1e+10\n8 1.5e+11\n"));
   EXPECT_THAT(dram, HasSubstr("$knee_dram with linespoints"));
-  EXPECT_THAT(dram, HasSubstr("thin line with dots: the knee as measured"));
+  EXPECT_THAT(dram, HasSubstr("thin line with dots: measured knee"));
   EXPECT_THAT(dram, Not(HasSubstr("knee_l2")));
-  choice.all_levels = true;
-  EXPECT_THAT(FigureScript(MakeFigure(run, choice), "svg"), HasSubstr("$knee_l2 with linespoints"));
+  options.all_levels = true;
+  EXPECT_THAT(FigureScript(MakeFigure(run, options), "svg"),
+              HasSubstr("$knee_l2 with linespoints"));
   EXPECT_THAT(FigureScript(MakeFigure(fakes::SmallRun()), "svg"), Not(HasSubstr("knee")));
 }
 
-TEST(MakeFigure, AboveAFinerRowThatJudgesStandsTheMachinesOwnRoof) {
+TEST(MakeFigure, APlainRoofAboveAJudgingFinerRowIsDrawnToo) {
   auto run = fakes::SmallRun();
   for (auto& placed : run.places)
     if (auto& time = placed.placement.time) time->compute_roofs["fp32.vector"] = "fp32.vector.avx2";
@@ -112,7 +113,8 @@ TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
       record.name = record.op = record.direction = record.type = hostile;
     run.file.machines[0].name = hostile;
     run.file.context["date"] = hostile;
-    fakes::TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12, .validated = true};
+    fakes::TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12,
+                                               .status = machine::CeilingStatus::kValidated};
     run.file.records[0].work[Provenance::kModelled].flops[hostile] = 1;
     const auto figure = MakeFigure(run);
     for (const auto& script : {FigureScript(figure, "svg"), TerminalScript(figure, 80)}) {
@@ -123,7 +125,7 @@ TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
   }
 }
 
-// Three sizes of one problem in two types, counted on two levels: what the newer figures need.
+// Three sizes of one problem in two types, counted on two levels.
 roofline::PlacedRun SweptRun() {
   auto run = fakes::SmallRun();
   const record::Record like = run.file.records[0];
@@ -147,8 +149,8 @@ roofline::PlacedRun SweptRun() {
 }
 
 TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByType) {
-  FigureChoice choice{.sweep = "batch"};
-  const auto figure = MakeFigure(SweptRun(), choice);
+  FigureOptions options{.sweep = "batch"};
+  const auto figure = MakeFigure(SweptRun(), options);
   EXPECT_EQ(figure.lines.size(), 2U);
   const auto script = FigureScript(figure, "svg");
   EXPECT_THAT(script, HasSubstr("title 'batch 2'"));
@@ -160,14 +162,14 @@ TEST(FigureScript, ASweepIsJoinedInItsOrderHollowAndFilledByType) {
   EXPECT_THAT(script,
               HasSubstr("$classicline1 << EOD\n10 1.6e+11 7 0x0072b2\n20 1.6e+11 5 0x0072b2\n"
                         "40 1.6e+11 11 0x0072b2\nEOD"));
-  choice.sweep = "stride";
-  EXPECT_THROW(MakeFigure(SweptRun(), choice), BadInput) << "nothing differs in its stride";
+  options.sweep = "stride";
+  EXPECT_THROW(MakeFigure(SweptRun(), options), BadInput) << "nothing differs in its stride";
 }
 
 // A third of #009e73 on white: 170 + 0, 170 + 158 / 3, 170 + 115 / 3.
 TEST(FigureScript, ANoisyMarkIsPale) {
   const auto script = FigureScript(MakeFigure(fakes::SmallRun(), {}), "svg");
-  EXPECT_THAT(script, HasSubstr("pale: noisy, an estimate"));
+  EXPECT_THAT(script, HasSubstr("pale: noisy (estimate)"));
   EXPECT_THAT(script, HasSubstr("lc rgb '#b5468f' title 'LSTM fwd_inference f32'"));
   EXPECT_THAT(script, HasSubstr("lc rgb '#aaded0' title 'LSTM bwd f32'"));
   auto quiet = fakes::SmallRun();
@@ -176,16 +178,16 @@ TEST(FigureScript, ANoisyMarkIsPale) {
 }
 
 TEST(FigureScript, EveryLevelIsAPointAtTheSameHeight) {
-  FigureChoice choice{.all_levels = true};
-  const auto figure = MakeFigure(SweptRun(), choice);
+  FigureOptions options{.all_levels = true};
+  const auto figure = MakeFigure(SweptRun(), options);
   EXPECT_EQ(figure.classic.size(), 12U);
   const auto script = FigureScript(figure, "svg");
   EXPECT_THAT(script, HasSubstr("title 'L2'"));
   EXPECT_THAT(script, HasSubstr("title 'DRAM'"));
   EXPECT_THAT(script, HasSubstr("$joints << EOD\n2 1.6e+11\n10 1.6e+11\n\n"));
-  choice.all_levels = false;
-  choice.level = Level::kL3;
-  EXPECT_THROW(MakeFigure(SweptRun(), choice), BadInput) << "no point of that level";
+  options.all_levels = false;
+  options.level = Level::kL3;
+  EXPECT_THROW(MakeFigure(SweptRun(), options), BadInput) << "no point of that level";
 }
 
 TEST(FigureScript, ArrowsLeadFromTheOlderFileToThisOne) {
@@ -196,10 +198,10 @@ TEST(FigureScript, ArrowsLeadFromTheOlderFileToThisOne) {
   const auto figure = MakeFigure(SweptRun(), {.before = &before});
   EXPECT_EQ(figure.classic_moves.size(), 5U);
   EXPECT_THAT(FigureScript(figure, "svg"), HasSubstr("\n10 4e+10 0 1.2e+11\n"));
-  EXPECT_THAT(figure.caption, HasSubstr("arrows from before"));
+  EXPECT_THAT(figure.caption, HasSubstr("arrows: from the older run"));
 }
 
-TEST(FigureScript, SecondsAreBytesAndFlopsOnTheOtherAxes) {
+TEST(FigureScript, TheOtherAxesShowBytesAndFlops) {
   const auto one = FigureScript(MakeFigure(SweptRun()), "svg");
   EXPECT_THAT(one, HasSubstr("set x2label 'DRAM bytes'"));
   EXPECT_THAT(one, HasSubstr("set y2label 'FLOPs at the fp32.vector roof'"));
@@ -217,9 +219,9 @@ TEST(WriteFigure, DrawsSweepsLevelsArrowsAndThinRoofs) {
   auto& set = fakes::TwoThreadsOf(thin);
   set.flops.at("fp32.vector").sustained_per_second = 160e9;
   set.ridges = {{Level::kDram, {{0.5, 10e9}, {8, 150e9}}}};
-  for (const auto& choice :
-       {FigureChoice{.sweep = "batch"}, {.all_levels = true}, {.before = &run}}) {
-    WriteFigure(thin, path, choice);
+  for (const auto& options :
+       {FigureOptions{.sweep = "batch"}, {.all_levels = true}, {.before = &run}}) {
+    WriteFigure(thin, path, options);
     EXPECT_GT(std::filesystem::file_size(path), 5000U);
   }
 }
@@ -241,7 +243,7 @@ TEST(WriteFigure, DrawsEveryFormatAndRunsNothing) {
   std::filesystem::current_path(before);
 }
 
-TEST(WriteFigure, RefusesWhatItCannotDraw) {
+TEST(WriteFigure, RefusesOtherExtensionsAndEmptyRuns) {
   EXPECT_THROW(WriteFigure(fakes::SmallRun(), "x.jpeg"), BadInput);
   EXPECT_THROW(WriteFigure(fakes::SmallRun(), "folder.svg/x"), BadInput);
   EXPECT_THROW(WriteFigure(roofline::PlacedRun(), "x.svg"), BadInput);
@@ -251,7 +253,7 @@ TEST(WriteFigure, RefusesWhatItCannotDraw) {
   EXPECT_THROW(WriteFigure(run, "x.svg"), BadInput);
 }
 
-TEST(WriteFigure, SaysWhenTheFileCannotBeWritten) {
+TEST(WriteFigure, ThrowsIfTheFileCannotBeWritten) {
   NEED_GNUPLOT();
   EXPECT_THROW(WriteFigure(fakes::SmallRun(), "/nowhere/x.svg"), BadInput);
 }

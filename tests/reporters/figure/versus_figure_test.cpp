@@ -23,7 +23,7 @@ roofline::PlacedRun OneRecord(double seconds, const std::string& machine, double
 TEST(VersusScript, HasTheRoofsOfBothAndAnArrowFromAToB) {
   const auto a = OneRecord(4, "slow", 1), b = OneRecord(2, "fast", 10);
   const auto script = VersusScript(MakeVersusFigure(a, b, {{0, 0}}), "svg");
-  EXPECT_THAT(script, HasSubstr("$ways0 << EOD\n100 25 0 25\nEOD"));
+  EXPECT_THAT(script, HasSubstr("$arrows0 << EOD\n100 25 0 25\nEOD"));
   EXPECT_THAT(script, HasSubstr("$from0 << EOD\n100 25 "));
   EXPECT_THAT(script, HasSubstr("$to0 << EOD\n100 50 "));
   for (const char* roof : {"$roof_a0", "$roof_a1", "$roof_b0", "$roof_b1"})

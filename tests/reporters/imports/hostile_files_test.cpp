@@ -1,5 +1,5 @@
-// Mutated files: every reader answers in time, with what it read or with one sentence that says
-// where. DLROOF_MUTANTS sets how many there are of each sample (the study under sanitizers takes
+// Mutated files: every reader returns in time, with records or with one sentence that names the
+// place. DLROOF_MUTANTS sets the number of mutants of each sample (the study with sanitizers uses
 // 10^5 in all).
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::string FileText(const std::string& name) {
   return ReadFile(fakes::TestData(name), "a file to import");
 }
 
-// Words that decide branches of the readers, put where they do not belong.
+// Words that decide branches of the readers, for wrong places.
 constexpr const char* kWords[] = {"",
                                   "\"",
                                   ",",
@@ -103,10 +103,10 @@ int MutantsOf(int usual) {
 
 using Reader = std::function<void(const std::string&)>;
 
-// Bounds a hang without judging the machine: a thousand of these files take a second or so.
+// Detects hangs on slow machines too: a thousand of these files take about a second.
 constexpr double kMostSeconds = 1;
 
-// [s] that the reader took.
+// Returns the time of the reader [s].
 double ExpectOrderly(const std::string& name, const std::string& text, const Reader& read) {
   const auto start = std::clock();  // CPU time: other programs do not count
   try {
@@ -133,7 +133,7 @@ void Try(const std::string& sample, const Reader& read, int usual) {
   std::cout << sample << ": " << mutants << " mutants, the slowest took " << slowest << " s\n";
 }
 
-// An imported file must be a run file that can be written and read again.
+// The imported records must be writable as a run file and readable again.
 Reader Importing(Imported (*read)(const std::string&, const std::string&)) {
   return [read](const std::string& text) {
     const auto imported = read(text, "hostile");
@@ -181,14 +181,14 @@ TEST(HostileFiles, MachineFiles) {
     try {
       value = json::parse(text);
     } catch (const json::exception&) {
-      return;  // the reader of files says so with its path
+      return;  // the reader of files reports this with the path
     }
     machine::MachineFromJson(value, "hostile");
   };
   Try("../../baselines/studies/v100_published/machine.json", read, 200);
 }
 
-// Each executed line is used, or counted with a reason; the records can be written and read again.
+// Each executed line is used, or counted with a reason. The records can be written and read again.
 TEST(HostileFiles, LogsOfOneDnn) {
   const auto path = testing::TempDir() + "hostile_onednn.log";
   const Reader read = [&](const std::string& text) {
@@ -216,7 +216,7 @@ TEST(HostileFiles, BenchdnnProblems) {
       300);
 }
 
-TEST(HostileFiles, WhateverItIsSomeFormatOrNoneTakesIt) {
+TEST(HostileFiles, RecognisersAcceptAnyText) {
   for (const char* sample : {"import_small.csv", "import_ncu_raw.csv", "import_likwid.csv",
                              "import_nvbench.json", "import_benchdnn.txt", "import_ert.json"})
     Try(

@@ -95,18 +95,18 @@ TEST(ImportOwnCsv, EveryErrorHasFileLineAndColumn) {
   EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,nan\n"),
             "x.csv:2: column 5: expected a number, got 'nan'");
   EXPECT_THAT(Refusal(ImportOwnCsv, head + "\n# note\na,0,1\n"),
-              HasSubstr("x.csv:4: column 1: 'a' needs a time above 0"));
+              HasSubstr("x.csv:4: column 1: expected a time above 0 in 'seconds' of 'a'"));
   EXPECT_THAT(Refusal(ImportOwnCsv, head + "a,1\n"),
               HasSubstr("x.csv:2: column 3: expected 3 fields"));
   EXPECT_THAT(Refusal(ImportOwnCsv, head + ",1,1\n"),
               HasSubstr("x.csv:2: column 1: expected a name"));
   EXPECT_THAT(Refusal(ImportOwnCsv, head + "a,1,1\na,1,2\n"),
-              HasSubstr("x.csv:3: column 1: 'a' has other FLOPs"));
+              HasSubstr("x.csv:3: column 1: this row of 'a' has other FLOPs"));
   EXPECT_THAT(Refusal(ImportOwnCsv, "name,name,seconds\n"),
-              HasSubstr("x.csv:1: column 6: column 'name' stands twice"));
+              HasSubstr("x.csv:1: column 6: column 'name' is there twice"));
   EXPECT_THAT(Refusal(ImportOwnCsv, "name,time\n"),
               HasSubstr("x.csv:1: column 1: expected a column 'seconds'"));
-  EXPECT_THAT(Refusal(ImportOwnCsv, head), HasSubstr("x.csv:1: no row below the header"));
+  EXPECT_THAT(Refusal(ImportOwnCsv, head), HasSubstr("x.csv:1: expected a row below the header"));
 }
 
 TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUp) {
@@ -123,7 +123,7 @@ TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUp) {
   EXPECT_EQ(Measured(scale).launches, 2);
   // A tensor instruction of Volta is 512 FLOPs.
   EXPECT_EQ(Measured(imported.records[1]).flops.at("fp16.matrix"), 512e6);
-  EXPECT_EQ(TotalFlops(Measured(imported.records[2])), 0) << "kept: counted and timed apart";
+  EXPECT_EQ(TotalFlops(Measured(imported.records[2])), 0) << "a zero-FLOP kernel is a record, too";
   EXPECT_THAT(imported.remarks,
               ElementsAre("import_ncu_raw.csv: column 'launch__registers_per_thread' "
                           "is not known and left out"));
@@ -141,7 +141,7 @@ TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
               UnorderedElementsAre(Pair("fp16.vector", 420), Pair("bf16.matrix", 4096)));
 }
 
-TEST(ImportNsightCompute, TensorInstructionsOfOtherChipsAreNoFlops) {
+TEST(ImportNsightCompute, FlopsOfTensorInstructionsAreUnknownOnOtherChips) {
   const MetricValues values = {{"sm__inst_executed_pipe_tensor.sum", 5}};
   EXPECT_EQ(WorkOfLaunch(values, true).flops.at("fp16.matrix"), 2560);
   EXPECT_TRUE(WorkOfLaunch(values, false).tensor_unknown);
@@ -154,8 +154,8 @@ TEST(ImportNsightCompute, TensorInstructionsOfOtherChipsAreNoFlops) {
               testing::Contains(HasSubstr("volta_s884gemm_fp16_128x64: FLOPs left out")));
 }
 
-// The metrics that dlroof profile asks ncu for decode as CUPTI's own counts of a call do.
-TEST(ImportNsightCompute, MetricsOfEveryChipMeanWhatTheyMeanToCupti) {
+// The metrics that dlroof profile requests from ncu give the same work as CUPTI's counts.
+TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiOnEveryChip) {
   const auto& table = cupti::BuiltInCuptiTable();
   for (const auto& chip : table.chips) {
     MetricValues values;
@@ -183,8 +183,8 @@ TEST(ImportNsightCompute, RefusesWithThePlace) {
   const std::string head =
       "==PROF== x\n\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"byte\"\n";
   EXPECT_EQ(Refusal(ImportNsightCompute, head + "\"0\",\"k\",\"1.234.567\"\n"),
-            "x.csv:4: column 9: '1.234.567' has two points: run ncu in a locale that writes "
-            "1,234.5 (LC_ALL=C)");
+            "x.csv:4: column 9: '1.234.567' has two decimal points: run ncu with LC_ALL=C, so that "
+            "it writes 1,234.5");
   EXPECT_THAT(Refusal(ImportNsightCompute, head + "\"0\",\"k\"\n"),
               HasSubstr("x.csv:4: column 5: expected 3 fields"));
   EXPECT_THAT(Refusal(ImportNsightCompute, head + "\"0\",\"\",\"1\"\n"),
@@ -194,7 +194,7 @@ TEST(ImportNsightCompute, RefusesWithThePlace) {
       Refusal(
           ImportNsightCompute,
           "\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"furlong\"\n\"0\",\"k\",\"1\"\n"),
-      HasSubstr("x.csv:3: column 9: 'dram__bytes.sum' is in 'furlong'"));
+      HasSubstr("x.csv:3: column 9: the unit 'furlong' of 'dram__bytes.sum'"));
 }
 
 TEST(ImportErt, MakesCeilings) {
@@ -206,26 +206,26 @@ TEST(ImportErt, MakesCeilings) {
   EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 828.758e9);
   EXPECT_EQ(set.bytes.size(), 2U);
   EXPECT_EQ(imported.machine->device, "gpu");
-  EXPECT_THAT(imported.remarks,
-              ElementsAre("import_ert.json: the ceilings are the toolkit's: given, not measured "
-                          "here; percents rest on them",
-                          "import_ert.json: 'INT4 GFLOPs' is not known and left out"));
+  EXPECT_THAT(
+      imported.remarks,
+      ElementsAre("import_ert.json: the ceilings are specified by the toolkit, not measured "
+                  "here; percentages depend on them",
+                  "import_ert.json: 'INT4 GFLOPs' is not known and left out"));
   EXPECT_EQ(machine::MachineFromJson(machine::ToJson(*imported.machine), "m"), *imported.machine);
   EXPECT_EQ(Refusal(ImportErt,
                     R"({"empirical": {"gflops": {"data": [["FP32 GFLOPs", -1]]}, "gbytes": {}}})"),
             "x.csv: empirical: gflops: data[0]: expected a rate above 0");
 }
 
-// Percents of imported roofs are what import is for: they may be placed on, and say whose they are.
+// Percentages on imported roofs are the purpose of the import; they are marked as specified.
 TEST(ImportErt, CeilingsAreSpecifiedAndPlacedOn) {
   const auto imported = FromFile("import_ert.json");
   const machine::CeilingSet& set = imported.machine->by_threads.at(1);
   for (const machine::Ceiling* ceiling :
        {&set.flops.at("fp32.vector"), &set.bytes.at(Level::kDram)}) {
-    EXPECT_TRUE(ceiling->specified);
-    EXPECT_FALSE(ceiling->validated);
+    EXPECT_TRUE(ceiling->IsSpecified());
     EXPECT_THAT(ceiling->how, testing::StartsWith("the Empirical Roofline Toolkit's best"));
-    EXPECT_EQ(ceiling->validation, machine::Validation()) << "nothing was looked at";
+    EXPECT_EQ(ceiling->validation, machine::Validation()) << "nothing was validated";
   }
   record::Record record{.threads = 1, .repetitions = {{.seconds = 1}}};
   // Half of 15158.2 GFLOP/s; few bytes.
@@ -243,7 +243,7 @@ TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {
   const record::Record& triad = imported.records[0];
   EXPECT_EQ(triad.name, "triad");
   EXPECT_EQ(triad.threads, 2);
-  // The slowest thread; 100 MFLOP/s x 2 s + 200 x 1.5; a volume stands on one thread per socket.
+  // The slowest thread; 100 MFLOP/s x 2 s + 200 x 1.5; one thread per socket has a volume.
   EXPECT_EQ(triad.repetitions.at(0).seconds, 2.0);
   EXPECT_EQ(triad.repetitions.at(1).seconds, 2.1) << "the second group ran again";
   EXPECT_DOUBLE_EQ(Measured(triad).flops.at("fp64.vector"), 500e6);
@@ -252,23 +252,23 @@ TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {
               ElementsAre(HasSubstr("'AVX DP [MFLOP/s]', 'Operational intensity [FLOP/Byte]'")));
   EXPECT_EQ(Refusal(ImportLikwid,
                     "TABLE,Group 1 Metric,MEM,1\nMetric,HWThread 0\nRuntime (RDTSC) [s],0\n"),
-            "x.csv:1: this table has no row 'Runtime (RDTSC) [s]' with a time above 0");
+            "x.csv:1: expected a row 'Runtime (RDTSC) [s]' with a time above 0 in this table");
   EXPECT_EQ(Refusal(ImportLikwid, "TABLE,Group 1 Metric,MEM,1\nRuntime (RDTSC) [s],x\n"),
             "x.csv:2: column 21: expected a number, got 'x'");
 }
 
-TEST(ImportNvbench, AStateIsARecordAndSkippedOnesStay) {
+TEST(ImportNvbench, AStateIsARecordAndSkippedStatesRemain) {
   const auto imported = FromFile("import_nvbench.json");
   ASSERT_EQ(imported.records.size(), 2U);
   const record::Record& copy = imported.records[0];
   EXPECT_EQ(copy.name, "copy/Elements=1048576/T=F32");
   EXPECT_EQ(copy.repetitions.at(0).seconds, 2e-5);
-  // 419.4304 GB/s for 20 us: what the author declared.
+  // 419.4304 GB/s for 20 us, as the author declared.
   EXPECT_DOUBLE_EQ(copy.work.at(Provenance::kModelled).bytes.at(Level::kDram), 8388608);
   EXPECT_EQ(imported.records[1].status, record::Status::kUnsupported);
   EXPECT_EQ(imported.records[1].reason, "out of memory");
   EXPECT_THAT(imported.remarks,
-              ElementsAre(HasSubstr("nvbench knows no FLOPs"),
+              ElementsAre(HasSubstr("nvbench has no FLOPs"),
                           "import_nvbench.json: column 'nv/cold/sample_size' is not known and "
                           "left out"));
   auto text = DataText("import_nvbench.json");
@@ -291,14 +291,14 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
       << "commas are the problem's";
   EXPECT_THAT(imported.records[2].repetitions.at(0).seconds, 1.2e-3);
   EXPECT_THAT(imported.remarks,
-              testing::Contains(HasSubstr("b.txt:3: no benchmark of dlroof (3-D")));
+              testing::Contains(HasSubstr("b.txt:3: not a benchmark of dlroof (3-D")));
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu\n"),
               HasSubstr("x.csv:1: expected 11 fields"));
 }
 
-// 2 Gop by some implementation of a benchdnn problem.
+// A benchdnn problem with 2 Gop.
 Imported OnePerfLine(const std::string& implementation, const std::string& problem) {
   return suites::ImportBenchdnn(
       fmt::format("perf,cpu,{},,--mode=P {},2,1,1,1,1,1\n", implementation, problem), "b.txt");
@@ -334,7 +334,7 @@ TEST(ImportBenchdnn, FlopsWithoutAnInstructionSetAreOnNoPipe) {
   EXPECT_EQ(Modelled(conv).bytes.at(Level::kDram), 4 * 64 + 4 * 6 + 4 * 6 * 64);
 }
 
-TEST(ImportBenchdnn, FlopsStandOnThePipeThatTheNameTells) {
+TEST(ImportBenchdnn, FlopsAreOnThePipeOfTheNamedInstructionSet) {
   const auto flops = [](const Imported& imported) {
     EXPECT_THAT(imported.remarks, IsEmpty());
     return Modelled(imported).flops;
@@ -349,7 +349,7 @@ TEST(ImportBenchdnn, FlopsStandOnThePipeThatTheNameTells) {
               ElementsAre(Pair("bf16.vector", 2e9)));
 }
 
-TEST(ImportBenchdnn, FieldsOfATemplateThatNothingTakesAreNamed) {
+TEST(ImportBenchdnn, UnusedFieldsOfATemplateAreNamed) {
   const auto imported = suites::ImportBenchdnn(
       "Output template: perf,text,%engine%,%impl%,%prb%,%Gops%,%-Gbw%,%cfg%,%0time%,%cfg%\n"
       "perf,text,cpu,jit:avx2,--conv --dir=FWD_I mb1ic4ih8oc6kh1,2,7,f32,1,f32\n",
@@ -362,10 +362,12 @@ TEST(ImportBenchdnn, FieldsOfATemplateThatNothingTakesAreNamed) {
   EXPECT_THAT(suites::ImportBenchdnn(output, "b.txt").remarks, IsEmpty());
 }
 
-TEST(ImportedRun, ForeignNamesStandOnTheMachinesDevice) {
+TEST(ImportedRun, ForeignNamesAreOnTheMachinesDevice) {
   machine::Machine machine{.device = "gpu", .fingerprint = "x"};
-  machine.by_threads[1].flops["fp32.vector"] = {.per_second = 100, .validated = true};
-  machine.by_threads[1].bytes[Level::kDram] = {.per_second = 10, .validated = true};
+  machine.by_threads[1].flops["fp32.vector"] = {.per_second = 100,
+                                                .status = machine::CeilingStatus::kValidated};
+  machine.by_threads[1].bytes[Level::kDram] = {.per_second = 10,
+                                               .status = machine::CeilingStatus::kValidated};
   record::Record kernel{
       .name = "void a/b/c/d/e/f<1>()", .threads = 7, .repetitions = {{.seconds = 10}}};
   kernel.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 100}},
@@ -380,7 +382,7 @@ TEST(ImportedRun, ForeignNamesStandOnTheMachinesDevice) {
   // 5 s of bytes in 10 s.
   EXPECT_DOUBLE_EQ(written["records"][0]["time"]["gap"], 2);
   EXPECT_EQ(written["records"][0]["classic"][0]["flops_from"], "modelled");
-  // Read again from memory and as a large file it is the same record.
+  // Reading the file from memory and as a large file gives the same record.
   const auto again = roofline::ToJson(record::ParseRunFile(written.dump(), "x", warnings));
   EXPECT_EQ(again["records"], written["records"]);
 }

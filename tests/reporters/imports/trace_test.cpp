@@ -47,20 +47,20 @@ TEST(ImportTrace, ReadsAProfileOfPyTorch) {
   EXPECT_EQ(work.flops.at("fp32.vector"), 2.0 * 2 * 64 * 56 * 56 * 64 * 9);
   EXPECT_EQ(work.bytes.at(Level::kDram), 4.0 * (2 * 2 * 64 * 56 * 56 + 64 * 64 * 9));
   EXPECT_EQ(work.launches, 1);
-  // 9687.298 us less four operators within it.
+  // 9687.298 us minus the four operators within it.
   EXPECT_NEAR(conv.repetitions[0].seconds, (9687.298 - 10.119 - 18.214 - 10.81 - 8.475) * 1e-6,
               1e-9);
   const auto& product = Named(imported, "aten::addmm 64 32x64 64x64").work;
   EXPECT_EQ(product.at(Provenance::kModelled).flops.at("fp32.vector"), 2.0 * 32 * 64 * 64);
   EXPECT_TRUE(
       Named(imported, "aten::clamp_min 2x64x56x56").work.at(Provenance::kModelled).flops.empty());
-  // conv2d, add_, batch_norm and so on stand side by side.
+  // conv2d, add_, batch_norm and so on follow each other.
   EXPECT_NEAR(TotalSeconds(imported),
               (9742.601 + 35.356 + 23681.121 + 6885.349 + 27 + 4.378 + 567.108 + 4663.222) * 1e-6,
               2e-8);
 }
 
-TEST(ImportTrace, ACallHasTheTimeOfThoseWithinItTakenAway) {
+TEST(ImportTrace, TheTimeOfACallExcludesTheCallsWithinIt) {
   const auto imported = ImportTrace(
       TraceOf({Event(R"("name": "b", "ts": 2, "dur": 3, "tid": 1)"),
                Event(R"("name": "a", "ts": 0, "dur": 10, "tid": 1)"),
@@ -77,7 +77,7 @@ TEST(ImportTrace, ACallHasTheTimeOfThoseWithinItTakenAway) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 events of the category user_annotation")));
 }
 
-TEST(ImportTrace, OfAGpuTakesTheKernels) {
+TEST(ImportTrace, OfAGpuHasItsKernels) {
   const auto imported = ImportTrace(
       TraceOf({Event(R"("name": "aten::mm", "cat": "cpu_op", "ts": 0, "dur": 10)"),
                Event(R"("name": "sgemm", "cat": "kernel", "ts": 5, "dur": 40, "tid": 7)"),
@@ -92,7 +92,7 @@ TEST(ImportTrace, OfAGpuTakesTheKernels) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 operators of the host, 1e-05 s")));
 }
 
-TEST(ImportTrace, OpsThatDifferInTypesStayApart) {
+TEST(ImportTrace, OpsThatDifferInTypesAreSeparateRecords) {
   const auto mm = [](int begin, const std::string& type) {
     return Event(fmt::format(R"("name": "aten::mm", "ts": {}, "dur": 1,
                              "args": {{"Input Dims": [[2, 3], [3, 4]], "Input type": ["{}"]}})",
@@ -115,7 +115,7 @@ TEST(ImportTrace, RefusesWithThePlace) {
               HasSubstr("traceEvents[0]: 'ts'"));
   EXPECT_THAT(refusal(TraceOf({Event(R"("ts": 0, "dur": 1)")})), HasSubstr("'name'"));
   EXPECT_THAT(refusal(TraceOf({Event(R"("name": "a", "ts": 0, "dur": 0)")})),
-              HasSubstr("no event took any time"));
+              HasSubstr("no event has a self time"));
 }
 
 // Multiply-adds counted one by one.
@@ -152,7 +152,7 @@ TEST(WorkOfOp, OfRandomConvolutionsIsWhatALoopCounts) {
   EXPECT_GT(counted, 300);
 }
 
-TEST(WorkOfOp, IsAbsentWhereSizesDoNotFit) {
+TEST(WorkOfOp, IsUnknownIfSizesDoNotFit) {
   TraceOp op{.name = "aten::bmm", .sizes = {{2, 3, 4}, {2, 4, 5}}, .types = {"double", "double"}};
   EXPECT_EQ(WorkOfOp(op).value().flops.at("fp64.vector"), 2.0 * 2 * 3 * 4 * 5);
   EXPECT_EQ(WorkOfOp(op).value().bytes.at(Level::kDram), 8.0 * (24 + 40 + 30));

@@ -47,12 +47,14 @@ machine::Machine OneThreadMachine() {
   machine::Machine machine{
       .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
   machine::CeilingSet& one = machine.by_threads[1];
-  one.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .validated = true};
-  one.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .validated = true};
+  one.flops["fp32.vector"] = {
+      .per_second = 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
+  one.bytes[Level::kDram] = {
+      .per_second = 10, .how = "fake", .status = machine::CeilingStatus::kValidated};
   return machine;
 }
 
-// Drives a reporter as Google Benchmark does and gives back what it wrote.
+// Drives a reporter as Google Benchmark does, and returns its output.
 template <class Reporter>
 std::string Written(Session& session, const std::vector<std::vector<BenchmarkRun>>& groups) {
   std::ostringstream out, err;
@@ -94,9 +96,9 @@ TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
   EXPECT_EQ(read.machines.at(0), OneThreadMachine());
 }
 
-// Members that github-action-benchmark's reader for Google Benchmark ("googlecpp") and compare.py
-// read of each entry.
-TEST(RunFileReporter, EntriesHaveWhatOtherReadersOfGoogleBenchmarksFilesTake) {
+// github-action-benchmark's reader for Google Benchmark ("googlecpp") and compare.py read these
+// members of each entry.
+TEST(RunFileReporter, EntriesHaveTheMembersThatOtherReadersNeed) {
   Session session = TestSession();
   BenchmarkRun failed = Repetition(1);
   failed.error_occurred = true;
@@ -116,7 +118,7 @@ TEST(RunFileReporter, EntriesHaveWhatOtherReadersOfGoogleBenchmarksFilesTake) {
   EXPECT_EQ(json.at("benchmarks")[1].at("real_time"), 4e6);
 }
 
-TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
+TEST(RunFileReporter, ACutOffFileHasMachinesAndWork) {
   Session session = TestSession();
   auto runs = Three();
   for (std::size_t i = 0; i < runs.size(); ++i)
@@ -129,7 +131,7 @@ TEST(RunFileReporter, WhatAKillLeavesStillHasMachinesAndWork) {
             nlohmann::json::parse(text)["records"][0]);
 }
 
-// Runs the registered benchmarks and gives back what the terminal shows.
+// Runs the registered benchmarks, and returns the terminal's output.
 std::string RunRegistered(Session& session) {
   std::ostringstream out;
   TerminalReporter reporter(session);
@@ -140,7 +142,7 @@ std::string RunRegistered(Session& session) {
   return out.str();
 }
 
-TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoTrace) {
+TEST(RunFileReporter, SkippedBenchmarksHaveAReasonAndInterruptedOnesNoRecord) {
   benchmark::RegisterBenchmark("unsupported", [](benchmark::State& state) {
     state.SkipWithError("unsupported: no AMX here");
   });
@@ -155,7 +157,7 @@ TEST(RunFileReporter, SkippedBenchmarksKeepTheirReasonAndInterruptedOnesLeaveNoT
   EXPECT_THAT(text, HasSubstr("\nunsupported\n  unsupported, no AMX here\n"));
 }
 
-TEST(TerminalReporter, WritesAReasonOnceForAllThatItKeepsFromRunning) {
+TEST(TerminalReporter, WritesEachReasonOfUnsupportedBenchmarksOnce) {
   for (const char* name : {"bf16/a", "bf16/b", "bf16/c"})
     benchmark::RegisterBenchmark(name, [](benchmark::State& state) {
       state.SkipWithError("unsupported: no bf16 for avx2");
@@ -177,7 +179,7 @@ Session SessionOfAModel() {
                  [] { return std::vector{OneThreadMachine()}; });
 }
 
-TEST(RunFileReporter, WritesWhatAModelAddsUpTo) {
+TEST(RunFileReporter, WritesTheSumOfAModel) {
   Session session = SessionOfAModel();
   const auto json = nlohmann::json::parse(Written<RunFileReporter>(session, {Three()}));
   ASSERT_EQ(json["models"].size(), 1);
@@ -194,27 +196,49 @@ TEST(TerminalReporter, ShowsTheModelAfterTheTable) {
 TEST(TerminalReporter, ShowsRateIntensityShareOfTheRoofAndBound) {
   Session session = TestSession();
   const auto text = Written<TerminalReporter>(session, {Three()});
-  EXPECT_THAT(text, HasSubstr("of roof"));
-  EXPECT_THAT(text,
-              testing::ContainsRegex(std::string(kName) + " .* 2 s .* 2e-08 +5 +40.0% +DRAM"));
+  EXPECT_THAT(text, HasSubstr("      FLOP/s   FLOP/B   % roof      bound\n"));
+  EXPECT_THAT(text, testing::ContainsRegex(std::string(kName) +
+                                           " .* 2 s .* 20.0 FLOP/s +5.00 +40.0 % +DRAM\n"));
 }
 
-// Google Benchmark hands aggregates over in a call of their own.
-TEST(Reporters, TakeAggregatesThatComeAlone) {
+// 40 flop in 2 s, 8 byte.
+TEST(TerminalReporter, WithoutAMachineStillShowsRateAndIntensity) {
+  Session session({{"schema", record::kSchema}}, [] { return std::vector<machine::Machine>(); });
+  EXPECT_THAT(Written<TerminalReporter>(session, {Three()}),
+              testing::ContainsRegex(std::string(kName) + " .* 20.0 FLOP/s +5.00 +- +-\n"));
+}
+
+TEST(ResultRow, ScalesRatesAndWritesPercentagesWithThreeDigits) {
+  record::Record record{.name = "x", .repetitions = {{.seconds = 1, .iterations = 1}}};
+  roofline::Placement placement;
+  const auto row = [&](double flops_per_second, double fraction) {
+    placement.classic = {
+        {.intensity = 59.8, .flops_per_second = flops_per_second, .fraction = fraction}};
+    placement.time = roofline::TimePoint{.slowdown = 1 / fraction};
+    return ResultRow(record, placement, 1);
+  };
+  EXPECT_THAT(row(190e9, 0.664), HasSubstr("   190 GFLOP/s     59.8   66.4 %    compute\n"));
+  EXPECT_THAT(row(1.23e12, 0.0731), HasSubstr("  1.23 TFLOP/s     59.8   7.31 %    compute\n"));
+  EXPECT_THAT(row(2e6, 0.00812), HasSubstr("   2.00 MFLOP/s     59.8  0.812 %    compute\n"));
+  EXPECT_THAT(row(2e6, 1), HasSubstr("     59.8    100 %    compute\n"));
+}
+
+// Google Benchmark reports aggregates in a call of their own.
+TEST(Reporters, TakeAggregatesThatComeByThemselves) {
   BenchmarkRun median = Repetition(2);
   median.run_type = BenchmarkRun::RT_Aggregate;
   median.aggregate_name = "median";
   Session file_session = TestSession();
   const auto text = Written<RunFileReporter>(file_session, {{Repetition(1)}, {median}});
   EXPECT_EQ(nlohmann::json::parse(text)["records"].size(), 1);
-  Session alone = TestSession();
-  EXPECT_THAT(Written<TerminalReporter>(alone, {{median}}), HasSubstr("_median"));
+  Session aggregates = TestSession();
+  EXPECT_THAT(Written<TerminalReporter>(aggregates, {{median}}), HasSubstr("_median"));
   Session after = TestSession();
   EXPECT_THAT(Written<TerminalReporter>(after, {{Repetition(1)}, {median}}),
               Not(HasSubstr("_median")));
 }
 
-TEST(ResultSummary, CountsWhatHasNoResultAndWhy) {
+TEST(ResultSummary, CountsBenchmarksByStatus) {
   record::Record timed, noisy, wrong;
   timed.repetitions = {{.seconds = 1}};
   noisy.repetitions = {{.seconds = 1, .noisy = true}};
@@ -226,7 +250,7 @@ TEST(ResultSummary, CountsWhatHasNoResultAndWhy) {
               testing::HasSubstr("busy throughout: stop other programs"));
 }
 
-TEST(Session, MeasuresTheMachineOnlyWhenARunBeginsAndOnlyOnce) {
+TEST(Session, MeasuresTheMachineOnceWhenARunBegins) {
   int measured = 0;
   Session session(nlohmann::json::object(), [&] {
     ++measured;

@@ -1,4 +1,4 @@
-// Data from which the page's scripts draw roofs and places.
+// The roofs and places in a page's content.
 #include <gtest/gtest.h>
 
 #include "tests/fakes/trajectory_points.h"
@@ -26,6 +26,17 @@ TEST(WritePage, GeometryComesWithTheData) {
   EXPECT_EQ(content["records"][5]["time"]["places"], json::object()) << "its roof is not validated";
 }
 
+TEST(WritePage, WithoutCeilingsRatesComeFromWorkAndTime) {
+  auto file = fakes::SmallRun().file;
+  file.machines.clear();
+  const auto content = PageContent(roofline::PlaceRun(file));
+  EXPECT_DOUBLE_EQ(content["records"][0]["rate"]["flops_per_second"].get<double>(), 1.6e11);
+  EXPECT_NEAR(content["records"][0]["rate"]["intensity"].get<double>(), 57.468, 1e-3);
+  EXPECT_EQ(content["records"][0]["rate"]["level"], "dram");
+  EXPECT_FALSE(content["records"][9].contains("rate")) << "its work is not known";
+  EXPECT_FALSE(PageContent(fakes::SmallRun())["records"][0].contains("rate"));
+}
+
 TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
   const auto run = fakes::CeilingsRun();
   const auto content = PageContent(run);
@@ -37,7 +48,7 @@ TEST(WritePage, MeasuredRidgesComeWithTheirRoofs) {
 }
 
 // 16 of DRAM's 20 GB/s: fp32.vector's 200 GFLOP/s are reached at 12.5 FLOP/byte, not at 10.
-TEST(WritePage, WhatDramSustainsComesWithItsLine) {
+TEST(WritePage, TheSustainedRateOfDramComesWithItsLine) {
   auto run = fakes::SmallRun();
   EXPECT_FALSE(PageContent(run)["roofs"][0]["bytes"][3].contains("sustained_start"));
   fakes::TwoThreadsOf(run).bytes.at(Level::kDram).sustained_per_second = 16e9;

@@ -31,7 +31,7 @@ int Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-TEST(ScriptSafeJson, HoldsNothingThatHtmlWouldRead) {
+TEST(ScriptSafeJson, HasNoCharactersWithAMeaningInHtml) {
   const json value = {{"</script><!--", "a & b \xE2\x80\xA8 \xE2\x80\xA9 < >"}};
   const auto text = ScriptSafeJson(value);
   EXPECT_EQ(text.find_first_of("<>&"), std::string::npos);
@@ -53,12 +53,12 @@ TEST(Base64OfHex, AsInRfc4648) {
             "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
 }
 
-TEST(WritePage, WithoutPlotlyItIsRefused) {
-  if (!PlotlyScript().text.empty()) GTEST_SKIP() << "built with plotly.js";
+TEST(WritePage, ThrowsWithoutPlotly) {
+  if (PlotlyScript()) GTEST_SKIP() << "built with plotly.js";
   EXPECT_THROW(fakes::Page(fakes::SmallRun()), BadInput);
 }
 
-TEST(WritePage, LabelsOfTheFileAreOnlyData) {
+TEST(WritePage, TextOfTheFileIsOnlyData) {
   NEED_PLOTLY();
   const auto page = fakes::Page(fakes::SmallRun());
   EXPECT_THAT(page, Not(HasSubstr("<img")));
@@ -142,7 +142,7 @@ class PageInABrowser : public testing::Test {
   void SetUp() override {
     NEED_PLOTLY();
     if (std::string(DLROOF_CHROMIUM).empty())
-      GTEST_SKIP() << "no chromium to look at the page with";
+      GTEST_SKIP() << "chromium is not installed";
   }
 };
 
@@ -163,7 +163,7 @@ TEST_F(PageInABrowser, DrawsBothChartsAndEveryRow) {
   EXPECT_THAT(page, HasSubstr("<title>Example CPU, 2 cores · dlroof</title>"));
 }
 
-TEST_F(PageInABrowser, UnsupportedBenchmarksAreALineUntilTheyAreAskedFor) {
+TEST_F(PageInABrowser, UnsupportedBenchmarksAreListedOnlyOnRequest) {
   record::RunFile file = fakes::SmallRun().file;
   const auto is_f16 = [](const record::Record& record) {
     return record.status == record::Status::kUnsupported;
@@ -181,7 +181,7 @@ TEST_F(PageInABrowser, UnsupportedBenchmarksAreALineUntilTheyAreAskedFor) {
   EXPECT_EQ(Count(linked, "<tr data-index="), 12);
 }
 
-// Where the rings of the selected benchmark stand, one per chart.
+// Returns the places of the rings of the selected benchmark, one per chart.
 std::vector<std::string> Rings(const std::string& document) {
   const std::string open = "class=\"ring\" style=\"";
   std::vector<std::string> rings;
@@ -191,7 +191,7 @@ std::vector<std::string> Rings(const std::string& document) {
 }
 
 // Two benchmarks alike to DRAM: 1.25 ms, roof times compute 0.514 and DRAM 0.5 ms; L2 binds one.
-TEST_F(PageInABrowser, WhatBindsElsewhereDoesNotMoveAPointInTheTimeChartOfOneLevel) {
+TEST_F(PageInABrowser, ABoundAtAnotherLevelDoesNotMoveAPointInTheTimeChart) {
   record::RunFile file = fakes::SmallRun().file;
   record::Record far = file.records[3];
   auto& bytes = far.work.begin()->second.bytes;
@@ -258,7 +258,7 @@ TEST_F(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
   EXPECT_THAT(shown, HasSubstr("median time before"));
   EXPECT_THAT(shown, testing::AllOf(HasSubstr("energy of a call</span>12.5 J"),
                                     HasSubstr("</span>25.0 W"), HasSubstr("package-0 12.5 J")));
-  EXPECT_THAT(shown, HasSubstr("of bf16.matrix at its own"));
+  EXPECT_THAT(shown, HasSubstr("bf16.matrix time at its own roof"));
   EXPECT_THAT(shown, HasSubstr("Arrows: from the older run file"));
   EXPECT_THAT(shown, HasSubstr("Ticks on a line"));
   EXPECT_THAT(shown, HasSubstr("<option value=\"batch\">batch</option>"));
@@ -309,10 +309,10 @@ TEST_F(PageInABrowser, CeilingsShowTheirValidationsCurvesAndMixes) {
   const auto page = Render(run);
   const auto shown = WithoutScripts(page);
   for (const char* text :
-       {// the proof: numbers first where validated, the reason first where not
-        "validated: </span>2.003× for twice the work · spread 0.4 % · 63.8 of 64 flop/cycle · 99 % "
-        "clean · scaling 1.00<",
-        "not validated\">given, not measured here<",
+       {// validation: the numbers first, or the reason first if a ceiling is not validated
+        "validated: </span>2.003× for twice the work · spread 0.400 % · 63.8 of 64 flop/cycle · "
+        "99.0 % clean · scaling 1.00<",
+        "caution\">specified, not measured here<",
         "not validated: </span>twice the work took 2.31 times the time, allowed is 2 within 2.0 %<",
         ">1, 2 and 7 iterations equal plain loops in all 256 elements<", ">Burst<", ">280 GFLOP/s<",
         // mixes, overheads, facts, what the sweep says
@@ -323,7 +323,7 @@ TEST_F(PageInABrowser, CeilingsShowTheirValidationsCurvesAndMixes) {
         "class=\"disagrees\">L3, 2 threads: the curve falls at 16.5 MiB",
         // charts: the sweep with its lines and caches, the knee
         "Bandwidth by working set", ">64 MiB<", ">L2 1 MiB<", ">2 threads</text>",
-        "Thin line with dots: the knee as measured, ",
+        "Thin line with dots: measured knee, ",
         // the second line below the burst
         ">sustained  280 GFLOP/s<", "Thin line named sustained: "})
     EXPECT_THAT(shown, HasSubstr(text));
@@ -338,7 +338,8 @@ TEST_F(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
   run["machines"][0]["by_threads"]["2"]["sweep"] = json::parse("[[0, 1], [null, 2], 3]");
   run["machines"][0]["by_threads"]["1"]["mixes"] = 4;
   const auto shown = WithoutScripts(Render(run));
-  for (const char* absent : {"class=\"sweep\"", "access mixes", "as measured", "NaN", "undefined<"})
+  for (const char* absent :
+       {"class=\"sweep\"", "access mixes", "measured knee", "NaN", "undefined<"})
     EXPECT_THAT(shown, Not(HasSubstr(absent)));
 }
 
@@ -350,17 +351,14 @@ TEST_F(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
   for (const char* absent : {"NaN", "undefined<"}) EXPECT_THAT(shown, Not(HasSubstr(absent)));
 }
 
-TEST_F(PageInABrowser, AFileWithoutCeilingsStillHasItsTable) {
-  auto run = PageContent(fakes::SmallRun());
-  run["machines"] = json::array();
-  run.erase("opportunities");
-  for (auto& record : run["records"]) {
-    record.erase("classic");
-    record.erase("time");
-  }
-  const auto page = Render(run);
+TEST_F(PageInABrowser, AFileWithoutCeilingsHasATableWithRates) {
+  auto file = fakes::SmallRun().file;
+  file.machines.clear();
+  const auto page = Render(PageContent(roofline::PlaceRun(file)));
   EXPECT_EQ(Count(page, "<tr data-index="), 10);
   EXPECT_THAT(page, HasSubstr("No ceilings in this file"));
+  EXPECT_THAT(page, HasSubstr(">160 GFLOP/s<"));
+  EXPECT_THAT(page, HasSubstr(">57.5<small>of DRAM</small>"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// tests/data/run_ceilings.json: the ceilings of
-// baselines/stored/cascade-lake-2c/2026-11-21-conv2d.json, cut down, with rates, proofs, mixes,
-// curves and overheads written by hand.
+// tests/data/run_ceilings.json has some ceilings of
+// baselines/stored/cascade-lake-2c/2026-11-21-conv2d.json; its rates, validations, mixes, curves
+// and overheads are written by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::string Table(const roofline::PlacedRun& run, int width) {
   return out.str();
 }
 
-// The first line that begins with `start`; empty where there is none.
+// Returns the first line that begins with `start`, or an empty text.
 std::string LineOf(const std::string& text, const std::string& start) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -34,20 +34,20 @@ std::string LineOf(const std::string& text, const std::string& start) {
 
 std::size_t At(const std::string& text, const std::string& part) { return text.find(part); }
 
-TEST(WriteCeilings, SaysAllOfACeilingWhereThereIsRoom) {
+TEST(WriteCeilings, ShowsEveryColumnInAWideTerminal) {
   EXPECT_EQ(
       LineOf(Table(fakes::CeilingsRun(), 120), "  fp32.vector"),
-      "  fp32.vector          305 GFLOP/s  280 GFLOP/s  2.40 GHz  63.8 of 64   0.4 %     1.00");
+      "  fp32.vector          305 GFLOP/s  280 GFLOP/s  2.40 GHz  63.8 of 64  0.400 %     1.00");
 }
 
-TEST(WriteCeilings, AValidatedCeilingHasNoReasonAnNotValidatedOneItsReason) {
+TEST(WriteCeilings, OnlyACeilingWithoutValidationHasAReason) {
   const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(LineOf(table, "    avx2"), EndsWith("0.95"));
   EXPECT_THAT(LineOf(table, "  int8.vector"),
               EndsWith("  twice the work took 2.31 times the time, allowed is 2 within 2.0 %"));
 }
 
-TEST(WriteCeilings, PipesStandHighestFirstEachBeforeItsFinerRows) {
+TEST(WriteCeilings, PipesAreSortedHighestFirstEachBeforeItsFinerRows) {
   const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_LT(At(table, "\n  int8.vector "), At(table, "\n    avx512_vnni "));
   EXPECT_LT(At(table, "\n    avx512_vnni "), At(table, "\n  fp32.vector "));
@@ -55,13 +55,13 @@ TEST(WriteCeilings, PipesStandHighestFirstEachBeforeItsFinerRows) {
   EXPECT_LT(At(table, "\n    avx512 "), At(table, "\n    avx2 "));
 }
 
-TEST(WriteCeilings, AFinerRowWithoutAPlainOneHasItsWholeName) {
+TEST(WriteCeilings, AFinerRowWithoutAPlainOneHasItsFullName) {
   auto run = fakes::CeilingsRun();
   fakes::TwoThreadsOf(run).flops.erase("fp32.vector");
   EXPECT_THAT(Table(run, 0), HasSubstr("\n  fp32.vector.avx2 "));
 }
 
-TEST(WriteCeilings, ALevelNamesTheMixThatMadeItsRoof) {
+TEST(WriteCeilings, ALevelNamesTheMixThatSetItsRoof) {
   const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(table, HasSubstr("\n  DRAM update.avx512  "));
   EXPECT_THAT(table, HasSubstr("\n  L1   load.avx512  "));
@@ -78,30 +78,30 @@ TEST(WriteCeilings, NoLineIsWiderThanTheTerminal) {
   }
 }
 
-TEST(WriteCeilings, ANarrowTerminalKeepsRateCyclesAndReason) {
+TEST(WriteCeilings, ANarrowTerminalShowsRateCyclesAndReason) {
   EXPECT_EQ(LineOf(Table(fakes::CeilingsRun(), 80), "  int8.vector"),
             "  int8.vector         1.22 TFLOP/s  255 of 256  twice the work took 2.31 times …");
 }
 
-TEST(WriteCeilings, WithoutCaveatsTheSameTerminalHasRoomForMore) {
+TEST(WriteCeilings, WithoutReasonsTheSameTerminalShowsMoreColumns) {
   const auto table = Table(fakes::CeilingsRun(), 80);
   EXPECT_EQ(LineOf(table.substr(At(table, "with 1 thread\n")), "  fp32.vector"),
-            "  fp32.vector       153 GFLOP/s  2.40 GHz  63.8 of 64   0.4 %");
+            "  fp32.vector       153 GFLOP/s  2.40 GHz  63.8 of 64  0.400 %");
 }
 
 TEST(WriteCeilings, ASpecifiedRateIsNeitherValidatedNorMeasured) {
   auto run = fakes::CeilingsRun();
   fakes::TwoThreadsOf(run).flops.at("fp32.vector") = {
-      .per_second = 1e12, .how = "data sheet", .specified = true};
+      .per_second = 1e12, .how = "data sheet", .status = machine::CeilingStatus::kSpecified};
   EXPECT_THAT(LineOf(Table(run, 0), "  fp32.vector"),
-              testing::EndsWith("given, not measured here: data sheet"));
+              testing::EndsWith("specified, not measured here: data sheet"));
 }
 
 TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
   auto run = fakes::CeilingsRun();
   for (auto& [key, ceiling] : fakes::TwoThreadsOf(run).flops) {
     ceiling.sustained_per_second.reset();
-    ceiling.validated = true;
+    ceiling.status = machine::CeilingStatus::kValidated;
   }
   const auto table = Table(run, 0);
   EXPECT_THAT(table, Not(HasSubstr("sustained")));
@@ -109,7 +109,7 @@ TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
   EXPECT_THAT(table, HasSubstr("scaling"));
 }
 
-TEST(WriteCeilings, OverheadsAndWhatTheSweepSaysStandBelow) {
+TEST(WriteCeilings, OverheadsAndFindingsOfTheSweepFollow) {
   const auto table = Table(fakes::CeilingsRun(), 0);
   EXPECT_THAT(LineOf(table, "  fork-join"), EndsWith(" 1.10 µs"));
   EXPECT_THAT(LineOf(table, "  timer"), EndsWith(" 26.0 ns"));
@@ -130,8 +130,8 @@ TEST(WriteCeilings, AnUnknownQuantityIsAbsent) {
   auto run = fakes::CeilingsRun();
   auto& set = fakes::TwoThreadsOf(run);
   set = {};
-  set.flops["fp32.vector"] = {.per_second = 1e9, .validated = true};
-  set.bytes[Level::kL1] = {.per_second = 1e9, .validated = true};
+  set.flops["fp32.vector"] = {.per_second = 1e9, .status = machine::CeilingStatus::kValidated};
+  set.bytes[Level::kL1] = {.per_second = 1e9, .status = machine::CeilingStatus::kValidated};
   set.edges = {{"", {.text = "x"}}};
   set.absent = {{"", "x"}};
   const auto table = Table(run, 0);

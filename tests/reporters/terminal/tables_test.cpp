@@ -45,12 +45,12 @@ TEST(WriteTables, ANarrowTerminalGetsNamesOnLinesOfTheirOwn) {
               HasSubstr("\nLSTM/cpu/onednn/fwd_inference/f32/t1n1i16h16\n"));
 }
 
-TEST(WriteTables, AFileGetsWholeNames) {
+TEST(WriteTables, AFileGetsFullNames) {
   EXPECT_THAT(Tables(fakes::SmallRun(), 0),
               HasSubstr("\nConv2D/cpu/onednn/bwd_weights/bf16/n16c64h112w112k64r3s3_s2p1  "));
 }
 
-TEST(WriteTables, OnlyVerboseHasRemarksThatTakeNoNumberAway) {
+TEST(WriteTables, OnlyVerboseShowsRemarksThatTakeNoNumberAway) {
   auto run = fakes::SmallRun();
   run.places[0].placement.asides = {"an aside"};
   run.file.machines[0].by_threads.at(2).edges["l3"] = {"the sweep agrees", false};
@@ -58,6 +58,24 @@ TEST(WriteTables, OnlyVerboseHasRemarksThatTakeNoNumberAway) {
   std::ostringstream out;
   WriteTables(run, 0, out, true);
   EXPECT_THAT(out.str(), AllOf(HasSubstr("an aside"), HasSubstr("the sweep agrees")));
+}
+
+TEST(WriteTables, WithoutCeilingsRatesComeFromWorkAndTime) {
+  auto file = fakes::SmallRun().file;
+  file.machines.clear();
+  const auto tables = Tables(roofline::PlaceRun(file), 0);
+  EXPECT_THAT(tables, HasSubstr("23.1 ms  0.175 %   160 GFLOP/s   57.5 DRAM\n"));
+  EXPECT_THAT(tables, HasSubstr("1.23 TFLOP/s"));
+  EXPECT_THAT(tables, Not(HasSubstr("compute")));
+}
+
+// 1e9 flop in 0.5 s without any bytes.
+TEST(WriteTables, WithoutBytesTheRateStaysAndTheIntensityIsEmpty) {
+  record::RunFile file;
+  file.records = {{.name = "x", .repetitions = {{.seconds = 0.5, .iterations = 1}}}};
+  file.records[0].work[Provenance::kModelled].flops["fp32.vector"] = 1e9;
+  EXPECT_THAT(Tables(roofline::PlaceRun(file), 0),
+              HasSubstr("\nx          500 ms     2.00 GFLOP/s\n"));
 }
 
 TEST(WriteCaveats, IsALineForEachCeilingThatTakesAPercentageAway) {
@@ -129,7 +147,7 @@ TEST(WriteEnergy, ShowsJoulesRateAndPowerOfACall) {
                     HasSubstr("by powercap: packages; no DRAM")));
 }
 
-TEST(WriteEnergy, MarksWhatOtherProgramsHadAPartIn) {
+TEST(WriteEnergy, MarksEnergyThatIncludesOtherPrograms) {
   record::Record record = WithEnergy();
   record.energy->others_cpus = 0.02;
   EXPECT_THAT(Written({record}), Not(HasSubstr("~")));
@@ -160,20 +178,21 @@ TEST(WriteEnergy, MeteredEnergyHasATableOfItsOwn) {
                                          .covers = "all that a node draws"};
   EXPECT_THAT(
       Written({record}),
-      AllOf(HasSubstr("\nmetered energy of a call"), HasSubstr("2.00 J"), HasSubstr("5.0 %"),
+      AllOf(HasSubstr("\nmetered energy of a call"), HasSubstr("2.00 J"), HasSubstr("5.00 %"),
             HasSubstr("2.00 GFLOP/J"), HasSubstr("200 W"), HasSubstr("  7\n"),
             HasSubstr("by node meter watts.csv: all that a node draws"), HasSubstr("500 mJ")));
   record.energy.reset();
   EXPECT_THAT(Written({record}), Not(HasSubstr("\nenergy of a call")));
 }
 
-TEST(WriteEnergy, WindowsWithoutALogSayWhatTheyAreFor) {
+TEST(WriteEnergy, WindowsWithoutALogNameTheCommandThatReadsIt) {
   record::Record record{.name = "x"};
   record.metered_window = energy::MeteredWindow{1.8e9, 1.8e9 + 60, 100};
-  EXPECT_THAT(Written({record, record}), HasSubstr("windows for a node's meter: 2; a log"));
+  EXPECT_THAT(Written({record, record}),
+              HasSubstr("windows for a node's meter: 2 (dlroof cluster gather"));
 }
 
-TEST(WriteEnergy, NobodyAskedMeansNoWord) {
+TEST(WriteEnergy, IsSilentIfNoRecordAskedForEnergy) {
   record::Record record{.name = "x"};
   record.counting = {{"perf", {}, "2 groups"}};
   EXPECT_EQ(Written({record}), "");
@@ -195,13 +214,13 @@ TEST(WriteTrajectories, ARowPerPointThenTheSentence) {
   EXPECT_THAT(text, HasSubstr("FLOP/byte DRAM"));
   EXPECT_THAT(text, HasSubstr("\n1         12.0 s  8.33 FLOP/s"));
   EXPECT_THAT(text, HasSubstr("\n2        ~9.00 s"));
-  EXPECT_THAT(text, HasSubstr("  ~1.33x            ~42 %      overhead grown +33\n"));
+  EXPECT_THAT(text, HasSubstr("  ~1.33x          ~41.5 %      overhead grown +33\n"));
   EXPECT_THAT(text, HasSubstr("\n  ~2 threads are 1.33x as fast as 1 thread, 67 % of ideal: 33 "
                               "points are lost, 33 by "));
   EXPECT_THAT(text, HasSubstr(roofline::kNoisyMeaning));
 }
 
-TEST(WriteTrajectories, AlongASizeHaveNoEfficiency) {
+TEST(WriteTrajectories, AlongASizeThereIsNoEfficiency) {
   const auto text =
       Table(fakes::RunOf({fakes::Batch(1, 10, 100, 20), fakes::Batch(4, 40, 400, 80)}), "batch");
   EXPECT_THAT(text, HasSubstr("\nbatch  threads"));

@@ -1,4 +1,4 @@
-// Closed forms of element by element kinds and pooling against loops that count: 300 random
+// Closed forms of elementwise kinds and pooling against loops that count: 300 random
 // problems each.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -39,7 +39,7 @@ TEST(ReadTensors, RolesMayHaveUnderscores) {
   EXPECT_EQ(tensors[2].type, "undef");
 }
 
-TEST(Primitive, AGradientStandsForItsTensorAndUndefForNone) {
+TEST(Primitive, FindsGradientsAndSkipsUndef) {
   const auto primitive =
       ReadPrimitive({.tensors = "diff_src:f32::blocked:ab::f0 bia:undef::undef:::"});
   EXPECT_NE(primitive.Find("src"), nullptr);
@@ -83,11 +83,11 @@ TEST(BenchdnnLine, ALineForEachDirection) {
   EXPECT_EQ(BenchdnnLine(ReadPrimitive(Conv("forward_inference", "undef"))),
             "--conv --mode=P --dir=FWD_I --stag=acdb --dtag=acdb --attr-post-ops=eltwise_relu "
             "mb8_ic64oc64_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0");
-  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("forward_training", "f32"))),
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("forward_training", "f32"))).value(),
               testing::HasSubstr("--dir=FWD_B "));
-  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_weights", "f32"))),
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_weights", "f32"))).value(),
               testing::HasSubstr("--dir=BWD_WB "));
-  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_data", "undef"))),
+  EXPECT_THAT(BenchdnnLine(ReadPrimitive(Conv("backward_data", "undef"))).value(),
               testing::HasSubstr("--dir=BWD_D "));
 }
 
@@ -103,7 +103,7 @@ TEST(BenchdnnLine, OtherDrivers) {
            .tensors = "src:f32::blocked:ab::f0 wei:f32::blocked:ab::f0 dst:f32::blocked:ab::f0",
            .problem = "16x256:256x192"})),
       "--matmul --mode=P --stag=ab --wtag=ab --dtag=ab 16x256:256x192");
-  EXPECT_EQ(BenchdnnLine(ReadPrimitive({.kind = "zero_pad"})), "");
+  EXPECT_FALSE(BenchdnnLine(ReadPrimitive({.kind = "zero_pad"})));
 }
 
 TEST(PrimitiveWork, MovesHaveNoFlops) {
@@ -114,7 +114,7 @@ TEST(PrimitiveWork, MovesHaveNoFlops) {
                                             "src:f32::blocked:ab::f0 src:f32::blocked:ab::f0 "
                                             "dst:f32::blocked:ab::f0",
                                             "axis:1", "8x32:8x16 8x48"))));
-  // a quantizing reorder multiplies
+  // A quantizing reorder multiplies.
   const auto quantizing = WorkOf(fakes::Made("reorder", "undef", fakes::kInOut, "", "8x64",
                                              "attr-scales:src0:0:f32+dst:0:f32"));
   EXPECT_EQ(*quantizing.elementwise, 2 * 8 * 64);
@@ -130,7 +130,7 @@ TEST(PrimitiveWork, BytesAreEachTensorOnce) {
                               fmt::format(fmt::runtime(fakes::kFiltered), "f32"), "",
                               "mb2_ic3oc4_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1")),
             4 * (2 * 3 * 25 + 3 * 4 * 9 + 4 + 2 * 4 * 25));
-  // the sum reads the destination, the binary an operand of one number per channel
+  // The sum reads the destination; the binary reads an operand with one number per channel.
   EXPECT_EQ(bytes(fakes::Made("convolution", "forward_inference",
                               fmt::format(fmt::runtime(fakes::kFiltered), "undef"), "",
                               "mb2_ic3oc4_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1",
@@ -143,7 +143,7 @@ TEST(PrimitiveWork, BytesAreEachTensorOnce) {
                               "data:f32::blocked:ab::f0 diff:f32::blocked:ab::f0",
                               "alg:eltwise_relu alpha:0 beta:0", "4x5")),
             4 * 3 * 20);
-  // data twice, mean, variance, scale and shift of 3 channels
+  // The data twice; mean, variance, scale and shift of 3 channels.
   EXPECT_EQ(bytes(fakes::Made("batch_normalization", "forward_training",
                               "data:f32::blocked:abcd::f0", "flags:CH", "mb2ic3_ih5_iw5")),
             4 * (2 * 2 * 3 * 25 + 4 * 3));
@@ -154,11 +154,11 @@ TEST(PrimitiveWork, BytesAreEachTensorOnce) {
       4 * 2 * 8 * 48);
 }
 
-TEST(PrimitiveWork, UnknownIsAbsentWithAReason) {
+TEST(PrimitiveWork, UnknownWorkHasAReason) {
   const auto reason = [](const Primitive& primitive) {
     const auto work = WorkOf(primitive);
     EXPECT_FALSE(work.matrix);
-    return work.reason;
+    return work.reason.value().text;
   };
   EXPECT_EQ(reason(fakes::Made("zero_pad", "undef", fakes::kInOut, "", "2x3")),
             "no closed form of this kind");
@@ -173,12 +173,12 @@ TEST(PrimitiveWork, UnknownIsAbsentWithAReason) {
             "the problem has another form than letters with sizes");
   EXPECT_EQ(
       reason(fakes::Made("reduction", "undef", fakes::kInOut, "alg:reduction_sum", "2x3:20x3")),
-      "the problem's sizes cannot be");
+      "the problem has impossible sizes");
   const auto unsized = WorkOf(
       fakes::Made("reorder", "undef", fakes::kInOut, "", "8x64", "attr-post-ops:binary_add:f32"));
   EXPECT_EQ(*unsized.elementwise, 8 * 64);
   EXPECT_FALSE(unsized.bytes);
-  EXPECT_EQ(unsized.reason, "the operand of a post-op has no printed size");
+  EXPECT_EQ(unsized.reason.value().text, "the operand of a post-op has no printed size");
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST(PrimitiveWork, PostOpsWorkOnTheDestination) {
   }
 }
 
-// One step of one unit of each cell, by the formulas in rnn_work.cpp.
+// One step of one unit of each cell, by the formulas in primitive_work.cpp.
 void ForwardUnit(const std::string& cell) {
   fakes::Tally x, s, b, state;
   const auto gate = [&] { return fakes::Function(x + b); };  // products add into each other
