@@ -16,8 +16,9 @@ namespace dlroof::gpu_loader {
 struct DeviceChoice {
   bool cpu = true;
   bool gpu = true;
-  bool gpu_requested = false;  // the user asked for a GPU by name, so that a missing one is reported
-  int number = 0;          // CUDA's
+  bool gpu_requested =
+      false;       // the user asked for a GPU by name, so that a missing one is reported
+  int number = 0;  // CUDA's
 };
 // Parses "auto" (the CPU, and the first GPU if one can be used), "cpu", "gpu" (the first GPU) and
 // "gpu1" (the second). Throws BadInput for anything else; `flag` begins the message.

@@ -5,10 +5,10 @@
 
 namespace dlroof::cuda_kernels {
 
-// A Chain has Register, kUnroll and Step(v, a, b), which returns the next v. Floating-point chains compute
-// v * v + b with b near -2, which never converges (ceilings/gpu_kernels/known.cpp). v * a + b would
-// soon converge to b / (1 - a), and equal bits take less power than the operands of a real call. The loop
-// has kChains * kUnroll instructions.
+// A Chain has Register, kUnroll and Step(v, a, b), which returns the next v. Floating-point chains
+// compute v * v + b with b near -2, which never converges (ceilings/gpu_kernels/known.cpp). v * a +
+// b would soon converge to b / (1 - a), and equal bits take less power than the operands of a real
+// call. The loop has kChains * kUnroll instructions.
 template <class Chain, int kChains = 8>
 __global__ void ChainKernel(const typename Chain::Register* operands,
                             typename Chain::Register* results, long long iterations) {
@@ -33,8 +33,8 @@ template <class Chain>
 cudaError_t LaunchChain(const GpuLaunch& launch) {
   using Register = typename Chain::Register;
   return cuda::Launch(ChainKernel<Chain>, GridOf(launch),
-                       static_cast<const Register*>(launch.operands),
-                       static_cast<Register*>(launch.results), launch.iterations);
+                      static_cast<const Register*>(launch.operands),
+                      static_cast<Register*>(launch.results), launch.iterations);
 }
 
 }  // namespace dlroof::cuda_kernels

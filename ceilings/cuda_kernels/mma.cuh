@@ -19,8 +19,8 @@ namespace dlroof::cuda_kernels {
     }                                                                                   \
   }
 
-// An Mma has Register, Sum, kA, kB and kSums (registers of a thread), kChains, and Step(sums, a, b), which
-// is one instruction.
+// An Mma has Register, Sum, kA, kB and kSums (registers of a thread), kChains, and Step(sums, a,
+// b), which is one instruction.
 template <class Mma>
 __global__ void MmaKernel(const typename Mma::Register* operands, typename Mma::Sum* results,
                           long long iterations) {
@@ -58,8 +58,8 @@ __global__ void MmaKernel(const typename Mma::Register* operands, typename Mma::
 template <class Mma>
 cudaError_t LaunchMma(const GpuLaunch& launch) {
   return cuda::Launch(MmaKernel<Mma>, GridOf(launch),
-                       static_cast<const typename Mma::Register*>(launch.operands),
-                       static_cast<typename Mma::Sum*>(launch.results), launch.iterations);
+                      static_cast<const typename Mma::Register*>(launch.operands),
+                      static_cast<typename Mma::Sum*>(launch.results), launch.iterations);
 }
 
 }  // namespace dlroof::cuda_kernels
