@@ -15,7 +15,15 @@ dlroof.diffRows = (base, contender) => {
     const known = before !== undefined && after !== undefined;
     const usual = dlroof.isNumber(series.deviation) ? Math.SQRT2 * series.deviation : undefined;
     const moved = known ? Math.abs(Math.log(after / before)) : -1;
-    rows.push({ index, before, after, known, usual, moved, far: known && usual !== undefined && moved > dlroof.standsOut * Math.max(usual, 0.003) });
+    rows.push({
+      index,
+      before,
+      after,
+      known,
+      usual,
+      moved,
+      far: known && usual !== undefined && moved > dlroof.standsOut * Math.max(usual, 0.003)
+    });
   });
   return rows.sort((a, b) => Number(b.far) - Number(a.far) || b.moved - a.moved || a.index - b.index);
 };
@@ -45,13 +53,15 @@ dlroof.drawDiff = async () => {
   }
   const rows = dlroof.diffRows(...ends.map((run) => dlroof.times.get(dlroof.runs[run].id)));
   const common = rows.filter((row) => row.known).length;
-  facts.textContent = `${common} benchmarks in both, ${rows.filter((row) => row.far).length} beyond their noise, ${rows.length - common} in only one`;
+  facts.textContent =
+      `${common} benchmarks in both, ${rows.filter((row) => row.far).length} beyond their noise, ${rows.length - common} in only one`;
   dlroof.byId('diff-table').hidden = false;
   dlroof.drawRows(dlroof.byId('diff-body'), dlroof.byId('diff-more'), rows, dlroof.diffRow);
 };
 
 dlroof.fillDates = () => {
-  const options = dlroof.runs.map((run, index) => [String(index), `${dlroof.dateText(run)} ${dlroof.commitText(run)} (${run.points})`]).reverse();
+  const options =
+      dlroof.runs.map((run, index) => [String(index), `${dlroof.dateText(run)} ${dlroof.commitText(run)} (${run.points})`]).reverse();
   for (const side of ['base', 'new']) dlroof.fillSelect(`diff-${side}`, options);
   dlroof.byId('diff-base').value = String(Math.max(0, dlroof.runs.length - 2));
   dlroof.byId('diff-new').value = String(dlroof.runs.length - 1);

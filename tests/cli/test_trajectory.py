@@ -53,8 +53,10 @@ def test_figure_and_page_are_of_a_run_with_roofs_of_both(measured):
     roofs = content["machines"][0]["by_threads"]
     roofs["1"] = json.loads(json.dumps(roofs[str(CPUS)]).replace(f'"threads": {CPUS}', '"threads": 1'))
     Path("both.json").write_text(json.dumps(content))
-    verify(run("dlroof trajectory both.json -o y.svg -o y.html"),
-           [exits(0), never_prints("no roofs"), says("wrote y.svg"), contains("y.svg", "Roofline trajectories"), contains("y.html", '"trajectories":')])
+    verify(
+        run("dlroof trajectory both.json -o y.svg -o y.html"),
+        [exits(0), never_prints("no roofs"), says("wrote y.svg"), contains("y.svg", "Roofline trajectories"), contains("y.html", '"trajectories":')],
+    )
 
 
 def test_a_run_file_is_joined_without_measuring(measured):

@@ -142,8 +142,12 @@ def print_agreement(runs):
 def tables(arguments):
     stored = pathlib.Path(arguments.stored)
     if arguments.quiet:
-        study = {"command": " ".join(pathlib.Path(word).name for word in sys.argv), "quiet": times(arguments.quiet), "busy": times(arguments.busy),
-                 "runs": [times(path) for path in arguments.runs]}
+        study = {
+            "command": " ".join(pathlib.Path(word).name for word in sys.argv),
+            "quiet": times(arguments.quiet),
+            "busy": times(arguments.busy),
+            "runs": [times(path) for path in arguments.runs],
+        }
         stored.write_text(json.dumps(study, indent=0) + "\n")
     elif arguments.runs:
         study = json.loads(stored.read_text()) if stored.exists() else {}

@@ -20,31 +20,42 @@ import tempfile
 
 from benchdnn_side_by_side import OurTurns, centre_of, exactly, paired, the_record
 
-NAMES = ("Conv2D/cpu/onednn/fwd/f32/n1c64h28w28k64r3s3_p1", "Conv2D/cpu/onednn/fwd/int8/n1c64h28w28k64r3s3_p1",
-         "Conv2D/cpu/onednn/fwd/f32/n1c64h28w28k256r1s1", "LSTM/cpu/onednn/fwd_inference/f32/t8n16i128h128",
-         "LSTM/cpu/onednn/fwd_inference/f32/t2n1i64h64")
+NAMES = (
+    "Conv2D/cpu/onednn/fwd/f32/n1c64h28w28k64r3s3_p1",
+    "Conv2D/cpu/onednn/fwd/int8/n1c64h28w28k64r3s3_p1",
+    "Conv2D/cpu/onednn/fwd/f32/n1c64h28w28k256r1s1",
+    "LSTM/cpu/onednn/fwd_inference/f32/t8n16i128h128",
+    "LSTM/cpu/onednn/fwd_inference/f32/t2n1i64h64",
+)
 PROGRAMS = {"off": "off", "auto": "auto", "again": "off"}
 
 
 def command(arguments, counters, suite, name, out):
-    return [arguments.bench, f"--dlroof_suite={suite}", f"--benchmark_filter={exactly(name)}", "--dlroof_threads=1",
-            f"--dlroof_counters={counters}", "--dlroof_live_check=false", f"--benchmark_min_time={arguments.turn / 1e3}",
-            f"--benchmark_repetitions={arguments.rounds + 40}", f"--benchmark_out={out}",
-            *([f"--dlroof_machine={arguments.machine}"] if arguments.machine else [])]
+    return [
+        arguments.bench,
+        f"--dlroof_suite={suite}",
+        f"--benchmark_filter={exactly(name)}",
+        "--dlroof_threads=1",
+        f"--dlroof_counters={counters}",
+        "--dlroof_live_check=false",
+        f"--benchmark_min_time={arguments.turn / 1e3}",
+        f"--benchmark_repetitions={arguments.rounds + 40}",
+        f"--benchmark_out={out}",
+        *([f"--dlroof_machine={arguments.machine}"] if arguments.machine else []),
+    ]
 
 
 def trio(arguments, suite, name, folder):
     """Seconds of a call by program, one per round, and what auto said of its counting."""
     outs = {label: os.path.join(folder, f"{label}.json") for label in PROGRAMS}
-    programs = {label: OurTurns(command(arguments, counters, suite, name, outs[label]))
-                for label, counters in PROGRAMS.items()}
+    programs = {label: OurTurns(command(arguments, counters, suite, name, outs[label])) for label, counters in PROGRAMS.items()}
     for _ in range(arguments.rounds):
         for label in random.sample(list(programs), len(programs)):
             programs[label].go(0, 0)
     for program in programs.values():
         program.end()
     records = {label: the_record(out, name) for label, out in outs.items()}
-    times = {label: [r["seconds"] for r in record["repetitions"]][-arguments.rounds:] for label, record in records.items()}
+    times = {label: [r["seconds"] for r in record["repetitions"]][-arguments.rounds :] for label, record in records.items()}
     return times, records["auto"].get("counting", [])
 
 

@@ -95,8 +95,19 @@ def open_page(chromium, page, server):
     """What the page tells: milliseconds since the start of the navigation."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = subprocess.Popen(
-            [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--window-size=1280,1500",
-             "--remote-debugging-port=0", "file://" + os.path.abspath(page)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                chromium,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                f"--user-data-dir={profile}",
+                "--window-size=1280,1500",
+                "--remote-debugging-port=0",
+                "file://" + os.path.abspath(page),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         server.result = None
         try:
             while server.result is None:
