@@ -318,7 +318,7 @@ void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem
     if (global_reason) name = *global_reason;
     const auto* const reason = std::get_if<Reason>(&name);
     benchmark.name.reset();
-    if (reason == nullptr) benchmark.name = std::get<std::string>(name);
+    if (reason == nullptr) benchmark.name.emplace(std::get<std::string>(name));
     benchmark.reason = reason == nullptr ? "" : reason->text;
     benchmarks_.push_back(benchmark);
   }
