@@ -168,9 +168,9 @@ void ReportGpu() {
   } else {
     Line("gpu", access.reason->text);
   }
-  const auto [module, reason] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
+  const auto [module, load_reason] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
   if (module == nullptr) {
-    if (reason != access.reason) Line("", reason->text);
+    if (load_reason != access.reason) Line("", load_reason->text);
     return;
   }
   for (const auto& library : module->libraries) Line(library.name, library.description());

@@ -44,14 +44,14 @@ std::vector<std::string> LevelKeys() {
   return keys;
 }
 
-figure::FigureOptions ChoiceOf(const ReportFlags& flags, const roofline::PlacedRun* before) {
-  figure::FigureOptions choice;
-  choice.all_levels = flags.level == "all";
-  choice.sweep = flags.sweep.value_or("");
-  choice.before = before;
-  if (flags.level && !choice.all_levels) {
-    choice.level = LevelFromKey(*flags.level);
-    if (!choice.level)
+figure::FigureOptions OptionsOf(const ReportFlags& flags, const roofline::PlacedRun* before) {
+  figure::FigureOptions options;
+  options.all_levels = flags.level == "all";
+  options.sweep = flags.sweep.value_or("");
+  options.before = before;
+  if (flags.level && !options.all_levels) {
+    options.level = LevelFromKey(*flags.level);
+    if (!options.level)
       throw BadInput("--level {}: unknown memory level; expected l1, l2, l3, dram, host or all",
                      *flags.level);
   }
@@ -143,7 +143,7 @@ void Report(const ReportFlags& flags) {
   roofline::PlacedRun before;
   if (flags.before)
     before = roofline::PlaceRun(record::ReadRunFile(*flags.before, std::cerr), view);
-  const auto choice = ChoiceOf(flags, flags.before ? &before : nullptr);
+  const auto options = OptionsOf(flags, flags.before ? &before : nullptr);
   for (const auto& path : flags.outputs) {
     WriterFor(path).write(run, options, path);
     std::cerr << "wrote " << path << '\n';

@@ -46,8 +46,8 @@ std::string BenchmarkOf(const verbose::Primitive& primitive, const std::string& 
   if (line.empty()) return "";
   try {
     const auto found = suites::ReadBenchdnn(line, "line");
-    if (found.size() != 1 || found[0].name.empty()) return "";
-    auto name = workload::ParseBenchmarkName(found[0].name);
+    if (found.size() != 1 || !found[0].name) return "";
+    auto name = workload::ParseBenchmarkName(*found[0].name);
     // benchdnn cannot express inference with a bias.
     if (primitive.text.prop == "forward_inference") std::erase(name.options, "training");
     return workload::ToText(name);

@@ -74,9 +74,8 @@ class Space {
 
   void AddTeam() {
     const auto workload = workload::MakeWorkload(workload::ToText(name_));
-    const auto fixed = workload.threads > 0 ? std::optional(workload.threads) : std::nullopt;
     Add({kThreadsCoordinate, "",
-         TeamChoices(machine_.cpu, fixed, machine_.taskset,
+         TeamChoices(machine_.cpu, workload.threads, machine_.taskset,
                      IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
   }
 

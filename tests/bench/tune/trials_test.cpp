@@ -240,8 +240,8 @@ TEST(TrialOrder, WithoutATimeNothingMoves) {
 }
 
 breakdown::Breakdown BreakdownOf(double fork_join, double unexplained) {
-  return {.parts = {{breakdown::ComponentKind::kUnexplained, unexplained},
-                    {breakdown::ComponentKind::kForkJoin, fork_join}},
+  return {.components = {{breakdown::ComponentKind::kUnexplained, unexplained},
+                         {breakdown::ComponentKind::kForkJoin, fork_join}},
           .seconds = unexplained + fork_join};
 }
 
