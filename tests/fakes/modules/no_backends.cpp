@@ -5,7 +5,7 @@ extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
   static const dlroof::gpu_loader::GpuModule module = [] {
     auto made = dlroof::fakes::FakeModule();
     made.backends.clear();
-    made.no_backends_reason = Reason{"the fake was built without cuDNN"};
+    made.no_backends_reason = dlroof::Reason{"the fake was built without cuDNN"};
     return made;
   }();
   return &module;
