@@ -185,7 +185,7 @@ void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream&
     std::string extra = record::AlgorithmText(record);
     if (time->fraction)
       extra += fmt::format("{}{:.1f} % of its {}roof", extra.empty() ? "" : "\n",
-                           100 * *time->fraction, time->specified ? "given " : "");
+                           100 * *time->fraction, time->specified ? "specified " : "");
     if (!extra.empty()) entry["extra"] = extra;
     all.push_back(std::move(entry));
   }

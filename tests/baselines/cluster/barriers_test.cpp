@@ -52,7 +52,8 @@ TEST(ClusterBarriers, TheSpreadLeavesOutLateNodesAndThoseOfAnotherDay) {
   EXPECT_EQ(all->late[0].by, 2);
   EXPECT_THAT(all->apart, ElementsAre(Pair("n4", 2)));
   EXPECT_THAT(BarrierNotes(*all),
-              ElementsAre(HasSubstr("within"), HasSubstr("without: n3 (before b, 2 nodes waited)"),
+              ElementsAre(HasSubstr("within"),
+                          HasSubstr("so the others started first: n3 (before b, 2 nodes waited)"),
                           HasSubstr("n4 (2)")));
 }
 
@@ -74,7 +75,7 @@ TEST(ClusterBarriers, AreAbsentWithoutBarriers) {
   EXPECT_FALSE(alone->median_spread_seconds);
   EXPECT_FALSE(ToJson(*alone).contains("median_spread_seconds"));
   EXPECT_THAT(BarrierNotes(*alone),
-              ElementsAre(HasSubstr("no two began any together"), HasSubstr("n1 (1)")));
+              ElementsAre(HasSubstr("no two started any together"), HasSubstr("n1 (1)")));
 }
 
 TEST(ClusterBarriers, AreReadAsTheyWereWritten) {

@@ -95,7 +95,7 @@ TEST(Gather, RequestedNodesWithoutAFileAreMissing) {
   EXPECT_THAT(Names(cluster), ElementsAre("n1", "n2-task0", "n2-task1", "n3"));
   EXPECT_EQ(cluster.nodes[3].status, NodeStatus::kMissing);
   EXPECT_TRUE(cluster.asked_known);
-  EXPECT_THAT(Gathered({{"n1"}}).remarks, Contains(HasSubstr("no list of the nodes")));
+  EXPECT_THAT(Gathered({{"n1"}}).remarks, Contains(HasSubstr("no list of requested nodes")));
 }
 
 TEST(Gather, EachGpuOfANodeIsAUnitWithItsHost) {

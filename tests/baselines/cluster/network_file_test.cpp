@@ -122,7 +122,7 @@ TEST(ParseMeasuredNetwork, RefusesInOneSentence) {
 TEST(SlowLinks, NeedThreeRanks) {
   EXPECT_TRUE(SlowLinks(OnePair(PointsThrough(kTwoProtocols))).empty());
   EXPECT_THAT(NetworkNotes(OnePair(PointsThrough(kTwoProtocols))),
-              Contains(HasSubstr("with fewer than 3 nodes nobody can say")));
+              Contains(HasSubstr("3 nodes are needed to tell which link is slow")));
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ TEST(WriteVersus, ShowsEnergiesByTheirClass) {
   std::ostringstream table, csv;
   WriteVersusTable(report, 0, table);
   EXPECT_THAT(table.str(), AllOf(HasSubstr("A/B energy  A energy (assumed)"), HasSubstr("600 J"),
-                                 HasSubstr("3.00 kJ"), HasSubstr("no measurement, and never"),
+                                 HasSubstr("3.00 kJ"), HasSubstr("not measured, and never"),
                                  HasSubstr("A: powercap: packages. B: powercap: packages")));
   WriteVersusCsv(report, csv);
   EXPECT_THAT(csv.str(), AllOf(HasSubstr("differences,a_measured_joules,b_measured_joules"),

@@ -233,10 +233,9 @@ TEST(MakeVersus, DifferencesAreListedInTheRow) {
   b.cache.reset();
   b.work[Provenance::kMeasured].flops["fp32.vector"] = 44;
   const auto row = MakeVersus(ClusterOf("a", {a}), ClusterOf("b", {b}), {}).rows.at(0);
-  EXPECT_THAT(
-      row.differences,
-      ElementsAre("library: onednn | cudnn", "algorithm: direct | winograd",
-                  "cache: cold | not known", "FLOPs, by more than 1 %: modelled | measured"));
+  EXPECT_THAT(row.differences,
+              ElementsAre("library: onednn | cudnn", "algorithm: direct | winograd",
+                          "cache: cold | unknown", "FLOPs, by more than 1 %: modelled | measured"));
   EXPECT_EQ(row.flops, 100);  // the problem's own
   EXPECT_EQ(row.b.counted_flops, 44);
 }
@@ -357,7 +356,7 @@ TEST(WriteVersus, AllFormatsHaveTheRow) {
   for (const auto* out : {&table, &markdown, &csv, &page})
     EXPECT_THAT(out->str(), HasSubstr("Conv2D/fwd/f32/n1")) << out->str();
   EXPECT_THAT(table.str(), HasSubstr("1  library: onednn | cudnn"));
-  EXPECT_THAT(table.str(), HasSubstr("no prices were given"));
+  EXPECT_THAT(table.str(), HasSubstr("no prices were specified"));
   EXPECT_THAT(page.str(), HasSubstr("&#60;V100&#62;"));
   EXPECT_THAT(page.str(), HasSubstr("<svg></svg>"));
   EXPECT_EQ(page.str().find("<V100>"), std::string::npos);

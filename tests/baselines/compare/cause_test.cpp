@@ -57,7 +57,7 @@ TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
   const auto unknown =
       FindChanges(base, &base_machine, fakes::Measured("n0", 2), &contender_machine);
   ASSERT_EQ(unknown.size(), 1);
-  EXPECT_THAT(unknown[0].text, HasSubstr("under the fp32.vector ceiling grew by 33.3 %"));
+  EXPECT_THAT(unknown[0].text, HasSubstr("at the fp32.vector ceiling grew by 33.3 %"));
 }
 
 TEST(FindChanges, CountersHaveATolerance) {

@@ -106,7 +106,7 @@ TEST(Export, CsvKeepsNamesAndReasons) {
   EXPECT_EQ(rows[1][0], kOdd);
   EXPECT_EQ(rows[1][10], "2");
   EXPECT_EQ(rows[1][13], "9");
-  EXPECT_EQ(rows[1][16], "proved");
+  EXPECT_EQ(rows[1][16], "validated");
   EXPECT_EQ(rows[3][8], "it, \"broke\"");
   EXPECT_EQ(rows[3][10], "");  // unknown fields are empty
 }

@@ -125,11 +125,11 @@ TEST_F(HistoryTest, RefusesFilesThatAreNotHistories) {
               HasSubstr("no such history"));
   std::ofstream(Path()) << std::string(5000, 'x');
   EXPECT_THAT(fakes::RefusalOf([&] { History(Path(), Access::kRead); }),
-              HasSubstr("perf.sqlite: no history"));
+              HasSubstr("perf.sqlite: not a history"));
   fs::remove(Path());
   Execute(*OpenDatabase(Path(), Access::kWrite), "CREATE TABLE other (x)");
   EXPECT_THAT(fakes::RefusalOf([&] { History(Path(), Access::kWrite); }),
-              HasSubstr("no history of dlroof"));
+              HasSubstr("not a history of dlroof"));
   fs::remove(Path());
   { History(Path(), Access::kWrite); }
   Execute(*OpenDatabase(Path(), Access::kWrite), "PRAGMA user_version = 5");

@@ -94,12 +94,12 @@ std::string ConvName(const std::string& direction, const std::string& type,
 
 TEST(BenchdnnRefusals, NameFileLineAndColumn) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"\n  --foo=1", "my.txt:2: column 3: unknown option --foo: the driver conv"},
-      {"--prop=FWD_I ic1ih1oc1kh1", "column 1: unknown option --prop: the driver conv"},
-      {"--dir=FWD_I sic4", "column 1: unknown option --dir: the driver rnn"},
-      {"--rnn --match=x", "column 7: unknown option --match: the driver rnn"},
+      {"\n  --foo=1", "my.txt:2: column 3: unknown option --foo of benchdnn's driver conv"},
+      {"--prop=FWD_I ic1ih1oc1kh1", "column 1: unknown option --prop of benchdnn's driver conv"},
+      {"--dir=FWD_I sic4", "column 1: unknown option --dir of benchdnn's driver rnn"},
+      {"--rnn --match=x", "column 7: unknown option --match of benchdnn's driver rnn"},
       {"--no_driver", "column 1: unknown option '--no_driver'"},
-      {"--dir FWD_I", "column 1: unknown option '--dir' (a value follows"},
+      {"--dir FWD_I", "column 1: unknown option '--dir' (expected --NAME=VALUE)"},
       {"-dir=FWD_I", "column 1: unknown option '-dir=FWD_I'"},
       {"--dir=FWD_I,FWD_X", "column 13: expected one of FWD_B FWD_D FWD_I"},
       {"--dir=FWD_I,", "column 13: expected a value of --dir"},

@@ -81,7 +81,9 @@ TEST(DeltaModel, ATypeThatItLacksHasAReasonAndNoBytes) {
   for (const char* type : {"f64", "s8s8f64", "s8s8"}) {
     const auto none = OnH200(type, "engine 1");
     EXPECT_TRUE(none.bytes.empty()) << type;
-    EXPECT_THAT(none.how, HasSubstr("the DeLTA-style model does not cover it: no type '")) << type;
+    EXPECT_THAT(none.how,
+                HasSubstr("the DeLTA-style model does not cover it: the model has no type '"))
+        << type;
   }
 }
 

@@ -34,7 +34,7 @@ TEST(ReadCudnnLstmCase, NamesAlgorithmAndType) {
 
 TEST(ReadCudnnLstmCase, RefusesWhatCannotBe) {
   EXPECT_THAT(CudnnRefusal("fwd_inference/int8/t1n1i1h1"),
-              HasSubstr("there are f32, tf32, f16, bf16"));
+              HasSubstr("it has f32, tf32, f16, bf16"));
   EXPECT_THAT(CudnnRefusal("fwd/f32/t1n1i1h1"), HasSubstr("no direction 'fwd'"));
   EXPECT_THAT(CudnnRefusal("bwd/f32/t1n1i1h1/peephole"), HasSubstr("has no option 'peephole'"));
   EXPECT_THAT(CudnnRefusal("bwd/f32/t1n1i1h1/standard"), HasSubstr("has no option 'standard'"));

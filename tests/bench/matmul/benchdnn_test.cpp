@@ -165,9 +165,11 @@ TEST(MatmulBenchdnn, RefusesWhatIsNoProblem) {
               HasSubstr("column 10: the factors do not match"));
   EXPECT_THAT(BenchdnnRefusal("--matmul 10x:30x20"), HasSubstr("column 13: expected a size"));
   EXPECT_THAT(BenchdnnRefusal("--matmul 10x0:0x20"), HasSubstr("column 13: expected a size"));
-  EXPECT_THAT(BenchdnnRefusal("--matmul 2x10x30:30x20"), HasSubstr("as many dimensions"));
+  EXPECT_THAT(BenchdnnRefusal("--matmul 2x10x30:30x20"),
+              HasSubstr("the same number of dimensions"));
   EXPECT_THAT(BenchdnnRefusal("--matmul 10x30:30x20q"), HasSubstr("column 21: expected the name"));
-  EXPECT_THAT(BenchdnnRefusal("--matmul --dir=FWD_I 1x1:1x1"), HasSubstr("the driver matmul"));
+  EXPECT_THAT(BenchdnnRefusal("--matmul --dir=FWD_I 1x1:1x1"),
+              HasSubstr("benchdnn's driver matmul"));
   EXPECT_THAT(BenchdnnRefusal("--ip ic3"), HasSubstr("this problem lacks oc"));
 }
 

@@ -274,7 +274,7 @@ TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsAndCounters) {
   EXPECT_EQ(predicted.layers[0].prediction.tile_from, "kernel name");
   EXPECT_EQ(predicted.layers[1].prediction.tile_from, "rule");
   EXPECT_THAT(fakes::RefusalOf([] { LayersOfRunFile(record::RunFile{}, "x.json"); }),
-              HasSubstr("x.json: no convolution of a GPU"));
+              HasSubstr("x.json: the file has no convolution of a GPU"));
 }
 
 // cuDNN's algorithm is an engine's number; CUPTI names the kernels.

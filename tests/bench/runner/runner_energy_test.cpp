@@ -149,7 +149,7 @@ TEST(GpuEnergy, IsTheBoardsOwnCounter) {
   EXPECT_EQ(meter.from, "nvml");
   ASSERT_EQ(meter.domains.size(), 1u);
   EXPECT_EQ(meter.domains[0].joules(), 12.5);
-  EXPECT_THAT(meter.covers, HasSubstr("no CPU"));
+  EXPECT_THAT(meter.covers, HasSubstr("without CPU"));
 }
 
 TEST(GpuEnergy, AGpuThatDoesNotTellHasAReason) {

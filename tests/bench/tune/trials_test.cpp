@@ -251,7 +251,7 @@ TEST(SortByBreakdown, TheLargestPartComesFirst) {
   SortByBreakdown(BreakdownOf(8e-6, 2e-6), false, sorted);
   EXPECT_THAT(NamesOf(sorted), ElementsAre("threads", "instruction set", "huge pages"));
   EXPECT_EQ(sorted[0].reason,
-            "80 % of the default's time is fork, join, waiting, sharing and serial parts");
+            "80 % of the default's time is fork, join, waiting, sharing and serial code");
   sorted = all;
   SortByBreakdown(BreakdownOf(1e-6, 9e-6), false, sorted);
   EXPECT_THAT(NamesOf(sorted), ElementsAre("instruction set", "huge pages", "threads"));

@@ -70,7 +70,7 @@ TEST(WithThreads, RefusesASecondNumberAndAnotherDevice) {
               HasSubstr("the name already fixes the number of threads; remove threads1"));
   EXPECT_THAT(
       fakes::RefusalOf([] { WithThreads("Conv2D/gpu/cudnn/fwd/f32/n16c8h12w12k16r3s3_p1", 2); }),
-      HasSubstr("no threads to sweep"));
+      HasSubstr("only benchmarks on the CPU have a number of threads to sweep"));
 }
 
 }  // namespace

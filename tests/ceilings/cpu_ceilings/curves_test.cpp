@@ -184,7 +184,7 @@ TEST(CompareEdge, SaysWhetherTheEdgeAgrees) {
   EXPECT_EQ(CompareEdge(edges, Level::kL1).text,
             "the curve falls at 33 KiB, from 340 to 110 GB/s; hwloc says 32 KiB: they agree");
   EXPECT_THAT(CompareEdge(edges, Level::kL2).text,
-              HasSubstr("does not fall near 512 KiB, which hwloc says: they disagree"));
+              HasSubstr("does not fall near 512 KiB, the size that hwloc says: they disagree"));
   EXPECT_TRUE(CompareEdge(edges, Level::kL2).disagrees);
   EXPECT_THAT(CompareEdge(edges, Level::kL3).text, HasSubstr("hwloc says 18 MiB: they disagree"));
   for (const double bytes : {9.1 * kMib, 35.9 * kMib})

@@ -152,7 +152,7 @@ TEST(AddSustainedRate, IsTheRowsAndItsRoofsWhereItDiffers) {
   auto& set = machine.by_threads[2] = RowsAndRoofs();
   AddSustainedRate(machine, 2, "fp32.vector.avx512", 98);  // 2 %: said, no roof of its own
   EXPECT_EQ(set.sustained.at("fp32.vector.avx512"),
-            "after 10 s on end 0.980 of the burst, with 2 threads");
+            "after 10 s without a pause 0.980 of the burst, with 2 threads");
   EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, std::nullopt);
   AddSustainedRate(machine, 2, "fp32.vector.avx512", 90);
   EXPECT_EQ(set.flops["fp32.vector.avx512"].sustained_per_second, 90);

@@ -94,7 +94,7 @@ TEST(MeasureGpu, AFaultLeavesItsRowNotValidated) {
       {"fp32.vector", "times the time"},
       {"fp16.vector.hfma2", "but an SM can do 512: part of the work was not done"},
       {"int8.vector.dp4a", "this kernel reaches 95 % of 512"},
-      {"fp64.vector.dfma", "some SMs have no share"},
+      {"fp64.vector.dfma", "some SMs have none"},
       {"bf16.matrix.wgmma", "the result is wrong: byte 0 of"}};
   for (const auto& [row, text] : reasons) {
     EXPECT_FALSE(flops.at(row).IsValidated()) << row;
@@ -157,7 +157,7 @@ TEST(MeasureGpu, AClockBelow75PercentDisturbsWhatIsNotJudgedInItsCycles) {
   bench.default_clock_hz = 1.5e9;  // and runs at 1 GHz
   const auto machine = Quickly(bench);
   EXPECT_THAT(SetOf(machine).bytes.at(Level::kDram).ReasonText(),
-              HasSubstr("the SMs ran at 1000 MHz, below 75 % of their 1500 MHz"));
+              HasSubstr("the SMs ran at 1000 MHz, below 75 % of their default 1500 MHz"));
   const auto& fp32 = SetOf(machine).flops.at("fp32.vector.ffma");
   EXPECT_TRUE(fp32.IsValidated()) << fp32.ReasonText();
   EXPECT_NEAR(*fp32.validation.per_cycle, 0.97 * 256, 0.3);

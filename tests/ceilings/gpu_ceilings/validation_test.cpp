@@ -21,7 +21,7 @@ GpuTime TimeAt(double clock_hz, std::uint64_t throttle = 0) {
 TEST(GpuInterference, IsAClockBelow75PercentOfTheDefault) {
   EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1.51e9), 2e9)), IsEmpty());
   EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1.49e9), 2e9)),
-              HasSubstr("1490 MHz, below 75 % of their 2000 MHz"));
+              HasSubstr("1490 MHz, below 75 % of their default 2000 MHz"));
   EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1.49e9), std::nullopt)), IsEmpty());
 }
 
@@ -36,11 +36,11 @@ TEST(GpuInterference, IsTheDriversWordWhereTheSmsDidNotCount) {
 TEST(GpuInterference, IsHeatAndPowerSupplyButNotThePowerLimit) {
   EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1e9, 0x4), 2e9)),
               IsEmpty());  // however low it makes the clock
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1e9, 0x24), 2e9)), HasSubstr("heat"));
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1e9, 0x24), 2e9)), HasSubstr("thermal"));
   EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x4), 2e9)),
               IsEmpty());  // software power cap
   EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x1), 2e9)), IsEmpty());  // idle
-  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x20), 2e9)), HasSubstr("heat"));
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x20), 2e9)), HasSubstr("thermal"));
   EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x84), 2e9)), HasSubstr("power supply"));
 }
 

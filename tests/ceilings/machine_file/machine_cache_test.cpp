@@ -166,7 +166,7 @@ TEST_F(MachineCache, ALiveCheckOutsideTheStoredIntervalMeasuresAllAgainAndSaysSo
     const auto machine = Get({.live_check = true});
     ASSERT_EQ(measured_.size(), before + 1);
     EXPECT_EQ(measured_.back().second, source_.threads);
-    EXPECT_THAT(log_.str(), HasSubstr("a row now"));
+    EXPECT_THAT(log_.str(), HasSubstr("a row: now"));
     EXPECT_FALSE(machine.facts.contains("live_check"));
     EXPECT_EQ(Value(Get({}), 1), Value(machine, 1));  // the cache has the new ones
   }
@@ -281,7 +281,7 @@ TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
       {"{", "is not JSON"},
       {whole.substr(0, whole.size() / 2), "is not JSON"},
       {"[1, 2]", "expected an object"},
-      {"{\"a\": 1e999}", "no double"},
+      {"{\"a\": 1e999}", "out of the range of double"},
       {machine::ToJson(other).dump(), "another machine"}};
   for (const auto& [text, reason] : bad) {
     measured_.clear();
@@ -408,10 +408,10 @@ TEST(AllowedDrift, IsTheLargerOfDriftAndSpreadAndAThirdAtMost) {
 }
 
 TEST(LiveCheck, SaysBothRatesAndTheVerdict) {
-  EXPECT_THAT(Sentence(Now(110)), HasSubstr("fp32.vector.avx2 with 2 threads now"));
+  EXPECT_THAT(Sentence(Now(110)), HasSubstr("fp32.vector.avx2 with 2 threads: now"));
   EXPECT_THAT(Sentence(Now(110)), HasSubstr("too low"));
   EXPECT_THAT(Sentence(Now(50)), HasSubstr("slower"));
-  EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("others held"));
+  EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("other programs used"));
 }
 
 // fp32 rows of every instruction set, at this rate.

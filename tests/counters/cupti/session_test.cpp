@@ -116,7 +116,7 @@ TEST(CuptiTable, RefusesWhatWouldCountWrong) {
     return fakes::RefusalOf([&] { CuptiTableFromJson(json, "t.json"); });
   };
   EXPECT_EQ(refusal("/chips/0/names", "A1 A1"), "t.json: chips[0]: duplicate 'A1'");
-  EXPECT_THAT(refusal("/sets/1/name", "dram"), HasSubstr("'dram' is there twice"));
+  EXPECT_THAT(refusal("/sets/1/name", "dram"), HasSubstr("duplicate 'dram'"));
   EXPECT_EQ(refusal("/metrics/0/set", "drum"), "t.json: metrics[0]: unknown set 'drum'");
   EXPECT_EQ(refusal("/metrics/0/chips", "C"), "t.json: metrics[0]: unknown family 'C' of chips");
   EXPECT_EQ(refusal("/metrics/0/weight", 0), "t.json: metrics[0]: 'weight' must be positive");

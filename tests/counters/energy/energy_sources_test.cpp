@@ -121,7 +121,7 @@ TEST(Powercap, APackageThatOthersMayUseHasNoEnergyOfOurs) {
   const TwoPackages tree;
   const auto shared = Opened("powercap", tree, {0, 1, 2});
   EXPECT_THAT(shared.reason.value().text,
-              HasSubstr("this process may use 1 of the 2 CPUs of package 1, and the counter"));
+              HasSubstr("this process may use only 1 of the 2 CPUs of package 1, but the counter"));
   // A process on package 0 alone takes nothing of package 1.
   EXPECT_THAT(Names(Opened("powercap", tree, {0, 1})), ElementsAre("package-0", "dram-0", "psys*"));
   EXPECT_THAT(Opened("powercap", tree, {7}).reason.value().text,
@@ -132,7 +132,7 @@ TEST(Powercap, CpusThatAreNotKnownAreNotTakenForOurs) {
   const MadeUpTree tree;
   tree.Zone("intel-rapl:0", "package-0", 1);
   EXPECT_THAT(Opened("powercap", tree, {0}).reason.value().text,
-              AllOf(HasSubstr("the CPUs of package 0 are not known"), HasSubstr("devices/system")));
+              AllOf(HasSubstr("the CPUs of package 0 are unknown"), HasSubstr("devices/system")));
 }
 
 TEST(Powercap, WithoutATreeSaysWhy) {
@@ -222,7 +222,7 @@ TEST(Hwmon, CountsPackagesAndNeverTheirCores) {
 TEST(Hwmon, APackageThatOthersMayUseHasNoEnergyOfOurs) {
   const AmdEnergy tree;
   EXPECT_THAT(Opened("hwmon", tree, {0, 1, 2}).reason.value().text,
-              HasSubstr("this process may use 1 of the 2 CPUs of package 1"));
+              HasSubstr("this process may use only 1 of the 2 CPUs of package 1"));
   EXPECT_EQ(Opened("hwmon", tree, {2, 3}).domains.size(), 1u);
   EXPECT_THAT(Opened("hwmon", tree, {7}).reason.value().text,
               HasSubstr("may use no CPU of the packages"));
