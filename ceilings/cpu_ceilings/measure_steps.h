@@ -43,14 +43,14 @@ using LaunchProbe = std::function<LaunchCost(int threads, const machine::RatePol
 bool RegisterOverheadProbe(const std::string& name, LaunchProbe probe);
 const std::map<std::string, LaunchProbe>& OverheadProbes();
 
-inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;
-inline constexpr double kPassTolerance = 0.05;
+inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;  // [1] of RatePolicy
+inline constexpr double kPassTolerance = 0.05;  // [1] `tolerance` of MergePasses
 
 struct Effort {
   const char* name;
-  double budget_seconds;  // [s] for all rows and thread counts together
-  double repetition_seconds;
-  int repetitions, doubled;
+  double budget_seconds;        // [s] for all rows and thread counts together
+  double repetition_seconds;    // as in RatePolicy
+  int repetitions, doubled;     // as in RatePolicy
   int passes;                   // each measures every candidate for a roof
   double again_seconds;         // [s] for RemeasureNotValidated
   int sustained;                // number of pipes that run for 10 s

@@ -23,8 +23,8 @@ struct KernelValidation {
 //   they read (non-temporal stores: a whole vector, as they need aligned addresses). Only vectors
 //   of that width, in order, give the reference result. Finds memcpy, memmove and other widths.
 // - Pages: exactly the counted pages of each array become resident (mincore(2)). Finds accesses to
-//   other memory. Skipped, as the text then says, if the system reports every page as
-//   resident (some sandboxes); the other checks still show that all counted memory is accessed.
+//   other memory. Skipped, as the text then says, if the system reports every page as resident
+//   (some sandboxes); the other checks still show that all counted memory is accessed.
 // Only the machine code can show two stores of half the width in place of one.
 KernelValidation ValidateBytesKernel(const Mix& mix, const BytesIsa& isa);
 

@@ -23,8 +23,7 @@ enum class Recurrence {
   kTile,              // AMX: a 16 x 16 tile of dot products over 64 bytes
 };
 
-// Instructions of one step. AdmissibleStepsPerCycle returns how many steps a core can start per
-// cycle.
+// Instructions of one step (see AdmissibleStepsPerCycle for the steps that a core can start).
 enum class Issue {
   kOne,    // one instruction per step
   kTwo,    // multiply, add

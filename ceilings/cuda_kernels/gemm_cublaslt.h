@@ -17,8 +17,7 @@ class GpuGemm {
  public:
   // Throws Unsupported with cublasLt's message if there is no algorithm for the type on this GPU.
   GpuGemm(gpu_kernels::GpuElement element, int n);
-  // Returns the number of algorithms that the heuristic proposes, the best first. Run uses the best
-  // unless Choose selected another.
+  // Returns the number of algorithms of the heuristic, the best first. Run uses the chosen one.
   int algorithms() const { return static_cast<int>(algorithms_.size()); }
   void Choose(int algorithm) { chosen_ = algorithm; }
   void Run(const void* a, const void* b, void* d, cudaStream_t stream);

@@ -1,4 +1,4 @@
-// Interface to a GPU that runs and times kernels. The CUDA module implements it; tests fake it.
+// Interface to a GPU that runs and times kernels. CUDA implements it; tests fake it.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,8 @@ namespace dlroof::gpu_ceilings {
 
 struct GpuDescription {
   gpu::GpuIdentity identity;
-  double free_bytes = 0;  // [byte] free memory
-  std::optional<double>
-      default_clock_hz;  // [1/s] of the SMs, read from the driver; absent: unknown
+  double free_bytes = 0;                   // [byte] free memory
+  std::optional<double> default_clock_hz;  // [1/s] of the SMs; absent if the driver has none
 };
 
 // Result of one timed repetition of a kernel.
@@ -25,7 +24,7 @@ struct GpuTime {
   gpu::GpuHealth health;           // the driver's report during the run
 };
 
-// Operations without work, whose time is measured.
+// Operations whose overhead is measured.
 enum class GpuOverhead {
   kLaunch,           // launch of an empty kernel after another one
   kLaunchSync,       // an empty kernel and the wait for it
@@ -39,8 +38,8 @@ class GpuBench {
  public:
   virtual ~GpuBench() = default;
   virtual GpuDescription Describe() = 0;
-  // Allocates memory for the row and fills it with random operands. Throws Unsupported with the
-  // library's message if the row cannot run.
+  // Allocates the row's memory, with random operands. Throws Unsupported with the library's message
+  // if the row cannot run.
   virtual void Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) = 0;
   // Runs and times the kernel of the last Prepare.
   virtual GpuTime Run(std::int64_t iterations) = 0;

@@ -36,11 +36,11 @@ machine::Machine MeasureGpu(const GpuMeasureOptions& options);
 
 struct GpuEffort {
   const char* name;
-  double repetition_seconds;
-  int repetitions, doubled;
-  int passes;
-  double row_seconds;  // [s] longest time of one row in one pass
-  int sustained;       // number of pipes that run for 10 s
+  double repetition_seconds;  // as in RatePolicy
+  int repetitions, doubled;   // as in RatePolicy
+  int passes;                 // times that each row is measured
+  double row_seconds;         // [s] longest time of one row in one pass
+  int sustained;              // number of pipes that run for 10 s
 
   machine::RatePolicy Policy(double tolerance, const std::function<double()>& now) const;
 };

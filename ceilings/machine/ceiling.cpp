@@ -95,8 +95,7 @@ void CompareAll(std::map<Key, Ceiling>& smaller, const std::map<Key, Ceiling>& l
 }
 
 bool IsPrivate(Level level) { return level == Level::kL1 || level == Level::kL2; }
-// Returns true if threads do not share what the row measures: pipes, and L1 and L2
-// ("l2.copy.avx512").
+// Returns true for rows of hardware that each core has: pipes, L1, L2 ("l2.copy.avx512").
 bool IsPrivate(std::string_view row) {
   const auto level = LevelFromKey(row.substr(0, row.find('.')));
   return !level || IsPrivate(*level);

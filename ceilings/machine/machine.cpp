@@ -70,8 +70,7 @@ json CeilingToJson(const Ceiling& ceiling) {
   return result;
 }
 
-// Returns the members "flops", "bytes" and "launch_seconds", which Machine's JSON has at its top
-// level too.
+// Returns the roofs, which the JSON of a machine has at its top level too.
 json RoofsToJson(const CeilingSet& set) {
   json result = {{"flops", json::object()}, {"bytes", json::object()}};
   for (const auto& [pipe, ceiling] : set.flops) result["flops"][pipe] = CeilingToJson(ceiling);
@@ -101,11 +100,11 @@ json SetToJson(const CeilingSet& set) {
   return result;
 }
 
-// ---- schema 1, which stored as sentences in `facts` what now has its own members ----
+// ---- schema 1, whose `facts` contained sentences in place of today's members ----
 
 constexpr std::size_t kLongestMix = 24;
 
-// A key "<row>.threads.<N>", split. `threads` is absent if N is no positive number.
+// A key "<row>.threads.<N>". `threads` is absent if N is no positive number.
 struct SplitKey {
   std::string row;
   std::optional<int> threads;
@@ -126,9 +125,9 @@ bool TakePrefix(std::string& text, std::string_view prefix) {
   return true;
 }
 
-// Moves a fact of schema 1 to its CeilingSet: "effort.<N>", "absent.<row>.threads.<N>",
-// "sweep.<level>.threads.<N>", "sustained.<row>" or "<cost>.threads.<N>". Returns false for other
-// facts and for thread counts without a CeilingSet.
+// Moves a fact of schema 1 ("effort.<N>", "absent.<row>.threads.<N>", "sweep.<level>.threads.<N>",
+// "sustained.<row>" or "<cost>.threads.<N>") to its CeilingSet. Returns false for other facts and
+// if there is no such CeilingSet.
 bool MoveFact(const std::string& key, const std::string& text, Machine& machine) {
   const auto set_of = [&](int threads) {
     const auto found = machine.by_threads.find(threads);
@@ -235,7 +234,7 @@ Level LevelFrom(const std::string& key, const JsonReader& at) {
                              at.where(), key));
 }
 
-// Reads mixes, overheads, sweeps and ridges, which files of older versions do not have.
+// Reads members that files of older versions do not have.
 void CurvesFrom(const JsonReader& at, CeilingSet& set) {
   at.EachObject("mixes", [&](const std::string& key, const JsonReader& mix) {
     set.mixes[key] = CeilingFrom(mix);
@@ -326,8 +325,7 @@ const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads)
 std::string Fingerprint(const std::map<std::string, std::string>& facts) {
   std::uint64_t hash = kHashOfNothing;
   const auto add = [&](const std::string& text) {
-    hash =
-        HashOf({"\0", 1}, HashOf(text, hash));  // byte 0 as separator: "a", "bc" is not "ab", "c"
+    hash = HashOf({"\0", 1}, HashOf(text, hash));  // separator: "a", "bc" is not "ab", "c"
   };
   for (const auto& [key, text] : facts)
     if (IsStable(key)) {

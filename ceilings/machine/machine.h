@@ -1,4 +1,4 @@
-// The ceilings of a machine's pipes and memory levels for each thread count, and their JSON form.
+// The ceilings of a machine's pipes and memory levels per thread count, and their JSON form.
 #pragma once
 
 #include <map>
@@ -76,8 +76,7 @@ struct RidgePoint {
   bool operator==(const RidgePoint&) const = default;
 };
 
-// Result of comparing a cache's reported size with the working set at which the measured bandwidth
-// falls.
+// Result of comparing a cache's reported size with the sweep over working sets.
 struct SweepFinding {
   std::string text;
   bool disagrees = false;
@@ -114,8 +113,8 @@ struct Machine {
   std::map<Level, double> cache_bytes;       // [byte] capacity of each cache that a core uses
   std::map<int, CeilingSet> by_threads;      // by thread count; a GPU has one set, for 1 thread
   std::map<std::string, std::string> facts;  // hardware and versions; see Fingerprint
-  // [1/cycle] Highest measured rate at which a CPU core starts one thread's additions
-  // (counters/cpu/clocks.h); absent if unknown.
+  // [1/cycle] Highest measured rate of one thread's additions on a CPU core
+  // (counters/cpu/clocks.h).
   std::optional<double> issue_rate = std::nullopt;
 
   bool operator==(const Machine&) const = default;
@@ -123,7 +122,7 @@ struct Machine {
 
 // Returns the CeilingSet of the largest thread count. Throws std::logic_error if there is none.
 const CeilingSet& AllThreads(const Machine& machine);
-// Returns the CeilingSet of `threads` threads, or null if there is none or `threads` is absent.
+// Returns the CeilingSet of `threads` threads, or null if there is none.
 const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads);
 
 // Returns a 64-bit hash, as 16 hex digits, of the facts whose key begins with "cpu.", "gpu." or

@@ -21,12 +21,11 @@ std::string ProgressText(const MeasureProgress& progress) {
   return fmt::format("[{:3}/{}] {}; {:.0f} s left", progress.step, progress.steps, progress.text,
                      progress.eta_seconds);
 }
-constexpr double kFirstPause =
-    2e-3;  // [s] after a noisy repetition; doubled after each further one
-constexpr int kMostRecalibrations = 5;  // then the kernel's time does not depend on its iterations
+constexpr double kFirstPause = 2e-3;    // [s] after a noisy repetition; doubled each further time
+constexpr int kMostRecalibrations = 5;  // then the time is independent of the iterations
 constexpr double kLeastSeconds = 1e-9;  // a shorter time means that the clock did not advance
-constexpr double kMostGrowth = 10;      // [1] iterations of a calibration step / of the step before
-constexpr int kAgreeing = 3;  // clean rates that must be close to the best, with the best itself
+constexpr double kMostGrowth = 10;      // [1] iterations of one calibration step / of the last
+constexpr int kAgreeing = 3;  // clean rates, with the best itself, that must be close to the best
 
 double PerSecond(const RateRepetition& repetition) {
   return static_cast<double>(repetition.iterations) / repetition.time.seconds;
@@ -53,7 +52,7 @@ double TimeRatio(const std::vector<double>& single, const std::vector<double>& d
   return std::abs(typical - 2) < std::abs(best - 2) ? typical : best;
 }
 
-// Returns why the clean rates `single`, `doubled` (and both, `all`) do not validate the best rate.
+// Returns why these clean rates (`all`: single and doubled) do not validate the best rate.
 std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
                                          const std::vector<double>& doubled,
                                          const std::vector<double>& all, const RatePolicy& policy) {
@@ -76,8 +75,7 @@ std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
   return std::nullopt;
 }
 
-// Sets the clock to the median of clean repetitions close to the best rate; others may have run at
-// another clock.
+// Sets the median clock of the repetitions near the best; others may have had another clock.
 void AddClock(const RatePolicy& policy, Rate& rate) {
   std::vector<double> clocks;
   for (const auto* repetitions : {&rate.evidence.single, &rate.evidence.doubled})

@@ -20,9 +20,8 @@ struct MeasureProgress {
   double eta_seconds = 0;   // [s] estimated time to the end
 };
 
-// Prints progress. Overwrites one line of a terminal and clears it at the end. Elsewhere prints a
-// line at the start and after each tenth of the steps. Pass it by std::ref: copies print lines
-// twice.
+// Overwrites one line of a terminal and clears it at the end. Elsewhere prints a line at the start
+// and after each tenth of the steps. Pass it by std::ref: a copy would repeat lines.
 class ProgressPrinter {
  public:
   ProgressPrinter(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
@@ -95,10 +94,10 @@ struct Rate {
 // noisy rate, not validated. Throws std::invalid_argument if there are no repetitions.
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
 
-// Merges measurements (passes) of one kernel made at distant times and validates them together. A
+// Merges measurements (passes) of one kernel made at distant times, and validates them together. A
 // second pass must be within `tolerance` of the best: another virtual machine can slow this one for
 // seconds unnoticed (a rate that passed all other checks was 28 % too low). Throws
-// std::invalid_argument if there are no passes.
+// std::invalid_argument without passes.
 Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance);
 
 // Runs `iterations` iterations of the kernel on all threads and returns their time.
