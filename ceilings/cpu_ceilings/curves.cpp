@@ -16,12 +16,12 @@ namespace {
 constexpr double kSmallest = 4096;  // [byte]
 constexpr int kPerOctave = 4;
 constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] of the rate
-constexpr std::size_t kLevelPoints = 4;                 // the shortest level of a curve
-constexpr double kPartOfFall = 0.25;                    // part of the fall at which the level ends
-constexpr double kAgreeFactor = 2, kNearFactor = 4;     // between sizes
-constexpr double kSlowerBeyond = 0.1;                   // [1] loss of rate beyond the edge
+constexpr std::size_t kLevelPoints = 4;                 // fewest points of a level
+constexpr double kPartOfFall = 0.25;  // [1] part of a fall (in logarithms) at the level's end
+constexpr double kAgreeFactor = 2, kNearFactor = 4;  // [1] largest ratio of two sizes
+constexpr double kSlowerBeyond = 0.1;                // [1] least loss of rate beyond the edge
 
-// Returns the logarithms of the rates, each raised to that of every larger working set.
+// Returns the logarithms of the rates, each raised to the highest rate of any larger working set.
 std::vector<double> Envelope(const std::vector<machine::SweepPoint>& curve) {
   std::vector<double> rates;
   rates.reserve(curve.size());
@@ -30,14 +30,14 @@ std::vector<double> Envelope(const std::vector<machine::SweepPoint>& curve) {
   return rates;
 }
 
-// A run of falling steps, from point `first` to point `last`.
+// Consecutive steps in which the rate falls, from point `first` to point `last`.
 struct Fall {
   std::size_t first, last;
 };
 
 double Drop(const std::vector<double>& rates, std::size_t i) { return rates[i] - rates[i + 1]; }
 
-// Joins falls that have no level between them.
+// Returns the falls of a curve; those less than kLevelPoints apart are joined.
 std::vector<Fall> Falls(const std::vector<double>& rates) {
   const double least = -std::log(1 - kStepFalls);
   std::vector<Fall> falls;
@@ -68,7 +68,8 @@ bool Agree(const CapacityEdge& edge, double reported) {
   return Ratio(edge.bytes, reported) <= kAgreeFactor;
 }
 
-// Returns null if no edge is near the level's size, or if the nearest one is nearer to another's.
+// Returns the edge nearest to the level's size, or null if it is far from it or nearer to another
+// level's size.
 const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
                                 const std::map<Level, double>& reported, Level level) {
   const double size = reported.at(level);
@@ -81,7 +82,7 @@ const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
   return &*nearest;
 }
 
-// Returns the edge at which a part of the farthest cache ends, or null.
+// Returns the last edge if it can be the end of a part of the farthest cache, otherwise null.
 const CapacityEdge* EdgeOfPart(const std::vector<CapacityEdge>& edges,
                                const std::map<Level, double>& reported,
                                const std::map<Level, CapacityEdge>& found) {
@@ -94,7 +95,7 @@ const CapacityEdge* EdgeOfPart(const std::vector<CapacityEdge>& edges,
   return &last;
 }
 
-// Returns how many CPUs share a level. A single thread has `size` [byte] of its cache.
+// Returns how many CPUs share a cache of `size` [byte], as a single thread alone measures it.
 std::size_t Sharers(const std::map<Level, CapacityEdge>& together, Level level, double size,
                     std::size_t cpus) {
   if (level == Level::kL3) return cpus;
@@ -106,8 +107,7 @@ std::size_t Sharers(const std::map<Level, CapacityEdge>& together, Level level, 
 constexpr std::ptrdiff_t kRows = 8;
 constexpr double kAllowed = 1.03;
 
-// Returns the point that exceeds roof(point) most, or null if none exceeds it by more than the
-// noise.
+// Returns the point that exceeds roof(point) most, or null if none exceeds it by more than 3 %.
 template <class Roof>
 const machine::RidgePoint* FurthestAbove(const std::vector<machine::RidgePoint>& ridge,
                                          const Roof& roof) {
@@ -158,7 +158,7 @@ void JudgeCompute(Level level, const std::vector<machine::RidgePoint>& ridge,
 std::vector<double> SweepSizes(double largest_bytes) {
   std::vector<double> sizes;
   for (int i = 0;; ++i) {
-    // Whole KiB, so that small sets are whole steps of the kernels.
+    // Rounds to whole KiB, so that the arrays are multiples of the kernels' steps.
     const double bytes = kSmallest * std::exp2(static_cast<double>(i) / kPerOctave);
     const double whole = std::round(bytes / 1024) * 1024;
     if (whole > largest_bytes) return sizes;

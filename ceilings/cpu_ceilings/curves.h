@@ -1,6 +1,6 @@
-// The curves beside the roofs. Bandwidth by working set: the sizes to measure, the edges of the
-// curve at the ends of the caches, and their comparison with the reported cache sizes. FLOP/s by
-// intensity: the intensities to measure around the knee, and their comparison with the roofs. Pure.
+// Curves that check the roofs. Bandwidth by working set: its falls show where caches end, for
+// comparison with the reported cache sizes. FLOP/s by arithmetic intensity around the knee, the
+// intensity at which memory roof and compute roof meet: no point may exceed a roof. Pure.
 #pragma once
 
 #include <map>
@@ -19,67 +19,67 @@ namespace dlroof::cpu_ceilings {
 // Returns working sets [byte] of one thread from 4 KiB to `largest_bytes`, four per octave.
 std::vector<double> SweepSizes(double largest_bytes);
 
-// A fall of the curve: the end of a memory level.
+// A working set at which the bandwidth falls, because a cache ends.
 struct CapacityEdge {
-  double bytes = 0;              // [byte] the curve falls beyond this working set
-  double before = 0, after = 0;  // [byte/s] the rates between which it falls
+  double bytes = 0;              // [byte] the bandwidth falls beyond this working set
+  double before = 0, after = 0;  // [byte/s] bandwidth before and after the fall
 };
 
-// Finds the edges of a curve, which is sorted by rising working set. Each rate counts as at least
-// that of every larger working set, because interference only slows. The curve falls where a step
-// loses 3 % or more. Falls with fewer than four points (an octave, the shortest level) between them
-// are one fall. An edge is a fall of 12 % or more that is followed by at least four points; a fall
-// that reaches the end of the curve is cut off there (after a victim cache the curve has no plateau
-// for long). The edge is at a quarter of the fall, in logarithms. A level whose curve is all slope
-// is not found.
+// Returns the edges of a curve, which must be sorted by rising working set. Each rate is first
+// raised to the highest rate of any larger working set, because interference only slows.
+// Consecutive steps that lose 3 % or more form a fall; falls less than four points (an octave)
+// apart are one. An edge is a fall of 12 % or more with at least four points after it; a fall that
+// reaches the end of the curve is cut off there (a victim cache leaves no long plateau). Its
+// `bytes` are at a quarter of the fall on logarithmic scales. A cache without a plateau is not
+// found.
 std::vector<CapacityEdge> FindCapacityEdges(const std::vector<machine::SweepPoint>& curve);
 
 // The reported and the measured cache sizes of one team of threads.
 struct LevelEdges {
-  std::string source;                   // of the reported sizes: "hwloc"
+  std::string source;                   // where the reported sizes are from: "hwloc"
   std::map<Level, double> reported;     // [byte] one thread's share of the level's caches
-  std::map<Level, CapacityEdge> found;  // the edges of the levels that have one (MatchEdges)
+  std::map<Level, CapacityEdge> found;  // the edge of each level (MatchEdges), if found
 };
 
-// Returns the edge at the end of each level: the nearest to its reported size within a factor of 4.
-// If the farthest level then has no edge, it gets the last edge if that is no other level's and is
-// between the sizes of this and the next nearer level: a virtual machine may get any part of a
-// shared cache.
+// Returns for each level the edge nearest to its reported size, within a factor of 4. If the
+// farthest cache has no such edge, it gets the last edge of the curve, provided that no other level
+// has this edge and that it is between the sizes of this cache and the next nearer one: a virtual
+// machine may get any part of a shared cache.
 std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
                                          const std::map<Level, double>& reported);
 
-// Compares the curve with the reported size of a level: "the curve falls at 1.1 MiB, from 110 to 24
-// GB/s; hwloc says 1 MiB: they agree". Sizes within a factor of 2 agree.
+// Compares the edge of a level with its reported size; they agree within a factor of 2. The text is
+// for example "the curve falls at 1.1 MiB, from 110 to 24 GB/s; hwloc says 1 MiB: they agree".
 machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level);
 
-// Returns why `per_second` [byte/s] of all threads, on arrays of `bytes` per thread, may not be the
-// rate of the level: the reported size and the edge of a cache differ by more than a factor of 2,
-// and either the arrays are beyond the level's own edge and at least 10 % slower than the curve
-// before it, or a nearer cache is so much larger than reported that it has half of the arrays.
+// Returns a reason if `per_second` [byte/s] of all threads on arrays of `bytes` per thread may not
+// be the bandwidth of `level`: a cache's edge differs from its reported size by more than a factor
+// of 2, and the arrays exceed the level's edge and are at least 10 % slower than before the edge,
+// or a nearer cache is so large that it contains half of the arrays.
 std::optional<Reason> EdgeReason(const LevelEdges& edges, Level level, double bytes,
                                  double per_second);
 
-// Returns the caches of a system that reports no sizes, from the edges of a single thread and of
-// one thread on each of `cpus` together (working sets of one thread in both). The first edge is the
-// end of L1, the second of L2, the last of three or more the end of L3, which all CPUs are assumed
-// to share. L1 and L2 are shared by as many consecutive CPUs as the size is larger for a single
-// thread.
+// Returns the caches of a system that reports no sizes, from the edges measured with a single
+// thread and with one thread on each of `cpus` at once (working sets per thread in both). The first
+// edge is the end of L1, the second of L2, the last of three or more the end of L3. All CPUs are
+// assumed to share L3; the number of consecutive CPUs that share an L1 or L2 is its size for a
+// single thread divided by its size per thread with all threads.
 std::map<Level, std::map<int, cpu::CacheInstance>> CachesFromEdges(
     const std::vector<CapacityEdge>& single, const std::vector<CapacityEdge>& together,
     const std::vector<int>& cpus);
 
 // ---- the knee ----
 
-// The pipe of the ridge kernels' multiply-adds.
+// The pipe whose roof limits the ridge kernels, which do fp32 multiply-adds.
 inline constexpr const char* kRidgePipe = "fp32.vector";
 
 // Returns up to eight consecutive `rows` (sorted by rising intensity) around `knee` [flop/byte].
 std::vector<cpu_kernels::RidgeRow> RidgeRowsAround(std::span<const cpu_kernels::RidgeRow> rows,
                                                    double knee);
 
-// Marks a roof as not validated if a point of a ridge exceeds it by more than 3 %: no kernel is
-// faster than the compute roof or the intensity times the level's bandwidth. The reason names the
-// point. The compute roofs are the plain pipe and the row of the same rate.
+// Marks a roof as not validated if a measured point exceeds it by more than 3 %: no kernel can be
+// faster than the compute roof or than its intensity times the level's bandwidth. The reason names
+// the point. Of the compute roof, marks both the pipe and its row with the same rate.
 void CompareRidges(machine::CeilingSet& set);
 
 }  // namespace dlroof::cpu_ceilings

@@ -17,7 +17,7 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-// Repetitions are shorter than a time slice: on a busy machine longer ones cannot be clean.
+// Repetitions are shorter than a scheduler's time slice: on a busy machine longer ones are noisy.
 constexpr Effort kFull = {"full", 35, 3e-3, 16, 6, 3, 6, 1};
 constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
 constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
@@ -26,7 +26,7 @@ void AddPass(MeasureSession& session, int threads, int pass) {
   const auto begin = session.steps.size();
   AddFlopsSteps(session, threads, pass);
   AddBytesSteps(session, threads, pass);
-  // The first step of a pass creates new threads; later steps do if an earlier one left none.
+  // The first step of a pass creates new threads; later steps only if an earlier step left none.
   for (auto i = begin; i < session.steps.size(); ++i) {
     auto& run = session.steps[i].run;
     run = [&session, cpus = cpu::SpreadCpus(session.cpu, threads), inner = run,
@@ -52,7 +52,7 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
   for (const int threads : counts) AddOverheadSteps(session, threads);
 }
 
-// Turns the measurements of all passes into ceilings.
+// Converts the measurements of all passes into ceilings.
 void Finish(MeasureSession& session) {
   FinishFlops(session);
   FinishBytes(session);
@@ -65,7 +65,7 @@ void Finish(MeasureSession& session) {
   }
 }
 
-// Samples the state of the cores throughout the measurement, because other programs come and go.
+// Measures the state of the cores before each step, because other programs come and go.
 void SampleCores(MeasureSession& session, cpu::SharesOfBest& single) {
   if (!session.bench) return;
   single.OfLower({session.bench->IssueRate(), std::nullopt}, {});
@@ -172,11 +172,11 @@ machine::Machine MeasureCpu(const MeasureOptions& options) {
 namespace {
 
 constexpr std::size_t kPointsPerStep = 4;
-// [byte] largest working sets of the sweeps that look for caches: more than twice the largest cache
-// of one core (96 MiB of L3); caches that cores share show in smaller sets.
+// [byte] Largest working sets of the sweeps that find unreported caches: for one thread more than
+// twice the largest cache of a core (96 MiB of L3), for all threads together smaller.
 constexpr double kSingleBytes = 1 << 28, kTogetherBytes = 1 << 25;
 
-// Points of a curve are no roofs and need few repetitions.
+// Returns a policy with few repetitions, because the points of a curve are no roofs.
 machine::RatePolicy PointPolicy(const MeasureSession& session, double max_seconds) {
   auto policy = session.effort.Policy(kMemoryTolerance);
   policy.repetition_seconds = std::min(policy.repetition_seconds, 2e-3);
@@ -240,7 +240,7 @@ void AddSweep(MeasureSession& session, const cpu_kernels::BytesIsa& isa, int thr
   }
 }
 
-// Returns the [flop/byte] at which the roofs measured so far meet, 1 if one of them is missing.
+// Returns the intensity [flop/byte] at which the measured roofs meet, or 1 if one is missing.
 double Knee(const MeasureSession& session, int threads, Level level) {
   const auto& rows = session.rows.at(threads);
   double compute = 0, bandwidth = 0;
@@ -257,7 +257,7 @@ void MeasureRidge(MeasureSession& session, Level level, const cpu_kernels::Bytes
   const auto policy = PointPolicy(session, max_seconds / static_cast<double>(rows.size()));
   auto& bench = *session.bench;
   bench.AllocateArrays(session.sets.at(threads).sets.at(level).front().bytes, 1, isa.step_floats);
-  // Sums begin with small numbers in place of an arithmetic kernel's results.
+  // Replaces an arithmetic kernel's results by small numbers, with which the sums begin.
   for (int i = 0; i < threads; ++i) bench.workspace(i).accumulators.fill(std::byte{0x3f});
   for (const auto& row : rows) {
     const double flops_per_step =

@@ -1,4 +1,4 @@
-// Measures the ceilings of this machine's CPU.
+// Measures the roofs of this machine's CPU: FLOP/s per data type and byte/s per memory level.
 #pragma once
 
 #include <functional>
@@ -11,28 +11,27 @@
 namespace dlroof::cpu_ceilings {
 
 struct MeasureOptions {
-  // On two CPUs a measurement takes under 60 s, a quick one with fewer and shorter repetitions
-  // under 10 s. A thorough one takes minutes and watches pipes and DRAM for 10 s.
+  // Duration on two CPUs: under 60 s; `quick` (fewer, shorter repetitions) under 10 s; `thorough`
+  // minutes, of which each pipe and DRAM run for 10 s without a pause.
   bool quick = false, thorough = false;
-  std::vector<int> threads;  // thread counts; ThreadCounts chooses if there are none
+  std::vector<int> threads;  // thread counts to measure; if empty, see ThreadCounts
   std::function<void(const machine::MeasureProgress&)> progress;  // may be empty
 };
 
-// Measures with pinned threads, one per CPU. Ceilings that are not validated stay, with their
-// reasons. CeilingSet::absent has the reason of each row that could not be measured. Waits for
-// other programs only as long as the time budget allows. Throws BadInput for a thread count without
-// a CPU for each thread.
+// Measures with pinned threads, one per CPU. The result includes ceilings that are not validated,
+// with reasons. CeilingSet::absent says why a row could not be measured. Repeats noisy repetitions
+// within the time budget. Throws BadInput if a thread count exceeds the number of allowed CPUs.
 machine::Machine MeasureCpu(const MeasureOptions& options);
 
-// Returns a machine without ceilings: device, name, fingerprint, caches, facts.
+// Returns the device, name, fingerprint, caches and facts of the CPU, without ceilings.
 machine::Machine DescribeCpu(const cpu::Cpu& cpu);
 
-// Returns `wanted` sorted and without repetitions; if it is empty, 1 and all CPUs, with `thorough`
-// also the powers of two between them. Throws BadInput as MeasureCpu does.
+// Returns `wanted` sorted and without duplicates. If it is empty: 1 and the number of all CPUs;
+// with `thorough` also the powers of two between. Throws BadInput as MeasureCpu does.
 std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wanted, bool thorough);
 
-// Returns the time [s] that the next of `steps_left` steps may take so that all of them stay within
-// `budget_left` [s], if each takes `nominal` [s] on a quiet machine: 1.25 to 10 times nominal.
+// Returns the time [s] that the next of `steps_left` steps may take so that all finish within
+// `budget_left` [s], if each takes `nominal` [s] on a quiet machine: 1.25 to 10 times `nominal`.
 double Allowance(double budget_left, int steps_left, double nominal);
 
 }  // namespace dlroof::cpu_ceilings

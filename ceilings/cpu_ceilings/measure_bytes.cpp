@@ -1,4 +1,4 @@
-// The memory rows of a CPU: which kernels run on which working sets, and how they become ceilings.
+// The memory rows of a CPU: selects kernels and working sets, and converts the results to ceilings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,7 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-// Later passes measure only rows within this share of the best rate, which may still become the
-// roof.
+// Passes from the third on measure only rows above this share of the best rate of their level.
 constexpr double kContenderShare = 1 - kMemoryTolerance;
 
 struct BytesProbe {
@@ -24,11 +23,11 @@ struct BytesProbe {
   const cpu_kernels::BytesIsa* isa;
   cpu_kernels::PageSize page_size = cpu_kernels::PageSize::kHuge;
   std::vector<WorkingSet> sets;
-  bool fully = true;        // rows for comparison have one pass with half the repetitions
-  std::optional<int> node;  // the NUMA node whose CPUs run it on their own memory
+  bool fully = true;        // false: for comparison only, one pass, half the repetitions
+  std::optional<int> node;  // NUMA node whose CPUs access their local memory
   std::vector<int> team;    // the node's CPUs
 
-  // Returns the name within the level.
+  // Returns the row's key without its level: "copy.avx2".
   std::string Name() const {
     auto name = fmt::format("{}.{}", mix.name, isa->name);
     if (page_size == cpu_kernels::PageSize::kSmall) name += ".small-pages";
@@ -45,11 +44,11 @@ bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> name
   return std::ranges::count(names, name) > 0;
 }
 
-// Returns whether the level is a core's own cache, in which a short search finds the best set.
+// Returns true for caches of a single core, for which a short search finds the best working set.
 bool IsOwn(Level level) { return level == Level::kL1 || level == Level::kL2; }
 
-// Adds the widest vectors. A quick measurement has only the mixes that are the best of a level on
-// some CPU, at L3 and DRAM only on the set that is usually the best.
+// Adds the rows with the widest vectors. A quick measurement has only the mixes that are a level's
+// best on some CPU and, for L3 and DRAM, only the first working set.
 void AddWidest(const MeasureSession& session, Level level, const cpu_kernels::BytesIsa& isa,
                const std::vector<WorkingSet>& sets, std::vector<BytesProbe>& probes) {
   const bool quick = Quick(session);
@@ -62,7 +61,7 @@ void AddWidest(const MeasureSession& session, Level level, const cpu_kernels::By
   }
 }
 
-// Adds rows for comparison.
+// Adds rows for comparison: narrower vectors or small pages, which usually are no roofs.
 void AddForComparison(Level level, const cpu_kernels::BytesIsa& isa,
                       cpu_kernels::PageSize page_size, std::vector<WorkingSet> sets,
                       std::vector<BytesProbe>& probes) {
@@ -73,7 +72,7 @@ void AddForComparison(Level level, const cpu_kernels::BytesIsa& isa,
       probes.push_back({level, mix, &isa, page_size, sets, false});
 }
 
-// Adds the local bandwidth of each NUMA node if the team has every CPU.
+// Adds rows for each NUMA node's local bandwidth if `threads` uses all CPUs.
 void AddNodes(const MeasureSession& session, int threads, const cpu_kernels::BytesIsa& isa,
               std::vector<BytesProbe>& probes) {
   const auto& topology = session.cpu.topology;
@@ -112,7 +111,7 @@ machine::RatePolicy PolicyOf(const BytesProbe& probe, const Effort& effort) {
   return policy;
 }
 
-// Returns the [byte/iteration] that the program names.
+// Returns the bytes that the code accesses per iteration, of all threads.
 double BytesPerIteration(const BytesProbe& probe, int threads) {
   return static_cast<double>(probe.isa->step_floats * sizeof(float)) * probe.mix.OfStreams().named *
          threads;
@@ -123,7 +122,7 @@ void AllocateArrays(CpuBench& bench, const BytesProbe& probe, const WorkingSet& 
                        probe.page_size);
 }
 
-// Returns the set with the highest rate in a short measurement.
+// Returns the working set with the highest rate in a short measurement.
 const WorkingSet& BestSet(CpuBench& bench, const BytesProbe& probe, machine::RatePolicy policy) {
   policy.repetitions = 3;
   policy.doubled = 1;
@@ -150,7 +149,7 @@ std::string HowText(const BytesProbe& probe, const WorkingSet& set) {
   return how;
 }
 
-// Returns "" for levels at which the page size makes no difference.
+// Returns the page size as text, or "" for levels at which it makes no difference.
 std::string PagesText(const BytesProbe& probe, const cpu_kernels::Workspace& workspace) {
   if (probe.page_size == cpu_kernels::PageSize::kSmall) return ", small pages";
   if (probe.level != Level::kL3 && probe.level != Level::kDram) return {};
@@ -184,7 +183,7 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, const std::
                             : *set.reason;
 }
 
-// Measures on the session's threads or on a node's. Only one team at a time has memory.
+// Measures on the session's threads, or on those of a NUMA node; the others' memory is freed first.
 void MeasureOnTeam(MeasureSession& session, const BytesProbe& probe, int threads,
                    double max_seconds, Row& row) {
   const auto all = cpu::SpreadCpus(session.cpu, threads);
@@ -204,7 +203,7 @@ int ThreadsOf(const BytesProbe& probe, int threads) {
   return probe.node ? static_cast<int>(probe.team.size()) : threads;
 }
 
-// `edges` belong to the session's threads and are not used for a node's team.
+// Converts a row to a ceiling. `edges` are not compared with rows of a NUMA node.
 machine::Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int threads,
                            const LevelEdges& edges, Row row) {
   const auto validation = cpu_kernels::ValidateBytesKernel(probe.mix, *probe.isa);

@@ -1,5 +1,5 @@
-// The arithmetic rows of a CPU, further passes of rows that are roofs and not validated, and
-// sustained rates.
+// The arithmetic rows of a CPU, further passes of roofs that are not validated, and sustained
+// rates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-// Rows that are no candidates for a roof are measured in the first and the last pass, which show
-// whether the machine changed in between.
+// Returns true if pass `pass` measures the row. Rows that cannot become a roof are measured only in
+// the first and the last pass, which show whether the machine changed in between.
 bool MeasuredIn(int pass, int passes, bool candidate) {
   return candidate || pass == 0 || pass == passes - 1;
 }
@@ -44,16 +44,16 @@ Step MeasureStep(MeasureSession& session, int threads, const cpu_kernels::FlopsP
 
 // ---- another pass, and sustained rates ----
 
-constexpr double kMostSeconds = 1;  // [s] of a row, which ends as soon as it is validated
+constexpr double kMostSeconds = 1;  // [s] longest time of a further pass of one row
 
-// Returns the row, or null.
+// Returns the ceiling of a row of CeilingSet::flops or ::mixes, or null.
 const machine::Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
   for (const auto* rows : {&set.flops, &set.mixes})
     if (const auto found = rows->find(row); found != rows->end()) return &found->second;
   return nullptr;
 }
 
-// RoofOf for const and other sets.
+// Implementation of RoofOf for const and non-const sets.
 template <class Set>
 auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->second) {
   const auto* ceiling = FindRow(set, row);
@@ -68,11 +68,11 @@ auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->
   return roof != set.bytes.end() ? same(roof->second) : nullptr;
 }
 
-constexpr double kWatchedSeconds = 10, kLastSeconds = 1;  // the rate is that of the last second
+constexpr double kWatchedSeconds = 10, kLastSeconds = 1;  // the last second is measured
 constexpr double kSliceSeconds = 3e-3;
-constexpr double kDifference = 0.03;  // [1] a smaller difference is no sustained roof
+constexpr double kDifference = 0.03;  // [1] a smaller difference from the burst is noise
 
-// Returns the [iteration/s] of the best slice in the last second, because interference only slows.
+// Runs the kernel for 10 s. Returns the best rate [iteration/s] of a 3 ms slice in the last second.
 double RateAfterTenSeconds(CpuBench& bench, cpu_kernels::Kernel kernel, double per_second) {
   const auto slice =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(per_second * kSliceSeconds));
@@ -106,8 +106,7 @@ RunningRow RunningPipe(const cpu_kernels::FlopsProbe& probe, int threads) {
           probe.kernel};
 }
 
-// Returns the rows that are the roofs of their pipes, the fastest first, as many as the effort
-// allows.
+// Returns the rows that are roofs of their pipes, fastest first, at most Effort::sustained.
 std::vector<cpu_kernels::FlopsProbe> HottestPipes(const MeasureSession& session) {
   const auto& set = machine::AllThreads(session.machine);
   std::vector<cpu_kernels::FlopsProbe> hottest;
@@ -180,7 +179,7 @@ const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string
 bool NeedsAnotherPass(const machine::CeilingSet& set, const std::string& row) {
   const auto* roof = RoofOf(set, row);
   if (roof == nullptr || FindRow(set, row)->unbounded) return false;  // it would fail again
-  // Comparisons with larger teams and with ridges may mark the roof but not its row.
+  // CompareThreadCounts and CompareRidges may mark a level's roof without marking its row.
   return !(FindRow(set, row)->IsValidated() && roof->IsValidated());
 }
 
@@ -192,7 +191,7 @@ bool RemeasureNotValidated(MeasureSession& session) {
     if (!step.row || done.contains({step.threads, *step.row}) ||
         !NeedsAnotherPass(session.machine.by_threads.at(step.threads), *step.row))
       continue;
-    // A step creates threads if there are none.
+    // The step creates new threads if session.bench is null.
     if (session.bench && session.bench->threads() != step.threads) session.bench.reset();
     TryStep(session, step, kMostSeconds);
     done.emplace(step.threads, *step.row);

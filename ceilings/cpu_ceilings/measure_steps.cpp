@@ -34,7 +34,7 @@ LaunchCost MeasureTimer(int, const machine::RatePolicy& policy) {
 
 constexpr const char* kLaunch = "launch";
 
-// Adds a clean cost to the set; otherwise `absent` gets the reason.
+// Measures an overhead. Writes a clean cost to `set`, otherwise the reason to `absent`.
 void MeasureOne(machine::CeilingSet& set, const std::string& name, int threads,
                 const machine::RatePolicy& policy) {
   const auto probe = OverheadProbes().find(name);

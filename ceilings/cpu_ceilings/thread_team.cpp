@@ -39,7 +39,7 @@ struct Stamp {
   std::exception_ptr error;
 };
 
-// A spin barrier, because sleeping threads would wake at different times.
+// Barrier at which threads spin, because sleeping threads would wake at different times.
 void Meet(std::atomic<int>& arrived, int team_size) {
   arrived.fetch_add(1);
   while (arrived.load(std::memory_order_acquire) < team_size) {
@@ -52,10 +52,10 @@ struct ThreadTeam::State {
   std::mutex mutex;
   std::condition_variable changed;
   const std::function<void(int)>* task = nullptr;
-  std::uint64_t round = 0;  // incremented for each task
+  std::uint64_t round = 0;  // number of tasks so far
   int running = 0;          // threads that have not finished this round
   bool stop = false;
-  std::unique_ptr<cpu::TeamLook> before, after;  // set if the cores are measured
+  std::unique_ptr<cpu::TeamLook> before, after;  // null: cores are not measured
   std::atomic<int> awake{0}, ready{0};  // threads that reached the two barriers of this round
   std::vector<Stamp> stamps;
   std::vector<std::thread> threads;
@@ -64,9 +64,9 @@ struct ThreadTeam::State {
   void Work(int index, int cpu, int team_size);
 };
 
-// Threads take different times to wake, and the wait for the last one must not count as
-// interference. So they meet, read their run delays (which takes microseconds), and meet again to
-// start together.
+// Runs the task on one thread. Threads wake at different times, and waiting for the last one must
+// not count as interference. So they meet at a barrier, read their run delays (microseconds), and
+// meet again to start together.
 void ThreadTeam::State::RunTask(int index, int team_size) {
   auto& stamp = stamps[static_cast<std::size_t>(index)];
   stamp = {};
@@ -105,7 +105,7 @@ void ThreadTeam::State::Work(int index, int cpu, int team_size) {
     RunTask(index, team_size);
     if (pin_error) stamps[static_cast<std::size_t>(index)].error = pin_error;
     lock.lock();
-    // Only the last thread wakes the caller, which could take a CPU from threads that still work.
+    // Only the last thread wakes the caller, which could take a CPU from threads that still run.
     if (--running == 0) changed.notify_all();
   }
 }
@@ -166,7 +166,7 @@ machine::TeamTime ThreadTeam::Time(const std::function<void(int)>& task) {
 }
 
 machine::TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task) {
-  // The threads are asleep and wake under the mutex.
+  // The threads sleep now and see these writes when they wake under the mutex.
   state_->before = std::make_unique<cpu::TeamLook>(size());
   state_->after = std::make_unique<cpu::TeamLook>(size());
   const auto reset = [](State* state) {
@@ -186,7 +186,7 @@ machine::TeamTime ThreadTeam::LastTime() const {
   machine::TeamTime time;
   time.seconds =
       max_element(stamps, {}, &Stamp::end)->end - min_element(stamps, {}, &Stamp::begin)->begin;
-  // A missing value is the smallest, so the result is missing if one of them is.
+  // An absent value compares as the smallest, so the result is absent if any value is.
   time.clock_hz = min_element(stamps, {}, &Stamp::clock_hz)->clock_hz;
   const auto worst_delay = max_element(stamps, {}, &Stamp::run_delay)->run_delay;
   if (min_element(stamps, {}, &Stamp::run_delay)->run_delay && time.seconds > 0)

@@ -1,4 +1,4 @@
-// Pinned threads that start a task together, for the kernels of ceilings.
+// Pinned threads that start a task at the same time, for kernels that measure ceilings.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace dlroof::cpu_ceilings {
 
 class ThreadTeam {
  public:
-  // Pins one thread to each of these CPUs. Throws std::runtime_error if a thread cannot be started
+  // Pins one new thread to each of `cpus`. Throws std::runtime_error if a thread cannot be started
   // or pinned.
   explicit ThreadTeam(const std::vector<int>& cpus);
   ~ThreadTeam();
@@ -21,15 +21,15 @@ class ThreadTeam {
 
   int size() const;
 
-  // Runs task(thread index) on every thread at once and returns when all are done. The calling
-  // thread sleeps meanwhile, because it would preempt a worker on a machine without a spare CPU.
-  // Rethrows an exception of a task.
+  // Runs task(thread index) on every thread at once and returns when all threads are done. The
+  // calling thread sleeps meanwhile, so that it takes no CPU from the team. Rethrows an exception
+  // of a task.
   void Run(const std::function<void(int)>& task);
   machine::TeamTime Time(const std::function<void(int)>& task);
-  // As Time. Also measures, outside of the timed interval, the core share of each thread before and
-  // after the task, and then the clock of its core.
+  // As Time. Also measures, outside of the timed interval, each thread's share of its core before
+  // and after the task, and then the clock of the core.
   machine::TeamTime TimeWithCores(const std::function<void(int)>& task);
-  // Returns the best state of the cores that TimeWithCores saw more than once.
+  // Returns the best core state (issue rate, round trip) that TimeWithCores saw more than once.
   cpu::TeamState BestState() const { return shares_.Best(); }
 
  private:

@@ -11,9 +11,9 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-constexpr double kNearerShares = 3;  // L3 sets are at least this many shares of L2
-// Parts of a share, the one that is usually the fastest first: for L2 a small part (on Cascade Lake
-// a quarter is 6 % faster than a half).
+constexpr double kNearerShares = 3;  // L3 working sets are at least this x a thread's L2
+// Parts of a thread's share of a cache, the one that is usually the fastest first: for L2 a small
+// one (on Cascade Lake a quarter is 6 % faster than a half).
 using Parts = std::initializer_list<std::pair<double, const char*>>;
 constexpr std::pair<double, const char*> kHalf = {1 / 2.0, "half"},
                                          kQuarter = {1 / 4.0, "a quarter"},
@@ -88,7 +88,7 @@ void ChooseL3(const Shares& shares, WorkingSets& result) {
   }
 }
 
-// Returns the sum over all levels, because an exclusive L3 adds to L2.
+// Returns the total size of all caches, summed over levels because an exclusive L3 adds to L2.
 double CachedBytes(const Shares& shares) {
   double bytes = 0;
   for (const auto& [level, share] : shares) bytes += share.total_bytes;

@@ -1,4 +1,4 @@
-// The working sets that confine memory kernels to one memory level. Pure.
+// Sizes of the arrays with which memory kernels measure one memory level. Pure.
 #pragma once
 
 #include <map>
@@ -12,47 +12,44 @@
 
 namespace dlroof::cpu_ceilings {
 
-// A set smaller than this many times a nearer cache is partly served by that cache.
+// A cache nearer to the core serves part of the traffic if the working set is smaller than this
+// many times that cache.
 inline constexpr double kServedBelow = 2;
-// [byte] DRAM set of all threads if the system reports no cache sizes.
+// [byte] Working set of all threads in DRAM if the system reports no cache sizes.
 inline constexpr double kUnknownCacheDramBytes = 1 << 30;
 
-// One thread's data at a level.
+// The arrays of one thread that measure a memory level.
 struct WorkingSet {
-  double bytes = 0;              // [byte] of one thread, all streams together
+  double bytes = 0;              // [byte] of one thread, all arrays together
   std::string how;               // "16 KiB per thread, half of L1 (32 KiB)"
-  std::optional<Reason> reason;  // why its rate cannot be a validated ceiling of the level
+  std::optional<Reason> reason;  // set if the level's roof cannot be validated with it
 };
 
 struct WorkingSets {
-  std::map<Level, std::vector<WorkingSet>> sets;  // at least one per level, the usual best first
-  std::map<Level, std::string> absent;            // the other levels, each with a reason
-  double largest_bytes = 0;                       // [byte] largest set of one thread, for sweeps
+  std::map<Level, std::vector<WorkingSet>> sets;  // the set that is usually the fastest comes first
+  std::map<Level, std::string> absent;            // why a level has no working set
+  double largest_bytes = 0;  // [byte] largest working set of one thread in a sweep
 };
 
-// Chooses the sets of each level.
-// L1, L2: a half, a quarter and three quarters of the thread's share. L2 sets below twice the share
-// of
-//   L1 are left out unless they are at least half of L2.
-// L3: the geometric mean of the thread's shares of L2 and L3, half of its share of L3, and 3 x L2;
-// at
-//   least 3 x L2 and at most 3/4 of the share of L3. L3 has no set if its share is below 2 x L2.
-// DRAM: over all threads 4 x the caches of all levels that they use, at least `least_dram_bytes`
-// and
-//   at most half of `available_bytes`.
+// Returns the working sets per thread, from a thread's shares (L1, L2, L3) of the caches:
+// - L1, L2: half, a quarter and three quarters of the share. L2 sets below 2 x L1 are left out
+//   unless they are at least L2 / 2.
+// - L3: sqrt(L2 x L3), L3 / 2 and 3 x L2, each limited to [3 x L2, 3/4 x L3]. None if L3 < 2 x L2.
+// - DRAM: for all threads together 4 x all caches that they use, at least `least_dram_bytes` and at
+//   most `available_bytes` / 2.
 WorkingSets ChooseWorkingSets(const cpu::Topology& topology, const std::vector<int>& cpus,
                               std::optional<double> available_bytes, double least_dram_bytes = 0);
 
-// Returns one thread's share [byte] of each level whose size is known.
+// Returns one thread's share [byte] of each cache level whose size is known.
 std::map<Level, double> ThreadShares(const cpu::Topology& topology, const std::vector<int>& cpus);
 
-// Returns why a nearer cache serves part of a set of `bytes` per thread: with many replacement
-// policies a share that is at least half of the set does.
+// Returns a reason if a cache nearer than `level` serves part of the traffic of a working set of
+// `bytes` per thread: a thread's share of it is more than half of the set.
 std::optional<Reason> NearerCacheReason(const cpu::Topology& topology, const std::vector<int>& cpus,
                                         Level level, double bytes);
 
-// Returns the CPUs of each NUMA node, by the node's number. Returns no teams if there are fewer
-// than two nodes or if the node of a CPU is unknown.
+// Returns the CPUs of `cpus` in each NUMA node, by node number. Returns an empty map if there are
+// fewer than two nodes or if the node of a CPU is unknown.
 std::map<int, std::vector<int>> NodeTeams(const cpu::Topology& topology,
                                           const std::vector<int>& cpus);
 

@@ -32,7 +32,7 @@ constexpr MixRow kMixes[] = {
     {{"triad-nt", BytesOperation::kTriad, true, nullptr}, &BytesIsa::streaming_triad},
 };
 
-// By BytesOperation.
+// Streams (arrays, named, moved) of each BytesOperation, in the order of the enumeration.
 constexpr Streams kStreams[] = {{1, 1, 1}, {1, 1, 2}, {2, 2, 3}, {3, 3, 4}, {1, 2, 2}};
 
 bool Has(const std::set<std::string>& features, const BytesIsa& isa) {
@@ -50,7 +50,7 @@ Pages::Pages(std::size_t bytes, PageSize page_size) : bytes_(bytes), page_size_(
   const auto address = reinterpret_cast<std::uintptr_t>(mapping);
   const std::uintptr_t aligned = (address + kHugePage - 1) / kHugePage * kHugePage;
   begin_ = mapping_.get() + (aligned - address);
-  // With small pages the kernel's TLB misses are part of the measured rate.
+  // With small pages the rate includes the TLB misses of the kernel.
   madvise(begin_, mapped - (aligned - address),
           page_size == PageSize::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   std::memset(begin_, kFill, bytes_);
@@ -99,7 +99,7 @@ std::optional<double> MovedPerNamed(const Mix& mix, Level level) {
 }
 
 std::size_t MemoryBytes(double set_bytes) {
-  // Each array begins up to a page and the padding after the one before, and has at least one step.
+  // Reserves for each array its alignment to a page, its offset in the page, and one more step.
   return static_cast<std::size_t>(std::ceil(set_bytes)) +
          kMostArrays * (kPage + kPad + kWidestStepBytes);
 }

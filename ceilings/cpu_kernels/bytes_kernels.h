@@ -1,10 +1,9 @@
-// The memory kernels for a vector type V, for the files that define one. V is local to its file, so
-// these functions are too: each file is compiled for its own instruction set.
+// Templates of the memory kernels. Files that include them define a file-local vector type V, so
+// that each file's kernels are compiled for its own instruction set.
 //
-// V has: Vector; kFloats; kAccumulators (sums of the ridge kernels); Load(p); Store(p, v) (any
-// address); Stream(p, v) and EndStream() (non-temporal stores); Same(x); Xor(a, b) of the bits;
-// MultiplyAdd(a, b, c) = a * b + c; Opaque(v), after which the compiler must have computed v and
-// assumes nothing about its value.
+// V has: Vector; kFloats; kAccumulators (sums of the ridge kernels); Load(p) and Store(p, v) at any
+// address; Stream(p, v) and EndStream() (non-temporal stores); Same(x); bitwise Xor(a, b);
+// MultiplyAdd(a, b, c) = a * b + c; Opaque(v): the compiler must compute v and forget its value.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +20,11 @@ inline constexpr std::size_t kVectorsPerStep = 16;
 template <class V>
 inline constexpr std::size_t kStepFloats = V::kFloats* kVectorsPerStep;
 
-// A kernel's position in the arrays of its workspace. It advances in steps of equal length from
-// where the last call stopped and wraps around at the end. It is held in registers, because in
-// memory it would be a chain of stores and loads. Step has no branch: one misprediction per pass
-// would cost 10 % or more of a pass over a small array. Pointers are opaque so that addresses have
-// no index register, which Intel's third store port does not take.
+// A kernel's position in the workspace's arrays. It advances in steps from where the last call
+// stopped and returns to 0 at the end. A local copy stays in registers; in memory each step would
+// wait for the last one. Step has no branch, because one misprediction at the end would cost 10 %
+// or more of a pass over a small array. The asm in At avoids addresses with an index register,
+// which Intel's third store port cannot use.
 template <class V>
 class Walk {
  public:
@@ -56,8 +55,8 @@ class Walk {
   std::size_t floats_, next_;  // [float]
 };
 
-// Calls visit(std::integral_constant) for 0 ... kCount - 1. Unlike with a loop, indexed arrays stay
-// in registers.
+// Calls visit(std::integral_constant) for 0 ... kCount - 1. Unrolled like this, arrays indexed by
+// it stay in registers.
 template <std::size_t kCount, class Visit>
 [[gnu::always_inline]] inline void ForEachIndex(const Visit& visit) {
   [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) __attribute__((always_inline)) {
@@ -66,9 +65,10 @@ template <std::size_t kCount, class Visit>
   (std::make_index_sequence<kCount>());
 }
 
-// Folds the loaded vectors into registers: the compiler would delete unused loads, and the result
-// shows which loads were made with which width. Exclusive or uses only ports that wait for the
-// loads; AVX-512 arithmetic would lower the clock of some CPUs. kFolds registers hide its latency.
+// Combines all loaded vectors by exclusive or: the compiler would delete unused loads, and the
+// result shows which vectors were loaded. Exclusive or uses no execution ports that loads need, and
+// does not lower the clock as AVX-512 arithmetic does on some CPUs. kFolds registers hide its
+// latency.
 template <class V>
 void LoadKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);
@@ -79,7 +79,7 @@ void LoadKernel(Workspace& workspace, std::int64_t iterations) {
     ForEachIndex<kVectorsPerStep>([&](auto i) __attribute__((always_inline)) {
       auto& fold = folds[i % kFolds];
       fold = V::Xor(fold, V::Load(from + V::kFloats * i));
-      V::Opaque(fold);  // fixes the order: another one halves the L2 bandwidth of Zen 5
+      V::Opaque(fold);  // keeps the order of loads; others halve Zen 5's L2 bandwidth
     });
     walk.Step();
   }
@@ -155,9 +155,9 @@ void TriadKernel(Workspace& workspace, std::int64_t iterations) {
   Way::End();
 }
 
-// Flips bits, so that no element overflows and there is no arithmetic: a multiplication would cost
-// Cascade Lake with AVX-512 11 % of its clock and as much L1 and L2 bandwidth. The kernel reads and
-// writes the same array by two pointers, so that the validation can place them apart.
+// Flips bits instead of computing: on Cascade Lake an AVX-512 multiplication would lower the clock,
+// and with it L1 and L2 bandwidth, by 11 %; flipped elements also never overflow. Reads and writes
+// one array by two pointers, which the validation sets to different arrays.
 template <class V>
 void UpdateKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);
@@ -173,18 +173,18 @@ void UpdateKernel(Workspace& workspace, std::int64_t iterations) {
   walk.Save(workspace);
 }
 
-// Does kMultiplyAdds multiply-adds per kLoads loaded vectors, a fixed number of flop per byte, on
-// at least as many independent sums as the latency times the rate of multiply-adds.
+// Does kMultiplyAdds multiply-adds per kLoads loaded vectors, which fixes the flop per byte. The
+// number of independent sums is at least latency x rate of multiply-adds.
 template <class V, std::size_t kLoads, std::size_t kMultiplyAdds>
 void RidgeKernel(Workspace& workspace, std::int64_t iterations) {
-  // Loads are grouped so that all sums take part.
+  // Number of vectors loaded together, chosen so that all sums are used.
   constexpr std::size_t kFew = kMultiplyAdds >= 16 ? 1 : kMultiplyAdds >= 4 ? 4 : kVectorsPerStep;
   constexpr std::size_t kTogether = kLoads > 1 ? kVectorsPerStep : kFew;
   constexpr std::size_t kSums = V::kAccumulators;
   Walk<V> walk(workspace);
   auto factor = V::Same(kRidgeFactor);
   V::Opaque(factor);
-  // From memory, because the compiler would merge two sums that it knows to be equal.
+  // Loaded from memory, because the compiler would merge sums that it knows to be equal.
   auto* results = reinterpret_cast<float*>(workspace.accumulators.data());
   typename V::Vector sums[kSums];
   ForEachIndex<kSums>([&](auto i) __attribute__((always_inline)) {
@@ -225,7 +225,7 @@ constexpr RidgeRow kRidgeRows[] = {
     {1, 96, RidgeKernel<V, 1, 96>}, {1, 128, RidgeKernel<V, 1, 128>},
 };
 
-// Returns all kernels of a V with non-temporal stores. They need up to two CPU features.
+// Returns the table of all memory kernels of V, which need up to two CPU features.
 template <class V>
 constexpr BytesIsa KernelsOf(const char* name, const char* needed, const char* needed_too) {
   return {name,

@@ -23,7 +23,7 @@ constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // the second call w
 
 std::size_t PageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Small pages that have not been accessed.
+// Memory of small pages that no one has accessed yet.
 class NewPages {
  public:
   explicit NewPages(std::size_t pages) : bytes_(pages * PageBytes()) {
@@ -38,7 +38,7 @@ class NewPages {
   float* Page(std::size_t page) const {
     return reinterpret_cast<float*>(static_cast<char*>(begin_) + page * PageBytes());
   }
-  // Returns for each page whether it is resident, or nothing if the system does not report it.
+  // Returns for each page whether it is resident, or nothing if mincore fails.
   std::optional<std::vector<bool>> Resident() const {
     std::vector<unsigned char> flags(bytes_ / PageBytes());
     if (mincore(begin_, bytes_, flags.data()) != 0) return std::nullopt;
@@ -53,11 +53,10 @@ class NewPages {
   std::size_t bytes_;
 };
 
-// Index of an array's first page. No kernel may access the pages between the arrays and at the
-// ends.
+// Returns the index of an array's first page. Pages between arrays must not be accessed.
 std::size_t FirstPage(std::size_t array) { return 1 + array * (kPagesPerArray + 1); }
 
-// Returns what is wrong with the resident pages after a walk over `pages` pages of each array.
+// Returns a reason if other pages are resident than the first `pages` pages of each array.
 std::optional<Reason> WrongPages(const std::optional<std::vector<bool>>& resident, int arrays,
                                  std::size_t pages) {
   if (!resident) return Reason{"the system stopped reporting which pages it accesses"};
@@ -91,21 +90,21 @@ KernelValidation ValidatePages(const Mix& mix, const BytesIsa& isa) {
   return {true, fmt::format("it accesses the {} pages that it counts", arrays * kPagesPerArray)};
 }
 
-// Returns a number with pseudorandom bits, so that a few of them do not cancel each other in an
-// exclusive or (the constants are those of MurmurHash3). The values have 11 bits, so that the sums
-// of a triad are exact, fused or not.
+// Returns a float with pseudorandom bits (constants of MurmurHash3), so that exclusive or of
+// several never cancels. It has 11 bits, so that the sums of a triad are exact, with FMA or
+// without.
 float MixedFloat(std::size_t i) {
   auto bits = static_cast<std::uint32_t>(i + 1) * 0x85ebca6bU;
   bits = (bits ^ (bits >> 13)) * 0xc2b2ae35U;
   return std::bit_cast<float>(0x3f800000U | (bits >> 21 << 12));
 }
 
-// Arrays in memory of their own, in which every element is different.
+// A workspace with arrays in which every element is different.
 struct Content {
   std::vector<float> memory;
   Workspace workspace;
 
-  // Each array begins `apart` floats after the one before.
+  // Each array begins `apart` floats after the array before.
   Content(int arrays, std::size_t floats, std::size_t apart) : memory(3 * (floats + apart) + 64) {
     for (std::size_t i = 0; i < Size(); ++i) Aligned()[i] = MixedFloat(i);
     for (int i = 0; i < 3; ++i)
@@ -123,7 +122,7 @@ struct Content {
   }
 };
 
-// Returns the result for element i, which is element `lane` of its vector.
+// Returns the expected element i of the result, which is element `lane` of a vector.
 float Result(BytesOperation operation, const Workspace& workspace, std::size_t i,
              std::size_t lane) {
   const auto& [to, from, scaled] = workspace.arrays;
@@ -142,8 +141,7 @@ float Result(BytesOperation operation, const Workspace& workspace, std::size_t i
   return 0;
 }
 
-// Computes the kernel's results by plain loops over vectors of `width` floats. Reads a whole vector
-// before it writes it.
+// Reference loop of a kernel with vectors of `width` floats. Reads a vector before writing it.
 void RunPlainLoops(BytesOperation operation, std::size_t width, std::size_t step, std::size_t steps,
                    Workspace& workspace) {
   std::vector<float> vector(width);
@@ -175,8 +173,8 @@ KernelValidation ValidateResults(const Mix& mix, const BytesIsa& isa) {
   return {true, "its arrays equal those of a plain loop"};
 }
 
-// Compares the exclusive or of all loaded elements, each in the register of its vector. A vector
-// that was left out, loaded twice, or of another width changes it.
+// Compares each register of a load kernel (Workspace::folds) with the exclusive or of its vectors.
+// A vector that was skipped, loaded twice, or of another width changes it.
 KernelValidation ValidateFolds(const Mix& mix, const BytesIsa& isa) {
   Content content(1, kSteps * isa.step_floats, 0);
   auto& workspace = content.workspace;
@@ -194,7 +192,7 @@ KernelValidation ValidateFolds(const Mix& mix, const BytesIsa& isa) {
   return {true, "it loaded every element once"};
 }
 
-// Lets the kernel write to an array that begins shortly after the one that it reads.
+// Checks the vector width: the kernel writes to an array that overlaps the array that it reads.
 KernelValidation ValidateOrder(const Mix& mix, const BytesIsa& isa) {
   const std::size_t offset = mix.streaming ? isa.vector_floats : isa.vector_floats / 2;
   const std::size_t floats = kSteps * isa.step_floats;

@@ -27,7 +27,7 @@ void FillPair(Workspace& workspace, T x, T y) {
   Fill(workspace.operands.data() + kSecondOperand, workspace.operands.size() - kSecondOperand, y);
 }
 
-// Fills the operands with values of make(random, offset), converted to T.
+// Fills the operands with make(random, offset), converted to T.
 template <class T, class Make>
 void FillRandom(Workspace& workspace, const Make& make) {
   std::mt19937 random(1);
@@ -35,12 +35,12 @@ void FillRandom(Workspace& workspace, const Make& make) {
     Fill(workspace.operands.data() + at, sizeof(T), static_cast<T>(make(random, at)));
 }
 
-// Uniform in [-1, 1): of 24 random bits bf16, the upper half of a float, has 8.
+// Returns a uniform bf16 in [-1, 1): the upper half of a float made of 24 random bits.
 std::uint32_t Bf16Of(std::mt19937& random, std::size_t /*at*/) {
   return std::bit_cast<std::uint32_t>(static_cast<float>(random() >> 8) * 0x1p-23f - 1) >> 16;
 }
 
-// Magnitude in [0.5, 1): exponent 14, sign and fraction random.
+// Returns a random fp16 of magnitude [0.5, 1): exponent 14, random sign and fraction.
 std::uint32_t Fp16OfTile(std::mt19937& random, std::size_t /*at*/) {
   return (random() & 0x83ffU) | 14U << 10;
 }
@@ -58,7 +58,7 @@ std::string PlainPipe(const std::string& row) {
 }
 
 std::size_t OperandBytes(Operands operands) {
-  constexpr std::size_t kBytes[] = {8, 4, 2, 2, 1, 4};  // by Operands
+  constexpr std::size_t kBytes[] = {8, 4, 2, 2, 1, 4};  // in the order of Operands
   return kBytes[static_cast<std::size_t>(operands)];
 }
 

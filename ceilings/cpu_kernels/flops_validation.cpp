@@ -18,12 +18,12 @@
 namespace dlroof::cpu_kernels {
 namespace {
 
-// Three instructions on two and three ports never use them perfectly: the best of some hundred
-// orders reached 0.977 of the ports' rate on Cascade Lake.
+// Steps of three instructions never use their ports perfectly: of some hundred instruction orders
+// the best reached 0.977 of the ports' rate on Cascade Lake.
 double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
 
-// Returns the admissible [flop/cycle] of one thread that the row reached, if it reached one and its
-// clock was measured.
+// Returns the admissible [flop/cycle] per thread that the row reached, or nothing if it reached
+// none or its clock is unknown.
 std::optional<double> ReachedValue(const FlopsProbe& probe, const machine::CeilingSet& set) {
   const auto row = set.flops.find(probe.key);
   if (row == set.flops.end()) return std::nullopt;
@@ -71,8 +71,8 @@ CoreRates RatesOf(const cpu::Cpu& cpu) {
 
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core) {
   if (const auto known = KnownStepsPerCycle(probe, core)) return {*known};
-  // By Issue. Two instructions can start 2/3 of a step (vpmulld is two operations and shares two
-  // ports with the addition) and 3/2 (on three ports).
+  // In the order of Issue. kTwo: 2/3 of a step if three micro-operations (vpmulld is two) share two
+  // ports; 3/2 if the two instructions share three ports.
   static const std::vector<double> kAllowed[] = {{0.5, 1, 2},
                                                  {0.5, 2.0 / 3, 1, 1.5, 2},
                                                  {1.0 / 3, 0.5, 2.0 / 3, 1},
@@ -118,8 +118,8 @@ bool IsConfirmedPerCycle(const FlopsProbe& probe, int threads,
 
 namespace {
 
-// ---- The plain loops that arithmetic kernels are compared with. They are compiled without
-// contraction: only std::fma rounds a product and a sum once. ----
+// ---- Reference loops of the arithmetic kernels. They are compiled without contraction: only
+// std::fma rounds a product and a sum once. ----
 
 using Memory = std::array<std::byte, 4096>;
 
@@ -135,16 +135,16 @@ void Put(Memory& memory, std::size_t element, T value) {
   std::memcpy(memory.data() + element * sizeof value, &value, sizeof value);
 }
 
-// Small whole numbers: a few sums and products of them are exact in every type and in any order.
-// With periods of 3 and 5, elements that are a power of two apart differ in at least one operand.
+// Whole numbers, so small that a few products and sums are exact in every type and order. The
+// periods 3 and 5 make elements that are a power of two apart differ in an operand.
 int WholeFirst(std::size_t element) { return std::array{1, -1, 2}[element % 3]; }
 int WholeSecond(std::size_t element) { return static_cast<int>(element % 5) - 2; }
 int WholeStart(std::size_t element) { return static_cast<int>(element % 7); }
-// int8 operands use the full range; sums of two products still fit in 16 bits.
+// int8 operands have the full range; sums of two products still fit in 16 bits.
 int Int8First(std::size_t element) { return static_cast<int>(element % 127); }
 int Int8Second(std::size_t element) { return static_cast<int>(element * 37 % 255) - 127; }
 
-// Converts an integer of magnitude 2048 or less.
+// Converts an integer of magnitude up to 2048 to fp16.
 std::uint16_t Fp16Bits(int value) {
   if (value == 0) return 0;
   const int exponent = std::ilogb(value);
@@ -152,7 +152,7 @@ std::uint16_t Fp16Bits(int value) {
   return static_cast<std::uint16_t>((value < 0 ? 0x8000 : 0) | (exponent + 15) << 10 | mantissa);
 }
 
-// Converts an integer of magnitude 256 or less.
+// Converts an integer of magnitude up to 256 to bf16.
 std::uint16_t Bf16Bits(int value) {
   const auto single = static_cast<float>(value);
   std::uint32_t bits = 0;
@@ -167,7 +167,7 @@ void PutOperand(Operands operands, Memory& memory, std::size_t element, int valu
     Put(memory, element, operands == Operands::kFp16 ? Fp16Bits(value) : Bf16Bits(value));
 }
 
-// Writes a whole number to an accumulator.
+// Writes a whole number to accumulator element `element`.
 void PutWhole(const FlopsProbe& probe, Memory& memory, std::size_t element, int value) {
   if (AccumulatorBytes(probe) == 2)
     Put(memory, element, Fp16Bits(value));
@@ -177,17 +177,17 @@ void PutWhole(const FlopsProbe& probe, Memory& memory, std::size_t element, int 
     Put(memory, element, static_cast<float>(value));
 }
 
-// The operands and accumulators before the kernel, and an element after the first `steps` steps.
+// Functions that write operands and accumulators, and compute an element after `steps` steps.
 struct Reference {
   void (*fill)(const FlopsProbe& probe, Workspace& workspace);
   void (*evaluate)(const FlopsProbe& probe, std::size_t element, int steps, Workspace& workspace);
 };
 
-// All elements differ and use the whole mantissa.
+// Fills operands and accumulators with values that all differ and use every mantissa bit.
 template <class T>
 void FillElements(const FlopsProbe& probe, Workspace& workspace) {
   constexpr std::size_t kElements = kSecondOperand / sizeof(T);
-  // The compiler may have fused the steps: only whole numbers give the same result either way.
+  // Issue::kAny: the compiler may have fused steps, which only whole numbers do not show.
   const bool whole = probe.issue == Issue::kAny;
   for (std::size_t e = 0; e < kElements; ++e) {
     const auto n = static_cast<T>(e);
@@ -238,7 +238,7 @@ void FillWhole(const FlopsProbe& probe, Workspace& workspace) {
     PutWhole(probe, workspace.accumulators, i, WholeStart(i));
 }
 
-// Returns the product of an element of the first and an element of the second operand.
+// Returns the product of element `first` of operand x and element `second` of operand y.
 int Product(Operands operands, std::size_t first, std::size_t second) {
   return operands == Operands::kInt8 ? Int8First(first) * Int8Second(second)
                                      : WholeFirst(first) * WholeSecond(second);
@@ -253,8 +253,8 @@ int DotOfLane(const FlopsProbe& probe, std::size_t element) {
   return sum;
 }
 
-// Tile t is the product of the first operand's tile t / 2 and the second's tile t % 2, whose rows
-// hold `group` rows of the matrix side by side (Intel SDM volume 2, TDPBUSD).
+// Accumulator tile t is the product of x's tile t / 2 and y's tile t % 2. A row of y's tile
+// contains `group` rows of the matrix interleaved (Intel SDM volume 2, TDPBUSD).
 int DotOfTile(const FlopsProbe& probe, std::size_t element) {
   constexpr std::size_t kSide = 16, kRowBytes = 64;
   const std::size_t in_row = kRowBytes / OperandBytes(probe.operands), group = in_row / kSide;
@@ -293,7 +293,7 @@ Reference ReferenceOf(const FlopsProbe& probe) {
   }
 }
 
-// Returns the first difference from the accumulators of the plain loops.
+// Returns the first difference from the accumulators of the reference loops, if there is one.
 std::optional<Reason> Difference(const FlopsProbe& probe, std::size_t elements, int iterations,
                                  const Memory& got, const Memory& expected) {
   const std::size_t bytes = AccumulatorBytes(probe);

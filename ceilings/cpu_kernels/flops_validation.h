@@ -1,5 +1,5 @@
-// Validates an arithmetic ceiling by the kernel's results and by its operations per cycle, in
-// addition to its repetitions.
+// Checks that validate an arithmetic ceiling in addition to its repetitions: the kernel's results
+// and its operations per cycle.
 #pragma once
 
 #include <map>
@@ -14,45 +14,44 @@
 
 namespace dlroof::cpu_kernels {
 
-// Runs the kernel for 1, 2 and 7 iterations and compares all bytes of its accumulators, also those
-// that it must not write, with plain loops over as many elements as it counts. Operands and
-// accumulators differ from element to element, which finds a kernel of half the width, with fewer
-// accumulators, or without its sum. Floating-point recurrences are compared including their
-// rounding; others (fp16, dot products, tiles) are computed on whole numbers that are exact in
-// every order. Overwrites the workspace. `text` is the value of Validation::result if the check
-// passed.
+// Runs the kernel for 1, 2 and 7 iterations and compares all bytes of Workspace::accumulators, also
+// those that it must not write, with a reference loop. All elements differ, which finds kernels of
+// half the width, with fewer accumulators, or without the sum. Multiply-adds of fp32 and fp64 are
+// compared including their rounding; all others (fp16, dot products, tiles) on whole numbers whose
+// sums are exact in any order. Overwrites the workspace. If the check passed, `text` is the value
+// of Validation::result.
 KernelValidation ValidateFlopsKernel(const FlopsProbe& probe, Workspace& workspace);
 
-// [1/cycle] multiply-adds of fp32 or fp64 vectors that a core starts: vectors of up to 256 bit and
-// of 512 bit, by a fused instruction and by a separate product and sum (a pair counts once). A
-// value is set if it is known and the same on all products with this CPU's signature.
+// [1/cycle] Vector multiply-adds of fp32 or fp64 that a core can start, on vectors of up to 256 bit
+// and of 512 bit. `fused` counts FMA instructions, `separate` pairs of a multiply and an add. Each
+// is absent if it is unknown or differs between products with this CPU's family and model.
 struct CoreRates {
   std::optional<double> fused, fused_512, separate, separate_512;
 };
 
-// Returns the rates by vendor, family and model, none for other CPUs. AMD, Software Optimization
-// Guides for Zen 4 (57647) and Zen 5 (58455): two multipliers and two adders, of 512 bit in servers
-// with Zen 5 (confirmed on family 26 model 2) and of 256 bit in Zen 4. Intel, Optimization
-// Reference Manual (248966): two units of 256 bit since Haswell (confirmed on family 6 model 85,
-// whose products differ at 512 bit), two of 512 bit in Sapphire, Emerald and Granite Rapids.
+// Returns the rates for the CPU's vendor, family and model; all are absent for unknown CPUs.
+// Sources: AMD Software Optimization Guides for Zen 4 (57647) and Zen 5 (58455): two multipliers
+// and two adders, of 256 bit in Zen 4 and 512 bit in Zen 5 servers (confirmed on family 26 model
+// 2). Intel Optimization Reference Manual (248966): two units of 256 bit since Haswell (confirmed
+// on family 6 model 85, whose products differ at 512 bit), two of 512 bit in Sapphire, Emerald and
+// Granite Rapids.
 CoreRates RatesOf(const cpu::Cpu& cpu);
 
-// Returns the [step/cycle] of one core that the kernel's instructions allow, ascending (see Issue):
-// the core's own rate if it is known, otherwise the values that the ports in Intel's and AMD's
-// optimization manuals allow (confirmed on Cascade Lake and on Zen 5, Turin). Kernels with
-// Issue::kAny have no values and are not judged.
+// Returns the possible rates [step/cycle] of the kernel on one core, ascending: the known rate in
+// `core`, otherwise all values that the execution ports in Intel's and AMD's optimization manuals
+// allow (confirmed on Cascade Lake and Zen 5). Returns no value for Issue::kAny.
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core = {});
 
-// Compares validation.per_cycle with the nearest admissible value within 3 % (4 % for three
-// instructions, which never use their ports perfectly). Sets per_cycle_expected, and adds a reason
-// if the values differ. Does nothing if the clock was not measured.
+// Compares validation.per_cycle with the nearest admissible value (AdmissibleStepsPerCycle) within
+// 3 %, or 4 % for steps of three instructions, which never use their ports perfectly. Sets
+// per_cycle_expected. Adds a reason if the values differ. Returns at once if the clock was not
+// measured.
 void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core = {});
 
-// Returns true if the per-cycle value of the row of `threads` threads is confirmed without a second
-// pass that agrees. Passes find times at which the machine was slow, and a slow machine cannot
-// reach the highest value that the row's instructions allow. A lower value is confirmed if another
-// thread count reaches it too and none exceeds it. Call JudgePerCycle for the ceilings of
-// `by_threads` first.
+// Returns true if the measured flop per cycle of the row with `threads` threads needs no second,
+// agreeing pass. That is so if it is the highest admissible value, which a slowed machine cannot
+// reach, or a lower admissible value that another thread count also reached and none exceeded. Call
+// JudgePerCycle for all ceilings of `by_threads` first.
 bool IsConfirmedPerCycle(const FlopsProbe& probe, int threads,
                          const std::map<int, machine::CeilingSet>& by_threads,
                          const CoreRates& core = {});

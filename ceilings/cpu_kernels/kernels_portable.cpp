@@ -1,7 +1,6 @@
-// Kernels for CPUs without kernels of their own. The compiler chooses the instructions, so their
-// speed depends on it. Memory kernels use vectors of four floats and have no non-temporal stores.
-// Arithmetic kernels compute a = a * x + y on vectors of 16 bytes, fused if the compiler fuses
-// them.
+// Kernels in plain C++ for architectures without kernels of their own; their speed depends on the
+// compiler. Memory kernels use vectors of four floats, without non-temporal stores. Arithmetic
+// kernels compute a = a * x + y on 16-byte vectors, fused if the compiler fuses it.
 #include <cstdint>
 #include <cstring>
 
@@ -24,8 +23,8 @@ struct Portable {
     return reinterpret_cast<Vector>(reinterpret_cast<Bits>(a) ^ reinterpret_cast<Bits>(b));
   }
   static Vector MultiplyAdd(Vector a, Vector b, Vector c) { return a * b + c; }
-  // No asm constraint names a vector register on every CPU, so the ridge has no rows with unused
-  // loads. With the barrier the loop does not become a call of memcpy.
+  // No asm constraint names a vector register on every CPU, so there are no ridge kernels with
+  // unused loads. The barrier prevents the loop from becoming a call of memcpy.
   static void Opaque(Vector& /*value*/) { asm volatile("" : : : "memory"); }
 };
 

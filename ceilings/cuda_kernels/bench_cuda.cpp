@@ -18,8 +18,7 @@
 namespace dlroof::cuda_kernels {
 namespace {
 
-// The kernel of a row by its key and, if a key has kernels of two shapes, by the k of its
-// instruction.
+// The kernel for a row key. `k` is set if rows of one key have two kernels with different k.
 struct KernelOfRow {
   const char* key;
   std::optional<int> k;
@@ -42,7 +41,7 @@ constexpr KernelOfRow kKernels[] = {
     {"l1.shared.v16", {}, LaunchShared},
 };
 
-// Returns null if there is no kernel.
+// Returns the row's launch function, or null if there is none.
 GpuKernel* FindKernel(const gpu_kernels::GpuRow& row) {
   for (const auto& kernel : kKernels)
     if (row.key == kernel.key && kernel.k.value_or(row.instruction.k) == row.instruction.k)
@@ -59,8 +58,8 @@ std::size_t AtLeastOne(std::int64_t bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16));
 }
 
-// A row with its memory on the device. The size of operands is a multiple of 16 bytes unless the
-// row reads none.
+// A row with its operands and results in device memory. Operands are a multiple of 16 bytes, or
+// empty if the row reads none.
 class Prepared {
  public:
   Prepared(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
@@ -156,7 +155,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
   gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
                                const gpu_kernels::GpuBytes& operands,
                                std::int64_t iterations) override {
-    // A GEMM is checked with the algorithm that is timed, which the prepared GEMM has chosen.
+    // Checks a GEMM with the algorithm that is timed, which the prepared GEMM has chosen.
     if (row.unit != gpu_kernels::GpuUnit::kGemm)
       Renew(row, shape);
     else
@@ -166,7 +165,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
     prepared_->Start(iterations, stream.get());
     stream.Wait();
     auto results = prepared_->Results();
-    // A GEMM stays prepared, otherwise its algorithm would be chosen again.
+    // The GEMM stays prepared, otherwise its algorithm would be chosen again.
     if (row.unit == gpu_kernels::GpuUnit::kGemm)
       prepared_->SetRandomOperands(identity_.sms * 8);
     else
@@ -185,7 +184,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
     prepared_ = std::make_unique<Prepared>(row, shape, identity_);
   }
 
-  // Chooses the fastest of the heuristic's algorithms.
+  // Times the algorithms that cublasLt proposes and chooses the fastest.
   void ChooseAlgorithm() {
     auto& gemm = *prepared_->gemm();
     int best = 0;
@@ -227,7 +226,7 @@ GraphExec GraphOf(int nodes, const cuda::CudaStream& stream) {
   return {exec, cudaGraphExecDestroy};
 }
 
-// Returns the time [s] of `times` calls of `each` and of the wait for the last one.
+// Returns the time [s] of `times` calls of `each` including the wait for the last one.
 template <class Each>
 double Timed(std::int64_t times, const cuda::CudaStream& stream, const Each& each) {
   stream.Wait();

@@ -1,4 +1,4 @@
-// GpuBench by CUDA. Part of the CUDA module only.
+// GpuBench implemented with CUDA. Part of the CUDA module only.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,13 @@
 
 namespace dlroof::cuda_kernels {
 
-// Makes the device current for the calling thread. Throws std::runtime_error with CUDA's message.
+// Opens a device and makes it current for this thread. Throws std::runtime_error with CUDA's text.
 std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device);
 
-// Returns whether there is a kernel for the row. GEMM rows have none.
+// Returns true if this module has a kernel for the row; false for GEMM rows, which use cublasLt.
 bool HasCudaKernel(const gpu_kernels::GpuRow& row);
 
-// Returns the total time [s] of `times` operations on the current device.
+// Returns the total time [s] of `times` operations of this kind on the current device.
 double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times, const gpu::GpuClock& clock);
 
 }  // namespace dlroof::cuda_kernels

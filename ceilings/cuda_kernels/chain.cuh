@@ -1,14 +1,14 @@
-// Independent chains of dependent multiply-adds.
+// A kernel of independent chains of dependent multiply-adds.
 #pragma once
 
 #include "ceilings/cuda_kernels/launch.cuh"
 
 namespace dlroof::cuda_kernels {
 
-// A Chain has Register, kUnroll and Step(v, a, b), which returns the next v. Floating-point chains
-// compute v * v + b with b near -2, which never converges (ceilings/gpu_kernels/known.cpp). v * a +
-// b would soon converge to b / (1 - a), and equal bits take less power than the operands of a real
-// call. The loop has kChains * kUnroll instructions.
+// A Chain has Register, kUnroll and Step(v, a, b), which returns the next v; the loop body has
+// kChains * kUnroll instructions. Floating-point chains compute v * v + b with b near -2, which
+// never converges (ceilings/gpu_kernels/known.cpp). v * a + b would converge to b / (1 - a), and
+// constant bits use less power than real operands, so that the clock would be too high.
 template <class Chain, int kChains = 8>
 __global__ void ChainKernel(const typename Chain::Register* operands,
                             typename Chain::Register* results, long long iterations) {

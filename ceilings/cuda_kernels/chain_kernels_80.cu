@@ -1,4 +1,4 @@
-// bf16 multiply-adds (pairs), which are instructions from 8.0 on.
+// Chains of bf16 multiply-adds (pairs), which need compute capability 8.0.
 #include <cuda_bf16.h>
 
 #include "ceilings/cuda_kernels/chain.cuh"

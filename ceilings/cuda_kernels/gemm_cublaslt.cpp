@@ -47,13 +47,13 @@ cublasLtHandle_t NewLibrary() {
 cublasLtMatmulDesc_t NewProduct(const Types& types) {
   cublasLtMatmulDesc_t product = nullptr;
   CheckBlas(cublasLtMatmulDescCreate(&product, types.compute, types.scale), "a product");
-  // A transposed and B not is the only layout that supports every type.
+  // A transposed, B not transposed: the only layout that supports every type.
   const cublasOperation_t transposed = CUBLAS_OP_T;
   CheckBlas(cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
                                            sizeof transposed),
             "a transposed operand");
-  // Without fast accumulation fp8 sums are moved to wider registers every few products, which is
-  // slower. Other types ignore the attribute.
+  // fp8: without fast accumulation sums are moved to wider registers every few instructions, which
+  // is slower. Other types ignore the attribute.
   const std::int8_t fast = 1;
   CheckBlas(
       cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast),
@@ -92,7 +92,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> Algorithms(cublasLtHandle_t library
   return algorithms;
 }
 
-// The factors 1 and 0 in the types that cublasLt reads.
+// alpha = 1 and beta = 0 in each type that cublasLt reads.
 struct Scales {
   double fp64[2] = {1, 0};
   float fp32[2] = {1, 0};

@@ -1,4 +1,4 @@
-// Products of large matrices by cublasLt. Part of the CUDA module only.
+// Matrix multiplication (GEMM) by cublasLt. Part of the CUDA module only.
 #pragma once
 
 #include <cublasLt.h>
@@ -11,11 +11,11 @@
 
 namespace dlroof::cuda_kernels {
 
-// D = A^T B, n x n x n, without scaling or addition. A and B are stored by rows of k, D by columns
-// (ceilings/gpu_kernels/known.h).
+// D = A^T B of n x n matrices, without scaling or addition. A and B are stored as n rows of k, D by
+// columns (ceilings/gpu_kernels/known.h).
 class GpuGemm {
  public:
-  // Throws Unsupported with cublasLt's message if it has no algorithm for the type on this GPU.
+  // Throws Unsupported with cublasLt's message if there is no algorithm for the type on this GPU.
   GpuGemm(gpu_kernels::GpuElement element, int n);
   // Returns the number of algorithms of the heuristic, the best first. Run uses the chosen one.
   int algorithms() const { return static_cast<int>(algorithms_.size()); }

@@ -1,6 +1,6 @@
-// The kernels of a GPU's ceilings. Part of the CUDA module only; C++17.
-// ceilings/gpu_kernels/known.h describes their operands and results. Each function returns CUDA's
-// status of the launch.
+// Launch functions of the kernels that measure a GPU's ceilings, whose operands and results
+// ceilings/gpu_kernels/known.h describes. They return CUDA's launch status. CUDA module only;
+// C++17.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,9 +14,9 @@ struct GpuLaunch {
   long long iterations = 0;
   const void* operands = nullptr;
   void* results = nullptr;
-  std::size_t set_bytes = 0;  // [byte] all arrays of a memory row
+  std::size_t set_bytes = 0;  // [byte] of all arrays of a memory row
   cudaStream_t stream = nullptr;
-  std::size_t shared_bytes = 0;  // [byte] unused dynamic shared memory; see ExclusiveSharedBytes
+  std::size_t shared_bytes = 0;  // [byte] unused shared memory; see ExclusiveSharedBytes
 };
 
 using GpuKernel = cudaError_t(const GpuLaunch&);
@@ -32,7 +32,7 @@ GpuKernel LaunchWgmmaFp16, LaunchWgmmaBf16, LaunchWgmmaTf32, LaunchWgmmaInt8, La
 GpuKernel LaunchDramLoad, LaunchL2Load, LaunchStore, LaunchCopy, LaunchTriad, LaunchL1Load;
 GpuKernel LaunchShared;
 
-// Fills set_bytes (a multiple of 16) of `results` with random bits.
+// Fills `results` with set_bytes (a multiple of 16) random bytes.
 cudaError_t LaunchFill(const GpuLaunch& launch);
 cudaError_t LaunchNothing(cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// The grid of a row's launch.
+// Converts a GpuLaunch to the grid of a CUDA launch.
 #pragma once
 
 #include "ceilings/cuda_kernels/kernels.h"

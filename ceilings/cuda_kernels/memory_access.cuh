@@ -1,5 +1,5 @@
-// Loads and stores of 16 byte in PTX, for their cache operators. `volatile` prevents the compiler
-// from dropping them, merging them, or reusing their values in the next pass.
+// 16-byte loads and stores in PTX, which can select the cache operator. `volatile` prevents the
+// compiler from deleting or merging them, or from reusing their values in the next pass.
 #pragma once
 
 #include <cuda_runtime_api.h>

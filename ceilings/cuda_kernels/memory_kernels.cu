@@ -1,6 +1,6 @@
-// Memory kernels of each level: loads that are summed, stores, copies, triads. The sums and the
-// machine code show that no load is dropped or reused in the next pass. ptxas keeps 4 loads of a
-// thread in flight.
+// Kernels that load and sum, store, copy, or compute a triad, for each memory level. The sums and
+// the machine code show that no load is deleted or reused in the next pass. ptxas allows 4 loads of
+// a thread in flight.
 #include "ceilings/cuda_kernels/launch.cuh"
 #include "ceilings/cuda_kernels/memory_access.cuh"
 #include "ceilings/gpu_kernels/constants.h"
@@ -24,7 +24,7 @@ __device__ size_t FirstVector() {
 }
 __device__ size_t Stride() { return static_cast<size_t>(gridDim.x) * blockDim.x; }
 
-// Loads every vector of the set once in each pass.
+// Loads every vector of the array once per pass.
 template <uint4 (*kLoad)(const uint4*)>
 __global__ void LoadKernel(const uint4* set, size_t vectors, unsigned* sums, long long passes) {
   const size_t stride = Stride();
@@ -107,9 +107,9 @@ __global__ void TriadKernel(const uint4* b, const uint4* c, uint4* a, size_t vec
 
 constexpr unsigned kBlockVectors = kL1BytesPerBlock / sizeof(uint4);
 
-// Each block loads its own part of the set repeatedly; a load of all its threads covers the whole
-// part. A thread's next load has another address, because repeated loads of one address are
-// hoisted.
+// Each block loads its own part of the array repeatedly, all threads together the whole part at
+// once. Returns the vector that a thread loads. It differs from the last one, because the compiler
+// would hoist repeated loads of one address out of the loop.
 __device__ unsigned PlaceOf(long long iteration, unsigned load) {
   const unsigned loads = static_cast<unsigned>(iteration) * kL1VectorsPerThread + load;
   return (threadIdx.x + 32 * loads) % kBlockVectors;
@@ -147,7 +147,7 @@ __global__ void SharedKernel(const uint4* set, unsigned* sums, long long iterati
   sums[FirstVector()] = sum;
 }
 
-// The finalizer of splitmix64.
+// Returns pseudorandom bits: the finalizer of splitmix64.
 __device__ unsigned long long RandomWords(unsigned long long z) {
   z += 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;

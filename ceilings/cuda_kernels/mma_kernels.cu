@@ -1,4 +1,4 @@
-// mma.sync of 7.5.
+// mma.sync instructions of compute capability 7.5.
 #include "ceilings/cuda_kernels/mma.cuh"
 
 namespace dlroof::cuda_kernels {

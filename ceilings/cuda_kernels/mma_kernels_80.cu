@@ -1,4 +1,4 @@
-// mma.sync of 8.0 and later.
+// mma.sync instructions of compute capability 8.0 and later.
 #include "ceilings/cuda_kernels/mma.cuh"
 
 namespace dlroof::cuda_kernels {

@@ -1,4 +1,4 @@
-// mma.sync of 9.0 and later: larger products in fp64.
+// mma.sync in fp64 with the larger matrices of compute capability 9.0 and later.
 #include "ceilings/cuda_kernels/mma.cuh"
 
 namespace dlroof::cuda_kernels {

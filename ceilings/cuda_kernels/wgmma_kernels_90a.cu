@@ -1,4 +1,4 @@
-// Products of 64 x 256 by a warpgroup (wgmma), instructions of Hopper only (sm_90a).
+// Matrix multiplications of 64 x 256 results by a warpgroup (wgmma; only Hopper, sm_90a).
 #include "ceilings/cuda_kernels/launch.cuh"
 #include "ceilings/cuda_kernels/wgmma_registers.cuh"
 #include "ceilings/gpu_kernels/constants.h"
@@ -15,16 +15,16 @@ constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * gpu_kernels::kWgmmaTileBytes;
 
 using Descriptor = unsigned long long;
 
-// Returns the descriptor of PTX ISA 9.0, "Matrix Descriptor Format", without swizzle: the address
-// of the core matrices (8 rows x 16 byte), the distance of the next one along k (128 byte) and that
-// of the next 8 rows (256 byte), all in units of 16 byte.
+// Returns the shared-memory descriptor of a tile (PTX ISA 9.0, "Matrix Descriptor Format"), without
+// swizzle: the tile's address, the distance of the next core matrix (8 rows x 16 byte) along k (128
+// byte), and that of the next 8 rows (256 byte), all in units of 16 byte.
 __device__ Descriptor DescriptorOf(const void* tile) {
   constexpr Descriptor kAlongK = 128 / 16, kNextRows = 256 / 16;
   const Descriptor begin = (static_cast<unsigned>(__cvta_generic_to_shared(tile)) & 0x3ffff) >> 4;
   return begin | kAlongK << 16 | kNextRows << 32;
 }
 
-// `scales` has the predicate that adds to the sums, then signs and transpositions of the operands.
+// `scales`: the predicate that adds to the sums, then signs and transpositions of A and B.
 #define DLROOF_WGMMA(name, SumType, output, instruction, scales)                  \
   struct name {                                                                   \
     using Sum = SumType;                                                          \

@@ -1,4 +1,4 @@
-// The 128 accumulators of a thread in wgmma m64n256, as inline assembly lists them.
+// The 128 accumulators of a thread in wgmma m64n256, as operand lists for inline assembly.
 #pragma once
 
 // clang-format off

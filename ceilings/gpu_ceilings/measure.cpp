@@ -40,7 +40,7 @@ std::string LaunchText(const GpuRowState& state) {
   return text;
 }
 
-// Returns the driver's report of the last repetition.
+// Returns power, temperature and what limits the clock: "; 250 W, 61 C, clock held by ...".
 std::string HealthText(const gpu::GpuHealth& health) {
   std::string text;
   if (health.power_watts) text += fmt::format("; {:.0f} W", *health.power_watts);
@@ -91,7 +91,7 @@ const GpuRowState* FindRow(const GpuSession& session, const std::string& key) {
   return nullptr;
 }
 
-// Adds the roof of each level: the best of its mixes with a right result.
+// Adds each memory level's roof: the best mix with correct results.
 void AddLevels(const GpuSession& session, machine::Machine& machine) {
   auto& set = machine.by_threads.at(1);
   std::map<Level, machine::MeasuredMixes> by_level;
@@ -125,7 +125,7 @@ void AddFacts(const GpuSession& session, machine::Machine& machine) {
   machine.by_threads.at(1).effort = session.effort.name;
   if (session.gpu.default_clock_hz)
     machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *session.gpu.default_clock_hz / 1e6);
-  // From the white papers of A100, H100 and B200.
+  // Number of L2 partitions, from the white papers of A100, H100 and B200.
   const int capability = session.Capability();
   if (capability == 80 || capability == 90 || capability == 100)
     machine.facts["l2.partitions"] =
@@ -136,7 +136,7 @@ void AddFacts(const GpuSession& session, machine::Machine& machine) {
 
 // ---- overheads ----
 
-constexpr double kTolerance = 0.05;  // larger than the kernels', because the host takes part
+constexpr double kTolerance = 0.05;  // [1] larger than for kernels, because the host is involved
 constexpr const char* kLaunchName = "launch";
 
 struct OverheadRow {
@@ -183,11 +183,11 @@ void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Mac
 
 // ---- sustained rates ----
 
-constexpr double kSeconds = 10, kWindow = 1;  // [s] of the run and of the window at each end
-constexpr double kDifference = 0.03;          // [1] a smaller difference is no sustained roof
+constexpr double kSeconds = 10, kWindow = 1;  // [s] run time; first and last part of it
+constexpr double kDifference = 0.03;          // [1] a smaller difference from the burst is noise
 
 struct Ends {
-  double first = 0, last = 0;  // [iteration/s] best slice of the first and of the last second
+  double first = 0, last = 0;  // [iteration/s] best slice in the first and last second
 };
 
 Ends RunForTenSeconds(GpuSession& session, double iterations_per_second) {
@@ -224,7 +224,7 @@ void AddSustained(GpuSession& session, const GpuRowState& state, machine::Machin
                     later / 1e9, kSeconds));
 }
 
-// Returns the fastest row of each pipe, the fastest first.
+// Returns the fastest row of each pipe, beginning with the highest rate.
 std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine::CeilingSet& set) {
   const auto rate = [&](const GpuRowState* state) {
     return set.flops.at(state->row.key).per_second;

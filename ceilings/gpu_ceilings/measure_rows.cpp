@@ -1,4 +1,4 @@
-// Measures the rows of a GPU: chooses the fastest launch, checks the result, and runs the passes.
+// Measures the rows of a GPU: finds the fastest launch, checks the results, and runs the passes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,17 +11,17 @@
 namespace dlroof::gpu_ceilings {
 namespace {
 
-constexpr double kTrialSeconds = 1e-3;  // long enough to tell launches apart
+constexpr double kTrialSeconds = 1e-3;  // long enough to compare launches
 constexpr std::int64_t kCheckedIterations[] = {1, 3};
 
-// Returns the [flop/s] of the architecture at the default clock, if both are known.
+// Returns the architecture's peak [flop/s] at the default clock, or nothing if either is unknown.
 std::optional<double> PeakOf(const GpuSession& session, const gpu_kernels::GpuRow& row) {
   const auto* peak = FindGpuPeak(session.Capability(), row.key.substr(0, row.key.rfind('.')));
   if (peak == nullptr || !session.gpu.default_clock_hz) return std::nullopt;
   return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
 }
 
-// Returns the [iteration/s] of a short run after a first one that warms up instructions and clocks.
+// Returns the rate [iteration/s] of a short run, after another one to warm up.
 double Trial(GpuSession& session, const gpu_kernels::GpuRow& row,
              const gpu_kernels::GpuShape& shape) {
   session.bench.Prepare(row, shape);
@@ -59,7 +59,7 @@ gpu_kernels::GpuShape FastestShape(GpuSession& session, const gpu_kernels::GpuRo
   return best;
 }
 
-// Returns the first difference from a plain loop.
+// Returns the first difference from the reference loop's results, if there is one.
 std::optional<Reason> Difference(GpuSession& session, const gpu_kernels::GpuRow& row,
                                  const gpu_kernels::GpuShape& shape) {
   const auto operands = gpu_kernels::GpuOperands(row, shape, gpu_kernels::GpuOperandKind::kKnown);
@@ -67,7 +67,7 @@ std::optional<Reason> Difference(GpuSession& session, const gpu_kernels::GpuRow&
     const auto results = session.bench.Result(row, shape, operands, iterations);
     const auto difference = gpu_kernels::GpuDifference(row, shape, iterations, results);
     if (difference) return difference;
-    if (row.unit == gpu_kernels::GpuUnit::kGemm) break;  // its result is the same for any number
+    if (row.unit == gpu_kernels::GpuUnit::kGemm) break;  // its result does not depend on iterations
   }
   return std::nullopt;
 }
@@ -127,7 +127,7 @@ void MeasureGpuRows(GpuSession& session) {
     session.rows.emplace_back();
     session.rows.back().row = std::move(row);
   }
-  // A kernel that fails destroys the context of the device, so the newest instructions come last.
+  // Rows with the newest instructions run last, because a failing kernel destroys the CUDA context.
   std::stable_partition(session.rows.begin(), session.rows.end(), [](const GpuRowState& state) {
     return state.row.unit != gpu_kernels::GpuUnit::kWgmma;
   });

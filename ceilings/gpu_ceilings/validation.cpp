@@ -13,9 +13,9 @@
 namespace dlroof::gpu_ceilings {
 namespace {
 
-constexpr double kAbove = 1.02;  // clocks are measured within 2 %
-constexpr double kScaling = 0.03;
-constexpr double kLeastL2 = 16;  // DRAM sets have this many L2: at most 6 % of a set is in L2
+constexpr double kAbove = 1.02;    // [1] the clock is measured within 2 %
+constexpr double kScaling = 0.03;  // [1] allowed difference of Validation::scaling from 1
+constexpr double kLeastL2 = 16;    // DRAM arrays / L2: at most 6 % of the arrays are in L2
 constexpr double kNear = 0.03;
 
 machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& policy) {
@@ -25,13 +25,13 @@ machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& pol
       if (repetition.time.clock_hz)
         repetition.time.seconds *= *repetition.time.clock_hz;
       else
-        repetition.time.wait_fraction = 1;  // without a clock it counts as noisy
+        repetition.time.wait_fraction = 1;  // marks a repetition without a clock as noisy
     }
   }
   return machine::JudgeRate(cycles, policy);
 }
 
-// Returns the share of a peak that the kernel must reach, if it must reach one.
+// Returns the share [1] of the peak that the kernel must reach, or nothing if there is no limit.
 std::optional<double> LeastShare(const gpu_kernels::GpuRow& row, int compute_capability) {
   if (row.unit == gpu_kernels::GpuUnit::kChain) return 0.95;
   if (row.unit == gpu_kernels::GpuUnit::kWgmma || gpu_kernels::IsMemory(row)) return 0.9;
@@ -39,7 +39,7 @@ std::optional<double> LeastShare(const gpu_kernels::GpuRow& row, int compute_cap
                                                                            : std::nullopt;
 }
 
-// Returns why there are too few clean repetitions.
+// If too few repetitions are clean, returns why: interference of noisy ones, or too little time.
 std::optional<Reason> TooFewReason(const machine::Rate& rate, const std::vector<GpuPass>& passes,
                                    const machine::RatePolicy& policy) {
   const auto clean = [&](const std::vector<machine::RateRepetition>& repetitions) {

@@ -1,4 +1,4 @@
-// Validates the ceilings of a GPU, in addition to their repetitions. Pure.
+// Checks that validate a GPU's ceilings, in addition to the agreement of their repetitions. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,72 +15,71 @@
 
 namespace dlroof::gpu_ceilings {
 
-// Returns whether the row's rate follows the SM clock. Such a row is judged in cycles, at any
-// clock.
+// Returns true if the row's rate is proportional to the SM clock (arithmetic and L1). Repetitions
+// at different clocks are then compared by work per cycle.
 bool RunsBySmClock(const gpu_kernels::GpuRow& row);
 
-// Returns why a repetition is noisy: the driver reports a slowdown by heat or by the power supply,
-// or the clock is too low (IsClockTooLow). The power limit is no interference; the ceiling's clock
-// shows it.
+// Returns why a repetition is noisy: the driver reports a slowdown by heat or the power supply, or
+// the SM clock is too low (IsClockTooLow). A reached power limit does not make it noisy.
 std::optional<Reason> GpuInterference(const GpuTime& time, std::optional<double> default_clock_hz);
 
 using GpuRun = std::function<GpuTime(std::int64_t iterations)>;
 
-// One measurement of a rate. Without a default clock any clock is accepted. A power limit that the
-// driver has reported is assumed for the rest of the measurement.
+// Result of MeasureGpuRate, which accepts any clock if `default_clock_hz` is absent. Once the
+// driver has reported the power limit, it is assumed to be active until the end of the measurement.
 struct GpuPass {
   machine::Rate rate;
-  std::optional<Reason> interference;  // of the last noisy repetition
+  std::optional<Reason> interference;  // why the last noisy repetition is noisy
 };
 GpuPass MeasureGpuRate(const GpuRun& run, const machine::RatePolicy& policy,
                        std::optional<double> default_clock_hz);
 
-// A merged rate [iteration/s], the best in seconds.
+// The best rate [iteration/s] of several measurements.
 struct GpuRate {
   machine::Rate rate;
-  bool clock_moved = false;  // the repetitions agree in cycles, but not in seconds
+  bool clock_moved = false;  // repetitions agree in cycles, but not in seconds
 };
-// Merges measurements that are spread over the run. With `by_clock` (RunsBySmClock) repetitions
-// that disagree in seconds are judged in cycles of the clock that was counted during each.
+// Merges measurements made at distant times. If `by_clock` (see RunsBySmClock) and repetitions
+// disagree in seconds, compares them in cycles of the SM clock measured during each.
 GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const machine::RatePolicy& policy,
                        double pass_tolerance, bool by_clock);
 
-// Compares validation.per_cycle of one SM with the architecture's peaks (chips.h). More than 2 %
-// above the highest peak means that part of the work was not done or that the clock is wrong. Our
-// own kernels must reach 95 % (chains) or 90 % (mma, wgmma, L1) of a peak; mma.sync on Hopper and
-// later and cublasLt need not. Does nothing without a clock or a peak.
+// Compares validation.per_cycle of one SM with the published peaks (chips.h). Marks the ceiling as
+// not validated if it is more than 2 % above the highest peak: work was skipped, or the clock is
+// wrong. dlroof's own kernels must also reach 95 % (chains) or 90 % (mma, wgmma, L1) of a peak;
+// mma.sync on Hopper and later and cublasLt need not. Returns at once if clock or peak is unknown.
 void JudgeGpuPerCycle(const gpu_kernels::GpuRow& row, int compute_capability,
                       machine::Ceiling& ceiling);
 
-// The rate of a row on half of the SMs.
+// The rate of a row with half of the blocks, which use half of the SMs.
 struct HalfRate {
   double per_second = 0;  // [flop/s] or [byte/s]
   std::optional<double> clock_hz;
-  double share = 0.5;  // [1] of the SMs
+  double share = 0.5;  // [1] share of the SMs that ran the kernel
 };
-// Sets Validation::scaling, the rate per cycle and SM / the same on half of the SMs. Outside of 1
-// +- 3 % some SMs have no work, or the kernel does less work than counted.
+// Sets Validation::scaling: the rate per cycle and SM divided by the same on half of the SMs.
+// Beyond 1 +- 3 % some SMs had no work, or the kernel does less work than is counted.
 void JudgeGpuScaling(const HalfRate& half, machine::Ceiling& ceiling);
 
-// Returns the bandwidth of DRAM's pins [byte/s], at both edges of the memory clock.
+// Returns the bandwidth [byte/s] of the DRAM interface: bus_bits / 8 x 2 x memory clock.
 std::optional<double> PinBandwidth(int bus_bits, std::optional<double> memory_clock_hz);
 
-// Facts with which the roofs of memory levels are compared.
+// Facts of the GPU against which the roofs of its memory levels are checked.
 struct GpuMemoryFacts {
-  double l2_bytes = 0, dram_set_bytes = 0;  // [byte]
-  std::optional<double> pins;               // [byte/s]
+  double l2_bytes = 0, dram_set_bytes = 0;  // [byte] L2, and arrays of DRAM's rows
+  std::optional<double> pins;               // [byte/s] PinBandwidth
 };
-// Compares the roofs in `best` (CeilingSet::bytes) with each other and with the device. If DRAM's
-// set is below 16 L2, DRAM is faster than its pins, L2 is not faster than DRAM, or L1 is not faster
-// than L2, then the set was in another level.
+// Marks memory roofs in `best` (CeilingSet::bytes) as not validated whose arrays were in another
+// level: DRAM arrays are smaller than 16 x L2, DRAM is faster than its pins, L2 is not faster than
+// DRAM, or L1 is not faster than L2.
 void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceiling>& best);
 
 // Returns "loads reach 4600 of 4800 GB/s at the pins (6144 bit, both edges of 3.2 GHz): 95.8 %".
 std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz);
 
-// Adds the roof of each pipe, "bf16.matrix": the row that ChooseRoof takes of those with a right
-// result
-// ("bf16.matrix.<part>"). `how` names the row. A pipe without such a row gets no roof.
+// Adds to `flops` the roof of each pipe ("bf16.matrix"): the row ("bf16.matrix.<part>") that
+// ChooseRoof chooses among the rows with correct results. `how` names the row. A pipe without such
+// a row gets no roof.
 void ChooseGpuRoofs(std::map<std::string, machine::Ceiling>& flops);
 
 }  // namespace dlroof::gpu_ceilings

@@ -1,4 +1,4 @@
-// Elements of GPU operands and results as bytes. Pure.
+// Conversion between numbers and the bytes of GPU operands and results. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@ namespace dlroof::gpu_kernels {
 using GpuBytes = std::vector<std::byte>;
 
 // kKnown operands give results that are exact in every order of additions. kRandom operands, for
-// timed runs, switch all bits of the type: zeros would take less power and allow a higher clock.
+// timed runs, vary in all bits of the type: zeros would use less power and allow a higher clock.
 enum class GpuOperandKind { kKnown, kRandom };
 
 int ElementBytes(GpuElement element);
-// Writes the value, rounded to the type, as ElementBytes(element) bytes. tf32 is stored as fp32.
+// Rounds the value to the type and writes ElementBytes(element) bytes. tf32 is stored as fp32.
 void WriteElement(GpuElement element, double value, std::byte* to);
 double ReadElement(GpuElement element, const std::byte* from);
 
-// The same for accumulators: int32 for int8, fp64 for fp64, fp32 for all other elements.
+// The same for the accumulators: int32 if operands are int8, fp64 if fp64, fp32 for all others.
 int SumBytes(GpuElement element);
 void WriteSum(GpuElement element, double value, std::byte* to);
 double ReadSum(GpuElement element, const std::byte* from);
 
-// Returns operand `index`: a known one is a whole number from -2 to 2, a random one any value of
-// int8 or of [-1, 1) in a floating-point type.
+// Returns the value of operand `index`: if known, a whole number from -2 to 2; if random, any int8
+// value or, in a floating-point type, a value in [-1, 1).
 double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index);
 
 template <class T>

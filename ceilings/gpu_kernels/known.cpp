@@ -24,7 +24,7 @@ std::int64_t OneBlockBytes(const GpuRow& row, const GpuShape& shape) {
          (shape.threads / row.instruction.threads) * SumBytes(row.element);
 }
 
-// Returns the first byte of `results` that differs from a repetition of `expected`, or their size.
+// Returns the first index at which `results` differs from repeated `expected`, or its size.
 std::size_t FirstDifference(const GpuBytes& expected, const GpuBytes& results) {
   for (std::size_t at = 0; at < results.size(); at += expected.size()) {
     const auto begin = results.begin() + static_cast<std::ptrdiff_t>(at);
@@ -36,11 +36,11 @@ std::size_t FirstDifference(const GpuBytes& expected, const GpuBytes& results) {
 
 // ---- chains ----
 
-constexpr int kFactor = 0, kAddend = 1, kFirstChain = 2;  // slots
+constexpr int kFactor = 0, kAddend = 1, kFirstChain = 2;  // slots of a chain's operands
 
-// v * v + b with b in (-1.95, -1.8) is chaotic: a missing step changes every later value, and
-// operands keep switching. |v| stays below |b|. To diverge it would have to exceed (1 + sqrt(1 - 4
-// b)) / 2, which is at least 0.03 more; rounding (0.004 in bf16) cannot do that.
+// v = v * v + b with b in (-1.95, -1.8) is chaotic: a missing step changes all later values, and
+// the operands keep changing. |v| stays below |b|; to diverge it would have to exceed (1 + sqrt(1 -
+// 4 b)) / 2, which is at least 0.03 more than |b|. Rounding (0.004 in bf16) cannot cause that.
 double ChainOperand(GpuElement element, int slot, std::uint64_t index) {
   const double random = OperandValue(element, GpuOperandKind::kRandom, index);
   if (element == GpuElement::kInt8) return random;
@@ -52,7 +52,7 @@ double Step(GpuElement element, double v, double b) {
   if (element == GpuElement::kFp64) return std::fma(v, v, b);
   if (element == GpuElement::kFp32)
     return std::fma(static_cast<float>(v), static_cast<float>(v), static_cast<float>(b));
-  // In a double the sum is exact or so close to b that it rounds to b.
+  // A double contains the sum exactly, or so close to b that it rounds to b.
   return RoundTo(v * v + b, element == GpuElement::kFp16 ? kFp16Format : kBf16Format);
 }
 
@@ -77,7 +77,7 @@ void AdvanceLanes(const GpuRow& row, std::int64_t steps, const std::byte* b, con
 
 // ---- GEMM ----
 
-// Values repeat after a prime: 128 Mi of them are made quickly, and no two rows are equal.
+// Values repeat after a prime: 128 Mi of them are written quickly, and no two rows are equal.
 constexpr std::uint64_t kPeriod = 4099;
 constexpr int kCompared = 256;
 
@@ -91,7 +91,7 @@ struct Place {
   std::int64_t row, column;
 };
 
-// Returns the corners, then pseudorandom places.
+// Returns the positions that are compared: the corners, then pseudorandom positions.
 std::vector<Place> ComparedPlaces(int n) {
   std::vector<Place> places = {{0, 0}, {0, n - 1}, {n - 1, 0}, {n - 1, n - 1}};
   for (std::uint64_t i = 0; places.size() < kCompared; ++i)
@@ -100,7 +100,7 @@ std::vector<Place> ComparedPlaces(int n) {
   return places;
 }
 
-// Returns the sum, a whole number below 2^24, rounded once to the type of the result.
+// Returns the expected element: a whole number below 2^24, rounded once to the result's type.
 double Expected(const GpuRow& row, int n, Place place) {
   double sum = 0;
   for (std::int64_t k = 0; k < n; ++k)
@@ -315,13 +315,13 @@ GpuBytes MemoryOperands(const GpuRow& row, const GpuShape& shape) {
 GpuBytes MemoryResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
   GpuBytes results(static_cast<std::size_t>(MemoryResultBytes(row, shape)));
   if (row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared) {
-    Store(ExpectedSum(row, shape, iterations), results.data());  // only the sum over threads counts
+    Store(ExpectedSum(row, shape, iterations), results.data());  // compared: sum over threads
     return results;
   }
   if (row.unit == GpuUnit::kCopy) return MemoryOperands(row, shape);
   const auto operands = MemoryOperands(row, shape);
   for (std::size_t at = 0; at < results.size(); at += kWord) {
-    if (row.unit == GpuUnit::kStore)  // each pass writes another value
+    if (row.unit == GpuUnit::kStore)  // each pass writes a different value
       Store(kStoredFactor * static_cast<std::uint32_t>(iterations), results.data() + at);
     else  // the product is exact
       Store(Load<float>(operands.data() + at) +

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
 constexpr int kWarpThreads = 32, kWarpgroupThreads = 128;
 
-// The range of compute capabilities that have a row.
+// A range of compute capabilities.
 struct Capabilities {
   int first, last;
   bool Has(int capability) const { return capability >= first && capability <= last; }
@@ -33,9 +33,9 @@ struct ArithmeticRow {
 using E = GpuElement;
 using U = GpuUnit;
 
-// One loop iteration: m, n and k of an instruction, its threads, chains, unrolling. With eight
-// warps per scheduler eight chains cover twice the latency of an instruction; the loop's own three
-// instructions are below 1 % of 512.
+// m, n, k, threads, chains and unrolling of chain kernels. With eight warps per scheduler, eight
+// chains cover twice the latency of an instruction; of an iteration's 512 instructions, the three
+// of the loop itself are below 1 %.
 constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32};
 constexpr GpuInstruction kPairs = {1, 2, 1, 1, 8, 64}, kDots = {1, 1, 4, 1, 8, 64};
 
@@ -115,7 +115,7 @@ void Add(const ArithmeticRow& row, int capability, std::vector<GpuRow>& rows) {
                   Level::kDram, row.sass, row.text});
 }
 
-// Returns the largest number of threads of a block that 64 Ki registers allow.
+// Returns the number of threads per block that an SM's 64 Ki registers allow.
 int MostThreads(const GpuRow& row) {
   if (row.unit == U::kChain) return 1024;
   const bool wide = row.unit == U::kWgmma || (row.element == E::kFp64 && row.instruction.m > 8);
@@ -134,7 +134,7 @@ std::vector<GpuShape> GemmShapes(std::optional<double> flops_per_second) {
   return {{0, 0, std::clamp(static_cast<int>(n) / kStep * kStep, kLeast, kMost), 0}};
 }
 
-// Rounds to a size that three arrays of 16-byte vectors can share.
+// Rounds down to a size that divides into three arrays of 16-byte vectors.
 std::int64_t WholeSet(std::int64_t bytes) {
   return std::max<std::int64_t>(1, bytes / (3 * kMiB)) * 3 * kMiB;
 }
@@ -209,10 +209,10 @@ std::int64_t UnrolledBytes(const GpuRow& row, const GpuShape& shape) {
 std::vector<GpuShape> CheckShapes(const GpuRow& row, const GpuShape& measured) {
   constexpr int kFewBlocks = 7;
   GpuShape shape = measured;
-  // One warp per scheduler is enough, because all warps do the same.
+  // One warp per scheduler is enough, because all warps compute the same kind of result.
   if (row.unit == U::kChain || row.unit == U::kMma) shape.threads = std::min(shape.threads, 128);
   if (!IsMemory(row) || row.level == Level::kL1) return {shape};
-  // Neither a power of two nor a multiple of the grid, so that the ends of loops are checked too.
+  // Neither a power of two nor a multiple of the grid, so that loop remainders are checked too.
   shape.set_bytes = 6 * (kMiB / 2 + 48);
   GpuShape few = shape;
   few.blocks = kFewBlocks;
@@ -224,7 +224,7 @@ bool ScalesWithSms(const GpuRow& row) {
 }
 
 int ExclusiveSharedBytes(const GpuRow& row, int shared_bytes_per_sm) {
-  // Two halves do not fit beside the at least 1 KiB that the system reserves.
+  // Two blocks with half the memory each do not fit, because the system reserves 1 KiB or more.
   return ScalesWithSms(row) ? shared_bytes_per_sm / 2 : 0;
 }
 

@@ -95,13 +95,13 @@ void CompareAll(std::map<Key, Ceiling>& smaller, const std::map<Key, Ceiling>& l
 }
 
 bool IsPrivate(Level level) { return level == Level::kL1 || level == Level::kL2; }
-// Returns true for a pipe and for a mix of L1 or L2 ("l2.copy.avx512").
+// Returns true for rows of hardware that each core has: pipes, L1, L2 ("l2.copy.avx512").
 bool IsPrivate(std::string_view row) {
   const auto level = LevelFromKey(row.substr(0, row.find('.')));
   return !level || IsPrivate(*level);
 }
 
-// [1] clock of the team / clock of the single thread; 1 if one of them was not measured.
+// Returns the clock of the team / the clock of the single thread, or 1 if either is unknown.
 double ClockRatio(const Ceiling& single, const Ceiling& team) {
   return single.clock_hz && team.clock_hz ? *team.clock_hz / *single.clock_hz : 1;
 }
@@ -173,8 +173,8 @@ const std::vector<PartRow>& Parts() {
   return table;
 }
 
-// An ISA of oneDNN (dnnl_types.h, 3.x: dnnl_cpu_isa_t) and the features that it adds to the ISA
-// that it extends.
+// An ISA of oneDNN 3.x (dnnl_cpu_isa_t in dnnl_types.h) and the CPU features that it has beyond
+// those of the ISA `extends`.
 struct IsaRow {
   std::string_view name, extends;
   Features adds;
@@ -211,7 +211,7 @@ const IsaRow* FindIsa(std::string_view name) {
 
 struct RowKey {
   std::string_view type, isa, variant;
-  const PartRow* part = nullptr;  // null for a plain pipe and an unknown part
+  const PartRow* part = nullptr;  // null if the key has no <part> or an unknown one
 };
 
 RowKey Parse(std::string_view key) {
@@ -254,7 +254,7 @@ std::set<std::string> FeaturesOfRow(std::string_view row_key) {
 bool RowAllowed(std::string_view row_key, std::string_view effective_isa) {
   const auto* isa = FindIsa(effective_isa);
   if (isa == nullptr) return true;
-  // A run asks for every row of every record: the few different answers are stored.
+  // Results are stored, because a run asks for few different rows very often.
   thread_local std::map<const IsaRow*, std::map<std::string, bool, std::less<>>> known;
   auto& of_isa = known[isa];
   if (const auto found = of_isa.find(row_key); found != of_isa.end()) return found->second;

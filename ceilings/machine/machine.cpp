@@ -25,7 +25,7 @@ bool IsStable(const std::string& key) {
   return false;
 }
 
-// Members of Validation by their key in files.
+// A number of Validation and its key in JSON.
 struct ValidationNumber {
   const char* key;
   std::optional<double> Validation::*member;
@@ -39,7 +39,7 @@ constexpr ValidationNumber kValidationNumbers[] = {
     {"per_cycle", &Validation::per_cycle},
     {"per_cycle_expected", &Validation::per_cycle_expected}};
 
-// Texts of a set by their key in files.
+// The text members of CeilingSet and their keys in JSON.
 constexpr std::pair<const char*, std::map<std::string, std::string> CeilingSet::*> kSetTexts[] = {
     {"absent", &CeilingSet::absent},
     {"costs_how", &CeilingSet::costs_how},
@@ -70,7 +70,7 @@ json CeilingToJson(const Ceiling& ceiling) {
   return result;
 }
 
-// Returns the members that the machine's top level repeats.
+// Returns the roofs, which the JSON of a machine has at its top level too.
 json RoofsToJson(const CeilingSet& set) {
   json result = {{"flops", json::object()}, {"bytes", json::object()}};
   for (const auto& [pipe, ceiling] : set.flops) result["flops"][pipe] = CeilingToJson(ceiling);
@@ -100,11 +100,11 @@ json SetToJson(const CeilingSet& set) {
   return result;
 }
 
-// ---- schema 1: typed values were sentences and keys of `facts` ----
+// ---- schema 1, whose `facts` contained sentences in place of today's members ----
 
 constexpr std::size_t kLongestMix = 24;
 
-// The row and the thread count of a key "<row>.threads.<N>".
+// A key "<row>.threads.<N>". `threads` is absent if N is no positive number.
 struct SplitKey {
   std::string row;
   std::optional<int> threads;
@@ -125,9 +125,9 @@ bool TakePrefix(std::string& text, std::string_view prefix) {
   return true;
 }
 
-// Moves a fact "effort.<N>", "absent.<row>.threads.<N>", "sweep.<level>.threads.<N>",
-// "sustained.<row>" or "<cost>.threads.<N>" into its set. Returns false for every other fact and
-// for a thread count without a set.
+// Moves a fact of schema 1 ("effort.<N>", "absent.<row>.threads.<N>", "sweep.<level>.threads.<N>",
+// "sustained.<row>" or "<cost>.threads.<N>") to its CeilingSet. Returns false for other facts and
+// if there is no such CeilingSet.
 bool MoveFact(const std::string& key, const std::string& text, Machine& machine) {
   const auto set_of = [&](int threads) {
     const auto found = machine.by_threads.find(threads);
@@ -154,20 +154,20 @@ bool MoveFact(const std::string& key, const std::string& text, Machine& machine)
   return true;
 }
 
-// Removes the remark on the scaling from `how`.
+// Removes from `how` the sentence about Validation::scaling that schema 1 appended.
 void ConvertCeiling(Ceiling& ceiling) {
   if (ceiling.validation.scaling)
     ceiling.how = ceiling.how.substr(0, ceiling.how.find("; each of "));
 }
 
-// Reads `mix` from a `how` that begins "copy.avx2, the best of 19 mixes: ".
+// Sets `mix` from `how`, which in schema 1 begins with "copy.avx2, the best of 19 mixes: ".
 void ConvertRoof(Ceiling& roof) {
   ConvertCeiling(roof);
   const auto mix = roof.how.substr(0, roof.how.find(','));
   if (mix.size() <= kLongestMix && mix.size() < roof.how.size()) roof.mix = mix;
 }
 
-// Splits the text into which schema 1 joined all reasons.
+// Splits the text into the reasons, which schema 1 joined with "; ".
 std::vector<std::string> Schema1Reasons(const std::string& text) {
   constexpr std::string_view kBetween = "; ";
   std::vector<std::string> reasons;
@@ -234,7 +234,7 @@ Level LevelFrom(const std::string& key, const JsonReader& at) {
                              at.where(), key));
 }
 
-// Reads the members beside the roofs, which files of older versions do not have.
+// Reads members that files of older versions do not have.
 void CurvesFrom(const JsonReader& at, CeilingSet& set) {
   at.EachObject("mixes", [&](const std::string& key, const JsonReader& mix) {
     set.mixes[key] = CeilingFrom(mix);
@@ -285,7 +285,7 @@ CeilingSet SetFrom(const JsonReader& at) {
   return set;
 }
 
-// Throws BadInput if the top level has roofs and they differ from those of all threads.
+// Throws BadInput if the top-level roofs exist and differ from those of the largest thread count.
 void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
   if (!at.Has("flops") && !at.Has("bytes") && !at.Has("launch_seconds")) return;
   const auto roofs = RoofsFrom(at);
@@ -301,7 +301,7 @@ int ThreadsFromKey(const std::string& key, const JsonReader& at) {
   int threads = 0;
   const char* end = key.data() + key.size();
   const auto [stop, error] = std::from_chars(key.data(), end, threads);
-  // Only the spelling of ToJson: "01" beside "1" would be two sets of one thread count.
+  // Accepts only ToJson's spelling: "01" beside "1" would be two CeilingSets of one thread count.
   if (error != std::errc() || stop != end || threads < 1 || std::to_string(threads) != key)
     throw BadInput(fmt::format("{}: expected a number of threads as key, at least 1", at.where()));
   return threads;
@@ -325,7 +325,7 @@ const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads)
 std::string Fingerprint(const std::map<std::string, std::string>& facts) {
   std::uint64_t hash = kHashOfNothing;
   const auto add = [&](const std::string& text) {
-    hash = HashOf({"\0", 1}, HashOf(text, hash));  // the byte 0 tells "a", "bc" from "ab", "c"
+    hash = HashOf({"\0", 1}, HashOf(text, hash));  // separator: "a", "bc" is not "ab", "c"
   };
   for (const auto& [key, text] : facts)
     if (IsStable(key)) {

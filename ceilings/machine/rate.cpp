@@ -21,11 +21,11 @@ std::string ProgressText(const MeasureProgress& progress) {
   return fmt::format("[{:3}/{}] {}; {:.0f} s left", progress.step, progress.steps, progress.text,
                      progress.eta_seconds);
 }
-constexpr double kFirstPause = 2e-3;    // [s] after a noisy repetition; doubled by each further one
-constexpr int kMostRecalibrations = 5;  // after these the time does not depend on the iterations
-constexpr double kLeastSeconds = 1e-9;  // a shorter time means that the clock has not advanced
-constexpr double kMostGrowth = 10;      // of the iterations from one calibration step to the next
-constexpr int kAgreeing = 3;            // clean rates that must be close to the best one
+constexpr double kFirstPause = 2e-3;    // [s] after a noisy repetition; doubled each further time
+constexpr int kMostRecalibrations = 5;  // then the time is independent of the iterations
+constexpr double kLeastSeconds = 1e-9;  // a shorter time means that the clock did not advance
+constexpr double kMostGrowth = 10;      // [1] iterations of one calibration step / of the last
+constexpr int kAgreeing = 3;  // clean rates, with the best itself, that must be close to the best
 
 double PerSecond(const RateRepetition& repetition) {
   return static_cast<double>(repetition.iterations) / repetition.time.seconds;
@@ -43,16 +43,16 @@ double Best(const std::vector<double>& rates) {
   return *std::max_element(rates.begin(), rates.end());
 }
 
-// Time of twice the work / time of the work, from the best rates or the medians, whichever gives
-// the value closer to 2. A short repetition meets a higher clock or a pause of other programs more
-// often than a long one, but work that a kernel leaves out is missing from all of them.
+// Returns the time of twice the work divided by the time of the work, from the best or the median
+// rates, whichever is closer to 2: interference and clock changes affect short and long repetitions
+// differently, but work that a kernel skips is missing from all of them.
 double TimeRatio(const std::vector<double>& single, const std::vector<double>& doubled) {
   const double best = 2 * Best(single) / Best(doubled);
   const double typical = 2 * Median(single) / Median(doubled);
   return std::abs(typical - 2) < std::abs(best - 2) ? typical : best;
 }
 
-// Returns why these clean rates do not validate the best one.
+// Returns why these clean rates (`all`: single and doubled) do not validate the best rate.
 std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
                                          const std::vector<double>& doubled,
                                          const std::vector<double>& all, const RatePolicy& policy) {
@@ -75,7 +75,7 @@ std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
   return std::nullopt;
 }
 
-// Takes the clock from repetitions close to the best: others may have run at another clock.
+// Sets the median clock of the repetitions near the best; others may have had another clock.
 void AddClock(const RatePolicy& policy, Rate& rate) {
   std::vector<double> clocks;
   for (const auto* repetitions : {&rate.evidence.single, &rate.evidence.doubled})
@@ -114,8 +114,8 @@ double Fastest(const std::vector<RateRepetition>& repetitions) {
 }
 
 // Returns the number of iterations that takes about `policy.repetition_seconds`. Interference makes
-// the number too small, which MeasureRate corrects. Gives up if the kernel's own clock does not
-// advance: a GPU's events may measure nothing for any amount of work.
+// it too small, which MeasureRate corrects. Throws Unsupported if the kernel's own clock does not
+// advance, as with GPU events that measure nothing.
 std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
   const double begin = policy.now();
   std::int64_t iterations = 1;
@@ -219,7 +219,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     if (policy.sleep) policy.sleep(pause);
     pause = std::min(2 * pause, 0.1);
   };
-  // Interleaved, so that slow seconds of the machine affect both kinds equally.
+  // Single and doubled repetitions alternate, so that slow seconds affect both equally.
   const int per_doubled = std::max(1, policy.repetitions / std::max(1, policy.doubled));
   for (;;) {
     for (int i = 0; i < per_doubled; ++i) repeat(iterations, single);
@@ -229,7 +229,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     const bool too_short = fastest < policy.repetition_seconds / 2;
     if (too_short && recalibrations < (time_is_up ? 1 : kMostRecalibrations)) {
       ++recalibrations;
-      // After the time is up, a clock that shows too little must not ask for hours.
+      // When time is up, limits the growth: a clock that shows too little time would ask for hours.
       const double factor = policy.repetition_seconds / fastest;
       iterations = Scaled(iterations, time_is_up ? std::min(factor, kMostGrowth) : factor);
       single.clear();

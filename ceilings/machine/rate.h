@@ -1,5 +1,5 @@
-// Measures the rate of a kernel by repetitions, validates it, and prints the progress of a
-// measurement. Needs no hardware and no clock: the kernel is a function that returns its time.
+// Measures the rate of a kernel by repetitions, validates the rate, and prints progress. Needs no
+// hardware and no clock: the kernel is a function that returns its own execution time.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,13 @@
 namespace dlroof::machine {
 
 struct MeasureProgress {
-  int step = 0, steps = 0;  // step `step` (from 0) begins; step == steps at the end
+  int step = 0, steps = 0;  // `step` (from 0) is about to run; step == steps at the end
   std::string text;         // name of the step
-  double eta_seconds = 0;   // [s] to the end, at the speed so far
+  double eta_seconds = 0;   // [s] estimated time to the end
 };
 
-// Overwrites one line of a terminal and clears it at the end. Prints a line at the start and after
-// each tenth if the output is not a terminal. Pass it by std::ref: a copy does not know which line
-// was printed last.
+// Overwrites one line of a terminal and clears it at the end. Elsewhere prints a line at the start
+// and after each tenth of the steps. Pass it by std::ref: a copy would repeat lines.
 class ProgressPrinter {
  public:
   ProgressPrinter(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
@@ -36,26 +35,26 @@ class ProgressPrinter {
 
 bool StderrIsTerminal();
 
-// One timed run of a task on all threads.
+// Result of one timed run of a task on all threads.
 struct TeamTime {
   double seconds = 0;                   // [s] from the first start to the last end, steady clock
-  std::optional<double> wait_fraction;  // [1] of `seconds`: longest wait of a thread for a CPU,
-                                        // read from /proc schedstat
-  std::optional<double> clock_hz;       // [1/s] of the slowest core right after its task
-  std::optional<double> core_share;     // [1] lowest share of its core that a thread had right
-                                        // before and after the task (clocks.h)
+  std::optional<double> wait_fraction;  // [1] longest wait of a thread for a CPU (/proc schedstat)
+                                        // divided by `seconds`; absent if not reported
+  std::optional<double> clock_hz;       // [1/s] clock of the slowest core right after the task
+  std::optional<double> core_share;     // [1] lowest share of a core's issue slots that a thread
+                                        // got right before and after the task (clocks.h)
 };
 
-// The limits and goals of one measurement.
+// When MeasureRate stops and when it accepts a rate.
 struct RatePolicy {
-  double repetition_seconds = 3e-3;   // [s] of one repetition: within a scheduler's time slice
+  double repetition_seconds = 3e-3;   // [s] of one repetition: shorter than a time slice
   int repetitions = 12;               // clean repetitions needed
-  int doubled = 6;                    // clean repetitions with twice the work needed
-  double max_seconds = 3;             // [s] by `now`; then the rate is judged as it is
-  double tolerance = 0.02;            // [1] of the doubled time, and of the best rates' agreement
-  double max_wait_fraction = 0.005;   // [1] a repetition whose threads waited longer is noisy
-  std::function<void(double)> sleep;  // [s] after a noisy repetition; may be empty
-  std::function<double()> now;        // [s] any steady clock; MeasureRate needs it
+  int doubled = 6;                    // clean repetitions needed with twice the work
+  double max_seconds = 3;             // [s] by `now`; then the repetitions so far are judged
+  double tolerance = 0.02;            // [1] allowed error of the doubled time and of the best rates
+  double max_wait_fraction = 0.005;   // [1] above this TeamTime::wait_fraction it is noisy
+  std::function<void(double)> sleep;  // called with [s] after a noisy repetition; may be empty
+  std::function<double()> now;        // [s] any steady clock; required by MeasureRate
 };
 
 struct RateRepetition {
@@ -63,13 +62,14 @@ struct RateRepetition {
   TeamTime time;
 };
 
-// Returns whether the threads hardly waited and had their cores to themselves (kLeastCoreShare).
-// Unknown waits count as clean, otherwise nothing could be measured without /proc schedstat.
+// Returns true if no other program disturbed the repetition: wait_fraction is at most
+// max_wait_fraction and core_share at least kLeastCoreShare. Values that are absent count as
+// undisturbed.
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy);
 
-// The repetitions behind a rate.
+// The repetitions from which a rate is computed.
 struct RateEvidence {
-  std::vector<RateRepetition> single;   // within one measurement all of the same iterations
+  std::vector<RateRepetition> single;   // all have the same iterations within one measurement
   std::vector<RateRepetition> doubled;  // twice the iterations of `single`
 };
 
@@ -77,35 +77,35 @@ struct Rate {
   double per_second = 0;                          // [iteration/s] best clean repetition
   std::optional<std::pair<double, double>> ci95;  // [iteration/s] of the clean repetitions' median
   std::optional<Reason> reason;                   // why the rate is not validated
-  std::optional<double> doubling;  // [1] time of twice the work / time of the work, best or median
+  std::optional<double> doubling;  // [1] time of twice the work / time of the work; ideal: 2
   std::optional<double> spread;    // [1] width of ci95 / the median of the clean repetitions
-  std::optional<double> clock_hz;  // [1/s] median over the clean repetitions close to the best
-  int clean = 0, total = 0;        // repetitions of both kinds
-  bool waits_known = true;         // whether the system reports waits for a CPU
+  std::optional<double> clock_hz;  // [1/s] median clock of the clean repetitions near the best
+  int clean = 0, total = 0;        // numbers of clean and of all repetitions
+  bool waits_known = true;         // true if the system reports waits for a CPU
   RateEvidence evidence;
 
   bool IsValidated() const { return !reason; }
 };
 
-// Validates a rate by its repetitions. There must be enough clean ones of both kinds. The best or
-// the median time of the doubled work must be twice that of the single work within the tolerance.
-// Three clean rates must be within the tolerance of the best; only those give the clock, because
-// others may have run beside another program. Without a clean repetition it returns the best noisy
-// rate, not validated. Throws std::invalid_argument if there are no repetitions.
+// Returns the best clean rate and validates it by three conditions: there are enough clean
+// repetitions with single and with doubled work; the doubled work took twice the time within the
+// tolerance (best or median times); three clean rates are within the tolerance of the best. The
+// clock is the median of repetitions near the best. Without a clean repetition returns the best
+// noisy rate, not validated. Throws std::invalid_argument if there are no repetitions.
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
 
-// Merges measurements that are spread over time and validates them together. A second one must be
-// within `tolerance` of the best: another virtual machine on the host can slow this one for seconds
-// without a trace (a rate that passed all other checks was 28 % too low). Throws
-// std::invalid_argument if there are no passes.
+// Merges measurements (passes) of one kernel made at distant times, and validates them together. A
+// second pass must be within `tolerance` of the best: another virtual machine can slow this one for
+// seconds unnoticed (a rate that passed all other checks was 28 % too low). Throws
+// std::invalid_argument without passes.
 Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance);
 
-// Runs n iterations of the kernel on the team.
+// Runs `iterations` iterations of the kernel on all threads and returns their time.
 using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 
 // Finds the number of iterations that takes `repetition_seconds`, then repeats until the rate is
-// validated or the time is up. Throws Unsupported if the time is up and the kernel's own clock has
-// not advanced.
+// validated or max_seconds have passed. Throws Unsupported if by then the time that the kernel
+// returns is still 0.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
 }  // namespace dlroof::machine

@@ -29,8 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
 
-// Returns whether the machine has usable ceilings of that thread count. Quickly measured ones are
-// usable only if `quick` is set.
+// Returns true if there are ceilings for `threads`, not from a quick measurement unless `quick`.
 bool HasCeilings(const machine::Machine& machine, int threads, bool quick) {
   const auto* set = machine::ForThreads(machine, threads);
   return set != nullptr && (quick || set->effort != "quick");
@@ -44,7 +43,7 @@ std::vector<int> Missing(const machine::Machine& machine, const std::vector<int>
   return missing;
 }
 
-// The sets of `added` replace those of the same thread counts.
+// Returns `machine` with the CeilingSets and facts of `added`, which replace existing ones.
 machine::Machine Merged(machine::Machine machine, const machine::Machine& added) {
   for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
   for (const auto& [key, text] : added.facts) machine.facts[key] = text;
@@ -66,7 +65,7 @@ void RefuseOtherMachine(const machine::Machine& machine, const machine::Machine&
         where, machine.name, machine.fingerprint, here.name, here.fingerprint);
 }
 
-// Returns the cached ceilings, if there are any. `log` gets a sentence if they cannot be used.
+// Returns the cached ceilings, if they exist and can be used; otherwise writes why not to `log`.
 std::optional<machine::Machine> FromCache(const MachineSource& source, std::ostream& log) {
   if (!source.directory) return std::nullopt;
   const auto path = CachePath(*source.directory, source.described);
@@ -103,7 +102,7 @@ machine::Machine MeasureAndLog(const MachineSource& source, bool quick,
   return source.measure(quick, threads);
 }
 
-// Returns false if a spot check contradicts the ceilings. Writes facts["live_check"].
+// Measures two ceilings again. Returns false if they contradict. Writes facts["live_check"].
 bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options,
                      machine::Machine& machine, std::ostream& log) {
   if (!options.live_check || !source.spot_check) return true;
@@ -120,13 +119,13 @@ bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options,
   return passes;
 }
 
-// Returns nothing if the system does not report its cores.
+// Returns the number of usable cores, or nothing if the system does not report it.
 std::optional<int> KnownCores(const cpu::Cpu& cpu) {
   const int cores = cpu::UsableCores(cpu);
   return cores > 0 ? std::optional(cores) : std::nullopt;
 }
 
-// Compares sets of different measurements as the sets of one measurement are compared.
+// Compares the CeilingSets of different measurements as MeasureCpu compares its own.
 void CrossCheck(std::optional<int> cores, machine::Machine& machine) {
   machine::AddScaling(machine, cores);
   machine::CompareThreadCounts(machine);
@@ -150,7 +149,7 @@ machine::Machine FromFile(const MachineSource& source, const MachineOptions& opt
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
   machine = Merged(machine, MeasureAndLog(source, options.quick, missing, log));
-  machine::CompareThreadCounts(machine);  // AddScaling would change the file's own numbers
+  machine::CompareThreadCounts(machine);  // not AddScaling: it changes the file's numbers
   return machine;
 }
 
@@ -162,9 +161,9 @@ machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineO
   if (cached && anew) cached->issue_rate.reset();
   if (cached)
     for (const int threads : missing) cached->by_threads.erase(threads);
-  bool joined = cached && !cached->by_threads.empty();  // cached sets beside those measured now
+  bool joined = cached && !cached->by_threads.empty();  // cached and new sets are combined
   if (joined && !anew && !PassesLiveCheck(source, options, *cached, log)) {
-    cached.reset();  // no cached set is right any more
+    cached.reset();  // the machine has changed
     missing = source.threads;
     joined = false;
   }
@@ -177,7 +176,7 @@ machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineO
     return machine;
   }
   auto stored = machine;
-  stored.facts.erase("live_check");  // it belongs to this run alone
+  stored.facts.erase("live_check");  // it describes this run only
   ToCache(source, stored, log);
   return machine;
 }
@@ -186,17 +185,17 @@ machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineO
 
 constexpr int kAttempts = 3;
 constexpr double kPauseSeconds = 0.1;
-// A few repetitions are enough, because only the best one counts.
+// Few repetitions are enough, because only the best one is used.
 constexpr cpu_ceilings::Effort kSpotEffort = {"spot check", 0.1, 3e-3, 12, 2, 1, 0, 0};
 
-// Returns false if another program uses the first thread's core.
+// Returns false if another program uses the core of the first thread.
 bool HasItsCore(cpu_ceilings::CpuBench& bench, const machine::Machine& machine) {
   if (!machine.issue_rate) return true;
   const auto rate = bench.IssueRate();
   return !rate || *rate >= cpu::kLeastCoreShare * *machine.issue_rate;
 }
 
-// Measures up to kAttempts times, on all threads of `bench`.
+// Measures the kernel up to kAttempts times on all threads and writes the best rate to `check`.
 void MeasureAgain(SpotCheck& check, double work_per_iteration, cpu_kernels::Kernel kernel,
                   const machine::Machine& machine, cpu_ceilings::CpuBench& bench) {
   auto policy = kSpotEffort.Policy(check.tolerance);
@@ -211,7 +210,7 @@ void MeasureAgain(SpotCheck& check, double work_per_iteration, cpu_kernels::Kern
   }
 }
 
-// Returns the fp32 row with the highest stored rate among those that this program has.
+// Returns the kernel of the fp32 row with the highest stored rate, if this program has one.
 std::optional<cpu_kernels::FlopsProbe> FastestFp32(const cpu::Cpu& cpu,
                                                    const machine::CeilingSet& set) {
   std::optional<cpu_kernels::FlopsProbe> fastest;
@@ -321,7 +320,7 @@ std::string Sentence(const SpotCheck& check) {
 
 std::vector<SpotCheck> SpotCheckCpu(const cpu::Cpu& cpu, const machine::Machine& machine) {
   std::vector<SpotCheck> checks;
-  // The process may be allowed fewer CPUs than when the ceilings were measured.
+  // Now the process may be allowed fewer CPUs than when the ceilings were measured.
   const auto more = machine.by_threads.upper_bound(static_cast<int>(cpu.allowed.size()));
   if (more == machine.by_threads.begin()) return checks;
   const int threads = std::prev(more)->first;

@@ -1,6 +1,5 @@
-// The ceilings that a run uses: from a machine file, from the user's cache directory, or measured.
-// A live check at the start of a run takes about a second and compares two of them with the
-// machine.
+// Selects the ceilings for a run: from a machine file, from the user's cache directory, or measured
+// now. A live check at the start of a run measures two stored ceilings again within about a second.
 #pragma once
 
 #include <filesystem>
@@ -20,84 +19,82 @@ namespace dlroof::machine_file {
 struct SpotCheck {
   std::string row;  // "fp32.vector.avx512 with 2 threads"
   machine::Ceiling stored;
-  double per_second = 0;    // [flop/s] or [byte/s] best repetition now
-  bool clean = false;       // in some repetition no thread waited for a CPU, and the first thread
-                            // did not share its core before and after it
-  double tolerance = 0.03;  // [1] by which two measurements may differ
-  double drift = 0;         // [1] by which the rate may be lower; see AllowedDrift
+  double per_second = 0;    // [flop/s] or [byte/s] of the best repetition now
+  bool clean = false;       // no thread waited for a CPU, and the first thread did not share its
+                            // core right before and after
+  double tolerance = 0.03;  // [1] allowed difference of two measurements
+  double drift = 0;         // [1] by which the rate may also be lower; see AllowedDrift
 };
 
 enum class SpotVerdict {
   kAgrees,
-  kFaster,   // above the stored ceiling, which is too low
-  kSlower,   // below the stored interval: the machine is slower now
-  kUnknown,  // other programs used the CPUs or their cores
+  kFaster,   // faster than the stored ceiling, which is too low
+  kSlower,   // slower than the stored interval: the machine is slower now
+  kUnknown,  // other programs used the CPUs or their cores meanwhile
 };
 
-// Compares the rate with the interval from the lower end of the stored ci95 (the stored rate if it
-// has no ci95) to the stored rate. The tolerance widens the interval at both ends. A drift above
-// the tolerance widens the lower end instead. Pure.
+// Compares `per_second` with the interval from the lower end of the stored ci95 (without ci95: the
+// stored rate) to the stored rate, widened by `tolerance` at both ends; at the lower end by `drift`
+// if that is larger. Pure.
 SpotVerdict Judge(const SpotCheck& check);
-// Returns the larger of the stored drift and spread [1], at most a third: a rate that drifted
-// during its measurement may drift again.
+// Returns the larger of the stored drift and spread [1], at most 1/3: a rate that varied during its
+// measurement may vary again.
 double AllowedDrift(const machine::Ceiling& stored);
 
 // Returns "fp32.vector.avx512 with 2 threads: now 301 G/s, stored 305 G/s: agrees".
 std::string Sentence(const SpotCheck& check);
 
-// Measures the machine's fastest fp32 row and DRAM loads, if `machine` has them, with its largest
-// thread count. A row that does not agree is measured up to three times, and the best rate counts.
-// Takes less than a second if the DRAM working set is below 1 GiB.
+// Measures the fastest fp32 row and DRAM loads again, if `machine` has them, with its largest
+// thread count. Measures a row that does not agree up to three times and uses the best rate. Takes
+// less than a second if the DRAM arrays are below 1 GiB.
 std::vector<SpotCheck> SpotCheckCpu(const cpu::Cpu& cpu, const machine::Machine& machine);
 
 struct MachineOptions {
-  bool remeasure = false;    // ignores the cached ceilings
-  bool quick = false;        // measures missing thread counts quickly
-  bool thorough = false;     // measures everything again, for minutes
-  std::vector<int> threads;  // thread counts to have; ThreadCounts chooses if there are none
-  bool live_check = false;   // checks two of the stored ceilings before the run uses them
-  std::string file;          // machine file to use in place of the cache, if not ""
+  bool remeasure = false;    // measures instead of using the cache
+  bool quick = false;        // measures missing thread counts with fewer repetitions
+  bool thorough = false;     // measures all thread counts again, for minutes
+  std::vector<int> threads;  // required thread counts; if empty, see ThreadCounts
+  bool live_check = false;   // measures two stored ceilings again before the run
+  std::string file;          // machine file instead of the cache; "": none
   std::function<void(const machine::MeasureProgress&)> progress;  // may be empty
 };
 
-// Returns this CPU's ceilings: from `options.file`, else from the cache, else measured. Missing
-// thread counts are measured and added to the cache, but not to the file; all thread counts are
-// then compared (CompareThreadCounts). Specified roofs are used as they are, without any check or
-// measurement. `log` gets a sentence about a cache file that cannot be used or written.
-// With `live_check`, if a stored ceiling is outside its interval, all cached ceilings are dropped
-// and measured again; those of a file stay. facts["live_check"] has the result; `log` gets it too
-// if it does not agree. Throws BadInput for a file that cannot be read, is no machine file or
-// belongs to another machine, for a file together with `remeasure` or `thorough`, and for thread
-// counts as MeasureCpu does.
+// Returns this CPU's ceilings: from `options.file`, else from the cache, else measured. Measures
+// missing thread counts, adds them to the cache (not to the file), and then compares all thread
+// counts (CompareThreadCounts). Neither checks nor measures specified roofs. Writes a sentence to
+// `log` if a cache file cannot be used or written. With `live_check`: if a stored ceiling is
+// outside its interval, discards and measures all cached ceilings, but keeps those of a file.
+// Writes the result to facts["live_check"], and to `log` if a ceiling disagrees. Throws BadInput if
+// the file cannot be read, is no machine file or is of another machine, if it is combined with
+// `remeasure` or `thorough`, and for thread counts as MeasureCpu does.
 machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log);
 
-// Reads a file of WriteMachineFile or one written by hand (specified_machine.h). If there is no
-// such file and `path` is the name of a known GPU ("h100"), returns that GPU. Throws BadInput for a
-// file that cannot be read, is empty, or is no machine file in JSON, and if there is neither file
-// nor GPU.
+// Reads a file that WriteMachineFile or a person wrote (specified_machine.h). If there is no such
+// file and `path` is the name of a known GPU ("h100"), returns that GPU. Throws BadInput if there
+// is neither, or if the file cannot be read, is empty, or is no machine file in JSON.
 machine::Machine ReadMachineFile(const std::filesystem::path& path);
 
-// Returns a warning that counts the roofs that are not validated; none if all are validated or
-// specified.
+// Returns a warning with the number of roofs that are not validated, or nothing if there are none.
 std::optional<std::string> NotValidatedWarning(const machine::Machine& machine);
 
-// Writes a specified machine in the form that people write. Throws as WriteFile does
-// (counters/base/files.h).
+// Writes the machine to a file; a specified machine in the form that people write
+// (specified_machine.h). Throws as WriteFile does (counters/base/files.h).
 void WriteMachineFile(const machine::Machine& machine, const std::filesystem::path& path);
 
-// Returns the machine's cache file in `directory`, by device and fingerprint.
+// Returns the path of the machine's cache file in `directory`, which depends on device and
+// fingerprint.
 std::filesystem::path CachePath(const std::filesystem::path& directory,
                                 const machine::Machine& machine);
 
-// ---- CachedOrMeasuredCpu for other devices and for tests ----
+// ---- CachedOrMeasuredCpu with other sources of ceilings: other devices and tests ----
 
 struct MachineSource {
   machine::Machine described;                      // this machine, without ceilings
-  std::vector<int> threads;                        // thread counts to have, at least one
-  std::optional<std::filesystem::path> directory;  // the cache directory
+  std::vector<int> threads;                        // required thread counts, at least one
+  std::optional<std::filesystem::path> directory;  // cache directory; absent: no cache
   std::function<machine::Machine(bool quick, const std::vector<int>& threads)> measure;
   std::function<std::vector<SpotCheck>(const machine::Machine&)> spot_check;  // may be empty
-  std::optional<int> cores;  // cores that this process may use
+  std::optional<int> cores;  // cores that this process may use; absent: unknown
 };
 machine::Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
                                   std::ostream& log);

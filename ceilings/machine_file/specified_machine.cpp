@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// An iterator over a text that records how far the parser has read.
+// An iterator over a text that counts how many characters the JSON parser has read.
 struct CountedReader {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -55,7 +55,7 @@ LocatedJson::LocatedJson(std::string text, std::string file)
 json LocatedJson::Parsed() try {
   const char* reached = text_.data();
   Path path;
-  std::vector<int> next;  // index of the next item of each open array; -1 for an open object
+  std::vector<int> next;  // per open array the index of its next item; -1 for an object
   const auto visit = [&](int, json::parse_event_t event, json& parsed) {
     const bool array = event == json::parse_event_t::array_start;
     const bool opens = array || event == json::parse_event_t::object_start;
@@ -85,7 +85,7 @@ json LocatedJson::Parsed() try {
   throw BadInput(fmt::format("{}: a number is out of the range of double", file_));
 }
 
-// `end` [byte] follows the key's last quote.
+// Stores the position of a key. `end` is the byte position after the key's closing quote.
 void LocatedJson::RecordOffset(const std::string& key, std::size_t end, Path& path) {
   std::size_t begin = end - 2;
   while (begin > 0 && !IsQuote(text_, begin)) --begin;
@@ -103,7 +103,7 @@ std::string LocatedJson::At(std::size_t offset) const {
                      offset - line_begin + 1);
 }
 
-// Returns "'NaN'": the letters and digits around the place, or its one character.
+// Returns the word or, if there is none, the character at `offset`, in quotes: "'NaN'".
 std::string LocatedJson::WordAt(std::size_t offset) const {
   const auto in_word = [&](std::size_t at) {
     return at < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at])) != 0;
@@ -174,7 +174,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Path = LocatedJson::Path;
 
-// Wider than the figures of any machine: a number outside is in another unit.
+// Range of plausible rates of any machine: a number outside is in another unit.
 struct Range {
   double least, most;
   const char* unit;     // "FLOP/s"
@@ -186,7 +186,7 @@ constexpr Range kCapacity = {1024, 1e15, "byte", "50 MiB is 52428800"};
 constexpr Range kLaunch = {1e-9, 1, "seconds", "4.2 us is 4.2e-6"};
 constexpr Range kThreads = {1, 65536, "threads", "whole numbers"};
 
-// A member of the file and its explanation in the template.
+// A member of the file and the help text in MachineTemplate.
 struct Member {
   const char* key;
   const char* help;
@@ -282,7 +282,7 @@ class Reader {
     return found->get<double>();
   }
 
-  // Also reads `device`. The ceilings of a GPU belong to one thread, the host's.
+  // Reads `device` and `threads`. Returns 1 for a GPU, whose ceilings count the host's thread.
   int Threads() {
     machine_.device = Has({"device"}) ? Text({"device"}) : "gpu";
     if (machine_.device == "gpu") {
@@ -317,7 +317,7 @@ class Reader {
     return ceiling;
   }
 
-  // Calls read(key, path) for each member of an object, if the file has the object.
+  // Calls read(key, path) for each member of the object `name`, if the file has it.
   template <class Read>
   void Each(const char* name, const Read& read) {
     const auto* found = Find({name});
@@ -360,12 +360,12 @@ ordered_json RateJson(const machine::Ceiling& ceiling) {
   return {{"per_second", ceiling.per_second}, {"source", ceiling.how}};
 }
 
-// A rate from a data sheet or a published measurement.
+// Returns a specified ceiling: a rate from a data sheet or a published measurement.
 machine::Ceiling Specified(double per_second, const std::string& how) {
   return {.per_second = per_second, .how = how, .status = machine::CeilingStatus::kSpecified};
 }
 
-// Returns "NVIDIA ..., V1.04: dense; x 132 SMs x 1.83 GHz".
+// Returns the source of a figure: "NVIDIA ..., V1.04: dense; x 132 SMs x 1.83 GHz".
 std::string SourceOfAllSms(const delta::GpuSpec& gpu, const std::string& figure) {
   return fmt::format("{}; x {:g} SMs x {:g} GHz", gpu.sources.at(figure), gpu.sms,
                      gpu.clock_hz / 1e9);
@@ -373,7 +373,7 @@ std::string SourceOfAllSms(const delta::GpuSpec& gpu, const std::string& figure)
 
 machine::CeilingSet SetOf(const delta::GpuSpec& gpu) {
   machine::CeilingSet set;
-  const double sm_clocks = gpu.sms * gpu.clock_hz;  // [1/s]
+  const double sm_clocks = gpu.sms * gpu.clock_hz;  // [1/s] SM cycles of all SMs
   for (const auto& [type, macs] : gpu.macs_per_clock)
     set.flops[delta::PipeOf(type, gpu)] =
         Specified(2 * macs * sm_clocks, SourceOfAllSms(gpu, "macs_per_clock_" + type));

@@ -1,6 +1,6 @@
-// Machines with specified roofs: from a file that a user wrote by hand, or from the published
-// figures of a known GPU. Nothing of them is measured or validated. LocatedJson and LocatedObject
-// read JSON written by hand and report faults with line and column.
+// Machines whose roofs are specified, not measured: in a file that a user wrote, or as published
+// figures of a known GPU. LocatedJson and LocatedObject read JSON written by hand and report errors
+// with line and column.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ namespace dlroof::machine_file {
 
 class LocatedJson {
  public:
-  // A member's keys, from the outermost to its own; "[1]" is the second item of an array.
+  // The keys that lead to a member, the outermost first; "[1]" is the second item of an array.
   using Path = std::vector<std::string>;
 
-  // Throws BadInput with FILE:LINE:COLUMN for text that is no JSON, a number out of the range of
-  // double, and a repeated key.
+  // Parses `text`. Throws BadInput with FILE:LINE:COLUMN if it is not JSON, a number is out of the
+  // range of double, or a key is repeated.
   LocatedJson(std::string text, std::string file);
 
   const nlohmann::json& value() const { return value_; }
@@ -36,26 +36,26 @@ class LocatedJson {
   std::string WordAt(std::size_t offset) const;
 
   std::string text_, file_;
-  std::map<Path, std::size_t> offsets_;  // [byte] of the keys
+  std::map<Path, std::size_t> offsets_;  // [byte] position of each key in text_
   nlohmann::json value_;
 };
 
-// An object of a LocatedJson. All functions throw BadInput with FILE:LINE:COLUMN.
+// A JSON object in a LocatedJson. All functions throw BadInput with FILE:LINE:COLUMN.
 class LocatedObject {
  public:
-  // Throws BadInput if `object` is not an object or has a key that is not in `known`.
+  // Throws BadInput if `object` is not a JSON object or has a key that is not in `known`.
   LocatedObject(const LocatedJson& file, const nlohmann::json& object, LocatedJson::Path path,
                 const std::vector<std::string>& known);
 
   bool Has(const std::string& key) const { return object_.contains(key); }
-  // Returns a text that is not empty.
+  // Returns the member's text. Throws BadInput if it is missing or empty.
   std::string Text(const std::string& key) const;
-  // Returns a number above 0, from `least` to `most`.
+  // Returns the member's number. Throws BadInput if it is not above 0 and within `least` to `most`.
   double Number(const std::string& key, double least = 0,
                 double most = std::numeric_limits<double>::infinity()) const;
   const nlohmann::json& Needed(const std::string& key) const;
   LocatedJson::Path PathOf(const std::string& key) const;
-  // Returns the place of the member, or of the object's first member if there is no such key.
+  // Returns "FILE:LINE:COLUMN" of the member, or of the object's first member if `key` is absent.
   std::string Where(const std::string& key = "") const;
 
  private:
@@ -64,30 +64,29 @@ class LocatedObject {
   LocatedJson::Path path_;
 };
 
-// Returns whether the file was written by hand: it has no member that only `dlroof machine` writes.
+// Returns true if a person wrote the file: it has no member that only `dlroof machine` writes.
 bool IsSpecifiedMachine(const nlohmann::json& json);
 
 // Reads {"name": TEXT, "flops": {"fp32.vector": RATE, ...}, "bytes": {"dram": RATE, ...}}. A RATE
 // is a number or {"per_second": NUMBER, "source": TEXT}; MachineTemplate explains all members.
-// Throws BadInput with FILE:LINE:COLUMN if the name or every rate is missing, for an unknown
-// member, pipe or level, for a number that no machine reaches (usually in another unit), and for a
-// CPU without `threads`.
+// Throws BadInput with FILE:LINE:COLUMN if the name is missing, there is no rate, a member, pipe or
+// level is unknown, a rate is impossible (usually in another unit), or a CPU has no `threads`.
 machine::Machine SpecifiedMachine(const LocatedJson& file);
 
-// Returns whether the machine has roofs and all of them are specified.
+// Returns true if the machine has roofs and all of them are specified.
 bool IsSpecified(const machine::Machine& machine);
 
-// Returns the file of a specified machine, which SpecifiedMachine reads.
+// Returns a specified machine in the JSON form that SpecifiedMachine reads.
 nlohmann::ordered_json SpecifiedToJson(const machine::Machine& machine);
 
-// Returns SpecifiedToJson of an example with a member "help" that explains every member, pipe and
-// level. SpecifiedMachine skips it.
+// Returns SpecifiedToJson of `example` with a member "help" that explains every member, pipe and
+// level. SpecifiedMachine ignores "help".
 nlohmann::ordered_json MachineTemplate(const machine::Machine& example);
 
-// Returns the machine of a GPU of counters/delta/gpus ("h100"), if that GPU is known.
+// Returns a GPU of counters/delta/gpus by name ("h100"), or nothing if the name is unknown.
 std::optional<machine::Machine> KnownGpu(std::string_view name);
 std::vector<std::string_view> KnownGpuNames();
-// Returns the values that a flag --machine accepts, for its help.
+// Returns the help text about the values that the flag --machine accepts.
 std::string MachineChoices();
 
 }  // namespace dlroof::machine_file

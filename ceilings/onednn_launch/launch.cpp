@@ -1,5 +1,5 @@
-// The cost of one oneDNN call: an element-wise primitive with one vector of elements per thread,
-// executed and waited for as in a benchmark. Also the cost of an empty OpenMP parallel region.
+// Measures the cost of one oneDNN call: an element-wise primitive with one vector per thread, run
+// and waited for as in a benchmark. Also the cost of an empty OpenMP parallel region.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -75,7 +75,7 @@ cpu_ceilings::LaunchCost MeasureForkJoin(int threads, const machine::RatePolicy&
       [](std::int64_t calls) {
         for (; calls > 0; --calls) {
 #pragma omp parallel
-          asm volatile("" : : : "memory");  // otherwise the region is deleted
+          asm volatile("" : : : "memory");  // otherwise the compiler deletes the region
         }
       },
       policy);

@@ -1,4 +1,4 @@
-// The tables of architectures without kernels of their own: the portable kernels.
+// Tables for architectures without kernels of their own: they contain the portable kernels.
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
 

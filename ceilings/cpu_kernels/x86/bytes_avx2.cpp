@@ -1,4 +1,4 @@
-// Memory kernels on AVX2 vectors. The build compiles this file alone for AVX2.
+// Memory kernels with AVX2 vectors. The build enables AVX2 for this file only.
 #include <immintrin.h>
 
 #include "ceilings/cpu_kernels/bytes_kernels.h"

@@ -1,4 +1,4 @@
-// Memory kernels on AVX-512 vectors. The build compiles this file alone for AVX-512.
+// Memory kernels with AVX-512 vectors. The build enables AVX-512 for this file only.
 #include <immintrin.h>
 
 #include "ceilings/cpu_kernels/bytes_kernels.h"

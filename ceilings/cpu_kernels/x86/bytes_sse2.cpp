@@ -1,4 +1,4 @@
-// Memory kernels on SSE2 vectors. The build compiles this file alone for SSE2.
+// Memory kernels with SSE2 vectors. The build enables SSE2 for this file only.
 #include <immintrin.h>
 
 #include "ceilings/cpu_kernels/bytes_kernels.h"

@@ -1,7 +1,7 @@
-// int8: u8 times s8, summed in s32, by one dot-product instruction with VNNI, otherwise by the
-// three instructions that libraries used before VNNI. A product counts 2 flop (operations).
-// Accumulators have the type of their lanes, because gcc 12 copies each __m512i twice per iteration
-// (2.5 x slower).
+// int8: u8 x s8 summed in s32, with VNNI by one dot-product instruction, otherwise by the three
+// instructions that libraries used before VNNI. A multiply-add counts 2 operations. Accumulators
+// are typed by element (__v16si), because gcc 12 copies each __m512i twice per iteration (2.5 x
+// slower).
 #include <immintrin.h>
 
 #include <array>
@@ -13,14 +13,14 @@
 namespace dlroof::cpu_kernels {
 namespace {
 
-// Without VNNI the dependent chain is one addition (1 cycle).
+// Numbers of accumulators: kChains without VNNI (only the addition depends on the step before: 1
+// cycle), kFew with 16 registers, kMany with 32.
 constexpr int kChains = 8, kFew = 14, kMany = 16;
 
-// kProducts products are in flight. A step multiplies, sums pairs of the product that was begun
-// kPairLag steps earlier, and adds the one that was begun kAddLag steps earlier. The values were
-// found by trials: cores that assign ports when an instruction enters do 0.977 steps per cycle in
-// this order and 0.88 in plain order. A step fills most of the issue slots of older cores (SSE
-// needs a copy as a fourth instruction), so the loop is unrolled to have little overhead.
+// Software pipeline: step k does the multiply of product k, the pair sum of product k - kPairLag,
+// and the addition of product k - kAddLag to an accumulator. The lags were found by trial: 0.977
+// steps per cycle on Cascade Lake, against 0.88 without lags. An iteration has kSteps steps,
+// because a step fills most issue slots of older cores and leaves few for the loop.
 constexpr int kProducts = 10, kPairLag = 6, kAddLag = 9;
 constexpr int kSums = 2, kSweeps = 20, kSteps = kSums * kSweeps;
 
@@ -31,7 +31,7 @@ constexpr std::array<std::int16_t, kCount> AllOnes() {
   return ones;
 }
 
-// The three instructions. They have no target attribute: they are inlined into functions that do.
+// The three instructions of a step, inlined into functions with a target attribute.
 struct TripleSse {
   typedef std::int32_t Vector __attribute__((vector_size(16)));
   [[gnu::always_inline]] static void Multiply(Vector& product, const Vector& x, const Vector& y) {
@@ -58,8 +58,8 @@ struct TripleAvx2 {
   }
 };
 
-// Products begin as zeros; those in flight at the end are summed after the loop. Operations work on
-// a copy, because the array itself would be stored each time.
+// Unfinished products begin as 0 and are added after the loop. Instructions work on a copy of an
+// array element, because the compiler would store the element itself to memory each time.
 template <class Op>
 [[gnu::always_inline]] inline void Triple(Workspace& workspace, std::int64_t iterations) {
   typename Op::Vector x, y, ones, a[kSums], products[kProducts] = {};
@@ -73,7 +73,7 @@ template <class Op>
     Op::Add(next, products[k % kProducts]);
     a[k % kSums] = next;
   };
-  // Does steps `first` to `first` + 9, which use each product once.
+  // Does steps `first` to `first` + 9, each on another element of `products`.
   const auto round = [&](int first) __attribute__((always_inline)) {
     for (int k = first; k < first + kProducts; ++k) {
       typename Op::Vector next;

@@ -1,9 +1,9 @@
-// a = a * x + y with separate instructions for product and sum, on independent accumulators: 14 of
-// 16 registers, or 16 of AVX-512's 32, cover a latency of 8 cycles in fp32 and 11 in int32, or of 6
-// on a core that starts two pairs per cycle (Zen 5). Cores that assign ports when an instruction
-// enters, such as Intel's, lose up to 18 % if a sum follows its own product, so sums lag behind
-// products by several accumulators. Assembler fixes this order. AVX512-FP16 uses a float vector,
-// because older compilers do not know __m512h.
+// a = a * x + y by separate multiply and add instructions on independent accumulators: 14 with 16
+// registers, 16 with AVX-512's 32. They cover a latency of 8 cycles in fp32 and 11 in int32, or of
+// 6 on a core that starts two pairs per cycle (Zen 5). Cores that assign an execution port when an
+// instruction enters (Intel) lose up to 18 % if an add directly follows its own multiply, so each
+// add lags behind its multiply by several accumulators. Assembler fixes this order. AVX512-FP16
+// uses a float vector, because older compilers do not know __m512h.
 #include <cstdint>
 #include <cstring>
 
@@ -13,11 +13,11 @@ namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr int kFew = 14, kMany = 16;
-// Number of products by which a sum lags. The lag must cover the latency of a product, and the rest
-// of the accumulators that of a sum. With 12 accumulators on Cascade Lake a lag of 6 gave 1.00
-// steps per cycle in fp32 and 0.85 in int32, and a lag of 10 gave 0.94 and 1.00. Zen 5 has 12 in
-// flight, so 12 accumulators reach its rate by chance only; with 14 in int32 a lag of 12 gave 1.99
-// steps per cycle, and lags of 8 to 11 half of that.
+// Lag: number of multiplies between a multiply and its add. It must cover the latency of a
+// multiply, and the remaining accumulators the latency of an add. Cascade Lake, 12 accumulators:
+// lag 6 gave 1.00 steps per cycle in fp32 and 0.85 in int32, lag 10 gave 0.94 and 1.00. Zen 5 has
+// 12 pairs in flight, so that 12 accumulators reach its rate only by chance; with 14 in int32, lag
+// 12 gave 1.99 steps per cycle, lags of 8 to 11 half of that.
 constexpr int kFewLag = 7, kFewIntegerLag = 12, kManyLag = 12;
 
 typedef double Fp64Xmm __attribute__((vector_size(16)));
@@ -30,8 +30,8 @@ typedef std::int32_t Int32Xmm __attribute__((vector_size(16)));
 typedef std::int32_t Int32Ymm __attribute__((vector_size(32)));
 typedef std::int32_t Int32Zmm __attribute__((vector_size(64)));
 
-// Operations on one accumulator. They have no target attribute: they are inlined into functions
-// that do. `in` is the asm constraint of the registers.
+// Multiply and Add on one accumulator, inlined into functions with a target attribute. `in` is the
+// asm constraint of the registers.
 #define DLROOF_OPERATIONS(name, Type, accumulators, lagging, in, multiply, add) \
   struct name {                                                                 \
     using Vector = Type;                                                        \
@@ -63,8 +63,8 @@ DLROOF_OPERATIONS(Fp16Avx512, Fp32Zmm, kMany, kManyLag, "v", "vmulph %1, %0, %0"
 #undef DLROOF_OPERATIONS
 
 // At the start of each iteration the last kLag accumulators are already multiplied; the last
-// iteration does not start another one. Operations work on a copy, because the array itself would
-// be stored each time.
+// iteration begins no further ones. Instructions work on a copy of an accumulator, because the
+// compiler would store the array element to memory each time.
 template <class Op>
 [[gnu::always_inline]] inline void Run(Workspace& workspace, std::int64_t iterations) {
   constexpr int kCount = Op::kCount, kBegun = kCount - Op::kLag;

@@ -1,6 +1,6 @@
-// Tile products of AMX: tiles of 16 rows of 64 bytes, 4 accumulators from 2 x 2 operands, which
-// cover the latency of a tile product (52 cycles, one every 16 cycles). Operands stay in their
-// tiles or, as in a matrix product, are loaded from L1 before every four products.
+// AMX multiplications of tiles of 16 rows x 64 byte. 4 accumulators of 2 x 2 operand tiles cover
+// the latency (52 cycles, one multiplication every 16 cycles). The operands stay in tile registers
+// or, as in a GEMM, are loaded from L1 before every four multiplications.
 #include <immintrin.h>
 
 #include <cstdint>
@@ -67,8 +67,8 @@ __attribute__((target("amx-tile,amx-int8"), always_inline)) inline void Multiply
   _tile_dpbusd(3, 5, 7);
 }
 
-// tdpfp16ps of the same tiles as bytes, because compilers before gcc 13 and assemblers before 2.40
-// do not know it (Intel SDM volume 2: VEX.128.F2.0F38.W0 5C).
+// tdpfp16ps on these tiles as machine code, because compilers before gcc 13 and assemblers
+// before 2.40 do not know it (Intel SDM volume 2: VEX.128.F2.0F38.W0 5C).
 __attribute__((target("amx-tile"), always_inline)) inline void MultiplyFp16() {
   asm volatile(
       ".byte 0xc4, 0xe2, 0x4b, 0x5c, 0xc4\n\t"
