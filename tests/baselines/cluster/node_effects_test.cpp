@@ -38,7 +38,7 @@ TEST(AddFindings, FourNodesAreTooFewForFindings) {
   auto cluster = Gathered(nodes);
   AddFindings({}, {}, cluster);
   EXPECT_TRUE(cluster.findings.empty());
-  EXPECT_THAT(TableOf(cluster), HasSubstr("fewer than 5 nodes of a kind: nobody can say"));
+  EXPECT_THAT(TableOf(cluster), HasSubstr("fewer than 5 nodes of a kind are too few to tell"));
 }
 
 // --- Roofs and links ---
