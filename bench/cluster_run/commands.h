@@ -5,8 +5,8 @@
 
 namespace dlroof::cluster_run {
 
-// Each adds a subcommand to `cluster`, which runs if the command line names it, and sets the exit
-// code unless it is 0.
+// Each function adds a subcommand to `cluster`. The subcommand runs if the command line names it,
+// and sets `exit_code` if its exit code is not 0.
 void AddClusterScript(CLI::App& cluster);
 void AddClusterNode(CLI::App& cluster, int& exit_code);
 void AddClusterGather(CLI::App& cluster, int& exit_code);

@@ -17,13 +17,13 @@ namespace fs = std::filesystem;
 
 constexpr char kAt = '@';  // not allowed in names of nodes
 constexpr std::string_view kDone = "done";
-// Limit on the listings of the shared folder by all nodes together.
+// [1/s] Maximum rate at which all nodes together list the shared folder.
 constexpr double kLooksPerSecond = 10000;
 constexpr double kShortestPause = 0.005;  // [s]
 
 struct Entry {
   std::string name;
-  std::optional<std::size_t> turn;  // unless the node is done
+  std::optional<std::size_t> turn;  // absent if the node is done
 };
 
 // Parses NAME@TURN. Returns nothing for other files.

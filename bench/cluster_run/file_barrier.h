@@ -1,9 +1,9 @@
-// A barrier of nodes that measure at the same time, by files in a folder that all nodes share; it
-// needs no MPI, port or ssh.
+// A barrier for nodes that measure at the same time. It uses files in a folder that all nodes
+// share, and needs no MPI, port or ssh.
 //
-// Each node has an empty file NAME@TURN. TURN is the number of the benchmark before which the node
-// waits, or "done". A node learns all turns by listing the folder, which NFS does not cache beyond
-// the opening of a folder.
+// Each node has an empty file NAME@TURN, where TURN is the number of the benchmark before which the
+// node waits, or "done". A node lists the folder to learn the turns of all nodes; NFS reads the
+// list anew whenever a folder is opened.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@
 
 namespace dlroof::cluster_run {
 
-// The clocks of a barrier, which tests replace.
+// The clocks and the sleep of a barrier, which tests replace.
 struct BarrierClock {
-  std::function<double()> seconds;    // [s] steady
+  std::function<double()> seconds;    // [s] steady clock
   std::function<double()> date;       // [s] since 1970-01-01T00:00:00Z
   std::function<void(double)> sleep;  // [s]
   std::function<bool()> stopped;      // returns true after an interrupt, which ends the wait
@@ -31,20 +31,20 @@ BarrierClock SystemBarrierClock();
 class FileBarrier {
  public:
   // Creates the folder and removes files of an earlier process of this node. `others` are the nodes
-  // to wait for; `finished` more nodes have nothing left to do. Throws BadInput if the folder
-  // cannot be written.
+  // to wait for; `finished` is the number of further nodes that have nothing left to measure.
+  // Throws BadInput if the folder cannot be written.
   FileBarrier(std::filesystem::path folder, std::string name,
               const std::vector<std::string>& others, std::size_t finished, double deadline_seconds,
               BarrierClock clock);
 
-  // Waits until each awaited node has reached this turn, for at most the deadline. Nodes that miss
-  // the deadline are not awaited again.
+  // Waits before the benchmark number `turn` until all other nodes have reached it, at most for the
+  // deadline. Nodes that miss the deadline are not awaited again.
   cluster::Barrier Meet(std::size_t turn, const std::string& benchmark);
   // Tells the other nodes not to wait for this node any more.
   void Leave();
 
  private:
-  // Returns the turns of the nodes with a file, by name; std::nullopt for nodes that are done.
+  // Returns the TURN of each node with a file, by name; std::nullopt for nodes that are done.
   std::map<std::string, std::optional<std::size_t>> Turns() const;
   void Write(const std::string& turn);
 

@@ -51,8 +51,8 @@ std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   return summaries;
 }
 
-// Adds the rates of the folder's measured network, if there is one, to its nodes. Returns the
-// reason if the network file cannot be used.
+// Adds the measured rates in network.json, if the file exists, to the nodes. Returns the reason if
+// the file cannot be used.
 std::optional<Reason> AddLinks(const NodeFolder& folder,
                                std::vector<cluster::NodeSummary>& summaries) {
   if (!std::filesystem::exists(folder.Network())) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<Reason> AddLinks(const NodeFolder& folder,
   }
 }
 
-// Reads the further visits. Skips invalid files with a message.
+// Reads the re-measurements of suspect nodes in DIR/visits/. Skips invalid files with a message.
 std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem::path& path) {
   std::vector<std::vector<cluster::NodeSummary>> visits;
   for (const int number : NodeFolder(path).Visits()) {
@@ -86,7 +86,7 @@ std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem:
 
 struct NotWhole {
   std::size_t count = 0;
-  bool bad_file = false;  // the file of one of them is invalid or incomplete
+  bool bad_file = false;  // the file of a node is invalid or incomplete
 };
 
 // Prints which nodes are incomplete, and why.

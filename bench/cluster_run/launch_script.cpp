@@ -118,7 +118,7 @@ std::string LaunchScript(const LaunchRequest& request) {
   throw BadInput("--engine={}: expected {}", request.engine, fmt::join(known, ", "));
 }
 
-// dlroof cluster script: the script that starts every node.
+// dlroof cluster script: writes the script that starts `dlroof cluster node` on every node.
 
 namespace {
 
@@ -137,7 +137,7 @@ std::string ThisProgram() {
   return path.string();
 }
 
-// Sets the nodes to visit again: the suspects of a cluster file and ordinary nodes to compare with.
+// Sets the nodes to measure again: a cluster file's suspects and ordinary nodes to compare with.
 void FillRevisit(const std::string& path, LaunchRequest& request) {
   if (request.engine != "slurm" || request.nodes != 0 || request.gpus || !request.arguments.empty())
     throw BadInput(

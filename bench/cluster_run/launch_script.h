@@ -9,8 +9,8 @@
 
 namespace dlroof::cluster_run {
 
-// Returns the templates, in which LaunchScript replaces {{keys}}: the scripts "slurm", "mpirun",
-// "reframe" and "slurm-revisit" (some nodes, several times), and the parts "slurm-net",
+// Returns the script templates, whose {{keys}} LaunchScript replaces: "slurm", "mpirun", "reframe"
+// and "slurm-revisit" (measures some nodes again, several times), and the sections "slurm-net",
 // "slurm-revisit-net" and "mpirun-net", which measure the network.
 const std::vector<EmbeddedFile>& LaunchScripts();
 
@@ -21,18 +21,18 @@ struct LaunchRequest {
   std::string dlroof;                  // this program, absolute
   std::vector<std::string> arguments;  // of dlroof_bench
   std::vector<std::string> options;    // for sbatch, mpirun or ReFrame's job
-  std::vector<std::string> names;      // nodes to visit again ("slurm-revisit")
-  int visits = 0;                      // [1] number of these visits
-  std::string order = "at-once";       // or "one-by-one", node after node
+  std::vector<std::string> names;      // nodes to measure again ("slurm-revisit")
+  int visits = 0;                      // [1] how often they are measured again
+  std::string order = "at-once";       // or "one-by-one": one node after the other
   double meet_seconds = 300;           // [s] deadline of the barrier before each benchmark
-  std::optional<int> gpus;             // [1] processes per node with one GPU each, unless one
-                                       // process has all GPUs of its node
+  std::optional<int> gpus;             // [1] processes per node, with one GPU each; absent:
+                                       // one process per node with all its GPUs
   bool net = false;                    // also measure the network by dlroof_net
 };
 
-// Returns the script, in which all texts of the request are quoted. Processes with one GPU measure
-// --dlroof_device=gpu. Throws BadInput for an unknown engine, for text with control characters, and
-// for another device with `gpus`.
+// Returns the script, in which all texts of the request are quoted. With `gpus`, its processes
+// measure --dlroof_device=gpu. Throws BadInput for an unknown engine, for text with control
+// characters, and if `gpus` is set and the arguments choose another device.
 std::string LaunchScript(const LaunchRequest& request);
 
 }  // namespace dlroof::cluster_run

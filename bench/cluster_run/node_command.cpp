@@ -49,7 +49,7 @@ std::string OrderText(const cluster::NodeFacts& facts) {
   return facts.order.empty() ? "without --order" : facts.order;
 }
 
-// Returns whether the node's file exists. Throws BadInput if it has other arguments.
+// Returns whether nodes/NAME.json is complete. Throws BadInput if its order or arguments differ.
 bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto path = folder.Node(facts.name);
   if (!fs::exists(path)) return false;
@@ -81,8 +81,8 @@ void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   fs::remove(folder.Barriers(facts.name));
 }
 
-// Returns the barrier of this node with the other nodes of the list, of which finished ones are not
-// awaited; null if there are no others.
+// Returns the barrier of this node with the other nodes of the list, or null if there are no
+// others. Nodes that are finished are not awaited.
 std::unique_ptr<FileBarrier> MakeFileBarrier(const NodeFlags& flags, const NodeFolder& folder,
                                              const std::string& name) {
   if (!flags.meet) return nullptr;
@@ -95,8 +95,8 @@ std::unique_ptr<FileBarrier> MakeFileBarrier(const NodeFlags& flags, const NodeF
                                        flags.meet_seconds, SystemBarrierClock());
 }
 
-// Returns the seed of the benchmarks' order: nodes with the same arguments have the same order, so
-// that they meet before the same benchmarks.
+// Returns the seed of the benchmarks' order. Nodes with the same arguments have the same order, and
+// so wait for each other before the same benchmarks.
 std::uint64_t CommonSeed(const std::vector<std::string>& arguments) {
   return std::stoull(Sha256(fmt::format("{}", fmt::join(arguments, "\n"))).substr(0, 16), nullptr,
                      16);
@@ -115,7 +115,7 @@ void MeetBefore(FileBarrier& point, const fs::path& file, std::ostream& log,
   };
 }
 
-// Measures the benchmarks that are left. Returns whether all are finished.
+// Measures the remaining benchmarks. Returns whether all are finished.
 bool Measure(const supervise::RunRequest& request, std::ostream& log) {
   if (supervise::IsFinished(request)) return true;  // killed before nodes/NAME.json was written
   if (supervise::Supervise(request, log) == 130) return false;
@@ -171,7 +171,7 @@ int RunNode(const NodeFlags& flags) {
     setenv("CUDA_VISIBLE_DEVICES", facts.gpu.c_str(), 1);
     setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);  // as nvidia-smi and schedulers count them
   }
-  // The cache of ceilings of this process and its children.
+  // The folder where this process and its children cache ceilings.
   setenv("XDG_CACHE_HOME", folder.Cache(facts.name).c_str(), 1);
   fs::create_directories(folder.Cache(facts.name));
   WriteFile(folder.Facts(facts.name), cluster::ToJson(facts).dump() + '\n');

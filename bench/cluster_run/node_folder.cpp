@@ -26,9 +26,9 @@ namespace {
 
 struct Engine {
   const char* name;
-  const char* rank;     // a variable that only this engine sets
-  const char* local;    // the variable of the task's number on its node; may be null
-  const char* several;  // the variable of the number of a node's tasks; may be null
+  const char* rank;     // variable that only this engine sets
+  const char* local;    // variable with the task's number on its node; may be null
+  const char* several;  // variable with the number of a node's tasks; may be null
 };
 constexpr std::array<Engine, 5> kEngines = {{
     {"slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},

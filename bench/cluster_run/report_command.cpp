@@ -108,7 +108,7 @@ struct VersusFlags {
   std::string a, b;  // run files separated by commas
   std::optional<std::string> prices;
   std::vector<std::string> suites;
-  std::vector<int> devices;  // of a node of A and of B
+  std::vector<int> devices;  // per node, of A and of B
   std::vector<std::string> outputs;
   std::string types = "same";
 };

@@ -74,7 +74,7 @@ std::optional<int> DevicesPerNode(const record::RunFile& file) {
 
 namespace {
 
-// A run of one node, or of the nodes of a cluster file.
+// Measured results: a run of one node, or the nodes of a cluster file.
 struct ScaleSource {
   cluster::VersusCluster cluster;
   std::vector<double> node_ratios;
@@ -105,7 +105,7 @@ ScaleSource ReadSource(const std::string& paths) {
   return source;
 }
 
-// Returns the models to scale, one for all names that differ only in " batch N".
+// Returns the models to scale. Models whose names differ only in " batch N" are one model.
 std::vector<cluster::Model> ModelsToScale(const ScaleFlags& flags,
                                           const cluster::VersusCluster& cluster) {
   std::vector<cluster::Model> models;
@@ -147,8 +147,8 @@ bool Wanted(const ScaleFlags& flags, const scaling::MeasuredSteps& steps) {
          flags.library.value_or(steps.library) == steps.library;
 }
 
-// Returns the steps of the type with the most timed layers, the fastest of equals; null if there
-// are no steps of the type.
+// Returns the training steps of data type `type` with the most timed layers, the fastest among
+// equals. Returns null if there are no steps of the type.
 const scaling::MeasuredSteps* FastestOf(const std::vector<scaling::MeasuredSteps>& all,
                                         const std::string& type) {
   const scaling::MeasuredSteps* best = nullptr;
@@ -165,7 +165,7 @@ const scaling::MeasuredSteps* FastestOf(const std::vector<scaling::MeasuredSteps
   return best;
 }
 
-// The other cluster of a break-even.
+// The cluster to compare with.
 struct ScaleOpponent {
   ScaleSource source;
   cluster::Network network;
@@ -178,7 +178,7 @@ std::optional<scaling::MeasuredSteps> StepsOfLibrary(std::vector<scaling::Measur
   return std::nullopt;
 }
 
-// Returns the steps of both clusters with the layers that both have timed, if there are any.
+// Returns the training steps of both clusters with the layers that both have timed, if any.
 std::optional<std::pair<scaling::MeasuredSteps, scaling::MeasuredSteps>> CommonSteps(
     const cluster::Model& model, const cluster::VersusCluster& a, const cluster::VersusCluster& b,
     const scaling::MeasuredSteps& of_a, double parameter_bytes) {
@@ -207,7 +207,7 @@ double BatchOf(const std::optional<double>& requested, const scaling::MeasuredSt
              : static_cast<double>(steps.most_batch());
 }
 
-// Returns the numbers of nodes with those of a break-even that are among or just beyond them.
+// Returns `nodes` and the numbers of nodes at a break-even that are among or just beyond them.
 std::vector<int> WithBreakEven(
     std::vector<int> nodes,
     const std::vector<std::pair<std::string, scaling::BreakEven>>& results) {
@@ -308,7 +308,7 @@ void SetPrices(const ScaleFlags& flags, const ScaleSource& source,
                    opponent ? " or " + *flags.against : "");
 }
 
-// Simulates the allreduce of each row's gradients once, until a simulation fails.
+// Simulates each distinct allreduce of the rows' gradients once, until a simulation fails.
 void Simulate(const ScaleFlags& flags, scaling::ScaleReport& report) {
   std::set<std::tuple<int, double, cluster::Allreduce>> done;
   for (const auto& one : report.cases) {

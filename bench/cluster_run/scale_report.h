@@ -1,5 +1,5 @@
-// The report of `dlroof cluster scale`, and the models whose layers runs have, which `dlroof
-// cluster versus` uses too.
+// The report of `dlroof cluster scale`, and the models whose layers the runs have measured, which
+// `dlroof cluster versus` uses too.
 #pragma once
 
 #include <optional>
@@ -13,49 +13,48 @@
 
 namespace dlroof::cluster_run {
 
-// Returns whether an option of a name selects how a library works (its layout, algorithm or
-// threads), not what it computes.
+// Returns whether an option in a benchmark's name selects how a library works (its layout,
+// algorithm or threads) and not what it computes.
 bool IsMannerOption(std::string_view option);
 
-// Returns the models of the suites, or without suites those that both runs name. Throws BadInput as
-// SelectSuites does.
+// Returns the models of the suites or, if `suites` is empty, the models that both runs name. Throws
+// BadInput as SelectSuites does.
 std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suites,
                                            const cluster::VersusCluster& a,
                                            const cluster::VersusCluster& b);
 
-// Returns the number of devices of a node, if the run file has it.
+// Returns the number of devices per node, if the run file states it.
 std::optional<int> DevicesPerNode(const record::RunFile& file);
 
-// Returns the shape of the record's layer, or nothing if its operator has no parameters or its name
-// is another program's.
+// Returns the shape of the record's layer. Returns nothing if the layer has no parameters
+// (weights), or if another program than dlroof named the record.
 std::optional<scaling::LayerShape> ShapeOfRecord(const record::Record& record);
 
 struct ScaleFlags {
   std::string files;  // run files separated by commas, or a cluster file
   std::string network;
   std::vector<std::string> suites;
-  std::optional<std::string> type, library;  // use only these
+  std::optional<std::string> type, library;  // use only results with these
   std::string nodes = "1:1024";              // "1:1024" or "1,2,3"
   std::optional<double> batch_per_node, batch_of_all;
   std::string allreduce = "best";
   double bucket_bytes = 25e6;                           // [byte]
   int parameter_bytes = 4;                              // [byte]
-  std::optional<std::string> against, against_network;  // files
+  std::optional<std::string> against, against_network;  // files of another cluster
   int against_nodes = 1;
   bool simulate = false;
-  int most_simulated = 256;             // [1] nodes
+  int most_simulated = 256;             // [1] largest number of nodes to simulate
   std::optional<std::string> prices;    // file of prices
-  std::string figure = "scaling";       // of x.svg, x.pdf and x.png; or "break-even", "cost"
+  std::string figure = "scaling";       // of .svg, .pdf and .png; or "break-even", "cost"
   std::optional<std::string> measured;  // CSV file of a program's throughput
   std::vector<std::string> outputs;
 };
 
-// Throws BadInput for files that cannot be read, flags that do not fit them, and models without a
+// Throws BadInput if a file cannot be read, if a flag does not suit the files, or if a model has no
 // trained layer.
 scaling::ScaleReport MakeScaleReport(const ScaleFlags& flags);
 
-// Parses "1,2,5", or "3:40" (3, the powers of two between, and 40). Throws BadInput for other
-// texts.
+// Parses "1,2,5", or "3:40": 3, the powers of two between, and 40. Throws BadInput for other texts.
 std::vector<int> ReadNodeCounts(const std::string& text);
 
 }  // namespace dlroof::cluster_run

@@ -44,7 +44,7 @@ void AppendWords(const CLI::App& command, const std::string& path, std::string& 
 
 void RefuseUnknownCommand(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* command = &program;
-  std::string path;  // of commands that exist, each with a space behind it
+  std::string path;  // the commands found so far, each with a space behind it
   for (const auto& word : words) {
     if (command->get_require_subcommand_min() == 0 || word.starts_with('-')) return;
     const auto subcommands = command->get_subcommands({});
@@ -138,7 +138,7 @@ void AddReplayOptions(CLI::App& command, std::optional<int>& count,
   AddBenchOption(command, bench);
 }
 
-// dlroof completion: writes a script with which a shell completes command lines of both programs.
+// dlroof completion: writes a script for shell completion of both programs' command lines.
 
 const std::vector<EmbeddedFile>& CompletionScripts();  // the module's *.bash files, embedded
 

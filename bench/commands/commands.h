@@ -1,4 +1,4 @@
-// The subcommands of dlroof, which their files register, and what several of them need.
+// The subcommands of dlroof, which their files register, and functions that several of them use.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,33 +19,34 @@ bool RegisterCommand(const std::string& name, AddCommand add);
 // Returns the commands by name, in the order in which --help lists them.
 const std::map<std::string, AddCommand>& Commands();
 
-// Throws BadInput if `words`, the command line after the program's name, begins with a command (or
-// a command and its subcommand) that does not exist; the message names the most similar one.
+// Throws BadInput if `words`, the command line after the program's name, begins with an unknown
+// command or an unknown subcommand of a command. The message names the most similar one.
 void RefuseUnknownCommand(const CLI::App& program, const std::vector<std::string>& words);
 
 // Returns the words of the command line after its first "--": a program and its arguments.
 const std::vector<std::string>& WordsAfterDashes();
-// Stores these words. Call once, before the command line is parsed.
+// Stores the words after "--". Call once, before the command line is parsed.
 void StoreWordsAfterDashes(int argc, char** argv);
 
-// Writes `text` to the file and reports it on standard error, or writes it to standard output.
+// Writes `text` to the file `path` and reports that on standard error. Without `path`, writes
+// `text` to standard output.
 void WriteOutput(const std::optional<std::string>& path, const std::string& text);
 
-// Returns the result of `run`, for commands whose exit code 1 means "something is slower". Turns
-// every exception into BadInput, with the command's name.
+// Returns the result of `run`. Converts every exception to BadInput with the command's name,
+// because these commands return 1 for "something is slower".
 int VerdictOf(const char* command, const std::function<int()>& run);
 
-// Parses the value of a flag, a share of 1 such as "5%" or "0.05" from 0 to 1, if it is given.
-// Throws BadInput with the flag's name for any other text.
+// Parses a flag's value, a share from 0 to 1 such as "5%" or "0.05". Returns nothing if the flag is
+// absent. Throws BadInput with the flag's name for any other text.
 std::optional<double> ParseShare(const std::string& flag, const std::optional<std::string>& text);
 
-// Adds --bench, which names the program that measures.
+// Adds --bench, the path of dlroof_bench.
 CLI::Option* AddBenchOption(CLI::App& command, std::optional<std::string>& bench);
-// Adds --machine of commands that measure benchmarks.
+// Adds --machine for commands that measure benchmarks.
 void AddMeasuredMachineOption(CLI::App& command, std::optional<std::string>& machine);
-// Adds --balance of commands that place records on roofs.
+// Adds --balance for commands that compare records with roofs.
 void AddBalanceOption(CLI::App& command, std::string& balance);
-// Adds --replay and --bench of commands that read a program's log.
+// Adds --replay and --bench for commands that read a program's log.
 void AddReplayOptions(CLI::App& command, std::optional<int>& count,
                       std::optional<std::string>& bench);
 

@@ -1,4 +1,4 @@
-// dlroof compare: gives a verdict on each benchmark of two run files.
+// dlroof compare: decides for each benchmark of two run files whether it became slower or faster.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +19,7 @@
 namespace dlroof::commands {
 namespace {
 
-// A format that only --across-programs has.
+// An output format that is allowed only with --across-programs.
 constexpr std::string_view kProgramsOnlyFormat = "csv";
 
 struct CompareFlags {
@@ -49,7 +49,7 @@ compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
 struct Inputs {
   compare::NamedRun base, contender;
   std::optional<compare::NamedRun> rerun;  // a second measurement of NEW's benchmarks
-  std::vector<compare::NamedRun> stored;   // instead of `base`, oldest first
+  std::vector<compare::NamedRun> stored;   // stored runs that replace `base`, oldest first
 };
 
 compare::NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
@@ -74,7 +74,7 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   } catch (const BadInput&) {
     contender_error = std::current_exception();
   }
-  inputs.base = base.get();  // an error of BASE takes precedence
+  inputs.base = base.get();  // throws an error of BASE before one of NEW
   if (contender_error) std::rethrow_exception(contender_error);
   std::cerr << base_warnings.str() << contender_warnings.str();
   return inputs;
@@ -94,7 +94,7 @@ void Write(const compare::CompareResult& result, const formats::ComparedFiles& f
   std::cout << std::flush;
 }
 
-// Returns BASE's file, or the stored files, newest first.
+// Returns the path of BASE, or the paths of the stored runs, newest first.
 std::string BaseText(const compare::CompareResult& result) {
   if (result.parts.empty()) return result.base;
   std::vector<std::string> files;
@@ -107,7 +107,7 @@ programs::ComparedProgram ReadProgram(const std::string& path) {
                                      roofline::PlaceRun(record::ReadRunFile(path, std::cerr)));
 }
 
-// Compares two programs, which have no verdict on each benchmark.
+// Compares two programs. This comparison has no verdicts on single benchmarks.
 int RunComparePrograms(const CompareFlags& flags) {
   if (flags.files.size() != 2)
     throw BadInput("compare: expected two run files of programs, A and B, with --across-programs");

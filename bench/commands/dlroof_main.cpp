@@ -27,7 +27,7 @@ int Run(int argc, char** argv) {
     std::cerr << "dlroof: " << error.what() << " (dlroof --help lists commands and flags)\n";
     return 2;
   }
-  // Detects that the disk is full.
+  // A failed flush means that the disk is full.
   if (!std::cout.flush()) throw BadInput("standard output: not all could be written (disk full?)");
   return exit_code;
 }

@@ -33,7 +33,7 @@
 namespace dlroof::commands {
 namespace {
 
-// How long the machine is observed. [s]
+// [s] How long each check observes the machine.
 struct Durations {
   double freezes = 2, core = 1;
 };
@@ -84,7 +84,7 @@ void ReportClocks(double seconds) {
                   live::TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
 }
 
-// Returns the best issue rate in this machine's cached ceilings, if there are any.
+// Returns the highest issue rate in this machine's cached ceilings, if there are any.
 std::optional<double> KnownIssueRate() {
   const auto directory = CacheDirectory();
   if (!directory) return std::nullopt;
@@ -128,8 +128,7 @@ void ReportSources() {
   }
 }
 
-// Prints the sources of --dlroof_energy, except the GPU's, which is read when a benchmark has
-// opened the GPU.
+// Prints the CPU's sources of --dlroof_energy. (The GPU's source needs a GPU that is already open.)
 void ReportEnergy(const cpu::Cpu& cpu) {
   std::string topic = "energy";
   for (const auto& source : energy::AllEnergySources()) {

@@ -34,7 +34,7 @@ bool IsFigure(const std::string& path) {
   return path.ends_with(".svg") || path.ends_with(".pdf") || path.ends_with(".png");
 }
 
-// Returns the run file's path, or nothing after an interrupt.
+// Measures the benchmarks. Returns the run file's path, or nothing after an interrupt.
 std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   const auto file = std::ranges::find_if_not(flags.outputs, IsFigure);
   StopOnInterrupt();
@@ -94,7 +94,7 @@ void TryProposalOf(const ExplainFlags& flags, const record::Record& record,
       << "\n\n";
 }
 
-// Returns the exit code.
+// Explains the benchmarks, or the records of the run file. Returns the exit code.
 int ExplainAll(const ExplainFlags& flags) {
   const TemporaryFolder folder;
   const bool file = flags.what.size() == 1 && std::filesystem::exists(flags.what.front());

@@ -54,7 +54,7 @@ void List(const HistoryFlags& flags) {
   std::cout << Plural(static_cast<int>(rows.size()) - 1, "run") << '\n';
 }
 
-// Writes the table of a series, one row for each run.
+// Writes the table of one benchmark's history, one row for each run.
 class SeriesTable {
  public:
   SeriesTable(const history::History& history, const history::Series& series,
@@ -114,7 +114,7 @@ class SeriesTable {
         if (timed_[change.at] == i)
           add(fmt::format("{} by {:+.1f} % from here on", change.ratio > 1 ? "slower" : "faster",
                           100 * (change.ratio - 1)));
-    // Most points have the facts of the point before.
+    // Facts are shown only if they differ from those of the previous point.
     if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
     const record::Record facts = history_.Facts(points_[i]);
     if (facts.status != record::Status::kOk)
@@ -222,7 +222,7 @@ struct DashboardFlags {
   std::string output = "site";
 };
 
-// Returns a history in memory of a folder's run files.
+// Reads the run files of a folder into a history in memory.
 history::History HistoryOfFolder(const std::string& folder) {
   history::History history(":memory:", history::Access::kWrite);
   int others = 0;

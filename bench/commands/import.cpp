@@ -30,7 +30,7 @@ struct ImportFlags {
   std::optional<int> replay;  // [1] number of primitives
 };
 
-constexpr std::string_view kProgram = "onednn";  // a program's log of oneDNN
+constexpr std::string_view kProgram = "onednn";  // name of the format of a program's oneDNN log
 
 std::vector<imports::ImportFormat> AllFormats() {
   std::vector<imports::ImportFormat> formats(imports::ImportFormats().begin(),
@@ -82,7 +82,7 @@ std::optional<machine::Machine> MachineOf(const ImportFlags& flags) {
   return machine_file::ReadMachineFile(*flags.machine);
 }
 
-// Shows a program's log, and writes the run file if -o is given.
+// Reports a program's oneDNN log, and writes the run file if -o is set.
 void ImportProgram(const ImportFlags& flags) {
   if (flags.set || flags.provenance)
     throw BadInput("import: --set and --provenance do not apply to a program's log");

@@ -1,5 +1,5 @@
-// dlroof model: predicts the traffic and time of convolutions on a GPU, which need not be present,
-// and on changed designs of it.
+// dlroof model: predicts the memory traffic and time of convolutions on a GPU, which need not be
+// present, and on GPUs of changed design.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -64,7 +64,7 @@ std::string ChoiceText(const ModelFlags& flags) {
 struct ModelInputs {
   std::optional<record::RunFile> run;
   std::optional<machine::Machine> machine;
-  std::vector<std::string> gpus;  // at least one, which is "" if --gpu names none
+  std::vector<std::string> gpus;  // "" is the only element if --gpu names no GPU
 };
 
 ModelInputs InputsOf(const ModelFlags& flags) {

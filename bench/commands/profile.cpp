@@ -31,7 +31,7 @@ struct ProfileFlags {
   std::optional<std::string> chip, ncu, bench;
   std::optional<int> replay;  // [1] number of primitives
   cupti::NcuChoice choice;
-  profile::ProfileRequest program;  // with --gpu only its command, machine and output
+  profile::ProfileRequest program;  // with --gpu only command, machine and output are used
 };
 
 // Returns ncu in PATH, else in the folders where CUDA and Nsight Compute install it, newest first.
@@ -50,7 +50,7 @@ std::string FindNcu() {
       "--ncu");
 }
 
-// Returns the named chip, or one with the compute capability of this machine's GPU.
+// Returns the chip that `name` names, or a chip with the compute capability of this machine's GPU.
 const cupti::CuptiChip& ChipOf(const std::optional<std::string>& name) {
   const auto& table = cupti::BuiltInCuptiTable();
   std::string reason;
@@ -76,7 +76,7 @@ const cupti::CuptiChip& ChipOf(const std::optional<std::string>& name) {
                  reason);
 }
 
-// Returns the table that ncu wrote. The program's output appears after the program has ended.
+// Runs the program under ncu and returns ncu's table. The program's output appears after its end.
 std::string NcuTable(const ProfileFlags& flags) {
   const TemporaryFolder folder;
   cupti::NcuChoice choice = flags.choice;

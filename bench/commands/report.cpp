@@ -19,7 +19,7 @@
 namespace dlroof::commands {
 namespace {
 
-constexpr int kPictureColumns = 100;  // if the output is not a terminal
+constexpr int kPictureColumns = 100;  // width if the output is not a terminal
 
 struct ReportFlags {
   std::vector<std::string> files;
@@ -93,8 +93,7 @@ const Writer& WriterFor(const std::string& path) {
   throw BadInput("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path);
 }
 
-// If there is no picture (nothing to draw, no gnuplot), prints the reason, unless the picture is
-// `required`.
+// Prints the picture, or the reason why there is none. Throws if a `required` picture is missing.
 void ShowPicture(const roofline::PlacedRun& run, int columns, bool required) {
   try {
     std::cout << figure::TerminalPicture(run, columns > 0 ? columns : kPictureColumns);

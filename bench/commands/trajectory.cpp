@@ -1,5 +1,4 @@
-// dlroof trajectory: shows how benchmarks move under their roofs with the number of threads or a
-// size, and the causes.
+// dlroof trajectory: shows how threads or sizes move benchmarks under their roofs, and why.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -38,7 +37,7 @@ struct TrajectoryFlags {
   std::vector<std::string> outputs;
 };
 
-// The values of a size to measure.
+// A parameter in the benchmarks' names and its values to measure.
 struct SizeSweep {
   std::string parameter;
   std::set<std::int64_t> values;
@@ -72,8 +71,8 @@ std::optional<SizeSweep> SizeSweepOf(const TrajectoryFlags& flags) {
   return std::nullopt;
 }
 
-// Returns the numbers of threads to measure: the requested ones, or the powers of two and all CPUs
-// if no size varies. Returns none if the numbers in the names apply.
+// Returns the numbers of threads to measure: the requested ones or, if no size varies, the powers
+// of two and all CPUs. Returns an empty set if each benchmark's name determines the number.
 std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
   const int allowed = static_cast<int>(cpu::ThisCpu().allowed.size());
   std::set<int> threads(flags.threads.begin(), flags.threads.end());
@@ -87,8 +86,8 @@ std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
   return threads;
 }
 
-// Returns the names with each of the sizes and numbers of threads. With `weak` the batch in a name
-// is the batch of one thread.
+// Returns the names with each size and each number of threads. With `weak` (scaling), the batch
+// size in a name is that of one thread.
 std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
                                       const std::optional<SizeSweep>& sweep,
                                       const std::set<int>& threads, bool weak) {
@@ -108,11 +107,11 @@ std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
   return all;
 }
 
-// The run with the points of the trajectories.
+// A run whose records are the points of the trajectories.
 struct TrajectoryRun {
   roofline::PlacedRun run;
   std::string along;
-  std::size_t least = 2;  // points of a trajectory
+  std::size_t least = 2;  // minimum number of points of a trajectory
 };
 
 // Returns the command line that repeats the measurement, without its outputs.
@@ -134,7 +133,7 @@ std::string TrajectoryCommandLine(const TrajectoryFlags& flags,
   return runner::CommandLine(words);
 }
 
-// Measures the points. Returns nothing after an interrupt.
+// Measures the points of the trajectories. Returns nothing after an interrupt.
 std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
   std::vector<std::string> names, arguments = flags.arguments;
   for (const auto& word : flags.what) (word.starts_with("-") ? arguments : names).push_back(word);

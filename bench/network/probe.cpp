@@ -57,8 +57,8 @@ class Direction {
     }
   }
 
-  // Returns the seconds of each repetition, less `answer`. The sender decides by its clock how many
-  // messages a repetition has (short ones are timed together) and how many repetitions are made.
+  // Returns the time of a message in each repetition, minus `answer`. [s] The sender decides how
+  // many (short) messages a repetition has and how many repetitions run.
   std::vector<double> Times(std::size_t bytes, const ProbeRules& rules, double answer) {
     constexpr double kLeastTimed = 100e-6;  // [s]
     ThereAndBack(bytes);                    // warms up: fills buffers, touches pages
@@ -79,7 +79,7 @@ class Direction {
     return times;
   }
 
-  // Returns the sender's number on both ends.
+  // Returns the sender's `number` on both ranks.
   int Agreed(int number) {
     if (!sends_) return static_cast<int>(messages_.ReceiveNumber(from_));
     messages_.SendNumber(to_, number);

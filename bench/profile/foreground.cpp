@@ -28,13 +28,13 @@ namespace dlroof::profile {
 namespace {
 
 constexpr int kMomentMs = 20, kTickMs = 500;
-// How long output of processes that outlive the program is read.
+// [ms] After the program's end, output of processes that outlive it is read for this time.
 constexpr int kGraceMs = 200;
 constexpr std::size_t kPiece = 1 << 18;
-// Pause after each read, in which a large pipe gathers lines: a reader that woke for every line
-// would take a CPU from the program each time.
+// [ms] Pause after each read, in which a large pipe collects lines: a reader that woke for every
+// line would take a CPU from the program each time.
 constexpr int kGatherMs = 20;
-// Size of the pipe, so large that the program need not wait for the reader.
+// [byte] Size of the pipe, so large that the program need not wait for the reader.
 constexpr int kPipeBytes = 1 << 20;
 
 [[noreturn]] void ThrowSystem(const char* call) {
@@ -96,11 +96,11 @@ class SignalPipe {
   void (*pipe_before_)(int) = SIG_DFL;
 };
 
-// Both ends of the program's standard output.
+// The program's standard output: this process reads `ours`, the program writes to `its`.
 struct Streams {
   Descriptor ours, its;
   bool terminal = false;
-  bool gathers = false;  // a pipe that can hold kPiece bytes
+  bool gathers = false;  // the pipe stores kPiece bytes, so that reads may pause
 };
 
 void CopySize(int terminal) {
@@ -130,7 +130,7 @@ Streams OpenTerminal() {
 Streams OpenPipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) ThrowSystem("pipe");
-  fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // the system may not allow as much
+  fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // the system may allow less
   const bool gathers = fcntl(ends[1], F_GETPIPE_SZ) >= static_cast<int>(kPiece);
   return {Descriptor(ends[0]), Descriptor(ends[1]), false, gathers};
 }

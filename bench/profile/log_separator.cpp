@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::string_view kMarkerEnd = "_verbose,";
 constexpr std::array<std::string_view, 3> kMarkers = {"onednn", "mkldnn", "dnnl"};
-// The words after a marker in oneDNN 0.18 to 3.13. There may also be a time stamp (2.x).
+// Words after a marker and a comma in oneDNN 0.18 to 3.13. A time stamp may precede them (2.x).
 constexpr std::array<std::string_view, 11> kWords = {"info,",   "exec,",   "create",  "primitive,",
                                                      "graph,",  "common,", "ukernel", "error,",
                                                      "profile", "warn",    "stack,"};
-// Limit on the second half of an interrupted line. The program's output waits until it is found.
+// [byte] Limit of an interrupted line's second half, for which the program's output waits.
 constexpr std::size_t kLongestTail = 4096;
 constexpr std::string_view kMark = "DLROOF_MARK,";
 constexpr std::size_t kLongestMark = 256;
@@ -77,8 +77,7 @@ std::size_t PartialBeginning(std::string_view text) {
   return 0;
 }
 
-// Returns whether the text, without its newline, ends like a line of oneDNN, with a comma and a
-// time.
+// Returns whether the text (no newline) ends like a line of oneDNN: with a comma and a time.
 bool EndsAsLine(std::string_view text) {
   const auto comma = text.rfind(',');
   if (comma == std::string_view::npos || comma + 1 == text.size()) return false;
@@ -238,7 +237,7 @@ void LogSeparator::GiveUpTails(Output& output) {
 
 namespace {
 
-// Limits the recursion of std::regex, whose depth is the length of a match.
+// [byte] Longer lines are cut: std::regex recurses as deeply as a match is long.
 constexpr std::size_t kLongestLine = 4096;
 
 std::optional<double> NumberOf(std::string_view text) {

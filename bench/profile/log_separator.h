@@ -1,5 +1,4 @@
-// Separates the lines that oneDNN writes from a program's own output, and finds numbers in the
-// output of a program.
+// Separates oneDNN's lines from a program's own output, and finds numbers in a program's output.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +12,13 @@ namespace dlroof::profile {
 // oneDNN and the program both write to standard output, so a line of oneDNN may begin in the middle
 // of a line of the program, which continues after it. A line of oneDNN begins with a marker
 // (onednn_verbose, dnnl_verbose or mkldnn_verbose), a comma and one of the words that oneDNN writes
-// there, and ends with a newline. All other bytes are the program's, in their order.
+// there, and ends with a newline. All other bytes belong to the program.
 //
-// A line of the program that begins with DLROOF_MARK (verbose_log.h) remains in the program's
-// output and is copied to the log, where its position tells between which calls it was written.
+// A line of the program that begins with DLROOF_MARK (verbose_log.h) stays in the program's output
+// and is copied to the log, where its position shows between which calls it was written.
 //
-// Lines of several processes may interrupt each other: if a marker interrupts a line, its first
-// half is stored until a text follows that ends like a line of oneDNN, with a comma and a time.
+// Processes may interrupt each other's lines. If a marker occurs inside a line, the line's first
+// half is stored until a text follows that ends like a line of oneDNN: with a comma and a time.
 class LogSeparator {
  public:
   struct Output {
@@ -27,18 +26,19 @@ class LogSeparator {
     std::string log;  // complete lines of oneDNN
   };
 
-  // Returns the bytes whose origin is certain. Holds back bytes that may begin a line of oneDNN.
+  // Returns the bytes whose origin is certain. Stores bytes that may be the beginning of a line of
+  // oneDNN until more bytes arrive.
   Output Add(std::string_view bytes);
-  // Returns the bytes that Add held back as the program's, unless a line of oneDNN has begun. Call
-  // it when the program pauses, so that a prompt that looks like a marker is shown.
+  // Returns the bytes that Add has stored as the program's output, unless a line of oneDNN has
+  // begun. Call it when the program pauses, so that a prompt that looks like a marker is shown.
   Output Release();
-  // Returns the rest. Ends an incomplete line of oneDNN with a newline.
+  // Returns all stored bytes at the end. Ends an incomplete line of oneDNN with a newline.
   Output End();
 
   std::size_t lines() const { return lines_; }          // [1] complete lines of oneDNN
-  std::size_t executed() const { return executed_; }    // [1] of these, for executed primitives
-  std::size_t cut_lines() const { return cut_lines_; }  // [1] lines whose end was not found
-  // [1] lines with oneDNN's version. Each process writes one, except forked processes.
+  std::size_t executed() const { return executed_; }    // [1] lines of executed primitives
+  std::size_t cut_lines() const { return cut_lines_; }  // [1] lines without their end
+  // [1] lines with oneDNN's version. Each process except a forked one writes one such line.
   std::size_t versions() const { return versions_; }
 
  private:
@@ -55,7 +55,7 @@ class LogSeparator {
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
   State state_ = State::kOwn;
-  std::string held_;              // received bytes, not yet assigned from at_ on
+  std::string held_;              // received bytes; those from at_ on are not yet assigned
   std::size_t at_ = 0;            // position in held_
   std::string line_;              // the current line of oneDNN so far
   std::string own_line_;          // the beginning of the program's current line
@@ -63,12 +63,12 @@ class LogSeparator {
   std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
 };
 
-// Returns the regular expression (ECMAScript) whose one group is the number. Throws BadInput, which
-// names `flag`, for an invalid expression and for another number of groups.
+// Parses `text`, a regular expression (ECMAScript) with one group, the number. Throws BadInput,
+// which names `flag`, for an invalid expression and for another number of groups.
 std::regex NumberPattern(const std::string& flag, const std::string& text);
 
-// Returns the numbers of all matches in the lines of the text, in order. Ignores matches whose
-// group is not a finite number, and everything beyond the first 4096 characters of a line.
+// Returns the numbers that `pattern` finds in the lines of the text, in order. Ignores groups that
+// are not finite numbers, and everything beyond the first 4096 characters of a line.
 std::vector<double> NumbersIn(std::string_view text, const std::regex& pattern);
 
 }  // namespace dlroof::profile

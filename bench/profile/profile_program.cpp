@@ -37,11 +37,11 @@
 namespace dlroof::profile {
 namespace {
 
-// Limit on the repetitions of a record; with more calls a repetition is the mean of neighbours.
+// Maximum repetitions per record. With more calls, a repetition is the mean of adjacent calls.
 constexpr std::size_t kMostRepetitions = 256;
 
-// Returns the name of the benchmark of benchdnn's line, or "" if there is none, as
-// ProgramPrimitive::benchmark has it.
+// Returns the name of the benchmark for `line`, the primitive in benchdnn's syntax. Returns "", as
+// in ProgramPrimitive::benchmark, if there is no such benchmark.
 std::string BenchmarkOf(const verbose::Primitive& primitive, const std::string& line) {
   if (line.empty()) return "";
   try {
@@ -98,8 +98,8 @@ void NameRecords(programs::ProgramSummary& summary) {
   }
 }
 
-// Returns the type in which the library multiplies. With an fpmath attribute it may multiply f32 as
-// bf16 if the CPU has the instructions.
+// Returns the data type in which the library multiplies. With an fpmath attribute, the library may
+// multiply f32 as bf16 if the CPU has the instructions.
 std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
   const auto type = verbose::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
@@ -138,7 +138,7 @@ void AddWork(const verbose::Primitive& primitive, record::Record& record) {
     work.parts = {{"matrix", *found.matrix}, {"elementwise", *found.elementwise}};
 }
 
-// Returns a repetition for each call, or for each group of neighbouring calls.
+// Returns a repetition for each call, or for each group of adjacent calls.
 std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds) {
   const std::size_t together = (seconds.size() + kMostRepetitions - 1) / kMostRepetitions;
   std::vector<record::Repetition> repetitions;
@@ -278,7 +278,7 @@ VerboseMode VerboseModeOn() {
     if (IsSet(known))
       mode.remark = fmt::format("{}={} is set already and stays; unset it and profile sets 2",
                                 known, std::getenv(known));
-  // 2 means "created and executed" in every version; words such as profile_exec came with 3.1.
+  // In every version of oneDNN, 2 means "created and executed"; profile_exec came with 3.1.
   if (!mode.remark) mode.variables = {{"ONEDNN_VERBOSE", "2"}, {"DNNL_VERBOSE", "2"}};
   if (!IsSet("ONEDNN_VERBOSE_TIMESTAMP") && !IsSet("DNNL_VERBOSE_TIMESTAMP"))
     for (const char* stamp : {"ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"})
@@ -312,7 +312,7 @@ std::string LinesText(std::size_t count) {
   return fmt::format("{} line{} of oneDNN", count, count == 1 ? "" : "s");
 }
 
-// Writes sentences with the program's name in front.
+// Writes messages with the program's name in front.
 class Messages {
  public:
   explicit Messages(std::ostream& out) : out_(out) {}
@@ -373,8 +373,7 @@ void ReportOverhead(const VerboseRun& run, Messages& messages) {
                run.end.wall_seconds);
 }
 
-// Measures the overhead of verbose mode: runs the program again with and without oneDNN's lines,
-// interleaved.
+// Measures the overhead of verbose mode by interleaved runs of the program with and without it.
 class OverheadTurns {
  public:
   OverheadTurns(const ProfileRequest& request, Messages& messages)
@@ -399,7 +398,7 @@ class OverheadTurns {
       verbose_cpu = run.end.cpu_seconds;
     };
     for (int turn = 0; turn < request_.overhead_turns.value_or(0); ++turn) {
-      // The order alternates, so that a drift of the machine favours neither.
+      // The order alternates, so that a drift of the machine's speed cancels out.
       if (turn % 2 == 1) run_verbose();
       plain_run = Once(plain_variables);
       if (turn > 0 && turn % 2 == 0) run_verbose();

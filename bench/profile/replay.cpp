@@ -24,7 +24,7 @@ double SecondsOf(const programs::ProgramPrimitive& primitive,
   return summary.steps.count > 0 ? primitive.step_seconds : primitive.seconds;
 }
 
-// Returns why this build cannot run the benchmark, if it cannot.
+// Returns why this build cannot run the benchmark, or nothing if it can.
 std::optional<Reason> UnavailableReason(const std::string& benchmark) {
   if (benchmark.empty()) return Reason{"dlroof has no benchmark of this call"};
   try {

@@ -18,8 +18,8 @@
 namespace dlroof::runner {
 namespace {
 
-// Returns the value of the last --benchmark_NAME=VALUE, else of BENCHMARK_NAME in the environment,
-// which Google Benchmark reads too.
+// Returns the value of the last --benchmark_NAME=VALUE or else of the environment variable
+// BENCHMARK_NAME, which Google Benchmark reads too.
 std::string BenchmarkFlag(const std::vector<std::string>& args, const std::string& name) {
   std::string upper = "BENCHMARK_" + name;
   std::transform(upper.begin(), upper.end(), upper.begin(),
@@ -164,7 +164,7 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
   AddCountingOptions(app, flags);
 }
 
-// The characters that tell flags apart: "threads" of "--dlroof_threads".
+// Returns the flag without common prefixes: "threads" for "--dlroof_threads".
 std::string_view BareFlag(std::string_view flag) {
   for (const std::string_view prefix : {"--", "dlroof_"})
     if (flag.starts_with(prefix)) flag.remove_prefix(prefix.size());
@@ -189,7 +189,7 @@ void RefuseUnknownFlag(const CLI::App& app, std::string_view arg) {
 
 void AddDefaultFlags(std::vector<std::string>& args) {
   if (BenchmarkFlag(args, "repetitions").empty()) args.emplace_back("--benchmark_repetitions=9");
-  // Google Benchmark 1.8 expects a unit, which 1.7 refuses.
+  // Google Benchmark 1.8 expects a unit, which 1.7 rejects.
   const bool unit = std::string(kGoogleBenchmarkVersion).rfind("1.7", 0) != 0;
   if (BenchmarkFlag(args, "min_time").empty())
     args.emplace_back(std::string("--benchmark_min_time=0.03") + (unit ? "s" : ""));
@@ -202,7 +202,7 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
     if (arg.starts_with("--benchmark_list_tests"))
       flags.lists_only = off.count(arg.substr(arg.find('=') + 1)) == 0;
   flags.min_seconds = Seconds(BenchmarkFlag(args, "min_time"));
-  const auto repetitions = BenchmarkFlag(args, "repetitions");  // Google Benchmark refuses errors
+  const auto repetitions = BenchmarkFlag(args, "repetitions");  // Google Benchmark rejects errors
   std::from_chars(repetitions.data(), repetitions.data() + repetitions.size(), flags.repetitions);
   flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
   flags.out_file = FileName(BenchmarkFlag(args, "out"));

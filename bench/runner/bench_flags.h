@@ -1,4 +1,4 @@
-// The flags of dlroof_bench: its own and those of Google Benchmark that it needs.
+// The flags of dlroof_bench: its own, and those of Google Benchmark that it reads.
 #pragma once
 
 #include <optional>
@@ -13,69 +13,69 @@ namespace dlroof::runner {
 
 enum class OutputFormat { kTable, kJson, kCsv };
 
-// The file descriptors of a TurnClient's two pipes.
+// The file descriptors of the pipes between a TurnClient and its supervisor.
 struct TurnPipes {
   int from_supervisor, to_supervisor;
 };
 
 struct BenchFlags {
-  // Machine files or names of GPUs. Devices without a file use cached or newly measured ceilings.
+  // Machine files or known GPUs. Other devices use cached or newly measured ceilings.
   std::vector<std::string> machine_files;
   std::string device = "auto";      // see ParseDevice
   std::vector<std::string> suites;  // see SelectSuites
   suites::SuiteChoices choices;
-  std::optional<int> threads;  // if fewer than all CPUs that this process may use
+  std::optional<int> threads;  // if not one per CPU that this process may use
   unsigned seed = 1;
-  workload::CacheState cache = workload::CacheState::kWarm;  // of names without a cache state
+  workload::CacheState cache =
+      workload::CacheState::kWarm;  // of benchmarks whose name has no cache state
   std::string counters{kAutoCounters};
   bool live_check = true;     // check the stored ceilings before they are used
-  timing::StoppingRule stop;  // its number of repetitions comes from --benchmark_repetitions
+  timing::StoppingRule stop;  // `repetitions` is set by --benchmark_repetitions
   bool keep_noisy = false;
   bool explain = false, instructions = false;
   bool energy = false;
-  std::optional<double> meter_seconds;  // [s] length of the window for the node's meter
+  std::optional<double> meter_seconds;  // [s] time to repeat each call for the node's power meter
   std::optional<std::string> html_file;
-  bool verbose = false;                 // name each unsupported benchmark
+  bool verbose = false;                 // list each unsupported benchmark
   std::optional<TurnPipes> turn_pipes;  // set by the supervisor of an interleaved comparison
-  // Google Benchmark's flags, parsed again because it does not export them.
+  // Google Benchmark's flags, parsed again here because Google Benchmark does not export them.
   std::string filter;
   bool lists_only = false;            // --benchmark_list_tests
-  std::optional<double> min_seconds;  // [s] of a repetition, unless it is a number of iterations
+  std::optional<double> min_seconds;  // [s] per repetition; absent if given as iterations
   int repetitions = 1;
   OutputFormat display = OutputFormat::kTable;
   std::optional<std::string> out_file;
   OutputFormat out_format = OutputFormat::kJson;
 
-  // Returns whether results are not placed on roofs (--dlroof_machine=none).
+  // Returns whether results are reported without roofs (--dlroof_machine=none).
   bool WithoutRoofs() const { return machine_files == std::vector<std::string>{"none"}; }
 };
 
-// Appends to `args` the defaults that replace Google Benchmark's, unless the command line or the
-// environment sets these flags: 9 repetitions of 0.03 s, which give every record a confidence
-// interval.
+// Appends dlroof's defaults of Google Benchmark's flags that neither the command line nor the
+// environment sets: 9 repetitions of 0.03 s, enough for a confidence interval of every time.
 void AddDefaultFlags(std::vector<std::string>& args);
 
-// Returns the rule that decides how many repetitions run. Without one, exactly the requested number
-// runs (a single repetition, --dlroof_max_seconds=0, an interleaved run, CSV output).
+// Returns the rule that adds and replaces repetitions. Returns nothing if exactly the requested
+// number runs: one repetition, --dlroof_max_seconds=0, an interleaved run, or CSV output.
 std::optional<timing::StoppingRule> RuleFrom(const BenchFlags& flags);
-// Returns the number of repetitions that Google Benchmark has to offer for the rule to choose from.
+// Returns how many repetitions to request from Google Benchmark: the most that the rule may use.
 int OfferedRepetitions(const timing::StoppingRule& rule, const BenchFlags& flags);
 
-// Parses the --benchmark_* flags of BenchFlags. `args` is the whole command line, before Google
-// Benchmark removes its flags.
+// Parses the --benchmark_* flags. `args` is the whole command line, before Google Benchmark removes
+// its flags.
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
-// Parses the --dlroof_* flags; `args` is what Google Benchmark left. Throws BadInput for anything
-// else; for an unknown flag it names the most similar one.
+// Parses the --dlroof_* flags. `args` are the arguments that Google Benchmark does not know. Throws
+// BadInput for all others; for an unknown flag, the message names the most similar flag.
 void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags);
 
-// Returns whether --benchmark_filter selects the name, with Google Benchmark's rules: the filter is
-// an extended regular expression found anywhere in the name; a leading "-" negates it; an empty
-// filter and "all" select every name. An invalid expression selects every name, because Google
-// Benchmark refuses it later.
+// Returns whether --benchmark_filter=`filter` selects the benchmark `name`, by Google Benchmark's
+// rules: the filter is an extended regular expression found anywhere in the name; a leading "-"
+// inverts the selection; an empty filter and "all" select every name. An invalid expression selects
+// every name, because Google Benchmark reports the error later.
 bool KeptByFilter(const std::string& filter, const std::string& name);
 
-// Text for --help.
+// Returns the help text of the --dlroof_* flags.
 std::string OwnHelp();
 
 }  // namespace dlroof::runner

@@ -42,16 +42,16 @@ void PrintHelp() {
   benchmark::PrintDefaultHelp();
 }
 
-// Throws BadInput before the measurement. Google Benchmark would end the program after it, with
-// another exit code and an empty file.
+// Throws BadInput, before the measurement, if the file cannot be written. Google Benchmark would
+// fail after the measurement, with another exit code.
 void CheckWritable(const std::optional<std::string>& path) {
   if (!path) return;
   const std::ofstream probe(*path, std::ios::app);
   if (!probe.is_open()) throw BadInput(*path + ": cannot be written");
 }
 
-// Makes Google Benchmark offer that many repetitions of each benchmark. `program` is argv[0], of
-// which Google Benchmark stores the address.
+// Makes Google Benchmark run `repetitions` repetitions of each benchmark. `program` is argv[0],
+// whose address Google Benchmark stores.
 void SetOfferedRepetitions(int repetitions, char* program) {
   auto flag = fmt::format("--benchmark_repetitions={}", repetitions);
   char* pointers[] = {program, flag.data(), nullptr};
@@ -65,7 +65,7 @@ bool ListedSuites(const BenchFlags& flags) {
   return asked;
 }
 
-// The chosen devices and the CUDA module, opened if the run can use it.
+// The chosen devices, and the CUDA module, which is open if the run can use it.
 struct Devices {
   gpu_loader::DeviceChoice choice;
   gpu_loader::GpuAccess gpu;
@@ -93,8 +93,8 @@ std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& device
   return suites;
 }
 
-// Returns the thread counts whose ceilings are needed: 1 (the page compares one thread with all),
-// the run's, and those in benchmark names that do not exceed the number of CPUs.
+// Returns the thread counts for which ceilings are needed: 1 (the HTML page compares one thread
+// with all), the run's, and those in benchmark names that do not exceed the number of CPUs.
 std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
                               const workload::RunSettings& settings) {
   std::set<int> counts = {1, settings.threads};
@@ -106,7 +106,7 @@ std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
 }
 
 // Returns whether --benchmark_filter selects a benchmark of the device. Google Benchmark matches
-// names with the clock appended.
+// names with "/real_time" or "/manual_time" appended.
 bool Runs(const std::vector<workload::Workload>& workloads, const std::string& device,
           const std::string& filter) {
   return std::any_of(workloads.begin(), workloads.end(), [&](const workload::Workload& workload) {
@@ -116,7 +116,7 @@ bool Runs(const std::vector<workload::Workload>& workloads, const std::string& d
   });
 }
 
-// Throws BadInput for two files of one device and for a GPU's file if no GPU can be used.
+// Throws BadInput if a device has two files, or if a GPU has a file but no GPU can be used.
 void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
   if (flags.WithoutRoofs()) return;
   std::set<std::string> seen;
@@ -139,8 +139,8 @@ std::string MachineFile(const BenchFlags& flags, const std::string& device) {
   return "";
 }
 
-// Prints the reason why no GPU is measured if the build has a CUDA module. If a GPU was requested,
-// FindDevices has printed it.
+// If the build has a CUDA module but no GPU is measured, prints the reason. If a GPU was requested,
+// FindDevices has already printed it.
 void PrintGpuReason(const Devices& devices) {
   std::error_code none;
   const auto& choice = devices.choice;
@@ -149,7 +149,7 @@ void PrintGpuReason(const Devices& devices) {
     std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
 }
 
-// Returns the machines of all devices that have benchmarks.
+// Returns the machines (ceilings) of all devices that have benchmarks.
 std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vector<int>& threads,
                                        const std::vector<workload::Workload>& workloads,
                                        const Devices& devices) {
@@ -237,11 +237,11 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<workload::Wor
   return pass;
 }
 
-// [s] CPU time for 1.2 to 2.4 million instructions in single steps. Callgrind, which counts longer
-// calls, takes about as long.
+// [s] CPU time per call for single steps, enough for 1.2 to 2.4 million instructions. Callgrind,
+// which counts longer calls, takes about as long.
 constexpr double kMostStepSeconds = 8;
 
-// The options refer to `session` and `turns`.
+// The returned options refer to `session` and `turns`.
 RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workload>& workloads,
                       const Devices& devices, const live::Session& session,
                       std::optional<TurnClient>& turns) {
@@ -268,8 +268,8 @@ int RunAndReport(live::Session& session, const BenchFlags& flags) {
           : nullptr;
   const bool own_file = flags.out_file && flags.out_format == OutputFormat::kJson;
   benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
-  // Registered benchmarks use libraries that were loaded late, which exit destroys before Google
-  // Benchmark's registry.
+  // Unregisters the benchmarks before exit destroys objects of libraries that were loaded late,
+  // which the benchmarks use.
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
 

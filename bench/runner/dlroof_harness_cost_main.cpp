@@ -1,6 +1,6 @@
-// Measures the overhead of the harness: times calls of known length in a raw loop and in the body
-// that times every benchmark. The two alternate in short blocks, so that interference hits both.
-// Takes about 20 s and prints JSON.
+// Measures the overhead of the harness: times calls of known length in a raw loop and in the
+// function that times every benchmark, alternately in short blocks, so that interference affects
+// both. Takes about 20 s and prints JSON.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

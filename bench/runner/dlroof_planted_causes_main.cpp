@@ -23,8 +23,8 @@ namespace dlroof::runner {
 namespace {
 
 constexpr int kPasses = 80, kRounds = 5, kRegions = 4, kCallsOfPass = 1, kShortCalls = 20;
-constexpr double kMostWaited = 0.05;     // [1] share of run delay above which passes are repeated
-constexpr double kRegionSeconds = 2e-4;  // [s] work of each thread in a region
+constexpr double kMostWaited = 0.05;     // [1] passes with a larger share of run delay are repeated
+constexpr double kRegionSeconds = 2e-4;  // [s] work of each thread in a parallel region
 
 // A chain of dependent multiplications, which uses no memory and cannot overlap with other work.
 void Chain(double links) {
@@ -79,18 +79,18 @@ constexpr double kFastTenth = 0.1;
 
 struct Cause {
   breakdown::ComponentKind kind;
-  std::function<double()> seconds;  // [s] returns the cost in the last call
+  std::function<double()> seconds;  // returns the cause's cost in the last call [s]
   std::function<void()> run;        // the call
-  // Adds the facts from which the breakdown finds the cause. Returns the cause's cost [s], which
-  // may be measured again here.
+  // Adds to the breakdown's input what reveals this cause. `planted` is the cost of the cause [s],
+  // measured with the passes. Returns `planted`, or a new measurement of the cost. [s]
   std::function<double(breakdown::BreakdownFacts&, double planted)> add_facts =
       [](breakdown::BreakdownFacts&, double planted) { return planted; };
-  // [1] The quantile of the measured costs to use: small if interference can only increase them.
+  // [1] Quantile of the measured costs to use; small if interference can only add costs.
   double quantile = 0.5;
 };
 
-// Half of the additions are the roof's work, the others are superfluous. Instructions are counted
-// on one thread. The rate and both costs are measured together, at the same clock rate.
+// Plants superfluous instructions: the roof needs half of the additions. Instructions are counted
+// on one thread. Measures the instruction rate and both costs together, at the same clock rate.
 Cause InstructionCause(int threads) {
   constexpr double kMostStepSeconds = 20;
   constexpr int kTries = 400;
@@ -132,7 +132,7 @@ class Planted {
                facts.parallel.executed_over_useful = 1.5;
                return planted;
              }},
-            // Under system load a single reading may include a wait for a CPU.
+            // The fastest of three: under system load one timing may include a wait for a CPU.
             {breakdown::ComponentKind::kLevels, [read] { return kRegions * Fastest(3, read); },
              [even, read] {
                for (int i = 0; i < kRegions; ++i) Region(even), read();
@@ -198,7 +198,7 @@ class Planted {
             }};
   }
 
-  // Regions without work, whose cost is measured without profiling.
+  // Plants parallel regions without work. Their cost is measured without profiling.
   static Cause ForkAndJoin(const std::function<void()>& regions) {
     constexpr int kEmpty = 200;
     const auto empty = [] {
@@ -233,7 +233,7 @@ class Planted {
   }
 
   int threads_;
-  double share_;  // [1] of the threads that are idle in serial code
+  double share_;  // [1] share of threads that are idle in serial code
   std::vector<std::vector<double>> memory_;
   double serial_seconds_ = 0;  // [s] outside of regions, in the last call
   double waited_seconds_ = 0;  // [s] mean wait of a thread for the slowest one, in the last call

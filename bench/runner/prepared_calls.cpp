@@ -21,8 +21,8 @@ constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 
 // [byte] Most memory for the tensors of stored GPU calls.
 constexpr double kMostStoredBytes = 4e9;
 
-// Returns the first `threads` CPUs of those to which threads are pinned, or of all allowed CPUs if
-// `cpus` is empty.
+// Returns the CPUs of `threads` threads: the first of `cpus`, to which threads are pinned, or of
+// all allowed CPUs if `cpus` is empty.
 std::vector<int> CpusOf(const std::vector<int>& cpus, int threads) {
   static const cpu::Cpu cpu = cpu::ThisCpu();
   std::vector<int> used = cpus.empty() ? cpu.allowed : cpus;
@@ -60,9 +60,8 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
   return request;
 }
 
-// Notes in the record why a GPU's sources cannot count: they are opened when the GPU's first call
-// is counted, too late for the run's context. A source that was chosen by name has been noted by
-// CountCall.
+// Notes in the record why sources of a GPU cannot count: they are opened too late for the run's
+// context. CountCall has already noted a source that was chosen by name.
 void AddUnavailableSources(std::string_view choice, Counting& counting) {
   if (choice != kAutoCounters) return;
   for (const auto& [source, reason] : UnavailableSources(choice, "gpu", AllCounterSources()))
@@ -76,7 +75,7 @@ const CounterSource* Source(std::string_view name, std::string_view device) {
 }
 
 double Bytes(const workload::PreparedCall& call) {
-  double bytes = 1;  // so that the limit holds for calls that do not name their memory, too
+  double bytes = 1;  // above 0, to limit also calls that do not name their memory
   for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
   return bytes;
 }
@@ -105,7 +104,8 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
   Work& modelled = counting.work[Provenance::kModelled];
   Work closed = call.modelled;
   closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
-  // On a GPU, bytes that waves of CTAs read again come on top of the compulsory bytes.
+  // On a GPU, the modelled DRAM bytes include what later waves of CTAs read again, so they may
+  // exceed the compulsory bytes.
   if (const auto more = modelled.bytes.find(Level::kDram);
       device == "gpu" && more != modelled.bytes.end())
     closed.bytes[Level::kDram] = std::max(closed.bytes[Level::kDram], more->second);
@@ -176,7 +176,7 @@ energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
     if (pass.meter_seconds) found.window_reason = reason;
     return found;
   }
-  call.run();  // first-time work of the library
+  call.run();  // does the library's first-time work
   if (counted)
     found = energy::MeasureEnergy(gpu ? GpuEnergy(timer.EnergyCounter()) : *pass.cpu, call.run,
                                   {gpu ? kGpuWindowSeconds : kCpuWindowSeconds, cpu::WallSeconds,
@@ -244,7 +244,7 @@ workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
   return call;
 }
 
-// Pins each thread to a CPU of its own, unless the settings name no CPUs.
+// Pins each thread to its own CPU if the settings name CPUs.
 void PreparedCalls::Pin() {
   if (settings_.cpus.empty()) return;
   if (static_cast<size_t>(threads_) > settings_.cpus.size())

@@ -1,5 +1,5 @@
-// Prepared calls: their owner, the counting of their work (once per benchmark, outside the timing),
-// and the energy pass, which follows the timing of all benchmarks.
+// Prepares and stores calls, counts their work (once per benchmark, outside the timing), and
+// measures their energy after all benchmarks were timed.
 #pragma once
 
 #include <functional>
@@ -17,53 +17,52 @@
 
 namespace dlroof::runner {
 
-// Returns the call's closed forms (FLOPs, compulsory bytes) and the counts of the sources that
-// `settings.counters` selects. `ready`, which may be empty, runs uncounted before each call that a
-// source makes: it flushes the caches for a cold call. With kNoCounters no call is made.
+// Returns the FLOPs and compulsory bytes of one call by formula, and the counts of the source that
+// `settings.counters` selects. The source runs `ready` uncounted before each call, for example to
+// flush the caches for a cold call; `ready` may be empty. With kNoCounters no call runs.
 Counting CountPrepared(const workload::Workload& workload, const workload::PreparedCall& call,
                        const workload::RunSettings& settings, const std::function<void()>& ready);
 
-// Returns the bytes per memory level by the model of the call's loops on this CPU; nothing for a
-// call without such a model. [byte]
+// Returns the bytes per memory level [byte] that the model of the call's loop nests predicts for
+// `threads` threads on `cpus`. Returns an empty map if the call has no such model.
 std::map<Level, double> ModelledLevels(const workload::PreparedCall& call,
                                        workload::CacheState state, int threads,
                                        const std::vector<int>& cpus);
 
-// Returns whether the chosen counters include hardware counters of a GPU.
+// Returns whether --dlroof_counters=`choice` may read hardware counters of a GPU.
 bool MeansGpuCounters(const std::string& choice);
 
-// Returns a warning for stderr if the source that `choice` names cannot count. A loaded GPU's
-// source is queried when its first call is counted, and the record has its answer.
+// Returns a warning if the counter source `choice` cannot count. A GPU's source is queried only
+// when its first call is counted; the record then reports a failure.
 std::optional<std::string> CountersWarning(const std::string& choice);
 
-// Returns the meter of a GPU's energy counter `joules`. If there is no counter, the meter has no
-// source and says why.
+// Returns an energy meter that reads the GPU's energy counter `joules`. If the counter cannot be
+// read, the meter has no source, only a reason.
 energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules);
 
 struct EnergyPass {
-  // The CPU's meter, which may lack counters. Set only in --dlroof_energy runs, in which the energy
-  // of GPUs is measured, too.
+  // The CPU's energy meter, which may have no counters. Set only in --dlroof_energy runs, which
+  // also measure the energy of GPUs.
   std::optional<energy::EnergyMeter> cpu;
-  std::optional<double> meter_seconds;  // [s] length of the window for the node's meter
+  std::optional<double> meter_seconds;  // [s] time to repeat each call for the node's power meter
   bool gpu_runs = false;                // the run has GPU benchmarks
 
-  // Returns whether the pass has to prepare calls of `device` again.
+  // Returns whether the pass measures calls of `device`, which it has to prepare again.
   bool Measures(const std::string& device) const;
 };
 
-// Returns the idle power while this process sleeps: of the CPU during 1 s and, if the run has GPU
-// benchmarks, of `gpu` during 2 s. Opens `gpu`. [W]
+// Returns the idle power, measured while this process sleeps: of the CPU during 1 s and, if the run
+// has GPU benchmarks, of `gpu` during 2 s. Opens `gpu`. [W]
 energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu);
 
-// Returns the energy of one call from three windows of back-to-back calls, each of at least 0.5 s
-// on a CPU and 2 s on a GPU, and the window for the node's meter. If something has to be done
-// before each call, the result has only a reason.
+// Measures the energy of one call in three windows of back-to-back calls, each of at least 0.5 s on
+// a CPU and 2 s on a GPU. With `meter_seconds`, also repeats the call for the node's power meter.
+// If the caches have to be prepared before each call, the result has only a reason.
 energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
                                   const workload::PreparedCall& call, const timing::Timer& timer,
                                   const EnergyPass& pass);
 
-// Owns the prepared call, at most one at a time, and the calls that are stored until they are
-// counted.
+// Owns the prepared call, of which there is at most one, and stores calls until they are counted.
 class PreparedCalls {
  public:
   PreparedCalls(workload::RunSettings settings, timing::CpuTimer cpu, timing::GpuTimer gpu)
@@ -71,21 +70,21 @@ class PreparedCalls {
 
   timing::Timer& TimerOf(const workload::Workload& workload);
   timing::Timer& Gpu() { return gpu_; }
-  // Returns whether the call is counted after all benchmarks were timed.
+  // Returns whether the workload's call is counted after all benchmarks were timed.
   bool CountsLater(const workload::Workload& workload);
 
-  // Prepares the call or takes the stored one. If the call does not fit into memory, frees the
-  // stored calls and tries again. Call Drop before. Throws what Workload::prepare throws.
+  // Prepares the workload's call or reuses its stored call. If memory is short, frees all stored
+  // calls and tries again. Call Drop before. Throws what Workload::prepare throws.
   void Take(const workload::Workload& workload);
-  // Stores the prepared call for the next Take of its name. Does nothing if no call is prepared, or
-  // if the stored calls would need too much memory.
+  // Stores the prepared call under `name` for a later Take. Does nothing if no call is prepared, or
+  // if the tensors of all stored calls would exceed 4 GB.
   void Store(const std::string& name);
-  // Frees the prepared call and what the timers took from it.
+  // Frees the prepared call and what the timers know about it.
   void Drop();
 
   bool Holds() const { return call_.has_value(); }
-  const workload::PreparedCall& Call() const { return *call_; }  // Holds() only
-  // The run's settings, with the threads of the prepared call.
+  const workload::PreparedCall& Call() const { return *call_; }  // requires Holds()
+  // Returns the run's settings with the number of threads of the prepared call.
   workload::RunSettings Settings() const;
 
  private:
@@ -95,11 +94,11 @@ class PreparedCalls {
   workload::RunSettings settings_;
   timing::CpuTimer cpu_;
   timing::GpuTimer gpu_;
-  std::vector<int> pinned_;  // CPUs, by thread
+  std::vector<int> pinned_;  // CPU of each thread
   int threads_ = 1;          // of the prepared call
   std::optional<workload::PreparedCall> call_;
   std::map<std::string, workload::PreparedCall> stored_;  // by name
-  double stored_bytes_ = 0;                               // [byte] of their tensors
+  double stored_bytes_ = 0;                               // [byte] size of their tensors
 };
 
 }  // namespace dlroof::runner

@@ -22,8 +22,8 @@ namespace {
 
 using nlohmann::json;
 
-// Conventions of counting and statistics. Files can be compared only if these texts are equal, so
-// a change of wording makes stored results incomparable.
+// Conventions of counting and statistics, stored in each run file. Files can be compared only if
+// these texts are equal, so a change of wording makes stored results incomparable.
 constexpr std::pair<const char*, const char*> kConventions[] = {
     {"flops",
      "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
@@ -76,8 +76,8 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// Returns the chosen source and the CPU's sources that cannot count. GPU sources are not queried,
-// because the query opens the GPU.
+// Returns the chosen counter source, and the reasons why sources cannot count on this CPU. Does not
+// query GPU sources, because the query opens the GPU.
 json Counters(const std::string& choice) {
   json counters = json::object();
   counters["asked"] = choice;
@@ -173,8 +173,8 @@ void Touch(const workload::MemoryRegion& region) {
   for (size_t i = 0; i < region.bytes / sizeof(std::uint64_t); ++i) static_cast<void>(bytes[i]);
 }
 
-// A cold call finds none of its tensors in a cache, but everything else that calls use: the
-// library's descriptors, scratchpad and tables. So `twin`, the same call on its own tensors, runs
+// Before a cold call, the caches contain none of its tensors, but everything else that calls use:
+// the library's descriptors, scratchpad and tables. So `twin`, the same call on other tensors, runs
 // before it; the twin's tensors are then the least recently used lines and are evicted first.
 void BringCachesInto(workload::CacheState state, const workload::PreparedCall& call,
                      const workload::PreparedCall& twin) {

@@ -21,16 +21,16 @@
 namespace dlroof::runner {
 namespace {
 
-// [s] Longer than a call needs to fill the private caches of a core.
+// [s] Time of untimed calls, longer than a call needs to fill a core's private caches.
 constexpr double kWarmUpSeconds = 0.002;
 
 void WriteTo(int pipe, const std::string& text) {
-  // A pipe takes a short text at once. A failure can be ignored: without a reader, WaitForTurn
-  // returns false.
+  // A write of a short text to a pipe does not block. A failure can be ignored: without a reader,
+  // WaitForTurn returns false.
   [[maybe_unused]] const auto written = write(pipe, text.data(), text.size());
 }
 
-// Thrown when an output differs from the reference's.
+// Thrown if a call's output differs from the reference's.
 struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -46,20 +46,20 @@ std::string Verify(const workload::PreparedCall& call) {
                      found.tolerance);
 }
 
-// The state of one benchmark. Google Benchmark calls a benchmark's body several times (guesses of
-// the iteration count, then repetitions), and with random interleaving those of other benchmarks in
-// between; what was done once is not repeated.
+// The state of one benchmark between calls of its function. Google Benchmark calls the function
+// several times (to find the iteration count, then for each repetition), with random interleaving
+// also between other benchmarks. Work that is needed once is not repeated.
 struct BenchmarkState {
   workload::Workload workload;
   std::optional<std::string> verified;  // how the output was compared with the reference
   std::optional<Counting> counting;
   std::vector<record::Repetition> repetitions;  // all with the same number of iterations
-  double spent_seconds = 0;                     // [s] by `repetitions` and the pauses before them
+  double spent_seconds = 0;                     // [s] by `repetitions` and their pauses
   std::optional<std::int64_t> calls_per_part;   // see Timer::CallsPerPart
-  std::optional<timing::WatchedCalls> watched;  // calls whose parallel regions were profiled
+  std::optional<timing::WatchedCalls> watched;  // profiles of the parallel regions
   bool started = false;                         // Google Benchmark's loop has begun
   bool failed = false;
-  // The algorithm of the timed call; set if the call's energy or counters are measured later.
+  // The timed call's algorithm, to compare with when energy or counters are measured later.
   std::optional<std::string> timed_algorithm;
 };
 
@@ -153,8 +153,8 @@ class Runner {
     return found;
   }
 
-  // Runs after all benchmarks were timed: a second prepared call would change the addresses of the
-  // buffers of the call that is timed.
+  // Measures the single-threaded calls after all benchmarks were timed, because a second prepared
+  // call would change the addresses of the timed call's buffers.
   std::map<std::string, ParallelTime> WatchSingleThreaded() {
     Release();
     prepared_ = nullptr;
@@ -205,8 +205,7 @@ class Runner {
         .first->second;
   }
 
-  // While there are fewer than two repetitions with the same number of iterations, Google Benchmark
-  // is still guessing that number.
+  // Google Benchmark searches the iteration count until two repetitions have the same count.
   timing::NextRepetition Next(const BenchmarkState& benchmark) const {
     if (!options_.stop || benchmark.repetitions.size() < 2) return {};
     return timing::NextAfter(benchmark.repetitions, benchmark.spent_seconds, *options_.stop,
@@ -263,7 +262,7 @@ class Runner {
     calls_.Drop();
   }
 
-  // Refills the caches after a pause. Cold calls flush them anyway.
+  // Refills the caches by untimed calls. Cold calls flush the caches anyway.
   void WarmUp(workload::CacheState cache) {
     if (cache != workload::CacheState::kWarm) return;
     const double begin = cpu::WallSeconds();
@@ -319,8 +318,8 @@ class Runner {
   }
 
   // Google Benchmark aborts the program if repetitions of one benchmark, even failed ones, differ
-  // in their number of iterations. So a loop that never began makes no iteration, and any other
-  // all.
+  // in their number of iterations. So a repetition that is skipped runs all iterations if an
+  // earlier repetition did, and no iteration otherwise.
   static void EndLoop(benchmark::State& state, const BenchmarkState& benchmark) {
     if (!benchmark.started || state.iterations() > 0) return;
     while (state.KeepRunningBatch(benchmark.calls_per_part.value())) {

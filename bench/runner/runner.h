@@ -16,19 +16,19 @@
 
 namespace dlroof::runner {
 
-// The measured process's side of the turn protocol of an interleaved comparison: the supervisor
-// (bench/supervise) lets two processes measure in turns, so that each has the machine to itself
-// while it measures and slow periods of the machine hit both.
+// The measured process's side of an interleaved comparison. The supervisor (bench/supervise) lets
+// two processes measure alternately: only one process runs at a time, and slow periods of the
+// machine affect both.
 //
-// The protocol runs over two pipes. The process writes "ready\n" before its first repetition and
-// the number of iterations ("12\n") after each repetition; it reads one byte before each
-// repetition. Between turns the supervisor stops the process (SIGSTOP), so that its threads do not
-// spin. This class does not close the descriptors.
+// The processes communicate over two pipes. This process writes "ready\n" before its first
+// repetition and the number of iterations ("12\n") after each repetition. Before each repetition
+// it reads one byte, which allows it to begin. Between repetitions the supervisor stops this
+// process (SIGSTOP), so that its threads do not spin. This class does not close the descriptors.
 class TurnClient {
  public:
   explicit TurnClient(TurnPipes pipes) : pipes_(pipes) {}
 
-  // Returns false when there are no more turns.
+  // Waits for the permission to measure. Returns false if no repetition is left.
   bool WaitForTurn();
   void EndTurn(double iterations);
 
@@ -40,30 +40,31 @@ class TurnClient {
 // Options of a run beside its settings.
 struct RunnerOptions {
   std::function<gpu::GpuClock()> open_gpu;  // called before the first GPU benchmark; may be empty
-  // Set in interleaved runs; must outlive the benchmarks. Each repetition waits for its turn and
-  // begins with untimed calls that warm the caches again.
+  // Set in interleaved runs; must outlive the benchmarks. Each repetition waits for the supervisor
+  // and begins with untimed calls that warm the caches.
   TurnClient* turns = nullptr;
-  // Returns the best known state of the cores of a team of `threads` threads. May be empty.
+  // Returns the best known state of the cores on which `threads` threads run. May be empty.
   std::function<cpu::TeamState(int threads)> best_state;
-  std::optional<double> min_seconds;  // [s] least time of a repetition, of Google Benchmark
-  // Skips the repetitions that Google Benchmark offers and the rule does not need.
+  std::optional<double> min_seconds;  // [s] Google Benchmark's minimum time per repetition
+  // Decides when to stop; later repetitions of Google Benchmark are skipped.
   std::optional<timing::StoppingRule> stop;
-  bool keep_noisy = false;  // judge no repetition for interference
+  bool keep_noisy = false;  // use noisy repetitions, too
   // Profile the parallel regions of each call after its repetitions, and time each call
   // single-threaded after all benchmarks.
   bool explain = false;
-  // [s] CPU time for counting an explained call's instructions by single steps (then callgrind)
-  // where the hardware does not count them. Set only in --dlroof_instructions runs.
+  // [s] CPU time per call for counting instructions by single steps (longer calls by callgrind) if
+  // the hardware cannot count them. Set only in --dlroof_instructions runs.
   std::optional<double> step_seconds;
-  EnergyPass energy;  // runs after all benchmarks were timed
+  EnergyPass energy;  // measured after all benchmarks were timed
 };
 
-// Registers every workload with Google Benchmark under its name. The benchmark's body prepares the
-// workload; at most one workload is prepared at a time, so a run needs the memory of one benchmark.
+// Registers every workload with Google Benchmark under its name. A workload is prepared when its
+// benchmark runs, at most one at a time, so a run needs only the memory of one benchmark.
 //
-// Returns the passes that follow the timing. `alone` (--dlroof_explain) and `energy` prepare each
-// call again. `count` prepares each GPU call again and reads its hardware counters. Call `count`
-// last: once CUPTI is attached, launches stay slower for the rest of the process.
+// Returns the passes to run after the timing. The passes `alone` (single-threaded calls, for
+// --dlroof_explain) and `energy` prepare each call again. The pass `count` prepares each GPU call
+// again and reads its hardware counters. Run `count` last: once CUPTI is attached, kernel launches
+// stay slower for the rest of the process.
 live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
                                const workload::RunSettings& settings,
                                const RunnerOptions& options = {});

@@ -191,7 +191,7 @@ bool IsRepetition(const json& entry) {
   return entry.is_object() && entry.value("run_type", "iteration") == "iteration";
 }
 
-// Returns the entries of the windows of all blocks, without the aggregates of single blocks.
+// Returns the entries of all blocks' windows, without Google Benchmark's aggregates per block.
 json EntriesOfBlocks(const std::vector<Part>& parts) {
   json entries = json::array();
   for (const auto& part : parts) {
@@ -215,7 +215,7 @@ json EntriesOf(const std::string& listed, const std::vector<Part>& parts,
                                                              : first.benchmarks;
 }
 
-// Returns whether the run used noisy repetitions, too (--dlroof_disturbed=keep).
+// Returns whether the run also uses noisy repetitions (--dlroof_disturbed=keep).
 bool KeepsNoisy(const json& context) {
   return context.is_object() && context.contains("dlroof") &&
          context["dlroof"].value("disturbed", "") == "keep";

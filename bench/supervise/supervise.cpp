@@ -32,7 +32,7 @@ namespace {
 
 using nlohmann::json;
 
-// A benchmark counts as noisy if its time is only an estimate.
+// Returns whether so many repetitions are noisy that the time is only an estimate.
 bool WasNoisy(const Part& part) {
   return !part.failure && part.record.status == record::Status::kOk &&
          !part.record.repetitions.empty() && !record::Summarize(part.record.repetitions);
@@ -77,7 +77,8 @@ class SupervisedRun {
     seconds_.push_back(entry.seconds);
   }
 
-  // Returns the attempt with the most clean repetitions, or nothing after an interrupt.
+  // Measures the benchmark, and again while it is noisy. Returns the attempt with the most clean
+  // repetitions, or nothing after an interrupt.
   std::optional<JournalEntry> Measure(const ListedPair& benchmark) {
     JournalEntry best{benchmark, 0, 0, {}};
     std::size_t most = 0;
@@ -153,7 +154,7 @@ std::uint64_t DrawSeed() {
   return (static_cast<std::uint64_t>(device()) << 32) | device();
 }
 
-// Pairs the benchmarks of BASE and NEW. Counts the names of both sides that have no partner.
+// Pairs the benchmarks of BASE and NEW by name. Counts names without a partner in `unpaired`.
 std::vector<ListedPair> Paired(const std::vector<std::string>& base,
                                const std::vector<std::string>& contender,
                                const compare::NameMap& names, std::size_t& unpaired) {
@@ -172,7 +173,7 @@ std::vector<ListedPair> Paired(const std::vector<std::string>& base,
   return pairs;
 }
 
-// Returns what influences results beside programs and arguments, as text.
+// Returns, as text, the settings beside programs and arguments that influence results.
 std::vector<std::string> SettingsText(const RunRequest& request) {
   std::vector<std::string> texts = {request.random_order ? "random order" : "order of the file"};
   if (request.programs.size() < 2) return texts;
@@ -181,7 +182,7 @@ std::vector<std::string> SettingsText(const RunRequest& request) {
   return texts;
 }
 
-// Returns whether the benchmark may run on the CPU: its name says so, or names no device.
+// Returns whether the benchmark may run on the CPU: its name has the device "cpu" or none.
 bool OnCpu(const std::string& listed) {
   record::Record record{.name = listed};
   record::SplitName(record);
@@ -288,7 +289,7 @@ void OpenRun::CheckResumed() const {
   refuse("builds of its programs", header_.builds, builds);
 }
 
-// Measures the CPU's ceilings once, or takes them from the journal or the cache, for all processes.
+// Measures the CPU's ceilings once for all processes, or reads them from the journal or the cache.
 void OpenRun::FindCeilings() {
   if (FlagValue(request_.arguments, "dlroof_machine")) return;
   const auto& pairs = header_.benchmarks;

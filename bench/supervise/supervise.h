@@ -1,4 +1,4 @@
-// dlroof run: measures each benchmark in its own process and keeps a journal, or measures the
+// dlroof run: measures each benchmark in its own process and writes a journal, or measures the
 // benchmarks of two builds interleaved.
 #pragma once
 
@@ -16,20 +16,20 @@
 namespace dlroof::supervise {
 
 struct RunRequest {
-  std::vector<std::string> programs;   // one, or BASE's and NEW's
+  std::vector<std::string> programs;   // one, or BASE and NEW
   std::vector<std::string> outputs;    // the run file of each program
   std::vector<std::string> arguments;  // for the programs
   bool resume = false;
   bool random_order = true;
-  std::optional<std::uint64_t> seed;     // of the order, if it is not drawn
-  std::optional<double> budget_seconds;  // [s] no benchmark begins later
+  std::optional<std::uint64_t> seed;     // of the random order; drawn if absent
+  std::optional<double> budget_seconds;  // [s] after this time no benchmark begins
   double timeout_seconds = 600;          // [s] for one benchmark, or one block of it
-  int retries = 2;                       // [1] of a noisy benchmark
+  int retries = 2;                       // [1] number of retries of a noisy benchmark
   double cooldown_seconds = 2;           // [s] before the first retry, doubled each time
-  double min_effect = 0.02;              // [1] between two programs, see StopRule
-  compare::NameMap names;                // BASE's benchmark -> NEW's, of two programs
-  // Called before each benchmark of a run of one program, with its position in the order, from 0,
-  // and its name as the program lists it. May be empty.
+  double min_effect = 0.02;              // [1] between two programs (see StopRule)
+  compare::NameMap names;                // BASE's benchmark -> NEW's (two programs)
+  // Called before each benchmark in runs of one program. `position` counts from 0 in the order of
+  // execution, `listed` is the benchmark's name as the program lists it. May be empty.
   std::function<void(std::size_t position, const std::string& listed)> before;
 };
 
@@ -37,18 +37,18 @@ struct RunRequest {
 // `log`.
 int Supervise(const RunRequest& request, std::ostream& log);
 // Measures BASE and NEW interleaved and writes the comparison to standard output. Returns the exit
-// code of the comparison (compare.h), or 130.
+// code of the comparison (compare.h), or 130 after an interrupt.
 int SuperviseBlocks(const RunRequest& request, std::ostream& log);
 
-// Returns whether this request was completed before: its output exists, was written by the same
+// Returns whether this request is already complete: its output exists, was written by the same
 // command, and has no journal.
 bool IsFinished(const RunRequest& request);
 
 // A run in progress: its journal, new or resumed, and the ceilings for its processes.
 class OpenRun {
  public:
-  // Throws BadInput for an unfinished run without `resume`, if the unfinished run had other
-  // programs or arguments, and for programs that list no benchmarks.
+  // Throws BadInput if an unfinished run exists without `resume`, if it has other programs or
+  // arguments, or if a program lists no benchmarks.
   OpenRun(const RunRequest& request, std::ostream& log);
 
   const RunRequest& request() const { return request_; }
@@ -57,19 +57,20 @@ class OpenRun {
   const nlohmann::json& machines() const { return machines_; }
   const TemporaryFolder& folder() const { return folder_; }
 
-  // Returns the command line of program `side` (0 is BASE) for one of its benchmarks.
+  // Returns the command line with which program `side` (0 is BASE) measures the benchmark `listed`.
   std::vector<std::string> Command(std::size_t side, const std::string& listed,
                                    const ProcessPaths& paths) const;
-  // Runs the benchmark without interleaving. Returns nothing after an interrupt.
+  // Measures the benchmark without interleaving, with the further arguments `more`. Returns nothing
+  // after an interrupt.
   std::optional<Outcome> RunStandalone(std::size_t side, const std::string& listed,
                                        const std::vector<std::string>& more);
-  // Reads the outcome of a process; see OutcomeOf.
+  // Returns the outcome of a process that has ended; see OutcomeOf.
   Outcome Finished(const std::optional<ProcessEnd>& end, const ProcessPaths& paths);
 
   void Append(const JournalEntry& entry);
-  // Returns whether no benchmark may begin: after an interrupt, or when the budget is spent.
+  // Returns whether the run has to end: after an interrupt, or when the budget is spent.
   bool Over() const;
-  // Returns the part of context.dlroof that describes this run.
+  // Returns the members of context.dlroof that describe this run.
   nlohmann::json About() const;
   void RemoveJournal() { journal_.Remove(); }
 
@@ -86,7 +87,7 @@ class OpenRun {
   JournalHeader header_;
   nlohmann::json machines_;
   bool machines_in_journal_ = false;
-  std::optional<std::string> machine_file_;  // the CPU's ceilings, if the run has CPU benchmarks
+  std::optional<std::string> machine_file_;  // the CPU's ceilings, for CPU benchmarks
 };
 
 }  // namespace dlroof::supervise

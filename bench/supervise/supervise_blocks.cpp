@@ -23,10 +23,10 @@
 namespace dlroof::supervise {
 namespace {
 
-// Limit on all blocks of a pair, of which only the clean ones count.
+// Maximum number of blocks of a benchmark, noisy ones included; only clean blocks count.
 constexpr int kMostBlocks = 2 * statistics::kLooks.back();
 
-// One block of one pair.
+// Measures one block of one benchmark: windows of BASE and NEW, interleaved.
 class Block {
  public:
   Block(OpenRun& run, const ListedPair& pair, std::vector<bool> base_first)
@@ -63,7 +63,7 @@ class Block {
                                                            run_.request().timeout_seconds);
   }
 
-  // Lets a process run, unless it or its partner no longer answers.
+  // Applies `action` to the process of program `side` if both processes still answer.
   template <class Action>
   void LetRun(std::size_t side, const Action& action) {
     if (BothAnswer()) answers_.at(side) = action(*sides_.at(side));
@@ -71,19 +71,19 @@ class Block {
 
   std::optional<Outcome> OutcomeOfSide(std::size_t side) {
     if (BothAnswer() || !answers_.at(side)) {
-      // A process that does not answer has had its timeout, unless it is just ending.
+      // A process that no longer answers gets 1 s to end: it has had its timeout or is just ending.
       auto& process = *sides_.at(side);
       const double seconds = BothAnswer() ? run_.request().timeout_seconds : 1;
       return run_.Finished(process.End(seconds), process.paths());
     }
-    // The partner failed: measure this side standalone.
+    // Only the other program's process failed: measure this side without interleaving.
     sides_.at(side).reset();
     return run_.RunStandalone(side, listed_.at(side), WindowFlags());
   }
 
   OpenRun& run_;
   std::array<std::string, 2> listed_;
-  std::vector<bool> base_first_;  // the first at the start, the others in the windows
+  std::vector<bool> base_first_;  // [0] at the start, [i] in window i
   std::array<std::unique_ptr<InterleavedProcess>, 2> sides_;
   std::array<bool, 2> answers_ = {};
 };
@@ -91,7 +91,7 @@ class Block {
 struct Progress {
   std::vector<Part> base, contender;
   std::vector<double> log_ratios;
-  std::optional<statistics::PairedShift> shift;  // at the last look
+  std::optional<statistics::PairedShift> shift;  // NEW relative to BASE, at the last look
   std::size_t looks = 0;
   bool settled = false;  // more blocks would not change the verdict
   bool failed = false;
@@ -117,9 +117,8 @@ class InterleavedRun {
   const std::vector<ListedPair>& benchmarks() const { return run_.header().benchmarks; }
   Progress& ProgressOf(const ListedPair& pair) { return progress_[pair.contender]; }
 
-  // Measures one block of each benchmark that is not settled, in random order, so that a
-  // benchmark's blocks are spread over the run. Returns false if all are settled or the run has to
-  // end.
+  // Measures one block of each benchmark whose verdict is not settled. The random order spreads a
+  // benchmark's blocks over the run. Returns false if all are settled or the run has to end.
   bool RunRound(int block) {
     bool any = false;
     const auto order =
@@ -173,7 +172,7 @@ class InterleavedRun {
                        (progress.shift && statistics::IsSettled(*progress.shift, rule_));
   }
 
-  // Pauses after a noisy block, twice as long after each one in a row.
+  // Pauses after a noisy block. The pause doubles after each further noisy block in a row.
   void CoolDown(bool clean) {
     if (clean) {
       pause_seconds_ = 0;
@@ -184,7 +183,7 @@ class InterleavedRun {
     SleepSeconds(pause_seconds_);
   }
 
-  // Returns the number of blocks left if every benchmark goes on to the last look.
+  // Returns the number of blocks left if no further benchmark settles before its last look.
   double MostBlocksLeft() const {
     double left = 0;
     for (const auto& pair : benchmarks()) {
@@ -229,11 +228,11 @@ class InterleavedRun {
         compare::ToJson(compare::InterleavedComparison{run_.header().id, rule_.min_effect});
     const auto text = ToJson(MergedRun(Done(base), run_.machines(), about)).dump(1) + "\n";
     WriteFile(path, text, OnDisk::kNow);
-    // Parses the text, so that the comparison is the one of `dlroof compare`.
+    // Parses the text as `dlroof compare` would, so that both give the same comparison.
     return {path, record::ParseRunFile(text, path, log_)};
   }
 
-  // Returns the names of the pairs with results, the only ones in the files.
+  // Returns the name map without pairs that have no results, which the run files do not contain.
   compare::NameMap NamesDone() const {
     compare::NameMap names = run_.request().names;
     std::erase_if(names, [&](const auto& mapped) {
@@ -265,7 +264,7 @@ class InterleavedRun {
   OpenRun& run_;
   std::ostream& log_;
   statistics::StopRule rule_;
-  std::map<std::string, Progress> progress_;  // by NEW's listed name
+  std::map<std::string, Progress> progress_;  // by the name that NEW lists
   std::vector<double> seconds_;               // [s] of each block
   double pause_seconds_ = 0;
   std::size_t settled_ = 0;

@@ -26,7 +26,7 @@ using nlohmann::json;
 constexpr double kListSeconds = 120;
 constexpr std::size_t kTailLines = 3, kTailBytes = 400;
 constexpr double kWindowSeconds = 0.02;
-// Limit on Google Benchmark's guesses of the number of iterations.
+// Maximum number of repetitions in which Google Benchmark may search the number of iterations.
 constexpr int kMostGuesses = 40;
 
 std::vector<std::string> Lines(const std::string& text) {
@@ -176,7 +176,7 @@ Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
   };
   if (!end)
     return failed(fmt::format("still running after {:g} s, so it was ended", timeout_seconds));
-  // With exit code 1 a record has the reason of the failure.
+  // After exit code 1 the run file has a record with the reason of the failure.
   if (end->signal != 0 || end->exit_code > 1) return failed("ended by " + Describe(*end));
   json run = json::parse(ReadFileIfAny(paths.run_file), nullptr, false);
   if (!run.is_object() || !run.contains("records"))

@@ -1,4 +1,4 @@
-// Processes of dlroof_bench under a supervisor: their command lines, results and turns.
+// The supervisor's view of dlroof_bench: command lines, results and interleaved processes.
 #pragma once
 
 #include <iosfwd>
@@ -13,62 +13,62 @@
 
 namespace dlroof::supervise {
 
-// Returns the program that the user specified, or the dlroof_bench in the folder of this program.
+// Returns `specified`, the path that the user chose, or the dlroof_bench beside this executable.
 std::string BenchProgram(const std::optional<std::string>& specified = std::nullopt);
 
-// Throws BadInput for arguments that the supervisor sets itself (outputs, turns).
+// Throws BadInput for flags that the supervisor sets itself, such as --benchmark_out.
 void CheckArguments(const std::vector<std::string>& arguments);
 
-// Returns the value of the last argument --NAME=VALUE.
+// Returns VALUE of the last argument --NAME=VALUE, if there is one.
 std::optional<std::string> FlagValue(const std::vector<std::string>& arguments,
                                      const std::string& name);
 
-// Returns the program's size and modification time, which change with each build. Throws BadInput
-// if the program does not exist.
+// Returns the size and modification time of the program's file, which change with each build.
+// Throws BadInput if the file does not exist.
 std::string BuildOf(const std::string& program);
 
-// Returns the benchmarks that `program` lists, each once. Throws BadInput with the program's
-// message if it fails, and if the list is empty.
+// Runs `program` and returns the names of the benchmarks that it lists, each once. Throws BadInput
+// if the list is empty or the program fails; the message has the program's message.
 std::vector<std::string> ListBenchmarks(const std::string& program,
                                         const std::vector<std::string>& arguments,
                                         const TemporaryFolder& folder);
 
-// Returns the filter that selects only this listed name.
+// Returns the --benchmark_filter for the one benchmark that the program lists as `listed`.
 std::string ExactFilter(const std::string& listed);
-// Returns the filter that selects only the benchmark of this name, listed with either clock.
+// Returns the --benchmark_filter for the benchmark `name`, with "/real_time" or "/manual_time".
 std::string FilterOfName(const std::string& name);
 
-// Returns the thread counts whose ceilings these benchmarks need, on a machine with `allowed` CPUs:
-// 1, the run's (--dlroof_threads, or all), and those in names.
+// Returns the thread counts for which the benchmarks need ceilings, on a machine with `allowed`
+// CPUs: 1, the run's (--dlroof_threads, or all CPUs), and those in benchmark names.
 std::vector<int> ThreadsOf(const std::vector<std::string>& listed,
                            const std::vector<std::string>& arguments, int allowed);
 
-// The files of one process.
+// The files that one process writes.
 struct ProcessPaths {
   std::string run_file, out, err;
 };
 ProcessPaths PathsIn(const TemporaryFolder& folder, const std::string& process);
 
-// Returns the command line for one benchmark.
+// Returns the command line that measures the benchmark `listed`.
 std::vector<std::string> CommandFor(const std::string& program,
                                     const std::vector<std::string>& arguments,
                                     const std::string& listed,
                                     const std::optional<std::string>& machine_file,
                                     const ProcessPaths& paths);
 
-// Reads the result of a process. `end` is absent if the process was ended after `timeout_seconds`.
-// Copies the run file's machines to `machines` if that is null.
+// Reads the result of a process. `end` is absent if the process was killed after `timeout_seconds`.
+// If `machines` is null, copies the run file's machines to it.
 Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
                   const ProcessPaths& paths, nlohmann::json& machines);
 
-// A run of dlroof_bench for some benchmarks.
+// A run of dlroof_bench that measures the named benchmarks.
 struct NamedRunRequest {
-  std::string command;                      // of dlroof, for messages: "explain"
+  std::string command;                      // the dlroof command, for messages: "explain"
   std::vector<std::string> names;           // of benchmarks
   std::optional<std::string> bench = {};    // see BenchProgram
-  std::optional<std::string> machine = {};  // machine file; else cached or measured ceilings
-  std::optional<std::string> output = {};   // run file; else in the temporary folder
-  std::vector<std::string> arguments = {};  // further ones for dlroof_bench
+  std::optional<std::string> machine = {};  // machine file; absent: this machine's ceilings
+  std::optional<std::string> output = {};   // run file; absent: in the temporary folder
+  std::vector<std::string> arguments = {};  // further arguments for dlroof_bench
 };
 
 // Measures the named benchmarks. Returns the run file's path, or nothing after an interrupt. Throws
@@ -76,33 +76,33 @@ struct NamedRunRequest {
 std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
                                         const TemporaryFolder& folder);
 
-// Measures the named benchmarks with --dlroof_explain and announces it in `log`. Throws BadInput
-// also for an invalid name.
+// As MeasureNamed, with --dlroof_explain. Announces the run in `log`. Throws BadInput also for an
+// invalid benchmark name.
 std::optional<std::string> MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
                                             std::ostream& log);
 
-// Number of windows of each program in one block.
+// Number of windows (timed repetitions) of each program in one block.
 inline constexpr int kWindows = 5;
 
-// Returns the flags for the number and length of an interleaved process's repetitions. A window is
-// so short that most slow periods of a shared machine hit both programs, and long enough that the
-// cost of a turn (refilling caches, waking threads) is negligible. Blocks are short because the
+// Returns the flags that set the number and length of an interleaved process's windows. A window is
+// so short that most slow periods of a shared machine affect both programs, and so long that
+// switching processes (refilling caches, waking threads) costs little. Blocks are short because the
 // precision depends on their number.
 const std::vector<std::string>& WindowFlags();
 
-// A process of dlroof_bench that measures one window per turn and is stopped between its turns. The
-// supervisor's side of the protocol of runner::TurnClient.
+// A process of dlroof_bench that is stopped (SIGSTOP) except while it measures a window. This class
+// is the supervisor's side of the protocol of runner::TurnClient.
 class InterleavedProcess {
  public:
-  // Starts `command`, which runs one benchmark, with WindowFlags() appended. The process has
-  // `timeout_seconds` for each answer. [s]
+  // Starts `command`, which runs one benchmark, with WindowFlags() appended. Each answer of the
+  // process may take `timeout_seconds`. [s]
   InterleavedProcess(std::vector<std::string> command, ProcessPaths paths, double timeout_seconds,
                      const Variables& variables = {});
 
   // Waits until the process is ready to measure. Returns false if it ended or does not answer.
   bool Ready();
-  // Lets the process measure until two repetitions in a row have the same number of iterations.
-  // Returns false if it ended or does not answer.
+  // Lets the process measure until two consecutive repetitions have the same number of iterations.
+  // Returns false if the process ended or does not answer.
   bool Settle();
   // Lets the process measure one window. Returns its number of iterations, or nothing if the
   // process ended or does not answer.

@@ -9,13 +9,13 @@
 namespace dlroof::timing {
 namespace {
 
-// Wakes the libraries' threads.
+// Wakes the worker threads of all libraries.
 void Gather() {
   for (const auto& library : workload::AllLibraries()) library.on_threads([](int) {});
 }
 
-// Calls `part` for every `calls` iterations of the loop. Finishes the loop even if a call throws,
-// because all repetitions of a benchmark must have the same number of iterations.
+// Calls `part` once per `calls` iterations of Google Benchmark's loop. Finishes the loop even if
+// `part` throws, because all repetitions of a benchmark must have the same number of iterations.
 void ForEachPart(benchmark::State& state, std::int64_t calls, const std::function<void()>& part) {
   std::exception_ptr error;
   while (state.KeepRunningBatch(calls)) try {
@@ -61,7 +61,7 @@ record::Repetition TimeCold(benchmark::State& state, const std::function<void()>
     all = all + spent;
   }
   const auto repetition = RepetitionOf(all, static_cast<double>(state.iterations()));
-  // Google Benchmark's own CPU time includes the eviction.
+  // Google Benchmark's CPU time includes the eviction, this one does not.
   state.counters[record::kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
   state.counters[record::kEvictedBytesCounter] = static_cast<double>(evicted_bytes);
   return repetition;
@@ -125,7 +125,7 @@ std::function<void()> CpuTimer::BeforeCall() const {
   return [this] { cpu::Evict(evicted_); };
 }
 
-// A part takes a millisecond, less than a scheduler's time slice.
+// A part of a repetition takes 1 ms, less than a scheduler's time slice.
 std::int64_t CpuTimer::CallsPerPart(const workload::PreparedCall& call) const {
   constexpr double kPartSeconds = 1e-3, kLeastSeconds = 1e-8;
   constexpr int kTries = 5;
@@ -150,9 +150,8 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   return timed;
 }
 
-// A repetition is longer than a scheduler's time slice, so on a busy CPU every repetition may be
-// noisy. After a noisy repetition the following ones are timed in parts, and only the clean parts
-// count.
+// A repetition is longer than a scheduler's time slice, so on a busy CPU all may be noisy. After a
+// noisy repetition, later ones are timed in parts of 1 ms, of which only clean ones count.
 record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
                                       std::int64_t calls) {
   if (in_parts_) return TimeParts(state, call.run, calls);
@@ -163,7 +162,7 @@ record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::P
   return repetition;
 }
 
-// Measures the state of the cores on which the call's threads run.
+// Measures the state (issue rate, round trip) of the cores on which the call's threads run.
 cpu::TeamState CpuTimer::Look() const {
   if (interleaved_) return {};
   cpu::TeamLook look(threads_);

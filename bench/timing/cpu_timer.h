@@ -1,4 +1,4 @@
-// Times calls on a CPU: warm in a bare loop, cold one by one.
+// Times calls on a CPU: warm calls together in a loop, cold calls one by one.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace dlroof::timing {
 
 class CpuTimer : public Timer {
  public:
-  // `best_state`, which may be empty, returns the best known state of the cores of a team of
-  // `threads` threads; it is called when the first benchmark with that number of threads runs.
-  // `interleaved` runs do not probe the state of the cores, because interference hits both programs
-  // alike. With `keep_noisy` no call is excluded.
+  // `best_state` returns the best known state of the cores on which `threads` threads run. It may
+  // be empty, and is called when the first benchmark with this number of threads is timed. In
+  // `interleaved` runs the state of the cores is not measured, because interference slows down both
+  // programs equally. With `keep_noisy`, noisy calls are not excluded from the times.
   CpuTimer(std::function<cpu::TeamState(int threads)> best_state, bool interleaved, bool keep_noisy)
       : best_state_(std::move(best_state)),
         interleaved_(interleaved),
@@ -42,9 +42,9 @@ class CpuTimer : public Timer {
   std::function<cpu::TeamState(int threads)> best_state_;
   bool interleaved_, every_call_counts_;
   int threads_ = 1;
-  bool in_parts_ = false;                    // because the repetition before was noisy
-  std::vector<cpu::MemorySpan> evicted_;     // flushed before each call; none for a warm call
-  std::map<int, cpu::SharesOfBest> shares_;  // by number of threads
+  bool in_parts_ = false;                    // time in parts, after a noisy repetition
+  std::vector<cpu::MemorySpan> evicted_;     // flushed before each cold call
+  std::map<int, cpu::SharesOfBest> shares_;  // states of the cores, by number of threads
 };
 
 }  // namespace dlroof::timing

@@ -22,7 +22,7 @@ constexpr int kMostCalls = 1000;  // about the length of the GPU's launch queue
 constexpr double kGraphSeconds = 2e-3;
 constexpr int kMostNodes = 100;
 constexpr int kSamples = 3;
-constexpr double kLongSeconds = 0.1;  // [s] longer batches are sampled once
+constexpr double kLongSeconds = 0.1;  // [s] a longer batch is timed once
 
 void Renew(const GpuCacheState& cache) {
   if (cache.renew) cache.renew();
@@ -30,21 +30,21 @@ void Renew(const GpuCacheState& cache) {
 
 int SamplesOf(double batch_seconds) { return batch_seconds > kLongSeconds ? 1 : kSamples; }
 
-// Returns the later health with the throttle reasons of both.
+// Returns `later` with the throttle reasons of both.
 gpu::GpuHealth Newer(const gpu::GpuHealth& earlier, gpu::GpuHealth later) {
   if (earlier.throttle) later.throttle = later.throttle.value_or(0) | *earlier.throttle;
   return later;
 }
 
-// The driver is queried at the beginning of a long call, before a power limit shows. Its answer
-// right after the call still reports the limit, and idleness, which is dropped.
+// `during` was read at the beginning of a long call, before a power limit shows. `after`, read
+// right after the call, still reports the power limit. Idleness in `after` is ignored.
 gpu::GpuHealth WithPowerLimit(gpu::GpuHealth during, const gpu::GpuHealth& after) {
   if (after.throttle)
     during.throttle = gpu::KeepPowerLimit(during.throttle.value_or(0), *after.throttle);
   return during;
 }
 
-// Returns the graph time of a call, or nothing and adds the reason if no graph can be captured.
+// Returns the time of a call in a CUDA graph [s], or nothing and adds to `reasons` why not.
 std::optional<double> GraphSeconds(const gpu::GpuClock& clock, const gpu::Enqueue& call,
                                    double seconds, const GpuCacheState& cache,
                                    std::vector<std::string>& reasons) {
@@ -125,7 +125,7 @@ SampledGpu SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, doubl
           calls));
   }
   if (!reasons.empty()) sampled.reason = Reason{fmt::format("{}", fmt::join(reasons, "; "))};
-  // The SMs count their clock over the whole batch; the driver samples one moment.
+  // The SMs count cycles over the whole batch; the driver samples one moment.
   sample.clock_hz = clocks.empty() ? health.sm_clock_hz : Median(clocks);
   sample.default_clock_hz = clock.default_clock_hz;
   sample.memory_clock_hz = health.memory_clock_hz;
@@ -141,8 +141,8 @@ int GpuTimer::Threads(const workload::Workload& workload, int) const {
   return 1;
 }
 
-// Makes the GPU the current one. Without a clock the benchmark fails when it is prepared, with the
-// reason.
+// Makes the GPU the current device. Without `open_` there is no clock, and the benchmark fails with
+// the reason when it is prepared.
 void GpuTimer::Open() {
   if (lost_) throw std::runtime_error(lost_->text);
   if (!clock_ && open_) clock_ = open_();
@@ -162,9 +162,9 @@ std::function<std::optional<double>()> GpuTimer::EnergyCounter() const {
   return clock_ ? clock_->energy_joules : std::function<std::optional<double>()>();
 }
 
-// Returns whether Google Benchmark will discard the repetition: it tries growing numbers of
-// iterations until a repetition takes `min_seconds` by this clock or five times as long by its own.
-// Such attempts are not sampled.
+// Returns whether Google Benchmark will discard the repetition: it increases the number of
+// iterations until a repetition takes `min_seconds` on the GPU's clock or five times `min_seconds`
+// on the host's. Discarded repetitions are not sampled.
 bool GpuTimer::IsAttempt(std::int64_t iterations, double gpu_seconds, double host_seconds) {
   const bool more = iterations > std::exchange(iterations_, iterations);
   return more && min_seconds_ && gpu_seconds < *min_seconds_ / 2 &&
@@ -195,8 +195,8 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   return timed;
 }
 
-// Some failures of a GPU last until the process ends; later errors then do not concern the
-// benchmark that meets them.
+// After some failures the GPU is lost until the process ends. Later benchmarks then report this
+// reason, because their own errors would be misleading.
 void GpuTimer::Recover(const std::string& name) {
   if (!clock_ || lost_) return;
   try {

@@ -1,8 +1,7 @@
-// Times calls on a GPU. Three times are measured separately:
-//
-//   seconds              of one call on an idle GPU, with its launch (Google Benchmark's loop)
-//   throughput_seconds   of calls back to back, all launched before the first begins
-//   graph_seconds        of calls replayed as nodes of one CUDA graph, which share its launch
+// Times calls on a GPU. Measures three times of a call separately:
+//   seconds              one call on an idle GPU, including its launch (Google Benchmark's loop)
+//   throughput_seconds   one call of a batch whose calls are all queued before the GPU starts
+//   graph_seconds        one call of a CUDA graph, which launches several calls together
 #pragma once
 
 #include <cstdint>
@@ -19,44 +18,45 @@
 
 namespace dlroof::timing {
 
-// Returns the number of calls of `seconds` each that fill `target_seconds`: at least 1, at most
-// `most`, also for calls of 0 s.
+// Returns how many calls of `seconds` each fill `target_seconds`: at least 1 and at most `most`.
+// Returns `most` if `seconds` is 0.
 int CallsToFill(double seconds, double target_seconds, int most);
 
-// The state of memory and L2 before a call.
+// How memory and the L2 cache are prepared before each call.
 struct GpuCacheState {
-  bool flush = false;                           // flush L2 before each call
+  bool flush = false;                           // flush L2
   std::vector<workload::MemoryRegion> touched;  // read into L2 after the flush
-  std::function<void()> renew;                  // PreparedCall::renew, which runs before both
+  std::function<void()> renew;                  // runs before the flush; may be empty
 };
 
-// Returns the state for `cache`. Throws Unsupported for cold weights if the call does not name its
-// weights.
+// Returns how to prepare the GPU for a call in the cache state `cache`. Throws Unsupported for cold
+// weights if the call does not name its weights.
 GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache);
 
-// Establishes the state. Does nothing for a warm call without `renew`.
+// Runs `renew`, flushes L2 and reads the touched memory, as `cache` requests.
 void MakeReady(const gpu::GpuClock& clock, const GpuCacheState& cache);
 
-// Returns the `seconds` of one call. [s]
+// Prepares memory and L2, runs the call once, and returns its time including the launch. [s]
 double TimeOnce(const gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache);
 
 struct SampledGpu {
   record::GpuSample sample;
-  // Why a time is absent: the graph cannot be captured, or the GPU began before all were launched.
+  // Why throughput_seconds or graph_seconds is absent: no graph can be captured, or the GPU started
+  // before all calls were queued.
   std::optional<Reason> reason;
 };
 
-// Measures the other two times of a call of `seconds`, each a median, and the GPU's clock and
-// health under load. A cold call has neither time, because calls back to back are warm. `renew`
-// runs before each batch and each replay; later calls of a batch do the same work on consumed data.
-// Throws if the GPU fails.
+// Measures throughput_seconds and graph_seconds, each a median, of a call that takes `seconds`, and
+// the GPU's clock and health under load. Measures neither time of a cold call, because back-to-back
+// calls are warm. `renew` runs before each batch and each replay of the graph; later calls of a
+// batch do the same work on data that the first call has consumed. Throws if the GPU fails.
 SampledGpu SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                      const GpuCacheState& cache);
 
 class GpuTimer : public Timer {
  public:
-  // `open`, which may be empty, is called when the first GPU benchmark is about to run.
-  // `min_seconds` [s] is Google Benchmark's least time of a repetition.
+  // `open` is called before the first GPU benchmark; it may be empty. `min_seconds` is Google
+  // Benchmark's minimum time of a repetition. [s]
   GpuTimer(std::function<gpu::GpuClock()> open, std::optional<double> min_seconds)
       : open_(std::move(open)), min_seconds_(min_seconds) {}
 
@@ -78,9 +78,9 @@ class GpuTimer : public Timer {
   std::function<gpu::GpuClock()> open_;
   std::optional<double> min_seconds_;
   std::optional<gpu::GpuClock> clock_;  // set by Open
-  GpuCacheState cache_;                 // before each call
-  std::int64_t iterations_ = 0;         // in the call's last repetition
-  std::optional<Reason> lost_;          // why this process can no longer use the GPU
+  GpuCacheState cache_;                 // how to prepare each call
+  std::int64_t iterations_ = 0;         // of the call's last repetition
+  std::optional<Reason> lost_;          // why the GPU cannot be used any more
 };
 
 }  // namespace dlroof::timing

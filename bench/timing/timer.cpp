@@ -12,14 +12,14 @@ bool IsKnownWell(const std::vector<record::Repetition>& done, const StoppingRule
   const auto timing = record::Summarize(done);
   if (!timing || timing->clean < rule.repetitions) return false;
   if (!timing->ci95 || !(timing->median > 0))
-    return true;  // the rule wants too few for an interval
+    return true;  // too few repetitions for a confidence interval
   return (timing->ci95->second - timing->ci95->first) / 2 <= rule.max_noise * timing->median;
 }
 
 }  // namespace
 
 void Replacements::Add(bool clean) {
-  constexpr double kWeight = 0.1;  // of the latest; 22 noisy ones reduce a share of 1 to 0.1
+  constexpr double kWeight = 0.1;  // of the latest; 22 noisy ones reduce 1 to 0.1
   clean_share_ += kWeight * ((clean ? 1.0 : 0.0) - clean_share_);
 }
 

@@ -17,69 +17,68 @@
 namespace dlroof::timing {
 
 struct TimedLoop {
-  record::Repetition repetition;    // times by the device's clock, and CPU times of the host
-  std::optional<std::string> note;  // a sentence for the record
+  record::Repetition repetition;    // times on the device's clock, CPU times of the host
+  std::optional<std::string> note;  // stored in the record
 };
 
-// Returns a repetition of `iterations` calls in which the host's threads spent `spent`.
+// Returns the repetition of `iterations` calls that took `spent` in total, by the host's clocks.
 record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iterations);
 
 // Returns a repetition that was timed in parts of `calls` calls each. Its times are means over the
-// clean parts, or over all parts if none is clean.
+// calls of the clean parts, or of all parts if no part is clean.
 record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts, double calls);
 
-// Serves one call at a time, between SetUp and TearDown.
+// Times one prepared call at a time, between SetUp and TearDown.
 class Timer {
  public:
   virtual ~Timer() = default;
 
-  // Returns the number of host threads for the benchmark. Throws Unsupported for a number that the
-  // device cannot use.
+  // Returns the number of host threads: the one in the benchmark's name, or `threads_of_run`.
+  // Throws Unsupported if the device cannot use that number.
   virtual int Threads(const workload::Workload& workload, int threads_of_run) const = 0;
   // Opens the device. Call it before a call is prepared. Throws if the device cannot be used.
   virtual void Open() = 0;
-  // Reads from the call which memory to flush or touch for `cache`. Throws Unsupported if the call
-  // does not name that memory.
+  // Reads from the call which memory to flush or touch for the cache state `cache`. Throws
+  // Unsupported if the call does not name that memory.
   virtual void SetUp(const workload::PreparedCall& call, workload::CacheState cache,
                      int threads) = 0;
-  // Forgets the call and everything taken from it.
+  // Forgets the call of SetUp and its memory.
   virtual void TearDown() = 0;
-  // Returns the function that establishes the cache state before one call, or an empty function if
-  // nothing has to be done.
+  // Returns a function that establishes the cache state before each call; empty if not necessary.
   virtual std::function<void()> BeforeCall() const = 0;
-  // Returns the number of calls that are timed together; Google Benchmark counts them as a batch.
+  // Returns the number of calls in one part of a repetition, which are timed together.
   virtual std::int64_t CallsPerPart(const workload::PreparedCall& call) const = 0;
-  // Returns the device's energy counter [J], or an empty function if it has none that can be read.
+  // Returns a function that reads the device's energy counter [J]; empty if there is no counter.
   virtual std::function<std::optional<double>()> EnergyCounter() const { return {}; }
-  // Runs one repetition, in parts of `calls_per_part` calls.
+  // Times one repetition, in parts of `calls_per_part` calls each.
   virtual TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
                          std::int64_t calls_per_part) = 0;
-  // Restores the device after benchmark `name` failed. If that fails, Open throws from then on.
+  // Restores the device after benchmark `name` failed. If that fails, every later Open throws.
   virtual void Recover(const std::string& name) = 0;
-  // Returns whether hardware counters slow down later timings, so that counting has to wait until
-  // all benchmarks were timed.
+  // Returns whether reading hardware counters slows down later timings. If it does, counters are
+  // read after all benchmarks were timed.
   virtual bool CountsLast() const = 0;
 };
 
-// Repetitions are added until enough of them are clean and the median is known well enough, or
-// until the time is up.
+// A benchmark has enough repetitions when `repetitions` are clean and the noise of the median is at
+// most `max_noise`, or after `max_seconds`.
 struct StoppingRule {
-  int repetitions = 9;      // [1] clean ones wanted; at least as many run even if the time is up
-  double max_noise = 0.05;  // [1] half the width of the median's 95 % interval over the median
+  int repetitions = 9;      // [1] required clean ones; as many run even after max_seconds
+  double max_noise = 0.05;  // [1] half the median's 95 % interval divided by the median
   double max_seconds = 2;   // [s] for one benchmark's repetitions and the pauses between them
 };
 
 struct NextRepetition {
   bool wanted = true;
-  double pause_seconds = 0;  // [s] before it, in which bursts of interference may pass
+  double pause_seconds = 0;  // [s] before the repetition, to let interference pass
 };
 
-// Tracks, over all benchmarks, the share of clean repetitions among those that replaced noisy ones
-// (an exponential average over the latest 20 or so): whether replacing helps on this machine now.
+// Measures whether it helps on this machine to replace noisy repetitions: the share of clean ones
+// among the replacements (an exponential average over about the latest 20, all benchmarks).
 class Replacements {
  public:
   void Add(bool clean);
-  // Returns the share of the rule's `max_seconds` to spend: all of it, or a quarter if fewer than
+  // Returns which share of StoppingRule::max_seconds a benchmark may use: 1, or 0.25 if fewer than
   // one replacement in ten is clean. [1]
   double BudgetShare() const;
 
@@ -87,8 +86,8 @@ class Replacements {
   double clean_share_ = 1;
 };
 
-// Decides on the next repetition. The noisy ones of `done` are marked; all took `spent_seconds`
-// [s].
+// Decides whether another repetition follows those in `done`, whose noisy ones are marked. The
+// repetitions and their pauses took `spent_seconds`. [s]
 NextRepetition NextAfter(const std::vector<record::Repetition>& done, double spent_seconds,
                          const StoppingRule& rule, const Replacements& replacements = {});
 

@@ -19,12 +19,12 @@ namespace {
 
 constexpr int kTries = 7;
 constexpr double kTrySeconds = 2e-3;
-// Interleaved tries of two calls end after this time, but after at least three of each.
+// [s] SecondsInterleaved stops after this time, but times both calls at least three times.
 constexpr double kInterleavedSeconds = 4;
 constexpr int kFewestInterleaved = 3;
 
-// Returns the indices of the clean repetitions, or of the quarter with the least run delay if none
-// is clean.
+// Returns the indices of the clean repetitions or, if all are noisy, of the quarter with the least
+// run delay.
 std::vector<std::size_t> Clean(std::vector<record::Repetition> repetitions) {
   record::MarkNoisy(repetitions);
   std::vector<std::size_t> chosen, all;
@@ -46,8 +46,7 @@ RegionPass PerCall(const record::Repetition& repetition, RegionSums sums) {
   return {repetition.seconds, sums, repetition.run_delay_seconds};
 }
 
-// All passes make the same number of calls. Sums are divided once, so that whole numbers stay
-// whole.
+// All passes make the same number of calls. The sums are divided once, to keep whole numbers whole.
 RegionPass MeanOf(const std::vector<RegionPass>& passes) {
   RegionPass mean;
   for (const auto& pass : passes) {
@@ -74,7 +73,7 @@ cpu::ClockReading SpentInCalls(const workload::PreparedCall& call, std::int64_t 
   });
 }
 
-// Returns the number of calls that take kTrySeconds.
+// Returns how many calls take kTrySeconds.
 std::int64_t CallsOfTry(const workload::PreparedCall& call) {
   call.run();
   const double begin = cpu::WallSeconds();
@@ -83,14 +82,14 @@ std::int64_t CallsOfTry(const workload::PreparedCall& call) {
       1, std::llround(kTrySeconds / std::max(cpu::WallSeconds() - begin, 1e-8)));
 }
 
-// Repeated timings (tries) of a call.
+// Repeated timings of one call.
 struct Tries {
   explicit Tries(const workload::PreparedCall& tried) : call(tried), calls(CallsOfTry(tried)) {}
 
   void Add() {
     made.push_back(RepetitionOf(SpentInCalls(call, calls, [] {}), static_cast<double>(calls)));
   }
-  // Returns the median over the clean tries of the time of a call. [s]
+  // Returns the time of a call: the median over the clean timings. [s]
   double Seconds() const {
     std::vector<double> seconds;
     for (const auto i : Clean(made)) seconds.push_back(made[i].seconds);
@@ -108,7 +107,7 @@ double SecondsOf(const workload::PreparedCall& call) {
   return tries.Seconds();
 }
 
-// Times two calls in interleaved tries, so that interference hits both. [s]
+// Returns the times of two calls, timed alternately so that interference affects both. [s]
 std::pair<double, double> SecondsInterleaved(const workload::PreparedCall& one,
                                              const workload::PreparedCall& other) {
   Tries of_one(one), of_other(other);
@@ -121,8 +120,8 @@ std::pair<double, double> SecondsInterleaved(const workload::PreparedCall& one,
   return {of_one.Seconds(), of_other.Seconds()};
 }
 
-// Returns the share of a core's private L2 that tensors may fill, if CPUID describes L2: three
-// quarters, the rest is for the library's other memory. [byte]
+// Returns how many bytes of tensors fit a core's private L2: three quarters of L2, because the
+// library needs the rest. Returns nothing if CPUID does not describe L2. [byte]
 std::optional<double> NearBytes() {
   const auto caches = cpu::CoreCaches();
   const auto l2 = caches.find(Level::kL2);
@@ -132,8 +131,8 @@ std::optional<double> NearBytes() {
 
 using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
 
-// Returns the time of the call with its tensors folded into L2, and with distinct tensors; nothing
-// if this machine lacks the memory for copies. [s]
+// Returns two times of the call: with tensors folded so that they fit L2, and with distinct
+// tensors. Returns nothing if this machine lacks the memory for copies. [s]
 NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
   const auto near_bytes = NearBytes();
   if (!near_bytes || !call.explain.folded) return {};

@@ -1,4 +1,4 @@
-// Profiles a call's parallel regions, in passes apart from the timed repetitions.
+// Profiles the parallel regions of a call, in passes that are separate from the timed repetitions.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,28 @@ namespace dlroof::timing {
 
 class WatchedCalls {
  public:
-  // Profiles a pass of `calls` calls on `threads` threads. If no source can, sets UnwatchedReason.
+  // Runs and profiles one pass: `calls` calls on `threads` threads. If no source can profile them,
+  // sets UnwatchedReason.
   void Add(const workload::PreparedCall& call, int threads, std::int64_t calls);
-  // Times the same workload prepared for one thread, its parts, its smallest problem, and the call
-  // with its tensors cache-resident and not, and counts its instructions by hardware or by at most
-  // `step_seconds` of single steps each.
+  // Measures `call`, the same workload prepared for one thread: its time, the times of its parts,
+  // of its smallest problem, and of copies with cache-resident and with distinct tensors; and its
+  // instructions, by hardware counters or by single steps of at most `step_seconds` each. [s]
   void AddSingleThreaded(const workload::PreparedCall& call, double step_seconds);
   bool HasInstructions() const { return instructions_.has_value(); }
   // Sets the instruction count of the single-threaded call.
   void SetInstructions(const InstructionCount& count);
   // Adds a reason why the instructions of the single-threaded call are not counted.
   void AddInstructionsReason(const std::string& reason);
-  // Returns the profile of one call, the mean over the clean passes, or over the quarter with the
-  // least run delay if all passes were noisy; nothing without a pass.
+  // Returns the profile per call: the mean over the clean passes or, if all passes are noisy, over
+  // the quarter with the least run delay. Returns nothing if there is no pass.
   std::optional<ParallelTime> Mean() const;
-  // Returns why the last pass could not be profiled.
+  // Returns why the last pass could not be profiled, if it could not.
   const std::optional<Reason>& UnwatchedReason() const { return unwatched_reason_; }
 
  private:
   struct Pass {
     record::Repetition repetition;
-    RegionSums sums;  // over all its calls
+    RegionSums sums;  // over all calls of the pass
     int threads = 1;
     std::string source;
   };

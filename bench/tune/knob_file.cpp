@@ -133,7 +133,7 @@ class KnobReader {
       knobs_.skipped.push_back(fmt::format("{}: {}", knob_->name, choice_reason.reason));
       return;
     }
-    // {half} and {cores} may be the same number.
+    // {half} and {cores} may be the same number, so that two choices are equal.
     const bool known = std::ranges::any_of(
         knob_->choices, [&](const tuning::Choice& other) { return other.values == choice.values; });
     if (!known) knob_->choices.push_back(std::move(choice));
@@ -213,7 +213,7 @@ class KnobReader {
   std::set<programs::ProgramComponentKind> acts_on_;
 };
 
-// Looks into the folders of LD_LIBRARY_PATH and of the system's linker.
+// Returns the path of the library in the folders of LD_LIBRARY_PATH and the system's linker.
 std::optional<std::string> LibraryPath(const std::string& name) {
   const char* library_path = std::getenv("LD_LIBRARY_PATH");
   std::istringstream folders(std::string(library_path == nullptr ? "" : library_path) +

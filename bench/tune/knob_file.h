@@ -1,5 +1,5 @@
-// Knobs of any program: coordinates of a tuning that text files describe, built-in ones and the
-// user's.
+// Knobs of any program: environment variables and flags that a tuning may change. Text files
+// describe them: built-in ones and the user's.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace dlroof::tune {
 
-// A file has lines of these kinds. "#" begins a comment; blank lines and spaces at both ends of a
-// line are ignored.
+// A knob file has lines of these kinds. "#" begins a comment; blank lines and spaces at both ends
+// of a line are ignored.
 //
 //   knob NAME | REASON                          begins a knob, which takes one of the choices below
 //   knob NAME, changes results | REASON         a knob that is tried only with --allow-precision
@@ -25,34 +25,34 @@ namespace dlroof::tune {
 //   VARIABLE=VALUE ... | REASON                 a choice: environment variables
 //   --FLAG=VALUE --FLAG | REASON                a choice: arguments, appended to the program's
 //
-// A value with spaces is written in double quotes. {cpus}, {cores} and {half} are numbers of this
-// machine, {library:NAME} is the path of a shared library.
+// A value with spaces is written in double quotes. {cpus}, {cores} and {half} are replaced by
+// numbers of this machine, {library:NAME} by the path of a shared library.
 
-// What knob files depend on: this machine and the user's environment.
+// The properties of this machine and of the user's environment that choices depend on.
 struct KnobPlace {
   int cpus = 1;   // [1] CPUs that may be used
   int cores = 1;  // [1] cores of these CPUs
-  // Returns the path of a shared library if it is installed.
+  // Returns the path of the shared library `name` if it is installed.
   std::function<std::optional<std::string>(const std::string& name)> library;
-  // Returns whether the user has set the variable, which is not tuned then.
+  // Returns whether the user has set the variable. Such variables are not tuned.
   std::function<bool(const std::string& variable)> is_set;
 };
 KnobPlace ThisKnobPlace();
 
 struct Knobs {
   std::vector<tuning::Coordinate> coordinates;
-  ActsOn acts_on;                    // of coordinates that specify it
-  std::vector<std::string> skipped;  // sentences: knobs and choices that are not tried, and why
+  ActsOn acts_on;                    // for knobs that specify "acts on"
+  std::vector<std::string> skipped;  // sentences: what is not tried, and why
 };
 
-// Adds the coordinates of a knob file's text. Skips choices that need a missing library or a
-// variable that is set. Throws BadInput with FILE:LINE for an invalid line, a choice before the
-// first knob, a repeated knob, a variable of two knobs, and an unknown word in braces.
+// Adds the knobs of a knob file's text to `knobs`. Skips choices that need a missing library or a
+// variable that the user has set. Throws BadInput with FILE:LINE for an invalid line, a choice
+// before the first knob, a repeated knob, a variable in two knobs, or an unknown word in braces.
 void AddKnobs(std::string_view text, const std::string& file, const KnobPlace& place,
               bool may_change_results, Knobs& knobs);
 
-// Returns the knobs of built-in sets and files. Throws as AddKnobs, and for a word that is neither
-// a set nor a file.
+// Returns the knobs of built-in sets and files. Throws what AddKnobs throws, and BadInput for a
+// word that is neither a set nor a file.
 Knobs KnobsOf(const std::vector<std::string>& names_or_files, const KnobPlace& place,
               bool may_change_results);
 
@@ -61,7 +61,7 @@ const std::vector<EmbeddedFile>& BuiltInKnobs();
 // Returns the names of the built-in sets: "allocator, onednn, ...".
 std::string KnobSets();
 
-// Prefix of the names under which settings store parts of LD_PRELOAD, to which several knobs add.
+// Prefix of the names under which a setting stores libraries for LD_PRELOAD, one from each knob.
 inline constexpr std::string_view kPreload = "LD_PRELOAD:";
 
 }  // namespace dlroof::tune

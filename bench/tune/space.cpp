@@ -37,8 +37,8 @@ bool Exists(const workload::BenchmarkName& name) {
   }
 }
 
-// Returns the name with the option at the position that the name's grammar allows, or nothing if
-// there is no such benchmark.
+// Returns the name with the option inserted where the name's grammar allows it, or nothing if no
+// such benchmark exists.
 std::optional<workload::BenchmarkName> WithOption(const workload::BenchmarkName& name,
                                                   const std::string& option) {
   for (std::size_t at = 0; at <= name.options.size(); ++at) {
@@ -79,8 +79,8 @@ class Space {
                      IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
   }
 
-  // Adds the options that lead to the same result in another way. Options of several rows are also
-  // tried together.
+  // Adds the options that compute the same result in another way. If op->variants has several rows,
+  // also tries combinations of their options.
   void AddVariants() {
     const auto* op = workload::FindOp(name_.op);
     if (op == nullptr) return;
@@ -96,7 +96,7 @@ class Space {
   void AddIsa(bool precision) {
     const auto& features = machine_.cpu.features;
     if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
-    // Without VNNI, sums of integers have 16 bits and may saturate.
+    // Without VNNI, int8 products are summed in 16 bits, which may saturate.
     if (name_.type.find('8') != std::string::npos && !precision) return;
     tuning::Coordinate coordinate{kIsaCoordinate, "", {}};
     const auto add = [&](const char* isa, const char* reason) {
@@ -173,7 +173,7 @@ bool IsVariable(const std::string& knob) {
   return std::isupper(static_cast<unsigned char>(knob.front())) != 0;
 }
 
-// Returns the name with the option. Throws std::logic_error if the space does not have the option.
+// Returns the name with the option. Throws std::logic_error if there is no such benchmark.
 workload::BenchmarkName Changed(const workload::BenchmarkName& name, const std::string& option) {
   auto changed = WithOption(name, option);
   if (!changed) throw std::logic_error(workload::ToText(name) + ": cannot have " + option);
@@ -276,7 +276,7 @@ TunedMachine ThisMachine() {
 
 namespace {
 
-// An order in which a team takes CPUs.
+// An order in which the threads of a team are placed on CPUs.
 struct Places {
   const char* reason;
   std::vector<int> cpus;
@@ -294,7 +294,7 @@ int CacheOf(const cpu::Topology& topology, int cpu) {
   return found == level->second.end() ? 0 : found->second.id;
 }
 
-// Returns the index of each CPU among those of its core, 0 for the first hardware thread.
+// Returns for each CPU its index among the hardware threads of its core, from 0.
 std::map<int, int> IndicesInCores(const cpu::Cpu& cpu) {
   std::map<int, int> indices, seen;
   for (const int number : cpu.allowed) {
@@ -332,7 +332,7 @@ std::vector<Places> PlacesOf(const cpu::Cpu& cpu) {
           {"two threads per core, which share its L1 and L2", SortedBy(cpu.allowed, packed)}};
 }
 
-// Returns the numbers of threads to try: 1, 2, 4, ..., one per core, one per CPU; or the fixed one.
+// Returns the thread counts to try: 1, 2, 4, ..., one per core, one per CPU; or only `fixed`.
 std::set<int> Counts(const cpu::Cpu& cpu, std::optional<int> fixed) {
   if (fixed) return {*fixed};
   const int all = static_cast<int>(cpu.allowed.size());

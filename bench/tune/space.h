@@ -1,5 +1,5 @@
-// The settings of a benchmark on a CPU: the search space, teams of threads (how many, on which
-// CPUs, how they wait), and how a process gets a setting.
+// The search space of a benchmark on a CPU: its settings, its teams of threads (how many, on which
+// CPUs, how they wait), and the process that measures a setting.
 #pragma once
 
 #include <optional>
@@ -16,55 +16,56 @@
 namespace dlroof::tune {
 
 struct SpaceRequest {
-  bool precision = false;  // also choices that compute in a narrower type or round differently
-  bool batch = false;      // also other batch sizes, compared by the time of an image or sequence
-  // Environment variables, with values to try beside the default.
+  bool precision = false;  // also try narrower types and other rounding
+  bool batch = false;      // also try other batch sizes, compared by the time per image
+  // Environment variables to tune, each with the values to try beside the default.
   std::vector<std::pair<std::string, std::vector<std::string>>> environment;
 };
 
-// The machine as far as the space depends on it.
+// The properties of a machine on which the search space depends.
 struct TunedMachine {
   cpu::Cpu cpu;
-  // The selected mode in /sys/kernel/mm/transparent_hugepage/enabled, if it can be read.
+  // The mode in /sys/kernel/mm/transparent_hugepage/enabled; absent if it cannot be read.
   std::optional<std::string> huge_pages;
-  bool reserved_pages = false;  // hugetlbfs has pages
+  bool reserved_pages = false;  // huge pages are reserved (hugetlbfs)
   bool taskset = false;         // taskset is in PATH
-  std::set<std::string> fixed;  // variables that the user has set, which are not tuned
+  std::set<std::string> fixed;  // variables set by the user, not tuned
 };
 TunedMachine ThisMachine();
 
-// Returns the coordinates of a benchmark, each with at least one choice. Options in the name are
-// not changed. Throws BadInput for an invalid name and for a GPU benchmark.
+// Returns the coordinates (parameters to tune) of a benchmark, each with at least one choice.
+// Options in the benchmark's name stay as they are. Throws BadInput for an invalid name or a GPU
+// benchmark.
 std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                         const TunedMachine& machine, const SpaceRequest& request);
-// Returns the coordinate of a variable and the values that the user requested.
+// Returns the coordinate of an environment variable with the values that the user requested.
 tuning::Coordinate RequestedCoordinate(const std::string& variable,
                                        const std::vector<std::string>& values);
 
-// Names of coordinates whose order a breakdown decides.
+// Names of the coordinates that SortByBreakdown places by kind.
 inline constexpr const char* kThreadsCoordinate = "threads";
 inline constexpr const char* kIsaCoordinate = "instruction set";
 inline constexpr const char* kPagesCoordinate = "huge pages";
 inline constexpr const char* kAllocatorCoordinate = "allocator";
 
-// A benchmark's process under a setting.
+// How to run a benchmark under a setting.
 struct TunedBenchmark {
   workload::BenchmarkName name;
   Variables environment;            // in addition to this process's environment
-  std::optional<std::string> cpus;  // "0,2", if fewer than all (syntax of taskset)
-  double scale = 1;                 // [1] factor that makes its time comparable with the default's
+  std::optional<std::string> cpus;  // CPUs for taskset ("0,2"), if not all
+  double scale = 1;  // [1] factor for its time, if its batch size is not the default's
 };
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::Setting& setting);
 
-// Returns the environment variables that apply this setting to another program, as far as possible.
+// Returns the environment variables that apply this setting, as far as possible, to any program.
 Variables EnvironmentLines(const TunedBenchmark& benchmark);
 // Returns the shell command that measures the benchmark.
 std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program);
 
-// Returns the teams beside the default team, which has a thread on every allowed CPU, or `fixed`
-// threads, on cores before second hardware threads. The knobs are "threads", "cpus" (syntax of
-// taskset; only with `pin`), and OMP_WAIT_POLICY and GOMP_SPINCOUNT (only with `wait` and for teams
-// of several threads).
+// Returns the teams of threads to try beside the default team. The default team has a thread on
+// every allowed CPU, or `fixed` threads, which occupy all cores before second hardware threads. The
+// knobs are "threads", "cpus" (for taskset; only with `pin`), and OMP_WAIT_POLICY and
+// GOMP_SPINCOUNT (only with `wait` and for teams of several threads).
 std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
                                         bool wait);
 

@@ -94,7 +94,7 @@ namespace {
 
 constexpr double kLeastPause = 0.25, kMostPause = 2;  // [s]
 
-// The process of one setting of a block.
+// The process that measures one setting in a block.
 class SettingProcess {
  public:
   SettingProcess(const BenchTrialRequest& request, const tuning::Setting& setting,
@@ -121,7 +121,7 @@ class SettingProcess {
 
   tuning::TrialResult End() {
     nlohmann::json machines;
-    // A process that does not answer has had its timeout, unless it is just ending.
+    // A process that no longer answers gets 1 s to end: it has had its timeout or is just ending.
     const auto end = process_->End(answers_ ? timeout_seconds_ : 1);
     const auto outcome = supervise::OutcomeOf(end, timeout_seconds_, process_->paths(), machines);
     const auto record = supervise::RecordOf(listed_, {supervise::PartFrom(listed_, outcome, 0)});
@@ -156,11 +156,11 @@ bool ForEach(const SettingProcesses& processes, std::uint64_t seed, const Action
   return !StoppedByInterrupt();
 }
 
-// Returns false after an interrupt.
+// Measures one block. Returns false after an interrupt.
 bool MeasureOne(const BenchTrialRequest& request, tuning::TrialBlock& block, std::uint64_t seed) {
   const double begin = cpu::WallSeconds();
   const TemporaryFolder folder;
-  // Prepares one process after the other; each is stopped when it is ready.
+  // Starts one process after the other; each process is stopped (SIGSTOP) when it is ready.
   SettingProcesses processes(block.settings.size());
   for (const auto i : ShuffledOrder(processes.size(), seed)) {
     if (StoppedByInterrupt()) return false;
@@ -223,7 +223,7 @@ std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& reque
 
 namespace {
 
-// A setting fails if it takes this many times as long as the default [1] and this much more. [s]
+// A setting fails if its run takes longer than kHopeless [1] times the default's plus kPause [s].
 constexpr double kHopeless = 5, kPause = 1;
 constexpr int kLongestReason = 160;
 
@@ -298,7 +298,7 @@ tuning::Trial CommandTrial(const CommandTrialRequest& request) {
 
 namespace {
 
-// [1] Share of the busy time above the roof that a coordinate may save: about half if it acts on
+// [1] Assumed share of the busy time above the roof that a coordinate can save: half if it acts on
 // the bottleneck, an eighth otherwise. Fewer threads may save all costs of a team.
 constexpr double kLikely = 0.5, kUnlikely = 0.125;
 
@@ -338,7 +338,7 @@ void SortByBreakdown(const breakdown::Breakdown& breakdown, bool memory_bound,
         "{:.0f} % of the default's time is the threads' own work above the roof, which is {}",
         100 * busy, memory_bound ? "a bandwidth" : "arithmetic");
     if (coordinate.name != kThreadsCoordinate) continue;
-    // For a memory-bound call fewer or other cores may be as fast.
+    // A memory-bound call may be as fast on fewer or other cores.
     score[coordinate.name] = memory_bound ? 1 : team;
     coordinate.reason = fmt::format(
         "{:.0f} % of the default's time is fork, join, waiting, sharing and serial code",

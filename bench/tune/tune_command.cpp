@@ -135,7 +135,7 @@ class CommandTuning {
     return plan;
   }
 
-  // Sorts the knobs by the share of the program's time that they act on.
+  // Sorts the knobs by the share of the program's time that they change.
   void Order() {
     const auto breakdown = profile::RunForBreakdown(request_.trial.command);
     if (!breakdown) {
@@ -152,7 +152,7 @@ class CommandTuning {
 
   void Measure() {
     const auto trial = CommandTrial(request_.trial);
-    // This run of the default warms the system's file cache, and its time limits the other runs.
+    // This run of the default warms the system's file cache. Its duration limits other runs.
     const double begin = cpu::WallSeconds();
     if (!trial({}, request_.trial.timeout_seconds)) return;
     const double run_seconds = cpu::WallSeconds() - begin;
@@ -271,7 +271,7 @@ void SortCoordinates(const TuneRequest& request, const std::string& name, std::o
   const TemporaryFolder folder;
   std::optional<std::string> path;
   try {
-    // A live check is not worth its time: an inaccurate breakdown still gives a good order.
+    // Skips the live check of the ceilings: an inaccurate breakdown still gives a good order.
     path = supervise::MeasureExplained({.command = "tune",
                                         .names = {name},
                                         .bench = request.bench,
@@ -279,7 +279,7 @@ void SortCoordinates(const TuneRequest& request, const std::string& name, std::o
                                         .arguments = {"--dlroof_live_check=false"}},
                                        folder, log);
   } catch (const BadInput& error) {
-    // If the benchmark is at fault, the trials report it.
+    // If the benchmark itself fails, its trials report the failure.
     log << fmt::format("no breakdown, so the coordinates are tried in a fixed order: {}\n",
                        text::Printable(error.what()));
   }

@@ -15,7 +15,7 @@ namespace dlroof::tune {
 
 struct TuneCommandRequest {
   CommandTrialRequest trial;
-  std::vector<std::string> knobs = {"openmp", "onednn", "allocator"};  // sets and files
+  std::vector<std::string> knobs = {"openmp", "onednn", "allocator"};  // built-in sets and files
   // Further environment variables, with values to try.
   std::vector<std::pair<std::string, std::vector<std::string>>> environment;
   bool may_change_results = false;
@@ -28,16 +28,16 @@ struct TuneCommandRequest {
   std::uint64_t seed = 1;
 };
 
-// Returns coordinates of variables that no program reads.
+// Returns coordinates of environment variables that no program reads, for an A/A test.
 std::vector<tuning::Coordinate> EqualCoordinates();
 
 // Tunes the program and writes the file after each block. Returns the exit code: 0, 1 if the
 // program fails with its default settings, 130 after an interrupt. Throws BadInput.
 int TuneCommand(const TuneCommandRequest& request, std::ostream& log, std::ostream& out);
 
-// Returns whether TuneCommand wrote the file.
+// Returns whether TuneCommand, not TuneBenchmarks, wrote the file.
 bool IsOfCommand(const tuning::TuningFile& file);
-// Calls VerifyAll for the file's program.
+// Measures the confirmed settings of the file's program again (see VerifyAll).
 int VerifyCommand(const std::string& path, tuning::TuningFile file, double timeout_seconds,
                   std::ostream& log, std::ostream& out);
 // Writes the report of a file of TuneCommand.
@@ -45,13 +45,13 @@ void ShowCommand(const tuning::TuningFile& file, std::ostream& out);
 
 // Returns a line for each variable and argument of the setting: "export A='b'".
 std::string ExportLines(const std::vector<std::string>& command, const tuning::Setting& setting);
-// Returns the command line for a shell, with the variables in front.
+// Returns the command line for a shell, with the environment variables in front.
 std::string ShellCommand(const TunedCommand& tuned);
 
 struct TuneRequest {
   std::vector<std::string> names;      // of benchmarks
   std::optional<std::string> bench;    // see supervise::BenchProgram
-  std::optional<std::string> machine;  // machine file for the breakdown, or "none" for no breakdown
+  std::optional<std::string> machine;  // file for the breakdown; "none": no breakdown
   std::string output = "tune.json";
   bool resume = false;
   bool compare_with_itself = false;  // A/A test with settings that change nothing
@@ -67,7 +67,7 @@ struct TuneRequest {
 // BadInput.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
-// Calls VerifyAll for the file's benchmarks.
+// Measures the confirmed settings of the file's benchmarks again (see VerifyAll).
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out);
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kBarWidth = 30;
 
-// Returns a bar whose length is the share of the default's time that is left.
+// Returns a bar whose length shows the time divided by the default's time.
 std::string Bar(double left) {
   const auto width = static_cast<std::size_t>(
       std::lround(std::clamp(left, 0.0, 1.0) * static_cast<double>(kBarWidth)));

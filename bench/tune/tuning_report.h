@@ -1,5 +1,5 @@
-// Reports of tunings (the steps from default to best, other trials, the settings to copy), and the
-// files of tunings that a command resumes or verifies.
+// Reports of tunings (steps from the default to the best setting, other trials, settings to copy),
+// and the tuning files that a command resumes or verifies.
 #pragma once
 
 #include <functional>
@@ -11,34 +11,34 @@
 
 namespace dlroof::tune {
 
-// Writes the report of a benchmark's tuning, with the ratios and intervals of the confirmation.
-// `program` is the path of dlroof_bench in the printed command.
+// Writes the report of a benchmark's tuning, with the confirmed speedups and their intervals.
+// `program` is the path of dlroof_bench in the command line that the report shows.
 void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out);
 
-// How a report shows the subject of a tuning.
+// How a report shows the objective and the settings of a tuning.
 struct TuningWords {
   // Returns an objective (TrialResult's seconds) as text.
   std::function<std::string(double seconds)> objective;
-  // Writes the settings of a confirmed tuning, to copy.
+  // Writes the settings of a confirmed tuning in a form to copy.
   std::function<void(const tuning::Tuning& tuning, std::ostream& out)> settings;
 };
-// Writes the report of any program's tuning.
+// Writes the report of a tuning of any program.
 void WriteTuning(const tuning::Tuning& tuning, const TuningWords& words, std::ostream& out);
 
-// "1.23x as fast (1.19x to 1.27x)".
+// Returns the effect as text: "1.23x as fast (1.19x to 1.27x)".
 std::string EffectText(const tuning::Effect& effect);
 
 inline constexpr int kInterrupted = 130;  // exit code after an interrupt
-inline constexpr int kNotConfirmed = 3;   // exit code if a gain is not confirmed again
+inline constexpr int kNotConfirmed = 3;   // exit code if VerifyAll does not confirm a gain
 
-// Returns the tunings of the file at `path`, or a new file with `about`, whose "names" are what is
-// tuned. Throws BadInput for an unfinished file without `resume`, and with `resume` for a file of
-// another command.
+// Reads the tuning file at `path`, or returns a new file with `about`, whose "names" are the tuned
+// benchmarks or program. Throws BadInput if the file is unfinished and `resume` is false, or if
+// `resume` is true and another command wrote the file.
 tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume);
 
-// Measures the confirmed best setting of each tuning of the file against its default again, with
-// the trials of its subject, and writes the effects into the file. Returns the exit code: 0, 3 if a
-// gain is not confirmed again, 130 after an interrupt.
+// Measures the confirmed best setting of each tuning against the default again, and writes the
+// effects into the file. `trials` returns the function that measures a subject. Returns the exit
+// code: 0, kNotConfirmed, or 130 after an interrupt.
 int VerifyAll(const std::string& path, tuning::TuningFile file,
               const std::function<tuning::MeasureBlock(const std::string& subject)>& trials,
               std::ostream& log, std::ostream& out);

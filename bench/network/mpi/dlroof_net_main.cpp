@@ -1,5 +1,5 @@
 // dlroof_net: measures the network between the ranks of an MPI job. Only this program uses MPI,
-// because a lost node ends an MPI job.
+// because MPI ends the whole job if one node is lost.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>

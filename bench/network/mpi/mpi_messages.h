@@ -1,4 +1,4 @@
-// Messages by MPI.
+// Implements Messages by MPI.
 #pragma once
 
 #include <mpi.h>
@@ -37,7 +37,7 @@ class MpiMessages : public Messages {
 
   int rank_ = 0, size_ = 1;
   std::vector<float> sent_, received_;
-  std::map<int, MPI_Comm> first_;  // communicators of the first ranks, by their number
+  std::map<int, MPI_Comm> first_;  // communicators of ranks 0 to N-1, by N
 };
 
 }  // namespace dlroof::network
