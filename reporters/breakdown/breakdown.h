@@ -2,8 +2,7 @@
 // roof requires to the unexplained rest. Pure.
 //
 // The efficiencies are those of the POP project (Performance Optimisation and Productivity,
-// "standard metrics"). Their product is the mean useful time of a thread divided by the time of the
-// call.
+// "standard metrics"). Their product is the mean useful time of a thread / the time of the call.
 #pragma once
 
 #include <optional>
@@ -59,7 +58,7 @@ struct Efficiencies {
   double serialisation = 1;  // share of the threads' time not lost in serial sections
   double transfer = 1;       // share of the time not lost in forks, joins and calls
   double parallel = 1;       // product: mean useful time of a thread / time of the call
-  // Useful time on one thread / useful time of all threads. Set if one thread was measured.
+  // Useful time on one thread / useful time of all threads. Set if the call ran on one thread too.
   std::optional<double> computation;
 };
 

@@ -21,8 +21,7 @@ std::optional<std::string> InstructionSentence(const ParallelTime& parallel);
 // Returns a sentence on the largest component except kRoof: its share and what to try.
 std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown);
 
-// Returns 40 columns with a bar from `begin` to `end`, both shares of the total time [1]. The bar
-// is at least one column wide.
+// Returns 40 columns with a bar from `begin` to `end` (shares of the total), at least 1 wide.
 std::string WaterfallBar(double begin, double end);
 
 // Writes a line per component: a bar that begins where the previous bar ended, the time, the

@@ -120,8 +120,7 @@ void WriteVersusFigure(const VersusFigure& figure, const std::string& path);
 
 struct NodeMap {
   std::vector<std::string> nodes, benchmarks;
-  // [%] By benchmark and node: time relative to the median node, minus 100 %; not set without a
-  // time.
+  // [%] By benchmark and node: additional time over the median node; not set without a time.
   std::vector<std::vector<std::optional<double>>> slower;
   // [%] By roof: difference of each node's rate from the median node.
   std::vector<std::pair<std::string, std::vector<double>>> roofs;

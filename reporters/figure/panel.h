@@ -25,11 +25,10 @@ Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::Class
 // Both axes have the same scale, so the machine balance is a line at 45 degrees.
 Panel TimePanel(const Figure& figure);
 
-// Returns the line of a bandwidth roof from beyond the left edge of any chart to its ridge with the
-// highest drawn compute roof.
+// Returns a bandwidth roof from beyond the left edge of any chart to its ridge with the highest
+// drawn compute roof.
 std::vector<Point> SlantedLine(const roofline::Roof& slanted, const Figure& figure);
-// Returns the line of a compute roof from its ridge with the fastest memory level to beyond the
-// right edge of any chart.
+// Returns a compute roof from its ridge with the fastest level to beyond the right edge of a chart.
 std::vector<Point> FlatLine(const roofline::Roof& flat, const Figure& figure);
 
 // Returns "fp32.vector  200 GFLOP/s (not validated)".
@@ -65,8 +64,7 @@ std::string Block(const std::string& name, const std::vector<std::vector<Point>>
 // line that joins the levels of each record.
 void AddClassicMarks(const Figure& figure, Plot& plot);
 // Adds for each record a dot at the time that its roofs allow, a symbol at its measured time and
-// the line between them. Crosses on the line are the cumulative times of the pipes at their own
-// ceilings.
+// the line between them. Crosses on it are the pipes' cumulative times at their own ceilings.
 void AddTimeMarks(const Figure& figure, Plot& plot);
 
 // Returns the legend of the symbols: "hollow: f32, filled: f16" or "hollow: modelled, ...".

@@ -1,6 +1,5 @@
-// Reporters for Google Benchmark. They convert its Runs to records and write the live table (Google
-// Benchmark's columns and the roofline's) and the run file. Compiles with Google Benchmark 1.7.1 to
-// 1.9.x.
+// Reporters for Google Benchmark. They convert its Runs to records and write the live table (with
+// roofline columns) and the run file. Compiles with Google Benchmark 1.7.1 to 1.9.x.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -59,8 +58,7 @@ class RunFileReporter : public benchmark::JSONReporter {
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override;
 
-  // Returns false if a write failed (disk full). The part written before can be read like a
-  // truncated file.
+  // Returns false if a write failed (disk full). The file is then truncated.
   bool Written() const { return written_; }
 
  private:

@@ -37,8 +37,7 @@ void WritePage(const roofline::PlacedRun& run, std::ostream& out,
 nlohmann::json PageContent(const roofline::PlacedRun& run,
                            const roofline::PlacedRun* before = nullptr);
 
-// Returns the trajectories as a member of a page's content. PageContent includes only those along
-// threads.
+// Returns trajectories as a member of a page's content. PageContent has only those along threads.
 nlohmann::json TrajectoriesJson(const std::vector<trajectory::Trajectory>& trajectories);
 
 // Writes the page of a content that PageContent returned.

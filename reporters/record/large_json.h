@@ -16,8 +16,7 @@
 
 namespace dlroof::record {
 
-// Path of a value in a JSON file. The text is built for error messages only: a file has 10^6
-// values.
+// Path of a value in a JSON file. The text is built only for errors: files have 10^6 values.
 struct JsonPlace {
   const JsonPlace* outer = nullptr;  // null for the file itself
   std::string_view key;

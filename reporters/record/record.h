@@ -64,8 +64,8 @@ struct Repetition {
   bool noisy = false;     // disturbed by other programs: stored, but not in the median
   // Set on a GPU only. A pointer saves memory: of 10^6 repetitions few may have a sample.
   std::shared_ptr<const GpuSample> gpu;
-  // Block of an interleaved comparison: the repetitions of a block ran in turn with those of the
-  // same block in the other file, in the order of the files.
+  // Block of an interleaved comparison: its repetitions alternated, in the order of the file, with
+  // those of the same block in the other file.
   std::optional<int> block;
 };
 

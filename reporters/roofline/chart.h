@@ -1,6 +1,5 @@
 // The numbers of every chart: sweeps (benchmarks that differ in one parameter only) and rooflines
-// (roofs, points, time points). The page, the figures and the terminal's picture draw these
-// numbers. Pure.
+// (roofs, points, time points). The page and all figures draw them. Pure.
 #pragma once
 
 #include <map>
@@ -36,8 +35,7 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name,
                                   std::size_t least = 2);
 
 // Returns the lines through the records with a time, placed or not, that differ only in their
-// number of threads, which is the value. Of two records with the same number of threads the first
-// is used.
+// number of threads, which is the value. Of two records with the same value the first is used.
 std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least = 2);
 
 // Returns the lines through the records with a time whose batch is proportional to their number of
@@ -126,8 +124,7 @@ std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Leve
 
 // [s] Returns the complexity point {bytes / bandwidth, FLOPs / ceiling} of this level, scaled so
 // that its larger coordinate is the measured time (Wang et al. 2020, one level at a time;
-// `slowdown` counts all levels). Returns nullopt without a slowdown and for levels that are not
-// validated.
+// `slowdown` is of all levels). Returns nullopt without a slowdown or for a not validated level.
 std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level level);
 
 // [s] Returns the cumulative sums of pipe_seconds: one pipe, two pipes, ..., all pipes.

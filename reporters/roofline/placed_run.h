@@ -89,7 +89,7 @@ struct Opportunity {
   double above_roof_seconds = 0;  // [s] `seconds` minus the time at the roof
 };
 
-// Returns at most `most` records with a validated roof, the most time above the roof first.
+// Returns at most `most` records above a validated roof, the most time above the roof first.
 std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most = 5);
 
 // Members of the run file. Unknown quantities have no key.

@@ -69,8 +69,7 @@ std::vector<std::string> Followers(const SweepWord& word);
 // Choices for the placement of records under their roofs.
 struct PlaceView {
   std::vector<Level> levels;  // memory levels to use; empty: all known levels
-  // Divide the FLOPs of all pipes by the best matrix ceiling, as the time-based roofline paper
-  // does.
+  // Divide the FLOPs of all pipes by the best matrix ceiling, as in the time-based roofline paper.
   bool tensor_balance = false;
   OpVocabulary words;  // of the file's ops; empty: this program's
 };
