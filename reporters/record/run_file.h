@@ -17,7 +17,7 @@
 namespace dlroof::record {
 
 // Returns the member `key` of an object, or null if there is none. Member and Text read contexts,
-// parts of which other programs write: a member of an unexpected type counts as missing.
+// which other programs may write: a member of an unexpected type counts as missing.
 inline const nlohmann::json& Member(const nlohmann::json& json, const char* key) {
   static const nlohmann::json null;
   if (!json.is_object()) return null;

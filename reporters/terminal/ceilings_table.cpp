@@ -64,8 +64,8 @@ std::string PlainPipe(const std::string& key) {
   return unit == std::string::npos ? key : key.substr(0, key.find('.', unit + 1));
 }
 
-// Adds pipes, highest first, each followed by its finer rows ("  avx2"). A finer row whose plain
-// row is missing has its full name.
+// Adds pipes, highest first, each followed by its rows by instruction set ("  avx2"). Such a row
+// has its full name if the plain row is missing.
 void AddPipes(const std::map<std::string, machine::Ceiling>& flops, Rows& rows) {
   struct Pipe {
     double plain_rate, rate;

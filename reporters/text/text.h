@@ -42,7 +42,7 @@ inline constexpr int kStoredDelayDigits = 3;
 double Rounded(double value, int digits = kWrittenDigits);
 // Returns a JSON integer if the value is whole and exact (below 2^53), else a JSON float.
 nlohmann::json WholeOrReal(double value);
-// Rounds all floating-point numbers of `json` in place, and makes whole ones integers.
+// Rounds all floating-point numbers of `json` in place, and converts whole numbers to integers.
 void RoundAll(nlohmann::json& json, int digits = kWrittenDigits);
 
 // Rounds a mean time per call [s]. Keeps so many decimals that seconds x iterations stays exact to

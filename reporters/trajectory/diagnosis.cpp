@@ -80,7 +80,7 @@ double BytesRatio(const Comparison& pair, Level level) {
   return bytes(pair.to) / bytes(pair.from);
 }
 
-// Returns "the same work moves 2.00x the bytes of DRAM, modelled". Both points must know the level.
+// Returns "the same work moves 2.00x the bytes of DRAM, modelled". Needs `level` at both points.
 std::string BytesText(const Comparison& pair, Level level) {
   return fmt::format("the same work moves {}x the bytes of {}, {}",
                      text::ThreeDigits(BytesRatio(pair, level)), roofline::LevelName(Key(level)),

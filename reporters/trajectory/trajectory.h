@@ -7,7 +7,7 @@
 // - The roof's own time is max(arithmetic, bytes x time of a byte over the levels). Its change is
 //   divided among these three factors by their Shapley values: each factor's mean effect over all
 //   orders in which the three can change.
-// - The components of the breakdown give the other causes.
+// - The other causes are the changes of the breakdown's components.
 // - The rest is unexplained.
 #pragma once
 
@@ -110,7 +110,7 @@ struct Trajectory {
   std::optional<double> per_thread;     // [1] batch per thread; set for weak scaling
   std::string name;                     // name of its benchmarks, with * for the swept value
   std::string label;                    // the parts of the name that differ between trajectories
-  std::optional<Level> level;           // of the intensity: the farthest level that all points know
+  std::optional<Level> level;           // of the intensity: farthest level with bytes at all points
   std::vector<TrajectoryPoint> points;  // by rising value
   std::vector<TrajectoryStep> steps;    // between neighbours; empty if the work is not comparable
 };

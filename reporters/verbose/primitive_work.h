@@ -1,14 +1,14 @@
 // FLOPs and compulsory bytes of one call of a primitive, by closed form. Pure.
 //
 // FLOPs, counted as the operators of dlroof count their own:
-//   matrix: 2 per multiply-add of the dense product. Taps on padding count. All directions of a
+//   matrix: 2 per multiply-add of the dense operation, padding included. All directions of a
 //     convolution, deconvolution, matrix product or inner product have the same number; the
 //     backward call of a recurrent layer has twice the number of the forward call (data and weight
 //     gradient).
 //   elementwise: each addition, subtraction, multiplication, division, comparison, maximum and each
 //     function (exp, log, tanh, sigmoid, erf, sqrt, power, rounding) counts 1. A bias adds 1 per
 //     element of the destination; its gradient adds 1 per element of the destination's gradient.
-//     Quantization scales and zero points of products do not count; those of a reorder do.
+//     Quantization scales and zero points count 0 in matrix operations, but 1 in a reorder.
 // Bytes: every tensor of the call once, whole, without padding of blocked layouts: read or written.
 //   The additional operands of post-ops (the destination of a sum, the operand of a binary) count
 //   too. Workspace and scratchpad belong to the library and do not count.
