@@ -48,7 +48,7 @@ constexpr KeyRow<ComponentKind> kWords[] = {
     {ComponentKind::kLaunch, "starting kernels"},
     {ComponentKind::kIdle, "no kernel runs"}};
 
-// [s] Mean times of the threads during one call; their sum is the time of the call.
+// Components of one profiling pass [s], each a mean over the threads. Their sum is the call's time.
 struct Split {
   double call = 0, serial = 0, fork_join = 0, imbalance = 0, stolen = 0;
   double busy = 0;
@@ -58,15 +58,15 @@ struct Split {
 
 double AtLeast0(double seconds) { return std::max(0.0, seconds); }
 
-// Takes up to `seconds` from `component` and returns what could not be taken.
+// Subtracts up to `seconds` from `component`. Returns the seconds by which `seconds` was larger.
 double Take(double seconds, double& component) {
   const double taken = std::min(seconds, component);
   component -= taken;
   return seconds - taken;
 }
 
-// Splits the pass, leaves out waits for a CPU that made it longer than the call, and scales the
-// rest to the call.
+// Splits the time of a profiling pass. Subtracts the CPU waits that made the pass longer than the
+// call, and scales the rest to the time of the call.
 Split SplitOf(const BreakdownFacts& facts, const RegionPass& pass) {
   const double threads = facts.parallel.threads;
   Split split;
@@ -106,13 +106,13 @@ std::optional<Efficiencies> EfficienciesOf(const BreakdownFacts& facts, const Sp
   return efficiencies;
 }
 
-// [s] per thread: each of them runs the fixed code of every region.
+// Returns kFixed per thread [s]. Each thread runs all fixed code, so no division by the threads.
 double FixedOf(const BreakdownFacts& facts) {
   return AtLeast0(facts.parallel.smallest_seconds.value_or(0) - facts.call_seconds.value_or(0));
 }
 
-// [s] per thread: growth of the threads' total busy time over the single-threaded call, beyond the
-// growth of the roof's own time and the fixed code that each thread repeats.
+// Returns kSharing per thread [s]: the threads' total busy time minus that of the single-threaded
+// call, minus the growth of the roof's time, minus the fixed code that each further thread repeats.
 double SharingOf(const BreakdownFacts& facts, double busy) {
   const auto single = SingleThreadBusy(facts);
   if (!single || facts.parallel.threads < 2) return 0;
@@ -131,14 +131,14 @@ double ProductsOf(const BreakdownFacts& facts) {
   return AtLeast0(*products - *facts.single_thread_compute_seconds) / facts.parallel.threads;
 }
 
-// [s] per thread: time of the kernel beyond the roof, and what the distance of its tensors adds.
+// Times of the kernel beyond the roof [s] per thread. `distance` is kDistance, `rest` is kKernel.
 struct KernelTimes {
   double lanes = 0, loads = 0, instructions = 0, rest = 0, distance = 0;
 };
 
 // Returns the least time [s] on one thread of the instructions that belong to no component measured
-// separately: all instructions at the core's issue rate, less the time of those components. A
-// component that was timed but not counted is subtracted with its whole time.
+// separately: all instructions at the core's issue rate, minus the issue time of the measured
+// components. A component without an instruction count is subtracted with its measured time.
 double InstructionsOf(const BreakdownFacts& facts, double lanes_and_loads) {
   const auto& parallel = facts.parallel;
   const auto& counted = parallel.instructions;
@@ -157,9 +157,9 @@ double InstructionsOf(const BreakdownFacts& facts, double lanes_and_loads) {
   return AtLeast0(counted->all / *counted->per_second - elsewhere);
 }
 
-// If the call was timed with near and far tensors, the roof's own time is subtracted from these: an
-// arithmetic roof from the near time, a memory roof first from the additional far time. The models'
-// components then share out the rest of the near time.
+// If the call was timed with tensors in L2 (near) and beyond L2 (far), the roof's time is
+// subtracted first: an arithmetic roof from the near time, a memory roof from far - near, then from
+// near. The modelled lanes, loads and instructions are then taken out of the rest of the near time.
 KernelTimes KernelTimesOf(const BreakdownFacts& facts) {
   const auto& parallel = facts.parallel;
   KernelTimes times;
@@ -194,12 +194,12 @@ std::string TextOf(const std::vector<LevelTime>& levels) {
   return text;
 }
 
-// Splits a time into components; each takes its seconds from the rest of the time.
+// Splits a total time into components. Each added component reduces the rest of the time.
 class ComponentList {
  public:
   explicit ComponentList(double seconds) : rest_(seconds) {}
 
-  // Adds a component of `wanted` [s], or of the rest if that is less.
+  // Adds a component of `wanted` seconds, or of the rest of the time if `wanted` is longer.
   void Add(ComponentKind kind, double wanted, Provenance from, const std::string& how) {
     const double seconds = std::min(wanted, rest_);
     rest_ -= seconds;
@@ -215,13 +215,13 @@ class ComponentList {
     }
     Add(ComponentKind::kLevels, sum, worst, "at most, without overlap: " + TextOf(levels));
   }
-  // Adds the measured `wanted` [s] and, for comparison, names the levels' modelled times.
+  // Adds kDistance, the measured extra time `wanted` [s]. Its text also lists the `levels`.
   void AddDistance(double wanted, const std::vector<LevelTime>& levels) {
     std::string how = "additional time on tensors whose pages do not repeat";
     if (!levels.empty()) how += "; by the bandwidths " + TextOf(levels);
     Add(ComponentKind::kDistance, wanted, Provenance::kMeasured, how);
   }
-  // Returns all components, including those of 0 s, and the rest of the time as unexplained.
+  // Returns all components, including those of 0 s, and the rest of the time as kUnexplained.
   std::vector<Component> Take() {
     components_.push_back({ComponentKind::kUnexplained, rest_, rest_from_, "the rest"});
     return std::move(components_);
@@ -229,7 +229,7 @@ class ComponentList {
 
  private:
   double rest_;
-  Provenance rest_from_ = Provenance::kMeasured;  // the worst one of the components
+  Provenance rest_from_ = Provenance::kMeasured;  // the least trusted of the components
   std::vector<Component> components_;
 };
 
@@ -284,7 +284,7 @@ std::vector<Component> ComponentsOf(const BreakdownFacts& facts, const RegionPas
   return components;
 }
 
-// Sets the interval of each component's median over the passes, widened to include the component.
+// Sets ci95 of each component: the interval of its median over the passes, widened to its value.
 void AddIntervals(const BreakdownFacts& facts, std::vector<Component>& components) {
   std::map<ComponentKind, std::vector<double>> seconds;
   for (const auto& pass : facts.parallel.passes)
@@ -297,13 +297,13 @@ void AddIntervals(const BreakdownFacts& facts, std::vector<Component>& component
   }
 }
 
-// Components below 1e-6 of the time are left out.
+// Removes components below 1e-6 of the total time.
 void RemoveZeros(Breakdown& breakdown) {
   std::erase_if(breakdown.components,
                 [&](const auto& one) { return one.seconds <= 1e-6 * breakdown.seconds; });
 }
 
-// [s] Returns the time of idle multiprocessors in the kernel's last wave, 0 without known waves.
+// Returns kTail of one kernel [s], or 0 if its number of waves is unknown.
 double TailOf(const LaunchedKernel& kernel) {
   if (!kernel.facts || !kernel.facts->waves || *kernel.facts->waves <= 0) return 0;
   const double waves = *kernel.facts->waves;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kWidth = 900, kRowHeight = 22, kMargins = 70;  // [px]
 
-// Rows from the top: the name of a benchmark, then its components.
+// Rows of the figure, from the top: for each benchmark its name, then its components.
 struct Rows {
   std::map<std::string, std::string> bars;  // by colour, lines "begin end row" in percent
   std::string labels;                       // gnuplot commands
@@ -35,7 +35,7 @@ void AddLabel(const std::string& text, double x, const char* style, Rows& rows) 
                              rows.count, style);
 }
 
-// The label is beside the bar if there is enough space, else on it.
+// Draws the label beside the bar if there is enough space, else on the bar.
 void AddComponent(const breakdown::Component& component, double begin, double end, Rows& rows) {
   constexpr double kLabel = 45;  // [%]
   rows.bars[ColourOf(component.kind)] += fmt::format("{} {} {}\n", begin, end, rows.count);
@@ -63,8 +63,8 @@ void AddBreakdown(const record::Record& record, const roofline::Placed& placed, 
   ++rows.count;
 }
 
-constexpr std::size_t kColours = 7;      // of SeriesColour
-constexpr std::size_t kMostTitles = 18;  // in the legend
+constexpr std::size_t kColours = 7;      // different colours of SeriesColour()
+constexpr std::size_t kMostTitles = 18;  // most trajectories in the legend
 constexpr std::string_view kThin = "#8b96a5", kStrong = "#27313d";
 
 std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figure) {
@@ -79,7 +79,7 @@ std::string Caption(const roofline::PlacedRun& run, const TrajectoryFigure& figu
   return caption + (pale ? "; pale: noisy (estimate)" : "");
 }
 
-// Returns the level that most trajectories have, the farthest of equals.
+// Returns the level that most trajectories have; of tied levels the farthest.
 std::optional<Level> MainLevel(const std::vector<trajectory::Trajectory>& trajectories) {
   std::map<Level, int> counts;
   for (const auto& one : trajectories)
@@ -107,7 +107,7 @@ Panel PanelOf(const TrajectoryFigure& figure) {
   return whole;
 }
 
-// Returns the roofs without the memory levels other than `level`.
+// Returns the compute roofs and the bandwidth roof of `level`.
 roofline::RoofSet OfLevel(roofline::RoofSet roofs, Level level) {
   std::erase_if(roofs.bytes, [&](const roofline::Roof& roof) { return roof.key != Key(level); });
   return roofs;
@@ -157,7 +157,7 @@ void AddTrajectory(const trajectory::Trajectory& trajectory, std::size_t index, 
   for (const auto& point : trajectory.points)
     if (IsDrawn(point)) points.push_back(&point);
   const auto colour = SeriesColour(index);
-  const auto dash = 1 + index / kColours % 4;  // repeated colours have another dash
+  const auto dash = 1 + index / kColours % 4;  // a repeated colour gets another dash type
   std::string block, arrows;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double x = *points[i]->intensity, y = *points[i]->flops_per_second;

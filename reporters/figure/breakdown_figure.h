@@ -11,21 +11,21 @@
 
 namespace dlroof::figure {
 
-// Returns a gnuplot script of the records with a breakdown, in the order of the file. Throws
-// BadInput if no record has one.
+// Returns a gnuplot script that draws the breakdown of each record that has one, in the order of
+// the file. Throws BadInput if no record has a breakdown.
 std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& extension);
 
 // Writes .svg, .pdf or .png. Throws BadInput as WriteFigure does.
 void WriteBreakdownFigure(const roofline::PlacedRun& run, const std::string& path);
 
 struct TrajectoryFigure {
-  std::vector<Figure> roofs;  // without marks; one per number of threads, most threads first
+  std::vector<Figure> roofs;  // roofs only; one per number of threads, most first
   Level level = Level::kDram;
-  std::vector<trajectory::Trajectory> trajectories;  // with at least two points of this level
+  std::vector<trajectory::Trajectory> trajectories;  // each has at least two points at `level`
   std::string caption;
 };
 
-// Throws BadInput if there is nothing to draw.
+// Throws BadInput if no trajectory can be drawn.
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
                                       const std::vector<trajectory::Trajectory>& trajectories);
 std::string TrajectoryScript(const TrajectoryFigure& figure, const std::string& extension);

@@ -37,7 +37,7 @@ void AddBand(const std::string& name, const std::vector<BreakEvenPoint>& points,
       name, SeriesColour(colour), GnuplotText(title)));
 }
 
-// Replaces apostrophes, which GnuplotText would remove.
+// Replaces apostrophes by U+2019, since GnuplotText() would remove them.
 std::string WithApostrophes(std::string text) {
   for (auto at = text.find('\''); at != std::string::npos; at = text.find('\''))
     text.replace(at, 1, "\u2019");
@@ -51,7 +51,7 @@ int MostNodes(const BreakEvenPanel& panel) {
   return std::max(most, 2);
 }
 
-// Adds a flat line across the chart.
+// Adds a horizontal line across the chart.
 void AddFlat(const std::string& name, double value, int most, const char* dashes,
              const std::string& title, Plot& plot) {
   plot.blocks += Block(name, {{{1, value}, {most, value}}});
@@ -91,10 +91,10 @@ std::string Chart(const BreakEvenRow& row, const BreakEvenPanel& panel, const st
              fmt::join(plot.elements, ", \\\n  "));
 }
 
-constexpr std::size_t kMostNames = 12;  // labels on a line
+constexpr std::size_t kMostNames = 12;  // most labels on one line
 
-// Columns: seconds, cost, gnuplot's point type, and the label (number of nodes), which may be
-// empty.
+// Returns a data block: seconds, cost, gnuplot's point type, and the label (number of nodes), which
+// may be empty.
 std::string CostBlock(const CostFigureLine& line, std::size_t number) {
   std::string block = fmt::format("$cost{} << EOD\n", number);
   const auto step = (line.points.size() + kMostNames - 1) / kMostNames;
@@ -117,7 +117,7 @@ std::string CostElements(const CostFigureLine& line, std::size_t number) {
 constexpr std::array kBandColours = {"#0072b2", "#d55e00", "#009e73",
                                      "#cc79a7", "#e69f00", "#56b4e9"};
 
-// Columns: nodes, none, bucketed, full, and the rate without any network time.
+// Returns a data block: nodes, rates by overlap (none, bucketed, full), rate without network time.
 std::string BandBlock(const ScaleFigureBand& band, std::size_t number) {
   std::string block = fmt::format("$band{} << EOD\n", number);
   const auto& first = band.points.front();
@@ -152,10 +152,10 @@ std::string MarkElements(const ScaleFigureMark& mark, std::size_t number) {
 
 constexpr std::size_t kMostNamedNodes = 30, kMostNamedBenchmarks = 24;
 constexpr std::size_t kLongestName = 30;  // [1] characters that fit below the map
-// Up to this number of cells each cell is a rectangle: viewers blur an image that they enlarge.
+// Larger maps are drawn as an image, which viewers blur when they enlarge it.
 constexpr std::size_t kMostRectangles = 20000;
 constexpr double kLeastScale = 5, kMostScale = 50;  // [%] bounds of the colour scale
-constexpr double kShown = 0.98;                     // [1] of the cells are within the scale
+constexpr double kShown = 0.98;                     // [1] share of cells within the scale
 
 // Returns the end of the colour scale [%].
 double ScaleOf(const NodeMap& map) {
@@ -208,7 +208,7 @@ std::string RoofPoints(const NodeMap& map) {
   for (std::size_t i = 0; i < map.roofs.size(); ++i) {
     const auto& values = map.roofs[i].second;
     for (std::size_t j = 0; j < values.size(); ++j) {
-      // The nodes are side by side in the roof's column, so that equal values do not overlap.
+      // Spreads the nodes within the column of the roof, so that equal values do not overlap.
       const double aside =
           values.size() < 2
               ? 0

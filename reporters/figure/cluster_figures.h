@@ -1,6 +1,6 @@
-// Figures of clusters: break-even of two clusters over nodes, cost against time, scaling of a
-// training step, two clusters on one roofline, and a map of nodes and benchmarks. gnuplot draws
-// them; text of a file is in a script only as GnuplotText.
+// gnuplot scripts for clusters: break-even number of nodes of two clusters, cost against time,
+// scaling of a training step, two clusters on one roofline, and a map of nodes and benchmarks. Text
+// from files is inserted into scripts only by GnuplotText().
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@ namespace dlroof::figure {
 
 struct BreakEvenPoint {
   int nodes = 1;
-  double low = 0, middle = 0, high = 0;  // the ends of the band, and the bucketed overlap between
+  double low = 0, middle = 0, high = 0;  // band from low to high; middle: bucketed overlap
 };
 
-// One chart. Its values are samples per second [1/s] or the time of a step [s].
+// One chart over the number of nodes: samples per second [1/s] or the time of a step [s].
 struct BreakEvenPanel {
   std::string title;
   std::vector<BreakEvenPoint> ours, theirs;  // by rising nodes; may be empty
-  double goal = 0;                           // bucketed value of the other cluster's nodes
-  std::optional<int> nodes;                  // least number of our nodes that reaches the goal
-  std::optional<Reason> reason;              // set if `nodes` is not: "never: ..."
-  std::optional<double> floor;               // [s] least time of the network
+  double goal = 0;                           // value of the other cluster with bucketed overlap
+  std::optional<int> nodes;                  // least number of our nodes that reaches `goal`
+  std::optional<Reason> reason;              // why `nodes` is not set: "never: ..."
+  std::optional<double> floor;               // [s] minimum time of an allreduce
 };
 
-// Two charts side by side, for one type and library of a model.
+// Two charts side by side, for one model, data type and library.
 struct BreakEvenRow {
   std::string ours, theirs, goal;  // names of the lines
   BreakEvenPanel rate, time;
@@ -39,13 +39,13 @@ struct BreakEvenFigure {
   std::string caption;
 };
 
-// Throws BadInput without a row.
+// Throws BadInput if `figure` has no row.
 std::string BreakEvenScript(const BreakEvenFigure& figure, const std::string& extension);
 
 struct CostFigurePoint {
   int nodes = 1;
-  double seconds = 0;  // [s] for the work, > 0
-  double cost = 0;     // [currency] of it, > 0
+  double seconds = 0;  // [s] time of CostFigure::work, > 0
+  double cost = 0;     // [CostFigure::currency] of the work, > 0
   bool best = false;   // Pareto-optimal in seconds and cost
 };
 
@@ -58,10 +58,10 @@ struct CostFigure {
   std::vector<CostFigureLine> lines;
   std::string work;      // "a million samples"
   std::string currency;  // "USD"
-  std::string caption;   // names the prices
+  std::string caption;   // lists the prices
 };
 
-// Throws BadInput without a point.
+// Throws BadInput if `figure` has no point.
 std::string CostFigureScript(const CostFigure& figure, const std::string& extension);
 
 struct ScaleFigurePoint {
@@ -85,7 +85,7 @@ struct ScaleFigure {
   std::string caption;
 };
 
-// Throws BadInput without a band.
+// Throws BadInput if `figure` has no band.
 std::string ScaleFigureScript(const ScaleFigure& figure, const std::string& extension);
 
 struct VersusPoint {
@@ -94,7 +94,7 @@ struct VersusPoint {
   bool noisy = false;           // drawn pale
 };
 
-// Operators that share op, direction, type and libraries have one colour.
+// Benchmarks with the same op, direction, type and libraries, drawn in one colour.
 struct VersusSeries {
   std::string name;
   std::vector<std::pair<VersusPoint, VersusPoint>> arrows;
@@ -102,14 +102,14 @@ struct VersusSeries {
 
 struct VersusFigure {
   Level level = Level::kDram;
-  Figure a, b;  // roofs at `level` of the number of threads that most records use
+  Figure a, b;  // roofs at `level` for the number of threads of most records
   std::string name_a, name_b;
   std::vector<VersusSeries> series;
 };
 
-// `pairs` has the indices of A's and B's records of each operator. The level is the one that most
-// pairs know on both sides, the farthest of equals. Throws BadInput if no pair has FLOPs, bytes and
-// ceilings on both sides.
+// Each of `pairs` has the indices of a record in `a` and of a record in `b` for the same operator.
+// The level is the one whose bytes most pairs know on both sides; of tied levels the farthest.
+// Throws BadInput if no pair has FLOPs, bytes and ceilings on both sides.
 VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
                               const std::vector<std::pair<std::size_t, std::size_t>>& pairs);
 
@@ -120,15 +120,15 @@ void WriteVersusFigure(const VersusFigure& figure, const std::string& path);
 
 struct NodeMap {
   std::vector<std::string> nodes, benchmarks;
-  // [%] by benchmark and node: additional time over the median node, if the node has a time
+  // [%] By benchmark and node: additional time over the median node; not set without a time.
   std::vector<std::vector<std::optional<double>>> slower;
-  // [%] by roof: difference of each node's rate from the median
+  // [%] By roof: difference of each node's rate from the median node.
   std::vector<std::pair<std::string, std::vector<double>>> roofs;
   std::string caption;
 };
 
-// Benchmarks have their names if they are few and the names are short; otherwise they are numbered
-// from 1. Throws BadInput without a node or a benchmark.
+// Labels benchmarks by name if they are few and their names are short, otherwise by number from 1.
+// Throws BadInput if `map` has no node or no benchmark.
 std::string NodeMapScript(const NodeMap& map, const std::string& extension);
 
 // Writes .svg, .pdf or .png. Throws BadInput as WriteFigure does.

@@ -20,7 +20,7 @@ namespace {
 
 std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
   std::string caption = figure.roofs.machine;
-  // The roofs of a GPU are those of the whole device. Imported roofs may have no number of threads.
+  // Roofs of a GPU, and some imported roofs, have no number of threads.
   if (figure.roofs.device != "gpu" && figure.roofs.threads > 0)
     caption +=
         fmt::format(", {} thread{}", figure.roofs.threads, figure.roofs.threads == 1 ? "" : "s");
@@ -36,7 +36,7 @@ std::string Caption(const roofline::PlacedRun& run, const Figure& figure) {
   return caption;
 }
 
-// Returns the series by name, with their numbers of marks.
+// Returns the legend: each series with its number of marks.
 std::string Legend(const Figure& figure) {
   std::map<std::string, int> counts;
   for (const auto& mark : figure.classic) ++counts[mark.series];
@@ -126,7 +126,7 @@ std::optional<roofline::Roof> SharedComputeRoof(const roofline::PlacedRun& run,
   return std::nullopt;
 }
 
-// Returns the message: gnuplot first echoes the line and marks the place.
+// Returns gnuplot's message, which follows an echo of the command and a position mark.
 std::string LastLine(const std::string& text) {
   const auto end = text.find_last_not_of(" \r\n");
   if (end == std::string::npos) return "no message";

@@ -1,5 +1,5 @@
-// A run file as a figure: SVG, PDF or PNG, and a picture of letters for the terminal. gnuplot draws
-// them; only figures need it. Text of a file is in a script only as GnuplotText.
+// Draws a run file with gnuplot: as SVG, PDF or PNG, or in letters for the terminal. Text from
+// files is inserted into scripts only by GnuplotText().
 #pragma once
 
 #include <functional>
@@ -15,17 +15,17 @@
 namespace dlroof::figure {
 
 struct FigureOptions {
-  std::optional<Level> level;  // whose bytes; the level that most records know if it is not set
+  std::optional<Level> level;  // level of the FLOP/byte; default: that of most records
   bool all_levels = false;     // draws one point per level, coloured by level
-  std::string sweep;           // the name of a sweep parameter draws its lines only; may be empty
-  const roofline::PlacedRun* before = nullptr;  // draws an arrow from each record's point in an
-                                                // older run to its point here; may be null
+  std::string sweep;           // name of a parameter: draws only its sweep lines; may be empty
+  // An older run, or null. Draws an arrow from each record's point in it to its point here.
+  const roofline::PlacedRun* before = nullptr;
 };
 
 // Writes the classic and the time-based roofline side by side, for the machine and number of
 // threads of most records. The extension of `path` chooses the format: .svg, .pdf or .png. Throws
-// BadInput for another extension, if there is nothing to draw, if gnuplot is missing or fails, and
-// if `path` is not writable (no file is left behind).
+// BadInput for another extension, if there is nothing to draw, if gnuplot is missing or fails, or
+// if `path` is not writable (leaves no partial file).
 void WriteFigure(const roofline::PlacedRun& run, const std::string& path,
                  const FigureOptions& options = {});
 
@@ -36,28 +36,28 @@ std::string TerminalPicture(const roofline::PlacedRun& run, int width);
 struct Figure {
   roofline::RoofSet roofs;
   Level level = Level::kDram;
-  std::vector<roofline::Roof> flats;  // DrawnFlats
+  std::vector<roofline::Roof> flats;  // compute roofs by DrawnFlats()
   std::vector<roofline::ClassicMark> classic;
   std::vector<roofline::TimeMark> time;
   std::string caption;
   bool all_levels = false;
-  std::string sweep;                       // name of the parameter
-  std::vector<roofline::SweepLine> lines;  // of the sweep
+  std::string sweep;                       // name of the swept parameter
+  std::vector<roofline::SweepLine> lines;  // of the swept parameter
   std::vector<std::pair<std::pair<double, double>, std::pair<double, double>>> classic_moves,
-      time_moves;  // from the older run's point to this run's
-  // The compute roof that judges every time mark, if there is only one. Compute time is then
+      time_moves;  // arrows from the older run's point to this run's
+  // The compute roof of all time marks; set only if they share one. Compute time is then
   // proportional to FLOPs.
   std::optional<roofline::Roof> compute_roof;
 };
 Figure MakeFigure(const roofline::PlacedRun& run, const FigureOptions& options = {});
 
-// Returns the flat roofs of the pipes in use, or of all plain pipes if none is in use, highest
-// first. Where a finer row judges and the plain roof of its pipe is higher, the plain roof is there
-// too: the measured knee ends at it.
+// Returns the compute roofs to draw, highest first: those of the pipes in use, or of all plain
+// pipes if none is in use. If the roof in use is that of an instruction set and the plain roof of
+// its pipe is higher, the plain roof is included, because the measured ridge ends at it.
 std::vector<roofline::Roof> DrawnFlats(const roofline::PlacedRun& run,
                                        const roofline::RoofSet& roofs);
 
-// Returns "svg", "pdf" or "png". Throws BadInput for a path that ends otherwise.
+// Returns "svg", "pdf" or "png". Throws BadInput for any other extension.
 std::string FigureExtension(const std::string& path);
 
 // Return gnuplot scripts.
@@ -74,12 +74,12 @@ struct PageFigure {
   std::optional<Reason> reason;
 };
 
-// Runs gnuplot on the script that `script` returns. A BadInput of either becomes the reason, which
-// is also written to standard error: a page is useful without its figure.
+// Runs gnuplot on the script that `script` returns. If either throws BadInput, returns its message
+// as the reason and writes it to standard error: a page is useful without its figure.
 PageFigure DrawForPage(const std::function<std::string()>& script);
 
 // Returns the text as a gnuplot literal in single quotes. Letters, digits, blanks,
-// "_.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII are kept; every other character becomes "_".
+// "_.,:;/+-=()%<>|~*^#" and valid UTF-8 beyond ASCII stay; every other character becomes "_".
 // Quotes, backticks and newlines are removed, so text of a file can never become a command.
 std::string GnuplotText(std::string_view text);
 

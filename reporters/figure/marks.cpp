@@ -17,10 +17,10 @@ constexpr std::pair<std::string_view, std::string_view> kLevelColours[] = {{"L1"
                                                                            {"L3", "#b5468f"},
                                                                            {"DRAM", "#009e73"},
                                                                            {"HOST", "#6b7280"}};
-constexpr std::size_t kMostSeries = 18;   // in the legend
-constexpr std::size_t kMostCrosses = 60;  // time marks; with more of them crosses overlap
+constexpr std::size_t kMostSeries = 18;   // most series in the legend
+constexpr std::size_t kMostCrosses = 60;  // most time marks with crosses; more would overlap
 
-// Hollow point types of gnuplot; the filled one follows each.
+// gnuplot's hollow point types; the next number is the filled type.
 constexpr std::array<int, 7> kShapes = {6, 4, 10, 8, 12, 14, 2};
 
 // The colour shows operation and direction, the shape the type; only measured marks are filled.
@@ -107,8 +107,8 @@ std::vector<std::string> FillTypes(const Figure& figure) {
              : std::vector<std::string>(types.begin(), types.end());
 }
 
-// The colour shows the series (without its type if the filling shows that), the shape the value of
-// the parameter.
+// The colour shows the series (without its type if the filling shows the type), the shape shows the
+// value of the swept parameter.
 class SweepStyle {
  public:
   explicit SweepStyle(const Figure& figure) : fill_(FillTypes(figure)) {
@@ -177,7 +177,7 @@ void AddSweepLegend(const Figure& figure, Plot& plot) {
                     style.Shape(value), GnuplotText(fmt::format("{} {:g}", figure.sweep, value))));
 }
 
-// Uses vectors, since yerrorbars draws a white box round each symbol.
+// Draws confidence intervals as vectors: yerrorbars draws a white box around each symbol.
 void AddIntervals(const Figure& figure, Plot& plot) {
   std::string bars;
   for (const auto& mark : figure.classic)
@@ -199,7 +199,7 @@ void AddMoves(const std::string& name, const std::vector<std::pair<Point, Point>
       "${} with vectors head filled size screen 0.008,20 lw 1.2 lc rgb '#5b6675' notitle", name));
 }
 
-// Joins the levels of each record, which have the same height, by a line.
+// Joins the points of each record, one per level with the same FLOP/s, by a line.
 void AddLevelJoints(const Figure& figure, Plot& plot) {
   std::map<std::size_t, std::vector<Point>> joints;
   for (const auto& mark : figure.classic)
@@ -213,7 +213,7 @@ void AddLevelJoints(const Figure& figure, Plot& plot) {
   plot.elements.emplace_back("$joints with lines lc rgb '#b6bec9' lw 1 notitle");
 }
 
-// Marks the added times of the pipes at their own ceilings, on the record's diagonal.
+// Adds crosses on each record's diagonal at the cumulative times of its pipes at their ceilings.
 void AddPipeCrosses(const Figure& figure, Plot& plot) {
   std::vector<Point> crosses;
   for (const auto& mark : figure.time)

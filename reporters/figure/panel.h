@@ -20,15 +20,15 @@ struct Panel {
 };
 
 Panel ClassicPanel(const Figure& figure);
-// Returns a classic panel for the roofs of all figures and for `marks`, which replace their marks.
+// Returns a classic panel that fits the roofs of all figures and `marks`, not the figures' marks.
 Panel SharedPanel(std::vector<Figure> figures, const std::vector<roofline::ClassicMark>& marks);
 // Both axes have the same scale, so the machine balance is a line at 45 degrees.
 Panel TimePanel(const Figure& figure);
 
-// Returns the roof from beyond the left edge of any chart to its ridge with the highest drawn flat
-// roof.
+// Returns a bandwidth roof from beyond the left edge of any chart to its ridge with the highest
+// drawn compute roof.
 std::vector<Point> SlantedLine(const roofline::Roof& slanted, const Figure& figure);
-// Returns the roof from its ridge with the fastest level to beyond the right edge of any chart.
+// Returns a compute roof from its ridge with the fastest level to beyond the right edge of a chart.
 std::vector<Point> FlatLine(const roofline::Roof& flat, const Figure& figure);
 
 // Returns "fp32.vector  200 GFLOP/s (not validated)".
@@ -60,14 +60,14 @@ struct Plot {
 // Returns a data block "$name". Empty lines separate the lines of the chart.
 std::string Block(const std::string& name, const std::vector<std::vector<Point>>& lines);
 
-// Adds the points with their intervals and a legend; the lines of a sweep, or the lines that join
-// the levels of a record.
+// Adds the points with confidence intervals and a legend, and lines: those of the sweep, or one
+// line that joins the levels of each record.
 void AddClassicMarks(const Figure& figure, Plot& plot);
 // Adds for each record a dot at the time that its roofs allow, a symbol at its measured time and
-// the line between them. Crosses on the line add up the time of each pipe at its own ceiling.
+// the line between them. Crosses on it are the pipes' cumulative times at their own ceilings.
 void AddTimeMarks(const Figure& figure, Plot& plot);
 
-// Returns "hollow: f32, filled: f16" if only the type differs, else "hollow: modelled, ...".
+// Returns the legend of the symbols: "hollow: f32, filled: f16" or "hollow: modelled, ...".
 std::string FillLegend(const Figure& figure);
 
 // Returns one of seven colours by Okabe and Ito, which any colour vision can tell apart; the eighth

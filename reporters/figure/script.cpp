@@ -1,4 +1,4 @@
-// The gnuplot scripts of figure.h. Roofs, marks and guides are data blocks; all axes are
+// The gnuplot scripts of figure.h. Roofs, marks and guide lines are data blocks; all axes are
 // logarithmic.
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ void AddLine(const std::string& name, const std::vector<Point>& line, const std:
   plot.elements.push_back(fmt::format("${} with lines {} notitle", name, style));
 }
 
-// Returns the measured knees of the levels whose points are drawn.
+// Returns the points measured around the ridge, for the levels that are drawn.
 std::map<Level, std::vector<machine::RidgePoint>> MeasuredRidges(const Figure& figure) {
   auto ridges = figure.roofs.ridges;
   if (!figure.all_levels)
@@ -32,7 +32,7 @@ std::map<Level, std::vector<machine::RidgePoint>> MeasuredRidges(const Figure& f
   return ridges;
 }
 
-// Adds thin lines: sustained rates and measured knees.
+// Adds thin lines: sustained rates, and the points measured around the ridges.
 void AddThinRoofs(const Figure& figure, Plot& plot) {
   int index = 0;
   const auto add = [&](const roofline::Roof& roof, const auto& line) {
@@ -82,10 +82,10 @@ std::set<double> Overheads(const Figure& figure) {
 }
 
 constexpr double kFar = 1e-18;      // [s] outside every chart
-constexpr double kMostDecades = 3;  // guides farther than this from 10 FLOP/byte have no label
+constexpr double kMostDecades = 3;  // farther guide lines from 10 FLOP/byte have no label
 
-// Adds lines of equal intensity, which are parallel to the machine balance. They have FLOP/byte as
-// labels if one compute roof judges all marks; otherwise only the ratio of the times is known.
+// Adds lines of equal intensity, which are parallel to the machine balance. Their labels are
+// FLOP/byte if all marks share one compute roof, otherwise compute time / memory time.
 void AddIntensities(const Figure& figure, const Panel& panel, Plot& plot, std::string& labels) {
   const auto slanted =
       std::ranges::find(figure.roofs.bytes, Key(figure.level), &roofline::Roof::key);
@@ -133,7 +133,7 @@ void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string
 }
 
 // Returns the commands for the second axes: bytes (seconds x bandwidth), and FLOPs (seconds x the
-// compute roof) if one compute roof judges all marks.
+// compute roof) if all marks share one compute roof.
 std::string WorkAxes(const Figure& figure, const Panel& panel) {
   std::string text;
   const auto axis = [&](const char* name, double low, double high, double rate,
@@ -171,8 +171,8 @@ std::string TimeScript(const Figure& figure) {
          Joined(plot);
 }
 
-// Returns a roof as two dots per column: gnuplot's lines in a text terminal change their letter
-// with the slope.
+// Returns a roof as two dots per column: gnuplot's text terminal draws lines with letters that
+// change with the slope.
 std::vector<Point> Dots(const std::vector<Point>& line, const Panel& panel, int columns) {
   const double start = std::log10(line[0].first);
   const double from = std::max(panel.left, start);

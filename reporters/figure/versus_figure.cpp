@@ -15,7 +15,7 @@ namespace dlroof::figure {
 namespace {
 
 constexpr std::string_view kRoofA = "#27313d", kRoofB = "#8a5a00";
-constexpr std::size_t kMostVersusTitles = 15;  // in the legend
+constexpr std::size_t kMostVersusTitles = 15;  // most series in the legend
 
 const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::size_t record,
                                          Level level) {
@@ -23,7 +23,7 @@ const roofline::ClassicPoint* DrawnPoint(const roofline::PlacedRun& run, std::si
   return point != nullptr && point->intensity > 0 ? point : nullptr;
 }
 
-// Returns the level that most pairs know on both sides, the farthest of equals.
+// Returns the level whose bytes most pairs know on both sides; of tied levels the farthest.
 Level LevelOf(const roofline::PlacedRun& a, const roofline::PlacedRun& b,
               const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
   std::map<Level, int> counts;
@@ -50,7 +50,7 @@ roofline::PlacedRun Only(const roofline::PlacedRun& run, const std::set<std::siz
   return some;
 }
 
-// Returns the roofs that most of these records rest on.
+// Returns the roofs of the number of threads of most of these records.
 Figure RoofsOf(const roofline::PlacedRun& whole, const std::set<std::size_t>& records,
                Level level) {
   const auto run = Only(whole, records);
@@ -95,7 +95,7 @@ void AddRoofs(const Figure& roofs, char name, std::string_view colour, Plot& plo
   for (const auto& slanted : roofs.roofs.bytes) add(SlantedLine(slanted, roofs), slanted);
 }
 
-// Returns the labels of one cluster's roofs, which begin with its letter.
+// Returns the labels of one cluster's roofs. Each begins with `name`.
 std::string RoofNames(Figure roofs, char name, const Panel& panel) {
   for (auto* some : {&roofs.flats, &roofs.roofs.bytes})
     for (auto& roof : *some) {

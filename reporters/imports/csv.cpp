@@ -1,4 +1,4 @@
-// Our own CSV (import.h).
+// Reader of dlroof's own CSV (import.h).
 #include "reporters/text/csv.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@ namespace {
 constexpr std::string_view kFlops = "flops_", kBytes = "bytes_";
 constexpr double kMostThreads = 1e6;
 
-// Returns the text with empty lines in place of comments. A comment may have a single quote, so it
-// must be removed before the text is read as CSV.
+// Returns the text with empty lines in place of comments. A comment may contain a lone quote, so
+// comments must be removed before the text is read as CSV.
 std::string WithoutComments(std::string_view text) {
   std::string rows;
   for (bool quoted = false; !text.empty();) {
@@ -38,7 +38,7 @@ struct Measurement {
   Work work;
 };
 
-// Returns false for an unknown column.
+// Reads a field of the column into `row`. Returns false for an unknown column.
 bool ReadField(std::string_view column, const text::CsvField& field, const std::string& where,
                Measurement& row) {
   const auto number = [&] { return text::CsvNumberFromZero(field, where); };

@@ -29,7 +29,7 @@ machine::Ceiling CeilingOf(double per_second, int threads) {
   return ceiling;
 }
 
-// Calls `put` for each [name, rate in 1e9 per second] of "data".
+// Calls `put` with each name and rate [1e9 per second] of "data".
 void EachRate(const JsonReader& part, const auto& put) {
   for (std::size_t i = 0; i < part.Array("data").size(); ++i) {
     const json& pair = part.Array("data")[i];

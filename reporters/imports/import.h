@@ -1,5 +1,5 @@
-// Measurements of other tools as records: the table of formats, and the run file on a machine's
-// roofs. A reader throws BadInput ("FILE:LINE: column N: ...") for a file that it cannot use.
+// Imports measurements of other tools as records of a run file. Every reader throws BadInput
+// ("FILE:LINE: column N: ...") for a file that it cannot use.
 #pragma once
 
 #include <iosfwd>
@@ -16,13 +16,14 @@
 namespace dlroof::imports {
 
 struct ImportOptions {
-  std::string set;                       // prefix of every name, followed by a slash; may be empty
-  std::optional<Provenance> provenance;  // replaces the provenance of all FLOPs and bytes
+  std::string set;                       // each record is named "SET/NAME"; may be empty
+  std::optional<Provenance> provenance;  // if set, replaces that of all FLOPs and bytes
 };
 
-// Places imported records on the roofs of `machine`. A name that has the six parts of our own names
-// is split; any other record belongs to the machine's device. A number of threads without ceilings
-// becomes the machine's largest one, with a warning.
+// Returns a run file of the records and `machine`. Splits names of the form
+// op/device/library/direction/type/problem; assigns other records to the machine's device. If the
+// machine has no ceilings for a record's number of threads, uses the machine's largest number, with
+// a warning.
 record::RunFile ImportedRun(std::vector<record::Record> records,
                             const std::optional<machine::Machine>& machine,
                             const ImportOptions& options, std::ostream& warnings);
@@ -31,7 +32,7 @@ record::RunFile ImportedRun(std::vector<record::Record> records,
 struct Imported {
   std::vector<record::Record> records;
   std::optional<machine::Machine> machine;  // if the file has ceilings
-  std::vector<std::string> remarks;         // omissions and assumptions, each with its place
+  std::vector<std::string> remarks;         // omissions and assumptions, with file and line
 };
 
 struct ImportFormat {
@@ -41,47 +42,46 @@ struct ImportFormat {
   Imported (*read)(const std::string& text, const std::string& where);  // `where`: the file's name
 };
 
-// Returns the formats of this module, in the order in which a file is tried against them.
+// Returns the supported formats, in the order in which a file is checked against them.
 std::span<const ImportFormat> ImportFormats();
 
-// Our own CSV: a header, then a row per repetition. Columns: name, seconds, launches, threads,
+// dlroof's own CSV: a header, then a row per repetition. Columns: name, seconds, launches, threads,
 // flops_<pipe>, bytes_<level>, all in base units. An empty field is unknown; a line that begins
-// with # is a comment. Rows of one name are repetitions of one benchmark and must agree in their
-// work.
+// with # is a comment. Rows with the same name are repetitions of one benchmark and must have the
+// same FLOPs and bytes.
 bool LooksLikeOwnCsv(std::string_view text);
 Imported ImportOwnCsv(const std::string& text, const std::string& where);
 
 // Nsight Compute, `--csv` with `--page raw` (a column per metric, units below the names) or
-// `details` (a row per metric), metric names of 2020.1 and later. All launches of one kernel name
-// become one record with the sums of their FLOPs, bytes and times (Wang et al., section 4 of the
+// `details` (a row per metric), metric names of 2020.1 and later. All launches with the same kernel
+// name become one record with the sums of FLOPs, bytes and times (Wang et al., section 4 of the
 // hierarchical roofline paper). Zero-FLOP kernels are records with 0 FLOPs.
 bool LooksLikeNsightCompute(std::string_view text);
 Imported ImportNsightCompute(const std::string& text, const std::string& where);
 
-// The Empirical Roofline Toolkit's roofline.json: ceilings, which become specified ones.
+// The Empirical Roofline Toolkit's roofline.json: its ceilings become specified ceilings.
 bool LooksLikeErt(std::string_view text);
 Imported ImportErt(const std::string& text, const std::string& where);
 
-// likwid-perfctr -O, or -o with .csv: a record per region and group. Runtime is that of the slowest
-// hardware thread, FLOPs and volumes are sums over hardware threads.
+// likwid-perfctr -O, or -o with .csv: a record per region. The time is that of the slowest hardware
+// thread, FLOPs and bytes are sums over the hardware threads.
 bool LooksLikeLikwid(std::string_view text);
 Imported ImportLikwid(const std::string& text, const std::string& where);
 
-// nvbench --json: a record per state. The author of the benchmark declares its bytes.
+// nvbench --json: a record per state, with the bytes that the benchmark declares.
 bool LooksLikeNvbench(std::string_view text);
 Imported ImportNvbench(const std::string& text, const std::string& where);
 
 // A Chrome trace of PyTorch's profiler (Kineto) or TensorFlow's: a record per operator and input
-// sizes, or per kernel if the trace has kernels of a GPU. The time is the self time of all calls;
-// FLOPs and bytes follow from the input sizes (trace.h).
+// sizes, or per kernel if the trace has kernels of a GPU. The time is the sum of the self times of
+// all calls; FLOPs and bytes follow from the input sizes (trace.h).
 bool LooksLikeTrace(std::string_view text);
 Imported ImportTrace(const std::string& text, const std::string& where);
 
 // Returns whether the run time [s] is plausible: from 1 ps to 30,000 years.
 bool IsRunTime(double seconds);
 
-// Adds the remark "FILE:1: columns 'a', 'b' and 3 more are not known and left out" if there are
-// any.
+// Adds the remark "FILE:1: columns 'a', 'b' and 3 more are not known and left out", if any.
 void AddUnknownColumns(const std::vector<std::string>& columns, const std::string& where,
                        Imported& imported);
 

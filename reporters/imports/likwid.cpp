@@ -12,8 +12,8 @@
 namespace dlroof::imports {
 namespace {
 
-// Metrics of likwid's groups. FLOP rates are per hardware thread over its own runtime. One hardware
-// thread per socket has the volumes of uncore counters; the others have 0.
+// Metrics of likwid's groups. FLOP rates are per hardware thread, for its own run time. One
+// hardware thread per socket reports the data volumes of uncore counters, the others report 0.
 constexpr std::string_view kRuntime = "Runtime (RDTSC) [s]";
 constexpr std::pair<std::string_view, std::string_view> kRates[] = {
     {"DP [MFLOP/s]", "fp64.vector"},
@@ -25,7 +25,7 @@ constexpr std::pair<std::string_view, Level> kVolumes[] = {
     {"L2 data volume [GBytes]", Level::kL2},
     {"L3 data volume [GBytes]", Level::kL3},
     {"Memory data volume [GBytes]", Level::kDram}};
-// Rates and run times that repeat other metrics or are not work.
+// Ignored metrics: they repeat other metrics, or are neither FLOPs nor bytes.
 constexpr std::string_view kIgnored[] = {"Metric", "Runtime unhalted [s]", "Clock [MHz]", "CPI"};
 
 // One table "TABLE,Region NAME,Group 1 Metric,..." of values per hardware thread.
@@ -111,7 +111,7 @@ bool IsKnown(std::string_view metric) {
          std::ranges::any_of(kVolumes, is) || std::ranges::count(kIgnored, metric) > 0;
 }
 
-// Groups of one region become one record: one group has the FLOPs, another one the bytes.
+// Merges the groups of a region into one record: one group may have FLOPs, another bytes.
 void Merge(record::Record record, Imported& imported) {
   const auto same = std::ranges::find(imported.records, record.name, &record::Record::name);
   if (same == imported.records.end()) {

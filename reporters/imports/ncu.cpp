@@ -58,7 +58,7 @@ const std::vector<Recipe<Level>>& ByteRecipes() {
   return recipes;
 }
 
-// Thread instructions. A multiply-add is 2 FLOPs; a half-precision instruction has two operands
+// Counters of thread instructions. A multiply-add is 2 FLOPs; an fp16 instruction has two values
 // (Nsight Compute's derived__..._hfma_pred_on_x4).
 const std::vector<Recipe<std::string_view>>& FlopRecipes() {
   static const std::vector<Recipe<std::string_view>> recipes = {
@@ -93,19 +93,19 @@ constexpr std::string_view kCycles = "sm__cycles_elapsed.avg";
 constexpr std::string_view kCycleRate = "sm__cycles_elapsed.avg.per_second";
 
 // Returns the pipe of a metric: "sm__ops_path_tensor_src_bf16_dst_fp32.sum" -> "bf16.matrix".
-// Metrics of sparsity have none: they are part of another metric.
+// Returns nullopt for metrics of sparsity, which another metric includes.
 std::optional<std::string> TensorPipe(std::string_view metric) {
   if (!metric.starts_with(kTensorOps) || !metric.ends_with(".sum") ||
       metric.find("sparsity") != std::string_view::npos)
     return std::nullopt;
   auto type = metric.substr(kTensorOps.size());
-  if (type.starts_with("fp4_fp6_fp8")) type.remove_prefix(8);  // one counter for the three
+  if (type.starts_with("fp4_fp6_fp8")) type.remove_prefix(8);  // one counter for three types
   auto pipe = std::string(type.substr(0, type.find_first_of("_."))) + ".matrix";
   if (!IsPipeKey(pipe)) return std::nullopt;
   return pipe;
 }
 
-// The sums over streaming multiprocessors (sm__) and over their partitions (smsp__) are equal.
+// Accepts smsp__ (partitions of multiprocessors) in place of sm__, since their sums are equal.
 std::optional<double> Find(const MetricValues& values, std::string_view metric) {
   auto found = values.find(metric);
   if (found == values.end() && metric.starts_with("sm__sass"))
@@ -145,7 +145,7 @@ void AddTensorFlops(const MetricValues& values, bool volta, LaunchWork& work) {
     work.tensor_unknown = true;
 }
 
-// Returns the position of the table's header, after lines that the tool and its program print.
+// Returns the position of the table's header, after the output of ncu and the profiled program.
 std::size_t HeaderAt(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
@@ -179,8 +179,8 @@ struct Launch {
   MetricValues values;
 };
 
-// Reads "53,261,312". An empty field and "n/a" are unknown. Two points mean a locale that swaps
-// comma and point; a number with one point cannot be distinguished.
+// Reads "53,261,312". Returns nullopt for an empty field and "n/a". Two points mean a locale that
+// swaps comma and point; with one point such a locale cannot be detected.
 std::optional<double> MetricNumber(const text::CsvField& field, const std::string& where) {
   if (field.text.empty() || field.text == "n/a" || field.text == "nan") return std::nullopt;
   text::CsvField plain = field;
@@ -258,7 +258,7 @@ class NsightTable {
     return launch;
   }
 
-  // The row of units below the header has no ID.
+  // Reads --page raw. The row of units below the header has no ID.
   std::vector<Launch> MetricPerColumn() {
     std::vector<Launch> launches;
     std::vector<std::string> units(rows_[0].size());
@@ -276,7 +276,7 @@ class NsightTable {
     return launches;
   }
 
-  // Launches of different processes can have the same ID.
+  // Reads --page details. Launches of different processes can have the same ID.
   std::vector<Launch> MetricPerRow() {
     const auto name = Column("Metric Name"), value = Column("Metric Value");
     std::vector<Launch> launches;
@@ -302,7 +302,7 @@ class NsightTable {
   std::set<std::string> seen_unknown_;
 };
 
-// All launches of one kernel name. A quantity that one launch lacks is unknown for all of them.
+// Sums over all launches of one kernel name. A sum is unknown if one launch lacks its quantity.
 struct Kernel {
   std::string name;
   double seconds = 0, launches = 0;

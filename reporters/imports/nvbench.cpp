@@ -1,4 +1,4 @@
-// nvbench's JSON (import.h), which has its numbers as texts.
+// Reader of nvbench's JSON (import.h), whose numbers are strings.
 #include <fmt/format.h>
 
 #include <algorithm>

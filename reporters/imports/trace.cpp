@@ -29,7 +29,7 @@ struct Call {
 
 using ThreadId = std::pair<std::int64_t, std::string>;  // process, thread
 
-// Returns a number or a text as a text: PyTorch's streams may have names.
+// Returns a number or string member as text: PyTorch's streams may have names.
 std::string Scalar(const record::JsonObject& event, const char* key) {
   const auto member = event.Find(key);
   if (!member) return "";
@@ -49,7 +49,7 @@ std::vector<std::int64_t> SizesOf(simdjson::dom::element list) {
   return sizes;
 }
 
-// Returns the strings of a list, in its positions: another value becomes an empty string.
+// Returns the elements of a list in order. An element that is not a string becomes empty.
 std::vector<std::string> TextsOf(const record::JsonObject& args, const char* key) {
   std::vector<std::string> texts;
   simdjson::dom::array items;
@@ -84,7 +84,7 @@ bool IsGpuCategory(std::string_view category) {
   return category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset";
 }
 
-// Other categories are spans of the program, or repeat the event of an operator.
+// Events of other categories are spans of the program, or repeat the event of an operator.
 bool IsOperator(std::string_view category) {
   return category.empty() || category == "cpu_op" || category == "Op" || category == "op";
 }
@@ -151,7 +151,7 @@ class TraceReader {
     return micros * kMicro;
   }
 
-  // TensorFlow's process for a GPU has the device's name and a thread for each stream.
+  // Collects TensorFlow's GPU processes, which are named after the device (one thread per stream).
   void Name(const record::JsonObject& event) {
     if (event.TextOr("name", "") != "process_name") return;
     const auto member = event.Find("args");
@@ -191,7 +191,7 @@ class TraceReader {
   record::JsonPlace file_{nullptr, where_};
   simdjson::dom::parser parser_;
   Trace trace_;
-  std::vector<std::int64_t> processes_;      // of each op
+  std::vector<std::int64_t> processes_;      // process of each op
   std::vector<std::int64_t> gpu_processes_;  // all processes for GPUs
   std::unordered_map<std::string, std::size_t> numbers_;
   std::map<ThreadId, std::vector<Call>> threads_;
@@ -233,7 +233,7 @@ Sizes ListAt(const TraceOp& op, std::size_t index) {
 struct ConvInputs {
   std::string_view name;
   std::size_t padding, stride;
-  std::optional<std::size_t> dilation = {}, groups = {};  // 1 for an operator without them
+  std::optional<std::size_t> dilation = {}, groups = {};  // if not set, the value is 1
 };
 constexpr ConvInputs kConvs[] = {{"aten::mkldnn_convolution", 3, 4, 5, 6},
                                  {"aten::cudnn_convolution", 2, 3, 4, 5},
@@ -246,7 +246,7 @@ struct Counted {
   double elements = 0;  // [1] read or written
 };
 
-// Returns the output size of one image dimension, if the sizes fit together.
+// Returns the output size of one image dimension, or nullopt for inconsistent sizes.
 std::optional<std::int64_t> OutputSize(std::int64_t size, std::int64_t taps, std::int64_t padding,
                                        std::int64_t stride, std::int64_t dilation) {
   const std::int64_t available = size + 2 * padding - dilation * (taps - 1) - 1;
@@ -275,7 +275,7 @@ std::optional<Counted> OfConv(const TraceOp& op, const ConvInputs& inputs) {
   return Counted{2 * image * per_output, Count(source) + Count(weights) + image};
 }
 
-// A product of (b) m x k and (b) k x n, which are the inputs `first` and `first` + 1.
+// Counts the matrix product of inputs `first` ([b] m x k) and `first` + 1 ([b] k x n).
 std::optional<Counted> OfProduct(const TraceOp& op, std::size_t first, std::size_t dimensions) {
   const Sizes &a = SizesAt(op, first), &b = SizesAt(op, first + 1);
   if (a.size() != dimensions || b.size() != dimensions || a[dimensions - 1] != b[dimensions - 2] ||
@@ -327,7 +327,7 @@ record::Record RecordOf(const TraceOp& op) {
   return record;
 }
 
-// Appends a number to repeated names: such ops differ only in types or scalars.
+// Appends a number to names that occur twice: such ops differ only in types or scalars.
 void MakeUnique(std::vector<record::Record>& records) {
   std::map<std::string, int> seen;
   for (auto& record : records)

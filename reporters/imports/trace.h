@@ -13,7 +13,7 @@
 
 namespace dlroof::imports {
 
-// Calls of one name with the same inputs on one kind of device.
+// All calls with the same name, the same inputs and the same kind of device.
 struct TraceOp {
   std::string name;
   bool on_gpu = false;  // a kernel, copy or fill; otherwise an operator on the host
@@ -26,21 +26,20 @@ struct TraceOp {
 
 struct Trace {
   std::vector<TraceOp> ops;                   // in the order of their first call
-  std::map<std::string, double> left_out;     // [1] events by reason
-  double threads = 0, events = 0, begin = 0;  // [1], [1], [s] of the first event
-  double end = 0;                             // [s] of the last one
+  std::map<std::string, double> left_out;     // [1] number of ignored events by reason
+  double threads = 0, events = 0, begin = 0;  // counts [1]; start of the first event [s]
+  double end = 0;                             // [s] end of the last event
 };
 
 // Reads complete events ("ph": "X") one by one, so that large files fit into memory. Throws
-// BadInput with the event's number for a text of another format, an invalid time, or a file without
-// events.
+// BadInput with the event's number if the text has another format, a time is invalid, or there is
+// no event.
 Trace ReadTrace(const std::string& text, const std::string& where);
 
 // Returns the work of one call: [flop] 2 per multiply-add, including taps on the padding as in
 // Conv2D; [byte] each input and the output once, between DRAM and the caches. Returns nothing for
 // types other than f32 and f64 (the trace does not name the unit that multiplies narrower types),
-// for other operators, for sizes that do not fit together, and for an operator that only calls
-// another one.
+// for other operators, for inconsistent sizes, and for an operator that only calls another one.
 std::optional<Work> WorkOfOp(const TraceOp& op);
 
 }  // namespace dlroof::imports

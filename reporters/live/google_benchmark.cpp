@@ -20,7 +20,7 @@
 namespace dlroof::live {
 namespace {
 
-// Returns the cells of FLOP/s, FLOP/byte, share of the roof and bound; "-" stands for unknown.
+// Returns the cells of FLOP/s, FLOP/byte, share of the roof and bound; unknown ones are "-".
 std::array<std::string, 4> RoofCells(const record::Record& record, const record::Timing& timing,
                                      const roofline::Placement& placement) {
   std::array<std::string, 4> cells;
@@ -48,7 +48,7 @@ std::string CpuText(const record::Record& record) {
   return counted == 0 ? "-" : TimeText(seconds / counted);
 }
 
-// [columns] of a row's cells. They are fixed, since rows appear as benchmarks finish.
+// Returns the widths of cells [columns], fixed because rows are written as benchmarks finish.
 std::vector<int> Widths(std::size_t name_width) {
   return {static_cast<int>(name_width), 9, 7, 9, 10, 12, 7, 7, 9};
 }
@@ -74,9 +74,9 @@ std::string SkipMessage(const AnyRun& run) {
 
 bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
-// Returns the runs without values that JSON does not have: Google Benchmark writes NaN and infinity
-// as they are (the coefficient of variation of a counter that is 0). Drops repetitions that did not
-// run, which Google Benchmark counts, and corrects the number of repetitions.
+// Returns the runs without NaN and infinity, which Google Benchmark would write as invalid JSON
+// (for example the coefficient of variation of a counter that is 0). Drops repetitions that did not
+// run and corrects the number of repetitions.
 std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetitions) {
   std::vector<Run> writable;
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(writable), std::not_fn(NotRun));
@@ -213,8 +213,8 @@ void TerminalReporter::Finalize() {
   GetErrorStream() << ResultSummary(session_.file().records);
 }
 
-// Google Benchmark reports aggregates in a call of their own. They are written only if no row has
-// their repetitions (--benchmark_report_aggregates_only).
+// Google Benchmark reports aggregates in a separate call. They are written only if no row has their
+// repetitions (--benchmark_report_aggregates_only).
 void TerminalReporter::ReportAggregates(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     if (NotRun(run) || session_.Has(run.run_name.function_name)) continue;

@@ -1,6 +1,5 @@
-// Reporters for Google Benchmark: its Runs become our records, which are written as the live table
-// (Google Benchmark's columns and the placement) and as the run file. Compiles with Google
-// Benchmark 1.7.1 to 1.9.x.
+// Reporters for Google Benchmark. They convert its Runs to records and write the live table (with
+// roofline columns) and the run file. Compiles with Google Benchmark 1.7.1 to 1.9.x.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -26,14 +25,14 @@ std::string ResultRow(const record::Record& record, const roofline::Placement& p
 // Returns one line: the number of benchmarks by status, and what to do if many are noisy.
 std::string ResultSummary(const std::vector<record::Record>& records);
 
-// Returns the repetitions among `runs`, in order. Aggregates are left out: they are derived.
+// Returns the repetitions among `runs`, in order. Omits aggregates, which are derived.
 std::vector<record::Entry> EntriesFromRuns(
     const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
 // Writes the live table: a row per benchmark as it finishes.
 class TerminalReporter : public benchmark::BenchmarkReporter {
  public:
-  // `verbose` lists the names of unsupported benchmarks instead of their number.
+  // If `verbose`, lists the names of unsupported benchmarks instead of their number.
   explicit TerminalReporter(Session& session, bool verbose = false)
       : session_(session), verbose_(verbose) {}
 
@@ -59,7 +58,7 @@ class RunFileReporter : public benchmark::JSONReporter {
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override;
 
-  // Returns false if a write failed (disk full). What was written is readable as a cut-off file.
+  // Returns false if a write failed (disk full). The file is then truncated.
   bool Written() const { return written_; }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace dlroof::live {
 
-// Passes besides the timed one. A pass that nobody asked for is an empty function.
+// Measurement passes other than the timed one. A pass that was not requested is an empty function.
 struct Passes {
   // Runs before the first benchmark: the power of the idle machine.
   std::function<energy::IdlePowers()> idle;
@@ -26,8 +26,8 @@ struct Passes {
 
 class Session {
  public:
-  // `machines` is called once, before the first benchmark runs: listing benchmarks measures
-  // nothing.
+  // Calls `machines`, which may measure ceilings, once before the first benchmark runs, so that
+  // listing benchmarks measures nothing.
   explicit Session(nlohmann::json dlroof_context,
                    std::function<std::vector<machine::Machine>()> machines)
       : dlroof_context_(std::move(dlroof_context)), machines_(std::move(machines)) {}
@@ -38,12 +38,12 @@ class Session {
   // runs. The returned reference is valid until the next Add.
   const record::Record& Add(record::Record record);
 
-  // Must precede Begin. Begin and the first Finish call each pass once.
+  // Sets the passes. Call before Begin. Begin and the first Finish run each pass once.
   void Add(Passes passes) { passes_ = std::move(passes); }
   // Runs the passes that follow the last benchmark and completes the records with their results.
   // Further calls do nothing.
   void Finish();
-  // Returns the names of the records whose work Finish added, in the order of the file.
+  // Returns the names of the records whose FLOPs and bytes Finish added, in the order of the file.
   const std::vector<std::string>& counted_late() const { return counted_late_; }
 
   bool Has(const std::string& name) const { return index_of_.count(name) > 0; }

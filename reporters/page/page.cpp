@@ -26,8 +26,8 @@ json RoofJson(const roofline::Roof& roof) {
   return entry;
 }
 
-// A slanted roof has one point besides its ridges. It may be far left of any chart, since the line
-// is straight on logarithmic axes.
+// Left end of all bandwidth roofs, outside of any chart. The roof is straight on logarithmic axes,
+// so no other points are needed but its ridges.
 constexpr double kFarLeft = 1e-9;  // [flop/byte]
 
 json RoofSetJson(const roofline::PlacedRun& run, const roofline::RoofSet& roofs) {
@@ -57,7 +57,7 @@ json RoofSetJson(const roofline::PlacedRun& run, const roofline::RoofSet& roofs)
   return result;
 }
 
-// Adds the points by level, and the added times of the pipes, to a record's "time".
+// Adds the points by level, and the cumulative times of the pipes, to a record's "time".
 json WithPlaces(json object, const roofline::TimePoint& time) {
   json places = json::object();
   for (const Level level : AllLevels())
@@ -95,7 +95,7 @@ json WithGeometry(json record, const roofline::PlacedRun& run, std::size_t index
   return record;
 }
 
-// Returns the lines of every parameter that has lines.
+// Returns the sweep lines of every parameter that has some.
 json SweepsJson(const roofline::PlacedRun& run) {
   json sweeps = json::array();
   for (const auto& parameter : roofline::SweepParameters(roofline::WordsOf(run.file.context))) {
@@ -109,7 +109,7 @@ json SweepsJson(const roofline::PlacedRun& run) {
   return sweeps;
 }
 
-// Returns the points in the older run of records with the same name, by index of the record here.
+// Returns, by index of a record of `run`, the points of the record with the same name in `before`.
 json BeforeJson(const roofline::PlacedRun& run, const roofline::PlacedRun& before) {
   json moves = json::object();
   std::map<std::string, std::size_t> old;

@@ -1,4 +1,4 @@
-// The page: a run file as one self-contained, interactive HTML file.
+// Writes a run file as one self-contained, interactive HTML file (the page).
 #pragma once
 
 #include <iosfwd>
@@ -16,34 +16,34 @@
 namespace dlroof::page {
 
 // The files of a page.
-EmbeddedFile PageHtml();  // with {{NAME}} in place of each part
+EmbeddedFile PageHtml();  // template with a {{NAME}} for each inserted text
 EmbeddedFile PageStyle();
 std::vector<EmbeddedFile> PageScripts();     // without plotly.js, in running order
 std::optional<EmbeddedFile> PlotlyScript();  // if the program was built with plotly.js
 
-// Sorts scripts into running order: format.js makes the object that the others fill, and main.js
-// uses all of them.
+// Sorts scripts into running order: first format.js, which creates the object that the other
+// scripts fill, last main.js, which uses all of them.
 std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts);
 
-// Writes the page of a run. Its scripts draw the numbers of the content and compute none. It loads
-// nothing: scripts, style and data are inside, and a Content-Security-Policy blocks other scripts.
-// `before` may be null; an arrow leads from each benchmark's point there to its point here. Throws
+// Writes the page of a run. Its scripts draw numbers that PageContent computed. Scripts, style and
+// data are inline, and a Content-Security-Policy blocks other scripts. If `before` (an older run)
+// is not null, an arrow leads from each benchmark's point in `before` to its point in `run`. Throws
 // BadInput if the program was built without plotly.js.
 void WritePage(const roofline::PlacedRun& run, std::ostream& out,
                const roofline::PlacedRun* before = nullptr);
 
-// Returns the data of a page: the run's JSON with "roofs", geometry, the index of the binding roof,
-// and FLOP/s and FLOP/byte of records on no roof.
+// Returns the data of a page: the run's JSON plus "roofs", the coordinates of points and lines, the
+// index of each binding roof, and FLOP/s and FLOP/byte of records without a roof.
 nlohmann::json PageContent(const roofline::PlacedRun& run,
                            const roofline::PlacedRun* before = nullptr);
 
-// Returns the trajectories as a member of a page's content. PageContent has those along threads.
+// Returns trajectories as a member of a page's content. PageContent has only those along threads.
 nlohmann::json TrajectoriesJson(const std::vector<trajectory::Trajectory>& trajectories);
 
-// Writes the page around a content that PageContent made.
+// Writes the page of a content that PageContent returned.
 void WritePage(const nlohmann::json& content, std::ostream& out);
 
-// Writes the same page for a site. Its scripts are separate files: "load.js", which loads the
+// Writes the same page for a web site. Its scripts are separate files: "load.js", which loads the
 // content, "roofline.js" and "plotly.js". `more_style` is added to the page's own style.
 void WriteSitePage(std::string_view more_style, std::ostream& out);
 std::string SitePolicy();                                    // Content-Security-Policy
@@ -58,7 +58,7 @@ void Fill(std::string_view text, const std::map<std::string_view, std::string>& 
 // becomes U+FFFD.
 std::string ScriptSafeJson(const nlohmann::json& json);
 
-// Returns the Base64 form, which Content-Security-Policy requires, of a hash in hexadecimal.
+// Converts a hash from hexadecimal to Base64, which a Content-Security-Policy requires.
 std::string Base64OfHex(std::string_view hex);
 
 }  // namespace dlroof::page

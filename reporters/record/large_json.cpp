@@ -162,7 +162,7 @@ class ElementScanner {
   JsonSkeleton skeleton_;
   std::string text_;  // the window, up to end_
   std::size_t window_ = kFirstWindow;
-  // Offsets in the window of the next character and of the first one that is not used yet.
+  // Offsets in the window: next character, first unused character, end of the text.
   std::size_t at_ = 0, begin_ = 0, end_ = 0;
   std::string open_;  // closing brackets expected outside of elements, outermost first
   int depth_ = 0;     // open brackets in an element

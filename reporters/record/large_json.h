@@ -1,5 +1,5 @@
 // Reader of JSON files of any size, by simdjson. JsonObject reads objects and reports a wrong or
-// missing member with its place, as JsonReader (json_reader.h) does for small files.
+// missing member with its position, as JsonReader (json_reader.h) does for small files.
 // EachJsonElement splits a stream into elements that are parsed one by one: it only recognises
 // brackets and strings, and the elements' parser finds syntax errors.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace dlroof::record {
 
-// The place of a value in a file. Its text is composed for errors only: a file has 10^6 places.
+// Path of a value in a JSON file. The text is built only for errors: files have 10^6 values.
 struct JsonPlace {
   const JsonPlace* outer = nullptr;  // null for the file itself
   std::string_view key;
@@ -48,7 +48,7 @@ struct JsonMember {
   simdjson::dom::array Array() const;
 };
 
-// Row of a table that maps members of an object to fields of `Out`.
+// Row of a table: reads the member `key` of an object into a field of `Out`.
 template <class Out>
 struct JsonReading {
   std::string_view key;
@@ -65,18 +65,18 @@ void ReadText(const JsonMember& member, Out& out) {
   out.*kField = member.Text();
 }
 
-// An object of a parsed text. It refers to its place's `outer` and to the parser's memory. All
-// functions throw BadInput for a value of another type and, unless noted, for a missing member.
+// A JSON object. The parser and the place's `outer` must outlive it. All functions throw BadInput
+// for a value of another type and, unless noted, for a missing member.
 class JsonObject {
  public:
   JsonObject(simdjson::dom::element element, const JsonPlace& place);
-  JsonObject(const JsonObject&) = delete;  // inner places point to this object's place
+  JsonObject(const JsonObject&) = delete;  // places of members point to place_
   JsonObject& operator=(const JsonObject&) = delete;
 
   // Reads the members that the table `readings` names, in the object's order; none is required.
   template <class Out, std::size_t n>
   void Read(const JsonReading<Out> (&readings)[n], Out& out) const {
-    // Tables follow the order in which dlroof writes members: mostly the next row fits.
+    // Tables have the order in which dlroof writes members, so usually the next row matches.
     std::size_t next = 0;
     for (const auto [key, value] : object_)
       for (std::size_t tried = 0; tried < n; ++tried) {
@@ -120,8 +120,8 @@ void JsonMember::Each(const Read& read) const {
 // A file's text with {} in place of each object that is an element of a top-level array.
 struct JsonSkeleton {
   std::string text;
-  // The file ends within brackets or a string. `text` is then closed after the last complete
-  // element; it is empty if there is none.
+  // True if the file ends within brackets or a string. `text` is then closed after the last
+  // complete element; it is empty if there is none.
   bool cut = false;
 };
 

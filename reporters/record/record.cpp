@@ -18,12 +18,12 @@ constexpr KeyRow<Status> kStatuses[] = {{Status::kOk, "ok"},
                                         {Status::kWrong, "wrong"}};
 constexpr double kRunDelayShare = 0.01;
 constexpr double kOffCpuShare = 0.02;
-// [1] Factors on the fastest and the slowest estimate that give the interval of a noisy time. They
-// allow for neighbours that evict caches, which lengthens every repetition, and for differences
-// between quiet runs. 97 % of 112 pairs of busy runs agreed within them.
+// [1] The interval of a noisy time is from kFastest x the fastest to kSlowest x the slowest
+// estimate. The factors allow for neighbours that evict caches, which lengthens every repetition,
+// and for differences between quiet runs. 97 % of 112 pairs of busy runs agreed within them.
 constexpr double kFastest = 0.8, kSlowest = 1.1;
-// [1] The same factors for repetitions without their noisy calls: their threads never waited, but
-// neighbours evicted caches.
+// [1] The same factors for repetitions whose noisy calls were left out: their threads never waited,
+// but neighbours may have evicted caches.
 constexpr double kFastestPart = 0.85, kSlowestPart = 1.1;
 
 // Returns the share of wall time in which the main thread did not run. Defined on a CPU only.
@@ -39,14 +39,14 @@ double HostSeconds(const Repetition& repetition) {
   return repetition.gpu->host_seconds.value_or(repetition.seconds);
 }
 
-// Returns whether a thread waited for a CPU, shared its core, or ran far from the others.
+// Returns whether a thread waited for a CPU, shared its core, or ran far from the other threads.
 bool HadNeighbours(const Repetition& repetition) {
   return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition) ||
          repetition.core_share.value_or(1) < cpu::kLeastCoreShare ||
          repetition.link_share.value_or(1) < cpu::kLeastLinkShare;
 }
 
-// Estimates the time from the clean repetitions and the clean calls of others. Needs three of them.
+// Estimates the time from clean repetitions and those without noisy calls, if at least three.
 std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   std::vector<double> times;
   Timing timing{.noisy = true};

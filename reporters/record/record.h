@@ -16,14 +16,14 @@
 
 namespace dlroof::record {
 
-// Readings of one repetition on a GPU. Repetition::seconds is the time of a call that starts on an
-// idle GPU, its launch included; the two other times of a call here are never mixed with it.
+// GPU measurements of one repetition. Repetition::seconds is the time of a call on an idle GPU,
+// including the launch; throughput_seconds and graph_seconds never replace it.
 struct GpuSample {
   std::optional<double> throughput_seconds;   // [s] per call, calls back to back
   std::optional<double> graph_seconds;        // [s] per call, replayed as a CUDA graph
-  std::optional<double> host_seconds;         // [s] wall time per call of the loop that timed them
+  std::optional<double> host_seconds;         // [s] host's wall time per call in the timing loop
   std::optional<double> clock_hz;             // [1/s] of the SMs while calls ran
-  std::optional<double> default_clock_hz;     // [1/s] of the SMs by the driver's table
+  std::optional<double> default_clock_hz;     // [1/s] of the SMs, as reported by the driver
   std::optional<double> memory_clock_hz;      // [1/s]
   std::optional<double> power_watts;          // [W]
   std::optional<double> temperature_celsius;  // [degree Celsius]
@@ -32,16 +32,16 @@ struct GpuSample {
   bool operator==(const GpuSample&) const = default;
 };
 
-// Every quantity of a sample with its key in files and counters. Stored histories refer to a
-// quantity by its index here: append new ones.
+// All fields of GpuSample with their keys in files and counters. Stored histories refer to a field
+// by its index in this list: append new fields at the end.
 using GpuSampleField = std::pair<const char*, std::optional<double> GpuSample::*>;
 const std::vector<GpuSampleField>& GpuSampleFields();
 
 // Returns whether the SMs' clock was too low (gpu::IsClockTooLow).
 bool IsThrottled(const GpuSample& sample);
 
-// Returns the median of each quantity over the samples that know it, and of `throttle` the union of
-// all bits. The summary has no `default_clock_hz` and no `host_seconds`.
+// Returns the median of each field over the samples in which it is set; `throttle` is the bitwise
+// OR. Does not set `default_clock_hz` and `host_seconds`.
 GpuSample SummarizeSamples(const std::vector<GpuSample>& samples);
 
 enum class Status { kOk, kUnsupported, kFailed, kWrong };
@@ -53,26 +53,26 @@ struct Repetition {
   std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
   std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
   std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
-  // [1] Issue rate of the slowest thread's core over the best rate known, the lower of two
-  // readings, before and after the repetition (team_look.h).
+  // [1] Issue rate of the slowest thread's core / best known rate; the lower of the values before
+  // and after the repetition (team_look.h).
   std::optional<double> core_share;
-  // [1] Shortest known round trip of a cache line between the threads over this repetition's.
+  // [1] Shortest known round trip of a cache line between the threads / that of this repetition.
   std::optional<double> link_share;
-  // [1] Number of calls that `seconds` averages; set only if noisy calls were left out.
+  // [1] Number of calls in the mean `seconds`; set only if noisy calls were left out.
   std::optional<double> clean_calls;
   double iterations = 0;  // [1]
-  bool noisy = false;     // disturbed by other programs: stays in the file, not in the median
-  // Set on a GPU only. A pointer, because a run may have 10^6 repetitions, few of them with one.
+  bool noisy = false;     // disturbed by other programs: stored, but not in the median
+  // Set on a GPU only. A pointer saves memory: of 10^6 repetitions few may have a sample.
   std::shared_ptr<const GpuSample> gpu;
-  // Block of an interleaved comparison. The windows of one block, in their order, were interleaved
-  // with those of the same block in the other file.
+  // Block of an interleaved comparison: its repetitions alternated, in the order of the file, with
+  // those of the same block in the other file.
   std::optional<int> block;
 };
 
 // Median and its distribution-free 95 % confidence interval (order statistics).
 struct Timing {
   double median = 0;  // [s]
-  // [s] A clean time has an interval from 6 repetitions on; fewer cannot give 95 %.
+  // [s] Set for a clean time from 6 repetitions on: fewer cannot give 95 % confidence.
   std::optional<std::pair<double, double>> ci95;
   int clean = 0;       // [1] clean repetitions; the median of a clean time uses only these
   bool noisy = false;  // an estimate, because too few repetitions were clean
@@ -82,7 +82,7 @@ struct Timing {
 struct Prediction {
   double seconds = 0;             // [s] > 0
   std::map<Level, double> bytes;  // [byte] by level, as in Work
-  std::string by;                 // the model, its subject and its choices, for people
+  std::string by;                 // the model and its parameters, for people
 };
 
 struct Record {
@@ -99,39 +99,39 @@ struct Record {
   std::optional<std::string> time_unit;  // "ns"; set only for entries of Google Benchmark
   std::optional<std::string> cache;      // "warm", "cold" or "cold-weights"
   std::optional<double> evicted_bytes;   // [byte] dropped from all caches before each call
-  // [1] Time of the algorithm that the library's heuristic prefers over that of the fastest one.
-  // Set only if the benchmark used the fastest one.
+  // [1] Time of the algorithm that the library's heuristic prefers / time of the fastest algorithm.
+  // Set only if the benchmark used the fastest algorithm.
   std::optional<double> heuristic_over_best;
   std::optional<unsigned> seed;
   std::vector<Repetition> repetitions;
   std::map<Provenance, Work> work;
   std::vector<CountingNote> counting;   // how `work` was counted, and its known weaknesses
-  std::vector<LaunchedKernel> kernels;  // as counted, the longest first
+  std::vector<LaunchedKernel> kernels;  // GPU kernels of a call, the longest first
   std::optional<Prediction> prediction;
   std::optional<ParallelTime> parallel;    // parallel regions of a call, in --dlroof_explain runs
   std::optional<Reason> unwatched_reason;  // why an --dlroof_explain run has no `parallel`
   std::optional<energy::Energy> energy;
-  std::optional<energy::MeteredWindow> metered_window;  // set only in runs beside a power meter
+  std::optional<energy::MeteredWindow> metered_window;  // set only in runs with a power meter
   std::optional<energy::MeteredEnergy> metered;         // set once the meter's log was read
 };
 
-// Returns the time of the clean repetitions. Returns nullopt if these are fewer than min(3, all),
-// or fewer than half of all: among so many noisy ones some only look clean.
+// Returns the median time of the clean repetitions, or nullopt if fewer than min(3, all) or fewer
+// than half of all repetitions are clean: with so much noise some only look clean.
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
-// Returns Summarize's time or, where there is none, an estimate: the median of the repetitions
-// whose noisy calls were left out (clean_calls), if these are at least three. Otherwise the fastest
-// repetition; the CPU waits seen in a noisy one are subtracted. The interval reaches from below the
-// fastest repetition, as if its threads had had whole cores near each other, to above the slowest.
-// Returns nullopt without repetitions.
+// Returns Summarize() or, if that is nullopt, an estimate: the median of the clean repetitions and
+// of those whose noisy calls were left out (clean_calls), if they are at least three; otherwise the
+// fastest repetition, minus its CPU waits if it is noisy. The estimate's interval reaches from
+// below the fastest repetition, scaled to whole cores near each other, to above the slowest.
+// Returns nullopt if there are no repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
 // Sets `noisy` of each repetition. On a CPU a repetition is noisy if its threads waited for a CPU
 // more than 1 % of the wall time, if the main thread was off its CPU 2 % of the wall time more than
-// in the best repetition (regular waits belong to the workload), if a thread got less than 90 % of
-// its core, if the threads were three times as far apart as in the best case, or if calls were left
-// out (clean_calls). On a GPU it is noisy if the host waited for a CPU more than 1 % of its wall
-// time or the SMs ran below 75 % of their default clock; a host that waits for the GPU is normal.
+// in the best repetition (regular waits belong to the workload), if core_share is below 0.9, if
+// link_share is below 0.3 (the threads ran far apart), or if calls were left out (clean_calls). On
+// a GPU it is noisy if the host waited for a CPU more than 1 % of its wall time or the SMs ran
+// below 75 % of their default clock; a host that waits for the GPU is normal.
 void MarkNoisy(std::vector<Repetition>& repetitions);
 
 // Returns "ALGORITHM; isa ISA", for people.
@@ -141,8 +141,8 @@ std::string AlgorithmText(const Record& record);
 // programs may have fewer parts; the remaining fields stay empty.
 void SplitName(Record& record);
 
-// Assigns a record whose name does not follow our scheme (a kernel of another program) to `device`
-// and clears the fields that SplitName took from the name.
+// Assigns a record whose name has another form (a kernel of another program) to `device` and clears
+// the fields that SplitName took from the name.
 void PutOnDevice(Record& record, const std::string& device);
 
 }  // namespace dlroof::record

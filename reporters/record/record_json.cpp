@@ -24,7 +24,7 @@ void ReadPositive(const JsonMember& member, Out& energy) {
   energy.*kField = member.NumberIn(kLeastJoules, kMostJoules, "a number above 0");
 }
 
-// Leaves the field unset for an empty text.
+// Reads a text; an empty text leaves the field unset.
 template <auto kField>
 void ReadKnownText(const JsonMember& member, Record& record) {
   if (const auto text = member.Text(); !text.empty()) record.*kField = text;

@@ -1,5 +1,5 @@
-// A record and its parts as JSON: elements of a run file's "records", and the sentences that files
-// of schema 1 have in place of members.
+// Records as JSON: the elements of "records" in a run file. Also reads files of schema 1, which
+// have sentences instead of some members.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,7 +13,7 @@
 
 namespace dlroof::record {
 
-// All readers throw BadInput with the place of a wrong member. Writers omit unknown quantities.
+// All readers throw BadInput with the position of a wrong member. Writers omit unknown quantities.
 
 // {"joules", "ci95": [LOW, HIGH], "domains": {NAME: JOULES}, "beside": {NAME: JOULES},
 // "others_cpus", "seconds", "window_seconds", "calls", "from", "covers"}
@@ -45,11 +45,11 @@ Record RecordFromJson(const JsonObject& at);
 // Reads a record from text; `where` begins every message.
 Record RecordFromJson(std::string_view json, const std::string& where);
 
-// Schema 1: adds a sentence of "counting", which is "PROVENANCE: HOW; 2 kernel launches: NAME,
-// 3 x NAME; ..." or any text.
+// Schema 1: parses a sentence of "counting" and adds it to `record`. The sentence is "PROVENANCE:
+// HOW; 2 kernel launches: NAME, 3 x NAME; ..." or any text.
 void AddSentence(std::string_view sentence, Record& record);
-// Schema 1: reads a label "ALGORITHM; verified: HOW; counted: SENTENCE | SENTENCE; repro: LINE", of
-// which each part may be missing. The label of another program becomes the algorithm.
+// Schema 1: reads a label "ALGORITHM; verified: HOW; counted: SENTENCE | SENTENCE; repro: LINE",
+// each part of which is optional. The label of another program becomes the algorithm.
 void ReadSentences(std::string_view label, Record& record);
 
 }  // namespace dlroof::record

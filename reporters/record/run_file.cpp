@@ -82,9 +82,9 @@ Entry EntryFromJson(const JsonObject& at) {
 // The entries of one benchmark, in one time unit.
 struct EntryGroup {
   std::vector<Entry> entries;
-  std::set<double> repetitions;  // their indices
+  std::set<double> repetitions;  // their repetition indices
 
-  // Refuses a repeated index: two benchmarks have one name, or two files were joined.
+  // Throws BadInput for a repeated index: two benchmarks share a name, or files were concatenated.
   void Add(Entry entry, const JsonObject& at) {
     const auto index = at.OptionalNumber("repetition_index");
     if (index && !repetitions.insert(*index).second)
@@ -127,8 +127,8 @@ struct NoJson {
   std::string fault;
 };
 
-// Reads one run file, element by element. An error in one kind of element counts only if the file
-// is read from that kind, which is known at the end of the file.
+// Reads one run file, element by element. Errors in "records" are thrown only if "records" are
+// used, not "benchmarks" (and vice versa), which is known at the end of the file.
 class RunFileReader {
  public:
   explicit RunFileReader(const std::string& where) : where_(where) {}
@@ -157,7 +157,7 @@ class RunFileReader {
     if (element.error()) throw NoJson{place.Text() + ": " + error_message(element.error())};
     const auto known = errors_.find(key);
     if (known == errors_.end()) return;
-    if (place.index == 0) known->second = nullptr;  // the last of two arrays with one key counts
+    if (place.index == 0) known->second = nullptr;  // a second array with this key replaces it
     if (known->second) return;
     try {
       if (key == "records") {
@@ -204,12 +204,12 @@ class RunFileReader {
   simdjson::dom::parser elements_;
   EntryGroups groups_;
   RunFile run_;
-  // The first error of each kind of element.
+  // The first error in each array.
   std::map<std::string_view, std::exception_ptr> errors_ = {
       {"machines", nullptr}, {"records", nullptr}, {"benchmarks", nullptr}};
 };
 
-// Returns the syntax error with its place, or `otherwise` if the stream cannot be read again.
+// Returns the syntax error with its position, or `otherwise` if the stream cannot be read again.
 std::string SyntaxError(std::istream& in, const std::string& otherwise) {
   in.clear();
   if (!in.seekg(0)) return otherwise;
@@ -257,7 +257,7 @@ void AddMachine(machine::Machine machine, const std::string& path, RunFile& whol
 
 constexpr char kBeforeLabel = '@';
 
-// Replaces characters that separate the parts of a name by '-'.
+// Returns the file's name as a label, with '-' for characters that separate parts of a name.
 std::string LabelFor(const std::string& path, std::set<std::string>& taken) {
   std::string stem = std::filesystem::path(path).stem().string();
   for (char& c : stem)

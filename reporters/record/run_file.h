@@ -17,7 +17,7 @@
 namespace dlroof::record {
 
 // Returns the member `key` of an object, or null if there is none. Member and Text read contexts,
-// parts of which other programs write: a member of an unexpected type counts as missing.
+// which other programs may write: a member of an unexpected type counts as missing.
 inline const nlohmann::json& Member(const nlohmann::json& json, const char* key) {
   static const nlohmann::json null;
   if (!json.is_object()) return null;
@@ -37,7 +37,7 @@ struct JsonPlace;
 
 struct RunFile {
   nlohmann::json context =
-      nlohmann::json::object();            // Google Benchmark's, with ours under "dlroof"
+      nlohmann::json::object();            // Google Benchmark's context; dlroof's is in "dlroof"
   std::vector<machine::Machine> machines;  // one per device
   std::vector<Record> records;
 };
@@ -48,48 +48,47 @@ const machine::Machine* MachineFor(const RunFile& file, const Record& record);
 // One repetition as Google Benchmark reports it, in memory or in a JSON file.
 struct Entry {
   std::string name;             // without suffixes such as /real_time
-  double seconds = 0;           // [s] wall, per call
+  double seconds = 0;           // [s] wall time per call
   double main_cpu_seconds = 0;  // [s] per call
   double iterations = 0;
   std::optional<std::string> time_unit;  // set only for entries of a file
   std::string label;
   bool skipped = false;
-  std::string message;  // why it was skipped
+  std::string message;  // why the repetition was skipped
   std::map<std::string, double> counters;
 };
 
-// Returns the record of one benchmark's entries, which share one time unit, with noisy repetitions
-// marked. `file` is the place of the file that the entries are from. Throws BadInput for a wrong
-// label.
+// Returns the record of one benchmark's entries, which must have one time unit, and marks noisy
+// repetitions. Throws BadInput for a wrong label; the message begins with `file`.
 Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* file = nullptr);
 
 // The message of a skipped benchmark begins with one of these; any other message means failed.
 inline constexpr const char* kUnsupportedPrefix = "unsupported: ";
 inline constexpr const char* kWrongPrefix = "wrong: ";
-// Message of a repetition that did not run, after an interrupt or because it was not needed. It is
-// no part of any record.
+// Message of a repetition that did not run, after an interrupt or because it was not needed.
+// Records omit such repetitions.
 inline constexpr const char* kNotRun = "not run";
 
 // Returns a name without the suffixes that Google Benchmark appends for its own settings
 // ("/real_time", "/repeats:3", ...), except "/threads:2", which tells benchmarks apart.
 std::string BareName(const std::string& name);
 
-// Sets the schema in a file's context to kSchema, which its records have once they are read. Throws
+// Sets the schema in the context of a file to kSchema, the schema of records in memory. Throws
 // BadInput for a newer schema.
 void UpdateSchema(nlohmann::json& context, const std::string& where);
 
-// Reads every schema, plain Google Benchmark JSON (times only), and a file that a kill cut off: its
-// complete entries are read and `warnings` gets one sentence. Reads the stream once and stores the
-// text of one element at a time, so the path may be a pipe. Throws BadInput with the place if the
-// file is unreadable, empty, not JSON throughout, of a newer schema, has a member of a wrong type,
-// or has no complete record.
+// Reads every schema, plain Google Benchmark JSON (times only), and files truncated by a kill:
+// reads their complete entries and writes a warning. Reads the stream once and stores the text of
+// one element at a time, so the path may be a pipe. Throws BadInput with the position if the file
+// is unreadable, empty, not JSON throughout, of a newer schema, has a member of a wrong type, or
+// has no complete record.
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
 // Reads a run file from memory; `where` begins every message.
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);
 
 // Returns the records and ceilings of all files (by path) with the context of the first one. Of two
 // records with the same name and number of threads, and of two sets of ceilings with the same
-// number of threads, the first one counts. Throws BadInput for files of different machines.
+// number of threads, the first is used. Throws BadInput for files of different machines.
 RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files);
 
 // Returns the records of all files, each file's under its own label: the file's name without folder
@@ -98,7 +97,7 @@ RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files);
 // "dlroof.files" lists the paths. Throws like JoinedRun.
 RunFile SideBySide(std::vector<std::pair<std::string, RunFile>>&& files);
 
-// Returns the label of a record that SideBySide made.
+// Returns the label that SideBySide added to the record, if any.
 std::optional<std::string_view> LabelOf(const Record& record);
 
 }  // namespace dlroof::record

@@ -1,5 +1,5 @@
-// Facts of a record as Google Benchmark's counters and label, which any of its reporters and files
-// can carry. This file alone knows the keys of these counters.
+// Converts a record's facts to and from Google Benchmark's counters and label, which all its
+// reporters and files store. Only this module uses the counters' keys.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ struct JsonPlace;
 // Returns counters such as "modelled/flops/fp32.vector", "modelled/bytes/dram",
 // "modelled/launches" and "modelled/parts/matrix".
 std::map<std::string, double> ToCounters(Provenance from, const Work& work);
-// Returns the works in these counters; ignores keys of other programs.
+// Returns the Work of each provenance in these counters; ignores keys of other programs.
 std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>& counters);
 
 // Keys of the other values of a repetition. Only kThreadsCounter is always present.
@@ -50,10 +50,10 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
 // Returns a record's "algorithm", "isa", "verified", "repro", "counting", "kernels" and so on. An
 // unknown fact has no key.
 nlohmann::json LabelFacts(const Record& record);
-// Google Benchmark carries one free text per benchmark. Returns {"dlroof": FACTS} as text, or an
+// Google Benchmark stores one free text per benchmark. Returns {"dlroof": FACTS} as text, or an
 // empty text for a record without facts.
 std::string ToLabel(const Record& record);
-// Reads a label of any schema. Throws BadInput with `place`.
+// Reads a label of any schema. Throws BadInput, which begins with `place`, for a wrong label.
 void ReadLabel(const std::string& label, const JsonPlace& place, Record& record);
 
 }  // namespace dlroof::record

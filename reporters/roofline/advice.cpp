@@ -11,12 +11,12 @@
 namespace dlroof::roofline {
 namespace {
 
-constexpr double kNoise = 0.02;          // [1] excess over a roof that the noise of times explains
-constexpr double kTooUncertain = 0.5;    // [1] width of an interval that allows no factor
-constexpr double kAtItsRoof = 1.25;      // [1] slowdown below which nothing but less work helps
+constexpr double kNoise = 0.02;          // [1] smaller excess over a roof is measurement noise
+constexpr double kTooUncertain = 0.5;    // [1] interval / median above which no advice is given
+constexpr double kAtItsRoof = 1.25;      // [1] slowdown below which only less work helps
 constexpr std::size_t kMostClauses = 2;  // of evidence in one sentence
 
-// A point above its roof means that a number is wrong; its remark says which one.
+// Adds a remark if a point is above its roof: the roof or the FLOP count is wrong.
 void ReportAboveRoof(const record::Record& record, const record::Timing& timing,
                      Placement& placement) {
   const double spread = timing.ci95 ? timing.ci95->second / timing.median - 1 : 0;
@@ -61,7 +61,7 @@ bool IsEmulated(const record::Record& record) {
   return flops.size() == 1 && flops.begin()->first == "fp32.vector";
 }
 
-// Emulation is the library's choice and says nothing about the CPU: oneDNN widens f16 even on a CPU
+// Does not blame the CPU, since emulation is the library's choice: oneDNN widens f16 even on a CPU
 // with AVX512-FP16.
 void ReportEmulation(const record::Record& record, Placement& placement) {
   if (!IsEmulated(record)) return;
@@ -114,7 +114,7 @@ constexpr double kFewerExecuted = 0.8;  // [1] executed / useful FLOPs
 constexpr double kMoreExecuted = 1.2;   // [1] the same
 constexpr double kMuchTraffic = 1.5;    // [1] DRAM bytes / compulsory ones
 constexpr double kManyReads = 3;        // [1] bytes of a cache level / compulsory ones
-constexpr double kMemoryWaits = 0.7;    // [1] of the binding time that is memory's
+constexpr double kMemoryWaits = 0.7;    // [1] least memory roof time / measured time
 
 using Evidence = std::optional<std::string>;
 
@@ -130,7 +130,7 @@ std::optional<double> BytesFrom(const AdviceCase& at, Provenance from, Level lev
   return found == work->bytes.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Returns the bytes by the best provenance that knows them.
+// Returns the bytes of `level` from the most trusted provenance that has them.
 std::optional<double> BestBytes(const AdviceCase& at, Level level) {
   for (const Provenance from : AllProvenances())
     if (const auto bytes = BytesFrom(at, from, level)) return bytes;
@@ -145,7 +145,7 @@ bool KernelIsModelled(const record::Record& record) {
          });
 }
 
-// Returns the bytes of all tensors, each once, unless the modelled DRAM bytes may include more.
+// Returns the bytes of all tensors, each once, or nullopt if modelled DRAM bytes may include more.
 std::optional<double> CompulsoryBytes(const AdviceCase& at) {
   if (KernelIsModelled(at.record)) return std::nullopt;
   const auto bytes = BytesFrom(at, Provenance::kModelled, Level::kDram);
@@ -164,7 +164,7 @@ Evidence ReferenceImplementation(const AdviceCase& at) {
   return "the library used its reference implementation";
 }
 
-// Returns the counted FLOPs, all and those of matrix units.
+// Returns the measured FLOPs: of all pipes, and of matrix units.
 std::optional<std::pair<double, double>> CountedFlops(const AdviceCase& at) {
   const Work* work = WorkFrom(at, Provenance::kMeasured);
   if (work == nullptr) return std::nullopt;
@@ -236,8 +236,8 @@ Evidence MoreFlopsExecuted(const AdviceCase& at) {
   return fmt::format("it executes {:.1f} times the useful FLOPs", *share);
 }
 
-// Traffic of the binding cache level far beyond the call's tensors. L1 is no evidence: register
-// loads always exceed the tensors.
+// Finds traffic of the binding cache level far above the tensors' bytes. Ignores L1, whose register
+// loads always exceed the tensors' bytes.
 Evidence ManyReads(const AdviceCase& at) {
   const auto compulsory = CompulsoryBytes(at);
   const auto level = at.time.bound_level;
@@ -256,7 +256,7 @@ Evidence MuchDramTraffic(const AdviceCase& at) {
   return fmt::format("{:.1f} times the compulsory bytes go through DRAM", *moved / *compulsory);
 }
 
-// Near the bandwidth roof only the traffic itself is left to save.
+// Near the bandwidth roof only less traffic can make the call faster.
 Evidence MemoryAtItsRoof(const AdviceCase& at) {
   if (at.time.bound != Bound::kMemory || !at.time.slowdown || *at.time.slowdown * kMemoryWaits > 1)
     return std::nullopt;

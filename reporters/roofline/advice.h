@@ -17,23 +17,23 @@ struct AdviceCase {
   const record::Record& record;
   const TimePoint& time;
   const machine::CeilingSet& ceilings;
-  std::string_view noun;  // for one call of the op: "convolution"
+  std::string_view noun;  // word for one call of the op: "convolution"
 };
 
 struct AdviceRule {
   std::string_view name;
-  // Returns a clause with its number if the rule's threshold is reached.
+  // Returns a clause with the measured value if it reaches the rule's threshold.
   std::optional<std::string> (*evidence)(const AdviceCase&);
-  std::string_view next;  // a clause: what to try then
+  std::string_view next;  // a clause: what to try if the rule applies
 };
 
 // The most important rule first.
 std::span<const AdviceRule> AdviceRules();
 
-// Adds remarks (a point above its roof and whether the roof or the count is wrong; the library's
-// own reference implementation) and the advice: what bounds the call and by how much, the evidence
-// of at most two rules, what to try next. Gives no advice without a slowdown or for a time that is
-// uncertain by half. `words` is the vocabulary of the file's ops, as for NounOf.
+// Adds remarks to `placement` (a point above its roof and whether the roof or the count is wrong;
+// use of the library's reference implementation) and sets its advice: the bound and the slowdown,
+// the evidence of at most two rules, what to try next. Sets no advice if the slowdown is unknown or
+// the time's interval is wider than half the median. `words` is the vocabulary for NounOf.
 void AddFindings(const record::Record& record, const record::Timing& timing,
                  const machine::CeilingSet& ceilings, const OpVocabulary& words,
                  Placement& placement);

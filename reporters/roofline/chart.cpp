@@ -38,8 +38,8 @@ std::optional<double> ValueOf(const Parts& parts, const SweepWord& word) {
                                                                    : std::nullopt;
 }
 
-// Returns a text that is the same for records of one line: identity, `parts` of the problem,
-// options and threads.
+// Returns a key that is equal for all records of one line: op to type of the name, `parts` of the
+// problem, options and threads.
 std::string GroupOf(const record::Record& record, const Parts& parts,
                     const std::vector<std::string>& options, const std::string& threads) {
   std::string group;
@@ -51,7 +51,7 @@ std::string GroupOf(const record::Record& record, const Parts& parts,
   return group;
 }
 
-// The same without the parameter and the keys that follow it, but with padding if `strict`.
+// Returns such a key without the swept parameter and its followers; with padding if `strict`.
 std::string GroupOf(const record::Record& record, Parts parts, const SweepWord& word, bool strict) {
   parts.erase(word.key);
   for (const auto& key : Followers(word))
@@ -152,7 +152,7 @@ bool IsMeasured(const ClassicPoint& point) {
   return point.flops_from == Provenance::kMeasured && point.bytes_from == Provenance::kMeasured;
 }
 
-// Series of runs side by side are their labels; more series would exhaust the colours.
+// A series of SideBySide runs is the run's label and type: more series would exhaust the colours.
 std::string ChartSeries(const record::Record& record) {
   if (const auto label = record::LabelOf(record))
     return std::string(*label) + (record.type.empty() ? "" : " " + record.type);
@@ -274,7 +274,7 @@ std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs) {
         const auto found = time.compute_roofs.find(pipe);
         const auto& row = found == time.compute_roofs.end() ? pipe : found->second;
         used.insert(row);
-        // Under tensor_balance the pipe's own ceiling is drawn beside the one that judges it.
+        // With tensor_balance the pipe's own ceiling is drawn too.
         if (time.pipe_seconds.contains(pipe) && !row.starts_with(pipe)) used.insert(pipe);
       }
   });

@@ -1,6 +1,5 @@
 // The numbers of every chart: sweeps (benchmarks that differ in one parameter only) and rooflines
-// (roofs, points, pairs of points in time). The page, the figures and the terminal's picture all
-// draw these numbers. Pure.
+// (roofs, points, time points). The page and all figures draw them. Pure.
 #pragma once
 
 #include <map>
@@ -21,12 +20,12 @@ namespace dlroof::roofline {
 struct SweepLine {
   std::string series;                // library, direction and type: "tf2.2 fwd f16"
   std::vector<std::size_t> records;  // indices into the run's records, by rising value
-  std::vector<double> values;        // of the parameter, all different
+  std::vector<double> values;        // of the swept parameter, all different
 };
 
-// Returns the lines of one parameter through the placed records, with at least `least` points each,
-// in the order of the file. Benchmarks with the same value are on different lines, separated by
-// their padding.
+// Returns a line for each group of placed records that differ only in `parameter`, if it has at
+// least `least` points, in the order of the file. Records with the same value of the parameter but
+// different padding are on different lines.
 std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter,
                                   std::size_t least = 2);
 
@@ -36,14 +35,14 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name,
                                   std::size_t least = 2);
 
 // Returns the lines through the records with a time, placed or not, that differ only in their
-// number of threads, which is the value. Of two records with the same number the first one counts.
+// number of threads, which is the value. Of two records with the same value the first is used.
 std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least = 2);
 
 // Returns the lines through the records with a time whose batch is proportional to their number of
 // threads and that differ in nothing else. The value is the number of threads.
 std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least = 2);
 
-// [1] Returns the record's batch per thread if its op has a batch.
+// [1] Returns the record's batch divided by its threads, or nullopt if its op has no batch.
 std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words);
 
 struct Roof {
@@ -51,7 +50,7 @@ struct Roof {
   double per_second = 0;  // [flop/s] or [byte/s]
   bool validated = false;
   bool specified = false;
-  std::optional<double> sustained_per_second = {};  // [the same] after seconds of load
+  std::optional<double> sustained_per_second = {};  // same unit, after seconds of load
 };
 
 // Returns the suffix of a roof's label: " (not validated)", " (specified, not measured)", or
@@ -78,11 +77,11 @@ std::vector<RoofSet> RoofSets(const std::vector<machine::Machine>& machines);
 // Returns whether the record was measured on this machine's device with this many threads.
 bool BelongsTo(const record::Record& record, const RoofSet& roofs);
 
-// Returns the index of the set with the most placed records, the first of equal ones.
+// Returns the index of the set with the most placed records; of tied sets the first.
 std::optional<std::size_t> MainRoofSet(const PlacedRun& run, const std::vector<RoofSet>& sets);
 
-// Returns the pipes that the records of this set use and that have a roof in it. The row that
-// judged a record (compute_roofs) replaces its pipe.
+// Returns the pipes with a roof in `roofs` that its records use. If a record was placed under an
+// instruction set's roof (TimePoint::compute_roofs), its key replaces the pipe.
 std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs);
 
 // Returns whether the key names an instruction set: "fp32.vector.avx2", but not "fp32.vector".
@@ -94,7 +93,7 @@ std::string LevelName(std::string_view key);
 // Returns the intensity [flop/byte] at which a compute roof and a bandwidth roof meet.
 double RidgeIntensity(const Roof& flat, const Roof& slanted);
 
-// Returns the level with the most placed records, the farthest of equal ones.
+// Returns the level with the most placed records; of tied levels the farthest.
 std::optional<Level> MainLevel(const PlacedRun& run, const RoofSet& roofs);
 
 struct ClassicMark {
@@ -118,17 +117,17 @@ struct TimeMark {
   std::pair<double, double> complexity;
   std::optional<std::pair<double, double>> point;
   std::optional<double> overhead_seconds;  // [s]
-  std::vector<double> pipes_until;         // [s] PipesUntil
+  std::vector<double> pipes_until;         // [s] by PipesUntil()
   bool noisy = false;                      // drawn pale
 };
 std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 
-// [s] Returns the complexity point {bytes / bandwidth, FLOPs / ceiling} of this level, scaled until
-// its larger coordinate is the measured time (Wang et al. 2020, one level at a time; `slowdown`
-// counts all levels). Returns nullopt without a slowdown and for levels that are not validated.
+// [s] Returns the complexity point {bytes / bandwidth, FLOPs / ceiling} of this level, scaled so
+// that its larger coordinate is the measured time (Wang et al. 2020, one level at a time;
+// `slowdown` is of all levels). Returns nullopt without a slowdown or for a not validated level.
 std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level level);
 
-// [s] Returns the partial sums of pipe_seconds: one pipe, two, all.
+// [s] Returns the cumulative sums of pipe_seconds: one pipe, two pipes, ..., all pipes.
 std::vector<double> PipesUntil(const TimePoint& time);
 
 // Returns the 95 % interval of FLOP/s from that of the time, if it has one. FLOPs are constant, so

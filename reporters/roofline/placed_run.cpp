@@ -61,7 +61,7 @@ void Round(TimePoint& time) {
   Round(time.point_memory_seconds);
 }
 
-// Fills in the binding roof and the other levels.
+// Sets the binding roof and the times of the other memory levels in `facts`.
 void AddRoofs(const Placement& placement, breakdown::BreakdownFacts& facts,
               std::optional<Level>& binding) {
   const auto& time = *placement.time;
@@ -92,8 +92,8 @@ std::optional<Level> CacheThatFits(double bytes, const machine::Machine& machine
   return std::nullopt;
 }
 
-// Compulsory bytes of a warm call that fit a cache do not come from DRAM: moves them to that cache,
-// unless the model of its loops already gives that cache's bytes.
+// Modelled DRAM bytes of a warm call that fit a cache do not come from DRAM: moves their time to
+// that cache, or drops it for L1 and for a cache whose time is already known.
 void MoveToCache(const record::Record& record, const machine::Machine& machine,
                  const machine::CeilingSet& ceilings, std::vector<breakdown::LevelTime>& levels) {
   if (record.cache != "warm") return;
@@ -114,7 +114,7 @@ void MoveToCache(const record::Record& record, const machine::Machine& machine,
   levels.push_back({name, bytes / ceiling->second.per_second, Provenance::kModelled});
 }
 
-// Fills in the time at the same roof under the ceilings of one thread.
+// Sets the times at the binding and at the arithmetic roof with the ceilings of one thread.
 void AddSingleThreaded(const record::Record& record, const machine::Machine& machine,
                        const PlaceView& view, const std::optional<Level>& binding,
                        breakdown::BreakdownFacts& facts) {
@@ -130,7 +130,7 @@ void AddSingleThreaded(const record::Record& record, const machine::Machine& mac
     facts.single_thread_roof_seconds = found->second;
 }
 
-// Returns the time [s] of the vector loads at L1's rate for vectors of that width.
+// Returns vector loads / L1's load rate for their vector width [s].
 std::optional<double> LoadSeconds(const ParallelTime& parallel,
                                   const machine::CeilingSet& ceilings) {
   if (!parallel.vector_loads || !parallel.vector_bytes) return std::nullopt;
@@ -403,7 +403,7 @@ std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::T
   const auto flops = BestKnownFlops(record);
   if (!flops || !(*flops > 0) || !(timing.median > 0)) return std::nullopt;
   WorkRate rate{.flops_per_second = *flops / timing.median};
-  if (placement.time) return rate;  // ceilings judged the call and left its bytes out
+  if (placement.time) return rate;  // placed, but its bytes were left out
   std::map<Level, double> known;
   for (const Provenance from : AllProvenances())
     if (const auto work = record.work.find(from); work != record.work.end())

@@ -1,5 +1,5 @@
-// A run file with its records placed under their roofs: the numbers of all reports and of the
-// written file, and the writer of that file.
+// A run file with its records placed under their roofs: the numbers of all reports, and the writer
+// of run files as JSON.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace dlroof::roofline {
 // One record's results, rounded to kWrittenDigits (text.h).
 struct Placed {
   std::optional<record::Timing> timing;
-  Placement placement;  // with findings; without pipe_seconds that only repeat compute_seconds
+  Placement placement;  // with AddFindings; no pipe_seconds equal to compute_seconds
   std::optional<breakdown::Breakdown> breakdown;  // by BreakdownOf
 };
 
@@ -33,15 +33,15 @@ struct PlacedRun {
   std::vector<ZeroFlopSummary> zero_flop_kernels;
 };
 
-// Returns the record with its repetitions rounded as in a file.
+// Returns the record with its repetitions rounded as in a run file.
 record::Record Written(record::Record record);
 
-// Places a record that Written rounded; `machine` may be null.
+// Places a record that Written returned under the roofs of `machine`, which may be null.
 Placed PlaceWritten(const record::Record& written, const machine::Machine* machine,
                     const PlaceView& view = {});
 
-// Returns the breakdown of a CPU's call with known parallel regions, or of a GPU's with traced
-// kernels, if it is placed. `placement` must be for this machine and view.
+// Returns the breakdown of a placed CPU call with measured parallel regions, or of a placed GPU
+// call with traced kernels; nullopt for other calls. `placement` must be for `machine` and `view`.
 std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
                                                 const Placement& placement,
                                                 const machine::Machine& machine,
@@ -49,27 +49,27 @@ std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
 
 PlacedRun PlaceRun(record::RunFile file, const PlaceView& view = {});
 
-// Returns the point of this level, or null if there is none.
+// Returns the classic point of this level, or null if there is none.
 const ClassicPoint* PointOf(const Placement& placement, Level level);
 
-// Returns the point with the lowest roof (of equal ones the farthest level), or null without
+// Returns the classic point with the lowest roof (of tied levels the farthest), or null without
 // points.
 const ClassicPoint* Binding(const Placement& placement);
 
 // FLOP/s and FLOP/byte of one call, for tables.
 struct WorkRate {
   double flops_per_second = 0;      // [flop/s]
-  std::optional<double> intensity;  // [flop/byte] of `level`
+  std::optional<double> intensity;  // [flop/byte] at `level`
   std::optional<Level> level;
 };
 
-// Returns the rate at the binding roof. A call without a classic point gets the rate that its FLOPs
-// and its time give; where no ceiling judges it at all, also the intensity at DRAM, or at the
-// farthest level of `view` whose bytes are known. Returns nothing if the FLOPs are unknown or 0.
+// Returns the call's FLOP/s and its FLOP/byte at the level of its binding roof. Without a classic
+// point, returns FLOPs / time and, if the call has no time point either, FLOP/byte at DRAM or at
+// the farthest level of `view` with known bytes. Returns nullopt if the FLOPs are unknown or 0.
 std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::Timing& timing,
                                    const Placement& placement, const PlaceView& view = {});
 
-// Prefix of a noisy time and of numbers that rest on it.
+// Prefix of a noisy time and of numbers derived from it.
 inline constexpr std::string_view kNoisyMark = "~";
 inline constexpr std::string_view kNoisyMeaning =
     "~ noisy (other programs ran): an estimate without the time that they took";
@@ -86,10 +86,10 @@ struct Opportunity {
   std::size_t record = 0;         // index into the run's records
   double count = 1;               // [1] occurrences in the run's models, or 1
   double seconds = 0;             // [s] of all occurrences
-  double above_roof_seconds = 0;  // [s] of these, beyond the time at the roof
+  double above_roof_seconds = 0;  // [s] `seconds` minus the time at the roof
 };
 
-// Returns at most `most` records with a validated roof and a time above it, the most time first.
+// Returns at most `most` records above a validated roof, the most time above the roof first.
 std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most = 5);
 
 // Members of the run file. Unknown quantities have no key.
@@ -108,13 +108,13 @@ nlohmann::json FactsToJson(const record::Record& record);
 nlohmann::json ToJson(const PlacedRun& run);
 // Places the run first.
 nlohmann::json ToJson(const record::RunFile& file, const PlaceView& view = {});
-// Returns the compact form that is stored for years. It has all measured facts except for the
-// validation of single access mixes, which judge no record: their rates and verdicts stay, and the
-// best mix's validation is in its level. The machines' numbers have kStoredDigits (text.h), and the
-// records are placed with these; "classic", "time" and CPU times also have kStoredDigits, run
-// delays kStoredDelayDigits, wall times all digits. Members that ReadRunFile derives are left out:
-// a machine's "flops", "bytes" and "launch_seconds" (those of the largest "by_threads"), a record's
-// advice, remarks, time point and interval of FLOP/s.
+// Returns the compact form that is stored for years. It has all measured facts except the
+// validation of single access mixes, of which only rates and verdicts are stored; the best mix's
+// validation is stored with its level. The machines' numbers are rounded to kStoredDigits (text.h)
+// before records are placed; "classic", "time" and CPU times have kStoredDigits, run delays
+// kStoredDelayDigits, wall times all digits. Omits members that ReadRunFile derives: a machine's
+// "flops", "bytes" and "launch_seconds" (those of the largest "by_threads"), a record's advice,
+// remarks, time point and interval of FLOP/s.
 nlohmann::json ToStoredJson(const record::RunFile& file, const PlaceView& view = {});
 
 }  // namespace dlroof::roofline

@@ -40,8 +40,8 @@ OpWords FromJson(const json& object) {
 
 bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
 
-// Returns the problem, which lacks the key, with the key inserted at each possible place. Keys with
-// an underscore follow the text's only underscore, the others precede it.
+// Returns the problem, which lacks the key, with the key inserted at each possible position. Keys
+// with an underscore follow the text's only underscore, the others precede it.
 std::vector<std::string> Inserted(std::string_view problem, const std::string& key,
                                   const std::string& value) {
   const bool after = key.starts_with('_');
@@ -58,13 +58,12 @@ std::vector<std::string> Inserted(std::string_view problem, const std::string& k
   return texts;
 }
 
-// Factor by which a ceiling that is not validated may be wrong, unless it is `unbounded`. The
-// failures that validation finds make it too slow (other programs, repetitions or passes that
-// disagree; two hardware threads halve a core) or too fast, because a kernel did half of the work
-// that it counts (half its vectors, twice the work in the same time): 2.
+// Factor by which a ceiling that failed validation may be wrong, unless it is `unbounded`. It may
+// be too slow (other programs; repetitions or passes that disagree; two hardware threads on one
+// core) or too fast (the kernel did half of the work that it counts).
 constexpr double kValidationFactor = 2;
 
-// A record's quantities for its placement, each from its best provenance.
+// FLOPs, bytes and launches of a record, each from the most trusted provenance that has it.
 struct KnownWork {
   const std::map<std::string, double>* flops = nullptr;  // by pipe, all from one provenance
   Provenance flops_from = Provenance::kModelled;
@@ -93,7 +92,7 @@ KnownWork BestKnown(const record::Record& record, const PlaceView& view) {
 // Time at the compute roof or at one level's roof; the largest of these is the roof time.
 struct RoofTerm {
   double seconds = 0;
-  // [s] Upper limit, with not validated ceilings at 1 / kValidationFactor of their rates or less.
+  // [s] Upper limit: `seconds` of not validated ceilings x kValidationFactor, or infinite.
   double at_worst = 0;
 
   void Add(double more, const machine::Ceiling& ceiling) {
@@ -102,7 +101,7 @@ struct RoofTerm {
                 : ceiling.unbounded         ? std::numeric_limits<double>::infinity()
                                             : kValidationFactor * more;
   }
-  // Returns whether it rests on a ceiling that is not validated and is or could be the largest.
+  // Returns whether the term uses a not validated ceiling and is or could be the largest term.
   bool Uncertain(double largest_seconds) const {
     return at_worst > seconds && at_worst >= largest_seconds;
   }
@@ -123,7 +122,7 @@ struct RoofTimes {
     for (const auto& [level, term] : memory) largest = std::max(largest, term.seconds);
     return largest;
   }
-  // The same of compute and this level only.
+  // Returns the larger of the compute time and the time of this level.
   double Largest(Level level) const { return std::max(compute->seconds, memory.at(level).seconds); }
   bool Uncertain(Level level) const {
     const double largest = Largest(level);
@@ -141,9 +140,9 @@ bool IsRowOf(const std::string& pipe, const std::string& key) {
   return key.size() > pipe.size() && key.starts_with(pipe) && key[pipe.size()] == '.';
 }
 
-// Returns the ceiling of a pipe for code that may use `isa`: the best of the rows whose
-// instructions are allowed. If `isa` is unknown (empty) or allows no row, the plain row, which is
-// the best of all. Null if the machine has no ceiling for the pipe.
+// Returns the best ceiling of a pipe among the rows whose instructions `isa` allows. If `isa` is
+// unknown (empty) or allows no row, returns the plain row, which is the best of all. Returns null
+// if the machine has no ceiling for the pipe.
 const machine::CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
                                   const machine::CeilingSet& ceilings) {
   std::vector<const machine::CeilingRow*> rows;
@@ -178,9 +177,9 @@ void AddCompute(const machine::CeilingRow& roof, double seconds, RoofTimes& time
     times.compute_not_validated[roof.first] = roof.second.ReasonText();
 }
 
-// FLOPs of each pipe and the ceiling that judges them.
+// By pipe: its FLOPs, and the ceiling that they are divided by.
 using JudgedPipes = std::map<std::string, std::pair<double, const machine::CeilingRow*>>;
-// Returns no pipes, and adds a remark, if one of them has no ceiling.
+// Returns an empty map and adds a remark if one of the pipes has no ceiling.
 JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
                    const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
   JudgedPipes judged;
@@ -208,7 +207,7 @@ void AddComputeTime(const KnownWork& known, const std::string& isa,
   }
 }
 
-// The paper's balance: the matrix units' ceiling judges the FLOPs of every pipe.
+// For PlaceView::tensor_balance: divides the FLOPs of all pipes by the matrix units' ceiling.
 void AddTensorTime(const KnownWork& known, const std::string& isa,
                    const machine::CeilingSet& ceilings, RoofTimes& times,
                    std::vector<std::string>& remarks) {
@@ -236,19 +235,19 @@ void AddTensorTime(const KnownWork& known, const std::string& isa,
 struct TimedCall {
   const record::Record& record;
   const machine::Machine& machine;
-  const machine::Ceiling& ceiling;  // of the level in question
+  const machine::Ceiling& ceiling;  // of the level whose bytes are checked
   double seconds = 0;               // [s] measured time of the call
 };
 
-// Returns the least time [s] that the bytes take, whatever is wrong with the ceiling.
+// Returns the least time [s] that the bytes can take, with the possible error of the ceiling.
 double LeastSeconds(const machine::Ceiling& ceiling, Level level, double bytes) {
   const double seconds = bytes / ceiling.per_second;
   if (ceiling.IsSpecified()) return level == Level::kDram ? seconds : 0;
   return ceiling.IsValidated() ? seconds : seconds / kValidationFactor;
 }
 
-// Compulsory bytes count as DRAM traffic, but with warm caches a call whose tensors fit the last
-// cache need not move them. Returns whether it did not: its time is below bytes / bandwidth.
+// Returns whether a call cannot have moved its compulsory bytes through DRAM: caches may be warm,
+// the bytes fit the largest cache, and the call is shorter than the roof time.
 bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
   double largest_cache = 0;
   for (const auto& [level, capacity] : call.machine.cache_bytes)
@@ -256,9 +255,9 @@ bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
   return call.record.cache != "cold" && bytes <= largest_cache && roof_seconds > call.seconds;
 }
 
-// Returns why bytes [byte] that were not measured are left out: the call is faster than they could
-// move, even at a faster ceiling. A specified rate refutes only DRAM traffic that fits a cache;
-// other points above their roof are drawn and reported.
+// Returns why bytes [byte] that were not measured are left out, if they are: the call is too fast
+// to have moved them, even if the ceiling is too slow. A specified rate excludes only DRAM traffic
+// that fits a cache; other points above their roof are drawn and reported.
 std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
                                     std::pair<double, Provenance> known) {
   const auto [bytes, from] = known;
@@ -303,11 +302,11 @@ void AddMemoryTimes(const record::Record& record, const KnownWork& known,
   }
 }
 
-// A ceiling that is not validated, and the term that rests on it.
+// A ceiling that is not validated, and the roof term that uses it.
 struct NotValidated {
   const RoofTerm& term;
   std::string name;
-  std::vector<std::string_view> levels;  // whose percentages it makes uncertain
+  std::vector<std::string_view> levels;  // levels whose percentages are uncertain
   std::string reason;
 };
 

@@ -15,10 +15,10 @@ namespace dlroof::roofline {
 
 // A parameter of an op's problems under the name that people use.
 struct SweepWord {
-  std::string name;         // "image"
-  std::string key;          // letters in a problem's text: "h", or "_s" after the underscore
-  std::string follow = {};  // keys that change with it, separated by blanks: a square kernel's
-                            // width, padding that keeps the image's size
+  std::string name;  // "image"
+  std::string key;   // key in a problem's text: "h", or "_s" after the underscore
+  // Keys that change with `key`, separated by blanks: a square kernel's width, "same" padding.
+  std::string follow = {};
 };
 
 struct OpWords {
@@ -30,16 +30,16 @@ using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op'
 // Registers an op of this program. Returns true.
 bool RegisterOpWords(const std::string& op, OpWords words);
 
-// Returns the vocabulary of this program's ops, and that of other ops in the `context` of a run
+// Returns the vocabulary of this program's ops, plus that of other ops in the `context` of a run
 // file (context.dlroof.ops). Accepts any JSON and ignores members of other types.
 OpVocabulary WordsOf(const nlohmann::json& context);
 // Returns the noun for a call of the op, or "call" for an unknown op. An empty `words` means the
 // vocabulary of this program.
 std::string_view NounOf(std::string_view op, const OpVocabulary& words);
-// Returns context.dlroof.ops.
+// Returns the JSON for context.dlroof.ops.
 nlohmann::json ToJson(const OpVocabulary& words);
 
-// A parameter, and the ops that have it with the same name and letters.
+// A parameter, and the ops that have it with the same name and key.
 struct SweepParameter {
   SweepWord word;
   std::vector<std::string> ops;
@@ -57,9 +57,9 @@ struct ProblemPart {
 };
 std::vector<ProblemPart> ProblemParts(std::string_view problem);
 
-// Returns the texts that the problem may have with another value of this parameter, the likeliest
-// first: an op has one text per problem and omits some keys of value 1. A square image or kernel
-// stays square, padding stays unchanged.
+// Returns candidates for the problem's text with another value of this parameter, the likeliest
+// first: the op may or may not omit a key with value 1. A square image or kernel stays square,
+// padding stays unchanged.
 std::vector<std::string> WithValue(std::string_view problem, const SweepWord& word,
                                    const std::string& value);
 
@@ -68,10 +68,10 @@ std::vector<std::string> Followers(const SweepWord& word);
 
 // Choices for the placement of records under their roofs.
 struct PlaceView {
-  std::vector<Level> levels;    // levels to place by; an empty list means all known levels
-  bool tensor_balance = false;  // judge all FLOPs by the best matrix ceiling, as the time-based
-                                // roofline paper's code does, whatever pipe executed them
-  OpVocabulary words;           // of the file's ops; an empty one means this program's
+  std::vector<Level> levels;  // memory levels to use; empty: all known levels
+  // Divide the FLOPs of all pipes by the best matrix ceiling, as in the time-based roofline paper.
+  bool tensor_balance = false;
+  OpVocabulary words;  // of the file's ops; empty: this program's
 };
 
 // Classic roofline: one point per level with known bytes.
@@ -95,27 +95,26 @@ std::string_view Key(Bound bound);
 struct TimePoint {
   double seconds = 0;          // measured
   double compute_seconds = 0;  // sum over pipes of FLOPs / ceiling
-  // The ceiling that judged each pipe: the best row of those that the library may use
-  // ("fp32.vector.avx2" if AVX-512 is forbidden), or the plain pipe if the ISA is not known.
+  // Key of the ceiling used for each pipe: the best row that the record's ISA allows
+  // ("fp32.vector.avx2" without AVX-512), or the plain pipe if the ISA is unknown.
   std::map<std::string, std::string> compute_roofs;
-  // FLOPs of each pipe / its own ceiling, even if another ceiling judges them (tensor_balance).
-  // Empty if one of the pipes has no ceiling.
+  // FLOPs of each pipe / its own ceiling, even if compute_seconds uses another ceiling
+  // (tensor_balance). Empty if one of the pipes has no ceiling.
   std::map<std::string, double> pipe_seconds;
   std::map<Level, double> memory_seconds;  // bytes / ceiling
   std::optional<double> overhead_seconds;  // launches x launch cost
   Bound bound = Bound::kCompute;
   std::optional<Level> bound_level;  // set if `bound` is kMemory
-  // [1] seconds / max(compute, memory): the call takes so many times as long as its roof allows.
-  // Not set if ceilings that failed validation could change it: the largest time rests on such a
-  // ceiling, or another time would reach it at half the rates of such ceilings. Overhead does not
-  // count: if compute and memory are below it, so is the largest of them.
+  // [1] seconds / max(compute_seconds, memory_seconds); overhead is not included. Not set if a
+  // ceiling that failed validation could change it: the largest of these times uses such a ceiling,
+  // or another time would become the largest at half the rate of such a ceiling.
   std::optional<double> slowdown;
-  // Some of these roofs are specified, not measured; bound, slowdown and percentages rest on them.
+  // Some of these roofs are specified, not measured; bound, slowdown and percentages use them.
   bool specified = false;
-  // Levels for which the same rule, applied to compute and this level only, fails.
+  // Levels for which a slowdown from compute and this level only would not be set.
   std::vector<Level> not_validated_levels;
-  // The time point: the complexity point times `slowdown`. Its largest coordinate is `seconds`.
-  // Not set without a slowdown.
+  // The time point: the complexity point times `slowdown`. Its largest coordinate is `seconds`. Set
+  // only with `slowdown`.
   std::optional<double> point_compute_seconds;
   std::map<Level, double> point_memory_seconds;
 };
@@ -124,14 +123,14 @@ struct Placement {
   std::vector<ClassicPoint> classic;
   std::optional<TimePoint> time;
   std::vector<std::string> remarks;  // why a number is missing; AddFindings (advice.h) adds more
-  std::vector<std::string> asides;   // about ceilings that failed validation but do not matter here
-  // Ceilings whose failed validation removes a number, with the reason of the failure.
+  std::vector<std::string> asides;   // ceilings that failed validation but do not matter here
+  // Ceilings whose failed validation suppresses a number, with the reason of the failure.
   std::map<std::string, std::string> uncertain;
-  std::string advice;  // one sentence, by AddFindings if the evidence suffices
+  std::string advice;  // one sentence; set by AddFindings if there is evidence
 };
 
-// Places a record. If it has no time, work or matching ceilings, the placement is empty and its
-// remarks say what is missing.
+// Places a record. If it has no time, work or matching ceilings, the placement is empty except for
+// remarks, which say what is missing.
 Placement Place(const record::Record& record, const machine::Machine* machine,
                 const PlaceView& view = {});
 

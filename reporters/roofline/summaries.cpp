@@ -19,7 +19,7 @@ struct ModelLayer {
 
 // Layers of a suite whose names differ only in the problem.
 struct Group {
-  record::Record parts;  // op, device, ... of their names
+  record::Record parts;  // parts that their names share: op, device, ...
   std::vector<ModelLayer> layers;
 };
 
@@ -134,7 +134,7 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
   return model;
 }
 
-// Returns the work of the best provenance that knows the FLOPs, or null.
+// Returns the work of the most trusted provenance that has FLOPs, or null.
 const Work* CountedWork(const record::Record& record) {
   for (const Provenance from : AllProvenances()) {
     const auto found = record.work.find(from);

@@ -1,5 +1,5 @@
-// Sums over a run's records: the time of a model by a suite that says how often each layer occurs,
-// and of kernels without FLOPs. Such kernels have no place under a roofline but take time (zero-AI
+// Sums over a run's records: the time of a model from a suite with the occurrences of each layer,
+// and the time of zero-FLOP kernels, which have no point on a roofline but take time (zero-AI
 // kernels in the hierarchical roofline paper, Yang et al.). Pure.
 #pragma once
 
@@ -17,7 +17,7 @@ struct LayerToFix {
   std::string name;               // of its record
   double count = 1;               // [1] occurrences
   double seconds = 0;             // [s] of all occurrences
-  double above_roof_seconds = 0;  // [s] of these, beyond the time at the roof
+  double above_roof_seconds = 0;  // [s] `seconds` minus the time at the roof
   double share = 0;               // [1] of the model's time
 };
 
@@ -27,15 +27,15 @@ struct ModelSummary {
   std::string op, device, library, direction, type;
   std::vector<std::string> options;
   int layers_total = 0;     // [1] different layers in the suite
-  int layers_measured = 0;  // [1] of these, with a time
+  int layers_measured = 0;  // [1] different layers with a time
   double calls_total = 0;   // [1] occurrences of all layers
   double calls_measured = 0;
   std::optional<double> seconds;           // [s] sum over the measured layers of count x median
   bool noisy = false;                      // the time of at least one layer is an estimate (TimeOf)
   std::optional<double> flops;             // [flop] set if those of all measured layers are known
   std::optional<double> flops_per_second;  // [flop/s]
-  // Sum over the layers with a time and a slowdown: count x the largest of their compute and memory
-  // times, and its share of their measured time.
+  // Over the layers with a time and a slowdown: the sum of count x max(compute, memory time), and
+  // that sum divided by the sum of their measured times.
   int layers_placed = 0;
   std::optional<double> roof_seconds;   // [s]
   std::optional<double> roof_fraction;  // [1]
@@ -43,7 +43,7 @@ struct ModelSummary {
   std::vector<LayerToFix> fix_first;    // the three with the most time above their roof
 };
 
-// Returns the FLOPs [flop] of one call by the best provenance that knows them.
+// Returns the FLOPs [flop] of one call from the most trusted provenance that has them.
 std::optional<double> BestKnownFlops(const record::Record& record);
 
 // Returns how often each name occurs in all counted suites of context.dlroof.suites [1].
@@ -63,7 +63,7 @@ struct ZeroFlopSummary {
   std::optional<double> launches;            // [1] set if those of all kernels are known
   std::optional<double> zero_flop_launches;  // [1]
   double flops = 0;                          // [flop] executed
-  double matrix_flops = 0;                   // [flop] of these by matrix units
+  double matrix_flops = 0;                   // [flop] executed by matrix units
 };
 
 // Returns a summary of each set with a kernel that executed no FLOPs, in order of appearance.

@@ -21,9 +21,9 @@ namespace {
 enum Column { kName, kRate, kSustained, kClock, kPerCycle, kSpread, kScaling, kReason, kColumns };
 constexpr std::array<const char*, kColumns> kTitles = {
     "", "rate", "sustained", "clock", "per cycle", "spread", "scaling", "not validated"};
-// Columns that go first where the terminal is narrow.
+// Columns to leave out in a narrow terminal, the first one first.
 constexpr Column kDropped[] = {kClock, kScaling, kSpread, kSustained, kPerCycle};
-constexpr int kLeastReason = 24;  // [columns] a shorter start of a reason is not worth showing
+constexpr int kLeastReason = 24;  // [columns] reasons are not shortened below this width
 constexpr int kSeparation = 2;    // [columns] between two cells
 
 using CeilingRow = std::array<std::string, kColumns>;
@@ -64,8 +64,8 @@ std::string PlainPipe(const std::string& key) {
   return unit == std::string::npos ? key : key.substr(0, key.find('.', unit + 1));
 }
 
-// Adds pipes, highest first, each followed by its finer rows ("  avx2"). A finer row whose plain
-// row is missing has its full name.
+// Adds pipes, highest first, each followed by its rows by instruction set ("  avx2"). Such a row
+// has its full name if the plain row is missing.
 void AddPipes(const std::map<std::string, machine::Ceiling>& flops, Rows& rows) {
   struct Pipe {
     double plain_rate, rate;
@@ -150,7 +150,7 @@ void WriteRows(Rows rows, int width, std::ostream& out) {
   std::vector<std::vector<std::string>> shown;
   for (CeilingRow& row : rows) {
     auto& reason = row[kReason] = ShortenEnd(row[kReason], widths[kReason]);
-    // Blanks at its end align the reason on the left.
+    // Trailing blanks left-align the reason.
     const int blanks = widths[kReason] - text::TextWidth(reason);
     reason.append(static_cast<std::size_t>(std::max(0, blanks)), ' ');
     auto& cells = shown.emplace_back();
@@ -189,7 +189,7 @@ void WriteRemarks(const machine::CeilingSet& set, int width, std::ostream& out) 
 
 void WriteSet(const machine::Machine& machine, int threads, const machine::CeilingSet& set,
               int width, bool remarks, std::ostream& out) {
-  // The only set of a GPU is stored for one thread of the host.
+  // A GPU has one set of ceilings, stored for one host thread.
   const auto team = machine.device == "gpu"
                         ? std::string()
                         : fmt::format(" with {} thread{}", threads, threads == 1 ? "" : "s");

@@ -41,7 +41,7 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed,
           time && time->slowdown ? text::ThreeDigits(*time->slowdown) + "x" : ""};
 }
 
-// Texts and the records that each is about, in order of appearance.
+// Texts, each with the records that it is about, in order of appearance.
 using Notes = std::vector<std::pair<std::string, std::vector<const record::Record*>>>;
 
 void AddNote(const std::string& text, const record::Record& record, Notes& notes) {
@@ -83,7 +83,7 @@ void WriteReasons(std::string_view title, const Notes& notes, bool verbose, std:
   }
 }
 
-// Returns the reasons of the records without a time.
+// Returns the reasons why records have no time.
 Notes Missing(const std::vector<record::Record>& records) {
   Notes missing;
   for (const auto& record : records)
@@ -172,7 +172,7 @@ void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopSummary>& zero_flo
   text::WriteAligned(rows, width, out);
 }
 
-// Half the width of the interval over the mean.
+// Returns half the width of the interval divided by `joules`, in percent.
 std::string EnergySpreadText(const std::optional<std::pair<double, double>>& ci95, double joules) {
   if (!ci95) return "";
   return text::PercentText((ci95->second - ci95->first) / 2 / joules);
@@ -208,7 +208,7 @@ std::vector<std::string> EnergyRow(const record::Record& record, const energy::E
           DomainsText(energy)};
 }
 
-// Writes the energies by counters.
+// Writes the table of energies from counters.
 void WriteCounted(const std::vector<record::Record>& records, int width, std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
       {"energy of a call", "energy", "±", "FLOP/J", "power", "by domain"}};
@@ -227,7 +227,7 @@ void WriteCounted(const std::vector<record::Record>& records, int width, std::os
   for (const auto& source : sources) out << "  by " << text::Printable(source) << '\n';
 }
 
-// Writes the energies by meters of nodes.
+// Writes the table of energies from node power meters.
 void WriteMetered(const std::vector<record::Record>& records, int width, std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
       {"metered energy of a call", "energy", "±", "FLOP/J", "power", "nodes"}};

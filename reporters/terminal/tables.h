@@ -14,14 +14,14 @@
 
 namespace dlroof::terminal {
 
-// Writes a row for every record with a time (in the file's order), the reasons of the others, then
-// remarks, energies, models, zero-FLOP kernels, ceilings, and the benchmarks with most time above
-// their roofs. Names that are too long are shortened in the middle. `verbose` adds the names of the
-// records without a time, and remarks about ceilings that take no number away.
+// Writes a row for every record with a time (in the file's order), the reasons why other records
+// have none, then remarks, energies, models, zero-FLOP kernels, ceilings, and the benchmarks with
+// most time above their roofs. Names that are too long are shortened in the middle. `verbose` adds
+// the names of the records without a time, and remarks that affect no number.
 void WriteTables(const roofline::PlacedRun& run, int width, std::ostream& out,
                  bool verbose = false);
 
-// Returns "66.4 %", or "~66.4 %" for a noisy time: the share of the binding roof. Returns an empty
+// Returns "66.4 %", or "~66.4 %" for a noisy time: achieved FLOP/s / binding roof. Returns an empty
 // text if the binding roof is not certain.
 std::string RoofShareText(const roofline::Placement& placement, bool noisy);
 
@@ -33,20 +33,19 @@ void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, s
 void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& out,
                       bool verbose = false);
 
-// Writes one line for each ceiling without validation that takes a percentage away: the reason, and
+// Writes one line for each ceiling whose failed validation suppresses percentages: the reason and
 // the number of benchmarks.
 void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out);
 
-// Writes the benchmarks with most time above their roofs: the time, what binds, the advice.
+// Writes the benchmarks with most time above their roofs: the time, the bound, the advice.
 void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out);
 
-// Returns the FLOPs of one call by the most trusted count over its joules [flop/J], if both are
-// known.
+// Returns FLOPs of one call (most trusted count) / joules [flop/J], or nullopt if one is unknown.
 std::optional<double> FlopsPerJoule(const record::Record& record);
 
-// Writes a row for each record with energy by counters, then by meters of nodes: joules of a call,
-// FLOP/J, mean power, domains or nodes. Then it says what the joules include, and the reasons of
-// records without energy. Writes nothing if no record asked for energy.
+// Writes a row for each record with energy from counters, then for each with energy from node power
+// meters: joules of a call, FLOP/J, mean power, domains or nodes. Then it says what the joules
+// include, and the reasons of records without energy. Writes nothing if no energy was requested.
 void WriteEnergy(const std::vector<record::Record>& records, int width, std::ostream& out);
 
 // Writes a table per machine and number of threads, most threads first: plain pipes, highest first,

@@ -13,7 +13,7 @@
 namespace dlroof::text {
 namespace {
 
-constexpr double kLargest = 1e30;  // products and quotients of such numbers do not overflow
+constexpr double kLargest = 1e30;  // no product or quotient of such numbers overflows
 
 // Cursor over the text that counts lines and columns [characters of UTF-8].
 class CsvText {

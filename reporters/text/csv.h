@@ -1,4 +1,4 @@
-// Reader of CSV files (RFC 4180). Each field knows its place in the file, for error messages.
+// Reader of CSV files (RFC 4180). Each field has its position in the file, for error messages.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +17,24 @@ struct CsvField {
 
 using CsvRow = std::vector<CsvField>;  // at least one field
 
-// Returns the rows of `text` without empty lines. A quoted field may hold commas and line ends, and
-// writes a quote as "". Throws BadInput ("WHERE:LINE: column N: ...") if a quote is not closed, if
-// text follows a closed quote, or if the text is not UTF-8. `line` is the number of the first line,
-// for a caller that reads a long file in pieces.
+// Returns the rows of `text` without empty lines. A quoted field may contain commas and line ends,
+// and has "" for a quote. Throws BadInput ("WHERE:LINE: column N: ...") if a quote is not closed,
+// if text follows a closed quote, or if the text is not UTF-8. `line` is the number of the first
+// line, for a caller that reads a long file in pieces.
 std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line = 1);
 
 // Returns "FILE:3: column 17", the start of every message about a field.
 std::string PlaceOf(const CsvField& field, const std::string& where);
 
-// Returns the field's number, or nullopt for an empty field. Throws BadInput if the field holds
-// anything else, or a number above 1e30.
+// Returns the field's number, or nullopt for an empty field. Throws BadInput if the field has other
+// text, or a number outside of +-1e30.
 std::optional<double> CsvNumber(const CsvField& field, const std::string& where);
-// Also throws BadInput for a negative number.
+// Like CsvNumber, but also throws BadInput for a negative number.
 std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where);
 
 // Returns for each of `names` the index of its column, or nullopt if the header has no such column.
-// Throws BadInput if the header has a column that is not in `names`, repeats one, or lacks one of
-// the first `needed` names.
+// Throws BadInput if the header has a column that is not in `names`, repeats a column, or lacks one
+// of the first `needed` names.
 std::vector<std::optional<std::size_t>> CsvColumns(const CsvRow& header,
                                                    std::span<const std::string_view> names,
                                                    std::size_t needed, const std::string& where);

@@ -12,7 +12,7 @@
 namespace dlroof::text {
 namespace {
 
-constexpr std::size_t kPiece = 1 << 16;      // [byte] of text per call of zlib
+constexpr std::size_t kPiece = 1 << 16;      // [byte] output buffer of one call of zlib
 constexpr int kGzipWindow = 16 + MAX_WBITS;  // tells zlib to expect gzip's header and checksum
 
 // zlib's state and the input that it has not read yet.
@@ -26,7 +26,7 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Appends the text of the next member.
+  // Appends the uncompressed text of the next gzip member.
   void Member(std::string& text, std::size_t most_bytes) {
     inflateReset(&stream_);
     for (int state = Z_OK; state != Z_STREAM_END;) {

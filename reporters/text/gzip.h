@@ -12,8 +12,8 @@ inline constexpr std::size_t kMostUnpacked = std::size_t{4} << 30;
 
 bool IsGzip(std::string_view bytes);
 
-// Returns the text of all members of gzip data. Throws BadInput, which begins with `where`, if the
-// data are cut off, damaged, followed by other bytes, or expand to more than `most_bytes`.
+// Returns the text of all members of gzip data. Throws BadInput, whose message begins with `where`,
+// if the data are cut off, damaged, followed by other bytes, or expand to more than `most_bytes`.
 std::string Unpack(std::string_view packed, const std::string& where,
                    std::size_t most_bytes = kMostUnpacked);
 

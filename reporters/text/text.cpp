@@ -19,7 +19,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-constexpr int kLeastName = 40;  // [columns] shorter names do not tell benchmarks apart
+constexpr int kLeastName = 40;  // [columns] minimum width of benchmark names
 constexpr int kColumnGap = 2;   // [columns] between two cells
 
 constexpr std::array<std::string_view, 11> kPrefixes = {"p", "n", "µ", "m", "", "k",
@@ -56,7 +56,7 @@ bool IsAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// Returns the longest prefix of the characters that fits in `columns`.
+// Returns the first characters that fit in `columns`; the last ones for reverse iterators.
 template <class Iterator>
 std::string Fitting(Iterator begin, Iterator end, int columns, bool backwards) {
   std::string text;
@@ -135,7 +135,7 @@ int TextWidth(std::string_view utf8) {
 std::string ShortenMiddle(const std::string& utf8, int width) {
   if (width < 1 || TextWidth(utf8) <= width) return utf8;
   const auto characters = Characters(utf8);
-  // The odd column goes to the end, which tells benchmarks apart more often than the start.
+  // The end gets the odd column: it distinguishes benchmarks more often than the start.
   const int head = (width - 1) / 2;
   return Fitting(characters.begin(), characters.end(), head, false) + "…" +
          Fitting(characters.rbegin(), characters.rend(), width - 1 - head, true);
@@ -153,7 +153,7 @@ std::string Printable(std::string_view text) {
   if (plain) return std::string(text);
   std::string printable;
   for (const auto& one : Characters(text)) {
-    // This category includes C1 (U+0080 to U+009F), which some terminals obey.
+    // Category Cc includes U+0080 to U+009F, which some terminals execute.
     const bool bad = one.code < 0 || utf8proc_category(one.code) == UTF8PROC_CATEGORY_CC;
     printable += bad ? "?" : one.bytes;
   }
@@ -216,7 +216,7 @@ void RoundAll(nlohmann::json& json, int digits) {
 
 double RoundedToClock(double seconds, double iterations, int digits) {
   if (!std::isfinite(seconds) || seconds == 0 || !(iterations > 0)) return seconds;
-  // So many that half a unit of the last decimal is less than half a tick of the sum.
+  // Enough decimals that rounding changes seconds x iterations by less than half a tick.
   double decimals = std::floor(-std::log10(kTick / iterations)) + 1;
   if (digits > 0)
     decimals = std::max(decimals, digits - 1 - std::floor(std::log10(std::abs(seconds))));

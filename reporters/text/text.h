@@ -26,15 +26,15 @@ std::string ThreeDigits(double value);
 // "100 %".
 std::string PercentText(double share);
 
-// Significant digits that identify every double: RoundAll changes no value, and writes whole
-// numbers without a fraction.
+// Significant digits that identify every double: RoundAll with these only turns whole floats into
+// integers.
 inline constexpr int kExactDigits = 17;
 // Significant digits of derived values: the clock resolves 8 digits of a repetition of 30 ms.
 inline constexpr int kWrittenDigits = 8;
-// Significant digits in stored runs of roofs (whose repetitions agree in three or four digits), of
-// values derived from roofs, and of CPU times, which only tell whether a repetition was noisy.
+// Significant digits in stored runs for roofs (their repetitions agree to three or four digits),
+// for values derived from roofs, and for CPU times, which only show whether a repetition was noisy.
 inline constexpr int kStoredDigits = 6;
-// Significant digits in stored runs of the times that threads waited for a CPU.
+// Significant digits in stored runs for the times that threads waited for a CPU.
 inline constexpr int kStoredDelayDigits = 3;
 
 // Returns the double nearest to `value` rounded to `digits` significant decimal digits. Returns
@@ -42,17 +42,17 @@ inline constexpr int kStoredDelayDigits = 3;
 double Rounded(double value, int digits = kWrittenDigits);
 // Returns a JSON integer if the value is whole and exact (below 2^53), else a JSON float.
 nlohmann::json WholeOrReal(double value);
-// Rounds all floating-point numbers of `json` in place, and makes whole ones integers.
+// Rounds all floating-point numbers of `json` in place, and converts whole numbers to integers.
 void RoundAll(nlohmann::json& json, int digits = kWrittenDigits);
 
-// [s] Rounds a mean over `iterations` calls, taken by a clock that counts nanoseconds, to as many
-// decimals as keep seconds x iterations exact to the nanosecond, and to at least `digits`
-// significant digits. Returns `seconds` unchanged unless `iterations` is positive.
+// Rounds a mean time per call [s]. Keeps so many decimals that seconds x iterations stays exact to
+// the nanosecond, the clock's resolution, and at least `digits` significant digits. Returns
+// `seconds` unchanged unless `iterations` is positive.
 double RoundedToClock(double seconds, double iterations, int digits = 0);
 
-// Writes rows with the same number of cells, the first column left-aligned, the others
-// right-aligned. If `width` [columns] leaves too little for the first column, that column gets a
-// line of its own. A width of 0 means that lines may have any length.
+// Writes a table: the first column left-aligned, the others right-aligned. All rows must have the
+// same number of cells. If the first column does not fit into `width` [columns], its cells get
+// lines of their own. A width of 0 means that lines may have any length.
 void WriteAligned(const std::vector<std::vector<std::string>>& rows, int width, std::ostream& out);
 
 // Returns one row without a line end: the first cell left-aligned, the others right-aligned in the

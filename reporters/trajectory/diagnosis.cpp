@@ -11,8 +11,8 @@
 namespace dlroof::trajectory {
 namespace {
 
-constexpr double kIdealWithin = 0.05;  // [1]
-constexpr double kBytesChange = 0.1;   // [1] a change of bytes that is worth a remark
+constexpr double kIdealWithin = 0.05;  // [1] largest change of the cost
+constexpr double kBytesChange = 0.1;   // [1] smaller changes of bytes are not mentioned
 
 struct CauseWords {
   Cause cause;
@@ -52,7 +52,7 @@ struct Comparison {
   double Points(double change) const { return 100 * std::abs(step.loss.Share(change)); }
 };
 
-// [1] Returns a thread's rate at the binding roof of `to` over that of `from`.
+// [1] Returns a thread's rate at the arithmetic or the binding memory roof, `to` / `from`.
 double RoofRatio(const Comparison& pair, bool arithmetic) {
   const auto thread_seconds = [&](const TrajectoryPoint& point) {
     const auto& roof = *point.cost.roof;
@@ -72,7 +72,7 @@ std::string BandwidthText(const Comparison& pair) {
                      100 * ratio);
 }
 
-// [1] Returns the bytes per unit of work of `to` over those of `from`.
+// [1] Returns the bytes of `level` per unit of work, `to` / `from`.
 double BytesRatio(const Comparison& pair, Level level) {
   const auto bytes = [&](const TrajectoryPoint& point) {
     return point.cost.roof->bytes.at(level) / point.cost.work;
@@ -80,14 +80,14 @@ double BytesRatio(const Comparison& pair, Level level) {
   return bytes(pair.to) / bytes(pair.from);
 }
 
-// Returns "the same work moves 2.00x the bytes of DRAM, modelled". Both points must know the level.
+// Returns "the same work moves 2.00x the bytes of DRAM, modelled". Needs `level` at both points.
 std::string BytesText(const Comparison& pair, Level level) {
   return fmt::format("the same work moves {}x the bytes of {}, {}",
                      text::ThreeDigits(BytesRatio(pair, level)), roofline::LevelName(Key(level)),
                      Key(pair.to.cost.roof->bytes_from.at(level)));
 }
 
-// Returns the level with the longest roof time at the worse point, of those that both points know.
+// Returns the level with the longest roof time at the worse point, if both points have its bytes.
 std::optional<Level> SlowestLevel(const Comparison& pair) {
   const auto& worse = pair.Lost() ? pair.to : pair.from;
   const auto& other = pair.Lost() ? pair.from : pair.to;
@@ -113,7 +113,7 @@ std::string ArithmeticText(const Comparison& pair) {
                      ratio < 1 ? "falls" : "grows", 100 * ratio);
 }
 
-// Returns the largest component of a cause.
+// Returns a text that names the largest breakdown component of a cause.
 std::string ComponentText(const Comparison& pair, Cause cause) {
   const auto found = pair.step.loss.components.find(cause);
   if (found == pair.step.loss.components.end()) return "";
@@ -132,7 +132,7 @@ std::string IdleText(const Comparison& pair) {
                      pair.Lost() ? pair.to.threads : pair.from.threads);
 }
 
-// Returns the evidence for a cause.
+// Returns the measured evidence for a cause as text.
 std::string EvidenceText(const Comparison& pair, Cause cause) {
   switch (cause) {
     case Cause::kBandwidth:
@@ -183,7 +183,7 @@ bool RestsOnRoofs(Cause cause) {
   return cause == Cause::kBandwidth || cause == Cause::kIntensity || cause == Cause::kArithmetic;
 }
 
-// Returns whether the 95 % intervals of the costs overlap. A time without one is an exact value.
+// Returns whether the 95 % intervals of the costs overlap. A time without an interval is exact.
 bool WithinIntervals(const Comparison& pair) {
   const auto interval = [](const TrajectoryPoint& point) {
     const double scale = point.cost.Cost() / point.seconds;
@@ -194,7 +194,7 @@ bool WithinIntervals(const Comparison& pair) {
   return from.first <= to.second && to.first <= from.second;
 }
 
-// Returns the cause with its points, and a warning if it rests on uncertain roofs.
+// Sets `cause` and `points`. Returns their text, with a warning if the roofs are uncertain.
 std::string LargestText(const Comparison& pair, Diagnosis& diagnosis) {
   const auto& loss = pair.step.loss;
   const auto largest = loss.Largest();
@@ -262,7 +262,7 @@ Diagnosis DiagnoseStep(const Comparison& pair) {
   return diagnosis;
 }
 
-// Compares the last point with the first one or the peak.
+// Compares the last point with the peak of FLOP/s, or with the first point without a peak.
 Comparison ComparisonOf(const Trajectory& trajectory) {
   const auto& points = trajectory.points;
   const auto peak = PeakOf(trajectory);

@@ -11,22 +11,22 @@ namespace dlroof::trajectory {
 
 enum class Scaling {
   kOnePoint,  // no step to compare
-  kUnknown,   // the points' FLOPs have different origins
-  kIdeal,     // the threads' time for a unit of work stays within 5 %
-  kLoss,      // it grows
-  kGain,      // it shrinks
+  kUnknown,   // the points' FLOPs have different provenances
+  kIdeal,     // threads x time / work changes by at most 5 %
+  kLoss,      // threads x time / work grows by more
+  kGain,      // threads x time / work shrinks by more
 };
 
 struct Diagnosis {
   Scaling scaling = Scaling::kOnePoint;
-  // The largest cause of a kLoss or kGain; kUnexplained if more of it is unexplained.
+  // The largest cause of a loss or gain, or kUnexplained if the unexplained part is larger.
   std::optional<Cause> cause;
-  double points = 0;  // [percentage points] of that cause
+  double points = 0;  // [percentage points] contribution of `cause`
   std::string sentence;
 };
 
-// Compares the last point with the first one or, if FLOP/s along a size peak between them, with the
-// peak.
+// Compares the last point with the first point or, along a size, with the peak of FLOP/s if the
+// peak is between them.
 Diagnosis Diagnose(const Trajectory& trajectory);
 
 // Returns the largest cause of a step with its percentage points, "overhead grown +12", or an empty

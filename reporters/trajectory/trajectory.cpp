@@ -24,7 +24,7 @@ constexpr KeyRow<Cause> kKeys[] = {
     {Cause::kLanes, "lanes"},         {Cause::kKernel, "kernel"},
     {Cause::kLevels, "levels"},       {Cause::kUnexplained, "unexplained"}};
 
-// The components of the breakdown except kRoof, which AddRoofCauses divides, and kUnexplained.
+// Cause of each breakdown component, except kRoof (divided by AddRoofCauses) and kUnexplained.
 constexpr std::pair<breakdown::ComponentKind, Cause> kCauses[] = {
     {breakdown::ComponentKind::kFunctions, Cause::kFunctions},
     {breakdown::ComponentKind::kProducts, Cause::kProducts},
@@ -45,7 +45,7 @@ constexpr std::pair<breakdown::ComponentKind, Cause> kCauses[] = {
     {breakdown::ComponentKind::kLaunch, Cause::kOverhead},
     {breakdown::ComponentKind::kIdle, Cause::kOverhead}};
 
-// The factors of a roof's cost, per unit of work.
+// The factors of the cost at the roof, max(arithmetic, bytes x rate), per unit of work.
 struct Factors {
   double arithmetic = 0;          // [s of one thread]
   std::map<Level, double> bytes;  // [byte]
@@ -64,7 +64,7 @@ Factors FactorsOf(const CostFacts& facts, const RoofTime& other) {
   return factors;
 }
 
-// Returns the roof's cost; each factor may be from another point.
+// Returns the cost at the roof. Each factor may be that of another point.
 double RoofCost(const Factors& arithmetic, const Factors& bytes, const Factors& rate) {
   double cost = arithmetic.arithmetic;
   for (const auto& [level, count] : bytes.bytes) cost = std::max(cost, count * rate.rate.at(level));
@@ -146,7 +146,7 @@ std::string NameOf(const record::Record& record, std::string_view along,
   return name;
 }
 
-// Returns the best provenance by which all these records know their FLOPs.
+// Returns the most trusted provenance that has the FLOPs of all records of the line.
 std::optional<Provenance> CommonOrigin(const roofline::PlacedRun& run,
                                        const roofline::SweepLine& line) {
   for (const auto from : AllProvenances())
@@ -210,7 +210,7 @@ TrajectoryPoint MakePoint(const roofline::PlacedRun& run, std::size_t index, dou
   return point;
 }
 
-// Sets the points' work. Returns whether they are comparable.
+// Sets the work of each point. Returns whether the works are comparable.
 bool AddWork(const roofline::PlacedRun& run, const roofline::SweepLine& line,
              Trajectory& trajectory) {
   const auto origin = CommonOrigin(run, line);

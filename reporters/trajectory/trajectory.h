@@ -1,13 +1,13 @@
 // Roofline trajectories (Ibrahim, Williams, Oliker 2018): one problem's points joined by rising
 // number of threads, or by a size, each under the roofs of its own number of threads. Pure.
 //
-// Each step has the change of the threads' time for a unit of work, and its causes. A call of
-// `seconds` on `threads` threads costs threads x seconds / work. Scaling is ideal if the cost stays
-// the same; its growth is the loss (negative for a gain). The causes are a sum of the loss:
+// The cost of a point is threads x seconds / work, the threads' time per unit of work. Scaling is
+// ideal if the cost stays the same. Its growth from one point to the next is the loss (negative for
+// a gain), which is the sum of these causes:
 // - The roof's own time is max(arithmetic, bytes x time of a byte over the levels). Its change is
 //   divided among these three factors by their Shapley values: each factor's mean effect over all
 //   orders in which the three can change.
-// - The components of the breakdown give the other causes.
+// - The other causes are the changes of the breakdown's components.
 // - The rest is unexplained.
 #pragma once
 
@@ -26,23 +26,23 @@ namespace dlroof::trajectory {
 
 enum class Cause {
   kBandwidth,    // a thread's share of a level's bandwidth
-  kIntensity,    // bytes of a level for each unit of work
+  kIntensity,    // bytes of a level per unit of work
   kArithmetic,   // the arithmetic roof of a thread: clock, shared cores, another mix of pipes
-  kOverhead,     // fork and join, serial sections, calls, code that runs whatever the sizes
+  kOverhead,     // fork and join, serial sections, calls, code that runs at any size
   kImbalance,    // waiting for the slowest thread
   kIdle,         // threads that no parallel region uses
   kStolen,       // threads were ready but had no CPU
   kSharing,      // threads slow each other
-  kFunctions,    // sigmoid, tanh and such
-  kProducts,     // the library's matrix products, less the roof
+  kFunctions,    // sigmoid, tanh and other functions
+  kProducts,     // the library's matrix products, minus the roof's time
   kLanes,        // vector lanes that the shape leaves idle
-  kKernel,       // the rest of the kernel's time with all tensors near
-  kLevels,       // bytes of the levels that do not bind
-  kUnexplained,  // the rest
+  kKernel,       // rest of the kernel's time with all tensors in L2
+  kLevels,       // loads, tensors beyond L2, bytes of levels that do not bind
+  kUnexplained,  // change that no other cause explains
 };
 std::string_view Key(Cause cause);
 
-// The times of a call at its roofs. The maps have the same levels.
+// The times of a call at its roofs. All maps have the same levels as keys.
 struct RoofTime {
   double arithmetic_seconds = 0;           // [s]
   std::map<Level, double> memory_seconds;  // [s] > 0
@@ -52,7 +52,7 @@ struct RoofTime {
 
 struct CostFacts {
   double seconds = 0;            // [s] of one call
-  int threads = 1;               // [1] that it may use
+  int threads = 1;               // [1] threads that the call may use
   double work = 1;               // [1] of one call: its FLOPs, or 1 if the problem stays the same
   std::optional<RoofTime> roof;  // set for placed points
   std::optional<breakdown::Breakdown> breakdown;
@@ -62,20 +62,19 @@ struct CostFacts {
 };
 
 struct Loss {
-  double before = 0, after = 0;  // [s of one thread / unit of work]
-  // [the same] Change by cause; the sum is after - before. Has kUnexplained, and the causes that
-  // were measured at both points.
+  double before = 0, after = 0;  // cost [thread seconds / unit of work]
+  // Change of the cost by cause [same unit]; the sum is after - before. Contains kUnexplained, and
+  // causes that are known at both points.
   std::map<Cause, double> by;
-  // [the same] Change by component, for the causes from the breakdown.
+  // Change of the cost by component [same unit], for causes from the breakdown.
   std::map<Cause, std::map<breakdown::ComponentKind, double>> components;
   std::optional<Level> level;            // set if a level's bandwidth binds at the worse point
-  bool placed = false, watched = false;  // both points have roofs, a breakdown
+  bool placed = false, watched = false;  // whether both points have roofs, breakdowns
 
   double Total() const { return after - before; }
-  // [1] Returns the change over the larger cost: 0.2 means that a fifth of the threads' time is
-  // lost.
+  // [1] Returns change / larger cost: 0.2 means that a fifth of the threads' time is lost.
   double Share(double change) const;
-  // Returns the largest cause in the direction of the total, except kUnexplained.
+  // Returns the largest cause with the sign of Total(), except kUnexplained.
   std::optional<Cause> Largest() const;
 };
 
@@ -87,20 +86,20 @@ inline constexpr std::string_view kAlongWeak = "weak";
 
 struct TrajectoryPoint {
   std::size_t record = 0;  // index into the run's records
-  double value = 0;        // threads, or the size
+  double value = 0;        // number of threads, or the swept size
   int threads = 1;
   double seconds = 0;                             // [s] median
   std::optional<std::pair<double, double>> ci95;  // [s] of the median
   bool noisy = false;                             // the time is an estimate
   std::optional<double> flops_per_second;         // [flop/s]
   std::optional<double> intensity;                // [flop/byte] of the trajectory's level
-  std::optional<double> fraction;                 // [1] of the roof, unless it is uncertain
-  bool uncertain = false, specified = false;      // its roofs
+  std::optional<double> fraction;  // [1] achieved / roof; not set if the roof is uncertain
+  bool uncertain = false, specified = false;  // of the point's roofs
   CostFacts cost;
 };
 
 struct TrajectoryStep {
-  double rate_ratio = 1;                  // [1] units of work per second over the previous point's
+  double rate_ratio = 1;                  // [1] work per second / that of the previous point
   std::optional<double> efficiency;       // [1] log2(rate_ratio) / log2(ratio of the threads)
   std::optional<double> intensity_ratio;  // [1]
   Loss loss;
@@ -109,17 +108,17 @@ struct TrajectoryStep {
 struct Trajectory {
   std::string along;                    // "threads", or the parameter's name
   std::optional<double> per_thread;     // [1] batch per thread; set for weak scaling
-  std::string name;                     // shared by its benchmarks, with * for the value of a size
+  std::string name;                     // name of its benchmarks, with * for the swept value
   std::string label;                    // the parts of the name that differ between trajectories
-  std::optional<Level> level;           // of the intensity: the farthest level that all points know
+  std::optional<Level> level;           // of the intensity: farthest level with bytes at all points
   std::vector<TrajectoryPoint> points;  // by rising value
-  std::vector<TrajectoryStep> steps;    // between neighbours; none if the work is not comparable
+  std::vector<TrajectoryStep> steps;    // between neighbours; empty if the work is not comparable
 };
 
 // Returns the trajectories of at least `least` points. `along` is "threads" (the same problem),
 // "weak" (a batch proportional to the threads) or a parameter of the ops' problems ("batch"). An
-// empty `along` means the threads or, if there are no such trajectories, the first parameter that
-// has some. Throws BadInput if no parameter has this name.
+// empty `along` means "threads" or, if there are no such trajectories, the first parameter with
+// trajectories. Throws BadInput if no parameter has this name.
 std::vector<Trajectory> Trajectories(const roofline::PlacedRun& run, std::string_view along = {},
                                      std::size_t least = 2);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kStatisticBytes = 4;  // statistics, scale and shift are f32
 
-// Letters of "flags:CHR".
+// The flags of oneDNN's "flags:CHR".
 struct Flags {
   bool global, scale, shift, relu, add;
 };
@@ -19,8 +19,8 @@ Flags FlagsOf(const Primitive& primitive) {
   return {has('G'), has('C') || has('S'), has('H') || has('S'), has('R') || has('A'), has('A')};
 }
 
-// Returns the bytes per element of the tensors that have the size of the data. One printed
-// descriptor may be that of the source and the destination.
+// Returns the bytes per element of the tensors that have the size of the data. The log may print
+// one descriptor for source and destination.
 double PassBytes(const Primitive& primitive) {
   double values = 0, gradients = 0;
   int value_count = 0, gradient_count = 0;
@@ -57,7 +57,7 @@ double ForwardFlops(const Flags& flags, double n) {
 }
 
 // In a batch normalization the elements that share statistics also share the scale (a channel), so
-// the sums of the gradients of scale and shift serve both.
+// the sums for the gradients of scale and shift are also those for the source's gradient.
 double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
   const bool sums = !flags.global || (makes_scales && (flags.scale || flags.shift));
   double flops = 3 + n * flags.relu;
@@ -67,9 +67,9 @@ double BatchBackwardFlops(const Flags& flags, bool makes_scales, double n) {
   return flops;
 }
 
-// Returns the FLOPs of one row of n elements: 1/sqrt 3; normalization again 2n; product with the
-// scale n; sums of the gradient and of its product with the normalized values 3n - 2, divided by n
-// 2; the gradient 4n. The gradients of scale and shift are sums over rows.
+// Returns the FLOPs of one row of n elements: 1/sqrt 3; normalization again 2n; multiplication by
+// the scale n; sums of the gradient and of gradient x normalized values 3n - 2, divided by n 2; the
+// gradient 4n. The gradients of scale and shift are sums over rows.
 double LayerBackwardFlops(const Flags& flags, double n) {
   return 3 + 2 * n + n * flags.scale + (flags.global ? n : 3 * n - 2 + 2 + 4 * n);
 }
@@ -90,7 +90,7 @@ Normalized RowsOf(const Primitive& primitive) {
   return {ProductOf(dims) / std::max(dims.back(), 1.0), dims.back(), dims.back()};
 }
 
-// Returns the bytes per element of a group normalization. In a backward call "dst" is its gradient.
+// Returns the bytes per element of a group normalization. Backward, "dst" is the gradient.
 double GroupPassBytes(const Primitive& primitive) {
   double bytes = 0;
   for (const char* role : {"src", "dst"}) bytes += ElementBytes(primitive, role);

@@ -55,7 +55,7 @@ double NumberOr(std::string_view text, double otherwise) {
   return negative ? -*number : *number;
 }
 
-// Returns the bytes per element of source and destination. One printed descriptor may be that of
+// Returns the bytes per element of source and destination. The log may print one descriptor for
 // both.
 double InAndOut(const Primitive& primitive) {
   const auto* source = primitive.Find("src");
@@ -220,8 +220,8 @@ FormWork ReductionWork(const Primitive& primitive) {
 }
 
 // Filters have K taps. A maximum has K - 1 comparisons, an average K - 1 additions and a division.
-// Backward: the gradient of a maximum is added to its place; that of an average is divided and
-// added to K places.
+// Backward: the gradient of a maximum is added at its position; that of an average is divided and
+// added at K positions.
 FormWork PoolingWork(const Primitive& primitive) {
   const auto sizes = SizesOf(primitive);
   if (!sizes.Has("ic")) throw NoClosedForm{"the problem lacks ic"};

@@ -127,7 +127,7 @@ std::optional<std::string> IpLine(const Primitive& primitive) {
                      PostOpsArgument(primitive), primitive.text.problem);
 }
 
-// Leaves out the third part of the problem: the sizes of the destination follow from the others.
+// Leaves out the third part of the problem, the destination's sizes, which follow from the others.
 std::optional<std::string> MatmulLine(const Primitive& primitive) {
   const auto dims = ReadDimsList(primitive.text.problem);
   if (!dims || dims->size() < 2) return std::nullopt;
@@ -175,7 +175,7 @@ std::optional<std::string> ReorderLine(const Primitive& primitive) {
                      destination->type, source->tag, destination->tag, primitive.text.problem);
 }
 
-// The line of kinds whose algorithm, direction and problem benchdnn accepts as they are printed.
+// Returns the line of a kind whose algorithm, direction and problem benchdnn accepts as printed.
 std::string PlainLine(const Primitive& primitive, std::string_view driver,
                       std::string_view prefix) {
   auto algorithm = WordOf(primitive.text.auxiliary, "alg");
@@ -209,7 +209,7 @@ constexpr LineForm kLines[] = {
     {"matmul", MatmulLine},    {"gemm_api", MatmulLine},      {"rnn", RnnLine},
     {"reorder", ReorderLine},  {"softmax", SoftmaxLine},      {"softmax_v2", SoftmaxLine}};
 
-// A kind with a PlainLine.
+// A kind of primitive for which PlainLine works.
 struct PlainForm {
   std::string_view kind, driver, prefix;
 };

@@ -1,5 +1,5 @@
-// A primitive of a log: its tensors and sizes, and the line of benchdnn (oneDNN's benchmark
-// program) that runs it.
+// A oneDNN primitive of a verbose log: its tensors and sizes, and the command line of benchdnn
+// (oneDNN's benchmark program) that runs it.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +42,10 @@ struct Primitive {
 
 Primitive ReadPrimitive(const PrimitiveText& text);
 
-// Sizes of "mb8_ic64oc64_ih56oh56kh3sh1dh0ph1": a number after each key of letters.
+// Sizes of a problem "mb8_ic64oc64_ih56oh56kh3sh1dh0ph1": a number after each key.
 class LetterSizes {
  public:
-  // Returns nothing for a text of another form, or with a number above 2^31-1.
+  // Returns nullopt for a text of another form, or with a number above 2^31-1.
   static std::optional<LetterSizes> Read(std::string_view text);
 
   double Or(std::string_view key, double otherwise) const;
@@ -58,10 +58,10 @@ class LetterSizes {
   std::map<std::string, double, std::less<>> sizes_;
 };
 
-// Returns the sizes of "8x64x56x56", or nothing for another form, such as a size that is known only
+// Returns the sizes of "8x64x56x56", or nullopt for another form, such as a size that is known only
 // at run time ("*").
 std::optional<std::vector<double>> ReadDims(std::string_view text);
-// Returns the sizes of each part of "16x256:256x192", or nothing if a part has another form.
+// Returns the sizes of each part of "16x256:256x192", or nullopt if a part has another form.
 std::optional<std::vector<std::vector<double>>> ReadDimsList(std::string_view text);
 double ProductOf(const std::vector<double>& dims);
 
@@ -73,8 +73,8 @@ std::string_view WordOf(std::string_view text, std::string_view key);
 std::vector<std::string_view> PostOpsOf(std::string_view attributes);
 
 // Returns the arguments of benchdnn that time the same call: "--conv --mode=P --dir=FWD_D ...".
-// Layouts that the library chose, and blocked layouts, are "any". Returns nothing if benchdnn has
-// no driver for the kind, or if the texts cannot be expressed in its options.
+// Layouts that the library chose, and blocked layouts, are "any". Returns nullopt if benchdnn has
+// no driver for the kind, or no options for the attributes.
 std::optional<std::string> BenchdnnLine(const Primitive& primitive);
 
 }  // namespace dlroof::verbose

@@ -156,8 +156,8 @@ RnnElements ElementsOf(const RnnSizes& sizes, const CellKind& cell) {
           sizes.projected ? sizes.directions * sizes.layers * sizes.hidden * sizes.output : 0};
 }
 
-// Returns the bytes of the tensors, or of their gradients with `prefix` "diff_". The cell state is
-// not printed; it is there if the hidden state is.
+// Returns the bytes of the tensors, or of their gradients with `prefix` "diff_". The log does not
+// print the cell state, which exists if the hidden state does.
 double TensorBytes(const Primitive& primitive, const RnnSizes& sizes, const CellKind& cell,
                    const std::string& prefix) {
   const auto elements = ElementsOf(sizes, cell);
@@ -173,7 +173,7 @@ double TensorBytes(const Primitive& primitive, const RnnSizes& sizes, const Cell
       of("bias", places * cell.biases * sizes.hidden) +
       of("dst_layer", sizes.steps * sizes.samples * sizes.output * (sizes.concatenated ? 2 : 1)) +
       of("dst_iter", places * sizes.samples * sizes.output);
-  // The attention is not printed. It has a number of the source's type per sample and step.
+  // The log does not print the attention: one number of the source's type per sample and step.
   if (cell.attention > 0) bytes += of("src_layer", sizes.steps * sizes.samples);
   if (cell.name != "vanilla_lstm") return bytes;
   constexpr double kCellBytes = 4;

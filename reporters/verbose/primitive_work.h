@@ -1,14 +1,14 @@
 // FLOPs and compulsory bytes of one call of a primitive, by closed form. Pure.
 //
 // FLOPs, counted as the operators of dlroof count their own:
-//   matrix: 2 per multiply-add of the dense product. Taps on padding count. All directions of a
+//   matrix: 2 per multiply-add of the dense operation, padding included. All directions of a
 //     convolution, deconvolution, matrix product or inner product have the same number; the
 //     backward call of a recurrent layer has twice the number of the forward call (data and weight
 //     gradient).
 //   elementwise: each addition, subtraction, multiplication, division, comparison, maximum and each
 //     function (exp, log, tanh, sigmoid, erf, sqrt, power, rounding) counts 1. A bias adds 1 per
 //     element of the destination; its gradient adds 1 per element of the destination's gradient.
-//     Quantization scales and zero points of products do not count; those of a reorder do.
+//     Quantization scales and zero points count 0 in matrix operations, but 1 in a reorder.
 // Bytes: every tensor of the call once, whole, without padding of blocked layouts: read or written.
 //   The additional operands of post-ops (the destination of a sum, the operand of a binary) count
 //   too. Workspace and scratchpad belong to the library and do not count.
@@ -28,7 +28,7 @@ struct PrimitiveWork {
   std::optional<double> matrix;       // [flop]
   std::optional<double> elementwise;  // [flop] set if `matrix` is
   std::optional<double> bytes;        // [byte] between DRAM and the caches
-  std::optional<Reason> reason;       // set if one of them is not
+  std::optional<Reason> reason;       // why one of these is not set
 };
 
 // Never throws for any text.
@@ -37,12 +37,12 @@ PrimitiveWork WorkOf(const Primitive& primitive);
 // Returns true if the primitive only moves data: its FLOPs are known to be 0.
 bool HasNoFlops(const PrimitiveWork& work);
 
-// Returns the type that decides the pipe of the matrix part: "f64", "f32", "f16", "bf16" or "int8".
+// Returns the data type that selects the pipe of `matrix`: "f64", "f32", "f16", "bf16" or "int8".
 std::optional<std::string> ComputeTypeOf(const Primitive& primitive);
 
 // The rest of this file is private to the module: closed forms by kind of primitive.
 
-// Thrown by closed forms for a call whose work is not known. WorkOf catches it.
+// Thrown by a closed form that does not know the work of a call. WorkOf catches it.
 struct NoClosedForm {
   std::string reason;
 };
@@ -50,14 +50,14 @@ struct NoClosedForm {
 struct FormWork {
   double matrix = 0, elementwise = 0;  // [flop]
   double bytes = 0;                    // [byte]
-  // The destination, on which post-ops work.
+  // The destination tensor, to which post-ops are applied.
   double destination = 0;                // [1] elements
   double destination_bytes = 0;          // [byte] of an element
   std::vector<double> destination_dims;  // its sizes, if they are known
   std::optional<Reason> missing_bytes;   // set if `bytes` lacks a tensor
 };
 
-// Returns a FormWork without work, on a destination of these sizes.
+// Returns a FormWork of 0 FLOPs and 0 bytes whose destination has these sizes.
 FormWork WorkOn(const std::vector<double>& destination_dims);
 
 // Returns the size of one element of the role's tensor [byte], or 0 if the call has no such tensor.
@@ -96,7 +96,7 @@ FormWork ShuffleWork(const Primitive& primitive);
 // NoClosedForm for an algorithm that is not in the table.
 double EltwiseFlops(std::string_view algorithm, double alpha, bool backward);
 
-// Adds the work of the attributes' post-ops on the destination.
+// Adds the FLOPs and bytes of the primitive's post-ops on its destination.
 void AddPostOps(const Primitive& primitive, FormWork& work);
 
 }  // namespace dlroof::verbose

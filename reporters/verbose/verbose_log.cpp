@@ -103,7 +103,7 @@ class Reader {
     ReadVerbose(line.substr(at));
   }
 
-  // Counts a line that another line of oneDNN interrupts.
+  // Counts a line into which oneDNN printed another line.
   void ReadCut(std::string_view text) {
     const auto line = ParseLine(text);
     if (line.kind == VerboseKind::kExecuted) ++log_.lines.executed;
@@ -186,7 +186,7 @@ class Reader {
     return *line.stamp_milliseconds * 1e-3;
   }
 
-  // `text` has all fields but the last one, the time. Refuses the line and returns nothing if the
+  // `text` has all fields but the last one, the time. Rejects the line and returns nullopt if the
   // fields do not match the template.
   std::optional<PrimitiveText> ReadPrimitive(std::string_view text, bool first_generation) {
     if (template_.empty()) template_ = DefaultTemplate(first_generation);

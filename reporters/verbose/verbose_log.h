@@ -15,7 +15,7 @@ namespace dlroof::verbose {
 enum class VerboseKind {
   kInformation,  // version, threads, instruction set, templates, warnings
   kExecuted,     // a primitive ran
-  kCreated,      // a primitive was made or taken from the cache, with its time
+  kCreated,      // a primitive was created or found in the cache, with its time
   kDispatch,     // a note on the choice of an implementation, without a time
   kGraph,        // a partition of oneDNN Graph; its primitives have their own lines
   kOther,        // an unknown operation
@@ -27,14 +27,14 @@ struct VerboseLine {
   bool first_generation = false;             // of MKL-DNN ("mkldnn_verbose")
   std::string_view operation;                // "exec", "create:cache_miss"
   std::string_view fields;                   // after the operation and its comma
-  std::optional<double> stamp_milliseconds;  // [ms] time of its begin, if it is printed
+  std::optional<double> stamp_milliseconds;  // [ms] start time; set if the log prints it
 };
 
 // Returns the position of the first marker ("onednn_verbose,", "dnnl_verbose,", "mkldnn_verbose,")
 // from `from` on, or npos.
 std::size_t FindMarker(std::string_view line, std::size_t from = 0);
 
-// Splits a line that begins with a marker and has no line end.
+// Splits a line that begins with a marker, without its line end.
 VerboseLine ParseLine(std::string_view line);
 
 // The names of the fields of an executed primitive in their order, as a template line lists them,
@@ -66,7 +66,7 @@ struct PrimitiveText {
 struct Execution {
   std::uint32_t primitive = 0;          // index into VerboseLog::primitives
   double seconds = 0;                   // [s]
-  std::optional<double> start_seconds;  // [s] on the log's clock, if it is printed
+  std::optional<double> start_seconds;  // [s] on the log's clock; set if the log prints it
 };
 
 // The creation of a primitive, or its retrieval from oneDNN's cache.
@@ -85,7 +85,7 @@ struct StepMark {
   double seconds = 0;  // [s] on the clock of the executions
 };
 
-// The lines that were not used for one reason.
+// The lines that were rejected for one reason.
 struct RefusedLines {
   std::string reason;
   std::int64_t count = 0;       // [1]
