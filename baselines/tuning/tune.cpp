@@ -35,9 +35,9 @@ void SearchAndConfirm(TrialSequence& trials, Tuning& tuning) {
   Confirm(trials, tuning);
 }
 constexpr int kFirstBlocks = 2;
-// The last choice of a coordinate becomes a step if it is faster at one of these numbers of blocks;
-// the search gives it up if it looks like the best so far at kFutile blocks or later. The level is
-// 95 % each: a wrong step costs time, but no wrong result, since the confirmation drops it.
+// [1] Numbers of blocks at which the last choice of a coordinate is tested: it becomes a step if it
+// is faster. It is dropped if it is no faster than the best setting so far at kFutile blocks or
+// later. The level of each test is 95 %: the confirmation drops a wrong step.
 constexpr int kValidations[] = {8, 14};
 constexpr int kFutile = 4;
 constexpr double kValidationLevel = 0.95;
@@ -50,7 +50,7 @@ constexpr int kMostVoid = 8;
 struct Candidate {
   Setting values;  // of the coordinate
   std::string reason;
-  Setting setting;  // complete, with the other coordinates' values
+  Setting setting;  // complete setting, including the other coordinates' values
   std::vector<double> log_ratios = {};
   std::optional<Reason> failure = {};
 
@@ -68,7 +68,7 @@ class CoordinateSearch {
   CoordinateSearch(TrialSequence& trials, Tuning& tuning, const Coordinate& coordinate)
       : trials_(trials), tuning_(tuning), coordinate_(coordinate) {}
 
-  // Returns the candidate that beats the best setting so far, or null.
+  // Returns the candidate that is faster than the best setting so far, or null.
   const Candidate* Run(std::vector<Candidate>& all) {
     Candidates left;
     for (auto& candidate : all) left.push_back(&candidate);
@@ -85,7 +85,7 @@ class CoordinateSearch {
  private:
   double Bound() const { return std::log1p(tuning_.plan.min_effect); }
 
-  // Adds `blocks` ratios to each candidate, if enough blocks are clean.
+  // Measures until each candidate has `blocks` more ratios, if enough blocks are clean.
   void Measure(const Candidates& left, int blocks) {
     const std::size_t available = std::max<std::size_t>(2, tuning_.plan.together) - 1;
     for (std::size_t begin = 0; begin < left.size(); begin += available) {
@@ -115,7 +115,7 @@ class CoordinateSearch {
         measured.push_back(candidate);
       }
     const auto& block = trials_.Measure(coordinate_.name, settings);
-    // A setting that had a time before may fail now and then; its blocks have no ratio.
+    // Only a failure of the default in the first block ends the tuning.
     const auto& first = tuning_.blocks.front().results.front();
     if (first.failure) throw TuningFailed{first.failure->text, first.unsupported};
     bool any = false;
@@ -128,7 +128,7 @@ class CoordinateSearch {
     return any;
   }
 
-  // Drops candidates that are certainly not faster; sorts the others, the best first.
+  // Removes candidates that are certainly not faster, and sorts the others, the fastest first.
   void Drop(Candidates& left) const {
     std::erase_if(left, [&](const Candidate* one) {
       return !one->Known() || std::ranges::min(one->log_ratios) > Bound();
@@ -160,7 +160,7 @@ class Descent {
 
   void Run() {
     const auto& coordinates = tuning_.plan.coordinates;
-    std::map<std::size_t, int> seen;  // number of changes when a coordinate was searched
+    std::map<std::size_t, int> seen;  // coordinate -> number of changes when it was searched
     int changes = 0;
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       bool any = false;
@@ -174,7 +174,7 @@ class Descent {
   }
 
  private:
-  // Returns whether the best setting changed.
+  // Searches the choices of one coordinate. Returns whether the best setting changed.
   bool SearchOne(const Coordinate& coordinate) {
     auto candidates = CandidatesOf(coordinate);
     if (candidates.empty()) return false;
