@@ -10,17 +10,17 @@
 
 namespace dlroof::cluster {
 
-// One node's record of one barrier.
+// One node's record of its wait at the file barrier before one benchmark.
 struct Barrier {
   std::string benchmark;          // as the program lists it
   double began_seconds = 0;       // [s] since 1970 UTC, by the node's clock: it left the barrier
   double waited_seconds = 0;      // [s]
-  std::size_t with = 0;           // [1] other nodes that had arrived
+  std::size_t with = 0;           // [1] other nodes that had arrived when it left
   std::size_t ahead = 0;          // [1] other nodes that had already left this barrier or finished
   std::vector<std::string> late;  // nodes that missed the deadline; later barriers skip them
 };
 nlohmann::json ToJson(const Barrier& barrier);
-// Reads an array of ToJson's objects. Throws BadInput, which begins with `where`.
+// Reads an array of objects of ToJson. Throws BadInput, which begins with `where`, for other JSON.
 std::vector<Barrier> BarriersFromJson(const nlohmann::json& json, const std::string& where);
 
 // A node that missed a deadline, so that the others no longer waited for it.
@@ -30,7 +30,7 @@ struct LateNode {
   std::size_t by = 0;     // [1] nodes that waited for it in vain
 };
 
-// All barriers of a cluster.
+// Summary of all barriers of a cluster's nodes.
 struct ClusterBarriers {
   std::size_t nodes = 0;       // [1] nodes that waited for others
   std::size_t benchmarks = 0;  // [1] benchmarks that several nodes started together

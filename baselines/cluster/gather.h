@@ -111,13 +111,13 @@ struct Cluster {
   std::vector<ClusterKind> kinds;                  // the kind with the most nodes first
   bool asked_known = false;                        // the list of requested nodes was recorded
   std::vector<std::string> remarks;
-  std::vector<Finding> findings;            // by AddFindings (node_effects.h)
+  std::vector<Finding> findings;            // slow and suspect nodes, set by AddFindings
   std::optional<ClusterBarriers> barriers;  // set if nodes waited for each other
   // The network that dlroof_net measured, if the user specified its file.
   std::optional<MeasuredNetwork> network;
 };
 
-// Returns the name of the node's host, as the network, meters and schedulers call it.
+// Returns the host name of the node, which the network, meters and schedulers use.
 const std::string& HostOf(const ClusterNode& node);
 // Returns the largest number of one-GPU processes on a host, if any host has such processes.
 std::optional<int> GpusOfHosts(const Cluster& cluster);

@@ -150,7 +150,7 @@ void SortSamples(const std::string& node, const std::vector<std::string>& files,
 }
 
 constexpr std::ptrdiff_t kFewestSamples = 5;
-constexpr double kMostPeriods = 3;  // [1] largest time between neighbouring samples
+constexpr double kMostPeriods = 3;  // [1] largest time between neighbouring samples, in periods
 // [1] Parts of a window for the interval. They are few and long, since a meter's averaging periods
 // may overlap, which makes neighbouring samples dependent.
 constexpr std::size_t kBatches = 5;

@@ -3,8 +3,9 @@
 // nodes and links. Pure, but for SimulateAllreduce, which runs SimGrid's smpirun.
 //
 // The closed forms are those of Thakur, Rabenseifner and Gropp, "Optimization of Collective
-// Communication Operations in MPICH" (2005), with the time of a message in place of latency + bytes
-// / bandwidth. Links are full duplex, all nodes can send at once, and adding takes no time.
+// Communication Operations in MPICH" (2005), with the time of a message instead of latency plus
+// bytes divided by bandwidth. Links are full duplex, all nodes can send at once, and adding takes
+// no time.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -69,7 +70,7 @@ struct AllreduceTime {
 AllreduceTime AllreduceOf(const Network& network, std::optional<Allreduce> algorithm, int nodes,
                           double bytes);
 
-// Measured times of one message size.
+// Time of a message or an allreduce of one size.
 struct NetworkPoint {
   double bytes = 0;                               // [byte]
   double seconds = 0;                             // [s] median

@@ -30,8 +30,7 @@ std::optional<std::vector<NetworkPiece>> FitPieces(const std::vector<NetworkPoin
 
 // Fits the median times over all pairs of ranks. The fit is validated if each size's time is within
 // 10 %, the largest size takes twice the time of half its size within 10 %, its repetitions agree
-// within 5 %, and no allreduce is 5 % faster than its bound. Returns nothing for fewer than 3
-// sizes.
+// within 5 %, and no allreduce is 5 % faster than its bound. Returns nothing below 3 sizes.
 std::optional<NetworkFit> FitNetwork(const MeasuredNetwork& measured);
 
 // Returns the object that ParseNetwork reads; unknown values have no key.

@@ -29,7 +29,7 @@ std::vector<RowGroup> GroupsOf(const Cluster& cluster);
 // The nodes to measure again, and how often.
 struct Revisit {
   std::vector<Suspect> suspects;
-  std::vector<std::size_t> nodes;  // suspects and controls, each once, by index
+  std::vector<std::size_t> nodes;  // indices of suspects and ordinary nodes, each once
   int visits = 0;                  // [1]
 };
 Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
@@ -66,7 +66,7 @@ struct NodeEffect {
   std::size_t node = 0;
   // [1] the node's time / the median node's time, the median over benchmarks; above 1 is slower
   double ratio = 1;
-  std::size_t benchmarks = 0;  // [1] with a time on this node
+  std::size_t benchmarks = 0;  // [1] benchmarks with a time on this node
   std::size_t worst = 0;       // index of the record with the largest ratio
   double worst_ratio = 1;      // [1]
 };
@@ -76,7 +76,7 @@ struct NodeEffects {
   std::vector<std::vector<std::optional<double>>> ratios;
   std::vector<Spread> benchmarks;  // by record
   std::vector<Spread> roofs;       // over the nodes of the most common kind, by row
-  std::vector<NodeEffect> nodes;   // with a time, the slowest first
+  std::vector<NodeEffect> nodes;   // nodes with a time, the slowest first
   std::vector<OrderEffect> order;  // by OrderEffects, if the user specifies a second file
 };
 

@@ -66,7 +66,7 @@ struct Finding {
   double ratio = 1;  // [1] of times: median over re-measurements, or else of the first measurement
   std::optional<std::pair<double, double>> ci95;  // [1] set from 6 re-measurements on
   int visits = 0;                                 // [1] re-measurements that have an effect
-  std::optional<double> p;  // [1] of the sign test, adjusted (Holm); set if it was measured again
+  std::optional<double> p;  // [1] of the sign test, adjusted (Holm); set if re-measured
   NodeVerdict verdict = NodeVerdict::kSuspect;
 };
 

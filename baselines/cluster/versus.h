@@ -93,8 +93,8 @@ class EnergySum {
   int calls_ = 0;
 };
 
-// Returns whether an option of a name chooses an implementation ("nchw"), rather than what is
-// computed.
+// Returns whether an option in a benchmark's name chooses an implementation ("nchw") and does not
+// change the result.
 using IsImplementationOption = std::function<bool(std::string_view option)>;
 
 struct VersusCluster {
@@ -111,7 +111,7 @@ struct VersusOptions {
   bool best_type = false;  // compare each cluster's fastest record of any data type
 };
 
-// One cluster's half of a row.
+// The facts of one cluster in a VersusRow.
 struct VersusSide {
   std::size_t record = 0;            // index into the cluster's records
   record::Timing timing;             // [s] of one call on one device

@@ -188,8 +188,8 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   return notes;
 }
 
-// Returns the tables that have at least one row. The tables of benchmarks, nodes and effects of the
-// order are cut to `most` rows.
+// Returns the tables that have at least one row. Only the tables of benchmarks, nodes and the
+// measuring order (at once, one by one) are cut to `most` rows.
 std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& effects,
                                    std::size_t most) {
   std::vector<formats::Cells> tables = {RoofCells(cluster, effects),

@@ -17,7 +17,7 @@ namespace {
 constexpr double kExactCount = 1e-6;
 // [1] An increase of the share of noisy repetitions by this much may explain a slower time.
 constexpr double kNoisyShare = 0.3;
-// [1] Clocks of two runs with a larger relative difference are reported.
+// [1] Larger relative differences between the clocks of two runs are reported.
 constexpr double kClockChange = 0.02;
 
 // Returns "grew by 12.0 %, from 1.00 MB to 1.12 MB", or a factor for ratios of at least 2.

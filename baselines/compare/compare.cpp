@@ -325,7 +325,7 @@ class Comparing {
     for (const auto& change : row.changes) {
       const bool counts = change.kind == ChangeKind::kBytes || change.kind == ChangeKind::kFlops;
       const auto on = change.kind == ChangeKind::kBytes ? Quantity::kBytes : Quantity::kFlops;
-      // A change without a ratio grew from 0.
+      // A change without a ratio is an increase from 0.
       if (counts && options_.on.count(on) > 0 && change.ratio.value_or(2) > 1)
         row.alerts.push_back({on, change.text});
     }

@@ -162,7 +162,7 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
   return whole;
 }
 
-// Returns the shifts of NEW's records that are not in `seen`. Records with a shift join `seen`.
+// Returns the shifts of NEW's records that are not in `seen`, and adds these records to `seen`.
 std::vector<statistics::Shift> ShiftsBetween(const NamedRun& base, const NamedRun& contender,
                                              std::unordered_set<const record::Record*>& seen) {
   std::vector<statistics::Shift> shifts;

@@ -16,7 +16,8 @@
 
 namespace dlroof::compare {
 
-// Returns all *.json under `folder`, recursively, sorted. Throws BadInput if it is not a folder.
+// Returns the paths of all *.json files under `folder`, recursively, sorted. Throws BadInput if it
+// is not a folder.
 std::vector<std::filesystem::path> JsonFiles(const std::filesystem::path& folder);
 // Reads a run file. Returns nothing for truncated run files and other JSON files (a machine).
 std::optional<NamedRun> ReadIfRun(const std::filesystem::path& path);

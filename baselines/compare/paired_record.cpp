@@ -66,7 +66,7 @@ const record::Record* Find(const Index& records, std::string_view name) {
 
 using nlohmann::json;
 
-// [byte] of a quoted value in a message.
+// [byte] Largest length of a value that a message quotes.
 constexpr std::size_t kLongestQuote = 80;
 
 std::string Quoted(const json& value) {

@@ -1,5 +1,5 @@
-// Runs in the formats of other tools. To add one, write its function in a file export_*.cpp,
-// declare it here and add its row to the table in export.cpp.
+// Writes runs in the formats of other tools. To add a format, write its function in a file
+// export_*.cpp, declare it here and add its row to the table in export.cpp.
 #pragma once
 
 #include <iosfwd>
@@ -38,7 +38,7 @@ struct ExportedTime {
   std::optional<double> fraction;                 // [1] of the binding roof, if that is validated
   bool specified = false;                         // the binding roof is specified, not measured
 };
-// Returns nothing for a record that was not timed.
+// Returns the time of a record, or nothing for a record without times.
 std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record);
 
 // Returns a CSV field (RFC 4180): quoted if the text has a quote, a comma or a line break.

@@ -139,7 +139,7 @@ std::string OneLine(std::string_view name) {
 
 }  // namespace
 
-// All samples of one metric are consecutive, by rising timestamps.
+// OpenMetrics requires that all samples of a metric are consecutive, by rising timestamps.
 void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                       std::ostream&) {
   std::map<std::string, std::vector<Sample>> samples;

@@ -45,7 +45,7 @@ void WriteJson(const compare::CompareResult& result, const ComparedFiles& files,
 void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files,
                 std::ostream& out);
 
-// Writes SARIF 2.1.0 (OASIS): a result per benchmark that got worse, with NEW's file.
+// Writes SARIF 2.1.0 (OASIS): a result per benchmark that got worse, with NEW's file and its name.
 void WriteSarif(const compare::CompareResult& result, const ComparedFiles& files,
                 std::ostream& out);
 

@@ -41,7 +41,7 @@ constexpr std::array<std::pair<unsigned, std::optional<double> record::Repetitio
                   {8, &record::Repetition::run_delay_seconds},
                   {64, &record::Repetition::core_share}}};
 
-// Removes the double at the front and returns it.
+// Removes the first 8 bytes and returns them as a double.
 double TakeDouble(std::string_view& bytes) {
   std::uint64_t bits = 0;
   for (int i = 0; i < 8; ++i)
@@ -171,8 +171,7 @@ record::Repetition FromRow(const json& row, const std::string& where) {
 }
 constexpr int kBusyTimeoutMilliseconds = 60000;
 
-// Switches to write-ahead logging, which needs exclusive access; SQLite itself does not wait for
-// it.
+// Switches to write-ahead logging, which needs exclusive access; SQLite does not wait for it.
 void UseWriteAheadLog(SQLite::Database& database) {
   constexpr int kStep = 10;  // [ms]
   for (int waited = 0;; waited += kStep) {

@@ -44,7 +44,7 @@ struct StoredRun {
   int points = 0;      // [1] benchmarks
 };
 
-// One benchmark in one run.
+// The times of one benchmark in one run.
 struct Point {
   std::int64_t run = 0, series = 0;
   std::uint64_t facts = 0;       // hash of all but the times (History::Facts)

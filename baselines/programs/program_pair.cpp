@@ -58,7 +58,7 @@ std::string WithoutPadding(const std::string& problem) {
   return outputs;
 }
 
-// Returns the different texts in their order: "jit:avx2 + brgconv:avx2".
+// Returns text(primitive) of all primitives, each text once: "jit:avx2 + brgconv:avx2".
 std::string Joined(const std::vector<verbose::Primitive>& primitives,
                    const std::function<std::string(const verbose::Primitive&)>& text) {
   std::vector<std::string> texts;

@@ -64,8 +64,7 @@ struct CallSum {
 struct ProblemSide {
   std::vector<const ProgramPrimitive*> primitives;  // in order of appearance
   CallSum sum;
-  double lower_quarter_seconds = 0,
-         upper_quarter_seconds = 0;    // [s] `calls` times that quartile of a call's time
+  double lower_quarter_seconds = 0, upper_quarter_seconds = 0;  // [s] all calls at that quartile
   std::optional<double> roof_seconds;  // [s] time of these calls at their roofs, if all have one
 };
 

@@ -15,7 +15,7 @@ namespace dlroof::programs {
 // One primitive's calls in a step, or in the whole log.
 struct PrimitiveUse {
   const ProgramPrimitive* primitive = nullptr;
-  const roofline::Placed* placed = nullptr;  // its record, or null if the file lacks it
+  const roofline::Placed* placed = nullptr;  // its record and roof, or null if the file lacks them
   double calls = 0;                          // [1]
   double seconds = 0;                        // [s] of wall time
   std::optional<double> roof_seconds;        // [s] time of these calls at their roof, if known
@@ -44,7 +44,7 @@ struct ProgramBreakdown {
 
 ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary);
 
-// All calls of one kind and direction.
+// All calls of one primitive kind and direction.
 struct KindUse {
   std::string kind, prop;
   int distinct = 0;               // [1]

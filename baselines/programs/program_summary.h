@@ -21,7 +21,7 @@ struct CallTimes {
   double least = 0, lower_quarter = 0, median = 0, upper_quarter = 0, most = 0;
 };
 
-// The time of a program's call when dlroof_bench repeats it standalone, and in the program.
+// The times of a primitive's call standalone (replayed by dlroof_bench) and in the program.
 struct StandaloneTime {
   double seconds = 0;                             // [s] median, standalone, with warm caches
   std::optional<std::pair<double, double>> ci95;  // [s]

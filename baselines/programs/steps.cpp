@@ -102,7 +102,7 @@ class StepFinder {
   }
 
  private:
-  // Returns the primitives that occur more than once, the rarest first.
+  // Returns the primitives with several calls, the rarest first: steps may begin with them.
   std::vector<std::uint32_t> Leads() const {
     std::vector<std::uint32_t> leads;
     for (std::uint32_t i = 0; i < places_.size(); ++i)
@@ -190,7 +190,7 @@ class StepFinder {
     return all;
   }
 
-  // Occurrences of each primitive in each segment: by primitive, (segment, times) without zeros.
+  // By primitive: (segment, number of calls in it), for segments with calls of the primitive.
   using Contents = std::vector<std::vector<std::pair<std::size_t, double>>>;
   Contents ContentsOf(const Cuts& cuts) const {
     Contents contents(places_.size());
@@ -226,8 +226,7 @@ class StepFinder {
       usual_pieces += usual_length[i] ? 1 : 0;
     }
     const auto contents = ContentsOf(cuts);
-    std::vector<double> same(pieces),
-        all(pieces);  // per segment: usual calls in it, and calls beyond the usual
+    std::vector<double> same(pieces), all(pieces);  // usual calls; calls beyond them
     double usual_sum = 0;
     division.usual.resize(places_.size());
     for (std::size_t one = 0; one < contents.size(); ++one) {
@@ -262,7 +261,7 @@ class StepFinder {
         count > 0 ? division.steady_count == count : AgreesBetterThanChance(contents, division);
   }
 
-  // Returns whether a segment of `longer` is just several of `shorter`.
+  // Returns whether a segment of `longer` consists of several segments of `shorter`.
   static bool IsSeveral(const Division& longer, const Division& shorter) {
     const double times = std::round(longer.length / shorter.length);
     if (times < 2 || std::abs(longer.length - times * shorter.length) > times + 1) return false;
@@ -297,8 +296,8 @@ class StepFinder {
     return 1 - explained / static_cast<double>(stream_.size() - division.cuts[first]);
   }
 
-  // Differences of a primitive's counts in the steady segments from the typical count: observed,
-  // and expected for independent draws.
+  // Sums of |calls in a steady segment - usual calls| of a primitive: observed, and expected if all
+  // calls were randomly distributed.
   struct Differences {
     double seen = 0, by_chance = 0;
   };
@@ -340,7 +339,7 @@ class StepFinder {
     return all.by_chance >= kFewForCounts || RepeatsInPlace(division);
   }
 
-  // Moves all cuts so that a step ends with the stream.
+  // Moves all cuts by the same distance so that the last step ends with the stream.
   Cuts AtTheEnd(const Division& division) const {
     Cuts cuts = division.cuts;
     const auto length = static_cast<std::size_t>(division.length);

@@ -33,8 +33,8 @@ struct StepRules {
 struct StepSeconds {
   double compute = 0;    // forward and backward passes of the slowest node
   double allreduce = 0;  // one allreduce of all gradients
-  double bound = 0;      // lower bound of that allreduce's time
-  double none = 0;       // no overlap: the allreduce follows the backward pass
+  double bound = 0;      // lower bound of `allreduce`
+  double none = 0;       // no overlap: the allreduce starts after the backward pass
   double bucketed = 0;   // a bucket's allreduce follows the previous one and its layers' gradients
   double full = 0;       // the longer of computation and allreduce
   cluster::Allreduce algorithm = cluster::Allreduce::kRing;  // of `allreduce`
@@ -92,7 +92,7 @@ std::optional<std::vector<StepLayer>> LayersAt(const MeasuredSteps& steps, doubl
 struct ScaledCluster {
   const MeasuredSteps* steps = nullptr;
   const cluster::Network* network = nullptr;
-  // [1] each measured node's time over the median node's; empty for a single measured node
+  // [1] each measured node's time / the median node's; empty for a single measured node
   std::vector<double> node_ratios;
   StepRules rules;
 };

@@ -18,8 +18,8 @@ namespace dlroof::scaling {
 
 // Another cluster (--against) and how many of this cluster's nodes train as fast as it does.
 struct ScaleGoal {
-  int nodes = 1;        // [1] of the other cluster
-  double batch = 1;     // [1] samples on each of them
+  int nodes = 1;        // [1] number of the other cluster's nodes
+  double batch = 1;     // [1] samples per step on each of these nodes
   StepSeconds step;     // of the other cluster
   std::string where;    // the other cluster's files
   std::string library;  // of the other cluster
@@ -84,7 +84,7 @@ struct CostPoint {
   int nodes = 1;
   double seconds = 0;  // [s]
   double cost = 0;     // [currency]
-  bool best = false;   // Pareto-optimal: no other point of the case is as fast and as cheap
+  bool best = false;   // Pareto-optimal in time and cost over all lines of the case
 };
 
 struct CostLine {

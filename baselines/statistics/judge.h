@@ -1,6 +1,6 @@
-// Verdicts over all benchmarks of a comparison together, from how each moved, the noise between
-// runs, and a shift of the whole run; and the stopping rule of an interleaved comparison: a few
-// looks whose false-alarm probabilities add up to the allowed error. Pure.
+// Judges all benchmarks of a comparison together, by their shifts, the noise between runs, and a
+// common shift of the whole run; and the stopping rule of interleaved comparisons: a few tests
+// whose false-alarm probabilities add up to the allowed error. Pure.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace dlroof::statistics {
 
-// Noise between two runs of an unchanged program, which their repetitions do not show. It is caused
-// by other programs, the clock and page placement.
+// Noise between two runs of an unchanged program, which is not visible within either run. Other
+// programs, the clock and page placement cause it.
 struct RunNoise {
   double deviation = 0;  // [1] standard deviation of the logarithm of one run's time
   double degrees = 0;    // [1] degrees of freedom of `deviation`
@@ -54,7 +54,7 @@ enum class RoofEvidence { kNone, kMovedToo, kDidNotMove };
 // A shift of a whole run: most benchmarks moved in one direction by similar factors. It has one
 // cause, not one per benchmark.
 struct CommonShift {
-  double log_ratio = 0;              // [1] median over the benchmarks
+  double log_ratio = 0;              // [1] median log ratio of the benchmarks
   std::pair<double, double> middle;  // [1] quartiles of their log ratios
   int same_way = 0, benchmarks = 0;  // [1] moved in the median's direction; all
   RoofEvidence roofs = RoofEvidence::kNone;

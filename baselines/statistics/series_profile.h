@@ -1,4 +1,4 @@
-// When a series of measurements changed its level, and how it scatters around its levels. Pure.
+// Finds when a series of measurements changed its level, and the noise around its levels. Pure.
 //
 // Seeded binary segmentation (Kovacs, Buehlmann, Li and Munk, Biometrika 110 (2023) 249, section 3)
 // of ranks: the statistic of an interval is the largest standardized Mann-Whitney statistic between
@@ -17,7 +17,8 @@
 namespace dlroof::statistics {
 
 struct ChangePointSettings {
-  // [1] values on each side of a change. It also delays the detection of a new change.
+  // [1] Least number of values on each side of a change. A new change is found after this many
+  // values.
   std::size_t least_segment = 5;
   // [1] Smaller relative changes of the median are not reported.
   double min_effect = 0.02;

@@ -61,18 +61,19 @@ struct IntervalRank {
   double quantile = 0;  // [1] of the standard normal distribution at (1 + level) / 2
 };
 
-// Returns the narrowest interval with a level of at least 95 %, if there is one (not for 3 and 4).
+// Returns the narrowest interval with a level of at least 95 % for samples of n and m values, if
+// there is one (not for 3 and 4 values).
 std::optional<IntervalRank> IntervalRank95(int n, int m);
 
 // Returns the logarithm of NEW / BASE of each block, in the order of the blocks: the median over
-// the block's windows that are clean on both sides, paired in the order measured. Blocks with fewer
-// than half of their windows clean are left out.
+// the block's windows that are clean on both sides, paired in the order measured. Leaves out blocks
+// in which fewer than half of the windows are clean.
 std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& contender);
 
 struct PairedShift {
-  Shift shift;         // interval of at least `level`; cliffs_delta is the share of slower blocks
-                       // less that of faster ones
-  double p_value = 1;  // [1] two-sided, of no change
+  Shift shift;  // interval of at least `level`; cliffs_delta: share of slower minus share of faster
+                // blocks
+  double p_value = 1;  // [1] two-sided, of the hypothesis "no change"
 };
 
 // Fewer blocks have no 99 % interval, which one look (kLooks in judge.h) needs.

@@ -69,7 +69,7 @@ class Chain {
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
   }
 
-  // The steps in order, then the total; a single step is the total.
+  // Returns the ratio of each step in order, then of all steps together (if there are several).
   const std::vector<Statement>& statements() const { return statements_; }
   // Returns the last failure of the setting at this index of the chain.
   const std::optional<Reason>& failure(std::size_t index) const { return failures_.at(index); }

@@ -44,7 +44,8 @@ constexpr double kValidationLevel = 0.95;
 constexpr int kMostSweeps = 3;
 // A choice that was slower by more than this is not tried again in the next sweep.
 constexpr double kHopeless = 0.095310;  // log 1.1
-// After this many blocks in a row without a ratio the machine is too busy to go on.
+// Candidates are not measured further after this many successive blocks without a ratio (too
+// noisy).
 constexpr int kMostVoid = 8;
 
 struct Candidate {
@@ -104,7 +105,7 @@ class CoordinateSearch {
     }
   }
 
-  // Returns whether a candidate got a ratio.
+  // Measures one block of the best setting and `some`. Returns whether a candidate got a ratio.
   bool MeasureOnce(const Candidates& some) {
     if (trials_.seconds() >= kSearchShare * tuning_.plan.budget_seconds) throw SearchOver{};
     std::vector<Setting> settings = {tuning_.best};
@@ -216,7 +217,7 @@ class Descent {
     });
   }
 
-  // Records the candidates other than the winner as tried.
+  // Adds all candidates except the winner to tuning_.tried.
   void Record(const Coordinate& coordinate, const std::vector<Candidate>& candidates,
               const Candidate* winner) {
     for (const auto& candidate : candidates) {
@@ -279,7 +280,7 @@ Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const Tune
 std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
                              std::optional<Reason>& reason) {
   Tuning contender{.plan = tuning.plan};
-  // A different order within the blocks than in the tuning.
+  // Verify measures in another random order than the tuning.
   contender.plan.seed += 7919;
   TrialSequence trials(contender, hooks);
   try {

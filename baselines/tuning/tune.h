@@ -43,9 +43,9 @@ Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const Tune
 std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
                              std::optional<Reason>& reason);
 
-// Thrown through the search when the user interrupts it.
+// Thrown when the user interrupts the tuning.
 struct TuningInterrupted {};
-// Thrown through the search when it cannot go on.
+// Thrown when the search cannot continue.
 struct TuningFailed {
   std::string reason;
   bool unsupported = false;

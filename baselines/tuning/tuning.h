@@ -90,7 +90,7 @@ struct TuningPlan {
   std::string subject;                  // what is tuned: a benchmark's name, a command
   std::vector<Coordinate> coordinates;  // in the order of the search
   double budget_seconds = 120;          // [s] total duration of blocks; no block is started later
-  double min_effect = 0.02;             // [1] smaller gains are ignored
+  double min_effect = 0.02;             // [1] relative gains below this are ignored
   std::uint64_t seed = 1;               // of the random order within blocks
   std::size_t together = 6;             // [1] maximum number of settings in one block of the search
 };
@@ -106,7 +106,7 @@ enum class TuningState {
 std::string_view Key(TuningState state);  // "nothing_won"
 std::optional<TuningState> TuningStateFromKey(std::string_view key);
 
-// A ratio of times, from new blocks only.
+// A ratio of times of two settings, measured in blocks after the search.
 struct Effect {
   double ratio = 1;                    // [1] time after / time before
   std::pair<double, double> interval;  // [1] of the ratio; 95 % for all effects together
