@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 using NodeBarriers = std::vector<std::pair<std::string, std::vector<Barrier>>>;
 
-constexpr double kAnotherBarrier = 10;  // [s] starts that are this far apart do not belong together
+constexpr double kAnotherBarrier = 10;  // [s] starts further apart are of different jobs
 
 // Returns the nodes that missed a deadline, by name.
 std::vector<LateNode> LateNodes(const NodeBarriers& by_node) {
@@ -42,7 +42,7 @@ std::vector<LateNode> LateNodes(const NodeBarriers& by_node) {
   return late;
 }
 
-// Returns the largest spread within the starts of one benchmark that belong together, if any do.
+// Returns the largest time between starts of one benchmark that belong together, if any do [s].
 std::optional<double> SpreadOf(std::vector<double> began) {
   std::ranges::sort(began);
   std::optional<double> widest;

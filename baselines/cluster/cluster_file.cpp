@@ -29,7 +29,7 @@ json NodeJson(const ClusterNode& node) {
   if (!node.facts.known_by.empty())
     object["facts"] = ToJson(node.facts);
   else if (!node.facts.host.empty())
-    object["host"] = node.facts.host;  // of a GPU without a file
+    object["host"] = node.facts.host;  // without a file `facts` is missing
   if (node.kind) object["kind"] = *node.kind;
   if (!node.ceilings.empty()) object["ceilings"] = node.ceilings;
   if (!node.untimed.empty()) object["without"] = node.untimed;
@@ -103,7 +103,7 @@ json ClusterJson(const Cluster& cluster) {
   return object;
 }
 
-// Returns the record's entry for Google Benchmark's own tools.
+// Returns the record's entry in "benchmarks", which Google Benchmark's own tools read.
 json EntryOf(const record::Record& record) {
   json entry = {{"name", record.name}, {"run_name", record.name},        {"run_type", "iteration"},
                 {"repetitions", 1},    {"repetition_index", 0},          {"threads", 1},
@@ -125,7 +125,7 @@ void AddNodes(const Cluster& cluster, json& records) {
   }
 }
 
-// Sets `nodes_of` by the repetitions' "node".
+// Sets `cluster.nodes_of` from the member "node" of each repetition.
 void ReadNodesOf(const json& records, const std::string& path, Cluster& cluster) {
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
     auto& nodes = cluster.nodes_of.emplace_back();

@@ -17,9 +17,9 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;  // nodes in a remark
+constexpr std::size_t kMostNamed = 3;  // names of nodes in a remark
 
-// Returns the arguments that most nodes were measured with (the first of equals), if any were.
+// Returns the nodes' most frequent arguments of dlroof_bench (the first of several), if any.
 std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSummary>& summaries) {
   std::map<std::vector<std::string>, int> counts;
   for (const auto& summary : summaries)
@@ -75,16 +75,16 @@ void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
   cluster.kinds = std::move(kinds);
 }
 
-// A benchmark over the nodes of one kind.
+// The results of a benchmark on all nodes of one kind.
 struct Merged {
   std::size_t donor = 0;  // the first node with a time; provides the facts other than numbers
   std::vector<record::Repetition> repetitions;
-  std::vector<energy::Energy> energies;  // of nodes that measured it
-  std::vector<NodeWindow> windows;       // of nodes that had one
+  std::vector<energy::Energy> energies;  // of nodes that measured energy
+  std::vector<NodeWindow> windows;       // of nodes with a metered window
   std::vector<std::size_t> nodes;
 };
 
-// Benchmarks in the order of the nodes' files.
+// All benchmarks, in the order of the nodes' files.
 struct MergedTimes {
   std::vector<std::string> names;
   std::map<std::string, Merged> by_name;
@@ -108,7 +108,7 @@ MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterK
   return merged;
 }
 
-// Copies the records' facts from their donors' files; reads each file once.
+// Adds the merged records. Facts other than numbers are from the donors' files, each read once.
 void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
                 const std::function<record::RunFile(const std::string&)>& reread,
                 Cluster& cluster) {

@@ -29,14 +29,14 @@
 namespace dlroof::cluster {
 namespace {
 
-// [s] since 1970: the years 2000 to 2099, so that milliseconds are rejected.
+// [s] since 1970. Accepts the years 2000 to 2099, so that times in milliseconds are rejected.
 constexpr double kEarliest = 946684800, kLatest = 4102444800;
-// [byte] A log of some days has 10^7 rows. It is parsed in chunks, since fields take much memory.
+// [byte] A log (10^7 rows in some days) is parsed in chunks of this size, to limit memory.
 constexpr std::size_t kPartBytes = 1U << 20;
 
 constexpr std::array<std::string_view, 3> kMeterColumns = {"node", "time", "watts"};
 
-// Returns the number in `count` digits of a text that has digits there.
+// Returns the number in the `count` characters at `at`, which must be digits.
 int DigitsAt(std::string_view text, std::size_t at, std::size_t count) {
   int number = 0;
   std::from_chars(text.data() + at, text.data() + at + count, number);
@@ -92,7 +92,7 @@ double WattsOfSample(const text::CsvField& field, const std::string& where) {
   return *watts;
 }
 
-// Adds the rows of the log's last file.
+// Adds the rows of one file to the log: of the last in MeterLog::files.
 class LogReader {
  public:
   LogReader(std::string where, MeterLog& log) : where_(std::move(where)), log_(log) {}
@@ -131,7 +131,7 @@ class LogReader {
   std::string where_;
   MeterLog& log_;
   text::CsvRow header_;                              // set by the first row
-  std::vector<std::optional<std::size_t>> columns_;  // of kMeterColumns
+  std::vector<std::optional<std::size_t>> columns_;  // position of each of kMeterColumns in a row
   bool any_ = false;
 };
 
@@ -150,13 +150,14 @@ void SortSamples(const std::string& node, const std::vector<std::string>& files,
 }
 
 constexpr std::ptrdiff_t kFewestSamples = 5;
-constexpr double kMostPeriods = 3;  // [1] between samples that follow each other
-// Few and long batches, since neighbouring samples of a meter may share averaging periods.
+constexpr double kMostPeriods = 3;  // [1] largest time between neighbouring samples, in periods
+// [1] Parts of a window for the interval. They are few and long, since a meter's averaging periods
+// may overlap, which makes neighbouring samples dependent.
 constexpr std::size_t kBatches = 5;
 
 using Samples = std::vector<MeterSample>::const_iterator;
 
-// Returns the median distance from the last sample before the window to the first after it [s].
+// Returns the median time between samples [s], from the last before the window to the first after.
 std::optional<double> PeriodAround(const std::vector<MeterSample>& samples, Samples begin,
                                    Samples end) {
   if (begin != samples.begin()) --begin;
@@ -176,7 +177,7 @@ bool HasGap(Samples begin, Samples end, double from, double to, double period) {
   return to - before > kMostPeriods * period;
 }
 
-// Returns the mean of the line through the samples [W].
+// Returns the mean power [W], interpolated linearly between the samples.
 double MeanWatts(Samples begin, Samples end) {
   const double seconds = (end - 1)->seconds - begin->seconds;
   double joules = 0;
@@ -189,7 +190,7 @@ std::optional<std::pair<double, double>> BatchInterval(Samples begin, Samples en
   const auto count = static_cast<std::size_t>(end - begin);
   const bool equal =
       std::all_of(begin, end, [&](const auto& one) { return one.watts == begin->watts; });
-  if (count < 2 * kBatches || equal) return std::nullopt;  // the resolution may hide the spread
+  if (count < 2 * kBatches || equal) return std::nullopt;  // the meter may be too coarse
   std::array<double, kBatches> means{};
   for (std::size_t i = 0; i < kBatches; ++i) {
     const auto first = count * i / kBatches, last = count * (i + 1) / kBatches;
@@ -206,7 +207,7 @@ std::optional<std::pair<double, double>> BatchInterval(Samples begin, Samples en
   return std::pair(mean - half, mean + half);
 }
 
-// One node's energy of a call.
+// The energy of a call on one node, by its meter.
 struct NodeJoules {
   double joules = 0;                              // [J] of one call
   std::optional<std::pair<double, double>> ci95;  // [J]
@@ -254,8 +255,8 @@ constexpr KeyRow<NotMetered> kReasons[] = {
     {NotMetered::kGap, "samples are missing in the window, for more than 3 periods"},
     {NotMetered::kNoPower, "the meter read 0 W"}};
 
-// Calls without metered energy, by reason.
-using Lost = std::map<NotMetered, std::vector<std::string>>;  // names of nodes
+// Reason -> names of the nodes whose calls have no metered energy for this reason.
+using Lost = std::map<NotMetered, std::vector<std::string>>;
 
 void SetMetered(const MeterLog& log, const std::vector<NodeWindow>& windows,
                 const std::vector<ClusterNode>& nodes, record::Record& record, Lost& lost) {

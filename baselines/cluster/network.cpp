@@ -26,8 +26,8 @@ constexpr KeyRow<Allreduce> kAllreduceKeys[] = {
     {Allreduce::kTree, "tree"},
     {Allreduce::kRabenseifner, "rabenseifner"}};
 
-// Returns the largest power of two that is not above `nodes`. Sets the time of the two messages in
-// which the other nodes send their vectors to these nodes and receive the sum.
+// Returns the largest power of two that is at most `nodes`. Sets the time of the two messages in
+// which each node beyond this number sends its vector and receives the sum.
 int PowerOfTwo(const Network& network, int nodes, double bytes, double& folding_seconds) {
   const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(nodes)));
   folding_seconds = power == nodes ? 0 : 2 * MessageSeconds(network, bytes);
@@ -113,7 +113,7 @@ std::string SlowText(const MeasuredNetwork& measured, const SlowLink& slow) {
 
 constexpr int kFloat = 4;  // [byte]
 
-// Returns SimGrid's first error, without the place in its sources, else the last line.
+// Returns SimGrid's first error message without its source location, else the last line of `text`.
 std::string Complaint(const std::string& text) {
   constexpr std::string_view kError = "/ERROR] ";
   std::istringstream lines(text);
@@ -346,7 +346,7 @@ SimulatedAllreduce SimulateAllreduce(const Network& network, Allreduce algorithm
   if (!IsInPath("smpirun"))
     throw BadInput(
         "smpirun is not installed, so nothing is simulated (apt-get install libsimgrid-dev)");
-  // With a ring, vectors of another size need extra messages for the remainder.
+  // A ring would need extra messages for a remainder.
   const auto elements = nodes * static_cast<long>(std::ceil(bytes / (kFloat * nodes)));
   const TemporaryFolder folder;
   std::string hosts;

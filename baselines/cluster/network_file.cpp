@@ -17,12 +17,12 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kLeastPoints = 3;  // per piece
+constexpr std::size_t kLeastPoints = 3;  // message sizes per piece
 constexpr std::size_t kMostPieces = 3;
 constexpr double kMostResidual = 0.10;  // [1]
 constexpr double kMostSpread = 0.05;    // [1]
-constexpr double kLeastLatency = 1e-9;  // [s] if the line through the points has none
-constexpr double kMostRate = 1e13;      // [byte/s] if larger messages take no longer
+constexpr double kLeastLatency = 1e-9;  // [s] used if the fitted line has none
+constexpr double kMostRate = 1e13;      // [byte/s] used if larger messages take no longer
 
 using Points = std::vector<NetworkPoint>;
 
@@ -38,15 +38,15 @@ double SumOfResiduals(const NetworkPiece& piece, const Points& points, std::size
   return sum;
 }
 
-// Returns a line that begins at a latency above 0 and rises.
+// Returns the line as a piece with a latency above 0 and a finite bandwidth.
 NetworkPiece LineOf(double latency, double seconds_per_byte) {
   return {std::nullopt, std::max(latency, kLeastLatency),
           1 / std::max(seconds_per_byte, 1 / kMostRate)};
 }
 
-// Returns the line of points [begin, end) with the least sum of absolute relative residuals. Unlike
-// a least squares fit it is robust against sizes that a buffer makes faster or slower. One of the
-// best lines goes through two of the points, or through one with the least latency or slope.
+// Returns the line through points [begin, end) with the least sum of absolute relative residuals,
+// which single sizes that a buffer makes faster or slower hardly affect. An optimal line passes
+// through two of the points, or through one point with the least allowed latency or slope.
 NetworkPiece LineThrough(const Points& points, std::size_t begin, std::size_t end) {
   std::vector<NetworkPiece> lines;
   for (std::size_t i = begin; i < end; ++i) {
@@ -65,11 +65,11 @@ NetworkPiece LineThrough(const Points& points, std::size_t begin, std::size_t en
 
 struct Pieces {
   std::vector<NetworkPiece> pieces;
-  double residuals = 0;  // [1] sum of absolute relative ones
+  double residuals = 0;  // [1] sum of absolute relative residuals
   double worst = 0;      // [1]
 };
 
-// Puts a piece of the points [begin, end) before the others.
+// Returns the pieces `rest` with a piece for the points [begin, end) before them.
 Pieces WithFirst(const Points& points, std::size_t begin, std::size_t end, Pieces rest) {
   auto piece = LineThrough(points, begin, end);
   if (end < points.size()) piece.up_to_bytes = points[end - 1].bytes;
@@ -82,7 +82,7 @@ Pieces WithFirst(const Points& points, std::size_t begin, std::size_t end, Piece
   return rest;
 }
 
-// Returns the best `count` pieces of the points from `begin` on; there must be enough points.
+// Returns the best fit of `count` pieces to the points from `begin` on, which must be enough.
 Pieces BestPieces(const Points& points, std::size_t begin, std::size_t count) {
   if (count == 1) return WithFirst(points, begin, points.size(), {});
   Pieces best;
@@ -93,14 +93,14 @@ Pieces BestPieces(const Points& points, std::size_t begin, std::size_t count) {
   return best;
 }
 
-// Returns the largest size of the allreduce on the most nodes, or null.
+// Returns the allreduce of the largest size on the most nodes, or null.
 const NetworkPoint* LargestAllreduce(const MeasuredNetwork& measured) {
   if (measured.allreduce.empty() || measured.allreduce.back().points.empty()) return nullptr;
   return &measured.allreduce.back().points.back();
 }
 
-// Returns the time of the largest size over that of half of it, extrapolated from the two largest
-// sizes if half of it was not measured.
+// Returns the time of the largest size divided by the time of half that size, which is extrapolated
+// from the two largest sizes if it was not measured.
 double Doubling(const Points& points) {
   const auto& last = points.back();
   const auto half = std::ranges::find(points, last.bytes / 2, &NetworkPoint::bytes);
@@ -124,7 +124,7 @@ std::optional<Reason> ReasonOf(const NetworkValidation& validation) {
   return std::nullopt;
 }
 
-// Returns the points by size, each the median over all pairs and directions with this size.
+// Returns a point per size: the median over all pairs of ranks and both directions.
 std::vector<NetworkPoint> TypicalPoints(const MeasuredNetwork& measured) {
   std::map<double, std::vector<const NetworkPoint*>> by_size;
   for (const auto& pair : measured.pairs)
@@ -181,7 +181,7 @@ std::vector<NetworkPiece> ReadPieces(const machine_file::LocatedJson& file,
   return pieces;
 }
 
-// Returns why the network is not validated, if it is not.
+// Returns the reason in the file why the network is not validated, or nothing if it is.
 std::optional<Reason> ReasonIn(const machine_file::LocatedJson& file,
                                const machine_file::LocatedObject& object) {
   const machine_file::LocatedObject validation(

@@ -1,5 +1,5 @@
-// Networks as files: written by people or by dlroof_net, and the fit of measured times (latency and
-// bandwidth by message size) with its validation. Pure, but for ReadNetwork.
+// Network files, written by people or by dlroof_net; and the fit of latency and bandwidth by
+// message size to measured times, with its validation. Pure, but for ReadNetwork.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace dlroof::cluster {
 struct NetworkValidation {
   double worst_bytes = 0;            // [byte] size with the largest residual
   double worst_residual = 0;         // [1] |fitted / measured - 1| at that size
-  double doubling = 0;               // [1] measured time of twice the bytes over that of once
-  std::optional<double> spread;      // [1] half of the largest size's interval over its time
-  std::optional<double> over_bound;  // [1] allreduce time over its lower bound
+  double doubling = 0;               // [1] time of the largest size / time of half that size
+  std::optional<double> spread;      // [1] largest size: half of the time's interval / time
+  std::optional<double> over_bound;  // [1] allreduce time / its lower bound
   std::optional<Reason> reason;      // set if the fit is not validated
 };
 
@@ -24,18 +24,18 @@ struct NetworkFit {
   NetworkValidation validation;
 };
 
-// Returns the fewest pieces, at most three, that predict each size's time within 10 %, by least
-// absolute relative residuals; the best three if none do. Returns nothing below 3 sizes.
+// Fits the fewest pieces (at most three) that predict each size's time within 10 %, by least
+// absolute relative residuals; the best three if none do. Returns nothing for fewer than 3 sizes.
 std::optional<std::vector<NetworkPiece>> FitPieces(const std::vector<NetworkPoint>& points);
 
-// Fits the typical pair. The fit is validated if each size's time is within 10 %, the largest size
-// takes twice the time of half of it within 10 %, its repetitions agree within 5 %, and no
-// allreduce is 5 % faster than its bound. Returns nothing below 3 sizes.
+// Fits the median times over all pairs of ranks. The fit is validated if each size's time is within
+// 10 %, the largest size takes twice the time of half its size within 10 %, its repetitions agree
+// within 5 %, and no allreduce is 5 % faster than its bound. Returns nothing below 3 sizes.
 std::optional<NetworkFit> FitNetwork(const MeasuredNetwork& measured);
 
-// Writes what ParseNetwork reads; unknown values have no key.
+// Returns the object that ParseNetwork reads; unknown values have no key.
 nlohmann::json ToJson(const Network& network);
-// Writes the same with the name and "proof".
+// Returns the object that ParseNetwork reads, with "name" and "proof".
 nlohmann::json ToJson(const NetworkFit& fit);
 
 // Reads an object with

@@ -15,7 +15,7 @@ namespace dlroof::cluster {
 namespace {
 
 constexpr const char* kLinkDevice = "link";
-constexpr std::size_t kLeastRows = 3;  // in a group with a median
+constexpr std::size_t kLeastRows = 3;  // rows in a group that is judged by its median
 
 std::string_view GroupOf(roofline::Bound bound) {
   if (bound == roofline::Bound::kCompute) return "compute";
@@ -27,7 +27,7 @@ const std::vector<std::size_t>& FirstKind(const Cluster& cluster) {
   return cluster.kinds.empty() ? none : cluster.kinds.front().nodes;
 }
 
-// Returns the names of the first kind's roofs, sorted.
+// Returns the names of the roofs of the most common kind of nodes, sorted.
 std::vector<std::string> RoofRows(const Cluster& cluster) {
   std::set<std::string> rows;
   for (const auto node : FirstKind(cluster))
@@ -53,7 +53,7 @@ void AddRoofGroups(const Cluster& cluster, std::vector<RowGroup>& groups) {
     groups.push_back({RoofText(roofs[i]), {records + i}, true});
 }
 
-// Returns the first visit's times, by row and node: records, then roofs by name.
+// Returns the times of the first measurement of all nodes. Rows are records, then roofs by name.
 VisitTimes FirstVisit(const Cluster& cluster) {
   VisitTimes times;
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
@@ -69,7 +69,7 @@ VisitTimes FirstVisit(const Cluster& cluster) {
   return times;
 }
 
-// Returns the times of a further visit, for nodes and rows of the first visit.
+// Returns the times of a re-measurement (`visit`), with the rows and nodes of FirstVisit.
 VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit) {
   const std::size_t records = cluster.run.records.size();
   const auto roofs = RoofRows(cluster);
@@ -91,7 +91,7 @@ VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit
   return times;
 }
 
-// A node and its value.
+// A node's index and a value of the node.
 using NodeValue = std::pair<std::size_t, double>;
 
 Spread SpreadOf(const std::string& name, const std::vector<NodeValue>& values) {
@@ -120,7 +120,7 @@ std::vector<Spread> RoofSpreads(const Cluster& cluster) {
   return spreads;
 }
 
-// Returns the effect by one node's ratios, if it has any.
+// Returns a node's slowdown over all benchmarks, or nothing if it has no ratio.
 std::optional<NodeEffect> EffectOf(const NodeEffects& effects, std::size_t node) {
   NodeEffect effect{.node = node};
   std::vector<double> ratios;
@@ -139,7 +139,7 @@ std::optional<NodeEffect> EffectOf(const NodeEffects& effects, std::size_t node)
   return effect;
 }
 
-// Returns times [s] by node and benchmark.
+// Returns node -> benchmark -> time [s].
 std::map<std::string, std::map<std::string, double>> SecondsOf(const Cluster& cluster) {
   std::map<std::string, std::map<std::string, double>> seconds;
   for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
@@ -206,7 +206,7 @@ std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
       const auto& time = placed.places[i].placement.time;
       if (time && time->bound == bound) group.rows.push_back(i);
     }
-    // A group of all benchmarks would repeat "all".
+    // A group of all benchmarks would be the same as "all".
     if (group.rows.size() >= kLeastRows && group.rows.size() < placed.places.size())
       groups.push_back(std::move(group));
   }

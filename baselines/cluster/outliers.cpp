@@ -28,7 +28,7 @@ double LeastEffect(const RowGroup& group, const OutlierRules& rules) {
   return group.lone ? rules.lone_effect : rules.effect;
 }
 
-// Adjusts the p-values of all findings together (Holm 1979).
+// Adjusts the p-values of all findings for the number of tests (Holm 1979).
 void AdjustAsHolm(std::vector<Finding>& findings) {
   std::vector<Finding*> tested;
   for (auto& finding : findings)

@@ -23,7 +23,7 @@ using nlohmann::json;
 
 constexpr double kHoursOfYear = 8760;  // [h] 365 days
 
-// Sets the price and its derivation.
+// Sets per_node_hour and its derivation from the JSON object of a kind.
 void ReadPrice(const machine_file::LocatedObject& kind, const std::string& currency,
                PriceKind& price) {
   if (kind.Has("per_node_hour") == kind.Has("capital"))
@@ -72,10 +72,10 @@ PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
   return price;
 }
 
-// [1] FLOPs of one problem that differ by more were counted by different rules.
+// [1] If A's and B's FLOPs of a problem differ by more, they were counted by different rules.
 constexpr double kSameFlops = 0.01;
 
-// A cluster's records with a time by key, in the file's order.
+// Operator key -> a cluster's timed records, in the file's order.
 struct KeyedRecords {
   std::vector<std::string> keys;  // all different
   std::unordered_map<std::string, std::vector<std::size_t>> records;
@@ -92,7 +92,8 @@ std::string KeyOfType(const record::Record& record, const std::string& type,
   return key;
 }
 
-// With best_type a key, whose type is "best", has only the fastest of its records.
+// Returns the timed records by key. With best_type the key's type is "best", and only the fastest
+// record of each key remains.
 KeyedRecords RecordsByKey(const roofline::PlacedRun& run, const VersusOptions& options) {
   KeyedRecords keyed;
   const auto seconds = [&](std::size_t i) { return run.places[i].timing->median; };
@@ -112,8 +113,7 @@ KeyedRecords RecordsByKey(const roofline::PlacedRun& run, const VersusOptions& o
   return keyed;
 }
 
-// Returns the pairs of A's and B's records of one key; only pairs with equal options if there are
-// any.
+// Returns A's and B's pairs of records of one operator: with equal options, or all if none are.
 std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const roofline::PlacedRun& a,
                                                          const std::vector<std::size_t>& in_a,
                                                          const roofline::PlacedRun& b,
@@ -143,7 +143,7 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
                              cluster.devices, prices);
   auto time = placed.placement.time;
   if (!time) return side;
-  side.specified = std::exchange(time->specified, false);  // `bound` does not say it again
+  side.specified = std::exchange(time->specified, false);  // so that BoundText does not repeat it
   side.bound = roofline::BoundText(*time);
   side.bound_by_overhead = time->bound == roofline::Bound::kOverhead;
   const auto* binding = roofline::Binding(placed.placement);
@@ -151,7 +151,7 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
   return side;
 }
 
-// Returns the provenance of BestFlops.
+// Returns the name of the provenance of the record's BestFlops.
 std::string_view CountedBy(const record::Record& record) {
   for (const auto from : AllProvenances())
     if (CountedFlops(record, from)) return Key(from);
@@ -160,7 +160,7 @@ std::string_view CountedBy(const record::Record& record) {
 
 bool Differ(double x, double y) { return std::abs(x - y) > kSameFlops * std::max(x, y); }
 
-// Returns the FLOPs by which both sides' work is counted.
+// Returns the FLOPs of one call that hold for both records, or nothing if they differ (VersusRow).
 std::optional<double> SharedFlops(const record::Record& a, const record::Record& b) {
   const auto in_a = CountedFlops(a, Provenance::kModelled);
   const auto in_b = CountedFlops(b, Provenance::kModelled);
@@ -183,7 +183,7 @@ void SetCost(const Prices& prices, const VersusCluster& cluster,
   side.cost = device_second * side.timing.median / *flops * 1e15;
 }
 
-// Adds "WHAT: A | B" if they differ. An empty text is unknown.
+// Adds "WHAT: A | B" to `differences` if the texts differ and neither is empty (unknown).
 void AddDifference(const char* what, const std::string& a, const std::string& b,
                    std::vector<std::string>& differences) {
   if (a == b) return;
@@ -246,7 +246,7 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
   return row;
 }
 
-// Returns the prices of a cluster's machines, or names the machines without one.
+// Returns the prices of a cluster's machines as text, and names the machines that have no price.
 std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
   std::vector<std::string> texts;
   for (const auto& machine : cluster.run.file.machines) {

@@ -52,7 +52,7 @@ class TimesOf {
   std::map<Key, std::optional<LayerCall>> times_;
 };
 
-// A sum of times; intervals add as squares of their distances (MOVER).
+// A sum of times; the half-widths of their intervals are added in quadrature (MOVER).
 class TimeSum {
  public:
   EnergySum energies;
@@ -83,8 +83,8 @@ class TimeSum {
   double below_ = 0, above_ = 0;  // [s]
 };
 
-// Returns the layer's calls in one pass, if all of them were timed. Both gradients may be one call
-// ("bwd") or two.
+// Returns the layer's calls in a pass ("inference", "training"), if all of them were timed. The two
+// gradients may be one call ("bwd") or two.
 std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const VersusLayer& layer,
                                                 std::string_view pass) {
   std::vector<LayerCall> all;
@@ -166,7 +166,7 @@ bool HasPass(const Model& model, std::string_view pass) {
   });
 }
 
-// Adds the rows of one model and type.
+// Adds the rows of one model and data type.
 void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
              const std::string& type, const IsImplementationOption& is_implementation_option,
              const Prices* prices, std::vector<VersusModel>& rows) {
@@ -233,7 +233,7 @@ std::string RatioText(const std::map<EnergyClass, EnergyRatio>& ratios, EnergyCl
                      text::ThreeDigits(found->second.a_over_b));
 }
 
-// Returns the classes for which a row has an energy.
+// Returns the energy classes that occur in at least one row.
 std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
   std::vector<EnergyClass> classes;
   for (const auto kind : kEnergyClasses)
@@ -259,7 +259,7 @@ void AddEnergyCells(const VersusReport& report, const Energies& a, const Energie
     line.insert(line.end(), {JoulesText(a, kind), JoulesText(b, kind), RatioText(ratios, kind)});
 }
 
-// Returns what the energies of one side's records cover: "powercap: packages and DRAM; no fans".
+// Returns what a cluster's energies include: "powercap: packages and DRAM; no fans".
 std::string CoversText(const VersusReport& report, const VersusCluster& cluster,
                        const VersusSide VersusRow::*side) {
   std::set<std::string> covers;
@@ -269,7 +269,7 @@ std::string CoversText(const VersusReport& report, const VersusCluster& cluster,
   return covers.empty() ? "not measured" : fmt::format("{}", fmt::join(covers, " or "));
 }
 
-// Returns the logs of one side's meters: "watts.csv".
+// Returns the names of the logs of a cluster's power meters: "watts.csv".
 std::string MetersText(const VersusReport& report, const VersusCluster& cluster,
                        const VersusSide VersusRow::*side) {
   std::set<std::string> logs;
@@ -331,7 +331,7 @@ std::string NumbersText(const std::vector<std::string>& some,
   return fmt::format("{}", fmt::join(numbers, ","));
 }
 
-// Returns the number of rows of a side that are bound by overhead.
+// Returns the number of rows that are bound by overhead on the cluster `side`.
 std::size_t BoundByOverhead(const VersusReport& report, const VersusSide VersusRow::*side) {
   return static_cast<std::size_t>(std::ranges::count_if(
       report.versus.rows, [&](const VersusRow& row) { return (row.*side).bound_by_overhead; }));

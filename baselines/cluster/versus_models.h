@@ -1,6 +1,5 @@
-// Models on two clusters (the sums over their layers' operators), and two clusters side by side as
-// text for people and for programs. The terminal, Markdown and the page show the same table cells.
-// Pure.
+// Compares models on two clusters A and B (sums over their layers' operators), and writes the
+// comparison. The terminal, Markdown and the page have the same tables. Pure.
 #pragma once
 
 #include <iosfwd>
@@ -17,12 +16,12 @@
 
 namespace dlroof::cluster {
 
-// Returns the options that say what is computed.
+// Returns the options without those that choose an implementation.
 std::vector<std::string> WithoutImplementationOptions(
     const std::vector<std::string>& options,
     const IsImplementationOption& is_implementation_option);
 
-// One layer of a model: a problem of an op and the directions that the model runs it in.
+// One layer of a model: an op, its problem, and the directions in which the model runs it.
 struct VersusLayer {
   std::string op, problem;
   std::vector<std::string> options;  // without implementation options
@@ -31,12 +30,12 @@ struct VersusLayer {
 };
 
 struct Model {
-  std::string name;  // of the suite
+  std::string name;  // the suite's name
   std::vector<VersusLayer> layers;
 };
 
 // Returns the layers of the named benchmarks, each with its number of occurrences. Names that
-// differ only in device, library, direction, type and implementation options are one layer.
+// differ only in device, library, direction, type or implementation options are one layer.
 Model ModelFromNames(const std::string& suite,
                      const std::vector<std::pair<std::string, double>>& names,
                      const IsImplementationOption& is_implementation_option);
@@ -48,19 +47,19 @@ std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
 struct VersusModel {
   std::string model, pass;  // "inference", or "training": forward and both gradients
   std::string type, library_a, library_b;
-  double layers = 0;                   // [1] of the model, counting each occurrence
-  double in_a = 0, in_b = 0;           // [1] of these, layers with all times on this side
-  double in_both = 0;                  // [1] and on both sides; all sums below are over these
+  double layers = 0;          // [1] of the model, counting each occurrence
+  double in_a = 0, in_b = 0;  // [1] of these, layers whose times are all known on the cluster
+  double in_both = 0;         // [1] of these, layers in A and B; all sums below are over them
   std::optional<record::Timing> a, b;  // [s] sums; set if `in_both` is above 0
-  std::optional<double> nodes_of_a;    // [1] as in VersusRow
-  std::optional<std::pair<double, double>> nodes_ci95;  // [1]; set if both times have one
-  Energies energies_a, energies_b;                      // [J] of the layers in both
-  std::map<EnergyClass, EnergyRatio> energy_ratios;     // of classes that both sides have
-  std::vector<std::string> missing;                     // problems that a side lacks, each once
+  std::optional<double> nodes_of_a;    // [1] number of A's nodes as fast as one node of B
+  std::optional<std::pair<double, double>> nodes_ci95;  // [1]; set if A's and B's times have one
+  Energies energies_a, energies_b;                      // [J] sums over the layers in A and B
+  std::map<EnergyClass, EnergyRatio> energy_ratios;     // of classes that A and B have
+  std::vector<std::string> missing;                     // problems that A or B lacks, each once
 };
 
-// Returns a row for each model, pass, type and pair of libraries with a layer on both sides, and a
-// row with 0 layers for a model without such a layer. `prices` may be null.
+// Returns a row for each model, pass, type and pair of libraries with a layer on both clusters, and
+// a row with 0 layers for a model that has no layer on both clusters. `prices` may be null.
 std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
                                           const std::vector<Model>& models,
                                           const IsImplementationOption& is_implementation_option,
@@ -74,25 +73,24 @@ struct VersusReport {
   std::vector<VersusModel> models;
 };
 
-// Writes the tables, then their sources and assumptions. `width` [columns] of the terminal; lines
-// are as long as they need for a width of 0.
+// Writes the tables, their sources and assumptions. `width` [columns] of the terminal, 0: no limit.
 void WriteVersusTable(const VersusReport& report, int width, std::ostream& out);
 void WriteVersusMarkdown(const VersusReport& report, std::ostream& out);
-// Writes a line for each row with all digits; unknown cells are empty.
+// Writes a CSV line per row, all digits; unknown fields are empty.
 void WriteVersusCsv(const VersusReport& report, std::ostream& out);
 // Writes a self-contained page without scripts. `figure` is an SVG; without one the page shows
 // `no_figure_reason`.
 void WriteVersusPage(const VersusReport& report, const std::string& figure,
                      const std::string& no_figure_reason, std::ostream& out);
-// Writes "a", "b", "rows", "models"; unknown quantities have no key.
+// Returns an object with "a", "b", "rows", "models"; unknown quantities have no key.
 nlohmann::json VersusJson(const VersusReport& report);
 
 formats::Cells OperatorCells(const VersusReport& report);
 formats::Cells ModelCells(const VersusReport& report);
-// Returns sentences: A, B, what a node is, prices, coverage, marks, what bounds launches.
+// Returns sentences: A, B, what a node is, prices, coverage, marks, rows bound by overhead.
 std::vector<std::string> VersusNotes(const VersusReport& report);
-// Returns each kind of difference once, in order: "library: onednn | cudnn". The last cell of a row
-// refers to them by number, from 1.
+// Returns all different VersusRow::differences, in order: "library: onednn | cudnn". The last cell
+// of a table's row has their numbers, from 1.
 std::vector<std::string> DifferenceKinds(const Versus& versus);
 // Returns the machines of a cluster: "AMD EPYC (2 threads)".
 std::string MachinesText(const VersusCluster& cluster);

@@ -35,10 +35,11 @@ formats::Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
   return cells;
 }
 
-// Lists the benchmarks with the largest spread first, each with its column of the map.
+// Returns a table of the benchmarks, the largest spread over nodes first, each with the number of
+// its column in the heat map.
 formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects,
                               std::size_t most) {
-  std::vector<std::pair<std::size_t, const Spread*>> spreads;  // with their columns
+  std::vector<std::pair<std::size_t, const Spread*>> spreads;  // with their columns in the heat map
   for (const auto& spread : effects.benchmarks)
     if (spread.nodes > 0) spreads.emplace_back(spreads.size() + 1, &spread);
   std::ranges::stable_sort(spreads, std::ranges::greater{}, [](const auto& numbered) {
@@ -83,7 +84,7 @@ formats::Cells FindingCells(const Cluster& cluster) {
   return cells;
 }
 
-// Returns rates of the largest message: a row for each sender, a column for each receiver.
+// Returns the table of rates of the largest message: a row per sender, a column per receiver.
 formats::Cells LinkCells(const Cluster& cluster) {
   formats::Cells cells = {{"sends to"}};
   if (!cluster.network || cluster.network->ranks.size() > kMostLinkRanks) return cells;
@@ -129,7 +130,7 @@ void AddNetworkNotes(const Cluster& cluster, std::vector<std::string>& notes) {
       notes.push_back(fmt::format("network: {} is not one of the measured nodes", rank));
 }
 
-// Returns the meaning of the findings, or the reason why there are none.
+// Returns a sentence on what the findings mean, or why there are none.
 std::string FindingsText(const Cluster& cluster) {
   if (cluster.kinds.empty() || cluster.kinds.front().nodes.size() < OutlierRules().least_nodes)
     return fmt::format("fewer than {} nodes of a kind are too few to tell which one is slow",
@@ -187,7 +188,8 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   return notes;
 }
 
-// Returns the tables with rows, each with at most `most` rows.
+// Returns the tables that have at least one row. Only the tables of benchmarks, nodes and the
+// measuring order (at once, one by one) are cut to `most` rows.
 std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& effects,
                                    std::size_t most) {
   std::vector<formats::Cells> tables = {RoofCells(cluster, effects),

@@ -11,7 +11,7 @@
 namespace dlroof::cluster {
 namespace {
 
-// Returns the fields of one side, from name to cost.
+// Returns one cluster's CSV fields of a row, from name to cost.
 std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
   const auto& ci95 = side.timing.ci95;
@@ -28,7 +28,7 @@ std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide&
           formats::NumberField(side.cost)};
 }
 
-// Returns ",A,B,A over B" of one class.
+// Returns the CSV fields of one energy class: ",A,B,A / B" [J], [J], [1].
 std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
   const auto joules = [&](const Energies& energies) {
     const auto found = energies.find(kind);
@@ -40,7 +40,7 @@ std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
       ratio == row.energy_ratios.end() ? "" : fmt::format("{}", ratio->second.a_over_b));
 }
 
-// Returns an object by class of Joules or EnergyRatio; `name` is the key of `number`.
+// Returns an object: energy class -> the Joules or EnergyRatio, whose `number` has the key `name`.
 template <class Value>
 nlohmann::json ByClassJson(const std::map<EnergyClass, Value>& values, const char* name,
                            double Value::*number) {

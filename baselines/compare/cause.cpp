@@ -15,12 +15,12 @@ namespace {
 
 // [1] Modelled counts are exact, so any difference is a change.
 constexpr double kExactCount = 1e-6;
-// [1] Increase in the share of noisy repetitions that may explain a time.
+// [1] An increase of the share of noisy repetitions by this much may explain a slower time.
 constexpr double kNoisyShare = 0.3;
-// [1] Clocks of two runs with a larger relative difference are reported.
+// [1] Larger relative differences between the clocks of two runs are reported.
 constexpr double kClockChange = 0.02;
 
-// Returns "grew by 12.0 %, from 1.00 MB to 1.12 MB", or a factor from 2 on.
+// Returns "grew by 12.0 %, from 1.00 MB to 1.12 MB", or a factor for ratios of at least 2.
 std::string Moved(double from, double to, std::string_view unit) {
   const double ratio = from > 0 ? to / from : 0;
   const auto ends =
@@ -52,7 +52,7 @@ void AddAlgorithm(const record::Record& base, const record::Record& contender,
                            record::AlgorithmText(contender))});
 }
 
-// Calls `get` by provenance, the most trusted first, until it finds a quantity that both have.
+// Calls `get` for each provenance, the most trusted first, until both records have the quantity.
 template <class Get>
 void ForBothKnown(const record::Record& base, const record::Record& contender, const Get& get) {
   for (const Provenance from : AllProvenances()) {
@@ -113,8 +113,7 @@ const machine::Ceiling* CeilingOf(const machine::Machine* machine, const record:
   return found == set->flops.end() ? nullptr : &found->second;
 }
 
-// Returns the clock of a GPU's SMs while it ran [1/s]: the median of clean repetitions that have
-// it.
+// Returns the clock [1/s] of a GPU's SMs during the calls: the median of the clean repetitions.
 std::optional<double> ClockOfSms(const record::Record& record) {
   std::vector<double> clocks;
   for (const auto& repetition : record.repetitions)
@@ -124,7 +123,7 @@ std::optional<double> ClockOfSms(const record::Record& record) {
   return Median(std::move(clocks));
 }
 
-// Returns whether the clocks differ.
+// Adds a change if the clocks [1/s] differ by more than kClockChange. Returns whether they do.
 bool AddClockChange(const std::string& what, double before, double after,
                     std::vector<Change>& changes) {
   if (before <= 0 || std::abs(after / before - 1) <= kClockChange) return false;

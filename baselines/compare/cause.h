@@ -1,5 +1,5 @@
-// What else changed between a benchmark's two records, to explain its movement; and residuals, the
-// ratios of measurements to a model's predictions. Pure.
+// What changed between a benchmark's two records besides its time, to explain a change of its time;
+// and residuals, the ratios of measured to predicted values. Pure.
 #pragma once
 
 #include <map>
@@ -26,11 +26,10 @@ struct Change {
 // [1] Repeated counts (counters, simulations) agree within this relative difference.
 inline constexpr double kCounterTolerance = 0.05;
 
-// Returns the changes in the order in which they explain a time: algorithm, FLOPs per pipe, bytes
-// per level, launches (each by the most trusted provenance that both records have), clock, and
-// noisy repetitions. The clock is that of a GPU's SMs in clean repetitions if both runs have it,
-// else the clock at which both runs measured the ceilings of the record's pipes. Machines may be
-// null.
+// Returns the changes, the best explanation first: algorithm, FLOPs per pipe, bytes per level,
+// launches, clock, noisy repetitions. FLOPs, bytes and launches are compared by the most trusted
+// provenance that both records have. The clock is that of a GPU's SMs in clean repetitions if both
+// runs have it, else the clock at which the ceilings were measured. Machines may be null.
 std::vector<Change> FindChanges(const record::Record& base, const machine::Machine* base_machine,
                                 const record::Record& contender,
                                 const machine::Machine* contender_machine);
@@ -39,30 +38,30 @@ std::vector<Change> FindChanges(const record::Record& base, const machine::Machi
 // should have had the opposite effect (slower, but fewer bytes) is listed like the others.
 std::string CausesText(const std::vector<Change>& changes);
 
-// Returns measured over predicted values [1] of one record: "time" (median of clean repetitions),
-// and bytes by the levels' keys, measured by counters or else simulated; modelled bytes are not
-// measurements. Has only keys for which both values are known and above zero.
+// Returns measured divided by predicted values [1] of one record: "time" (median of clean
+// repetitions), and bytes by memory level ("dram"), measured by counters or else simulated, not
+// modelled. Has only keys for which both values are known and above zero.
 std::map<std::string, double> ResidualsOf(const record::Record& record);
 
 // One residual that both records have.
 struct Residual {
   std::string of;                  // "time", "l1", "l2", "dram"
-  double base = 1, contender = 1;  // [1] measured over predicted
-  bool moved = false;              // time: by its verdict; bytes: by more than kCounterTolerance
+  double base = 1, contender = 1;  // [1] measured / predicted
+  bool moved = false;              // time: verdict faster or slower; bytes: by > kCounterTolerance
   bool worse = false;              // moved away from 1
 
   // "dram residual (measured over predicted) grew from 1.02 to 1.31"
   std::string Text() const;
 };
 
-// `time` is the verdict on the ratio of measured to predicted times. Without it there is no
-// residual of the time.
+// Returns the residuals that both records have. `time` is the verdict on the ratio of measured to
+// predicted times; if it is not set, the residual of the time is left out.
 std::vector<Residual> CompareResiduals(const record::Record& base, const record::Record& contender,
                                        std::optional<statistics::Verdict> time);
 
 // The mean of all benchmarks' residuals of one kind.
 struct ResidualMean {
-  double base = 0, contender = 0;  // [1] mean of |measured over predicted - 1|
+  double base = 0, contender = 0;  // [1] mean of |measured / predicted - 1|
   int benchmarks = 0;              // [1] with this residual in both runs
 };
 

@@ -23,7 +23,7 @@ constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
                                             {Quantity::kFraction, "fraction"},
                                             {Quantity::kResidual, "residual"}};
 
-// One side of a pair.
+// The times of BASE's or NEW's record of one benchmark.
 struct Side {
   std::vector<double> clean;           // [s]
   std::optional<double> median;        // [s]
@@ -54,7 +54,7 @@ std::string StatusText(const record::Record& record) {
                      record.reason);
 }
 
-// Sets the verdict of a row that needs no statistics. Returns false for other rows.
+// Sets the verdict of a row without two times (new, gone, failed). Returns false for other rows.
 bool DecideByStatus(Comparison& row) {
   if (row.contender == nullptr) {
     row.verdict = statistics::Verdict::kGone;
@@ -127,7 +127,7 @@ class Comparing {
         options_(options),
         interleaved_(InterleavedComparisonOf(base.file, contender.file)) {}
 
-  // Measures each pair by itself.
+  // Adds a row per pair, with its shift; the verdicts follow for all rows together.
   void Add(const std::vector<PairedRecord>& pairs) {
     rows_.resize(pairs.size());
     std::vector<std::optional<Measured>> measured(pairs.size());
@@ -165,11 +165,11 @@ class Comparing {
   struct Measured {
     std::size_t row = 0;
     statistics::Candidate candidate;
-    std::optional<double> roof;       // [1] logarithm of the roof times' ratio, by any ceilings
-    std::optional<double> predicted;  // [1] logarithm of the predicted times' ratio
+    std::optional<double> roof;       // [1] logarithm of the ratio of roof times, with any ceilings
+    std::optional<double> predicted;  // [1] logarithm of the ratio of predicted times
   };
 
-  // Returns nothing and sets the row's reason if there is nothing to judge.
+  // Returns the row's ratios, or sets its reason and returns nothing if it cannot be judged.
   std::optional<Measured> Measure(Comparison& row) const {
     const auto* base_machine = record::MachineFor(base_.file, *row.base);
     const auto* contender_machine = record::MachineFor(contender_.file, *row.contender);
@@ -195,13 +195,13 @@ class Comparing {
       measured.predicted =
           std::log(row.contender->prediction->seconds / row.base->prediction->seconds);
     if (roofs) measured.roof = std::log(*contender.roof_seconds / *base.roof_seconds);
-    // Ceilings that both runs took from one measurement say nothing about what changed.
+    // Only ceilings that each run measured anew show whether the machine changed.
     if (roofs && base_machine->measured_at != contender_machine->measured_at)
       measured.candidate.roof_log_ratio = measured.roof;
     return measured;
   }
 
-  // Returns nothing and sets the row's reason if there is too little to judge.
+  // Returns the shift of the times, or sets the row's reason and returns nothing for too few times.
   std::optional<statistics::Shift> ShiftOf(Comparison& row, const Side& base, const Side& contender,
                                            std::optional<double>& p_value) const {
     if (!interleaved_) {
@@ -224,7 +224,7 @@ class Comparing {
     return std::nullopt;
   }
 
-  // Returns the ratio of times over another ratio, whose logarithm is `other`.
+  // Returns a candidate for the ratio of times divided by the ratio exp(`other`).
   static statistics::Candidate Against(double other, const Measured& measured) {
     statistics::Candidate candidate{measured.candidate.shift, std::nullopt, std::nullopt};
     candidate.shift.log_ratio -= other;
@@ -233,7 +233,7 @@ class Comparing {
     return candidate;
   }
 
-  // Returns the verdicts of Against, by row, where `other` is known.
+  // Returns verdicts on the times divided by the quantity `other`, by row, where it is known.
   std::map<std::size_t, statistics::Verdict> JudgeAgainst(
       std::optional<double> Measured::*other) const {
     std::vector<statistics::Candidate> candidates;
@@ -258,8 +258,7 @@ class Comparing {
         .stored = std::move(stored),
         .look_for_common_shift = !options_.across_machines && !interleaved_};
     if (!interleaved_) return settings;
-    // Each block has its own processes, so differences between processes are differences between
-    // blocks.
+    // Each block has new processes, so the shift's error already includes noise between processes.
     if (!settings.run_noise) {
       settings.run_noise = 0;
       settings.run_noise_from = "measured interleaved, with new processes for each block";
@@ -326,7 +325,7 @@ class Comparing {
     for (const auto& change : row.changes) {
       const bool counts = change.kind == ChangeKind::kBytes || change.kind == ChangeKind::kFlops;
       const auto on = change.kind == ChangeKind::kBytes ? Quantity::kBytes : Quantity::kFlops;
-      // A change without a ratio grew from 0.
+      // A change without a ratio is an increase from 0.
       if (counts && options_.on.count(on) > 0 && change.ratio.value_or(2) > 1)
         row.alerts.push_back({on, change.text});
     }

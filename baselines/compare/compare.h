@@ -1,5 +1,4 @@
-// Compares two runs of the same benchmarks: a verdict, its uncertainty and its cause for each.
-// Pure.
+// Compares two runs (BASE and NEW): a verdict, its uncertainty and its cause per benchmark. Pure.
 #pragma once
 
 #include <map>
@@ -23,11 +22,10 @@ std::optional<Quantity> QuantityFromKey(std::string_view key);
 struct CompareOptions {
   std::optional<double> min_effect;  // [1] as in JudgeSettings
   std::optional<double> run_noise;   // [1] as in JudgeSettings
-  bool across_machines = false;      // judge percent of roof, not seconds
+  bool across_machines = false;      // compare percent of roof, not seconds
   std::set<Quantity> on = {Quantity::kTime};
   NameMap names;
-  // Another process's run of all or some of NEW's benchmarks (compare_stored.h); must outlive the
-  // call.
+  // A second run of all or some of NEW's benchmarks, to check verdicts; must outlive the call.
   const NamedRun* rerun = nullptr;
 };
 
@@ -35,7 +33,7 @@ struct CompareOptions {
 struct RerunCheck {
   std::string where;  // the second run's file
   int retracted = 0;  // [1] verdicts that it did not confirm
-  int unknown = 0;    // [1] verdicts on benchmarks that it has no times of
+  int unknown = 0;    // [1] verdicts on benchmarks without a time in it
 };
 
 // A quantity of one benchmark that got worse and for which alerts were requested: bytes or FLOPs
@@ -45,29 +43,27 @@ struct Alert {
   std::string text;
 };
 
-// The comparison of one benchmark. The records are in the compared run files, which must outlive
-// it.
+// The comparison of one benchmark. It points into the run files, which must outlive it.
 struct Comparison {
   const record::Record* base = nullptr;       // null for verdict new
   const record::Record* contender = nullptr;  // null for verdict gone
-  const NamedRun* stored = nullptr;           // the stored run with `base`, if there are several
+  const NamedRun* stored = nullptr;           // stored run with `base`, if there are several
   statistics::Verdict verdict = statistics::Verdict::kInsufficient;
   std::string reason;  // explains verdicts other than same, faster and slower
-  // [1] ratio of seconds; across machines of the distances from the roof (1 / percent of roof).
-  // Above 1 is worse either way.
+  // [1] ratio of seconds NEW / BASE; across machines, of seconds / roof seconds. Above 1 is worse.
   std::optional<statistics::Judgement> judgement;
-  std::optional<double> cliffs_delta;  // [1] effect size of the seconds, on one machine
+  std::optional<double> cliffs_delta;  // [1] effect size of the seconds; not set across machines
   std::optional<double> base_seconds, contender_seconds;    // [s] medians of clean repetitions
   std::optional<double> base_fraction, contender_fraction;  // [1] of the binding roof, if known
-  bool specified_roof = false;       // one of these roofs is specified, not measured
-  bool explained_by_common = false;  // moved with its whole run (CompareResult::common)
+  bool specified_roof = false;       // a roof of the two is specified, not measured
+  bool explained_by_common = false;  // only moved by the common shift of its run
   bool newly_failed = false;         // was ok in BASE, and has no time in NEW
   std::vector<Change> changes;
   std::vector<Residual> residuals;  // if both records have a prediction
   std::vector<Alert> alerts;
 
   const std::string& name() const { return contender != nullptr ? contender->name : base->name; }
-  // Returns the cause or "unexplained: ..." for a benchmark that moved, and any changes of others.
+  // Returns the changes as text, or "unexplained: ..." if a slower or faster benchmark has none.
   std::string Cause() const;
 };
 
@@ -79,28 +75,27 @@ struct CompareResult {
   statistics::RunNoise noise;
   std::optional<statistics::CommonShift>
       common;                        // set if it is at least half of the minimum effect
-  std::vector<std::string> context;  // what else differs between the runs (paired_record.h)
+  std::vector<std::string> context;  // other differences of the runs (ContextChanges)
   std::map<std::string, ResidualMean> residuals;  // by "time", "l1", "l2", "dram"
   std::optional<RerunCheck> rerun;
   bool across_machines = false;
   bool interleaved = false;                  // the two builds were measured interleaved
-  bool fractions_judged = false;             // percent of roof was requested, and known for some
+  bool fractions_judged = false;             // percent of roof was requested and is known for a row
   std::map<statistics::Verdict, int> count;  // [1] rows
   int alerts = 0;                            // [1]
-  // 0: nothing requested got worse. 1: something did (slower, newly failed, or an alert). 3:
-  // nothing got worse, but nothing could be judged.
+  // 0: nothing got worse. 1: slower, newly failed or alerted benchmarks. 3: none could be judged.
   int exit_code = 0;
   // Results of CompareWithStored (compare_stored.h) against each stored run, without their rows,
   // the newest first.
   std::vector<CompareResult> parts;
 };
 
-// Throws BadInput where PairRecords and CheckComparable do.
+// Compares all benchmarks of two runs. Throws BadInput where PairRecords and CheckComparable do.
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options);
 
-// Compares only these pairs of the two runs. `stored` has the differences between stored runs of
-// the machine (ShiftsBetweenRuns), and may be empty. Throws BadInput where CheckComparable does.
+// Compares only `pairs`. `stored` has the shifts between stored runs of the machine, to estimate
+// the noise (ShiftsBetweenRuns); it may be empty. Throws BadInput where CheckComparable does.
 CompareResult ComparePairs(const NamedRun& base, const NamedRun& contender,
                            const std::vector<PairedRecord>& pairs, const CompareOptions& options,
                            std::vector<statistics::Shift> stored);
@@ -110,10 +105,10 @@ void CountVerdicts(const CompareOptions& options, CompareResult& result);
 
 // Returns the times of the clean repetitions [s], in their order.
 std::vector<double> CleanSeconds(const record::Record& record);
-// Returns whether at least kLeastClean repetitions and half of all are clean. If most are noisy,
-// the others may be disturbed, too, without being marked.
+// Returns whether at least kLeastClean repetitions and half of all are clean. If most repetitions
+// are noisy, the others are probably noisy without being marked.
 bool HasEnoughClean(const record::Record& record);
-// Returns whether both have identical clean repetitions: the same measurement.
+// Returns whether both records have identical clean repetitions: copies of one measurement.
 bool IsSameMeasurement(const record::Record& base, const record::Record& contender);
 
 }  // namespace dlroof::compare

@@ -43,7 +43,7 @@ void CheckMapped(const std::vector<NamedRun>& runs, const NameMap& names, const 
         folder.string(), left.begin()->first);
 }
 
-// Returns the offset east of UTC [s] of "Z", "+01:00", "-0530" or "+01", or 0 without a zone.
+// Returns the offset east of UTC [s] of a time zone "Z", "+01:00", "-0530" or "+01"; 0 for "".
 double OffsetOf(const char* zone) {
   char sign = '+';
   int hours = 0, minutes = 0;
@@ -59,10 +59,10 @@ bool Moved(const Comparison& row) {
   return row.verdict == statistics::Verdict::kSlower || row.verdict == statistics::Verdict::kFaster;
 }
 
-// Fewer shifts are not enough for a median.
+// [1] Fewer shifts have no reliable median.
 constexpr std::size_t kLeastMoved = 3;
 
-// A failure is a result too; a record with mostly noisy repetitions is not.
+// Returns whether the record failed or has enough clean repetitions.
 bool CanBeComparedWith(const record::Record& record) {
   return record.status != record::Status::kOk || HasEnoughClean(record);
 }
@@ -71,7 +71,7 @@ bool CanBeComparedWith(const record::Record& record) {
 struct Partner {
   std::size_t run = 0;  // index into the stored runs
   const record::Record* base = nullptr;
-  const record::Record* before = nullptr;  // of the previous run that has times of it; may be null
+  const record::Record* before = nullptr;  // the next older result, or null
 };
 
 struct Partners {
@@ -103,8 +103,8 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& conte
   return partners;
 }
 
-// Returns the pairs by stored run. A record without a stored one is listed with the newest run that
-// has a pair.
+// Returns the pairs by stored run. New records, which have no stored result, are listed with the
+// newest run that has a pair.
 std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& stored,
                                                   const NamedRun& contender,
                                                   const Partners& partners) {
@@ -128,7 +128,7 @@ std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& s
   return pairs;
 }
 
-// Returns 1 if something got worse, 0 if something was judged, else 3.
+// Returns the worst exit code: 1 (got worse) before 0 (same or better) before 3 (nothing judged).
 int WorstExitCode(const std::vector<CompareResult>& parts) {
   const auto any = [&](int code) {
     return std::ranges::any_of(parts,
@@ -137,7 +137,7 @@ int WorstExitCode(const std::vector<CompareResult>& parts) {
   return any(1) ? 1 : any(0) ? 0 : 3;
 }
 
-// Returns the result over all parts. `rows` are those of all parts, in their order.
+// Returns the result over all stored runs. `rows` has the rows of all parts, in NEW's order.
 CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> rows) {
   CompareResult whole = parts.front();
   whole.exit_code = WorstExitCode(parts);
@@ -153,7 +153,7 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
     whole.rerun->retracted += parts[i].rerun->retracted;
     whole.rerun->unknown += parts[i].rerun->unknown;
   }
-  if (parts.size() > 1) {  // these are of a pair of runs
+  if (parts.size() > 1) {  // below: facts of a single pair of runs
     whole.common.reset();
     whole.context.clear();
   }
@@ -162,7 +162,7 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
   return whole;
 }
 
-// Returns the shifts of NEW's records that are not in `seen`. Records with a shift join `seen`.
+// Returns the shifts of NEW's records that are not in `seen`, and adds these records to `seen`.
 std::vector<statistics::Shift> ShiftsBetween(const NamedRun& base, const NamedRun& contender,
                                              std::unordered_set<const record::Record*>& seen) {
   std::vector<statistics::Shift> shifts;
@@ -203,7 +203,7 @@ std::optional<NamedRun> ReadIfRun(const fs::path& path) {
     NamedRun run{path.string(), record::ReadRunFile(path.string(), cut)};
     if (cut.str().empty()) return run;
   } catch (const BadInput&) {
-    // Not every stored file is a run: some are tables of studies, or machines.
+    // Other JSON files (tables of studies, machines) are skipped.
   }
   return std::nullopt;
 }

@@ -66,7 +66,7 @@ const record::Record* Find(const Index& records, std::string_view name) {
 
 using nlohmann::json;
 
-// [byte] of a quoted value in a message.
+// [byte] Largest length of a value that a message quotes.
 constexpr std::size_t kLongestQuote = 80;
 
 std::string Quoted(const json& value) {
@@ -115,7 +115,7 @@ const machine::Machine* MachineOf(const record::RunFile& file, const std::string
 
 void CheckMachines(const NamedRun& base, const NamedRun& contender,
                    const std::set<std::string>& devices) {
-  bool unknown = false;  // one side has no fingerprint of a device
+  bool unknown = false;  // a file has no fingerprint of a device
   for (const auto& device : devices) {
     const auto* a = MachineOf(base.file, device);
     const auto* b = MachineOf(contender.file, device);
@@ -204,7 +204,7 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
   std::vector<PairedRecord> pairs;
   pairs.reserve(contender.file.records.size());
   for (const auto& record : contender.file.records) pairs.push_back({partner(record), &record});
-  // The remaining BASE records have no partner, nor does one whose name was mapped to another.
+  // BASE's records without a partner follow.
   std::vector<bool> paired(base.file.records.size(), false);
   for (const auto& pair : pairs)
     if (pair.base != nullptr) paired[pair.base - base.file.records.data()] = true;

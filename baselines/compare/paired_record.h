@@ -1,7 +1,6 @@
-// Pairs of records from two run files, by name or by a map of names, checks that both files
-// measured the same thing the same way (any other comparison is wrong), and the entry of an
-// interleaved comparison in its two run files (context.dlroof.interleaved). Pure, but for
-// ReadNameMap.
+// Pairs of records from two run files (BASE and NEW), by name or by a map of names; checks that
+// both files measured the same thing in the same way; and the entry of an interleaved comparison in
+// its two run files (context.dlroof.interleaved). Pure, but for ReadNameMap.
 #pragma once
 
 #include <map>
@@ -23,16 +22,16 @@ using NameMap = std::map<std::string, std::string>;
 // line, for anything else and for a name given twice on one side.
 NameMap ParseNameMap(const std::string& text, const std::string& where);
 
-// Reads such a file. Throws BadInput also if it cannot be read.
+// Reads a file for ParseNameMap. Throws BadInput also if the file cannot be read.
 NameMap ReadNameMap(const std::string& path);
 
-// A run file and its name in messages: its path.
+// A run file and its path, for messages.
 struct NamedRun {
   std::string where;
   record::RunFile file;
 };
 
-// One of the two may be null. They point into the run files.
+// The records of one benchmark, in the two run files. One of them may be null.
 struct PairedRecord {
   const record::Record* base = nullptr;
   const record::Record* contender = nullptr;
@@ -41,22 +40,22 @@ struct PairedRecord {
 // Throws BadInput for a name that occurs twice.
 void CheckNames(const NamedRun& run);
 
-// Returns the entries of `names` whose BASE name `base` has.
+// Returns the entries of `names` whose BASE name is a benchmark of `base`.
 NameMap NamesIn(const NamedRun& base, const NameMap& names);
 
 // Returns the pairs in NEW's order, then the records that only BASE has, in its order. Throws
-// BadInput for a name that a file has twice, and a mapped name that its file does not have.
+// BadInput if a name occurs twice in a file, or a name of `names` is not in its file.
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& contender,
                                       const NameMap& names);
 
-// Throws BadInput with a sentence on what differs: a dlroof file and a plain Google Benchmark one,
-// schema, conventions (those that both files have), the machine's fingerprint (of plain files: CPUs
-// and caches), and of a benchmark in both: type, cache state, threads, unit of time.
+// Throws BadInput with a sentence if the files differ in: kind (of dlroof or plain Google
+// Benchmark), schema, conventions that both have, the machine's fingerprint (in plain files: CPUs
+// and caches), and, of a benchmark in both, type, cache state, threads or unit of time.
 // `across_machines` allows different machines and threads.
 void CheckComparable(const NamedRun& base, const NamedRun& contender,
                      const std::vector<PairedRecord>& pairs, bool across_machines);
 
-// Throws BadInput if both contexts have a convention with different values.
+// Throws BadInput if a convention has different values in the two contexts.
 void CheckConventions(const std::string& base_where, const nlohmann::json& base,
                       const std::string& contender_where, const nlohmann::json& contender);
 
@@ -65,16 +64,15 @@ void CheckConventions(const std::string& base_where, const nlohmann::json& base,
 std::vector<std::string> ContextChanges(const record::RunFile& base,
                                         const record::RunFile& contender);
 
-// The two files of one interleaved comparison have equal entries.
+// The entry of an interleaved comparison, equal in its two run files.
 struct InterleavedComparison {
   std::string id;            // unique for each comparison
-  double min_effect = 0.02;  // [1] that decided when enough blocks were measured
+  double min_effect = 0.02;  // [1] minimum effect of the stopping rule
 };
 
 nlohmann::json ToJson(const InterleavedComparison& interleaving);
 
-// Returns the entry if both files are of one interleaved comparison, so that their blocks are
-// pairs.
+// Returns the entry if both files are of the same interleaved comparison, else nothing.
 std::optional<InterleavedComparison> InterleavedComparisonOf(const record::RunFile& base,
                                                              const record::RunFile& contender);
 

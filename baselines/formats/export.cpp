@@ -15,7 +15,7 @@
 namespace dlroof::formats {
 namespace {
 
-// Returns the joules of a call, their interval, and the source.
+// Returns CSV fields: the joules of a call, their interval, and the source.
 std::string EnergyFields(const record::Record& record) {
   const auto& energy = record.energy;
   if (!energy) return ",,,";
@@ -40,7 +40,7 @@ std::size_t Characters(std::string_view utf8) {
   return count;
 }
 
-// Bencher's own measure "latency" is in nanoseconds.
+// Returns Bencher's measure "latency" [ns].
 json Latency(const ExportedTime& time) {
   json latency = {{"value", time.median * 1e9}};
   if (time.ci95) {

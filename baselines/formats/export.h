@@ -1,5 +1,5 @@
-// Runs in the formats of other tools. To add one, write its function in a file export_*.cpp,
-// declare it here and add its row to the table in export.cpp.
+// Writes runs in the formats of other tools. To add a format, write its function in a file
+// export_*.cpp, declare it here and add its row to the table in export.cpp.
 #pragma once
 
 #include <iosfwd>
@@ -16,28 +16,29 @@ namespace dlroof::formats {
 struct Exporter {
   std::string_view format;       // as --format spells it
   std::string_view description;  // for people
-  bool several = false;          // can hold more than one run
-  // Writes `runs`, oldest first, at least one. Records without a time are left out if the format
-  // has no place for their reason. `warnings` gets a sentence for anything else that is left out.
+  bool several = false;          // a file can contain more than one run
+  // Writes `runs` (at least one, oldest first). Leaves out records without a time if the format has
+  // no field for the reason; writes a sentence to `warnings` for anything else that it leaves out.
   void (*write)(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                 std::ostream& warnings);
 };
 
 const std::vector<Exporter>& Exporters();
 
-// Sorts by date and writes. Throws BadInput for an unknown format, no run, several runs for a
-// format that holds one, a name twice in a run, and several runs one of which has no date.
+// Sorts the runs by date and writes them. Throws BadInput for an unknown format, no run, several
+// runs in a format for one, a benchmark name that occurs twice in a run, and several runs of which
+// one has no date.
 void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::ostream& out,
             std::ostream& warnings);
 
-// A record's time, the same in every format.
+// A record's time as every format writes it.
 struct ExportedTime {
   double median = 0;                              // [s]
   std::optional<std::pair<double, double>> ci95;  // [s]
   std::optional<double> fraction;                 // [1] of the binding roof, if that is validated
-  bool specified = false;                         // that roof is specified, not measured
+  bool specified = false;                         // the binding roof is specified, not measured
 };
-// Returns nothing for a record that was not timed.
+// Returns the time of a record, or nothing for a record without times.
 std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record);
 
 // Returns a CSV field (RFC 4180): quoted if the text has a quote, a comma or a line break.
@@ -55,7 +56,7 @@ void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream&
 // OpenMetrics 1.0 text. Several runs get timestamps, for backfilling.
 void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                       std::ostream& warnings);
-// A line per benchmark and run, with everything that the other formats have no place for.
+// CSV: a line per benchmark and run, with more facts than the other formats have.
 void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out,
               std::ostream& warnings);
 void WriteCsvHeader(std::ostream& out);

@@ -106,8 +106,8 @@ std::vector<std::string_view> NamesInAll(const std::vector<compare::NamedRun>& r
   return names;
 }
 
-// Quotes for YAML. A JSON string is a YAML one, except that JSON escapes characters beyond 16 bits
-// as two halves.
+// Returns the text as a YAML string: a JSON string, except that JSON escapes characters beyond 16
+// bits as surrogate pairs.
 std::string Quoted(std::string_view text) {
   const auto escaped =
       nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -139,7 +139,7 @@ std::string OneLine(std::string_view name) {
 
 }  // namespace
 
-// All samples of one metric are consecutive, by rising timestamps.
+// OpenMetrics requires that all samples of a metric are consecutive, by rising timestamps.
 void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                       std::ostream&) {
   std::map<std::string, std::vector<Sample>> samples;
@@ -153,7 +153,7 @@ void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& 
                        family.unit, family.help);
     for (const auto& [labels, all] : samples)
       for (std::size_t i = 0; i < all.size(); ++i) {
-        // Of two runs in the same second the later one is written.
+        // Of two runs in the same second only the later one is written.
         if (i + 1 < all.size() && all[i + 1].moment == all[i].moment) continue;
         const auto value = family.value(all[i].time);
         if (!value) continue;

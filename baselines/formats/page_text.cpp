@@ -21,7 +21,7 @@ constexpr const char* kStyle =
     "border-bottom:1px solid #dde2e9;white-space:nowrap}"
     "th{color:#5b6675}td:first-child,th:first-child{text-align:left;font-family:monospace}"
     "svg{max-width:100%;height:auto}svg image{image-rendering:pixelated}li{margin:2px 0}";
-// Width for 11 px sans-serif; `textLength` stretches the text to it in any font.
+// Returns the text's width [px] in an 11 px sans-serif font; textLength scales other fonts to it.
 double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
 
 const char* Colour(BadgeMood mood) {

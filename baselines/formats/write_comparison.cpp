@@ -67,7 +67,7 @@ std::string IntervalText(const std::pair<double, double>& ci95) {
   return text;
 }
 
-// Returns verdict, ratio, interval, effect size, times, percent of roof.
+// Returns a row's cells: verdict, ratio, interval, effect size, times, percent of roof.
 std::vector<std::string> Cells(const compare::Comparison& row) {
   std::vector<std::string> cells = {std::string(statistics::Key(row.verdict))};
   cells.push_back(row.judgement ? text::FixedText(row.judgement->ratio, 3) : "");
@@ -99,8 +99,7 @@ void WriteMarkdownRow(const compare::Comparison& row, std::ostream& out) {
   out << ' ' << MarkdownText(NotesOf(row)) << " |\n";
 }
 
-// Returns the table's rows, without benchmarks that neither run supports. The first row is left for
-// the titles.
+// Returns an empty row for the titles, then the rows of benchmarks that at least one run supports.
 std::vector<std::vector<std::string>> TableRows(
     const std::vector<const compare::Comparison*>& ordered) {
   std::vector<std::vector<std::string>> rows(1);
@@ -113,7 +112,7 @@ std::vector<std::vector<std::string>> TableRows(
   return rows;
 }
 
-// Numbers of benchmarks.
+// [1] Numbers of benchmarks.
 struct PartnerCounts {
   std::size_t in_base = 0, in_contender = 0, in_both = 0;
 };
@@ -142,7 +141,7 @@ void AddJudgedBy(const compare::CompareResult& result, const std::string& before
         fmt::format("{}differs between the runs: {}", before, fmt::join(result.context, "; ")));
 }
 
-// Adds remarks on the check against a second run, or suggests it if benchmarks moved.
+// Adds remarks on the check against a second run, or suggests that check if benchmarks moved.
 void AddRerun(const compare::CompareResult& result, std::vector<std::string>& remarks) {
   const bool moved = result.count.count(statistics::Verdict::kSlower) > 0 ||
                      result.count.count(statistics::Verdict::kFaster) > 0;

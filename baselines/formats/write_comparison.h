@@ -1,5 +1,5 @@
-// A comparison as text for people (terminal, merge request) and for programs. To add a format,
-// write its function, declare it here and add its row to the table in write_comparison.cpp.
+// Writes a comparison for people (terminal, merge request) and for programs. To add a format, write
+// its function, declare it here and add its row to the table in write_comparison.cpp.
 #pragma once
 
 #include <iosfwd>
@@ -22,36 +22,34 @@ struct ComparisonWriter {
                 std::ostream& out);
 };
 
-// The default format is the first. The table is as wide as the terminal.
+// Returns all writers; the first is the default. The table is as wide as the terminal.
 const std::vector<ComparisonWriter>& ComparisonWriters();
 
 // Writes the rows that need attention first, with reasons below them. Rows that moved with the
-// whole run share a line. `width` [columns] of the terminal; lines are as long as they need for a
-// width of 0.
+// whole run share a line. `width` [columns] of the terminal; 0 means no limit.
 void WriteTable(const compare::CompareResult& result, const ComparedFiles& files, int width,
                 std::ostream& out);
 
-// Writes a comment for a merge request in GitLab's and GitHub's Markdown: a table of the benchmarks
-// that changed, of at most 100 rows (a comment holds 65,536 characters).
+// Writes a comment for a merge request in GitLab's and GitHub's Markdown: a table of at most 100
+// benchmarks that changed (a comment is limited to 65,536 characters).
 void WriteMarkdown(const compare::CompareResult& result, const ComparedFiles& files,
                    std::ostream& out);
 
-// Writes one JSON object: "benchmarks" has an object with "name" and "verdict" for each, the other
-// members say how they were judged. Unknown values have no key.
+// Writes one JSON object: "benchmarks" has an object with "name" and "verdict" for each; the other
+// members describe how they were judged. Unknown values have no key.
 void WriteJson(const compare::CompareResult& result, const ComparedFiles& files, std::ostream& out);
 
-// Writes JUnit XML as CI servers read it: a test case per benchmark. Slower and alerts are
-// failures, newly failed is an error, what was not judged is skipped. Characters that XML 1.0
-// cannot hold are written as "\u0001".
+// Writes JUnit XML as CI servers read it: a test case per benchmark. A slower benchmark or one with
+// alerts is a failure, a newly failed one an error, one that was not judged is skipped. Characters
+// that XML 1.0 does not allow are written as "\u0001".
 void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files,
                 std::ostream& out);
 
-// Writes SARIF 2.1.0 (OASIS): a result per benchmark that got worse, located by NEW's file and
-// name.
+// Writes SARIF 2.1.0 (OASIS): a result per benchmark that got worse, with NEW's file and its name.
 void WriteSarif(const compare::CompareResult& result, const ComparedFiles& files,
                 std::ostream& out);
 
-// Returns the verdicts that occur, the worst first: "3 slower, 1 faster, 70 same".
+// Returns the number of benchmarks by verdict, the worst first: "3 slower, 1 faster, 70 same".
 std::string CountsText(const compare::CompareResult& result);
 // Returns "only 1 of 40 benchmarks is in both files (75 in BASE, 40 in NEW)" if fewer than half of
 // the smaller file's benchmarks are in both, else "".
@@ -62,8 +60,8 @@ std::string FewSharedText(const compare::CompareResult& result);
 std::vector<std::string> RemarksOf(const compare::CompareResult& result);
 // Returns the reason, cause and alerts of one benchmark; may be empty.
 std::string NotesOf(const compare::Comparison& row);
-// Returns ratio, 95 % interval and effect size, "1.050 (1.040 to 1.061), effect +0.98", or "" for a
-// benchmark that was not judged.
+// Returns the ratio, its 95 % interval and the effect size, "1.050 (1.040 to 1.061), effect +0.98",
+// or "" if the benchmark was not judged.
 std::string RatioText(const compare::Comparison& row);
 // Returns whether the benchmark fails the comparison: slower, newly failed or alerted.
 bool GotWorse(const compare::Comparison& row);

@@ -179,7 +179,7 @@ void WriteCase(const compare::Comparison& row, std::ostream& out) {
 
 }  // namespace
 
-// Writes row by row: as one object 100,000 rows would take most of the memory and time.
+// Writes the rows one by one, since a JSON object of 100,000 rows would need much memory and time.
 void WriteJson(const compare::CompareResult& result, const ComparedFiles& files,
                std::ostream& out) {
   auto head = Header(result, files).dump(1, ' ', false, json::error_handler_t::replace);

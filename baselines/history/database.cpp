@@ -23,17 +23,17 @@ namespace {
 using nlohmann::json;
 
 int BlockOf(double block, const std::string& where) {
-  constexpr double kMostBlock = 1e6;  // as run files have it
+  constexpr double kMostBlock = 1e6;  // limit of run files
   if (!(block >= 0 && block <= kMostBlock))
     throw BadInput(where + ": damaged: a repetition with an invalid block");
   return static_cast<int>(block);
 }
 
-// Repetitions of the schemas 1 and 2, which are only read. Each begins with a byte of flags: 1
-// noisy, 2 CPU time, 4 CPU time of the main thread, 8 run delay, 16 block, 32 GPU, 64 core share.
+// Format of repetitions in schemas 1 and 2, which are only read. Each begins with a byte of flags:
+// 1 noisy, 2 CPU time, 4 CPU time of the main thread, 8 run delay, 16 block, 32 GPU, 64 core share.
 // With a GPU two bytes follow, little-endian, with a bit for each known quantity in the order of
-// GpuSampleFields. The rest are little-endian IEEE doubles: seconds, iterations and the flagged
-// values, block and GPU last.
+// GpuSampleFields. Little-endian IEEE doubles follow: seconds, iterations, flagged values; block
+// and GPU last.
 constexpr unsigned kNoisy = 1, kBlock = 16, kGpu = 32, kAllFlags = 127;
 constexpr std::array<std::pair<unsigned, std::optional<double> record::Repetition::*>, 4>
     kOptional = {{{2, &record::Repetition::cpu_seconds},
@@ -41,7 +41,7 @@ constexpr std::array<std::pair<unsigned, std::optional<double> record::Repetitio
                   {8, &record::Repetition::run_delay_seconds},
                   {64, &record::Repetition::core_share}}};
 
-// Removes the double at the front and returns it.
+// Removes the first 8 bytes and returns them as a double.
 double TakeDouble(std::string_view& bytes) {
   std::uint64_t bits = 0;
   for (int i = 0; i < 8; ++i)
@@ -63,7 +63,7 @@ struct Layout {
   }
 };
 
-// Returns the layout of the repetition at the front, or nothing for damaged bytes.
+// Returns the layout of the repetition that the bytes begin with, or nothing for damaged bytes.
 std::optional<Layout> LayoutAt(std::string_view bytes) {
   const auto byte = [&](std::size_t at) {
     return at < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[at])) : 0;
@@ -99,19 +99,19 @@ record::Repetition Take(std::string_view& bytes, const std::string& where) {
   return repetition;
 }
 
-// Returns whether the bytes have this format. The first byte of a CBOR array is above all flags.
+// Returns whether the bytes are of schemas 1 and 2: CBOR arrays begin with larger bytes.
 bool HasFlags(std::string_view bytes) {
   return bytes.empty() || static_cast<unsigned char>(bytes.front()) <= kAllFlags;
 }
 
-// Throws BadInput, which begins with `where`, for damaged bytes.
+// Reads repetitions of schemas 1 and 2. Throws BadInput (`where` first) for damaged bytes.
 std::vector<record::Repetition> ReadFlagged(std::string_view bytes, const std::string& where) {
   std::vector<record::Repetition> repetitions;
   while (!bytes.empty()) repetitions.push_back(Take(bytes, where));
   return repetitions;
 }
 
-// Returns the number of repetitions before the first damage.
+// Returns the number of repetitions (schemas 1 and 2) before the first damaged byte.
 int CountFlagged(std::string_view bytes) {
   int count = 0;
   for (auto layout = LayoutAt(bytes); layout; layout = LayoutAt(bytes)) {
@@ -126,7 +126,7 @@ constexpr std::array kOptionalFields = {
     &record::Repetition::run_delay_seconds, &record::Repetition::core_share};
 constexpr std::size_t kFirstOptional = 3, kBlockColumn = kFirstOptional + kOptionalFields.size(),
                       kGpuColumn = kBlockColumn + 1;
-// Columns that were added after the GPU's.
+// Items of a repetition that were added after those of the GPU.
 constexpr std::array kLater = {&record::Repetition::link_share, &record::Repetition::clean_calls};
 
 template <class Value>
@@ -171,7 +171,7 @@ record::Repetition FromRow(const json& row, const std::string& where) {
 }
 constexpr int kBusyTimeoutMilliseconds = 60000;
 
-// Switching needs exclusive access, but SQLite does not wait for it as it does elsewhere.
+// Switches to write-ahead logging, which needs exclusive access; SQLite does not wait for it.
 void UseWriteAheadLog(SQLite::Database& database) {
   constexpr int kStep = 10;  // [ms]
   for (int waited = 0;; waited += kStep) {
@@ -181,7 +181,7 @@ void UseWriteAheadLog(SQLite::Database& database) {
     std::this_thread::sleep_for(std::chrono::milliseconds(kStep));
   }
   database.exec("PRAGMA synchronous = FULL");
-  database.exec("PRAGMA cache_size = -131072");  // [KiB] keeps scattered index pages in memory
+  database.exec("PRAGMA cache_size = -131072");  // [KiB] large enough for the scattered index pages
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The database of a history: records as they are stored (JSON of the facts that rarely change,
-// repetitions as CBOR, both exact), opening the file, and prepared statements of SQLiteCpp whose
-// errors are BadInput with the file's path.
+// The database of a history: records in stored form (facts that rarely change as JSON, repetitions
+// as CBOR, both exact), opening the file, and prepared statements of SQLiteCpp whose errors are
+// BadInput with the file's path.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -22,31 +22,31 @@ struct PackedRecord {
   // CPU time of the main thread, run delay, core share, block, and the GPU's quantities in the
   // order of GpuSampleFields. Unknown items are null, or left out at the end.
   std::string repetitions;
-  std::optional<double> median;                   // [s] by Summarize (record.h), of status ok
+  std::optional<double> median;  // [s] by Summarize (record.h), if its status is ok
   std::optional<std::pair<double, double>> ci95;  // [s]
-  int clean = 0;                                  // [1]
+  int clean = 0;                                  // [1] clean repetitions
 };
 
 PackedRecord Pack(const record::Record& record);
-// Returns the record. Empty `repetitions` mean no repetitions. Also reads older schemas. Throws
-// BadInput, which begins with `where`, for anything that Pack did not write.
+// Returns the record that Pack, also of an older schema, turned into these texts; "" means no
+// repetitions. Throws BadInput, which begins with `where`, for anything else.
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where);
 
-// Returns 0 for bytes that cannot be read.
+// Returns the number of packed repetitions, or 0 for damaged bytes.
 int CountRepetitions(const std::string& repetitions);
 
 // Opens a database in write-ahead mode. Readers see the last finished transaction while others
-// write. A writer waits up to a minute for another one. A killed program leaves complete
+// write. A writer waits up to a minute for another writer. A killed program leaves complete
 // transactions. Network file systems do not work, because the lock is in shared memory. ":memory:"
-// is private to the caller. Throws BadInput for a missing file, another format, and a file that is
+// opens a private database. Throws BadInput for a missing file, another format, and a file that is
 // not writable.
 std::shared_ptr<SQLite::Database> OpenDatabase(const std::string& path, Access access);
 
 // Throws BadInput with the file's path and SQLite's message.
 [[noreturn]] void Refuse(const std::string& path, const SQLite::Exception& error);
 
-// Returns what `ask` returns. Turns SQLite's exceptions into BadInput.
+// Returns ask(), and throws SQLite's exceptions as BadInput.
 template <class Ask>
 auto Guarded(const SQLite::Database& database, const Ask& ask) {
   try {
@@ -60,7 +60,7 @@ inline void Execute(SQLite::Database& database, const std::string& sql) {
   Guarded(database, [&] { return database.exec(sql); });
 }
 
-// Bytes that are not text.
+// Binary data to bind to a statement.
 struct Blob {
   const std::string& bytes;
 };
@@ -75,7 +75,7 @@ class Query {
   // Resets the statement and binds copies of the values in their order.
   template <class... Values>
   Query& With(const Values&... values) {
-    statement_.tryReset();  // repeats the error of the last step, which was thrown
+    statement_.tryReset();  // not reset(), which throws the last step's error again
     Guarded(database_, [&] {
       statement_.clearBindings();
       int at = 0;

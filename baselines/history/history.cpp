@@ -16,8 +16,8 @@ using nlohmann::json;
 
 constexpr int kApplicationId = 0x646C7266;  // "dlrf", where file(1) looks
 
-// The points of a run are consecutive, in its order. `texts` stores texts that repeat from run to
-// run once, by hash, so that a run can be prepared without reading the file.
+// The points of a run are consecutive, in its order. `texts` stores each text that several runs
+// have once; its key is its hash, so that a run can be prepared without reading the file.
 constexpr const char* kTables[] = {
     "CREATE TABLE texts (hash INTEGER PRIMARY KEY, text TEXT NOT NULL)",
     "CREATE TABLE runs (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL UNIQUE, date TEXT NOT NULL, "
@@ -48,7 +48,7 @@ void SetSchema(SQLite::Database& database) {
 
 void MakeTables(SQLite::Database& database) {
   auto making = BeginWriting(database);
-  // Another program may have made them in the meantime.
+  // Another program may have created the tables in the meantime.
   if (OneNumber(database, "SELECT count(*) FROM sqlite_master") > 0) return;
   for (const char* sql : kTables) Execute(database, sql);
   Execute(database, fmt::format("PRAGMA application_id = {}", kApplicationId));
@@ -65,15 +65,15 @@ void CheckSchema(SQLite::Database& database) {
                    database.getFilename(), schema, kHistorySchema);
 }
 
-// Converts for SQLite, whose integers are signed.
+// Returns the hash as a signed integer, since SQLite has no unsigned integers.
 std::int64_t Signed(std::uint64_t hash) { return static_cast<std::int64_t>(hash); }
 
 std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Returns the conventions that affect a time, so that a benchmark keeps its series when only the
-// counting of FLOPs changes.
+// Returns the conventions that affect a time. A benchmark stays in its series if others change, for
+// example the counting of FLOPs.
 std::string TimeConventions(const record::RunFile& file) {
   const auto& all = record::Member(record::Member(file.context, "dlroof"), "conventions");
   json some = json::object();
@@ -85,7 +85,7 @@ std::string TimeConventions(const record::RunFile& file) {
 Series SeriesOf(const record::RunFile& file, const record::Record& record) {
   Series series{.name = record.name, .threads = record.threads, .cache = record.cache.value_or("")};
   const auto* machine = record::MachineFor(file, record);
-  // A name may lack its device.
+  // The name may not contain the device.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();
   if (machine != nullptr) {
     series.fingerprint = machine->fingerprint;
@@ -100,7 +100,7 @@ Series SeriesOf(const record::RunFile& file, const record::Record& record) {
   return series;
 }
 
-// The parts of a run that do not depend on the database. Add makes them before it takes the lock.
+// A run in stored form. Add prepares it before it locks the database.
 struct Prepared {
   std::string context, machines, conventions;
   std::vector<Series> series;
@@ -124,7 +124,7 @@ Prepared Prepare(const compare::NamedRun& run) {
   return made;
 }
 
-// Writes into the tables, within one transaction.
+// Writes a run into the tables, within one transaction.
 class Writer {
  public:
   explicit Writer(SQLite::Database& database)

@@ -26,8 +26,8 @@ bool IsInternal(const verbose::Tensor& tensor) {
 
 bool IsConvolution(std::string_view kind) { return kind.find("convolution") != std::string::npos; }
 
-// Returns the words of the auxiliary field that name the operation. Leaves out the algorithm of a
-// convolution (direct, Winograd), which is an implementation.
+// Returns the words of a log line's auxiliary field that name the operation, without the algorithm
+// of a convolution (direct, Winograd), which does not change the result.
 std::string OperationWords(const verbose::PrimitiveText& text) {
   std::string words;
   for (const char* key : {"alg", "axis", "direction"}) {
@@ -39,14 +39,14 @@ std::string OperationWords(const verbose::PrimitiveText& text) {
 }
 
 // Returns "mb8_ic64oc64_ih56oh56kh3ph1" without the sizes of the input image and the padding.
-// Returns other forms unchanged.
+// Returns texts of another form unchanged.
 std::string WithoutPadding(const std::string& problem) {
   std::string outputs;
   std::size_t at = 0;
   while (at < problem.size()) {
     const auto begin = at;
     while (at < problem.size() && !IsDigit(problem[at])) ++at;
-    if (at == problem.size() || at == begin) return problem;  // not letters and a number
+    if (at == problem.size() || at == begin) return problem;  // another form
     auto letters = problem.substr(begin, at - begin);
     const auto number = at;
     while (at < problem.size() && IsDigit(problem[at])) ++at;
@@ -58,7 +58,7 @@ std::string WithoutPadding(const std::string& problem) {
   return outputs;
 }
 
-// Returns the different texts in their order: "jit:avx2 + brgconv:avx2".
+// Returns text(primitive) of all primitives, each text once: "jit:avx2 + brgconv:avx2".
 std::string Joined(const std::vector<verbose::Primitive>& primitives,
                    const std::function<std::string(const verbose::Primitive&)>& text) {
   std::vector<std::string> texts;
@@ -90,7 +90,7 @@ std::string TagOf(const verbose::Primitive& primitive, const std::string& role) 
   return "none";
 }
 
-// Returns the roles of both, in A's order.
+// Returns the tensors' roles ("src", "wei") of both programs' primitives, A's first.
 std::vector<std::string> RolesOf(const std::vector<verbose::Primitive>& a,
                                  const std::vector<verbose::Primitive>& b) {
   std::vector<std::string> roles;
@@ -118,13 +118,13 @@ struct Candidate {
 
 using Candidates = std::vector<Candidate>;
 
-// Leaves out reorders and copies. They follow from layouts, and are counted by kind instead.
+// Returns the primitives to match, without reorders and copies, which are only counted by kind.
 Candidates CandidatesOf(const std::vector<PrimitiveUse>& uses) {
   Candidates candidates;
   for (const auto& use : uses)
     if (!use.primitive->moves_data)
       candidates.push_back({&use, verbose::ReadPrimitive(use.primitive->text)});
-  // `uses` are sorted by potential; the summary's primitives are in order of appearance.
+  // Restores the order of appearance in the log.
   std::ranges::sort(candidates, {}, [](const Candidate& one) { return one.use->primitive; });
   return candidates;
 }
@@ -267,14 +267,15 @@ std::vector<std::string> OtherDifferences(const ComparedProgram& a, const Compar
 
 bool HasSteps(const ComparedProgram& program) { return program.summary.steps.count > 0; }
 
-// Returns the summary to compare: without steps if the other program has none.
+// Returns the program's summary, without its steps if `per_step` is false (a program has no steps).
 ProgramSummary ComparedSummary(const ComparedProgram& program, bool per_step) {
   ProgramSummary summary = program.summary;
   if (!per_step) summary.steps.count = 0;
   return summary;
 }
 
-// Returns the uses by `compared`, but with pointers to the program's own primitives.
+// Returns the calls of each primitive as counted in `compared`, a copy of the program's summary,
+// with pointers to the primitives of the program's own summary, which outlives the copy.
 std::vector<PrimitiveUse> UsesIn(const ComparedProgram& program, const ProgramSummary& compared) {
   auto uses = UsesOf(program.run, compared);
   for (auto& use : uses)

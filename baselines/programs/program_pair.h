@@ -1,6 +1,5 @@
-// The same model in two programs, primitive by primitive, matched by problem (as Yang et al. 2020
-// compare DeepCAM in two frameworks). Pure functions over two placed run files, and writers of the
-// result for people and for programs.
+// Compares the same model in two programs, primitive by primitive, matched by problem (as Yang et
+// al. 2020 compare DeepCAM in two frameworks), and writes the result for people and for programs.
 #pragma once
 
 #include <iosfwd>
@@ -17,28 +16,27 @@
 
 namespace dlroof::programs {
 
-// What must agree between two primitives to match. Each step requires less than the one before.
+// What must be equal in two primitives that match, from the strictest to the weakest rule.
 enum class Agreement {
   kExact,    // kind, direction, sizes, algorithm, data types
   kSizes,    // data types may differ
-  kOutputs,  // input sizes and padding may differ too, as one program may pad outside the primitive
+  kOutputs,  // input sizes and padding may differ, too: a program may pad before the primitive
 };
 inline constexpr Agreement kAgreements[] = {Agreement::kExact, Agreement::kSizes,
                                             Agreement::kOutputs};
 
-// Returns "forward" for forward_training and forward_inference, "" for undef, else the prop_kind.
+// Returns "forward" for forward_training and forward_inference, "" for undef, else `prop`.
 std::string DirectionOf(std::string_view prop);
-// Returns "f32" if all tensors but the bias have this type, else "u8:s8:f32" in the tensors' order.
+// Returns "f32" if all tensors but the bias have type f32, else a type per tensor: "u8:s8:f32".
 std::string TypesOf(const verbose::Primitive& primitive);
-// Returns the sizes in one form for both generations of oneDNN's logs: without a single group,
-// and without a matrix product's third pair of sizes.
+// Returns the sizes in the same form for old and new versions of oneDNN's log: without "g1", and
+// without the third pair of sizes of a matmul.
 std::string ProblemOf(const verbose::Primitive& primitive);
 
-// Returns equal keys for primitives that match by this agreement.
+// Returns a key that is equal for two primitives if they match by `agreement`.
 std::string ProblemKey(const verbose::Primitive& primitive, Agreement agreement);
 
-// Returns what differs between two programs' primitives of one problem, A's first: "layout of
-// src: abcd | aBcd8b".
+// Returns how program A's and B's primitives of one problem differ: "layout of src: abcd | aBcd8b".
 std::vector<std::string> DifferencesOf(const std::vector<verbose::Primitive>& a,
                                        const std::vector<verbose::Primitive>& b);
 
@@ -48,10 +46,10 @@ struct ComparedProgram {
   ProgramSummary summary;
 };
 
-// Throws BadInput for a run file that is not of a program.
+// Returns the run with its program's summary. Throws BadInput if the run file is not of a program.
 ComparedProgram ComparedProgramOf(const std::string& where, roofline::PlacedRun run);
 
-// The calls in one step, or in the whole log.
+// A sum of calls in one step, or in the whole log if the comparison is not per step.
 struct CallSum {
   double calls = 0;    // [1]
   double seconds = 0;  // [s] of wall time
@@ -62,7 +60,7 @@ struct CallSum {
   }
 };
 
-// One side's primitives of one problem.
+// One program's primitives of one problem.
 struct ProblemSide {
   std::vector<const ProgramPrimitive*> primitives;  // in order of appearance
   CallSum sum;
@@ -73,43 +71,43 @@ struct ProblemSide {
 struct ProblemRow {
   std::string kind, direction, problem, types;  // of A's first primitive
   ProblemSide a, b;
-  // [1] B's lower quartile over A's upper one, and B's upper over A's lower one: the ratio's range
-  // by the middle halves of the calls' times. Not set if a quartile is 0.
+  // [1] Range of B's time divided by A's: B's lower quartile / A's upper quartile, and B's upper
+  // quartile / A's lower quartile. Not set if a quartile is 0.
   std::optional<std::pair<double, double>> ratio_between;
   std::vector<std::string> differences;  // "implementation: jit:avx2 | brgconv:avx2", A's first
 };
 
-// All calls of one kind and direction on both sides.
+// All calls of one primitive kind and direction in both programs.
 struct KindRow {
   std::string kind, direction;
   bool moves_data = false;  // zero FLOPs
   CallSum a, b;
 };
 
-// How one side spends its time.
+// How one program spends its time.
 struct SideTotals {
-  CallSum computing;            // primitives with FLOPs
-  CallSum moving;               // primitives with zero FLOPs: reorders, copies
-  CallSum unknown;              // primitives with unknown FLOPs
-  CallSum matched;              // of computing and unknown, those whose problem is on both sides
-  double creation_seconds = 0;  // [s] of primitives
+  CallSum computing;  // primitives with FLOPs
+  CallSum moving;     // primitives with zero FLOPs: reorders, copies
+  CallSum unknown;    // primitives with unknown FLOPs
+  CallSum matched;    // the calls of `computing` and `unknown` whose problem is in both programs
+  double creation_seconds = 0;            // [s] time of creating primitives
   std::optional<double> outside_seconds;  // [s] outside of oneDNN
   std::optional<double> wall_seconds;     // [s] of a step, or of the program
 };
 
 struct ProgramPair {
-  bool per_step = false;                   // false: whole logs, as one program has no steps
-  std::vector<ProblemRow> rows;            // on both sides; the largest difference of time first
-  std::vector<ProblemRow> only_a, only_b;  // unmatched; the longest first
+  bool per_step = false;                   // false: of the whole logs, if a program has no steps
+  std::vector<ProblemRow> rows;            // in both programs, the largest time difference first
+  std::vector<ProblemRow> only_a, only_b;  // in one program, the longest first
   std::vector<KindRow> kinds;              // the longest first
   SideTotals a, b;
   std::vector<std::string> remarks;  // sentences on differences between the programs
 };
 
-// The rows point into `a` and `b`.
+// Compares two programs. The result points into `a` and `b`.
 ProgramPair PairPrograms(const ComparedProgram& a, const ComparedProgram& b);
 
-// Returns B's seconds over A's [1], if A took any time.
+// Returns B's seconds divided by A's [1], or nothing if A's are 0.
 std::optional<double> RatioOf(const CallSum& a, const CallSum& b);
 
 struct ProgramPairReport {

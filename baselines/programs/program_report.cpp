@@ -34,7 +34,7 @@ void AddComponent(ProgramComponentKind kind, std::string label, double seconds,
   breakdown.seconds += seconds;
 }
 
-// Adds a component for each kind of primitives, the largest first.
+// Adds a time component for each kind of primitive, the longest first.
 void AddByKind(ProgramComponentKind component, std::string_view prefix,
                const std::map<std::string, double>& by_kind, ProgramBreakdown& breakdown) {
   std::vector<std::pair<std::string, double>> rows(by_kind.begin(), by_kind.end());
@@ -53,14 +53,14 @@ std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::Pl
 using Row = std::vector<std::string>;
 
 constexpr std::size_t kShown = 8;  // primitives in the first table
-constexpr double kAbove = 1.05;    // [1] of a roof's time over the measured one: beyond noise
+constexpr double kAbove = 1.05;    // [1] roof time / measured time: beyond noise
 constexpr double kMuch = 0.05;     // [1] share of the time above which reorders get advice
 
 std::string Percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "";
 }
 
-// Returns "12171" or "3.5": threads may exchange calls between steps.
+// Returns a number of calls, "12171" or "3.5"; a mean over steps may be fractional.
 std::string Times(double calls) {
   return calls == std::floor(calls) || calls >= 100 ? fmt::format("{:.0f}", calls)
                                                     : fmt::format("{:.3g}", calls);
@@ -91,8 +91,8 @@ std::string BoundOf(const PrimitiveUse& use) {
   return roofline::BoundText(*use.placed->placement.time);
 }
 
-// The advice is about the median of all calls, the table about those of the steps. Returns a remark
-// if the two differ beyond noise.
+// Returns a remark if the median time of all calls, which the advice is about, differs beyond noise
+// from the mean in the steps, which the table shows.
 std::string MedianCall(const PrimitiveUse& use) {
   const auto& timing = use.placed->timing;
   if (!timing || std::abs(std::log(timing->median * use.calls / use.seconds)) < std::log(kAbove))
@@ -128,8 +128,8 @@ void WriteTop(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown& bre
     }
 }
 
-// A primitive may be faster than its roof, since a cache may still have data of the previous
-// primitive, which memory then does not have to deliver.
+// Writes which primitives are faster than their roofs: a cache may still contain data of the
+// previous primitive, so that less is read from memory.
 void WriteAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown& breakdown,
                     std::ostream& out) {
   std::size_t count = 0;
@@ -151,7 +151,7 @@ void WriteAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdow
              text::ThreeDigits(longest->seconds / *longest->roof_seconds));
 }
 
-// Reorders are caused by neighbours with different layouts.
+// Writes how to avoid reorders (neighbours with different layouts cause them) if they take > kMuch.
 void WriteReorderAdvice(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdown,
                         std::ostream& out) {
   double seconds = 0;
@@ -248,7 +248,7 @@ void WriteBreakdown(const ProgramSummary& summary, const ProgramBreakdown& break
   WritePhases(steps, out);
 }
 
-// Writes the wall time of the whole program, and how much of it the log explains.
+// Writes the wall time of the program, and the share of it that is in the log.
 void WriteProgramTime(const ProgramSummary& summary, std::ostream& out) {
   if (summary.creation_hits + summary.creation_misses > 0)
     fmt::print(out, "creation of primitives: {} made, {} found in the cache, {} together\n",
@@ -292,7 +292,7 @@ void WriteLines(const ProgramSummary& summary, std::ostream& out) {
   WriteUnknownWork(summary, out);
 }
 
-constexpr double kAlike = 0.05;  // [1] ratios this close to 1 need no explanation
+constexpr double kAlike = 0.05;  // [1] ratios of times this close to 1 need no explanation
 constexpr double kExplained =
     0.9;                         // [1] share of the difference above which cold caches explain it
 constexpr double kHardly = 0.2;  // [1] share of the difference below which they do not
@@ -305,7 +305,8 @@ bool IncludesOne(const std::optional<std::pair<double, double>>& ci95) {
   return ci95 && ci95->first <= 1 && ci95->second >= 1;
 }
 
-// Returns the cold call's share of the difference between the program and the standalone call [1].
+// Returns the share [1] of the difference between the program's and the standalone time that cold
+// caches explain: (cold - warm) / (program - warm).
 std::optional<double> ShareOfCold(const StandaloneTime& standalone) {
   if (!standalone.cold_seconds) return std::nullopt;
   return (*standalone.cold_seconds - standalone.seconds) /

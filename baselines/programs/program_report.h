@@ -1,5 +1,5 @@
 // How a program spends the time of a step (or of its whole log, if it has no steps), primitive by
-// primitive; and its primitives inside the program and standalone, as text for a terminal.
+// primitive; and its calls compared with standalone calls. Text for a terminal.
 #pragma once
 
 #include <iosfwd>
@@ -15,15 +15,15 @@ namespace dlroof::programs {
 // One primitive's calls in a step, or in the whole log.
 struct PrimitiveUse {
   const ProgramPrimitive* primitive = nullptr;
-  const roofline::Placed* placed = nullptr;  // its record, or null if the file lacks it
+  const roofline::Placed* placed = nullptr;  // its record and roof, or null if the file lacks them
   double calls = 0;                          // [1]
   double seconds = 0;                        // [s] of wall time
   std::optional<double> roof_seconds;        // [s] time of these calls at their roof, if known
-  // [s] that could be saved, if known: the time above the roof, and all time of moving data
+  // [s] time that could be saved, if known: that above the roof; of zero-FLOP kernels all
   std::optional<double> potential_seconds;
 };
 
-// Returns the uses with calls, the largest potential first; by time if nothing has a roof.
+// Returns the primitives with calls, the largest potential first (the longest without roofs).
 std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary);
 
 enum class ProgramComponentKind { kRoof, kSlowdown, kMoves, kNoRoof, kCreation, kOutside };
@@ -37,13 +37,14 @@ struct ProgramComponent {
 struct ProgramBreakdown {
   bool of_step = false;  // false: of the whole log
   double seconds = 0;    // [s] sum of the components: the step's wall time if that is known
-  // Roof, slowdowns by kind, moves by kind, others, creation, outside.
+  // In this order: time at the roof, slowdowns by kind of primitive, zero-FLOP kernels by kind,
+  // primitives without a roof, creation of primitives, time outside of oneDNN.
   std::vector<ProgramComponent> components;
 };
 
 ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary);
 
-// All calls of one kind and direction.
+// All calls of one primitive kind and direction.
 struct KindUse {
   std::string kind, prop;
   int distinct = 0;               // [1]
@@ -58,17 +59,17 @@ std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const roofli
 // Returns whether the run file is of a program (has context.dlroof.program).
 bool IsProgram(const record::RunFile& file);
 
-// Writes the primitives with the largest potential, the zero-FLOP kernels by kind, the breakdown of
-// a step, and which lines of the log were read. `width` [columns] of the terminal; lines are as
-// long as they need for a width of 0. Writes nothing for a file that is not of a program.
+// Writes the primitives with the largest potential savings, the zero-FLOP kernels by kind, the time
+// breakdown of a step, and the number of log lines by type. `width` [columns] of the terminal; 0
+// means no limit. Writes nothing for a file that is not of a program.
 void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out);
 
-// Returns a sentence on why the program's calls take longer than the standalone call, as far as the
-// two times, the cold time and the implementations show. The primitive must have been replayed.
+// Returns a sentence that explains by cold caches or another implementation why the program's calls
+// take longer than the standalone call. The primitive must have been replayed.
 std::string StandaloneDiagnosis(const ProgramPrimitive& primitive);
 
-// Writes a row per replayed primitive, those with most time first, and the reasons why others were
-// not replayed. Writes nothing without a replay. `width` as for WriteProgram.
+// Writes a row per replayed primitive, the longest first, and why others were not replayed. Writes
+// nothing if there was no replay. `width` as for WriteProgram.
 void WriteStandalone(const ProgramSummary& summary, int width, std::ostream& out);
 
 }  // namespace dlroof::programs

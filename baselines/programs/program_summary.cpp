@@ -12,7 +12,7 @@
 namespace dlroof::programs {
 namespace {
 
-// Returns the value at the nearest rank.
+// Returns the `share` quantile of sorted values: the value with the nearest rank.
 double Quantile(const std::vector<double>& rising, double share) {
   const auto rank = static_cast<std::size_t>(share * static_cast<double>(rising.size() - 1) + 0.5);
   return rising[rank];
@@ -45,7 +45,7 @@ std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log) {
 // [1] A first step whose wall time is this many times the median is part of the warm-up.
 constexpr double kWarmUp = 1.5;
 
-// Removes slow first steps, as long as two remain.
+// Removes the first steps that belong to the warm-up, but leaves at least two steps.
 void LeaveOutWarmUp(std::vector<StepRange>& ranges) {
   const auto wall = [](const StepRange& range) {
     return range.begin_seconds && range.end_seconds ? *range.end_seconds - *range.begin_seconds : 0;
@@ -60,7 +60,7 @@ void LeaveOutWarmUp(std::vector<StepRange>& ranges) {
   ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
 }
 
-// Returns the steps for the means: those with wall times, or all if none has.
+// Returns the steps over which means are computed: those with wall times, or all if none has one.
 std::vector<StepRange> AveragedSteps(const Steps& steps) {
   std::vector<StepRange> timed;
   for (const auto& range : steps.ranges)
@@ -84,8 +84,7 @@ void AddWallTimes(const std::vector<StepRange>& averaged, ProgramSteps& steps) {
   steps.most_wall_seconds = walls.back();
 }
 
-// Bounds of a step's phases: `backward` is its first backward call, `update` the call after its
-// last.
+// Begins of a step's phases: `backward` is the first backward call, `update` follows the last.
 struct PhaseBounds {
   std::size_t begin, backward, update, end;
 };
@@ -138,7 +137,7 @@ std::vector<ProgramPhase> PhasesOf(const verbose::VerboseLog& log, const Timelin
   return averaged.empty() ? std::vector<ProgramPhase>() : phases;
 }
 
-// Adds to each primitive its mean calls and time per step, and to the steps their creations.
+// Sets each primitive's mean calls and time per step, and the mean creations per step.
 void AddStepMeans(const verbose::VerboseLog& log, const Timeline& timeline,
                   const std::vector<StepRange>& averaged, ProgramSummary& summary) {
   const double weight = 1 / static_cast<double>(std::max<std::size_t>(averaged.size(), 1));
@@ -245,7 +244,7 @@ class Reader {
   const json& object_;
 };
 
-// The lists of members and their keys.
+// The lists of members and their JSON keys; `visit` is a Writer or a Reader.
 void VisitText(auto& visit, auto& text) {
   visit("engine", text.engine);
   visit("kind", text.kind);
@@ -355,7 +354,7 @@ void Each(const json& object, const char* key, const Read& read) {
   for (const auto& element : list) read(element);
 }
 
-// Returns nothing for an object without the times.
+// Reads a StandaloneTime. Returns nothing if its times are missing.
 std::optional<StandaloneTime> StandaloneFrom(const json& object) {
   StandaloneTime standalone;
   Reader reader(object);

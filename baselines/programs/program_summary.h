@@ -16,22 +16,22 @@
 
 namespace dlroof::programs {
 
-// Quantiles of the time of one call, over a primitive's calls. All [s].
+// [s] Quantiles of the time of one call, over all calls of a primitive.
 struct CallTimes {
   double least = 0, lower_quarter = 0, median = 0, upper_quarter = 0, most = 0;
 };
 
-// The same call standalone, in a process of dlroof_bench, and the program's calls to compare.
+// The times of a primitive's call standalone (replayed by dlroof_bench) and in the program.
 struct StandaloneTime {
-  double seconds = 0;                                     // [s] median, its data in the caches
-  std::optional<std::pair<double, double>> ci95;          // [s]
-  bool noisy = false;                                     // an estimate
-  std::optional<double> cold_seconds;                     // [s] median, with cold caches
-  double program_seconds = 0;                             // [s] median of the program's calls
+  double seconds = 0;                             // [s] median, standalone, with warm caches
+  std::optional<std::pair<double, double>> ci95;  // [s]
+  bool noisy = false;                             // `seconds` is an estimate
+  std::optional<double> cold_seconds;             // [s] median, standalone, with cold caches
+  double program_seconds = 0;                     // [s] median of the program's calls
   std::optional<std::pair<double, double>> program_ci95;  // [s]
-  double ratio = 0;                                       // [1] program_seconds over seconds
+  double ratio = 0;                                       // [1] program_seconds / seconds
   std::optional<std::pair<double, double>> ratio_ci95;    // [1]
-  std::string implementation;                             // that the library chose standalone
+  std::string implementation;                             // chosen by the library standalone
 };
 
 struct ProgramPrimitive {
@@ -44,10 +44,10 @@ struct ProgramPrimitive {
   std::optional<Reason> work_unknown;  // set if its FLOPs or bytes are not known
   double step_calls = 0;               // [1] in a steady step, on average
   double step_seconds = 0;             // [s] of wall time in a steady step (steps.h), on average
-  std::string benchmark;               // name of dlroof's benchmark of the same call, or ""
+  std::string benchmark;               // name of dlroof's benchmark with the same call, or ""
   std::string repro;                   // arguments of benchdnn for the same call, or ""
   std::optional<StandaloneTime> standalone;  // set if it was replayed
-  std::optional<Reason> not_replayed;        // set if a replay was requested and has no time
+  std::optional<Reason> not_replayed;        // reason, if a replay was requested but has no time
 };
 
 // A phase of a step: "forward", "backward", "update".
@@ -61,40 +61,40 @@ struct ProgramPhase {
 struct ProgramSteps {
   StepsFrom from = StepsFrom::kNone;
   std::optional<Reason> reason;  // set if there are no steps
-  int count = 0;                 // [1] steady ones
-  int irregular = 0;             // [1] between them
+  int count = 0;                 // [1] steady steps
+  int irregular = 0;             // [1] irregular segments between the steady steps
   double primitives = 0;         // [1] per step, on average
   double warm_up_calls = 0;      // [1] primitives before the first steady step
-  double warm_up_seconds = 0;    // [s] of these
-  // Wall times, of the steps whose begin and end have time stamps.
+  double warm_up_seconds = 0;    // [s] of these warm-up calls
+  // Wall times of the `timed` steps, whose begin and end have time stamps.
   int timed = 0;                                                                     // [1]
   std::optional<double> wall_seconds;                                                // [s] mean
   std::optional<double> least_wall_seconds, median_wall_seconds, most_wall_seconds;  // [s]
   double creation_seconds = 0;                    // [s] of wall time per step, on average
   double creation_hits = 0, creation_misses = 0;  // [1] per step, on average
-  std::vector<ProgramPhase> phases;               // if there is a backward call
+  std::vector<ProgramPhase> phases;               // empty if no call is backward
 };
 
 struct ProgramSummary {
-  std::string log, command;            // as given; the command may be empty
+  std::string log, command;            // as specified by the user; the command may be empty
   std::optional<double> wall_seconds;  // [s] of the program
   std::string version, runtime, isa_words;
   std::optional<int> threads;
   verbose::LineCounts lines;
-  double seconds = 0;                     // [s] sum of all executions that were used
-  std::optional<double> covered_seconds;  // [s] of wall time with any running; needs time stamps
+  double seconds = 0;                     // [s] sum of all executions in the log
+  std::optional<double> covered_seconds;  // [s] wall time with any call running; needs time stamps
   double creation_hits = 0, creation_misses = 0, creation_seconds = 0;  // [1], [1], [s]
   std::vector<ProgramPrimitive> primitives;                             // in order of appearance
   std::string standalone_version;  // of the replay's oneDNN; "" without a replay
   ProgramSteps steps;
 };
 
-// Leaves `log`, `command`, `wall_seconds`, and the primitives' `record`, `benchmark` and `repro` to
-// the caller. `steps` is the program's number of steps, if known.
+// Returns a log's summary. The caller sets `log`, `command`, `wall_seconds`, and the primitives'
+// `record`, `benchmark` and `repro`. `steps` is the program's number of steps, if known.
 ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<int> steps);
 
 nlohmann::json ToJson(const ProgramSummary& summary);
-// Reads context.dlroof.program, if the file is of a program. Ignores members of another type.
+// Reads context.dlroof.program, if it exists. Ignores JSON members with an unexpected type.
 std::optional<ProgramSummary> ProgramOf(const nlohmann::json& context);
 
 }  // namespace dlroof::programs

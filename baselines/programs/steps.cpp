@@ -15,7 +15,7 @@ std::optional<double> StartOf(const verbose::VerboseLog& log, std::size_t execut
   return log.executions[execution].start_seconds;
 }
 
-// Returns the steps between pairs of begin and end marks.
+// Returns the steps between the begin and end marks in the log.
 Steps MarkedSteps(const verbose::VerboseLog& log) {
   Steps steps;
   const verbose::StepMark* open = nullptr;
@@ -38,26 +38,25 @@ struct Edge {
   bool begins = false;
   std::size_t call = 0;
 };
-constexpr std::size_t kLeads = 64;       // rarest primitives that are tried as a step's first
-constexpr std::size_t kMostPerStep = 8;  // occurrences of such a primitive in one step
+constexpr std::size_t kLeads = 64;  // number of rarest primitives that are tried as a step's first
+constexpr std::size_t kMostPerStep = 8;  // occurrences of a step's first primitive in one step
 constexpr std::size_t kLeastTried = 16;  // periods that are evaluated, and more as long as
 constexpr std::size_t kMostWork =
     40'000'000;                            // their number times the stream's length is below this
-constexpr std::size_t kMostRotations = 8;  // primitives that are tried as the first of the step
-constexpr double kLengthTolerance = 0.1;   // [1] of a step's length by which segments may differ
-constexpr std::size_t kBeforeSteps = 3;    // occurrences outside of the steady steps
-constexpr double kFewSteps = 0.01;   // [1] added to what two steps leave unexplained, less for more
-constexpr double kLeastCover = 0.5;  // [1] share of the stream in steady steps
-constexpr double kLeastAlike = 0.9;  // [1] share of a steady step's primitives that are typical
-// [1] Differences between steps over those of random segments: for many counts, and for few.
+constexpr std::size_t kMostRotations = 8;  // number of primitives at which the steps may begin
+constexpr double kLengthTolerance = 0.1;   // [1] tolerance of a segment's length, of a step's
+constexpr std::size_t kBeforeSteps = 3;    // occurrences of a primitive outside of the steady steps
+constexpr double kFewSteps = 0.01;         // [1] added to `unexplained` of two steps, less for more
+constexpr double kLeastCover = 0.5;        // [1] least share of the stream in steady steps
+constexpr double kLeastAlike = 0.9;  // [1] least share of a steady step's primitives that are usual
+// [1] Largest accepted differences between steps divided by those of random segments, if at least
+// kFew differences are expected by chance, and if fewer are.
 constexpr double kMostOverChance = 0.35, kMostOverChanceOfFew = 0.1;
-constexpr double kFew = 20;           // [1] limit of few: differences expected by chance
-constexpr double kLeastChance = 1.5;  // [1] with fewer expected differences nothing is accepted
-// [1] With fewer expected differences counts alone are weak evidence: each segment must also repeat
-// the previous one call by call.
+constexpr double kFew = 20;           // [1] differences expected by chance
+constexpr double kLeastChance = 1.5;  // [1] fewer expected differences prove no steps
+// [1] With fewer expected differences each step must also repeat the previous one call by call.
 constexpr double kFewForCounts = 40;
-// A shorter period may leave this much more unexplained than the best: a factor, and [1] of the
-// stream.
+// Prefers a shorter step if `unexplained` is at most kWorse times the best one's plus kWorseShare.
 constexpr double kWorse = 2, kWorseShare = 0.005;
 
 // Returns the mean distance of a Poisson variable from its mean.
@@ -81,8 +80,7 @@ class StepFinder {
     for (std::size_t i = 0; i < stream.size(); ++i) places_[stream[i]].push_back(i);
   }
 
-  // Returns the best division, with `count` steady segments (0 allows any number), if any is
-  // accepted.
+  // Returns the best accepted division with `count` steady segments (0: any number), if any.
   Division Find(std::size_t count) {
     std::vector<Division> good;
     for (auto& cuts : Candidates(count)) {
@@ -104,7 +102,7 @@ class StepFinder {
   }
 
  private:
-  // Returns the primitives that occur more than once, the rarest first.
+  // Returns the primitives with several calls, the rarest first: steps may begin with them.
   std::vector<std::uint32_t> Leads() const {
     std::vector<std::uint32_t> leads;
     for (std::uint32_t i = 0; i < places_.size(); ++i)
@@ -114,7 +112,7 @@ class StepFinder {
     return leads;
   }
 
-  // Returns every `apart`-th place of a primitive, counted backwards from the last but `skip`.
+  // Returns every `apart`-th position of a primitive, backwards from the last position but `skip`.
   static Cuts EveryOf(const std::vector<std::size_t>& places, std::size_t apart, std::size_t skip) {
     Cuts cuts;
     for (std::size_t i = skip; i < places.size(); i += apart)
@@ -123,15 +121,15 @@ class StepFinder {
     return cuts;
   }
 
-  // Adds a cut before the first if a whole segment fits there, since the only primitive of its kind
-  // in a step may be the last one.
+  // Adds a cut one segment before the first cut if a whole segment fits there: the primitive at
+  // which the stream is cut may be the last of its step.
   Cuts Extended(Cuts cuts) const {
     const auto length = static_cast<std::size_t>(MedianLength(cuts));
     if (length > 0 && cuts.front() >= length) cuts.insert(cuts.begin(), cuts.front() - length);
     return cuts;
   }
 
-  // Returns cuts after each place of a primitive.
+  // Returns cuts after each position of a primitive.
   Cuts Behind(const std::vector<std::size_t>& places) const {
     Cuts cuts;
     for (const auto place : places)
@@ -148,7 +146,7 @@ class StepFinder {
     for (std::size_t i = 0; i < cuts.size(); ++i)
       lengths.push_back(static_cast<double>(EndOf(cuts, i) - cuts[i]));
     const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-    // The last of two is the segment up to the stream's end.
+    // The second of two segments may be cut short by the end of the stream.
     if (lengths.size() == 2) return lengths[0];
     std::ranges::nth_element(lengths, middle);
     return *middle;
@@ -159,7 +157,7 @@ class StepFinder {
     return std::abs(own - length) <= std::max(1.0, kLengthTolerance * length);
   }
 
-  // Returns the share of the stream in segments of the typical length [1]; 0 for fewer than two.
+  // Returns the share [1] of the stream in segments of about `length` calls; 0 for fewer than two.
   double Cover(const Cuts& cuts, double length) const {
     std::size_t covered = 0, pieces = 0;
     for (std::size_t i = 0; i < cuts.size(); ++i) {
@@ -170,7 +168,7 @@ class StepFinder {
     return pieces < 2 ? 0 : static_cast<double>(covered) / static_cast<double>(stream_.size());
   }
 
-  // Returns candidate cuts, first those by primitives that occur once in a step, the rarest first.
+  // Returns divisions to try, first those at primitives that occur once in a step, rare ones first.
   std::vector<Cuts> Candidates(std::size_t count) const {
     const std::size_t most =
         std::max(kLeastTried, kMostWork / std::max<std::size_t>(1, stream_.size()));
@@ -192,7 +190,7 @@ class StepFinder {
     return all;
   }
 
-  // Occurrences of each primitive in each segment: by primitive, (segment, times) without zeros.
+  // By primitive: (segment, number of calls in it), for segments with calls of the primitive.
   using Contents = std::vector<std::vector<std::pair<std::size_t, double>>>;
   Contents ContentsOf(const Cuts& cuts) const {
     Contents contents(places_.size());
@@ -205,7 +203,7 @@ class StepFinder {
     return contents;
   }
 
-  // Returns the lower median over the segments for which `counts` is set, zeros included.
+  // Returns a primitive's usual occurrences: the lower median over segments with `counts` set.
   static double UsualTimes(const std::vector<std::pair<std::size_t, double>>& row,
                            const std::vector<bool>& counts, std::size_t pieces) {
     std::vector<double> times;
@@ -228,7 +226,7 @@ class StepFinder {
       usual_pieces += usual_length[i] ? 1 : 0;
     }
     const auto contents = ContentsOf(cuts);
-    std::vector<double> same(pieces), all(pieces);  // sums of the smaller and the larger counts
+    std::vector<double> same(pieces), all(pieces);  // usual calls; calls beyond them
     double usual_sum = 0;
     division.usual.resize(places_.size());
     for (std::size_t one = 0; one < contents.size(); ++one) {
@@ -263,7 +261,7 @@ class StepFinder {
         count > 0 ? division.steady_count == count : AgreesBetterThanChance(contents, division);
   }
 
-  // Returns whether a segment of `longer` is just several of `shorter`.
+  // Returns whether a segment of `longer` consists of several segments of `shorter`.
   static bool IsSeveral(const Division& longer, const Division& shorter) {
     const double times = std::round(longer.length / shorter.length);
     if (times < 2 || std::abs(longer.length - times * shorter.length) > times + 1) return false;
@@ -274,7 +272,7 @@ class StepFinder {
     return true;
   }
 
-  // A primitive whose counts differ between segments as much as by chance explains nothing.
+  // Returns StepDivision::unexplained. Ignores primitives whose counts vary as much as by chance.
   double Unexplained(const Contents& contents, Division& division) const {
     std::vector<double> same(division.cuts.size());
     double usual_sum = 0;
@@ -291,15 +289,15 @@ class StepFinder {
                                                 division.steady.begin());
     double explained = 0;
     for (std::size_t i = first; i < division.cuts.size(); ++i) {
-      // The stream may end within its last step, which then misses nothing.
+      // The stream may end within its last step, where missing primitives do not count.
       const double missing = i + 1 < division.cuts.size() ? usual_sum - same[i] : 0;
       explained += std::max(same[i] - missing, 0.0);
     }
     return 1 - explained / static_cast<double>(stream_.size() - division.cuts[first]);
   }
 
-  // Differences of a primitive's counts in the steady segments from the typical count: observed,
-  // and expected for independent draws.
+  // Sums of |calls in a steady segment - usual calls| of a primitive: observed, and expected if all
+  // calls were randomly distributed.
   struct Differences {
     double seen = 0, by_chance = 0;
   };
@@ -317,7 +315,7 @@ class StepFinder {
             pieces * MeanDeviation(sum / pieces) * std::sqrt((pieces - 1) / pieces)};
   }
 
-  // Returns whether the stream repeats call by call from the first steady segment to its end.
+  // Returns whether segments repeat the previous one call by call, from the first steady one on.
   bool RepeatsInPlace(const Division& division) const {
     const auto first = std::ranges::find(division.steady, true) - division.steady.begin();
     const auto begin = division.cuts[static_cast<std::size_t>(first)];
@@ -341,7 +339,7 @@ class StepFinder {
     return all.by_chance >= kFewForCounts || RepeatsInPlace(division);
   }
 
-  // Moves all cuts so that a step ends with the stream.
+  // Moves all cuts by the same distance so that the last step ends with the stream.
   Cuts AtTheEnd(const Division& division) const {
     Cuts cuts = division.cuts;
     const auto length = static_cast<std::size_t>(division.length);
@@ -437,7 +435,7 @@ Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
   for (auto& range : steps.ranges) {
     range.begin_seconds = StartOf(log, range.begin);
     range.end_seconds = StartOf(log, range.end);
-    // A clock that goes back, as in concatenated logs of several runs, is useless.
+    // Concatenated logs of several runs have clocks that go back.
     if (range.begin_seconds && range.end_seconds && *range.end_seconds < *range.begin_seconds)
       range.end_seconds.reset();
   }

@@ -1,9 +1,9 @@
-// Steps of a program: the period of its stream of primitives. Pure.
+// Finds the steps (iterations) of a program in its stream of primitive executions. Pure.
 //
-// A step is a segment of the stream that repeats with the same primitives, each as often, in nearly
-// the same order: threads may exchange neighbours, and a step may have a few more or fewer. The
-// shortest such segment counts. A stream of a single primitive has no steps, nor has one whose
-// segments agree no better than by chance.
+// A step is the shortest segment of the stream that repeats with the same primitives, each equally
+// often, in nearly the same order: threads may exchange neighbours, and a step may have a few more
+// or fewer executions. A stream of a single primitive has no steps. A stream whose segments agree
+// no better than by chance has none either.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace dlroof::programs {
 struct StepRange {
   std::size_t begin = 0, end = 0;       // executions [begin, end)
   std::optional<double> begin_seconds;  // [s] on the clock of the executions
-  std::optional<double> end_seconds;    // [s]; set if a later time stamp shows it
+  std::optional<double> end_seconds;    // [s]; set if it follows from a later time stamp
 };
 
 enum class StepsFrom { kNone, kFound, kSpecified, kMarks };
@@ -36,39 +36,37 @@ struct Steps {
   std::optional<Reason> reason;   // set if there are no steps
 };
 
-// `stream` has the primitive of each execution, below `distinct`. `count` is the number of steps,
-// if known.
+// Returns the steps of `stream`, which has the index (< `distinct`) of each execution's primitive.
+// `count` is the program's number of steps, if known.
 Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
                 std::optional<int> count = std::nullopt);
 
-// Returns the marked steps of a log with marks, else detected ones, with their wall-clock times.
+// Returns the steps between a log's marks, or detected steps without marks, with wall-clock times.
 Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count = std::nullopt);
 
 struct Timeline {
-  // [s] by execution and by creation: the wall time in which it runs, divided by the number of
-  // those that run then, so that all together are the time in which any runs. Without a time stamp
-  // it is the execution's own time.
+  // [s] wall time of each execution and creation, divided among those that run at the same time, so
+  // that the sum is the time in which any runs. Without time stamps: the execution's own time.
   std::vector<double> executions, creations;
   bool stamped = false;  // every execution has a time stamp
 };
 
 Timeline TimelineOf(const verbose::VerboseLog& log);
 
-// A division of the stream into segments, compared with their typical content.
+// A division of the stream into segments that may be steps.
 struct StepDivision {
-  std::vector<std::size_t> cuts;  // begins of segments, rising; the last one ends with the stream
-  std::vector<bool> steady;       // by segment: it has the typical content
+  std::vector<std::size_t> cuts;  // begins of segments; the last one ends with the stream
+  std::vector<bool> steady;       // by segment: it contains the usual primitives
   std::size_t steady_count = 0;   // [1]
   double length = 0;              // [1] primitives in a segment, median
   double covered = 0;             // [1] primitives in steady segments
-  double unexplained = 1;         // [1] share of the stream from the first steady segment on
+  double unexplained = 1;         // [1] share of the stream that the steps do not explain
   bool accepted = false;          // false: the stream has no steps
-  std::vector<double> usual;      // [1] by primitive: occurrences in a step
-  std::vector<bool> regular;      // by primitive: its occurrences agree better than by chance
+  std::vector<double> usual;      // [1] by primitive: usual occurrences in a step
+  std::vector<bool> regular;      // by primitive: its number per segment varies less than by chance
 };
 
-// Returns the best division, with `count` steady segments if that is given. Takes time in
-// proportion to the stream's length.
+// Returns the best division (with `count` steady segments, if set), in time linear in the stream.
 StepDivision FindDivision(std::span<const std::uint32_t> stream, std::size_t distinct,
                           std::optional<std::size_t> count);
 

@@ -38,7 +38,7 @@ std::string RatioText(const CallSum& a, const CallSum& b) {
   return a.calls > 0 && b.calls > 0 ? RatioText(RatioOf(a, b)) : "";
 }
 
-// Marks the ratio with ~ if the middle halves of the calls' times allow both orders.
+// Returns B's time divided by A's, with ~ if its range (ratio_between) includes 1.
 std::string RatioText(const ProblemRow& row) {
   auto text = RatioText(row.a.sum, row.b.sum);
   const bool either =
@@ -99,7 +99,7 @@ std::string MatchText(const char* name, const SideTotals& totals) {
                      text::WithPrefix(all, "s"));
 }
 
-// Returns how both sides spend the time of a step.
+// Returns the table of how both programs spend the time of a step.
 formats::Cells TotalsCells(const ProgramPairReport& report) {
   const auto& [a, b] = std::tie(report.pair.a, report.pair.b);
   formats::Cells cells = {{report.pair.per_step ? "a step" : "the whole programs", "A calls",
@@ -123,8 +123,8 @@ formats::Cells KindCells(const ProgramPairReport& report) {
   return cells;
 }
 
-// Returns at most `most` rows of problems on both sides. A row's last cell has the numbers of its
-// differences (from 1) in `differences`, to which new ones are added.
+// Returns at most `most` rows of problems in both programs. A row's last cell has the numbers (from
+// 1) of its differences in `differences`; new differences are appended.
 formats::Cells ProblemCells(const ProgramPairReport& report, std::size_t most,
                             std::vector<std::string>& differences) {
   const bool roofs = std::ranges::any_of(report.pair.rows, [](const ProblemRow& row) {
@@ -143,7 +143,7 @@ formats::Cells ProblemCells(const ProgramPairReport& report, std::size_t most,
   return cells;
 }
 
-// Returns at most `most` problems that only one side has.
+// Returns at most `most` problems that only one program has.
 formats::Cells UnmatchedCells(const std::vector<ProblemRow>& rows, bool of_a, std::size_t most) {
   formats::Cells cells = {{of_a ? "only in A" : "only in B", "calls", "time", "implementation"}};
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
@@ -154,7 +154,7 @@ formats::Cells UnmatchedCells(const std::vector<ProblemRow>& rows, bool of_a, st
   return cells;
 }
 
-// Returns sentences: the programs, their differences, and how much of their time is matched.
+// Returns sentences on the programs, their differences, and the share of time in matched problems.
 std::vector<std::string> PairNotes(const ProgramPairReport& report) {
   const auto& pair = report.pair;
   std::vector<std::string> notes = {ProgramText("A", report.a), ProgramText("B", report.b)};
@@ -263,8 +263,8 @@ void WriteCsvRows(const std::vector<ProblemRow>& rows, std::ostream& out) {
   }
 }
 
-// Writes the totals, the kinds, the problems of both programs with the largest differences, and the
-// longest unmatched ones.
+// Writes the totals, the kinds, the problems of both programs with the largest time differences,
+// and the longest problems of only one program.
 void WritePairTable(const ProgramPairReport& report, std::ostream& out) {
   const int width = text::TerminalColumns();
   const auto& pair = report.pair;

@@ -17,7 +17,7 @@
 namespace dlroof::scaling {
 namespace {
 
-// Returns the time at which the last bucket is reduced, from the start of the step [s].
+// Returns the time [s] from the start of the step to the end of the last bucket's allreduce.
 double BucketedSeconds(const std::vector<StepLayer>& layers, const cluster::Network& network,
                        int nodes, double slowest, const StepRules& rules) {
   double now = 0, finished = 0, bucket = 0;  // [s], [s], [byte]
@@ -37,18 +37,18 @@ double BucketedSeconds(const std::vector<StepLayer>& layers, const cluster::Netw
   return std::max(now, finished);
 }
 
-// A problem without batch size: op, problem, options without implementation options.
+// A layer without batch size: op, problem, options that do not choose an implementation.
 using LayerKey = std::tuple<std::string, std::string, std::vector<std::string>>;
 
 struct TrainedCalls {
   std::map<std::string, record::Timing> by_direction;
 };
 
-// By type and library, then by batch size and layer.
+// Data type and library -> batch size -> layer -> calls.
 using Calls = std::map<std::pair<std::string, std::string>,
                        std::map<int64_t, std::map<LayerKey, TrainedCalls>>>;
 
-// Returns the fastest of several calls that compute the same.
+// Returns the run's timed calls; of several that compute the same, the fastest.
 Calls CallsOf(const roofline::PlacedRun& run, const ShapeOf& shape_of,
               const cluster::IsImplementationOption& is_implementation_option) {
   Calls calls;
@@ -94,8 +94,7 @@ std::vector<KeyedLayer> KeyedLayers(const cluster::Model& model, const ShapeOf& 
   return keyed;
 }
 
-// Returns the layer's times in a training step, if all are known. Both gradients may be one call
-// ("bwd") or two.
+// Returns the layer's times in a training step, if known. Gradients may be one call ("bwd") or two.
 std::optional<StepLayer> TrainedLayerOf(const TrainedCalls& calls, const KeyedLayer& keyed,
                                         bool& noisy) {
   StepLayer layer{.gradient_bytes = keyed.gradient_bytes};
@@ -122,7 +121,7 @@ std::optional<StepLayer> TrainedLayerOf(const TrainedCalls& calls, const KeyedLa
   return layer;
 }
 
-// The layers of one batch size; `timed` has an entry for each of the model's layers.
+// The model's layers timed at one batch size; `timed` has an entry for each layer of the model.
 struct BatchLayers {
   std::vector<StepLayer> layers;
   std::vector<bool> timed;
@@ -146,7 +145,7 @@ BatchLayers LayersOfBatch(const std::map<LayerKey, TrainedCalls>& calls,
   return batch;
 }
 
-// Returns the batch sizes with the most layers, restricted to those with the same layers.
+// Returns the steps at the batch sizes with the most timed layers; the same layers at each size.
 MeasuredSteps StepsOfCalls(const std::map<int64_t, std::map<LayerKey, TrainedCalls>>& calls,
                            const std::vector<KeyedLayer>& keyed) {
   std::map<int64_t, BatchLayers> batches;
@@ -186,7 +185,7 @@ ScaleRow RowOf(const StepSeconds& step, int nodes, double batch, double samples)
           .samples_per_second_full = samples / step.full};
 }
 
-// Returns the number of samples on the node with the most.
+// Returns the number of samples on the node with the most samples.
 double BatchPerNode(double batch, int nodes) { return std::ceil(batch / nodes); }
 
 std::optional<double> StrongSeconds(const ScaledCluster& cluster, double batch, int nodes,
@@ -342,7 +341,7 @@ BreakEven StrongBreakEven(const ScaledCluster& cluster, double batch, double sec
     all_known = all_known && step.has_value();
   }
   const double floor = NetworkFloor(cluster);
-  // A batch above the measured ones takes at least as long as the largest measured one.
+  // A batch above the measured batch sizes takes at least as long as the largest measured batch.
   const double computing = ComputeSeconds(steps.at.rbegin()->second);
   const bool single_node_is_slower =
       all_known || StrongSeconds(cluster, batch, 1, overlap) ||

@@ -68,8 +68,8 @@ std::string StrongTitle(const ScaleCase& one) {
                      one.batch_of_all.value_or(0));
 }
 
-// Returns the measured throughput with the range of each case that has a row for this number of
-// nodes; only a title without measurements.
+// Returns a table of the measured throughput with each case's predicted range at the same number of
+// nodes; only its titles if nothing was measured.
 formats::Cells MeasuredCells(const ScaleReport& report) {
   formats::Cells cells = {
       {"measured on nodes", "samples/s", "of", "compared with", "none to full", "over bucketed"}};
@@ -115,7 +115,7 @@ formats::Cells ScaleCells(const std::vector<ScaleRow>& rows) {
   return cells;
 }
 
-// Returns only a title without simulations.
+// Returns a table of the simulated allreduces; only its titles if nothing was simulated.
 formats::Cells SimulatedCells(const ScaleReport& report) {
   formats::Cells cells = {
       {"allreduce by SMPI", "nodes", "bytes", "closed form", "simulated", "differs"}};

@@ -1,5 +1,4 @@
-// Scaling of a model over nodes as text for people and for programs, and the costs of training by
-// the prices of two clusters' nodes. Pure.
+// Writes a model's predicted scaling over nodes and its training costs on two clusters. Pure.
 #pragma once
 
 #include <iosfwd>
@@ -17,28 +16,28 @@
 
 namespace dlroof::scaling {
 
-// Break-even with the other cluster, by overlap: none, bucketed, full.
+// Another cluster (--against) and how many of this cluster's nodes train as fast as it does.
 struct ScaleGoal {
-  int nodes = 1;        // [1] of the other cluster
-  double batch = 1;     // [1] samples on each of them
+  int nodes = 1;        // [1] number of the other cluster's nodes
+  double batch = 1;     // [1] samples per step on each of these nodes
   StepSeconds step;     // of the other cluster
   std::string where;    // the other cluster's files
   std::string library;  // of the other cluster
   std::string network;  // of the other cluster
   std::vector<std::pair<std::string, BreakEven>> weak, strong;
-  // Rows of both clusters for a figure, including the break-even's number of nodes: weak scaling
-  // with their own samples per node, strong scaling with the samples of the goal's step.
+  // Rows of this ("ours") and the other cluster ("theirs") for a figure, including the break-even's
+  // number of nodes. Weak: each cluster's own samples per node. Strong: all samples of `step`.
   std::vector<ScaleRow> ours_weak, ours_strong, theirs_weak, theirs_strong;
   std::optional<double>
-      floor_seconds;  // [s] least time of our allreduce; set if the model has gradients
+      floor_seconds;  // [s] least time of this cluster's allreduce; set if the model has gradients
 };
 
-// One type and library of a model.
+// The predictions for one data type and library of a model.
 struct ScaleCase {
   MeasuredSteps steps;
   double batch = 1;  // [1] samples per node in the weak rows
   std::vector<ScaleRow> weak;
-  std::optional<double> batch_of_all;  // [1] in the strong rows; needs two measured batch sizes
+  std::optional<double> batch_of_all;  // [1] samples in the strong rows; needs two batch sizes
   std::vector<ScaleRow> strong;
   std::optional<double> hiding_batch;  // [1]
   std::optional<ScaleGoal> goal;
@@ -54,7 +53,7 @@ struct ScaleReport {
   std::string where;  // the files' names
   cluster::Network network;
   StepRules rules;
-  std::vector<double> node_ratios;  // [1] of a cluster file's nodes; empty for a single node
+  std::vector<double> node_ratios;  // [1] node's time / median node's; empty for a single node
   double parameter_bytes = 4;       // [byte] of one parameter's gradient
   std::vector<ScaleCase> cases;
   std::vector<cluster::SimulatedAllreduce> simulated;
@@ -64,30 +63,28 @@ struct ScaleReport {
   std::optional<NodePrice> price, their_price;  // of this and of the other cluster, if known
 };
 
-// Writes the tables, then their sources and assumptions. `width` [columns] of the terminal; lines
-// are as long as they need for a width of 0.
+// Writes the tables, their sources and assumptions. `width` [columns] of the terminal, 0: no limit.
 void WriteScaleTable(const ScaleReport& report, int width, std::ostream& out);
 void WriteScaleMarkdown(const ScaleReport& report, std::ostream& out);
-// Writes a page with the figures: pairs of gnuplot's SVG and, if that is empty, the reason why
-// there is none.
+// Writes a page with the figures: pairs of an SVG and the reason why the SVG is empty, if it is.
 void WriteScalePage(const ScaleReport& report,
                     const std::vector<std::pair<std::string, std::string>>& figures,
                     std::ostream& out);
-// Writes a line for each row with all digits.
+// Writes a CSV line per row, all digits.
 void WriteScaleCsv(const ScaleReport& report, std::ostream& out);
 nlohmann::json ScaleJson(const ScaleReport& report);
 
-// Returns the price of one device, which counts as a node here, if a kind matches one of the
-// machines. `devices` [1] per node is used if the price does not have it.
+// Returns the price of one device (a node of the scaling model) if `prices` has a kind for one of
+// the machines: the node's price divided by the kind's devices per node, or by `devices` [1].
 std::optional<NodePrice> DevicePrice(const cluster::Prices& prices,
                                      const std::vector<machine::Machine>& machines, int devices);
 
-// Time and cost of a million samples on some nodes, with bucketed overlap.
+// Time and cost of training a million samples on `nodes` nodes, with bucketed overlap.
 struct CostPoint {
   int nodes = 1;
   double seconds = 0;  // [s]
   double cost = 0;     // [currency]
-  bool best = false;   // Pareto-optimal: no other point of the case is at least as fast and cheap
+  bool best = false;   // Pareto-optimal in time and cost over all lines of the case
 };
 
 struct CostLine {
@@ -95,11 +92,11 @@ struct CostLine {
   std::vector<CostPoint> points;  // by rising nodes
 };
 
-// Returns the lines of a case: its weak rows, its strong ones, the other cluster's weak ones. There
-// are none without prices.
+// Returns the costs of the weak, the strong, and the other cluster's weak rows; none without
+// prices.
 std::vector<CostLine> CostLines(const ScaleCase& one, const ScaleReport& report);
 
-// Returns sentences on the cheapest and the fastest of each line, and the prices.
+// Returns sentences on the cheapest and the fastest point of each line, and the prices.
 std::vector<std::string> CostNotes(const ScaleCase& one, const ScaleReport& report);
 
 }  // namespace dlroof::scaling

@@ -13,9 +13,9 @@
 namespace dlroof::statistics {
 namespace {
 
-// A larger drift is reported as a common shift instead.
+// [1] Largest RunNoise::drift. A larger drift is reported as a common shift instead.
 constexpr double kMostDrift = 0.02;
-constexpr double kMedianOfChiSquare = 0.454936;  // one degree of freedom
+constexpr double kMedianOfChiSquare = 0.454936;  // with one degree of freedom
 
 double Centre(const std::vector<Shift>& shifts) {
   std::vector<double> logs;
@@ -35,7 +35,8 @@ bool Explains(double deviation, double centre, const std::vector<Shift>& shifts)
   return 2 * near >= shifts.size();
 }
 
-// The least deviation between `low` and `high` that explains the shifts; `high` if none does.
+// Returns the least deviation of one run, from `low` to `high`, that explains the spread of the
+// shifts around `centre`, or `high` if none does.
 double LeastThatExplains(double low, double high, double centre, const std::vector<Shift>& shifts) {
   if (Explains(low, centre, shifts)) return low;
   for (int i = 0; i < 30; ++i) {
@@ -45,8 +46,8 @@ double LeastThatExplains(double low, double high, double centre, const std::vect
   return high;
 }
 
-// Returns the smaller of the deviations of the slower and of the faster benchmarks, each taken as
-// one half of a symmetrical spread, so that changes in one direction only do not count.
+// Estimates the deviation once from the slower and once from the faster benchmarks, each as half of
+// a symmetrical spread, and returns the smaller one: changes in only one direction do not count.
 double DeviationBothWays(const std::vector<Shift>& shifts) {
   std::vector<Shift> slower, faster;
   for (const auto& shift : shifts) (shift.log_ratio > 0 ? slower : faster).push_back(shift);
@@ -55,17 +56,17 @@ double DeviationBothWays(const std::vector<Shift>& shifts) {
                   LeastThatExplains(kMostRunNoise, kMostNoiseBothWays, 0, faster));
 }
 
-// The least benchmarks for a common shift: 10 move in one direction by chance in 1 of 512 runs.
+// Fewer benchmarks have no common shift: 10 move in one direction by chance in 1 of 512 runs.
 constexpr int kLeastForCommon = 10;
 constexpr double kNearlyAll = 0.9;
-// If the roofs moved by less than kUnmoved of the common shift, they did not cause it; if by more
-// than kMoved, they did.
+// [1] Ratio of the roofs' shift to the common shift. Below kUnmoved the machine did not cause the
+// common shift, above kMoved it did.
 constexpr double kUnmoved = 0.25, kMoved = 0.5;
 
 // One benchmark's shift from BASE to NEW, in logarithms.
 struct Movement {
-  double log_ratio = 0;                  // [1] of its seconds
-  double deviation = 0;                  // [1] standard error of log_ratio, run noise included
+  double log_ratio = 0;  // [1] of its seconds
+  double deviation = 0;  // [1] standard error of log_ratio, including the noise between runs
   std::optional<double> roof_log_ratio;  // [1] of its roof time, if each run measured its ceilings
 };
 
@@ -81,7 +82,7 @@ void AddEvidence(const std::vector<Movement>& movements, CommonShift& common) {
 }
 
 // Returns the common shift if at least 90 % of at least 10 benchmarks moved in one direction, and
-// at least 90 % are within 2 deviations + `tolerance` [1, logarithm] of the median.
+// at least 90 % are within 2 deviations plus `tolerance` [1, logarithm] of their median.
 std::optional<CommonShift> FindCommonShift(const std::vector<Movement>& movements,
                                            double tolerance) {
   if (movements.size() < kLeastForCommon) return std::nullopt;
@@ -137,14 +138,14 @@ constexpr double kLeastEffect = 0.02, kMostEffect = 0.10;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors
 constexpr double kMostFalse = 0.01;              // [1] p-value of a settled difference
 
-// A candidate with the noise between runs added.
+// The uncertainty of a candidate's log ratio, including the noise between runs.
 struct Widened {
-  double deviation = 0;  // [1] standard error, both noises
+  double deviation = 0;  // [1] standard error from the noise within and between runs
   double degrees = 0;    // [1] of freedom (Welch and Satterthwaite)
   std::pair<double, double> ci95;
 };
 
-// `quantile` is StudentQuantile95 of the noise's degrees of freedom.
+// Adds the noise between runs to a shift. `quantile` is StudentQuantile95(noise.degrees).
 Widened Widen(const Shift& shift, const RunNoise& noise, double quantile) {
   const double within = shift.standard_error * shift.standard_error;
   const double between = 2 * noise.deviation * noise.deviation + noise.drift * noise.drift;
@@ -179,8 +180,8 @@ void ChooseMinEffect(const JudgeSettings& settings, const std::vector<Widened>& 
       "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
 }
 
-// The shifts of a candidate that must all be beyond the minimum effect for a verdict: of the
-// seconds, of the seconds without the common shift, and of the seconds relative to the roof.
+// The log ratios of a candidate that must all exceed the minimum effect for slower or faster: of
+// its seconds, of its seconds without the common shift, and of its seconds / roof time.
 struct Views {
   double seconds = 0;
   std::optional<double> without_common, without_roof;
@@ -194,7 +195,7 @@ Views ViewsOf(const Candidate& candidate, const std::optional<CommonShift>& comm
   return views;
 }
 
-// Leaves out the benchmark's own numbers, so that reports can group equal reasons.
+// Returns the reason without the benchmark's own numbers, so that reports can group equal reasons.
 std::string IntervalReason(bool beyond, bool includes_one, double min_effect) {
   const double percent = 100 * min_effect;
   if (includes_one)
@@ -268,7 +269,8 @@ RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Sh
             fmt::format("assumed: fewer than {} benchmarks to estimate it from", kLeastShifts)};
   const bool from_stored = before && (!here || *before >= *here);
   const auto& shifts = from_stored ? stored : compared;
-  // A median has about 0.37 of the efficiency of the mean of squares.
+  // The deviation is estimated by a median, which is 0.37 times as efficient as a mean of squares:
+  // n shifts provide 0.37 n degrees of freedom.
   const double deviation = from_stored ? *before : *here;
   auto from = from_stored ? fmt::format("from {} pairs of stored results", shifts.size())
                           : fmt::format("from the spread of {} benchmarks over these two runs",

@@ -13,7 +13,7 @@
 namespace dlroof::statistics {
 namespace {
 
-// Ranks from 1; equal values share their mean rank.
+// The rank of each value, from 1; equal values share their mean rank.
 struct Ranks {
   std::vector<double> of;
   double ties = 0;  // sum of t^3 - t over groups of t equal values
@@ -35,7 +35,7 @@ Ranks RankAll(const double* values, std::size_t count) {
   return ranks;
 }
 
-// The best position of a change within [begin, end), and its score.
+// The most likely position `at` of a change within the values [begin, end), and its test statistic.
 struct Split {
   std::size_t begin = 0, end = 0, at = 0;
   double score = 0;
@@ -62,7 +62,8 @@ Split BestSplit(const std::vector<double>& values, std::size_t begin, std::size_
   return best;
 }
 
-// Lengths shrink by the square root of 2; intervals of one length overlap by about half.
+// Returns the best split of each seeded interval. The intervals' lengths shrink by the square root
+// of 2, and intervals of equal length overlap by about half.
 std::vector<Split> SeededSplits(const std::vector<double>& values, std::size_t least) {
   std::vector<Split> splits;
   const auto all = static_cast<double>(values.size());
@@ -82,7 +83,7 @@ std::vector<Split> SeededSplits(const std::vector<double>& values, std::size_t l
 }
 
 // Finds the change points within [begin, end), sorted: the split of the narrowest interval above
-// the threshold, then recursively those on both sides of it.
+// the threshold, then recursively the change points on both sides of the split.
 void Segment(const std::vector<double>& values, const std::vector<Split>& seeded, std::size_t begin,
              std::size_t end, std::size_t least, double threshold,
              std::vector<std::size_t>& found) {
@@ -108,8 +109,8 @@ double MedianOf(const std::vector<double>& values, std::size_t begin, std::size_
                  values.begin() + static_cast<std::ptrdiff_t>(end)});
 }
 
-// Moves each change to the best position between its neighbours, and drops the weakest below the
-// threshold, until none is below.
+// Moves each change point to the best position between its neighbours, and removes the weakest one
+// until all are above the threshold.
 void Refine(const std::vector<double>& values, const ChangePointSettings& settings,
             double threshold, std::vector<std::size_t>& at) {
   for (bool again = true; again && !at.empty();) {
@@ -137,8 +138,8 @@ void Refine(const std::vector<double>& values, const ChangePointSettings& settin
 constexpr std::size_t kLeastForMemory = 10;
 constexpr double kMostMemory = 0.8;
 
-// Returns the correlation of each value with the next one: Spearman's coefficient, as Pearson's of
-// normal values. Returns -0.5 if all are equal, which for differences means no memory.
+// Returns the correlation of each value with the next one: Spearman's coefficient, converted to
+// Pearson's for normal values. Returns -0.5 if all are equal: for differences, no autocorrelation.
 double NeighbourCorrelation(const std::vector<double>& values) {
   const std::size_t pairs = values.size() - 1;
   const Ranks first = RankAll(values.data(), pairs);
@@ -152,13 +153,13 @@ double NeighbourCorrelation(const std::vector<double>& values) {
   return square > 0 ? 2 * std::sin(std::numbers::pi / 6 * product / square) : -0.5;
 }
 
-// Returns a value from 0 to kMostMemory.
+// Returns the lag-1 correlation, 0 to kMostMemory, estimated from differences of neighbours.
 double MemoryOfDifferences(const std::vector<double>& values) {
   if (values.size() < kLeastForMemory) return 0;
   std::vector<double> differences(values.size());
   std::adjacent_difference(values.begin(), values.end(), differences.begin());
   differences.erase(differences.begin());
-  // The correlation of differences of neighbours is -(1 - r) / 2.
+  // Neighbouring differences have the correlation -(1 - r) / 2, where r is that of the values.
   return std::clamp(1 + 2 * NeighbourCorrelation(differences), 0.0, kMostMemory);
 }
 
@@ -175,11 +176,11 @@ constexpr std::array<std::pair<double, double>, 10> kThresholds = {{{10, 2.402},
                                                                     {1000, 4.467},
                                                                     {2000, 4.628}}};
 
-// [1] deviations. In normal noise one value in 16,000 is this far away.
+// [1] Standard deviations from the level of an outlier: 1 in 16,000 values of normal noise.
 constexpr double kOutlier = 4;
-// Median absolute deviation to standard deviation, for normal values.
+// Standard deviation divided by median absolute deviation, for normal values.
 constexpr double kDeviationOfMad = 1.4826;
-// Two values always have equal distances from their median.
+// Fewer values have no deviation: two always have equal distances from their median.
 constexpr std::size_t kLeastWithNoise = 3;
 
 std::vector<SeriesLevel> LevelsOf(const std::vector<double>& values,
@@ -201,7 +202,7 @@ double ScoreThreshold(std::size_t count) {
   for (std::size_t i = 1; i < kThresholds.size(); ++i) {
     const auto [left, low] = kThresholds[i - 1];
     const auto [right, high] = kThresholds[i];
-    // Extrapolates with the slope of the last rows.
+    // Beyond the table, extrapolates with the slope of its last two rows.
     if (at <= std::log(right) || i + 1 == kThresholds.size())
       return low + (high - low) * (at - std::log(left)) / std::log(right / left);
   }

@@ -1,4 +1,4 @@
-// When a series of measurements changed its level, and how it scatters around its levels. Pure.
+// Finds when a series of measurements changed its level, and the noise around its levels. Pure.
 //
 // Seeded binary segmentation (Kovacs, Buehlmann, Li and Munk, Biometrika 110 (2023) 249, section 3)
 // of ranks: the statistic of an interval is the largest standardized Mann-Whitney statistic between
@@ -17,30 +17,30 @@
 namespace dlroof::statistics {
 
 struct ChangePointSettings {
-  // [1] values on each side of a change. It also delays the detection of a new change.
+  // [1] Least number of values on each side of a change. A new change is found after this many
+  // values.
   std::size_t least_segment = 5;
-  // [1] Smaller changes of the median are not reported.
+  // [1] Smaller relative changes of the median are not reported.
   double min_effect = 0.02;
 };
 
 struct ChangePoint {
-  std::size_t at = 0;  // the first value of the new level
-  double ratio = 1;    // [1] its median over that of the level before
+  std::size_t at = 0;  // index of the new level's first value
+  double ratio = 1;    // [1] its median divided by the previous level's
 };
 
-// Returns the changes by rising `at`. `values` are positive; fewer than 2 x least_segment have no
-// change. About one in 100 series without a change gets a change point, for any length.
+// Returns the changes, sorted by `at`. `values` must be positive; fewer than 2 x least_segment
+// values have no change. The false-alarm rate is about 1 in 100 unchanged series of any length.
 std::vector<ChangePoint> FindChangePoints(const std::vector<double>& values,
                                           const ChangePointSettings& settings = {});
 
-// Returns the largest statistic over all intervals, without a threshold, for the study's table.
+// Returns the largest test statistic over all intervals; dlroof_change_points_study tabulates it.
 double LargestScore(const std::vector<double>& values, std::size_t least_segment);
-// Returns the value that it exceeds in 1 % of series of `count` independent values without a
-// change.
+// Returns the value that LargestScore exceeds in 1 % of unchanged series of `count` values.
 double ScoreThreshold(std::size_t count);
-// Returns the lag-1 correlation of the noise around the levels that begin at 0 and `at`, 0 to 0.8
-// [1]; 0 below 10 values. It is the lower of two estimates, each of which chance can raise for few
-// values: by differences of neighbours, which steps do not bias, and by distances from the levels.
+// Returns the lag-1 correlation [1] of the noise around the levels that begin at the indices 0 and
+// `at`, from 0 to 0.8; 0 for fewer than 10 values. The lower of two estimates, which chance may
+// raise: from differences of neighbours, and from distances to the levels.
 double NoiseMemory(const std::vector<double>& values, const std::vector<std::size_t>& at = {});
 
 struct SeriesLevel {
@@ -51,14 +51,14 @@ struct SeriesLevel {
 struct SeriesProfile {
   std::vector<SeriesLevel> levels;   // at least one
   std::vector<ChangePoint> changes;  // between them
-  // [1] deviation of a value from its level, logarithm: 1.4826 times the median absolute one, which
-  // is robust against outliers. Needs three values.
+  // [1] standard deviation of log(value / level), estimated as 1.4826 times the median absolute
+  // deviation, which outliers do not affect. Not set for fewer than three values.
   std::optional<double> deviation;
-  double memory = 0;                  // [1] by NoiseMemory
-  std::vector<std::size_t> outliers;  // values more than 4 deviations from their level
+  double memory = 0;                  // [1] lag-1 correlation of the noise (NoiseMemory)
+  std::vector<std::size_t> outliers;  // indices of values > 4 deviations from their level
 };
 
-// `values` are positive, oldest first, at least one.
+// Returns the profile of `values`, which are positive, oldest first, and at least one.
 SeriesProfile ProfileOf(const std::vector<double>& values,
                         const ChangePointSettings& settings = {});
 

@@ -24,7 +24,7 @@ double StudentTwoSided(double t, double degrees) {
 }
 
 double StudentQuantile95(double degrees) {
-  // From 200 degrees on the quantile is the normal distribution's to half a percent.
+  // From 200 degrees of freedom on, the quantile is within 0.5 % of the normal distribution's.
   return quantile(complement(students_t(std::floor(std::clamp(degrees, 1.0, 200.0))), 0.025));
 }
 
@@ -44,18 +44,19 @@ std::vector<double> AdjustedPValues(const std::vector<double>& p_values) {
 
 namespace {
 
-constexpr int kLargestExact = 400;        // pairs; for more the approximation is good to 1e-3
-constexpr std::size_t kMostValues = 256;  // per side; more are grouped
+constexpr int kLargestExact = 400;  // pairs; for more the normal approximation has an error < 1e-3
+constexpr std::size_t kMostValues = 256;  // per run; more are grouped
 
-// Returns P(U <= u) for u = 0, 1, ...: U is the number of pairs whose NEW is smaller, if all orders
-// of n + m values are equally likely. Recursion over the largest value, which is of NEW or of BASE.
+// Returns P(U <= u) for u = 0, 1, ...: U is the number of (BASE, NEW) pairs whose NEW is smaller,
+// if all orders of n + m values are equally likely. Recursion over the largest value, which is from
+// NEW or from BASE.
 std::vector<double> MannWhitneyCumulated(int n, int m) {
   // ways[j][u]: orders of i BASE and j NEW values with U = u, for the current i.
   std::vector<std::vector<double>> ways(m + 1, std::vector<double>(n * m + 1, 0.0));
   for (auto& row : ways) row[0] = 1;
   for (int i = 1; i <= n; ++i)
     for (int j = 1; j <= m; ++j) {
-      // ways[j] still holds i - 1; a largest BASE value is above all j NEW ones.
+      // ways[j] is still for i - 1. If the largest value is BASE's, all j NEW values are smaller.
       std::vector<double> next(n * m + 1, 0.0);
       for (int u = 0; u <= i * j; ++u) next[u] = (u >= j ? ways[j][u - j] : 0) + ways[j - 1][u];
       ways[j] = next;
@@ -85,8 +86,8 @@ IntervalRank ApproximateRank(int n, int m) {
   return {static_cast<int>(cut), 1 - 2 * NormalTail((pairs / 2 - cut + 0.5) / deviation)};
 }
 
-// Returns logarithms; of long samples the medians of equal, consecutive groups (which also reduces
-// the correlation of neighbours).
+// Returns the values' logarithms, or nothing if one is not positive. Long samples are reduced to
+// the medians of equal, consecutive groups, which also reduces the correlation of neighbours.
 std::optional<std::vector<double>> Logarithms(const std::vector<double>& values) {
   std::vector<double> logs;
   const std::size_t groups = std::min(values.size(), kMostValues);
@@ -102,12 +103,12 @@ std::optional<std::vector<double>> Logarithms(const std::vector<double>& values)
   return logs;
 }
 
-// The values at four ranks.
+// The values at the ends of the interval and in the middle of a sorted list.
 struct Ranked {
   double low = 0, lower_median = 0, upper_median = 0, high = 0;
 };
 
-// Each search narrows the range of the next.
+// Returns the values at these ranks by partial sorts, each in the range that the last one left.
 Ranked RankedValues(std::vector<double>& values, std::size_t low, std::size_t high) {
   const std::size_t lower = (values.size() - 1) / 2, upper = values.size() / 2;
   double* const all = values.data();
@@ -130,7 +131,7 @@ Windows ByBlock(const record::Record& record) {
   return windows;
 }
 
-// Returns the means of all pairs of values, each value paired with itself too, sorted.
+// Returns the means of all pairs of values (also of each value with itself), sorted.
 std::vector<double> WalshAverages(const std::vector<double>& values) {
   std::vector<double> averages;
   averages.reserve(values.size() * (values.size() + 1) / 2);
@@ -140,7 +141,8 @@ std::vector<double> WalshAverages(const std::vector<double>& values) {
   return averages;
 }
 
-// Counts W by averages (Tukey): those above 0, and half of those equal to 0.
+// Returns the two-sided p-value of the signed-rank statistic W: the number of Walsh averages above
+// 0, plus half of those equal to 0 (Tukey).
 double TwoSided(const std::vector<double>& averages, const std::vector<double>& cumulated) {
   double above = 0;
   for (const double average : averages) above += average > 0 ? 1 : average == 0 ? 0.5 : 0;
@@ -224,7 +226,7 @@ std::vector<double> SignedRankCumulated(int n) {
 std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level) {
   const auto n = static_cast<int>(log_ratios.size());
   const auto cumulated = SignedRankCumulated(n);
-  std::size_t cut = 0;  // averages outside of each end of the interval, and the end itself
+  std::size_t cut = 0;  // rank of the interval's ends among the averages, from each side
   while (2 * cumulated[cut] <= 1 - level) ++cut;
   if (cut == 0) return std::nullopt;
   const auto averages = WalshAverages(log_ratios);

@@ -1,6 +1,5 @@
-// The factor between two samples of times, measured separately or interleaved, with its
-// uncertainty; tails and quantiles of the normal and Student's t distribution; and the control of
-// false discoveries. Pure.
+// The ratio of two samples of times, measured separately or interleaved, with its uncertainty;
+// tails and quantiles of the normal and Student's t distributions; and adjusted p-values. Pure.
 #pragma once
 
 #include <optional>
@@ -18,15 +17,15 @@ double NormalQuantile(double probability);
 
 // Returns P(|T| > t) of Student's t with `degrees` > 0 of freedom; relative error below 1e-10.
 double StudentTwoSided(double t, double degrees);
-// Returns t with P(|T| > t) = 0.05. `degrees` are rounded down, to at least 1 and at most 200,
-// which makes intervals wider rather than narrower. Costs microseconds.
+// Returns t with P(|T| > t) = 0.05. `degrees` of freedom are rounded down and clamped to 1 to 200,
+// which can only widen intervals.
 double StudentQuantile95(double degrees);
 
 // Returns the adjusted p-values in the same order (Benjamini and Hochberg, Journal of the Royal
-// Statistical Society B 57 (1995) 289). Rejecting those of at most q keeps the expected share of
-// false rejections below q if the tests are independent or positively dependent (Benjamini and
-// Yekutieli, Annals of Statistics 29 (2001) 1165), as those of one run are through the state of its
-// machine.
+// Statistical Society B 57 (1995) 289). If all hypotheses with an adjusted p-value of at most q are
+// rejected, the expected share of false rejections is below q for independent or positively
+// dependent tests (Benjamini and Yekutieli, Annals of Statistics 29 (2001) 1165). Tests of one run
+// depend positively, by its machine's state.
 std::vector<double> AdjustedPValues(const std::vector<double>& p_values);
 
 // Natural logarithm of NEW / BASE: a ratio of 1.05 is a shift of 0.0488, 1 / 1.05 is -0.0488.
@@ -38,46 +37,46 @@ struct Shift {
   double cliffs_delta = 0;         // [1] P(new > base) - P(new < base), in [-1, 1]
 };
 
-// A side with fewer positive values has no 95 % interval: verdict `insufficient`.
+// A run with fewer clean repetitions has no 95 % interval, and the verdict is `insufficient`.
 inline constexpr int kLeastClean = 4;
 
 // Returns the shift of `contender` against `base`, both [s], in the order measured; nothing if a
 // side has fewer than kLeastClean values, or a value that is not positive.
 //
 // Estimate: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963) 598, on logarithms: the
-// median ratio of all pairs of repetitions. It tolerates a fifth of outliers, and needs 5 % more
+// median ratio of all pairs of repetitions. It tolerates 20 % of outliers, and needs 5 % more
 // repetitions than the mean for Gaussian noise. Interval: the order statistics of the n x m
 // differences that the exact Mann-Whitney distribution allows (Hollander, Wolfe and Chicken,
 // Nonparametric Statistical Methods, 4.3), with a coverage of at least 95 % for any distribution if
-// repetitions are exchangeable but for the shift. Standard error: the interval's length over twice
-// the normal quantile of its exact level (Lehmann, same journal, 34 (1963) 1507). Interval and
-// error are of the noise WITHIN the two runs; RunNoise (judge.h) is that between runs.
+// repetitions are exchangeable but for the shift. Standard error: the interval's length divided by
+// twice the normal quantile of its exact level (Lehmann, same journal, 34 (1963) 1507). Interval
+// and error are of the noise WITHIN the two runs; RunNoise (judge.h) is that between runs.
 std::optional<Shift> MeasureShift(const std::vector<double>& base,
                                   const std::vector<double>& contender);
 
-// The interval excludes the `cut` smallest and largest of n x m sorted differences, and covers with
-// `level`.
+// An interval from the `cut`-th smallest to the `cut`-th largest of n x m sorted differences.
 struct IntervalRank {
-  int cut = 0;          // [1]; 1 keeps the range from the smallest to the largest difference
-  double level = 0;     // [1] exact up to 400 pairs, by the normal approximation beyond
+  int cut = 0;          // [1] 1: from the smallest to the largest difference
+  double level = 0;     // [1] coverage: exact up to 400 pairs, beyond by the normal approximation
   double quantile = 0;  // [1] of the standard normal distribution at (1 + level) / 2
 };
 
-// Returns the narrowest interval with a level of at least 95 %, if there is one (not for 3 and 4).
+// Returns the narrowest interval with a level of at least 95 % for samples of n and m values, if
+// there is one (not for 3 and 4 values).
 std::optional<IntervalRank> IntervalRank95(int n, int m);
 
 // Returns the logarithm of NEW / BASE of each block, in the order of the blocks: the median over
-// the block's windows that are clean on both sides, paired in the order measured. Blocks with fewer
-// than half of their windows clean are left out.
+// the block's windows that are clean on both sides, paired in the order measured. Leaves out blocks
+// in which fewer than half of the windows are clean.
 std::vector<double> BlockLogRatios(const record::Record& base, const record::Record& contender);
 
 struct PairedShift {
-  Shift shift;         // interval of at least `level`; cliffs_delta is the share of slower blocks
-                       // less that of faster ones
-  double p_value = 1;  // [1] two-sided, of no change
+  Shift shift;  // interval of at least `level`; cliffs_delta: share of slower minus share of faster
+                // blocks
+  double p_value = 1;  // [1] two-sided, of the hypothesis "no change"
 };
 
-// Fewer blocks have no interval of 99 %, the level of one look (judge.h).
+// Fewer blocks have no 99 % interval, which one look (kLooks in judge.h) needs.
 inline constexpr int kLeastBlocks = 8;
 
 // Wilcoxon's signed-rank test with its estimate and interval: Hodges and Lehmann's median of all
@@ -88,8 +87,8 @@ inline constexpr int kLeastBlocks = 8;
 // [1].
 std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level);
 
-// Returns P(W <= w) for w = 0, 1, ..., n (n + 1) / 2: W is the sum of the ranks 1 to n with
-// positive sign, each with probability 1/2.
+// Returns P(W <= w) for w = 0, 1, ..., n (n + 1) / 2: W is the sum of those ranks 1 to n that have
+// a positive sign, each with probability 1/2.
 std::vector<double> SignedRankCumulated(int n);
 
 }  // namespace dlroof::statistics

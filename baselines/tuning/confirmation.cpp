@@ -12,11 +12,11 @@ namespace dlroof::tuning {
 namespace {
 
 constexpr double kError = 0.05;
-constexpr double kFineWidth = 0.05;  // [1] width of a logarithm's interval
-// Noisy blocks do not count, but take time.
+constexpr double kFineWidth = 0.05;  // [1] sufficient width of the interval of a log ratio
+// Limits the number of blocks, which includes noisy blocks without a ratio.
 constexpr int kMostBlocks = 2 * statistics::kLooks.back();
 
-// A ratio between two settings of a chain that is to be confirmed.
+// A ratio of the times of two settings of a Chain that is to be confirmed.
 struct Statement {
   std::size_t before = 0, after = 0;  // indices of the chain
   std::vector<double> log_ratios = {};
@@ -24,7 +24,7 @@ struct Statement {
   bool settled = false;
 };
 
-// Judges the statement with its share of the error.
+// Tests the ratio at the level `error` [1] and sets its effect.
 void Look(Statement& statement, double error, double min_effect) {
   const auto paired = statistics::MeasureSequentialShift(statement.log_ratios, error);
   if (!paired) return;
@@ -35,13 +35,13 @@ void Look(Statement& statement, double error, double min_effect) {
                             {std::exp(shift.ci95.first), std::exp(shift.ci95.second)},
                             static_cast<int>(statement.log_ratios.size()),
                             confirmed};
-  // A confirmed gain must also be precise: the interval is at most as wide as half of it, or 5 %.
+  // A confirmed gain must be precise: its interval is at most half as wide as the gain, or 5 %.
   const double width = shift.ci95.second - shift.ci95.first;
   const bool precise = width <= std::max(kFineWidth, -shift.log_ratio / 2);
   statement.settled = confirmed ? precise : shift.ci95.first > -bound;
 }
 
-// Measures a chain of settings interleaved until each statement about it is settled.
+// Measures a chain of settings interleaved until the ratios of each step and of all are settled.
 class Chain {
  public:
   Chain(TrialSequence& trials, const TuningPlan& plan, std::string stage,
@@ -52,7 +52,7 @@ class Chain {
     if (settings_.size() > 2) statements_.push_back({0, settings_.size() - 1});
   }
 
-  // Measures until all is settled. `error` [1] is that of all statements together.
+  // Measures until all ratios are settled. `error` [1] is the error of all tests together.
   void Measure(double error) {
     const double share = error / static_cast<double>(statements_.size());
     std::size_t looks = 0;
@@ -64,12 +64,12 @@ class Chain {
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
       if (std::ranges::all_of(statements_, &Statement::settled)) return;
     }
-    // The budget is spent, which does not depend on the ratios.
+    // The budget is spent; this early test does not depend on the ratios.
     if (looks < statistics::kLooks.size())
       for (auto& statement : statements_) Look(statement, share, plan_.min_effect);
   }
 
-  // The steps in order, then the total; a single step is the total.
+  // Returns the ratio of each step in order, then of all steps together (if there are several).
   const std::vector<Statement>& statements() const { return statements_; }
   // Returns the last failure of the setting at this index of the chain.
   const std::optional<Reason>& failure(std::size_t index) const { return failures_.at(index); }
@@ -128,8 +128,7 @@ std::string DroppedText(const TuningStep& step, const std::optional<Reason>& fai
                      high);
 }
 
-// Removes the steps that are not confirmed. If each step is confirmed but not their total, no step
-// is left.
+// Removes the steps that are not confirmed, or all steps if only their total is not confirmed.
 void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
   std::vector<TuningStep> confirmed;
   for (std::size_t i = 0; i < tuning.steps.size(); ++i) {
@@ -140,8 +139,7 @@ void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
       tuning.dropped.push_back(DroppedText(step, chain.failure(i + 1)));
   }
   if (confirmed.size() == tuning.steps.size()) confirmed.clear();
-  // Without budget for another round only the first step, which was compared with the default,
-  // stays.
+  // Without budget for another round only the first step remains, compared with the default.
   if (over) {
     const bool first =
         !confirmed.empty() && confirmed.front().coordinate == tuning.steps.front().coordinate;
@@ -151,7 +149,7 @@ void DropUnconfirmed(const Chain& chain, bool over, Tuning& tuning) {
   tuning.best = SettingsOf(tuning).back();
 }
 
-// Returns whether the confirmation is finished.
+// Measures and judges the steps once. Returns whether the confirmation is finished.
 bool ConfirmRound(TrialSequence& trials, Tuning& tuning, int round, double error) {
   Chain chain(trials, tuning.plan, fmt::format("confirmation {}", round), SettingsOf(tuning));
   chain.Measure(error);

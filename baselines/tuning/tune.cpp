@@ -35,22 +35,23 @@ void SearchAndConfirm(TrialSequence& trials, Tuning& tuning) {
   Confirm(trials, tuning);
 }
 constexpr int kFirstBlocks = 2;
-// The last choice of a coordinate becomes a step if it is faster at one of these numbers of blocks;
-// the search gives it up if it looks like the best so far at kFutile blocks or later. The level is
-// 95 % each: a wrong step costs time, but no wrong result, since the confirmation drops it.
+// [1] Numbers of blocks at which the last choice of a coordinate is tested: it becomes a step if it
+// is faster. It is dropped if it is no faster than the best setting so far at kFutile blocks or
+// later. The level of each test is 95 %: the confirmation drops a wrong step.
 constexpr int kValidations[] = {8, 14};
 constexpr int kFutile = 4;
 constexpr double kValidationLevel = 0.95;
 constexpr int kMostSweeps = 3;
 // A choice that was slower by more than this is not tried again in the next sweep.
 constexpr double kHopeless = 0.095310;  // log 1.1
-// After this many blocks in a row without a ratio the machine is too busy to go on.
+// Candidates are not measured further after this many successive blocks without a ratio (too
+// noisy).
 constexpr int kMostVoid = 8;
 
 struct Candidate {
   Setting values;  // of the coordinate
   std::string reason;
-  Setting setting;  // complete, with the other coordinates' values
+  Setting setting;  // complete setting, including the other coordinates' values
   std::vector<double> log_ratios = {};
   std::optional<Reason> failure = {};
 
@@ -68,7 +69,7 @@ class CoordinateSearch {
   CoordinateSearch(TrialSequence& trials, Tuning& tuning, const Coordinate& coordinate)
       : trials_(trials), tuning_(tuning), coordinate_(coordinate) {}
 
-  // Returns the candidate that beats the best setting so far, or null.
+  // Returns the candidate that is faster than the best setting so far, or null.
   const Candidate* Run(std::vector<Candidate>& all) {
     Candidates left;
     for (auto& candidate : all) left.push_back(&candidate);
@@ -85,7 +86,7 @@ class CoordinateSearch {
  private:
   double Bound() const { return std::log1p(tuning_.plan.min_effect); }
 
-  // Adds `blocks` ratios to each candidate, if enough blocks are clean.
+  // Measures until each candidate has `blocks` more ratios, if enough blocks are clean.
   void Measure(const Candidates& left, int blocks) {
     const std::size_t available = std::max<std::size_t>(2, tuning_.plan.together) - 1;
     for (std::size_t begin = 0; begin < left.size(); begin += available) {
@@ -104,7 +105,7 @@ class CoordinateSearch {
     }
   }
 
-  // Returns whether a candidate got a ratio.
+  // Measures one block of the best setting and `some`. Returns whether a candidate got a ratio.
   bool MeasureOnce(const Candidates& some) {
     if (trials_.seconds() >= kSearchShare * tuning_.plan.budget_seconds) throw SearchOver{};
     std::vector<Setting> settings = {tuning_.best};
@@ -115,7 +116,7 @@ class CoordinateSearch {
         measured.push_back(candidate);
       }
     const auto& block = trials_.Measure(coordinate_.name, settings);
-    // A setting that had a time before may fail now and then; its blocks have no ratio.
+    // Only a failure of the default in the first block ends the tuning.
     const auto& first = tuning_.blocks.front().results.front();
     if (first.failure) throw TuningFailed{first.failure->text, first.unsupported};
     bool any = false;
@@ -128,7 +129,7 @@ class CoordinateSearch {
     return any;
   }
 
-  // Drops candidates that are certainly not faster; sorts the others, the best first.
+  // Removes candidates that are certainly not faster, and sorts the others, the fastest first.
   void Drop(Candidates& left) const {
     std::erase_if(left, [&](const Candidate* one) {
       return !one->Known() || std::ranges::min(one->log_ratios) > Bound();
@@ -160,7 +161,7 @@ class Descent {
 
   void Run() {
     const auto& coordinates = tuning_.plan.coordinates;
-    std::map<std::size_t, int> seen;  // number of changes when a coordinate was searched
+    std::map<std::size_t, int> seen;  // coordinate -> number of changes when it was searched
     int changes = 0;
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       bool any = false;
@@ -174,7 +175,7 @@ class Descent {
   }
 
  private:
-  // Returns whether the best setting changed.
+  // Searches the choices of one coordinate. Returns whether the best setting changed.
   bool SearchOne(const Coordinate& coordinate) {
     auto candidates = CandidatesOf(coordinate);
     if (candidates.empty()) return false;
@@ -216,7 +217,7 @@ class Descent {
     });
   }
 
-  // Records the candidates other than the winner as tried.
+  // Adds all candidates except the winner to tuning_.tried.
   void Record(const Coordinate& coordinate, const std::vector<Candidate>& candidates,
               const Candidate* winner) {
     for (const auto& candidate : candidates) {
@@ -279,7 +280,7 @@ Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const Tune
 std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
                              std::optional<Reason>& reason) {
   Tuning contender{.plan = tuning.plan};
-  // A different order within the blocks than in the tuning.
+  // Verify measures in another random order than the tuning.
   contender.plan.seed += 7919;
   TrialSequence trials(contender, hooks);
   try {

@@ -88,7 +88,7 @@ json ToArray(const std::vector<Item>& items) {
   return array;
 }
 
-// Calls read(reader) for each item of the array.
+// Calls read(reader) for each element of the array member `key`.
 template <class Read>
 void EachItem(const JsonReader& in, const std::string& key, const Read& read) {
   for (std::size_t i = 0; i < in.Array(key).size(); ++i) read(in.Item(key, i));

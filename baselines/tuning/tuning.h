@@ -1,6 +1,6 @@
-// A tuning: settings of a program and the choices among them, trials that measure them, the plan,
-// the blocks that were measured and what they show (tune.h makes it), and the file of tunings with
-// their state after every block. Pure, but for ReadTuningFile.
+// The data of a tuning (tune.h): settings of a program, the plan of choices to try, the measured
+// blocks and their results; and the file of tunings, which is saved after every block. Pure, but
+// for ReadTuningFile.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ using Setting = std::map<std::string, std::string>;
 std::string SettingText(const Setting& setting);
 
 struct Choice {
-  Setting values;      // of its coordinate's knobs; missing ones have their defaults
+  Setting values;      // of the coordinate's knobs; a missing knob has its default
   std::string reason;  // why it may be faster, for people
 
   bool operator==(const Choice&) const = default;
@@ -35,8 +35,8 @@ struct Choice {
 
 // Knobs that are chosen together, because the best value of one depends on the others.
 struct Coordinate {
-  std::string name;             // "threads"
-  std::string reason;           // why it is tried at its place, for people; may be empty
+  std::string name;    // "threads"
+  std::string reason;  // why it is tried at this position of the plan, for people; may be empty
   std::vector<Choice> choices;  // besides the default, all different
 
   bool operator==(const Coordinate&) const = default;
@@ -53,55 +53,52 @@ Coordinate Crossed(const Coordinate& one, const Coordinate& other);
 // The times of one setting in one block.
 struct TrialResult {
   std::vector<record::Repetition>
-      windows;                    // in the order measured; as many as for others of its block
-  std::optional<Reason> failure;  // crashed, hung, or has no result
-  bool unsupported = false;       // it failed because it cannot run here
+      windows;  // in the order measured; as many as for the block's other settings
+  std::optional<Reason> failure;  // set if the program crashed, hung or printed no result
+  bool unsupported = false;       // it failed because this machine cannot run it
 };
 
 // Settings that were measured interleaved, each in new processes.
 struct TrialBlock {
   std::string stage;                 // "threads", "confirmation"
-  std::vector<Setting> settings;     // in a search the first is the best so far
+  std::vector<Setting> settings;     // in a search the first is the best setting so far
   std::vector<TrialResult> results;  // one per setting
   double seconds = 0;                // [s] duration
 };
 
-// Measures the settings interleaved in an order drawn from `seed`, and sets `results` and
-// `seconds`. Returns false if it was interrupted; the block is then invalid. A setting that fails
-// is a result.
+// Measures the block's settings interleaved, in a random order by `seed`, and sets `results` and
+// `seconds`. Returns false if interrupted (the block is then invalid), but not if settings fail.
 using MeasureBlock = std::function<bool(TrialBlock& block, std::uint64_t seed)>;
 
-// Runs one setting by itself for at most `seconds`: runs a command and reads its result. Returns
-// nothing if it was interrupted.
+// Runs one setting for at most `seconds` and returns its result, or nothing if interrupted.
 using Trial = std::function<std::optional<TrialResult>(const Setting& setting, double seconds)>;
 
-// Returns the MeasureBlock of a program that cannot pause: its settings are run one after another,
+// Returns the MeasureBlock of a program that cannot pause: it runs the settings one after another,
 // `rounds` times, in random order. `now` is a clock [s]. A setting whose trial fails is not run
 // again in the block.
 MeasureBlock Interleaved(Trial trial, int rounds, double most_seconds, std::function<double()> now);
 
-// Returns the logarithm of the ratio of the times of setting `contender` of the block to those of
-// setting `base`; nothing if one of the two failed, or too few windows of both are clean
-// (BlockLogRatios).
+// Returns log(time of the block's setting `contender` / time of its setting `base`), or nothing if
+// a setting of the two failed or too few windows are clean (BlockLogRatios).
 std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender,
                                std::size_t base = 0);
 
-// Returns whether the block has no ratio, although two settings have times.
+// Returns whether the block was too noisy: it has no ratio, although two settings have times.
 bool IsNoisy(const TrialBlock& block);
 
 struct TuningPlan {
   std::string subject;                  // what is tuned: a benchmark's name, a command
   std::vector<Coordinate> coordinates;  // in the order of the search
-  double budget_seconds = 120;          // [s] of blocks; none is started later
-  double min_effect = 0.02;             // [1] smaller gains are ignored
-  std::uint64_t seed = 1;               // of the order within blocks
+  double budget_seconds = 120;          // [s] total duration of blocks; no block is started later
+  double min_effect = 0.02;             // [1] relative gains below this are ignored
+  std::uint64_t seed = 1;               // of the random order within blocks
   std::size_t together = 6;             // [1] maximum number of settings in one block of the search
 };
 
 enum class TuningState {
   kUnfinished,    // interrupted, or not started
   kNothingWon,    // no setting was faster than the default
-  kNotConfirmed,  // one seemed faster, but new blocks did not confirm it
+  kNotConfirmed,  // a setting seemed faster, but new blocks did not confirm it
   kConfirmed,     // `best` is faster than the default
   kUnsupported,   // the default cannot run here
   kFailed,        // the default has no time
@@ -109,18 +106,18 @@ enum class TuningState {
 std::string_view Key(TuningState state);  // "nothing_won"
 std::optional<TuningState> TuningStateFromKey(std::string_view key);
 
-// A ratio of times, from new blocks only.
+// A ratio of times of two settings, measured in blocks after the search.
 struct Effect {
-  double ratio = 1;                    // [1] time after over time before
-  std::pair<double, double> interval;  // [1] of the ratio; 95 % together with the others
-  int blocks = 0;                      // [1] clean
+  double ratio = 1;                    // [1] time after / time before
+  std::pair<double, double> interval;  // [1] of the ratio; 95 % for all effects together
+  int blocks = 0;                      // [1] clean blocks
   bool confirmed = false;              // the interval excludes 1, and the gain is large enough
 };
 
-// One step from the default to the best.
+// One accepted change of the setting, on the way from the default to the best setting.
 struct TuningStep {
   std::string coordinate;
-  Setting values;                // of the coordinate, from this step on
+  Setting values;                // new values of the coordinate's knobs
   std::string reason;            // of the choice
   std::optional<Effect> effect;  // against the previous step, if measured
 };
@@ -129,8 +126,8 @@ struct TuningStep {
 struct TriedChoice {
   std::string coordinate;
   Setting values;
-  int blocks = 0;               // [1] with a ratio
-  std::optional<double> ratio;  // [1] median, biased by the search, so only for people
+  int blocks = 0;               // [1] blocks with a ratio
+  std::optional<double> ratio;  // [1] time / best time so far; biased, only for people
   bool failed = false;          // in a trial; `verdict` has the reason
   // "slower", "no effect", "seems faster, not confirmed: ...", "not faster than threads=1",
   // "failed: ..."
@@ -139,13 +136,13 @@ struct TriedChoice {
 
 struct Tuning {
   TuningPlan plan;
-  std::vector<TrialBlock> blocks;  // all that was measured, in order
+  std::vector<TrialBlock> blocks;  // all measured blocks, in order
   TuningState state = TuningState::kUnfinished;
   std::string reason;              // explains kNotConfirmed, kUnsupported and kFailed
-  Setting best;                    // the search's preference until it is confirmed
+  Setting best;                    // the fastest setting; not confirmed unless kConfirmed
   std::vector<TuningStep> steps;   // from the default to `best`
   std::optional<Effect> total;     // best against default, from new blocks
-  std::optional<Effect> verified;  // best against default once more, by Verify
+  std::optional<Effect> verified;  // best against default, measured once more by Verify
   std::vector<TriedChoice> tried;
   std::vector<std::string> dropped;       // steps that new blocks did not confirm, as text
   std::optional<double> default_seconds;  // [s] median of the default's clean windows
@@ -154,7 +151,7 @@ struct Tuning {
 
 // Returns the duration of all blocks [s].
 double SecondsOf(const Tuning& tuning);
-// Returns the number of blocks without a ratio although two settings have times: too noisy.
+// Returns the number of blocks that were too noisy (IsNoisy).
 int NoisyBlocks(const Tuning& tuning);
 
 struct TuningFile {
@@ -166,9 +163,9 @@ nlohmann::json ToJson(const Tuning& tuning);
 nlohmann::json ToJson(const Effect& effect);
 nlohmann::json ToJson(const TuningFile& file);
 
-// Throws BadInput, which names the place, for other files and another version.
+// Throws BadInput, with `where` and the JSON member, for other files and other versions.
 TuningFile ParseTuningFile(const std::string& text, const std::string& where);
-// Reads such a file. Throws BadInput also if it cannot be read.
+// Reads the file for ParseTuningFile. Throws BadInput also if it cannot be read.
 TuningFile ReadTuningFile(const std::string& path);
 
 }  // namespace dlroof::tuning
