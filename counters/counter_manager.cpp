@@ -37,7 +37,7 @@ std::optional<Reason> IncompleteFlopsReason(const CountRequest& request, const W
   return std::nullopt;
 }
 
-// Quantities that a better source of the same provenance counted take precedence.
+// Adds the quantities of `more` that `known`, from better sources of this provenance, lacks.
 void Merge(const Work& more, Work& known) {
   if (known.flops.empty()) known.flops = more.flops;
   known.bytes.insert(more.bytes.begin(), more.bytes.end());

@@ -1,6 +1,6 @@
-// The counter manager. A counter source measures, simulates or models what one call did: FLOPs by
-// pipe, bytes by level. The manager asks the registered sources, the best first, and takes each
-// quantity from the first source that has it. A source that fails leaves a note; the run goes on.
+// The counter manager. A counter source measures, simulates or models the work of one call: FLOPs
+// by pipe, bytes by level. The manager asks the registered sources, the best first, and uses for
+// each quantity the first source that reports it. If a source fails, the run goes on with a note.
 #pragma once
 
 #include <functional>
@@ -15,72 +15,72 @@
 
 namespace dlroof {
 
-// One call to be counted. A source may call `run` any number of times; each run does the same work.
+// The call to count. A source may call `run` any number of times; each run does the same work.
 struct CountRequest {
-  std::string name;                // of the benchmark, which is its repro line
-  std::function<void()> run;       // makes one call; the call is finished when it returns
+  std::string name;                // the benchmark's name, which reproduces it
+  std::function<void()> run;       // executes the call and waits until it is finished
   std::function<void()> ready;     // may be empty; called before each run and not counted
-  std::vector<std::string> pipes;  // pipes that the call is known to use, the fastest first
-  int threads = 1;                 // threads of the call, the calling one included
-  std::string made_by;             // the libraries and versions that made the call
-  unsigned seed = 1;               // of the call's data
-  bool blocks_wait = false;        // a GPU's blocks wait for each other: all must be resident
-  // Bytes from a model of the call's loops, which sets `how`; may be empty.
+  std::vector<std::string> pipes;  // pipes that the call uses, the fastest first
+  int threads = 1;                 // threads of the call, including the calling thread
+  std::string made_by;             // the libraries that execute the call, with versions
+  unsigned seed = 1;               // of the random numbers in the call's tensors
+  bool blocks_wait = false;        // GPU blocks wait for each other: all must be resident
+  // Returns the bytes from a model of the call's loops and describes it in `how`; may be empty.
   std::function<Work(std::string& how)> model;
 };
 
 struct Counted {
-  Work work;                            // of ONE call, the quantities that this source can count
-  std::vector<LaunchedKernel> kernels;  // of one call, the longest first, if the source knows them
+  Work work;                            // of ONE call; quantities that were not counted are missing
+  std::vector<LaunchedKernel> kernels;  // of one call, the longest first; may be empty
   std::string how;  // "perf: 3 groups, 12 calls each", "CUPTI range profiler, 2 passes"
-  std::vector<std::string> caveats;  // reasons for less trust in the counts, one sentence each
-  int passes = 0;                    // [1] runs of the call that the counting took
+  std::vector<std::string> caveats;  // why the counts may be inexact, one sentence each
+  int passes = 0;                    // [1] runs of the call that counting needed
 };
 
 struct CounterSource {
-  std::string name;    // as --dlroof_counters names it: "perf", "cupti", "simulate", "model"
+  std::string name;    // value of --dlroof_counters: "perf", "cupti", "simulate", "model"
   std::string device;  // "cpu", "gpu"
   Provenance provenance = Provenance::kModelled;
-  // Returns why the source cannot count here, with the cure. The function may be empty.
+  // Returns why the source cannot count on this machine and how to change that. May be empty.
   std::function<std::optional<Reason>()> unavailable;
-  // Throws std::exception with one sentence if counting fails; the run goes on.
+  // Throws std::exception with a message of one sentence if counting fails.
   std::function<Counted(const CountRequest&)> count;
 };
 
 // Registers a source. Call at namespace scope:
 //   [[maybe_unused]] const bool registered = RegisterCounterSource({...});
-// Replaces a source of the same name and device without `count`, a placeholder for a source that is
-// loaded later.
+// A registered source without `count` is a placeholder for a source that is loaded later: a source
+// with the same name and device replaces it.
 bool RegisterCounterSource(CounterSource source);
 const std::vector<CounterSource>& AllCounterSources();
 
-// The value of --dlroof_counters is the name of a source (that source, then the models), or:
+// The value of --dlroof_counters is the name of a source (models add what it lacks), or:
 inline constexpr std::string_view kAutoCounters = "auto";  // hardware counters, then models
-inline constexpr std::string_view kNoCounters = "off";     // only formulas of the problem
+inline constexpr std::string_view kNoCounters = "off";     // only the problem's formulas
 
-// Returns all values of the flag: kAutoCounters, the names in `sources`, kNoCounters.
+// Returns the values of --dlroof_counters: kAutoCounters, the names in `sources`, kNoCounters.
 std::vector<std::string> CounterChoices(const std::vector<CounterSource>& sources);
 
 struct Counting {
   std::map<Provenance, Work> work;
-  // How a source counted (these notes have a provenance), caveats, and why a source has no counts.
+  // How each source counted (a note with `provenance`), caveats, and why a source has no counts.
   std::vector<CountingNote> notes;
-  std::vector<LaunchedKernel> kernels;  // from the best source that knows them
+  std::vector<LaunchedKernel> kernels;  // from the best source that reports kernels
 };
 
-// Asks those of `sources` that `choice` selects for `device`. Drops values that are negative or not
-// finite, and all FLOPs of a source that cannot count every pipe in `request.pipes`, with a note:
-// they would be incomplete.
+// Counts a call with the sources that `choice` (a value of --dlroof_counters) selects for `device`.
+// Drops values that are negative or not finite. If a source cannot count every pipe in
+// `request.pipes`, drops all its FLOPs, which would be incomplete, and adds a note.
 Counting CountCall(std::string_view choice, std::string_view device, const CountRequest& request,
                    const std::vector<CounterSource>& sources);
 
-// Returns why the source that `choice` names cannot count on `device`, or that no such source
-// exists. Returns nullopt for kAutoCounters and kNoCounters.
+// Returns why the source named `choice` cannot count on `device`, or that there is no such source.
+// Returns nullopt for kAutoCounters and kNoCounters.
 std::optional<Reason> UnavailableReason(std::string_view choice, std::string_view device,
                                         const std::vector<CounterSource>& sources);
 
-// Returns the sources that `choice` selects on `device` but that cannot count here, by name. A
-// program reports these reasons once per run, not with each call.
+// Returns the reasons of the sources that `choice` selects on `device` but that cannot count on
+// this machine, by source name. A program reports them once per run.
 std::map<std::string, Reason> UnavailableSources(std::string_view choice, std::string_view device,
                                                  const std::vector<CounterSource>& sources);
 

@@ -1,5 +1,5 @@
-// Profile of a call's parallel regions. Region sources intercept the calls between a library and
-// its OpenMP runtime.
+// Profile of a call's OpenMP parallel regions. Region sources intercept calls to the OpenMP
+// runtime.
 #pragma once
 
 #include <functional>
@@ -12,26 +12,26 @@
 
 namespace dlroof {
 
-// Sums over the regions that began on one thread.
+// Sums over the parallel regions that began on one thread.
 struct RegionSums {
-  double regions = 0;          // [1]
+  double regions = 0;          // [1] number of regions
   double seconds = 0;          // [s] from each fork to its join
-  double longest_seconds = 0;  // [s] in the region's function, slowest thread, barriers included
-  double busy_seconds = 0;     // [s] in the region's function, all threads, without barrier waits
+  double longest_seconds = 0;  // [s] in the regions' functions, slowest thread, with barriers
+  double busy_seconds = 0;     // [s] in the regions' functions, all threads, without barriers
 
   bool operator==(const RegionSums&) const = default;
 };
 
-// One call: the mean over a pass of several calls.
+// Times of one call: the mean over a pass, which makes several calls.
 struct RegionPass {
   double seconds = 0;  // [s] wall time of the call
   RegionSums regions;
-  std::optional<double> run_delay_seconds;  // [s] that all threads together waited for a CPU
+  std::optional<double> run_delay_seconds;  // [s] all threads waited for a CPU, sum
 
   bool operator==(const RegionPass&) const = default;
 };
 
-// Components of one call on one thread, each measured separately with the library's own primitive.
+// Components of one call on one thread, each measured separately as a library primitive.
 struct PartSeconds {
   std::optional<double> functions;  // [s] sigmoid and tanh of the call's elements
   std::optional<double> products;   // [s] the call's matrix products, one after another
@@ -40,13 +40,13 @@ struct PartSeconds {
   bool operator==(const PartSeconds&) const = default;
 };
 
-// Instructions of one call on one thread.
+// Instruction counts of one call on one thread.
 struct InstructionCount {
   double all = 0;                         // [1]
-  std::optional<double> arithmetic = {};  // [1] floating-point operations, integer multiply-adds
-  std::optional<double> generated = {};   // [1] in code generated at run time (JIT kernels)
+  std::optional<double> arithmetic = {};  // [1] floating-point and integer multiply-add
+  std::optional<double> generated = {};   // [1] in code that was generated at run time (JIT)
   std::optional<double> smallest = {};    // [1] of the same call with all sizes 1
-  std::optional<double> per_second = {};  // [1/s] peak issue rate of the core, measured then
+  std::optional<double> per_second = {};  // [1/s] peak rate of the core, measured with it
   Provenance from = Provenance::kMeasured;
   std::string how = {};  // "single steps"
 
@@ -63,21 +63,20 @@ struct CountedInstructions {
 struct ParallelTime {
   RegionPass mean;  // over `passes`
   std::vector<RegionPass> passes;
-  int threads = 1;    // [1] of the widest region, or 1 if the call has no region
-  double calls = 0;   // [1] in all passes
-  PartSeconds parts;  // where the operator knows its components
-  // [s] The same call made for one thread; unset for single-threaded calls and if the library then
-  // chooses another algorithm.
+  int threads = 1;    // [1] of the largest region, or 1 if the call has no region
+  double calls = 0;   // [1] number of calls in all passes
+  PartSeconds parts;  // set if the operator knows its components
+  // [s] Time of the same call created for one thread. Unset if the call is single-threaded or if
+  // the library uses another algorithm for one thread.
   std::optional<double> single_thread_seconds;
-  // [s] The same call with all sizes 1, on one thread: the overhead that no size changes.
+  // [s] Time of the same call with all sizes 1 on one thread: overhead independent of sizes.
   std::optional<double> smallest_seconds;
-  // [s] The same call on one thread, measured interleaved: `near` on folded tensors that fit in the
-  // core's own L2, `far` on such tensors without folding.
+  // [s] Times of the same call on one thread, measured interleaved. `near_seconds`: the tensors are
+  // folded so that they fit in the core's L2. `far_seconds`: the tensors are not folded.
   std::optional<double> near_seconds, far_seconds;
-  // [1] Multiply-adds that the vector lanes execute over those that the problem needs, from a model
-  // of the library's blocking.
+  // [1] Multiply-adds that the vector lanes execute divided by the needed ones, from a model.
   std::optional<double> executed_over_useful;
-  // [1] Vector loads and stores of one call, and [byte] per vector, from the same model.
+  // Vector loads and stores of one call [1], and the size of a vector [byte], from the same model.
   std::optional<double> vector_loads, vector_bytes;
   std::optional<InstructionCount> instructions;
   std::optional<Reason> instructions_reason;  // set if counting instructions failed
@@ -86,7 +85,7 @@ struct ParallelTime {
   bool operator==(const ParallelTime&) const = default;
 };
 
-// The regions that a source saw between its begin and its end.
+// The regions that a source saw between `begin` and `end`.
 struct RegionsSeen {
   RegionSums sums;
   int widest_team = 1;  // [1] threads, or 1 if no region ran
@@ -96,39 +95,39 @@ struct RegionsSeen {
 
 struct RegionSource {
   std::function<std::string()> name;
-  // Returns why the source sees no regions of this process at the moment. This may change when a
-  // runtime starts.
+  // Returns why the source sees no regions of this process now; may change when a runtime starts.
   std::function<std::optional<Reason>()> unavailable;
-  // Starts watching the calling thread's regions, from zero.
+  // Resets the sums and starts to watch the calling thread's regions.
   std::function<void()> begin;
-  // Stops watching. Returns nullopt if the source missed times.
+  // Stops watching and returns the sums, or nullopt if the source missed events.
   std::function<std::optional<RegionsSeen>()> end;
 };
 // Registers a source. Call at namespace scope. Returns true.
 bool RegisterRegionSource(RegionSource source);
-// Declares that this process will watch regions. Call it before the OpenMP runtime starts: libomp
-// accepts a tool only then, and its empty regions take a sixth longer from then on. Returns true.
+// Declares that this process will watch regions. Call this before the OpenMP runtime starts,
+// because libomp accepts a tool only then. With a tool, its empty regions take a sixth longer.
+// Returns true.
 bool ExpectRegions();
 bool RegionsAreExpected();
 // Returns the sources of this build, possibly none.
 const std::vector<RegionSource>& AllRegionSources();
-// Returns why none of `sources` sees regions of this process: each name with its reason.
+// Returns why none of `sources` can see regions of this process, or nullopt if one can.
 std::optional<Reason> NoRegionsReason(const std::vector<RegionSource>& sources);
 
-// Watches the regions of one thread between Begin and End and counts each once: of the sources that
-// see the same runtime, all but one are unavailable. If a process has several runtimes, the one
-// whose regions took longest counts.
+// Watches the regions of one thread between Begin and End. Each region is counted once, because
+// only one of the sources that see the same OpenMP runtime is available. If a process has several
+// runtimes, only the runtime whose regions took longest is counted.
 class RegionWatch {
  public:
-  // `sources` must outlive the watch.
+  // `sources` must outlive this object.
   explicit RegionWatch(const std::vector<RegionSource>& sources) : all_(&sources) {}
 
   void Begin();
   struct Watched {
     RegionsSeen seen;
-    std::string source;  // its name
+    std::string source;  // name of the source
   };
-  // Returns nullopt if no source could watch, or if one of them missed times.
+  // Returns nullopt if no source could watch, or if a source missed events.
   std::optional<Watched> End();
 
  private:

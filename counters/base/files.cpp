@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 std::error_code SystemError() { return {errno, std::generic_category()}; }
 
-// A pipe or /dev/null cannot be synchronized, and need not be.
+// Ignores the errors of pipes and /dev/null, which cannot be synchronized and need not be.
 bool Synchronized(int fd) { return fsync(fd) == 0 || errno == EINVAL || errno == EROFS; }
 
 std::error_code WriteInPlace(const fs::path& path, std::string_view text, OnDisk when) {
@@ -36,7 +36,7 @@ std::error_code WriteInPlace(const fs::path& path, std::string_view text, OnDisk
   return first;
 }
 
-// The name itself survives a power failure only after its folder is synchronized.
+// Synchronizes the folder of `path`; only then the file's name survives a power failure.
 void SyncFolderOf(const fs::path& path) {
   const int folder =
       open(fs::absolute(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -58,7 +58,7 @@ std::error_code WriteAndRename(const fs::path& path, std::string_view text, OnDi
   return error;
 }
 
-// Reads at most one byte more than `most_bytes`.
+// Reads a file into `text`, at most one byte more than `most_bytes`.
 std::error_code ReadAll(const fs::path& path, std::uintmax_t most_bytes, std::string& text) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return SystemError();

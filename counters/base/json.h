@@ -1,5 +1,4 @@
-// nlohmann's JSON with its members instantiated once, in json.cpp. This halves the compile time of
-// files that use it.
+// Declares that json.cpp instantiates nlohmann::json. This halves the compile time of its users.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Reads JSON that may have been written by hand or by another program. Each wrong or missing key
-// gives an error message of one sentence that names the place.
+// Reads JSON that may have been written by hand or by another program. A wrong or missing key
+// throws BadInput, whose message is one sentence with the position and the expected value.
 #pragma once
 
 #include <map>
@@ -13,13 +13,14 @@
 
 namespace dlroof {
 
-// Parses a text. Throws BadInput, whose message begins with `where`.
+// Parses a JSON text. Throws BadInput if it is invalid; `where` (a file name) starts the message.
 nlohmann::json ParsedJson(const std::string& text, const std::string& where);
 
-// Returns the parser's message without the library's prefix: "at line 2, column 5: ...".
+// Returns the JSON library's error message without its prefix: "at line 2, column 5: ...".
 std::string JsonFault(const nlohmann::json::exception& error);
 
-// A JSON object and its place for messages ("run.json: records[3]"). All functions throw BadInput.
+// Reads the members of a JSON object. `where` ("run.json: records[3]") starts all messages.
+// Functions throw BadInput for a wrong type or range and, unless said otherwise, a missing member.
 class JsonReader {
  public:
   JsonReader(const nlohmann::json& json, std::string where);
@@ -29,8 +30,9 @@ class JsonReader {
   double Number(const std::string& key) const;  // finite
   double Positive(const std::string& key) const;
   double NotNegative(const std::string& key) const;
-  int AtLeastOne(const std::string& key) const;  // a whole number
-  // Returns the schema version that `program` wrote, a whole number from 1 to `newest`.
+  int AtLeastOne(const std::string& key) const;  // a whole number from 1 to 2^30
+  // Returns the file's schema version, a whole number from 1 to `newest`. `program` is the program
+  // that wrote the file, for the message.
   int Schema(const std::string& key, int newest, const char* program = "dlroof") const;
   std::string Text(const std::string& key) const;
   std::string NonEmptyText(const std::string& key) const;
@@ -38,14 +40,14 @@ class JsonReader {
   std::optional<double> OptionalNumber(const std::string& key) const;
   std::optional<double> OptionalPositive(const std::string& key) const;
   std::string TextOr(const std::string& key, const std::string& otherwise) const;
-  std::vector<std::string> Texts(const std::string& key) const;  // an array of texts
+  std::vector<std::string> Texts(const std::string& key) const;  // an array of strings
   std::map<std::string, std::string> TextsByKey(const std::string& key) const;
   std::vector<std::pair<double, double>> PositivePairs(const std::string& key) const;
   std::pair<double, double> PositivePair(const std::string& key) const;
   JsonReader Object(const std::string& key) const;
   const nlohmann::json& Array(const std::string& key) const;
-  JsonReader Item(const std::string& key, size_t index) const;  // an object in an array
-  // Calls visit(name, object) for each member of the child object, if that exists.
+  JsonReader Item(const std::string& key, size_t index) const;  // an object in the array `key`
+  // Calls visit(name, object) for each member of the child object `key`, if that exists.
   template <class Visit>
   void EachObject(const std::string& key, const Visit& visit) const {
     if (!Has(key)) return;

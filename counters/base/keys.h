@@ -1,4 +1,4 @@
-// Tables that map enumerators to their spelling in files and flags, and a hash of text.
+// Tables that map enumerators to their text in files and flags, and a hash of text.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace dlroof {
 template <class Enum>
 using KeyRow = std::pair<Enum, std::string_view>;
 
-// Throws std::out_of_range if the table lacks the value.
+// Returns the text of an enumerator. Throws std::out_of_range if the table lacks it.
 template <class Enum, std::size_t rows>
 constexpr std::string_view KeyIn(const KeyRow<Enum> (&table)[rows], Enum value) {
   for (const auto& row : table)
@@ -21,7 +21,7 @@ constexpr std::string_view KeyIn(const KeyRow<Enum> (&table)[rows], Enum value) 
   throw std::out_of_range("a value without a key");
 }
 
-// Returns the value of a key, or nullopt if the table lacks the key.
+// Returns the enumerator with the text `key`, or nullopt if the table lacks it.
 template <class Enum, std::size_t rows>
 constexpr std::optional<Enum> ValueIn(const KeyRow<Enum> (&table)[rows], std::string_view key) {
   for (const auto& row : table)
@@ -29,7 +29,7 @@ constexpr std::optional<Enum> ValueIn(const KeyRow<Enum> (&table)[rows], std::st
   return std::nullopt;
 }
 
-// Returns all values in the order of the table.
+// Returns all enumerators in the order of the table.
 template <class Enum, std::size_t rows>
 std::vector<Enum> ValuesOf(const KeyRow<Enum> (&table)[rows]) {
   std::vector<Enum> values;
@@ -37,8 +37,8 @@ std::vector<Enum> ValuesOf(const KeyRow<Enum> (&table)[rows]) {
   return values;
 }
 
-// 64-bit FNV-1a, the same on every platform. It appears in the names and contents of stored files
-// and must never change. `before` is the hash of the text that precedes `text`.
+// Returns the 64-bit FNV-1a hash of a text. It is in names and contents of stored files, so it must
+// never change. `before` is the hash of the text before `text`.
 inline constexpr std::uint64_t kHashOfNothing = 0xcbf29ce484222325;
 inline std::uint64_t HashOf(std::string_view text, std::uint64_t before = kHashOfNothing) {
   std::uint64_t hash = before;

@@ -9,8 +9,7 @@
 namespace dlroof {
 
 int EditDistance(std::string_view from, std::string_view to) {
-  // Rows of the distances from the first i - 2, i - 1 and i characters of `from` to all beginnings
-  // of `to`.
+  // Distances between the first i - 2, i - 1 and i characters of `from` and each prefix of `to`.
   std::vector<int> before(to.size() + 1), last(to.size() + 1), row(to.size() + 1);
   std::iota(row.begin(), row.end(), 0);
   for (std::size_t i = 1; i <= from.size(); ++i) {

@@ -14,30 +14,30 @@
 
 namespace dlroof {
 
-// An even number of values gives the mean of the two middle ones. Throws std::invalid_argument if
-// there are no values.
+// Returns the median; for an even number of values the mean of the two middle ones. Throws
+// std::invalid_argument if there are no values. `rising` must be in ascending order.
 double Median(std::vector<double> values);
 double MedianOfSorted(const std::vector<double>& rising);
 
-// Returns the narrowest pair of order statistics, symmetric in rank, that covers the median with a
-// probability of at least 95 % (binomial; e.g. David and Nagaraja, Order Statistics, 7.1). Returns
-// nullopt for fewer than 6 values: even the minimum and maximum of 5 cover it with only 93.75 %.
+// Returns the 95 % confidence interval of the median: the narrowest pair of values, symmetric in
+// rank, that encloses the median with a probability of at least 95 % (binomial; e.g. David and
+// Nagaraja, Order Statistics, 7.1). Returns nullopt for fewer than 6 values.
 std::optional<std::pair<double, double>> MedianInterval95(std::vector<double> values);
 std::optional<std::pair<double, double>> MedianInterval95OfSorted(
     const std::vector<double>& rising);
 
-// Returns 0 to count - 1, shuffled by `seed` (Fisher-Yates), the same on every system.
+// Returns the numbers 0 to count - 1 in a random order that depends only on `seed` (Fisher-Yates).
 inline std::vector<std::size_t> ShuffledOrder(std::size_t count, std::uint64_t seed) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
-  // The standard fixes the engine's output, but not that of its distributions.
+  // The C++ standard specifies the engine's output, but not that of distributions.
   std::mt19937_64 engine(seed);
   for (std::size_t left = count; left > 1; --left)
     std::swap(order[left - 1], order[engine() % left]);
   return order;
 }
 
-// IEEE-like: sign, exponent with bias 2^(exponent - 1) - 1, fraction. e4m3 has no infinity.
+// IEEE-like: sign, exponent with bias 2^(exponent bits - 1) - 1, fraction. e4m3 has no infinity.
 struct FloatFormat {
   int exponent_bits, fraction_bits;
 
@@ -45,15 +45,15 @@ struct FloatFormat {
 };
 inline constexpr FloatFormat kFp16Format = {5, 10}, kBf16Format = {8, 7}, kE4m3Format = {4, 3};
 
-// Rounds to nearest, ties to even, with subnormal numbers. `value` must be finite and, once
-// rounded, within the format's range.
+// Returns the bits of `value` in the format, rounded to nearest, ties to even; the result may be
+// subnormal. `value` must be finite and, once rounded, within the format's range.
 inline std::uint32_t EncodeFloat(double value, FloatFormat format) {
   constexpr int kFraction = 52, kBias = 1023;
   constexpr std::uint64_t kOne = 1;
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int exponent = static_cast<int>(bits >> kFraction & 0x7ff) - kBias;
-  const int below = std::max(0, 1 - format.bias() - exponent);  // powers of 2 below the normal ones
-  // Dropping 62 bits already rounds to 0.
+  const int below = std::max(0, 1 - format.bias() - exponent);  // exponents below the normal range
+  // A shift by 62 bits already rounds every significand to 0.
   const int dropped = std::min(kFraction - format.fraction_bits + below, 62);
   const std::uint64_t significand = (bits & ((kOne << kFraction) - 1)) | kOne << kFraction;
   const std::uint64_t odd = significand >> dropped & 1;
@@ -66,13 +66,13 @@ inline std::uint32_t EncodeFloat(double value, FloatFormat format) {
           static_cast<std::uint32_t>(rounded));
 }
 
-// Exact for finite numbers. Infinities and NaNs come out as numbers beyond the format's range.
+// Returns the value of `bits`, exact for finite numbers. Infinities and NaNs become large numbers.
 inline double DecodeFloat(std::uint32_t bits, FloatFormat format) {
   constexpr int kFraction = 52, kBias = 1023;
   const int sign = format.exponent_bits + format.fraction_bits;
   const std::uint64_t magnitude = bits & ((1U << sign) - 1);
   const std::uint64_t negative = bits >> sign & 1;
-  // Read as a double, the number's exponent is too small by the difference of the biases.
+  // Placed into a double, the exponent is too small by the difference of the two biases.
   const auto wide =
       std::bit_cast<double>(negative << 63 | magnitude << (kFraction - format.fraction_bits));
   const auto scale =
@@ -80,12 +80,12 @@ inline double DecodeFloat(std::uint32_t bits, FloatFormat format) {
   return wide * scale;
 }
 
-// The nearest value of the format.
+// Returns the value of the format that is nearest to `value`.
 inline double RoundTo(double value, FloatFormat format) {
   return DecodeFloat(EncodeFloat(value, format), format);
 }
 
-// Returns 32 random bits for an index (the finalizer of splitmix64).
+// Returns 32 pseudo-random bits that depend only on `index` (the finalizer of splitmix64).
 inline std::uint32_t RandomBits(std::uint64_t index) {
   std::uint64_t z = index + 0x9e3779b97f4a7c15U;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;

@@ -26,7 +26,7 @@
 namespace dlroof {
 namespace {
 
-// [s] A signal that arrives just before a wait is noticed after this long.
+// [s] Maximum duration of one wait, as a signal just before a wait does not interrupt the wait.
 constexpr double kSliceSeconds = 0.5;
 
 double Now() {
@@ -46,10 +46,10 @@ Descriptor OpenForChild(const std::string& path, int flags) {
   return file;
 }
 
-// Everything that a child process needs, prepared before vfork.
+// Settings of a child process, prepared before vfork.
 struct ChildSetup {
   std::vector<std::string> arguments, environment;
-  std::vector<Descriptor> descriptors;  // of the child: 0, 1, ...
+  std::vector<Descriptor> descriptors;  // become descriptors 0, 1, ... of the child
   bool own_group = true;                // so that ^C in the terminal does not reach it
   Descriptor failure = Descriptor();    // receives errno if the program cannot be started
 };
@@ -72,17 +72,17 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Runs in the child, which shares the parent's memory: it must not allocate, throw or return.
+// Runs in the child, which shares the parent's memory: must not allocate, throw or return.
 [[noreturn]] void Execute(char* const* args, char* const* variables, const ChildSetup& setup,
                           pid_t parent) {
   if (setup.own_group) setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   std::signal(SIGPIPE, SIG_DFL);
-  // A child in this process's group inherits ignored signals (nohup); execvpe resets handlers.
+  // A child in this process's group keeps ignored signals (nohup). execvpe resets handlers.
   if (setup.own_group)
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
-  // MoveUp put all sources above these numbers, so no source is overwritten before its copy.
+  // MoveUp has moved all sources above these numbers, so dup2 overwrites none that is still needed.
   for (std::size_t i = 0; i < setup.descriptors.size(); ++i)
     dup2(setup.descriptors[i].get(), static_cast<int>(i));
   execvpe(args[0], args, variables);
@@ -91,7 +91,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   _exit(127);
 }
 
-// vfork copies no page tables: this process may hold gigabytes of tensors.
+// Uses vfork, which copies no page tables, because this process may have gigabytes of tensors.
 pid_t ForkAndExecute(ChildSetup& setup) {
   const auto args = Pointers(setup.arguments), variables = Pointers(setup.environment);
   const pid_t parent = getpid();
@@ -100,14 +100,13 @@ pid_t ForkAndExecute(ChildSetup& setup) {
   return child;
 }
 
-// Duplicates the descriptor to a number of at least 10, above those that the child uses.
+// Returns a duplicate with a number of at least 10, above those that the child uses.
 Descriptor MoveUp(Descriptor descriptor) {
   Descriptor moved(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 10));
   if (moved.get() < 0) throw std::runtime_error(fmt::format("fcntl: {}", std::strerror(errno)));
   return moved;
 }
 
-// Returns the process. Throws CannotStart.
 pid_t StartChild(ChildSetup& setup) {
   auto failure = Pipe();
   setup.failure = MoveUp(std::move(failure[1]));
@@ -199,7 +198,7 @@ std::optional<ProcessEnd> WatchedProcess::WaitForEnd(double seconds) {
 void WatchedProcess::Stop() {
   if (end_) return;
   kill(pid_, SIGSTOP);
-  // Waits until the process pauses or has ended. WNOWAIT leaves the end to WaitForEnd.
+  // Waits until the process has stopped or ended. WNOWAIT leaves the exit status to WaitForEnd.
   siginfo_t seen{};
   waitid(P_PID, static_cast<id_t>(pid_), &seen, WSTOPPED | WEXITED | WNOWAIT);
   if (seen.si_code == CLD_STOPPED)
@@ -240,7 +239,7 @@ pid_t StartInForeground(const std::vector<std::string>& args, const Variables& v
 
 ChildResult RunChild(const std::vector<std::string>& command, const Variables& variables,
                      const std::string& input) {
-  // Files, because pipes would have to be read while the child runs.
+  // The output goes to files, because pipes would have to be read while the child runs.
   const TemporaryFolder folder;
   const ProcessFiles files{folder / "out", folder / "err", false, folder / "in"};
   WriteFile(files.in, input);
@@ -272,8 +271,8 @@ extern "C" void RequestStop(int) { stop_requested = true; }
 }  // namespace
 
 void StopOnInterrupt() {
-  // Generated kernels may use stack memory below the red zone, which a signal handler overwrites
-  // (oneDNN 3.2's sgemm lost its loop counters). The handler therefore has its own stack.
+  // The signal handler needs its own stack: generated kernels may use memory below the stack's red
+  // zone, which a handler on the same stack overwrites (oneDNN 3.2's sgemm lost its loop counters).
   static std::array<char, 1 << 16> other_stack;
   stack_t stack = {};
   stack.ss_sp = other_stack.data();

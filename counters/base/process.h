@@ -15,14 +15,14 @@
 
 namespace dlroof {
 
-// A program that cannot be started.
+// Thrown if a program cannot be started.
 struct CannotStart : BadInput {
   CannotStart(const std::string& program, int error);
 
   int error;  // errno
 };
 
-// Owns a file descriptor, or -1, and closes it.
+// Owns a file descriptor and closes it. -1 means none.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -36,7 +36,7 @@ class Descriptor {
   int fd_;
 };
 
-// How a process ended: by an exit code, or by a signal other than 0.
+// How a process ended: by `signal` if that is not 0, otherwise with `exit_code`.
 struct ProcessEnd {
   int exit_code = 0;
   int signal = 0;
@@ -45,20 +45,20 @@ struct ProcessEnd {
 std::string Describe(const ProcessEnd& end);
 
 struct ProcessFiles {
-  std::string out, err;          // paths of standard output and error, which are truncated
-  bool turns = false;            // descriptors 3 and 4 are pipes for Send and ReadLine
+  std::string out, err;          // paths for standard output and error; truncated first
+  bool turns = false;            // connects Send and ReadLine to descriptors 3 and 4
   std::string in = "/dev/null";  // path of standard input
 };
 
 using Variables = std::map<std::string, std::string>;
 
-// A process in its own group, so that ^C in the terminal does not reach it. The kernel kills it
-// when this process ends.
+// A child process in its own process group, so that ^C in the terminal does not reach it. The
+// kernel kills the child when this process ends.
 class WatchedProcess {
  public:
-  // Looks for `args[0]` in PATH and adds `variables` to the environment. With `files.turns` this
-  // process ignores SIGPIPE from then on. Throws CannotStart, and BadInput for a file that cannot
-  // be opened.
+  // Starts `args[0]`, which is searched in PATH, with `variables` added to the environment. If
+  // `files.turns` is set, this process ignores SIGPIPE from then on. Throws CannotStart, or
+  // BadInput if a file cannot be opened.
   WatchedProcess(const std::vector<std::string>& args, const ProcessFiles& files,
                  const Variables& variables = {});
   // Kills the process and its group.
@@ -66,7 +66,7 @@ class WatchedProcess {
   WatchedProcess(const WatchedProcess&) = delete;
   WatchedProcess& operator=(const WatchedProcess&) = delete;
 
-  // Returns nullopt when `seconds` have passed or the user interrupts (StopOnInterrupt).
+  // Returns nullopt if the process has not ended after `seconds` or the user interrupts.
   std::optional<ProcessEnd> WaitForEnd(double seconds);
 
   // Pauses and resumes all threads of the process.
@@ -74,8 +74,8 @@ class WatchedProcess {
   void Continue();
 
   void Send(char byte);
-  // Returns a line without its newline, or nullopt when `seconds` have passed, the process has
-  // ended or the user interrupts.
+  // Returns the next line of descriptor 4, without its newline. Returns nullopt after `seconds`, if
+  // the process has ended, or if the user interrupts.
   std::optional<std::string> ReadLine(double seconds);
 
  private:
@@ -89,19 +89,19 @@ class WatchedProcess {
   std::optional<ProcessEnd> end_;
 };
 
-// Starts a program in this process's group, so that it receives the terminal's ^C too, with `in`
-// and `out` as standard input and output and this process's standard error. The caller waits for
-// it. The kernel kills it when this process ends. Throws CannotStart.
+// Starts a program in this process's group, so that the terminal's ^C reaches the program too. `in`
+// and `out` become its standard input and output. The caller must wait for the program. The kernel
+// kills it when this process ends. Throws CannotStart.
 pid_t StartInForeground(const std::vector<std::string>& args, const Variables& variables, int in,
                         int out);
 
 struct ChildResult {
-  int exit_code = 0;  // 128 + signal if a signal ended it
+  int exit_code = 0;  // 128 + signal number if a signal ended it
   std::string out;    // standard output
   std::string err;    // standard error
 };
 
-// Runs a program to its end with `input` as its standard input. Throws BadInput if it cannot be
+// Runs a program until it ends, with `input` as its standard input. Throws BadInput if it cannot be
 // started, std::runtime_error if the user interrupts.
 ChildResult RunChild(const std::vector<std::string>& command, const Variables& variables = {},
                      const std::string& input = "");
@@ -109,16 +109,15 @@ ChildResult RunChild(const std::vector<std::string>& command, const Variables& v
 // Returns whether `program` is an executable file in PATH.
 bool IsInPath(const std::string& program);
 
-// Sleeps; wakes early when the user interrupts.
+// Sleeps for `seconds`, or until the user interrupts.
 void SleepSeconds(double seconds);
 
-// Makes SIGINT and SIGTERM request a stop, which StoppedByInterrupt reports. A second signal ends
-// the program at once.
+// After this call SIGINT or SIGTERM sets StoppedByInterrupt; a second signal ends the program.
 void StopOnInterrupt();
 bool StoppedByInterrupt();
 
-// Calls body(i) for each i below `count`, in any order, with one thread per 1024 calls and at most
-// one per CPU. Throws what a call throws.
+// Calls body(i) for i = 0 to count - 1 in any order, on one thread per 1024 calls and at most one
+// per CPU. Rethrows an exception of `body`.
 template <class Body>
 void ParallelFor(std::size_t count, const Body& body) {
   constexpr std::size_t kWorthAThread = 1024;

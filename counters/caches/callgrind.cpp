@@ -46,7 +46,7 @@ double Count(const std::map<std::string, double>& counts, const std::string& eve
   return found->second;
 }
 
-// Returns the counts by event. Throws std::runtime_error naming the missing part.
+// Returns callgrind's counts by event. Throws std::runtime_error that names the missing line.
 std::map<std::string, double> CountsIn(std::string_view text) {
   const auto names = WordsAfter(text, "events:");
   auto numbers = WordsAfter(text, "totals:");
@@ -56,7 +56,7 @@ std::map<std::string, double> CountsIn(std::string_view text) {
   std::map<std::string, double> counts;
   for (size_t i = 0; i < names->size(); ++i) {
     double& value = counts[names->at(i)];
-    if (i >= numbers->size()) continue;  // the format omits zeros at the end of a line
+    if (i >= numbers->size()) continue;  // callgrind omits zeros at the end of a line
     const auto& number = numbers->at(i);
     const auto* const end = number.data() + number.size();
     if (std::from_chars(number.data(), end, value).ptr != end || value < 0)
@@ -67,7 +67,7 @@ std::map<std::string, double> CountsIn(std::string_view text) {
 
 namespace fs = std::filesystem;
 
-// Returns the path of this program if it is dlroof_bench, otherwise of the dlroof_bench beside it.
+// Returns the path of dlroof_bench: this program, or a program in the same folder.
 std::string BenchProgram() {
   const auto self = fs::read_symlink("/proc/self/exe");
   for (const auto& candidate :
@@ -77,7 +77,7 @@ std::string BenchProgram() {
   throw std::runtime_error("there is no dlroof_bench beside " + self.string());
 }
 
-// Returns the program's last line. Valgrind's own lines begin with "==".
+// Returns the last line that the program wrote. Skips Valgrind's lines, which begin with "==".
 std::string LastLine(const std::string& text) {
   std::istringstream lines(text);
   std::string last, line;
@@ -93,7 +93,8 @@ CacheGeometry Simulable(const CacheGeometry& cache, int default_ways) {
   const double lines = cache.bytes / cache.line;
   CacheGeometry best;
   double best_error = std::numeric_limits<double>::infinity();
-  // Tries three quarters to twice the ways, for the nearest capacity, then the nearest ways.
+  // Tries numbers of ways from three quarters of `ways` to twice as many. Selects the nearest
+  // capacity, then the nearest number of ways.
   for (int many = std::max(1, ways * 3 / 4); many <= 2 * ways; ++many) {
     const double sets = std::exp2(std::round(std::log2(lines / many)));
     const double bytes = sets * many * cache.line;
@@ -166,7 +167,7 @@ SimulatedRun RunSimulated(const std::string& name, unsigned seed,
   auto report = nlohmann::json::parse(ran.out, nullptr, false);
   if (!report.is_object())
     throw std::runtime_error("dlroof_bench under valgrind printed no report but: " + ran.out);
-  // The first file has the counts between the marks, the second those of the rest of the program.
+  // The file ".1" has the counts between the marks, the next file those of the rest.
   return {ReadFileIfAny(file + ".1"), std::move(report)};
 }
 
@@ -184,18 +185,17 @@ CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
     return {.count = InstructionCount{.all = CallgrindInstructions(run.counts),
                                       .from = Provenance::kSimulated,
                                       .how = "callgrind"}};
-  } catch (const std::exception& error) {  // an interrupt, or a program that valgrind cannot run
+  } catch (const std::exception& error) {  // interrupted, or valgrind cannot run the program
     return {.reason = Reason{fmt::format("valgrind: {}", error.what())}};
   }
 }
 
-// --- The counter source "simulate": simulates the benchmark with this machine's cache geometry and
-// stores the counts on disk ---
+// --- The counter source "simulate": simulates this machine's caches and stores the counts ---
 
 namespace {
 
 struct Caches {
-  CacheGeometry l1, l2, l3;  // as simulated; 0 bytes if the system does not describe the level
+  CacheGeometry l1, l2, l3;  // as simulated; 0 bytes if the geometry is unknown
   CacheGeometry real_l3;
 };
 
@@ -240,9 +240,9 @@ Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
   return {ParseCallgrind(run.counts), std::move(run.report)};
 }
 
-// Returns everything that determines the counts, as the key of the stored counts.
+// Returns the key of the stored counts: a text with everything that determines them.
 std::string KeyText(const CountRequest& request, const Caches& caches) {
-  constexpr int kVersion = 3;  // of the simulated call and of the stored file
+  constexpr int kVersion = 3;  // increase if the simulated call or the file's format changes
   return fmt::format("{} | {} | {} | {} | {} | seed {} | {}", request.name, request.made_by,
                      Text(caches.l1), Text(caches.l2), Text(caches.l3), request.seed, kVersion);
 }
@@ -251,7 +251,7 @@ fs::path StoredPath(const fs::path& directory, const std::string& key) {
   return directory / fmt::format("simulated-{:016x}.json", HashOf(key));
 }
 
-// Returns null if the file is missing, incomplete or of another key with the same hash.
+// Returns the stored counts, or null if the file is missing, incomplete or of another key.
 nlohmann::json ReadStored(const fs::path& path, const std::string& key) {
   const auto stored = nlohmann::json::parse(ReadFileIfAny(path), nullptr, false);
   const bool complete = stored.is_object() && stored.value("key", "") == key &&
@@ -260,7 +260,7 @@ nlohmann::json ReadStored(const fs::path& path, const std::string& key) {
   return complete ? stored : nlohmann::json();
 }
 
-// A failure to write is ignored: the next run only simulates again.
+// Stores the counts. Ignores a failure: the next run then simulates again.
 void Store(const fs::path& path, const nlohmann::json& found) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);

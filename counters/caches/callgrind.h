@@ -1,9 +1,9 @@
-// Counts one call of a benchmark in a child process under Valgrind's cache simulator, callgrind.
+// Counts one call of a benchmark in a child process under callgrind, Valgrind's cache simulator.
 //
-// Callgrind simulates a first-level and a last-level cache (LRU, write-allocate, no prefetch), so
-// three levels take two runs, with the L2 and with the L3 as the last level. It counts between the
-// marks of bench/runner/simulation_marks.h. Valgrind User Manual, chapters 5.3 (cache simulation)
-// and 6 (callgrind, client requests, output format).
+// Callgrind simulates a first-level and a last-level cache (LRU, write-allocate, no prefetch).
+// Three levels therefore need two runs: one with the L2 as the last level, one with the L3.
+// Callgrind counts between the marks of bench/runner/simulation_marks.h. Valgrind User Manual,
+// chapters 5.3 (cache simulation) and 6 (callgrind, client requests, output format).
 #pragma once
 
 #include <functional>
@@ -21,41 +21,42 @@ namespace dlroof::caches {
 struct CacheGeometry {
   double bytes = 0;  // [byte]
   int ways = 0;      // 0 if unknown
-  int line = 64;     // [byte]
+  int line = 64;     // [byte] of a cache line
 
   bool operator==(const CacheGeometry&) const = default;
 };
 
-// Returns the nearest geometry that the simulator accepts: the number of sets must be a power of
-// two. Sliced caches have other numbers (53248 sets in 35.75 MiB of 11 ways); for them the ways
-// change so that the capacity stays within some per cent. `default_ways` replaces unknown ways.
+// Returns the nearest geometry that callgrind accepts: the number of sets must be a power of two.
+// Sliced caches have other numbers (53248 sets in 35.75 MiB of 11 ways); for them the number of
+// ways changes and the capacity stays within a few per cent. `default_ways` replaces unknown ways.
 CacheGeometry Simulable(const CacheGeometry& cache, int default_ways);
 
-// "32 KiB 8-way"
+// Returns "32 KiB 8-way".
 std::string Text(const CacheGeometry& cache);
 
-// Returns the valgrind command that counts between the two marks of `program`.
+// Returns the valgrind command that counts `program` between its two marks.
 std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const CacheGeometry& last,
                                           const std::string& out_file,
                                           const std::vector<std::string>& program);
 
-// The same command without cache simulation, to count only instructions.
+// Returns the command that counts only instructions, without cache simulation.
 std::vector<std::string> CallgrindWithoutCaches(const std::string& out_file,
                                                 const std::vector<std::string>& program);
 
-// Data accesses, without instruction fetches.
+// Counts of data accesses; instruction fetches are not included.
 struct CallgrindCounts {
   double accesses = 0;      // [1] loads and stores
   double first_misses = 0;  // [1] lines that the first level fetched
   double last_misses = 0;   // [1] lines that the last level fetched
 };
 
-// Parses callgrind's output file. Throws std::runtime_error naming the missing part.
+// Parses callgrind's output file. Throws std::runtime_error that names the missing line or event.
 CallgrindCounts ParseCallgrind(std::string_view text);
-// [1] Instructions, more than 0. Throws as ParseCallgrind does.
+// [1] Returns the instructions in callgrind's output file (> 0). Throws as ParseCallgrind does.
 double CallgrindInstructions(std::string_view text);
 
-// Returns the bytes by level from two runs whose last levels were the L2 and the L3.
+// Returns the bytes by level from two runs with the L2 and the L3 as last level. `line` [byte] is
+// the size of a cache line.
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line);
 
 struct SimulatedRun {
@@ -63,18 +64,18 @@ struct SimulatedRun {
   nlohmann::json report;  // the program's output: algorithm, isa, loops
 };
 
-// Returns the command that runs `program` and writes its counts to `file`.
+// Returns the command that runs `program` under callgrind and writes the counts to `file`.
 using SimulationCommand = std::function<std::vector<std::string>(
     const std::string& file, const std::vector<std::string>& program)>;
 
-// Runs the named benchmark on one thread in the dlroof_bench beside this program. Throws
-// std::runtime_error with the last line of its output if it fails.
+// Runs the benchmark `name` on one thread in the dlroof_bench beside this program. Throws
+// std::runtime_error with the last line of its output if the run fails.
 SimulatedRun RunSimulated(const std::string& name, unsigned seed, const SimulationCommand& command);
 
 // Counts the instructions of one call of the benchmark on one thread with callgrind. Takes some
 // seconds plus fifty times the call's time. The result has a reason if valgrind is missing or
-// fails, or if the library chooses another implementation than `algorithm` with `isa` under
-// valgrind, which does not support AVX-512.
+// fails, or if the library does not choose `algorithm` and `isa` under valgrind (which lacks
+// AVX-512).
 CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
                                          const std::string& algorithm, const std::string& isa);
 

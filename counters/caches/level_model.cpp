@@ -39,20 +39,22 @@ double Span(const NestAxis& axis, const std::vector<double>& extents) {
   return std::min(span, axis.limit);
 }
 
-// [byte] fetched if the body of the first `fitting` loops is the largest that fits.
+// [byte] Returns what is fetched of one tensor if the body of the first `fitting` loops is the
+// largest loop body that fits into the cache.
 double Fetched(const ReuseNest& nest, const NestTensor& tensor, size_t fitting, CacheStart start) {
   if (fitting == 0) return start == CacheStart::kSameNestBefore ? 0 : Footprint(nest, tensor, 0);
   const auto moved_by = [&](size_t loop) {
     return Iterations(nest, loop) > 1 && Moves(tensor, nest.loops[loop].dimension);
   };
-  // The innermost loop around the fitting body fetches the union of its iterations.
+  // The innermost loop around that body fetches the union of its iterations.
   double bytes = Footprint(nest, tensor, fitting - 1);
   bool stays = !moved_by(fitting - 1);
   for (size_t i = fitting - 1; i-- > 0;) {
     const bool moves = moved_by(i);
     stays = stays && !moves;
     if (stays) continue;
-    // A last, smaller tile fetches less of a tensor that the loop moves, and all of others.
+    // If a loop moves the tensor, its last, smaller iteration fetches proportionally less;
+    // otherwise the last iteration fetches as much as the others.
     const double iterations = Iterations(nest, i);
     bytes *= moves ? iterations : std::ceil(iterations - 1e-9);
     if (nest.loops[i].dimension == tensor.partial_in) bytes *= tensor.partial;
@@ -60,7 +62,7 @@ double Fetched(const ReuseNest& nest, const NestTensor& tensor, size_t fitting, 
   return stays && start == CacheStart::kSameNestBefore ? 0 : bytes;
 }
 
-// [byte] that the loop around the body of the first `around` loops replaces in each iteration.
+// [byte] Returns the data that each iteration of the loop around this body replaces by other data.
 double Replaced(const ReuseNest& nest, size_t around) {
   while (around > 0 && Iterations(nest, around - 1) <= 1) --around;
   if (around == 0) return 0;
@@ -70,7 +72,7 @@ double Replaced(const ReuseNest& nest, size_t around) {
   return bytes;
 }
 
-// Returns the share of the cache's sets that overflow in the body of the first `around` loops.
+// [1] Returns the share of the cache's sets that the body of the first `around` loops overflows.
 double Overflow(const ReuseNest& nest, size_t around, const NestCache& cache) {
   const double bytes = Footprint(nest, around);
   if (cache.ways == 0) return bytes > cache.bytes ? 1 : 0;
@@ -79,7 +81,8 @@ double Overflow(const ReuseNest& nest, size_t around, const NestCache& cache) {
   return std::clamp((used - (1 - way / 2)) / (1.5 * way), 0.0, 1.0);
 }
 
-// Adds the full iterations of loop `apart` and its last one for the tensors that it moves.
+// Returns the fetched bytes with loop `apart` modelled as two loops, its full iterations and its
+// last, smaller one. Only tensors that the loop moves differ.
 std::vector<double> FetchedApart(ReuseNest nest, size_t apart, const NestCache& cache,
                                  CacheStart start) {
   NestLoop& loop = nest.loops[apart];
@@ -97,7 +100,7 @@ std::vector<double> FetchedApart(ReuseNest nest, size_t apart, const NestCache& 
   return fetched;
 }
 
-// [byte] fetched by one thread, given which tensors were in the caches before.
+// [byte] Returns what one thread fetches, given which tensors the caches contain at the start.
 double Fetched(const ReuseNest& nest, const NestCache& cache, bool all_stay,
                const StartOfCall& start) {
   const auto cold = FetchedBytes(nest, cache, CacheStart::kEmpty);
@@ -119,7 +122,7 @@ double FetchedByAll(const LevelModel& model, const NestCache& cache, int threads
     shares.push_back(SharedBy(nest, threads));
     footprint += Footprint(shares.back(), 0);
   }
-  // With several nests, all others run between two executions of one.
+  // Between two executions of one nest the other nests run, so all their tensors must fit.
   const bool all_stay = shares.size() == 1 || footprint <= cache.bytes;
   double bytes = 0;
   for (const ReuseNest& nest : shares) bytes += Fetched(nest, cache, all_stay, start);
@@ -155,7 +158,7 @@ std::vector<double> FetchedBytes(const ReuseNest& nest, const NestCache& cache, 
   for (size_t i = 0; i < nest.loops.size(); ++i)
     if (nest.loops[i].last_apart) return FetchedApart(nest, i, cache, start);
   std::vector<double> fetched(nest.tensors.size(), 0);
-  double left = 1;  // share of sets into which no body so far fits
+  double left = 1;  // [1] share of the sets that every body so far overflows
   for (size_t around = 0; around <= nest.loops.size() && left > 0; ++around) {
     const bool last = around == nest.loops.size();
     const double overflow = last ? 0 : Overflow(nest, around, cache);
@@ -199,7 +202,7 @@ std::map<Level, double> LevelBytes(const LevelModel& model, const CacheShares& s
        {std::pair{Level::kL1, Level::kL2}, std::pair{Level::kL2, Level::kL3}}) {
     const auto share = shares.find(cache);
     if (share == shares.end()) break;
-    // A level cannot receive more bytes than the level in front of it requests.
+    // A level cannot receive more bytes than the next inner level requests.
     nearer = std::min(nearer, FetchedByAll(model, share->second, threads, start));
     bytes[behind] = nearer;
   }

@@ -46,7 +46,7 @@ ClockReading ReadClocks() {
 ClockReading operator-(const ClockReading& end, const ClockReading& begin) {
   ClockReading difference{end.wall - begin.wall, end.thread_cpu - begin.thread_cpu,
                           end.process_cpu - begin.process_cpu, std::nullopt};
-  // The sum may decrease when a thread has ended in between.
+  // The sum over threads may decrease if a thread has ended between the two readings.
   if (end.run_delay && begin.run_delay)
     difference.run_delay = std::max(0.0, *end.run_delay - *begin.run_delay);
   return difference;

@@ -1,7 +1,7 @@
-// Wall time, CPU time and run delay (time that threads waited for a CPU), which distinguish a slow
-// program from a noisy system without privileges or hardware counters; the actual clock of a core,
-// which virtual machines do not report; and its issue rate, which shows a busy sibling hardware
-// thread.
+// Clocks that distinguish a slow program from a noisy system without privileges or hardware
+// counters: wall time, CPU time and run delay (the time that runnable threads waited for a CPU).
+// Also measures a core's actual clock, which virtual machines do not report, and its issue rate,
+// which falls if the sibling hardware thread is busy.
 #pragma once
 
 #include <functional>
@@ -11,59 +11,58 @@
 
 namespace dlroof::cpu {
 
-// All [s]; only differences of two readings have a meaning.
+// Readings of several clocks, all in [s]. Only the difference of two readings has a meaning.
 struct ClockReading {
   double wall = 0;                  // steady clock
   double thread_cpu = 0;            // CPU time of the calling thread
   double process_cpu = 0;           // CPU time of all threads of this process
-  std::optional<double> run_delay;  // of all threads of this process, if /proc has schedstat
+  std::optional<double> run_delay;  // of all threads; nullopt if /proc lacks schedstat
 };
 
-// Takes some 10 us (a file per thread), so call it outside timed regions.
+// Takes some 10 us, as it reads a file per thread, so call it outside timed regions.
 ClockReading ReadClocks();
 ClockReading operator-(const ClockReading& end, const ClockReading& begin);
 ClockReading operator+(ClockReading one, const ClockReading& other);
 
-// Calls `ready`, then `call`, and returns the time of `call`. Reads wall and CPU clocks right
-// around `call` (which includes some 0.5 us of CPU time for reading them), and the files outside of
-// both.
+// Calls `ready`, then `call`, and returns the times spent in `call`. Wall and CPU clocks are read
+// directly before and after `call` (reading them adds some 0.5 us of CPU time), the files with the
+// run delay outside of these readings.
 ClockReading SpentBy(const std::function<void()>& ready, const std::function<void()>& call);
 
 double WallSeconds();
-// [s] Run delay of the calling thread, if /proc has schedstat.
+// [s] Returns the run delay of the calling thread, or nullopt if /proc lacks schedstat.
 std::optional<double> ThreadRunDelay();
 
-// [s] The second field of a schedstat line, in which the kernel counts nanoseconds. Returns nullopt
-// for a text of another form.
+// [s] Returns the run delay in the text of a schedstat file (the second field, in nanoseconds).
+// Returns nullopt if the text has another format.
 std::optional<double> ParseRunDelay(std::string_view schedstat);
 
-// Result of a busy loop that only reads the clock. Gaps are times in which the loop did not run.
+// Result of a loop that only reads the clock. A gap is a time in which the loop did not run.
 struct FreezeReport {
-  double seconds = 0;               // [s] of the loop
-  std::vector<double> gaps;         // [s] each gap of at least 1 ms, in order
+  double seconds = 0;               // [s] duration of the loop
+  std::vector<double> gaps;         // [s] the gaps of at least 1 ms, in order of time
   std::optional<double> run_delay;  // [s] that the thread waited for a CPU of this system; the host
                                     // or interrupts caused the other gaps
 };
 FreezeReport WatchFreezes(double seconds);
 
-// [1/s] The calling thread's core clock at the moment, measured in about 0.1 ms: the best of a few
-// short chains of integer multiplications, each with a latency of 3 cycles (Intel's cores since
-// 2008, AMD's since 2017; Fog, Instruction tables). A busy sibling hardware thread does not slow
-// such a chain. Returns nullopt on CPUs other than x86.
+// [1/s] Returns the current clock of the calling thread's core, measured in about 0.1 ms: the best
+// of a few short chains of integer multiplications with a latency of 3 cycles each (Intel's cores
+// since 2008, AMD's since 2017; Fog, Instruction tables). A busy sibling hardware thread does not
+// slow such a chain. Returns nullopt on CPUs other than x86.
 std::optional<double> MeasureCoreClock();
 
-// [1/cycle] Independent integer additions that the calling thread starts per cycle at the moment,
-// measured over some 50 us. This is the core's issue width (4 on Intel's and AMD's cores of 2013 to
-// 2023, then 5 or 6), or about half of it if a sibling hardware thread is busy. Cycles come from a
-// chain of multiplications as in MeasureCoreClock; the result is the median of five pairs. Returns
-// nullopt on CPUs other than x86.
+// [1/cycle] Returns how many independent integer additions the calling thread starts per cycle,
+// measured over some 50 us. The value is the core's issue width (4 on Intel's and AMD's cores of
+// 2013 to 2023, then 5 or 6), or about half of it if the sibling hardware thread is busy. A chain
+// of multiplications as in MeasureCoreClock counts the cycles; the result is the median of five
+// measurements. Returns nullopt on CPUs other than x86.
 std::optional<double> MeasureIssueRate();
 
 inline constexpr int kAdditionsPerRound = 72;
 
-// x86: executes `rounds` * kAdditionsPerRound additions in eight independent chains, so that up to
-// eight additions can start per cycle. Both operands are registers, as some cores eliminate
-// additions of a constant.
+// Executes `rounds` * kAdditionsPerRound additions in eight independent chains (x86), so that up to
+// eight can start per cycle. Adds registers, as some cores eliminate additions of a constant.
 [[gnu::noinline]] inline unsigned AddInChains(unsigned x, int rounds) {
   unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7;
   for (int round = 0; round < rounds; ++round)

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kIntelCaches = 4, kAmdCaches = 0x8000001D, kTopology = 0xB;
 constexpr std::uint32_t kData = 1, kUnified = 3;
 
-// [1] Hardware threads per core.
+// [1] Returns the number of hardware threads per core.
 std::uint32_t ThreadsOfCore(const Cpuid& cpuid) {
   if (cpuid(0, 0).eax < kTopology) return 1;
   const CpuidRegisters level = cpuid(kTopology, 0);
@@ -34,8 +34,8 @@ std::size_t OffsetInLine(const MemorySpan& span) {
   return reinterpret_cast<std::uintptr_t>(span.begin) % kCacheLineBytes;
 }
 
-// Returns whether the line "7f00-7f80 rw-p ..." begins a mapping that contains the address, or
-// nullopt for lines of another form.
+// Returns whether the mapping that the line "7f00-7f80 rw-p ..." begins contains the address.
+// Returns nullopt for lines of another form.
 std::optional<bool> Contains(const std::string& line, std::uintptr_t address) {
   std::istringstream text(line);
   std::uintptr_t begin = 0, end = 0;
@@ -44,7 +44,7 @@ std::optional<bool> Contains(const std::string& line, std::uintptr_t address) {
   return begin <= address && address < end;
 }
 
-// [KiB] Returns 128 for the line "Rss:      128 kB" and the name "Rss".
+// [KiB] Returns the value of the line with this name: 128 for "Rss:      128 kB" and "Rss".
 std::optional<double> Field(const std::string& line, const std::string& name) {
   if (!line.starts_with(name + ":")) return std::nullopt;
   std::istringstream text(line.substr(name.size() + 1));
@@ -95,7 +95,7 @@ std::size_t LinesOf(const MemorySpan& span) {
 
 std::int64_t Evict(const std::vector<MemorySpan>& spans) {
   std::int64_t bytes = 0;
-  FlushFence();  // completes earlier writes
+  FlushFence();  // waits for earlier writes
   for (const auto& span : spans) {
     FlushLines(static_cast<const char*>(span.begin) - OffsetInLine(span), LinesOf(span));
     bytes += static_cast<std::int64_t>(LinesOf(span) * kCacheLineBytes);

@@ -1,5 +1,5 @@
 // The data caches of one core as CPUID and the kernel describe them, eviction of memory from all
-// caches, and the share of a mapping on huge pages.
+// caches, and the share of a memory mapping that is on huge pages.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace dlroof::cpu {
 
-// [byte] of L1 and L2 per core: the size over the number of cores that share the cache, for the
-// levels that CPUID describes. From leaf 4, or 0x8000001D on AMD (Intel SDM volume 2A, CPUID; AMD
-// APM volume 3, appendix E.4). This is what a library sees that reads CPUID; under a simulator it
-// describes the emulated CPU.
+// [byte] Returns the L1 and L2 capacity per core: the cache's size divided by the number of cores
+// that share it. Levels that CPUID does not describe are missing. CPUID leaf 4, or 0x8000001D on
+// AMD (Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E.4). A library that reads CPUID gets
+// the same values; under a simulator they describe the simulated CPU.
 std::map<Level, double> CoreCaches(const Cpuid& cpuid);
-std::map<Level, double> CoreCaches();  // of the CPU that executes this
+std::map<Level, double> CoreCaches();  // of this CPU
 
-// Returns the associativity of the CPU's data or unified cache of this level, if the kernel reports
-// it. `cpus` is the kernel's folder of CPUs; tests pass another one.
+// Returns the associativity of the data or unified cache of `level` that `cpu` uses, or nullopt if
+// the kernel does not report it. `cpus` is the sysfs folder of the CPUs.
 std::optional<int> CacheWays(Level level, int cpu,
                              const std::filesystem::path& cpus = "/sys/devices/system/cpu");
 
@@ -32,21 +32,20 @@ struct MemorySpan {
 };
 
 inline constexpr std::size_t kCacheLineBytes = 64;
-// [1] Cache lines that a span touches.
+// [1] Returns the number of cache lines that a span touches.
 std::size_t LinesOf(const MemorySpan& span);
 
 // Writes back and evicts each line of the spans from the caches of all CPUs (x86-64: clflushopt, or
-// clflush on older CPUs), and waits for completion. Unlike reading a large buffer this leaves
-// everything else in the caches: the library's code, its scratch memory, page tables. Returns the
-// bytes of the evicted lines. [byte]
+// clflush on older CPUs), and waits for completion. Unlike reading a large buffer, it evicts
+// nothing else (library code, scratch memory, page tables). Returns the evicted bytes.
 std::int64_t Evict(const std::vector<MemorySpan>& spans);
 
-// [1] Share of the resident bytes of the mapping around `address` that is on huge pages, from the
-// text of `smaps` (proc(5)). Returns nullopt if no mapping contains the address or none of it is
-// resident.
+// [1] Returns the share of the resident bytes of the mapping around `address` that is on huge
+// pages. `smaps` is the text of /proc/PID/smaps (proc(5)). Returns nullopt if no mapping contains
+// the address or no byte of the mapping is resident.
 std::optional<double> HugePageShare(std::istream& smaps, std::uintptr_t address);
 
-// The same for this process.
+// Returns the same share for a mapping of this process.
 std::optional<double> HugePageShare(const void* address);
 
 }  // namespace dlroof::cpu

@@ -23,7 +23,8 @@
 namespace dlroof::cpu {
 namespace {
 
-// Register states in XCR0: SSE and AVX; these and AVX-512's three; AMX tile configuration and data.
+// Bits of XCR0, the register states that the operating system saves: for AVX, for AVX-512 (three
+// more states), for AMX (tile configuration and data).
 constexpr std::uint64_t kNone = 0, kAvx = 0x6, kAvx512 = 0xe6, kTiles = 0x60000;
 
 struct FeatureRow {
@@ -31,10 +32,10 @@ struct FeatureRow {
   std::uint32_t leaf, subleaf;
   std::uint32_t CpuidRegisters::*word;
   int bit;
-  std::uint64_t states;  // that the system must have enabled
+  std::uint64_t states;  // bits of XCR0 that the feature needs
 };
 
-// Intel SDM volume 2A, CPUID, and AMD APM volume 3, appendix E, which has the same bits.
+// Sources: Intel SDM volume 2A, CPUID. AMD APM volume 3, appendix E, has the same bits.
 constexpr FeatureRow kFeatures[] = {
     {"sse2", 1, 0, &CpuidRegisters::edx, 26, kNone},
     {"ssse3", 1, 0, &CpuidRegisters::ecx, 9, kNone},
@@ -62,7 +63,7 @@ void AppendWord(std::uint32_t word, std::string& text) {
   text.append(bytes, sizeof bytes);
 }
 
-// Brand strings are padded with NULs at the end and, by some vendors, with spaces at the front.
+// Returns the text without padding: NULs at the end and, from some vendors, leading spaces.
 std::string Trimmed(const std::string& padded) {
   const std::string text = padded.c_str();
   const auto first = text.find_first_not_of(' ');
@@ -95,9 +96,9 @@ std::set<std::string> Features(const Cpuid& cpuid, std::uint32_t max_leaf, std::
   return found;
 }
 
-// Ascending; empty if the kernel refuses to answer.
+// Returns the allowed CPUs, ascending, or none if the kernel does not report them.
 std::vector<int> AllowedCpus() {
-  // The kernel refuses a mask smaller than its own, whose size is unknown.
+  // The kernel rejects a mask that is smaller than its own, whose size is unknown.
   for (int most = CPU_SETSIZE; most <= (1 << 20); most *= 2) {
     const std::size_t size = CPU_ALLOC_SIZE(most);
     const auto free_set = [](cpu_set_t* set) { CPU_FREE(set); };
@@ -153,7 +154,7 @@ Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_perm
 
 Cpu ThisCpu() {
   Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
-  utsname system{};  // for CPUs without CPUID
+  utsname system{};  // describes CPUs without CPUID
   if (cpu.name.empty() && uname(&system) == 0) cpu.name = fmt::format("{} CPU", system.machine);
   cpu.topology = ReadTopology();
   cpu.allowed = AllowedCpus();
@@ -192,7 +193,7 @@ std::vector<int> SpreadCpus(const Cpu& cpu, int count) {
     throw std::invalid_argument(fmt::format("{} CPUs are needed, but this process may use only {}",
                                             count, cpu.allowed.size()));
   std::map<int, int> used_of_core;
-  std::vector<std::pair<int, int>> order;  // rank within its core, CPU
+  std::vector<std::pair<int, int>> order;  // (rank of the CPU within its core, CPU)
   for (const int each : cpu.allowed) {
     const auto core = cpu.topology.core_of_cpu.find(each);
     order.emplace_back(core == cpu.topology.core_of_cpu.end() ? 0 : used_of_core[core->second]++,
@@ -224,7 +225,7 @@ std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
 
 namespace {
 
-// Returns the leading decimal number, or nullopt for "max" and other texts.
+// Returns the decimal number at the begin of a text, or nullopt for "max" and other texts.
 std::optional<double> Number(std::string_view text) {
   unsigned long long value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -232,7 +233,7 @@ std::optional<double> Number(std::string_view text) {
   return static_cast<double>(value);
 }
 
-// [byte] Limit minus use of one control group, if it has a limit.
+// [byte] Returns the limit of one control group minus its use, or nullopt if it has no limit.
 std::optional<double> FreeMemoryIn(const std::filesystem::path& directory, bool v2) {
   const auto limit =
       Number(ReadFileIfAny(directory / (v2 ? "memory.max" : "memory.limit_in_bytes")));
@@ -247,7 +248,8 @@ std::optional<double> Least(std::optional<double> a, std::optional<double> b) {
   return std::min(*a, *b);
 }
 
-// In a container the path may not exist below the mount point; then the mount's root is the group.
+// Returns the free memory within the limits of a group and its parents. In a container the group's
+// path may not exist below the mount point; then the mount's root is the group.
 std::optional<double> FreeMemoryOf(const MemoryGroup& group) {
   const std::filesystem::path mount = group.v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
   std::optional<double> available = FreeMemoryIn(mount, group.v2);
@@ -260,11 +262,11 @@ std::optional<double> FreeMemoryOf(const MemoryGroup& group) {
   return available;
 }
 
-// [byte] Limit minus use of the address space, if it has a limit.
+// [byte] Returns the limit of the address space minus its use, or nullopt if there is no limit.
 std::optional<double> FreeAddressSpace() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
-  const auto pages = Number(ReadFileIfAny("/proc/self/statm"));  // the first field: total size
+  const auto pages = Number(ReadFileIfAny("/proc/self/statm"));  // first: total size
   if (!pages) return std::nullopt;
   const double used = *pages * static_cast<double>(sysconf(_SC_PAGESIZE));
   return std::max(0.0, static_cast<double>(limit.rlim_cur) - used);
@@ -309,8 +311,6 @@ std::optional<double> AvailableMemoryBytes() {
     available = Least(available, FreeMemoryOf(group));
   return Least(available, FreeAddressSpace());
 }
-
-// --- hwloc ---
 
 namespace {
 

@@ -1,5 +1,5 @@
-// Identity of this CPU (name, usable features, topology, caches) and the memory of the system. The
-// folders x86 and other implement the instructions and system calls at the end.
+// Description of this CPU (name, usable features, topology, caches) and of the system's memory. The
+// folders x86 and other implement the instructions and system calls at the end of this file.
 #pragma once
 
 #include <cstddef>
@@ -17,60 +17,57 @@
 namespace dlroof::cpu {
 
 struct CacheInstance {
-  int id = 0;        // the same for all CPUs that share the cache
+  int id = 0;        // CPUs that share a cache have the same id
   double bytes = 0;  // [byte] capacity
 
   bool operator==(const CacheInstance&) const = default;
 };
 
-// A "CPU" is what the system schedules on (hwloc: PU), with the system's number. Facts that hwloc
-// does not know are missing or 0.
+// A "CPU" is a hardware thread with the operating system's number. Unknown facts are missing or 0.
 struct Topology {
   int packages = 0, cores = 0, cpus = 0, numa_nodes = 0;
   std::map<int, int> core_of_cpu;
-  std::map<int, int> node_of_cpu;  // NUMA node, with the system's number
+  std::map<int, int> node_of_cpu;  // the operating system's number of the NUMA node
   std::map<Level, std::map<int, CacheInstance>> cache_of_cpu;  // by level, then by CPU
 };
 
 struct Cpu {
-  std::string vendor, name;  // "GenuineIntel"; the brand string
+  std::string vendor, name;  // "GenuineIntel"; "Intel(R) Xeon(R) ..."
   unsigned family = 0, model = 0, stepping = 0;
-  std::set<std::string> features;  // that the CPU has and whose registers the system saves
+  std::set<std::string> features;  // supported by the CPU and the operating system
   Topology topology;
-  std::vector<int> allowed;            // CPUs of this process's affinity mask, ascending
+  std::vector<int> allowed;            // CPUs in this process's affinity mask, ascending
   std::optional<double> memory_bytes;  // [byte] of the whole system
 };
 
-// Leaves out unknown facts instead of throwing.
+// Returns the description of this machine's CPU. Unknown properties are missing. Does not throw.
 Cpu ThisCpu();
 
-// Returns the facts of the machine's fingerprint, which change only with the hardware or the
-// virtual machine. Keys begin with "cpu." or "topology.".
+// Returns the CPU's entries in the machine's fingerprint, which change only with the hardware or
+// the virtual machine. Keys begin with "cpu." or "topology.".
 std::map<std::string, std::string> Facts(const Cpu& cpu);
 
-// Returns the number of cores that the allowed CPUs belong to, or 0 if it is unknown.
+// Returns the number of cores that contain the allowed CPUs, or 0 if it is unknown.
 int UsableCores(const Cpu& cpu);
 
-// Returns `count` CPUs to pin threads to, in ascending order within each step: one CPU of each
-// core, then a second one of each core, and so on. Throws std::invalid_argument if fewer are
-// allowed.
+// Returns `count` CPUs to pin threads to: first one CPU of each core in ascending order, then a
+// second one of each core, and so on. Throws std::invalid_argument if fewer CPUs are allowed.
 std::vector<int> SpreadCpus(const Cpu& cpu, int count);
 
 // How a set of CPUs shares the caches of a level.
 struct CacheShare {
-  double bytes = 0;        // [byte] the smallest cache that one of the CPUs uses
-  int sharers = 1;         // the largest number of these CPUs on one cache
-  double total_bytes = 0;  // [byte] sum over the caches in use
+  double bytes = 0;        // [byte] capacity of the smallest of these caches
+  int sharers = 1;         // the largest number of these CPUs that share one cache
+  double total_bytes = 0;  // [byte] capacity of all these caches together
 };
-// Returns nullopt if the level's cache of any of the CPUs is unknown.
+// Returns nullopt if the cache of `level` is unknown for any of the CPUs.
 std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
                                   const std::vector<int>& cpus);
 
-// [byte] that this process may allocate without swapping or being killed: MemAvailable within the
-// limits of its control groups (v1 and v2, with their parents) and of its address space
-// (RLIMIT_AS).
+// [byte] Returns the memory that this process can allocate without swapping or being killed:
+// MemAvailable within the limits of its control groups (v1, v2, and parents) and of RLIMIT_AS.
 std::optional<double> AvailableMemoryBytes();
-// [byte] of the whole system. hwloc's sum over NUMA nodes omits memory that was hot-added.
+// [byte] Returns the whole system's memory, unlike hwloc with memory that was hot-added.
 std::optional<double> TotalMemoryBytes();
 
 // --- The pure parts, for tests ---
@@ -80,11 +77,12 @@ struct CpuidRegisters {
 };
 using Cpuid = std::function<CpuidRegisters(std::uint32_t leaf, std::uint32_t subleaf)>;
 
-// `enabled_states` is XCR0, the register states that the system saves, or 0 without XSAVE. AMX
-// features require `amx_permitted`. Fills vendor, name, family, model, stepping and features.
+// Returns vendor, name, family, model, stepping and features; the other fields are empty.
+// `enabled_states` is XCR0, the register states that the operating system saves, or 0 without
+// XSAVE. AMX features require `amx_permitted`.
 Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted);
 
-// [byte] Value of the line `key` ("MemAvailable") in the text of /proc/meminfo.
+// [byte] Returns the value of the line `key` ("MemAvailable") in the text of /proc/meminfo.
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key);
 
 // A memory control group in the text of /proc/self/cgroup.
@@ -98,20 +96,19 @@ std::vector<MemoryGroup> ParseMemoryGroups(std::string_view cgroup);
 
 // --- Access to the system and to instructions ---
 
-// Includes CPUs that this process's control group does not allow, so that a container sees the
-// machine's topology.
+// Includes CPUs that this process's control group forbids: containers see the whole machine.
 Topology ReadTopology();
 
 CpuidRegisters ExecuteCpuid(std::uint32_t leaf, std::uint32_t subleaf);
 
-// Returns XCR0, or 0 if the system does not use XSAVE.
+// Returns XCR0 (the register states that the operating system saves), or 0 without XSAVE.
 std::uint64_t EnabledRegisterStates();
 
-// Requests AMX tile data from the kernel for the whole process. Returns whether it was granted.
+// Requests AMX tiles from the kernel for the whole process. Returns whether they were granted.
 bool RequestAmxPermission();
 
-// Evicts `lines` cache lines of 64 byte, the first of which begins at `line`, from the caches of
-// all CPUs. Throws Unsupported on CPUs other than x86-64.
+// Evicts `lines` cache lines of 64 byte, beginning at address `line`, from the caches of all CPUs.
+// Throws Unsupported on CPUs other than x86-64.
 void FlushLines(const char* line, std::size_t lines);
 
 // Waits until earlier writes and flushes have completed.

@@ -8,11 +8,11 @@
 namespace dlroof::cpu {
 namespace {
 
-constexpr double kTimeout = 1e-3;  // [s] a library may start fewer threads than requested
+constexpr double kTimeout = 1e-3;  // [s] ends waits: a library may start fewer threads
 constexpr int kChunks = 9, kTrips = 10;
 constexpr std::size_t kRank = 3, kMostLooks = 4096;
 
-// Returns the third best of the values, or the worst of fewer.
+// Returns the third best value, or the worst of fewer than three.
 template <class Better>
 std::optional<double> ThirdBest(std::vector<double> values, Better better) {
   if (values.empty()) return std::nullopt;
@@ -21,7 +21,7 @@ std::optional<double> ThirdBest(std::vector<double> values, Better better) {
   return *at;
 }
 
-// Returns the lower of the known values.
+// Returns the lower of two values; one of them if the other is unknown.
 std::optional<double> Lower(std::optional<double> one, std::optional<double> other) {
   if (!one || !other) return one ? one : other;
   return std::min(*one, *other);
@@ -30,7 +30,7 @@ std::optional<double> Lower(std::optional<double> one, std::optional<double> oth
 }  // namespace
 
 std::optional<double> TeamIssueRate(const std::vector<IssueLook>& looks) {
-  constexpr double kLeastOverlap = 0.8;  // [1] of the time from the first begin to the last end
+  constexpr double kLeastOverlap = 0.8;  // [1] common time / (last end - first begin)
   std::optional<double> lowest;
   if (looks.empty()) return lowest;
   auto [first_begin, last_begin] = std::pair(looks.front().begin, looks.front().begin);
@@ -55,7 +55,8 @@ bool TeamLook::WaitsFor(const std::atomic<long>& line, long value) const {
   }
 }
 
-// The first thread exchanges a cache line with each other thread in turn. The median chunk counts.
+// Runs in the first thread. Exchanges a cache line with each other thread in turn and measures the
+// round trip in chunks, of which the median is used.
 void TeamLook::Send() {
   std::optional<double> farthest;
   long trip = 0;
@@ -79,7 +80,7 @@ void TeamLook::Answer(std::size_t thread) {
   constexpr long kOfEach = kChunks * kTrips;
   const long before = static_cast<long>(thread - 1) * kOfEach;
   for (long at = answered_.load(); at < before; at = answered_.load())
-    if (!WaitsFor(answered_, at + 1)) return;  // a thread before this one has given up
+    if (!WaitsFor(answered_, at + 1)) return;  // the previous thread has timed out
   for (long trip = before + 1; trip <= before + kOfEach; ++trip) {
     if (!WaitsFor(sent_, trip)) return;
     answered_.store(trip, std::memory_order_release);

@@ -11,7 +11,7 @@
 namespace dlroof::cuda {
 namespace {
 
-// Reading just the size of L2 would leave lines of the previous call in it.
+// The flush reads three times the size of L2: after one, lines of the previous call remain.
 constexpr double kFlushSizes = 3;
 
 class CudaEvent {
@@ -26,7 +26,7 @@ class CudaEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-// Two ints in mapped host memory: `released` and `gave_up` of LaunchHold.
+// Two ints in mapped host memory: the parameters `released` and `gave_up` of LaunchHold.
 class HostFlags {
  public:
   HostFlags() {
@@ -45,9 +45,9 @@ class HostFlags {
   void *memory_ = nullptr, *on_gpu_ = nullptr;
 };
 
-// Holds the stream during its lifetime, so that work launched meanwhile later runs back to back.
-// Times out after the time of some 1000 launches, as a call that waits for the GPU would otherwise
-// deadlock.
+// Blocks the stream during this object's lifetime, so that work enqueued meanwhile later runs back
+// to back. Times out after the time of some 1000 launches, as calls that wait for the GPU would
+// hang.
 class HeldStream {
  public:
   HeldStream(HostFlags& flags, cudaStream_t stream) : flags_(flags) {
@@ -105,7 +105,7 @@ class CudaClock {
         .seconds = Between(), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
   }
 
-  // Returns the graph of the work that the calls enqueue.
+  // Returns a CUDA graph of `calls` calls.
   Graph Captured(const gpu::Enqueue& call, int calls) {
     stream_.Wait();
     CheckCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
@@ -154,7 +154,7 @@ class CudaClock {
   std::optional<double> EnergyJoules() const { return nvml_.EnergyJoules(); }
 
  private:
-  // Clears an earlier call's error, which CUDA would report for the next call.
+  // Clears CUDA's error of an earlier call, which CUDA would report for the next call.
   static void ForgetErrors() { cudaGetLastError(); }
 
   double Between() {
@@ -164,7 +164,7 @@ class CudaClock {
     return 1e-3 * static_cast<double>(milliseconds);
   }
 
-  // Launches more blocks than SMs, so that every SM gets one.
+  // Launches four blocks per SM, so that every SM executes at least one.
   void Stamp(std::size_t which) {
     auto* first = static_cast<gpu::SmStamp*>(stamps_.get()) + which * sms_;
     CheckCuda(LaunchStamps(first, identity_.sms, 4 * identity_.sms, stream_.get()),
@@ -184,7 +184,7 @@ class CudaClock {
   CudaEvent begin_, end_;
   HostFlags released_;
   DeviceBuffer stamps_;   // SmStamp [2][sms]
-  DeviceBuffer ballast_;  // read to push everything else out of L2
+  DeviceBuffer ballast_;  // read to evict everything else from L2
   DeviceBuffer sink_;
   gpu::Nvml nvml_;
 };

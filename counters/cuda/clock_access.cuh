@@ -1,4 +1,4 @@
-// Reads an SM's number and the GPU's timer in kernels.
+// Reads the SM's number and the GPU's timer in a kernel.
 #pragma once
 
 #include <cuda_runtime_api.h>

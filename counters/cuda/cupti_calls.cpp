@@ -11,13 +11,13 @@
 #include <mutex>
 #include <utility>
 
-// --- The half of CUPTI that needs a GPU. Without a driver some of these functions crash, so call
-// none before DeviceCount() has returned at least 1. ---
+// --- The half of CUPTI that needs a GPU. Without a driver some of these functions crash: call
+// DeviceCount() first, and the others only if it returns at least 1. ---
 
 namespace dlroof::cuda {
 namespace {
 
-// Only one range is counted; the others are a reserve for CUPTI's own use.
+// Only one range is counted; the others are a reserve for CUPTI's internal use.
 constexpr size_t kRanges = 4;
 
 void CheckRuntime(cudaError_t status, const char* call) {
@@ -36,8 +36,8 @@ cupti::CuptiSupport SupportFrom(CUpti_Profiler_Support_Level level) {
                                                          : cupti::CuptiSupport::kUnknown;
 }
 
-// Gets the function from the runtime, as a program linked with libcuda does not start without a
-// driver.
+// Returns the current context. Gets the driver's function through the runtime, because a program
+// that is linked with libcuda does not start without a driver.
 CUcontext CurrentContext() {
   void* address = nullptr;
   auto answer = cudaDriverEntryPointSymbolNotFound;
@@ -54,15 +54,14 @@ CUcontext CurrentContext() {
   return context;
 }
 
-// Newer releases of CUPTI have device-wide counters (DRAM, PCIe) only on request.
+// Requests device-wide counters (DRAM, PCIe); newer releases of CUPTI omit them otherwise.
 template <class Params>
 void AskForDeviceCounters(Params& params) {
   if constexpr (requires { params.bAllowDeviceLevelCounters; })
     params.bAllowDeviceLevelCounters = 1;
 }
 
-// CUPTI 13's subscription function, which reports the name of a conflicting tool. CUDA 12 does not
-// declare it.
+// Parameters of CUPTI 13's subscription, which reports a conflicting tool. CUDA 12 lacks them.
 struct SubscriberParams {
   size_t struct_bytes;
   const char* name;
@@ -244,7 +243,7 @@ constexpr size_t kAlignment = 8;
 
 struct Record {
   std::string name;
-  uint64_t start = 0, end = 0;  // [ns] since an epoch; as double seconds it would round to 0.2 us
+  uint64_t start = 0, end = 0;  // [ns] integers; as double seconds, rounded to 0.2 us
   KernelFacts facts;
 };
 
@@ -254,21 +253,21 @@ KernelFacts FactsOf(const CUpti_ActivityKernel9& kernel) {
           static_cast<double>(kernel.staticSharedMemory) + kernel.dynamicSharedMemory};
 }
 
-// Global, because CUPTI's callbacks have no user argument, and locked, because they run in a thread
-// of CUPTI.
+// The records of the trace. Global, because CUPTI's callbacks have no user argument; with a mutex,
+// because they run in a thread of CUPTI.
 struct Records {
   std::mutex mutex;
   std::vector<Record> kernels;
 };
 Records& Store() {
-  static auto* store = new Records;  // never destroyed, as CUPTI may still use it at program exit
+  static auto* store = new Records;  // not destroyed, as CUPTI may use it at program exit
   return *store;
 }
 
 void CUPTIAPI GiveBuffer(uint8_t** buffer, size_t* size, size_t* most_records) {
   *buffer = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, kBufferBytes));
   *size = *buffer == nullptr ? 0 : kBufferBytes;
-  *most_records = 0;  // as many as fit
+  *most_records = 0;  // 0: as many records as fit
 }
 
 void CUPTIAPI TakeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
@@ -277,7 +276,7 @@ void CUPTIAPI TakeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
   CUpti_Activity* record = nullptr;
   while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
     if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
-    // Newer records begin with the fields of this one, which CUDA 12.6 and 13 both declare.
+    // Newer versions of the record begin with the fields of this one, which CUDA 12.6 and 13 have.
     const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel9*>(record);
     store.kernels.push_back({kernel->name != nullptr ? kernel->name : "?", kernel->start,
                              kernel->end, FactsOf(*kernel)});
@@ -287,7 +286,7 @@ void CUPTIAPI TakeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
 
 double Seconds(uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 
-// CUPTI returns buffers in any order.
+// Returns the kernels ordered by start time. CUPTI returns its buffers in any order.
 std::vector<cupti::TracedKernel> InOrder(std::vector<Record> records) {
   std::ranges::sort(records, {}, &Record::start);
   std::vector<cupti::TracedKernel> kernels;
@@ -301,7 +300,7 @@ std::vector<cupti::TracedKernel> InOrder(std::vector<Record> records) {
 }  // namespace
 
 void CuptiCalls::StartTrace() {
-  // Registers each time, as CUPTI does not document that callbacks outlive their subscriber.
+  // Registers for each trace: CUPTI does not document that callbacks outlive their subscriber.
   CheckCupti(cuptiActivityRegisterCallbacks(GiveBuffer, TakeBuffer),
              "cuptiActivityRegisterCallbacks");
   {
@@ -327,7 +326,7 @@ void CuptiCalls::Synchronize() {
   CheckRuntime(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
-// --- The half of CUPTI that works without a GPU: names to configurations, images to values ---
+// --- The half of CUPTI that needs no GPU: metrics to configurations, counter images to values ---
 
 void CheckCupti(CUptiResult result, const char* call) {
   if (result == CUPTI_SUCCESS) return;
@@ -368,8 +367,7 @@ bool CuptiCalls::AddMetrics(const std::vector<std::string>& metrics) {
   params.ppMetricNames = names.data();
   params.numMetrics = names.size();
   const auto result = cuptiProfilerHostConfigAddMetrics(&params);
-  // CUPTI returns "invalid parameter" for an unknown name and "not supported" for names that cannot
-  // be counted together.
+  // CUPTI returns these codes for an unknown name or for names that cannot be counted together.
   for (const auto refusal :
        {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_INVALID_METRIC_NAME, CUPTI_ERROR_NOT_SUPPORTED})
     if (result == refusal) return false;

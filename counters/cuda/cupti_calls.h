@@ -1,4 +1,4 @@
-// The CuptiApi of the real CUPTI, without logic of its own. Part of the CUDA module only.
+// Implements CuptiApi with calls of CUPTI, without further logic. Part of the CUDA module only.
 #pragma once
 
 #include <cuda.h>
@@ -51,10 +51,10 @@ class CuptiCalls final : public cupti::CuptiApi {
   CUcontext context_ = nullptr;
 };
 
-// Throws CuptiError naming `call`.
+// Throws CuptiError with the name `call` unless `result` is success.
 void CheckCupti(CUptiResult result, const char* call);
 #define DLROOF_CUPTI(function, params) ::dlroof::cuda::CheckCupti(function(&(params)), #function)
-// Zero-initialized parameters with their size, by which CUPTI distinguishes versions.
+// Type and initial value of a CUPTI parameter struct: zeros except for its size, its version.
 #define DLROOF_CUPTI_PARAMS(name) \
   name##_Params { name##_Params_STRUCT_SIZE }
 std::vector<const char*> Pointers(const std::vector<std::string>& texts);

@@ -48,7 +48,7 @@ __global__ void Chain(typename Op::Type* elements, typename Op::Type a, typename
   elements[i] = value;
 }
 
-// One tile product with mma.sync: 4 registers of A, 2 of B, 4 of the sums.
+// Executes one mma.sync: 4 registers of A, 2 of B, 4 of the sums.
 template <KnownTile type>
 __device__ void Mma(uint32_t (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
 #if __CUDA_ARCH__ >= 800  // Older GPUs lack these shapes; the host does not launch them there.

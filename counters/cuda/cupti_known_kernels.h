@@ -1,5 +1,6 @@
-// Kernels whose FLOPs and bytes are known exactly. C++17, as nvcc compiles it. Each function
-// launches its kernel on the default stream without waiting and returns the launch's error.
+// Kernels with exactly known FLOPs and bytes, to validate hardware counters. C++17, for nvcc. Each
+// function launches its kernel on the default stream without waiting and returns the launch's
+// error.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,25 +14,23 @@ enum class KnownTile { kFp16, kBf16, kTf32, kInt8, kFp64 };
 
 constexpr int kKnownThreads = 256;  // per block
 
-// Each thread executes `rounds` (a multiple of 16) fused multiply-adds and no other floating-point
-// operation, on its own element (8 byte) of `elements`, which has kKnownThreads * blocks elements.
+// Each thread executes `rounds` (a multiple of 16) fused multiply-adds on its own element and no
+// other floating-point operation. `elements` has kKnownThreads * blocks elements of 8 byte.
 cudaError_t LaunchKnownFma(KnownVector type, void* elements, int blocks, int rounds);
 
-// Each of a block's 8 warps executes `rounds` tile products with mma.sync, each of
-// KnownTileOperations. `operands` must be at least 4096 byte of zeros. Older GPUs than compute
-// capability 8.0 compute nothing.
+// Each of a block's 8 warps executes mma.sync `rounds` times with KnownTileOperations each.
+// `operands` must contain 4096 byte of zeros. GPUs before compute capability 8.0 compute nothing.
 cudaError_t LaunchKnownTiles(KnownTile type, void* operands, int blocks, int rounds);
-double KnownTileOperations(KnownTile type);  // [flop] or integer operations of one product
+double KnownTileOperations(KnownTile type);  // [flop] or integer operations of one mma.sync
 
-// Reads `bytes` (a multiple of 16) of `from` once and writes them to `to`.
+// Copies `bytes` (a multiple of 16) from `from` to `to`; reads and writes each byte once.
 cudaError_t LaunchKnownCopy(const void* from, void* to, size_t bytes, int blocks);
 
-// Each thread makes `loads` (a multiple of 8) loads of 16 byte that bypass L1; together the threads
-// walk through `bytes` (a multiple of 16, at least one load per thread) again and again.
+// Each thread executes `loads` (a multiple of 8) loads of 16 byte that bypass L1. All threads
+// together read the `bytes` at `from` repeatedly (a multiple of 16, at least one load per thread).
 cudaError_t LaunchKnownL2Loads(const void* from, void* sink, size_t bytes, int blocks, int loads);
 
-// Each warp reads 128 byte of shared memory `loads` times without bank conflicts, after four
-// stores.
+// After four stores each warp reads 128 byte of shared memory `loads` times, without conflicts.
 cudaError_t LaunchKnownSharedLoads(void* sink, int blocks, int loads);
 
 }  // namespace dlroof::cuda

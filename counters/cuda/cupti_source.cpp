@@ -30,7 +30,7 @@ Buffer Zeros(size_t bytes) {
   return buffer;
 }
 
-// Returns a function that launches and waits.
+// Returns a function that launches a kernel and waits for its end.
 std::function<void()> Run(std::string name, std::function<cudaError_t()> launch) {
   return [name = std::move(name), launch = std::move(launch)] {
     CheckCuda(launch(), name);
@@ -68,8 +68,8 @@ size_t L2Bytes() {
   return static_cast<size_t>(bytes);
 }
 
-// Many times the L2, so that data left from the previous run matters little, within a quarter of
-// the free memory.
+// [byte] Returns the size of the copy: at least 1 GiB and 16 times the L2, so that it matters
+// little what L2 contains from the previous run, but at most a quarter of the free memory.
 size_t CopyBytes() {
   constexpr size_t kLeast = size_t{1} << 30, kTimesL2 = 16, kShare = 4;
   size_t available = 0, total = 0;

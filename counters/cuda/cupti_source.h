@@ -1,5 +1,5 @@
-// NVIDIA's hardware counters as the counter source "cupti", and the calls of known work that
-// validate them. Part of the CUDA module only.
+// The counter source "cupti" (NVIDIA's hardware counters), and calls with known work that validate
+// the counters. Part of the CUDA module only.
 #pragma once
 
 #include <memory>
@@ -9,17 +9,17 @@
 
 namespace dlroof::cuda {
 
-// Returns the calls of known work that this chip can run on the current device. They own their
-// memory. Throws std::runtime_error if there is not enough.
+// Returns the calls with known work that this chip can run on the current device. They own their
+// memory. Throws std::runtime_error if the device has too little memory.
 std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip);
 
-// Returns the counter of CUDA's device `device`, with the known kernels. It opens the device on
-// first use.
+// Returns the counter of CUDA device `device`, which uses the calls with known work for its
+// self-test. It opens the device on first use.
 std::shared_ptr<cupti::CuptiCounter> OpenCuptiCounter(int device);
 
-// Returns the source "cupti". Call it once per process, as a GPU has one set of counters. If the
+// Returns the source "cupti". Call this once per process, as a GPU has one set of counters. If the
 // environment variable CUPTI_VALUES_FILE is set, the source counts everything that the chip can
-// count and writes the raw values to that file, for tests on machines without a GPU.
+// count and writes the raw values to that file; tests on machines without a GPU read it.
 std::vector<CounterSource> CuptiSources(int device = 0);
 
 }  // namespace dlroof::cuda

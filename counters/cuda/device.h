@@ -1,5 +1,5 @@
-// The GPUs as the CUDA runtime describes them, and RAII for CUDA's memory, streams and errors. Part
-// of the CUDA module only. All functions throw std::runtime_error with CUDA's message.
+// The GPUs as reported by the CUDA runtime, and owners of CUDA memory and streams. Part of the CUDA
+// module only. All functions throw std::runtime_error with CUDA's message.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,18 +15,18 @@ namespace dlroof::cuda {
 gpu::CudaState ReadCudaState();
 
 gpu::GpuIdentity ReadGpuIdentity(int device);
-// [1/s] Default clock of the SMs, if CUDA reports it.
+// [1/s] Returns the default clock of the SMs, or nullopt if CUDA does not report it.
 std::optional<double> DefaultClockHz(int device);
-// Returns the address "0000:3B:00.0", which NVML uses too.
+// Returns the device's PCI address "0000:3B:00.0", by which NVML finds the device too.
 std::string PciBusId(int device);
 
 // Throws "WHAT: cudaErrorName: CUDA's message" unless `status` is success, and clears CUDA's error.
 void CheckCuda(cudaError_t status, const std::string& what);
 
-// Clears CUDA's error after a failure. Throws if the error is sticky.
+// Clears CUDA's error. Throws if the error cannot be cleared (a sticky error).
 void RequireWorkingGpu();
 
-// Device memory of at least one byte.
+// Owns device memory of at least one byte.
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(size_t bytes);
@@ -38,10 +38,10 @@ class DeviceBuffer {
 
   void* get() const { return data_; }
   size_t bytes() const { return bytes_; }
-  // These copy or fill all bytes on CUDA's default stream and wait until the GPU is idle, as a
-  // CudaStream does not wait for the default stream.
+  // These functions copy or set all bytes on CUDA's default stream and wait until the GPU is idle,
+  // because a CudaStream does not wait for the default stream.
   void CopyFrom(const void* host);
-  void CopyFrom(const DeviceBuffer& other);  // of the same size
+  void CopyFrom(const DeviceBuffer& other);  // `other` has the same size
   void CopyTo(void* host) const;
   void Fill(int byte);
 
@@ -50,8 +50,8 @@ class DeviceBuffer {
   size_t bytes_ = 0;
 };
 
-// A stream without implicit synchronization with CUDA's default stream: work that a library puts on
-// the default stream neither waits for the timed calls nor breaks their capture into a graph.
+// A stream that does not synchronize implicitly with CUDA's default stream. If a library uses the
+// default stream, its work does not delay the timed calls or break their capture into a graph.
 class CudaStream {
  public:
   CudaStream();
@@ -59,7 +59,7 @@ class CudaStream {
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
   cudaStream_t get() const { return stream_; }
-  void Wait() const;  // until all its work is done; throws if a kernel failed
+  void Wait() const;  // waits until the stream is idle; throws if a kernel failed
 
  private:
   cudaStream_t stream_ = nullptr;

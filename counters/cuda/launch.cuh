@@ -10,10 +10,11 @@ namespace dlroof::cuda {
 struct Grid {
   int blocks = 0, threads = 0;
   cudaStream_t stream = nullptr;
-  std::size_t shared_bytes = 0;  // [byte] dynamic; more than 48 KiB needs a kernel attribute
+  std::size_t shared_bytes = 0;  // [byte] dynamic shared memory
 };
 
-// Sets the attribute for the shared memory and launches. Returns the first error.
+// Launches a kernel and returns the first error. Allows the kernel more than 48 KiB of shared
+// memory.
 template <class... Parameters, class... Arguments>
 cudaError_t Launch(void (*kernel)(Parameters...), const Grid& grid, Arguments... arguments) {
   if (grid.shared_bytes > 0) {

@@ -88,7 +88,7 @@ std::string LibraryName(CudaLibrary library) {
   return kNames.at(static_cast<size_t>(library));
 }
 
-// The runtime returns the same code without a driver and with one that is too old.
+// Returns whether the driver is too old. The runtime returns the same code if there is no driver.
 bool DriverTooOld(const CudaFailure& failure) {
   return failure.library == CudaLibrary::kRuntime && failure.code == 35 &&
          failure.driver_version > 0;

@@ -69,14 +69,14 @@ void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::strin
 }
 
 KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
-  constexpr std::size_t kPart = 8, kStrides = 17;  // twice the loads in flight, and one
+  constexpr std::size_t kPart = 8, kStrides = 17;  // twice the loads in flight, plus 1
   const std::size_t blocks = std::max<std::size_t>(1, l2_bytes / kPart / block_bytes / kStrides);
   return {static_cast<int>(blocks), blocks * kStrides * block_bytes};
 }
 
 namespace {
 
-constexpr int kPlainRuns = 3;  // the first brings caches and clocks to the state under counting
+constexpr int kPlainRuns = 3;  // the first run warms up caches and clocks
 constexpr CounterOptions kDefaultOptions = {};
 constexpr CounterOptions kEverything = {64, true, true};
 
@@ -90,7 +90,7 @@ std::string KeyOf(const std::vector<std::string>& texts, const CounterOptions& o
                      options.every_type, options.link, options.patched);
 }
 
-// Exclusive use of CUPTI's counters. Throws for a second user, who might otherwise wait for ever.
+// Reserves CUPTI's counters. Throws if another thread uses them: CUPTI might wait for ever.
 class ExclusiveUse {
  public:
   explicit ExclusiveUse(std::atomic<bool>& busy) : busy_(busy) {
@@ -105,7 +105,7 @@ class ExclusiveUse {
   std::atomic<bool>& busy_;
 };
 
-// A placeholder for the source of the CUDA module until that is loaded.
+// Registers a placeholder, which the source of the CUDA module replaces when the module is loaded.
 [[maybe_unused]] const bool counter_registered =
     RegisterCounterSource({"cupti",
                            "gpu",
@@ -168,7 +168,7 @@ CuptiCounter::Reading CuptiCounter::Read(const std::vector<std::string>& pipes,
 }
 
 void CuptiCounter::TestOn(const KnownCall& known) {
-  known.run();  // warms the caches, as for the calls that will be counted
+  known.run();  // warms up the caches, as for other calls
   parts_.api->Synchronize();
   const RepeatedCall call{known.run, {}};
   const auto reading = Read(known.pipes, kDefaultOptions, call);
@@ -177,7 +177,7 @@ void CuptiCounter::TestOn(const KnownCall& known) {
   if (known.work.launches) try {
       kernels = TraceKernels(*parts_.api, call);
       counted.launches = static_cast<double>(kernels.size());
-    } catch (const CuptiError& error) {  // the other quantities do not need the trace
+    } catch (const CuptiError& error) {  // without a trace the other quantities are still tested
       untested_ =
           Reason{fmt::format("{}: its kernels were not traced: {}", known.name, error.what())};
     }

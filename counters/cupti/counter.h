@@ -1,5 +1,5 @@
-// The counter source of CUPTI. It opens the device once, validates the counters once on kernels of
-// known work, and counts each call once. Pure: the caller passes in CUPTI and the known kernels.
+// The counter source "cupti". It opens the device once, validates the counters once with calls of
+// known work, and counts each call once. Pure: the caller passes in CUPTI and the known calls.
 #pragma once
 
 #include <atomic>
@@ -23,9 +23,9 @@ namespace dlroof::cupti {
 // A call whose work is known exactly.
 struct KnownCall {
   std::string name;                // "1 GiB copied"
-  std::vector<std::string> pipes;  // that it uses
-  Work work;                       // of one run, the quantities that are known
-  std::function<void()> run;       // the work is finished when it returns
+  std::vector<std::string> pipes;  // pipes that the call uses
+  Work work;                       // of one run; unknown quantities are missing
+  std::function<void()> run;       // runs the call and waits until it is finished
 };
 
 enum class CounterGrade { kValidated, kUntested, kFailed };
@@ -34,54 +34,52 @@ struct JudgedCounter {
   std::string evidence;  // "the copy of 1 GiB: counted 1.003 of what it moves"
 };
 
-// By pipe ("fp32.vector"), level ("dram") or "launches".
+// The counters by quantity: a pipe ("fp32.vector"), a level ("dram") or "launches".
 using JudgedCounters = std::map<std::string, JudgedCounter>;
 
-// [1] Accepted relative error: FLOPs and launches 1 %, DRAM 5 %, L2 and L1 10 %.
+// [1] Returns the accepted relative error: 1 % for FLOPs, launches; 5 % for DRAM; 10 % for L2, L1.
 double CounterTolerance(const std::string& quantity);
 
-// Compares a known call's counts with its work. A failed quantity stays failed; of several
-// successes the first is the evidence. Quantities that were not counted keep their grade.
+// Compares the counts of a known call with its work and updates `judged`. A failed quantity stays
+// failed; the first of several successes is the evidence; a quantity without count is unchanged.
 void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged);
 
-// Removes failed quantities from `work`, with a caveat for each, and adds a caveat that names the
-// untested ones.
+// Removes quantities whose counter failed from `work`. Adds a caveat for each, and one that names
+// the untested quantities.
 void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& caveats);
 
-// The walk of the known call that loads from L2: each thread's next load is `blocks * block_bytes`
-// further, modulo `bytes`, which fit in L2 even if both of its partitions hold a copy.
+// Access pattern of the known call that loads from L2: each thread's next load is `blocks *
+// block_bytes` further, modulo `bytes`, which fit in L2 even if both its partitions have a copy.
 struct KnownL2Walk {
   int blocks = 0;
   std::size_t bytes = 0;
 };
-// A thread returns to an address only when its earlier load is no longer in flight, because L1
-// would merge the two.
+// Returns the access pattern for an L2 of `l2_bytes`. A thread loads an address again only when its
+// earlier load is complete, because L1 would merge two loads in flight.
 KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes);
 
 struct CuptiParts {
   std::unique_ptr<CuptiApi> api;
-  // Called once, with the open device. If it throws, the counts get a caveat that no counter was
-  // tested.
+  // Called once, with the open device. If it throws, counts get a caveat that nothing was tested.
   std::function<std::vector<KnownCall>(const CuptiChip&)> known_calls;
   SecondsNow now;  // [s] a steady clock
-  // Called once, with the open device. May be empty; then the waves of kernels are unknown.
+  // Called once, with the open device. If `capacity` is empty, the waves of kernels are unknown.
   std::function<GpuCapacity(int device)> capacity = {};
 };
 
-// Create one per process, as a GPU has one set of counters. Thread-safe; a call fails while another
-// one is counting.
+// Create one per process, as a GPU has one set of counters. Thread-safe; concurrent calls fail.
 class CuptiCounter {
  public:
   explicit CuptiCounter(CuptiParts parts, int device = 0);
 
-  // Opens the device on the first call. Returns why it cannot count.
+  // Returns why the device cannot be counted. The first call opens the device.
   std::optional<Reason> UnavailableReason();
-  // Returns the stored result if the same request was counted with the same options before. Throws
-  // std::exception with one sentence.
+  // Counts a call, or returns the stored result of an equal request with equal options. Throws
+  // std::exception with a message of one sentence.
   Counted Count(const CountRequest& request, const CounterOptions& options);
-  // Returns the results of the self-test, which runs on the first call.
+  // Returns the results of the self-test, which the first call runs.
   const JudgedCounters& SelfTest();
-  // Returns the raw values of everything counted so far, the self-test first.
+  // Returns the raw values of all calls counted so far, those of the self-test first.
   CuptiRecording Recording() const;
 
  private:
@@ -104,7 +102,7 @@ class CuptiCounter {
   std::mutex opening_;
   std::optional<CuptiDevice> device_;
   std::optional<GpuCapacity> capacity_;
-  bool opened_ = false;                // Open has tried once
+  bool opened_ = false;                // whether Open has been called
   std::optional<Reason> unavailable_;  // why Open failed
   bool tested_ = false;
   std::optional<Reason> untested_;  // why the self-test is incomplete
@@ -114,9 +112,9 @@ class CuptiCounter {
   CuptiRecording recording_;
 };
 
-// Returns the source "cupti", which counts in at most three passes. With a `record_path` it counts
-// tensor operations of all types and PCIe too, in as many passes as needed, and writes all raw
-// values to that file after each call.
+// Returns the source "cupti", which counts in at most three passes. If `record_path` is not empty,
+// it also counts PCIe and tensor operations of all types, in as many passes as needed, and writes
+// all raw values to that file after each call.
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path);
 

@@ -18,13 +18,13 @@ namespace {
 using Quantities = std::map<std::string, double>;
 
 constexpr std::string_view kPeak = "peak.";
-// [1] Accepted difference between the sum of DRAM reads and writes and their sum counter, which is
-// read in another run.
+// [1] Accepted relative difference between DRAM reads plus writes and the counter of their sum,
+// which CUPTI may read in another run.
 constexpr double kSumTolerance = 0.02;
 
-// Compilers load constants with half-precision multiply-adds (HFMA2.MMA Rx, -RZ, RZ, ...), which
-// are not work and which tensor cores execute on some chips.
-constexpr double kMovesShare = 1e-3;          // [1] share of all FLOPs that constants may reach
+// Compilers load constants with half-precision multiply-adds (HFMA2.MMA Rx, -RZ, RZ, ...). They are
+// not work, and some chips execute them on tensor cores.
+constexpr double kMovesShare = 1e-3;          // [1] of all FLOPs, maximum for loads of constants
 constexpr double kHalfFlopsPerWarp = 4 * 32;  // [flop] of one such instruction
 
 bool Usable(double value) { return std::isfinite(value) && value >= 0; }
@@ -47,7 +47,7 @@ Quantities SumQuantities(const std::vector<CuptiMetric>& metrics, const Quantiti
   return sums;
 }
 
-// Returns the fp16 or bf16 pipe, whichever the call uses, or fp16 if it uses neither or both.
+// Returns the half-precision pipe that the call uses, or the fp16 pipe if it uses none or two.
 std::string HalfPipe(const std::vector<std::string>& pipes, double flops,
                      std::vector<std::string>& caveats) {
   const auto has = [&](std::string_view type) {
@@ -60,14 +60,14 @@ std::string HalfPipe(const std::vector<std::string>& pipes, double flops,
   return bf16 && !fp16 ? "bf16.vector" : "fp16.vector";
 }
 
-// Returns the half-precision work, or 0 if the instructions only load constants.
+// [flop] Returns the half-precision work, or 0 if the instructions only load constants.
 double HalfWork(double half, double all, const std::vector<std::string>& pipes) {
   const bool expected = std::ranges::any_of(
       pipes, [](const auto& pipe) { return pipe == "fp16.vector" || pipe == "bf16.vector"; });
   return expected || half >= kMovesShare * all ? half : 0;
 }
 
-// Returns nullopt for a quantity that was not counted.
+// Returns the value of a quantity, or nullopt if it was not counted.
 std::optional<double> SumOf(const Quantities& sums, const char* quantity) {
   const auto sum = sums.find(quantity);
   return sum == sums.end() ? std::nullopt : std::optional(sum->second);
@@ -218,8 +218,7 @@ std::string MetricsText(const CuptiTable& table, const CuptiChip& chip) {
   return text;
 }
 
-// Limits of an SM: CUDA C++ Programming Guide 13.0, table "Technical Specifications per Compute
-// Capability".
+// From the CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability".
 struct SmLimits {
   int capability, threads, blocks;
 };
@@ -227,10 +226,10 @@ constexpr SmLimits kLimits[] = {{75, 1024, 16},  {80, 2048, 32},  {86, 1536, 16}
                                 {87, 1536, 16},  {89, 1536, 24},  {90, 2048, 32},
                                 {100, 2048, 32}, {103, 2048, 32}, {120, 1536, 24}};
 constexpr int kRegisters = 65536, kWarp = 32;
-constexpr int kRegisterUnit = 256;      // allocation unit of a warp
-constexpr int kSchedulers = 4;          // warps are divided evenly among them
-constexpr double kSharedUnit = 128;     // [byte] allocation unit of a block
-constexpr double kSystemShared = 1024;  // [byte] reserved by the system per block, from 8.0 on
+constexpr int kRegisterUnit = 256;      // registers are allocated to a warp in this unit
+constexpr int kSchedulers = 4;          // of an SM; each gets the same number of warps
+constexpr double kSharedUnit = 128;     // [byte] shared memory is allocated to a block in this unit
+constexpr double kSystemShared = 1024;  // [byte] reserved per block from capability 8.0 on
 
 double RoundedUp(double value, double unit) { return std::ceil(value / unit) * unit; }
 

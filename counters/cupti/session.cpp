@@ -19,8 +19,8 @@ bool Contains(const std::vector<std::string>& texts, const std::string& text) {
   return std::ranges::count(texts, text) > 0;
 }
 
-// Returns the table's sets that are requested, with the tensor sets in the order of `types` at the
-// place of the first one.
+// Returns the requested sets in the table's order, but all tensor sets in the order of `types`,
+// where the table has its first tensor set.
 std::vector<const CuptiSet*> RequestedSets(const CuptiTable& table,
                                            const std::vector<std::string>& types,
                                            const CounterOptions& options) {
@@ -65,7 +65,7 @@ class Planner {
     const int most = set.free ? std::max(config_.passes, 1) : options_.most_passes;
     with.passes = *passes;
     with.alone = set.alone;
-    // PCIe is counted only on request, in separate runs without a limit.
+    // Sets with their own configuration (PCIe) are requested explicitly, with any number of passes.
     if (!set.alone && with.passes > most)
       return Refuse(set, fmt::format("would take a {} pass", Ordinal(most + 1)));
     (set.alone ? link_ : config_) = with;
@@ -116,7 +116,7 @@ CuptiPlan PlanCounters(const CuptiTable& table, const CuptiChip& chip,
 
 namespace {
 
-// [1] Additional passes that a device may need before counting fails.
+// [1] A device may need this many passes more than planned before counting fails.
 constexpr int kMorePasses = 8;
 
 class AtEnd {
@@ -159,7 +159,7 @@ auto RunThenStop(const Run& run, const Stop& stop) {
   return stop();
 }
 
-// Makes one pass. Returns true after the last one.
+// Executes one pass. Returns true if it was the last one.
 bool CountPass(CuptiApi& api, const RepeatedCall& call, const SecondsNow& now, double& shortest) {
   MakeReady(api, call);
   api.StartPass();
@@ -200,8 +200,7 @@ void CountConfig(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& co
   counted.runs += runs;
 }
 
-// Returns the mandatory metrics of a configuration, or nullopt if the whole configuration is
-// optional.
+// Returns the configuration without optional metrics, or nullopt if all of it is optional.
 std::optional<CuptiConfig> WithoutFree(const CuptiConfig& config) {
   if (config.alone) return std::nullopt;
   CuptiConfig rest = config;
@@ -212,8 +211,7 @@ std::optional<CuptiConfig> WithoutFree(const CuptiConfig& config) {
   return rest;
 }
 
-// Counts without optional metrics if the device refuses a configuration that CUPTI's host half
-// accepted.
+// Counts a configuration. If the device rejects it, counts again without optional metrics.
 void CountWithFallback(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& config,
                        const RepeatedCall& call, const SecondsNow& now, CountedValues& counted) {
   try {

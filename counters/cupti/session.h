@@ -1,6 +1,5 @@
-// Plans which of a chip's counters are read for a call and in how many passes, and counts the call
-// with the range profiler's protocol, which it ends in order even after failures. Pure: CUPTI is
-// behind CuptiApi.
+// Plans which counters of a chip are read for a call and in how many passes, and counts the call
+// with CUPTI's range profiler, which it closes even after errors. Pure: CUPTI is behind CuptiApi.
 #pragma once
 
 #include <functional>
@@ -14,29 +13,28 @@
 
 namespace dlroof::cupti {
 
-// Returns the passes that these metrics need together, or nullopt if the chip or the device refuses
-// one of them.
+// Returns the passes that the metrics need together, or nullopt if chip or device reject one.
 using PassesOf = std::function<std::optional<int>(const std::vector<std::string>& metrics)>;
 
 struct CounterOptions {
   int most_passes = 3;      // [1] maximum number of runs of the call
-  bool every_type = false;  // counts tensor operations of all types instead of the call's
+  bool every_type = false;  // counts tensor operations of all types, not only the call's
   bool link = false;        // counts PCIe too, in separate runs
-  bool patched = true;      // allows sets that patch kernels
+  bool patched = true;      // allows sets whose counters patch kernels
 };
 
 // Metrics that CUPTI collects together.
 struct CuptiConfig {
   std::vector<std::string> metrics;
-  int passes = 0;                 // [1] that CUPTI needs
-  std::vector<std::string> free;  // those of `metrics` that are optional
-  bool alone = false;             // the whole configuration is optional
+  int passes = 0;                 // [1] passes that CUPTI needs
+  std::vector<std::string> free;  // the optional ones of `metrics`
+  bool alone = false;             // whether the whole configuration is optional
 };
 
 struct CuptiPlan {
   std::vector<CuptiConfig> configs;
-  std::vector<CuptiMetric> metrics;  // all that are read
-  // A requested set that is not read, and the reason: "l1", "would take a 4th pass".
+  std::vector<CuptiMetric> metrics;  // all metrics that are read
+  // A requested set of metrics that is not read, and the reason: "l1", "would take a 4th pass".
   struct LeftOut {
     std::string set, reason;
   };
@@ -44,40 +42,40 @@ struct CuptiPlan {
   int passes = 0;  // [1] of all configurations
 };
 
-// Returns the types of tensor operations that a call on `pipes` may use, the best first: those of
-// its matrix pipes, or without any the tensor type related to its vector pipe, which detects an
-// "fp32" call that runs in tf32.
+// Returns the types of tensor operations to count for a call on `pipes`, the best first: the types
+// of its matrix pipes. A call without matrix pipes gets the types of its vector pipes, but tf32 for
+// fp32, which detects an "fp32" call that runs in tf32.
 std::vector<std::string> TensorTypesOf(const std::vector<std::string>& pipes);
 
-// Adds sets in the table's order, tensor sets in the order of `types`. Leaves out, with its reason,
-// a set that the chip lacks, that the device refuses or that does not fit into the passes. Leaves
-// out free sets without a reason.
+// Adds sets of metrics in the table's order, tensor sets in the order of `types`. Leaves out a set,
+// with the reason, if the chip lacks it, the device rejects it or it does not fit into the passes.
+// Leaves out optional sets (CuptiSet::free) without a reason.
 CuptiPlan PlanCounters(const CuptiTable& table, const CuptiChip& chip,
                        const std::vector<std::string>& types, const CounterOptions& options,
                        const PassesOf& passes_of);
 
 // A device that can be profiled.
 struct CuptiDevice {
-  int number = 0;  // CUDA's
+  int number = 0;  // CUDA's device number
   CuptiChip chip;
-  CuptiImage availability;  // the counters that the device has for this user
+  CuptiImage availability;  // the counters that this user may read on the device
 };
 
-// Opens a device, checks that it can be profiled, and acquires and releases its counters once.
-// Throws CuptiError, or std::runtime_error with one sentence for a chip that the table lacks.
+// Opens CUDA device `number`, checks that it can be profiled, and acquires and releases its
+// counters once. Throws CuptiError, or std::runtime_error if the table lacks the chip.
 CuptiDevice OpenCuptiDevice(CuptiApi& api, const CuptiTable& table, int number);
 
-// Returns the PassesOf of CUPTI's host API, which needs no GPU.
+// Returns a PassesOf that asks CUPTI's host API, which needs no GPU.
 PassesOf AskHostApi(CuptiHostApi& api, const std::string& chip, const CuptiImage& availability);
 
 struct CountedValues {
   std::map<std::string, double> values;  // by metric
-  int runs = 0;                          // [1] of the call
+  int runs = 0;                          // [1] runs of the call
   double seconds_per_run = 0;            // [s] of the shortest run under counting
-  std::vector<std::string> caveats;      // optional metrics that the device refused
+  std::vector<std::string> caveats;      // optional metrics that the device rejected
 };
 
-// One call that can be repeated.
+// A call that can run repeatedly.
 struct RepeatedCall {
   std::function<void()> run;    // the call is finished when it returns
   std::function<void()> ready;  // may be empty; called before each run and not counted
@@ -85,16 +83,16 @@ struct RepeatedCall {
 
 using SecondsNow = std::function<double()>;
 
-// Runs the call once per pass of each configuration of the plan. An optional metric that the device
-// refuses only now, as some hypervisors do, becomes a caveat. Throws CuptiError or what `run`
-// throws. Releases CUPTI in every case.
+// Runs the call once per pass of each configuration in the plan and returns the counted values.
+// Some hypervisors reject an optional metric only at this time; it becomes a caveat. Throws
+// CuptiError or what `run` throws. Releases CUPTI in every case.
 CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiPlan& plan,
                           const RepeatedCall& call, const SecondsNow& now);
 
-// Returns the kernels of one run. Throws like CountValues.
+// Returns the kernels of one run of the call. Throws like CountValues.
 std::vector<TracedKernel> TraceKernels(CuptiApi& api, const RepeatedCall& call);
 
-// [s] Returns the shortest of `runs` runs without counting.
+// [s] Returns the shortest time of `runs` runs without counting.
 double PlainSeconds(CuptiApi& api, const RepeatedCall& call, int runs, const SecondsNow& now);
 
 }  // namespace dlroof::cupti

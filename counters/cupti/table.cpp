@@ -172,11 +172,12 @@ const StoredPasses& BuiltInStoredPasses() {
 namespace {
 
 struct Refusal {
-  std::string_view words;  // part of ncu's output
+  std::string_view words;  // text in ncu's output
   std::string_view sentence;
 };
 
-// The first match counts. The words are from Nsight Compute's documentation and its users' reports.
+// Reasons for known texts in ncu's output; the first match is used. The texts are from Nsight
+// Compute's documentation and its users' reports.
 constexpr Refusal kRefusals[] = {
     {"ERR_NVGPUCTRPERM",
      "the driver restricts hardware counters to administrators: run as root or with "

@@ -1,6 +1,7 @@
-// The table of NVIDIA's hardware counters: which metric adds how much to which quantity on which
-// chip. The file counters/cupti/tables/metrics.json has the rows and explains the names. Also the
-// command line of Nsight Compute, which reads the same counters, and its failures. Pure.
+// The table of NVIDIA's hardware counters: which metric contributes to which quantity, by which
+// factor, on which chips. The file counters/cupti/tables/metrics.json contains the rows and
+// explains the names. Also builds the command line of Nsight Compute (ncu), which reads the same
+// counters, and explains ncu's errors. Pure.
 #pragma once
 
 #include <map>
@@ -16,26 +17,26 @@ namespace dlroof::cupti {
 
 struct CuptiChip {
   std::string name;            // CUPTI's name: "GH100"
-  std::string family;          // of chips with the same counters: "GA10x"
+  std::string family;          // name for all chips with the same counters: "GA10x"
   int compute_capability = 0;  // [1] major * 10 + minor: 90
 };
 
-// Metrics that are counted together or not at all.
+// A set of metrics that are counted together or not at all.
 struct CuptiSet {
   std::string name;      // "dram", "tensor.bf16"
-  std::string counts;    // description for people
-  std::string type;      // of the operands: "bf16"; empty for a set of all types
-  bool free = false;     // read only if it needs no additional pass
-  bool alone = false;    // needs a configuration of its own
-  bool patches = false;  // its counters patch kernels, which then need more registers
+  std::string counts;    // description for the user
+  std::string type;      // operand type, "bf16"; empty if the set counts all types
+  bool free = false;     // read only if the set needs no additional pass
+  bool alone = false;    // the set needs a CUPTI configuration of its own
+  bool patches = false;  // reading it patches kernels, which need more registers then
 };
 
 struct CuptiMetric {
   std::string set;
-  std::string quantity;  // a pipe ("fp32.vector") or an input of the decoder ("l1.tags")
-  double weight = 0;     // [quantity's unit] per count
-  std::string name;      // with its rollup: "dram__bytes.sum"
-  std::vector<std::string> families;  // that have it
+  std::string quantity;               // pipe ("fp32.vector") or input of DecodeCounters ("l1.tags")
+  double weight = 0;                  // [quantity's unit] per count
+  std::string name;                   // with the suffix that aggregates units: "dram__bytes.sum"
+  std::vector<std::string> families;  // families of chips that have the metric
 };
 
 struct CuptiTable {
@@ -44,9 +45,9 @@ struct CuptiTable {
   std::vector<CuptiMetric> metrics;
 };
 
-// Every message begins with `where`. Throws BadInput for a missing or wrong-typed key, a duplicate
-// set, family or chip, a metric of an unknown set or family, a weight that is not above 0, a metric
-// without a rollup.
+// Throws BadInput for a missing key or a value of the wrong type, a duplicate set, family or chip,
+// a metric of an unknown set or family, a weight that is not above 0, or a metric name without
+// ".sum" or another aggregation. `where` starts the message.
 CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& where);
 const CuptiTable& BuiltInCuptiTable();
 
@@ -57,21 +58,20 @@ std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSe
 bool HasCounters(const CuptiTable& table, const CuptiChip& chip, std::string_view set);
 // Returns the first chip of each family, in the table's order.
 std::vector<const CuptiChip*> Representatives(const CuptiTable& table);
-// Returns the operand types of tensor cores that have counters on any chip: "fp64", "tf32", ...
+// Returns the operand types ("fp64", "tf32", ...) whose tensor operations any chip counts.
 std::vector<std::string> TensorTypes(const CuptiTable& table);
 
-// The passes that CUPTI's host API needs without a device, as counters/cupti/tables/passes.json
-// stores them.
+// The passes that CUPTI's host API computes without a device, from the table passes.json.
 struct StoredPlan {
-  int passes = 0;                     // [1] runs of the call
-  std::vector<std::string> counted;   // sets
-  std::vector<std::string> left_out;  // sets that the chip has but that do not fit into the passes
+  int passes = 0;                     // [1] required runs of the call
+  std::vector<std::string> counted;   // sets that are counted
+  std::vector<std::string> left_out;  // sets of the chip that do not fit into the passes
 
   bool operator==(const StoredPlan&) const = default;
 };
 struct StoredPasses {
   std::string cupti;  // version of the host API: "130001"
-  // By the first chip of a family, then by the type of the call's tensor operations ("" for none).
+  // By a family's first chip, then by the type of the call's tensor operations ("" for none).
   std::map<std::string, std::map<std::string, StoredPlan>> plans;
 };
 // Throws BadInput like CuptiTableFromJson.
@@ -79,10 +79,10 @@ StoredPasses StoredPassesFromJson(const nlohmann::json& json, const std::string&
 nlohmann::json ToJson(const StoredPasses& passes);
 const StoredPasses& BuiltInStoredPasses();
 
-// Returns the files of counters/cupti/tables: "metrics" and "passes".
+// Returns the embedded files of counters/cupti/tables: "metrics" and "passes".
 const std::vector<EmbeddedFile>& CuptiTables();
 
-// Returns a chip's metrics for time, FLOPs and bytes, without those of free sets and of PCIe.
+// Returns a chip's metrics for time, FLOPs and bytes, without PCIe and the `free` sets.
 std::vector<std::string> NcuMetrics(const CuptiTable& table, const CuptiChip& chip);
 
 struct NcuChoice {
@@ -93,12 +93,12 @@ struct NcuChoice {
   std::string table;            // path of the output
 };
 
-// The command keeps ncu from flushing caches and locking clocks.
+// Returns the ncu command that profiles `command` and neither flushes caches nor locks clocks.
 std::vector<std::string> NcuCommand(const NcuChoice& choice,
                                     const std::vector<std::string>& metrics,
                                     const std::vector<std::string>& command);
 
-// Returns why ncu wrote no table, with the cure, in one sentence. `output` is all that ncu wrote.
+// Returns one sentence: why ncu wrote no table, and the cure. `output` is all that ncu printed.
 std::string NcuFailureSentence(std::string_view output, int exit_code);
 
 }  // namespace dlroof::cupti

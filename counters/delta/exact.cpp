@@ -21,7 +21,7 @@ std::vector<AxisPlace> PlacesOf(const Axis& axis, const IndexRanges& ranges) {
   return places;
 }
 
-// Collects the sectors of visited addresses. Add skips repeated accesses to the same sector.
+// Collects the sectors of the added addresses.
 class SectorSet {
  public:
   explicit SectorSet(int64_t sector) : sector_(sector) {}
@@ -45,7 +45,7 @@ class SectorSet {
   std::vector<int64_t> sectors_;
 };
 
-// Visits elements in the order of memory, lanes innermost.
+// Counts the touched sectors by visiting each element in the order of memory, lanes innermost.
 int64_t Visit(const Operand& matrix, const IndexRanges& rows, const IndexRanges& columns,
               int64_t base, int64_t sector) {
   const auto across = PlacesOf(matrix.lanes_along_columns ? matrix.rows : matrix.columns,
@@ -59,10 +59,10 @@ int64_t Visit(const Operand& matrix, const IndexRanges& rows, const IndexRanges&
   return set.CountAndClear();
 }
 
-// A long range, cut into a head, many translates of one stretch by a multiple of the sector, and a
-// tail.
+// A long range of indices, cut into a head, many equal stretches and a tail. The addresses of two
+// stretches differ by a multiple of the sector size.
 struct Stretches {
-  IndexRanges ends;      // head and tail, each with two stretches and the remainder
+  IndexRanges ends;      // head and tail, each with two stretches and a remainder
   IndexRange one, two;   // a stretch; two consecutive stretches
   int64_t left_out = 0;  // [1] stretches between head and tail
 };
@@ -81,8 +81,8 @@ std::optional<Stretches> CutIntoStretches(const Axis& axis, const IndexRanges& r
       {{begin, head}, {tail, end}}, {head, head + length}, {head, head + 2 * length}, count - 4};
 }
 
-// All stretches are translates, and only neighbours share sectors. So the union has the sectors of
-// the ends and of each stretch left out, minus the sectors that each pair of neighbours shares.
+// Only neighbouring stretches share sectors. The union therefore has the sectors of head and tail
+// and of each stretch between them, minus the sectors that each pair of neighbours shares.
 template <class Count>
 int64_t UnionOfStretches(const Stretches& cut, const Count& count) {
   const int64_t one = count({cut.one}), two = count({cut.two});
@@ -90,7 +90,7 @@ int64_t UnionOfStretches(const Stretches& cut, const Count& count) {
   return count(cut.ends) + cut.left_out * one - (cut.left_out + 1) * shared;
 }
 
-// Reorders a complete axis of taps by channels as channels by taps, which has a period.
+// Returns a complete axis of taps x channels as channels x taps, which has a period, or nullopt.
 std::optional<Axis> ChannelsFirst(const Axis& axis, const IndexRanges& ranges) {
   const Digit& inner = axis.digits[2];
   if (PeriodOf(axis) || inner.bytes <= 0 || inner.dy != 0 || inner.dx != 0 || inner.count == 1 ||
@@ -99,7 +99,7 @@ std::optional<Axis> ChannelsFirst(const Axis& axis, const IndexRanges& ranges) {
   return Axis{{inner, axis.digits[0], axis.digits[1]}, axis.y, axis.x};
 }
 
-// Identifies a range of an axis up to translation by a multiple of the sector.
+// Ranges of an axis with equal phases have the same addresses up to a multiple of the sector size.
 using Phase = std::tuple<int64_t, int64_t, int64_t>;  // begin in the period, alignment, length
 
 Phase PhaseOf(const Axis& axis, IndexRange range, int64_t sector) {
@@ -107,7 +107,7 @@ Phase PhaseOf(const Axis& axis, IndexRange range, int64_t sector) {
   const int64_t length = range.second - range.first;
   const Digit& inner = axis.digits[2];
   const bool one_run = range.first / inner.count == (range.second - 1) / inner.count;
-  if (!period && inner.dy == 0 && inner.dx == 0 && one_run)  // channels of one tap
+  if (!period && inner.dy == 0 && inner.dx == 0 && one_run)  // channels of one filter tap
     return {-1 - range.first / inner.count, range.first % inner.count * inner.bytes % sector,
             length};
   if (!period) return {range.first, 0, length};
@@ -122,7 +122,7 @@ std::vector<IndexRange> Cut(int64_t begin, int64_t end, int64_t length) {
   return pieces;
 }
 
-// A phase's number of occurrences, and one range that has it.
+// The number of ranges with equal phases, and one of these ranges.
 struct PhaseClass {
   IndexRange range;
   double count = 0;
@@ -145,7 +145,7 @@ struct BlockSectors {
   double warp = 0, block = 0;
 };
 
-// Counts a tile's K-step: the sectors of its warps' loads, and the different ones among them.
+// Counts one K-step's sectors of a tile: the sum over warp loads, and the different sectors.
 BlockSectors CountBlock(const Operand& matrix, IndexRange rows, IndexRange columns, int64_t lanes,
                         int64_t sector, int64_t base) {
   const bool by_column = matrix.lanes_along_columns;
@@ -171,7 +171,7 @@ BlockSectors CountBlock(const Operand& matrix, IndexRange rows, IndexRange colum
   return sum;
 }
 
-// [1] Sizes into which an operand is cut: rows per tile, columns per K-step, columns per K range.
+// [1] Sizes of an operand's blocks: rows per tile, columns per K-step, columns per slice of K.
 struct OperandCut {
   int64_t rows = 1, step = 1, slice = 1;
 };
@@ -198,7 +198,7 @@ struct Sampled {
   double relative_error95 = 0;
 };
 
-// Counts all classes of row tiles, or a seeded sample within `limits.most_elements`.
+// Counts the sectors of all classes of row tiles, or of a sample (see `most_elements`).
 Sampled CountClasses(const Operand& matrix, std::vector<PhaseClass> classes, const OperandCut& cut,
                      int64_t sector, int64_t base, const EnumerationLimits& limits) {
   const auto steps = Classes(matrix.columns, Cut(0, Size(matrix.columns), cut.step), sector);
@@ -234,7 +234,7 @@ Sampled CountClasses(const Operand& matrix, std::vector<PhaseClass> classes, con
   return result;
 }
 
-// Counts all groups; groups whose base addresses have the same alignment are counted once.
+// Counts the sectors of all groups, once for groups with the same alignment of base addresses.
 Sampled CountOperand(const Operand& matrix, const OperandCut& cut, int64_t groups, int64_t sector,
                      const EnumerationLimits& limits) {
   std::map<int64_t, double> bases;  // alignment -> groups

@@ -14,7 +14,7 @@ struct Sizes {
 
 Axis Linear(int64_t count, int64_t bytes) { return {{Digit{count, 0, 0, bytes}, {}, {}}}; }
 
-// Channels (or filters) and taps of a gather. `sign` is -1 for the data gradient.
+// Returns the axis channels (or filters) x taps of a gathered matrix; `sign` -1: data gradient.
 Axis Taps(const Sizes& z, int64_t channels, int64_t channel_bytes, int sign, bool nhwc) {
   const Digit c{channels, 0, 0, channel_bytes};
   const Digit fy{z.s.r, sign * z.s.dilation_h, 0, 0}, fx{z.s.s, 0, sign * z.s.dilation_w, 0};
@@ -29,7 +29,7 @@ Axis OutputPixels(const Sizes& z, int64_t image_bytes) {
           -z.s.pad_left};
 }
 
-// The input, addressed by output pixels and taps.
+// Returns the input as a matrix of output pixels x filter taps.
 Operand InputGather(const Sizes& z, bool nhwc) {
   Operand input;
   const int64_t pixel = nhwc ? z.s.c * z.e : z.e;
@@ -46,7 +46,7 @@ Operand InputGather(const Sizes& z, bool nhwc) {
   return input;
 }
 
-// The gradient of the output, addressed by input pixels and taps.
+// Returns the output's gradient as a matrix of input pixels x filter taps.
 Operand OutputGather(const Sizes& z, bool nhwc) {
   Operand output;
   const int64_t pixel = nhwc ? z.s.k * z.e : z.e;
@@ -67,7 +67,7 @@ Operand OutputGather(const Sizes& z, bool nhwc) {
   return output;
 }
 
-// A tensor with pixels as rows and the channels of one group as columns.
+// Returns a tensor as a matrix of pixels x channels of one group.
 Operand PixelsByChannels(const Sizes& z, int64_t pixels, int64_t channels, int64_t per_group,
                          bool nhwc) {
   Operand tensor;
@@ -90,7 +90,7 @@ Operand Transposed(Operand matrix) {
   return matrix;
 }
 
-// Weights with filters as rows and channels x taps as columns, contiguous in both layouts.
+// Returns the weights as a matrix of filters x (channels, taps), contiguous in both layouts.
 Operand FilterRows(const Sizes& z) {
   Operand weights;
   const int64_t row = z.cg * z.s.r * z.s.s;
@@ -101,7 +101,7 @@ Operand FilterRows(const Sizes& z) {
   return weights;
 }
 
-// Weights with channels as rows and filters x taps as columns, for the data gradient.
+// Returns the weights as a matrix of channels x (filters, taps), for the data gradient.
 Operand ChannelRows(const Sizes& z, bool nhwc) {
   Operand weights;
   const int64_t taps = z.s.r * z.s.s, filter = z.cg * taps * z.e;
@@ -132,7 +132,7 @@ void Check(const ConvLayer& layer) {
     if (bytes < 1 || bytes > 8) throw BadInput("an element must have 1 to 8 bytes, got {}", bytes);
 }
 
-// Returns the output positions along one side, or 0 if the filter does not fit.
+// [1] Returns the number of output positions along one side, or 0 if the filter does not fit.
 int64_t Positions(int64_t padded, int64_t taps, int64_t dilation, int64_t stride) {
   const int64_t available = padded - (taps - 1) * dilation - 1;
   return available < 0 ? 0 : available / stride + 1;

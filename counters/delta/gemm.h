@@ -1,6 +1,5 @@
-// A convolution of images as the matrix product that an implicit-GEMM kernel on a GPU computes, and
-// the address of each element of its three matrices. The basis of the DeLTA-style model: exact
-// counts (exact.h) and the fast model (model.h).
+// A convolution of images as the GEMM that an implicit-GEMM kernel on a GPU computes, and the
+// address of each element of its three matrices, for the exact (exact.h) and fast model (model.h).
 #pragma once
 
 #include <array>
@@ -11,8 +10,8 @@
 
 namespace dlroof::delta {
 
-// Cross-correlation of n images (c x h x w) with k filters (c/groups x r x s). Tensors are, in
-// plain order, source n c h w; weights k c/groups r s; destination n k P Q. All sizes in elements.
+// Cross-correlation of n images (c x h x w) with k filters (c/groups x r x s), sizes in elements.
+// Dimensions: source n c h w; weights k c/groups r s; destination n k P Q.
 struct ConvShape {
   int64_t n = 1, c = 1, h = 1, w = 1, k = 1, r = 1, s = 1;
   int64_t stride_h = 1, stride_w = 1;
@@ -25,63 +24,62 @@ struct ConvShape {
 int64_t OutputRows(const ConvShape& shape);     // P
 int64_t OutputColumns(const ConvShape& shape);  // Q
 
-// Division of whole numbers that rounds as said, for any `a` and for b > 0.
+// Integer division rounded down (Floor) or up (Ceil), for any `a` and for b > 0.
 constexpr int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return -FloorDiv(-a, b); }
 
-enum class TensorLayout { kNchw, kNhwc };  // with weights KCRS or KRSC
+enum class TensorLayout { kNchw, kNhwc };  // the weights are KCRS or KRSC
 
 struct ConvLayer {
   ConvShape shape;
   ProductDirection direction = ProductDirection::kForward;
   TensorLayout layout = TensorLayout::kNchw;
-  int64_t element_bytes = 4;                 // [byte] 1 to 8, of the tensors that are read
-  std::optional<int64_t> result_bytes = {};  // [byte] 1 to 8, if written elements have another size
+  int64_t element_bytes = 4;                 // [byte] 1 to 8, of the tensors that the GEMM reads
+  std::optional<int64_t> result_bytes = {};  // [byte] 1 to 8, of the written tensor if different
 };
-// [byte] Size of a written element.
+// [byte] Returns the size of a written element.
 int64_t ResultBytes(const ConvLayer& layer);
 
-// One digit of a matrix index in mixed radix: `count` values, each of which adds (dy, dx) to the
-// position in the image plane and `bytes` to the address.
+// One digit of a matrix index in mixed radix. The digit has `count` values; each step adds (dy, dx)
+// to the position in the image plane and `bytes` to the address.
 struct Digit {
   int64_t count = 1, dy = 0, dx = 0, bytes = 0;
 };
 
-// Rows or columns of a matrix: index = (d0 * count1 + d1) * count2 + d2.
+// Rows or columns of a matrix: index = (d0 * count1 + d1) * count2 + d2 for the digits' values d.
 struct Axis {
   std::array<Digit, 3> digits;
-  int64_t y = 0, x = 0;  // of index 0
+  int64_t y = 0, x = 0;  // position of index 0
 };
 int64_t Size(const Axis& axis);
 
-// The offset that an index adds to an element's position and address.
+// The offset that an index adds to an element's position (y, x) and address.
 struct AxisPlace {
   int64_t y = 0, x = 0, bytes = 0;
 };
 AxisPlace At(const Axis& axis, int64_t index);
 
-// The number of indices after which all addresses repeat with an offset of `bytes`. Not every axis
-// has one.
+// After `indices` indices all addresses of an axis repeat with an offset of `bytes`, if at all.
 struct Period {
   int64_t indices = 1, bytes = 0;
 };
 std::optional<Period> PeriodOf(const Axis& axis);
 
-// A matrix in memory. Element (i, j) has the position rows(i) + columns(j). It is padding if y or x
-// is negative, not a multiple of the step, or at or above the limit after division by the step.
+// A matrix in memory. Element (i, j) has the image position rows(i) + columns(j). It is padding if
+// y or x is negative, not a multiple of the step or, divided by the step, not below the limit.
 struct Operand {
   Axis rows, columns;
-  int64_t step_h = 1, step_w = 1;           // divisors of y, x
-  int64_t limit_h = 1, limit_w = 1;         // exclusive limits of y, x after the division
-  int64_t line_bytes = 0, pixel_bytes = 0;  // [byte] per y, per x
+  int64_t step_h = 1, step_w = 1;           // divisors of y and x
+  int64_t limit_h = 1, limit_w = 1;         // exclusive limits of y and x after the division
+  int64_t line_bytes = 0, pixel_bytes = 0;  // [byte] address offset per y and per x
   int64_t group_bytes = 0;                  // [byte] between the matrices of two groups
-  bool lanes_along_columns = false;         // a warp's lanes read along a row of the matrix
-  bool gathered = false;                    // elements are addressed by pixel plus filter tap
-  bool taps_along_rows = false;             // for gathered matrices: rows are taps, columns pixels
+  bool lanes_along_columns = false;         // the lanes of a warp read along a row of the matrix
+  bool gathered = false;         // the position of an element is a pixel plus a filter tap
+  bool taps_along_rows = false;  // if `gathered`: rows are taps, columns are pixels
 };
 
 constexpr int64_t kNowhere = -1;
-// [byte] from the begin of the matrix, or kNowhere for padding.
+// [byte] Returns an element's offset from the begin of the matrix, or kNowhere for padding.
 int64_t Address(const Operand& matrix, const AxisPlace& row, const AxisPlace& column);
 
 // C (m x n) = A (m x k) * B (n x k) transposed, `groups` times. The mappings are CUTLASS's:
@@ -95,8 +93,8 @@ struct ConvGemm {
   Operand a, b;
   Operand c;  // rows m, columns n
 };
-// Throws BadInput for sizes that are not positive, groups that do not divide, a filter larger than
-// the padded image, element sizes outside 1 to 8.
+// Returns the GEMM of a layer. Throws BadInput for sizes that are not positive, groups that do not
+// divide the channels, a filter larger than the padded image, or element sizes outside 1 to 8.
 ConvGemm GemmOf(const ConvLayer& layer);
 
 }  // namespace dlroof::delta

@@ -16,7 +16,7 @@ namespace dlroof::delta {
 namespace {
 
 constexpr std::string_view kMacs = "macs_per_clock_";
-// Limits far beyond any GPU's figures [s], [1/s], [byte/s], within which all results stay finite.
+// Limits of figures in all units, far beyond any GPU's. Within them all results stay finite.
 constexpr double kLeastFigure = 1e-12, kMostFigure = 1e18;
 constexpr double kMostSms = 65536;
 constexpr double kSlowestClock = 1e6, kFastestClock = 1e12;  // [1/s]
@@ -44,7 +44,7 @@ constexpr Figure<double> kFigures[] = {
 constexpr Figure<int64_t> kSectors[] = {{"sector_bytes", &GpuSpec::sector_bytes},
                                         {"dram_sector_bytes", &GpuSpec::dram_sector_bytes}};
 
-// Resources of Scaled, besides "mac".
+// The resources that Scaled accepts, except "mac".
 constexpr Figure<double> kResources[] = {
     {"sm", &GpuSpec::sms},
     {"clock", &GpuSpec::clock_hz},

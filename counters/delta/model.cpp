@@ -10,9 +10,9 @@
 namespace dlroof::delta {
 namespace {
 
-// Sums over all blocks of rows x columns indices of the matrix. For more than `most` blocks it
-// extrapolates from a sample of `most` blocks, spread by the R2 sequence (fractions of powers of
-// the plastic number), which does not resonate with any period of the layer.
+// Returns the sum of sectors over all blocks of rows x columns indices of the matrix. For more than
+// `most` blocks it extrapolates from `most` blocks at positions of the R2 sequence (fractions of
+// powers of the plastic number), which does not resonate with any period of the layer.
 double SumOfBlocks(const Operand& matrix, int64_t rows, int64_t columns, int64_t sector,
                    int64_t most) {
   const int64_t all_rows = Size(matrix.rows), all_columns = Size(matrix.columns);
@@ -36,7 +36,7 @@ double SumOfBlocks(const Operand& matrix, int64_t rows, int64_t columns, int64_t
   return sum * static_cast<double>(down) * static_cast<double>(across) / static_cast<double>(most);
 }
 
-// The block of a warp's load: as many lanes along memory as the tile allows, the rest across.
+// The block that a warp load reads: as many lanes along memory as the tile has, the rest across.
 struct WarpBlock {
   int64_t rows = 1, columns = 1;
 };
@@ -123,7 +123,7 @@ ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile, const
 
 namespace {
 
-// Returns the A tiles of the CTAs [begin, end), ascending and disjoint.
+// Returns the row tiles (of A) of the CTAs [begin, end), ascending and disjoint.
 IndexRanges RowTiles(int64_t begin, int64_t end, int64_t tiles_m) {
   if (end - begin >= tiles_m) return {{0, tiles_m}};
   const int64_t from = begin % tiles_m, to = (end - 1) % tiles_m + 1;
@@ -135,8 +135,7 @@ IndexRanges ColumnTiles(int64_t begin, int64_t end, int64_t tiles_m) {
   return {{begin / tiles_m, (end - 1) / tiles_m + 1}};
 }
 
-// Caches results: ranges at the same offset within the period of the rows touch equally many
-// sectors.
+// Caches sector counts: ranges at the same offset in the rows' period touch equally many.
 class CachedSectors {
  public:
   CachedSectors(const Operand& matrix, int64_t tile, IndexRange columns, int64_t sector,
@@ -171,7 +170,7 @@ class CachedSectors {
   std::map<IndexRanges, double> answers_;
 };
 
-// [sector] that the CTAs [begin, end) touch and the CTAs [cached, begin) do not.
+// [sector] Returns the sectors that CTAs [begin, end) touch but CTAs [cached, begin) do not.
 template <class Touched>
 double Reads(const Touched& touched, int64_t cached, int64_t begin, int64_t end) {
   return touched(cached, end) - (cached == begin ? 0 : touched(cached, begin));
@@ -188,7 +187,7 @@ WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSect
   const auto columns = [&](int64_t begin, int64_t end) {
     return b(ColumnTiles(begin, end, grid.tiles_m));
   };
-  int64_t cached = 0;  // the first CTA of the earlier waves whose data is still in the cache
+  int64_t cached = 0;  // data of the CTAs from this one on is still in L2
   for (int64_t begin = 0; begin < ctas; begin += grid.ctas_per_wave) {
     const int64_t end = std::min(begin + grid.ctas_per_wave, ctas);
     while (cached < begin && rows(cached, begin) + columns(cached, begin) > grid.cache_sectors)

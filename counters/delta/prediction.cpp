@@ -19,20 +19,19 @@
 namespace dlroof::delta {
 namespace {
 
-// [1] Columns that a wider tile may pad to, over those of the narrowest tile.
+// [1] Maximum of the padded columns with a wider tile divided by those with the narrowest tile.
 constexpr double kMorePadding = 1 + 1.0 / 16;
 constexpr double kSharingCtasPerSm = 1.35;
-// A thread has 64 sums and about as many other registers (volta_scudnn_128x64 has 128 threads of
-// 128 registers).
+// A thread of a V100 kernel (volta_scudnn_128x64) computes 64 elements of C with 128 registers.
 constexpr double kSumsPerThread = 64, kRegistersPerThread = 128;
-// A warp's share of the tile is 32 threads of 8x8 sums.
+// A warp computes 64 x 32 elements of C: 32 threads with 8 x 8 each.
 constexpr double kWarpRows = 64, kWarpColumns = 32;
 
 double Threads(const CtaTile& tile) {
   return std::max(32.0, static_cast<double>(tile.m * tile.n) / kSumsPerThread);
 }
 
-// Double buffering: A and B of the current and of the next K-step.
+// [byte] Returns a CTA's shared memory: A and B of the current and, double buffered, next K-step.
 double SharedBytes(const CtaTile& tile, int64_t element_bytes) {
   return 2 * static_cast<double>((tile.m + tile.n) * tile.k * element_bytes);
 }
@@ -59,10 +58,10 @@ int64_t Slices(const ConvLayer& layer, const CtaTile& tile, const GpuSpec& gpu) 
   return std::max<int64_t>(1, std::min(fill, steps / 64));
 }
 
-// [clock] that each resource needs for one K-step of one CTA.
+// [clock] Time of each resource for one K-step of one CTA.
 struct StepClocks {
   double compute = 0, shared = 0, l1 = 0, l2 = 0, dram = 0;
-  double load = 0;  // to load the data of the next step, with latencies
+  double load = 0;  // loading the data of the next K-step, with latencies
 };
 
 struct Rates {  // [byte/clock] of one SM
@@ -90,7 +89,7 @@ StepClocks StepOf(const ConvLayer& layer, const CtaTile& tile, const TrafficByte
   return step;
 }
 
-// Returns the clocks of a K-step of `ctas` CTAs on one SM, by resource.
+// [clock] Returns the time of one K-step of `ctas` CTAs on one SM, by resource.
 std::map<Bottleneck, double> Clocks(const StepClocks& step, double ctas) {
   return {{Bottleneck::kCompute, ctas * step.compute}, {Bottleneck::kShared, ctas * step.shared},
           {Bottleneck::kL1, ctas * step.l1},           {Bottleneck::kL2, ctas * step.l2},
@@ -166,14 +165,14 @@ ConvTime ModelTime(const ConvLayer& layer, const TilePlan& plan, const TrafficBy
   const double macs = MacsPerClock(gpu, type);
   const auto step = StepOf(layer, tile, traffic, ctas * k_steps, gpu, macs);
   const Rates rate = RatesOf(gpu);
-  // Loads the first step's data through all levels into shared memory, without overlap.
+  // The prologue loads the first K-step's data through all levels into shared memory.
   const double e = static_cast<double>(layer.element_bytes);
   const double prologue = step.load + gpu.shared_latency_clocks +
                           e * static_cast<double>((tile.m + tile.n) * tile.k) / rate.shared;
-  // A CTA stores its results after its last K-step, without overlap.
+  // The epilogue stores the results of a CTA after its last K-step, without overlap.
   const double store = traffic.dram.c / ctas / rate.dram;
   ConvTime time;
-  std::map<Bottleneck, double> clocks;  // of the whole kernel, by resource
+  std::map<Bottleneck, double> clocks;  // [clock] of the whole kernel, by resource
   const auto add_waves = [&](double waves, double on_sm) {
     const auto [resource, longest] = Longest(Clocks(step, on_sm));
     clocks[Bottleneck::kLatency] += waves * prologue;
@@ -196,9 +195,9 @@ namespace {
 
 struct TypeRow {
   std::string_view type;  // as in the keys of GpuSpec::macs_per_clock
-  int64_t bytes;          // [byte] of an element that is read
+  int64_t bytes;          // [byte] size of an element that is read
   std::string_view pipe;
-  std::optional<int64_t> result_bytes = {};  // [byte] if written elements have another size
+  std::optional<int64_t> result_bytes = {};  // [byte] size of a written element, if different
 };
 constexpr std::array<TypeRow, 6> kTypes = {{{"f32", 4, "fp32.vector"},
                                             {"tf32", 4, "tf32.matrix"},
@@ -227,7 +226,7 @@ TypeRow RowOf(std::string_view type) {
       type);
 }
 
-// Winograd and FFT transform tiles of the image, with other bytes and other multiply-adds.
+// Throws BadInput for Winograd and FFT kernels, whose bytes and multiply-adds differ.
 void RequireImplicitGemm(const std::string& kernel) {
   std::string text = kernel;
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -236,7 +235,7 @@ void RequireImplicitGemm(const std::string& kernel) {
       throw BadInput("its kernel uses {}, but the model covers only implicit GEMMs", name);
 }
 
-// Throws BadInput for everything that PredictConv refuses.
+// A prediction's plan. PlanOf throws BadInput wherever PredictConv does.
 struct Planned {
   ConvLayer layer;
   std::string type;  // as in the keys of GpuSpec::macs_per_clock
@@ -329,7 +328,7 @@ struct Trial {
   CacheShape caches;
 };
 
-// The output of std::mt19937_64 is the same on every platform; that of distributions is not.
+// Random choices that are the same on every platform, as std::mt19937_64 is, unlike distributions.
 class Choice {
  public:
   explicit Choice(unsigned seed) : random_(seed) {}
@@ -374,7 +373,7 @@ Trial RandomTrial(Choice& choice) {
                 choice.Of({4, 8, 8, 16, 32})};
   if (trial.layer.direction == ProductDirection::kBackwardWeights)
     trial.tile.slices = choice.Of({1, 2, 4, 8});
-  // Chips and caches are small, so that most layers do not fit.
+  // L2 sizes [byte] and CTAs per wave are small, so that most layers do not fit.
   trial.caches.l2 = {static_cast<double>(choice.Of({30, 100, 400, 2000})) * 1e3,
                      static_cast<double>(choice.Of({5, 20, 54, 108}))};
   return trial;
@@ -402,7 +401,7 @@ void Summarize(LevelStudy& study) {
   std::vector<double> sizes;
   for (const auto& error : study.errors) sizes.push_back(std::abs(error.relative));
   study.median = Median(sizes);
-  study.percentile95 = sizes[sizes.size() / 20];  // in descending order
+  study.percentile95 = sizes[sizes.size() / 20];  // sorted in descending order
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Estimates the sectors of a block from its contiguous runs in memory instead of its elements, in a
-// few dozen operations.
+// Estimates the sectors that a block touches from its contiguous runs in memory, in a few dozen
+// operations, without visiting elements.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,26 +10,27 @@
 namespace dlroof::delta {
 namespace {
 
-// --- A box of strides ---
+// --- Matrices that are not gathered: nested strides ---
 
 struct Stride {
   double count = 1;
   int64_t bytes = 0;
 };
 
-// Appends the average strides of `length` consecutive indices that begin at a multiple of `length`.
+// Appends the average strides of `length` consecutive indices of an axis to `strides`, and updates
+// the common `alignment` [byte] of all start addresses. `begin` is a multiple of `length`.
 void AddStrides(const Axis& axis, int64_t begin, int64_t length, std::vector<Stride>& strides,
                 int64_t& alignment) {
   const bool whole = begin == 0 && length == Size(axis);
-  double left = static_cast<double>(length);  // [1] values of this digit and of the outer ones
+  double left = static_cast<double>(length);  // [1] values of this and the outer digits
   int64_t inner = 1, granule = length;        // [1] indices per value; divisor of all starts
   for (int digit = 2; digit >= 0; --digit) {
     const auto& [count, dy, dx, bytes] = axis.digits[static_cast<size_t>(digit)];
-    const bool more = Size(axis) > inner * count;  // whether outer digits have several values
+    const bool more = Size(axis) > inner * count;  // whether an outer digit has several values
     const int64_t start = more ? std::gcd(granule, count) : granule;
     if (!whole && bytes > 0) alignment = std::gcd(alignment, start * bytes);
     double pieces = std::max(1.0, left / static_cast<double>(count));
-    // Some ranges cross the end of this digit, which gives more pieces of the same total length.
+    // Some ranges cross the end of this digit: they have more pieces of the same total length.
     if (!whole && more && left < static_cast<double>(count))
       pieces = 1 + (left - static_cast<double>(start)) / static_cast<double>(count);
     strides.push_back({std::min(left / (left < static_cast<double>(count) ? pieces : 1),
@@ -69,18 +70,18 @@ double BoxSectors(const Operand& matrix, IndexRange rows, IndexRange columns, in
   return runs * (run + g - static_cast<double>(alignment)) / g;
 }
 
-// --- Lines of an image plane ---
+// --- Gathered matrices: lines of the image plane ---
 
 struct Line {
-  int64_t y = 0, first = 0, last = 0;  // inclusive range of columns
-  double columns = 0;                  // [1] columns in the range that are touched
+  int64_t y = 0, first = 0, last = 0;  // `first` to `last`: inclusive range of columns
+  double columns = 0;                  // [1] touched columns in this range
 };
 
 struct TapSpan {
-  int64_t fy0 = 0, fy1 = 0, fx0 = 0, fx1 = 0;  // inclusive; fx0 in the first row, fx1 in the last
+  int64_t fy0 = 0, fy1 = 0, fx0 = 0, fx1 = 0;  // inclusive; fx0 in row fy0, fx1 in row fy1
 };
 
-// A gathered matrix, with its pixels on either axis.
+// Counts the sectors of a gathered matrix, whose pixels are its rows or its columns.
 class Gather {
  public:
   Gather(const Operand& matrix, int64_t sector)
@@ -113,7 +114,7 @@ class Gather {
     return sum;
   }
 
-  // Equal channels that differ only in alignment. Computes two of them and takes their mean.
+  // Returns the sectors of `channels` channels of different alignment, from the mean of two.
   double Channels(IndexRange pixels, int64_t from, int64_t to, int64_t channel, int64_t channels) {
     if (channels == 1 || channel_.bytes % sector_ == 0)
       return static_cast<double>(channels) *
@@ -124,9 +125,8 @@ class Gather {
     return static_cast<double>(channels) * some / 2;
   }
 
-  // Returns the smaller of two upper bounds: all channels of all taps in the range (too many if the
-  // range has few channels), and the sum over taps of their channels (too many if taps share
-  // pixels).
+  // Returns the smaller of two upper bounds: all channels of all taps (too many for few channels),
+  // and the sum over the taps of their channels (too many if taps share pixels).
   double Nhwc(IndexRange pixels, IndexRange taps) {
     const int64_t channels = channel_.count;
     const int64_t first = taps.first / channels, last = (taps.second - 1) / channels;
@@ -146,8 +146,8 @@ class Gather {
     return Images(pixels, taps.first, taps.second, 0, channel * channel_.bytes, false);
   }
 
-  // Computes complete images once. `seamless` says that the planes of several channels are
-  // contiguous.
+  // Returns the sectors of the pixels with the taps [from, to); complete images are computed once.
+  // `seamless` means that the planes of several channels are contiguous.
   double Images(IndexRange pixels, int64_t from, int64_t to, int64_t base, int64_t offset,
                 bool seamless) {
     const int64_t per_image = pixels_.digits[1].count * pixels_.digits[2].count;
@@ -168,7 +168,7 @@ class Gather {
     return sum;
   }
 
-  // Sets lines_ to the merged lines that pixels [begin, end) of an image reach with these taps.
+  // Sets lines_ to the merged input lines that pixels [begin, end) of an image read with `taps`.
   void Collect(int64_t begin, int64_t end, const TapSpan& taps) {
     lines_.clear();
     const int64_t width = pixels_.digits[2].count;
@@ -203,7 +203,7 @@ class Gather {
         {y, first, last, matrix_.step_w == 1 ? std::max(1.0, std::round(share * span)) : span});
   }
 
-  // [1] Different sums of n multiples of `step` and m multiples of `tap`.
+  // [1] Returns the number of different values i * step + j * tap for i < n and j < m.
   static double Different(int64_t n, int64_t step, int64_t m, int64_t tap) {
     const int64_t common = std::gcd(step, tap);
     step /= common;
@@ -225,7 +225,7 @@ class Gather {
         lines_[++merged] = from;
         continue;
       }
-      // With a stride, two taps with the same range touch the same columns; others add columns.
+      // With a stride, taps with the same range touch the same columns; other taps add columns.
       const bool same = from.first == to.first && from.last == to.last;
       const int64_t last = std::max(to.last, from.last);
       const auto span = static_cast<double>(last - to.first + 1);
@@ -254,7 +254,7 @@ class Gather {
       const int64_t end = place + line.y * matrix_.line_bytes + (line.last + 1) * pixel;
       const auto span = static_cast<double>(line.last - line.first + 1);
       if (line.columns < span && span / line.columns * static_cast<double>(pixel) > g) {
-        sum += line.columns;  // each in a sector of its own
+        sum += line.columns;  // each column is in its own sector
         last_sector = -1;
         plane = false;
         continue;
@@ -300,7 +300,7 @@ class Gather {
   const Digit& fx_;
   const Digit& channel_;
   int64_t sector_;
-  int64_t chunk_ = 0;  // [byte] read per pixel (NHWC)
+  int64_t chunk_ = 0;  // [byte] that are read per pixel (NHWC)
   std::vector<Line> lines_;
 };
 

@@ -16,21 +16,22 @@ namespace dlroof::energy {
 namespace {
 
 constexpr std::size_t kWindows = 3;
-// Student's t for 2 degrees of freedom, 0.975 quantile.
+// The 0.975 quantile of Student's t for 2 degrees of freedom.
 constexpr double kStudent = 4.302652729911275;
-// [s] The slowest counter (NVML's) is updated every 20 to 100 ms, so it advances in a longer call.
+// [s] The slowest counter (NVML's) is updated every 20 to 100 ms, that is in each longer call.
 constexpr double kSlowestUpdate = 0.1;
-// [s] A counter without an update for this long is treated as broken.
+// [s] A counter that is not updated for this long counts as broken.
 constexpr double kLongestUpdate = 1;
-// [s] The smallest counter range is 65 kJ (AMD), which 1000 W fill in 65 s.
+// [s] Maximum of a window, so that no counter wraps around twice: the smallest range is 65 kJ
+// (AMD), which 1000 W use up in 65 s.
 constexpr double kLongestWindow = 60;
 
-// A failed measurement. The record gets the text as its reason.
+// Thrown if a measurement fails. The message becomes the reason in the record.
 struct NoEnergy : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-using Joules = std::vector<double>;  // by domain
+using Joules = std::vector<double>;  // [J] by domain
 
 Joules ReadAll(const EnergyMeter& meter) {
   Joules joules;
@@ -38,7 +39,7 @@ Joules ReadAll(const EnergyMeter& meter) {
   return joules;
 }
 
-// [J] A counter that reads less than before has wrapped around.
+// [J] Returns the energy between two readings. A counter that decreased has wrapped around.
 double Spent(const EnergyDomain& domain, double before, double after) {
   if (after >= before) return after - before;
   if (domain.range_joules && before <= *domain.range_joules)
@@ -55,11 +56,11 @@ bool AnyCountedMoved(const EnergyMeter& meter, const Joules& before, const Joule
 
 struct Reading {
   Joules joules;
-  double at = 0;  // [s]
+  double at = 0;  // [s] time of the reading
 };
 
 struct Window {
-  Joules joules;  // [J] spent
+  Joules joules;  // [J] used in the window
   double seconds = 0;
   double calls = 0;
 };
@@ -92,7 +93,7 @@ class Measurement {
     return measured;
   }
 
-  // [1] CPUs that other programs kept busy during Measure.
+  // [1] Returns the mean number of CPUs that other programs used during Measure.
   std::optional<double> others_cpus() const { return others_cpus_; }
 
  private:
@@ -108,8 +109,8 @@ class Measurement {
 
   Reading Read() const { return {ReadAll(meter_), windows_.now()}; }
 
-  // Makes calls until a counter is updated. Long calls need no alignment: an update period is short
-  // compared with them.
+  // Returns the readings directly after a counter was updated, and makes calls until then. Returns
+  // at once if calls are long, because an update period is short compared with them.
   Reading NextReading() {
     Reading first = Read();
     if (!short_calls_) return first;
@@ -150,7 +151,7 @@ class Measurement {
   std::optional<double> others_cpus_;
 };
 
-// [J] of one call in a window, over all counted domains.
+// [J] Returns the energy of one call in a window, summed over all counted domains.
 double PerCall(const EnergyMeter& meter, const Window& window) {
   double joules = 0;
   for (std::size_t i = 0; i < window.joules.size(); ++i)
@@ -187,7 +188,7 @@ Energy Summarized(const EnergyMeter& meter, const std::array<Window, kWindows>& 
 }  // namespace
 
 bool HasOthersEnergy(const Energy& energy) {
-  constexpr double kMostOthersCpus = 0.1;  // [1] system daemons use about 0.01
+  constexpr double kMostOthersCpus = 0.1;  // [1] CPUs; system daemons use about 0.01
   return energy.others_cpus.value_or(0) > kMostOthersCpus;
 }
 
@@ -255,9 +256,9 @@ std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
 
 namespace {
 
-// NTP slews a clock by at most 500 ppm. A larger difference means that the clock was set.
+// The clock was set if it differs by more than NTP's adjustment, at most 500 ppm.
 constexpr double kMostSlewed = 1e-3;      // [1]
-constexpr double kMostJumpSeconds = 0.1;  // [s] small against the period of the fastest meters
+constexpr double kMostJumpSeconds = 0.1;  // [s] small compared with the meters' periods
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Measures the energy of calls with the counters of one source, and fills windows with calls for
-// external meters that sample once a second or less often.
+// Measures the energy of calls with the counters of one source, and repeats calls for external
+// power meters that sample once a second or less often.
 #pragma once
 
 #include <functional>
@@ -13,44 +13,45 @@
 
 namespace dlroof::energy {
 
-// The open counters of one source.
+// The opened counters of one energy source.
 struct EnergyMeter {
-  std::string from;  // the source's name, or empty if no source can count
+  std::string from;  // name of the source, or empty if no source can count
   std::vector<EnergyDomain> domains;
   std::string covers;
-  std::map<std::string, Reason> unavailable;  // the preferred sources that cannot count, by name
+  std::map<std::string, Reason> unavailable;  // why preferred sources cannot count
 };
 
-// Opens the first of `sources` that can count.
+// Opens the counters of the first of `sources` that can count.
 EnergyMeter OpenEnergyMeter(const EnergyPlace& place, const std::vector<EnergySource>& sources);
 
-// Returns why a meter has no counters: "powercap: REASON; perf: REASON".
+// Returns why no source can count: "powercap: REASON; perf: REASON".
 Reason NoEnergyReason(const EnergyMeter& meter);
 
 struct EnergyWindows {
-  double least_seconds = 0.5;     // [s] of a window
-  std::function<double()> now;    // [s] of a steady clock
-  std::function<bool()> stopped;  // returns whether to give up; may be empty
-  // [s] CPU time of other programs so far, or nullopt if unknown; may be empty
+  double least_seconds = 0.5;     // [s] minimum duration of a window
+  std::function<double()> now;    // returns [s] of a steady clock
+  std::function<bool()> stopped;  // returns whether to stop early; may be empty
+  // Returns the CPU time [s] of other programs, or nullopt if it is unknown; may be empty.
   std::function<std::optional<double>()> others;
 };
 
-// Repeats `run`, one call, for three consecutive windows. If calls are shorter than the counters'
-// update period, each window begins and ends at an update. The result has a reason if a counter
-// does not advance, cannot be read, or may have wrapped around more than once in a window.
+// Measures the energy of `run`, which is one call, in three consecutive windows of repeated calls.
+// If calls are shorter than the counters' update period, each window begins and ends when a counter
+// is updated. The result has a reason if a counter does not advance, cannot be read, or may have
+// wrapped around more than once in a window.
 EnergyResult MeasureEnergy(const EnergyMeter& meter, const std::function<void()>& run,
                            const EnergyWindows& windows);
 
-// Reads the counters before and after `wait`. Returns nullopt if one of them does not advance.
+// Measures the machine's power while `wait` runs. Returns nullopt if a counter does not advance.
 std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
                                           const std::function<void()>& wait,
                                           const std::function<double()>& now);
 
 struct WindowClocks {
-  double least_seconds = 60;      // [s] of the window
-  std::function<double()> now;    // [s] of a steady clock
-  std::function<double()> utc;    // [s] since 1970, comparable with the meter's clock
-  std::function<bool()> stopped;  // returns whether to give up; may be empty
+  double least_seconds = 60;      // [s] minimum duration of the window
+  std::function<double()> now;    // returns [s] of a steady clock
+  std::function<double()> utc;    // returns [s] since 1970, comparable with the meter's clock
+  std::function<bool()> stopped;  // returns whether to stop early; may be empty
 };
 
 struct WindowResult {
@@ -58,11 +59,11 @@ struct WindowResult {
   std::optional<Reason> reason;  // set only without `window`
 };
 
-// Repeats `run`, one call, for at least `clocks.least_seconds`. The result has a reason if it was
-// stopped, or if the system's clock was set during the window.
+// Repeats `run`, which is one call, for at least `clocks.least_seconds`. The result has a reason if
+// the run was stopped, or if the system's clock was set during the window.
 WindowResult RepeatForMeter(const std::function<void()>& run, const WindowClocks& clocks);
 
-// [s] since 1970.
+// Returns the system's time, [s] since 1970.
 double UtcSeconds();
 
 }  // namespace dlroof::energy

@@ -47,7 +47,7 @@ double ReadMicrojoules(const std::filesystem::path& path, const std::string& cur
 
 EnergyDomain MicrojouleDomain(const std::string& name, bool counted,
                               const std::filesystem::path& path, const std::string& cure) {
-  ReadMicrojoules(path, cure);  // throws here, not first in a measurement
+  ReadMicrojoules(path, cure);  // throws now instead of during a measurement
   return {name, counted, [=] { return ReadMicrojoules(path, cure); }, std::nullopt};
 }
 
@@ -125,7 +125,7 @@ std::filesystem::path SysfsRoot() {
 std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second) {
   std::istringstream in{std::string(stat.substr(0, stat.find('\n')))};
   std::string cpu;
-  // proc(5): user nice system idle iowait irq softirq; user and nice include guests' time.
+  // Fields (proc(5)): user nice system idle iowait irq softirq; user and nice include guests.
   std::array<double, 7> ticks{};
   in >> cpu;
   for (double& count : ticks) in >> count;

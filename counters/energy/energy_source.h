@@ -1,6 +1,6 @@
-// Sources of energy counters. Each source's file registers a row; a run uses the first source that
-// can count here and never adds several. Also what the sources share: reading sysfs, the CPUs of
-// packages, and the CPU time of other programs, whose energy is in the counters of a package too.
+// Sources of energy counters. Each source registers itself; a run uses only the first source that
+// can count on this machine. Also functions that several sources use: reading sysfs, the CPUs of
+// packages, and the CPU time of other programs, because a package's counter includes their energy.
 #pragma once
 
 #include <filesystem>
@@ -15,72 +15,67 @@
 
 namespace dlroof::energy {
 
-// One counter.
+// One energy counter.
 struct EnergyDomain {
   std::string name;     // "package-0", "dram-0", "psys", "gpu"
-  bool counted = true;  // whether it belongs to the sum; false for one that overlaps others
-  // Returns the energy since some fixed moment in the past [J]. Throws BadInput if the counter
-  // cannot be read any more.
+  bool counted = true;  // false if it overlaps other domains and is not in the sum
+  // Returns the energy [J] since some fixed moment. Throws BadInput if it cannot be read any more.
   std::function<double()> joules;
-  std::optional<double> range_joules;  // [J] after which the counter wraps around, if it does
+  std::optional<double> range_joules;  // [J] at which the counter wraps around
 };
 
-// The part of the system that sources look at.
+// The parts of the system that energy sources read.
 struct EnergyPlace {
   std::filesystem::path sysfs = "/sys";
-  std::vector<int> allowed_cpus;  // of this process, ascending
+  std::vector<int> allowed_cpus;  // CPUs that this process may use, ascending
 };
 
 struct EnergyCounters {
   std::vector<EnergyDomain> domains;
   std::string covers = {};            // "packages and DRAM; no fans, NIC, power supply"
-  std::optional<Reason> reason = {};  // why no domain can be counted, with the cure
+  std::optional<Reason> reason = {};  // why no domain can be counted, and how to change that
 };
 
 struct EnergySource {
   std::string name;  // "powercap", "perf"
-  int rank = 0;      // of the sources that can count, the one with the lowest rank is used
+  int rank = 0;      // the source with the lowest rank that can count is used
   std::function<EnergyCounters(const EnergyPlace&)> open;
 };
 
-// Registers a source, whose `open` may throw BadInput instead of setting `reason`. Call at
-// namespace scope. Returns true.
+// Registers a source, whose `open` may throw BadInput instead of setting `reason`. Returns true.
 bool RegisterEnergySource(EnergySource source);
-// By rank.
+// Returns the registered sources in order of rank.
 std::vector<EnergySource> AllEnergySources();
 
 // Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
 std::filesystem::path SysfsRoot();
 
-// Returns at most 127 bytes of the file, without trailing white space. Sets `error` to errno, or to
-// 0 on success.
+// Returns a file's first 127 bytes, without trailing white space. Sets `error` to errno, or 0.
 std::string ReadKernelFile(const std::filesystem::path& path, int& error);
 
-// [J] Reads a file that holds a whole number of microjoules. Throws BadInput if it has another text
-// or cannot be read; the message has the `cure` if the permission is missing.
+// [J] Reads a file that contains a whole number of microjoules. Throws BadInput if it contains
+// anything else or cannot be read; without permission, the message includes `cure`.
 double ReadMicrojoules(const std::filesystem::path& path, const std::string& cure);
 
-// A counter in such a file. Throws as ReadMicrojoules does.
+// Returns a counter that reads `path` with ReadMicrojoules. Throws as ReadMicrojoules does.
 EnergyDomain MicrojouleDomain(const std::string& name, bool counted,
                               const std::filesystem::path& path, const std::string& cure);
 
-// Returns 12 for prefix "cpu" and name "cpu12", or nullopt if the name has another form.
+// Returns 12 for the prefix "cpu" and the name "cpu12". Returns nullopt for names of another form.
 std::optional<int> NumberBehind(std::string_view prefix, std::string_view name);
 
-// Returns the online CPUs of each package from SYSFS/devices/system/cpu, or no packages if the
-// kernel does not report them.
+// Returns each package's online CPUs (SYSFS/devices/system/cpu), or nothing if they are unknown.
 std::map<int, std::vector<int>> CpusOfPackages(const std::filesystem::path& sysfs);
 
-// Returns true if this process may use all CPUs of the package, false if it may use none. Throws
-// BadInput if it may use only some of them, or if the package's CPUs are unknown.
+// Returns whether this process may use all CPUs (true) or no CPU (false) of the package. Throws
+// BadInput if it may use only some, or if the package's CPUs are unknown.
 bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
                  const EnergyPlace& place);
 
-// [s] busy time of all CPUs since boot, from the text of /proc/stat. Returns nullopt if the text
-// has another form.
+// [s] Returns the busy time of all CPUs since boot from /proc/stat, or nullopt for another format.
 std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second);
 
-// [s] CPU time of other programs since boot, or nullopt if unknown.
+// [s] Returns the CPU time of other programs since boot, or nullopt if it is unknown.
 std::optional<double> CpuSecondsOfOthers();
 
 }  // namespace dlroof::energy

@@ -1,5 +1,5 @@
-// Energy from perf events of the "power" PMU. The kernel extends them to 64 bits, so they do not
-// wrap around. One event is opened on one CPU of each package.
+// The energy source "perf": perf events of the "power" PMU, one event on one CPU of each package.
+// The kernel extends the counters to 64 bits, so they do not wrap around.
 #include "counters/energy/perf_power.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@
 namespace dlroof::energy {
 namespace {
 
-// Throws BadInput if the file cannot be read.
+// Returns the text of a file. Throws BadInput if it cannot be read.
 std::string ReadLine(const std::filesystem::path& path) {
   int error = 0;
   auto text = ReadKernelFile(path, error);
@@ -31,7 +31,7 @@ std::string ReadLine(const std::filesystem::path& path) {
   return text;
 }
 
-// Throws BadInput unless all of the text is one number.
+// Returns the number that is the text of a file. Throws BadInput if the text is anything else.
 template <class Number, class... Format>
 Number NumberOf(const std::filesystem::path& path, std::string_view text, Format... format) {
   Number number{};
@@ -55,7 +55,7 @@ PowerEvent ReadEvent(const std::filesystem::path& folder, const std::string& nam
           NumberOf<double>(scale, ReadLine(scale))};
 }
 
-// Throws BadInput with the cure.
+// Opens the event on a CPU. If that fails, throws BadInput and says how to correct it.
 std::shared_ptr<const Descriptor> OpenOnCpu(std::uint32_t type, const PowerEvent& event, int cpu) {
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;
@@ -89,8 +89,8 @@ std::optional<int> PackageOfCpu(const std::map<int, std::vector<int>>& packages,
   return std::nullopt;
 }
 
-// Returns one of the unit's CPUs for each package that this process owns. Throws BadInput for a
-// package that it shares.
+// Returns one of the unit's CPUs for each package of which this process may use all CPUs. Throws
+// BadInput for a package of which it may use only some.
 std::map<int, int> OurPackages(const PowerUnit& unit, const EnergyPlace& place) {
   const auto packages = CpusOfPackages(place.sysfs);
   std::map<int, int> cpu_of_package;
@@ -121,7 +121,7 @@ EnergyCounters OpenPerfPower(const EnergyPlace& place) {
                                                      : fmt::format("package-{}", package);
       counters.domains.push_back(
           {name, !platform, Reader(OpenOnCpu(unit.type, event, cpu), event), std::nullopt});
-      if (platform) break;  // one counter for all packages
+      if (platform) break;  // the counter "psys" covers all packages
     }
   }
   if (!packages) throw BadInput("the power unit has no energy-pkg");

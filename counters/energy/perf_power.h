@@ -1,5 +1,4 @@
-// The kernel's "power" PMU: the same counters as the powercap tree, for users who may open
-// system-wide perf events.
+// The kernel's "power" PMU: the counters of powercap, for users who may open system-wide events.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +10,18 @@ namespace dlroof::energy {
 
 struct PowerEvent {
   std::string name;          // "energy-pkg"
-  std::uint64_t config = 0;  // 2 of "event=0x02"
-  double joules = 0;         // [J] of one count
+  std::uint64_t config = 0;  // number of the event: 2 for "event=0x02"
+  double joules = 0;         // [J] per count
 };
 
 struct PowerUnit {
-  std::uint32_t type = 0;          // of perf events
-  std::vector<int> cpus;           // one per package
-  std::vector<PowerEvent> events;  // those of energy-pkg, energy-ram, energy-psys that exist
+  std::uint32_t type = 0;          // perf_event_attr::type
+  std::vector<int> cpus;           // one CPU of each package
+  std::vector<PowerEvent> events;  // energy-pkg, energy-ram, energy-psys, if they exist
 };
 
-// Reads SYSFS/bus/event_source/devices/power. Throws BadInput if the folder does not exist or one
-// of its files differs from the form that the kernel documents.
+// Reads SYSFS/bus/event_source/devices/power. Throws BadInput if the folder does not exist or if
+// one of its files does not have the form that the kernel documents.
 PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs);
 
 }  // namespace dlroof::energy

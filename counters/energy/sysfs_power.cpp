@@ -1,4 +1,4 @@
-// Energy counters in sysfs: the kernel's hardware monitors (hwmon) and its powercap tree.
+// The energy sources in sysfs: the kernel's hardware monitors (hwmon) and its powercap tree.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,27 +16,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// --- hwmon: SYSFS/class/hwmon/hwmon*/energyN_input holds microjoules. The driver amd_energy labels
-// the counters of packages "Esocket0" and those of cores "Ecore000". They have 64 bits and do not
-// wrap around. https://www.kernel.org/doc/html/latest/hwmon/sysfs-interface.html ---
+// --- hwmon: SYSFS/class/hwmon/hwmon*/energyN_input contains microjoules. The driver amd_energy
+// labels the counters of packages "Esocket0" and those of cores "Ecore000". They have 64 bits and
+// do not wrap around. https://www.kernel.org/doc/html/latest/hwmon/sysfs-interface.html ---
 
 constexpr char kHwmonCure[] =
     "only root may read it; to let all users read it, add the udev rule SUBSYSTEM==\"hwmon\", "
     "ACTION==\"add\", RUN+=\"/bin/chmod -R a+r /sys%p\"";
 
-// Returns the text of a file, or an empty text if it cannot be read.
+// Returns the text of a sensor's file, or an empty text if it cannot be read.
 std::string TextOfSensor(const fs::path& path) {
   int error = 0;
   return ReadKernelFile(path, error);
 }
 
-// The CPU sensors of all monitors.
+// Energy and power sensors of the CPU packages, from all monitors.
 struct HwmonSensors {
-  std::map<int, fs::path> counters;     // energy, by package
-  std::vector<std::string> watts_only;  // "Grace Power Socket 0", by path
+  std::map<int, fs::path> counters;     // files of energy counters, by package
+  std::vector<std::string> watts_only;  // titles of sensors with power only: "Grace Power Socket 0"
 };
 
-// Adds the file `path` ("energy1_input", "power1_average") of the monitor `driver`.
+// Adds the sensor with the file `path` ("energy1_input", "power1_average") of the driver `driver`.
 void AddSensor(const fs::path& path, const std::string& driver, HwmonSensors& sensors) {
   const auto name = path.filename().string();
   const auto sensor = (path.parent_path() / name.substr(0, name.find('_'))).string();
@@ -44,7 +44,7 @@ void AddSensor(const fs::path& path, const std::string& driver, HwmonSensors& se
   if (name.starts_with("energy") && name.ends_with("_input")) {
     if (const auto package = NumberBehind("Esocket", label)) sensors.counters[*package] = path;
   } else if (name.starts_with("power") && name.ends_with("_average")) {
-    // ACPI's power meters have their name in the OEM text. Sensors of GPUs are skipped.
+    // The title of ACPI's power meters is in the OEM text. Sensors of GPUs are skipped.
     const auto oem_text = TextOfSensor(sensor + "_oem_info");
     const auto& title = oem_text.empty() ? label : oem_text;
     if (driver == "power_meter" || title.find("Socket") != std::string::npos)
@@ -55,7 +55,7 @@ void AddSensor(const fs::path& path, const std::string& driver, HwmonSensors& se
 HwmonSensors ReadSensors(const fs::path& sysfs) {
   HwmonSensors sensors;
   std::error_code none;
-  std::map<fs::path, std::string> drivers;  // by the sensors' files
+  std::map<fs::path, std::string> drivers;  // driver by file of the sensor
   for (const auto& monitor : fs::directory_iterator(sysfs / "class/hwmon", none)) {
     const auto driver = TextOfSensor(monitor.path() / "name");
     for (const auto& file : fs::directory_iterator(monitor.path(), none))
@@ -97,7 +97,8 @@ EnergyCounters OpenHwmon(const EnergyPlace& place) {
 // subzone that the package's count does not include.
 // https://www.kernel.org/doc/html/latest/power/powercap/powercap.html ---
 
-constexpr std::string_view kZonePrefix = "intel-rapl:";  // intel-rapl-mmio: has the same counters
+constexpr std::string_view kZonePrefix =
+    "intel-rapl:";  // not intel-rapl-mmio:, whose counters are the same
 
 constexpr char kPowercapCure[] =
     "only root may read it (since Linux 5.10); to let all users read it, add the udev rule "
@@ -106,10 +107,10 @@ constexpr char kPowercapCure[] =
 struct Zone {
   fs::path path;
   std::string name;     // "package-0", "dram", "psys"
-  std::string package;  // the name of the zone that contains a subzone; empty for other zones
+  std::string package;  // for a subzone, the name of the zone that contains it
 };
 
-// Sorted by path.
+// Returns all zones, sorted by path.
 std::vector<Zone> ReadZones(const fs::path& sysfs) {
   std::error_code none;
   std::map<std::string, fs::path> paths;
@@ -130,7 +131,7 @@ std::vector<Zone> ReadZones(const fs::path& sysfs) {
   return zones;
 }
 
-// Returns 0 for "package-0" and "package-0-die-1", nullopt for names of another form.
+// Returns 0 for the zones "package-0" and "package-0-die-1", nullopt for names of another form.
 std::optional<int> PackageOf(std::string_view name) {
   constexpr std::string_view kPackage = "package-";
   if (!name.starts_with(kPackage)) return std::nullopt;
@@ -147,13 +148,13 @@ EnergyDomain DomainOf(const Zone& zone, const std::string& name, bool counted) {
   return domain;
 }
 
-// Collects the domains of the zones that this process owns.
+// Collects the energy domains of the packages of which this process may use all CPUs.
 class ZoneDomains {
  public:
   explicit ZoneDomains(const EnergyPlace& place)
       : place_(place), packages_(CpusOfPackages(place.sysfs)) {}
 
-  // Throws BadInput if the zone cannot be read or its package is shared.
+  // Throws BadInput if the zone cannot be read or this process may use only some of its CPUs.
   void Add(const Zone& zone) {
     if (zone.package.empty() && zone.name == "psys") {
       counters_.domains.push_back(DomainOf(zone, zone.name, false));

@@ -5,13 +5,13 @@
 namespace dlroof::gpu {
 namespace {
 
-constexpr double kLeastClock = 0.75;  // of the default
+constexpr double kLeastClock = 0.75;  // [1] of the default clock
 
 struct Slowdown {
   std::uint64_t bit;
   const char* text;
 };
-// The bits nvmlClocksEventReason* (nvml.h) for faults of the cooling or the power supply.
+// Bits for faults of the cooling or the power supply: nvmlClocksEventReason* in nvml.h.
 constexpr Slowdown kSlowdowns[] = {{0x8, "a hardware slowdown"},
                                    {0x20, "a thermal slowdown"},
                                    {0x40, "a hardware thermal slowdown"},
@@ -37,7 +37,7 @@ std::uint64_t KeepPowerLimit(std::uint64_t earlier, std::uint64_t later) {
 }
 
 std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps) {
-  // The GPU's timer may advance in steps of 1 us: shorter spans would give errors above 1 %.
+  // The GPU's timer may advance in steps of 1 us: shorter times would have errors above 1%.
   constexpr unsigned long long kLeastNanoseconds = 200'000;
   const std::size_t sms = stamps.size() / 2;
   double sum = 0;

@@ -123,7 +123,7 @@ void Resolve(void* library, const char* name, Function& function) {
 
 }  // namespace
 
-// The library and its functions. Functions that a driver lacks are null.
+// The NVML library and its functions. A function is null if the driver lacks it.
 struct Nvml::Session {
   void* library = nullptr;
   Device device = nullptr;
@@ -158,11 +158,11 @@ struct Nvml::Session {
     Resolve(library, "nvmlDeviceGetTemperature", temperature);
     Resolve(library, "nvmlDeviceGetCurrentClocksEventReasons", reasons);
     Resolve(library, "nvmlDeviceGetTotalEnergyConsumption", energy);
-    // The function's name before driver 535.
+    // Drivers before 535 have the function under this name.
     if (reasons == nullptr) Resolve(library, "nvmlDeviceGetCurrentClocksThrottleReasons", reasons);
   }
 
-  // Returns `unit` times the function's value for the device. 0 is NVML_SUCCESS.
+  // Returns the value that the NVML function returns for the device, multiplied by `unit`.
   template <class Value, class Function, class... Which>
   std::optional<double> Ask(double unit, Function function, Which... which) const {
     Value value = 0;
@@ -170,7 +170,8 @@ struct Nvml::Session {
     return unit * static_cast<double>(value);
   }
 
-  // The instantaneous power if the driver has it; otherwise, from Ampere on, the mean over 1 s.
+  // Returns the instantaneous power if the driver reports it, otherwise nvmlDeviceGetPowerUsage's,
+  // which from Ampere on is the mean over 1 s.
   std::optional<double> PowerWatts() const {
     FieldValue now = {};
     now.field = kPowerNow;

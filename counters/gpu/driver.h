@@ -1,5 +1,5 @@
-// The GPUs as the driver reports them: why none can be used, the identity of one, and its health
-// through NVML, which is loaded at run time. Reads only; changes no setting.
+// The GPUs as the driver reports them: why none can be used, a GPU's identity, and its health
+// through NVML, which is loaded at run time. Changes no setting.
 #pragma once
 
 #include <cstdint>
@@ -21,44 +21,45 @@ struct SeenGpu {
 
 // What the CUDA runtime reports about devices.
 struct CudaState {
-  int error = 0;              // cudaError_t of cudaGetDeviceCount
-  std::string error_name;     // "cudaErrorNoDevice"
-  std::string error_text;     // CUDA's message
-  int driver_version = 0;     // [1000 major + 10 minor] of the driver; CUDA reports 0 without one
-  int runtime_version = 0;    // [1000 major + 10 minor] of this build
-  std::vector<SeenGpu> gpus;  // by CUDA's device number
+  int error = 0;                         // cudaError_t of cudaGetDeviceCount
+  std::string error_name;                // "cudaErrorNoDevice"
+  std::string error_text;                // CUDA's message
+  int driver_version = 0;                // [1000 major + 10 minor]; 0 if there is no driver
+  int runtime_version = 0;               // [1000 major + 10 minor] of the CUDA of this build
+  std::vector<SeenGpu> gpus;             // index: CUDA's device number
   int least_major = 7, least_minor = 5;  // the oldest GPU that this build has kernels for
 };
 
-// "13.0" of 13000.
+// Returns "13.0" for 13000.
 std::string CudaVersionText(int version);
 
 // Returns whether this build has kernels for the GPU.
 bool IsUsable(const SeenGpu& gpu, const CudaState& state);
 
-// Returns why no GPU can be used, with the cure. Pure.
+// Returns why no GPU can be used and how to change that. Pure.
 std::optional<Reason> NoDeviceReason(const CudaState& state);
 
-// Facts of a GPU that no setting, driver or temperature changes.
+// Properties of a GPU that do not depend on settings, driver or temperature.
 struct GpuIdentity {
   std::string name;                // "NVIDIA H200"
   int major = 0, minor = 0;        // compute capability
   int sms = 0;                     // [1] streaming multiprocessors
   double memory_bytes = 0;         // [byte] available through the driver
   double l2_bytes = 0;             // [byte]
-  double shared_bytes_per_sm = 0;  // [byte] shared memory of an SM, at most
+  double shared_bytes_per_sm = 0;  // [byte] maximum shared memory of an SM
   int memory_bus_bits = 0;         // [bit]
-  bool ecc = false;                // DRAM error correction is on
-  bool integrated = false;         // shares the CPU's memory
+  bool ecc = false;                // whether DRAM error correction is on
+  bool integrated = false;         // whether the GPU shares the CPU's memory
 };
 
-// Returns the facts for Machine::facts, with keys "gpu.*", which are part of the fingerprint. The
-// memory is rounded to GiB, because each driver version reserves a different small amount.
+// Returns the GPU's entries in Machine::facts, which are part of the fingerprint; keys begin with
+// "gpu.". The memory is rounded to GiB, as each driver version reserves a different small amount.
 std::map<std::string, std::string> Facts(const GpuIdentity& identity);
 
 class Nvml {
  public:
-  // Never throws. If the library or the device is missing, all functions return nullopt.
+  // Opens the device with this PCI address. Never throws. If the NVML library or the device is
+  // missing, all functions of the result return nullopt.
   static Nvml Open(const std::string& library, const std::string& pci_bus_id);
 
   GpuHealth Health() const;
@@ -70,7 +71,7 @@ class Nvml {
   std::shared_ptr<const Session> session_;
 };
 
-// Returns the names of NVML's bits for reduced clocks, the lowest bit first:
+// Returns the names of the reasons for reduced clocks in NVML's `bits`, the lowest bit first:
 // "sw_power_cap", "hw_thermal_slowdown", ... A bit without a name is "bit 17".
 std::vector<std::string> ThrottleReasons(std::uint64_t bits);
 

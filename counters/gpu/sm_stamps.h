@@ -1,4 +1,4 @@
-// The clock of a GPU's SMs from stamps that the SMs write. C++17, as CUDA kernels include it.
+// The mean clock of a GPU's SMs, from stamps that the SMs write. C++17, as CUDA kernels use it.
 #pragma once
 
 #include <optional>
@@ -6,14 +6,14 @@
 
 namespace dlroof::gpu {
 
-// An SM's readings of its two clocks at about the same time, or zeros if the SM wrote none.
+// An SM's readings of its two clocks at about the same time. Both are 0 if the SM wrote none.
 struct SmStamp {
-  unsigned long long nanoseconds = 0;  // [ns] of the GPU's timer, the same for all SMs
-  unsigned long long cycles = 0;       // [1] of this SM
+  unsigned long long nanoseconds = 0;  // [ns] the GPU's timer, common to all SMs
+  unsigned long long cycles = 0;       // [1] clock cycles of this SM
 };
 
-// [1/s] Mean over the SMs that have both stamps. `stamps` holds the earlier stamp of every SM, then
-// the later ones. Returns nullopt if the stamps are too close together.
+// [1/s] Returns the mean clock of the SMs that have two stamps. `stamps` contains the earlier stamp
+// of every SM, then the later stamp of every SM. Returns nullopt if they are too close in time.
 std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps);
 
 }  // namespace dlroof::gpu

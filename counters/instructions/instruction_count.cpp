@@ -21,7 +21,7 @@ std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
       count.all += perf::Difference(reading);
     }
     if (count.all > 0) return count;
-  } catch (const std::exception&) {  // the caller falls back to single steps
+  } catch (const std::exception&) {  // without counters the caller uses single steps
   }
   return std::nullopt;
 }

@@ -1,9 +1,10 @@
 // Watches libgomp's regions by symbol interposition: this program defines libgomp's entry points,
-// which precede libgomp's own and call them. They cost a load and a jump when nothing is watched.
+// which the linker prefers to libgomp's own and which call those. They cost a load and a jump if
+// no thread is watched.
 //
 // Entry points: libgomp's manual, "Implementing PARALLEL construct". Compilers up to GCC 4.8 call
-// GOMP_parallel_start and GOMP_parallel_end, later ones GOMP_parallel. If the entry points belong
-// to a runtime that OMPT watches (libomp has them too), only OMPT counts the regions.
+// GOMP_parallel_start and GOMP_parallel_end, later compilers GOMP_parallel. If the entry points
+// belong to a runtime that OMPT watches (libomp also has them), only OMPT counts the regions.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <omp.h>
@@ -29,7 +30,7 @@ GompWatch& TheGompWatch() {
   return watch;
 }
 
-// This thread's times while it is in a region that counts.
+// This thread's times while it is in a counted region, otherwise null.
 thread_local ThreadInRegion* own_times = nullptr;
 
 template <class Function>

@@ -1,10 +1,10 @@
 // Watches the regions of a runtime that supports OMPT (libomp, libiomp5), whether they begin at its
-// own entry points (__kmpc_fork_call) or at libgomp's, which these runtimes have as well.
+// own entry points (__kmpc_fork_call) or at libgomp's, which these runtimes also have.
 //
-// A registered tool slows the runtime down even without callbacks, so this program registers only
-// if it expects to watch. It sets the callbacks when it first watches and never removes them:
-// LLVM's worker threads may still report the end of a region after the master has gone on, and
-// would call a null pointer.
+// A registered tool makes the runtime slower even without callbacks, so this program registers only
+// if it will watch regions (ExpectRegions). It sets the callbacks when it first watches and never
+// removes them: LLVM's worker threads may report the end of a region after the main thread has gone
+// on, and would call a null pointer.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -19,13 +19,13 @@
 
 namespace dlroof::openmp {
 
-// The part of OMPT's binary interface that this file uses. OpenMP 5.1, chapter 4 "OMPT Interface":
-// "Activating a First-Party Tool", "Monitoring Activity on the Host with OMPT", and the types of
-// the same names in "OMPT Data Types" and "OMPT Tool Callback Signatures". Declared here because
-// not every compiler has omp-tools.h.
+// The part of OMPT's binary interface that this file uses, declared here because not every compiler
+// has omp-tools.h. OpenMP 5.1, chapter 4 "OMPT Interface": "Activating a First-Party Tool",
+// "Monitoring Activity on the Host with OMPT", and the types of the same names in "OMPT Data Types"
+// and "OMPT Tool Callback Signatures".
 namespace ompt {
 
-// ompt_data_t: a value of the tool that the runtime stores with a region or a task, initially 0.
+// ompt_data_t: a value that the runtime stores for the tool with a region or a task, initially 0.
 union Data {
   std::uint64_t value;
   void* pointer;
@@ -35,7 +35,7 @@ union Data {
 enum Event : int { kParallelBegin = 3, kParallelEnd = 4, kImplicitTask = 7, kSyncRegion = 23 };
 // ompt_scope_endpoint_t
 enum Endpoint : int { kBegin = 1, kEnd = 2 };
-// ompt_set_result_t: the callback is called each time.
+// ompt_set_result_t: ompt_set_always, the runtime calls the callback for every event.
 constexpr int kAlways = 5;
 // ompt_sync_region_t: the kinds that are not barriers.
 enum SyncKind : int { kTaskwait = 5, kTaskgroup = 6, kReduction = 7 };
@@ -70,12 +70,12 @@ bool IsWatchedRuntime(std::string_view version) {
 namespace {
 
 struct OmptWatch {
-  std::string version;                          // of the runtime
-  std::optional<Reason> refused;                // why this program does not watch the runtime
-  std::atomic<ompt::SetCallback> set{nullptr};  // null before the runtime starts and after its end
-  std::optional<bool> has_callbacks;            // set by the first attempt to set callbacks
+  std::string version;                          // version text of the runtime
+  std::optional<Reason> refused;                // why this program does not watch it
+  std::atomic<ompt::SetCallback> set{nullptr};  // null if no runtime runs
+  std::optional<bool> has_callbacks;            // set when callbacks are first set
   RegionClock clock;
-  int team = 1;  // threads of the region that counts
+  int team = 1;  // [1] threads of the counted region
 };
 
 OmptWatch& TheOmptWatch() {
@@ -83,7 +83,7 @@ OmptWatch& TheOmptWatch() {
   return watch;
 }
 
-// Returns the file that contains the code, or "" if it is unknown.
+// Returns the path of the library or program that contains the code, or "" if it is unknown.
 const char* FileOf(const void* code, const void** base = nullptr) {
   Dl_info found{};
   if (code == nullptr || dladdr(code, &found) == 0) return "";
@@ -93,7 +93,7 @@ const char* FileOf(const void* code, const void** base = nullptr) {
 
 const void* RuntimeCode() { return reinterpret_cast<const void*>(TheOmptWatch().set.load()); }
 
-// The data of a region that counts points to the clock, the data of a task to the thread's times.
+// A counted region's OMPT data points to the clock, its tasks' data to the thread's times.
 
 void OnParallelBegin(ompt::Data*, const void*, ompt::Data* region, unsigned, int, const void*) {
   auto& clock = TheOmptWatch().clock;
@@ -108,8 +108,8 @@ void OnParallelEnd(ompt::Data* region, ompt::Data*, int, const void*) {
   clock.Joins(TheOmptWatch().team, cpu::WallSeconds());
 }
 
-// Threads leave a region at its last barrier; the workers' implicit tasks may end after the join. A
-// team of one thread has no barrier.
+// A thread leaves a region at its last barrier, because a worker's implicit task may end after the
+// join. A team of one thread has no barrier.
 void OnImplicitTask(ompt::Endpoint endpoint, ompt::Data* region, ompt::Data* task, unsigned team,
                     unsigned thread, int) {
   auto& clock = TheOmptWatch().clock;
@@ -125,7 +125,7 @@ void OnImplicitTask(ompt::Endpoint endpoint, ompt::Data* region, ompt::Data* tas
   if (own != nullptr) own->Enters(cpu::WallSeconds());
 }
 
-// All kinds of barriers count, as libgomp's entry points do not distinguish most of them.
+// Counts waits at all barriers, as libgomp's entry points do not distinguish most kinds.
 void OnSyncRegion(ompt::SyncKind kind, ompt::Endpoint endpoint, ompt::Data* region,
                   ompt::Data* task, const void*) {
   if (kind == ompt::kTaskwait || kind == ompt::kTaskgroup || kind == ompt::kReduction) return;
@@ -178,7 +178,7 @@ int Initialize(ompt::Lookup lookup, int, ompt::Data*) {
   return watch.set.load() != nullptr;
 }
 
-// A runtime may end after the destructors of this program's static variables.
+// A runtime may call this after the destructors of static objects, so it only sets an atomic.
 void Finalize(ompt::Data*) { TheOmptWatch().set = nullptr; }
 
 // Returns why this program does not register as a tool of the runtime.
@@ -203,8 +203,8 @@ bool OmptShows(const void* code) {
 
 }  // namespace dlroof::openmp
 
-// A runtime calls this function when it starts, by its name in the program (module.cmake). Only the
-// first runtime of a process is watched.
+// An OpenMP runtime calls this function by its name when it starts (module.cmake exports the name).
+// Only the first runtime of a process is watched.
 extern "C" dlroof::openmp::ompt::Tool* ompt_start_tool(unsigned, const char* version) {
   static dlroof::openmp::ompt::Tool tool{dlroof::openmp::Initialize, dlroof::openmp::Finalize, {}};
   auto& watch = dlroof::openmp::TheOmptWatch();

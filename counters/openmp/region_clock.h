@@ -1,5 +1,5 @@
-// Sums over the parallel regions that one thread begins, from timestamped events. Pure: the region
-// sources translate the events of their runtimes.
+// Sums times of the parallel regions that one thread begins, from timestamped events. Pure: the
+// region sources translate the events of their OpenMP runtimes.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace dlroof::openmp {
 
-// A thread's time in the region's function, on its own cache line. The thread itself records its
-// events, which are read after the join. All times are [s] of one clock.
+// One thread's time in a region's function. The thread itself records its events; other threads
+// read them after the join. Occupies its own cache line. All times are [s] of one clock.
 class alignas(64) ThreadInRegion {
  public:
   void Enters(double at) {
@@ -20,7 +20,7 @@ class alignas(64) ThreadInRegion {
     waited_ = 0;
     left_.reset();
   }
-  // A barrier that does not end is the one at the end of the region, after the function.
+  // If EndsBarrier does not follow, the barrier is the one at the end of the region.
   void BeginsBarrier(double at) { left_ = at; }
   void EndsBarrier(double at) {
     if (!left_) return;
@@ -32,7 +32,9 @@ class alignas(64) ThreadInRegion {
     if (!left_) left_ = at;
   }
 
-  double Seconds() const { return left_.value_or(entered_) - entered_; }  // includes waits
+  double Seconds() const {
+    return left_.value_or(entered_) - entered_;
+  }  // includes waits at barriers
   double Waited() const { return waited_; }
 
  private:
@@ -40,7 +42,7 @@ class alignas(64) ThreadInRegion {
   std::optional<double> left_;
 };
 
-// Identifies a thread by the address of a thread-local variable.
+// Identifies a thread: the address of a thread-local variable.
 using ThreadMark = const void*;
 inline ThreadMark ThisThread() {
   static thread_local char mark = 0;
@@ -51,32 +53,31 @@ class RegionClock {
  public:
   static constexpr int kMostThreads = 1024;
 
-  // Resets the sums and starts watching the regions that `thread` begins.
+  // Resets the sums and starts to watch the regions that `thread` begins.
   void Start(ThreadMark thread);
-  // Stops watching and returns the sums, or nullopt if a region had more than kMostThreads threads.
+  // Returns the sums, or nullopt if a region had more than kMostThreads threads. Stops watching.
   std::optional<RegionsSeen> Stop();
 
-  // Returns whether a region that `thread` is about to begin counts. Regions of other threads and
-  // nested regions, which belong to the outer one, do not. Costs a load and a jump when nothing is
-  // watched.
+  // Returns whether to count a region that `thread` is about to begin: not those of other threads,
+  // nor nested regions, which belong to the outer region. Costs a load and a jump without a watch.
   bool Counts(ThreadMark thread) const {
     return watching_.load(std::memory_order_relaxed) == thread && !inside_;
   }
-  // Returns whether `thread` is the watched thread, inside a region that counts.
+  // Returns whether `thread` is the watched thread and inside a counted region.
   bool InsideOf(ThreadMark thread) const {
     return watching_.load(std::memory_order_relaxed) == thread && inside_;
   }
 
-  // A region that counts begins; it ends with a team of `team` threads.
+  // Record the begin and the end of a counted region. `team` is its number of threads.
   void Forks(double at);
   void Joins(int team, double at);
-  // Returns the thread's times, or nullptr beyond kMostThreads. Each thread of a region enters the
-  // region before the join.
+  // Returns the times of a thread of the team, or nullptr for numbers from kMostThreads on. Each
+  // thread of a region must call Enters before Joins is called.
   ThreadInRegion* Thread(int number);
 
  private:
   std::atomic<ThreadMark> watching_{nullptr};
-  // Only the watched thread uses these.
+  // Only the watched thread uses these fields.
   bool inside_ = false;
   bool too_wide_ = false;
   double forked_ = 0;
@@ -84,13 +85,13 @@ class RegionClock {
   std::array<ThreadInRegion, kMostThreads> threads_;
 };
 
-// --- The OpenMP runtime that uses this program as its OMPT tool (ompt_regions.cpp) ---
+// --- The OpenMP runtime that this program watches through OMPT (ompt_regions.cpp) ---
 
-// Returns whether this program supports the runtime with this version text
-// (`__kmp_version_lib_ver`): LLVM's libomp and Intel's libiomp5.
+// Returns whether this program supports the runtime with the version text `__kmp_version_lib_ver`:
+// LLVM's libomp and Intel's libiomp5.
 bool IsWatchedRuntime(std::string_view version);
 
-// Returns whether the code at an address belongs to the runtime that OMPT watches at the moment.
+// Returns whether `code` is an address in the OpenMP runtime that OMPT currently watches.
 bool OmptShows(const void* code);
 
 }  // namespace dlroof::openmp

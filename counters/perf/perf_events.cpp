@@ -30,7 +30,7 @@ PerfAnswer AskPerf() {
   else
     close(static_cast<int>(descriptor));
   std::error_code ignored;
-  // The PMUs of hybrid CPUs are cpu_core and cpu_atom, Arm's armv8_*.
+  // Besides "cpu", hybrid CPUs have the PMUs cpu_core and cpu_atom; Arm's are called armv8_*.
   for (const auto& source :
        std::filesystem::directory_iterator("/sys/bus/event_source/devices", ignored)) {
     const auto name = source.path().filename().string();
@@ -101,10 +101,10 @@ std::string PerfOpenSentence(int error) {
 namespace {
 
 constexpr int kPerfCalls = 3;
-constexpr double kLeastShare = 0.5;  // [1] of the call that an event must have been on a counter
+constexpr double kLeastShare = 0.5;  // [1] minimum part of the call with the event on a counter
 
-// Returns the sum of an event's readings of one call, or nullopt if one of them is below
-// kLeastShare.
+// Returns the sum of an event's counts in one call over threads or units. Returns nullopt if one of
+// them was on a counter for less than kLeastShare of the call.
 std::optional<double> Sum(const std::string& event, const std::vector<PerfReading>& readings,
                           std::set<std::string>& caveats) {
   double sum = 0;
@@ -126,7 +126,7 @@ std::optional<double> Sum(const std::string& event, const std::vector<PerfReadin
   return sum;
 }
 
-// Counts groups of events, several calls each.
+// Counts groups of events, each in several calls.
 class GroupCounter {
  public:
   GroupCounter(const CountRequest& request, const PerfBackend& backend, Counted& counted)
@@ -184,7 +184,7 @@ class GroupCounter {
   int groups_ = 0;
 };
 
-// [1] Counts of one call, by event.
+// Returns the counts [1] of one call, by event.
 std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, int slots,
                                           const CountRequest& request, const PerfBackend& backend,
                                           Counted& counted) {
@@ -203,7 +203,7 @@ std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, i
   return counter.Medians();
 }
 
-// Returns nullopt if one of the quantity's events was not counted.
+// Returns the quantity's value, or nullopt if one of its events was not counted.
 std::optional<double> ValueOf(const PmuQuantity& quantity,
                               const std::map<std::string, double>& counts) {
   double value = 0;

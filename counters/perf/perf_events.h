@@ -1,5 +1,5 @@
-// Hardware counters through perf events: whether they are available, and counting one call, with
-// its events in groups that fit the PMU. Tests replace the kernel by a fake PerfBackend.
+// Hardware counters through Linux perf events: whether they are available, and counts of one call.
+// Events are divided into groups that fit the PMU. Tests replace the kernel by a fake PerfBackend.
 #pragma once
 
 #include <cstdint>
@@ -16,53 +16,52 @@ namespace dlroof::perf {
 
 // The system's support for hardware counters.
 struct PerfAnswer {
-  int error = 0;                // errno of opening a cycle counter, or 0 on success
-  bool has_pmu = false;         // the kernel has a CPU performance monitoring unit
-  std::optional<int> paranoid;  // kernel.perf_event_paranoid
+  int error = 0;                // errno of opening a cycle counter; 0 on success
+  bool has_pmu = false;         // whether the kernel has a PMU for the CPU
+  std::optional<int> paranoid;  // value of kernel.perf_event_paranoid
 };
 
 PerfAnswer AskPerf();
 
-// Returns one sentence: that counters are available, or the cause and its cure. Pure.
+// Returns one sentence: that counters are available, or why not and the cure. Pure.
 std::string PerfSentence(const PerfAnswer& answer);
 
-// Returns why the kernel refused an event or a group of events with this errno, as one clause.
-// Pure.
+// Returns a clause: why the kernel rejects an event or a group with this errno. Pure.
 std::string PerfOpenSentence(int error);
 
-// One counter over one call, of one thread (core events) or of one unit (memory controllers).
+// One counter over one call, of one thread (core events) or one unit (memory controllers).
 struct PerfReading {
-  std::uint64_t begin = 0, end = 0;  // [1] its value before and after
-  std::uint64_t enabled = 0;         // [ns] that the event was enabled
-  std::uint64_t running = 0;         // [ns] that the event was on a counter (less if multiplexed)
+  std::uint64_t begin = 0, end = 0;  // [1] value before and after the call
+  std::uint64_t enabled = 0;         // [ns] the event was enabled
+  std::uint64_t running = 0;         // [ns] the event was on a counter (less if multiplexed)
 };
 
-// The kernel refused an event or a group.
+// Thrown if the kernel rejects an event or a group of events.
 struct PerfRefused : std::runtime_error {
   PerfRefused(int code, const std::string& sentence) : std::runtime_error(sentence), error(code) {}
   int error = 0;  // errno
 };
 
-// Counts the events as one group while `call` runs. Returns the readings of each event, one per
-// thread or unit. Throws PerfRefused, with EINVAL or ENOSPC if the group does not fit the PMU.
+// Counts the events as one group while `call` runs. Returns for each event one reading per thread
+// or unit. Throws PerfRefused; the error is EINVAL or ENOSPC if the group does not fit the PMU.
 using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
     const std::vector<PmuEvent>& events, const std::function<void()>& call)>;
 
-// Returns the count of one reading. A counter that went backwards wrapped around at 48 bits (Intel
-// and AMD cores, memory controllers), or at 64.
+// Returns the difference of a reading's two values. If the value decreased, the counter wrapped
+// around at 48 bits (Intel and AMD cores, memory controllers) or at 64.
 double Difference(const PerfReading& reading);
 
-// Counts the table's quantities that apply to the call: FLOPs of the call's pipes, and bytes. Each
-// event's count is the median of three calls. Events of one PMU are counted in groups of the
-// table's `slots`, or of half as many if the kernel refuses. Leaves out events that the kernel
-// refuses or that were on a counter for less than half of the call, and scales those that were for
-// less than all of it, each with a caveat.
+// Counts those quantities of the table that apply to the call: bytes, and FLOPs of the call's
+// pipes. Each event's count is the median of three calls. Events of one PMU are counted in groups
+// of `table.slots` events, or half as many if the kernel rejects a group. Each of these adds a
+// caveat: an event is left out if the kernel rejects it or if it was on a counter for less than
+// half of the call; a count is scaled up if its event was on a counter for only a part of the call.
 Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
                       const PerfBackend& backend);
 
-// The PerfBackend of perf_event_open(2). Counts core events in user space on each thread that the
-// process has when the call begins (an OpenMP pool exists by then). Counts events of other PMUs on
-// the CPUs of their cpumask, for all programs.
+// The PerfBackend that calls perf_event_open(2). Counts core events in user space on each thread
+// that exists when the call begins (an OpenMP thread pool exists by then). Counts events of other
+// PMUs on the CPUs of their cpumask, which includes other programs.
 std::vector<std::vector<PerfReading>> CountInKernel(const std::vector<PmuEvent>& events,
                                                     const std::function<void()>& call);
 

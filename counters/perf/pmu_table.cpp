@@ -16,7 +16,7 @@ std::uint64_t Number(const json& text) { return std::stoull(text.get<std::string
 
 PmuEvent EventFrom(const std::string& name, const json& from) {
   const auto event = Number(from.at("event"));
-  // Linux has AMD's 12-bit event select in config:0-7,32-35; Intel's has 8 bits.
+  // AMD's event number has 12 bits, in config:0-7,32-35; Intel's has 8 bits.
   return {name, from.value("pmu", "cpu"),
           (event & 0xff) | Number(from.at("umask")) << 8 | (event >> 8) << 32};
 }

@@ -1,4 +1,4 @@
-// The PerfBackend of the kernel, and the counter source "perf" for CPUs that have an event table.
+// The PerfBackend that calls the kernel, and the source "perf" for CPUs with an event table.
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>

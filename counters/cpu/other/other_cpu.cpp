@@ -1,5 +1,4 @@
-// CPUs other than x86: they report no features, so only portable kernels run, and their clock is
-// not measured.
+// CPUs other than x86: no features, so that only portable kernels run, and no clock measurement.
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"

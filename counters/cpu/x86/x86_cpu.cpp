@@ -14,14 +14,14 @@ namespace dlroof::cpu {
 namespace {
 
 bool HasClflushopt() {
-  constexpr std::uint32_t kBit = 1U << 23;  // leaf 7, EBX: Intel SDM volume 2A, CPUID
+  constexpr std::uint32_t kBit = 1U << 23;  // clflushopt: CPUID leaf 7, EBX (Intel SDM volume 2A)
   return ExecuteCpuid(0, 0).eax >= 7 && (ExecuteCpuid(7, 0).ebx & kBit) != 0;
 }
 
-// clflushopt instructions overlap; a fence after the last one waits for all.
+// Evicts the lines with clflushopt instructions, which overlap. The caller must execute a fence.
 __attribute__((target("clflushopt"))) void DropOverlapping(const char* line, std::size_t lines) {
   for (std::size_t i = 0; i < lines; ++i)
-    _mm_clflushopt(const_cast<char*>(line + i * kCacheLineBytes));  // does not write the line
+    _mm_clflushopt(const_cast<char*>(line + i * kCacheLineBytes));  // does not modify the data
 }
 
 void Drop(const char* line, std::size_t lines) {
@@ -62,9 +62,9 @@ namespace {
 constexpr int kMultipliesPerRound = 16;
 constexpr double kCyclesPerMultiply = 3;
 
-// Executes `rounds` * kMultipliesPerRound dependent multiplications. Additions would not do: new
-// cores fuse additions of constants and execute several per cycle. With 32 bits the latency is 3
-// cycles on small cores too.
+// Executes `rounds` * kMultipliesPerRound dependent multiplications of 32 bits, with a latency of 3
+// cycles on small cores too. Dependent additions are unsuitable: new cores fuse additions of
+// constants and execute several per cycle.
 [[gnu::noinline]] unsigned MultiplyInAChain(unsigned value, int rounds) {
   for (int round = 0; round < rounds; ++round)
     asm volatile(
@@ -79,7 +79,7 @@ constexpr double kCyclesPerMultiply = 3;
 
 std::optional<double> MeasureCoreClock() {
   constexpr int kChains = 4, kRounds = 1600;
-  double best = 1;  // [s]
+  double best = 1;  // [s] shortest time
   unsigned value = 3;
   for (int chain = 0; chain < kChains; ++chain) {
     const double begin = WallSeconds();

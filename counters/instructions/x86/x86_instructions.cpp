@@ -22,14 +22,14 @@
 namespace dlroof::instructions {
 namespace {
 
-// An opcode in its map, with the prefix that selects among the map's instructions.
+// An opcode: its opcode map, its number, and the prefix that selects among several instructions.
 struct Opcode {
   int map = 0;     // 1 for 0F, 2 for 0F 38, 3 for 0F 3A, 5 and 6 for EVEX's own, 0 for others
-  int prefix = 0;  // as VEX encodes it: none, 66, F3, F2
+  int prefix = 0;  // as in VEX: 0 none, 1 66, 2 F3, 3 F2
   int code = 0;
 };
 
-// The last F2 or F3 prefix takes precedence over 66.
+// Returns the opcode of an instruction without VEX or EVEX. Its last F2 or F3 prefix overrides 66.
 Opcode OfLegacy(const unsigned char* at) {
   constexpr std::array<unsigned char, 8> kIgnored = {0x2E, 0x36, 0x3E, 0x26,
                                                      0x64, 0x65, 0x67, 0xF0};
@@ -61,7 +61,7 @@ Opcode Decode(const unsigned char* code) {
 
 constexpr unsigned kAnyPrefix = 0xF;
 
-// Opcodes `first` to `last` of a map, with one of the prefixes whose bits are set.
+// Arithmetic opcodes `first` to `last` of a map, with any prefix whose bit is set in `prefixes`.
 struct Row {
   int map, first, last;
   unsigned prefixes;
@@ -81,7 +81,7 @@ constexpr Row kArithmetic[] = {
     {2, 0x96, 0x9F, 0b0010},      // fused multiply-adds
     {2, 0xA6, 0xAF, 0b0010},     {2, 0xB6, 0xBF, 0b0010},
     {3, 0x40, 0x41, 0b0010},      // dot products
-    {5, 0x51, 0x51, kAnyPrefix},  // FP16: square root, then as in map 1 and 2
+    {5, 0x51, 0x51, kAnyPrefix},  // FP16: square root; then the same as maps 1 and 2
     {5, 0x58, 0x59, kAnyPrefix}, {5, 0x5C, 0x5F, kAnyPrefix},
     {6, 0x4C, 0x4F, 0b0010},     {6, 0x96, 0x9F, 0b0010},
     {6, 0xA6, 0xAF, 0b0010},     {6, 0xB6, 0xBF, 0b0010}};
@@ -98,13 +98,13 @@ bool IsArithmetic(const unsigned char* code) {
 
 namespace {
 
-constexpr double kSeconds = 0.03;  // an idle core needs milliseconds to reach its full clock
+constexpr double kSeconds = 0.03;  // an idle core takes milliseconds to reach its full clock
 constexpr int kRounds = 600;
 constexpr int kPerRound = cpu::kAdditionsPerRound;
 
 unsigned Additions(unsigned x, const unsigned*) { return cpu::AddInChains(x, kRounds); }
 
-// One load per two additions: cores can start more instructions than they have adders.
+// A loop with one load per two additions: cores can start more instructions than they can add.
 [[gnu::noinline]] unsigned AdditionsAndLoads(unsigned x, const unsigned* from) {
   unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7, loaded = 0;
   for (int round = 0; round < kRounds; ++round)
@@ -139,10 +139,10 @@ namespace {
 
 constexpr long long kTrapFlag = 0x100;
 
-// In shared memory: the child writes it, and the parent reads it after the child's end.
+// Results in shared memory, which the child writes and the parent reads after the child's end.
 struct Steps {
-  StepCounts counts;       // of the last function that was stepped through
-  StepCounts overhead;     // of an empty function
+  StepCounts counts;       // of the last function executed in single steps
+  StepCounts overhead;     // counts for an empty function
   bool over_time = false;  // the child used up `most_cpu_seconds`
   bool done = false;
 };
@@ -156,7 +156,7 @@ struct Stepping {
 };
 Stepping the_stepping;
 
-// CPU time instead of wall time, so that a busy machine does not shorten the budget.
+// Returns the CPU time [s], which unlike wall time does not depend on other programs.
 double CpuSeconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -176,8 +176,8 @@ void Count(long long address) {
     the_stepping.steps->over_time = true;
 }
 
-// A raised signal (SI_TKILL) turns single-stepping on or off. A trap reports a step to the
-// instruction at its address; a repeated string instruction traps once per element.
+// The handler of SIGTRAP. A raised signal (SI_TKILL) turns single-stepping on or off. A trap
+// reports the next instruction's address; a repeated string instruction traps once per element.
 void OnTrap(int, siginfo_t* signal, void* context) {
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   if (signal->si_code == SI_TKILL) {
@@ -197,16 +197,16 @@ StepCounts CountsOf(const std::function<void()>& run) {
   return the_stepping.steps->counts;
 }
 
-// The handler needs its own stack, as generated code may use the stack pointer for other purposes.
+// Gives the handler its own stack, as generated code may use the stack pointer for other purposes.
 void UseSignalStack() {
-  constexpr std::size_t kBytes = 1 << 18;  // a signal's frame holds all vector and tile registers
+  constexpr std::size_t kBytes = 1 << 18;  // a signal frame contains all vector and tile registers
   static std::vector<char> bytes(kBytes);
   const stack_t stack = {.ss_sp = bytes.data(), .ss_flags = 0, .ss_size = bytes.size()};
   sigaltstack(&stack, nullptr);
 }
 
 [[noreturn]] void StepInChild(const std::function<void()>& run, double most_cpu_seconds) {
-  // A call that blocks uses no CPU time, so an alarm ends it. The factor allows for a busy machine.
+  // An alarm ends a call that blocks, which uses no CPU time. The factor allows for a busy machine.
   constexpr unsigned kGraceSeconds = 20, kWallPerCpu = 4;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(kWallPerCpu * static_cast<unsigned>(std::ceil(most_cpu_seconds)) + kGraceSeconds);
