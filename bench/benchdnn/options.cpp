@@ -22,13 +22,13 @@ constexpr std::array<BenchdnnDirection, 6> kDirections = {
      {"BWD_W", ProductDirection::kBackwardWeights, false, false},
      {"BWD_WB", ProductDirection::kBackwardWeights, false, true}}};
 
-// Returns source, weights and destination of "u8:s8:u8".
+// Splits "u8:s8:u8" into the types of source, weights and destination.
 products::ProductTypes SplitTypes(std::string_view data_types) {
   const auto types = verbose::SplitText(data_types, ':');
   return {std::string(types.at(0)), std::string(types.at(1)), std::string(types.at(2))};
 }
 
-// Returns the canonical spelling of the scales that our option `scales` stands for.
+// Returns the canonical benchdnn scales of dlroof's option `scales`.
 std::string_view OurScales(const products::ProductTypes& types) {
   if (!products::IsInt8(types)) return "";
   return products::IsByte(types.destination) ? "src:common+wei:per_oc+dst:common"
@@ -109,7 +109,7 @@ void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& opt
 
 namespace {
 
-// Options that do not change what a call computes.
+// Options that do not change what a call computes (IsIgnoredOption).
 constexpr std::array<BenchdnnOption, 14> kIgnoredOptions = {{
     {"allow-enum-tags-only", "", "", ReadBool},
     {"attr-same-pd-check", "", "", ReadBool},

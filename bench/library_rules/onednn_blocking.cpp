@@ -50,7 +50,7 @@ double Filled(int64_t size, int64_t block) {
   return static_cast<double>(size) / static_cast<double>(RoundedUp(size, block));
 }
 
-// [1] Elements that one iteration of a loop touches.
+// [1] Elements of each tensor that one iteration of a loop touches.
 struct Touched {
   int64_t source = 0, weights = 0, result = 0;
 };
@@ -73,7 +73,7 @@ class Estimate {
     blocking_.whole_images = whole_images;
     row_ = whole_images ? conv.p * conv.q : conv.q;
     rows_ = whole_images ? 1 : conv.p;
-    // Compares the image of one input channel with its weights.
+    // Compares the bytes of one input channel's image with those of its weights.
     blocking_.filters_outside = conv.h * conv.w * conv.read_bytes <
                                 conv.k * (pointwise ? 1 : conv.r * conv.s) * conv.weight_bytes;
   }
@@ -124,7 +124,7 @@ class Estimate {
     return std::clamp<int64_t>(std::min(fair, NotAliased()), 1, row_);
   }
 
-  // Results that are a multiple of a page apart share few cache sets, so fewer are made at a time.
+  // Results a multiple of a page apart share few cache sets, so a block has fewer of them.
   int64_t NotAliased() const {
     constexpr int64_t kPage = 4096;
     int64_t most = 1000000 / threads_;
@@ -187,7 +187,7 @@ class Estimate {
                                                       : row * RoundedUp(channels, lanes_);
   }
 
-  // Adds the loops inside one call of the kernel and those over the parts of a sum.
+  // Adds the loops inside one kernel call and the loops over the blocks of a sum.
   void AddKernel(std::vector<CostLoop>& loops) const {
     const int64_t rows = blocking_.rows, filters = blocking_.filters;
     const int64_t channels = blocking_.channels, positions = blocking_.positions;
@@ -278,7 +278,7 @@ class Estimate {
     return amount < caches_.l2_bytes ? kL2 : kBeyond;
   }
 
-  // Returns the cost of an operand's elements over all loops.
+  // Returns the cost of all accesses to an operand's elements in all loops.
   double Cost(const std::vector<CostLoop>& loops, Operand operand, double elements) const {
     double each = 15;
     for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
@@ -351,7 +351,7 @@ ConvBlocking BlockingOf(const BlockedConv& conv, const VectorUnit& unit,
     const double worth = estimate.Best(columns, one);
     if (worth > best_worth) best_worth = worth, best = one;
   }
-  // A kernel needs more rows than padding reaches into a block.
+  // A kernel must compute more positions than the left padding covers.
   if (MostRows(unit, best.columns) < conv.pad_left) {
     best.columns = std::min<int64_t>(2, best.columns);
     best.rows = RowBlock(unit, best.columns, best.positions);
