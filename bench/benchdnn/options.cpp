@@ -52,7 +52,7 @@ std::optional<std::string_view> DirOf(const products::ProductCase& one) {
 products::ProductTypes TypesOf(const BenchdnnChoice& choice) {
   std::string_view rest = choice["cfg"];
   if (rest.empty()) return SplitTypes(choice["dt"]);
-  rest = rest.substr(0, rest.find('_'));  // f32_wino
+  rest = rest.substr(0, rest.find('_'));  // removes "_wino" of f32_wino
   std::vector<std::string> types;
   while (!rest.empty()) {
     const size_t letters = rest.starts_with("bf") ? 2 : 1;
@@ -129,7 +129,7 @@ constexpr std::array<BenchdnnOption, 14> kIgnoredOptions = {{
 
 std::string ReadValue(const BenchdnnOption& option, std::string_view value) {
   if (value.empty()) {
-    // benchdnn accepts an empty value for attributes only.
+    // benchdnn accepts empty values only for attributes.
     if (option.default_value.empty() || option.name == "attr-fpmath")
       return std::string(option.default_value);
     throw BenchdnnRefusal(0, fmt::format("expected a value of --{}", option.name));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
 
-// Collects words, and joins a word that ends in "\\" with the next word.
+// Collects words, and joins a word that ends in "\" with the next word.
 class TokenList {
  public:
   void Add(std::string_view word, TextPlace place) {
@@ -30,11 +30,11 @@ class TokenList {
     token.text += word;
   }
   std::vector<BenchdnnToken> Take() {
-    // A lone "\\" that is the first or the last word leaves an empty token.
+    // A lone "\" that is the first or the last word leaves an empty token.
     std::erase_if(tokens_, [](const BenchdnnToken& token) { return token.text.empty(); });
     return std::move(tokens_);
   }
-  // Returns whether the word is a lone "\\", which joins the previous word with the next one.
+  // Returns whether the word is a lone "\", which joins the previous word with the next one.
   bool AcceptLoneBackslash(std::string_view word) {
     if (word != "\\" || continued_) return false;
     continued_ = true;
@@ -204,7 +204,7 @@ double Number(Part part) {
 
 constexpr std::string_view kLayoutExpected = "a layout such as any, axb, nchw or aBcd16b";
 
-// Each letter occurs once, and again only after a block size.
+// Returns whether a text is a layout. A letter may only occur again after a block size.
 bool IsLayout(std::string_view text) {
   if (text == "any" || text == "undef") return true;
   std::string seen;
@@ -244,10 +244,10 @@ std::string ReadArguments(std::string_view value, double none) {
   return text;
 }
 
-// A family of post-ops. `arguments` lists the kinds of arguments that may follow: n number, t data
-// type, p policy, l layout, a anything.
+// A family of post-ops. Each letter of `arguments` is the kind of an argument that may follow: n
+// number, t data type, p policy, l layout, a anything.
 struct PostOps {
-  std::string_view prefix;  // of the long names
+  std::string_view prefix;  // prefix of the long names
   std::string_view names;
   std::string_view arguments;
 };

@@ -24,13 +24,13 @@ struct BenchdnnToken {
   };
 
   std::string text;
-  std::vector<Piece> pieces;  // one, or several if "\\" joined words
+  std::vector<Piece> pieces;  // one, or several if "\" joined words
 
   TextPlace At(size_t offset) const;
 };
 
 // Splits a text into words at blanks and line ends. A word that begins with "#" begins a comment up
-// to the line's end. A "\\" alone or at the end of a word joins the words around it.
+// to the line's end. A "\" alone or at the end of a word joins the words around it.
 std::vector<BenchdnnToken> BenchdnnTokens(std::string_view text);
 
 // Thrown for an invalid text. `offset` is the index of the first invalid character.

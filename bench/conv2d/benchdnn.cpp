@@ -111,7 +111,7 @@ std::optional<std::string> ConvType(const products::ProductTypes& types) {
 // size, otherwise the least that does. Returns nothing if only a negative padding does.
 std::optional<int64_t> FarPaddingName(const BenchdnnAxis& axis) {
   const int64_t least = FarPadding(axis);
-  const int64_t too_much = least + axis.stride;  // gives one output more
+  const int64_t too_much = least + axis.stride;  // this padding adds one output
   if (least <= axis.padding && axis.padding < too_much) return axis.padding;
   if (least >= 0) return least;
   if (too_much > 0) return 0;

@@ -24,14 +24,14 @@ struct Factors {
 };
 using FactorList = std::vector<Factors>;
 
-FactorList OfOutput(const WindowAxis& axis, int64_t out) {  // (input, tap)
+FactorList OfOutput(const WindowAxis& axis, int64_t out) {  // pairs (input, tap)
   FactorList factors;
   for (int64_t tap = 0; tap < axis.taps; ++tap)
     if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) factors.push_back({in, tap});
   return factors;
 }
 
-FactorList OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
+FactorList OfInput(const WindowAxis& axis, int64_t in) {  // pairs (output, tap)
   FactorList factors;
   for (int64_t tap = 0; tap < axis.taps; ++tap) {
     const int64_t distance = in + axis.pad - tap * axis.dilation;
@@ -41,7 +41,7 @@ FactorList OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
   return factors;
 }
 
-FactorList OfTap(const WindowAxis& axis, int64_t tap) {  // (input, output)
+FactorList OfTap(const WindowAxis& axis, int64_t tap) {  // pairs (input, output)
   FactorList factors;
   for (int64_t out = 0; out < axis.outputs; ++out)
     if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) factors.push_back({in, out});

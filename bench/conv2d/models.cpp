@@ -108,7 +108,7 @@ caches::ReuseNest NestOf(const library_rules::BlockedConv& shape) {
 struct Blocking {
   library_rules::VectorUnit unit;
   int64_t columns = 1;    // vectors of filters in registers
-  int64_t positions = 1;  // positions of the result in registers
+  int64_t positions = 1;  // result positions in registers
 };
 
 double Products(const library_rules::BlockedConv& shape) {
@@ -226,8 +226,8 @@ caches::LevelModel WeightGradientModel(const library_rules::BlockedConv& shape,
   nest.loops = {{kN, 1}, {kG, 1}, {kK, lanes}, {kC, lanes}, {kP, 1}, {kR, 1}, {kS, 1}};
   const double rows = static_cast<double>(shape.n * shape.groups * shape.p) * TapsInside(shape);
   const double block_visits = rows * static_cast<double>(shape.k * shape.c * shape.r * shape.s);
-  // Each multiply-add reads one element of the source for a whole vector of filters. A vector of
-  // the gradient is used for as many input channels as the kernel has sums in registers.
+  // Each multiply-add reads one source element per vector of filters. A vector of the gradient is
+  // used for as many input channels as the kernel sums in registers.
   const double sums = shape.s <= 3 ? 8 : shape.s <= 7 ? 4 : 2;
   const double per_product = shape.read_bytes / lanes + shape.written_bytes / sums;
   model.core_bytes =

@@ -35,8 +35,8 @@ std::string DlopenSentence(const std::string& error, const std::filesystem::path
 
 struct GpuAccess {
   const GpuModule* module = nullptr;  // null if no module was opened
-  GpuDevice device;                   // the chosen one
-  std::optional<Reason> reason;       // why the device cannot be used
+  GpuDevice device;                   // the chosen GPU
+  std::optional<Reason> reason;       // why that GPU cannot be used
 };
 
 // Returns the path of libdlroof_cuda.so beside the running program.

@@ -50,12 +50,12 @@ inline constexpr const char* kTf32Override = "NVIDIA_TF32_OVERRIDE";
 // in f32, and for "f32" if it may make them compute in TF32.
 void RequireTf32(std::string_view type, const char* override_value);
 
-// Returns the pipe that executes matrix work of `type`: "f64 f32 f16 bf16 int8" or a mix spelled
-// source, weights, destination ("s8s8f32"). `implementation` is the library's name of its choice
-// ("brgconv:avx512_core_amx_bf16", "ref"); if it names no ISA, `effective_isa` ("avx512_core_vnni")
-// decides. bf16 is "bf16.matrix" on AMX, "bf16.vector" on CPUs with vdpbf16ps and "fp32.vector"
-// where it is emulated. f16 is "fp16.matrix" on AMX-FP16 and "fp32.vector" elsewhere, because
-// oneDNN widens f16 before it multiplies. Throws std::logic_error for an unknown type.
+// Returns the pipe that executes matrix work of `type`: "f64 f32 f16 bf16 int8" or the types of
+// source, weights and destination ("s8s8f32"). `implementation` is the library's name of the
+// implementation ("brgconv:avx512_core_amx_bf16", "ref"). If that contains no ISA, `effective_isa`
+// ("avx512_core_vnni") decides. bf16 is "bf16.matrix" on AMX, "bf16.vector" on CPUs with vdpbf16ps,
+// otherwise "fp32.vector". f16 is "fp16.matrix" on AMX-FP16, otherwise "fp32.vector", because
+// oneDNN converts f16 to f32 before it multiplies. Throws std::logic_error for an unknown type.
 std::string MatrixPipe(std::string_view type, std::string_view implementation,
                        std::string_view effective_isa);
 

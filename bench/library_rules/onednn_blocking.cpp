@@ -56,13 +56,13 @@ struct Touched {
 };
 struct CostLoop {
   Touched body;
-  int64_t source_again = 1, weights_again = 1, result_again = 1;  // [1] times each is read
-  int64_t overlap = 1;  // [1] of the source, within a vector or a row of taps
+  int64_t source_again = 1, weights_again = 1, result_again = 1;  // [1] accesses to same elements
+  int64_t overlap = 1;  // [1] times that a vector or a row of taps reads a source element
 };
 
 enum class Operand { kSource, kWeights, kResult };
 
-// Estimates the cost of candidate blockings of one problem.
+// Estimates the worth of blockings of one convolution, as oneDNN does to choose among them.
 class Estimate {
  public:
   Estimate(const BlockedConv& conv, const VectorUnit& unit, const BlockingCaches& caches,
@@ -78,8 +78,8 @@ class Estimate {
                                 conv.k * (pointwise ? 1 : conv.r * conv.s) * conv.weight_bytes;
   }
 
-  // Finds the best blocking with `columns` vectors of filters. Returns its worth, which is 0 if no
-  // candidate is worth trying.
+  // Stores the best blocking with `columns` vectors of filters in `best`. Returns its worth [1]:
+  // larger is better, 0 means that no blocking with so many vectors is tried.
   double Best(int64_t columns, ConvBlocking& best) {
     blocking_.columns = columns;
     blocking_.filters = columns * unit_.lanes;
@@ -217,9 +217,9 @@ class Estimate {
                      parts});
   }
 
-  // How one thread's share of the work is distributed over the loops around the kernel.
+  // One thread's share of the kernel calls, and the sizes that it covers in each loop.
   struct Share {
-    int64_t work, job;  // [1] kernel calls: all, of one thread
+    int64_t work, job;  // [1] kernel calls of all threads; of one thread
     int64_t filter_blocks, filter_vectors, row_blocks, positions, rows, images;
   };
 
@@ -331,9 +331,9 @@ class Estimate {
   int64_t threads_;
   bool pointwise_;
   int64_t lanes_ = 8;  // [1] input channels in a vector
-  int64_t row_ = 1;    // [1] positions that blocks divide
-  int64_t rows_ = 1;   // [1] such rows in an image
-  int64_t taps_ = 1;   // [1] rows of taps summed in one call
+  int64_t row_ = 1;    // [1] positions that blocks divide: a row, or a 1x1's image
+  int64_t rows_ = 1;   // [1] rows of row_ positions in an image
+  int64_t taps_ = 1;   // [1] rows of taps that one kernel call sums over
   ConvBlocking blocking_;
 };
 
@@ -351,7 +351,7 @@ ConvBlocking BlockingOf(const BlockedConv& conv, const VectorUnit& unit,
     const double worth = estimate.Best(columns, one);
     if (worth > best_worth) best_worth = worth, best = one;
   }
-  // A kernel must compute more positions than the left padding covers.
+  // A kernel's block needs at least as many positions as the left padding has columns.
   if (MostRows(unit, best.columns) < conv.pad_left) {
     best.columns = std::min<int64_t>(2, best.columns);
     best.rows = RowBlock(unit, best.columns, best.positions);

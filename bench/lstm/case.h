@@ -60,7 +60,7 @@ struct LstmElements {
   int64_t source, output;  // t x n x i, t x n x OutputWidth
   int64_t hidden, cell;    // one set of states: l x passes x n x StateWidth, l x passes x n x h
   int64_t weights, bias;   // `weights` read layer input, hidden state or projection
-  int64_t peephole;        // l x passes x 3 x h (gates i, f, o) if the problem has peepholes
+  int64_t peephole;        // l x passes x 3 x h (gates i, f, o), or 0 without peepholes
 };
 LstmElements Elements(const LstmProblem& problem);
 
@@ -72,15 +72,15 @@ LstmElements Elements(const LstmProblem& problem);
 //
 // `elementwise` counts 1 for each add, subtraction, multiplication, sigmoid and tanh. Per layer,
 // pass, step and sample:
-//   forward has 13 per hidden unit: 4 bias adds, 3 sigmoids and 1 tanh (gates i, f, o and candidate
-//     g), c = f*c' + i*g (3), tanh(c), times o. "bisum" adds its two outputs, 1 per output channel
-//     of each layer. "peephole" has 6 more per hidden unit: a product and an add for i, f and o.
-//   bwd has 27 per hidden unit and 1 per state channel: gradient from above plus gradient from the
-//     next step (1 per state channel); tanh(c) again (1); do (4), dc (5), di, df, dg (4 each), each
-//     with the gate's own derivative s*(1-s) or 1-g*g; dc' = dc*f (1); 4 adds to the bias gradient.
-//     "peephole" has 12 more per hidden unit, products with their adds: do into dc (2), di and df
-//     into dc' (4), 3 peephole gradients (6). The forward call that stores the gates is not part of
-//     `bwd`.
+// - A forward call has 13 per hidden unit: 4 bias adds, 3 sigmoids and 1 tanh (gates i, f, o and
+//   candidate g), c = f*c' + i*g (3), tanh(c), and its product with o. "bisum" adds its two
+//   outputs: 1 per output channel of each layer. Peepholes have 6 more per hidden unit: a product
+//   and an add for each of i, f and o.
+// - `bwd` has 1 per state channel (it adds the gradients from above and from the next step) and 27
+//   per hidden unit: tanh(c) again (1); do (4), dc (5), di, df, dg (4 each), each with the gate's
+//   derivative s*(1-s) or 1-g*g; dc' = dc*f (1); 4 adds to the bias gradient. Peepholes have 12
+//   more per hidden unit, products and adds: do into dc (2), di and df into dc' (4), 3 peephole
+//   gradients (6). The forward call before `bwd` is not counted.
 struct LstmFlops {
   int64_t matrix, elementwise;
 
@@ -223,9 +223,9 @@ LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& 
 // f32.
 struct LstmType {
   std::string_view name;
-  std::string_view benchdnn;  // the same type in benchdnn's --cfg
-  std::string_view source;    // the input of the stack and the data between layers
-  std::string_view hidden;    // hidden states in and out
+  std::string_view benchdnn;  // input of the stack and data between layers
+  std::string_view source;    // hidden states, initial and final
+  std::string_view hidden;    // output of the last layer
   std::string_view output;    // of the last layer
   std::string_view weight;    // weights of layer input, hidden state, projection
   std::string_view bias, cell;

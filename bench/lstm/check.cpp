@@ -148,8 +148,8 @@ workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInpu
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
                                      const LstmOutput<double>& d_output,
                                      const LstmInput<double>& d_input) {
-  // The central difference has a truncation error of O(step^2) and a cancellation error of 1e-16 /
-  // step, which are both below 1e-9.
+  // A central difference has a truncation error of O(step^2) and a cancellation error of 1e-16 /
+  // step. Both are below 1e-9.
   constexpr double kStep = 1e-5;
   LstmInput<double> direction = d_input;
   uint64_t seed = 0x646972ULL;

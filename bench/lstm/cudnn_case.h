@@ -72,7 +72,7 @@ void RequireRnnType(std::string_view type, std::size_t cudnn_version);
 std::string RnnPipe(std::string_view type);
 
 // Returns the allowed error, divided by the largest value of the tensor [1].
-//   f32        2^-24 per operation, with some tens of operations in a row through a gate, and
+//   f32        2^-24 per operation, with some tens of consecutive operations through a gate, and
 //              exponentials that lose a few more units; less than one rounding to tf32 (2^-11)
 //   tf32       both factors of each product are truncated to 2^-10
 //   f16, bf16  each stored hidden state, which the next step and layer read, is rounded by 2^-11 or
@@ -82,7 +82,7 @@ std::string RnnPipe(std::string_view type);
 double GpuLstmTolerance(const CudnnLstmCase& lstm);
 
 // Returns "standard, no tensor cores, workspace 0 B", or "persist-static, tensor cores allowed and
-// expected where FLOPs are not counted, workspace 4096 B, reserve 65536 B".
+// expected where FLOPs are not counted, workspace 4096 B, reserve 65536 B", for run files.
 std::string DescribeRnn(const RnnSpec& spec, int64_t workspace_bytes, int64_t reserve_bytes);
 
 // How cuDNN's RNN interface arranges dlroof's weight tensors (cuDNN reports the offsets itself).

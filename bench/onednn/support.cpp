@@ -96,7 +96,7 @@ void Pin(const std::vector<int>& cpus) {
     cpu_set_t mask;
     CPU_ZERO(&mask);
     CPU_SET(cpus[static_cast<size_t>(omp_get_thread_num())], &mask);
-    sched_setaffinity(0, sizeof mask, &mask);  // the thread stays unpinned if this fails
+    sched_setaffinity(0, sizeof mask, &mask);  // stays unpinned if this fails
   }
 }
 

@@ -26,7 +26,7 @@ struct GpuChoice {
   std::optional<std::string> gpu;             // --machine; null if absent
   const machine::Machine* machine = nullptr;  // the run file that is the input, or null
   const record::RunFile* run = nullptr;       // the run file that is modelled, or null
-  std::string run_path;                       // for messages
+  std::string run_path;                       // path of that run file, for messages
 };
 
 // Returns the GPU that --gpu names, or else that of the run file, of the machine file, or "v100".

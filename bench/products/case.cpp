@@ -60,7 +60,7 @@ ProductTypes ReadTypes(const workload::BenchmarkName& name,
     auto types = ProductTypesFromKey(name.type);
     if (listed || (capabilities.mixes && !IsNamedType(name.type))) return types;
   } catch (const BadInput&) {
-    // The exception below lists the accepted types.
+    // Falls through to the exception below, which lists the accepted types.
   }
   throw BadInput({.column = workload::ColumnOfPart(name, 4)}, "expected a type ({}{}), got '{}'",
                  fmt::join(capabilities.types, ", "),
@@ -90,7 +90,7 @@ std::optional<std::string> KeyOf(const ProductTypes& types) {
   try {
     if (ProductTypesFromKey(key) == types) return key;
   } catch (const BadInput&) {
-    // No name has these types.
+    // No benchmark name has these types.
   }
   return std::nullopt;
 }

@@ -63,9 +63,9 @@ constexpr double kUnits = 64;
 
 struct Rounding {
   std::string_view type;
-  double sum;     // [1] relative unit in the last place of the sums
+  double sum;     // [1] relative rounding error of an addition, per unit
   double result;  // [1] relative error of rounding the result to its type
-  double least;   // [1] absolute error of rounding the type's smallest numbers
+  double least;   // [1] absolute rounding error of the type's smallest numbers
 };
 // Tensor cores sum fp8 products with fewer bits than f32: about 14 on compute capability 9.0
 // (DeepSeek-V3's technical report, 3.3.2). The allowed error of 64 units is 2^-13 of the sum.

@@ -87,7 +87,7 @@ std::string WholeFile(const std::string& path) {
 
 // A file of benchdnn. It is read once even if it is included several times.
 struct BenchdnnFile {
-  std::string path;  // as messages name it
+  std::string path;  // path as in messages
   std::vector<benchdnn::BenchdnnToken> tokens;
 };
 
@@ -337,7 +337,7 @@ constexpr std::string_view kDefault =
 constexpr std::string_view kPerf = "perf,";
 constexpr double kMostGigaops = 1e15;  // larger numbers are treated as invalid
 
-// A field of a line and the column of its first character.
+// A field of a line, and its column in that line.
 struct Field {
   std::string_view text;
   int column = 1;

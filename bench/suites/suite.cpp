@@ -228,7 +228,7 @@ class SuiteReader {
 
  private:
   void ReadLine(std::string_view line) {
-    constexpr auto kMostHead = 2;  // slashes in op/direction/type
+    constexpr auto kMostHead = 2;  // most slashes in op/direction/type
     if (line.empty()) return;
     const char* const begin = line.data();
     auto word = TakeWord(line);

@@ -20,14 +20,14 @@ struct Layer {
 struct SkippedProblem {
   std::string file;         // the file that contains the problem
   std::optional<int> line;  // line in that file, from 1; absent if it comes from several
-  std::string text;         // as written
-  std::string reason;       // "3-D convolution"
+  std::string text;         // the problem as the file writes it
+  std::string reason;       // why dlroof has no benchmark: "3-D convolution"
 };
 
 struct Suite {
   std::string name;           // "resnet50", or the path that the user specified
   std::vector<Layer> layers;  // each benchmark once, in the order of the file
-  bool counted = false;       // the suite is a model, whose layers have counts
+  bool counted = false;       // true for models, whose layers have counts
   std::vector<SkippedProblem> skipped;
 };
 

@@ -58,9 +58,9 @@ std::vector<Suite> SelectSuites(const std::vector<std::string>& values,
                                 const std::string& flag = "--dlroof_suite");
 
 // Restricts the suites to these devices. Without the GPU, its benchmarks are removed. Without the
-// CPU, oneDNN's benchmarks become benchmarks of the op's GPU library. They are removed if the suite
-// already contains these, and skipped if the library has no such case. The reference loops are
-// removed.
+// CPU, the reference loops are removed, and oneDNN's benchmarks become benchmarks of the op's GPU
+// library. A benchmark of oneDNN is removed if the suite already contains its replacement, and
+// skipped if the GPU library has no such case.
 std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu);
 
 // Sets the cache state `cache` for all benchmarks whose names specify no cache state.
@@ -84,7 +84,7 @@ std::string SelectionSentence(const std::vector<Suite>& suites);
 // problems ("skipped" with "text", "reason", "line" if known, and "file" if not the suite's).
 nlohmann::json SuitesContext(const std::vector<Suite>& suites);
 
-// Returns a line for each suite and each reason for which it skips problems.
+// Returns one line per suite and reason, with the number of problems skipped for that reason.
 std::string SkippedSentences(const std::vector<Suite>& suites);
 
 }  // namespace dlroof::suites

@@ -143,7 +143,7 @@ std::vector<int64_t> SeededIndices(int64_t count, uint64_t seed, int64_t below) 
   if (count < 0 || below < 1)
     throw std::logic_error(fmt::format("SeededIndices({} below {})", count, below));
   std::vector<int64_t> indices(static_cast<size_t>(count));
-  // The modulo biases the result towards small numbers by `below` / 2^64, which is negligible.
+  // The remainder favours small numbers by `below` / 2^64, which is negligible.
   for (size_t i = 0; i < indices.size(); ++i)
     indices[i] = static_cast<int64_t>(Mix(seed, i) % static_cast<uint64_t>(below));
   return indices;
@@ -158,7 +158,7 @@ float RoundToBf16(float value) {
 
 float RoundToF16(float value) {
   if (std::isnan(value)) return value;
-  // 65520 is half-way between 65504, the largest f16, and the next step. Ties go to infinity.
+  // 65520 is half-way between 65504, the largest f16, and the next step. Ties round to infinity.
   if (std::fabs(value) >= 65520.0F)
     return std::copysign(std::numeric_limits<float>::infinity(), value);
   return static_cast<float>(RoundTo(value, kFp16Format));

@@ -54,7 +54,7 @@ std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, 
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high);
 
-// Returns `count` integers from 0 to below - 1, which are the same for the same seed everywhere.
+// Returns `count` integers from 0 to `below` - 1, the same for the same seed on every machine.
 std::vector<int64_t> SeededIndices(int64_t count, uint64_t seed, int64_t below);
 
 // Round to the nearest value of the type, ties to even. f16 has subnormals and infinities as in

@@ -98,7 +98,7 @@ struct RunSettings {
 // Content of the caches when a call begins.
 enum class CacheState {
   kWarm,         // whatever the previous call left in the caches
-  kCold,         // none of the call's tensors
+  kCold,         // none of the tensors of the call
   kColdWeights,  // inputs and outputs but no weights, as if a model gets input after a pause
 };
 std::string_view Key(CacheState state);  // "warm", "cold", "cold-weights"
@@ -128,10 +128,10 @@ struct Backend {
   std::function<PreparedCall(const BenchmarkName&, const RunSettings&)> prepare = {};
 };
 
-// Registers a backend. Call at namespace scope: [[maybe_unused]] const bool registered =
-// RegisterBackend({...}). A backend may be registered in two steps, in any order: its op's folder
-// registers `read` and `needs` in every build, the library's folder `prepare` where the library is
-// present. The first registration of each member wins. Returns true.
+// Registers a backend. Call it at namespace scope: [[maybe_unused]] const bool registered =
+// RegisterBackend({...}). A backend may be registered in two steps, in any order: the op's folder
+// registers `read` and `needs` in every build, and the library's folder registers `prepare` if the
+// library is present. The first registration of each member counts. Returns true.
 bool RegisterBackend(Backend backend);
 const std::vector<Backend>& AllBackends();
 
