@@ -63,7 +63,7 @@ constexpr double kUnits = 64;
 
 struct Rounding {
   std::string_view type;
-  double sum;     // [1] relative rounding error of an addition, per unit
+  double sum;     // [1] a unit of rounding error, as a share of the sum of absolute products
   double result;  // [1] relative error of rounding the result to its type
   double least;   // [1] absolute rounding error of the type's smallest numbers
 };
