@@ -22,13 +22,13 @@ constexpr std::array<BenchdnnDirection, 6> kDirections = {
      {"BWD_W", ProductDirection::kBackwardWeights, false, false},
      {"BWD_WB", ProductDirection::kBackwardWeights, false, true}}};
 
-// Returns source, weights and destination of "u8:s8:u8".
+// Splits "u8:s8:u8" into the types of source, weights and destination.
 products::ProductTypes SplitTypes(std::string_view data_types) {
   const auto types = verbose::SplitText(data_types, ':');
   return {std::string(types.at(0)), std::string(types.at(1)), std::string(types.at(2))};
 }
 
-// Returns the canonical spelling of the scales that our option `scales` stands for.
+// Returns the canonical benchdnn scales of dlroof's option `scales`.
 std::string_view OurScales(const products::ProductTypes& types) {
   if (!products::IsInt8(types)) return "";
   return products::IsByte(types.destination) ? "src:common+wei:per_oc+dst:common"
@@ -52,7 +52,7 @@ std::optional<std::string_view> DirOf(const products::ProductCase& one) {
 products::ProductTypes TypesOf(const BenchdnnChoice& choice) {
   std::string_view rest = choice["cfg"];
   if (rest.empty()) return SplitTypes(choice["dt"]);
-  rest = rest.substr(0, rest.find('_'));  // f32_wino
+  rest = rest.substr(0, rest.find('_'));  // removes "_wino" of f32_wino
   std::vector<std::string> types;
   while (!rest.empty()) {
     const size_t letters = rest.starts_with("bf") ? 2 : 1;
@@ -109,7 +109,7 @@ void AddFpmathOption(const BenchdnnChoice& choice, std::vector<std::string>& opt
 
 namespace {
 
-// Options that do not change what a call computes.
+// Options that do not change what a call computes (IsIgnoredOption).
 constexpr std::array<BenchdnnOption, 14> kIgnoredOptions = {{
     {"allow-enum-tags-only", "", "", ReadBool},
     {"attr-same-pd-check", "", "", ReadBool},
@@ -129,7 +129,7 @@ constexpr std::array<BenchdnnOption, 14> kIgnoredOptions = {{
 
 std::string ReadValue(const BenchdnnOption& option, std::string_view value) {
   if (value.empty()) {
-    // benchdnn accepts an empty value for attributes only.
+    // benchdnn accepts empty values only for attributes.
     if (option.default_value.empty() || option.name == "attr-fpmath")
       return std::string(option.default_value);
     throw BenchdnnRefusal(0, fmt::format("expected a value of --{}", option.name));

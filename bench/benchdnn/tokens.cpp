@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
 
-// Collects words and joins those that a "\" continues.
+// Collects words, and joins a word that ends in "\" with the next word.
 class TokenList {
  public:
   void Add(std::string_view word, TextPlace place) {
@@ -30,11 +30,11 @@ class TokenList {
     token.text += word;
   }
   std::vector<BenchdnnToken> Take() {
-    // Removes a lone "\" that is the first or the last word.
+    // A lone "\" that is the first or the last word leaves an empty token.
     std::erase_if(tokens_, [](const BenchdnnToken& token) { return token.text.empty(); });
     return std::move(tokens_);
   }
-  // Accepts a "\" as a word of its own, which continues the previous word.
+  // Returns whether the word is a lone "\", which joins the previous word with the next one.
   bool AcceptLoneBackslash(std::string_view word) {
     if (word != "\\" || continued_) return false;
     continued_ = true;
@@ -147,13 +147,13 @@ constexpr std::string_view kPolicies =
     "common per_oc per_dim_0 per_dim_1 per_dim_01 per_dim_2 per_dim_023 per_dim_23 per_dim_03 "
     "per_dim_3 per_tensor";
 
-// A part of a value and where it begins.
+// A part of an option's value and the offset at which it begins.
 struct Part {
   std::string_view text;
   size_t offset;
 };
 
-// Returns whether a text ends in an exponent, such as "1e" of 1e+5.
+// Returns whether a text ends in the e of an exponent, such as "1e" of 1e+5.
 bool IsExponent(std::string_view text) {
   return text.size() > 1 && text.back() == 'e' &&
          std::isdigit(static_cast<unsigned char>(text[text.size() - 2])) != 0;
@@ -171,7 +171,7 @@ std::vector<Part> Split(const Part& whole, char separator) {
   return parts;
 }
 
-// Does nothing for an empty word.
+// Appends a word to a list with separators. Does nothing for an empty word.
 void Append(std::string& list, char separator, std::string_view word) {
   if (!list.empty() && !word.empty()) list += separator;
   list += word;
@@ -195,7 +195,7 @@ double Number(Part part) {
   double value = 0;
   const char* end = part.text.data() + part.text.size();
   const auto [rest, error] = std::from_chars(part.text.data(), end, value);
-  // benchdnn's own batch files contain 1.5e, which it reads as 1.5.
+  // benchdnn's own batch files contain 1.5e, which benchdnn reads as 1.5.
   const bool is_whole =
       rest == end || std::string_view(rest, static_cast<size_t>(end - rest)) == "e";
   if (error != std::errc() || !is_whole) Refuse(part, "a number");
@@ -204,7 +204,7 @@ double Number(Part part) {
 
 constexpr std::string_view kLayoutExpected = "a layout such as any, axb, nchw or aBcd16b";
 
-// Each letter occurs once, and again only after a block size.
+// Returns whether a text is a layout. A letter may only occur again after a block size.
 bool IsLayout(std::string_view text) {
   if (text == "any" || text == "undef") return true;
   std::string seen;
@@ -219,7 +219,7 @@ bool IsLayout(std::string_view text) {
   return !text.empty();
 }
 
-// Reads "src:common:0.5*+wei:per_oc" and drops arguments whose value is `none`, which benchdnn
+// Parses "src:common:0.5*+wei:per_oc". Leaves out arguments whose value is `none`, which benchdnn
 // treats as not specified.
 std::string ReadArguments(std::string_view value, double none) {
   static constexpr std::array<std::string_view, 6> kArguments = {
@@ -244,10 +244,10 @@ std::string ReadArguments(std::string_view value, double none) {
   return text;
 }
 
-// A family of post-ops. `arguments` lists the kinds of arguments that may follow: n number, t data
-// type, p policy, l layout, a anything.
+// A family of post-ops. Each letter of `arguments` is the kind of an argument that may follow: n
+// number, t data type, p policy, l layout, a anything.
 struct PostOps {
-  std::string_view prefix;  // of the long names
+  std::string_view prefix;  // prefix of the long names
   std::string_view names;
   std::string_view arguments;
 };
@@ -289,7 +289,7 @@ void CheckArgument(char form, const Part& part) {
   if (form == 'l' && !IsLayout(part.text)) Refuse(part, kLayoutExpected);
 }
 
-// Reads "relu:0.1:0" and checks its arguments.
+// Parses "relu:0.1:0" and checks its arguments.
 std::string ReadPostOp(const Part& part) {
   const auto fields = Split(part, ':');
   const auto [name, arguments] = FindPostOp(fields[0]);

@@ -1,5 +1,5 @@
-// Splits the files of benchdnn, oneDNN's benchmark program, into words that remember the places of
-// their characters, and reads the letters of a problem.
+// Splits the command lines and batch files of benchdnn (oneDNN's benchmark program) into words with
+// their lines and columns, and parses problem descriptors such as "mb16ic64oh56".
 #pragma once
 
 #include <cstddef>
@@ -20,46 +20,46 @@ struct TextPlace {
 struct BenchdnnToken {
   struct Piece {
     size_t begin = 0;  // offset in `text`
-    TextPlace place;   // of that character in the file
+    TextPlace place;   // line and column of that character in the file
   };
 
   std::string text;
-  std::vector<Piece> pieces;  // one, or more where "\" joined words
+  std::vector<Piece> pieces;  // one, or several if "\" joined words
 
   TextPlace At(size_t offset) const;
 };
 
-// Splits a text at blanks and line ends. A word that begins with "#" begins a comment up to the end
-// of the line. A "\" at the end of a word, or alone, joins the word with the next one.
+// Splits a text into words at blanks and line ends. A word that begins with "#" begins a comment up
+// to the line's end. A "\" alone or at the end of a word joins the words around it.
 std::vector<BenchdnnToken> BenchdnnTokens(std::string_view text);
 
-// A token that cannot be used, with the offset of the character at fault.
+// Thrown for an invalid text. `offset` is the index of the first invalid character.
 struct BenchdnnRefusal : BadInput {
   BenchdnnRefusal(size_t at, const std::string& reason) : BadInput(reason), offset(at) {}
   size_t offset;
 };
 
-// Returns text for a message: shortened and without control characters, because the text of a
-// hostile file may be long and contain them.
+// Returns text for a message: shortened and without control characters, because a malicious file
+// may contain long or unprintable text.
 std::string ShownText(std::string_view text);
 
-// The problem texts of drivers share a syntax: letters, each followed by a number, and the
-// problem's name after n ("mb16_g1ic64n"name"").
+// One field of a problem descriptor, such as "ic64": its key, and where to store its number. All
+// drivers write descriptors as fields and then the problem's name after n (mb16_g1ic64n"name").
 struct BenchdnnLetter {
   std::string_view key;
   int64_t* value;
 };
 
-// Reads letters and their values up to the end or to "n", which begins the problem's name. The last
-// value of a repeated letter counts. Throws BenchdnnRefusal for an unknown letter and for a number
+// Parses a descriptor up to its end, or up to the "n" that begins the problem's name. If a key is
+// repeated, its last number counts. Throws BenchdnnRefusal for an unknown key and for a number
 // above 2^31-1.
 void ReadLetters(std::string_view text, std::span<const BenchdnnLetter> letters);
 
-// Throws BenchdnnRefusal unless the value is above 0.
+// Throws BenchdnnRefusal with the field's key unless its number is above 0.
 void RequireLetter(int64_t value, std::string_view key);
 
-// Returns whether a text begins with one of the keys and a digit, after an optional "mb" and its
-// number, which all drivers have.
+// Returns whether a descriptor begins with a field of one of the keys. Skips a field "mb" before
+// it, because the descriptors of all drivers have that field.
 bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys);
 
 }  // namespace dlroof::benchdnn

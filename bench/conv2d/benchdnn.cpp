@@ -15,7 +15,7 @@
 namespace dlroof::conv2d {
 namespace {
 
-// benchdnn's configurations: types of source, weights and destination, or one type for all.
+// benchdnn's values of --cfg: types of source, weights and destination, or one type for all.
 constexpr std::string_view kConfigurations =
     "f32 f32_wino f16 f64 bf16bf16bf16 u8s8f32 u8s8f16 u8s8bf16 u8s8s32 u8s8s8 u8s8u8 s8s8f32 "
     "s8s8f16 s8s8bf16 s8s8s32 s8s8s8 s8s8u8 bf16bf16f32 bf16bf16f16 bf16bf16s8 bf16bf16u8 "
@@ -43,7 +43,7 @@ int64_t FilterExtent(const BenchdnnAxis& axis) {
   return (axis.filter - 1) * (axis.dilation + 1) + 1;
 }
 
-// Returns whether the text has a letter of this dimension.
+// Returns whether the descriptor has a field of this dimension.
 bool IsSpecified(const BenchdnnAxis& axis) {
   BenchdnnAxis nothing;
   if (axis.padding == 0) nothing.padding = 0;
@@ -67,7 +67,7 @@ void Deduce(BenchdnnAxis& axis, char letter) {
                        letter, axis.output));
 }
 
-// Fills the dimensions that the text leaves out from those that it has.
+// Copies the dimensions that the descriptor leaves out from those that it contains.
 void Complete(BenchdnnConv& problem) {
   const bool has_d = problem.d.output != 0;
   const bool has_h = problem.h.output != 0;
@@ -97,7 +97,7 @@ ShownAxes Shown(const BenchdnnConv& problem) {
   return {true, !cubic, !cubic};
 }
 
-// Returns our name of types, if benchdnn has a configuration for them on the CPU.
+// Returns the type in dlroof's names, or nothing if benchdnn lacks these types on the CPU.
 std::optional<std::string> ConvType(const products::ProductTypes& types) {
   auto key = products::KeyOf(types);
   if (key == "f64") return std::nullopt;
@@ -107,11 +107,11 @@ std::optional<std::string> ConvType(const products::ProductTypes& types) {
   return known.find(spelled) == std::string::npos ? std::nullopt : key;
 }
 
-// Returns the padding after the image: equal to the padding before it if that gives the output,
-// otherwise the least that does. Returns nothing if no padding from 0 gives the output.
+// Returns the padding after the image: equal to the padding before it if that leads to the output
+// size, otherwise the least that does. Returns nothing if only a negative padding does.
 std::optional<int64_t> FarPaddingName(const BenchdnnAxis& axis) {
   const int64_t least = FarPadding(axis);
-  const int64_t too_much = least + axis.stride;  // gives one output more
+  const int64_t too_much = least + axis.stride;  // this padding adds one output
   if (least <= axis.padding && axis.padding < too_much) return axis.padding;
   if (least >= 0) return least;
   if (too_much > 0) return 0;
@@ -169,7 +169,7 @@ Conv2dProblem OurProblem(const BenchdnnConv& problem, const benchdnn::BenchdnnCh
   return p;
 }
 
-// Returns the options of the name, in its order.
+// Returns the options of dlroof's name, in the order of names.
 std::vector<std::string> OurOptions(const benchdnn::BenchdnnChoice& choice,
                                     const benchdnn::BenchdnnDirection& direction) {
   auto options = benchdnn::ProductOptionsOf(choice, direction.training, direction.bias);
@@ -183,10 +183,10 @@ std::vector<std::string> OurOptions(const benchdnn::BenchdnnChoice& choice,
   return options;
 }
 
-// FWD_I is fwd, FWD_D fwd/.../training, FWD_B fwd/.../training/bias, BWD_D bwd_data, BWD_W
-// bwd_weights, BWD_WB bwd_weights/.../bias. The option `scales` means scales other than 1 (which
-// benchdnn would not set) of source (common), weights (per_oc) and an 8-bit destination (common).
-// If symmetric padding gives the same output, the benchmark has symmetric padding.
+// Returns dlroof's name: FWD_I is fwd, FWD_D fwd/.../training, FWD_B fwd/.../training/bias, BWD_D
+// bwd_data, BWD_W bwd_weights, BWD_WB bwd_weights/.../bias. The option `scales` means scales other
+// than 1 of source (common), weights (per_oc) and an 8-bit destination (common). The name has
+// symmetric padding if that leads to the same output size.
 benchdnn::BenchdnnName ConvName(const BenchdnnConv& problem,
                                 const benchdnn::BenchdnnChoice& choice) {
   for (const auto reason_of : {ShapeReason, CallReason})
@@ -195,7 +195,7 @@ benchdnn::BenchdnnName ConvName(const BenchdnnConv& problem,
   auto text = ToText(OurProblem(problem, choice));
   try {
     ParseConv2d(text);
-  } catch (const BadInput&) {  // groups that do not divide the channels, more than 64 bits
+  } catch (const BadInput&) {  // indivisible channels or more than 64 bits
     return Reason{"impossible shape"};
   }
   return workload::ToText(workload::BenchmarkName{
@@ -203,7 +203,7 @@ benchdnn::BenchdnnName ConvName(const BenchdnnConv& problem,
       ConvType(benchdnn::TypesOf(choice)).value(), std::move(text), OurOptions(choice, direction)});
 }
 
-// The list lacks "mb", which other drivers have too.
+// The keys lack "mb", because the descriptors of other drivers also begin with it.
 bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 21> kKeys = {
       "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",

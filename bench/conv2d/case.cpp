@@ -30,14 +30,14 @@ std::string PaddingText(const Conv2dProblem& p) {
   return fmt::format("p{}:{}x{}:{}", p.pad_top, p.pad_bottom, p.pad_left, p.pad_right);
 }
 
-// Reads "2" or "2x1", which follows its letter.
+// Parses "2" or "2x1", which follows its letter in the problem's text.
 void ReadPair(workload::TextCursor& cursor, int64_t& height, int64_t& width,
               std::string_view what) {
   height = cursor.Integer(1, what);
   width = cursor.Accept("x") ? cursor.Integer(1, what) : height;
 }
 
-// Reads "1", "1x0" or "0:1x0:1", which follows its letter.
+// Parses "1", "1x0" or "0:1x0:1", which follows its letter in the problem's text.
 void ReadPadding(workload::TextCursor& cursor, Conv2dProblem& p) {
   p.pad_top = p.pad_bottom = p.pad_left = p.pad_right = cursor.Integer(0, "padding");
   if (cursor.Accept(":")) {
@@ -51,7 +51,7 @@ void ReadPadding(workload::TextCursor& cursor, Conv2dProblem& p) {
   }
 }
 
-// Reads a problem in any spelling. The caller checks that it is the canonical one.
+// Parses a problem in any spelling. The caller checks that the spelling is the canonical one.
 Conv2dProblem ReadLetters(workload::TextCursor& cursor) {
   Conv2dProblem p;
   cursor.Sizes(
@@ -83,14 +83,14 @@ void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view 
                    what, padded);
 }
 
-// Throws BadInput without a column.
+// Throws BadInput without a column for an invalid shape.
 void CheckShape(const Conv2dProblem& p) {
   CheckFits(p.r, p.dilation_h, PaddedHeight(p), "rows");
   CheckFits(p.s, p.dilation_w, PaddedWidth(p), "columns");
   if (p.c % p.groups != 0)
     throw BadInput("{} channels do not divide into {} groups", p.c, p.groups);
   if (p.k % p.groups != 0) throw BadInput("{} filters do not divide into {} groups", p.k, p.groups);
-  // Checked with the widest type, so that the problem's size does not overflow in any type.
+  // Checked for the widest type, so that the tensor's size overflows in no type.
   constexpr int64_t kBytes = 8;
   workload::CheckedCount({kBytes, p.n, p.c, PaddedHeight(p), PaddedWidth(p)},
                          "the source's size in byte");
@@ -147,7 +147,7 @@ int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
   if (direction == ProductDirection::kForward) return (p.c / p.groups) * p.r * p.s;
   if (direction == ProductDirection::kBackwardWeights)
     return p.n * delta::OutputRows(p) * delta::OutputColumns(p);
-  // With a stride, at most every stride-th of the r taps uses a given source row (if not dilated).
+  // A source row is used by at most one of every stride_h taps, if there is no dilation.
   const bool dense = p.dilation_h == 1 && p.dilation_w == 1;
   const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;
   const int64_t columns = dense ? (p.s + p.stride_w - 1) / p.stride_w : p.s;

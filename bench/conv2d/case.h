@@ -1,5 +1,5 @@
-// The Conv2D problem (its shape, its text, and its cost in closed form) and the parsed benchmark
-// name: problem, direction, types of the tensors, variant of the call.
+// The Conv2D problem (its shape, its text, and its FLOPs by formula) and the parsed benchmark name:
+// problem, direction, types of the tensors, options of the call.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace dlroof::conv2d {
 
 using Conv2dProblem = delta::ConvShape;
 
-// Return the number of elements of a tensor [1], without padding.
+// Return the number of elements of a tensor [1], not counting padding.
 int64_t SourceCount(const Conv2dProblem& problem);
 int64_t WeightsCount(const Conv2dProblem& problem);
 int64_t DestinationCount(const Conv2dProblem& problem);
 
-// Returns "n16c64h112w112k64r3s3_s2p0:1x0:1". Parameters with their default values are left out.
+// Returns "n16c64h112w112k64r3s3_s2p0:1x0:1". Sizes with their default values are left out.
 std::string ToText(const Conv2dProblem& problem);
 
 // The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
@@ -30,13 +30,13 @@ std::string ToText(const Conv2dProblem& problem);
 // or counts, bytes or FLOPs beyond 64 bits.
 Conv2dProblem ParseConv2d(std::string_view text, int column_offset = 0);
 
-// Returns 2 N K P Q (C/groups) R S [flop], in every direction. Taps on the padding count.
+// Returns 2 N K P Q (C/groups) R S [flop], in every direction. Multiply-adds on padding count.
 int64_t DenseFlops(const Conv2dProblem& problem);
 
-// Returns the most products that one element of a direction's result sums [1].
+// Returns the most multiply-adds for one element of the direction's result [1].
 int64_t TapsPerOutput(const Conv2dProblem& problem, ProductDirection direction);
 
-// The memory layout of source and destination. The library chooses it for kAny.
+// The memory layout of source and destination. For kAny the library chooses it.
 enum class Conv2dLayout { kAny, kNchw, kNhwc };
 enum class Conv2dAlgorithm { kDirect, kAuto, kWinograd };
 
@@ -48,18 +48,18 @@ struct Conv2dCase : products::ProductCase {
   bool operator==(const Conv2dCase&) const = default;
 };
 
-// Each filter is a channel of the destination.
+// Returns the sizes of the case. Each filter is a channel of the destination.
 products::ProductSizes SizesOf(const Conv2dCase& conv);
 
-// All options in the order of a name. A backend offers all or some of these rows.
+// Returns all options in the order of names. A backend accepts all or some of these rows.
 const workload::OptionRows& Conv2dOptions();
 
-// Throws BadInput with the column in the whole name for what ReadProductCase refuses, an invalid
-// problem, or an option that the direction or the type excludes.
+// Parses a name. Throws BadInput with the column in the whole name if ReadProductCase does, for an
+// invalid problem, or for an option that the direction or the type excludes.
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
                           const products::ProductCapabilities& capabilities);
 
-// Reads a name of Conv2D/cpu/onednn.
+// Parses a name of Conv2D/cpu/onednn.
 Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name);
 
 }  // namespace dlroof::conv2d

@@ -16,7 +16,7 @@
 namespace dlroof::conv2d {
 namespace {
 
-// In the order of cudnnBackendNumericalNote_t and cudnnBackendKnobType_t (cuDNN 9.19).
+// Names in the order of cudnnBackendNumericalNote_t and cudnnBackendKnobType_t (cuDNN 9.19).
 constexpr std::string_view kNotes =
     "tensor_core down_convert_inputs reduced_precision_reduction fft nondeterministic winograd "
     "winograd_4x4 winograd_6x6 winograd_13x13 strict_nan_prop";
@@ -28,7 +28,7 @@ constexpr std::string_view kKnobs =
     "tile_rows tile_cols load_size cta_count stream_k split_p_slc tile_m tile_n warp_spec_cfg "
     "swap_ab";
 
-// Positions in kKnobs.
+// Indices in kKnobs.
 constexpr int kTileSize = 2, kTileM = 40;
 
 std::string NameIn(std::string_view names, int value, std::string_view unknown) {
@@ -38,7 +38,7 @@ std::string NameIn(std::string_view names, int value, std::string_view unknown) 
   return fmt::format("{}{}", unknown, value);
 }
 
-// Returns the failure of a plan that was made but does not run. Unsupported is a refusal.
+// Returns the failure of a plan that was created but does not run. It is broken unless Unsupported.
 library_rules::Failure NotExecuted(const std::exception& error) {
   return {fmt::format("cuDNN executes none of the plans that it makes: {}", error.what()),
           dynamic_cast<const Unsupported*>(&error) == nullptr};
@@ -83,7 +83,7 @@ std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
     });
     return tiled || HasNote(config, Note::kTensorCore) ? "int8.matrix" : "int8.vector";
   }
-  if (type == "fp8") return "fp8.matrix";  // the only unit that computes fp8
+  if (type == "fp8") return "fp8.matrix";  // only tensor cores compute fp8
   if (!HasNote(config, Note::kTensorCore)) return "fp32.vector";
   if (type == "f16") return "fp16.matrix";
   return type == "f32" ? "tf32.matrix" : fmt::format("{}.matrix", type);
@@ -114,7 +114,7 @@ std::vector<TimedPlan> TimePlans(size_t plans,
   const auto fails = [&](TimedPlan& plan, bool first) {
     try {
       if (first) {
-        seconds(plan.config, 1);  // compiles the kernels of engines that do so at run time
+        seconds(plan.config, 1);  // compiles kernels, if the engine does so at run time
         const double once = std::max(seconds(plan.config, 1), 1e-9);
         calls[plan.config] = static_cast<int>(std::clamp(kSeconds / once, 1.0, kMostCalls));
       } else {
@@ -154,7 +154,7 @@ FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
   const auto* const best = &*std::ranges::min_element(
       plans, [](const auto& conv, const auto& other) { return Seconds(conv) < Seconds(other); });
   if (first.config != 0) return {best->config, std::nullopt};
-  // Differences within the noise of a short measurement do not count against the library's choice.
+  // Another plan must be faster than the library's choice by more than the measurement's noise.
   constexpr double kNoise = 1.02;
   const bool clear =
       *std::ranges::max_element(best->seconds) < *std::ranges::min_element(first.seconds);
@@ -205,7 +205,7 @@ void ThrowNoPlan(const Conv2dCase& conv, const std::vector<library_rules::Failur
 }
 
 bool ConvertsLayouts(const PlanChoice& choice) {
-  constexpr double kSlack = 4096;  // [byte] alignment of three tensors and a small remainder
+  constexpr double kSlack = 4096;  // [byte] for the alignment of three tensors
   const auto beside = static_cast<double>(choice.workspace_bytes) - choice.tensor_bytes;
   return beside >= 0 && beside <= kSlack && !IsWinograd(choice.config) &&
          !HasNote(choice.config, Note::kFft);
@@ -242,7 +242,7 @@ namespace {
 
 constexpr std::string_view kEngine = "engine";
 
-// Removes the last option of the name if it is "engine62", and stores the number.
+// Removes the last option of the name if it is "engine62", and stores its number in `request`.
 void TakeEngine(workload::BenchmarkName& name, CudnnConv2dCase& request) {
   if (name.options.empty() || !name.options.back().starts_with(kEngine)) return;
   const int column = workload::ColumnOfPart(name, 5 + static_cast<int>(name.options.size()));
@@ -259,7 +259,7 @@ TensorSpec Dense(int64_t id, std::string_view type, const std::array<int64_t, 4>
   return {id, std::string(type), dimensions, DenseStrides(dimensions, layout), false};
 }
 
-// Appends bias and relu after the convolution. The last operation writes the destination.
+// Appends bias and relu to the convolution. The last operation writes the destination.
 void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
   if (!conv.bias && !conv.relu) return;
   const TensorSpec result = TensorOf(graph, kDestinationId);

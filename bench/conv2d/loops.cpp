@@ -18,20 +18,20 @@ struct WindowAxis {
   bool Inside(int64_t in) const { return in >= 0 && in < inputs; }
 };
 
-// Positions along one dimension of two elements that are multiplied with each other.
+// Indices along one dimension of two elements that are multiplied with each other.
 struct Factors {
   int64_t first, second;
 };
 using FactorList = std::vector<Factors>;
 
-FactorList OfOutput(const WindowAxis& axis, int64_t out) {  // (input, tap)
+FactorList OfOutput(const WindowAxis& axis, int64_t out) {  // pairs (input, tap)
   FactorList factors;
   for (int64_t tap = 0; tap < axis.taps; ++tap)
     if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) factors.push_back({in, tap});
   return factors;
 }
 
-FactorList OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
+FactorList OfInput(const WindowAxis& axis, int64_t in) {  // pairs (output, tap)
   FactorList factors;
   for (int64_t tap = 0; tap < axis.taps; ++tap) {
     const int64_t distance = in + axis.pad - tap * axis.dilation;
@@ -41,14 +41,14 @@ FactorList OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
   return factors;
 }
 
-FactorList OfTap(const WindowAxis& axis, int64_t tap) {  // (input, output)
+FactorList OfTap(const WindowAxis& axis, int64_t tap) {  // pairs (input, output)
   FactorList factors;
   for (int64_t out = 0; out < axis.outputs; ++out)
     if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) factors.push_back({in, out});
   return factors;
 }
 
-// One of the two tensors: the begin of its first plane, and the distances of planes and rows.
+// A tensor's first plane, and the distances of its planes and rows [element].
 struct Planes {
   const float* begin;
   int64_t plane, row;
@@ -67,7 +67,7 @@ products::ProductElement Sum(const Planes& first, const Planes& second, int64_t 
   return sum;
 }
 
-// A position in a four-dimensional plain tensor, with the outermost dimension first.
+// Indices of an element of a four-dimensional tensor, outermost dimension first.
 struct Position {
   int64_t a, b, c, d;
 };
@@ -114,7 +114,7 @@ products::ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAx
              OfTap(vertical, at.c), OfTap(horizontal, at.d));
 }
 
-// Returns the gradient of one filter's bias.
+// Returns one element of the bias gradient, that of `filter`.
 products::ProductElement BiasGradientAt(const Conv2dProblem& p,
                                         const products::ProductInputs& inputs, int64_t filter) {
   const int64_t image = delta::OutputRows(p) * delta::OutputColumns(p);
@@ -125,7 +125,7 @@ products::ProductElement BiasGradientAt(const Conv2dProblem& p,
   return sum;
 }
 
-// Returns the sizes of the result's dimensions in plain order.
+// Returns the sizes of the result's dimensions in row-major order.
 std::array<int64_t, 4> ResultSizes(const Conv2dProblem& p, ProductDirection direction) {
   if (direction == ProductDirection::kForward)
     return {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)};
@@ -137,7 +137,7 @@ int64_t IndexOf(const std::array<int64_t, 4>& at, const std::array<int64_t, 4>& 
   return ((at[0] * sizes[1] + at[1]) * sizes[2] + at[2]) * sizes[3] + at[3];
 }
 
-// Returns the sixteen corners, then seeded positions. Every other one of these is moved to one of
+// Returns the sixteen corners and seeded positions. Every other seeded position is moved to one of
 // the four borders of its image.
 std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t count,
                                     uint64_t seed) {
@@ -190,7 +190,7 @@ products::ProductResult ResultOf(const Conv2dCase& conv, const products::Product
       [&](int64_t filter) { return BiasGradientAt(conv.problem, inputs, filter); }};
 }
 
-// The backend Conv2D/cpu/reference: the plain loops as a benchmark, in f64 on one thread.
+// The backend Conv2D/cpu/reference: the reference loops as a benchmark, in f64 on one thread.
 namespace {
 
 using Arrays = products::ProductArrays<double>;

@@ -17,8 +17,8 @@ namespace {
 
 enum Dimension { kN, kG, kK, kP, kQ, kC, kR, kS, kDimensions };
 
-// Returns the forward convolution, which reads at shifted positions and writes at dense ones. A
-// weight gradient has the same shape.
+// Returns the shape of the forward convolution: the source is read at shifted positions, the result
+// is dense. A weight gradient has the same shape.
 library_rules::BlockedConv ForwardShape(const Conv2dCase& conv) {
   const auto& p = conv.problem;
   const auto bytes = [](std::string_view type) {
@@ -46,7 +46,7 @@ library_rules::BlockedConv ForwardShape(const Conv2dCase& conv) {
   return shape;
 }
 
-// With stride 1 the data gradient is a convolution of the output's gradient with rotated filters.
+// With stride 1, a data gradient convolves the output's gradient with rotated filters.
 library_rules::BlockedConv BackwardShape(const Conv2dCase& conv) {
   library_rules::BlockedConv shape = ForwardShape(conv);
   std::swap(shape.k, shape.c);
@@ -58,7 +58,7 @@ library_rules::BlockedConv BackwardShape(const Conv2dCase& conv) {
   return shape;
 }
 
-// Returns the average share of the r taps of an output row that are inside the image.
+// Returns the average share of the r taps that are inside the image, over all output rows.
 double TapsInside(const library_rules::BlockedConv& shape) {
   int64_t inside = 0;
   for (int64_t row = 0; row < shape.p; ++row)
@@ -107,8 +107,8 @@ caches::ReuseNest NestOf(const library_rules::BlockedConv& shape) {
 
 struct Blocking {
   library_rules::VectorUnit unit;
-  int64_t columns = 1;    // vectors of filters
-  int64_t positions = 1;  // positions of the result in registers
+  int64_t columns = 1;    // vectors of filters in registers
+  int64_t positions = 1;  // result positions in registers
 };
 
 double Products(const library_rules::BlockedConv& shape) {
@@ -126,14 +126,14 @@ double CoreBytes(const library_rules::BlockedConv& shape, const Blocking& blocki
          written;
 }
 
-// Returns the multiply-adds of one instruction.
+// Returns the multiply-adds of one vector instruction.
 double ProductsPerVector(const library_rules::BlockedConv& shape,
                          const library_rules::VectorUnit& unit) {
   return static_cast<double>(unit.lanes) * 4 / shape.read_bytes;
 }
 
-// Each vector of weights is used for all positions in registers, each element of the source for all
-// columns.
+// Sets the bytes that the core loads: each vector of weights is used for all positions in
+// registers, each element of the source for all vectors of filters.
 void SetLoads(const library_rules::BlockedConv& shape, const Blocking& blocking,
               caches::LevelModel& model) {
   const auto lanes = blocking.unit.lanes;
@@ -144,7 +144,7 @@ void SetLoads(const library_rules::BlockedConv& shape, const Blocking& blocking,
   model.vector_bytes = 4 * static_cast<double>(lanes);
 }
 
-// Returns the elements of one cache line.
+// Returns the number of elements in one cache line.
 double Line(double element_bytes) { return 64 / element_bytes; }
 
 caches::LevelModel BrgemmModel(library_rules::BlockedConv shape,
@@ -200,14 +200,14 @@ caches::LevelModel JitModel(const library_rules::BlockedConv& shape,
   return model;
 }
 
-// With one filter per channel nothing is summed over channels, and rows of the image are reused.
+// With one filter per channel, kernels sum over no channels and read rows of the image again.
 caches::LevelModel DepthwiseModel(const library_rules::BlockedConv& shape,
                                   const library_rules::VectorUnit& unit) {
   caches::LevelModel model;
   caches::ReuseNest nest = NestOf(shape);
   const auto channels = static_cast<double>(std::min<int64_t>(shape.groups, 4 * unit.lanes));
   nest.loops = {{kN, 1}, {kP, 1}, {kG, channels}, {kR, 1}};
-  // The product of each tap reads its source element; weights stay in registers along a row.
+  // Each multiply-add reads its source element; weights stay in registers along a row.
   model.core_bytes =
       static_cast<double>(shape.n * shape.groups * shape.p * shape.q) *
       (static_cast<double>(shape.r * shape.s) * shape.read_bytes + shape.written_bytes);
@@ -216,8 +216,8 @@ caches::LevelModel DepthwiseModel(const library_rules::BlockedConv& shape,
   return model;
 }
 
-// For each pair of channel blocks and each row of the output's gradient, the block of weights is
-// read, added to and stored once per tap.
+// Returns the model of a weight gradient: for each pair of channel blocks and each row of the
+// output's gradient, a kernel reads the block of weights, adds to it and stores it once per tap.
 caches::LevelModel WeightGradientModel(const library_rules::BlockedConv& shape,
                                        const library_rules::VectorUnit& unit) {
   const auto lanes = static_cast<double>(unit.lanes);
@@ -226,8 +226,8 @@ caches::LevelModel WeightGradientModel(const library_rules::BlockedConv& shape,
   nest.loops = {{kN, 1}, {kG, 1}, {kK, lanes}, {kC, lanes}, {kP, 1}, {kR, 1}, {kS, 1}};
   const double rows = static_cast<double>(shape.n * shape.groups * shape.p) * TapsInside(shape);
   const double block_visits = rows * static_cast<double>(shape.k * shape.c * shape.r * shape.s);
-  // Each multiply-add reads one element of the source for a whole vector of filters. A vector of
-  // the gradient is used for as many input channels as the kernel has sums in registers.
+  // Each multiply-add reads one source element per vector of filters. A vector of the gradient is
+  // used for as many input channels as the kernel sums in registers.
   const double sums = shape.s <= 3 ? 8 : shape.s <= 7 ? 4 : 2;
   const double per_product = shape.read_bytes / lanes + shape.written_bytes / sums;
   model.core_bytes =
@@ -305,7 +305,7 @@ bool Has(const std::vector<std::string>& options, std::string_view option) {
   return std::ranges::count(options, option) > 0;
 }
 
-// Returns " nvidia titan xp " for "NVIDIA TITAN Xp", to search for whole words.
+// Returns " nvidia titan xp " for "NVIDIA TITAN Xp", so that a search finds whole words.
 std::string Words(const std::string& name) {
   std::string words(1, ' ');
   for (const char c : name)

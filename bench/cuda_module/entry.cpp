@@ -1,4 +1,4 @@
-// The CUDA module's entry point, which fills the table of what the module offers.
+// The CUDA module's entry point, which fills the module's table (GpuModule).
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cupti_version.h>
@@ -31,7 +31,7 @@ std::string RuntimeText() {
                      driver == 0 ? "none" : "for CUDA " + gpu::CudaVersionText(driver));
 }
 
-// Returns "13.1.0" for 130100.
+// Returns "cuBLASLt 13.1.0" for version 130100.
 std::string CublasLtText() {
   const auto version = cublasLtGetVersion();
   return fmt::format("cuBLASLt {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
@@ -48,7 +48,7 @@ workload::Library DescribedLibrary(std::string name, std::string (*description)(
           [](const std::function<void(int)>&) {}};
 }
 
-// Versions, for run files and the doctor: the CUDA runtime and driver, cuBLASLt, CUPTI, cuDNN.
+// Returns the versions of CUDA runtime and driver, cuBLASLt, CUPTI and cuDNN for run files.
 std::vector<workload::Library> CudaLibraries() {
   std::vector<workload::Library> libraries = {DescribedLibrary("cuda", RuntimeText),
                                               DescribedLibrary("cublaslt", CublasLtText),
@@ -60,7 +60,7 @@ std::vector<workload::Library> CudaLibraries() {
 }
 
 // Opens libnvrtc-builtins by its path, if it is installed. libnvrtc, which cuDNN uses, opens it by
-// its bare name, and no search path leads to it if CUDA was installed from Python wheels.
+// its bare name, and no search path contains it if CUDA was installed from Python wheels.
 void PreloadNvrtcParts() {
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&cublasLtGetVersion), &info) == 0) return;
@@ -71,7 +71,7 @@ void PreloadNvrtcParts() {
       dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_GLOBAL);
 }
 
-// Adds the driver's version as a fact, which is not part of the fingerprint.
+// Describes the GPU and adds the driver's version as a fact that is not in the fingerprint.
 machine::Machine Described(int device) {
   auto machine = gpu_ceilings::DescribeGpu(cuda::ReadGpuIdentity(device));
   const auto driver = gpu::Nvml::Open("libnvidia-ml.so.1", cuda::PciBusId(device)).DriverVersion();

@@ -55,7 +55,7 @@ library_rules::Failure FailureOf(cudnnStatus_t status) {
 }
 
 cudnnHandle_t Handle() {
-  // The handle is never destroyed, because CUDA may be unloaded before it when the process ends.
+  // The handle is never destroyed, because CUDA may be unloaded earlier when the process ends.
   static const cudnnHandle_t handle = [] {
     cudnnHandle_t made = nullptr;
     CheckExecuted(cudnnCreate(&made), "cuDNN");
@@ -72,7 +72,7 @@ StreamUse::~StreamUse() {
   try {
     cudnnSetStream(Handle(), nullptr);
   } catch (const std::exception&) {
-    return;  // there is no handle that could use a stream
+    return;  // no handle, so nothing to reset
   }
 }
 

@@ -1,4 +1,4 @@
-// Shared by all cuDNN backends: errors with cuDNN's own messages, the handle, types, and RAII
+// Common parts of all cuDNN backends: errors with cuDNN's own messages, the handle, types, and RAII
 // descriptors of cuDNN's backend API. Part of the CUDA module only.
 #pragma once
 
@@ -13,23 +13,23 @@
 
 namespace dlroof::cudnn {
 
-// Throw Unsupported for a refusal (IsRefusal) and std::runtime_error for another failure, with the
-// message "WHAT: STATUS: cuDNN's own message". Check is for calls that describe or plan something,
-// CheckExecuted for calls that execute.
+// Throw Unsupported if the status means that cuDNN does not support the request (IsRefusal), and
+// std::runtime_error for any other failure, with the message "WHAT: STATUS: cuDNN's own message".
+// Check is for calls that describe or plan something, CheckExecuted for calls that execute.
 void Check(cudnnStatus_t status, std::string_view what);
 void CheckExecuted(cudnnStatus_t status, std::string_view what);
 
-// Returns the failure of a call that describes or plans something.
+// Returns the failure that `status` of a describing or planning call means.
 library_rules::Failure FailureOf(cudnnStatus_t status);
 
-// Returns the process's handle, on the device that was current at the first call. Throws as
-// CheckExecuted does.
+// Returns the process's cuDNN handle, which belongs to the device that was current at the first
+// call. Throws as CheckExecuted.
 cudnnHandle_t Handle();
 
-// Makes the handle use this stream from now on.
+// Makes the handle use `stream` from now on.
 void UseStream(void* stream);
-// Its destructor makes the handle use CUDA's default stream again. It must run before the stream
-// that the handle used is destroyed.
+// Its destructor makes the handle use CUDA's default stream again. Destroy it before the stream
+// that the handle uses.
 struct StreamUse {
   StreamUse() = default;
   ~StreamUse();
@@ -49,7 +49,7 @@ void RequireDeviceMemory(double bytes, std::string_view what);
 // another type.
 cudnnDataType_t DataType(std::string_view type);
 
-// A descriptor of the backend API. It is created, its attributes are set, and it is finalized.
+// A descriptor of the backend API: create it, set its attributes, then finalize it.
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type);
@@ -69,7 +69,7 @@ class Descriptor {
 
   cudnnBackendDescriptor_t get() const { return descriptor_; }
 
-  // Read an attribute: one integer, the number of its values, all its values.
+  // Return an attribute's integer, the number of an attribute's values, or all its values.
   int64_t GetInt(cudnnBackendAttributeName_t name) const;
   int64_t Count(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) const;
   template <class Value>
@@ -83,7 +83,7 @@ class Descriptor {
     values.resize(static_cast<size_t>(count));
     return values;
   }
-  // Returns the descriptors that an attribute holds, copied into new ones of `type`. `most` is an
+  // Returns copies of the descriptors, of type `type`, that an attribute contains. `most` is an
   // upper bound for attributes whose count cuDNN does not report (the knobs of a proposal).
   std::vector<Descriptor> GetDescriptors(cudnnBackendAttributeName_t name,
                                          cudnnBackendDescriptorType_t type,

@@ -23,7 +23,7 @@ constexpr int kHostThreads = 1;
 constexpr const char* kModule = "libdlroof_cuda.so";
 constexpr const char* kEntry = "dlroof_cuda_module";
 
-// Shows each row on a line of the terminal that the next row overwrites. Prints nothing elsewhere.
+// Returns a function that prints a row over the last one on a terminal, elsewhere an empty one.
 std::function<void(const std::string&)> RowPrinter(std::ostream& log) {
   if (!machine::StderrIsTerminal()) return {};
   return [&log](const std::string& row) { log << "\r\033[K" << row << std::flush; };
@@ -33,7 +33,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Returns the library's name from dlopen's message, "libcudnn.so.9: cannot open ...".
+// Returns the library's name from a message of dlopen, "libcudnn.so.9: cannot open ...".
 std::string LibraryIn(const std::string& error) { return error.substr(0, error.find(':')); }
 
 std::string MissingLibrary(const std::string& library) {
@@ -51,7 +51,7 @@ std::string MissingLibrary(const std::string& library) {
       library, owner);
 }
 
-// Leaves the library open, since CUDA would open it again.
+// Does not close the library, because CUDA would open it again.
 bool HasDriver(const std::string& driver) {
   return dlopen(driver.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr;
 }

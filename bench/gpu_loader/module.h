@@ -1,5 +1,5 @@
-// The table that libdlroof_cuda.so gives to the program that opens it at run time: everything that
-// needs a CUDA library. The programs themselves do not link CUDA.
+// The table of libdlroof_cuda.so for the program that opens it at run time: all functions that need
+// a CUDA library. The programs themselves do not link CUDA.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@
 namespace dlroof::gpu_loader {
 
 struct GpuDevice {
-  int number = 0;  // CUDA's
+  int number = 0;  // CUDA's number of the GPU
   std::string name;
 };
 
 struct GpuModule {
-  // kBuildId (version.h) of the build that made the module. This is the first member, because the
-  // program reads nothing else of a module of another build.
+  // kBuildId (version.h) of the module's build. It is the first member, because a program reads
+  // only this member of a module from another build.
   std::uint64_t build = 0;
-  std::vector<workload::Backend> backends;   // `prepare` of the GPU's, which complete the program's
-  std::vector<CounterSource> sources;        // CUPTI
+  std::vector<workload::Backend> backends;   // `prepare` of the GPU backends
+  std::vector<CounterSource> sources;        // CUPTI's counters
   std::vector<workload::Library> libraries;  // CUDA runtime, driver, cuBLASLt, CUPTI, cuDNN
   std::vector<GpuDevice> devices;            // the usable GPUs
   // Why `devices` is empty (no driver, an old driver, no GPU ...), with a remedy.
@@ -35,15 +35,15 @@ struct GpuModule {
   std::optional<Reason> no_backends_reason;  // why `backends` is empty: built without cuDNN, ...
   // Returns a GPU's name, fingerprint and facts, without ceilings. Throws CUDA's error message.
   std::function<machine::Machine(int device)> describe;
-  // Returns the description with ceilings, all for one host thread. Not set if the module cannot
-  // measure ceilings.
+  // Returns what `describe` returns, with ceilings, all for one host thread. Empty if the module
+  // cannot measure ceilings.
   std::function<machine::Machine(const gpu_ceilings::GpuMeasureOptions&)> measure;
-  // Makes the device current for the calling thread and returns its clock.
+  // Makes the device current for the calling thread and returns the device's clock.
   std::function<gpu::GpuClock(int device)> clock;
 };
 
 }  // namespace dlroof::gpu_loader
 
-// The module's only entry point. The table lives as long as the module. Throws std::exception if
+// The module's only entry point. The table exists as long as the module. Throws std::exception if
 // the module cannot be initialized.
 extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module();

@@ -11,13 +11,13 @@
 namespace dlroof::library_rules {
 namespace {
 
-// The kinds of cuDNN 9's statuses, which are numbered in thousands.
+// cuDNN 9's status divided by 1000 is its kind, such as BAD_PARAM.
 constexpr int kKind = 1000, kBadParam = 2, kNotSupported = 3;
-// INCOMPATIBLE_CUDA_DRIVER, INCOMPATIBLE_CUDART, RUNTIME_PREREQUISITE_MISSING (NVRTC, for one),
-// SUBLIBRARY_UNAVAILABLE.
+// Statuses of a bad installation: INCOMPATIBLE_CUDA_DRIVER, INCOMPATIBLE_CUDART,
+// RUNTIME_PREREQUISITE_MISSING (such as NVRTC), SUBLIBRARY_UNAVAILABLE.
 constexpr std::array<int, 4> kInstallation = {3005, 3006, 3008, 3009};
 
-// The major version is in the ten thousands since cuDNN 9, and was in the thousands before.
+// Version numbers are major * 10000 + minor * 100 since cuDNN 9, major * 1000 + minor * 100 before.
 std::size_t Major(std::size_t version) { return version / (version < 10000 ? 1000 : 10000); }
 std::size_t Minor(std::size_t version) { return version / 100 % (version < 10000 ? 10 : 100); }
 
@@ -25,7 +25,7 @@ bool Has(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
-// Returns the ISA in an implementation's name, which follows the last colon. "any" (plain C++)
+// Returns the ISA at the end of an implementation's name, after the last colon. "any" (plain C++)
 // counts as an ISA without a matrix unit and without dot-product instructions.
 std::optional<std::string_view> IsaIn(std::string_view implementation) {
   const auto colon = implementation.rfind(':');

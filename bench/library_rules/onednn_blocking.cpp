@@ -50,19 +50,19 @@ double Filled(int64_t size, int64_t block) {
   return static_cast<double>(size) / static_cast<double>(RoundedUp(size, block));
 }
 
-// [1] Elements that one iteration of a loop touches.
+// [1] Elements of each tensor that one iteration of a loop touches.
 struct Touched {
   int64_t source = 0, weights = 0, result = 0;
 };
 struct CostLoop {
   Touched body;
-  int64_t source_again = 1, weights_again = 1, result_again = 1;  // [1] times each is read
-  int64_t overlap = 1;  // [1] of the source, within a vector or a row of taps
+  int64_t source_again = 1, weights_again = 1, result_again = 1;  // [1] accesses to same elements
+  int64_t overlap = 1;  // [1] times that a vector or a row of taps reads a source element
 };
 
 enum class Operand { kSource, kWeights, kResult };
 
-// Estimates the cost of candidate blockings of one problem.
+// Estimates the worth of blockings of one convolution, as oneDNN does to choose among them.
 class Estimate {
  public:
   Estimate(const BlockedConv& conv, const VectorUnit& unit, const BlockingCaches& caches,
@@ -73,13 +73,13 @@ class Estimate {
     blocking_.whole_images = whole_images;
     row_ = whole_images ? conv.p * conv.q : conv.q;
     rows_ = whole_images ? 1 : conv.p;
-    // Compares the image of one input channel with its weights.
+    // Compares the bytes of one input channel's image with those of its weights.
     blocking_.filters_outside = conv.h * conv.w * conv.read_bytes <
                                 conv.k * (pointwise ? 1 : conv.r * conv.s) * conv.weight_bytes;
   }
 
-  // Finds the best blocking with `columns` vectors of filters. Returns its worth, which is 0 if no
-  // candidate is worth trying.
+  // Stores the best blocking with `columns` vectors of filters in `best`. Returns its worth [1]:
+  // larger is better, 0 means that no blocking with so many vectors is tried.
   double Best(int64_t columns, ConvBlocking& best) {
     blocking_.columns = columns;
     blocking_.filters = columns * unit_.lanes;
@@ -124,7 +124,7 @@ class Estimate {
     return std::clamp<int64_t>(std::min(fair, NotAliased()), 1, row_);
   }
 
-  // Results that are a multiple of a page apart share few cache sets, so fewer are made at a time.
+  // Results a multiple of a page apart share few cache sets, so a block has fewer of them.
   int64_t NotAliased() const {
     constexpr int64_t kPage = 4096;
     int64_t most = 1000000 / threads_;
@@ -187,7 +187,7 @@ class Estimate {
                                                       : row * RoundedUp(channels, lanes_);
   }
 
-  // Adds the loops inside one call of the kernel and those over the parts of a sum.
+  // Adds the loops inside one kernel call and the loops over the blocks of a sum.
   void AddKernel(std::vector<CostLoop>& loops) const {
     const int64_t rows = blocking_.rows, filters = blocking_.filters;
     const int64_t channels = blocking_.channels, positions = blocking_.positions;
@@ -217,9 +217,9 @@ class Estimate {
                      parts});
   }
 
-  // How one thread's share of the work is distributed over the loops around the kernel.
+  // One thread's share of the kernel calls, and the sizes that it covers in each loop.
   struct Share {
-    int64_t work, job;  // [1] kernel calls: all, of one thread
+    int64_t work, job;  // [1] kernel calls of all threads; of one thread
     int64_t filter_blocks, filter_vectors, row_blocks, positions, rows, images;
   };
 
@@ -278,7 +278,7 @@ class Estimate {
     return amount < caches_.l2_bytes ? kL2 : kBeyond;
   }
 
-  // Returns the cost of an operand's elements over all loops.
+  // Returns the cost of all accesses to an operand's elements in all loops.
   double Cost(const std::vector<CostLoop>& loops, Operand operand, double elements) const {
     double each = 15;
     for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
@@ -331,9 +331,9 @@ class Estimate {
   int64_t threads_;
   bool pointwise_;
   int64_t lanes_ = 8;  // [1] input channels in a vector
-  int64_t row_ = 1;    // [1] positions that blocks divide
-  int64_t rows_ = 1;   // [1] such rows in an image
-  int64_t taps_ = 1;   // [1] rows of taps summed in one call
+  int64_t row_ = 1;    // [1] positions that blocks divide: a row, or a 1x1's image
+  int64_t rows_ = 1;   // [1] rows of row_ positions in an image
+  int64_t taps_ = 1;   // [1] rows of taps that one kernel call sums over
   ConvBlocking blocking_;
 };
 
@@ -351,7 +351,7 @@ ConvBlocking BlockingOf(const BlockedConv& conv, const VectorUnit& unit,
     const double worth = estimate.Best(columns, one);
     if (worth > best_worth) best_worth = worth, best = one;
   }
-  // A kernel needs more rows than padding reaches into a block.
+  // A kernel's block needs at least as many positions as the left padding has columns.
   if (MostRows(unit, best.columns) < conv.pad_left) {
     best.columns = std::min<int64_t>(2, best.columns);
     best.rows = RowBlock(unit, best.columns, best.positions);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPolicies = "common per_oc";
 
-// Reads "" or "O".
+// Reads a value of --flags that dlroof accepts: "" or "O".
 std::string ReadFlags(std::string_view value) {
   if (value.find_first_not_of('O') != std::string_view::npos)
     throw benchdnn::BenchdnnRefusal(
@@ -68,9 +68,9 @@ std::optional<Reason> KindReason(const BenchdnnRnn& /*problem*/,
   return benchdnn::CommonReason(choice);
 }
 
-// In our problems each layer reads the output of the previous layer, and each step the state of the
-// previous step. benchdnn itself skips problems with other widths as invalid, except a single step
-// that begins with a state of another width.
+// Returns a reason for widths that dlroof lacks: in dlroof a layer reads the previous layer's
+// output, and a step the previous step's state. benchdnn skips other widths as invalid, except a
+// single step that begins with a state of another width.
 std::optional<Reason> WidthReason(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& choice) {
   const int64_t layers = Overridden(p.layers, choice.Count("l"));
   if (layers == 0 || Overridden(p.steps, choice.Count("t")) == 0)
@@ -97,8 +97,8 @@ LstmProblem OurProblem(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& cho
   return problem;
 }
 
-// With --trivial-strides=false benchdnn makes rows of data one element longer than dense ones.
-// dlroof ignores this, so the name is the same.
+// With --trivial-strides=false benchdnn pads rows of data by one element. dlroof ignores this
+// option, so the name is the same.
 benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem,
                                 const benchdnn::BenchdnnChoice& choice) {
   for (const auto reason_of : {KindReason, WidthReason})
@@ -106,7 +106,7 @@ benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem,
   auto text = ToText(OurProblem(problem, choice));
   try {
     ParseLstmProblem(text);
-  } catch (const BadInput&) {  // more than 64 bits
+  } catch (const BadInput&) {  // sizes beyond 64 bits
     return Reason{"impossible shape"};
   }
   std::vector<std::string> options;
@@ -119,7 +119,7 @@ benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem,
       std::move(text), std::move(options)});
 }
 
-// The list lacks "mb", which other drivers have too.
+// The keys lack "mb", because the descriptors of other drivers also begin with it.
 bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kKeys = {"l", "t", "sic", "slc", "dhc", "dic"};
   return benchdnn::BeginsWithLetter(text, kKeys);
@@ -130,13 +130,13 @@ benchdnn::BenchdnnProblem ReadRnn(const std::string& text) {
   return {ToText(problem), [problem](const auto& choice) { return LstmName(problem, choice); }};
 }
 
-// The type is "int8" for every mix of integers.
+// Returns the element type for the pipe: "int8" for every mix of integers.
 benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const LstmType& type = LstmTypeOf(name.type);
   return {{}, std::string(IsQuantized(type) ? "int8" : type.weight)};
 }
 
-// Arguments for each LstmDirection and LstmPasses. benchdnn's defaults need no argument.
+// Arguments for each LstmDirection and LstmPasses. benchdnn's default values need no argument.
 constexpr std::array<std::string_view, 3> kProps = {"", "--prop=FWD_D", "--prop=BWD_DW"};
 constexpr std::array<std::string_view, 3> kDirectionFlags = {"", "--direction=concat",
                                                              "--direction=sum"};
@@ -178,7 +178,7 @@ std::vector<LstmStage> LstmStages(const LstmProblem& problem) {
 std::optional<std::string> LstmBenchdnn(const LstmCase& lstm, std::string_view type) {
   const LstmProblem& p = lstm.problem;
   if (lstm.plain_weights || LstmStages(p).size() > 1) return std::nullopt;
-  // The library runs this forward, but benchdnn skips it, and uses f32 weights for projections.
+  // oneDNN computes bf16 with a projection; benchdnn skips it or uses f32 projection weights.
   if (p.p != 0 && LstmTypeOf(type).weight == "bf16") return std::nullopt;
   std::string line = "--rnn --mode=P";
   const auto add = [&](std::string_view argument) {

@@ -25,9 +25,9 @@ constexpr KeyRow<LstmDirection> kDirections[] = {
     {LstmDirection::kForwardTraining, "fwd_training"},
     {LstmDirection::kBackward, "bwd"}};
 
-// Checks that this product fits 64 bits, because every tensor size in bytes and every operation
-// count of a problem is smaller (the largest factor of t*n*l*passes*h is 16*(input + state) + 4*p +
-// 40 for `bwd`).
+// Checks that this product fits 64 bits. Every tensor size in bytes and every operation count of a
+// problem is smaller than it (the largest factor of t*n*l*passes*h is 16*(input + state) + 4*p + 40
+// for `bwd`).
 void CheckSizes(const LstmProblem& problem) {
   const int64_t widest = std::max(problem.i, OutputWidth(problem)) + StateWidth(problem) + 1;
   workload::CheckedCount({64, widest, problem.t, problem.n, problem.l, Passes(problem), problem.h},
@@ -44,7 +44,7 @@ double CountOnce(const LstmElements& elements, const LstmElementBytes& bytes) {
          bytes.bias * static_cast<double>(elements.bias);
 }
 
-// Makes a problem smaller by one step of Twin. Returns it unchanged if nothing can be halved.
+// Returns a problem made smaller by one step of Twin, or unchanged if nothing can be halved.
 LstmProblem Halved(LstmProblem problem) {
   const auto half = [](int64_t size) { return (size + 1) / 2; };
   if (problem.t > 2) {
@@ -124,7 +124,7 @@ LstmElements Elements(const LstmProblem& problem) {
   return elements;
 }
 
-// The backward pass reads the gates of the forward pass and only computes tanh(c) again.
+// The backward pass reads the stored gates, and computes only tanh(c) again.
 LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction) {
   const int64_t units = problem.t * problem.n * problem.l * Passes(problem) * problem.h;
   if (direction == LstmDirection::kBackward) return {0, units};
@@ -225,7 +225,7 @@ void Convert(const std::vector<float>& from, std::vector<double>& to) {
   to.assign(from.begin(), from.end());
 }
 
-// Makes independent values for each tensor of one call.
+// Returns seeded values that are independent of each other for each tensor of one call.
 class ValueSource {
  public:
   explicit ValueSource(uint64_t seed) : seed_(seed << 20U) {}
@@ -302,7 +302,7 @@ LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed,
   const LstmElements elements = Elements(problem);
   const int64_t gates = 4 * problem.h, state = StateWidth(problem), passes = Passes(problem);
   const bool quantized = IsQuantized(type);
-  // Quantized numbers are drawn as real numbers and then rounded to the nearest stored value.
+  // Quantized numbers are generated as real numbers, then rounded to the nearest stored value.
   const auto drawn_as = [&](std::string_view stored) { return quantized ? "f32" : stored; };
   ValueSource values(seed);
   const auto weights = [&](int64_t rows, int64_t columns) {
@@ -365,7 +365,7 @@ LstmDirection ParseDirection(const workload::BenchmarkName& name) {
                  name.direction);
 }
 
-// Returns whether all names contain AMX. An f32 LSTM does so only if its kernels multiply bf16
+// Returns whether all names contain AMX. For an f32 LSTM this means that all kernels multiply bf16
 // tiles, because AMX has no f32 product.
 bool AllOnAmx(std::string_view implementation) {
   constexpr std::string_view kJoint = " + ";

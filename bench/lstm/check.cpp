@@ -9,7 +9,7 @@
 namespace dlroof::lstm {
 namespace {
 
-// Updates the largest error. NaN and infinity count as the largest double.
+// Updates the largest error. NaN and infinity count as errors of the largest double.
 void Note(double error, double& worst) {
   worst = std::max(worst, std::isfinite(error) ? error : std::numeric_limits<double>::max());
 }
@@ -25,7 +25,7 @@ double Gate(const LstmLayerWeights<double>& weights, const lstm_reference::PassS
   return sum;
 }
 
-// Hidden and cell state of one sample after one step, computed only from the step's inputs.
+// Hidden and cell state of one sample after one step.
 struct States {
   std::vector<double> hidden, cell;
 };
@@ -63,7 +63,7 @@ struct LayerPass {
   int64_t layer, pass;
 };
 
-// Returns the largest deviation of one pass's final states from Step().
+// Returns the largest difference between the final states of one pass and those of Step().
 double LastStepError(const LstmProblem& problem, const LstmInput<double>& input,
                      const LstmForwardResult<double>& forward, LayerPass which) {
   const auto s = lstm_reference::ShapeOf(problem, which.layer, which.pass);
@@ -93,7 +93,7 @@ double LastStepError(const LstmProblem& problem, const LstmInput<double>& input,
   return worst;
 }
 
-// Returns the largest deviation of the output from the last layer's hidden states.
+// Returns the largest difference between the output and the last layer's hidden states.
 double OutputError(const LstmProblem& problem, const LstmForwardResult<double>& forward) {
   const int64_t state = StateWidth(problem), width = OutputWidth(problem);
   const auto& passes = forward.stored.back().passes;
@@ -134,7 +134,7 @@ LstmInput<double> Moved(LstmInput<double> input, const LstmInput<double>& direct
 workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
                                       const LstmForwardResult<double>& forward) {
   workload::Verification verification;
-  // The difference between two orders of summing some thousand products of size 1 is far smaller.
+  // Far above the difference between two orders of summing some thousand products of size 1.
   verification.tolerance = 1e-12;
   Note(OutputError(problem, forward), verification.max_error);
   for (int64_t layer = 0; layer < problem.l; ++layer)
@@ -148,8 +148,8 @@ workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInpu
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
                                      const LstmOutput<double>& d_output,
                                      const LstmInput<double>& d_input) {
-  // The central difference has a truncation error of O(step^2) and a cancellation error of 1e-16 /
-  // step, which are both below 1e-9.
+  // A central difference has a truncation error of O(step^2) and a cancellation error of 1e-16 /
+  // step. Both are below 1e-9.
   constexpr double kStep = 1e-5;
   LstmInput<double> direction = d_input;
   uint64_t seed = 0x646972ULL;

@@ -1,5 +1,5 @@
-// Compares a library's LSTM with the plain loops, and checks two properties of the plain loops
-// without a second set of loops.
+// Compares a library's LSTM with the reference loops, and checks two properties of the reference
+// loops without other loops.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,12 +9,12 @@
 
 namespace dlroof::lstm {
 
-// Larger problems are verified by a smaller twin, because the plain loops would take longer than
-// the measurement.
+// [flop] Problems with more FLOPs are verified by a smaller twin, because the reference loops would
+// take longer than the measurement.
 inline constexpr double kMostFlopsToVerify = 50e6;
 
-// Runs the call and compares all its outputs (for `bwd` all gradients) with the plain loops in
-// double on the same inputs. Errors are relative to the largest value of each tensor.
+// Runs the call and compares all its outputs (for `bwd` all gradients) with the reference loops in
+// double on the same inputs. Errors are divided by the largest value of each tensor.
 template <class Call>
 workload::Verification CompareWithLoops(Call& call, const LstmProblem& problem,
                                         LstmDirection direction, const LstmInput<float>& input,
@@ -35,15 +35,15 @@ workload::Verification CompareWithLoops(Call& call, const LstmProblem& problem,
           fmt::format("all {} outputs", difference.count)};
 }
 
-// Recomputes the last step of each pass of each layer gate by gate for every sample, with dot
-// products and sigmoid(x) = (1 + tanh(x/2)) / 2, and compares it with the final states. Also
-// compares the output with the hidden states.
+// Checks the last step of each pass of each layer, for every sample: recomputes it gate by gate,
+// with dot products and sigmoid(x) = (1 + tanh(x/2)) / 2, and compares it with the final states.
+// Also compares the output with the hidden states.
 workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
                                       const LstmForwardResult<double>& forward);
 
-// Compares the derivative of sum(output * d_output) along a random direction of all inputs, as a
-// central difference of two forward calls, with its value from the gradient `d_input`. max_error is
-// relative to |d_input| * |direction|.
+// Compares two derivatives of sum(output * d_output) along a random direction in the space of all
+// inputs: a central difference of two forward calls, and the value from the gradient `d_input`.
+// max_error is divided by |d_input| * |direction|.
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
                                      const LstmOutput<double>& d_output,
                                      const LstmInput<double>& d_input);

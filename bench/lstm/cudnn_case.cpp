@@ -20,14 +20,14 @@ struct TypeRow {
   std::string_view type, storage, pipe;
   RnnMath math;
   int least_capability;
-  std::size_t least_version;  // of cuDNN; 0 accepts every version that the CUDA module accepts
+  std::size_t least_version;  // oldest cuDNN with this type; 0: any that the CUDA module accepts
   double tolerance;
 };
 constexpr std::array<TypeRow, 4> kTypes = {
     {{"f32", "f32", "fp32.vector", RnnMath::kFma, 0, 0, 3e-5},
      {"tf32", "f32", "tf32.matrix", RnnMath::kDefault, 80, 0, 5e-3},
      {"f16", "f16", "fp16.matrix", RnnMath::kTensorCores, 70, 0, 0.02},
-     // github.com/pytorch/pytorch/pull/164411
+     // bf16 since 9.13: github.com/pytorch/pytorch/pull/164411
      {"bf16", "bf16", "bf16.matrix", RnnMath::kTensorCores, 80, 91300, 0.05}}};
 
 const TypeRow& RowOf(std::string_view type) {
@@ -49,7 +49,7 @@ std::vector<float> LstmLayerWeights<float>::*TensorOf(const RnnPart& part) {
                                   : &LstmLayerWeights<float>::state;
 }
 
-// Returns the position of a matrix element in our tensor: [pass][column][gate][row], for the
+// Returns the index of a matrix element in dlroof's tensor: [pass][column][gate][row], for the
 // projection [pass][column][row].
 size_t At(const RnnPart& part, int64_t row, int64_t column) {
   const int64_t channel = part.pass * part.columns + column;

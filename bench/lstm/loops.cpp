@@ -1,4 +1,4 @@
-// LSTM/cpu/reference: the plain loops as a benchmark, in f64 on one thread.
+// LSTM/cpu/reference: the reference loops as a benchmark, in f64 on one thread.
 #include "bench/lstm/loops.h"
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr LstmElementBytes kBytes = {8, 8, 8, 8, 8, 8, 8, 8};
 
-// Everything that one call of the plain loops reads and writes.
+// All tensors that one call of the reference loops reads and writes.
 struct ReferenceCall {
   LstmProblem problem;
   LstmInput<double> input;
@@ -22,8 +22,8 @@ struct ReferenceCall {
   LstmInput<double> d_input;
 };
 
-// Returns every tensor whose memory is the same in each call. The gradients between layers are
-// temporary.
+// Returns every tensor whose memory is the same in each call. The gradients between layers are not,
+// because they are temporary.
 std::vector<workload::MemoryRegion> Memory(const ReferenceCall& call) {
   std::vector<workload::MemoryRegion> memory;
   const auto add = [&](const std::vector<double>& values, bool weights = false) {

@@ -1,13 +1,13 @@
-// The LSTM stack in plain loops for any number type: the reference for every library's output and,
-// with a number type that counts operations, for the FLOPs of case.h.
+// The reference loops of an LSTM stack for any number type. They are the reference for every
+// library's output. With a number type that counts operations, tests check the FLOPs of case.h.
 //
-// The LSTM cell (gate order i, f, g, o, where g is the candidate) with the layer's input x and the
-// states h' and c' of the previous step is
+// One LSTM cell (gate order i, f, g, o; g is the candidate) reads the layer's input x and the
+// states h' and c' of the previous step:
 //   i, f, o = sigmoid(W x + U h' + b), g = tanh(W x + U h' + b)
 //   c = f*c' + i*g,  h = o*tanh(c),  with a projection h = P (o*tanh(c))
-// Peepholes add p c' to the sums of i and f, and p c to that of o, with one number p per unit and
-// gate. The backward pass of a bidirectional layer walks the steps from the last to the first,
-// starting from its own initial states.
+// Peepholes add p c' inside the sigmoids of i and f, and p c inside that of o, with one weight p
+// per unit and gate. The backward pass of a bidirectional layer runs from the last step to the
+// first, starting from its own initial states.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@
 
 namespace dlroof::lstm {
 
-// One pass of one layer, stored for the backward call.
+// The results of one pass of one layer that the backward call reads.
 template <class T>
 struct LstmStoredPass {
-  std::vector<T> gates;          // [step][sample][gate][hidden unit] after their activation
+  std::vector<T> gates;          // [step][sample][gate][hidden unit], activated
   std::vector<T> cell, exposed;  // [step][sample][hidden unit]; exposed = o*tanh(c)
   std::vector<T> hidden;         // [step][sample][state channel]
 };
@@ -45,8 +45,8 @@ namespace lstm_reference {
 inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 inline double Tanh(double x) { return std::tanh(x); }
 
-// The only operation of the matrix part. A counting number type overloads it to distinguish the
-// matrix part from the elementwise one.
+// All multiply-adds of the matrix part call this function. A number type that counts operations
+// overloads it to count the matrix part separately from the elementwise part.
 template <class T>
 void MultiplyAdd(T& sum, const T& a, const T& b) {
   sum = sum + a * b;
@@ -76,7 +76,7 @@ void AddOuterProduct(T* sum, const T* x, const T* y, int64_t rows, int64_t colum
       MultiplyAdd(sum[row * columns + column], x[row], y[column]);
 }
 
-// The sizes of one pass of one layer, and the order of its steps.
+// The sizes of one pass of one layer, and whether it runs from the last step to the first.
 struct PassShape {
   int64_t steps, samples, input, state, hidden, projection;
   bool peephole, reversed;
@@ -89,7 +89,7 @@ inline PassShape ShapeOf(const LstmProblem& problem, int64_t layer, int64_t pass
           problem.h, problem.p, problem.peephole,           pass == 1};
 }
 
-// The weights, or their gradients, of one pass within its layer's tensors.
+// Pointers to the weights of one pass, or to their gradients, within its layer's tensors.
 template <class T>
 struct PassWeights {
   T *input, *state, *projection, *bias;
@@ -104,7 +104,8 @@ PassWeights<T> WeightsOf(Layer& layer, const PassShape& s, int64_t pass) {
           s.peephole ? layer.peephole.data() + pass * 3 * s.hidden : nullptr};
 }
 
-// Turns the sums of the gates into gates, cell state and exposed state of one sample.
+// Adds peepholes and bias to the pre-activations in `gates`, activates the gates, and computes one
+// sample's cell state c and exposed = o*tanh(c), the hidden state before the projection.
 template <class T>
 void CellForward(int64_t hidden, const PassWeights<const T>& w, const T* cell_before, T* gates,
                  T* cell, T* exposed) {
@@ -160,7 +161,7 @@ void PassForward(const PassShape& s, const PassWeights<const T>& w, const T* x,
     }
 }
 
-// Combines the hidden states of the passes into the layer's output.
+// Concatenates or adds the hidden states of the passes to form the layer's output.
 template <class T>
 void JoinPasses(const LstmProblem& problem, LstmStoredLayer<T>& layer) {
   const int64_t state = StateWidth(problem), width = OutputWidth(problem);
@@ -174,14 +175,14 @@ void JoinPasses(const LstmProblem& problem, LstmStoredLayer<T>& layer) {
     }
 }
 
-// State of the backward walk between steps: gradients by hidden and cell states [sample].
+// Gradients with respect to hidden and cell states that pass from step to step [sample].
 template <class T>
 struct Carried {
   std::vector<T> hidden, cell;
 };
 
-// Computes the gradients by one sample's gate sums, and turns `cell` from the gradient by this
-// step's cell state into that by the previous one. `exposed` is the gradient by o*tanh(c).
+// Computes the gradients `d_gates` of one sample's pre-activations. `exposed` is the gradient of
+// o*tanh(c). Replaces `cell`, the gradient of this step's cell state, by that of the previous one.
 template <class T>
 void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates, const T* cell_now,
                   const T* cell_before, const T* exposed, T* cell, T* d_gates,
@@ -211,7 +212,7 @@ void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates,
   }
 }
 
-// Inputs of one step of one sample: its row, the previous states, the layer's input.
+// Inputs of one backward step of one sample: the row, the layer's input, the previous states.
 template <class T>
 struct StepRow {
   int64_t at;
@@ -241,9 +242,8 @@ void StepBackward(const PassShape& s, const PassWeights<const T>& w, const PassW
   AddOuterProduct(d_w.state, row.hidden_before, d_gates.data(), s.state, 4 * s.hidden);
 }
 
-// `d_hidden` and `d_cell` are the gradients by the final states on entry, and by the initial states
-// on return. `d_output` has rows of `d_stride` channels, of which the first `s.state` belong to
-// this pass.
+// On entry `d_hidden` and `d_cell` are the gradients of the final states, on return those of the
+// initial states. `d_output` has rows of `d_stride` channels; the first `s.state` are this pass's.
 template <class T>
 void PassBackward(const PassShape& s, const PassWeights<const T>& w, const PassWeights<T>& d_w,
                   const LstmStoredPass<T>& stored, const T* x, const T* initial_hidden,
@@ -266,7 +266,7 @@ void PassBackward(const PassShape& s, const PassWeights<const T>& w, const PassW
 
 }  // namespace lstm_reference
 
-// Stores every output, and what the backward call needs, in `result`.
+// Stores all outputs, and the results that the backward call reads, in `result`.
 template <class T>
 void LstmForward(const LstmProblem& problem, const LstmInput<T>& input,
                  LstmForwardResult<T>& result) {
@@ -299,8 +299,8 @@ void LstmForward(const LstmProblem& problem, const LstmInput<T>& input,
   result.outputs.output = result.stored.back().output;
 }
 
-// Computes the gradient `d_input` of a loss by each input from its gradient `d_output` by each
-// output of `forward`. Every gradient starts from zero.
+// Computes the gradients `d_input` of a loss with respect to each input from its gradients
+// `d_output` with respect to each output of `forward`. Every gradient starts from zero.
 template <class T>
 void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
                   const LstmForwardResult<T>& forward, const LstmOutput<T>& d_output,
@@ -320,8 +320,7 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
     d_weights.projection.assign(weights.projection.size(), T(0));
     d_weights.bias.assign(weights.bias.size(), T(0));
     d_weights.peephole.assign(weights.peephole.size(), T(0));
-    // The source's gradient stays in the same memory in each call, so that PreparedCall can list
-    // it.
+    // The gradient of the source keeps its memory in all calls, so that PreparedCall can list it.
     std::vector<T> between;
     std::vector<T>& d_x = layer == 0 ? d_input.source : between;
     d_x.assign(x.size(), T(0));

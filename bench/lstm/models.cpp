@@ -15,12 +15,12 @@ caches::NestAxis Axis(int dimension, double size) { return {{{dimension, 1}}, si
 
 struct Product {
   int64_t steps, samples, inputs;
-  double panel;  // [1] inputs whose weights a kernel sums over at a time
+  double panel;  // [1] inputs that a kernel sums over at a time
 };
 
-// Returns the nest of `steps` times `samples` rows multiplied with weights of `inputs` rows, in
-// panels of `panel` rows. Gates are stored separately, so a block of hidden units of one gate is a
-// panel of its own.
+// Returns the loop nest that multiplies `steps` times `samples` rows by weights of `inputs` rows,
+// in panels of `panel` rows. Gates are stored separately, so a panel contains hidden units of one
+// gate.
 caches::ReuseNest ProductNest(const LstmProblem& p, const Product& product,
                               const LstmElementBytes& bytes,
                               const library_rules::VectorUnit& unit) {
@@ -39,14 +39,14 @@ caches::ReuseNest ProductNest(const LstmProblem& p, const Product& product,
       // states and outputs.
       {"gates", 4, {Axis(kN, n), Axis(kUnits, units)}},
       {"cell states", bytes.cell / kLstmGates, {Axis(kN, n), Axis(kUnits, units)}}};
-  // An output of the states' type shares its memory with the next step's state.
+  // If outputs and states have the same type, an output is the next step's state.
   if (bytes.output != bytes.hidden)
     nest.tensors.push_back(
         {"outputs", bytes.output / kLstmGates, {Axis(kT, t), Axis(kN, n), Axis(kUnits, units)}});
   return nest;
 }
 
-// Returns the nests of one pass of one layer.
+// Returns the loop nests of one pass of one layer.
 std::vector<caches::ReuseNest> LayerNests(const LstmProblem& p, int64_t input,
                                           const LstmElementBytes& bytes,
                                           const library_rules::VectorUnit& unit) {
@@ -68,7 +68,7 @@ double CoreBytes(const caches::ReuseNest& nest, const LstmElementBytes& bytes,
   const auto samples = static_cast<int64_t>(nest.sizes[kN]);
   const auto rows = static_cast<double>(library_rules::RowBlock(unit, kColumns, samples));
   const auto columns = static_cast<double>(kColumns * unit.lanes);
-  // The first product writes the gates, the second reads and writes them, the functions read them.
+  // The first GEMM writes the gates, the second reads and writes them, the functions read them.
   return products * (bytes.hidden / columns + bytes.weight / rows) + 4 * gates;
 }
 

@@ -1,4 +1,4 @@
-// The loops of oneDNN's matrix kernels for an LSTM, for the bytes at each cache level.
+// A model of the loops of oneDNN's LSTM kernels, for the bytes at each cache level.
 #pragma once
 
 #include <string_view>
@@ -8,15 +8,15 @@
 
 namespace dlroof::lstm {
 
-// Returns the loops of a call. `implementation` is the library's name for its choice. The model
-// covers "brgemm" in the forward directions. For anything else it has no nests, but a reason.
+// Returns a model of a call's loops. `implementation` is the library's name of its implementation.
+// Covers "brgemm" in the forward directions. Other calls get a reason instead of loops.
 //
 // The model assumes of oneDNN 3.2: each time step reads all weights of a layer once, in blocks of
-// two vectors of hidden units and by gates, and multiplies its input and its state with each block.
-// The weights of one block and gate are read once per block of samples that registers hold. If
-// input and state are equally wide, their weights form one panel, otherwise two. With one sample,
-// the product of the input is computed for all steps at once. An output of the states' type is the
-// next step's state. Layers and passes run one after another.
+// one gate and two vectors of hidden units, and multiplies its input and its state by each block.
+// The weights of a block are read once per group of samples whose sums fit the registers. If input
+// and state have the same width, their weights form one panel, otherwise two. With one sample the
+// input product is computed for all steps at once. If output and states have the same type, the
+// output is the next step's state. Layers and passes run one after another.
 caches::LevelModel LstmLevels(const LstmProblem& problem, LstmDirection direction,
                               const LstmElementBytes& bytes, std::string_view implementation,
                               std::string_view isa);

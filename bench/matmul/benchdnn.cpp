@@ -57,7 +57,7 @@ constexpr std::array<benchdnn::BenchdnnOption, 13> kIpOptions = {{
     {"mb", "0", "", benchdnn::ReadCount},
 }};
 
-// Reads "12x128x64" from `at` to a character that is neither digit nor x.
+// Parses "12x128x64" from index `at` to the first character that is neither a digit nor x.
 std::vector<int64_t> ReadSizes(std::string_view text, size_t& at) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   std::vector<int64_t> sizes;
@@ -74,7 +74,7 @@ std::vector<int64_t> ReadSizes(std::string_view text, size_t& at) {
   }
 }
 
-// Reads the two factors and, if present, the result.
+// Parses the sizes of A, B and, if present, C.
 std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at) {
   std::vector<std::vector<int64_t>> matrices;
   for (;;) {
@@ -91,7 +91,7 @@ std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at
   return matrices;
 }
 
-// The call that a line of benchdnn describes.
+// A call that a line of benchdnn describes, in dlroof's terms.
 struct Found {
   MatmulProblem problem;
   ProductDirection direction = ProductDirection::kForward;
@@ -103,7 +103,7 @@ benchdnn::BenchdnnName NameOf(const Found& found, const benchdnn::BenchdnnChoice
   const bool forward = found.direction == ProductDirection::kForward;
   if (auto reason = benchdnn::AttributeReason(choice, found.types, forward)) return *reason;
   const auto type = products::KeyOf(found.types);
-  if (!type || type == "f64")  // oneDNN's CPU engine lacks f64
+  if (!type || type == "f64")  // not on oneDNN's CPU engine
     return Reason{"types " + benchdnn::DataTypesOf(found.types)};
   auto options = benchdnn::ProductOptionsOf(choice, found.training, found.bias);
   if (found.ip) options.insert(options.begin(), "ip");
@@ -118,17 +118,17 @@ benchdnn::BenchdnnName NameOf(const Found& found, const benchdnn::BenchdnnChoice
                                std::move(options)};
   try {
     ReadOnednnMatmulCase(name);
-  } catch (const BadInput&) {  // more than 64 bits
+  } catch (const BadInput&) {  // sizes beyond 64 bits
     return Reason{"impossible shape"};
   }
   return workload::ToText(name);
 }
 
 enum class Order { kRows, kColumns, kAny };
-// Returns the order of one matrix, if names can express it.
+// Returns the memory order of one matrix, or nothing if names cannot express it.
 std::optional<Order> OrderOf(std::string_view tag, bool batched) {
   if (tag == "any") return Order::kAny;
-  // ReadLayout turns abx into nchw.
+  // ReadLayout changes abx to nchw.
   if (tag == "nchw" || tag == (batched ? "abc" : "ab")) return Order::kRows;
   if (tag == (batched ? "acb" : "ba")) return Order::kColumns;
   return std::nullopt;
@@ -153,13 +153,13 @@ std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
   return std::nullopt;
 }
 
-// A problem of matmul begins with a size and x: "12x64".
+// Returns whether a text begins with a size and x ("12x64"), as every problem of matmul does.
 bool BeginsMatmul(std::string_view text) {
   const auto end = text.find_first_not_of("0123456789");
   return end != 0 && end != std::string_view::npos && text[end] == 'x';
 }
 
-// All letters of ip are letters of conv, so a text without --ip is a problem of conv.
+// All keys of ip are keys of conv, so a text without --ip is a problem of conv.
 bool BeginsIp(std::string_view /*text*/) { return false; }
 
 benchdnn::BenchdnnProblem ReadMatmulProblem(const std::string& text) {
@@ -221,7 +221,7 @@ BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   size_t at = 0;
   const auto matrices = ReadMatrices(text, at);
   BenchdnnMatmul read{.listed = std::string(text.substr(0, at))};
-  // benchdnn ignores what follows a size up to the name, and its lists have names without n.
+  // benchdnn ignores what follows a size up to the name, and its batch files have names without n.
   if (at < text.size() && std::string_view("_n\"").find(text[at]) == std::string_view::npos)
     throw benchdnn::BenchdnnRefusal(at, "expected the name after n, or the end");
   const auto& a = matrices[0];

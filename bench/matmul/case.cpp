@@ -12,7 +12,7 @@ namespace {
 
 MatmulProblem ReadLetters(workload::TextCursor& cursor) {
   MatmulProblem p;
-  // A batch of 1 has no letter, so that each problem has one text.
+  // The text omits a batch of 1, so that each problem has one text.
   if (cursor.Accept("b")) p.b = cursor.Integer(2, "a batch");
   cursor.Sizes({{"m", p.m}, {"n", p.n}, {"k", p.k}});
   if (cursor.AtEnd()) return p;
@@ -25,9 +25,9 @@ MatmulProblem ReadLetters(workload::TextCursor& cursor) {
   return p;
 }
 
-// Throws BadInput without a column.
+// Throws BadInput without a column if a size in byte or the FLOPs overflow 64 bits.
 void CheckShape(const MatmulProblem& p) {
-  // Checked with the widest type, so that the problem's size does not overflow in any type.
+  // Checked for the widest type, so that the matrix's size overflows in no type.
   constexpr int64_t kBytes = 8;
   int64_t total = workload::CheckedCount({kBytes, p.b, p.m, p.k}, "A's size in byte");
   const int64_t b = workload::CheckedCount({kBytes, p.b, p.k, p.n}, "B's size in byte");
@@ -135,7 +135,7 @@ MatmulProduct ProductOf(const MatmulProblem& p, ProductDirection direction) {
   return {p.b, p.k, p.n, p.m, {Matrix::kA, !a}, {Matrix::kC, false}, Matrix::kB};
 }
 
-// Registers the op and its cell on oneDNN.
+// Registers the operator and its backend by oneDNN.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// The Matmul problem (its shape, its text, and its FLOPs in closed form), each direction as one
-// product of matrices in memory, and the parsed benchmark name: problem, direction, types, options.
+// The Matmul problem (its shape, its text, and its FLOPs by formula), the matrix product that each
+// direction computes, and the parsed benchmark name: problem, direction, types, options.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace dlroof::matmul {
 
-// C = A B for each of b pairs of matrices: A is m x k, B is k x n, C is m x n. All sizes are in
-// elements. A matrix is stored in row-major order, a transposed one in column-major order.
+// C = A B for each of b pairs of matrices: A is m x k, B is k x n, C is m x n. A matrix is stored
+// in row-major order, or in column-major order if it is transposed.
 struct MatmulProblem {
   int64_t b = 1, m = 1, n = 1, k = 1;
-  bool transposed_a = false;  // memory has the k x m matrix
-  bool transposed_b = false;  // memory has the n x k matrix
+  bool transposed_a = false;  // A is stored as a k x m matrix
+  bool transposed_b = false;  // B is stored as an n x k matrix
 
   bool operator==(const MatmulProblem&) const = default;
 };
 
-// Return the number of elements of all b matrices [1].
+// Return the number of elements in all b matrices [1].
 int64_t CountA(const MatmulProblem& problem);
 int64_t CountB(const MatmulProblem& problem);
 int64_t CountC(const MatmulProblem& problem);
 
-// Returns "b12m128n128k64_tB". A batch of 1 is left out.
+// Returns "b12m128n128k64_tB". The text omits a batch of 1.
 std::string ToText(const MatmulProblem& problem);
 
 // The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
@@ -39,16 +39,16 @@ MatmulProblem ParseMatmul(std::string_view text, int column_offset = 0);
 // Returns 2 b m n k [flop], in every direction.
 int64_t DenseFlops(const MatmulProblem& problem);
 
-enum class Matrix { kA, kB, kC };  // a matrix or its gradient
+enum class Matrix { kA, kB, kC };  // a matrix or the gradient of that matrix
 
 struct Factor {
   Matrix matrix = Matrix::kA;
-  bool transposed = false;  // memory has the transpose of the factor in row-major order
+  bool transposed = false;  // memory contains the transpose in row-major order
 
   bool operator==(const Factor&) const = default;
 };
 
-// `batch` products result = left x right of a rows x depth by a depth x columns matrix.
+// `batch` matrix products result = left x right, each of rows x depth and depth x columns.
 struct MatmulProduct {
   int64_t batch = 1, rows = 1, columns = 1, depth = 1;
   Factor left, right;
@@ -66,36 +66,36 @@ struct MatmulProduct {
 };
 
 // Returns C = A B for fwd, dA = dC B^T for bwd_data and dB = A^T dC for bwd_weights. A gradient has
-// the same order in memory as its matrix. If that is transposed, so is the whole equation.
+// the memory order of its matrix. If that order is transposed, both sides of the equation are.
 MatmulProduct ProductOf(const MatmulProblem& problem, ProductDirection direction);
 
-// A is the source, B the weights, C the destination.
+// A parsed name. A is the source, B are the weights, C is the destination.
 struct MatmulCase : products::ProductCase {
   MatmulProblem problem;
-  bool ip = false;   // uses the library's inner product, which has n x k weights
-  bool any = false;  // the library chooses the order of every matrix (fwd only)
+  bool ip = false;   // inner-product primitive, with n x k weights
+  bool any = false;  // the library chooses the memory orders (fwd only)
 
   bool operator==(const MatmulCase&) const = default;
 };
 
-// Each column is a channel of C.
+// Returns the sizes of the case. Each column is a channel of the destination.
 products::ProductSizes SizesOf(const MatmulCase& matmul);
 
-// Returns the product that a call computes. With `ip` memory has the weights as n x k.
+// Returns the matrix product of a call. With `ip` the weights are stored as n x k.
 MatmulProduct ProductOf(const MatmulCase& matmul);
 
 // Returns the element type of a matrix.
 std::string_view TypeOf(const products::ProductTypes& types, Matrix matrix);
 
-// All options in the order of a name. A backend offers all or some of these rows.
+// Returns all options in the order of names. A backend accepts all or some of these rows.
 const workload::OptionRows& MatmulOptions();
 
-// Throws BadInput with the column in the whole name for what ReadProductCase refuses, an invalid
-// problem, or an option that the direction, the type or the problem excludes.
+// Parses a name. Throws BadInput with the column in the whole name if ReadProductCase does, for an
+// invalid problem, or for an option that the direction, the type or the problem excludes.
 MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
                           const products::ProductCapabilities& capabilities);
 
-// Reads a name of Matmul/cpu/onednn.
+// Parses a name of Matmul/cpu/onednn.
 MatmulCase ReadOnednnMatmulCase(const workload::BenchmarkName& name);
 
 }  // namespace dlroof::matmul

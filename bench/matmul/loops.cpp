@@ -6,7 +6,7 @@
 namespace dlroof::matmul {
 namespace {
 
-// Returns the gradient of one column's bias, with n columns in all.
+// Returns one element of the bias gradient, that of `column`, for matrices with n columns.
 products::ProductElement BiasGradientAt(int64_t n, const products::ProductInputs& inputs,
                                         int64_t column) {
   const auto& c = inputs.destination;
@@ -16,7 +16,7 @@ products::ProductElement BiasGradientAt(int64_t n, const products::ProductInputs
   return sum;
 }
 
-// Returns the eight corners, then seeded positions.
+// Returns the eight corners and seeded indices, sorted and each once.
 std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint64_t seed) {
   std::vector<int64_t> indices;
   for (const int64_t pair : {int64_t{0}, p.batch - 1})
@@ -58,7 +58,7 @@ products::ProductResult ResultOf(const MatmulCase& matmul, const products::Produ
           }};
 }
 
-// The backend Matmul/cpu/reference: the plain loops as a benchmark, in f64 on one thread.
+// The backend Matmul/cpu/reference: the reference loops as a benchmark, in f64 on one thread.
 namespace {
 
 using Arrays = products::ProductArrays<double>;

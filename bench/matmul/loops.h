@@ -1,4 +1,4 @@
-// Matmul in plain loops: the reference for every other implementation, and a benchmark itself.
+// The reference loops of Matmul: the reference for every other implementation, and a benchmark.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace dlroof::matmul {
 
-// A, B and C are the source, the weights and the destination, each in its order in memory.
+// Returns the array of a matrix: A is the source, B the weights, C the destination.
 template <class Arrays>
 auto& MatrixOf(Arrays& arrays, Matrix matrix) {
   return matrix == Matrix::kA   ? arrays.source
@@ -26,7 +26,7 @@ products::ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
           std::vector<Number>(static_cast<size_t>(CountC(p)))};
 }
 
-// Computes the product's result from its two factors.
+// Computes the product's result from its two factors, each in its memory order.
 template <class Number>
 void RunProduct(const MatmulProduct& p, products::ProductArrays<Number>& arrays) {
   const Number* const left = MatrixOf(arrays, p.left.matrix).data();
@@ -43,7 +43,7 @@ void RunProduct(const MatmulProduct& p, products::ProductArrays<Number>& arrays)
     }
 }
 
-// RunProduct followed by products::AddVariant (bias, relu, the gradient of the bias).
+// Calls RunProduct, then products::AddVariant (bias, relu, the gradient of the bias).
 template <class Number>
 void RunMatmulCase(const MatmulCase& matmul, products::ProductArrays<Number>& arrays) {
   RunProduct(ProductOf(matmul), arrays);
@@ -52,10 +52,10 @@ void RunMatmulCase(const MatmulCase& matmul, products::ProductArrays<Number>& ar
       matmul, matmul.problem.n, [=](size_t i) { return i % columns; }, arrays);
 }
 
-// Returns the result of a case for its check. A sample contains every corner.
+// Returns the result of a case for CheckOutput. A sample contains every corner.
 products::ProductResult ResultOf(const MatmulCase& matmul, const products::ProductInputs& inputs);
 
-// `index` is the position in the result's memory.
+// Computes one element. `index` is its index in the memory of the result.
 products::ProductElement MatmulElementAt(const MatmulProduct& product,
                                          const products::ProductInputs& inputs, int64_t index);
 

@@ -13,9 +13,9 @@ namespace {
 
 using dnnl::memory;
 
-// Refuses large problems for which oneDNN falls back to its reference loops. These are four orders
-// of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores), so a run would take too
-// long and would not show the library's speed.
+// Throws Unsupported for large problems that oneDNN computes with its reference loops. These are
+// four orders of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores), so a run
+// would take too long and would not show the library's speed.
 void RequireKernel(const products::ProductSizes& sizes, const std::string& implementation) {
   constexpr int64_t kMostFlops = 100'000'000;
   if (implementation.starts_with("ref") && sizes.flops > kMostFlops)
@@ -25,8 +25,8 @@ void RequireKernel(const products::ProductSizes& sizes, const std::string& imple
         implementation);
 }
 
-// Returns the pipe that computes. With fpmath the library may compute f32 in a narrower type, which
-// the implementation's name shows by an instruction set that f32 itself cannot use.
+// Returns the pipe of the matrix work. With fpmath the library may compute f32 in a narrower type;
+// in that case the implementation's name contains an ISA that f32 itself cannot use.
 std::string PipeOf(const products::ProductCase& one, const std::string& implementation) {
   const auto type = products::ComputeType(one.types);
   const bool narrowed = type == "f32" && one.fpmath &&
@@ -35,7 +35,7 @@ std::string PipeOf(const products::ProductCase& one, const std::string& implemen
   return MatrixPipe(narrowed ? "bf16" : type, implementation);
 }
 
-// The primitive of a call with folded copies of its tensors.
+// The primitive of a call with copies of its tensors in FoldedMemory.
 struct FoldedCall {
   std::shared_ptr<const ProductCall> call;
   std::vector<workload::FoldedMemory> copies;
@@ -126,7 +126,7 @@ void RequireSupport(const products::ProductCase& one, const products::ProductSiz
                     std::string_view int8_gradient_reason) {
   if (products::IsInt8(one.types) && one.direction != ProductDirection::kForward)
     throw Unsupported(std::string(int8_gradient_reason));
-  // Each tensor exists in its type and once more as f32, from which it is filled or read.
+  // The host stores each tensor in its type and as f32 (to fill the tensor, or to read it).
   const auto bytes = [](int64_t count, std::string_view type) {
     return static_cast<double>(count) * static_cast<double>(4 + workload::ElementBytes(type));
   };

@@ -1,4 +1,4 @@
-// Calls of operators that multiply a source by weights (bench/products), by oneDNN primitives.
+// oneDNN calls of the operators that multiply a source by weights (bench/products).
 #pragma once
 
 #include <dnnl.hpp>
@@ -14,20 +14,20 @@
 
 namespace dlroof::onednn {
 
-// Owns everything that one execution needs.
+// A primitive with everything that its execution needs.
 struct ProductCall {
   Tensors tensors;
   dnnl::primitive primitive;
   std::string implementation;
   std::unordered_map<int, dnnl::memory> arguments = {};
   dnnl::memory output = {};
-  dnnl::memory bias_gradient = {};  // set if the call computes it
-  std::vector<int> weights = {};    // the keys of arguments that are trained parameters
-  ArgumentList listed = {};         // `arguments` in the form that Run needs
+  dnnl::memory bias_gradient = {};  // set if the call computes a gradient of the bias
+  std::vector<int> weights = {};    // keys in `arguments` of trained parameters
+  ArgumentList listed = {};         // `arguments` converted for Run
 
-  // Allocates the memory of the result as `argument`.
+  // Allocates memory for the result and adds it to `arguments` with the key `argument`.
   void AddOutput(int argument, const dnnl::memory::desc& target);
-  // Adds the case's bias and scales.
+  // Adds the case's bias and scales to `arguments`.
   void AddVariant(const products::ProductCase& one, const products::ProductScales& scales,
                   const products::ProductInputs& inputs, const dnnl::memory::desc& bias);
 
@@ -35,15 +35,16 @@ struct ProductCall {
   products::ProductOutput<float> Output() const;
 };
 
-// Returns attributes with the case's fpmath mode, relu and scales. `weights_mask` selects the
-// dimensions of the weights along which their scales differ.
+// Returns attributes with the case's fpmath mode, relu and scales. Bit i of `weights_mask` means
+// that the scales of the weights differ along dimension i.
 dnnl::primitive_attr AttributesOf(const products::ProductCase& one,
                                   const products::ProductScales& scales, int weights_mask);
 
-// Returns the kind of a forward call, or of the forward hint that a gradient's descriptor needs.
+// Returns the propagation kind (training, inference) of a forward call or a gradient's forward
+// hint.
 dnnl::prop_kind ForwardKind(const products::ProductCase& one);
 
-// These make a call from a primitive descriptor of their direction.
+// Create the call of one direction from a primitive descriptor.
 template <class Primitive>
 ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen,
                         const products::ProductCase& one, const products::ProductScales& scales,
@@ -83,18 +84,18 @@ ProductCall BackwardWeightsCall(const typename Primitive::primitive_desc& chosen
   return call;
 }
 
-// Throws Unsupported for an int8 gradient, with `int8_gradient_reason`, and if the machine lacks
-// the memory. Call it before anything is allocated.
+// Throws Unsupported for an int8 gradient, with the reason `int8_gradient_reason`, and if the
+// machine lacks the memory for the call. Call it before allocating memory.
 void RequireSupport(const products::ProductCase& one, const products::ProductSizes& sizes,
                     std::string_view int8_gradient_reason);
 
-// Fills everything but `verify` and `levels`. Throws Unsupported if oneDNN would run a large
-// problem with its reference loops.
+// Returns a prepared call with all members but `verify` and `levels`. Throws Unsupported if oneDNN
+// would compute a large problem with its reference loops.
 workload::PreparedCall PreparedProduct(const products::ProductCase& one,
                                        const products::ProductSizes& sizes,
                                        std::shared_ptr<const ProductCall> call);
 
-// Prepares the call that `make(inputs)` returns. `what` names it in error messages.
+// Prepares the call that `make(inputs)` creates. `what` names the call in error messages.
 template <class Case, class Make>
 workload::PreparedCall PrepareProduct(const Case& one, const workload::RunSettings& settings,
                                       std::string_view what, Make make) {

@@ -61,7 +61,7 @@ int64_t Elements(const memory::dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Maps a memory's bytes for reading and writing. The pointer must not outlive the mapping.
+// Maps the bytes of a memory object for reading and writing while the Mapping exists.
 class Mapping {
  public:
   explicit Mapping(const memory& memory) : memory_(memory), bytes_(memory.map_data<char>()) {}
@@ -88,7 +88,7 @@ void Fill(memory& target, int byte) {
   std::memset(mapping.bytes(), byte, bytes);
 }
 
-// OpenMP's pool reuses its threads, so that they stay pinned.
+// Pins OpenMP's threads. They stay pinned, because OpenMP reuses them.
 void Pin(const std::vector<int>& cpus) {
   omp_set_num_threads(static_cast<int>(cpus.size()));
 #pragma omp parallel
@@ -96,7 +96,7 @@ void Pin(const std::vector<int>& cpus) {
     cpu_set_t mask;
     CPU_ZERO(&mask);
     CPU_SET(cpus[static_cast<size_t>(omp_get_thread_num())], &mask);
-    sched_setaffinity(0, sizeof mask, &mask);  // the thread stays unpinned if this fails
+    sched_setaffinity(0, sizeof mask, &mask);  // stays unpinned if this fails
   }
 }
 
@@ -211,7 +211,7 @@ memory Tensors::Filled(const memory::desc& target, const std::vector<float>& val
         fmt::format("{} values for {} elements", values.size(), Elements(target.get_dims())));
   return Translated("converting inputs", [&] {
     memory filled = Empty(target);
-    // oneDNN's interface lacks const, but a reorder only reads its source.
+    // oneDNN's interface takes no const pointer, but a reorder does not write its source.
     memory plain(PlainDesc(target.get_dims(), memory::data_type::f32), CpuEngine(),
                  const_cast<float*>(values.data()));
     Reorder(plain, filled);
@@ -254,7 +254,7 @@ namespace {
 using Dims = dnnl::memory::dims;
 using Type = dnnl::memory::data_type;
 
-// Primitives that are created while an object of this class exists use one thread.
+// While an object of this class exists, new primitives use one thread.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { SetThreads(1); }
@@ -266,7 +266,7 @@ class OneThread {
   int before_;
 };
 
-// Returns small numbers that are not denormal.
+// Returns numbers from -2 to 2, none of which is denormal.
 std::vector<float> Numbers(const Dims& dims) {
   std::int64_t count = 1;
   for (const auto size : dims) count *= size;
@@ -275,7 +275,7 @@ std::vector<float> Numbers(const Dims& dims) {
   return numbers;
 }
 
-// Returns the time of one execution [s]: the fastest of ten tries of half a millisecond each,
+// Returns the time of one execution [s], from the fastest of ten tries of half a millisecond each,
 // because other programs can only make a try slower.
 double FastestSeconds(const std::function<void()>& run) {
   constexpr int kTries = 10;
@@ -305,7 +305,7 @@ PartCost CostOf(const dnnl::primitive& primitive,
   return CostOf([&] { Execute(primitive, listed); }, step_seconds);
 }
 
-// Adds `count` times `cost` to `sum`.
+// Adds `count` times `cost` to `sum`. Drops the sum's instructions if one of the two lacks them.
 void Add(double count, const PartCost& cost, PartCost& sum) {
   sum.seconds += count * cost.seconds;
   if (sum.instructions && cost.instructions)
@@ -331,7 +331,7 @@ PartCost CostOfElement(dnnl::algorithm function, double step_seconds) {
 }
 
 struct FunctionCosts {
-  PartCost sigmoid, tanh;  // per element
+  PartCost sigmoid, tanh;  // cost per element
 };
 
 std::optional<FunctionCosts> MeasureFunctions(double step_seconds) {

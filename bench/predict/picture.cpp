@@ -59,8 +59,8 @@ std::string Bars(const ModelReport& report) {
              static_cast<double>(report.designs.size()) - 0.4, most_lines + 1, ticks, plots);
 }
 
-// Draws a line per group and value of the second resource. The lines of one group have the same
-// colour and different dashes; the lines of a single group have different colours.
+// Draws a line per group and value of the second resource. If there are several groups, each has a
+// colour, and its lines have different dashes. Otherwise each line has its own colour.
 std::string Lines(const ModelReport& report) {
   std::string data, plots;
   size_t index = 0;
@@ -141,7 +141,7 @@ std::string Note(std::string_view text) {
   return fmt::format("<p class=\"facts\">{}</p>\n", Html(text));
 }
 
-// Returns a section per title.
+// Returns an HTML section for each title.
 std::string Sections(const std::vector<ModelTable>& tables) {
   std::string html;
   for (size_t i = 0; i < tables.size(); ++i) {
@@ -154,7 +154,7 @@ std::string Sections(const std::vector<ModelTable>& tables) {
   return html;
 }
 
-// Returns the figure without a fixed size, so that it fits the page, or a note if gnuplot is
+// Returns the figure as SVG without a fixed size, so that it fits the page, or a note if gnuplot is
 // missing.
 std::string InlineFigure(const ModelReport& report) try {
   if (report.designs.empty() && report.sweeps.empty()) return "";

@@ -177,18 +177,18 @@ nlohmann::json ToJson(const std::vector<delta::LevelStudy>& studies) {
 
 namespace {
 
-// Smaller shares would print as 0 %.
+// Smaller shares would be printed as 0 %.
 constexpr double kLeastShare = 0.005;
 
 std::string Factor(double factor) { return fmt::format("{:.2f}x", factor); }
 
-// Returns "128x64x8", or "128x64x8/4" with K in four slices.
+// Returns "128x64x8", or "128x64x8/4" if K is split into four slices.
 std::string TileText(const delta::CtaTile& tile) {
   const auto text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
   return tile.slices > 1 ? fmt::format("{}/{}", text, tile.slices) : text;
 }
 
-// Returns the shares of the time by their bottlenecks, "compute 92 %, DRAM 8 %".
+// Returns the share of each bottleneck in the group's time: "compute 92 %, DRAM 8 %".
 std::string BoundShares(const PredictedGroup& group) {
   std::string text;
   for (const auto& [bottleneck, seconds] : group.bound_seconds) {
@@ -199,7 +199,7 @@ std::string BoundShares(const PredictedGroup& group) {
   return text;
 }
 
-// Returns the layers whose bottleneck changes, "compute -> DRAM (9 calls)", or "none".
+// Returns the changes of bottlenecks between two designs, "compute -> DRAM (9 calls)", or "none".
 std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& after) {
   std::map<std::string, double> changes;
   for (size_t i = 0; i < before.layers.size(); ++i) {
@@ -255,7 +255,7 @@ ModelTable BalanceNext(const ModelReport& report) {
   return table;
 }
 
-// Lists the values of the second resource along the rows.
+// Returns a table with a row per value of the first resource and a column per value of the second.
 ModelTable SweepTable(const ModelReport& report, const GroupSweep& sweep) {
   const auto& axes = report.axes;
   ModelTable table{"Sweep, " + sweep.group, "", {{axes[0].resource, "number"}}, {}};

@@ -12,13 +12,13 @@
 
 namespace dlroof::predict {
 
-// The predictions for a what-if design, in the order of the base's groups.
+// The predictions for one what-if design, in the order of ModelReport::groups.
 struct DesignResult {
   Design design;
   std::vector<PredictedGroup> groups;
 };
 
-// One group's sweep.
+// The sweep of one group.
 struct GroupSweep {
   std::string group;
   std::vector<DesignPoint> points;
@@ -28,7 +28,7 @@ struct ModelReport {
   Design base;
   std::string choice;  // "fwd f32 nchw, batch 256"
   std::vector<PredictedGroup> groups;
-  std::optional<record::RunFile> run;    // the run file that is modelled, with its predictions
+  std::optional<record::RunFile> run;    // the run file with its predictions, if it is the input
   std::vector<DesignResult> designs;     // one per --scale
   std::vector<std::vector<Gain>> gains;  // per group, for the last design or else the base
   std::vector<SweepAxis> axes;
@@ -36,44 +36,44 @@ struct ModelReport {
 };
 
 std::string Table(const ModelReport& report);
-// Returns "model", "gpu" (figures with sources), "groups", "designs", "next" and "sweep", without
-// members for unknown values. For a run file it also has the members of one, so that `dlroof
-// compare` can read it.
+// Returns "model", "gpu" (the GPU's parameters with their sources), "groups", "designs", "next" and
+// "sweep", without members for unknown values. For a run file it also has the run file's members,
+// so that `dlroof compare` can read it.
 nlohmann::json ToJson(const ModelReport& report);
 
 // Draws the designs (bars per group) or a sweep (a line per group or per value of the second
-// resource) with gnuplot. Throws BadInput if the report has neither, or gnuplot is missing.
+// resource) with gnuplot. Throws BadInput if the report has neither, or if gnuplot is missing.
 std::string ModelFigure(const ModelReport& report, const std::string& extension);
 
 // Returns a page without scripts, for light and dark screens, phones and paper: the figure of
-// designs or a sweep if gnuplot is installed, then every table, then the GPU's figures with their
-// sources.
+// designs or of a sweep if gnuplot is installed, then every table, then the GPU's parameters with
+// their sources.
 std::string ModelPage(const ModelReport& report);
 
 std::string Table(const std::vector<delta::LevelStudy>& studies);
 nlohmann::json ToJson(const std::vector<delta::LevelStudy>& studies);
 
-// The tables of a report, which the text and the page show.
+// A column of a table that both the text output and the page show.
 struct ModelColumn {
   std::string title;
-  std::string_view kind;  // a class of page.css: "name", "number", "bound", "note" or ""
+  std::string_view kind;  // CSS class in page.css: "name", "number", "bound", "note" or ""
 };
 
 struct ModelTable {
-  std::string title;  // a table without a title continues the previous one
+  std::string title;  // shown above the table, or ""
   std::string note;   // shown above the table; may be empty
   std::vector<ModelColumn> columns;
-  std::vector<std::vector<std::string>> rows;  // a text per column, "" for an unknown value
+  std::vector<std::vector<std::string>> rows;  // a text per column; "" if unknown
 };
 
-// Returns the report's what-if designs, the gains of doubling each resource, and sweeps.
+// Returns tables of what-if designs, of the gains from doubling each resource, and of sweeps.
 std::vector<ModelTable> DesignTables(const ModelReport& report);
-// Returns a group's layers, and the layers that are not predicted if there are any.
+// Returns a table of a group's layers, and one of the layers without a prediction if there are any.
 std::vector<ModelTable> GroupTables(const PredictedGroup& group);
 
-// Returns the number of a GPU's figures that are assumptions, neither measured nor published.
+// Returns the number of a GPU's parameters that are assumed, neither measured nor published.
 int Assumptions(const delta::GpuSpec& gpu);
-// Returns the number of a GPU's figures that are ceilings measured on the machine.
+// Returns the number of a GPU's parameters that are ceilings measured on the machine.
 int MeasuredCeilings(const delta::GpuSpec& gpu);
 
 }  // namespace dlroof::predict

@@ -21,7 +21,7 @@
 namespace dlroof::predict {
 namespace {
 
-// Converts the useful FLOP/s of a pipe to multiply-adds per clock and SM.
+// Converts a pipe's ceiling [flop/s] to multiply-adds per clock cycle and SM.
 double MacsOf(const machine::Ceiling& ceiling, const delta::GpuSpec& gpu) {
   return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
 }
@@ -42,7 +42,7 @@ const machine::Machine* GpuOf(const record::RunFile& run) {
   return found == run.machines.end() ? nullptr : &*found;
 }
 
-// Returns the built-in name of the GPU that ran, or was measured.
+// Returns the built-in name of a measured GPU. Throws BadInput, with `where`, if there is none.
 std::string NameOf(const machine::Machine& machine, const std::string& where) {
   const auto name = conv2d::BuiltInGpuOf(machine.name);
   if (!name)
@@ -65,7 +65,7 @@ delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine)
   RequireGpu(machine);
   if (machine.by_threads.empty()) return gpu;
   const auto& set = machine::AllThreads(machine);
-  // A specified rate keeps the source that its file names.
+  // A specified rate has the source that its machine file names.
   const bool specified = machine_file::IsSpecified(machine);
   const auto take = [&](const std::string& key, double& value, double rate,
                         const std::string& how) {
@@ -188,8 +188,8 @@ std::vector<double> Factors(const std::string& text) {
     throw BadInput(
         "'{}': expected a first value not above the last, a positive step, {} values at most", text,
         kMostValues);
-  // Computes the number of values first, because a step below the last digit of a factor would
-  // never reach the end.
+  // Counts the values first, because adding a tiny step to a large factor would never reach the
+  // end.
   const int count = static_cast<int>((last - first) / step + 1e-9) + 1;
   std::vector<double> factors;
   for (int i = 0; i < count; ++i) factors.push_back(first + i * step);
@@ -347,7 +347,7 @@ std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& grou
 
 namespace {
 
-// Checks the problem with the new batch like one that the user wrote.
+// Parses the problem again after a change of the batch, to check it like one from the user.
 ModelLayer LayerOf(conv2d::Conv2dProblem problem, const LayerChoice& choice) {
   if (choice.batch) {
     problem.n = *choice.batch;

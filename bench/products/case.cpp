@@ -25,12 +25,12 @@ constexpr std::array<ElementRow, 6> kElements = {{{"f32", true, true, true},
                                                   {"u8", true, false, true},
                                                   {"s8", true, true, true}}};
 
-// Combinations of types with a name of their own.
+// Combinations of element types that have a short name.
 const std::array<std::pair<std::string_view, ProductTypes>, 7>& NamedTypes() {
   static const std::array<std::pair<std::string_view, ProductTypes>, 7> rows = {
       {{"f64", {"f64", "f64", "f64"}},
        {"f32", {"f32", "f32", "f32"}},
-       {"tf32", {"f32", "f32", "f32"}},  // stored as f32, multiplied in fewer bits
+       {"tf32", {"f32", "f32", "f32"}},  // stored as f32, multiplied as tf32
        {"bf16", {"bf16", "bf16", "bf16"}},
        {"f16", {"f16", "f16", "f16"}},
        {"int8", {"u8", "s8", "u8"}},
@@ -48,7 +48,7 @@ std::string TakeElement(std::string_view& text, bool ElementRow::*allowed) {
   return {};
 }
 
-// Returns whether a key is a name of its own ("int8", "tf32") rather than a mix of element types.
+// Returns whether `type` is a short name ("int8", "tf32") rather than a list of element types.
 bool IsNamedType(std::string_view type) {
   return std::ranges::any_of(NamedTypes(), [&](const auto& row) { return row.first == type; });
 }
@@ -60,7 +60,7 @@ ProductTypes ReadTypes(const workload::BenchmarkName& name,
     auto types = ProductTypesFromKey(name.type);
     if (listed || (capabilities.mixes && !IsNamedType(name.type))) return types;
   } catch (const BadInput&) {
-    // The exception below lists the accepted types.
+    // Falls through to the exception below, which lists the accepted types.
   }
   throw BadInput({.column = workload::ColumnOfPart(name, 4)}, "expected a type ({}{}), got '{}'",
                  fmt::join(capabilities.types, ", "),
@@ -90,7 +90,7 @@ std::optional<std::string> KeyOf(const ProductTypes& types) {
   try {
     if (ProductTypesFromKey(key) == types) return key;
   } catch (const BadInput&) {
-    // No name has these types.
+    // No benchmark name has these types.
   }
   return std::nullopt;
 }
@@ -167,9 +167,9 @@ namespace {
 constexpr float kMostU8 = 127;
 constexpr float kMostS8 = 63;
 
-// Returns the number of which weights are multiples: 2 for an s8 source, otherwise 1. Without VNNI
-// oneDNN's reorder halves the weights for an s8 source and rounds them, and the primitive doubles
-// its sums again. An odd weight is then off by one, and 1 becomes 0.
+// Returns the number of which all weights must be multiples: 2 for an s8 source, otherwise 1.
+// Without VNNI, oneDNN's reorder halves and rounds the weights for an s8 source, and the primitive
+// doubles its sums again. That changes odd weights by one: 1 becomes 0.
 // https://oneapi-src.github.io/oneDNN/dev_guide_int8_computations.html, section 2. benchdnn's
 // weights are even for the same reason (tests/benchdnn/conv/cfg.cpp, v3.2).
 float WeightsStep(const ProductCase& one) { return one.types.source == "s8" ? 2.0F : 1.0F; }
@@ -186,19 +186,19 @@ IntegerRanges RangesOf(const ProductCase& one, const ProductSizes& sizes) {
   const bool is_signed = one.types.source == "s8";
   if (IsByte(one.types.destination) && !one.scales) {
     // The mean square is high^2 / 3 for uniform numbers and 2/3 for -1, 0, 1. So the sums have a
-    // deviation of root x high x 0.47 x step, which is 60 here.
+    // standard deviation of root x high x 0.47 x step, which is 60 here.
     const float step = WeightsStep(one);
     const float high =
         std::clamp(std::round(127 / (step * root)), 1.0F, is_signed ? kMostS8 : kMostU8);
     return {{is_signed ? -high : 0, high}, {-step, step}};
   }
   if (is_signed) return {{-kMostS8, kMostS8}, {-kMostS8, kMostS8}};
-  // With the weights' mean m the sums have a mean of terms x 63.5 x m and a deviation of 2,700 x
-  // root. This m puts zero two deviations below the mean.
+  // If the weights' mean is m, the sums have a mean of terms x 63.5 x m and a standard deviation of
+  // 2,700 x root. This lower bound puts zero two standard deviations below the mean of the sums.
   return {{0, kMostU8}, {std::min(0.0F, -kMostS8 + 168 / root), kMostS8}};
 }
 
-// The scales alternate, so that a channel computed with its neighbour's scale is detected.
+// Neighbours have different scales, so that the check detects a channel with a wrong scale.
 std::vector<float> WeightScales(int64_t channels) {
   std::vector<float> scales(static_cast<size_t>(channels));
   for (size_t k = 0; k < scales.size(); ++k) scales[k] = k % 2 == 0 ? 0.5F : 0.25F;
@@ -239,7 +239,7 @@ ProductScales ScalesOf(const ProductCase& one, const ProductSizes& sizes) {
   scales.source = 0.5F;
   scales.weights = WeightScales(sizes.channels);
   if (!IsByte(one.types.destination)) return scales;
-  // 256 steps cover zero to five deviations of 2,700 x sqrt(terms), with both other scales at 1/2.
+  // 256 steps cover five standard deviations of 2,700 x sqrt(terms), with both other scales at 1/2.
   const double root = std::sqrt(static_cast<double>(sizes.terms));
   scales.destination =
       static_cast<float>(std::exp2(std::round(std::log2(0.25 * 5 * 2700.0 / 256 * root))));
@@ -251,7 +251,7 @@ ProductInputs SeededInputs(const ProductCase& one, const ProductSizes& sizes, ui
   auto inputs = is_integer ? IntegerInputs(one, sizes, seed) : FloatInputs(one, sizes, seed);
   if (one.bias && one.direction == ProductDirection::kForward) {
     const auto type = BiasType(one.types);
-    // With integer types the bias is integral, so that sums stay exact, and large enough to matter.
+    // For integer types the bias is an integer, so that sums are exact, and large enough to matter.
     const float most = is_integer ? 16 * ScalesOf(one, sizes).destination : 1;
     inputs.bias = workload::SeededValues(sizes.channels, 4 * seed + 3, type == "f64" ? "f32" : type,
                                          -most, most);

@@ -30,7 +30,7 @@ std::vector<workload::MemoryRegion> Regions(const ProductArrays<double>& arrays)
 ProductCapabilities LoopsCapabilities() { return {{"f64"}, false, {{"bias"}, {"relu"}}}; }
 
 void RequireLoopsMemory(const ProductSizes& sizes) {
-  // Inputs in f32, arrays in f64, and a copy of the output in f64 for the check.
+  // Per element: the input in f32, the array in f64, and a copy of the output in f64 for the check.
   constexpr double kBytes = 20;
   workload::RequireHostMemory(
       kBytes * static_cast<double>(sizes.source + sizes.weights + sizes.destination),
@@ -51,24 +51,24 @@ workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>
 namespace {
 
 constexpr int64_t kAllBelowFlops = 50'000'000;
-// [1] Most products that a sampled check computes, in about 0.1 s.
+// [1] Limits the multiply-adds of a sampled check, so that it takes about 0.1 s.
 constexpr int64_t kSampledProducts = 60'000'000;
 constexpr int64_t kLeastSamples = 64;
 constexpr int64_t kMostSamples = 512;
 
-// With zero-mean inputs the partial sums and their rounding errors grow like the square root of the
-// length: the error is about one unit of 2^-24 of the sum of absolute products for any length. 64
-// units allow other orders of summation and still detect one missing product among 250,000.
+// Inputs have a mean of zero, so partial sums and their rounding errors grow like the square root
+// of the length of a sum. The error is then about 2^-24 (one unit) of the sum of absolute products.
+// 64 units allow any order of summation and still detect one missing product among 250,000.
 constexpr double kUnits = 64;
 
 struct Rounding {
   std::string_view type;
-  double sum;     // [1] relative unit in the last place of the sums
+  double sum;     // [1] a unit of rounding error, as a share of the sum of absolute products
   double result;  // [1] relative error of rounding the result to its type
-  double least;   // [1] absolute error of rounding the type's smallest numbers
+  double least;   // [1] absolute rounding error of the type's smallest numbers
 };
-// Tensor cores sum fp8 products with fewer bits than f32 has: about 14 on compute capability 9.0
-// (DeepSeek-V3's technical report, 3.3.2). 64 units are 2^-13 of the sum.
+// Tensor cores sum fp8 products with fewer bits than f32: about 14 on compute capability 9.0
+// (DeepSeek-V3's technical report, 3.3.2). The allowed error of 64 units is 2^-13 of the sum.
 constexpr std::array<Rounding, 5> kRoundings = {{{"f64", 0x1p-53, 0, 0},
                                                  {"f32", 0x1p-24, 0, 0},
                                                  {"bf16", 0x1p-24, 0x1p-8, 0},
@@ -104,7 +104,7 @@ class Expected {
       throw std::logic_error(fmt::format("no rounding of type {}", type));
   }
 
-  // Returns the error of the element at `index` in units of its allowed error.
+  // Returns the error of element `index` divided by its allowed error.
   double Error(int64_t index, double output) const {
     const auto sum = right_.element(index);
     return Error(one_.direction == ProductDirection::kForward ? Finished(index, sum) : sum, output);
@@ -115,7 +115,7 @@ class Expected {
   }
 
  private:
-  // Applies scales, bias and relu to a sum.
+  // Applies the case's scales, bias and relu to the sum of element `index`.
   ProductElement Finished(int64_t index, ProductElement element) const {
     const int64_t channel = right_.channel(index);
     const double scale = double{scales_.source} * scales_.Weights(channel);
@@ -154,7 +154,7 @@ int64_t CountNotFinite(const std::vector<Number>& values) {
   return std::ranges::count_if(values, [](Number value) { return !std::isfinite(value); });
 }
 
-// Returns the positions to compare: all, or a sample.
+// Returns the indices of the elements to compare: all elements, or a sample.
 std::vector<int64_t> Compared(const ProductSizes& sizes, const ProductResult& right,
                               uint64_t seed) {
   if (sizes.flops > kAllBelowFlops)

@@ -32,9 +32,9 @@ namespace fs = std::filesystem;
 constexpr std::streamsize kMostFileBytes = 16 << 20;
 constexpr std::string_view kBatch = "--batch=";
 constexpr size_t kMostBenchmarks = 500'000;
-constexpr size_t kMostTokens = 10'000'000;  // of a file and everything that it includes
+constexpr size_t kMostTokens = 10'000'000;  // in a file and all files that it includes
 
-// Returns whether a word is the program, "./benchdnn", with which a command begins.
+// Returns whether a word is the path of benchdnn ("./benchdnn"), with which a command begins.
 bool IsProgram(std::string_view text) { return text.substr(text.rfind('/') + 1) == "benchdnn"; }
 
 void CheckCount(uint64_t benchmarks) {
@@ -85,21 +85,21 @@ std::string WholeFile(const std::string& path) {
   return text;
 }
 
-// A file of benchdnn, which is read once even if it is included several times.
+// A file of benchdnn. It is read once even if it is included several times.
 struct BenchdnnFile {
-  std::string path;  // as messages name it
+  std::string path;  // path as in messages
   std::vector<benchdnn::BenchdnnToken> tokens;
 };
 
 class BenchdnnFiles {
  public:
-  // `path` and `text` are of the first file.
+  // `path` and `text` are those of the file that the user gave.
   BenchdnnFiles(const std::string& path, std::string_view text)
       : first_{path, benchdnn::BenchdnnTokens(text)} {}
 
   const BenchdnnFile& First() const { return first_; }
-  // Returns the file that --batch=`name` in `from` means. Throws BadInput, without a place, if
-  // there is no such regular file, or it is longer than 16 MiB.
+  // Returns the file for an option --batch=`name` in the file `from`. Throws BadInput without a
+  // line if there is no such regular file, or if it is longer than 16 MiB.
   const BenchdnnFile& Batch(const BenchdnnFile& from, std::string_view name) {
     if (name.empty() || name.find('\0') != std::string_view::npos)
       throw BadInput("expected a file after --batch=");
@@ -111,8 +111,8 @@ class BenchdnnFiles {
           BenchdnnFile{path, benchdnn::BenchdnnTokens(WholeFile(path))});
     return *file;
   }
-  // Returns the driver of the first option --DRIVER or problem, or conv, which is benchdnn's
-  // default.
+  // Returns the driver of the first option --DRIVER or problem. Without them returns conv, which is
+  // benchdnn's default.
   const benchdnn::BenchdnnDriver& FirstDriver() {
     std::set<std::string> seen;
     const auto* const found = DriverIn(first_, seen);
@@ -120,7 +120,7 @@ class BenchdnnFiles {
   }
 
  private:
-  // Searches each file once. Returns null if no file names a driver.
+  // Searches each file once. Returns null if no file contains a problem or an option --DRIVER.
   const benchdnn::BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
     constexpr size_t kMostFiles = 1000;
     if (seen.size() == kMostFiles || !seen.insert(file.path).second) return nullptr;
@@ -137,7 +137,7 @@ class BenchdnnFiles {
     try {
       return DriverIn(Batch(file, text.substr(kBatch.size())), seen);
     } catch (const BadInput&) {
-      return nullptr;  // Reader reports the error with its place
+      return nullptr;  // Reader reports the error and its line
     }
   }
 
@@ -177,19 +177,19 @@ class Reader {
   const BenchdnnFile* Batch(const BenchdnnFile& from, std::string_view name);
   void BeginCommand(const benchdnn::BenchdnnDriver& driver, int line);
   void ReadOption(std::string_view option, std::string_view value, int line);
-  // Reads an option that belongs to no driver but changes what runs, or where. Returns false for
-  // any other option.
+  // Parses an option of no driver that changes what runs or where. Returns false for any other
+  // option.
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
   void ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
   void AddProblem(const benchdnn::BenchdnnProblem& problem, const ForeignProblem& benchmark);
-  // Returns why such an option prevents a benchmark.
+  // Returns why an option that ReadGlobal has parsed prevents a benchmark.
   std::optional<Reason> GlobalReason() const;
 
   BenchdnnFiles files_;
   benchdnn::BenchdnnSettings settings_;
   std::unique_ptr<Pattern> match_;
   std::string engine_ = "cpu", isa_hints_ = "none";
-  int global_line_ = 0;  // line of the last option for the engine or the kernels
+  int global_line_ = 0;  // line of the last such option
   uint64_t start_ = 0, problems_ = 0;
   std::vector<const BenchdnnFile*> including_;
   size_t tokens_ = 0;
@@ -211,7 +211,7 @@ void Reader::ReadFile(const BenchdnnFile& file) {
     } catch (const BadInput& error) {
       refuse(0, error.what());
     }
-    if (batch != nullptr) ReadFile(*batch);  // errors in it have their own places
+    if (batch != nullptr) ReadFile(*batch);  // errors in this file have its own lines
   }
   including_.pop_back();
 }
@@ -258,7 +258,7 @@ const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view nam
   return &batch;
 }
 
-// Options before the driver on the same line belong to its command.
+// Options before the driver on the same line belong to the driver's command.
 void Reader::BeginCommand(const benchdnn::BenchdnnDriver& driver, int line) {
   settings_ = benchdnn::BenchdnnSettings(driver);
   match_.reset();
@@ -304,7 +304,7 @@ void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, const ForeignP
   const uint64_t combinations = settings_.Combinations();
   CheckCount(combinations);
   const auto global_reason = GlobalReason();
-  // The first n begins the name, because no letter of a problem contains an n.
+  // The first n begins the name, because no key of a descriptor contains an n.
   const auto name_begin = std::min(benchmark.text.find('n'), benchmark.text.size());
   const auto listed = match_ == nullptr ? "" : problem.listed + benchmark.text.substr(name_begin);
   for (uint64_t i = 0; i < combinations; ++i) {
@@ -337,7 +337,7 @@ constexpr std::string_view kDefault =
 constexpr std::string_view kPerf = "perf,";
 constexpr double kMostGigaops = 1e15;  // larger numbers are treated as invalid
 
-// A field of a line and the column of its first character.
+// A field of a line, and its column in that line.
 struct Field {
   std::string_view text;
   int column = 1;
@@ -350,8 +350,8 @@ std::vector<Field> FieldsOf(std::string_view line) {
   return fields;
 }
 
-// The values of one line by their names in the template. Only the problem may contain commas, so
-// fields before it are counted from the start of the line, and fields after it from the end.
+// The fields of one performance line by their names in the template. Only the problem may contain
+// commas, so fields before it are counted from the line's start, and fields after it from its end.
 class PerfLine {
  public:
   PerfLine(std::string_view line, int number, const std::vector<Field>& names,
@@ -370,8 +370,8 @@ class PerfLine {
     return std::nullopt;
   }
 
-  // Returns the number in a field, if the line has the field. Throws BadInput unless it is a number
-  // of at least 0.
+  // Returns the number in a field, or nothing if the line lacks the field. Throws BadInput unless
+  // it is a number of at least 0.
   std::optional<double> Number(std::string_view name) const {
     const auto field = Find(name);
     if (!field) return std::nullopt;
@@ -397,7 +397,7 @@ class PerfLine {
   std::optional<std::size_t> problem_;
 };
 
-// Adds the fields of a template that are not in benchdnn's default one, each once. They are not
+// Adds each field of a template once that benchdnn's default template lacks. Such fields are not
 // imported.
 void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
   static const std::vector<Field> known = FieldsOf(kDefault);
@@ -410,9 +410,9 @@ void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unkno
       unknown.emplace_back(name.text);
 }
 
-// Returns our name of benchdnn's problem, or sets `reason`.
+// Returns the name of dlroof's benchmark for benchdnn's problem, or sets `reason`.
 std::optional<std::string> NameOf(const std::string& problem, std::optional<Reason>& reason) {
-  // A performance line describes one problem, so it is not read with batch files.
+  // A performance line describes one problem, so an option --batch is an error.
   if (problem.find("--batch") != std::string::npos) return std::nullopt;
   try {
     const auto found = ReadBenchdnn(problem, "line");
@@ -425,8 +425,8 @@ std::optional<std::string> NameOf(const std::string& problem, std::optional<Reas
   }
 }
 
-// Adds the FLOPs and, if the op knows them, the bytes. benchdnn reports the implementation, whose
-// name need not tell the instruction set.
+// Adds the FLOPs and, if the op knows them, the bytes. benchdnn reports the name of the
+// implementation, which may lack the instruction set.
 void AddWork(std::optional<double> gigaops, record::Record& record) {
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;

@@ -22,7 +22,7 @@ constexpr size_t kMostBytes = 1 << 20;
 constexpr size_t kMostNames = 10000;
 constexpr std::string_view kSpace = " \t\r";
 
-// Returns the line without its comment and the spaces around it.
+// Returns the line without its comment and without the spaces at both ends.
 std::string_view Trimmed(std::string_view line) {
   line = line.substr(0, line.find('#'));
   const auto begin = line.find_first_not_of(kSpace);
@@ -30,7 +30,7 @@ std::string_view Trimmed(std::string_view line) {
   return line.substr(begin, line.find_last_not_of(kSpace) - begin + 1);
 }
 
-// Returns text for a message, because a hostile file may contain control characters.
+// Returns text for a message without control characters, which a malicious file may contain.
 std::string Visible(std::string_view text) {
   std::string visible(text);
   for (char& c : visible)
@@ -38,13 +38,13 @@ std::string Visible(std::string_view text) {
   return visible;
 }
 
-// Also shortens the text, because a hostile file may contain long names.
+// As Visible, but also shortens the text, because a malicious file may contain long names.
 std::string Shown(std::string_view name) {
   constexpr size_t kMost = 160;
   return Visible(name.substr(0, kMost)) + (name.size() > kMost ? "..." : "");
 }
 
-// The text of a suite. Pointers into it serve as places for messages.
+// The text of a suite. Messages compute line and column from a pointer into the text.
 struct Source {
   std::string_view text;
   const std::string& file;
@@ -68,11 +68,11 @@ struct Source {
   }
 };
 
-// The choices of one brace list, or the text between two lists as the only choice. They refer to
+// The choices of one brace list, or the text between two lists as the only choice. They point into
 // the line.
 using Choices = std::vector<std::string_view>;
 
-// Throws BadInput for braces that do not match.
+// Splits a text into Choices. Throws BadInput for braces that do not match.
 std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
   for (size_t at = 0; at < text.size();) {
@@ -91,7 +91,7 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
   return parts;
 }
 
-// Returns the choices of each part between slashes. Throws BadInput for a part that is neither a
+// Returns the choices for each part between slashes. Throws BadInput for a part that is neither a
 // word nor one brace list.
 std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
@@ -104,10 +104,10 @@ std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   return parts;
 }
 
-// One choice of each part; joined they are a name.
+// One choice of each part. Joined, they are a name.
 using Pieces = std::vector<std::string_view>;
 
-// Returns every combination. Throws BadInput if there are more than `most`.
+// Returns every combination of choices. Throws BadInput if there are more than `most`.
 std::vector<Pieces> Expanded(const Source& source, const char* at,
                              const std::vector<Choices>& parts, size_t most) {
   size_t count = 1;
@@ -128,7 +128,7 @@ std::vector<Pieces> Expanded(const Source& source, const char* at,
   return names;
 }
 
-// Returns the template's name with the problem in place of its "*".
+// Returns the template's name with its "*" replaced by the problem.
 Pieces Filled(const NameRow& row, const Pieces& problem) {
   Pieces pieces;
   for (size_t i = 0; i < row.parts.size(); ++i) {
@@ -147,7 +147,7 @@ std::string Joined(const Pieces& pieces) {
   return name;
 }
 
-// Returns the place of the character that follows the first `characters` of the joined name.
+// Returns where in the suite's text the character at index `characters` of the joined name is.
 const char* PlaceIn(const Pieces& pieces, size_t characters) {
   for (const auto piece : pieces) {
     if (characters < piece.size()) return piece.data() + characters;
@@ -156,8 +156,8 @@ const char* PlaceIn(const Pieces& pieces, size_t characters) {
   return pieces.back().data() + pieces.back().size();
 }
 
-// Returns the number of characters before the problem of a benchmark's name, or 0 for a name
-// without a problem.
+// Returns the number of characters before the problem of a benchmark's name, or 0 if the name has
+// no problem.
 size_t BeforeProblem(std::string_view name) {
   constexpr int kPartsBefore = 5;
   size_t begin = 0;
@@ -203,7 +203,7 @@ std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
   return rows;
 }
 
-// The templates that the following problems of an op use.
+// The templates of one op for the problems that follow them.
 struct Templates {
   std::vector<NameRow> rows;
   bool used = false;
@@ -216,7 +216,7 @@ class SuiteReader {
     suite_.name = file;
   }
 
-  // Throws BadInput with the place of the first error.
+  // Returns the suite. Throws BadInput with line and column of the first error.
   Suite Read() {
     for (const auto line : verbose::SplitText(source_.text, '\n')) ReadLine(Trimmed(line));
     for (const auto& [op, templates] : templates_)
@@ -228,7 +228,7 @@ class SuiteReader {
 
  private:
   void ReadLine(std::string_view line) {
-    constexpr auto kMostHead = 2;  // slashes in op/direction/type
+    constexpr auto kMostHead = 2;  // most slashes in op/direction/type
     if (line.empty()) return;
     const char* const begin = line.data();
     auto word = TakeWord(line);
@@ -246,7 +246,7 @@ class SuiteReader {
     }
   }
 
-  // Removes the first word and the spaces after it from the line, and returns the word.
+  // Removes and returns the line's first word. Also removes the spaces after it.
   static std::string_view TakeWord(std::string_view& line) {
     const auto word = line.substr(0, line.find_first_of(kSpace));
     line.remove_prefix(std::min(line.find_first_not_of(kSpace, word.size()), line.size()));
@@ -283,7 +283,7 @@ class SuiteReader {
     return rows;
   }
 
-  // `head` is op[/direction[/type]].
+  // Adds the benchmarks of a line with templates. `head` is op[/direction[/type]].
   void AddProblem(std::string_view head, std::string_view problem, int64_t count) {
     const auto parts = ReadParts(source_, head);
     const workload::Op* const op = parts.empty() ? nullptr : workload::FindOp(parts[0].front());
@@ -303,15 +303,15 @@ class SuiteReader {
         Add(Filled(row, pieces), head.data(), count, !any || runs(row));
   }
 
-  // Throws BadInput for an invalid name, with the place of the bad part in the file, or with
-  // `begin` if that part comes from the op's own templates.
+  // Throws BadInput for an invalid name, with line and column of the bad part, or of `begin` if the
+  // bad part comes from the op's own templates.
   void Check(const std::string& name, const Pieces& pieces, const char* begin) const {
     try {
       workload::MakeWorkload(name);
     } catch (const Unsupported&) {
-      // The run records the benchmark with this reason.
+      // Accepted, because the run records the benchmark with this reason.
     } catch (const BadInput& error) {
-      // An error without a column is about the problem as a whole.
+      // An error without a column refers to the whole problem.
       const auto column = static_cast<size_t>(error.place.column);
       const char* const at = PlaceIn(pieces, column > 0 ? column - 1 : BeforeProblem(name));
       source_.Refuse(
@@ -320,7 +320,7 @@ class SuiteReader {
     }
   }
 
-  // Checks a name, and adds it if it `runs`.
+  // Checks a name. Adds it to the suite if `runs`, that is, if it is for a device of the run.
   void Add(const Pieces& pieces, const char* begin, int64_t count, bool runs = true) {
     auto name = Joined(pieces);
     Check(name, pieces, begin);
@@ -335,7 +335,7 @@ class SuiteReader {
   Source source_;
   SuiteDevices devices_;
   Suite suite_;
-  std::map<std::string_view, Templates> templates_;  // of each op
+  std::map<std::string_view, Templates> templates_;  // by op
   std::unordered_map<std::string, const char*> place_of_;
 };
 

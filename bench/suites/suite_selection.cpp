@@ -32,7 +32,7 @@ bool AnyChosen(std::string_view value, const std::vector<std::string_view>& choi
                              [&](std::string_view choice) { return IsChosen(value, choice); });
 }
 
-// Returns the values that a choice stands for: all directions of the op that begin with it.
+// Returns the values that a choice selects: all directions that begin with it, or itself.
 std::vector<std::string_view> ValuesOf(std::string_view op, NamePart part,
                                        std::string_view choice) {
   std::vector<std::string_view> values;
@@ -43,7 +43,7 @@ std::vector<std::string_view> ValuesOf(std::string_view op, NamePart part,
   return values;
 }
 
-// Returns a row's name up to its problem, without one part.
+// Returns a row's name up to its problem, without the part `part`.
 std::string Without(const NameRow& row, NamePart part) {
   std::string key;
   for (size_t i = 0; i <= kProblem; ++i)
@@ -51,7 +51,7 @@ std::string Without(const NameRow& row, NamePart part) {
   return key;
 }
 
-// A flag and its value as the user gave them, for messages with a column of the value.
+// A flag and its value as the user wrote them. Messages contain the column within the value.
 struct Flag {
   std::string_view name;
   const std::string& value;
@@ -142,7 +142,7 @@ bool HasType(const NameRow& row, std::string_view type) {
 }
 
 void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
-  std::map<std::string, NameRow> first;  // of each op
+  std::map<std::string, NameRow> first;  // first row of each op
   for (const auto& suite : suites)
     for (auto& row : RowsOf(suite)) first.emplace(row.parts.at(kOp), row);
   if (first.empty()) return;
@@ -155,7 +155,7 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
   }
 }
 
-// Returns the row's name with that batch size, or adds the row to the suite's skipped problems.
+// Returns the row's name with that batch size, or skips the row and returns nothing.
 std::optional<std::string> WithBatch(const NameRow& row, int64_t batch, const Flag& flag,
                                      Suite& suite) {
   auto name = workload::ParseBenchmarkName(NameOf(row));
@@ -184,11 +184,11 @@ void AddLayer(std::string name, int64_t count, Suite& suite,
   const auto [found, is_new] = place.emplace(name, suite.layers.size());
   if (is_new)
     suite.layers.push_back({std::move(name), count});
-  else if (suite.counted)  // layers that differed only in their batch sizes
+  else if (suite.counted)  // layers that only differed in batch size
     suite.layers[found->second].count += count;
 }
 
-// Throws BadInput if every problem was skipped for its batch size.
+// Throws BadInput if all problems are skipped because they have no batch size.
 void CheckTaken(const Flag& batch, const std::vector<Suite>& suites) {
   const auto refused =
       std::ranges::find_if(suites, [](const Suite& suite) { return !suite.skipped.empty(); });
@@ -234,7 +234,7 @@ void CheckKnown(const std::string& value, const std::string& flag) {
                              fmt::join(BuiltInNames(), ", ")));
 }
 
-// Splits the values at commas. The path of an existing file may contain commas.
+// Splits the values at commas, except command lines of benchdnn and paths of existing files.
 std::vector<std::string> Separated(const std::vector<std::string>& values) {
   std::vector<std::string> single;
   for (const auto& value : values) {
@@ -271,7 +271,7 @@ std::optional<std::string> GpuLibrary(const std::string& op) {
   return std::nullopt;
 }
 
-// Replaces oneDNN's benchmarks by those of the op's library on GPUs, each once.
+// Replaces oneDNN's benchmarks by those of the op's GPU library, each once.
 void MoveToGpu(Suite& suite) {
   std::unordered_set<std::string> present;
   for (const auto& layer : suite.layers) present.insert(layer.name);
@@ -435,7 +435,7 @@ std::string SelectionSentence(const std::vector<Suite>& suites) {
   std::vector<std::string> names;
   std::unordered_set<std::string_view> benchmarks;
   for (const auto& suite : suites) {
-    // The suite of a command line of benchdnn has the flag's name.
+    // For a command line of benchdnn, the name of the suite begins with the flag.
     const bool is_command = suite.name.starts_with("--");
     const auto end = std::min(suite.name.find(' '), suite.name.size());
     names.push_back(is_command ? "(benchdnn line)" + suite.name.substr(end) : suite.name);
@@ -455,7 +455,7 @@ nlohmann::json SuitesContext(const std::vector<Suite>& suites) {
 std::string SkippedSentences(const std::vector<Suite>& suites) {
   std::string sentences;
   for (const auto& suite : suites) {
-    std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first problem, number of them
+    std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first skipped problem, count
     for (const auto& problem : suite.skipped) {
       const auto found = std::ranges::find_if(
           reasons, [&](const auto& reason) { return reason.first->reason == problem.reason; });

@@ -1,5 +1,5 @@
 // Benchmark names, op/device/library/direction/type/problem[/option...], and the problem texts in
-// them, such as n16c64h112. A name says everything that is needed to run the benchmark again.
+// them, such as n16c64h112. A name contains everything that is needed to run the benchmark again.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace dlroof::workload {
 
-// Reads a problem text from left to right. Columns in messages count from 1 plus `column_offset`,
-// the column at which the problem begins in a longer line, less one.
+// Parses a problem text from left to right. Columns in messages count from 1, plus `column_offset`:
+// the number of characters before the problem in a longer line.
 class TextCursor {
  public:
   explicit TextCursor(std::string_view text, int column_offset = 0)
       : text_(text), column_offset_(column_offset) {}
 
   bool AtEnd() const { return at_ == text_.size(); }
-  // Consumes `word` and returns true if it comes next.
+  // Skips `word` and returns true if the unread text begins with it.
   bool Accept(std::string_view word);
-  // Consumes `word`, or calls Refuse if another text comes next.
+  // Skips `word`, or calls Refuse if the unread text begins with something else.
   void Expect(std::string_view word);
-  // Consumes an integer from `least` to 2^31-1 without leading zeros, or calls Refuse.
+  // Reads an integer from `least` to 2^31-1 without leading zeros, or calls Refuse with `what`.
   int64_t Integer(int64_t least, std::string_view what);
-  // Consumes these letters in this order, each followed by an integer from 1.
+  // Reads sizes in this order, each a letter and an integer of at least 1: "n16c64".
   struct Size {
     std::string_view letter;
     int64_t& value;
@@ -41,7 +41,7 @@ class TextCursor {
   int column_offset_;
 };
 
-// Returns the product of the sizes. Throws BadInput, naming `what`, if it overflows 64 bits.
+// Returns the product of the sizes. Throws BadInput with `what` if it overflows 64 bits.
 int64_t CheckedCount(std::initializer_list<int64_t> sizes, std::string_view what);
 
 struct BenchmarkName {
@@ -53,22 +53,22 @@ struct BenchmarkName {
 
 std::string ToText(const BenchmarkName& name);
 
-// Splits a name into its parts. Throws BadInput with the column (from 1) of the first bad character
-// for fewer than six parts, an empty part, or a character outside [A-Za-z0-9_.:+-]. MakeWorkload
-// checks the op, the library and the problem.
+// Splits a name at its slashes. Throws BadInput with the column (from 1) of the first bad character
+// for fewer than six parts, an empty part, or a character outside [A-Za-z0-9_.:+-]. Does not check
+// the op, the library and the problem; MakeWorkload does.
 BenchmarkName ParseBenchmarkName(const std::string& text);
 
-// Returns the name with another value of a parameter of its op ("batch"). A square image or kernel
-// stays square, and the padding does not change. Throws BadInput for an invalid name, an unknown
-// parameter (the message lists the known ones), or if the new problem is invalid.
+// Returns the name with `value` as the new size of `parameter` ("batch") in its problem. A square
+// image or kernel stays square, and the padding does not change. Throws BadInput for an invalid
+// name, an unknown parameter (the message lists the known ones), or if the new problem is invalid.
 std::string WithSize(const std::string& name, const std::string& parameter, std::int64_t value);
 
-// Returns the value of a parameter of the name's op; 1 if the name does not mention it. Throws
-// BadInput for an invalid name or an unknown parameter.
+// Returns the size of a parameter in the name's problem, or 1 if the problem does not mention it.
+// Throws BadInput for an invalid name or an unknown parameter.
 std::int64_t SizeOf(const std::string& name, const std::string& parameter);
 
-// Returns the name with the option threadsN. Throws BadInput for an invalid name, a benchmark that
-// does not run on the CPU, or a name that already has the option.
+// Returns the name with the option threadsN added. Throws BadInput for an invalid name, a benchmark
+// that does not run on the CPU, or a name that already has such an option.
 std::string WithThreads(const std::string& name, int threads);
 
 }  // namespace dlroof::workload

@@ -112,8 +112,8 @@ uint64_t Mix(uint64_t seed, uint64_t index) {
   return z ^ (z >> 31);
 }
 
-// Computes in double, where 24 random bits times a difference of floats are exact. So there is only
-// one rounding, and a fused multiply-add does not change the result.
+// Computes in double, where 24 random bits times a difference of floats are exact. So the result is
+// rounded only once, and a fused multiply-add returns the same number.
 float Uniform(uint64_t bits, double low, double span) {
   return static_cast<float>(low + static_cast<double>(bits >> 40) * 0x1p-24 * span);
 }
@@ -143,7 +143,7 @@ std::vector<int64_t> SeededIndices(int64_t count, uint64_t seed, int64_t below) 
   if (count < 0 || below < 1)
     throw std::logic_error(fmt::format("SeededIndices({} below {})", count, below));
   std::vector<int64_t> indices(static_cast<size_t>(count));
-  // The modulo biases the result towards small numbers by `below` / 2^64, which is negligible.
+  // The remainder favours small numbers by `below` / 2^64, which is negligible.
   for (size_t i = 0; i < indices.size(); ++i)
     indices[i] = static_cast<int64_t>(Mix(seed, i) % static_cast<uint64_t>(below));
   return indices;
@@ -158,7 +158,7 @@ float RoundToBf16(float value) {
 
 float RoundToF16(float value) {
   if (std::isnan(value)) return value;
-  // 65520 is half-way between 65504, the largest f16, and the next step. Ties go to infinity.
+  // 65520 is half-way between 65504, the largest f16, and the next step. Ties round to infinity.
   if (std::fabs(value) >= 65520.0F)
     return std::copysign(std::numeric_limits<float>::infinity(), value);
   return static_cast<float>(RoundTo(value, kFp16Format));
@@ -253,7 +253,7 @@ const ElementRow& RowOf(std::string_view type) {
   throw std::logic_error(fmt::format("no element type {}", type));
 }
 
-// Calls visit(position in plain order, position in memory) for every element.
+// Calls visit(index in row-major order, index in memory) for every element.
 template <class Visit>
 void ForEachElement(const std::array<int64_t, 4>& d, const std::array<int64_t, 4>& strides,
                     Visit visit) {
@@ -278,13 +278,13 @@ void RequireCount(size_t count, const std::array<int64_t, 4>& d) {
 uint16_t F16Bits(float value) {
   const uint32_t sign = std::signbit(value) ? kF16Sign : 0;
   if (std::isnan(value)) return static_cast<uint16_t>(sign | kF16Nan);
-  // See RoundToF16 for this bound.
+  // Numbers from 65520 on round to infinity, see RoundToF16.
   if (std::fabs(value) >= 65520.0F) return static_cast<uint16_t>(sign | kF16Infinity);
   return static_cast<uint16_t>(EncodeFloat(value, kFp16Format));
 }
 
 uint16_t Bf16Bits(float value) {
-  // Sets the quiet bit, because a NaN with only low payload bits would become infinity.
+  // Sets the quiet bit of a NaN, because a NaN with only low payload bits would become infinity.
   const uint32_t quiet = std::isnan(value) ? 0x40U : 0;
   return static_cast<uint16_t>(std::bit_cast<uint32_t>(RoundToBf16(value)) >> 16U | quiet);
 }

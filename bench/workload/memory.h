@@ -1,6 +1,6 @@
 // Tensors in host memory: a check that they fit, memory whose pages repeat, seeded random values
-// that are exact in their type (so that the library and the reference read the same numbers),
-// element types as devices store them, and the memory layouts of four-dimensional tensors.
+// that are exact in their element type (so that the library and the reference read the same
+// numbers), conversions between element types, and layouts of four-dimensional tensors.
 #pragma once
 
 #include <array>
@@ -11,20 +11,20 @@
 
 namespace dlroof::workload {
 
-// Refuses workloads that do not fit: Linux overcommits memory and later kills the process that uses
-// it, which would end the whole run. Throws Unsupported with both sizes if `bytes` exceed what the
-// system and the control groups let this process allocate without swapping or being killed. Does
-// nothing on systems that do not report a limit. `what` names the workload.
+// Throws Unsupported with both sizes if `bytes` exceed what the system and the control groups allow
+// this process to allocate without swapping or being killed. (Linux overcommits memory and would
+// kill the whole run later.) Does nothing on systems that do not report a limit. `what` names the
+// workload.
 void RequireHostMemory(double bytes, std::string_view what);
 
-// Memory whose pages repeat: a kernel walks the usual range of addresses, but its data occupy a few
-// bytes, which fit a cache near the core. The time that the kernel gains this way is what the
-// distance of its data costs.
+// Memory whose addresses repeatedly map to a few physical pages. A kernel reads the usual range of
+// addresses, but all data fit a cache near the core. The time that the kernel saves on such tensors
+// is the cost of reading its data from farther away.
 class FoldedMemory {
  public:
-  // Maps a range of `bytes` addresses, which begins at a multiple of 2 MiB, repeatedly onto memory
-  // of `distinct` bytes, rounded up to pages. All pages are resident and zeroed, and have the
-  // system's smallest size. Throws std::system_error.
+  // Maps `bytes` of addresses, from a multiple of 2 MiB on, repeatedly to `distinct` bytes of
+  // memory, rounded up to pages. All pages are resident and zeroed, and have the system's smallest
+  // page size. Throws std::system_error.
   FoldedMemory(std::size_t bytes, std::size_t distinct);
   FoldedMemory(FoldedMemory&& other) noexcept;
   FoldedMemory& operator=(FoldedMemory&&) = delete;
@@ -42,9 +42,9 @@ class FoldedMemory {
   std::size_t distinct_ = 0;
 };
 
-// Distributes `most` bytes of distinct memory over tensors of these sizes: small tensors get their
-// full size, the others share the rest evenly. Returns the bytes of each tensor. Rounding up to
-// pages may add less than a page per tensor.
+// Divides `most` bytes of distinct memory among tensors of these sizes [byte]: small tensors get
+// their full size, the others equal shares of the rest. Returns the bytes of each tensor.
+// FoldedMemory may round them up by less than a page each.
 std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, double most);
 
 // Returns `count` values, which are the same for the same seed on every machine. For "f32", "bf16",
@@ -54,16 +54,16 @@ std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, 
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high);
 
-// Returns `count` integers from 0 to below - 1, which are the same for the same seed everywhere.
+// Returns `count` integers from 0 to `below` - 1, the same for the same seed on every machine.
 std::vector<int64_t> SeededIndices(int64_t count, uint64_t seed, int64_t below);
 
-// These round to the nearest value of the type, ties to even. f16 has subnormals and infinities as
-// in IEEE 754; e4m3 saturates at its largest value, 448.
+// Round to the nearest value of the type, ties to even. f16 has subnormals and infinities as in
+// IEEE 754; e4m3 saturates at its largest value, 448.
 float RoundToBf16(float value);
 float RoundToF16(float value);
 float RoundToE4m3(float value);
 
-// Conversions from and to the bits of a type, rounded as above. e4m3 is OCP's fp8 with 4 bits of
+// Convert to and from the bits of a type, rounding as above. e4m3 is OCP's fp8 with 4 bits of
 // exponent and 3 of fraction; it has no infinity and one NaN.
 uint16_t F16Bits(float value);
 uint16_t Bf16Bits(float value);
@@ -83,7 +83,7 @@ std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_vie
 // a multiple of the element's size.
 std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view type);
 
-// Convert between plain order (last dimension fastest) and a layout with these dense strides.
+// Convert a tensor from row-major order (`plain`) to a layout with these dense strides, and back.
 std::vector<float> ToStrides(const std::vector<float>& plain,
                              const std::array<int64_t, 4>& dimensions,
                              const std::array<int64_t, 4>& strides);

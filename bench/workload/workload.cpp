@@ -25,7 +25,7 @@ std::string Listed(const OptionRows& rows) {
   return text.empty() ? "" : " (" + text.substr(1) + ")";
 }
 
-// Returns 2 for "threads2", and nothing for another option. Throws BadInput for an invalid number.
+// Returns 2 for "threads2", and nothing for other options. Throws BadInput for an invalid number.
 std::optional<int> ThreadsOf(std::string_view option, int column) {
   constexpr std::string_view kPrefix = "threads";
   if (!option.starts_with(kPrefix)) return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<int> ThreadsOf(std::string_view option, int column) {
   return static_cast<int>(threads);
 }
 
-// Removes the options that every backend has from the name and stores them in `common`.
+// Removes threadsN, cold and cold-weights from the name's options, and stores them in `common`.
 BenchmarkName WithoutCommonOptions(BenchmarkName name, Workload& common) {
   const auto last = [&] { return ColumnOfPart(name, 5 + static_cast<int>(name.options.size())); };
   for (const auto state : {CacheState::kCold, CacheState::kColdWeights})
@@ -69,7 +69,7 @@ std::vector<Library>& LibraryRegistry() {
   return libraries;
 }
 
-// Why the backends of a device lack their library, by device.
+// Why the backends of a device cannot use their library (SetMissingReason), by device.
 std::map<std::string, Reason>& MissingReasons() {
   static std::map<std::string, Reason> reasons;
   return reasons;
@@ -192,7 +192,7 @@ Workload MakeWorkload(const std::string& text) {
   workload.name = name;
   workload.threads = common.threads;
   workload.cache = common.cache;
-  if (workload.cache != CacheState::kWarm) workload.repro.reset();  // benchdnn only times warm
+  if (workload.cache != CacheState::kWarm) workload.repro.reset();  // benchdnn's caches are warm
   return workload;
 }
 

@@ -40,8 +40,8 @@ int64_t ResultId(ProductDirection direction) {
   return direction == ProductDirection::kBackwardData ? kSourceId : kWeightsId;
 }
 
-// Call it before anything is allocated. The host has each tensor as f32 in plain order, as f32 in
-// the device's order, and encoded.
+// Throws Unsupported if the GPU or the host lacks the memory; call it before allocating any. The
+// host stores each tensor as f32 in row-major order, as f32 in the device's order, and encoded.
 void RequireMemory(const GraphSpec& graph, const std::string& what) {
   double host = 0;
   for (const auto& tensor : graph.tensors)
@@ -52,7 +52,7 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
   cudnn::RequireDeviceMemory(TensorBytes(graph), what);
 }
 
-// A plan, the proposal that it was made from, and the pointers with which it is executed.
+// A plan, the proposal that it was created from, and the pointers for its execution.
 struct Candidate {
   Proposal proposal;
   Plan plan;
@@ -62,19 +62,19 @@ struct Candidate {
 // One convolution, with its seeded tensors and the chosen engine.
 class Call {
  public:
-  // Gets cuDNN's proposals, fills the GPU's memory, and chooses an engine: the first allowed one
-  // that runs, or the fastest one with a right result (EngineChoice::kBest). Throws cuDNN's own
-  // message, as Unsupported if cuDNN refuses.
+  // Requests cuDNN's proposals, fills the GPU's memory, and chooses an engine: the first allowed
+  // one that runs, or the fastest one with a right result (EngineChoice::kBest). Throws cuDNN's own
+  // message, as Unsupported if cuDNN does not support the call.
   Call(const CudnnConv2dCase& request, unsigned seed);
 
   // Starts one call on a cudaStream_t.
   void Enqueue(void* on) const { Execute(Chosen(), on); }
-  // Makes one call, which has finished when it returns.
+  // Makes one call and returns when it has finished.
   void Run() const { Run(Chosen()); }
-  // Fills the result with NaN, runs once, and compares with the reference.
+  // Fills the result with NaN, runs one call, and compares the result with the reference.
   workload::Verification Verify();
   const PlanChoice& choice() const { return choice_; }
-  // [1] Only for EngineChoice::kBest, if the heuristic's choice could be timed.
+  // [1] See FastestPlan. Set only for EngineChoice::kBest, if the first plan could be timed.
   std::optional<double> heuristic_over_best() const { return heuristic_over_best_; }
   std::vector<workload::MemoryRegion> Memory() const;
 
@@ -108,13 +108,13 @@ class Call {
   products::ProductInputs inputs_;
   std::map<int64_t, cuda::DeviceBuffer> tensors_;  // by id
   std::optional<cuda::DeviceBuffer> workspace_;
-  // cuDNN does not promise that a plan owns everything that it was made from.
+  // Stored because cuDNN does not promise that a plan owns the objects that it was created from.
   std::optional<Graph> described_;
   std::optional<Target> target_;
   std::vector<Proposal> proposals_;
   size_t next_ = 0;                               // index of the proposal to try next
-  std::vector<library_rules::Failure> failures_;  // of earlier proposals
-  std::vector<library_rules::Failure> modes_;     // heuristics that are broken
+  std::vector<library_rules::Failure> failures_;  // of proposals that cannot be used
+  std::vector<library_rules::Failure> modes_;     // of broken heuristics
   int64_t workspace_limit_ = 0;                   // [byte]
   std::vector<Candidate> candidates_;
   PlanChoice choice_;
@@ -149,8 +149,8 @@ void Call::Ask() {
     if (ForbiddenReason(request_.conv, proposal.config)) ++choice_.refused;
 }
 
-// Makes a plan and moves the proposal into the candidate. Sets `failure` and returns nothing if the
-// proposal cannot be used.
+// Creates a plan and moves the proposal into the candidate. Sets `failure` and returns nothing if
+// the proposal cannot be used.
 std::optional<Candidate> Call::Try(Proposal& proposal, library_rules::Failure& failure) const {
   if (const auto reason = ForbiddenReason(request_.conv, proposal.config)) {
     failure.text = reason->text;
@@ -171,7 +171,7 @@ std::optional<Candidate> Call::Try(Proposal& proposal, library_rules::Failure& f
                    cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)};
 }
 
-// Appends the next usable proposal in the heuristics' order. Returns false if there is none.
+// Appends the next usable proposal to the candidates. Returns false if no proposal is left.
 bool Call::NextCandidate() {
   while (next_ < proposals_.size())
     if (auto candidate = Try(proposals_[next_++], failures_.emplace_back())) {
@@ -202,7 +202,7 @@ void Call::Pack() {
   }
 }
 
-// Drops all other candidates and frees their workspace, which may be gigabytes.
+// Drops all other candidates and frees their workspace, which may have gigabytes.
 void Call::KeepOnly(size_t candidate) {
   Candidate chosen = std::move(candidates_[candidate]);
   chosen.pack = cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
@@ -245,7 +245,7 @@ void Call::TakeFastest() {
   KeepOnly(fastest.plan.config);
 }
 
-// Runs a candidate on a result that is filled with NaN, and checks what it wrote.
+// Fills the result with NaN, runs the candidate, and compares the result with the reference.
 workload::Verification Call::Compared(const Candidate& candidate) {
   constexpr int kNotANumber = 0xff;
   const int64_t id = ResultId(request_.conv.direction);
@@ -277,7 +277,7 @@ Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), s
 
 workload::Verification Call::Verify() {
   auto found = Compared(Chosen());
-  inputs_ = {};  // frees up to gigabytes that the timed calls do not need
+  inputs_ = {};  // frees gigabytes that timed calls do not need
   return found;
 }
 

@@ -10,7 +10,7 @@ namespace dlroof::conv2d {
 namespace {
 
 cudnn::Descriptor TensorDescriptor(const TensorSpec& spec) {
-  // cudaMalloc aligns to 256; cuDNN's vector loads need 16.
+  // cuDNN's vector loads need an alignment of 16 byte; cudaMalloc aligns to 256 byte.
   constexpr int64_t kAlignment = 16;
   cudnn::Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.SetType(CUDNN_ATTR_TENSOR_DATA_TYPE, spec.type);
@@ -40,7 +40,7 @@ cudnn::Descriptor ConvolutionDescriptor(const ConvolutionSpec& spec) {
   return convolution;
 }
 
-// The attributes of one direction's operation.
+// cuDNN's type and attributes of one direction's convolution.
 struct OperationRow {
   ProductDirection direction;
   cudnnBackendDescriptorType_t type;
@@ -67,7 +67,7 @@ constexpr std::array<OperationRow, 3> kOperations = {
 
 using Tensors = std::map<int64_t, cudnn::Descriptor>;  // by id
 
-// Makes the operation, and appends what it refers to besides tensors to `parts`.
+// Creates the operation. Appends the other descriptors that it needs, except tensors, to `parts`.
 cudnn::Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensors,
                               std::vector<cudnn::Descriptor>& parts) {
   const auto& row = kOperations.at(static_cast<size_t>(spec.direction));
@@ -106,7 +106,7 @@ cudnn::Descriptor Fused(const PointwiseSpec& spec, const Tensors& tensors,
   return fused;
 }
 
-// Reads a heuristic's configuration into plain numbers.
+// Reads a configuration that a heuristic proposes into plain numbers.
 EngineConfig Read(const cudnn::Descriptor& descriptor, std::string_view heuristic) {
   EngineConfig config;
   config.heuristic.assign(heuristic);
@@ -137,7 +137,7 @@ struct Mode {
   std::string_view name;
 };
 
-// Appends the proposals of one mode. Returns its failure if it proposes nothing.
+// Appends the proposals of one heuristic mode. Returns a failure if the mode proposes nothing.
 std::optional<library_rules::Failure> Append(const Graph& graph, const Target& target,
                                              const Mode& mode, std::vector<Proposal>& proposals) {
   cudnn::Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);

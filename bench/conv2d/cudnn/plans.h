@@ -1,5 +1,5 @@
-// Turns the plain description of a convolution into cuDNN's graph, proposals and executable plans,
-// also for a GPU that is only described. Part of the CUDA module only.
+// Creates cuDNN's graph, proposals and executable plans from the plain description of a
+// convolution, also for a GPU that is not present. Part of the CUDA module only.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ class Target {
   // that are compiled at run time, which include all engines for fp8.
   static Target Described(const std::string& json);
 
-  // SetOn has an effect for the GPU of the handle, SetPropertiesOn for a described GPU.
+  // SetOn only has an effect for the handle's GPU, SetPropertiesOn only for a described GPU.
   void SetOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t handle) const;
   void SetPropertiesOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t properties) const;
 
@@ -29,7 +29,7 @@ class Target {
   std::optional<cudnn::Descriptor> properties_;
 };
 
-// The finalized graph, and everything that it refers to.
+// A finalized graph, with all descriptors that it refers to.
 class Graph {
  public:
   // Throws Unsupported with cuDNN's message for a shape or type that cuDNN does not support.
@@ -42,16 +42,16 @@ class Graph {
   cudnn::Descriptor graph_;
 };
 
-// A proposal as plain numbers and as cuDNN's descriptor.
+// A proposal of a heuristic, as plain numbers and as cuDNN's descriptor.
 struct Proposal {
   EngineConfig config;
   cudnn::Descriptor descriptor;
 };
 
-// Returns the heuristics' proposals in their order: those of mode A, then with `all` those of mode
-// B, then the fallback's, each kernel once. A mode that fails proposes nothing. If all modes fail,
-// throws cuDNN's message: std::runtime_error if one is broken, otherwise Unsupported. Appends the
-// failures of broken modes to `broken`.
+// Returns the heuristics' proposals in their order, each kernel once: those of mode A, then with
+// `all` those of mode B, then those of the fallback. A mode that fails proposes nothing. If all
+// modes fail, throws cuDNN's message: std::runtime_error if a mode is broken, otherwise
+// Unsupported. Appends the failures of broken modes to `broken`.
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
                               std::vector<library_rules::Failure>* broken = nullptr);
 
@@ -60,7 +60,7 @@ struct Plan {
   cudnn::Descriptor descriptor;
   int64_t workspace_bytes = 0;
 };
-// Returns a plan, or sets `failure` and returns nothing if cuDNN cannot make one.
+// Returns a plan, or sets `failure` and returns nothing if cuDNN cannot create one.
 std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
                              library_rules::Failure& failure);
 

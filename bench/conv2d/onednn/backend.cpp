@@ -1,5 +1,5 @@
-// Conv2D/cpu/onednn: convolution by oneDNN 3.x. The library chooses the layouts (`any`) unless the
-// name specifies one. Reorders happen once, outside the timing.
+// Conv2D/cpu/onednn: convolutions by oneDNN 3.x. The library chooses the layouts (`any`) unless the
+// name specifies one. Reorders happen once, before the timing.
 #include <fmt/format.h>
 
 #include "bench/conv2d/loops.h"
@@ -13,9 +13,9 @@ using dnnl::algorithm;
 using dnnl::memory;
 using onednn::CpuEngine;
 
-// A problem in oneDNN's terms.
+// A problem as oneDNN describes it.
 struct Shape {
-  memory::desc source, weights, destination, bias;  // `bias` is an empty descriptor without bias
+  memory::desc source, weights, destination, bias;  // `bias` is empty for a call without bias
   memory::dims strides, dilations, begin, end;
 };
 
@@ -39,7 +39,7 @@ Shape ShapeOf(const Conv2dCase& conv) {
       desc({p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)}, conv.types.destination, tag),
       conv.bias ? desc({p.k}, products::BiasType(conv.types)) : memory::desc(),
       {p.stride_h, p.stride_w},
-      {p.dilation_h - 1, p.dilation_w - 1},  // oneDNN counts the gaps
+      {p.dilation_h - 1, p.dilation_w - 1},  // oneDNN's dilation 0 is dense
       {p.pad_top, p.pad_left},
       {p.pad_bottom, p.pad_right}};
 }

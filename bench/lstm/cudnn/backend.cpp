@@ -91,7 +91,7 @@ void SetStates(const Tensor& tensor, std::string_view type, const LstmProblem& p
                "the states of an LSTM");
 }
 
-// cuDNN reports 1 x rows x columns.
+// Throws unless cuDNN reports the dimensions 1 x rows x columns.
 void RequireShape(const Tensor& tensor, const RnnPart& part) {
   cudnnDataType_t type{};
   int dimensions = 0;
@@ -113,7 +113,7 @@ void Allocate(size_t bytes, std::optional<cuda::DeviceBuffer>& buffer) {
   if (bytes > 0) buffer.emplace(bytes);
 }
 
-// Offsets from the start of the weight space [byte].
+// Offsets of a matrix and its bias in cuDNN's weight space [byte].
 struct Place {
   size_t matrix = 0, bias = 0;
 };
@@ -154,14 +154,14 @@ struct LstmGpuCall::State {
 
   CudnnLstmCase lstm;
   RnnSpec spec;
-  std::string_view type;  // of storage
+  std::string_view type;  // storage type of all tensors
   Dropout dropout;
   Rnn rnn;
   Sequences source, output;
   Tensor hidden, cell;
   size_t weight_bytes = 0, work_bytes = 0, reserve_bytes = 0;
   std::optional<cuda::DeviceBuffer> lengths, weights, d_weights, work, reserve;
-  std::optional<cuda::DeviceBuffer> saved_reserve;  // after the forward call, for `bwd`
+  std::optional<cuda::DeviceBuffer> saved_reserve;  // reserve space after a forward call
   std::optional<TensorSet> tensors, gradients;
   cuda::CudaStream stream;
   cudnn::StreamUse use;  // must be destroyed before `stream`
@@ -382,7 +382,7 @@ LstmInput<float> SeededInput(const CudnnLstmCase& lstm, unsigned seed) {
   return SeededLstmInput(lstm.problem, seed, StorageType(lstm.type));
 }
 
-// Returns gradients that are exact in the type in which cuDNN reads them.
+// Returns gradients that are exact in the storage type.
 LstmOutput<float> SeededGradient(const CudnnLstmCase& lstm, unsigned seed) {
   auto gradient = SeededLstmGradient(lstm.problem, seed);
   const auto type = StorageType(lstm.type);
@@ -396,7 +396,7 @@ LstmOutput<float> SeededGradient(const CudnnLstmCase& lstm, unsigned seed) {
   return gradient;
 }
 
-// Runs the call once and compares all its outputs with the plain loops.
+// Runs the call once and compares all its outputs with the reference loops.
 workload::Verification Compared(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
   call.Renew();
@@ -404,9 +404,9 @@ workload::Verification Compared(const LstmGpuCall& call, unsigned seed) {
                           SeededGradient(lstm, seed), GpuLstmTolerance(lstm));
 }
 
-// Returns a note on whether a backward call leaves its reserve space unchanged, which cuDNN does
-// not promise. If it does not, consecutive calls without a Restore work on what the first call left
-// there, and the record has to say so.
+// Returns whether a backward call leaves its reserve space unchanged, as a note for the record.
+// cuDNN does not promise it. If the space changes, consecutive calls without a Restore read what
+// the call before wrote there.
 std::string ReserveNote(const LstmGpuCall& call) {
   call.Renew();
   call.Run();
@@ -423,7 +423,7 @@ workload::Verification Verify(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
   CudnnLstmCase small = lstm;
   small.problem = Twin(lstm.problem, kMostFlopsToVerify);
-  // Halving with rounding up may make a projection as wide as the cell, which cuDNN refuses.
+  // Halving rounds up, so it may make a projection as wide as the cell, which cuDNN rejects.
   if (small.problem.p >= small.problem.h) small.problem.p = small.problem.h - 1;
   workload::Verification found;
   if (small == lstm) {

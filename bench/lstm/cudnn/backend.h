@@ -1,4 +1,4 @@
-// One LSTM call on cuDNN's RNN interface, with its tensors. Part of the CUDA module only.
+// One LSTM call by cuDNN's RNN interface, with its tensors. Part of the CUDA module only.
 #pragma once
 
 #include <cudnn.h>
@@ -11,28 +11,29 @@
 
 namespace dlroof::lstm {
 
-// Fills the descriptor. Needs no GPU. Throws Unsupported with cuDNN's message.
+// Fills the RNN descriptor. Needs no GPU. Throws Unsupported with cuDNN's message.
 void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t rnn);
 
 class LstmGpuCall {
  public:
-  // Describes the call to cuDNN, fills the GPU's memory, and runs the call once, for `bwd` after a
-  // forward training call. Only `bwd` reads `d_output`. Throws Unsupported with cuDNN's message.
+  // Describes the call to cuDNN, fills the GPU's memory, and runs the call once. For `bwd` it first
+  // runs a forward training call; only `bwd` reads `d_output`. Throws Unsupported with cuDNN's
+  // message.
   LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& input,
               const LstmOutput<float>& d_output);
   ~LstmGpuCall();
   LstmGpuCall(const LstmGpuCall&) = delete;
   LstmGpuCall& operator=(const LstmGpuCall&) = delete;
 
-  // Starts one call on a cudaStream_t.
+  // Starts one call on a cudaStream_t and returns without waiting.
   void Enqueue(void* stream) const;
-  // Makes one call, which has finished when it returns.
+  // Makes one call and returns when it has finished.
   void Run() const;
-  // Restores what `bwd` consumes: cuDNN overwrites the reserve space of the forward call, and adds
-  // to the weight gradients. Does nothing for other directions.
+  // Restores the inputs of `bwd` that cuDNN changes: the reserve space of the forward call, which
+  // it overwrites, and the weight gradients, to which it adds. Does nothing for other directions.
   void Restore() const;
-  // Resets everything: results are NaN, weight gradients are zero, and for `bwd` the forward
-  // training call has just run.
+  // Resets everything: sets results to NaN and weight gradients to zero, and for `bwd` runs the
+  // forward training call.
   void Renew() const;
 
   LstmOutput<float> Outputs() const;

@@ -32,30 +32,30 @@ void Append(const dnnl::memory& from, const LstmProblem& problem, std::vector<fl
   to.insert(to.end(), values.begin(), values.end());
 }
 
-// Refuses calls that oneDNN 3.2 accepts and then computes wrongly or crashes on.
+// Throws Unsupported for calls that oneDNN 3.2 accepts but computes wrongly or crashes on.
 void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm, const LstmType& type) {
   if (type.source == "u8" && lstm.problem.passes == LstmPasses::kSummed && lstm.problem.l > 1)
     throw Unsupported(
         "oneDNN adds the stored u8 numbers of two passes, each with its shift, but the next layer "
         "would subtract only one shift ({}, bisum)",
         type.name);
-  // benchdnn crashes, too, after oneDNN has overwritten the heap.
+  // benchdnn also crashes, because oneDNN overwrites the heap.
   if (IsQuantized(type) && lstm.fpmath != "strict")
     throw Unsupported("fpmath modes are for f32: oneDNN accepts fpmath-{} with {} and crashes",
                       lstm.fpmath, type.name);
 }
 
-// Returns the allowed error, relative to the largest value of its tensor.
-//   f32   2^-24 per operation, with some tens of operations in a row through a gate; states
-//         contract errors. Observed: 2e-6.
-//   bf16, f16  each stored hidden state, which the next step and layer read, loses 2^-9 of its
-//         size, and so do gates in the backward pass. Observed with bf16: 6e-3. An fpmath mode may
-//         round the operands of each product to these types (tf32 has as many bits as f16), which
-//         loses less.
-//   int8  a hidden state is off by 1/254 of full scale, and twice as much after a projection, whose
-//         outputs are some tenths in size. Observed: 1e-2, with a projection 4e-2.
-// A wrong gate, weight or step causes an error of tenths. Weight gradients are sums over t*n, so
-// their rounding errors grow like its square root.
+// Returns the allowed error, divided by the largest value of the tensor.
+//   f32   2^-24 per operation, with some tens of operations in a row through a gate; states reduce
+//         earlier errors. Observed: 2e-6.
+//   bf16, f16  each stored hidden state, which the next step and layer read, is rounded by 2^-9 of
+//              its size, and so are gates in the backward pass. Observed with bf16: 6e-3. An fpmath
+//              mode may round the factors of each product to these types (tf32 has as many bits as
+//              f16), which is a smaller error.
+//   int8  a hidden state is off by 1/254 of full scale, and by twice as much after a projection,
+//         whose outputs are some tenths in size. Observed: 1e-2, with a projection 4e-2.
+// A wrong gate, weight or step causes an error of some tenths. Weight gradients are sums of t*n
+// terms, so their rounding errors grow like the square root of t*n.
 double Tolerance(std::string_view type, const LstmCase& lstm) {
   const double terms = static_cast<double>(lstm.problem.t * lstm.problem.n);
   const double growth = std::sqrt(std::max(1.0, terms / 2048));
@@ -90,8 +90,8 @@ workload::Verification Verify(LstmCall& call, const std::string& type, unsigned 
                           SeededLstmGradient(twin, seed));
 }
 
-// Assumes of oneDNN 3.2 that its reference LSTM calls its gemm and merges the products of all
-// steps, and that its brgemm LSTM does neither.
+// Assumes of oneDNN 3.2: its reference LSTM calls its gemm and merges the GEMMs of all steps; its
+// brgemm LSTM does neither.
 PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std::string& type,
                   std::string_view algorithm, double step_seconds) {
   const auto functions = Functions(problem, direction);
@@ -226,7 +226,7 @@ LstmInput<float> LstmCall::Gradients() const {
   return gradients;
 }
 
-// Clears them in place, because callers of Memory() know their addresses.
+// Clears the gradients without moving them, because callers of Memory() store their addresses.
 void LstmCall::ClearWeightGradients() {
   for (auto& step : backward_)
     for (const int argument : kWeightGradients)

@@ -1,4 +1,4 @@
-// One call of an LSTM stack on oneDNN, its results as plain tensors, and their check.
+// One call of an LSTM stack by oneDNN, its results as plain tensors, and their check.
 #pragma once
 
 #include <string>
@@ -13,29 +13,29 @@ namespace dlroof::lstm {
 
 class LstmCall {
  public:
-  // Creates everything that Run() uses and runs it once, because the library accepts some calls
-  // that it cannot execute. For `bwd` also runs the forward training call that fills the workspace;
-  // only `bwd` reads `d_output`. `type` is one of LstmTypes(). Call onednn::SetThreads before.
-  // Throws Unsupported with the library's message.
+  // Creates everything that Run() uses and runs the call once, because the library accepts some
+  // calls that it cannot execute. For `bwd` it first runs the forward training call that fills the
+  // workspace; only `bwd` reads `d_output`. `type` is one of LstmTypes(). Call onednn::SetThreads
+  // before. Throws Unsupported with the library's message.
   LstmCall(const LstmCase& lstm, std::string_view type, const LstmInput<float>& input,
            const LstmOutput<float>& d_output);
 
-  // Makes one call, which has finished when it returns. oneDNN adds to the weight gradients, so
-  // they grow with every `bwd`.
+  // Makes one call and returns when it has finished. oneDNN adds to the weight gradients, so these
+  // grow with every `bwd`.
   void Run() { Execute(Steps()); }
 
-  // Returns the real values of the last forward call's outputs.
+  // Returns the outputs of the last forward call as real numbers, also for quantized types.
   LstmOutput<float> Outputs() const;
-  // Returns the gradients of `bwd`. Those of weights and bias are summed over the calls since
+  // Returns the gradients of `bwd`. Gradients of weights and bias are sums over all calls since
   // ClearWeightGradients().
   LstmInput<float> Gradients() const;
   void ClearWeightGradients();
 
-  // Returns "brgemm:avx512_core", or the distinct names joined by " + " if the stages differ.
+  // Returns "brgemm:avx512_core", or the distinct names of the primitives joined by " + ".
   std::string Algorithm() const;
   int64_t Launches() const { return static_cast<int64_t>(forward_.size()); }
   // Returns every tensor that Run() reads or writes, each once, including data between primitives
-  // but not the library's scratchpad. They stay in place as long as the call lives.
+  // but not the library's scratchpad. Their addresses do not change during the life of this object.
   std::vector<workload::MemoryRegion> Memory() const;
   const LstmCase& lstm() const { return lstm_; }
 
@@ -47,13 +47,13 @@ class LstmCall {
   const LstmStep& BackwardOf(size_t stage) const { return backward_[backward_.size() - 1 - stage]; }
 
   LstmCase lstm_;
-  std::vector<LstmStep> forward_;   // by stage
-  std::vector<LstmStep> backward_;  // the steps of `bwd`, last stage first
+  std::vector<LstmStep> forward_;   // one primitive per stage
+  std::vector<LstmStep> backward_;  // the primitives of `bwd`, last stage first
 };
 
-// Runs the call and compares all its outputs (for `bwd` all gradients) with the plain loops in
-// double on the same inputs. Errors are relative to the largest value of each tensor. The allowed
-// error is what `type`, or the type of the call's fpmath mode, loses.
+// Runs the call and compares all its outputs (for `bwd` all gradients) with the reference loops in
+// double on the same inputs. Errors are divided by the largest value of each tensor. The allowed
+// error depends on `type` and on the call's fpmath mode.
 workload::Verification CompareWithLoops(LstmCall& call, std::string_view type,
                                         const LstmInput<float>& input,
                                         const LstmOutput<float>& d_output);

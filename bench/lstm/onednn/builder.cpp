@@ -18,12 +18,12 @@ bool IsInteger(memory::data_type type) {
   return type == memory::data_type::u8 || type == memory::data_type::s8;
 }
 
-// Returns the number that is stored for 0, which is the middle of the range that the scale fills.
+// Returns the integer that represents 0, which is the middle of the range that the scale fills.
 float ShiftOf(memory::data_type type, const LstmProblem& problem) {
   return type == memory::data_type::u8 ? Int8ActivationScale(problem) + 1 : 0;
 }
 
-// Returns one weight tensor of a stage's layers, concatenated.
+// Returns one weight tensor of all layers of a stage, concatenated.
 std::vector<float> Joined(const LstmInput<float>& input, const LstmStage& stage,
                           std::vector<float> Weights::*tensor) {
   std::vector<float> values;
@@ -51,7 +51,7 @@ memory::desc AnyDesc(const memory::dims& dims, memory::data_type type) {
 
 LstmBuilder::LstmBuilder(const LstmCase& lstm, const LstmType& type, const LstmInput<float>& input)
     : lstm_(lstm), problem_(lstm.problem), type_(type), input_(input) {
-  // Also sets the default, because the environment can change it.
+  // Set even if strict, because the environment can change the default.
   attributes_.set_fpmath_mode(lstm.fpmath == "strict" ? dnnl::fpmath_mode::strict
                                                       : onednn::FpmathMode(lstm.fpmath));
   if (!IsQuantized(type)) return;
@@ -89,7 +89,7 @@ LstmBuilder::Shapes LstmBuilder::ShapesOf(const LstmStage& stage) const {
 }
 
 LstmBuilder::Shapes LstmBuilder::GradientShapesOf(const LstmStage& stage) const {
-  Shapes shapes = ShapesOf(stage);  // the peepholes stay plain
+  Shapes shapes = ShapesOf(stage);  // the peepholes keep the plain layout
   for (auto* desc : {&shapes.source, &shapes.hidden, &shapes.cell, &shapes.input, &shapes.state,
                      &shapes.bias, &shapes.output})
     *desc = AnyDesc(desc->get_dims(), memory::data_type::f32);
@@ -185,7 +185,7 @@ dnnl::lstm_backward::primitive_desc LstmBuilder::DescribeBackward(const LstmStag
       d.hidden, d.cell, forward, attributes_);
 }
 
-// Forward and backward primitives prefer different layouts of the same weights.
+// Converts the weights again, because each primitive prefers its own layout.
 template <class AnyDescriptor>
 void LstmBuilder::AddWeights(const LstmStage& stage, const AnyDescriptor& descriptor,
                              LstmStep& step) const {
@@ -214,8 +214,8 @@ memory LstmBuilder::Activation(const memory::desc& target, std::vector<float> va
   return tensors.Filled(target, values);
 }
 
-// Quantized weights include sums that the library needs. Only a reorder that knows the scales
-// computes these.
+// Quantized weights include sums that the library needs. Only a reorder with the scales computes
+// these sums.
 memory LstmBuilder::Weight(const memory::desc& target, std::vector<float> values,
                            onednn::Tensors& tensors) const {
   if (!IsQuantized(type_)) return tensors.Filled(target, values);

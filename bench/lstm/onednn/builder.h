@@ -1,4 +1,4 @@
-// Builds the oneDNN primitives of an LSTM stack and their memory from plain tensors.
+// Creates the oneDNN primitives of an LSTM stack and their memory from plain tensors.
 #pragma once
 
 #include <dnnl.hpp>
@@ -12,21 +12,21 @@
 
 namespace dlroof::lstm {
 
-// One primitive with its memory.
+// One primitive with the memory of its arguments.
 struct LstmStep {
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
   std::string implementation;
-  onednn::Tensors tensors;      // memory of the arguments that only this step uses
-  onednn::ArgumentList listed;  // `arguments` in the form that Execute needs
+  onednn::Tensors tensors;      // memory of arguments that no other step uses
+  onednn::ArgumentList listed;  // `arguments` converted for Execute
 };
 
-// Sources, states and outputs have the plain layouts of a program (tnc, ldnc); the library chooses
-// the layout of weights, unless they are plain. Layouts and attributes are those of benchdnn (with
-// --trivial-strides=true), so that times are comparable. Only the values of the int8 scale and
-// shift differ, so that the data fill the range: 127 and 128 (for s8 127 and 0; see
-// Int8ActivationScale for "bisum") instead of 63.5 and 28. Weights have one common scale, which is
-// benchdnn's default.
+// Sources, states and outputs have plain layouts (tnc, ldnc); the library chooses the layout of the
+// weights, unless the name has the option for plain weights. Layouts and attributes are those of
+// benchdnn (with --trivial-strides=true), so that times are comparable. Only the values of the int8
+// scale and shift differ, so that the data use the whole range: 127 and 128 (for s8 127 and 0; see
+// Int8ActivationScale for "bisum") instead of 63.5 and 28. Weights have one common scale, as in
+// benchdnn by default.
 class LstmBuilder {
  public:
   using Forward = dnnl::lstm_forward::primitive_desc;
@@ -34,13 +34,13 @@ class LstmBuilder {
   // Stores references to its arguments. Throws Unsupported for a type that the library lacks.
   LstmBuilder(const LstmCase& lstm, const LstmType& type, const LstmInput<float>& input);
 
-  // Throws dnnl::error if the library refuses the stage.
+  // Throws dnnl::error if the library does not support the stage.
   Forward Describe(const LstmStage& stage) const;
-  // `below` is the step of the stage whose output this one reads, and null for the first stage.
+  // `below` is the previous stage's step, whose output this step reads; null for the first stage.
   LstmStep MakeForward(const LstmStage& stage, const Forward& descriptor,
                        const LstmStep* below) const;
-  // `forward` is the forward step of the same stage. `above` is the backward step of the stage that
-  // reads its output, and null for the last stage.
+  // `forward` is the forward step of the same stage. `above` is the backward step of the next
+  // stage, which reads this stage's output; null for the last stage.
   LstmStep MakeBackward(const LstmStage& stage, const Forward& descriptor, const LstmStep& forward,
                         const LstmOutput<float>& d_output, const LstmStep* above) const;
 
@@ -67,8 +67,8 @@ class LstmBuilder {
   dnnl::primitive_attr attributes_, quantization_;
 };
 
-// Returns the real values of an output or state in the form in which a call stored it. `summed` is
-// the number of stored values that the library added for each element.
+// Returns an output or state as real numbers, whatever type stores it. `summed` is the number of
+// stored values that the library added for each element.
 std::vector<float> RealActivation(const dnnl::memory& activation, const LstmProblem& problem,
                                   int summed = 1);
 

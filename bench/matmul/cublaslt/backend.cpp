@@ -56,7 +56,7 @@ void Set(const Product& product, cublasLtMatmulDescAttributes_t name, const Valu
   Check(cublasLtMatmulDescSetAttribute(product.get(), name, &value, sizeof value), "a product");
 }
 
-// `bias` is null for a product without bias.
+// Describes the matrix product to cuBLASLt. `bias` is null for a call without bias.
 Product NewProduct(const MatmulCase& matmul, const ProductSpec& spec, const void* bias) {
   cublasLtMatmulDesc_t made = nullptr;
   const auto scale = spec.compute == "s32" ? CUDA_R_32I : CUDA_R_32F;
@@ -155,7 +155,7 @@ class Call {
     Run();
     auto found = products::CheckOutput(matmul_, inputs_,
                                        products::ProductOutput<float>{result.Download()}, seed_);
-    inputs_ = {};  // frees up to gigabytes that the timed calls do not need
+    inputs_ = {};  // frees gigabytes that timed calls do not need
     return found;
   }
   std::string Algorithm() const {
@@ -190,7 +190,7 @@ class Call {
                           workspace_.get(), kWorkspaceBytes, stream);
   }
 
-  // Chooses the first of the heuristic's proposals that runs. Throws Unsupported if none does.
+  // Chooses the first of the heuristic's algorithms that runs. Throws Unsupported if none runs.
   void Choose() {
     cublasLtMatmulPreference_t made = nullptr;
     Check(cublasLtMatmulPreferenceCreate(&made), "a preference");
@@ -229,7 +229,7 @@ class Call {
   cublasLtMatmulHeuristicResult_t chosen_{};
 };
 
-// Call it before anything is allocated.
+// Throws Unsupported if the host or the GPU lacks the memory. Call it before allocating any.
 void RequireMemory(const MatmulCase& matmul) {
   const auto& p = matmul.problem;
   constexpr double kHostBytes = 12;  // per element: twice as f32, and encoded
@@ -258,7 +258,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   prepared.verify = [call] { return call->Verify(); };
   prepared.algorithm = call->Algorithm();
   prepared.modelled = products::ProductWork(matmul, PipeOf(matmul.type));
-  prepared.modelled.launches.reset();  // not known: split sums take several kernels
+  prepared.modelled.launches.reset();  // unknown: split sums take several kernels
   prepared.threads = 1;
   prepared.memory = call->Memory();
   return prepared;

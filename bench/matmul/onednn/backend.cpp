@@ -1,6 +1,6 @@
 // Matmul/cpu/onednn: matrix products by oneDNN 3.x, with its matmul primitive or, for the option
-// ip, its inner product. The name specifies the order of a matmul's matrices; for an inner product
-// and the option `any` the library chooses it. Reorders happen once, outside the timing.
+// ip, its inner product. The name determines the memory orders of matrices, but the library does
+// for an inner product and for the option `any`. Reorders happen once, before the timing.
 #include <fmt/format.h>
 
 #include "bench/matmul/loops.h"
@@ -14,12 +14,12 @@ using dnnl::memory;
 using onednn::CpuEngine;
 
 dnnl::primitive_attr AttributesOf(const MatmulCase& matmul) {
-  // The mask for one scale per column selects a matmul's last dimension, an inner product's first.
+  // The mask selects the dimension of the columns: a matmul's last, an inner product's first.
   const int per_column = matmul.ip ? 1 : matmul.problem.b > 1 ? 4 : 2;
   return onednn::AttributesOf(matmul, products::ScalesOf(matmul), per_column);
 }
 
-// Returns two dimensions, or three with a batch.
+// Returns the dimensions of a matrix, or those of a batch of matrices if batch > 1.
 memory::dims Dimensions(int64_t batch, int64_t rows, int64_t columns) {
   if (batch == 1) return {rows, columns};
   return {batch, rows, columns};
@@ -37,7 +37,7 @@ memory::desc TransposedDesc(int64_t batch, int64_t rows, int64_t columns, memory
   return {{batch, rows, columns}, type, memory::dims{rows * columns, 1, rows}};
 }
 
-// Returns the memory of a factor, filled in its order in memory and described as it is multiplied.
+// Returns a factor's memory, filled in its memory order, with the factor's dimensions.
 memory FilledFactor(onednn::Tensors& tensors, const memory::desc& desc, bool transposed,
                     const std::vector<float>& values) {
   if (!transposed) return tensors.Filled(desc, values);
@@ -76,7 +76,7 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const products::Product
   return call;
 }
 
-// Makes an inner product, for which the library chooses every order.
+// Creates an inner product, for which the library chooses all memory orders.
 onednn::ProductCall InnerProductCall(const MatmulCase& matmul,
                                      const products::ProductInputs& inputs) {
   const auto& p = matmul.problem;
