@@ -83,7 +83,7 @@ def test_every_number_is_as_computed_from_the_run_file():
         plain("gradients: 442 kB (4 bytes for each parameter)"),
         plain("strong scaling needs times at several batch sizes; the run has 16"),
         plain("network: 1 GbE: 30.0 µs + bytes / (118 MB/s)"),
-        plain("one node was measured, so all count as equal"),
+        plain("one node was measured; all are assumed equal"),
     ),
     (
         "files of every kind",
@@ -106,7 +106,7 @@ def test_every_number_is_as_computed_from_the_run_file():
         "the floor",
         f"{SCALE} --network slow.json --against {GPU} --against-network gbe.json --batch 16",
         exits(0),
-        prints("no more time: never: the network's floor is "),
+        prints("in at most the same time: never: the network's floor is "),
     ),
     ("layers that a run lacks", f"dlroof cluster scale {RUN} --suite layers.txt,resnet50 --type f32 --network gbe.json", exits(0), plain("3 of 3 layers")),
     (

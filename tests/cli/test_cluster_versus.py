@@ -25,7 +25,7 @@ def test_every_row_of_the_study_is_as_its_script_computes_it(folder):
         exits(0),
         prints("^Conv2D/fwd/f32/n16c64h112w112k64r3s3_p1 +32.1 ms +985 µs +91.3 +50.8 .given. +compute +DRAM +32.6 "),
         plain("10 operators are on both sides"),
-        plain("no prices were given"),
+        plain("no prices were specified"),
     ),
     (
         "costs come from the file alone",
@@ -40,7 +40,7 @@ def test_every_row_of_the_study_is_as_its_script_computes_it(folder):
         f"{VERSUS} --devices=1,8",
         exits(0),
         prints("n16c64h112w112k64r3s3_p1 .* 261 "),
-        plain("8 devices that count as that many times one"),
+        plain("8 devices (its rate is that many times one device's)"),
     ),
     (
         "each side's fastest type",
@@ -111,7 +111,7 @@ def test_measured_and_assumed_energies_are_never_in_one_ratio():
             exits(0),
             prints(r"A energy +B energy +A/B energy +A energy \(assumed\) +B energy \(assumed\) +A/B energy \(assumed\)"),
             plain("energy: of one call, by counters. A: powercap: packages. B: not measured"),
-            plain("no measurement, and never compared with one"),
+            plain("not measured, and never compared with a measurement"),
         ],
     )
     for row in json.loads(Path("energy.json").read_text())["rows"]:

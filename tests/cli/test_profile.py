@@ -89,7 +89,7 @@ def test_a_program_that_fails_is_told_and_its_kernels_are_kept():
     [
         ("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", "run as root or with CAP_SYS_ADMIN"),
         ("==WARNING== No kernels were profiled.", "ncu profiled no kernel"),
-        ("==ERROR== Something new", "ncu refused: Something new"),
+        ("==ERROR== Something new", "ncu failed: Something new"),
     ],
 )
 def test_a_refusal_is_one_sentence(said, sentence):

@@ -28,7 +28,7 @@ def test_the_program_is_shown(imported):
             says("wrote run.json"),
             prints("^oneDNN v3.13.3, OpenMP, 2 threads, Intel AVX2: 460 calls of 66 distinct primitives, 1.36 s in all$"),
             prints("^primitives with the largest potential, per step +calls +time"),
-            prints("^Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training +5 .* compute .given. +1.47x +jit:avx2$"),
+            prints("^Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training +5 .* compute .specified. +1.47x +jit:avx2$"),
             prints("^reorder +undef +43 +158 .* none$"),
             prints("zero-FLOP: 158 of 211 calls"),
             prints("2 steps, marked by the program; 211 calls each"),
@@ -86,7 +86,7 @@ def test_without_roofs_the_longest_come_first():
         ("pt_bert_inf.onednn.log", "2 steps, marked by the program; 12 calls each"),
         ("tf212_conv_opts0.log", "no steady steps found"),
         ("pt_lstm_trn.onednn.log", "  backward: 46.3 ms, 1 call, 46.2 ms in oneDNN"),
-        ("pt_lstm_trn.onednn.log --steps 4", "4 steps, as many as given; 9 calls each"),
+        ("pt_lstm_trn.onednn.log --steps 4", "4 steps, as many as specified; 9 calls each"),
         ("pt_lstm_trn.onednn.log --steps 7", "no 7 equal steps found"),
         ("debian_torch113_conv_v2.6.3.log", "creation of primitives: 4 made, 0 found in the cache"),
     ],
@@ -194,7 +194,7 @@ def test_two_programs_are_on_one_chart(two_programs):
         ("run.json none.json", "none.json"),
         ("run.json tf.json --format=junit", "--format=junit: expected table, markdown, json, csv with --across-programs"),
         ("run.json tf.json --min-effect=3%", "--across-programs: expected only A, B and --format"),
-        ("plain.json run.json", "plain.json: no program's run file, expected context.dlroof.program"),
+        ("plain.json run.json", "plain.json: not the run file of a program, expected context.dlroof.program"),
     ],
 )
 def test_programs_that_cannot_be_compared(two_programs, arguments, sentence):
