@@ -28,7 +28,7 @@ mapfile -t sh < <(sources '*.sh' '*.bash' .ci/run "$templates")
 
 status=0
 clang-format-14 "${clang[@]}" "${cpp[@]}" || status=1
-black -q -l 100 "${python[@]}" "${py[@]}" || status=1
+black -q -l 160 -C "${python[@]}" "${py[@]}" || status=1
 shfmt -i 2 -ci -bn "${shell[@]}" "${sh[@]}" || status=1 # as in Google's guide for shell
 # SC1007: `a= b=` is an empty assignment. The others: variables that a sourced file sets or uses.
 shellcheck -s bash -x -P SCRIPTDIR -S warning -e SC1007,SC1090,SC2034,SC2154 "${sh[@]}" || status=1

@@ -62,13 +62,7 @@ class Module:
             words += [key, values] if values else []
         for key, values in (("vendors", self.vendors), ("uses", self.uses)):
             words += [key, *sorted(values)] if values else []
-        return textwrap.fill(
-            " ".join(words),
-            120,
-            subsequent_indent="    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        return textwrap.fill(" ".join(words), 120, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def read_modules(path):
@@ -109,9 +103,7 @@ def included(file):
     for quoted, angled in INCLUDE.findall(file.read_text()):
         if quoted:
             folders.add(str(pathlib.PurePosixPath(quoted).parent))
-        vendors |= {
-            vendor for vendor, pattern in VENDORS.items() if re.match(pattern, angled or "")
-        }
+        vendors |= {vendor for vendor, pattern in VENDORS.items() if re.match(pattern, angled or "")}
     return folders, vendors
 
 
@@ -138,9 +130,7 @@ def violations(root):
         if not matching:
             yield f"ci/modules.txt: {module.name}: no such folder with sources"
         yield from line_violations(modules, index, matching)
-        yield from include_violations(
-            root, modules, index, {folder: folders[folder] for folder in matching}
-        )
+        yield from include_violations(root, modules, index, {folder: folders[folder] for folder in matching})
     for folder in folders:
         if line_of(modules, folder) is None:
             yield f"{folder}: ci/modules.txt has no line for this module"
@@ -153,9 +143,7 @@ def line_violations(modules, index, folders):
     module, where = modules[index], f"ci/modules.txt: {modules[index].name}"
     if module.extends and module.extends not in module.uses:
         yield f"{where}: extends {module.extends} without using it"
-    for folder, name in sorted(
-        (folder, name) for folder in folders for name in module.used_by(folder)
-    ):
+    for folder, name in sorted((folder, name) for folder in folders for name in module.used_by(folder)):
         used = line_of(modules, name)
         if used is None:
             yield f"{where}: uses {name}, which is no module"
@@ -187,15 +175,10 @@ def include_violations(root, modules, index, folders):
 
 def program_violations(root, folders):
     """A program's main file is built only if the root's CMakeLists.txt names it."""
-    programs = re.findall(
-        r"^\s*dlroof_program\((\w+) ([\w/]+)", (root / "CMakeLists.txt").read_text(), re.M
-    )
+    programs = re.findall(r"^\s*dlroof_program\((\w+) ([\w/]+)", (root / "CMakeLists.txt").read_text(), re.M)
     for folder, files in folders.items():
         for file in files:
-            if (
-                file.name.endswith("_main.cpp")
-                and (file.name[: -len("_main.cpp")], folder) not in programs
-            ):
+            if file.name.endswith("_main.cpp") and (file.name[: -len("_main.cpp")], folder) not in programs:
                 yield f"{file.relative_to(root)}: CMakeLists.txt has no dlroof_program() for it"
 
 
@@ -203,9 +186,7 @@ def test_violations(root, modules):
     for file in sorted((root / "tests").rglob("*_test.cpp")):
         name = file.relative_to(root)
         folder = "/".join(name.parts[1:-1])
-        if name.parts[1] != "fakes" and (
-            line_of(modules, folder) is None or not (root / folder).is_dir()
-        ):
+        if name.parts[1] != "fakes" and (line_of(modules, folder) is None or not (root / folder).is_dir()):
             yield f"{name}: a test's path mirrors its module's, and there is no module {folder}"
         text = file.read_text()
         if "OnGpu" in text and re.search(r"GTEST_SKIP\(\) << (?!fakes::NeedsGpu)", text):
@@ -295,10 +276,7 @@ def update(root):
         star = module.star(folder)
         for file in files:
             here, vendors = included(file)
-            names = {
-                re.sub(rf"(?<=/){re.escape(star)}(?=/|$)", "*", name) if star else name
-                for name in here - {folder}
-            }
+            names = {re.sub(rf"(?<=/){re.escape(star)}(?=/|$)", "*", name) if star else name for name in here - {folder}}
             module.uses |= names
             module.vendors |= vendors
             concrete.setdefault(module.name, set()).update(here - {folder})
@@ -306,19 +284,12 @@ def update(root):
     for module in modules:
         if module.name not in kept:
             print(f"check_modules: dropped {module.name}, which has no sources")
-    lines, waiting, layer = (
-        [],
-        sorted(kept.values(), key=lambda module: LAYERS.index(module.name.split("/")[0])),
-        "",
-    )
+    lines, waiting, layer = ([], sorted(kept.values(), key=lambda module: LAYERS.index(module.name.split("/")[0])), "")
     while waiting:
         names = {module.name for module in waiting}
         ready = next((module for module in waiting if not concrete[module.name] & names), None)
         if ready is None:
-            cycle = "\n".join(
-                f"  {module.name} uses {' '.join(sorted(concrete[module.name] & names))}"
-                for module in waiting
-            )
+            cycle = "\n".join(f"  {module.name} uses {' '.join(sorted(concrete[module.name] & names))}" for module in waiting)
             sys.exit(f"check_modules: these modules use each other in a cycle:\n{cycle}")
         waiting.remove(ready)
         if ready.name.split("/")[0] != layer:
@@ -330,17 +301,9 @@ def update(root):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--update",
-        action="store_true",
-        help="rewrites ci/modules.txt from the includes of the tree",
-    )
-    parser.add_argument(
-        "root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true", help="rewrites ci/modules.txt from the includes of the tree")
+    parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     arguments = parser.parse_args()
     check_itself()
     if arguments.update:

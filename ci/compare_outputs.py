@@ -21,13 +21,8 @@ STUDIES = "baselines/studies"
 
 def run_files():
     files = sorted(glob.glob(f"{ROOT}/baselines/stored/*/*.json"))
-    files += [
-        f"{ROOT}/{STUDIES}/v100_published/{name}.json"
-        for name in ("conv2d", "lstm", "deepcam", "deepcam-census")
-    ]
-    files += [
-        f"{ROOT}/tests/data/{name}.json" for name in ("run_small", "run_ceilings", "v100_gpu_run")
-    ]
+    files += [f"{ROOT}/{STUDIES}/v100_published/{name}.json" for name in ("conv2d", "lstm", "deepcam", "deepcam-census")]
+    files += [f"{ROOT}/tests/data/{name}.json" for name in ("run_small", "run_ceilings", "v100_gpu_run")]
     return [os.path.relpath(file, ROOT) for file in files]
 
 
@@ -41,47 +36,17 @@ def commands(files):
             yield file, ["report", file, "-o", "{out}." + extension]
         for form in ("bencher", "csv", "github-action", "openmetrics", "otava"):
             yield file, ["export", "--format=" + form, file]
-    pairs = [
-        (a, b)
-        for a in files
-        for b in files
-        if a != b
-        and os.path.dirname(a) == os.path.dirname(b)
-        and a.replace("-again", "")[:-5].split("-")[-1] in b
-    ]
+    pairs = [(a, b) for a in files for b in files if a != b and os.path.dirname(a) == os.path.dirname(b) and a.replace("-again", "")[:-5].split("-")[-1] in b]
     for base, new in pairs:
         for form in ("table", "markdown", "json", "junit", "sarif"):
             yield f"{base} {new}", ["compare", base, new, "--format=" + form]
     for base, new in pairs[:2]:
         yield f"{base} {new}", ["report", new, "--before", base, "-o", "{out}.svg"]
-    cascade, zen = (
-        f"baselines/stored/{m}/2026-11-2{d}-conv2d.json"
-        for m, d in (("cascade-lake-2c", 1), ("zen5-2c", 2))
-    )
+    cascade, zen = (f"baselines/stored/{m}/2026-11-2{d}-conv2d.json" for m, d in (("cascade-lake-2c", 1), ("zen5-2c", 2)))
     yield "across machines", ["compare", cascade, zen, "--across-machines"]
     for suite in ("alexnet", "resnet152"):
-        yield suite, [
-            "model",
-            "--gpu",
-            "v100",
-            "--suite",
-            suite,
-            "--batch",
-            "256",
-            "--scale",
-            "sm=2",
-        ]
-        yield suite, [
-            "model",
-            "--gpu",
-            "v100",
-            "--suite",
-            suite,
-            "--batch",
-            "256",
-            "-o",
-            "{out}.json",
-        ]
+        yield suite, ["model", "--gpu", "v100", "--suite", suite, "--batch", "256", "--scale", "sm=2"]
+        yield suite, ["model", "--gpu", "v100", "--suite", suite, "--batch", "256", "-o", "{out}.json"]
     for file in files:
         if "v100" in file:
             yield file, ["model", file]
@@ -107,24 +72,13 @@ def history_commands(files, database):
 
 def page_data(text):
     """A page's JSON; scripts and styles are code, not results."""
-    return (
-        "\n".join(
-            re.findall(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, re.S)
-        )
-        or text
-    )
+    return "\n".join(re.findall(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, re.S)) or text
 
 
 def output(program, arguments, folder):
     """What the program prints and writes, without what depends on where and by which build it was made."""
     out = os.path.join(folder, "out")
-    done = subprocess.run(
-        [program] + [argument.replace("{out}", out) for argument in arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        errors="replace",
-    )
+    done = subprocess.run([program] + [argument.replace("{out}", out) for argument in arguments], cwd=ROOT, capture_output=True, text=True, errors="replace")
     text = f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     for name in sorted(os.listdir(folder)):
         if name.startswith("out."):
@@ -132,11 +86,7 @@ def output(program, arguments, folder):
                 written = file.read()
             text += page_data(written) if name.endswith(".html") else written
             os.remove(os.path.join(folder, name))
-    return re.sub(
-        r'"(commit|dlroof_commit|built|added_at|date)": ?"[^"]*"',
-        '""',
-        text.replace(folder, "FOLDER"),
-    )
+    return re.sub(r'"(commit|dlroof_commit|built|added_at|date)": ?"[^"]*"', '""', text.replace(folder, "FOLDER"))
 
 
 def compare(old, new, diff):
@@ -144,13 +94,7 @@ def compare(old, new, diff):
     with tempfile.TemporaryDirectory() as folder:
         files = run_files()
         steps = [(label, arguments, arguments) for label, arguments in commands(files)]
-        steps += [
-            (label, a, b)
-            for (label, a), (_, b) in zip(
-                history_commands(files, f"{folder}/old.db"),
-                history_commands(files, f"{folder}/new.db"),
-            )
-        ]
+        steps += [(label, a, b) for (label, a), (_, b) in zip(history_commands(files, f"{folder}/old.db"), history_commands(files, f"{folder}/new.db"))]
         for label, old_arguments, new_arguments in steps:
             before, after = output(old, old_arguments, folder), output(new, new_arguments, folder)
             after = after.replace("FOLDER/new.db", "FOLDER/old.db")
@@ -161,29 +105,18 @@ def compare(old, new, diff):
             print(f"differs: dlroof {' '.join(new_arguments)}   ({label})")
             if diff:
                 diff.write(f"=== dlroof {' '.join(new_arguments)}\n")
-                diff.writelines(
-                    line + "\n"
-                    for line in difflib.unified_diff(
-                        before.splitlines(), after.splitlines(), "old", "new", lineterm="", n=0
-                    )
-                )
+                diff.writelines(line + "\n" for line in difflib.unified_diff(before.splitlines(), after.splitlines(), "old", "new", lineterm="", n=0))
     print(f"{total} outputs, {different} differ")
     return different
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old")
     parser.add_argument("new")
     parser.add_argument("--diff", type=argparse.FileType("w"), help="where the differences go")
     arguments = parser.parse_args()
-    sys.exit(
-        1
-        if compare(os.path.abspath(arguments.old), os.path.abspath(arguments.new), arguments.diff)
-        else 0
-    )
+    sys.exit(1 if compare(os.path.abspath(arguments.old), os.path.abspath(arguments.new), arguments.diff) else 0)
 
 
 if __name__ == "__main__":

@@ -13,28 +13,31 @@ std::vector<CounterSource>& Registry() {
   return sources;
 }
 
-bool Asked(std::string_view choice, const CounterSource& source) {
+bool IsSelected(std::string_view choice, const CounterSource& source) {
   if (choice == kNoCounters) return false;
   if (source.provenance == Provenance::kModelled) return true;
   if (choice == kAutoCounters) return source.provenance == Provenance::kMeasured;
   return choice == source.name;
 }
 
+std::optional<Reason> UnavailableReason(const CounterSource& source) {
+  return source.unavailable ? source.unavailable() : std::nullopt;
+}
+
 template <class Map>
-void DropWhatIsNoCount(Map& counts) {
+void DropInvalid(Map& counts) {
   std::erase_if(counts,
                 [](const auto& item) { return !std::isfinite(item.second) || item.second < 0; });
 }
 
-// Empty where the FLOPs may stay.
-std::string WhyFlopsArePartial(const CountRequest& request, const Work& work) {
+std::optional<Reason> IncompleteFlopsReason(const CountRequest& request, const Work& work) {
   for (const auto& pipe : request.pipes)
     if (work.flops.count(pipe) == 0 && !work.flops.empty())
-      return fmt::format("it cannot count {}, so its FLOPs would be a part of the work", pipe);
-  return "";
+      return Reason{fmt::format("its FLOPs were dropped as incomplete: it cannot count {}", pipe)};
+  return std::nullopt;
 }
 
-// Keeps quantities that a better source of the same kind has provided.
+// Quantities that a better source of the same provenance counted take precedence.
 void Merge(const Work& more, Work& known) {
   if (known.flops.empty()) known.flops = more.flops;
   known.bytes.insert(more.bytes.begin(), more.bytes.end());
@@ -50,14 +53,14 @@ void Ask(const CounterSource& source, const CountRequest& request, Counting& cou
     counting.notes.push_back({source.name, {}, fmt::format("failed: {}", error.what())});
     return;
   }
-  DropWhatIsNoCount(counted.work.flops);
-  DropWhatIsNoCount(counted.work.bytes);
-  if (const auto why = WhyFlopsArePartial(request, counted.work); !why.empty()) {
+  DropInvalid(counted.work.flops);
+  DropInvalid(counted.work.bytes);
+  if (const auto reason = IncompleteFlopsReason(request, counted.work)) {
     counted.work.flops.clear();
-    counted.caveats.push_back(why);
+    counted.caveats.push_back(reason->text);
   }
   if (!counted.how.empty()) counting.notes.push_back({source.name, source.provenance, counted.how});
-  for (const auto& reason : counted.caveats) counting.notes.push_back({source.name, {}, reason});
+  for (const auto& caveat : counted.caveats) counting.notes.push_back({source.name, {}, caveat});
   if (counting.kernels.empty()) counting.kernels = std::move(counted.kernels);
   Merge(counted.work, counting.work[source.provenance]);
 }
@@ -90,33 +93,32 @@ Counting CountCall(std::string_view choice, std::string_view device, const Count
   Counting counting;
   for (const Provenance from : AllProvenances())
     for (const CounterSource& source : sources) {
-      if (source.provenance != from || source.device != device || !Asked(choice, source)) continue;
-      const auto why = source.unavailable ? source.unavailable() : "";
-      if (why.empty())
+      if (source.provenance != from || source.device != device || !IsSelected(choice, source))
+        continue;
+      const auto reason = UnavailableReason(source);
+      if (!reason)
         Ask(source, request, counting);
       else if (choice == source.name)
-        counting.notes.push_back({source.name, {}, why});
+        counting.notes.push_back({source.name, {}, reason->text});
     }
   std::erase_if(counting.work, [](const auto& item) { return item.second == Work{}; });
   return counting;
 }
 
-std::string WhyUnavailable(std::string_view choice, std::string_view device,
-                           const std::vector<CounterSource>& sources) {
-  if (choice == kAutoCounters || choice == kNoCounters) return "";
+std::optional<Reason> UnavailableReason(std::string_view choice, std::string_view device,
+                                        const std::vector<CounterSource>& sources) {
+  if (choice == kAutoCounters || choice == kNoCounters) return std::nullopt;
   for (const CounterSource& source : sources)
-    if (choice == source.name && source.device == device)
-      return source.unavailable ? source.unavailable() : "";
-  return fmt::format("this build has no source {} for the {}", choice, device);
+    if (choice == source.name && source.device == device) return UnavailableReason(source);
+  return Reason{fmt::format("this build has no counter source {} for the {}", choice, device)};
 }
 
-std::map<std::string, std::string> UnavailableSources(std::string_view choice,
-                                                      std::string_view device,
-                                                      const std::vector<CounterSource>& sources) {
-  std::map<std::string, std::string> reasons;
+std::map<std::string, Reason> UnavailableSources(std::string_view choice, std::string_view device,
+                                                 const std::vector<CounterSource>& sources) {
+  std::map<std::string, Reason> reasons;
   for (const CounterSource& source : sources) {
-    if (source.device != device || !Asked(choice, source) || !source.unavailable) continue;
-    if (auto why = source.unavailable(); !why.empty()) reasons[source.name] = std::move(why);
+    if (source.device != device || !IsSelected(choice, source)) continue;
+    if (auto reason = UnavailableReason(source)) reasons[source.name] = std::move(*reason);
   }
   return reasons;
 }

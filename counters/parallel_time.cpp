@@ -28,21 +28,21 @@ bool RegisterRegionSource(RegionSource source) {
 
 const std::vector<RegionSource>& AllRegionSources() { return Registered(); }
 
-std::string WhyNoRegions(const std::vector<RegionSource>& sources) {
-  if (sources.empty()) return "this build knows no OpenMP runtime to watch";
+std::optional<Reason> NoRegionsReason(const std::vector<RegionSource>& sources) {
+  if (sources.empty()) return Reason{"this build cannot watch any OpenMP runtime"};
   std::vector<std::string> reasons;
   for (const auto& source : sources) {
-    const auto why = source.unavailable();
-    if (why.empty()) return "";
-    reasons.push_back(fmt::format("{}: {}", source.name(), why));
+    const auto reason = source.unavailable();
+    if (!reason) return std::nullopt;
+    reasons.push_back(fmt::format("{}: {}", source.name(), reason->text));
   }
-  return fmt::format("{}", fmt::join(reasons, "; "));
+  return Reason{fmt::format("{}", fmt::join(reasons, "; "))};
 }
 
 void RegionWatch::Begin() {
   watching_.clear();
   for (const auto& source : *all_)
-    if (source.unavailable().empty()) watching_.push_back(&source);
+    if (!source.unavailable()) watching_.push_back(&source);
   for (const auto* source : watching_) source->begin();
 }
 

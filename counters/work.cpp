@@ -12,17 +12,6 @@ constexpr KeyRow<ProductDirection> kDirections[] = {
     {ProductDirection::kForward, "fwd"},
     {ProductDirection::kBackwardData, "bwd_data"},
     {ProductDirection::kBackwardWeights, "bwd_weights"}};
-
-}  // namespace
-
-std::string_view Key(ProductDirection direction) { return KeyIn(kDirections, direction); }
-
-std::optional<ProductDirection> ProductDirectionFromKey(std::string_view key) {
-  return ValueIn(kDirections, key);
-}
-
-namespace {
-
 constexpr KeyRow<Level> kLevels[] = {{Level::kL1, "l1"},
                                      {Level::kL2, "l2"},
                                      {Level::kL3, "l3"},
@@ -31,7 +20,14 @@ constexpr KeyRow<Level> kLevels[] = {{Level::kL1, "l1"},
 constexpr KeyRow<Provenance> kProvenances[] = {{Provenance::kMeasured, "measured"},
                                                {Provenance::kSimulated, "simulated"},
                                                {Provenance::kModelled, "modelled"}};
+
 }  // namespace
+
+std::string_view Key(ProductDirection direction) { return KeyIn(kDirections, direction); }
+
+std::optional<ProductDirection> ProductDirectionFromKey(std::string_view key) {
+  return ValueIn(kDirections, key);
+}
 
 const std::vector<Level>& AllLevels() {
   static const auto values = ValuesOf(kLevels);

@@ -32,7 +32,7 @@ json NodeJson(const ClusterNode& node) {
     object["host"] = node.facts.host;  // of a GPU without a file
   if (node.kind) object["kind"] = *node.kind;
   if (!node.ceilings.empty()) object["ceilings"] = node.ceilings;
-  if (!node.without.empty()) object["without"] = node.without;
+  if (!node.untimed.empty()) object["without"] = node.untimed;
   return object;
 }
 
@@ -61,7 +61,7 @@ ClusterNode NodeFrom(const JsonReader& reader, std::size_t kinds) {
     const auto ceilings = reader.Object("ceilings");
     for (const auto& key : ceilings.Keys()) node.ceilings[key] = ceilings.Positive(key);
   }
-  if (reader.Has("without")) node.without = reader.TextsByKey("without");
+  if (reader.Has("without")) node.untimed = reader.TextsByKey("without");
   return node;
 }
 
@@ -85,7 +85,7 @@ Finding FindingFrom(const JsonReader& reader, std::size_t nodes) {
   if (finding.node >= nodes) reader.Refuse("node", "an index into cluster.nodes");
   if (reader.Has("ci95")) finding.ci95 = reader.PositivePair("ci95");
   const auto verdict = NodeVerdictFromKey(reader.Text("verdict"));
-  if (!verdict) reader.Refuse("verdict", "suspect, slow or not validated");
+  if (!verdict) reader.Refuse("verdict", "suspect, slow or not confirmed");
   finding.verdict = *verdict;
   return finding;
 }
@@ -103,7 +103,7 @@ json ClusterJson(const Cluster& cluster) {
   return object;
 }
 
-// Returns the entry by which Google Benchmark's own tools know the record.
+// Returns the record's entry for Google Benchmark's own tools.
 json EntryOf(const record::Record& record) {
   json entry = {{"name", record.name}, {"run_name", record.name},        {"run_type", "iteration"},
                 {"repetitions", 1},    {"repetition_index", 0},          {"threads", 1},
@@ -114,7 +114,7 @@ json EntryOf(const record::Record& record) {
   return entry;
 }
 
-// Writes into the records of `file` which node each repetition is of, and its time as it is.
+// Adds the node and the exact time of each repetition to the records of the file.
 void AddNodes(const Cluster& cluster, json& records) {
   for (std::size_t i = 0; i < cluster.nodes_of.size(); ++i) {
     auto& repetitions = records[i]["repetitions"];
@@ -160,42 +160,6 @@ void ReadCluster(const JsonReader& reader, Cluster& cluster) {
   cluster.barriers = ClusterBarriersFromJson(barriers.json(), barriers.where());
 }
 
-}  // namespace
-
-json ToJson(const Cluster& cluster, const std::string& command) {
-  auto run = cluster.run;
-  run.context["dlroof"].erase("node");
-  run.context["dlroof"]["cluster"] = kClusterSchema;
-  run.context["dlroof"]["command"] = command;
-  json file = roofline::ToJson(roofline::PlaceRun(std::move(run)));
-  AddNodes(cluster, file["records"]);
-  file["benchmarks"] = json::array();
-  for (const auto& record : cluster.run.records) file["benchmarks"].push_back(EntryOf(record));
-  file["cluster"] = ClusterJson(cluster);
-  return file;
-}
-
-Cluster ReadClusterFile(const std::string& path) {
-  const auto text = ReadFile(path, "a cluster file");
-  std::ostringstream warnings;
-  Cluster cluster;
-  cluster.run = record::ParseRunFile(text, path, warnings);
-  if (!warnings.str().empty()) {
-    auto warning = warnings.str();
-    warning.pop_back();
-    throw BadInput("{}; expected a whole cluster file", warning);
-  }
-  const auto file = ParsedJson(text, path);
-  const JsonReader reader(file, path);
-  if (!reader.Has("cluster"))
-    throw BadInput("{}: has no 'cluster', expected a file of `dlroof cluster gather`", path);
-  ReadCluster(reader.Object("cluster"), cluster);
-  ReadNodesOf(reader.Array("records"), path, cluster);
-  return cluster;
-}
-
-namespace {
-
 struct Values {
   std::vector<double> all, validated;
 };
@@ -220,15 +184,17 @@ void MergeCeiling(const Values& values, machine::Ceiling& ceiling) {
   ceiling.sustained_per_second.reset();
   ceiling.clock_hz.reset();
   ceiling.validation = {};
-  ceiling.validated = validated && !ceiling.specified;
+  if (!ceiling.IsSpecified())
+    ceiling.status =
+        validated ? machine::CeilingStatus::kValidated : machine::CeilingStatus::kNotValidated;
   ceiling.reasons.clear();
-  if (!validated && !ceiling.specified)
+  if (ceiling.status == machine::CeilingStatus::kNotValidated)
     ceiling.reasons.push_back(
         fmt::format("validated on {} of {} nodes", values.validated.size(), values.all.size()));
   ceiling.how += fmt::format("; median of {} node{}", used.size(), used.size() == 1 ? "" : "s");
 }
 
-bool CountTheSame(const energy::Energy& a, const energy::Energy& b) {
+bool HaveSameDomains(const energy::Energy& a, const energy::Energy& b) {
   const auto names_equal = [](const auto& x, const auto& y) { return x.first == y.first; };
   return a.from == b.from && a.covers == b.covers &&
          std::ranges::equal(a.domains, b.domains, names_equal) &&
@@ -236,6 +202,38 @@ bool CountTheSame(const energy::Energy& a, const energy::Energy& b) {
 }
 
 }  // namespace
+
+json ToJson(const Cluster& cluster, const std::string& command) {
+  auto run = cluster.run;
+  run.context["dlroof"].erase("node");
+  run.context["dlroof"]["cluster"] = kClusterSchema;
+  run.context["dlroof"]["command"] = command;
+  json file = roofline::ToJson(roofline::PlaceRun(std::move(run)));
+  AddNodes(cluster, file["records"]);
+  file["benchmarks"] = json::array();
+  for (const auto& record : cluster.run.records) file["benchmarks"].push_back(EntryOf(record));
+  file["cluster"] = ClusterJson(cluster);
+  return file;
+}
+
+Cluster ReadClusterFile(const std::string& path) {
+  const auto text = ReadFile(path, "a cluster file");
+  std::ostringstream warnings;
+  Cluster cluster;
+  cluster.run = record::ParseRunFile(text, path, warnings);
+  if (!warnings.str().empty()) {
+    auto warning = warnings.str();
+    warning.pop_back();
+    throw BadInput("{}; expected a complete cluster file", warning);
+  }
+  const auto file = ParsedJson(text, path);
+  const JsonReader reader(file, path);
+  if (!reader.Has("cluster"))
+    throw BadInput("{}: has no 'cluster', expected a file of `dlroof cluster gather`", path);
+  ReadCluster(reader.Object("cluster"), cluster);
+  ReadNodesOf(reader.Array("records"), path, cluster);
+  return cluster;
+}
 
 void MergeMachine(const std::vector<const NodeSummary*>& nodes, machine::Machine& machine) {
   for (auto& [threads, set] : machine.by_threads) {
@@ -262,7 +260,7 @@ std::optional<energy::Energy> MergedEnergy(const std::vector<energy::Energy>& no
   if (nodes.empty()) return std::nullopt;
   const energy::Energy& first = nodes.front();
   if (!std::ranges::all_of(nodes,
-                           [&](const energy::Energy& one) { return CountTheSame(first, one); }))
+                           [&](const energy::Energy& one) { return HaveSameDomains(first, one); }))
     return std::nullopt;
   const auto values = [&](const std::function<double(const energy::Energy&)>& value) {
     std::vector<double> all;

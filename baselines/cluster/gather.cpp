@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostNamed = 3;  // nodes in a remark
 
-// Returns the arguments that most nodes were measured with, the first of equals; absent: none were.
+// Returns the arguments that most nodes were measured with (the first of equals), if any were.
 std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSummary>& summaries) {
   std::map<std::vector<std::string>, int> counts;
   for (const auto& summary : summaries)
@@ -42,7 +42,7 @@ void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
 }
 
 bool Counts(const NodeSummary& summary) {
-  return summary.status == NodeStatus::kWhole || summary.status == NodeStatus::kPartial;
+  return summary.status == NodeStatus::kComplete || summary.status == NodeStatus::kPartial;
 }
 
 ClusterNode NodeOf(const NodeSummary& summary) {
@@ -55,10 +55,10 @@ ClusterNode NodeOf(const NodeSummary& summary) {
           .facts = summary.facts,
           .kind = std::nullopt,
           .ceilings = RoofsOf(summary),
-          .without = summary.without};
+          .untimed = summary.untimed};
 }
 
-// Sets the kinds of nodes, the largest first, of equals the first by name.
+// Sets the kinds of nodes, the one with the most nodes first.
 void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
   std::vector<ClusterKind> kinds;
   for (std::size_t i = 0; i < summaries.size(); ++i) {
@@ -77,14 +77,14 @@ void SetKinds(const std::vector<NodeSummary>& summaries, Cluster& cluster) {
 
 // A benchmark over the nodes of one kind.
 struct Merged {
-  std::size_t donor = 0;  // the first node with a time; facts that are no numbers are its own
+  std::size_t donor = 0;  // the first node with a time; provides the facts other than numbers
   std::vector<record::Repetition> repetitions;
-  std::vector<energy::Energy> energies;  // of the nodes that measured it
-  std::vector<NodeWindow> windows;       // of the nodes that had one
+  std::vector<energy::Energy> energies;  // of nodes that measured it
+  std::vector<NodeWindow> windows;       // of nodes that had one
   std::vector<std::size_t> nodes;
 };
 
-// Benchmarks in the order in which nodes have them.
+// Benchmarks in the order of the nodes' files.
 struct MergedTimes {
   std::vector<std::string> names;
   std::map<std::string, Merged> by_name;
@@ -108,7 +108,7 @@ MergedTimes MergeTimes(const std::vector<NodeSummary>& summaries, const ClusterK
   return merged;
 }
 
-// Copies the facts of the records from their donors' files, each of which is read once.
+// Copies the records' facts from their donors' files; reads each file once.
 void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
                 const std::function<record::RunFile(const std::string&)>& reread,
                 Cluster& cluster) {
@@ -122,8 +122,8 @@ void SetRecords(const std::vector<NodeSummary>& summaries, MergedTimes merged,
       throw BadInput("{}: changed while it was read", summaries[one.donor].file);
     record::Record record = *found;
     record.repetitions = std::move(one.repetitions);
-    record.parallel.reset();        // one node's
-    record.metered_window.reset();  // the same
+    record.parallel.reset();        // of one node
+    record.metered_window.reset();  // of one node
     record.energy = MergedEnergy(one.energies);
     cluster.run.records.push_back(std::move(record));
     cluster.nodes_of.push_back(std::move(one.nodes));
@@ -154,13 +154,13 @@ void AddRemarks(Cluster& cluster) {
   }
   if (!fewer.empty())
     cluster.remarks.push_back(
-        fmt::format("the scheduler gave fewer CPUs than a node has: {}", NamedNodes(fewer)));
+        fmt::format("the scheduler granted fewer CPUs than a node has: {}", NamedNodes(fewer)));
   if (!other.empty())
     cluster.remarks.push_back(
-        fmt::format("of another kind than most, not in the medians: {}", NamedNodes(other)));
+        fmt::format("other machines than most nodes, not in the medians: {}", NamedNodes(other)));
   if (!cluster.asked_known)
     cluster.remarks.emplace_back(
-        "no list of the nodes that were asked: those without a file are not missed");
+        "no list of requested nodes: nodes without a file cannot be reported as missing");
 }
 
 void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>& summaries) {
@@ -172,7 +172,7 @@ void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>&
   const bool per_gpu = std::ranges::any_of(
       summaries, [](const NodeSummary& summary) { return !summary.facts.gpu.empty(); });
   for (const auto& name : asked) {
-    // Tasks of one node are called NODE-taskN.
+    // Tasks of one node are named NODE-taskN.
     const auto task = known.lower_bound(name + "-task");
     const bool has_task = task != known.end() && task->starts_with(name + "-task");
     if (has_task || !known.insert(name).second) continue;
@@ -189,6 +189,40 @@ std::vector<std::vector<NodeWindow>> WindowsOf(const MergedTimes& merged) {
   std::vector<std::vector<NodeWindow>> windows;
   for (const auto& name : merged.names) windows.push_back(merged.by_name.at(name).windows);
   return windows;
+}
+
+using nlohmann::json;
+
+constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
+                                            {NodeStatus::kPartial, "partial"},
+                                            {NodeStatus::kMissing, "missing"},
+                                            {NodeStatus::kFailed, "failed"}};
+
+void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
+  for (const auto& [threads, set] : machine.by_threads) {
+    for (const auto& [pipe, row] : set.flops)
+      ceilings[{machine.device, threads, "flops." + pipe}] = {row.per_second,
+                                                              row.AllowsPercentages()};
+    for (const auto& [level, row] : set.bytes)
+      ceilings[{machine.device, threads, fmt::format("bytes.{}", Key(level))}] = {
+          row.per_second, row.AllowsPercentages()};
+    if (set.launch_seconds)
+      ceilings[{machine.device, threads, "launch"}] = {*set.launch_seconds, true};
+  }
+}
+
+void AddTime(const record::Record& record, NodeSummary& summary) {
+  const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)
+                                                           : std::optional<record::Timing>();
+  if (!timing) {
+    summary.untimed[record.name] = record.reason.empty() ? "no time" : record.reason;
+    return;
+  }
+  NodeTime time{.name = record.name, .seconds = timing->median, .noisy = timing->noisy};
+  for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
+  if (record.energy) time.energy = std::make_shared<const energy::Energy>(*record.energy);
+  time.window = record.metered_window;
+  summary.times.push_back(std::move(time));
 }
 
 }  // namespace
@@ -266,47 +300,9 @@ Cluster Gather(std::vector<NodeSummary> summaries,
     cluster.run.context["dlroof"]["devices_per_node"] = *gpus;
   SetBarriers(summaries, cluster);
   AddRemarks(cluster);
-  if (meters != nullptr) AddMetered(*meters, windows, cluster);
+  if (meters != nullptr) AddMeteredEnergy(*meters, windows, cluster);
   return cluster;
 }
-
-namespace {
-
-using nlohmann::json;
-
-constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kWhole, "whole"},
-                                            {NodeStatus::kPartial, "partial"},
-                                            {NodeStatus::kMissing, "missing"},
-                                            {NodeStatus::kFailed, "failed"}};
-
-void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
-  for (const auto& [threads, set] : machine.by_threads) {
-    for (const auto& [pipe, row] : set.flops)
-      ceilings[{machine.device, threads, "flops." + pipe}] = {row.per_second,
-                                                              row.CarriesPercentages()};
-    for (const auto& [level, row] : set.bytes)
-      ceilings[{machine.device, threads, fmt::format("bytes.{}", Key(level))}] = {
-          row.per_second, row.CarriesPercentages()};
-    if (set.launch_seconds)
-      ceilings[{machine.device, threads, "launch"}] = {*set.launch_seconds, true};
-  }
-}
-
-void AddTime(const record::Record& record, NodeSummary& summary) {
-  const auto timing = record.status == record::Status::kOk ? record::TimeOf(record.repetitions)
-                                                           : std::optional<record::Timing>();
-  if (!timing) {
-    summary.without[record.name] = record.reason.empty() ? "no time" : record.reason;
-    return;
-  }
-  NodeTime time{.name = record.name, .seconds = timing->median, .noisy = timing->noisy};
-  for (const auto& repetition : record.repetitions) time.iterations += repetition.iterations;
-  if (record.energy) time.energy = std::make_shared<const energy::Energy>(*record.energy);
-  time.window = record.metered_window;
-  summary.times.push_back(std::move(time));
-}
-
-}  // namespace
 
 std::string_view Key(NodeStatus status) { return KeyIn(kStatuses, status); }
 
@@ -363,8 +359,7 @@ NodeFacts NodeFactsFromJson(const json& object, const std::string& where) {
 NodeSummary SummaryOf(const record::RunFile& run, const std::string& file) {
   const auto& node = record::Member(record::Member(run.context, "dlroof"), "node");
   if (node.is_null())
-    throw BadInput("{}: says of no node that it is from; expected a file of `dlroof cluster node`",
-                   file);
+    throw BadInput("{}: has no node's name; expected a file of `dlroof cluster node`", file);
   NodeSummary summary;
   summary.facts = NodeFactsFromJson(node, file + ": context.dlroof.node");
   summary.file = file;

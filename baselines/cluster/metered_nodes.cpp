@@ -29,21 +29,21 @@
 namespace dlroof::cluster {
 namespace {
 
-// [s] since 1970: the years 2000 to 2099. Milliseconds are not taken for seconds.
+// [s] since 1970: the years 2000 to 2099, so that milliseconds are rejected.
 constexpr double kEarliest = 946684800, kLatest = 4102444800;
-// [byte] A log of some days has 10^7 rows, which are read part by part: a field takes much memory.
+// [byte] A log of some days has 10^7 rows. It is parsed in chunks, since fields take much memory.
 constexpr std::size_t kPartBytes = 1U << 20;
 
 constexpr std::array<std::string_view, 3> kMeterColumns = {"node", "time", "watts"};
 
-// The number in `count` digits of a text that has digits there.
+// Returns the number in `count` digits of a text that has digits there.
 int DigitsAt(std::string_view text, std::size_t at, std::size_t count) {
   int number = 0;
   std::from_chars(text.data() + at, text.data() + at + count, number);
   return number;
 }
 
-// [s] of "2026-11-23T10:00:01.5Z"; absent for another form.
+// Returns the time of "2026-11-23T10:00:01.5Z" [s], or nothing for another form.
 std::optional<double> IsoSeconds(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00T00:00:00", kDigits = "0123456789";
   if (text.size() <= kForm.size()) return std::nullopt;
@@ -92,7 +92,7 @@ double WattsOfSample(const text::CsvField& field, const std::string& where) {
   return *watts;
 }
 
-// Adds the rows of one file, the last of the log's.
+// Adds the rows of the log's last file.
 class LogReader {
  public:
   LogReader(std::string where, MeterLog& log) : where_(std::move(where)), log_(log) {}
@@ -130,12 +130,12 @@ class LogReader {
 
   std::string where_;
   MeterLog& log_;
-  text::CsvRow header_;                              // empty: not read yet
+  text::CsvRow header_;                              // set by the first row
   std::vector<std::optional<std::size_t>> columns_;  // of kMeterColumns
   bool any_ = false;
 };
 
-// Sorts by time. Throws BadInput for two samples of one time.
+// Sorts by time. Throws BadInput for two samples with the same time.
 void SortSamples(const std::string& node, const std::vector<std::string>& files,
                  std::vector<MeterSample>& samples) {
   std::ranges::sort(samples, {}, [](const MeterSample& one) {
@@ -151,12 +151,12 @@ void SortSamples(const std::string& node, const std::vector<std::string>& files,
 
 constexpr std::ptrdiff_t kFewestSamples = 5;
 constexpr double kMostPeriods = 3;  // [1] between samples that follow each other
-// Few and long ones: neighbouring samples of a meter may share what they average.
+// Few and long batches, since neighbouring samples of a meter may share averaging periods.
 constexpr std::size_t kBatches = 5;
 
 using Samples = std::vector<MeterSample>::const_iterator;
 
-// [s] Median distance from the last sample before the window to the first one after it.
+// Returns the median distance from the last sample before the window to the first after it [s].
 std::optional<double> PeriodAround(const std::vector<MeterSample>& samples, Samples begin,
                                    Samples end) {
   if (begin != samples.begin()) --begin;
@@ -167,7 +167,7 @@ std::optional<double> PeriodAround(const std::vector<MeterSample>& samples, Samp
   return distances.empty() ? std::nullopt : std::optional(Median(std::move(distances)));
 }
 
-bool HasSlowdown(Samples begin, Samples end, double from, double to, double period) {
+bool HasGap(Samples begin, Samples end, double from, double to, double period) {
   double before = from;
   for (; begin != end; ++begin) {
     if (begin->seconds - before > kMostPeriods * period) return true;
@@ -176,7 +176,7 @@ bool HasSlowdown(Samples begin, Samples end, double from, double to, double peri
   return to - before > kMostPeriods * period;
 }
 
-// [W] The mean of the line through the samples.
+// Returns the mean of the line through the samples [W].
 double MeanWatts(Samples begin, Samples end) {
   const double seconds = (end - 1)->seconds - begin->seconds;
   double joules = 0;
@@ -189,7 +189,7 @@ std::optional<std::pair<double, double>> BatchInterval(Samples begin, Samples en
   const auto count = static_cast<std::size_t>(end - begin);
   const bool equal =
       std::all_of(begin, end, [&](const auto& one) { return one.watts == begin->watts; });
-  if (count < 2 * kBatches || equal) return std::nullopt;  // equal: the resolution hides the spread
+  if (count < 2 * kBatches || equal) return std::nullopt;  // the resolution may hide the spread
   std::array<double, kBatches> means{};
   for (std::size_t i = 0; i < kBatches; ++i) {
     const auto first = count * i / kBatches, last = count * (i + 1) / kBatches;
@@ -231,7 +231,7 @@ energy::MeteredEnergy MedianOfNodes(const std::vector<NodeJoules>& nodes, const 
     return one.window.end_seconds - one.window.begin_seconds;
   };
   energy::MeteredEnergy energy{.from = from,
-                               .covers = "all that a node draws at its meter, idle parts too"};
+                               .covers = "all power of the node at its meter, idle parts too"};
   const auto joules = values(&NodeJoules::joules);
   energy.joules = Median(joules);
   energy.ci95 = nodes.size() == 1 ? nodes.front().ci95 : MedianInterval95(joules);
@@ -251,10 +251,10 @@ constexpr KeyRow<NotMetered> kReasons[] = {
     {NotMetered::kOutside,
      "no sample is of the window's time (the clocks of node and meter must agree)"},
     {NotMetered::kFewSamples, "fewer than 5 samples are in the window, less a period at each end"},
-    {NotMetered::kSlowdown, "samples are missing in the window, for more than 3 periods"},
+    {NotMetered::kGap, "samples are missing in the window, for more than 3 periods"},
     {NotMetered::kNoPower, "the meter read 0 W"}};
 
-// Calls without a metered energy, by reason.
+// Calls without metered energy, by reason.
 using Lost = std::map<NotMetered, std::vector<std::string>>;  // names of nodes
 
 void SetMetered(const MeterLog& log, const std::vector<NodeWindow>& windows,
@@ -264,14 +264,15 @@ void SetMetered(const MeterLog& log, const std::vector<NodeWindow>& windows,
   for (const auto& [node, window] : windows) {
     const auto& name = nodes[node].name;
     const auto samples = log.samples.find(name);
-    const auto [power, why_not] =
-        samples == log.samples.end() ? PowerFound{} : PowerInWindow(samples->second, window);
-    if (power) {
-      found.push_back(JoulesOf(*power, window));
+    const auto power = samples == log.samples.end() ? PowerResult(NotMetered::kNoNode)
+                                                    : PowerInWindow(samples->second, window);
+    if (const auto* known = std::get_if<WindowPower>(&power)) {
+      found.push_back(JoulesOf(*known, window));
       continue;
     }
-    lost[why_not].push_back(name);
-    reasons.emplace(KeyIn(kReasons, why_not));
+    const auto reason = std::get<NotMetered>(power);
+    lost[reason].push_back(name);
+    reasons.emplace(KeyIn(kReasons, reason));
   }
   if (!found.empty())
     record.metered = MedianOfNodes(found, log.From());
@@ -280,14 +281,14 @@ void SetMetered(const MeterLog& log, const std::vector<NodeWindow>& windows,
         {"energy", {}, fmt::format("not metered: {}", fmt::join(reasons, "; "))});
 }
 
-std::vector<std::string> NodesThatTheClusterLacks(const MeterLog& log, const Cluster& cluster) {
+std::vector<std::string> NodesMissingIn(const Cluster& cluster, const MeterLog& log) {
   std::set<std::string> known;
   for (const auto& node : cluster.nodes) known.insert(node.name);
-  std::vector<std::string> lacking;
+  std::vector<std::string> missing;
   for (const auto& [name, samples] : log.samples)
-    if (!known.contains(name)) lacking.push_back(name);
-  std::ranges::sort(lacking, NodeNameLess);
-  return lacking;
+    if (!known.contains(name)) missing.push_back(name);
+  std::ranges::sort(missing, NodeNameLess);
+  return missing;
 }
 
 }  // namespace
@@ -309,30 +310,30 @@ MeterLog ParseMeterLogs(const std::vector<std::pair<std::string, std::string>>& 
   return log;
 }
 
-PowerFound PowerInWindow(const std::vector<MeterSample>& samples,
-                         const energy::MeteredWindow& window) {
-  if (samples.empty()) return {{}, NotMetered::kNoNode};
+PowerResult PowerInWindow(const std::vector<MeterSample>& samples,
+                          const energy::MeteredWindow& window) {
+  if (samples.empty()) return NotMetered::kNoNode;
   const auto from_time = [&](double seconds) {
     return std::ranges::lower_bound(samples, seconds, {}, &MeterSample::seconds);
   };
   const auto first = from_time(window.begin_seconds), last = from_time(window.end_seconds);
-  if (first == last) return {{}, NotMetered::kOutside};
+  if (first == last) return NotMetered::kOutside;
   const auto period = PeriodAround(samples, first, last);
-  if (!period) return {{}, NotMetered::kFewSamples};
+  if (!period) return NotMetered::kFewSamples;
   const double from = window.begin_seconds + *period, to = window.end_seconds - *period;
-  if (from >= to) return {{}, NotMetered::kFewSamples};
+  if (from >= to) return NotMetered::kFewSamples;
   const auto begin = from_time(from);
   const auto end = from_time(std::nextafter(to, std::numeric_limits<double>::max()));
-  if (end - begin < kFewestSamples) return {{}, NotMetered::kFewSamples};
-  if (HasSlowdown(begin, end, from, to, *period)) return {{}, NotMetered::kSlowdown};
+  if (end - begin < kFewestSamples) return NotMetered::kFewSamples;
+  if (HasGap(begin, end, from, to, *period)) return NotMetered::kGap;
   WindowPower power{MeanWatts(begin, end), {}, *period, static_cast<std::size_t>(end - begin)};
-  if (!(power.watts > 0)) return {{}, NotMetered::kNoPower};
+  if (!(power.watts > 0)) return NotMetered::kNoPower;
   power.ci95 = BatchInterval(begin, end, power.watts);
-  return {power, {}};
+  return power;
 }
 
-void AddMetered(const MeterLog& log, const std::vector<std::vector<NodeWindow>>& windows,
-                Cluster& cluster) {
+void AddMeteredEnergy(const MeterLog& log, const std::vector<std::vector<NodeWindow>>& windows,
+                      Cluster& cluster) {
   const auto from = log.From();
   Lost lost;
   for (std::size_t i = 0; i < windows.size(); ++i)
@@ -340,16 +341,16 @@ void AddMetered(const MeterLog& log, const std::vector<std::vector<NodeWindow>>&
   if (std::ranges::all_of(windows, &std::vector<NodeWindow>::empty))
     cluster.remarks.push_back(fmt::format(
         "{}: no benchmark has a window for a meter: measure with --dlroof_meter_seconds", from));
-  for (auto& [why, names] : lost) {
+  for (auto& [reason, names] : lost) {
     const auto calls = names.size();
     std::ranges::sort(names, NodeNameLess);
     names.erase(std::ranges::unique(names).begin(), names.end());
     cluster.remarks.push_back(fmt::format("{}: calls without metered energy: {}, on {}: {}", from,
-                                          calls, NamedNodes(names), KeyIn(kReasons, why)));
+                                          calls, NamedNodes(names), KeyIn(kReasons, reason)));
   }
-  if (const auto lacking = NodesThatTheClusterLacks(log, cluster); !lacking.empty())
-    cluster.remarks.push_back(fmt::format("{}: nodes that the cluster does not have: {} ({})", from,
-                                          lacking.size(), NamedNodes(lacking)));
+  if (const auto missing = NodesMissingIn(cluster, log); !missing.empty())
+    cluster.remarks.push_back(fmt::format("{}: nodes that are not in the cluster: {} ({})", from,
+                                          missing.size(), NamedNodes(missing)));
 }
 
 }  // namespace dlroof::cluster

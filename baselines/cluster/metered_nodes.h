@@ -1,5 +1,5 @@
-// Logs of nodes' meters (BMC, PDU, wall), and the energy of calls by them. Pure: the caller reads
-// the files.
+// Logs of node power meters (BMC, PDU, wall), and the energy of calls by them. Pure: the caller
+// reads the files.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "counters/energy/energy.h"
@@ -18,52 +19,51 @@ struct MeterSample {
   double seconds = 0;  // [s] since 1970, UTC
   double watts = 0;    // [W] >= 0
   int file = 0;        // index into MeterLog::files
-  int line = 0;        // of it, from 1
+  int line = 0;        // in that file, from 1
 };
 
 struct MeterLog {
-  std::vector<std::string> files;                           // as the user calls them
-  std::map<std::string, std::vector<MeterSample>> samples;  // by node; each rises in time
+  std::vector<std::string> files;                           // paths as given
+  std::map<std::string, std::vector<MeterSample>> samples;  // by node; each sorted by time
 
-  // "watts.csv, rack2.csv": the files without their folders.
+  // Returns the file names without folders: "watts.csv, rack2.csv".
   std::string From() const;
 };
 
 // Reads CSV with the columns node, time (ISO 8601 in UTC, "2026-11-23T10:00:01.5Z", or seconds
-// since 1970) and watts, in any order of columns and rows. `files`: name and text of each. Throws
-// BadInput with file and line for another column, a field that is none of these, and two samples of
-// one node and time, whichever files they are in.
+// since 1970) and watts, in any order of columns and rows. `files` has a name and a text for each.
+// Throws BadInput with file and line for an unknown column, an invalid field, and two samples of
+// the same node and time, in one file or in two.
 MeterLog ParseMeterLogs(const std::vector<std::pair<std::string, std::string>>& files);
 
 struct Cluster;
 
+// Why a window has no power.
 enum class NotMetered {
   kNoNode,      // the log has no sample of the node
   kOutside,     // none of its samples is of the window's time
   kFewSamples,  // fewer than 5 in the window, less a period at each end
-  kSlowdown,    // two of them, or one and the window's end, are more than 3 periods apart
+  kGap,         // two neighbours, or the last one and the window's end, are > 3 periods apart
   kNoPower      // all of them are 0 W
 };
 
 // The power of one node during a window.
 struct WindowPower {
   double watts = 0;  // [W] the mean
-  // [W] 95 %, Student's, from five parts of the window; absent: fewer than 10 samples, or all equal
+  // [W] 95 %, Student's, from five parts of the window; set from 10 samples on if they differ
   std::optional<std::pair<double, double>> ci95;
   double period_seconds = 0;  // [s] median distance of samples
-  std::size_t samples = 0;    // that count
+  std::size_t samples = 0;    // [1] used
 };
 
-struct PowerFound {
-  std::optional<WindowPower> power;
-  NotMetered why_not = NotMetered::kNoNode;  // where there is no `power`
-};
+using PowerResult = std::variant<WindowPower, NotMetered>;
 
-// A meter tells the mean over its period, which may end or begin at the sample's time: a period at
-// each end of the window is left out, so that each sample is of calls alone. Between samples the
-// watts are those of the line through both (trapezoids). `samples` rise in time.
-PowerFound PowerInWindow(const std::vector<MeterSample>& samples,
-                         const energy::MeteredWindow& window);
+// Returns the mean power in the window. A meter reports the mean over its period, which may end or
+// begin at the sample's time, so a period at each end of the window is left out: each sample is
+// then of calls only. Between samples the power is interpolated linearly. `samples` are sorted by
+// time.
+PowerResult PowerInWindow(const std::vector<MeterSample>& samples,
+                          const energy::MeteredWindow& window);
 
 // The window of one benchmark on one node.
 struct NodeWindow {
@@ -71,9 +71,9 @@ struct NodeWindow {
   energy::MeteredWindow window;
 };
 
-// Sets `metered` of each record by its windows, in the records' order: the median over nodes.
-// Remarks say how many calls have none and why, and which nodes of the log the cluster lacks.
-void AddMetered(const MeterLog& log, const std::vector<std::vector<NodeWindow>>& windows,
-                Cluster& cluster);
+// Sets `metered` of each record by its windows (in the records' order): the median over nodes.
+// Adds remarks on calls without metered energy, with reasons, and on nodes that only the log has.
+void AddMeteredEnergy(const MeterLog& log, const std::vector<std::vector<NodeWindow>>& windows,
+                      Cluster& cluster);
 
 }  // namespace dlroof::cluster

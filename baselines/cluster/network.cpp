@@ -26,8 +26,8 @@ constexpr KeyRow<Allreduce> kAllreduceKeys[] = {
     {Allreduce::kTree, "tree"},
     {Allreduce::kRabenseifner, "rabenseifner"}};
 
-// Returns the largest power of two that is not above `nodes`, and the time of the two messages by
-// which the other nodes hand their vectors to these and get the sum.
+// Returns the largest power of two that is not above `nodes`. Sets the time of the two messages in
+// which the other nodes send their vectors to these nodes and receive the sum.
 int PowerOfTwo(const Network& network, int nodes, double bytes, double& folding_seconds) {
   const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(nodes)));
   folding_seconds = power == nodes ? 0 : 2 * MessageSeconds(network, bytes);
@@ -46,6 +46,118 @@ double RecursiveDoublingSeconds(const Network& network, int nodes, double bytes)
   double seconds = 0;
   const int power = PowerOfTwo(network, nodes, bytes, seconds);
   return seconds + std::countr_zero(static_cast<unsigned>(power)) * MessageSeconds(network, bytes);
+}
+
+using nlohmann::json;
+
+constexpr int kNetworkSchema = 1;
+
+json PointsJson(const std::vector<NetworkPoint>& points) {
+  auto list = json::array();
+  for (const auto& point : points) {
+    list.push_back(
+        {{"bytes", point.bytes}, {"seconds", point.seconds}, {"repetitions", point.repetitions}});
+    if (point.ci95) list.back()["ci95"] = {point.ci95->first, point.ci95->second};
+  }
+  return list;
+}
+
+std::vector<NetworkPoint> PointsFrom(const JsonReader& reader) {
+  std::vector<NetworkPoint> points;
+  for (std::size_t i = 0; i < reader.Array("points").size(); ++i) {
+    const auto point = reader.Item("points", i);
+    points.push_back({.bytes = point.Positive("bytes"),
+                      .seconds = point.Positive("seconds"),
+                      .ci95 = std::nullopt,
+                      .repetitions = point.AtLeastOne("repetitions")});
+    if (point.Has("ci95")) points.back().ci95 = point.PositivePair("ci95");
+    if (i > 0 && points[i].bytes <= points[i - 1].bytes)
+      point.Refuse("bytes", "more than the point before");
+  }
+  return points;
+}
+
+std::size_t RankFrom(const JsonReader& reader, const std::string& key, std::size_t ranks) {
+  const double rank = reader.NotNegative(key);
+  if (rank >= static_cast<double>(ranks)) reader.Refuse(key, "an index into the ranks");
+  return static_cast<std::size_t>(rank);
+}
+
+double MedianRate(const BestRates& best) {
+  std::vector<double> known;
+  for (const auto& rate : best)
+    if (rate) known.push_back(*rate);
+  return Median(known);
+}
+
+void AddSlowNodes(const BestRates& best, bool sends, std::vector<SlowLink>& slow) {
+  const double median = MedianRate(best);
+  for (std::size_t rank = 0; rank < best.size(); ++rank) {
+    if (!best[rank] || *best[rank] >= kSlowLink * median) continue;
+    SlowLink node{.bytes_per_second = *best[rank], .ratio = *best[rank] / median};
+    (sends ? node.from : node.to) = rank;
+    slow.push_back(node);
+  }
+}
+
+std::string SlowText(const MeasuredNetwork& measured, const SlowLink& slow) {
+  const auto name = [&](const std::optional<std::size_t>& rank) { return measured.ranks[*rank]; };
+  const auto rate = text::WithPrefix(slow.bytes_per_second, "B/s");
+  if (slow.from && slow.to)
+    return fmt::format("slow link: {} to {}, {}, {:.0f} % of what its nodes reach with others",
+                       name(slow.from), name(slow.to), rate, 100 * slow.ratio);
+  return fmt::format("slow node: {} {} at most {}, {:.0f} % of the median node's",
+                     name(slow.from ? slow.from : slow.to), slow.from ? "sends" : "receives", rate,
+                     100 * slow.ratio);
+}
+
+constexpr int kFloat = 4;  // [byte]
+
+// Returns SimGrid's first error, without the place in its sources, else the last line.
+std::string Complaint(const std::string& text) {
+  constexpr std::string_view kError = "/ERROR] ";
+  std::istringstream lines(text);
+  std::string last;
+  for (std::string line; std::getline(lines, line);) {
+    if (const auto at = line.find(kError); at != std::string::npos)
+      return line.substr(at + kError.size());
+    if (!line.empty()) last = line;
+  }
+  return last.empty() ? "no message" : last;
+}
+
+// Returns the number after the last "Simulation time ".
+double SimulatedSeconds(const ChildResult& ran) {
+  constexpr std::string_view kBefore = "Simulation time ";
+  const auto text = ran.out + ran.err;
+  if (ran.exit_code != 0)
+    throw SimulationFailed("smpirun ended with exit code {}: {}", ran.exit_code, Complaint(text));
+  const auto at = text.rfind(kBefore);
+  double seconds = 0;
+  if (at != std::string::npos)
+    std::from_chars(text.data() + at + kBefore.size(), text.data() + text.size(), seconds);
+  if (seconds > 0) return seconds;
+  throw SimulationFailed("smpirun simulated no time above 0 s");
+}
+
+// Returns smpirun's options for an allreduce algorithm. The simulator's corrections for real
+// networks are off: its messages take latency + bytes / bandwidth.
+std::vector<std::string> SmpiOptions(Allreduce algorithm) {
+  std::vector<std::string> options = {
+      "--cfg=network/model:CM02",         "--cfg=network/TCP-gamma:0",
+      "--cfg=network/crosstraffic:0",     "--cfg=network/latency-factor:1",
+      "--cfg=network/bandwidth-factor:1", "--cfg=smpi/bw-factor:1",
+      "--cfg=smpi/lat-factor:1",          "--cfg=smpi/os:0:0:0:0:0",
+      "--cfg=smpi/or:0:0:0:0:0",          "--cfg=smpi/ois:0:0:0:0:0"};
+  constexpr KeyRow<Allreduce> kNames[] = {
+      {Allreduce::kRing, "lr"},
+      {Allreduce::kRecursiveDoubling, "rdb"},
+      {Allreduce::kTree, "redbcast"},
+      {Allreduce::kRabenseifner, "mvapich2_rs"}};  // "rab" takes 5 GB for 64 ranks of 100 MB
+  options.push_back(fmt::format("--cfg=smpi/allreduce:{}", KeyIn(kNames, algorithm)));
+  if (algorithm == Allreduce::kTree)
+    options.insert(options.end(), {"--cfg=smpi/reduce:binomial", "--cfg=smpi/bcast:binomial_tree"});
+  return options;
 }
 
 }  // namespace
@@ -111,45 +223,6 @@ AllreduceTime AllreduceOf(const Network& network, std::optional<Allreduce> algor
   return taken;
 }
 
-namespace {
-
-using nlohmann::json;
-
-constexpr int kNetworkSchema = 1;
-
-json PointsJson(const std::vector<NetworkPoint>& points) {
-  auto list = json::array();
-  for (const auto& point : points) {
-    list.push_back(
-        {{"bytes", point.bytes}, {"seconds", point.seconds}, {"repetitions", point.repetitions}});
-    if (point.ci95) list.back()["ci95"] = {point.ci95->first, point.ci95->second};
-  }
-  return list;
-}
-
-std::vector<NetworkPoint> PointsFrom(const JsonReader& reader) {
-  std::vector<NetworkPoint> points;
-  for (std::size_t i = 0; i < reader.Array("points").size(); ++i) {
-    const auto point = reader.Item("points", i);
-    points.push_back({.bytes = point.Positive("bytes"),
-                      .seconds = point.Positive("seconds"),
-                      .ci95 = std::nullopt,
-                      .repetitions = point.AtLeastOne("repetitions")});
-    if (point.Has("ci95")) points.back().ci95 = point.PositivePair("ci95");
-    if (i > 0 && points[i].bytes <= points[i - 1].bytes)
-      point.Refuse("bytes", "more than the point before");
-  }
-  return points;
-}
-
-std::size_t RankFrom(const JsonReader& reader, const std::string& key, std::size_t ranks) {
-  const double rank = reader.NotNegative(key);
-  if (rank >= static_cast<double>(ranks)) reader.Refuse(key, "an index into the ranks");
-  return static_cast<std::size_t>(rank);
-}
-
-}  // namespace
-
 json ToJson(const MeasuredNetwork& measured) {
   json object = {{"dlroof_net", kNetworkSchema},      {"mpi", measured.mpi},
                  {"started_at", measured.started_at}, {"pairs_at_once", measured.pairs_at_once},
@@ -192,38 +265,6 @@ MeasuredNetwork ReadMeasuredNetwork(const std::string& path) {
   return ParseMeasuredNetwork(ReadFile(path, "a file of dlroof_net"), path);
 }
 
-namespace {
-
-double MedianRate(const BestRates& best) {
-  std::vector<double> known;
-  for (const auto& rate : best)
-    if (rate) known.push_back(*rate);
-  return Median(known);
-}
-
-void AddSlowNodes(const BestRates& best, bool sends, std::vector<SlowLink>& slow) {
-  const double median = MedianRate(best);
-  for (std::size_t rank = 0; rank < best.size(); ++rank) {
-    if (!best[rank] || *best[rank] >= kSlowLink * median) continue;
-    SlowLink node{.bytes_per_second = *best[rank], .ratio = *best[rank] / median};
-    (sends ? node.from : node.to) = rank;
-    slow.push_back(node);
-  }
-}
-
-std::string SlowText(const MeasuredNetwork& measured, const SlowLink& slow) {
-  const auto name = [&](const std::optional<std::size_t>& rank) { return measured.ranks[*rank]; };
-  const auto rate = text::WithPrefix(slow.bytes_per_second, "B/s");
-  if (slow.from && slow.to)
-    return fmt::format("slow link: {} to {}, {}, {:.0f} % of what its nodes reach with others",
-                       name(slow.from), name(slow.to), rate, 100 * slow.ratio);
-  return fmt::format("slow node: {} {} at most {}, {:.0f} % of the median node's",
-                     name(slow.from ? slow.from : slow.to), slow.from ? "sends" : "receives", rate,
-                     100 * slow.ratio);
-}
-
-}  // namespace
-
 std::optional<double> RateOf(const PairTimes& pair) {
   if (pair.points.empty()) return std::nullopt;
   return pair.points.back().bytes / pair.points.back().seconds;
@@ -264,7 +305,7 @@ std::vector<std::string> NetworkNotes(const MeasuredNetwork& measured) {
   } else {
     notes.push_back(
         NetworkText({.name = "", .pieces = fit->network.pieces}) +
-        (fit->validation.reason.empty() ? "" : " (not validated: " + fit->validation.reason + ")"));
+        (fit->validation.reason ? " (not validated: " + fit->validation.reason->text + ")" : ""));
     if (const auto ratio = fit->network.allreduce_over_model)
       notes.push_back(
           fmt::format("allreduce of {} on {} nodes: {:.2f} times the fastest closed form",
@@ -274,66 +315,12 @@ std::vector<std::string> NetworkNotes(const MeasuredNetwork& measured) {
   const auto slow = SlowLinks(measured);
   for (const auto& one : slow) notes.push_back(SlowText(measured, one));
   if (measured.ranks.size() < kLeastLinkRanks)
-    notes.push_back(
-        fmt::format("with fewer than {} nodes nobody can say which link is slow", kLeastLinkRanks));
+    notes.push_back(fmt::format("{} nodes are needed to tell which link is slow", kLeastLinkRanks));
   else if (slow.empty())
     notes.push_back(
         fmt::format("no node and no link is below {:.0f} % of the others", 100 * kSlowLink));
   return notes;
 }
-
-namespace {
-
-constexpr int kFloat = 4;  // [byte]
-
-// Returns SimGrid's first error, without the place in its sources, else the last line.
-std::string Complaint(const std::string& text) {
-  constexpr std::string_view kError = "/ERROR] ";
-  std::istringstream lines(text);
-  std::string last;
-  for (std::string line; std::getline(lines, line);) {
-    if (const auto at = line.find(kError); at != std::string::npos)
-      return line.substr(at + kError.size());
-    if (!line.empty()) last = line;
-  }
-  return last.empty() ? "no message" : last;
-}
-
-// Returns the number after the last "Simulation time ".
-double SimulatedSeconds(const ChildResult& ran) {
-  constexpr std::string_view kBefore = "Simulation time ";
-  const auto text = ran.out + ran.err;
-  if (ran.exit_code != 0)
-    throw SimulationFailed("smpirun ended with exit code {}: {}", ran.exit_code, Complaint(text));
-  const auto at = text.rfind(kBefore);
-  double seconds = 0;
-  if (at != std::string::npos)
-    std::from_chars(text.data() + at + kBefore.size(), text.data() + text.size(), seconds);
-  if (seconds > 0) return seconds;
-  throw SimulationFailed("smpirun simulated no time above 0 s");
-}
-
-// Returns smpirun's options for an allreduce algorithm. The simulator's corrections for real
-// networks are off: its messages take latency + bytes / bandwidth.
-std::vector<std::string> SmpiOptions(Allreduce algorithm) {
-  std::vector<std::string> options = {
-      "--cfg=network/model:CM02",         "--cfg=network/TCP-gamma:0",
-      "--cfg=network/crosstraffic:0",     "--cfg=network/latency-factor:1",
-      "--cfg=network/bandwidth-factor:1", "--cfg=smpi/bw-factor:1",
-      "--cfg=smpi/lat-factor:1",          "--cfg=smpi/os:0:0:0:0:0",
-      "--cfg=smpi/or:0:0:0:0:0",          "--cfg=smpi/ois:0:0:0:0:0"};
-  constexpr KeyRow<Allreduce> kNames[] = {
-      {Allreduce::kRing, "lr"},
-      {Allreduce::kRecursiveDoubling, "rdb"},
-      {Allreduce::kTree, "redbcast"},
-      {Allreduce::kRabenseifner, "mvapich2_rs"}};  // "rab" takes 5 GB for 64 ranks of 100 MB
-  options.push_back(fmt::format("--cfg=smpi/allreduce:{}", KeyIn(kNames, algorithm)));
-  if (algorithm == Allreduce::kTree)
-    options.insert(options.end(), {"--cfg=smpi/reduce:binomial", "--cfg=smpi/bcast:binomial_tree"});
-  return options;
-}
-
-}  // namespace
 
 std::string SmpiPlatform(const Network& network, int nodes) {
   const auto& large = network.pieces.back();
@@ -359,7 +346,7 @@ SimulatedAllreduce SimulateAllreduce(const Network& network, Allreduce algorithm
   if (!IsInPath("smpirun"))
     throw BadInput(
         "smpirun is not installed, so nothing is simulated (apt-get install libsimgrid-dev)");
-  // A ring of vectors that the nodes do not divide sends what is left over in another way.
+  // With a ring, vectors of another size need extra messages for the remainder.
   const auto elements = nodes * static_cast<long>(std::ceil(bytes / (kFloat * nodes)));
   const TemporaryFolder folder;
   std::string hosts;

@@ -17,12 +17,12 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kLeastPoints = 3;  // of a piece
+constexpr std::size_t kLeastPoints = 3;  // per piece
 constexpr std::size_t kMostPieces = 3;
 constexpr double kMostResidual = 0.10;  // [1]
 constexpr double kMostSpread = 0.05;    // [1]
-constexpr double kLeastLatency = 1e-9;  // [s] where the line through the points has none
-constexpr double kMostRate = 1e13;      // [byte/s] where larger messages take no longer
+constexpr double kLeastLatency = 1e-9;  // [s] if the line through the points has none
+constexpr double kMostRate = 1e13;      // [byte/s] if larger messages take no longer
 
 using Points = std::vector<NetworkPoint>;
 
@@ -44,9 +44,9 @@ NetworkPiece LineOf(double latency, double seconds_per_byte) {
           1 / std::max(seconds_per_byte, 1 / kMostRate)};
 }
 
-// Returns the line of points [begin, end) with the least sum of absolute relative residuals. Sizes
-// that a buffer makes faster or slower do not move it, as they would move a least squares fit. One
-// of the best lines goes through two of the points, or through one with the least latency or slope.
+// Returns the line of points [begin, end) with the least sum of absolute relative residuals. Unlike
+// a least squares fit it is robust against sizes that a buffer makes faster or slower. One of the
+// best lines goes through two of the points, or through one with the least latency or slope.
 NetworkPiece LineThrough(const Points& points, std::size_t begin, std::size_t end) {
   std::vector<NetworkPiece> lines;
   for (std::size_t i = begin; i < end; ++i) {
@@ -82,7 +82,7 @@ Pieces WithFirst(const Points& points, std::size_t begin, std::size_t end, Piece
   return rest;
 }
 
-// Returns the best `count` pieces of the points from `begin` on, of which there are enough.
+// Returns the best `count` pieces of the points from `begin` on; there must be enough points.
 Pieces BestPieces(const Points& points, std::size_t begin, std::size_t count) {
   if (count == 1) return WithFirst(points, begin, points.size(), {});
   Pieces best;
@@ -93,13 +93,14 @@ Pieces BestPieces(const Points& points, std::size_t begin, std::size_t count) {
   return best;
 }
 
-// Returns the allreduce of the most nodes, and its largest size; null without one.
+// Returns the largest size of the allreduce on the most nodes, or null.
 const NetworkPoint* LargestAllreduce(const MeasuredNetwork& measured) {
   if (measured.allreduce.empty() || measured.allreduce.back().points.empty()) return nullptr;
   return &measured.allreduce.back().points.back();
 }
 
-// Returns the time of the largest size over that of half of it; of the two largest without one.
+// Returns the time of the largest size over that of half of it, extrapolated from the two largest
+// sizes if half of it was not measured.
 double Doubling(const Points& points) {
   const auto& last = points.back();
   const auto half = std::ranges::find(points, last.bytes / 2, &NetworkPoint::bytes);
@@ -107,23 +108,23 @@ double Doubling(const Points& points) {
   return std::pow(last.seconds / less.seconds, std::log(2) / std::log(last.bytes / less.bytes));
 }
 
-std::string ReasonOf(const NetworkValidation& validation) {
+std::optional<Reason> ReasonOf(const NetworkValidation& validation) {
   if (validation.worst_residual > kMostResidual)
-    return fmt::format("the fit misses the time of {} by {:.0f} %",
-                       text::WithPrefix(validation.worst_bytes, "B"),
-                       100 * validation.worst_residual);
+    return Reason{fmt::format("the fit misses the time of {} by {:.0f} %",
+                              text::WithPrefix(validation.worst_bytes, "B"),
+                              100 * validation.worst_residual)};
   if (std::abs(validation.doubling / 2 - 1) > kMostResidual)
-    return fmt::format("twice the bytes take {:.2f} times as long", validation.doubling);
+    return Reason{fmt::format("twice the bytes take {:.2f} times as long", validation.doubling)};
   if (validation.spread.value_or(0) > kMostSpread)
-    return fmt::format("repetitions of the largest message differ by {:.0f} %",
-                       100 * *validation.spread);
+    return Reason{fmt::format("repetitions of the largest message differ by {:.0f} %",
+                              100 * *validation.spread)};
   if (validation.over_bound.value_or(1) < 1 - kMostSpread)
-    return fmt::format("an allreduce takes {:.2f} times what the bandwidth allows",
-                       *validation.over_bound);
-  return "";
+    return Reason{fmt::format("an allreduce takes {:.2f} times what the bandwidth allows",
+                              *validation.over_bound)};
+  return std::nullopt;
 }
 
-// Returns the points by size, each the median over all pairs and directions that have it.
+// Returns the points by size, each the median over all pairs and directions with this size.
 std::vector<NetworkPoint> TypicalPoints(const MeasuredNetwork& measured) {
   std::map<double, std::vector<const NetworkPoint*>> by_size;
   for (const auto& pair : measured.pairs)
@@ -144,6 +145,71 @@ std::vector<NetworkPoint> TypicalPoints(const MeasuredNetwork& measured) {
     typical.push_back(point);
   }
   return typical;
+}
+
+using nlohmann::json;
+
+NetworkPiece ReadPiece(const machine_file::LocatedObject& object) {
+  return {.up_to_bytes = std::nullopt,
+          .latency_seconds = object.Number("latency_seconds"),
+          .bytes_per_second = object.Number("bytes_per_second")};
+}
+
+std::vector<NetworkPiece> ReadPieces(const machine_file::LocatedJson& file,
+                                     const machine_file::LocatedObject& object) {
+  const auto& list = object.Needed("pieces");
+  if (!list.is_array() || list.empty())
+    throw BadInput("{}: 'pieces': expected an array with at least one object",
+                   object.Where("pieces"));
+  std::vector<NetworkPiece> pieces;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    auto path = object.PathOf("pieces");
+    path.push_back(fmt::format("[{}]", i));
+    const machine_file::LocatedObject piece(file, list[i], path,
+                                            {"up_to_bytes", "latency_seconds", "bytes_per_second"});
+    pieces.push_back(ReadPiece(piece));
+    const bool last = i + 1 == list.size();
+    if (last && piece.Has("up_to_bytes"))
+      throw BadInput("{}: 'up_to_bytes': not allowed in the last piece, which has no upper limit",
+                     piece.Where("up_to_bytes"));
+    if (last) break;
+    pieces.back().up_to_bytes = piece.Number("up_to_bytes");
+    if (i > 0 && *pieces[i].up_to_bytes <= *pieces[i - 1].up_to_bytes)
+      throw BadInput("{}: 'up_to_bytes': expected more than the piece before, {:g}",
+                     piece.Where("up_to_bytes"), *pieces[i - 1].up_to_bytes);
+  }
+  return pieces;
+}
+
+// Returns why the network is not validated, if it is not.
+std::optional<Reason> ReasonIn(const machine_file::LocatedJson& file,
+                               const machine_file::LocatedObject& object) {
+  const machine_file::LocatedObject validation(
+      file, object.Needed("proof"), object.PathOf("proof"),
+      {"worst_residual", "doubling", "spread", "allreduce_over_bound", "proved", "reason"});
+  if (!validation.Has("reason")) return std::nullopt;
+  return Reason{validation.Text("reason")};
+}
+
+Network ReadNetworkObject(const machine_file::LocatedJson& file, const json& value,
+                          machine_file::LocatedJson::Path path) {
+  const machine_file::LocatedObject object(
+      file, value, std::move(path),
+      {"name", "latency_seconds", "bytes_per_second", "pieces", "allreduce_over_model", "proof"});
+  Network network;
+  if (object.Has("name")) network.name = object.Text("name");
+  if (object.Has("pieces")) {
+    for (const char* key : {"latency_seconds", "bytes_per_second"})
+      if (object.Has(key))
+        throw BadInput("{}: '{}' belongs to each of 'pieces'", object.Where(key), key);
+    network.pieces = ReadPieces(file, object);
+  } else {
+    network.pieces = {ReadPiece(object)};
+  }
+  if (object.Has("allreduce_over_model"))
+    network.allreduce_over_model = object.Number("allreduce_over_model");
+  if (object.Has("proof")) network.reason = ReasonIn(file, object);
+  return network;
 }
 
 }  // namespace
@@ -204,80 +270,12 @@ nlohmann::json ToJson(const NetworkFit& fit) {
   auto& validation = object["proof"];
   validation = {{"worst_residual", fit.validation.worst_residual},
                 {"doubling", fit.validation.doubling},
-                {"proved", fit.validation.reason.empty()}};
+                {"proved", !fit.validation.reason}};
   if (fit.validation.spread) validation["spread"] = *fit.validation.spread;
   if (fit.validation.over_bound) validation["allreduce_over_bound"] = *fit.validation.over_bound;
-  if (!fit.validation.reason.empty()) validation["reason"] = fit.validation.reason;
+  if (fit.validation.reason) validation["reason"] = fit.validation.reason->text;
   return object;
 }
-
-namespace {
-
-using nlohmann::json;
-
-NetworkPiece ReadPiece(const machine_file::LocatedObject& object) {
-  return {.up_to_bytes = std::nullopt,
-          .latency_seconds = object.Number("latency_seconds"),
-          .bytes_per_second = object.Number("bytes_per_second")};
-}
-
-std::vector<NetworkPiece> ReadPieces(const machine_file::LocatedJson& file,
-                                     const machine_file::LocatedObject& object) {
-  const auto& list = object.Needed("pieces");
-  if (!list.is_array() || list.empty())
-    throw BadInput("{}: 'pieces': expected an array with at least one object",
-                   object.Where("pieces"));
-  std::vector<NetworkPiece> pieces;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    auto path = object.PathOf("pieces");
-    path.push_back(fmt::format("[{}]", i));
-    const machine_file::LocatedObject piece(file, list[i], path,
-                                            {"up_to_bytes", "latency_seconds", "bytes_per_second"});
-    pieces.push_back(ReadPiece(piece));
-    const bool last = i + 1 == list.size();
-    if (last && piece.Has("up_to_bytes"))
-      throw BadInput("{}: 'up_to_bytes': the last piece has none: larger messages are its own",
-                     piece.Where("up_to_bytes"));
-    if (last) break;
-    pieces.back().up_to_bytes = piece.Number("up_to_bytes");
-    if (i > 0 && *pieces[i].up_to_bytes <= *pieces[i - 1].up_to_bytes)
-      throw BadInput("{}: 'up_to_bytes': expected more than the piece before, {:g}",
-                     piece.Where("up_to_bytes"), *pieces[i - 1].up_to_bytes);
-  }
-  return pieces;
-}
-
-// Returns why the network is not validated; empty: it is.
-std::string ReasonIn(const machine_file::LocatedJson& file,
-                     const machine_file::LocatedObject& object) {
-  const machine_file::LocatedObject validation(
-      file, object.Needed("proof"), object.PathOf("proof"),
-      {"worst_residual", "doubling", "spread", "allreduce_over_bound", "proved", "reason"});
-  return validation.Has("reason") ? validation.Text("reason") : "";
-}
-
-Network ReadNetworkObject(const machine_file::LocatedJson& file, const json& value,
-                          machine_file::LocatedJson::Path path) {
-  const machine_file::LocatedObject object(
-      file, value, std::move(path),
-      {"name", "latency_seconds", "bytes_per_second", "pieces", "allreduce_over_model", "proof"});
-  Network network;
-  if (object.Has("name")) network.name = object.Text("name");
-  if (object.Has("pieces")) {
-    for (const char* key : {"latency_seconds", "bytes_per_second"})
-      if (object.Has(key))
-        throw BadInput("{}: '{}' belongs to each of 'pieces'", object.Where(key), key);
-    network.pieces = ReadPieces(file, object);
-  } else {
-    network.pieces = {ReadPiece(object)};
-  }
-  if (object.Has("allreduce_over_model"))
-    network.allreduce_over_model = object.Number("allreduce_over_model");
-  if (object.Has("proof")) network.reason = ReasonIn(file, object);
-  return network;
-}
-
-}  // namespace
 
 Network ParseNetwork(const std::string& text, const std::string& where) {
   const machine_file::LocatedJson file(text, where);

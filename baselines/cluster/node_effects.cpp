@@ -15,7 +15,7 @@ namespace dlroof::cluster {
 namespace {
 
 constexpr const char* kLinkDevice = "link";
-constexpr std::size_t kLeastRows = 3;  // of a group: a median of two is no median
+constexpr std::size_t kLeastRows = 3;  // in a group with a median
 
 std::string_view GroupOf(roofline::Bound bound) {
   if (bound == roofline::Bound::kCompute) return "compute";
@@ -35,7 +35,7 @@ std::vector<std::string> RoofRows(const Cluster& cluster) {
   return {rows.begin(), rows.end()};
 }
 
-// Returns the time that a FLOP, a byte or a launch takes [s]; absent: not known there.
+// Returns the time per FLOP, byte or launch [s], if known.
 std::optional<double> TimeAt(const std::string& roof, const std::map<std::string, double>& roofs) {
   const auto found = roofs.find(roof);
   if (found == roofs.end()) return std::nullopt;
@@ -69,7 +69,7 @@ VisitTimes FirstVisit(const Cluster& cluster) {
   return times;
 }
 
-// Returns a further visit's, of the nodes of these names and of the rows that both have.
+// Returns the times of a further visit, for nodes and rows of the first visit.
 VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit) {
   const std::size_t records = cluster.run.records.size();
   const auto roofs = RoofRows(cluster);
@@ -89,6 +89,86 @@ VisitTimes VisitOf(const Cluster& cluster, const std::vector<NodeSummary>& visit
       times[records + i][node->second] = TimeAt(roofs[i], known);
   }
   return times;
+}
+
+// A node and its value.
+using NodeValue = std::pair<std::size_t, double>;
+
+Spread SpreadOf(const std::string& name, const std::vector<NodeValue>& values) {
+  std::vector<double> all;
+  all.reserve(values.size());
+  for (const auto& [node, value] : values) all.push_back(value);
+  const auto low = std::ranges::min_element(values, {}, &NodeValue::second);
+  const auto high = std::ranges::max_element(values, {}, &NodeValue::second);
+  return {.name = name,
+          .median = Median(std::move(all)),
+          .low = low->second,
+          .high = high->second,
+          .low_node = low->first,
+          .high_node = high->first,
+          .nodes = values.size()};
+}
+
+std::vector<Spread> RoofSpreads(const Cluster& cluster) {
+  std::map<std::string, std::vector<NodeValue>> rows;
+  for (std::size_t i = 0; i < cluster.nodes.size(); ++i)
+    if (cluster.nodes[i].kind == 0)
+      for (const auto& [row, value] : cluster.nodes[i].ceilings) rows[row].emplace_back(i, value);
+  std::vector<Spread> spreads;
+  spreads.reserve(rows.size());
+  for (const auto& [row, values] : rows) spreads.push_back(SpreadOf(row, values));
+  return spreads;
+}
+
+// Returns the effect by one node's ratios, if it has any.
+std::optional<NodeEffect> EffectOf(const NodeEffects& effects, std::size_t node) {
+  NodeEffect effect{.node = node};
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < effects.ratios.size(); ++i) {
+    const auto& ratio = effects.ratios[i][node];
+    if (!ratio) continue;
+    if (ratios.empty() || *ratio > effect.worst_ratio) {
+      effect.worst = i;
+      effect.worst_ratio = *ratio;
+    }
+    ratios.push_back(*ratio);
+  }
+  if (ratios.empty()) return std::nullopt;
+  effect.benchmarks = ratios.size();
+  effect.ratio = Median(std::move(ratios));
+  return effect;
+}
+
+// Returns times [s] by node and benchmark.
+std::map<std::string, std::map<std::string, double>> SecondsOf(const Cluster& cluster) {
+  std::map<std::string, std::map<std::string, double>> seconds;
+  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
+    const auto& record = cluster.run.records[i];
+    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
+      seconds[cluster.nodes[cluster.nodes_of[i][j]].name][record.name] =
+          record.repetitions[j].seconds;
+  }
+  return seconds;
+}
+
+std::optional<OrderEffect> EffectOf(const std::string& node,
+                                    const std::map<std::string, double>& at_once,
+                                    const std::map<std::string, double>& one_by_one) {
+  OrderEffect effect{.node = node, .ci95 = {}, .worst = ""};
+  std::vector<double> ratios;
+  for (const auto& [name, seconds] : at_once) {
+    const auto other = one_by_one.find(name);
+    if (other == one_by_one.end()) continue;
+    ratios.push_back(seconds / other->second);
+    if (ratios.size() > 1 && ratios.back() <= effect.worst_ratio) continue;
+    effect.worst = name;
+    effect.worst_ratio = ratios.back();
+  }
+  if (ratios.empty()) return std::nullopt;
+  effect.benchmarks = ratios.size();
+  effect.ci95 = MedianInterval95(ratios);
+  effect.ratio = Median(std::move(ratios));
+  return effect;
 }
 
 }  // namespace
@@ -126,7 +206,7 @@ std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
       const auto& time = placed.places[i].placement.time;
       if (time && time->bound == bound) group.rows.push_back(i);
     }
-    // A group of everything says what "all" does.
+    // A group of all benchmarks would repeat "all".
     if (group.rows.size() >= kLeastRows && group.rows.size() < placed.places.size())
       groups.push_back(std::move(group));
   }
@@ -163,90 +243,6 @@ void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const Outl
   cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls, rules);
 }
 
-namespace {
-
-// One value of a node.
-using NodeValue = std::pair<std::size_t, double>;
-
-Spread SpreadOf(const std::string& name, const std::vector<NodeValue>& values) {
-  std::vector<double> all;
-  all.reserve(values.size());
-  for (const auto& [node, value] : values) all.push_back(value);
-  const auto low = std::ranges::min_element(values, {}, &NodeValue::second);
-  const auto high = std::ranges::max_element(values, {}, &NodeValue::second);
-  return {.name = name,
-          .median = Median(std::move(all)),
-          .low = low->second,
-          .high = high->second,
-          .low_node = low->first,
-          .high_node = high->first,
-          .nodes = values.size()};
-}
-
-std::vector<Spread> RoofSpreads(const Cluster& cluster) {
-  std::map<std::string, std::vector<NodeValue>> rows;
-  for (std::size_t i = 0; i < cluster.nodes.size(); ++i)
-    if (cluster.nodes[i].kind == 0)
-      for (const auto& [row, value] : cluster.nodes[i].ceilings) rows[row].emplace_back(i, value);
-  std::vector<Spread> spreads;
-  spreads.reserve(rows.size());
-  for (const auto& [row, values] : rows) spreads.push_back(SpreadOf(row, values));
-  return spreads;
-}
-
-// Returns what one node's ratios say; absent without any.
-std::optional<NodeEffect> EffectOf(const NodeEffects& effects, std::size_t node) {
-  NodeEffect effect{.node = node};
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < effects.ratios.size(); ++i) {
-    const auto& ratio = effects.ratios[i][node];
-    if (!ratio) continue;
-    if (ratios.empty() || *ratio > effect.worst_ratio) {
-      effect.worst = i;
-      effect.worst_ratio = *ratio;
-    }
-    ratios.push_back(*ratio);
-  }
-  if (ratios.empty()) return std::nullopt;
-  effect.benchmarks = ratios.size();
-  effect.ratio = Median(std::move(ratios));
-  return effect;
-}
-
-// [s] by node and benchmark.
-std::map<std::string, std::map<std::string, double>> SecondsOf(const Cluster& cluster) {
-  std::map<std::string, std::map<std::string, double>> seconds;
-  for (std::size_t i = 0; i < cluster.run.records.size(); ++i) {
-    const auto& record = cluster.run.records[i];
-    for (std::size_t j = 0; j < cluster.nodes_of[i].size(); ++j)
-      seconds[cluster.nodes[cluster.nodes_of[i][j]].name][record.name] =
-          record.repetitions[j].seconds;
-  }
-  return seconds;
-}
-
-std::optional<OrderEffect> EffectOf(const std::string& node,
-                                    const std::map<std::string, double>& together,
-                                    const std::map<std::string, double>& alone) {
-  OrderEffect effect{.node = node, .ci95 = {}, .worst = ""};
-  std::vector<double> ratios;
-  for (const auto& [name, seconds] : together) {
-    const auto other = alone.find(name);
-    if (other == alone.end()) continue;
-    ratios.push_back(seconds / other->second);
-    if (ratios.size() > 1 && ratios.back() <= effect.worst_ratio) continue;
-    effect.worst = name;
-    effect.worst_ratio = ratios.back();
-  }
-  if (ratios.empty()) return std::nullopt;
-  effect.benchmarks = ratios.size();
-  effect.ci95 = MedianInterval95(ratios);
-  effect.ratio = Median(std::move(ratios));
-  return effect;
-}
-
-}  // namespace
-
 std::string RoofText(const std::string& row) {
   auto text = row;
   for (const char* part : {".flops.", ".bytes."})
@@ -277,13 +273,13 @@ NodeEffects MakeNodeEffects(const Cluster& cluster) {
   return effects;
 }
 
-std::vector<OrderEffect> OrderEffects(const Cluster& together, const Cluster& alone) {
-  const auto of_alone = SecondsOf(alone);
+std::vector<OrderEffect> OrderEffects(const Cluster& at_once, const Cluster& one_by_one) {
+  const auto others = SecondsOf(one_by_one);
   std::vector<OrderEffect> effects;
-  for (const auto& [node, seconds] : SecondsOf(together))
-    if (const auto other = of_alone.find(node); other != of_alone.end())
+  for (const auto& [node, seconds] : SecondsOf(at_once))
+    if (const auto other = others.find(node); other != others.end())
       if (const auto effect = EffectOf(node, seconds, other->second)) effects.push_back(*effect);
-  if (effects.empty()) throw BadInput("no node has the time of a benchmark in both files");
+  if (effects.empty()) throw BadInput("no node has a time of the same benchmark in both files");
   std::ranges::stable_sort(effects, std::ranges::greater{}, &OrderEffect::ratio);
   return effects;
 }

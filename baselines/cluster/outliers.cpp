@@ -13,7 +13,8 @@ namespace {
 
 constexpr KeyRow<NodeVerdict> kVerdicts[] = {{NodeVerdict::kSuspect, "suspect"},
                                              {NodeVerdict::kSlow, "slow"},
-                                             {NodeVerdict::kNotValidated, "not validated"}};
+                                             {NodeVerdict::kNotConfirmed, "not confirmed"},
+                                             {NodeVerdict::kNotConfirmed, "not proved"}};  // older
 
 std::optional<double> MedianOf(const std::vector<std::optional<double>>& times,
                                const std::vector<std::size_t>& nodes) {
@@ -27,7 +28,7 @@ double LeastEffect(const RowGroup& group, const OutlierRules& rules) {
   return group.lone ? rules.lone_effect : rules.effect;
 }
 
-// Adjusts the p values of all findings together (Holm 1979).
+// Adjusts the p-values of all findings together (Holm 1979).
 void AdjustAsHolm(std::vector<Finding>& findings) {
   std::vector<Finding*> tested;
   for (auto& finding : findings)
@@ -101,7 +102,7 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
 }
 
 double SignTest(int above, int visits) {
-  double probability = 0, term = std::pow(0.5, visits);  // of exactly `visits` heads
+  double probability = 0, term = std::pow(0.5, visits);  // the probability of `visits` heads
   for (int heads = visits; heads >= above; --heads) {
     probability += term;
     term *= static_cast<double>(heads) / (visits - heads + 1);
@@ -142,7 +143,7 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
   AdjustAsHolm(findings);
   for (auto& finding : findings)
     if (finding.p)
-      finding.verdict = *finding.p <= rules.error ? NodeVerdict::kSlow : NodeVerdict::kNotValidated;
+      finding.verdict = *finding.p <= rules.error ? NodeVerdict::kSlow : NodeVerdict::kNotConfirmed;
   return findings;
 }
 

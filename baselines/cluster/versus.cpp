@@ -23,7 +23,7 @@ using nlohmann::json;
 
 constexpr double kHoursOfYear = 8760;  // [h] 365 days
 
-// Sets the price and how it came about.
+// Sets the price and its derivation.
 void ReadPrice(const machine_file::LocatedObject& kind, const std::string& currency,
                PriceKind& price) {
   if (kind.Has("per_node_hour") == kind.Has("capital"))
@@ -72,70 +72,35 @@ PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
   return price;
 }
 
-}  // namespace
-
-Prices ParsePrices(const std::string& text, const std::string& where) {
-  const machine_file::LocatedJson file(text, where);
-  if (!file.value().is_object())
-    throw BadInput(BadInput::Place{where, 1}, "expected an object with 'currency' and 'kinds'");
-  if (!file.value().contains("currency"))
-    throw BadInput(BadInput::Place{where, 1},
-                   "expected 'currency', such as \"currency\": \"USD\": a price without one says "
-                   "nothing");
-  const machine_file::LocatedObject whole(file, file.value(), {}, {"currency", "kinds"});
-  Prices prices{.currency = whole.Text("currency"), .kinds = {}};
-  const auto& kinds = whole.Needed("kinds");
-  if (!kinds.is_array() || kinds.empty())
-    throw BadInput("{}: 'kinds': expected an array with at least one object", whole.Where("kinds"));
-  for (std::size_t i = 0; i < kinds.size(); ++i)
-    prices.kinds.push_back(
-        ReadKind(file, kinds[i], {"kinds", fmt::format("[{}]", i)}, prices.currency));
-  return prices;
-}
-
-Prices ReadPrices(const std::string& path) {
-  return ParsePrices(ReadFile(path, "a file of prices"), path);
-}
-
-const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine) {
-  for (const auto& kind : prices.kinds) {
-    const bool name = kind.name.empty() || machine.name.find(kind.name) != std::string::npos;
-    const bool fingerprint = kind.fingerprint.empty() || kind.fingerprint == machine.fingerprint;
-    if (name && fingerprint) return &kind;
-  }
-  return nullptr;
-}
-
-namespace {
-
-// [1] FLOPs of one problem that differ more are counted by different rules.
+// [1] FLOPs of one problem that differ by more were counted by different rules.
 constexpr double kSameFlops = 0.01;
 
-// A cluster's records with a time, by key, in the file's order.
+// A cluster's records with a time by key, in the file's order.
 struct KeyedRecords {
-  std::vector<std::string> keys;  // each once
+  std::vector<std::string> keys;  // all different
   std::unordered_map<std::string, std::vector<std::size_t>> records;
 };
 
-// Returns op/direction/type/problem[/option...] without options of manner; empty for a name that
-// has no such parts.
+// Returns op/direction/type/problem[/option...] without implementation options, or "" for a name
+// without these parts.
 std::string KeyOfType(const record::Record& record, const std::string& type,
-                      const IsManner& is_manner) {
+                      const IsImplementationOption& is_implementation_option) {
   if (record.problem.empty()) return "";
   auto key = fmt::format("{}/{}/{}/{}", record.op, record.direction, type, record.problem);
   for (const auto& option : record.options)
-    if (!is_manner || !is_manner(option)) key += '/' + option;
+    if (!is_implementation_option || !is_implementation_option(option)) key += '/' + option;
   return key;
 }
 
-// With best_type a key, whose type is "best", has the fastest of its records alone.
+// With best_type a key, whose type is "best", has only the fastest of its records.
 KeyedRecords RecordsByKey(const roofline::PlacedRun& run, const VersusOptions& options) {
   KeyedRecords keyed;
   const auto seconds = [&](std::size_t i) { return run.places[i].timing->median; };
   for (std::size_t i = 0; i < run.file.records.size(); ++i) {
     const auto& record = run.file.records[i];
     if (record.status != record::Status::kOk || !run.places[i].timing) continue;
-    auto key = KeyOfType(record, options.best_type ? "best" : record.type, options.is_manner);
+    auto key = KeyOfType(record, options.best_type ? "best" : record.type,
+                         options.is_implementation_option);
     if (key.empty()) continue;
     auto& some = keyed.records[key];
     if (some.empty()) keyed.keys.push_back(std::move(key));
@@ -147,8 +112,8 @@ KeyedRecords RecordsByKey(const roofline::PlacedRun& run, const VersusOptions& o
   return keyed;
 }
 
-// Returns the pairs of A's and B's records of one key. Those of equal options keep to each other
-// where there are some.
+// Returns the pairs of A's and B's records of one key; only pairs with equal options if there are
+// any.
 std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const roofline::PlacedRun& a,
                                                          const std::vector<std::size_t>& in_a,
                                                          const roofline::PlacedRun& b,
@@ -178,7 +143,7 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
                              cluster.devices, prices);
   auto time = placed.placement.time;
   if (!time) return side;
-  side.specified = std::exchange(time->specified, false);  // `bound` does not repeat it
+  side.specified = std::exchange(time->specified, false);  // `bound` does not say it again
   side.bound = roofline::BoundText(*time);
   side.bound_by_overhead = time->bound == roofline::Bound::kOverhead;
   const auto* binding = roofline::Binding(placed.placement);
@@ -186,16 +151,16 @@ VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices*
   return side;
 }
 
-// Returns how BestFlops were counted.
+// Returns the provenance of BestFlops.
 std::string_view CountedBy(const record::Record& record) {
   for (const auto from : AllProvenances())
     if (CountedFlops(record, from)) return Key(from);
-  return "not known";
+  return "unknown";
 }
 
 bool Differ(double x, double y) { return std::abs(x - y) > kSameFlops * std::max(x, y); }
 
-// Returns the FLOPs that both sides' work is counted by.
+// Returns the FLOPs by which both sides' work is counted.
 std::optional<double> SharedFlops(const record::Record& a, const record::Record& b) {
   const auto in_a = CountedFlops(a, Provenance::kModelled);
   const auto in_b = CountedFlops(b, Provenance::kModelled);
@@ -218,12 +183,12 @@ void SetCost(const Prices& prices, const VersusCluster& cluster,
   side.cost = device_second * side.timing.median / *flops * 1e15;
 }
 
-// Adds "WHAT: A | B" where they differ; an empty text is not known.
+// Adds "WHAT: A | B" if they differ. An empty text is unknown.
 void AddDifference(const char* what, const std::string& a, const std::string& b,
                    std::vector<std::string>& differences) {
   if (a == b) return;
   const auto known = [](const std::string& text) {
-    return text.empty() ? std::string("not known") : text;
+    return text.empty() ? std::string("unknown") : text;
   };
   differences.push_back(fmt::format("{}: {} | {}", what, known(a), known(b)));
 }
@@ -244,7 +209,7 @@ std::vector<std::string> Differences(const record::Record& a, const VersusSide& 
                                   : fmt::format("{}", fmt::join(record.options, "/"));
   };
   AddDifference("options", options(a), options(b), differences);
-  AddDifference("cache", a.cache, b.cache, differences);
+  AddDifference("cache", a.cache.value_or(""), b.cache.value_or(""), differences);
   AddDifference("roofs", RoofsText(side_a), RoofsText(side_b), differences);
   if (side_a.counted_flops && side_b.counted_flops &&
       Differ(*side_a.counted_flops, *side_b.counted_flops))
@@ -259,7 +224,7 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
   const auto& record_b = b.run.file.records[in_b];
   const auto types =
       record_a.type == record_b.type ? record_a.type : record_a.type + '|' + record_b.type;
-  VersusRow row{.key = KeyOfType(record_a, types, options.is_manner),
+  VersusRow row{.key = KeyOfType(record_a, types, options.is_implementation_option),
                 .a = SideOf(a, in_a, options.prices),
                 .b = SideOf(b, in_b, options.prices)};
   row.energy_ratios = EnergyRatios(row.a.energies, row.b.energies);
@@ -281,7 +246,7 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
   return row;
 }
 
-// Returns the price of the machines of a cluster, or names those that have none.
+// Returns the prices of a cluster's machines, or names the machines without one.
 std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
   std::vector<std::string> texts;
   for (const auto& machine : cluster.run.file.machines) {
@@ -289,11 +254,40 @@ std::string PriceText(const Prices& prices, const VersusCluster& cluster) {
     auto text = price != nullptr ? price->how : fmt::format("no price for '{}'", machine.name);
     if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
   }
-  return texts.empty() ? "no price: the run names no machine"
+  return texts.empty() ? "no price: the run has no machine"
                        : fmt::format("{}", fmt::join(texts, "; "));
 }
 
 }  // namespace
+Prices ParsePrices(const std::string& text, const std::string& where) {
+  const machine_file::LocatedJson file(text, where);
+  if (!file.value().is_object())
+    throw BadInput(BadInput::Place{where, 1}, "expected an object with 'currency' and 'kinds'");
+  if (!file.value().contains("currency"))
+    throw BadInput(BadInput::Place{where, 1}, "expected 'currency', such as \"currency\": \"USD\"");
+  const machine_file::LocatedObject whole(file, file.value(), {}, {"currency", "kinds"});
+  Prices prices{.currency = whole.Text("currency"), .kinds = {}};
+  const auto& kinds = whole.Needed("kinds");
+  if (!kinds.is_array() || kinds.empty())
+    throw BadInput("{}: 'kinds': expected an array with at least one object", whole.Where("kinds"));
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    prices.kinds.push_back(
+        ReadKind(file, kinds[i], {"kinds", fmt::format("[{}]", i)}, prices.currency));
+  return prices;
+}
+
+Prices ReadPrices(const std::string& path) {
+  return ParsePrices(ReadFile(path, "a file of prices"), path);
+}
+
+const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine) {
+  for (const auto& kind : prices.kinds) {
+    const bool name = kind.name.empty() || machine.name.find(kind.name) != std::string::npos;
+    const bool fingerprint = kind.fingerprint.empty() || kind.fingerprint == machine.fingerprint;
+    if (name && fingerprint) return &kind;
+  }
+  return nullptr;
+}
 
 std::optional<std::pair<double, double>> RatioInterval(
     double x, const std::optional<std::pair<double, double>>& x_ci95, double y,

@@ -18,17 +18,17 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kPasses = {"inference", "training"};
 
-// A call of a layer.
+// One call of a layer.
 struct LayerCall {
   record::Timing timing;
   Energies energies;
 };
 
-// The fastest record with a time of each operator of one type and library.
+// The fastest timed record of each operator, for one type and library.
 class TimesOf {
  public:
   TimesOf(const VersusCluster& cluster, std::string type, std::string library,
-          const IsManner& is_manner, const Prices* prices) {
+          const IsImplementationOption& is_implementation_option, const Prices* prices) {
     for (std::size_t i = 0; i < cluster.run.file.records.size(); ++i) {
       const auto& record = cluster.run.file.records[i];
       const auto& timing = cluster.run.places[i].timing;
@@ -36,13 +36,13 @@ class TimesOf {
           record.library != library)
         continue;
       auto& best = times_[{record.op, record.problem, record.direction,
-                           WithoutManner(record.options, is_manner)}];
+                           WithoutImplementationOptions(record.options, is_implementation_option)}];
       if (!best || timing->median < best->timing.median)
         best = {*timing, EnergiesOf(cluster.run.file, record, *timing, cluster.devices, prices)};
     }
   }
 
-  std::optional<LayerCall> Of(const ModelLayerOf& layer, const std::string& direction) const {
+  std::optional<LayerCall> Of(const VersusLayer& layer, const std::string& direction) const {
     const auto found = times_.find({layer.op, layer.problem, direction, layer.options});
     return found == times_.end() ? std::nullopt : found->second;
   }
@@ -83,9 +83,9 @@ class TimeSum {
   double below_ = 0, above_ = 0;  // [s]
 };
 
-// Returns the layer's calls in one pass; absent where one of them is missing. Both
-// gradients may be one call ("bwd") or two.
-std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const ModelLayerOf& layer,
+// Returns the layer's calls in one pass, if all of them were timed. Both gradients may be one call
+// ("bwd") or two.
+std::optional<std::vector<LayerCall>> PassCalls(const TimesOf& times, const VersusLayer& layer,
                                                 std::string_view pass) {
   std::vector<LayerCall> all;
   const auto add = [&](const std::string& direction) {
@@ -159,7 +159,7 @@ std::vector<std::string> Types(const VersusCluster& cluster) {
 
 bool HasPass(const Model& model, std::string_view pass) {
   if (pass == "inference") return true;
-  return std::ranges::any_of(model.layers, [](const ModelLayerOf& layer) {
+  return std::ranges::any_of(model.layers, [](const VersusLayer& layer) {
     return std::ranges::any_of(layer.directions, [](const std::string& direction) {
       return direction.starts_with("bwd");
     });
@@ -168,12 +168,12 @@ bool HasPass(const Model& model, std::string_view pass) {
 
 // Adds the rows of one model and type.
 void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
-             const std::string& type, const IsManner& is_manner, const Prices* prices,
-             std::vector<VersusModel>& rows) {
+             const std::string& type, const IsImplementationOption& is_implementation_option,
+             const Prices* prices, std::vector<VersusModel>& rows) {
   for (const auto& library_a : Libraries(a, type))
     for (const auto& library_b : Libraries(b, type)) {
-      const TimesOf in_a(a, type, library_a, is_manner, prices);
-      const TimesOf in_b(b, type, library_b, is_manner, prices);
+      const TimesOf in_a(a, type, library_a, is_implementation_option, prices);
+      const TimesOf in_b(b, type, library_b, is_implementation_option, prices);
       for (const auto pass : kPasses) {
         auto row = CompareModel(model, pass, in_a, in_b);
         if (row.in_both == 0 || !HasPass(model, pass)) continue;
@@ -194,80 +194,6 @@ std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& sui
   }
   return names;
 }
-
-}  // namespace
-
-std::vector<std::string> WithoutManner(const std::vector<std::string>& options,
-                                       const IsManner& is_manner) {
-  std::vector<std::string> kept;
-  for (const auto& option : options)
-    if (!is_manner || !is_manner(option)) kept.push_back(option);
-  return kept;
-}
-
-Model ModelFromNames(const std::string& suite,
-                     const std::vector<std::pair<std::string, double>>& names,
-                     const IsManner& is_manner) {
-  Model model{.name = suite, .layers = {}};
-  using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
-  std::map<Key, std::size_t> index_of;
-  for (const auto& [name, count] : names) {
-    record::Record record{.name = name};
-    record::SplitName(record);
-    if (record.problem.empty()) continue;
-    const auto options = WithoutManner(record.options, is_manner);
-    const auto [found, added] =
-        index_of.try_emplace({record.op, record.problem, options}, model.layers.size());
-    if (added)
-      model.layers.push_back({.op = record.op,
-                              .problem = record.problem,
-                              .options = options,
-                              .directions = {},
-                              .count = count});
-    auto& layer = model.layers[found->second];
-    layer.directions.insert(record.direction);
-    layer.count = std::max(layer.count, count);
-  }
-  return model;
-}
-
-std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
-                            const IsManner& is_manner) {
-  std::vector<Model> models;
-  for (const auto* cluster : {&a, &b}) {
-    const auto& suites =
-        record::Member(record::Member(cluster->run.file.context, "dlroof"), "suites");
-    if (!suites.is_array()) continue;
-    for (const auto& suite : suites) {
-      const auto name = record::Text(suite, "name");
-      const bool known =
-          std::ranges::any_of(models, [&](const Model& model) { return model.name == name; });
-      auto model = ModelFromNames(name, LayerNames(suite), is_manner);
-      if (!known && !model.layers.empty()) models.push_back(std::move(model));
-    }
-  }
-  return models;
-}
-
-std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
-                                          const std::vector<Model>& models,
-                                          const IsManner& is_manner, const Prices* prices) {
-  std::vector<VersusModel> rows;
-  const auto types_b = Types(b);
-  for (const auto& model : models) {
-    const auto before = rows.size();
-    for (const auto& type : Types(a))
-      if (std::ranges::find(types_b, type) != types_b.end())
-        AddRows(a, b, model, type, is_manner, prices, rows);
-    if (rows.size() > before) continue;
-    VersusModel none{.model = model.name, .pass = "", .type = "", .library_a = "", .library_b = ""};
-    for (const auto& layer : model.layers) none.layers += layer.count;
-    rows.push_back(std::move(none));
-  }
-  return rows;
-}
-
-namespace {
 
 std::string TimeText(const record::Timing& timing) {
   return fmt::format("{}{}", roofline::MarkOf(timing.noisy), text::WithPrefix(timing.median, "s"));
@@ -307,7 +233,7 @@ std::string RatioText(const std::map<EnergyClass, EnergyRatio>& ratios, EnergyCl
                      text::ThreeDigits(found->second.a_over_b));
 }
 
-// The classes of which a row or a model has an energy.
+// Returns the classes for which a row has an energy.
 std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
   std::vector<EnergyClass> classes;
   for (const auto kind : kEnergyClasses)
@@ -333,7 +259,7 @@ void AddEnergyCells(const VersusReport& report, const Energies& a, const Energie
     line.insert(line.end(), {JoulesText(a, kind), JoulesText(b, kind), RatioText(ratios, kind)});
 }
 
-// "powercap: packages and DRAM; no fans": of the records of one side.
+// Returns what the energies of one side's records cover: "powercap: packages and DRAM; no fans".
 std::string CoversText(const VersusReport& report, const VersusCluster& cluster,
                        const VersusSide VersusRow::*side) {
   std::set<std::string> covers;
@@ -343,7 +269,7 @@ std::string CoversText(const VersusReport& report, const VersusCluster& cluster,
   return covers.empty() ? "not measured" : fmt::format("{}", fmt::join(covers, " or "));
 }
 
-// "watts.csv": the logs of one side's meters.
+// Returns the logs of one side's meters: "watts.csv".
 std::string MetersText(const VersusReport& report, const VersusCluster& cluster,
                        const VersusSide VersusRow::*side) {
   std::set<std::string> logs;
@@ -361,14 +287,15 @@ void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes)
                                 CoversText(report, *report.b, &VersusRow::b)));
   if (std::ranges::count(classes, EnergyClass::kMetered) > 0)
     notes.push_back(fmt::format(
-        "energy (metered): of one call, by node meters: all that a node draws there, idle parts "
-        "too. Nothing says if both sides' meters cover the same (power supply, fans). A: {}. B: {}",
+        "energy (metered): of one call, by node meters: all power of the node there, idle parts "
+        "too. "
+        "Both sides' meters may cover different things (power supply, fans). A: {}. B: {}",
         MetersText(report, *report.a, &VersusRow::a),
         MetersText(report, *report.b, &VersusRow::b)));
   if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
     notes.emplace_back(
-        "energy (assumed): the watts of a working node in the file of prices, times the call's "
-        "seconds; no measurement, and never compared with one");
+        "energy (assumed): the watts of a node under load in the file of prices, times the call's "
+        "seconds; not measured, and never compared with a measurement");
 }
 
 bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }
@@ -379,22 +306,22 @@ bool HasSeveralDevices(const VersusReport& report) {
 
 std::string DeviceText(const VersusCluster& cluster) {
   return fmt::format("{} {}{}", cluster.devices, cluster.devices == 1 ? "device" : "devices",
-                     cluster.devices > 1     ? " that count as that many times one"
+                     cluster.devices > 1     ? " (its rate is that many times one device's)"
                      : cluster.devices_known ? ""
-                                             : " (nothing says how many it has)");
+                                             : " (number assumed)");
 }
 
 void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) {
   const auto& versus = report.versus;
   if (versus.currency.empty()) {
-    notes.emplace_back("no prices were given (--prices): no costs");
+    notes.emplace_back("no prices were specified (--prices): no costs");
     return;
   }
   notes.push_back(fmt::format("cost: {} for 1e15 FLOP of this operator. A: {}. B: {}",
                               versus.currency, versus.price_a, versus.price_b));
 }
 
-// Returns the places of `some` in `kinds`, from 1.
+// Returns the positions of `some` in `kinds`, from 1.
 std::string NumbersText(const std::vector<std::string>& some,
                         const std::vector<std::string>& kinds) {
   std::vector<std::ptrdiff_t> numbers;
@@ -404,7 +331,7 @@ std::string NumbersText(const std::vector<std::string>& some,
   return fmt::format("{}", fmt::join(numbers, ","));
 }
 
-// Returns how many rows of a side take longer to start than to compute.
+// Returns the number of rows of a side that are bound by overhead.
 std::size_t BoundByOverhead(const VersusReport& report, const VersusSide VersusRow::*side) {
   return static_cast<std::size_t>(std::ranges::count_if(
       report.versus.rows, [&](const VersusRow& row) { return (row.*side).bound_by_overhead; }));
@@ -414,12 +341,84 @@ void AddOverheadNotes(const VersusReport& report, std::vector<std::string>& note
   for (const auto& [name, side] : {std::pair("A", &VersusRow::a), {"B", &VersusRow::b}})
     if (const auto count = BoundByOverhead(report, side))
       notes.push_back(fmt::format(
-          "{} rows of {} are bound by overhead: their times are those of starting calls, and say "
+          "{} rows of {} are bound by overhead: their times are those of launching calls, and say "
           "little about the device",
           count, name));
 }
 
 }  // namespace
+
+std::vector<std::string> WithoutImplementationOptions(
+    const std::vector<std::string>& options,
+    const IsImplementationOption& is_implementation_option) {
+  std::vector<std::string> others;
+  for (const auto& option : options)
+    if (!is_implementation_option || !is_implementation_option(option)) others.push_back(option);
+  return others;
+}
+
+Model ModelFromNames(const std::string& suite,
+                     const std::vector<std::pair<std::string, double>>& names,
+                     const IsImplementationOption& is_implementation_option) {
+  Model model{.name = suite, .layers = {}};
+  using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
+  std::map<Key, std::size_t> index_of;
+  for (const auto& [name, count] : names) {
+    record::Record record{.name = name};
+    record::SplitName(record);
+    if (record.problem.empty()) continue;
+    const auto options = WithoutImplementationOptions(record.options, is_implementation_option);
+    const auto [found, added] =
+        index_of.try_emplace({record.op, record.problem, options}, model.layers.size());
+    if (added)
+      model.layers.push_back({.op = record.op,
+                              .problem = record.problem,
+                              .options = options,
+                              .directions = {},
+                              .count = count});
+    auto& layer = model.layers[found->second];
+    layer.directions.insert(record.direction);
+    layer.count = std::max(layer.count, count);
+  }
+  return model;
+}
+
+std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
+                            const IsImplementationOption& is_implementation_option) {
+  std::vector<Model> models;
+  for (const auto* cluster : {&a, &b}) {
+    const auto& suites =
+        record::Member(record::Member(cluster->run.file.context, "dlroof"), "suites");
+    if (!suites.is_array()) continue;
+    for (const auto& suite : suites) {
+      const auto name = record::Text(suite, "name");
+      const bool known =
+          std::ranges::any_of(models, [&](const Model& model) { return model.name == name; });
+      auto model = ModelFromNames(name, LayerNames(suite), is_implementation_option);
+      if (!known && !model.layers.empty()) models.push_back(std::move(model));
+    }
+  }
+  return models;
+}
+
+std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
+                                          const std::vector<Model>& models,
+                                          const IsImplementationOption& is_implementation_option,
+                                          const Prices* prices) {
+  std::vector<VersusModel> rows;
+  const auto types_b = Types(b);
+  for (const auto& model : models) {
+    const auto before = rows.size();
+    for (const auto& type : Types(a))
+      if (std::ranges::find(types_b, type) != types_b.end())
+        AddRows(a, b, model, type, is_implementation_option, prices, rows);
+    if (rows.size() > before) continue;
+    VersusModel none{.model = model.name, .pass = "", .type = "", .library_a = "", .library_b = ""};
+    for (const auto& layer : model.layers) none.layers += layer.count;
+    rows.push_back(std::move(none));
+  }
+  return rows;
+}
 
 std::string MachinesText(const VersusCluster& cluster) {
   std::vector<std::string> texts;
@@ -429,7 +428,7 @@ std::string MachinesText(const VersusCluster& cluster) {
       text += fmt::format(" ({} threads)", machine.by_threads.rbegin()->first);
     if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
   }
-  return texts.empty() ? "machine not known" : fmt::format("{}", fmt::join(texts, " + "));
+  return texts.empty() ? "unknown machine" : fmt::format("{}", fmt::join(texts, " + "));
 }
 
 formats::Cells OperatorCells(const VersusReport& report) {
@@ -488,7 +487,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
                   DeviceText(*report.a)),
       fmt::format("B: {} ({}), a node has {}", MachinesText(*report.b), report.b->where,
                   DeviceText(*report.b)),
-      fmt::format("{} operators are on both sides; {} with a time are on A's alone, {} on B's",
+      fmt::format("{} operators are on both sides; {} with a time are only on A's, {} only on B's",
                   versus.operators, versus.only_a, versus.only_b)};
   AddPriceNotes(report, notes);
   AddEnergyNotes(report, notes);
@@ -496,7 +495,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
   const bool specified = std::ranges::any_of(
       versus.rows, [](const VersusRow& row) { return row.a.specified || row.b.specified; });
   if (specified)
-    notes.emplace_back("(given): the roof is of a data sheet or a paper, not measured");
+    notes.emplace_back("(given): the roof is from a data sheet or a paper, not measured");
   const bool noisy = std::ranges::any_of(versus.rows, &VersusRow::noisy);
   if (noisy) notes.emplace_back(roofline::kNoisyMeaning);
   const bool absent =

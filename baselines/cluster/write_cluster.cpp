@@ -15,8 +15,8 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr std::size_t kMostRows = 20;       // of a table, without --verbose
-constexpr std::size_t kMostLinkRanks = 16;  // of the table of links
+constexpr std::size_t kMostRows = 20;       // in a table without --verbose
+constexpr std::size_t kMostLinkRanks = 16;  // in the table of links
 
 std::string Percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
@@ -35,7 +35,7 @@ formats::Cells RoofCells(const Cluster& cluster, const NodeEffects& effects) {
   return cells;
 }
 
-// The benchmarks that differ most between nodes come first, each with its column of the map.
+// Lists the benchmarks with the largest spread first, each with its column of the map.
 formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects,
                               std::size_t most) {
   std::vector<std::pair<std::size_t, const Spread*>> spreads;  // with their columns
@@ -56,8 +56,7 @@ formats::Cells BenchmarkCells(const Cluster& cluster, const NodeEffects& effects
 }
 
 formats::Cells NodeCells(const Cluster& cluster, const NodeEffects& effects, std::size_t most) {
-  formats::Cells cells = {
-      {"node", "status", "CPUs", "benchmarks", "slower by", "most at", "there"}};
+  formats::Cells cells = {{"node", "status", "CPUs", "benchmarks", "slower by", "most for", "by"}};
   for (std::size_t i = 0; i < std::min(most, effects.nodes.size()); ++i) {
     const auto& effect = effects.nodes[i];
     const auto& node = cluster.nodes[effect.node];
@@ -84,7 +83,7 @@ formats::Cells FindingCells(const Cluster& cluster) {
   return cells;
 }
 
-// Rates of the largest message: a row for each sender, a column for each receiver.
+// Returns rates of the largest message: a row for each sender, a column for each receiver.
 formats::Cells LinkCells(const Cluster& cluster) {
   formats::Cells cells = {{"sends to"}};
   if (!cluster.network || cluster.network->ranks.size() > kMostLinkRanks) return cells;
@@ -101,8 +100,7 @@ formats::Cells LinkCells(const Cluster& cluster) {
 }
 
 formats::Cells OrderCells(const NodeEffects& effects, std::size_t most) {
-  formats::Cells cells = {
-      {"node", "beside the others over alone", "95 %", "benchmarks", "most", "of benchmark"}};
+  formats::Cells cells = {{"node", "slower at once", "95 %", "benchmarks", "most", "of benchmark"}};
   for (const auto& one : effects.order) {
     if (cells.size() > most) break;
     cells.push_back({one.node, Percent(one.ratio),
@@ -117,7 +115,7 @@ std::string OrderNote(const NodeEffects& effects) {
   for (const auto& one : effects.order) ratios.push_back(one.ratio);
   const auto interval = MedianInterval95(ratios);
   return fmt::format(
-      "measured beside each other the nodes' times differ by {} from those alone{}",
+      "measured at once the nodes' times differ by {} from those measured one by one{}",
       Percent(Median(ratios)),
       interval ? fmt::format(" ({} to {})", Percent(interval->first), Percent(interval->second))
                : "");
@@ -128,26 +126,26 @@ void AddNetworkNotes(const Cluster& cluster, std::vector<std::string>& notes) {
   for (const auto& note : NetworkNotes(*cluster.network)) notes.push_back("network: " + note);
   for (const auto& rank : cluster.network->ranks)
     if (std::ranges::find(cluster.nodes, rank, HostOf) == cluster.nodes.end())
-      notes.push_back(fmt::format("network: {} is none of the measured nodes", rank));
+      notes.push_back(fmt::format("network: {} is not one of the measured nodes", rank));
 }
 
-// Returns the meaning of the findings, or why there are none.
+// Returns the meaning of the findings, or the reason why there are none.
 std::string FindingsText(const Cluster& cluster) {
   if (cluster.kinds.empty() || cluster.kinds.front().nodes.size() < OutlierRules().least_nodes)
-    return fmt::format("fewer than {} nodes of a kind: nobody can say which one is slow",
+    return fmt::format("fewer than {} nodes of a kind are too few to tell which one is slow",
                        OutlierRules().least_nodes);
   if (cluster.findings.empty())
     return fmt::format("no node is more than {:g} % slower than the median node",
                        100 * OutlierRules().effect);
   if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
-    return "a suspect was slow in one visit, which validates nothing: `dlroof cluster script "
-           "--revisit FILE` visits suspects again";
-  return "slow: its median visit is validated slow (exact sign test, Holm); not validated: it may "
-         "have "
-         "been chance";
+    return "a suspect was slow in one visit, which may be chance: `dlroof cluster script --revisit "
+           "FILE` visits suspects again";
+  return "slow: its median visit is slow beyond chance (exact sign test, Holm); not confirmed: it "
+         "may "
+         "have been chance";
 }
 
-// "64 nodes", or "16 GPUs of 2 nodes, each measured by a process of its own"
+// Returns "64 nodes" or "16 GPUs of 2 nodes".
 std::string CountText(const Cluster& cluster) {
   std::set<std::string> hosts;
   for (const auto& node : cluster.nodes) hosts.insert(HostOf(node));
@@ -156,27 +154,27 @@ std::string CountText(const Cluster& cluster) {
                      hosts.size() == 1 ? "" : "s");
 }
 
-// Sentences on nodes that are not whole, kinds, failures, and what the numbers are.
+// Returns sentences on incomplete nodes, kinds, failures, and the meaning of the numbers.
 std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effects) {
   std::map<NodeStatus, std::size_t> counts;
   for (const auto& node : cluster.nodes) ++counts[node.status];
   std::vector<std::string> notes = {
       fmt::format("{}: {} whole, {} partial, {} missing, {} failed", CountText(cluster),
-                  counts[NodeStatus::kWhole], counts[NodeStatus::kPartial],
+                  counts[NodeStatus::kComplete], counts[NodeStatus::kPartial],
                   counts[NodeStatus::kMissing], counts[NodeStatus::kFailed])};
   for (std::size_t i = 0; i < cluster.kinds.size(); ++i)
     notes.push_back(fmt::format(
         "{} {} of {}{}", cluster.kinds[i].nodes.size(), GpusOfHosts(cluster) ? "GPUs" : "nodes",
-        cluster.kinds[i].name.empty() ? "a machine that is not known" : cluster.kinds[i].name,
+        cluster.kinds[i].name.empty() ? "an unknown machine" : cluster.kinds[i].name,
         i == 0 ? ": medians and ratios are over these" : ""));
   for (const auto& node : cluster.nodes)
-    if (node.status != NodeStatus::kWhole)
+    if (node.status != NodeStatus::kComplete)
       notes.push_back(fmt::format("{}: {}: {}", node.name, Key(node.status), node.reason));
   for (const auto& node : cluster.nodes)
-    if (!node.without.empty())
+    if (!node.untimed.empty())
       notes.push_back(fmt::format("{}: {} benchmark{} without a time, such as {}: {}", node.name,
-                                  node.without.size(), node.without.size() == 1 ? "" : "s",
-                                  node.without.begin()->first, node.without.begin()->second));
+                                  node.untimed.size(), node.untimed.size() == 1 ? "" : "s",
+                                  node.untimed.begin()->first, node.untimed.begin()->second));
   notes.insert(notes.end(), cluster.remarks.begin(), cluster.remarks.end());
   if (!effects.nodes.empty())
     notes.emplace_back(
@@ -189,7 +187,7 @@ std::vector<std::string> Notes(const Cluster& cluster, const NodeEffects& effect
   return notes;
 }
 
-// The tables that have a row, each with `most` rows at most.
+// Returns the tables with rows, each with at most `most` rows.
 std::vector<formats::Cells> Tables(const Cluster& cluster, const NodeEffects& effects,
                                    std::size_t most) {
   std::vector<formats::Cells> tables = {RoofCells(cluster, effects),
@@ -247,12 +245,12 @@ void WriteClusterCsv(const Cluster& cluster, const NodeEffects& effects, std::os
 }
 
 void WriteClusterPage(const Cluster& cluster, const NodeEffects& effects, const std::string& figure,
-                      const std::string& no_figure, std::ostream& out) {
+                      const std::string& no_figure_reason, std::ostream& out) {
   formats::BeginPage(Title(cluster), out);
-  formats::WritePageFigure(figure, no_figure, out);
+  formats::WritePageFigure(figure, no_figure_reason, out);
   formats::WritePageList("Nodes and kinds", "ul", Notes(cluster, effects), out);
   if (!effects.order.empty())
-    formats::WritePageTable("What the nodes take from each other",
+    formats::WritePageTable("Slowdown of nodes that are measured at once",
                             OrderCells(effects, std::size_t(-1)), out);
   if (!cluster.findings.empty())
     formats::WritePageTable("Suspects and slow nodes", FindingCells(cluster), out);

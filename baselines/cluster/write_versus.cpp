@@ -11,7 +11,7 @@
 namespace dlroof::cluster {
 namespace {
 
-// The fields of one side: library to cost.
+// Returns the fields of one side, from name to cost.
 std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide& side) {
   const auto& record = cluster.run.file.records[side.record];
   const auto& ci95 = side.timing.ci95;
@@ -28,7 +28,7 @@ std::vector<std::string> CsvSide(const VersusCluster& cluster, const VersusSide&
           formats::NumberField(side.cost)};
 }
 
-// ",A,B,A over B" of one class.
+// Returns ",A,B,A over B" of one class.
 std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
   const auto joules = [&](const Energies& energies) {
     const auto found = energies.find(kind);
@@ -40,7 +40,7 @@ std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
       ratio == row.energy_ratios.end() ? "" : fmt::format("{}", ratio->second.a_over_b));
 }
 
-// Each class with its Joules or EnergyRatio, whose own number is called `name`.
+// Returns an object by class of Joules or EnergyRatio; `name` is the key of `number`.
 template <class Value>
 nlohmann::json ByClassJson(const std::map<EnergyClass, Value>& values, const char* name,
                            double Value::*number) {
@@ -186,11 +186,11 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
 }
 
 void WriteVersusPage(const VersusReport& report, const std::string& figure,
-                     const std::string& no_figure, std::ostream& out) {
+                     const std::string& no_figure_reason, std::ostream& out) {
   formats::BeginPage(
-      fmt::format("A: {} beside B: {}", MachinesText(*report.a), MachinesText(*report.b)), out);
-  formats::WritePageFigure(figure, no_figure, out);
-  formats::WritePageList("What this rests on", "ul", VersusNotes(report), out);
+      fmt::format("A: {} and B: {}", MachinesText(*report.a), MachinesText(*report.b)), out);
+  formats::WritePageFigure(figure, no_figure_reason, out);
+  formats::WritePageList("Sources and assumptions", "ul", VersusNotes(report), out);
   if (!report.models.empty()) formats::WritePageTable("Models", ModelCells(report), out);
   formats::WritePageTable("Operators", OperatorCells(report), out);
   formats::WritePageList("Differs (A | B)", "ol", DifferenceKinds(report.versus), out);

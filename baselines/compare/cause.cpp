@@ -13,14 +13,14 @@
 namespace dlroof::compare {
 namespace {
 
-// [1] A count that comes from a formula is exact, so any change is one.
+// [1] Modelled counts are exact, so any difference is a change.
 constexpr double kExactCount = 1e-6;
-// [1] Share of noisy repetitions in NEW, above BASE's, that may explain a time.
+// [1] Increase in the share of noisy repetitions that may explain a time.
 constexpr double kNoisyShare = 0.3;
-// [1] Clocks of two runs differ when they are further apart.
+// [1] Clocks of two runs with a larger relative difference are reported.
 constexpr double kClockChange = 0.02;
 
-// "grew by 12.0 %, from 1.00 MB to 1.12 MB"; a factor where percents are hard to read.
+// Returns "grew by 12.0 %, from 1.00 MB to 1.12 MB", or a factor from 2 on.
 std::string Moved(double from, double to, std::string_view unit) {
   const double ratio = from > 0 ? to / from : 0;
   const auto ends =
@@ -34,7 +34,7 @@ std::string Moved(double from, double to, std::string_view unit) {
 void AddQuantity(ChangeKind kind, std::optional<Level> level, const std::string& what,
                  Provenance from, double before, double after, std::string_view unit,
                  std::vector<Change>& changes) {
-  const double tolerance = from == Provenance::kModelled ? kExactCount : kCountedCount;
+  const double tolerance = from == Provenance::kModelled ? kExactCount : kCounterTolerance;
   if (std::abs(after - before) <= tolerance * before) return;
   Change change{.kind = kind, .level = level};
   if (before > 0) change.ratio = after / before;
@@ -52,7 +52,7 @@ void AddAlgorithm(const record::Record& base, const record::Record& contender,
                            record::AlgorithmText(contender))});
 }
 
-// The best known provenance under which both have the thing that `get` finds in a Work.
+// Calls `get` by provenance, the most trusted first, until it finds a quantity that both have.
 template <class Get>
 void ForBothKnown(const record::Record& base, const record::Record& contender, const Get& get) {
   for (const Provenance from : AllProvenances()) {
@@ -113,7 +113,8 @@ const machine::Ceiling* CeilingOf(const machine::Machine* machine, const record:
   return found == set->flops.end() ? nullptr : &found->second;
 }
 
-// [1/s] of a GPU's SMs while it ran: the median of the clean repetitions that know it.
+// Returns the clock of a GPU's SMs while it ran [1/s]: the median of clean repetitions that have
+// it.
 std::optional<double> ClockOfSms(const record::Record& record) {
   std::vector<double> clocks;
   for (const auto& repetition : record.repetitions)
@@ -123,7 +124,7 @@ std::optional<double> ClockOfSms(const record::Record& record) {
   return Median(std::move(clocks));
 }
 
-// False: they are alike.
+// Returns whether the clocks differ.
 bool AddClockChange(const std::string& what, double before, double after,
                     std::vector<Change>& changes) {
   if (before <= 0 || std::abs(after / before - 1) <= kClockChange) return false;
@@ -146,7 +147,7 @@ void AddClock(const record::Record& base, const machine::Machine* base_machine,
       const auto* before = CeilingOf(base_machine, base, pipe);
       const auto* after = CeilingOf(contender_machine, contender, pipe);
       if (before == nullptr || after == nullptr || !before->clock_hz || !after->clock_hz) continue;
-      if (AddClockChange(fmt::format("the clock under the {} ceiling", pipe), *before->clock_hz,
+      if (AddClockChange(fmt::format("the clock at the {} ceiling", pipe), *before->clock_hz,
                          *after->clock_hz, changes))
         return;
     }
@@ -201,7 +202,7 @@ std::vector<Change> FindChanges(const record::Record& base, const machine::Machi
   return changes;
 }
 
-std::string WhyItMoved(const std::vector<Change>& changes) {
+std::string CausesText(const std::vector<Change>& changes) {
   if (changes.empty())
     return "unexplained: same algorithm, FLOPs, bytes and launches, as far as known";
   std::string text;
@@ -238,7 +239,7 @@ std::vector<Residual> CompareResiduals(const record::Record& base, const record:
     Residual residual{of, found->second, value};
     residual.moved =
         of == "time" ? time == statistics::Verdict::kSlower || time == statistics::Verdict::kFaster
-                     : std::abs(value / found->second - 1) > kCountedCount;
+                     : std::abs(value / found->second - 1) > kCounterTolerance;
     residual.worse =
         residual.moved && std::abs(std::log(value)) > std::abs(std::log(found->second));
     residuals.push_back(std::move(residual));

@@ -23,7 +23,7 @@ constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
                                             {Quantity::kFraction, "fraction"},
                                             {Quantity::kResidual, "residual"}};
 
-// One side of a pair while it is compared.
+// One side of a pair.
 struct Side {
   std::vector<double> clean;           // [s]
   std::optional<double> median;        // [s]
@@ -32,7 +32,7 @@ struct Side {
   bool specified_roof = false;
 };
 
-Side Look(const record::Record& record, const machine::Machine* machine) {
+Side SideOf(const record::Record& record, const machine::Machine* machine) {
   Side side{.clean = CleanSeconds(record)};
   const auto timing = record::Summarize(record.repetitions);
   if (timing)
@@ -54,7 +54,7 @@ std::string StatusText(const record::Record& record) {
                      record.reason);
 }
 
-// Sets the verdict of what needs no statistics; false for what does.
+// Sets the verdict of a row that needs no statistics. Returns false for other rows.
 bool DecideByStatus(Comparison& row) {
   if (row.contender == nullptr) {
     row.verdict = statistics::Verdict::kGone;
@@ -118,14 +118,14 @@ int ExitCode(const std::set<Quantity>& on, const CompareResult& result) {
              : 3;
 }
 
-// All that is compared of one run file pair, before and after the verdicts.
+// The comparison of a pair of run files.
 class Comparing {
  public:
   Comparing(const NamedRun& base, const NamedRun& contender, const CompareOptions& options)
       : base_(base),
         contender_(contender),
         options_(options),
-        interleaved_(InterleavingOf(base.file, contender.file)) {}
+        interleaved_(InterleavedComparisonOf(base.file, contender.file)) {}
 
   // Measures each pair by itself.
   void Add(const std::vector<PairedRecord>& pairs) {
@@ -149,10 +149,10 @@ class Comparing {
     FillResiduals(result);
     for (auto& row : rows_) {
       AlertOnCounts(row);
-      row.told_by_common = result.common && row.judgement && row.judgement->with_all;
+      row.explained_by_common = result.common && row.judgement && row.judgement->moved_with_run;
     }
-    if (options_.again != nullptr)
-      result.again = HoldAgainst(*options_.again, result.min_effect, rows_);
+    if (options_.rerun != nullptr)
+      result.rerun = RetractUnlessRepeated(*options_.rerun, result.min_effect, rows_);
     result.rows = std::move(rows_);
     result.interleaved = interleaved_.has_value();
     result.across_machines = options_.across_machines;
@@ -165,16 +165,16 @@ class Comparing {
   struct Measured {
     std::size_t row = 0;
     statistics::Candidate candidate;
-    std::optional<double> roof;  // [1] logarithm of the roof times' ratio, from whatever ceilings
+    std::optional<double> roof;       // [1] logarithm of the roof times' ratio, by any ceilings
     std::optional<double> predicted;  // [1] logarithm of the predicted times' ratio
   };
 
-  // Absent, with the row's reason, where there is nothing to judge.
+  // Returns nothing and sets the row's reason if there is nothing to judge.
   std::optional<Measured> Measure(Comparison& row) const {
     const auto* base_machine = record::MachineFor(base_.file, *row.base);
     const auto* contender_machine = record::MachineFor(contender_.file, *row.contender);
-    const Side base = Look(*row.base, base_machine),
-               contender = Look(*row.contender, contender_machine);
+    const Side base = SideOf(*row.base, base_machine),
+               contender = SideOf(*row.contender, contender_machine);
     row.base_seconds = base.median;
     row.contender_seconds = contender.median;
     row.base_fraction = base.fraction;
@@ -195,13 +195,13 @@ class Comparing {
       measured.predicted =
           std::log(row.contender->prediction->seconds / row.base->prediction->seconds);
     if (roofs) measured.roof = std::log(*contender.roof_seconds / *base.roof_seconds);
-    // Ceilings that both runs took from one measurement say nothing of what changed between them.
+    // Ceilings that both runs took from one measurement say nothing about what changed.
     if (roofs && base_machine->measured_at != contender_machine->measured_at)
       measured.candidate.roof_log_ratio = measured.roof;
     return measured;
   }
 
-  // Absent, with the row's reason, where there is too little to judge.
+  // Returns nothing and sets the row's reason if there is too little to judge.
   std::optional<statistics::Shift> ShiftOf(Comparison& row, const Side& base, const Side& contender,
                                            std::optional<double>& p_value) const {
     if (!interleaved_) {
@@ -224,7 +224,7 @@ class Comparing {
     return std::nullopt;
   }
 
-  // The times' ratio over that of other times, whose logarithm is `other`.
+  // Returns the ratio of times over another ratio, whose logarithm is `other`.
   static statistics::Candidate Against(double other, const Measured& measured) {
     statistics::Candidate candidate{measured.candidate.shift, std::nullopt, std::nullopt};
     candidate.shift.log_ratio -= other;
@@ -233,7 +233,7 @@ class Comparing {
     return candidate;
   }
 
-  // The verdicts of Against, by row, where there are such times.
+  // Returns the verdicts of Against, by row, where `other` is known.
   std::map<std::size_t, statistics::Verdict> JudgeAgainst(
       std::optional<double> Measured::*other) const {
     std::vector<statistics::Candidate> candidates;
@@ -258,10 +258,11 @@ class Comparing {
         .stored = std::move(stored),
         .look_for_common_shift = !options_.across_machines && !interleaved_};
     if (!interleaved_) return settings;
-    // Whatever differs between processes differs between blocks, each of which has its own.
+    // Each block has its own processes, so differences between processes are differences between
+    // blocks.
     if (!settings.run_noise) {
       settings.run_noise = 0;
-      settings.run_noise_from = "measured interleaved, each block with fresh processes";
+      settings.run_noise_from = "measured interleaved, with new processes for each block";
     }
     if (!settings.min_effect) settings.min_effect = interleaved_->min_effect;
     return settings;
@@ -279,9 +280,9 @@ class Comparing {
       row.verdict = judged.each[i].verdict;
       row.reason = judged.each[i].reason;
       if (row.verdict == statistics::Verdict::kAmbiguous &&
-          IsOneMeasurement(*row.base, *row.contender)) {
+          IsSameMeasurement(*row.base, *row.contender)) {
         row.verdict = statistics::Verdict::kSame;
-        row.reason = "both files hold the very same repetitions: one measurement, not two";
+        row.reason = "both files have the same repetitions: they are one measurement";
       }
       row.judgement = std::move(judged.each[i]);
     }
@@ -301,7 +302,7 @@ class Comparing {
         row.alerts.push_back(
             {Quantity::kFraction,
              fmt::format("percent of {}roof fell from {:.1f} to {:.1f}",
-                         row.specified_roof ? "given " : "", 100 * *row.base_fraction,
+                         row.specified_roof ? "specified " : "", 100 * *row.base_fraction,
                          100 * *row.contender_fraction)});
     }
   }
@@ -325,7 +326,7 @@ class Comparing {
     for (const auto& change : row.changes) {
       const bool counts = change.kind == ChangeKind::kBytes || change.kind == ChangeKind::kFlops;
       const auto on = change.kind == ChangeKind::kBytes ? Quantity::kBytes : Quantity::kFlops;
-      // Without a ratio it grew from none.
+      // A change without a ratio grew from 0.
       if (counts && options_.on.count(on) > 0 && change.ratio.value_or(2) > 1)
         row.alerts.push_back({on, change.text});
     }
@@ -334,7 +335,7 @@ class Comparing {
   const NamedRun& base_;
   const NamedRun& contender_;
   const CompareOptions& options_;
-  const std::optional<Interleaving> interleaved_;
+  const std::optional<InterleavedComparison> interleaved_;
   std::vector<Comparison> rows_;
   std::vector<Measured> measured_;
 };
@@ -344,10 +345,10 @@ class Comparing {
 std::string_view Key(Quantity quantity) { return KeyIn(kQuantities, quantity); }
 std::optional<Quantity> QuantityFromKey(std::string_view key) { return ValueIn(kQuantities, key); }
 
-std::string Comparison::Why() const {
+std::string Comparison::Cause() const {
   const bool moved =
       verdict == statistics::Verdict::kSlower || verdict == statistics::Verdict::kFaster;
-  return moved || !changes.empty() ? WhyItMoved(changes) : "";
+  return moved || !changes.empty() ? CausesText(changes) : "";
 }
 
 void CountVerdicts(const CompareOptions& options, CompareResult& result) {
@@ -362,7 +363,7 @@ void CountVerdicts(const CompareOptions& options, CompareResult& result) {
 
 CompareResult Compare(const NamedRun& base, const NamedRun& contender,
                       const CompareOptions& options) {
-  if (options.again != nullptr) CheckMeasuredAgain(contender, *options.again);
+  if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
   return ComparePairs(base, contender, PairRecords(base, contender, options.names), options, {});
 }
 
@@ -375,7 +376,7 @@ CompareResult ComparePairs(const NamedRun& base, const NamedRun& contender,
   return comparing.Finish(std::move(stored));
 }
 
-bool IsOneMeasurement(const record::Record& base_record, const record::Record& contender_record) {
+bool IsSameMeasurement(const record::Record& base_record, const record::Record& contender_record) {
   const auto noisy = [](const record::Repetition& repetition) { return repetition.noisy; };
   auto base = base_record.repetitions.begin(), contender = contender_record.repetitions.begin();
   const auto base_end = base_record.repetitions.end(),

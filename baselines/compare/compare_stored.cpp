@@ -39,11 +39,11 @@ void CheckMapped(const std::vector<NamedRun>& runs, const NameMap& names, const 
     for (const auto& [base_name, contender_name] : NamesIn(run, names)) left.erase(base_name);
   if (!left.empty())
     throw BadInput(
-        "{}: no stored run of this machine has the benchmark '{}', which the name map asks for",
+        "{}: no stored run of this machine has the benchmark '{}', which is in the name map",
         folder.string(), left.begin()->first);
 }
 
-// [s] east of UTC of "Z", "+01:00", "-0530" or "+01"; 0 where there is no zone.
+// Returns the offset east of UTC [s] of "Z", "+01:00", "-0530" or "+01", or 0 without a zone.
 double OffsetOf(const char* zone) {
   char sign = '+';
   int hours = 0, minutes = 0;
@@ -51,83 +51,18 @@ double OffsetOf(const char* zone) {
     std::sscanf(zone, " %*c%*2d%2d", &minutes);
   return (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
 }
-
-}  // namespace
-
-std::vector<fs::path> JsonFiles(const fs::path& folder) {
-  if (!fs::is_directory(folder))
-    throw BadInput("{}: not a folder, expected stored run files in it", folder.string());
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file() && entry.path().extension() == ".json")
-      files.push_back(entry.path());
-  std::ranges::sort(files);
-  return files;
+bool CanTell(const record::Record& record) {
+  return record.status == record::Status::kOk && HasEnoughClean(record);
 }
 
-std::optional<NamedRun> ReadIfRun(const fs::path& path) {
-  try {
-    std::ostringstream cut;  // a stored file that was cut off is no baseline
-    NamedRun run{path.string(), record::ReadRunFile(path.string(), cut)};
-    if (cut.str().empty()) return run;
-  } catch (const BadInput&) {
-    // A study's table, a machine: not every stored file is a run.
-  }
-  return std::nullopt;
+bool Moved(const Comparison& row) {
+  return row.verdict == statistics::Verdict::kSlower || row.verdict == statistics::Verdict::kFaster;
 }
 
-std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& contender,
-                                    const NameMap& names, std::ostream& warnings) {
-  if (contender.file.machines.empty())
-    throw BadInput(contender.where + ": names no machine, so no baseline can be found for it");
-  const auto files = JsonFiles(folder);
-  std::vector<NamedRun> fitting;
-  for (const auto& path : files) {
-    std::error_code none;
-    if (fs::equivalent(path, contender.where, none)) continue;
-    auto run = ReadIfRun(path);
-    if (!run || !SharesMachine(run->file, contender.file)) continue;
-    try {
-      CheckComparable(*run, contender, PairRecords(*run, contender, NamesIn(*run, names)), false);
-      fitting.push_back(std::move(*run));
-    } catch (const BadInput& error) {
-      warnings << "passed over: " << error.what() << '\n';
-    }
-  }
-  if (fitting.empty())
-    throw BadInput(
-        "{}: none of {} JSON files is a run of this machine ({}) that can be compared with {}",
-        folder.string(), files.size(), contender.file.machines.front().fingerprint,
-        contender.where);
-  std::ranges::stable_sort(
-      fitting, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
-  CheckMapped(fitting, names, folder);
-  return fitting;
-}
-
-double Moment(const record::RunFile& file) {
-  const auto date = record::Text(file.context, "date");
-  tm parts = {};
-  char between = ' ';
-  int end = 0;
-  const int read =
-      std::sscanf(date.c_str(), "%4d-%2d-%2d%c%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon,
-                  &parts.tm_mday, &between, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &end);
-  if (read < 7 || (between != 'T' && between != ' ')) return 0;
-  auto zone = static_cast<std::size_t>(end);
-  if (zone < date.size() && (date[zone] == '.' || date[zone] == ','))
-    zone = std::min(date.find_first_not_of("0123456789", zone + 1), date.size());
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return static_cast<double>(timegm(&parts)) - OffsetOf(date.c_str() + zone);
-}
-
-namespace {
-
-// One or two movements without their median are no noise.
+// Fewer shifts are not enough for a median.
 constexpr std::size_t kLeastMoved = 3;
 
-// A failure is a result too; repetitions that were mostly noisy are none.
+// A failure is a result too; a record with mostly noisy repetitions is not.
 bool CanBeComparedWith(const record::Record& record) {
   return record.status != record::Status::kOk || HasEnoughClean(record);
 }
@@ -136,12 +71,12 @@ bool CanBeComparedWith(const record::Record& record) {
 struct Partner {
   std::size_t run = 0;  // index into the stored runs
   const record::Record* base = nullptr;
-  const record::Record* before = nullptr;  // of the run before that has times of it; null: none
+  const record::Record* before = nullptr;  // of the previous run that has times of it; may be null
 };
 
 struct Partners {
   std::unordered_map<const record::Record*, Partner> of;  // by NEW's record
-  std::vector<std::vector<const record::Record*>> gone;   // by stored run: those that NEW lacks
+  std::vector<std::vector<const record::Record*>> gone;   // by stored run: records missing in NEW
 };
 
 Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& contender,
@@ -168,16 +103,17 @@ Partners FindPartners(const std::vector<NamedRun>& stored, const NamedRun& conte
   return partners;
 }
 
-// By stored run. A record that none of them has is filed with the newest that has any.
+// Returns the pairs by stored run. A record without a stored one is listed with the newest run that
+// has a pair.
 std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& stored,
                                                   const NamedRun& contender,
                                                   const Partners& partners) {
   std::vector<std::vector<PairedRecord>> pairs(stored.size());
-  std::vector<PairedRecord> alone;
+  std::vector<PairedRecord> unpaired;
   for (const auto& record : contender.file.records) {
     const auto found = partners.of.find(&record);
     if (found == partners.of.end())
-      alone.push_back({nullptr, &record});
+      unpaired.push_back({nullptr, &record});
     else
       pairs[found->second.run].push_back({found->second.base, &record});
   }
@@ -186,13 +122,13 @@ std::vector<std::vector<PairedRecord>> PairsByRun(const std::vector<NamedRun>& s
     if (pairs[run].empty()) continue;
     for (const auto* base : partners.gone[run])
       if (gone.insert(base->name).second) pairs[run].push_back({base, nullptr});
-    pairs[run].insert(pairs[run].end(), alone.begin(), alone.end());
-    alone.clear();
+    pairs[run].insert(pairs[run].end(), unpaired.begin(), unpaired.end());
+    unpaired.clear();
   }
   return pairs;
 }
 
-// 1 where something got worse, 0 where something was judged, else 3.
+// Returns 1 if something got worse, 0 if something was judged, else 3.
 int WorstExitCode(const std::vector<CompareResult>& parts) {
   const auto any = [&](int code) {
     return std::ranges::any_of(parts,
@@ -201,7 +137,7 @@ int WorstExitCode(const std::vector<CompareResult>& parts) {
   return any(1) ? 1 : any(0) ? 0 : 3;
 }
 
-// `rows` of all parts, in their order.
+// Returns the result over all parts. `rows` are those of all parts, in their order.
 CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> rows) {
   CompareResult whole = parts.front();
   whole.exit_code = WorstExitCode(parts);
@@ -213,11 +149,11 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
     whole.alerts += static_cast<int>(row.alerts.size());
     AddTo(whole.residuals, row.residuals);
   }
-  for (std::size_t i = 1; whole.again && i < parts.size(); ++i) {
-    whole.again->taken_back += parts[i].again->taken_back;
-    whole.again->unknown += parts[i].again->unknown;
+  for (std::size_t i = 1; whole.rerun && i < parts.size(); ++i) {
+    whole.rerun->retracted += parts[i].rerun->retracted;
+    whole.rerun->unknown += parts[i].rerun->unknown;
   }
-  if (parts.size() > 1) {  // of two runs, not of all
+  if (parts.size() > 1) {  // these are of a pair of runs
     whole.common.reset();
     whole.context.clear();
   }
@@ -226,7 +162,7 @@ CompareResult Merged(std::vector<CompareResult> parts, std::vector<Comparison> r
   return whole;
 }
 
-// Returns the shifts of `fresh`'s records that are not in `seen`. Records with a shift join `seen`.
+// Returns the shifts of NEW's records that are not in `seen`. Records with a shift join `seen`.
 std::vector<statistics::Shift> ShiftsBetween(const NamedRun& base, const NamedRun& contender,
                                              std::unordered_set<const record::Record*>& seen) {
   std::vector<statistics::Shift> shifts;
@@ -250,10 +186,77 @@ std::vector<statistics::Shift> ShiftsBetween(const NamedRun& base, const NamedRu
 }
 
 }  // namespace
+std::vector<fs::path> JsonFiles(const fs::path& folder) {
+  if (!fs::is_directory(folder))
+    throw BadInput("{}: not a folder, expected stored run files in it", folder.string());
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().extension() == ".json")
+      files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+std::optional<NamedRun> ReadIfRun(const fs::path& path) {
+  try {
+    std::ostringstream cut;  // truncated files cause warnings, and are no baselines
+    NamedRun run{path.string(), record::ReadRunFile(path.string(), cut)};
+    if (cut.str().empty()) return run;
+  } catch (const BadInput&) {
+    // Not every stored file is a run: some are tables of studies, or machines.
+  }
+  return std::nullopt;
+}
+
+std::vector<NamedRun> FindBaselines(const fs::path& folder, const NamedRun& contender,
+                                    const NameMap& names, std::ostream& warnings) {
+  if (contender.file.machines.empty())
+    throw BadInput(contender.where + ": has no machine, so no baseline can be found for it");
+  const auto files = JsonFiles(folder);
+  std::vector<NamedRun> fitting;
+  for (const auto& path : files) {
+    std::error_code none;
+    if (fs::equivalent(path, contender.where, none)) continue;
+    auto run = ReadIfRun(path);
+    if (!run || !SharesMachine(run->file, contender.file)) continue;
+    try {
+      CheckComparable(*run, contender, PairRecords(*run, contender, NamesIn(*run, names)), false);
+      fitting.push_back(std::move(*run));
+    } catch (const BadInput& error) {
+      warnings << "skipped: " << error.what() << '\n';
+    }
+  }
+  if (fitting.empty())
+    throw BadInput(
+        "{}: none of {} JSON files is a run of this machine ({}) that can be compared with {}",
+        folder.string(), files.size(), contender.file.machines.front().fingerprint,
+        contender.where);
+  std::ranges::stable_sort(
+      fitting, [](const auto& a, const auto& b) { return Moment(a.file) < Moment(b.file); });
+  CheckMapped(fitting, names, folder);
+  return fitting;
+}
+
+std::optional<double> Moment(const record::RunFile& file) {
+  const auto date = record::Text(file.context, "date");
+  tm parts = {};
+  char between = ' ';
+  int end = 0;
+  const int read =
+      std::sscanf(date.c_str(), "%4d-%2d-%2d%c%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &between, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &end);
+  if (read < 7 || (between != 'T' && between != ' ')) return std::nullopt;
+  auto zone = static_cast<std::size_t>(end);
+  if (zone < date.size() && (date[zone] == '.' || date[zone] == ','))
+    zone = std::min(date.find_first_not_of("0123456789", zone + 1), date.size());
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<double>(timegm(&parts)) - OffsetOf(date.c_str() + zone);
+}
 
 CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const NamedRun& contender,
                                 const CompareOptions& options) {
-  if (options.again != nullptr) CheckMeasuredAgain(contender, *options.again);
+  if (options.rerun != nullptr) CheckRerun(contender, *options.rerun);
   const auto partners = FindPartners(stored, contender, options.names);
   const auto pairs = PairsByRun(stored, contender, partners);
   const auto noise = ShiftsBetweenRuns(stored);
@@ -266,8 +269,8 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
     for (auto& row : part.rows)
       if (const auto found = partners.of.find(row.contender);
           found != partners.of.end() && found->second.before != nullptr)
-        HoldAgainst(*found->second.before, *row.contender, part.min_effect,
-                    "than the newest stored run, but not than the one before it", row);
+        RetractUnlessRepeated(*found->second.before, *row.contender, part.min_effect,
+                              "than the newest stored run, but not than the one before it", row);
     CountVerdicts(options, part);
     for (auto& row : std::exchange(part.rows, {})) {
       if (row.base != nullptr) row.stored = &stored[run];
@@ -278,7 +281,7 @@ CompareResult CompareWithStored(const std::vector<NamedRun>& stored, const Named
     }
     parts.push_back(std::move(part));
   }
-  if (parts.empty()) throw BadInput(contender.where + ": no stored run has a benchmark of it");
+  if (parts.empty()) throw BadInput(contender.where + ": no stored run has one of its benchmarks");
   std::vector<Comparison> rows;
   rows.reserve(by_contender.size() + gone.size());
   for (const auto& record : contender.file.records)
@@ -300,60 +303,50 @@ std::vector<statistics::Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& ru
   return all;
 }
 
-namespace {
-
-bool CanTell(const record::Record& record) {
-  return record.status == record::Status::kOk && HasEnoughClean(record);
-}
-
-bool Moved(const Comparison& row) {
-  return row.verdict == statistics::Verdict::kSlower || row.verdict == statistics::Verdict::kFaster;
-}
-
-}  // namespace
-
-void HoldAgainst(const record::Record& base, const record::Record& contender, double min_effect,
-                 const std::string& told, Comparison& row) {
+void RetractUnlessRepeated(const record::Record& base, const record::Record& contender,
+                           double min_effect, const std::string& reason, Comparison& row) {
   if (!Moved(row) || !CanTell(base) || !CanTell(contender)) return;
   const auto shift = statistics::MeasureShift(CleanSeconds(base), CleanSeconds(contender));
   const double sign = row.verdict == statistics::Verdict::kSlower ? 1 : -1;
   if (!shift || sign * shift->log_ratio > std::log1p(min_effect)) return;
-  row.reason = fmt::format("{} {}", statistics::Key(row.verdict), told);
+  row.reason = fmt::format("{} {}", statistics::Key(row.verdict), reason);
   row.verdict = statistics::Verdict::kAmbiguous;
 }
 
-void CheckMeasuredAgain(const NamedRun& contender, const NamedRun& again) {
-  if (InterleavingOf(contender.file, contender.file))
-    throw BadInput(again.where + ": expected no other run beside builds that took turns: each " +
-                   "block of them is another process already");
-  const auto pairs = PairRecords(contender, again, {});
-  CheckComparable(contender, again, pairs, false);
+void CheckRerun(const NamedRun& contender, const NamedRun& rerun) {
+  if (InterleavedComparisonOf(contender.file, contender.file))
+    throw BadInput(rerun.where + ": an interleaved comparison takes no second run: each of its " +
+                   "blocks has its own processes already");
+  const auto pairs = PairRecords(contender, rerun, {});
+  CheckComparable(contender, rerun, pairs, false);
   for (const auto& [one, other] : pairs)
-    if (one != nullptr && other != nullptr && CanTell(*one) && IsOneMeasurement(*one, *other))
-      throw BadInput("{}: {} has the very same repetitions as in {}: one measurement, not two",
-                     again.where, one->name, contender.where);
-  const auto changes = ContextChanges(contender.file, again.file);
+    if (one != nullptr && other != nullptr && CanTell(*one) && IsSameMeasurement(*one, *other))
+      throw BadInput("{}: {} has the same repetitions as in {}: they are one measurement",
+                     rerun.where, one->name, contender.where);
+  const auto changes = ContextChanges(contender.file, rerun.file);
   if (!changes.empty())
-    throw BadInput("{}: expected another run of what {} measured; it differs in {}", again.where,
-                   contender.where, fmt::join(changes, "; "));
+    throw BadInput("{}: expected a second run of the build and settings of {}; it differs in {}",
+                   rerun.where, contender.where, fmt::join(changes, "; "));
 }
 
-MeasuredAgain HoldAgainst(const NamedRun& again, double min_effect, std::vector<Comparison>& rows) {
+RerunCheck RetractUnlessRepeated(const NamedRun& rerun, double min_effect,
+                                 std::vector<Comparison>& rows) {
   std::unordered_map<std::string_view, const record::Record*> by_name;
-  for (const auto& record : again.file.records) by_name.emplace(record.name, &record);
-  MeasuredAgain told{again.where, 0, 0};
+  for (const auto& record : rerun.file.records) by_name.emplace(record.name, &record);
+  RerunCheck check{rerun.where, 0, 0};
   for (auto& row : rows) {
     if (!Moved(row)) continue;
     const auto found = by_name.find(row.contender->name);
     if (found == by_name.end() || !CanTell(*found->second)) {
-      ++told.unknown;
+      ++check.unknown;
       continue;
     }
-    HoldAgainst(*row.base, *found->second, min_effect,
-                fmt::format("in NEW, but not when measured again ({})", again.where), row);
-    told.taken_back += row.verdict == statistics::Verdict::kAmbiguous ? 1 : 0;
+    RetractUnlessRepeated(*row.base, *found->second, min_effect,
+                          fmt::format("in NEW, but not when measured again ({})", rerun.where),
+                          row);
+    check.retracted += row.verdict == statistics::Verdict::kAmbiguous ? 1 : 0;
   }
-  return told;
+  return check;
 }
 
 }  // namespace dlroof::compare

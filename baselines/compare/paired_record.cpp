@@ -24,16 +24,17 @@ NameMap ParseNameMap(const std::string& text, const std::string& where) {
   for (int number = 1; std::getline(lines, line); ++number) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.find_first_not_of(" \t") == std::string::npos || line[0] == '#') continue;
-    const char apart = line.find('\t') == std::string::npos ? ' ' : '\t';
-    const auto cut = line.find(apart);
+    const char separator = line.find('\t') == std::string::npos ? ' ' : '\t';
+    const auto cut = line.find(separator);
     if (cut == std::string::npos || cut == 0 || cut + 1 == line.size() ||
-        line.find(apart, cut + 1) != std::string::npos)
+        line.find(separator, cut + 1) != std::string::npos)
       throw BadInput(
-          "{}:{}: expected 'base-name new-name' (a tab between names that hold spaces), got '{}'",
+          "{}:{}: expected 'base-name new-name' (a tab between names that contain spaces), got "
+          "'{}'",
           where, number, line);
     const auto target = line.substr(cut + 1);
     if (!names.emplace(line.substr(0, cut), target).second || !targets.insert(target).second)
-      throw BadInput("{}:{}: a name of this line was mapped before", where, number);
+      throw BadInput("{}:{}: a name on this line is mapped twice", where, number);
   }
   return names;
 }
@@ -52,12 +53,12 @@ Index IndexOf(const NamedRun& run) {
   records.reserve(run.file.records.size());
   for (const auto& record : run.file.records)
     if (!records.try_emplace(record.name, &record).second)
-      throw BadInput("{}: '{}' stands there twice: which of the two is meant?", run.where,
+      throw BadInput("{}: the name '{}' occurs twice; names must be unique", run.where,
                      record.name);
   return records;
 }
 
-// Returns null where no record has that name.
+// Returns the record with this name, or null.
 const record::Record* Find(const Index& records, std::string_view name) {
   const auto found = records.find(name);
   return found == records.end() ? nullptr : found->second;
@@ -65,7 +66,7 @@ const record::Record* Find(const Index& records, std::string_view name) {
 
 using nlohmann::json;
 
-// [byte] of a text in a sentence: enough to see the difference.
+// [byte] of a quoted value in a message.
 constexpr std::size_t kLongestQuote = 80;
 
 std::string Quoted(const json& value) {
@@ -114,7 +115,7 @@ const machine::Machine* MachineOf(const record::RunFile& file, const std::string
 
 void CheckMachines(const NamedRun& base, const NamedRun& contender,
                    const std::set<std::string>& devices) {
-  bool unknown = false;  // no fingerprint of a device on one side
+  bool unknown = false;  // one side has no fingerprint of a device
   for (const auto& device : devices) {
     const auto* a = MachineOf(base.file, device);
     const auto* b = MachineOf(contender.file, device);
@@ -140,12 +141,12 @@ void CheckPair(const NamedRun& base, const NamedRun& contender, const PairedReco
   };
   check("device", pair.base->device, pair.contender->device);
   check("type", pair.base->type, pair.contender->type);
-  check("cache state", pair.base->cache, pair.contender->cache);
-  check("time_unit", pair.base->time_unit, pair.contender->time_unit);
-  if (across_machines || pair.base->threads == 0 || pair.contender->threads == 0) return;
+  check("cache state", pair.base->cache.value_or(""), pair.contender->cache.value_or(""));
+  check("time_unit", pair.base->time_unit.value_or(""), pair.contender->time_unit.value_or(""));
+  if (across_machines || !pair.base->threads || !pair.contender->threads) return;
   if (pair.base->threads != pair.contender->threads)
-    check("number of threads", std::to_string(pair.base->threads),
-          std::to_string(pair.contender->threads));
+    check("number of threads", std::to_string(*pair.base->threads),
+          std::to_string(*pair.contender->threads));
 }
 
 void AddChange(const std::string& what, const json& a, const json& b,
@@ -155,6 +156,16 @@ void AddChange(const std::string& what, const json& a, const json& b,
   changes.push_back(fmt::format("{}: {} -> {}", what, text(a), text(b)));
 }
 
+std::optional<InterleavedComparison> Read(const record::RunFile& file) {
+  const JsonReader context(file.context, "context");
+  if (!context.Has("dlroof")) return std::nullopt;
+  const JsonReader own = context.Object("dlroof");
+  if (!own.Has("interleaved")) return std::nullopt;
+  const JsonReader at = own.Object("interleaved");
+  InterleavedComparison found{at.Text("id"), at.Number("min_effect")};
+  if (found.min_effect < 0) at.Refuse("min_effect", "a share of at least 0");
+  return found;
+}
 }  // namespace
 
 void CheckNames(const NamedRun& run) { IndexOf(run); }
@@ -170,19 +181,18 @@ NameMap NamesIn(const NamedRun& base, const NameMap& names) {
 std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& contender,
                                       const NameMap& names) {
   auto at_once = std::async(std::launch::async, IndexOf, std::cref(base));
-  const Index freshes = IndexOf(contender), bases = at_once.get();
+  const Index contenders = IndexOf(contender), bases = at_once.get();
   Index renamed;  // BASE's, by NEW's names
   for (const auto& [base_name, contender_name] : names) {
     const auto* from = Find(bases, base_name);
     if (from == nullptr)
-      throw BadInput("{}: has no benchmark '{}', which the name map asks for", base.where,
-                     base_name);
-    if (Find(freshes, contender_name) == nullptr)
-      throw BadInput("{}: has no benchmark '{}', which the name map asks for", contender.where,
+      throw BadInput("{}: has no benchmark '{}', which is in the name map", base.where, base_name);
+    if (Find(contenders, contender_name) == nullptr)
+      throw BadInput("{}: has no benchmark '{}', which is in the name map", contender.where,
                      contender_name);
     renamed.insert_or_assign(contender_name, from);
   }
-  // A base record that has another name in NEW is none of its own name's.
+  // A BASE record that is mapped to another name is not paired by its own name.
   const auto partner = [&](const record::Record& record) -> const record::Record* {
     if (!names.empty()) {
       if (const auto found = renamed.find(record.name); found != renamed.end())
@@ -194,7 +204,7 @@ std::vector<PairedRecord> PairRecords(const NamedRun& base, const NamedRun& cont
   std::vector<PairedRecord> pairs;
   pairs.reserve(contender.file.records.size());
   for (const auto& record : contender.file.records) pairs.push_back({partner(record), &record});
-  // The rest has no partner, like a base record that gave its name away to a mapped one.
+  // The remaining BASE records have no partner, nor does one whose name was mapped to another.
   std::vector<bool> paired(base.file.records.size(), false);
   for (const auto& pair : pairs)
     if (pair.base != nullptr) paired[pair.base - base.file.records.data()] = true;
@@ -255,31 +265,16 @@ std::vector<std::string> ContextChanges(const record::RunFile& base,
   return changes;
 }
 
-namespace {
-
-std::optional<Interleaving> Read(const record::RunFile& file) {
-  const JsonReader context(file.context, "context");
-  if (!context.Has("dlroof")) return std::nullopt;
-  const JsonReader own = context.Object("dlroof");
-  if (!own.Has("interleaved")) return std::nullopt;
-  const JsonReader at = own.Object("interleaved");
-  Interleaving found{at.Text("id"), at.Number("min_effect")};
-  if (found.min_effect < 0) at.Refuse("min_effect", "a share of at least 0");
-  return found;
+nlohmann::json ToJson(const InterleavedComparison& comparison) {
+  return {{"id", comparison.id}, {"min_effect", comparison.min_effect}};
 }
 
-}  // namespace
-
-nlohmann::json ToJson(const Interleaving& interleaving) {
-  return {{"id", interleaving.id}, {"min_effect", interleaving.min_effect}};
-}
-
-std::optional<Interleaving> InterleavingOf(const record::RunFile& base,
-                                           const record::RunFile& contender) {
-  const auto base_says = Read(base);
-  auto contender_says = Read(contender);
-  if (!base_says || !contender_says || base_says->id != contender_says->id) return std::nullopt;
-  return contender_says;
+std::optional<InterleavedComparison> InterleavedComparisonOf(const record::RunFile& base,
+                                                             const record::RunFile& contender) {
+  const auto base_entry = Read(base);
+  auto contender_entry = Read(contender);
+  if (!base_entry || !contender_entry || base_entry->id != contender_entry->id) return std::nullopt;
+  return contender_entry;
 }
 
 }  // namespace dlroof::compare

@@ -9,14 +9,14 @@ namespace dlroof::dashboard {
 
 struct DashboardCounts {
   int series = 0, runs = 0, changed = 0;  // [1] series that changed their level
-  int slower_last = 0, faster_last = 0;   // [1] changes at the newest moment at which any happened
+  int slower_last = 0, faster_last = 0;   // [1] of the newest date that has changes
 };
 
-// Writes into `folder`, which is made where there is none: index.html (what changed last, all
-// series, two dates side by side), roofline.html (of any date), badge.svg, the scripts that they
-// share, and under data/ what they load: series-*.js, times-*.js, run-*.js, machines-*.js. Older
-// files of these names go. Throws BadInput: an empty history, a folder that cannot be written, no
-// plotly.js in the program.
+// Writes into `folder`, which is created if missing: index.html (last changes, all series, two
+// dates side by side), roofline.html (of any date), badge.svg, the shared scripts, and the data
+// that they load, under data/: series-*.js, times-*.js, run-*.js, machines-*.js. Deletes older
+// files with these names. Throws BadInput for an empty history, a folder that cannot be written,
+// and a program without plotly.js.
 DashboardCounts WriteDashboard(const history::History& history,
                                const std::filesystem::path& folder);
 

@@ -1,21 +1,29 @@
 'use strict';
-// Two dates side by side: medians and their ratio beside what the series usually differs by. A help to find what to look
-// at; no verdict.
+// Two dates side by side: medians and their ratio, compared with the usual noise of the series. It
+// shows where to look; it is not a verdict.
 dlroof.times = new Map();
 const dlroofTimes = (run, medians) => {
   dlroof.times.set(run, new Map(medians));
 };
-dlroof.standsOut = 3;  // times the usual difference of two runs
+dlroof.standsOut = 3;  // times the usual difference between two runs
 
-dlroof.diffRows = (base, fresh) => {
+dlroof.diffRows = (base, contender) => {
   const rows = [];
   dlroof.series.forEach((series, index) => {
-    const [before, after] = [base.get(index), fresh.get(index)];
+    const [before, after] = [base.get(index), contender.get(index)];
     if (before === undefined && after === undefined) return;
     const known = before !== undefined && after !== undefined;
     const usual = dlroof.isNumber(series.deviation) ? Math.SQRT2 * series.deviation : undefined;
     const moved = known ? Math.abs(Math.log(after / before)) : -1;
-    rows.push({ index, before, after, known, usual, moved, far: known && usual !== undefined && moved > dlroof.standsOut * Math.max(usual, 0.003) });
+    rows.push({
+      index,
+      before,
+      after,
+      known,
+      usual,
+      moved,
+      far: known && usual !== undefined && moved > dlroof.standsOut * Math.max(usual, 0.003)
+    });
   });
   return rows.sort((a, b) => Number(b.far) - Number(a.far) || b.moved - a.moved || a.index - b.index);
 };
@@ -31,7 +39,7 @@ dlroof.diffRow = (body, row) => {
   const ratio = row.after / row.before;
   dlroof.add(line, 'td', `number ${row.far ? (ratio > 1 ? 'slower' : 'faster') : ''}`, row.known ? dlroof.changeText(ratio) : '');
   dlroof.add(line, 'td', 'number', row.usual === undefined ? '' : `${(row.usual * 100).toFixed(1)} %`);
-  dlroof.add(line, 'td', '', row.known ? (row.far ? 'stands out of the noise' : '') : (row.before === undefined ? 'only in new' : 'only in base'));
+  dlroof.add(line, 'td', '', row.known ? (row.far ? 'beyond the noise' : '') : (row.before === undefined ? 'only in new' : 'only in base'));
 };
 
 dlroof.drawDiff = async () => {
@@ -45,13 +53,15 @@ dlroof.drawDiff = async () => {
   }
   const rows = dlroof.diffRows(...ends.map((run) => dlroof.times.get(dlroof.runs[run].id)));
   const common = rows.filter((row) => row.known).length;
-  facts.textContent = `${common} benchmarks in both, ${rows.filter((row) => row.far).length} stand out of their noise, ${rows.length - common} in one only`;
+  facts.textContent =
+      `${common} benchmarks in both, ${rows.filter((row) => row.far).length} beyond their noise, ${rows.length - common} in only one`;
   dlroof.byId('diff-table').hidden = false;
   dlroof.drawRows(dlroof.byId('diff-body'), dlroof.byId('diff-more'), rows, dlroof.diffRow);
 };
 
 dlroof.fillDates = () => {
-  const options = dlroof.runs.map((run, index) => [String(index), `${dlroof.dateText(run)} ${dlroof.commitText(run)} (${run.points})`]).reverse();
+  const options =
+      dlroof.runs.map((run, index) => [String(index), `${dlroof.dateText(run)} ${dlroof.commitText(run)} (${run.points})`]).reverse();
   for (const side of ['base', 'new']) dlroof.fillSelect(`diff-${side}`, options);
   dlroof.byId('diff-base').value = String(Math.max(0, dlroof.runs.length - 2));
   dlroof.byId('diff-new').value = String(dlroof.runs.length - 1);

@@ -1,5 +1,5 @@
 'use strict';
-// The index: what changed last, all series, all dates. Numbers come from the file's writer.
+// The index: last changes, all series, all dates. The numbers are computed by the program.
 dlroof.series = dlroof.list(dlroof.content.series);
 dlroof.runs = dlroof.list(dlroof.content.runs);
 dlroof.machines = dlroof.list(dlroof.content.machines);
@@ -14,7 +14,7 @@ dlroof.changeText = (ratio) => {
 };
 dlroof.addChange = (parent, tag, ratio) => dlroof.add(parent, tag, `number ${ratio > 1 ? 'slower' : 'faster'}`, dlroof.changeText(ratio));
 
-// Rows in pieces, so that thousands do not hold up the page.
+// Draws rows in chunks, so that thousands do not block the page.
 dlroof.drawRows = (body, more, items, row) => {
   body.replaceChildren();
   let drawn = 0;
@@ -30,19 +30,23 @@ dlroof.drawRows = (body, more, items, row) => {
 dlroof.spark = (series) => {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   const [width, height] = [150, 26];
-  for (const [key, value] of Object.entries({ class: 'spark', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' })) svg.setAttribute(key, value);
+  for (const [key, value] of Object.entries({class: 'spark', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true'}))
+    svg.setAttribute(key, value);
   const values = series.spark;
   const low = Math.min(...values);
   const high = Math.max(...values, low * 1.02);
-  const at = (value, index) => `${(2 + (width - 4) * (values.length < 2 ? 0.5 : index / (values.length - 1))).toFixed(1)},${(height - 3 - (height - 6) * (value - low) / (high - low)).toFixed(1)}`;
+  const at = (value, index) => `${(2 + (width - 4) * (values.length < 2 ? 0.5 : index / (values.length - 1))).toFixed(1)},${
+      (height - 3 - (height - 6) * (value - low) / (high - low)).toFixed(1)}`;
   const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
   path.setAttribute('d', values.length === 1 ? `M${at(values[0], 0)}h1` : `M${values.map(at).join('L')}`);
   svg.append(path);
   return svg;
 };
 
-dlroof.settingText = (series) => [series.threads ? dlroof.threadsText(series.threads) : '', series.cache, dlroof.machines.length > 1 ? dlroof.machines[series.machine].name : '']
-  .filter((one) => one).join(' · ');
+dlroof.settingText = (series) => [series.threads ? dlroof.threadsText(series.threads) : '', series.cache,
+                                  dlroof.machines.length > 1 ? dlroof.machines[series.machine].name : '']
+                                     .filter((one) => one)
+                                     .join(' · ');
 
 dlroof.listRow = (body, index) => {
   const series = dlroof.series[index];
@@ -66,7 +70,8 @@ dlroof.listRow = (body, index) => {
 dlroof.orders = {
   name: (a, b) => a - b,
   change: (a, b) => dlroof.rankOf(b, (change) => change.run) - dlroof.rankOf(a, (change) => change.run),
-  size: (a, b) => dlroof.rankOf(b, (change) => Math.abs(Math.log(change.ratio))) - dlroof.rankOf(a, (change) => Math.abs(Math.log(change.ratio))),
+  size: (a, b) =>
+      dlroof.rankOf(b, (change) => Math.abs(Math.log(change.ratio))) - dlroof.rankOf(a, (change) => Math.abs(Math.log(change.ratio))),
   noise: (a, b) => (dlroof.series[b].deviation || 0) - (dlroof.series[a].deviation || 0),
   time: (a, b) => (dlroof.series[b].last || 0) - (dlroof.series[a].last || 0),
 };
@@ -78,10 +83,13 @@ dlroof.rankOf = (index, rank) => {
 dlroof.drawList = () => {
   const words = dlroof.byId('filter-text').value.toLowerCase().split(/\s+/).filter((word) => word !== '');
   const machine = dlroof.byId('filter-machine').value;
-  const shown = dlroof.series.map((series, index) => index).filter((index) => {
-    const series = dlroof.series[index];
-    return (machine === '' || String(series.machine) === machine) && words.every((word) => series.name.toLowerCase().includes(word));
-  }).sort((a, b) => dlroof.orders[dlroof.byId('sort').value](a, b) || a - b);
+  const shown = dlroof.series.map((series, index) => index)
+                    .filter((index) => {
+                      const series = dlroof.series[index];
+                      return (machine === '' || String(series.machine) === machine) &&
+                          words.every((word) => series.name.toLowerCase().includes(word));
+                    })
+                    .sort((a, b) => dlroof.orders[dlroof.byId('sort').value](a, b) || a - b);
   dlroof.byId('shown').textContent = `${shown.length} of ${dlroof.series.length} shown`;
   dlroof.drawRows(dlroof.byId('list-body'), dlroof.byId('list-more'), shown, dlroof.listRow);
 };
@@ -101,24 +109,29 @@ dlroof.runRow = (body, run) => {
   dlroof.add(row, 'td', 'note', dlroof.text(run.source));
 };
 
-// Changes of one date together, the newest date first, the largest change first.
+// Groups changes by date, the newest date first, and in it the largest change first.
 dlroof.drawChanges = () => {
   const [groupsShown, changesShown] = [6, 8];
   const groups = new Map();
   dlroof.series.forEach((series, index) => {
-    for (const change of series.changes) groups.set(change.run, [...(groups.get(change.run) || []), { index, change }]);
+    for (const change of series.changes) groups.set(change.run, [...(groups.get(change.run) || []), {index, change}]);
   });
   const parent = dlroof.byId('changes');
   const runs = [...groups.keys()].sort((a, b) => b - a);
-  if (runs.length === 0) dlroof.add(parent, 'p', 'empty', 'Nothing has changed its level.');
+  if (runs.length === 0) dlroof.add(parent, 'p', 'empty', 'No benchmark has changed its level.');
   for (const run of runs.slice(0, groupsShown)) {
     const all = groups.get(run).sort((a, b) => Math.abs(Math.log(b.change.ratio)) - Math.abs(Math.log(a.change.ratio)));
-    const slower = all.filter(({ change }) => change.ratio > 1).length;
+    const slower = all.filter(({change}) => change.ratio > 1).length;
     const group = dlroof.add(parent, 'div', 'group');
-    const head = dlroof.add(group, 'h3', '', `${dlroof.dateText(dlroof.runs[run])} ${dlroof.commitText(dlroof.runs[run])}: ${[slower > 0 ? `${slower} slower` : '', all.length > slower ? `${all.length - slower} faster` : ''].filter((one) => one).join(', ')} `);
+    const head = dlroof.add(
+        group, 'h3', '',
+        `${dlroof.dateText(dlroof.runs[run])} ${dlroof.commitText(dlroof.runs[run])}: ${
+                [slower > 0 ? `${slower} slower` : '', all.length > slower ? `${all.length - slower} faster` : '']
+                    .filter((one) => one)
+                    .join(', ')} `);
     dlroof.addRunLink(head, dlroof.runs[run]);
     const list = dlroof.add(group, 'ul');
-    for (const { index, change } of all.slice(0, changesShown)) {
+    for (const {index, change} of all.slice(0, changesShown)) {
       const item = dlroof.add(list, 'li');
       dlroof.addChange(item, 'span', change.ratio);
       item.append(' ');
@@ -129,15 +142,20 @@ dlroof.drawChanges = () => {
     }
     if (all.length > changesShown) dlroof.add(list, 'li', '', `and ${all.length - changesShown} more`);
   }
-  if (runs.length > groupsShown) dlroof.add(parent, 'p', 'facts', `and ${runs.length - groupsShown} earlier dates: sort the benchmarks by their last change`);
+  if (runs.length > groupsShown)
+    dlroof.add(parent, 'p', 'facts', `and ${runs.length - groupsShown} earlier dates: sort the benchmarks by their last change`);
 };
 
 dlroof.drawIndex = () => {
   const changed = dlroof.series.filter((series) => series.changes.length > 0).length;
   dlroof.byId('summary').textContent = `${dlroof.series.length} benchmarks, ${dlroof.runs.length} dates, ${changed} changed their level`;
   const [first, last] = [dlroof.runs[0], dlroof.runs[dlroof.runs.length - 1]];
-  dlroof.byId('facts').textContent = [`${dlroof.dateText(first)} to ${dlroof.dateText(last)}`, ...dlroof.machines.slice(0, 3).map((machine) => machine.name)].filter((one) => one).join(' · ');
-  dlroof.fillSelect('filter-machine', [['', 'all'], ...dlroof.machines.map((machine, index) => [String(index), `${machine.name} (${machine.fingerprint})`])]);
+  dlroof.byId('facts').textContent = [
+    `${dlroof.dateText(first)} to ${dlroof.dateText(last)}`, ...dlroof.machines.slice(0, 3).map((machine) => machine.name)
+  ].filter((one) => one).join(' · ');
+  dlroof.fillSelect(
+      'filter-machine',
+      [['', 'all'], ...dlroof.machines.map((machine, index) => [String(index), `${machine.name} (${machine.fingerprint})`])]);
   dlroof.byId('filter-machine').closest('label').hidden = dlroof.machines.length < 2;
   dlroof.drawChanges();
   dlroof.drawList();

@@ -1,8 +1,10 @@
 'use strict';
-// The roofline of one date: `?run=ID` names its file, which the parser loads before the page's scripts run.
+// The roofline of one date: `?run=ID` names its data file, which loads before the page's scripts run.
 const dlroofRun = (machines, content) => {
   dlroofRun.content = content;
-  document.write(`<script src="data/machines-${machines}.js"></` + 'script>');
+  document.write(
+      `<script src="data/machines-${machines}.js"></` +
+      'script>');
 };
 const dlroofMachines = (machines) => {
   dlroofRun.content.machines = machines;
@@ -17,5 +19,8 @@ const dlroofMachines = (machines) => {
   nav.append(link);
   document.body.prepend(nav);
   const run = new URLSearchParams(location.search).get('run') || '';
-  if (/^[0-9]+$/.test(run)) document.write(`<script src="data/run-${run}.js"></` + 'script>');
+  if (/^[0-9]+$/.test(run))
+    document.write(
+        `<script src="data/run-${run}.js"></` +
+        'script>');
 })();

@@ -22,7 +22,7 @@ dlroof.watchIndex = () => {
     const target = event.target.closest('[data-index]');
     if (target === null) return;
     dlroof.openSeries(Number(target.dataset.index));
-    dlroof.byId('series-section').scrollIntoView({ block: 'start' });
+    dlroof.byId('series-section').scrollIntoView({block: 'start'});
   });
   dlroof.byId('series-close').addEventListener('click', dlroof.closeSeries);
   addEventListener('hashchange', dlroof.openFromAddress);

@@ -1,34 +1,46 @@
 'use strict';
-// One series: its points and levels over time, its changes, its noise. Its points come from a file of their own.
+// One series: its points and levels over time, its changes, its noise. Its points are in a separate file.
 dlroof.chunks = new Map();
 const dlroofSeries = (chunk, all) => {
   dlroof.chunks.set(chunk, all);
 };
 
-// Files beside the page, each once; a page from file:// may load scripts but fetch nothing.
+// Loads each script once. A page from file:// may load scripts, but cannot fetch other files.
 dlroof.loaded = new Map();
 dlroof.load = (path) => {
   if (!dlroof.loaded.has(path)) {
     dlroof.loaded.set(path, new Promise((done, failed) => {
-      const script = document.createElement('script');
-      script.src = path;
-      script.onload = done;
-      script.onerror = () => failed(new Error(`${path} could not be read`));
-      document.head.append(script);
-    }));
+                        const script = document.createElement('script');
+                        script.src = path;
+                        script.onload = done;
+                        script.onerror = () => failed(new Error(`${path} could not be read`));
+                        document.head.append(script);
+                      }));
   }
   return dlroof.loaded.get(path);
 };
 
 dlroof.colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-dlroof.layout = (more) => ({ margin: { l: 62, r: 14, t: 10, b: 42 }, showlegend: false, hovermode: 'closest', paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)',
-  modebar: { bgcolor: 'rgba(0,0,0,0)', color: dlroof.colour('--soft'), activecolor: dlroof.colour('--accent') },
-  font: { family: 'system-ui, sans-serif', size: 12, color: dlroof.colour('--ink') }, ...more });
-dlroof.axis = (more) => ({ gridcolor: dlroof.colour('--line'), zerolinecolor: dlroof.colour('--line'), linecolor: dlroof.colour('--line'), ...more });
-dlroof.chartOptions = { displaylogo: false, responsive: true, modeBarButtons: [['toImage', 'zoom2d', 'pan2d', 'resetScale2d']] };
+dlroof.layout = (more) => ({
+  margin: {l: 62, r: 14, t: 10, b: 42},
+  showlegend: false,
+  hovermode: 'closest',
+  paper_bgcolor: 'rgba(0,0,0,0)',
+  plot_bgcolor: 'rgba(0,0,0,0)',
+  modebar: {bgcolor: 'rgba(0,0,0,0)', color: dlroof.colour('--soft'), activecolor: dlroof.colour('--accent')},
+  font: {family: 'system-ui, sans-serif', size: 12, color: dlroof.colour('--ink')},
+  ...more
+});
+dlroof.axis = (more) =>
+    ({gridcolor: dlroof.colour('--line'), zerolinecolor: dlroof.colour('--line'), linecolor: dlroof.colour('--line'), ...more});
+dlroof.chartOptions = {
+  displaylogo: false,
+  responsive: true,
+  modeBarButtons: [['toImage', 'zoom2d', 'pan2d', 'resetScale2d']]
+};
 
-// [s] by which the axis shows times: the unit of the median.
+// Returns the unit of the time axis, by a time in seconds.
 dlroof.unitOf = (seconds) => dlroof.prefixes.find(([scale]) => seconds >= scale * 0.9995) || dlroof.prefixes[dlroof.prefixes.length - 1];
 
 dlroof.dateOf = (run) => dlroof.text(dlroof.runs[run].date) || run;
@@ -37,36 +49,96 @@ dlroof.drawSeriesChart = (series, points) => {
   const [scale, prefix] = dlroof.unitOf(series.last || points.median[0]);
   const scaled = (values) => values.map((value) => (value === null ? null : value / scale));
   const outlier = new Set(points.outliers);
-  const hover = points.run.map((run, i) => `<b>${dlroof.escape(dlroof.scaled(points.median[i], 's'))}</b>${points.low[i] === null ? '' : ` (${dlroof.escape(dlroof.interval([points.low[i], points.high[i]], 's'))})`}`
-    + `<br>${dlroof.escape(dlroof.dateText(dlroof.runs[run]))} ${dlroof.escape(dlroof.commitText(dlroof.runs[run]))}<br>${points.clean[i]} of ${points.of[i]} repetitions clean`);
-  const traces = [{ type: 'scatter', mode: 'markers', x: points.run.map(dlroof.dateOf), y: scaled(points.median), hovertext: hover, hoverinfo: 'text',
-    marker: { size: 5, color: points.run.map((run, i) => dlroof.colour(outlier.has(i) ? '--warn' : '--accent')) },
-    error_y: { type: 'data', symmetric: false, width: 0, thickness: 1, color: dlroof.colour('--soft'),
-      array: points.high.map((high, i) => (high === null ? 0 : (high - points.median[i]) / scale)), arrayminus: points.low.map((low, i) => (low === null ? 0 : (points.median[i] - low) / scale)) } }];
+  const hover = points.run.map(
+      (run, i) => `<b>${dlroof.escape(dlroof.scaled(points.median[i], 's'))}</b>${
+                      points.low[i] === null ? '' : ` (${dlroof.escape(dlroof.interval([points.low[i], points.high[i]], 's'))})`}` +
+          `<br>${dlroof.escape(dlroof.dateText(dlroof.runs[run]))} ${dlroof.escape(dlroof.commitText(dlroof.runs[run]))}<br>${
+                      points.clean[i]} of ${points.of[i]} repetitions clean`);
+  const traces = [{
+    type: 'scatter',
+    mode: 'markers',
+    x: points.run.map(dlroof.dateOf),
+    y: scaled(points.median),
+    hovertext: hover,
+    hoverinfo: 'text',
+    marker: {size: 5, color: points.run.map((run, i) => dlroof.colour(outlier.has(i) ? '--warn' : '--accent'))},
+    error_y: {
+      type: 'data',
+      symmetric: false,
+      width: 0,
+      thickness: 1,
+      color: dlroof.colour('--soft'),
+      array: points.high.map((high, i) => (high === null ? 0 : (high - points.median[i]) / scale)),
+      arrayminus: points.low.map((low, i) => (low === null ? 0 : (points.median[i] - low) / scale))
+    }
+  }];
   for (const [from, to, median] of series.levels) {
-    traces.push({ type: 'scatter', mode: 'lines', x: [dlroof.dateOf(from), dlroof.dateOf(to)], y: [median / scale, median / scale], hoverinfo: 'skip', line: { color: dlroof.colour('--ink'), width: 2 } });
+    traces.push({
+      type: 'scatter',
+      mode: 'lines',
+      x: [dlroof.dateOf(from), dlroof.dateOf(to)],
+      y: [median / scale, median / scale],
+      hoverinfo: 'skip',
+      line: {color: dlroof.colour('--ink'), width: 2}
+    });
   }
-  const shapes = series.changes.map((change) => ({ type: 'line', xref: 'x', yref: 'paper', x0: dlroof.dateOf(change.run), x1: dlroof.dateOf(change.run), y0: 0, y1: 1,
-    line: { color: dlroof.colour(change.ratio > 1 ? '--bad' : '--good'), width: 1, dash: 'dot' } }));
-  const notes = series.changes.map((change) => ({ xref: 'x', yref: 'paper', x: dlroof.dateOf(change.run), y: 1, xanchor: 'left', yanchor: 'top', showarrow: false, text: dlroof.changeText(change.ratio),
-    font: { size: 11, color: dlroof.colour(change.ratio > 1 ? '--bad' : '--good') } }));
-  Plotly.react(dlroof.byId('series-chart'), traces, dlroof.layout({ shapes, annotations: notes, xaxis: dlroof.axis({}),
-    yaxis: dlroof.axis({ title: { text: `time [${prefix}s]` }, rangemode: 'normal' }) }), dlroof.chartOptions);
+  const shapes = series.changes.map((change) => ({
+                                      type: 'line',
+                                      xref: 'x',
+                                      yref: 'paper',
+                                      x0: dlroof.dateOf(change.run),
+                                      x1: dlroof.dateOf(change.run),
+                                      y0: 0,
+                                      y1: 1,
+                                      line: {color: dlroof.colour(change.ratio > 1 ? '--bad' : '--good'), width: 1, dash: 'dot'}
+                                    }));
+  const notes = series.changes.map((change) => ({
+                                     xref: 'x',
+                                     yref: 'paper',
+                                     x: dlroof.dateOf(change.run),
+                                     y: 1,
+                                     xanchor: 'left',
+                                     yanchor: 'top',
+                                     showarrow: false,
+                                     text: dlroof.changeText(change.ratio),
+                                     font: {size: 11, color: dlroof.colour(change.ratio > 1 ? '--bad' : '--good')}
+                                   }));
+  Plotly.react(
+      dlroof.byId('series-chart'), traces, dlroof.layout({
+        shapes,
+        annotations: notes,
+        xaxis: dlroof.axis({}),
+        yaxis: dlroof.axis({title: {text: `time [${prefix}s]`}, rangemode: 'normal'})
+      }),
+      dlroof.chartOptions);
 };
 
 dlroof.drawNoise = (series, points) => {
   if (!dlroof.isNumber(series.deviation)) {
     Plotly.purge(dlroof.byId('noise-chart'));
-    dlroof.byId('noise-facts').textContent = 'Too few runs to tell how they differ.';
+    dlroof.byId('noise-facts').textContent = 'Too few runs to estimate the noise.';
     return;
   }
   const count = points.histogram.length;
   const centres = points.histogram.map((bar, i) => (i - (count - 1) / 2) * points.bar);
-  Plotly.react(dlroof.byId('noise-chart'), [{ type: 'bar', x: centres.map((one) => one * 100), y: points.histogram, hoverinfo: 'x+y', marker: { color: dlroof.colour('--accent') } }],
-    dlroof.layout({ bargap: 0.05, margin: { l: 46, r: 10, t: 6, b: 40 }, xaxis: dlroof.axis({ title: { text: 'from the level [%]' } }), yaxis: dlroof.axis({ title: { text: 'runs' } }) }), dlroof.chartOptions);
-  const facts = [`${(series.deviation * 100).toFixed(2)} % from run to run`, `${points.outliers.length} outlier${points.outliers.length === 1 ? '' : 's'}`];
+  Plotly.react(
+      dlroof.byId('noise-chart'),
+      [
+        {type: 'bar', x: centres.map((one) => one * 100), y: points.histogram, hoverinfo: 'x+y', marker: {color: dlroof.colour('--accent')}}
+      ],
+      dlroof.layout({
+        bargap: 0.05,
+        margin: {l: 46, r: 10, t: 6, b: 40},
+        xaxis: dlroof.axis({title: {text: 'from the level [%]'}}),
+        yaxis: dlroof.axis({title: {text: 'runs'}})
+      }),
+      dlroof.chartOptions);
+  const facts = [
+    `${(series.deviation * 100).toFixed(2)} % from run to run`,
+    `${points.outliers.length} outlier${points.outliers.length === 1 ? '' : 's'}`
+  ];
   if (series.memory > 0) facts.push(`neighbouring runs correlate by ${series.memory.toFixed(2)}`);
-  dlroof.byId('noise-facts').textContent = `${facts.join(', ')}. The bars at both ends hold what lies beyond.`;
+  dlroof.byId('noise-facts').textContent = `${facts.join(', ')}. The first and the last bar include all runs beyond.`;
 };
 
 dlroof.drawLevels = (series) => {

@@ -15,7 +15,7 @@
 namespace dlroof::formats {
 namespace {
 
-// Joules of a call, their interval, and the source.
+// Returns the joules of a call, their interval, and the source.
 std::string EnergyFields(const record::Record& record) {
   const auto& energy = record.energy;
   if (!energy) return ",,,";
@@ -29,6 +29,25 @@ int CleanOf(const record::Record& record) {
   int clean = 0;
   for (const auto& repetition : record.repetitions) clean += repetition.noisy ? 0 : 1;
   return clean;
+}
+using nlohmann::json;
+
+constexpr std::size_t kLongestName = 1024;  // [characters] accepted by Bencher
+
+std::size_t Characters(std::string_view utf8) {
+  std::size_t count = 0;
+  for (const char c : utf8) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
+  return count;
+}
+
+// Bencher's own measure "latency" is in nanoseconds.
+json Latency(const ExportedTime& time) {
+  json latency = {{"value", time.median * 1e9}};
+  if (time.ci95) {
+    latency["lower_value"] = time.ci95->first * 1e9;
+    latency["upper_value"] = time.ci95->second * 1e9;
+  }
+  return latency;
 }
 
 }  // namespace
@@ -59,13 +78,13 @@ void WriteCsvLines(const compare::NamedRun& run, std::ostream& out) {
         "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvText(record.name), date,
         commit, machine == nullptr ? "" : CsvText(machine->name),
         machine == nullptr ? "" : CsvText(machine->fingerprint),
-        record.threads > 0 ? std::to_string(record.threads) : "", CsvText(record.cache),
+        record.threads ? std::to_string(*record.threads) : "", CsvText(record.cache.value_or("")),
         record::Key(record.status), CsvText(record.reason), CsvText(record::AlgorithmText(record)),
         NumberField(seconds), NumberField(low), NumberField(high), CleanOf(record),
         record.repetitions.size(), NumberField(fraction),
         !fraction         ? ""
         : time->specified ? "given"
-                          : "proved",
+                          : "validated",
         EnergyFields(record));
   }
 }
@@ -99,14 +118,13 @@ void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::o
   }
   if (runs.empty()) throw BadInput("export: no run to export");
   if (runs.size() > 1 && !found->several)
-    throw BadInput("--format={} holds one run, but {} were given", format, runs.size());
+    throw BadInput("--format={} takes one run, but {} were given", format, runs.size());
   for (const auto& run : runs) compare::CheckNames(run);
   std::ranges::stable_sort(runs, [](const auto& a, const auto& b) {
     return compare::Moment(a.file) < compare::Moment(b.file);
   });
-  if (runs.size() > 1 && compare::Moment(runs.front().file) == 0)
-    throw BadInput(runs.front().where +
-                   ": has no date, so its place among other runs is not known");
+  if (runs.size() > 1 && !compare::Moment(runs.front().file))
+    throw BadInput(runs.front().where + ": has no date, so its order among the runs is unknown");
   found->write(runs, out, warnings);
 }
 
@@ -134,53 +152,29 @@ std::string CsvText(std::string_view text) {
   return field + '"';
 }
 
-namespace {
-
-using nlohmann::json;
-
-constexpr std::size_t kLongestName = 1024;  // [characters] Bencher refuses longer ones
-
-std::size_t Characters(std::string_view utf8) {
-  std::size_t count = 0;
-  for (const char c : utf8) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
-  return count;
-}
-
-// Bencher's own measure "latency" is in nanoseconds.
-json Latency(const ExportedTime& time) {
-  json latency = {{"value", time.median * 1e9}};
-  if (time.ci95) {
-    latency["lower_value"] = time.ci95->first * 1e9;
-    latency["upper_value"] = time.ci95->second * 1e9;
-  }
-  return latency;
-}
-
-}  // namespace
-
 void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                   std::ostream& warnings) {
-  json whole = json::object();
+  json all = json::object();
   for (const auto& record : runs.front().file.records) {
     const auto time = TimeOf(runs.front().file, record);
     if (!time) continue;
     if (Characters(record.name) > kLongestName) {
-      warnings << fmt::format("left out: '{}...', Bencher takes names of up to {} characters\n",
+      warnings << fmt::format("left out: '{}...', Bencher accepts names of up to {} characters\n",
                               record.name.substr(0, 60), kLongestName);
       continue;
     }
-    json& measures = whole[record.name];
+    json& measures = all[record.name];
     measures["latency"] = Latency(*time);
     if (time->fraction)
       measures[time->specified ? "fraction-of-given-roof" : "fraction-of-roof"] = {
           {"value", *time->fraction}};
   }
-  out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+  out << all.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
 void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                        std::ostream&) {
-  json whole = json::array();
+  json all = json::array();
   for (const auto& record : runs.front().file.records) {
     const auto time = TimeOf(runs.front().file, record);
     if (!time) continue;
@@ -193,9 +187,9 @@ void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream&
       extra += fmt::format("{}{:.1f} % of its {}roof", extra.empty() ? "" : "\n",
                            100 * *time->fraction, time->specified ? "given " : "");
     if (!extra.empty()) entry["extra"] = extra;
-    whole.push_back(std::move(entry));
+    all.push_back(std::move(entry));
   }
-  out << whole.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+  out << all.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace dlroof::formats

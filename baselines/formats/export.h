@@ -1,5 +1,5 @@
-// Runs in the formats of other tools. A new one is a function in a file export_*.cpp, its
-// declaration here and its line in the table of export.cpp.
+// Runs in the formats of other tools. To add one, write its function in a file export_*.cpp,
+// declare it here and add its row to the table in export.cpp.
 #pragma once
 
 #include <iosfwd>
@@ -16,34 +16,34 @@ namespace dlroof::formats {
 struct Exporter {
   std::string_view format;       // as --format spells it
   std::string_view description;  // for people
-  bool several = false;          // holds more than one run
-  // `runs` oldest first, at least one. Records without a time are left out where the format has no
-  // place for their reason. `warnings` gets a sentence for anything else that is left out.
+  bool several = false;          // can hold more than one run
+  // Writes `runs`, oldest first, at least one. Records without a time are left out if the format
+  // has no place for their reason. `warnings` gets a sentence for anything else that is left out.
   void (*write)(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                 std::ostream& warnings);
 };
 
 const std::vector<Exporter>& Exporters();
 
-// Sorts by date and writes. Throws BadInput: unknown format, no run, several runs for a format that
-// holds one, a name twice in a run, several runs and one without a date.
+// Sorts by date and writes. Throws BadInput for an unknown format, no run, several runs for a
+// format that holds one, a name twice in a run, and several runs one of which has no date.
 void Export(std::string_view format, std::vector<compare::NamedRun> runs, std::ostream& out,
             std::ostream& warnings);
 
-// A record's time, as every format has it.
+// A record's time, the same in every format.
 struct ExportedTime {
   double median = 0;                              // [s]
   std::optional<std::pair<double, double>> ci95;  // [s]
-  std::optional<double> fraction;  // [1] of the binding roof, where nothing of it is in doubt
-  bool specified = false;          // that roof is given, not measured
+  std::optional<double> fraction;                 // [1] of the binding roof, if that is validated
+  bool specified = false;                         // that roof is specified, not measured
 };
-// Absent for a record that was not timed.
+// Returns nothing for a record that was not timed.
 std::optional<ExportedTime> TimeOf(const record::RunFile& file, const record::Record& record);
 
-// A text as a CSV field (RFC 4180): in quotes where it holds a quote, a comma or a line break.
+// Returns a CSV field (RFC 4180): quoted if the text has a quote, a comma or a line break.
 std::string CsvText(std::string_view text);
 
-// A number as a CSV field, with every digit; empty: unknown.
+// Returns a CSV field with all digits, or an empty field.
 std::string NumberField(const std::optional<double>& value);
 
 // Bencher Metric Format (bencher.dev/docs/reference/bencher-metric-format).
@@ -52,10 +52,10 @@ void WriteBencher(const std::vector<compare::NamedRun>& runs, std::ostream& out,
 // github-action-benchmark's customSmallerIsBetter (its README, "Examples").
 void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                        std::ostream& warnings);
-// OpenMetrics 1.0 text; with timestamps only where there are several runs, for backfilling.
+// OpenMetrics 1.0 text. Several runs get timestamps, for backfilling.
 void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                       std::ostream& warnings);
-// A line per benchmark and run, everything that the other formats have no place for.
+// A line per benchmark and run, with everything that the other formats have no place for.
 void WriteCsv(const std::vector<compare::NamedRun>& runs, std::ostream& out,
               std::ostream& warnings);
 void WriteCsvHeader(std::ostream& out);

@@ -12,7 +12,7 @@
 namespace dlroof::formats {
 namespace {
 
-// Inside a label's quotes (OpenMetrics 1.0, "Escaping").
+// Escapes a label's value (OpenMetrics 1.0, "Escaping").
 std::string LabelText(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -30,8 +30,8 @@ std::string LabelsOf(const record::RunFile& file, const record::Record& record) 
   std::string labels = fmt::format("benchmark=\"{}\"", LabelText(record.name));
   if (const auto* machine = record::MachineFor(file, record))
     labels += fmt::format(",fingerprint=\"{}\"", LabelText(machine->fingerprint));
-  if (!record.cache.empty()) labels += fmt::format(",cache=\"{}\"", LabelText(record.cache));
-  if (record.threads > 0) labels += fmt::format(",threads=\"{}\"", record.threads);
+  if (record.cache) labels += fmt::format(",cache=\"{}\"", LabelText(*record.cache));
+  if (record.threads) labels += fmt::format(",threads=\"{}\"", *record.threads);
   return labels;
 }
 
@@ -63,46 +63,17 @@ constexpr Family kFamilies[] = {
      LowSeconds},
     {"dlroof_high_seconds", "seconds", "Upper end of the 95 percent interval of the median.",
      HighSeconds},
-    {"dlroof_roof_ratio", "ratio", "Part of its binding roof that the benchmark reaches.",
+    {"dlroof_roof_ratio", "ratio", "Fraction of its binding roof that the benchmark reaches.",
      FractionOfRoof},
     {"dlroof_given_roof_ratio", "ratio",
-     "Part of its binding roof, which is given and not measured, that the benchmark reaches.",
+     "Fraction of its binding roof, which is specified and not measured, that the benchmark "
+     "reaches.",
      FractionOfSpecifiedRoof}};
 
 struct Sample {
-  double moment = 0;  // [s]
+  double moment = 0;  // [s] since 1970
   ExportedTime time;
 };
-
-}  // namespace
-
-// All samples of one metric stand together, with rising timestamps.
-void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out,
-                      std::ostream&) {
-  std::map<std::string, std::vector<Sample>> samples;
-  for (const auto& run : runs)
-    for (const auto& record : run.file.records)
-      if (const auto time = TimeOf(run.file, record))
-        samples[LabelsOf(run.file, record)].push_back({compare::Moment(run.file), *time});
-  for (const auto& family : kFamilies) {
-    out << fmt::format("# TYPE {0} gauge\n# UNIT {0} {1}\n# HELP {0} {2}\n", family.name,
-                       family.unit, family.help);
-    for (const auto& [labels, all] : samples)
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        // Two runs of one second: the later one counts.
-        if (i + 1 < all.size() && all[i + 1].moment == all[i].moment) continue;
-        const auto value = family.value(all[i].time);
-        if (!value) continue;
-        out << fmt::format("{}{{{}}} {}", family.name, labels, *value);
-        if (runs.size() > 1) out << fmt::format(" {:.0f}", all[i].moment);
-        out << '\n';
-      }
-  }
-  out << "# EOF\n";
-}
-
-namespace {
-
 using Seconds = std::unordered_map<std::string_view, double>;
 
 std::vector<Seconds> SecondsOf(const std::vector<compare::NamedRun>& runs) {
@@ -117,7 +88,7 @@ std::vector<Seconds> SecondsOf(const std::vector<compare::NamedRun>& runs) {
   return all;
 }
 
-// Otava cannot read a line with an empty field.
+// Returns the benchmarks that all runs timed, since Otava cannot read a line with an empty field.
 std::vector<std::string_view> NamesInAll(const std::vector<compare::NamedRun>& runs,
                                          const std::vector<Seconds>& seconds,
                                          std::ostream& warnings) {
@@ -130,12 +101,13 @@ std::vector<std::string_view> NamesInAll(const std::vector<compare::NamedRun>& r
         found != count.end() && found->second == runs.size())
       names.push_back(record.name);
   if (names.size() < count.size())
-    warnings << fmt::format("left out: {} of {} benchmarks, which not every run has timed\n",
+    warnings << fmt::format("left out: {} of {} benchmarks, which some run did not time\n",
                             count.size() - names.size(), count.size());
   return names;
 }
 
-// A JSON string is a YAML one, but for what lies beyond 16 bits: JSON escapes it in two halves.
+// Quotes for YAML. A JSON string is a YAML one, except that JSON escapes characters beyond 16 bits
+// as two halves.
 std::string Quoted(std::string_view text) {
   const auto escaped =
       nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -157,7 +129,7 @@ std::string Quoted(std::string_view text) {
   return yaml;
 }
 
-// Otava's report cannot show a name with a line break.
+// Replaces line breaks, which Otava's report cannot show.
 std::string OneLine(std::string_view name) {
   std::string line(name);
   for (char& c : line)
@@ -166,6 +138,32 @@ std::string OneLine(std::string_view name) {
 }
 
 }  // namespace
+
+// All samples of one metric are consecutive, by rising timestamps.
+void WriteOpenMetrics(const std::vector<compare::NamedRun>& runs, std::ostream& out,
+                      std::ostream&) {
+  std::map<std::string, std::vector<Sample>> samples;
+  for (const auto& run : runs)
+    for (const auto& record : run.file.records)
+      if (const auto time = TimeOf(run.file, record))
+        samples[LabelsOf(run.file, record)].push_back(
+            {compare::Moment(run.file).value_or(0), *time});
+  for (const auto& family : kFamilies) {
+    out << fmt::format("# TYPE {0} gauge\n# UNIT {0} {1}\n# HELP {0} {2}\n", family.name,
+                       family.unit, family.help);
+    for (const auto& [labels, all] : samples)
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        // Of two runs in the same second the later one is written.
+        if (i + 1 < all.size() && all[i + 1].moment == all[i].moment) continue;
+        const auto value = family.value(all[i].time);
+        if (!value) continue;
+        out << fmt::format("{}{{{}}} {}", family.name, labels, *value);
+        if (runs.size() > 1) out << fmt::format(" {:.0f}", all[i].moment);
+        out << '\n';
+      }
+  }
+  out << "# EOF\n";
+}
 
 void WriteOtava(const std::vector<compare::NamedRun>& runs, std::ostream& out,
                 std::ostream& warnings) {

@@ -21,6 +21,13 @@ constexpr const char* kStyle =
     "border-bottom:1px solid #dde2e9;white-space:nowrap}"
     "th{color:#5b6675}td:first-child,th:first-child{text-align:left;font-family:monospace}"
     "svg{max-width:100%;height:auto}svg image{image-rendering:pixelated}li{margin:2px 0}";
+// Width for 11 px sans-serif; `textLength` stretches the text to it in any font.
+double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
+
+const char* Colour(BadgeMood mood) {
+  if (mood == BadgeMood::kGood) return "#1a7f4b";
+  return mood == BadgeMood::kBad ? "#b3261e" : "#5b6675";
+}
 
 }  // namespace
 
@@ -69,10 +76,10 @@ void BeginPage(const std::string& title, std::ostream& out) {
 
 void EndPage(std::ostream& out) { out << "</body>\n</html>\n"; }
 
-void WritePageFigure(const std::string& figure, const std::string& why_not, std::ostream& out) {
+void WritePageFigure(const std::string& figure, const std::string& reason, std::ostream& out) {
   out << "<section>\n";
   if (figure.empty())
-    out << "<p>" << XmlText(why_not) << "</p>\n";
+    out << "<p>" << XmlText(reason) << "</p>\n";
   else
     out << figure.substr(std::min(figure.find("<svg"), figure.size())) << '\n';
   out << "</section>\n";
@@ -113,18 +120,6 @@ Cells PrintableCells(Cells cells) {
     for (auto& cell : row) cell = text::Printable(cell);
   return cells;
 }
-
-namespace {
-
-// In 11 px sans-serif; `textLength` makes the text fit whatever the font.
-double WidthOf(std::string_view text) { return 6.5 * text::TextWidth(text) + 10; }
-
-const char* Colour(BadgeMood mood) {
-  if (mood == BadgeMood::kGood) return "#1a7f4b";
-  return mood == BadgeMood::kBad ? "#b3261e" : "#5b6675";
-}
-
-}  // namespace
 
 std::string BadgeSvg(std::string_view label, std::string_view text, BadgeMood mood) {
   const double left = WidthOf(label), right = WidthOf(text);

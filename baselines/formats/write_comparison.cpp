@@ -28,11 +28,11 @@ std::size_t Rank(const compare::Comparison& row) {
   return std::ranges::find(kWorstFirst, row.verdict) - kWorstFirst.begin();
 }
 
-// Worst first, else as they came; without those that moved with all.
+// Returns the rows, the worst verdict first, without those that moved with the whole run.
 std::vector<const compare::Comparison*> Ordered(const compare::CompareResult& result) {
   std::array<std::vector<const compare::Comparison*>, kWorstFirst.size()> by_rank;
   for (const auto& row : result.rows) {
-    if (!row.told_by_common || !row.alerts.empty()) by_rank.at(Rank(row)).push_back(&row);
+    if (!row.explained_by_common || !row.alerts.empty()) by_rank.at(Rank(row)).push_back(&row);
   }
   std::vector<const compare::Comparison*> rows;
   rows.reserve(result.rows.size());
@@ -67,7 +67,7 @@ std::string IntervalText(const std::pair<double, double>& ci95) {
   return text;
 }
 
-// verdict, ratio, interval, effect size, times, percent of roof
+// Returns verdict, ratio, interval, effect size, times, percent of roof.
 std::vector<std::string> Cells(const compare::Comparison& row) {
   std::vector<std::string> cells = {std::string(statistics::Key(row.verdict))};
   cells.push_back(row.judgement ? text::FixedText(row.judgement->ratio, 3) : "");
@@ -99,8 +99,8 @@ void WriteMarkdownRow(const compare::Comparison& row, std::ostream& out) {
   out << ' ' << MarkdownText(NotesOf(row)) << " |\n";
 }
 
-// Returns the table's rows, without what neither run supports. The first one is left for the
-// titles.
+// Returns the table's rows, without benchmarks that neither run supports. The first row is left for
+// the titles.
 std::vector<std::vector<std::string>> TableRows(
     const std::vector<const compare::Comparison*>& ordered) {
   std::vector<std::vector<std::string>> rows(1);
@@ -113,7 +113,7 @@ std::vector<std::vector<std::string>> TableRows(
   return rows;
 }
 
-// Benchmarks.
+// Numbers of benchmarks.
 struct PartnerCounts {
   std::size_t in_base = 0, in_contender = 0, in_both = 0;
 };
@@ -128,13 +128,13 @@ PartnerCounts CountPartners(const compare::CompareResult& result) {
   return counts;
 }
 
-// Adds remarks on how one run was judged against another. `before` begins each.
+// Adds remarks on how one run was judged against another; `before` is their prefix.
 void AddJudgedBy(const compare::CompareResult& result, const std::string& before,
                  std::vector<std::string>& remarks) {
   if (result.common) remarks.push_back(before + statistics::Describe(*result.common));
   remarks.push_back(fmt::format(
       "{}minimum effect {:.1f} % ({}); noise between runs {:.1f} %, drift {:.1f} % "
-      "({}); at most {:.0f} % of what is called slower or faster is expected to be chance",
+      "({}); at most {:.0f} % of the verdicts slower and faster are expected to be chance",
       before, 100 * result.min_effect, result.min_effect_from, 100 * result.noise.deviation,
       100 * result.noise.drift, result.noise.from, 100 * statistics::kFalseDiscoveryRate));
   if (!result.context.empty())
@@ -142,36 +142,37 @@ void AddJudgedBy(const compare::CompareResult& result, const std::string& before
         fmt::format("{}differs between the runs: {}", before, fmt::join(result.context, "; ")));
 }
 
-// Adds the second process's remarks on the benchmarks that moved, or a hint to measure with one.
-void AddMeasuredAgain(const compare::CompareResult& result, std::vector<std::string>& remarks) {
+// Adds remarks on the check against a second run, or suggests it if benchmarks moved.
+void AddRerun(const compare::CompareResult& result, std::vector<std::string>& remarks) {
   const bool moved = result.count.count(statistics::Verdict::kSlower) > 0 ||
                      result.count.count(statistics::Verdict::kFaster) > 0;
-  if (result.again)
+  if (result.rerun)
     remarks.push_back(fmt::format(
-        "held against {}: {} slower or faster in NEW alone, {} without enough times there",
-        result.again->where, result.again->taken_back, result.again->unknown));
+        "checked against {}: {} slower or faster only in NEW, {} without enough times there",
+        result.rerun->where, result.rerun->retracted, result.rerun->unknown));
   else if (moved && !result.interleaved && !result.across_machines)
     remarks.emplace_back(
-        "a process may be slower or faster than the next one for as long as it lives: measure what "
-        "moved once more and hold it against that with --again FILE");
+        "a process may be slower or faster than the next one for its whole life: measure what "
+        "moved "
+        "once more and check it with --again FILE");
 }
 
-// Writes the notes of the rows, each text once.
+// Writes the notes of the rows, each text once, with the first of its benchmarks.
 void WriteNotes(const std::vector<const compare::Comparison*>& rows, std::ostream& out) {
   std::vector<std::pair<std::string, std::vector<const compare::Comparison*>>> notes;
-  std::unordered_map<std::string, std::size_t> place;
+  std::unordered_map<std::string, std::size_t> index;
   for (const auto* row : rows) {
     auto text = NotesOf(*row);
     if (text.empty()) continue;
     text = fmt::format("{}: {}", statistics::Key(row->verdict), text);
-    const auto [found, added] = place.try_emplace(text, notes.size());
+    const auto [found, added] = index.try_emplace(text, notes.size());
     if (added) notes.emplace_back(text, std::vector<const compare::Comparison*>());
     notes[found->second].second.push_back(row);
   }
   if (!notes.empty()) out << "\nwhy\n";
-  for (const auto& [text, said_of] : notes) {
-    out << "  " << text::Printable(NameOf(*said_of.front()));
-    if (said_of.size() > 1) out << " and " << said_of.size() - 1 << " more";
+  for (const auto& [text, subjects] : notes) {
+    out << "  " << text::Printable(NameOf(*subjects.front()));
+    if (subjects.size() > 1) out << " and " << subjects.size() - 1 << " more";
     out << "\n    " << text::Printable(text) << '\n';
   }
 }
@@ -205,10 +206,10 @@ std::vector<std::string> RemarksOf(const compare::CompareResult& result) {
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   if (!result.parts.empty()) {
     const auto partners = CountPartners(result);
-    remarks.push_back(fmt::format("{} of {} benchmarks of NEW have no stored partner",
+    remarks.push_back(fmt::format("{} of {} benchmarks of NEW have no stored result",
                                   partners.in_contender - partners.in_both, partners.in_contender));
   }
-  AddMeasuredAgain(result, remarks);
+  AddRerun(result, remarks);
   if (result.parts.size() < 2) AddJudgedBy(result, "", remarks);
   if (result.parts.size() > 1)
     for (const auto& part : result.parts)
@@ -228,7 +229,7 @@ std::string NotesOf(const compare::Comparison& row) {
     if (alert.on == compare::Quantity::kFraction) add(alert.text);
   for (const auto& residual : row.residuals)
     if (residual.moved) add(residual.Text());
-  add(row.Why());
+  add(row.Cause());
   return notes;
 }
 

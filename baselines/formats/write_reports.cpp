@@ -45,7 +45,7 @@ json ToJson(const compare::Comparison& row) {
     object["ci95"] = {row.judgement->ci95.first, row.judgement->ci95.second};
     object["p_value"] = row.judgement->p_value;
     object["adjusted_p_value"] = row.judgement->adjusted_p;
-    if (row.judgement->with_all) object["moved_with_all"] = true;
+    if (row.judgement->moved_with_run) object["moved_with_all"] = true;
   }
   PutIfKnown(object, "cliffs_delta", row.cliffs_delta);
   PutIfKnown(object, "base_seconds", row.base_seconds);
@@ -56,7 +56,7 @@ json ToJson(const compare::Comparison& row) {
   if (row.newly_failed) object["newly_failed"] = true;
   for (const auto& change : row.changes) object["changes"].push_back(ToJson(change));
   if (!row.residuals.empty()) object["residuals"] = ToJson(row.residuals);
-  if (const auto why = row.Why(); !why.empty()) object["why"] = why;
+  if (const auto cause = row.Cause(); !cause.empty()) object["why"] = cause;
   for (const auto& alert : row.alerts)
     object["alerts"].push_back({{"on", compare::Key(alert.on)}, {"text", alert.text}});
   return object;
@@ -80,10 +80,10 @@ json Header(const compare::CompareResult& result, const ComparedFiles& files) {
     head["summary"][std::string(statistics::Key(verdict))] =
         found == result.count.end() ? 0 : found->second;
   }
-  if (result.again)
-    head["measured_again"] = {{"file", result.again->where},
-                              {"taken_back", result.again->taken_back},
-                              {"unknown", result.again->unknown}};
+  if (result.rerun)
+    head["measured_again"] = {{"file", result.rerun->where},
+                              {"taken_back", result.rerun->retracted},
+                              {"unknown", result.rerun->unknown}};
   for (const auto& [of, mean] : result.residuals)
     head["mean_residuals"][of] = {
         {"base", mean.base}, {"new", mean.contender}, {"benchmarks", mean.benchmarks}};
@@ -100,26 +100,45 @@ json Header(const compare::CompareResult& result, const ComparedFiles& files) {
 std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
-
-}  // namespace
-
-// Row by row: as one object, 100,000 of them would take most of the memory and time.
-void WriteJson(const compare::CompareResult& result, const ComparedFiles& files,
-               std::ostream& out) {
-  auto head = Header(result, files).dump(1, ' ', false, json::error_handler_t::replace);
-  head.resize(head.rfind('\n'));
-  out << head << ",\n \"benchmarks\": [";
-  const char* before = "\n  ";
-  for (const auto& row : result.rows) {
-    out << before << Dump(ToJson(row));
-    before = ",\n  ";
-  }
-  out << "\n ]\n}\n";
+// Returns a path as a URI reference (RFC 3986): escapes all but unreserved characters and slashes.
+std::string UriOf(const std::string& path) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+  std::string uri;
+  for (const char c : path)
+    uri += kPlain.find(c) != std::string_view::npos
+               ? std::string(1, c)
+               : fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  return uri;
 }
 
-namespace {
+json Rules() {
+  json rules = json::array();
+  const std::pair<const char*, const char*> texts[] = {
+      {"slower", "Slower than the baseline by more than the minimum effect and the noise."},
+      {"failed", "Ran in the baseline, but fails now."},
+      {"bytes", "Moves more bytes than the baseline."},
+      {"flops", "Executes more FLOPs than the baseline."},
+      {"fraction", "Reaches a smaller fraction of its roof than the baseline."},
+      {"residual", "Is further from a model's prediction than the baseline."}};
+  for (const auto& [id, text] : texts)
+    rules.push_back({{"id", id}, {"shortDescription", {{"text", text}}}});
+  return rules;
+}
 
-// "Conv2D.cpu.onednn.fwd": what a CI server groups by.
+json Result(const compare::Comparison& row, std::string_view rule, const std::string& text,
+            const std::string& file) {
+  const json location = {
+      {"physicalLocation",
+       {{"artifactLocation", {{"uri", UriOf(file)}}}, {"region", {{"startLine", 1}}}}},
+      {"logicalLocations", {{{"fullyQualifiedName", row.name()}, {"kind", "member"}}}}};
+  return {{"ruleId", rule},
+          {"level", "error"},
+          {"message", {{"text", row.name() + ": " + text}}},
+          {"locations", {location}},
+          {"partialFingerprints", {{"benchmark/v1", row.name()}}}};
+}
+// Returns the group of a test case for a CI server: "Conv2D.cpu.onednn.fwd".
 std::string ClassOf(const record::Record& record) {
   std::string text = record.op;
   for (const auto* part : {&record.device, &record.library, &record.direction})
@@ -160,6 +179,20 @@ void WriteCase(const compare::Comparison& row, std::ostream& out) {
 
 }  // namespace
 
+// Writes row by row: as one object 100,000 rows would take most of the memory and time.
+void WriteJson(const compare::CompareResult& result, const ComparedFiles& files,
+               std::ostream& out) {
+  auto head = Header(result, files).dump(1, ' ', false, json::error_handler_t::replace);
+  head.resize(head.rfind('\n'));
+  out << head << ",\n \"benchmarks\": [";
+  const char* before = "\n  ";
+  for (const auto& row : result.rows) {
+    out << before << Dump(ToJson(row));
+    before = ",\n  ";
+  }
+  out << "\n ]\n}\n";
+}
+
 void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files,
                 std::ostream& out) {
   int failures = 0, errors = 0, skipped = 0;
@@ -181,51 +214,6 @@ void WriteJunit(const compare::CompareResult& result, const ComparedFiles& files
   out << fmt::format("    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
                      XmlText(remarks));
 }
-
-namespace {
-
-using nlohmann::json;
-
-// A path as a URI reference (RFC 3986): all but unreserved characters and slashes is escaped.
-std::string UriOf(const std::string& path) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
-  std::string uri;
-  for (const char c : path)
-    uri += kPlain.find(c) != std::string_view::npos
-               ? std::string(1, c)
-               : fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-  return uri;
-}
-
-json Rules() {
-  json rules = json::array();
-  const std::pair<const char*, const char*> texts[] = {
-      {"slower", "Slower than the baseline by more than the minimum effect and the noise."},
-      {"failed", "Ran in the baseline, and fails now."},
-      {"bytes", "Moves more bytes than the baseline."},
-      {"flops", "Executes more FLOPs than the baseline."},
-      {"fraction", "Reaches a smaller part of its roof than the baseline."},
-      {"residual", "Lies further from what a model predicts than the baseline."}};
-  for (const auto& [id, text] : texts)
-    rules.push_back({{"id", id}, {"shortDescription", {{"text", text}}}});
-  return rules;
-}
-
-json Result(const compare::Comparison& row, std::string_view rule, const std::string& text,
-            const std::string& file) {
-  const json location = {
-      {"physicalLocation",
-       {{"artifactLocation", {{"uri", UriOf(file)}}}, {"region", {{"startLine", 1}}}}},
-      {"logicalLocations", {{{"fullyQualifiedName", row.name()}, {"kind", "member"}}}}};
-  return {{"ruleId", rule},
-          {"level", "error"},
-          {"message", {{"text", row.name() + ": " + text}}},
-          {"locations", {location}},
-          {"partialFingerprints", {{"benchmark/v1", row.name()}}}};
-}
-
-}  // namespace
 
 void WriteSarif(const compare::CompareResult& result, const ComparedFiles& files,
                 std::ostream& out) {

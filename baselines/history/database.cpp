@@ -25,23 +25,23 @@ using nlohmann::json;
 int BlockOf(double block, const std::string& where) {
   constexpr double kMostBlock = 1e6;  // as run files have it
   if (!(block >= 0 && block <= kMostBlock))
-    throw BadInput(where + ": damaged: a repetition of no block");
+    throw BadInput(where + ": damaged: a repetition with an invalid block");
   return static_cast<int>(block);
 }
 
-// Repetitions of the schemas 1 and 2, which this program only reads. Each begins with a byte of
-// flags: 1 noisy, 2 CPU time, 4 CPU time of the main thread, 8 run delay, 16 block, 32 GPU, 64
-// core share. With a GPU two bytes follow, little-endian, with a bit for each known quantity in the
-// order of GpuSampleFields (gpu_sample.h). The rest are little-endian IEEE doubles: seconds,
-// iterations and the flagged values, block and GPU last.
+// Repetitions of the schemas 1 and 2, which are only read. Each begins with a byte of flags: 1
+// noisy, 2 CPU time, 4 CPU time of the main thread, 8 run delay, 16 block, 32 GPU, 64 core share.
+// With a GPU two bytes follow, little-endian, with a bit for each known quantity in the order of
+// GpuSampleFields. The rest are little-endian IEEE doubles: seconds, iterations and the flagged
+// values, block and GPU last.
 constexpr unsigned kNoisy = 1, kBlock = 16, kGpu = 32, kAllFlags = 127;
-constexpr std::array<std::pair<unsigned, std::optional<double> record::Repetition::*>, 4> kOptional = {
-    {{2, &record::Repetition::cpu_seconds},
-     {4, &record::Repetition::main_cpu_seconds},
-     {8, &record::Repetition::run_delay_seconds},
-     {64, &record::Repetition::core_share}}};
+constexpr std::array<std::pair<unsigned, std::optional<double> record::Repetition::*>, 4>
+    kOptional = {{{2, &record::Repetition::cpu_seconds},
+                  {4, &record::Repetition::main_cpu_seconds},
+                  {8, &record::Repetition::run_delay_seconds},
+                  {64, &record::Repetition::core_share}}};
 
-// Takes the double at the front.
+// Removes the double at the front and returns it.
 double TakeDouble(std::string_view& bytes) {
   std::uint64_t bits = 0;
   for (int i = 0; i < 8; ++i)
@@ -52,7 +52,7 @@ double TakeDouble(std::string_view& bytes) {
   return value;
 }
 
-// The layout of a repetition: its flags, and the bits of its GPU's quantities.
+// The layout of a repetition: its flags, and a bit for each quantity of its GPU.
 struct Layout {
   unsigned flags = 0, gpu = 0;
 
@@ -63,7 +63,7 @@ struct Layout {
   }
 };
 
-// Returns the layout of the repetition at the front; absent where the bytes are damaged.
+// Returns the layout of the repetition at the front, or nothing for damaged bytes.
 std::optional<Layout> LayoutAt(std::string_view bytes) {
   const auto byte = [&](std::size_t at) {
     return at < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[at])) : 0;
@@ -86,7 +86,7 @@ record::GpuSample TakeGpuSample(unsigned known, std::string_view& bytes) {
 
 record::Repetition Take(std::string_view& bytes, const std::string& where) {
   const auto layout = LayoutAt(bytes);
-  if (!layout) throw BadInput(where + ": damaged: repetitions that end too early");
+  if (!layout) throw BadInput(where + ": damaged: the repetitions are truncated");
   bytes.remove_prefix(layout->HeadBytes());
   record::Repetition repetition{.seconds = TakeDouble(bytes),
                                 .iterations = TakeDouble(bytes),
@@ -99,19 +99,19 @@ record::Repetition Take(std::string_view& bytes, const std::string& where) {
   return repetition;
 }
 
-// Returns whether the bytes are of this kind. The first byte of CBOR's arrays is larger than flags.
+// Returns whether the bytes have this format. The first byte of a CBOR array is above all flags.
 bool HasFlags(std::string_view bytes) {
   return bytes.empty() || static_cast<unsigned char>(bytes.front()) <= kAllFlags;
 }
 
-// Throws BadInput, beginning with `where`, for damaged bytes.
+// Throws BadInput, which begins with `where`, for damaged bytes.
 std::vector<record::Repetition> ReadFlagged(std::string_view bytes, const std::string& where) {
   std::vector<record::Repetition> repetitions;
   while (!bytes.empty()) repetitions.push_back(Take(bytes, where));
   return repetitions;
 }
 
-// Returns the number of whole repetitions before the first damage.
+// Returns the number of repetitions before the first damage.
 int CountFlagged(std::string_view bytes) {
   int count = 0;
   for (auto layout = LayoutAt(bytes); layout; layout = LayoutAt(bytes)) {
@@ -126,7 +126,7 @@ constexpr std::array kOptionalFields = {
     &record::Repetition::run_delay_seconds, &record::Repetition::core_share};
 constexpr std::size_t kFirstOptional = 3, kBlockColumn = kFirstOptional + kOptionalFields.size(),
                       kGpuColumn = kBlockColumn + 1;
-// After the GPU's, which came first.
+// Columns that were added after the GPU's.
 constexpr std::array kLater = {&record::Repetition::link_share, &record::Repetition::clean_calls};
 
 template <class Value>
@@ -169,6 +169,20 @@ record::Repetition FromRow(const json& row, const std::string& where) {
   repetition.gpu = std::make_shared<record::GpuSample>(sample);
   return repetition;
 }
+constexpr int kBusyTimeoutMilliseconds = 60000;
+
+// Switching needs exclusive access, but SQLite does not wait for it as it does elsewhere.
+void UseWriteAheadLog(SQLite::Database& database) {
+  constexpr int kStep = 10;  // [ms]
+  for (int waited = 0;; waited += kStep) {
+    const int result = database.tryExec("PRAGMA journal_mode = WAL");
+    if (result == SQLITE_OK) break;
+    if ((result & 0xFF) != SQLITE_BUSY || waited > kBusyTimeoutMilliseconds) database.check(result);
+    std::this_thread::sleep_for(std::chrono::milliseconds(kStep));
+  }
+  database.exec("PRAGMA synchronous = FULL");
+  database.exec("PRAGMA cache_size = -131072");  // [KiB] keeps scattered index pages in memory
+}
 
 }  // namespace
 
@@ -208,34 +222,15 @@ int CountRepetitions(const std::string& repetitions) {
   return rows.is_array() ? static_cast<int>(rows.size()) : 0;
 }
 
-namespace {
-
-constexpr int kPatienceMilliseconds = 60000;
-
-// The switch needs the file alone and does not wait for it, unlike everything that follows.
-void UseWriteAheadLog(SQLite::Database& database) {
-  constexpr int kStep = 10;  // [ms]
-  for (int waited = 0;; waited += kStep) {
-    const int result = database.tryExec("PRAGMA journal_mode = WAL");
-    if (result == SQLITE_OK) break;
-    if ((result & 0xFF) != SQLITE_BUSY || waited > kPatienceMilliseconds) database.check(result);
-    std::this_thread::sleep_for(std::chrono::milliseconds(kStep));
-  }
-  database.exec("PRAGMA synchronous = FULL");
-  database.exec("PRAGMA cache_size = -131072");  // [KiB] keeps scattered index pages in memory
-}
-
-}  // namespace
-
 void Refuse(const std::string& path, const SQLite::Exception& error) {
   switch (error.getErrorCode() & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw BadInput("{}: in use by another program for more than {} s", path,
-                     kPatienceMilliseconds / 1000);
+      throw BadInput("{}: locked by another program for more than {} s", path,
+                     kBusyTimeoutMilliseconds / 1000);
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      throw BadInput("{}: no history, or a damaged one: {}", path, error.what());
+      throw BadInput("{}: not a history, or damaged: {}", path, error.what());
     default:
       throw BadInput("{}: {}", path, error.what());
   }
@@ -243,13 +238,13 @@ void Refuse(const std::string& path, const SQLite::Exception& error) {
 
 std::shared_ptr<SQLite::Database> OpenDatabase(const std::string& path, Access access) {
   std::error_code none;
-  // SQLite would only report that it is unable to open the file.
+  // SQLite's own error does not say that the file is missing.
   if (path != ":memory:" && access == Access::kRead && !std::filesystem::exists(path, none))
-    throw BadInput(path + ": no such history (dlroof history add makes one)");
+    throw BadInput(path + ": no such history (dlroof history add creates one)");
   const int create = access == Access::kWrite ? SQLite::OPEN_CREATE : 0;
   try {
     auto database = std::make_shared<SQLite::Database>(path, SQLite::OPEN_READWRITE | create,
-                                                       kPatienceMilliseconds);
+                                                       kBusyTimeoutMilliseconds);
     if (access == Access::kWrite) UseWriteAheadLog(*database);
     return database;
   } catch (const SQLite::Exception& error) {

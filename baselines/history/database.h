@@ -1,8 +1,6 @@
-// A record as the history stores it: JSON of the part that rarely changes, and its repetitions as
-// CBOR. Exact both ways.
-//
-// The database of a history: how it is opened, and prepared statements of SQLiteCpp whose refusals
-// are BadInput with the file's path.
+// The database of a history: records as they are stored (JSON of the facts that rarely change,
+// repetitions as CBOR, both exact), opening the file, and prepared statements of SQLiteCpp whose
+// errors are BadInput with the file's path.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -19,35 +17,36 @@
 namespace dlroof::history {
 
 struct PackedRecord {
-  std::string facts;  // JSON (FactsToJson of placed_json.h)
-  // CBOR: an array with an array for each repetition. Its items: seconds, iterations, noisy,
-  // CPU time, CPU time of the main thread, run delay, core share, block, and the GPU's quantities
-  // in the order of GpuSampleFields (gpu_sample.h). Unknown is null, or absent at the end.
+  std::string facts;  // JSON (FactsToJson)
+  // CBOR: an array of one array per repetition. Its items are seconds, iterations, noisy, CPU time,
+  // CPU time of the main thread, run delay, core share, block, and the GPU's quantities in the
+  // order of GpuSampleFields. Unknown items are null, or left out at the end.
   std::string repetitions;
-  std::optional<double> median;                   // [s] as Summarize (record.h); absent: not ok
+  std::optional<double> median;                   // [s] by Summarize (record.h), of status ok
   std::optional<std::pair<double, double>> ci95;  // [s]
   int clean = 0;                                  // [1]
 };
 
 PackedRecord Pack(const record::Record& record);
-// Returns the record. Empty `repetitions` are none. Reads repetitions of older schemas, too.
-// Throws BadInput, beginning with `where`, for anything that Pack did not make.
+// Returns the record. Empty `repetitions` mean no repetitions. Also reads older schemas. Throws
+// BadInput, which begins with `where`, for anything that Pack did not write.
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where);
 
-// Returns 0 for damaged bytes.
+// Returns 0 for bytes that cannot be read.
 int CountRepetitions(const std::string& repetitions);
 
 // Opens a database in write-ahead mode. Readers see the last finished transaction while others
-// write. A writer waits up to a minute for another one. A killed program leaves all of its
-// transaction or nothing. Network file systems do not work, because the lock is shared memory.
-// ":memory:" is private to the caller. Throws BadInput: not there, no database, not writable.
+// write. A writer waits up to a minute for another one. A killed program leaves complete
+// transactions. Network file systems do not work, because the lock is in shared memory. ":memory:"
+// is private to the caller. Throws BadInput for a missing file, another format, and a file that is
+// not writable.
 std::shared_ptr<SQLite::Database> OpenDatabase(const std::string& path, Access access);
 
-// Throws BadInput with the file's path and SQLite's own words.
+// Throws BadInput with the file's path and SQLite's message.
 [[noreturn]] void Refuse(const std::string& path, const SQLite::Exception& error);
 
-// Returns what `ask` returns. Refuses where it throws.
+// Returns what `ask` returns. Turns SQLite's exceptions into BadInput.
 template <class Ask>
 auto Guarded(const SQLite::Database& database, const Ask& ask) {
   try {
@@ -61,19 +60,19 @@ inline void Execute(SQLite::Database& database, const std::string& sql) {
   Guarded(database, [&] { return database.exec(sql); });
 }
 
-// Bytes that are no text.
+// Bytes that are not text.
 struct Blob {
   const std::string& bytes;
 };
 
-// A prepared statement. The database outlives it.
+// A prepared statement. The database must outlive it.
 class Query {
  public:
   Query(const SQLite::Database& database, const std::string& sql)
       : database_(database),
         statement_(Guarded(database, [&] { return SQLite::Statement(database, sql); })) {}
 
-  // Forgets the values of before and begins anew. Binds copies of the values in their order.
+  // Resets the statement and binds copies of the values in their order.
   template <class... Values>
   Query& With(const Values&... values) {
     statement_.tryReset();  // repeats the error of the last step, which was thrown
@@ -92,7 +91,7 @@ class Query {
     while (Next()) continue;
   }
 
-  // Columns of this row, from 0. A null is 0, an empty text or absent.
+  // Columns of the current row, from 0. A null reads as 0, "" or nothing.
   std::int64_t Integer(int column) const { return statement_.getColumn(column).getInt64(); }
   std::string Text(int column) const { return statement_.getColumn(column).getString(); }
   std::optional<double> Real(int column) const {
@@ -109,7 +108,7 @@ class Query {
     statement_.bind(at, blob.bytes.data(), static_cast<int>(blob.bytes.size()));
   }
   void Bind(int at, const std::optional<double>& value) {
-    if (value) statement_.bind(at, *value);  // else it stays null
+    if (value) statement_.bind(at, *value);  // else the binding stays null
   }
 
   const SQLite::Database& database_;

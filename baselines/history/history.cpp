@@ -16,8 +16,8 @@ using nlohmann::json;
 
 constexpr int kApplicationId = 0x646C7266;  // "dlrf", where file(1) looks
 
-// Points of a run stand together, in its order. `texts` holds what repeats from run to run once: by
-// hash, so that a run can be prepared without looking into the file.
+// The points of a run are consecutive, in its order. `texts` stores texts that repeat from run to
+// run once, by hash, so that a run can be prepared without reading the file.
 constexpr const char* kTables[] = {
     "CREATE TABLE texts (hash INTEGER PRIMARY KEY, text TEXT NOT NULL)",
     "CREATE TABLE runs (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL UNIQUE, date TEXT NOT NULL, "
@@ -48,7 +48,7 @@ void SetSchema(SQLite::Database& database) {
 
 void MakeTables(SQLite::Database& database) {
   auto making = BeginWriting(database);
-  // Another program may have been here first.
+  // Another program may have made them in the meantime.
   if (OneNumber(database, "SELECT count(*) FROM sqlite_master") > 0) return;
   for (const char* sql : kTables) Execute(database, sql);
   Execute(database, fmt::format("PRAGMA application_id = {}", kApplicationId));
@@ -58,22 +58,22 @@ void MakeTables(SQLite::Database& database) {
 
 void CheckSchema(SQLite::Database& database) {
   if (OneNumber(database, "PRAGMA application_id") != kApplicationId)
-    throw BadInput(database.getFilename() + ": a SQLite database, but no history of dlroof");
+    throw BadInput(database.getFilename() + ": a SQLite database, but not a history of dlroof");
   const auto schema = OneNumber(database, "PRAGMA user_version");
   if (schema > kHistorySchema)
     throw BadInput("{}: written by a newer dlroof (schema {}, this one reads up to {})",
                    database.getFilename(), schema, kHistorySchema);
 }
 
-// SQLite's integers have a sign.
+// Converts for SQLite, whose integers are signed.
 std::int64_t Signed(std::uint64_t hash) { return static_cast<std::int64_t>(hash); }
 
 std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Returns only the conventions that a time depends on. A benchmark whose FLOPs are counted anew
-// keeps its series.
+// Returns the conventions that affect a time, so that a benchmark keeps its series when only the
+// counting of FLOPs changes.
 std::string TimeConventions(const record::RunFile& file) {
   const auto& all = record::Member(record::Member(file.context, "dlroof"), "conventions");
   json some = json::object();
@@ -83,9 +83,9 @@ std::string TimeConventions(const record::RunFile& file) {
 }
 
 Series SeriesOf(const record::RunFile& file, const record::Record& record) {
-  Series series{.name = record.name, .threads = record.threads, .cache = record.cache};
+  Series series{.name = record.name, .threads = record.threads, .cache = record.cache.value_or("")};
   const auto* machine = record::MachineFor(file, record);
-  // A name need not say its device.
+  // A name may lack its device.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();
   if (machine != nullptr) {
     series.fingerprint = machine->fingerprint;
@@ -100,7 +100,7 @@ Series SeriesOf(const record::RunFile& file, const record::Record& record) {
   return series;
 }
 
-// The parts of a run that need no look into the database. Add makes them before it takes the lock.
+// The parts of a run that do not depend on the database. Add makes them before it takes the lock.
 struct Prepared {
   std::string context, machines, conventions;
   std::vector<Series> series;
@@ -124,7 +124,7 @@ Prepared Prepare(const compare::NamedRun& run) {
   return made;
 }
 
-// Writes into the tables; within one transaction.
+// Writes into the tables, within one transaction.
 class Writer {
  public:
   explicit Writer(SQLite::Database& database)
@@ -147,12 +147,12 @@ class Writer {
   }
 
   std::int64_t IdOf(const Series& series, std::int64_t conventions, int& added) {
-    find_series_.With(series.name, series.fingerprint, series.threads, series.cache, conventions);
+    const int threads = series.threads.value_or(0);
+    find_series_.With(series.name, series.fingerprint, threads, series.cache, conventions);
     if (find_series_.Next()) return find_series_.Integer(0);
     ++added;
     add_series_
-        .With(series.name, series.fingerprint, series.threads, series.cache, conventions,
-              series.machine)
+        .With(series.name, series.fingerprint, threads, series.cache, conventions, series.machine)
         .Run();
     return database_.getLastInsertRowid();
   }
@@ -178,7 +178,8 @@ std::int64_t AddRun(SQLite::Database& database, const compare::NamedRun& run, co
   Query(database,
         "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
         "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .With(Signed(made.hash), record::Text(file.context, "date"), compare::Moment(file),
+      .With(Signed(made.hash), record::Text(file.context, "date"),
+            compare::Moment(file).value_or(0),
             record::Text(record::Member(file.context, "dlroof"), "commit"), run.where, made.context,
             machines, first, static_cast<std::int64_t>(file.records.size()))
       .Run();
@@ -217,10 +218,11 @@ std::vector<Series> ReadSeries(Query& row) {
                   .name = row.Text(1),
                   .fingerprint = row.Text(2),
                   .machine = row.Text(3),
-                  .threads = static_cast<int>(row.Integer(4)),
                   .cache = row.Text(5),
                   .conventions = row.Text(6),
                   .points = static_cast<int>(row.Integer(7))};
+    if (const auto threads = row.Integer(4); threads > 0)
+      series.threads = static_cast<int>(threads);
     all.push_back(std::move(series));
   }
   return all;
@@ -253,7 +255,7 @@ Added History::Add(const compare::NamedRun& run) {
   const auto made = Prepare(run);
   Added added{.points = static_cast<int>(made.records.size())};
   auto adding = BeginWriting(*database_);
-  CheckSchema(*database_);  // a newer program may have been here since it was opened
+  CheckSchema(*database_);  // a newer program may have changed it since it was opened
   if (OneNumber(*database_, "PRAGMA user_version") < kHistorySchema) PackAnew();
   Query known(*database_, "SELECT id FROM runs WHERE hash = ?");
   if (known.With(Signed(made.hash)).Next()) {
@@ -279,9 +281,12 @@ std::vector<StoredRun> History::Runs() const {
   Query row(*database_,
             "SELECT id, date, moment, code, source, points FROM runs ORDER BY moment, id");
   std::vector<StoredRun> runs;
-  while (row.Next())
-    runs.push_back({row.Integer(0), row.Text(1), row.Real(2).value_or(0), row.Text(3), row.Text(4),
+  while (row.Next()) {
+    auto moment = row.Real(2);
+    if (moment == 0) moment.reset();  // no date
+    runs.push_back({row.Integer(0), row.Text(1), moment, row.Text(3), row.Text(4),
                     static_cast<int>(row.Integer(5))});
+  }
   return runs;
 }
 

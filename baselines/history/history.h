@@ -1,5 +1,5 @@
-// The history: many runs in one SQLite file. Run files stay the exchange format. A run comes out as
-// it was added, to the last digit.
+// The history: many runs in one SQLite file. Run files remain the exchange format. A run is read
+// back exactly as it was added.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,27 @@ class Transaction;
 namespace dlroof::history {
 
 // Schema history: 1 = first. 2 = repetitions with their GPU's samples and their block. 3 =
-// repetitions as CBOR (packed_record.h). 4 = facts of schema 2 (run_file.h), older ones beside
-// them. The tables are those of 1. The next Add turns an older file into one of 4.
+// repetitions as CBOR (database.h). 4 = facts of run file schema 2; older facts are still read. The
+// tables are those of 1. The next Add turns an older file into one of 4.
 inline constexpr int kHistorySchema = 4;
 
-// One line over time: the same benchmark on the same machine, measured the same way.
+// One benchmark on one machine, measured the same way each time.
 struct Series {
   std::int64_t id = 0;
   std::string name;
-  std::string fingerprint;  // of its device's machine; of plain Google Benchmark files a hash of
+  std::string fingerprint;  // of its device's machine; for plain Google Benchmark files a hash of
                             // their CPUs and caches, "plain-..."
   std::string machine;      // for people
-  int threads = 0;          // 0: not known
-  std::string cache;        // empty: not known
-  std::string conventions;  // those that a time depends on, JSON; empty: not stated
-  int points = 0;           // [1] runs that hold it, with a time or without
+  std::optional<int> threads;
+  std::string cache;        // "warm", "cold", or "" in files without it
+  std::string conventions;  // those that affect a time, as JSON, or "" in files without them
+  int points = 0;           // [1] runs with this benchmark, timed or not
 };
 
 struct StoredRun {
   std::int64_t id = 0;
-  std::string date;   // ISO 8601, as its file says; empty: it does not
-  double moment = 0;  // [s] since 1970; 0: not known
+  std::string date;              // ISO 8601 as in its file; may be empty
+  std::optional<double> moment;  // [s] since 1970, if it has a date
   std::string commit;
   std::string source;  // path that it was added from
   int points = 0;      // [1] benchmarks
@@ -48,43 +48,43 @@ struct StoredRun {
 // One benchmark in one run.
 struct Point {
   std::int64_t run = 0, series = 0;
-  std::uint64_t facts = 0;                        // equal: nothing but times differs
-  std::optional<double> median;                   // [s]; absent: not ok, or noisy
+  std::uint64_t facts = 0;                        // equal if only times differ
+  std::optional<double> median;                   // [s]; set if it is ok and enough are clean
   std::optional<std::pair<double, double>> ci95;  // [s]
   int clean = 0, repetitions = 0;                 // [1]
 };
 
 struct Added {
   std::int64_t run = 0;
-  bool already = false;  // it is there; nothing was written
+  bool already = false;  // the history has it; nothing was written
   int points = 0, new_series = 0;
 };
 
-// kWrite makes the file where there is none.
+// kWrite creates a missing file.
 enum class Access { kRead, kWrite };
 
 // All functions throw BadInput with the file's path.
 class History {
  public:
-  // Refuses a database that is none of ours, and one of a newer schema.
+  // Rejects other databases, and one with a newer schema.
   History(const std::string& path, Access access);
 
-  // Adds one run, as a whole or not at all. Throws BadInput if two of its benchmarks share a name.
+  // Adds one run in one transaction. Throws BadInput if two of its benchmarks share a name.
   Added Add(const compare::NamedRun& run);
 
-  // Returns a guard. While it lives, reads see the state of the first read, whatever others add.
+  // Returns a guard. While it lives, all reads see the state of the first one, even if others add.
   [[nodiscard]] std::shared_ptr<SQLite::Transaction> Unchanging() const;
 
-  // Returns them oldest first.
+  // Returns the runs, oldest first.
   std::vector<StoredRun> Runs() const;
-  // Returns them by name, then machine.
+  // Returns the series, sorted by name, then machine.
   std::vector<Series> AllSeries() const;
-  // Returns the series of this name; may be empty.
+  // Returns the series with this name; may be empty.
   std::vector<Series> SeriesNamed(const std::string& name) const;
   // Returns up to `most` names that contain `part`, for messages.
   std::vector<std::string> NamesWith(const std::string& part, int most) const;
 
-  // Returns them oldest first.
+  // Returns the points, oldest first.
   std::vector<Point> PointsOf(const Series& series) const;
   // Returns the points of one run in its order.
   std::vector<Point> PointsOf(const StoredRun& run) const;
@@ -95,8 +95,8 @@ class History {
   record::Record Facts(const Point& point) const;
 
  private:
-  // Stores the repetitions of an older file anew, within a transaction. A run's hash depends on
-  // their bytes, so that a run which is added again is known.
+  // Rewrites the repetitions of an older file, within a transaction. A run's hash depends on their
+  // bytes, so a run that is added again is recognized.
   void PackAnew();
   std::shared_ptr<SQLite::Database> database_;
 };

@@ -18,16 +18,16 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool IsBias(const verbose::Tensor& tensor) { return tensor.role.find("bia") != std::string::npos; }
 
-// Scratchpads and workspaces are the implementation's own.
-bool IsOwn(const verbose::Tensor& tensor) {
+// Returns whether the tensor is internal to the implementation: a scratchpad or a workspace.
+bool IsInternal(const verbose::Tensor& tensor) {
   return tensor.role.starts_with("ws") || tensor.role.starts_with("workspace") ||
          tensor.role.starts_with("scratchpad");
 }
 
 bool IsConvolution(std::string_view kind) { return kind.find("convolution") != std::string::npos; }
 
-// Words of the auxiliary field that say which operation it is. A convolution's algorithm (direct,
-// Winograd) is how it is computed.
+// Returns the words of the auxiliary field that name the operation. Leaves out the algorithm of a
+// convolution (direct, Winograd), which is an implementation.
 std::string OperationWords(const verbose::PrimitiveText& text) {
   std::string words;
   for (const char* key : {"alg", "axis", "direction"}) {
@@ -38,29 +38,29 @@ std::string OperationWords(const verbose::PrimitiveText& text) {
   return words;
 }
 
-// "mb8_ic64oc64_ih56oh56kh3ph1" without the sizes of the input's image and the padding. Other forms
-// stay as they are.
+// Returns "mb8_ic64oc64_ih56oh56kh3ph1" without the sizes of the input image and the padding.
+// Returns other forms unchanged.
 std::string WithoutPadding(const std::string& problem) {
-  std::string kept;
+  std::string outputs;
   std::size_t at = 0;
   while (at < problem.size()) {
     const auto begin = at;
     while (at < problem.size() && !IsDigit(problem[at])) ++at;
-    if (at == problem.size() || at == begin) return problem;  // no letters and number
+    if (at == problem.size() || at == begin) return problem;  // not letters and a number
     auto letters = problem.substr(begin, at - begin);
     const auto number = at;
     while (at < problem.size() && IsDigit(problem[at])) ++at;
     std::erase(letters, '_');
     const bool image = letters.size() == 2 && (letters[0] == 'i' || letters[0] == 'p') &&
                        std::string_view("dhw").find(letters[1]) != std::string_view::npos;
-    if (!image) kept += letters + problem.substr(number, at - number);
+    if (!image) outputs += letters + problem.substr(number, at - number);
   }
-  return kept;
+  return outputs;
 }
 
-// The texts in their order, each once: "jit:avx2 + brgconv:avx2".
-std::string Together(const std::vector<verbose::Primitive>& primitives,
-                     const std::function<std::string(const verbose::Primitive&)>& text) {
+// Returns the different texts in their order: "jit:avx2 + brgconv:avx2".
+std::string Joined(const std::vector<verbose::Primitive>& primitives,
+                   const std::function<std::string(const verbose::Primitive&)>& text) {
   std::vector<std::string> texts;
   for (const auto& primitive : primitives)
     if (auto one = text(primitive); std::ranges::find(texts, one) == texts.end())
@@ -70,18 +70,18 @@ std::string Together(const std::vector<verbose::Primitive>& primitives,
 
 std::string OrNone(const std::string& text) { return text.empty() ? "none" : text; }
 
-// Attributes but where the scratchpad is, which changes no result.
+// Returns the attributes without the scratchpad mode, which does not affect the result.
 std::string AttributesOf(const verbose::Primitive& primitive) {
-  std::string kept;
+  std::string others;
   const std::string_view all = primitive.text.attributes;
   for (std::size_t begin = 0; begin < all.size();) {
     const auto end = std::min(all.find(' ', begin), all.size());
     const auto word = all.substr(begin, end - begin);
     if (!word.empty() && !word.starts_with("attr-scratchpad") && !word.starts_with("scratchpad"))
-      kept += fmt::format("{}{}", kept.empty() ? "" : " ", word);
+      others += fmt::format("{}{}", others.empty() ? "" : " ", word);
     begin = end + 1;
   }
-  return OrNone(kept);
+  return OrNone(others);
 }
 
 std::string TagOf(const verbose::Primitive& primitive, const std::string& role) {
@@ -90,14 +90,14 @@ std::string TagOf(const verbose::Primitive& primitive, const std::string& role) 
   return "none";
 }
 
-// Roles of both, in A's order.
+// Returns the roles of both, in A's order.
 std::vector<std::string> RolesOf(const std::vector<verbose::Primitive>& a,
                                  const std::vector<verbose::Primitive>& b) {
   std::vector<std::string> roles;
   for (const auto* side : {&a, &b})
     for (const auto& primitive : *side)
       for (const auto& tensor : primitive.tensors)
-        if (!IsBias(tensor) && !IsOwn(tensor) && tensor.type != "undef" &&
+        if (!IsBias(tensor) && !IsInternal(tensor) && tensor.type != "undef" &&
             std::ranges::find(roles, tensor.role) == roles.end())
           roles.push_back(tensor.role);
   return roles;
@@ -109,66 +109,7 @@ std::string BiasOf(const verbose::Primitive& primitive) {
   return "no";
 }
 
-}  // namespace
-
-std::string DirectionOf(std::string_view prop) {
-  if (prop.starts_with("forward")) return "forward";
-  return prop == "undef" ? "" : std::string(prop);
-}
-
-std::string TypesOf(const verbose::Primitive& primitive) {
-  std::vector<std::string> types;
-  for (const auto& tensor : primitive.tensors)
-    if (!IsBias(tensor) && !IsOwn(tensor) && tensor.type != "undef") types.push_back(tensor.type);
-  if (!types.empty() &&
-      std::ranges::all_of(types, [&](const auto& type) { return type == types.front(); }))
-    return types.front();
-  return fmt::format("{}", fmt::join(types, ":"));
-}
-
-std::string ProblemOf(const verbose::Primitive& primitive) {
-  const auto& text = primitive.text;
-  if (text.problem.starts_with("g1") && text.problem.size() > 2 && !IsDigit(text.problem[2]))
-    return text.problem.substr(2);
-  if (text.kind == "matmul") {
-    const auto second = text.problem.find(':', text.problem.find(':') + 1);
-    return text.problem.substr(0, second);
-  }
-  return text.problem;
-}
-
-std::string ProblemKey(const verbose::Primitive& primitive, Agreement agreement) {
-  const auto& text = primitive.text;
-  const auto problem = ProblemOf(primitive);
-  return fmt::format("{}/{}/{}{}/{}", text.kind, DirectionOf(text.prop),
-                     agreement == Agreement::kOutputs ? WithoutPadding(problem) : problem,
-                     OperationWords(text),
-                     agreement == Agreement::kSizes ? "any type" : TypesOf(primitive));
-}
-
-std::vector<std::string> DifferencesOf(const std::vector<verbose::Primitive>& a,
-                                       const std::vector<verbose::Primitive>& b) {
-  std::vector<std::string> differences;
-  const auto compare = [&](const std::string& what,
-                           const std::function<std::string(const verbose::Primitive&)>& text) {
-    const auto of_a = Together(a, text), of_b = Together(b, text);
-    if (of_a != of_b) differences.push_back(fmt::format("{}: {} | {}", what, of_a, of_b));
-  };
-  compare("sizes", ProblemOf);
-  compare("types", TypesOf);
-  compare("implementation", [](const auto& one) { return OrNone(one.text.implementation); });
-  for (const auto& role : RolesOf(a, b))
-    compare("layout of " + role, [&](const auto& one) { return TagOf(one, role); });
-  compare("bias", BiasOf);
-  compare("attributes", AttributesOf);
-  compare("prop_kind", [](const auto& one) { return one.text.prop; });
-  compare("options", [](const auto& one) { return OrNone(one.text.auxiliary); });
-  return differences;
-}
-
-namespace {
-
-// A primitive that is not matched yet.
+// A primitive to match.
 struct Candidate {
   const PrimitiveUse* use = nullptr;
   verbose::Primitive primitive;
@@ -177,13 +118,13 @@ struct Candidate {
 
 using Candidates = std::vector<Candidate>;
 
-// Reorders and copies follow from layouts: they are counted by kind, not matched.
+// Leaves out reorders and copies. They follow from layouts, and are counted by kind instead.
 Candidates CandidatesOf(const std::vector<PrimitiveUse>& uses) {
   Candidates candidates;
   for (const auto& use : uses)
-    if (!use.primitive->moves)
+    if (!use.primitive->moves_data)
       candidates.push_back({&use, verbose::ReadPrimitive(use.primitive->text)});
-  // `uses` come by what could be won; primitives lie in the summary in order of appearance.
+  // `uses` are sorted by potential; the summary's primitives are in order of appearance.
   std::ranges::sort(candidates, {}, [](const Candidate& one) { return one.use->primitive; });
   return candidates;
 }
@@ -272,10 +213,10 @@ void AddKinds(const std::vector<PrimitiveUse>& uses, CallSum KindRow::*side,
     const auto direction = DirectionOf(text.prop);
     auto kind = std::ranges::find_if(kinds, [&](const KindRow& one) {
       return one.kind == text.kind && one.direction == direction &&
-             one.moves == use.primitive->moves;
+             one.moves_data == use.primitive->moves_data;
     });
     if (kind == kinds.end())
-      kind = kinds.insert(kinds.end(), {text.kind, direction, use.primitive->moves, {}, {}});
+      kind = kinds.insert(kinds.end(), {text.kind, direction, use.primitive->moves_data, {}, {}});
     ((*kind).*side).Add({use.calls, use.seconds});
   }
 }
@@ -284,9 +225,9 @@ void AddTotals(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summ
                SideTotals& totals) {
   for (const auto& use : uses) {
     const auto& primitive = *use.primitive;
-    auto& sum = primitive.moves             ? totals.moving
-                : primitive.no_work.empty() ? totals.computing
-                                            : totals.unknown;
+    auto& sum = primitive.moves_data     ? totals.moving
+                : primitive.work_unknown ? totals.unknown
+                                         : totals.computing;
     sum.Add({use.calls, use.seconds});
   }
   const bool steps = summary.steps.count > 0;
@@ -300,24 +241,24 @@ void AddTotals(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summ
 }
 
 std::string ThreadsOf(const std::optional<int>& number) {
-  return number ? std::to_string(*number) : "not known";
+  return number ? std::to_string(*number) : "unknown";
 }
 
 std::string MachinesOf(const record::RunFile& file) {
   std::string names;
   for (const auto& machine : file.machines)
     names += fmt::format("{}{}", names.empty() ? "" : ", ", machine.name);
-  return names.empty() ? "not named" : names;
+  return names.empty() ? "unknown" : names;
 }
 
-// Returns other differences between the programs, as sentences.
+// Returns sentences on other differences between the programs.
 std::vector<std::string> OtherDifferences(const ComparedProgram& a, const ComparedProgram& b) {
   std::vector<std::string> remarks;
   const auto compare = [&](const char* what, const std::string& of_a, const std::string& of_b) {
     if (of_a != of_b) remarks.push_back(fmt::format("{}: {} | {}", what, of_a, of_b));
   };
   compare("oneDNN", a.summary.version, b.summary.version);
-  compare("its threads are of", a.summary.runtime, b.summary.runtime);
+  compare("runtime of its threads", a.summary.runtime, b.summary.runtime);
   compare("threads", ThreadsOf(a.summary.threads), ThreadsOf(b.summary.threads));
   compare("instruction set", a.summary.isa_words, b.summary.isa_words);
   compare("machine", MachinesOf(a.run.file), MachinesOf(b.run.file));
@@ -326,31 +267,87 @@ std::vector<std::string> OtherDifferences(const ComparedProgram& a, const Compar
 
 bool HasSteps(const ComparedProgram& program) { return program.summary.steps.count > 0; }
 
-// The summary as the comparison takes it: without its steps where the other program has none.
-ProgramSummary Taken(const ComparedProgram& program, bool per_step) {
+// Returns the summary to compare: without steps if the other program has none.
+ProgramSummary ComparedSummary(const ComparedProgram& program, bool per_step) {
   ProgramSummary summary = program.summary;
   if (!per_step) summary.steps.count = 0;
   return summary;
 }
 
-// UsesOf of the original's primitives, by the taken summary's steps.
-std::vector<PrimitiveUse> UsesIn(const ComparedProgram& program, const ProgramSummary& taken) {
-  auto uses = UsesOf(program.run, taken);
+// Returns the uses by `compared`, but with pointers to the program's own primitives.
+std::vector<PrimitiveUse> UsesIn(const ComparedProgram& program, const ProgramSummary& compared) {
+  auto uses = UsesOf(program.run, compared);
   for (auto& use : uses)
     use.primitive =
         &program.summary
-             .primitives[static_cast<std::size_t>(use.primitive - taken.primitives.data())];
+             .primitives[static_cast<std::size_t>(use.primitive - compared.primitives.data())];
   return uses;
 }
 
 }  // namespace
 
+std::string DirectionOf(std::string_view prop) {
+  if (prop.starts_with("forward")) return "forward";
+  return prop == "undef" ? "" : std::string(prop);
+}
+
+std::string TypesOf(const verbose::Primitive& primitive) {
+  std::vector<std::string> types;
+  for (const auto& tensor : primitive.tensors)
+    if (!IsBias(tensor) && !IsInternal(tensor) && tensor.type != "undef")
+      types.push_back(tensor.type);
+  if (!types.empty() &&
+      std::ranges::all_of(types, [&](const auto& type) { return type == types.front(); }))
+    return types.front();
+  return fmt::format("{}", fmt::join(types, ":"));
+}
+
+std::string ProblemOf(const verbose::Primitive& primitive) {
+  const auto& text = primitive.text;
+  if (text.problem.starts_with("g1") && text.problem.size() > 2 && !IsDigit(text.problem[2]))
+    return text.problem.substr(2);
+  if (text.kind == "matmul") {
+    const auto second = text.problem.find(':', text.problem.find(':') + 1);
+    return text.problem.substr(0, second);
+  }
+  return text.problem;
+}
+
+std::string ProblemKey(const verbose::Primitive& primitive, Agreement agreement) {
+  const auto& text = primitive.text;
+  const auto problem = ProblemOf(primitive);
+  return fmt::format("{}/{}/{}{}/{}", text.kind, DirectionOf(text.prop),
+                     agreement == Agreement::kOutputs ? WithoutPadding(problem) : problem,
+                     OperationWords(text),
+                     agreement == Agreement::kSizes ? "any type" : TypesOf(primitive));
+}
+
+std::vector<std::string> DifferencesOf(const std::vector<verbose::Primitive>& a,
+                                       const std::vector<verbose::Primitive>& b) {
+  std::vector<std::string> differences;
+  const auto compare = [&](const std::string& what,
+                           const std::function<std::string(const verbose::Primitive&)>& text) {
+    const auto of_a = Joined(a, text), of_b = Joined(b, text);
+    if (of_a != of_b) differences.push_back(fmt::format("{}: {} | {}", what, of_a, of_b));
+  };
+  compare("sizes", ProblemOf);
+  compare("types", TypesOf);
+  compare("implementation", [](const auto& one) { return OrNone(one.text.implementation); });
+  for (const auto& role : RolesOf(a, b))
+    compare("layout of " + role, [&](const auto& one) { return TagOf(one, role); });
+  compare("bias", BiasOf);
+  compare("attributes", AttributesOf);
+  compare("prop_kind", [](const auto& one) { return one.text.prop; });
+  compare("options", [](const auto& one) { return OrNone(one.text.auxiliary); });
+  return differences;
+}
+
 ComparedProgram ComparedProgramOf(const std::string& where, roofline::PlacedRun run) {
   auto summary = ProgramOf(run.file.context);
   if (!summary)
     throw BadInput(
-        "{}: no program's run file, expected context.dlroof.program as dlroof profile and dlroof "
-        "import LOG write it",
+        "{}: not the run file of a program, expected context.dlroof.program as written by dlroof "
+        "profile and dlroof import LOG",
         where);
   return {where, std::move(run), *std::move(summary)};
 }
@@ -360,13 +357,14 @@ ProgramPair PairPrograms(const ComparedProgram& a, const ComparedProgram& b) {
   for (const auto* side : {&a, &b})
     if (!pair.per_step && !HasSteps(*side))
       pair.remarks.push_back(
-          fmt::format("{} has no steps ({}), so all times are of the whole programs: they compare "
-                      "only where both do the same work",
-                      side->where, side->summary.steps.reason));
-  const auto taken_a = Taken(a, pair.per_step), taken_b = Taken(b, pair.per_step);
-  const auto uses_a = UsesIn(a, taken_a), uses_b = UsesIn(b, taken_b);
-  AddTotals(uses_a, taken_a, pair.a);
-  AddTotals(uses_b, taken_b, pair.b);
+          fmt::format("{} has no steps ({}), so all times are of the whole programs, which can be "
+                      "compared only if both do the same work",
+                      side->where, side->summary.steps.reason.value_or(Reason{}).text));
+  const auto summary_a = ComparedSummary(a, pair.per_step),
+             summary_b = ComparedSummary(b, pair.per_step);
+  const auto uses_a = UsesIn(a, summary_a), uses_b = UsesIn(b, summary_b);
+  AddTotals(uses_a, summary_a, pair.a);
+  AddTotals(uses_b, summary_b, pair.b);
   AddKinds(uses_a, &KindRow::a, pair.kinds);
   AddKinds(uses_b, &KindRow::b, pair.kinds);
   std::ranges::stable_sort(pair.kinds, std::ranges::greater{}, [](const KindRow& row) {

@@ -1,9 +1,6 @@
-// The problem of a program's primitive, by which two programs' primitives are matched. Pure.
-//
-// The same model in two programs, primitive by primitive (as Yang et al. 2020 compare DeepCAM in
-// two frameworks). Pure functions over two placed run files.
-//
-// Two programs side by side, for people and for machines.
+// The same model in two programs, primitive by primitive, matched by problem (as Yang et al. 2020
+// compare DeepCAM in two frameworks). Pure functions over two placed run files, and writers of the
+// result for people and for programs.
 #pragma once
 
 #include <iosfwd>
@@ -20,28 +17,28 @@
 
 namespace dlroof::programs {
 
-// Parts of two primitives that have to agree. Each step asks for fewer than the one before.
+// What must agree between two primitives to match. Each step requires less than the one before.
 enum class Agreement {
   kExact,    // kind, direction, sizes, algorithm, data types
-  kSizes,    // the types may differ
-  kOutputs,  // the padding may be outside of one of them: other input sizes and padding
+  kSizes,    // data types may differ
+  kOutputs,  // input sizes and padding may differ too, as one program may pad outside the primitive
 };
 inline constexpr Agreement kAgreements[] = {Agreement::kExact, Agreement::kSizes,
                                             Agreement::kOutputs};
 
-// "forward" of forward_training and forward_inference; "" of undef; else the prop_kind.
+// Returns "forward" for forward_training and forward_inference, "" for undef, else the prop_kind.
 std::string DirectionOf(std::string_view prop);
-// "f32" where all tensors but the bias have this type, else "u8:s8:f32" in the tensors' order.
+// Returns "f32" if all tensors but the bias have this type, else "u8:s8:f32" in the tensors' order.
 std::string TypesOf(const verbose::Primitive& primitive);
-// The sizes as both generations of oneDNN's lines write them: without a single group, and without a
-// product's third pair of sizes.
+// Returns the sizes in one form for both generations of oneDNN's logs: without a single group,
+// and without a matrix product's third pair of sizes.
 std::string ProblemOf(const verbose::Primitive& primitive);
 
-// Equal keys: the same problem by this agreement.
+// Returns equal keys for primitives that match by this agreement.
 std::string ProblemKey(const verbose::Primitive& primitive, Agreement agreement);
 
-// Sentences of what differs between one problem's primitives of two programs, "layout of src: abcd
-// | aBcd8b", A's first.
+// Returns what differs between two programs' primitives of one problem, A's first: "layout of
+// src: abcd | aBcd8b".
 std::vector<std::string> DifferencesOf(const std::vector<verbose::Primitive>& a,
                                        const std::vector<verbose::Primitive>& b);
 
@@ -51,13 +48,13 @@ struct ComparedProgram {
   ProgramSummary summary;
 };
 
-// Throws BadInput for a run file that is no program's.
+// Throws BadInput for a run file that is not of a program.
 ComparedProgram ComparedProgramOf(const std::string& where, roofline::PlacedRun run);
 
-// Calls of one step, or of the whole log.
+// The calls in one step, or in the whole log.
 struct CallSum {
   double calls = 0;    // [1]
-  double seconds = 0;  // [s] of the clock
+  double seconds = 0;  // [s] of wall time
 
   void Add(const CallSum& more) {
     calls += more.calls;
@@ -69,15 +66,15 @@ struct CallSum {
 struct ProblemSide {
   std::vector<const ProgramPrimitive*> primitives;  // in order of appearance
   CallSum sum;
-  double lower_quarter_seconds = 0, upper_quarter_seconds = 0;  // [s] of all calls, each so long
-  std::optional<double> roof_seconds;  // [s] that the roofs ask for; absent: not known of each
+  double lower_quarter_seconds = 0, upper_quarter_seconds = 0;  // [s] all calls at that quartile
+  std::optional<double> roof_seconds;  // [s] time of these calls at their roofs, if all have one
 };
 
 struct ProblemRow {
-  std::string kind, direction, problem, types;  // as A's first has them
+  std::string kind, direction, problem, types;  // of A's first primitive
   ProblemSide a, b;
-  // [1] B's lower quarter over A's upper one, and the other way round: where the middle halves of
-  // their calls' times put the ratio. Absent where a quarter took no time.
+  // [1] B's lower quartile over A's upper one, and B's upper over A's lower one: the ratio's range
+  // by the middle halves of the calls' times. Not set if a quartile is 0.
   std::optional<std::pair<double, double>> ratio_between;
   std::vector<std::string> differences;  // "implementation: jit:avx2 | brgconv:avx2", A's first
 };
@@ -85,34 +82,34 @@ struct ProblemRow {
 // All calls of one kind and direction on both sides.
 struct KindRow {
   std::string kind, direction;
-  bool moves = false;  // no FLOPs
+  bool moves_data = false;  // zero FLOPs
   CallSum a, b;
 };
 
-// Where one side's time goes.
+// How one side spends its time.
 struct SideTotals {
   CallSum computing;            // primitives with FLOPs
-  CallSum moving;               // primitives that are known to have none: reorders, copies
-  CallSum unknown;              // primitives whose FLOPs are not known
-  CallSum matched;              // of computing and unknown: their problem is on both sides
+  CallSum moving;               // primitives with zero FLOPs: reorders, copies
+  CallSum unknown;              // primitives with unknown FLOPs
+  CallSum matched;              // of computing and unknown, those whose problem is on both sides
   double creation_seconds = 0;  // [s] of primitives
   std::optional<double> outside_seconds;  // [s] outside of oneDNN
   std::optional<double> wall_seconds;     // [s] of a step, or of the program
 };
 
 struct ProgramPair {
-  bool per_step = false;                   // else the whole logs: one of them has no steps
+  bool per_step = false;                   // false: whole logs, as one program has no steps
   std::vector<ProblemRow> rows;            // on both sides; the largest difference of time first
-  std::vector<ProblemRow> only_a, only_b;  // without a partner; the longest first
+  std::vector<ProblemRow> only_a, only_b;  // unmatched; the longest first
   std::vector<KindRow> kinds;              // the longest first
   SideTotals a, b;
-  std::vector<std::string> remarks;  // sentences on what differs between the programs
+  std::vector<std::string> remarks;  // sentences on differences between the programs
 };
 
-// The rows keep pointers into `a` and `b`.
+// The rows point into `a` and `b`.
 ProgramPair PairPrograms(const ComparedProgram& a, const ComparedProgram& b);
 
-// [1] B's seconds over A's; absent where A took no time.
+// Returns B's seconds over A's [1], if A took any time.
 std::optional<double> RatioOf(const CallSum& a, const CallSum& b);
 
 struct ProgramPairReport {
@@ -126,7 +123,7 @@ struct ProgramPairWriter {
   void (*write)(const ProgramPairReport& report, std::ostream& out);
 };
 
-// Returns the default format first. The table is as wide as the terminal.
+// The default format is the first. The table is as wide as the terminal.
 const std::vector<ProgramPairWriter>& ProgramPairWriters();
 
 }  // namespace dlroof::programs

@@ -22,23 +22,25 @@ namespace {
 
 bool HasSteps(const ProgramSummary& summary) { return summary.steps.count > 0; }
 
-void AddPart(ProgramPartKind kind, std::string words, double seconds, ProgramBreakdown& breakdown) {
+void AddComponent(ProgramComponentKind kind, std::string label, double seconds,
+                  ProgramBreakdown& breakdown) {
   if (!(seconds > 0)) return;
-  const auto found = std::ranges::find(breakdown.parts, words, &ProgramPart::words);
-  if (found != breakdown.parts.end())
+  auto& components = breakdown.components;
+  const auto found = std::ranges::find(components, label, &ProgramComponent::label);
+  if (found != components.end())
     found->seconds += seconds;
   else
-    breakdown.parts.push_back({kind, std::move(words), seconds});
+    components.push_back({kind, std::move(label), seconds});
   breakdown.seconds += seconds;
 }
 
-// Sums by kind, the largest first.
-void AddByKind(ProgramPartKind part, std::string_view before,
+// Adds a component for each kind of primitives, the largest first.
+void AddByKind(ProgramComponentKind component, std::string_view prefix,
                const std::map<std::string, double>& by_kind, ProgramBreakdown& breakdown) {
   std::vector<std::pair<std::string, double>> rows(by_kind.begin(), by_kind.end());
   std::ranges::stable_sort(rows, std::ranges::greater{}, &std::pair<std::string, double>::second);
   for (const auto& [kind, seconds] : rows)
-    AddPart(part, fmt::format("{}{}", before, kind), seconds, breakdown);
+    AddComponent(component, fmt::format("{}{}", prefix, kind), seconds, breakdown);
 }
 
 std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::PlacedRun& run) {
@@ -48,108 +50,17 @@ std::unordered_map<std::string_view, std::size_t> IndexByName(const roofline::Pl
   return index;
 }
 
-}  // namespace
-
-std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary) {
-  const auto index = IndexByName(run);
-  std::vector<PrimitiveUse> uses;
-  for (const auto& primitive : summary.primitives) {
-    PrimitiveUse use{&primitive};
-    use.calls = HasSteps(summary) ? primitive.step_calls : primitive.calls;
-    use.seconds = HasSteps(summary) ? primitive.step_seconds : primitive.seconds;
-    if (!(use.calls > 0)) continue;
-    if (const auto found = index.find(primitive.record); found != index.end())
-      use.placed = &run.places[found->second];
-    if (use.placed != nullptr && use.placed->placement.time) {
-      const auto& time = *use.placed->placement.time;
-      if (time.slowdown && *time.slowdown > 0)
-        use.roof_seconds = use.calls * time.seconds / *time.slowdown;
-    }
-    if (primitive.moves)
-      use.to_win = use.seconds;
-    else if (use.roof_seconds)
-      use.to_win = std::max(use.seconds - *use.roof_seconds, 0.0);
-    uses.push_back(use);
-  }
-  const bool roofs = std::ranges::any_of(
-      uses, [](const PrimitiveUse& use) { return use.roof_seconds.has_value(); });
-  std::ranges::stable_sort(uses, [roofs](const PrimitiveUse& a, const PrimitiveUse& b) {
-    if (roofs && a.to_win != b.to_win) return a.to_win.value_or(0) > b.to_win.value_or(0);
-    return a.seconds > b.seconds;
-  });
-  return uses;
-}
-
-ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary) {
-  ProgramBreakdown breakdown{.of_step = HasSteps(summary)};
-  double at_roof = 0, without_roof = 0;
-  std::map<std::string, double> gaps, moves;
-  for (const auto& use : uses) {
-    const auto& kind = use.primitive->text.kind;
-    if (use.primitive->moves) {
-      moves[kind] += use.seconds;
-    } else if (use.roof_seconds) {
-      const double roof = std::min(*use.roof_seconds, use.seconds);
-      at_roof += roof;
-      gaps[kind] += use.seconds - roof;
-    } else {
-      without_roof += use.seconds;
-    }
-  }
-  AddPart(ProgramPartKind::kRoof, "needed by the roofs", at_roof, breakdown);
-  AddByKind(ProgramPartKind::kSlowdown, "above the roof: ", gaps, breakdown);
-  AddByKind(ProgramPartKind::kMoves, "moves data: ", moves, breakdown);
-  AddPart(ProgramPartKind::kNoRoof, "primitives without a roof", without_roof, breakdown);
-  AddPart(ProgramPartKind::kCreation, "creation of primitives",
-          breakdown.of_step ? summary.steps.creation_seconds : summary.creation_seconds, breakdown);
-  const auto& wall = breakdown.of_step ? summary.steps.wall_seconds : summary.wall_seconds;
-  if (wall)
-    AddPart(ProgramPartKind::kOutside, "outside oneDNN", *wall - breakdown.seconds, breakdown);
-  return breakdown;
-}
-
-std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses,
-                             const roofline::PlacedRun& run) {
-  const auto index = IndexByName(run);
-  std::vector<KindUse> kinds;
-  for (const auto& use : uses) {
-    const auto& text = use.primitive->text;
-    auto kind = std::ranges::find_if(
-        kinds, [&](const KindUse& one) { return one.kind == text.kind && one.prop == text.prop; });
-    if (kind == kinds.end()) {
-      kinds.push_back({.kind = text.kind, .prop = text.prop, .flops = 0});
-      kind = kinds.end() - 1;
-    }
-    ++kind->distinct;
-    kind->calls += use.calls;
-    kind->seconds += use.seconds;
-    kind->moves = kind->moves && use.primitive->moves;
-    const auto found = index.find(use.primitive->record);
-    const auto flops = found == index.end()
-                           ? std::nullopt
-                           : roofline::BestKnownFlops(run.file.records[found->second]);
-    if (flops && kind->flops)
-      *kind->flops += use.calls * *flops;
-    else
-      kind->flops.reset();
-  }
-  std::ranges::stable_sort(kinds, std::ranges::greater{}, &KindUse::seconds);
-  return kinds;
-}
-
-namespace {
-
 using Row = std::vector<std::string>;
 
-constexpr std::size_t kShown = 8;  // primitives that would give most
+constexpr std::size_t kShown = 8;  // primitives in the first table
 constexpr double kAbove = 1.05;    // [1] of a roof's time over the measured one: beyond noise
-constexpr double kMuch = 0.05;     // [1] of the time, from which reorders get advice
+constexpr double kMuch = 0.05;     // [1] share of the time above which reorders get advice
 
 std::string Percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "";
 }
 
-// "12171" or "3.5": threads may exchange calls between steps.
+// Returns "12171" or "3.5": threads may exchange calls between steps.
 std::string Times(double calls) {
   return calls == std::floor(calls) || calls >= 100 ? fmt::format("{:.0f}", calls)
                                                     : fmt::format("{:.3g}", calls);
@@ -175,13 +86,13 @@ void WriteHead(const ProgramSummary& summary, std::ostream& out) {
 std::string NameOf(const ProgramPrimitive& primitive) { return text::Printable(primitive.record); }
 
 std::string BoundOf(const PrimitiveUse& use) {
-  if (use.primitive->moves) return "moves data";
+  if (use.primitive->moves_data) return "moves data";
   if (use.placed == nullptr || !use.placed->placement.time) return "";
   return roofline::BoundText(*use.placed->placement.time);
 }
 
-// The advice is about the median of all calls, the table about those of the steps: says the former
-// where it differs by more than noise.
+// The advice is about the median of all calls, the table about those of the steps. Returns a remark
+// if the two differ beyond noise.
 std::string MedianCall(const PrimitiveUse& use) {
   const auto& timing = use.placed->timing;
   if (!timing || std::abs(std::log(timing->median * use.calls / use.seconds)) < std::log(kAbove))
@@ -189,25 +100,26 @@ std::string MedianCall(const PrimitiveUse& use) {
   return fmt::format(", by its median call of {}", text::WithPrefix(timing->median, "s"));
 }
 
-void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown& breakdown,
-                  bool machine, int width, std::ostream& out) {
+void WriteTop(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown& breakdown,
+              bool machine, int width, std::ostream& out) {
   const bool roofs = std::ranges::any_of(
       uses, [](const PrimitiveUse& use) { return use.roof_seconds.has_value(); });
   std::vector<Row> rows = {
-      {fmt::format("primitives that {}{}", roofs ? "would give most" : "take most",
+      {fmt::format("primitives with the {}{}", roofs ? "largest potential" : "most time",
                    breakdown.of_step ? ", per step" : ""),
-       "calls", "time", "share", "to win", "bound", "gap", "library's choice"}};
+       "calls", "time", "share", "potential", "bound", "slowdown", "implementation"}};
   for (std::size_t i = 0; i < std::min(uses.size(), kShown); ++i) {
     const auto& use = uses[i];
-    const bool slowdown = use.roof_seconds && *use.roof_seconds > 0 && !use.primitive->moves;
+    const bool slowdown = use.roof_seconds && *use.roof_seconds > 0 && !use.primitive->moves_data;
     rows.push_back({NameOf(*use.primitive), Times(use.calls), text::WithPrefix(use.seconds, "s"),
                     Percent(use.seconds, breakdown.seconds),
-                    use.to_win ? text::WithPrefix(*use.to_win, "s") : "", BoundOf(use),
+                    use.potential_seconds ? text::WithPrefix(*use.potential_seconds, "s") : "",
+                    BoundOf(use),
                     slowdown ? text::ThreeDigits(use.seconds / *use.roof_seconds) + "x" : "",
                     text::Printable(use.primitive->text.implementation)});
   }
   text::WriteAligned(rows, width, out);
-  if (!roofs && !machine) out << "  no roofs, so no gaps: --machine names whose they are\n";
+  if (!roofs && !machine) out << "  no roofs, so no slowdowns: --machine FILE has the roofs\n";
   for (std::size_t i = 0; i < std::min(uses.size(), kShown); ++i)
     if (uses[i].placed != nullptr && !uses[i].placed->placement.advice.empty()) {
       fmt::print(out, "  {}{}: {}\n", NameOf(*uses[i].primitive), MedianCall(uses[i]),
@@ -216,15 +128,15 @@ void WriteWinners(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown&
     }
 }
 
-// A primitive may be faster than its roofs: memory did not have to serve what a cache still had of
-// the primitive before.
+// A primitive may be faster than its roof, since a cache may still have data of the previous
+// primitive, which memory then does not have to deliver.
 void WriteAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdown& breakdown,
                     std::ostream& out) {
   std::size_t count = 0;
   double seconds = 0;
   const PrimitiveUse* longest = nullptr;
   for (const auto& use : uses) {
-    if (use.primitive->moves || !use.roof_seconds || *use.roof_seconds <= kAbove * use.seconds)
+    if (use.primitive->moves_data || !use.roof_seconds || *use.roof_seconds <= kAbove * use.seconds)
       continue;
     ++count;
     seconds += use.seconds;
@@ -232,23 +144,23 @@ void WriteAboveRoof(const std::vector<PrimitiveUse>& uses, const ProgramBreakdow
   }
   if (longest == nullptr) return;
   fmt::print(out,
-             "  {} ({} of it) take less than their roofs ask for: caches had their data, or a roof "
+             "  {} ({} of the time) are faster than their roofs: caches had their data, or a roof "
              "or a count is wrong (report --verbose). The longest: {}, {}x\n",
              Counted(static_cast<double>(count), "primitive"), Percent(seconds, breakdown.seconds),
              NameOf(*longest->primitive),
              text::ThreeDigits(longest->seconds / *longest->roof_seconds));
 }
 
-// Reorders come from layouts that neighbours do not share.
+// Reorders are caused by neighbours with different layouts.
 void WriteReorderAdvice(const std::vector<KindUse>& kinds, const ProgramBreakdown& breakdown,
                         std::ostream& out) {
   double seconds = 0;
   for (const auto& kind : kinds)
-    if (kind.moves && kind.kind == "reorder") seconds += kind.seconds;
+    if (kind.moves_data && kind.kind == "reorder") seconds += kind.seconds;
   if (seconds < kMuch * breakdown.seconds) return;
   fmt::print(
       out,
-      "  reorders take {} of it: keep one layout between primitives, and weights packed once "
+      "  reorders take {} of the time: keep one layout between primitives, and pack weights once "
       "(PyTorch: channels_last, a frozen model; TensorFlow: a frozen graph)\n",
       Percent(seconds, breakdown.seconds));
 }
@@ -261,7 +173,7 @@ void WriteKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& break
   for (const auto& kind : kinds) {
     calls += kind.calls;
     seconds += kind.seconds;
-    if (kind.moves) {
+    if (kind.moves_data) {
       moving_calls += kind.calls;
       moving_seconds += kind.seconds;
     }
@@ -270,14 +182,14 @@ void WriteKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& break
         {text::Printable(kind.kind), text::Printable(kind.prop), std::to_string(kind.distinct),
          Times(kind.calls), text::WithPrefix(kind.seconds, "s"),
          Percent(kind.seconds, breakdown.seconds),
-         kind.moves ? "none"
-         : flops    ? text::WithPrefix(*kind.flops, "FLOP")
-                    : "",
-         flops && !kind.moves ? text::WithPrefix(*kind.flops / kind.seconds, "FLOP/s") : ""});
+         kind.moves_data ? "none"
+         : flops         ? text::WithPrefix(*kind.flops, "FLOP")
+                         : "",
+         flops && !kind.moves_data ? text::WithPrefix(*kind.flops / kind.seconds, "FLOP/s") : ""});
   }
   out << '\n';
   text::WriteAligned(rows, width, out);
-  fmt::print(out, "  without FLOPs: {} of {} calls ({}), {} of {} of oneDNN's time ({})\n",
+  fmt::print(out, "  zero-FLOP: {} of {} calls ({}), {} of {} of oneDNN's time ({})\n",
              Times(moving_calls), Times(calls), Percent(moving_calls, calls),
              text::WithPrefix(moving_seconds, "s"), text::WithPrefix(seconds, "s"),
              Percent(moving_seconds, seconds));
@@ -285,9 +197,9 @@ void WriteKinds(const std::vector<KindUse>& kinds, const ProgramBreakdown& break
 }
 
 std::string StepsText(const ProgramSteps& steps) {
-  if (steps.count == 0) return steps.reason;
-  constexpr const char* kHow[] = {"", "found as the period of the primitives", "as many as given",
-                                  "marked by the program"};
+  if (steps.count == 0) return steps.reason.value_or(Reason{}).text;
+  constexpr const char* kHow[] = {"", "found as the period of the primitives",
+                                  "as many as specified", "marked by the program"};
   std::string text =
       fmt::format("{}, {}; {} each", Counted(steps.count, "step"),
                   kHow[static_cast<std::size_t>(steps.from)], Counted(steps.primitives, "call"));
@@ -314,7 +226,7 @@ void WriteBreakdown(const ProgramSummary& summary, const ProgramBreakdown& break
   if (breakdown.of_step) {
     fmt::print(out, "a step: {} ", text::WithPrefix(breakdown.seconds, "s"));
     if (!steps.wall_seconds)
-      out << "in oneDNN; the log does not tell its wall time";
+      out << "in oneDNN; the log does not have its wall time";
     else if (steps.timed > 1)
       fmt::print(out, "(mean of {}: {} to {})", steps.timed,
                  text::WithPrefix(steps.least_wall_seconds.value_or(0), "s"),
@@ -325,18 +237,18 @@ void WriteBreakdown(const ProgramSummary& summary, const ProgramBreakdown& break
                text::WithPrefix(breakdown.seconds, "s"));
   }
   double sum = 0;
-  for (const auto& part : breakdown.parts) {
-    fmt::print(
-        out, "  |{}| {:>9} {:>7}  {}\n",
-        breakdown::WaterfallBar(sum / breakdown.seconds, (sum + part.seconds) / breakdown.seconds),
-        text::WithPrefix(part.seconds, "s"), Percent(part.seconds, breakdown.seconds),
-        text::Printable(part.words));
-    sum += part.seconds;
+  for (const auto& component : breakdown.components) {
+    const double end = sum + component.seconds;
+    fmt::print(out, "  |{}| {:>9} {:>7}  {}\n",
+               breakdown::WaterfallBar(sum / breakdown.seconds, end / breakdown.seconds),
+               text::WithPrefix(component.seconds, "s"),
+               Percent(component.seconds, breakdown.seconds), text::Printable(component.label));
+    sum = end;
   }
   WritePhases(steps, out);
 }
 
-// Wall time of the whole program, and what the log explains of it.
+// Writes the wall time of the whole program, and how much of it the log explains.
 void WriteProgramTime(const ProgramSummary& summary, std::ostream& out) {
   if (summary.creation_hits + summary.creation_misses > 0)
     fmt::print(out, "creation of primitives: {} made, {} found in the cache, {} together\n",
@@ -352,8 +264,8 @@ void WriteProgramTime(const ProgramSummary& summary, std::ostream& out) {
 void WriteUnknownWork(const ProgramSummary& summary, std::ostream& out) {
   std::vector<std::pair<std::string, double>> reasons;
   for (const auto& primitive : summary.primitives) {
-    if (primitive.no_work.empty()) continue;
-    const auto text = fmt::format("{}: {}", primitive.text.kind, primitive.no_work);
+    if (!primitive.work_unknown) continue;
+    const auto text = fmt::format("{}: {}", primitive.text.kind, primitive.work_unknown->text);
     const auto found = std::ranges::find(reasons, text, &std::pair<std::string, double>::first);
     if (found != reasons.end())
       found->second += primitive.calls;
@@ -361,7 +273,7 @@ void WriteUnknownWork(const ProgramSummary& summary, std::ostream& out) {
       reasons.emplace_back(text, primitive.calls);
   }
   for (const auto& [text, calls] : reasons)
-    fmt::print(out, "  {} without FLOPs or bytes: {}\n", Counted(calls, "call"),
+    fmt::print(out, "  {} with unknown FLOPs or bytes: {}\n", Counted(calls, "call"),
                text::Printable(text));
 }
 
@@ -380,7 +292,158 @@ void WriteLines(const ProgramSummary& summary, std::ostream& out) {
   WriteUnknownWork(summary, out);
 }
 
+constexpr double kAlike = 0.05;  // [1] ratios this close to 1 need no explanation
+constexpr double kExplained =
+    0.9;                         // [1] share of the difference above which cold caches explain it
+constexpr double kHardly = 0.2;  // [1] share of the difference below which they do not
+
+bool AreAlike(const StandaloneTime& standalone) {
+  return standalone.ratio >= 1 - kAlike && standalone.ratio <= 1 + kAlike;
+}
+
+bool IncludesOne(const std::optional<std::pair<double, double>>& ci95) {
+  return ci95 && ci95->first <= 1 && ci95->second >= 1;
+}
+
+// Returns the cold call's share of the difference between the program and the standalone call [1].
+std::optional<double> ShareOfCold(const StandaloneTime& standalone) {
+  if (!standalone.cold_seconds) return std::nullopt;
+  return (*standalone.cold_seconds - standalone.seconds) /
+         (standalone.program_seconds - standalone.seconds);
+}
+
+std::string RatioText(const StandaloneTime& standalone) {
+  auto text = text::ThreeDigits(standalone.ratio) + "x";
+  if (const auto& ci95 = standalone.ratio_ci95)
+    text +=
+        fmt::format(" ({} to {})", text::ThreeDigits(ci95->first), text::ThreeDigits(ci95->second));
+  return text;
+}
+
+std::vector<const ProgramPrimitive*> Replayed(const ProgramSummary& summary) {
+  std::vector<const ProgramPrimitive*> replayed;
+  for (const auto& primitive : summary.primitives)
+    if (primitive.standalone) replayed.push_back(&primitive);
+  std::ranges::stable_sort(replayed, std::ranges::greater{}, [&](const auto* one) {
+    return summary.steps.count > 0 ? one->step_seconds : one->seconds;
+  });
+  return replayed;
+}
+
+struct NotReplayed {
+  std::string reason;
+  int distinct = 0;    // [1]
+  double seconds = 0;  // [s] of a step, or of the log
+};
+
+void WriteNotReplayed(const ProgramSummary& summary, std::ostream& out) {
+  std::vector<NotReplayed> rows;
+  for (const auto& primitive : summary.primitives) {
+    if (!primitive.not_replayed) continue;
+    const auto reason = fmt::format("{}: {}", primitive.text.kind, primitive.not_replayed->text);
+    auto row = std::ranges::find(rows, reason, &NotReplayed::reason);
+    if (row == rows.end()) row = rows.insert(rows.end(), {reason, 0, 0});
+    ++row->distinct;
+    row->seconds += summary.steps.count > 0 ? primitive.step_seconds : primitive.seconds;
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &NotReplayed::seconds);
+  for (const auto& row : rows)
+    fmt::print(out, "  not replayed: {} ({}{}) {}\n", row.distinct,
+               text::WithPrefix(row.seconds, "s"), summary.steps.count > 0 ? " of a step" : "",
+               text::Printable(row.reason));
+}
+
 }  // namespace
+
+std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary) {
+  const auto index = IndexByName(run);
+  std::vector<PrimitiveUse> uses;
+  for (const auto& primitive : summary.primitives) {
+    PrimitiveUse use{&primitive};
+    use.calls = HasSteps(summary) ? primitive.step_calls : primitive.calls;
+    use.seconds = HasSteps(summary) ? primitive.step_seconds : primitive.seconds;
+    if (!(use.calls > 0)) continue;
+    if (const auto found = index.find(primitive.record); found != index.end())
+      use.placed = &run.places[found->second];
+    if (use.placed != nullptr && use.placed->placement.time) {
+      const auto& time = *use.placed->placement.time;
+      if (time.slowdown && *time.slowdown > 0)
+        use.roof_seconds = use.calls * time.seconds / *time.slowdown;
+    }
+    if (primitive.moves_data)
+      use.potential_seconds = use.seconds;
+    else if (use.roof_seconds)
+      use.potential_seconds = std::max(use.seconds - *use.roof_seconds, 0.0);
+    uses.push_back(use);
+  }
+  const bool roofs = std::ranges::any_of(
+      uses, [](const PrimitiveUse& use) { return use.roof_seconds.has_value(); });
+  std::ranges::stable_sort(uses, [roofs](const PrimitiveUse& a, const PrimitiveUse& b) {
+    if (roofs && a.potential_seconds != b.potential_seconds)
+      return a.potential_seconds.value_or(0) > b.potential_seconds.value_or(0);
+    return a.seconds > b.seconds;
+  });
+  return uses;
+}
+
+ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary) {
+  ProgramBreakdown breakdown{.of_step = HasSteps(summary)};
+  double at_roof = 0, without_roof = 0;
+  std::map<std::string, double> slowdowns, moves;
+  for (const auto& use : uses) {
+    const auto& kind = use.primitive->text.kind;
+    if (use.primitive->moves_data) {
+      moves[kind] += use.seconds;
+    } else if (use.roof_seconds) {
+      const double roof = std::min(*use.roof_seconds, use.seconds);
+      at_roof += roof;
+      slowdowns[kind] += use.seconds - roof;
+    } else {
+      without_roof += use.seconds;
+    }
+  }
+  AddComponent(ProgramComponentKind::kRoof, "needed by the roofs", at_roof, breakdown);
+  AddByKind(ProgramComponentKind::kSlowdown, "above the roof: ", slowdowns, breakdown);
+  AddByKind(ProgramComponentKind::kMoves, "moves data: ", moves, breakdown);
+  AddComponent(ProgramComponentKind::kNoRoof, "primitives without a roof", without_roof, breakdown);
+  AddComponent(ProgramComponentKind::kCreation, "creation of primitives",
+               breakdown.of_step ? summary.steps.creation_seconds : summary.creation_seconds,
+               breakdown);
+  const auto& wall = breakdown.of_step ? summary.steps.wall_seconds : summary.wall_seconds;
+  if (wall)
+    AddComponent(ProgramComponentKind::kOutside, "outside oneDNN", *wall - breakdown.seconds,
+                 breakdown);
+  return breakdown;
+}
+
+std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses,
+                             const roofline::PlacedRun& run) {
+  const auto index = IndexByName(run);
+  std::vector<KindUse> kinds;
+  for (const auto& use : uses) {
+    const auto& text = use.primitive->text;
+    auto kind = std::ranges::find_if(
+        kinds, [&](const KindUse& one) { return one.kind == text.kind && one.prop == text.prop; });
+    if (kind == kinds.end()) {
+      kinds.push_back({.kind = text.kind, .prop = text.prop, .flops = 0});
+      kind = kinds.end() - 1;
+    }
+    ++kind->distinct;
+    kind->calls += use.calls;
+    kind->seconds += use.seconds;
+    kind->moves_data = kind->moves_data && use.primitive->moves_data;
+    const auto found = index.find(use.primitive->record);
+    const auto flops = found == index.end()
+                           ? std::nullopt
+                           : roofline::BestKnownFlops(run.file.records[found->second]);
+    if (flops && kind->flops)
+      *kind->flops += use.calls * *flops;
+    else
+      kind->flops.reset();
+  }
+  std::ranges::stable_sort(kinds, std::ranges::greater{}, &KindUse::seconds);
+  return kinds;
+}
 
 bool IsProgram(const record::RunFile& file) { return ProgramOf(file.context).has_value(); }
 
@@ -391,129 +454,70 @@ void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out) 
   const auto breakdown = BreakdownOf(uses, *summary);
   WriteHead(*summary, out);
   out << '\n';
-  WriteWinners(uses, breakdown, !run.file.machines.empty(), width, out);
+  WriteTop(uses, breakdown, !run.file.machines.empty(), width, out);
   WriteAboveRoof(uses, breakdown, out);
   WriteKinds(KindsOf(uses, run), breakdown, width, out);
   WriteBreakdown(*summary, breakdown, out);
   WriteProgramTime(*summary, out);
-  WriteAlone(*summary, width, out);
+  WriteStandalone(*summary, width, out);
   WriteLines(*summary, out);
   terminal::WriteCaveats(run, out);
 }
 
-namespace {
-
-constexpr double kAlike = 0.05;     // [1] of the time alone: no difference to explain
-constexpr double kExplained = 0.9;  // [1] of the difference, from which cold caches explain it
-constexpr double kHardly = 0.2;     // [1] of the difference, below which they do not
-
-bool AreAlike(const StandaloneTime& alone) {
-  return alone.ratio >= 1 - kAlike && alone.ratio <= 1 + kAlike;
-}
-
-bool IsOpen(const StandaloneTime& alone) {
-  return alone.ratio_ci95 && alone.ratio_ci95->first <= 1 && alone.ratio_ci95->second >= 1;
-}
-
-// [1] of the difference between the program and alone; absent: no cold time.
-std::optional<double> ShareOfCold(const StandaloneTime& alone) {
-  if (!alone.cold_seconds) return std::nullopt;
-  return (*alone.cold_seconds - alone.seconds) / (alone.program_seconds - alone.seconds);
-}
-
-std::string RatioWords(const StandaloneTime& alone) {
-  auto text = text::ThreeDigits(alone.ratio) + "x";
-  if (alone.ratio_ci95)
-    text += fmt::format(" ({} to {})", text::ThreeDigits(alone.ratio_ci95->first),
-                        text::ThreeDigits(alone.ratio_ci95->second));
-  return text;
-}
-
-std::vector<const ProgramPrimitive*> Replayed(const ProgramSummary& summary) {
-  std::vector<const ProgramPrimitive*> replayed;
-  for (const auto& primitive : summary.primitives)
-    if (primitive.alone) replayed.push_back(&primitive);
-  std::ranges::stable_sort(replayed, std::ranges::greater{}, [&](const auto* one) {
-    return summary.steps.count > 0 ? one->step_seconds : one->seconds;
-  });
-  return replayed;
-}
-
-struct NotReplayed {
-  std::string words;
-  int distinct = 0;    // [1]
-  double seconds = 0;  // [s] of a step, or of the log
-};
-
-void WriteNotStandalone(const ProgramSummary& summary, std::ostream& out) {
-  std::vector<NotReplayed> rows;
-  for (const auto& primitive : summary.primitives) {
-    if (primitive.not_standalone.empty()) continue;
-    const auto words = fmt::format("{}: {}", primitive.text.kind, primitive.not_standalone);
-    auto row = std::ranges::find(rows, words, &NotReplayed::words);
-    if (row == rows.end()) row = rows.insert(rows.end(), {words, 0, 0});
-    ++row->distinct;
-    row->seconds += summary.steps.count > 0 ? primitive.step_seconds : primitive.seconds;
-  }
-  std::ranges::stable_sort(rows, std::ranges::greater{}, &NotReplayed::seconds);
-  for (const auto& row : rows)
-    fmt::print(out, "  not replayed: {} ({}{}) {}\n", row.distinct,
-               text::WithPrefix(row.seconds, "s"), summary.steps.count > 0 ? " of a step" : "",
-               text::Printable(row.words));
-}
-
-}  // namespace
-
-std::string WhyOf(const ProgramPrimitive& primitive) {
-  const auto& alone = *primitive.alone;
-  if (AreAlike(alone)) return "as fast as alone";
-  if (IsOpen(alone)) return "no difference is validated: the interval of the ratio has 1 in it";
-  if (alone.implementation != primitive.text.implementation)
-    return fmt::format("another implementation: {} in the program, {} alone",
-                       primitive.text.implementation, alone.implementation);
-  if (alone.ratio < 1)
-    return "faster in the program: its oneDNN is another one, or other programs took more from "
-           "the replay";
-  const auto share = ShareOfCold(alone);
+std::string StandaloneDiagnosis(const ProgramPrimitive& primitive) {
+  const auto& standalone = *primitive.standalone;
+  if (AreAlike(standalone)) return "as fast as standalone";
+  if (IncludesOne(standalone.ratio_ci95))
+    return "no significant difference: the interval of the ratio includes 1";
+  if (standalone.implementation != primitive.text.implementation)
+    return fmt::format("another implementation: {} in the program, {} standalone",
+                       primitive.text.implementation, standalone.implementation);
+  if (standalone.ratio < 1)
+    return "faster in the program: its oneDNN is another one, or other programs slowed down the "
+           "replay";
+  const auto share = ShareOfCold(standalone);
   if (share && *share >= kExplained)
-    return "cold caches may explain it: alone, with its data in no cache, it is as slow";
+    return "cold caches may explain it: with cold caches it is as slow standalone";
   if (share && *share >= kHardly)
     return fmt::format(
         "cold caches explain at most {:.0f} % of the difference; other threads or programs on its "
         "CPUs, or a lower clock, the rest",
         100 * *share);
   return fmt::format(
-      "{}other threads or programs on its CPUs, a lower clock, or threads that first have to wake",
+      "{}other threads or programs on its CPUs, a lower clock, or threads that must wake first",
       share ? "cold caches do not explain it: " : "cold caches, ");
 }
 
-void WriteAlone(const ProgramSummary& summary, int width, std::ostream& out) {
+void WriteStandalone(const ProgramSummary& summary, int width, std::ostream& out) {
   const auto replayed = Replayed(summary);
-  const bool left = std::ranges::any_of(
-      summary.primitives, [](const auto& one) { return !one.not_standalone.empty(); });
-  if (replayed.empty() && !left) return;
+  const bool others = std::ranges::any_of(
+      summary.primitives, [](const auto& one) { return one.not_replayed.has_value(); });
+  if (replayed.empty() && !others) return;
   out << '\n';
   std::vector<std::vector<std::string>> rows = {
-      {fmt::format("one call, alone by oneDNN {}", text::Printable(summary.standalone_version)),
-       "in the program", "alone", "ratio", "alone, cold", "why"}};
-  std::vector<std::string> reasons;
+      {fmt::format("one call, standalone by oneDNN {}",
+                   text::Printable(summary.standalone_version)),
+       "in the program", "standalone", "ratio", "standalone, cold", "why"}};
+  std::vector<std::string> diagnoses;
   for (const auto* primitive : replayed) {
-    const auto& alone = *primitive->alone;
-    const auto why = WhyOf(*primitive);
-    auto number = std::ranges::find(reasons, why);
-    if (number == reasons.end()) number = reasons.insert(reasons.end(), why);
-    rows.push_back(
-        {text::Printable(primitive->record), text::WithPrefix(alone.program_seconds, "s"),
-         fmt::format("{}{}", alone.noisy ? "~" : "", text::WithPrefix(alone.seconds, "s")),
-         RatioWords(alone), alone.cold_seconds ? text::WithPrefix(*alone.cold_seconds, "s") : "",
-         std::to_string(number - reasons.begin() + 1)});
+    const auto& standalone = *primitive->standalone;
+    const auto diagnosis = StandaloneDiagnosis(*primitive);
+    auto number = std::ranges::find(diagnoses, diagnosis);
+    if (number == diagnoses.end()) number = diagnoses.insert(diagnoses.end(), diagnosis);
+    rows.push_back({text::Printable(primitive->record),
+                    text::WithPrefix(standalone.program_seconds, "s"),
+                    fmt::format("{}{}", standalone.noisy ? "~" : "",
+                                text::WithPrefix(standalone.seconds, "s")),
+                    RatioText(standalone),
+                    standalone.cold_seconds ? text::WithPrefix(*standalone.cold_seconds, "s") : "",
+                    std::to_string(number - diagnoses.begin() + 1)});
   }
   if (!replayed.empty()) text::WriteAligned(rows, width, out);
-  for (std::size_t i = 0; i < reasons.size(); ++i)
-    fmt::print(out, "  {}: {}\n", i + 1, text::Printable(reasons[i]));
-  if (std::ranges::any_of(replayed, [](const auto* one) { return one->alone->noisy; }))
-    out << "  ~ other programs noisy it: an estimate\n";
-  WriteNotStandalone(summary, out);
+  for (std::size_t i = 0; i < diagnoses.size(); ++i)
+    fmt::print(out, "  {}: {}\n", i + 1, text::Printable(diagnoses[i]));
+  if (std::ranges::any_of(replayed, [](const auto* one) { return one->standalone->noisy; }))
+    out << "  ~ noisy because of other programs: an estimate\n";
+  WriteNotReplayed(summary, out);
 }
 
 }  // namespace dlroof::programs

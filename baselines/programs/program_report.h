@@ -1,6 +1,5 @@
-// Where the time of a program's step goes, or of all its primitives where it has no steps. Pure.
-//
-// A program's time, primitive by primitive, inside of it and alone, as text for a terminal.
+// How a program spends the time of a step (or of its whole log, if it has no steps), primitive by
+// primitive; and its primitives inside the program and standalone, as text for a terminal.
 #pragma once
 
 #include <iosfwd>
@@ -13,32 +12,33 @@
 
 namespace dlroof::programs {
 
-// A primitive's part of a step, or of the whole log.
+// One primitive's calls in a step, or in the whole log.
 struct PrimitiveUse {
   const ProgramPrimitive* primitive = nullptr;
-  const roofline::Placed* placed = nullptr;  // of its record; null: the file lacks it
+  const roofline::Placed* placed = nullptr;  // its record, or null if the file lacks it
   double calls = 0;                          // [1]
-  double seconds = 0;                        // [s] of the clock
-  std::optional<double> roof_seconds;  // [s] that the roofs ask for these calls; absent: no roof
-  // [s] that could be won: above its roof, and all of a call that only moves data; absent: unknown
-  std::optional<double> to_win;
+  double seconds = 0;                        // [s] of wall time
+  std::optional<double> roof_seconds;        // [s] time of these calls at their roof, if known
+  // [s] that could be saved, if known: the time above the roof, and all time of moving data
+  std::optional<double> potential_seconds;
 };
 
-// The uses with calls, those with most to win first; by time where nothing has a roof.
+// Returns the uses with calls, the largest potential first; by time if nothing has a roof.
 std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary);
 
-enum class ProgramPartKind { kRoof, kSlowdown, kMoves, kNoRoof, kCreation, kOutside };
+enum class ProgramComponentKind { kRoof, kSlowdown, kMoves, kNoRoof, kCreation, kOutside };
 
-struct ProgramPart {
-  ProgramPartKind kind = ProgramPartKind::kRoof;
-  std::string words;
+struct ProgramComponent {
+  ProgramComponentKind kind = ProgramComponentKind::kRoof;
+  std::string label;
   double seconds = 0;  // [s] > 0
 };
 
 struct ProgramBreakdown {
-  bool of_step = false;            // else of the whole log
-  double seconds = 0;              // [s] sum of the parts: the step's wall time where it is known
-  std::vector<ProgramPart> parts;  // roof, gaps by kind, moves by kind, others, creation, outside
+  bool of_step = false;  // false: of the whole log
+  double seconds = 0;    // [s] sum of the components: the step's wall time if that is known
+  // Roof, slowdowns by kind, moves by kind, others, creation, outside.
+  std::vector<ProgramComponent> components;
 };
 
 ProgramBreakdown BreakdownOf(const std::vector<PrimitiveUse>& uses, const ProgramSummary& summary);
@@ -48,27 +48,27 @@ struct KindUse {
   std::string kind, prop;
   int distinct = 0;               // [1]
   double calls = 0, seconds = 0;  // [1], [s]
-  std::optional<double> flops;    // [flop]; absent where one of them is not known
-  bool moves = true;              // every call only moves data
+  std::optional<double> flops;    // [flop]; set if those of all calls are known
+  bool moves_data = true;         // every call has zero FLOPs
 };
 
-// By time, the most first.
+// Returns the kinds, the one with the most time first.
 std::vector<KindUse> KindsOf(const std::vector<PrimitiveUse>& uses, const roofline::PlacedRun& run);
 
-// Returns true for a run file of a program (context.dlroof.program).
+// Returns whether the run file is of a program (has context.dlroof.program).
 bool IsProgram(const record::RunFile& file);
 
-// Writes the primitives that would give most, the zero-FLOP kernels of the kinds, the breakdown of
-// a step, and which lines of the log were read. `width` [columns] of the terminal; 0 is no limit.
-// Writes nothing for a file that is no program's.
+// Writes the primitives with the largest potential, the zero-FLOP kernels by kind, the breakdown of
+// a step, and which lines of the log were read. `width` [columns] of the terminal; lines are as
+// long as they need for a width of 0. Writes nothing for a file that is not of a program.
 void WriteProgram(const roofline::PlacedRun& run, int width, std::ostream& out);
 
-// Returns a sentence on why the program's calls take as long as they do beside the call alone, as
-// far as the two times, the cold one and the implementations tell. The primitive has been replayed.
-std::string WhyOf(const ProgramPrimitive& primitive);
+// Returns a sentence on why the program's calls take longer than the standalone call, as far as the
+// two times, the cold time and the implementations show. The primitive must have been replayed.
+std::string StandaloneDiagnosis(const ProgramPrimitive& primitive);
 
-// Writes a row per replayed primitive, those with most time first, and the reasons of those that
-// were not. Writes nothing without a replay. `width` as of WriteProgram.
-void WriteAlone(const ProgramSummary& summary, int width, std::ostream& out);
+// Writes a row per replayed primitive, those with most time first, and the reasons why others were
+// not replayed. Writes nothing without a replay. `width` as for WriteProgram.
+void WriteStandalone(const ProgramSummary& summary, int width, std::ostream& out);
 
 }  // namespace dlroof::programs

@@ -12,7 +12,7 @@
 namespace dlroof::programs {
 namespace {
 
-// Nearest rank.
+// Returns the value at the nearest rank.
 double Quantile(const std::vector<double>& rising, double share) {
   const auto rank = static_cast<std::size_t>(share * static_cast<double>(rising.size() - 1) + 0.5);
   return rising[rank];
@@ -35,17 +35,17 @@ std::vector<ProgramPrimitive> PrimitivesOf(const verbose::VerboseLog& log) {
     for (const double one : seconds[i]) primitive.seconds += one;
     primitive.times = TimesOf(std::move(seconds[i]));
     const auto work = verbose::WorkOf(verbose::ReadPrimitive(primitive.text));
-    primitive.moves = verbose::HasNoFlops(work);
-    primitive.no_work = work.reason.value_or(Reason{}).text;
+    primitive.moves_data = verbose::HasNoFlops(work);
+    primitive.work_unknown = work.reason;
     primitives.push_back(std::move(primitive));
   }
   return primitives;
 }
 
-// [1] A first step that takes so many times the median's wall time belongs to the warm-up.
+// [1] A first step whose wall time is this many times the median is part of the warm-up.
 constexpr double kWarmUp = 1.5;
 
-// Leaves out slow first steps, as long as two remain.
+// Removes slow first steps, as long as two remain.
 void LeaveOutWarmUp(std::vector<StepRange>& ranges) {
   const auto wall = [](const StepRange& range) {
     return range.begin_seconds && range.end_seconds ? *range.end_seconds - *range.begin_seconds : 0;
@@ -60,7 +60,7 @@ void LeaveOutWarmUp(std::vector<StepRange>& ranges) {
   ranges.erase(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(slow));
 }
 
-// Steps over which the means are taken: those that the clock tells, else all.
+// Returns the steps for the means: those with wall times, or all if none has.
 std::vector<StepRange> AveragedSteps(const Steps& steps) {
   std::vector<StepRange> timed;
   for (const auto& range : steps.ranges)
@@ -84,7 +84,8 @@ void AddWallTimes(const std::vector<StepRange>& averaged, ProgramSteps& steps) {
   steps.most_wall_seconds = walls.back();
 }
 
-// Begins and ends of a step's phases: its first backward call, and the one behind its last.
+// Bounds of a step's phases: `backward` is its first backward call, `update` the call after its
+// last.
 struct PhaseBounds {
   std::size_t begin, backward, update, end;
 };
@@ -137,7 +138,7 @@ std::vector<ProgramPhase> PhasesOf(const verbose::VerboseLog& log, const Timelin
   return averaged.empty() ? std::vector<ProgramPhase>() : phases;
 }
 
-// Adds to each primitive what it takes of a step, and to the step its creations.
+// Adds to each primitive its mean calls and time per step, and to the steps their creations.
 void AddStepMeans(const verbose::VerboseLog& log, const Timeline& timeline,
                   const std::vector<StepRange>& averaged, ProgramSummary& summary) {
   const double weight = 1 / static_cast<double>(std::max<std::size_t>(averaged.size(), 1));
@@ -177,37 +178,11 @@ void AddSteps(const verbose::VerboseLog& log, const Timeline& timeline, std::opt
   steps.phases = PhasesOf(log, timeline, averaged);
 }
 
-}  // namespace
-
-ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<int> steps) {
-  ProgramSummary summary{.version = log.version,
-                         .runtime = log.runtime,
-                         .isa_words = log.isa_words,
-                         .threads = log.threads,
-                         .lines = log.lines,
-                         .primitives = PrimitivesOf(log)};
-  const auto timeline = TimelineOf(log);
-  double covered = 0;
-  for (std::size_t i = 0; i < log.executions.size(); ++i) {
-    summary.seconds += log.executions[i].seconds;
-    covered += timeline.executions[i];
-  }
-  if (timeline.stamped) summary.covered_seconds = covered;
-  for (const auto& creation : log.creations) {
-    (creation.hit ? summary.creation_hits : summary.creation_misses) += 1;
-    summary.creation_seconds += creation.seconds;
-  }
-  AddSteps(log, timeline, steps, summary);
-  return summary;
-}
-
-// context.dlroof.program of a run file (program_summary.h): written and read by the same rows.
-
-namespace {
+// context.dlroof.program of a run file: Writer and Reader use the same lists of members.
 
 using nlohmann::json;
 
-// Puts members of a structure into an object.
+// Writes members of a structure into an object.
 class Writer {
  public:
   explicit Writer(json& object) : object_(object) {}
@@ -224,12 +199,15 @@ class Writer {
   void operator()(const char* key, const std::optional<T>& value) {
     if (value) object_[key] = *value;
   }
+  void operator()(const char* key, const std::optional<Reason>& reason) {
+    if (reason) object_[key] = reason->text;
+  }
 
  private:
   json& object_;
 };
 
-// Takes them out again; what is missing or of another type keeps its value.
+// Reads members from an object; a missing one or one of another type remains unchanged.
 class Reader {
  public:
   explicit Reader(const json& object) : object_(object) {}
@@ -259,12 +237,15 @@ class Reader {
       value = read;
     }
   }
+  void operator()(const char* key, std::optional<Reason>& reason) {
+    if (auto text = record::Text(object_, key); !text.empty()) reason = Reason{std::move(text)};
+  }
 
  private:
   const json& object_;
 };
 
-// Each structure's members and their keys.
+// The lists of members and their keys.
 void VisitText(auto& visit, auto& text) {
   visit("engine", text.engine);
   visit("kind", text.kind);
@@ -286,28 +267,28 @@ void VisitPrimitive(auto& visit, auto& one) {
   visit("median_seconds", one.times.median);
   visit("upper_quarter_seconds", one.times.upper_quarter);
   visit("most_seconds", one.times.most);
-  visit("moves", one.moves);
-  visit("no_work", one.no_work);
+  visit("moves", one.moves_data);
+  visit("no_work", one.work_unknown);
   visit("step_calls", one.step_calls);
   visit("step_seconds", one.step_seconds);
   visit("benchmark", one.benchmark);
   visit("benchdnn", one.repro);
-  visit("not_alone", one.not_standalone);
+  visit("not_alone", one.not_replayed);
 }
 
-void VisitAlone(auto& visit, auto& alone) {
-  visit("seconds", alone.seconds);
-  visit("disturbed", alone.noisy);
-  visit("cold_seconds", alone.cold_seconds);
-  visit("program_seconds", alone.program_seconds);
-  visit("ratio", alone.ratio);
-  visit("implementation", alone.implementation);
+void VisitStandalone(auto& visit, auto& standalone) {
+  visit("seconds", standalone.seconds);
+  visit("disturbed", standalone.noisy);
+  visit("cold_seconds", standalone.cold_seconds);
+  visit("program_seconds", standalone.program_seconds);
+  visit("ratio", standalone.ratio);
+  visit("implementation", standalone.implementation);
 }
 
 constexpr std::pair<const char*, std::optional<std::pair<double, double>> StandaloneTime::*>
-    kAloneIntervals[] = {{"ci95", &StandaloneTime::ci95},
-                         {"program_ci95", &StandaloneTime::program_ci95},
-                         {"ratio_ci95", &StandaloneTime::ratio_ci95}};
+    kIntervals[] = {{"ci95", &StandaloneTime::ci95},
+                    {"program_ci95", &StandaloneTime::program_ci95},
+                    {"ratio_ci95", &StandaloneTime::ratio_ci95}};
 
 void VisitSteps(auto& visit, auto& steps) {
   visit("reason", steps.reason);
@@ -374,27 +355,27 @@ void Each(const json& object, const char* key, const Read& read) {
   for (const auto& element : list) read(element);
 }
 
-// Without a time there is none.
+// Returns nothing for an object without the times.
 std::optional<StandaloneTime> StandaloneFrom(const json& object) {
-  StandaloneTime alone;
+  StandaloneTime standalone;
   Reader reader(object);
-  VisitAlone(reader, alone);
-  for (const auto& [key, member] : kAloneIntervals) {
+  VisitStandalone(reader, standalone);
+  for (const auto& [key, member] : kIntervals) {
     const auto& ends = record::Member(object, key);
     if (ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number())
-      alone.*member = {ends[0].get<double>(), ends[1].get<double>()};
+      standalone.*member = {ends[0].get<double>(), ends[1].get<double>()};
   }
-  if (!(alone.seconds > 0) || !(alone.program_seconds > 0) || !(alone.ratio > 0))
+  if (!(standalone.seconds > 0) || !(standalone.program_seconds > 0) || !(standalone.ratio > 0))
     return std::nullopt;
-  return alone;
+  return standalone;
 }
 
-json ToJson(const StandaloneTime& alone) {
+json ToJson(const StandaloneTime& standalone) {
   json object = json::object();
   Writer writer(object);
-  VisitAlone(writer, alone);
-  for (const auto& [key, member] : kAloneIntervals)
-    if (alone.*member) object[key] = {(alone.*member)->first, (alone.*member)->second};
+  VisitStandalone(writer, standalone);
+  for (const auto& [key, member] : kIntervals)
+    if (const auto& ci95 = standalone.*member) object[key] = {ci95->first, ci95->second};
   return object;
 }
 
@@ -402,7 +383,7 @@ ProgramPrimitive PrimitiveFrom(const json& object) {
   ProgramPrimitive primitive;
   Reader reader(object);
   VisitPrimitive(reader, primitive);
-  primitive.alone = StandaloneFrom(record::Member(object, "alone"));
+  primitive.standalone = StandaloneFrom(record::Member(object, "alone"));
   const auto& others = record::Member(object, "others");
   if (others.is_object())
     for (const auto& [name, text] : others.items())
@@ -414,7 +395,7 @@ json ToJson(const ProgramPrimitive& primitive) {
   json object = json::object();
   Writer writer(object);
   VisitPrimitive(writer, primitive);
-  if (primitive.alone) object["alone"] = ToJson(*primitive.alone);
+  if (primitive.standalone) object["alone"] = ToJson(*primitive.standalone);
   for (const auto& [name, text] : primitive.text.others) object["others"][name] = text;
   return object;
 }
@@ -443,6 +424,28 @@ ProgramSteps ReadSteps(const json& object) {
 }
 
 }  // namespace
+
+ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<int> steps) {
+  ProgramSummary summary{.version = log.version,
+                         .runtime = log.runtime,
+                         .isa_words = log.isa_words,
+                         .threads = log.threads,
+                         .lines = log.lines,
+                         .primitives = PrimitivesOf(log)};
+  const auto timeline = TimelineOf(log);
+  double covered = 0;
+  for (std::size_t i = 0; i < log.executions.size(); ++i) {
+    summary.seconds += log.executions[i].seconds;
+    covered += timeline.executions[i];
+  }
+  if (timeline.stamped) summary.covered_seconds = covered;
+  for (const auto& creation : log.creations) {
+    (creation.hit ? summary.creation_hits : summary.creation_misses) += 1;
+    summary.creation_seconds += creation.seconds;
+  }
+  AddSteps(log, timeline, steps, summary);
+  return summary;
+}
 
 json ToJson(const ProgramSummary& summary) {
   json object = json::object();

@@ -1,5 +1,5 @@
-// Facts about a program that its log of oneDNN tells, beside the records of its primitives: what
-// context.dlroof.program of a run file holds. Pure.
+// Facts about a program from its oneDNN log, in addition to the records of its primitives: the
+// content of context.dlroof.program of a run file. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,92 +9,92 @@
 #include <vector>
 
 #include "baselines/programs/steps.h"
+#include "counters/base/error.h"
 #include "reporters/verbose/primitive.h"
 #include "reporters/verbose/primitive_work.h"
 #include "reporters/verbose/verbose_log.h"
 
 namespace dlroof::programs {
 
-// Times of one call of a primitive, over its calls. All [s].
+// Quantiles of the time of one call, over a primitive's calls. All [s].
 struct CallTimes {
   double least = 0, lower_quarter = 0, median = 0, upper_quarter = 0, most = 0;
 };
 
-// The same call alone, in a process of dlroof_bench, beside the program's calls.
+// The same call standalone, in a process of dlroof_bench, and the program's calls to compare.
 struct StandaloneTime {
   double seconds = 0;                                     // [s] median, its data in the caches
   std::optional<std::pair<double, double>> ci95;          // [s]
   bool noisy = false;                                     // an estimate
-  std::optional<double> cold_seconds;                     // [s] median, its data in no cache
+  std::optional<double> cold_seconds;                     // [s] median, with cold caches
   double program_seconds = 0;                             // [s] median of the program's calls
   std::optional<std::pair<double, double>> program_ci95;  // [s]
   double ratio = 0;                                       // [1] program_seconds over seconds
   std::optional<std::pair<double, double>> ratio_ci95;    // [1]
-  std::string implementation;                             // that the library chose alone
+  std::string implementation;                             // that the library chose standalone
 };
 
 struct ProgramPrimitive {
   std::string record;  // name of its record
   verbose::PrimitiveText text;
   double calls = 0;    // [1] in the log
-  double seconds = 0;  // [s] of these together
+  double seconds = 0;  // [s] of all its calls
   CallTimes times;
-  bool moves = false;       // its FLOPs are known to be 0
-  std::string no_work;      // why FLOPs or bytes are not known; empty: they are
-  double step_calls = 0;    // [1] in a steady step, on average
-  double step_seconds = 0;  // [s] of the clock that they take of it (steps.h), on average
-  std::string benchmark;    // of this program for the same call; empty: none
-  std::string repro;        // arguments of benchdnn for the same call; empty: none
-  std::optional<StandaloneTime> alone;  // absent: not replayed
-  std::string not_standalone;           // why its replay has no time; empty: none was asked for
+  bool moves_data = false;             // zero FLOPs
+  std::optional<Reason> work_unknown;  // set if its FLOPs or bytes are not known
+  double step_calls = 0;               // [1] in a steady step, on average
+  double step_seconds = 0;             // [s] of wall time in a steady step (steps.h), on average
+  std::string benchmark;               // name of dlroof's benchmark of the same call, or ""
+  std::string repro;                   // arguments of benchdnn for the same call, or ""
+  std::optional<StandaloneTime> standalone;  // set if it was replayed
+  std::optional<Reason> not_replayed;        // set if a replay was requested and has no time
 };
 
-// A part of a step: "forward", "backward", "update".
+// A phase of a step: "forward", "backward", "update".
 struct ProgramPhase {
   std::string name;
   double calls = 0;                    // [1] on average
   double seconds = 0;                  // [s] of its primitives, on average
-  std::optional<double> wall_seconds;  // [s] on average; absent: without time stamps
+  std::optional<double> wall_seconds;  // [s] on average; needs time stamps
 };
 
 struct ProgramSteps {
   StepsFrom from = StepsFrom::kNone;
-  std::string reason;          // without steps: why
-  int count = 0;               // [1] steady ones
-  int irregular = 0;           // [1] between them
-  double primitives = 0;       // [1] of a step, on average
-  double warm_up_calls = 0;    // [1] primitives before the first steady step
-  double warm_up_seconds = 0;  // [s] of these
-  // These are of the steps whose begin and end the clock tells; absent where there is none.
+  std::optional<Reason> reason;  // set if there are no steps
+  int count = 0;                 // [1] steady ones
+  int irregular = 0;             // [1] between them
+  double primitives = 0;         // [1] per step, on average
+  double warm_up_calls = 0;      // [1] primitives before the first steady step
+  double warm_up_seconds = 0;    // [s] of these
+  // Wall times, of the steps whose begin and end have time stamps.
   int timed = 0;                                                                     // [1]
   std::optional<double> wall_seconds;                                                // [s] mean
   std::optional<double> least_wall_seconds, median_wall_seconds, most_wall_seconds;  // [s]
-  double creation_seconds = 0;                    // [s] of the clock in a step, on average
-  double creation_hits = 0, creation_misses = 0;  // [1] in a step, on average
-  std::vector<ProgramPhase> phases;               // with a backward call alone
+  double creation_seconds = 0;                    // [s] of wall time per step, on average
+  double creation_hits = 0, creation_misses = 0;  // [1] per step, on average
+  std::vector<ProgramPhase> phases;               // if there is a backward call
 };
 
 struct ProgramSummary {
-  std::string log, command;            // as they were given; the command may be empty
-  std::optional<double> wall_seconds;  // [s] of the program; absent: unknown
+  std::string log, command;            // as given; the command may be empty
+  std::optional<double> wall_seconds;  // [s] of the program
   std::string version, runtime, isa_words;
   std::optional<int> threads;
   verbose::LineCounts lines;
-  double seconds = 0;                     // [s] of all executions that were used
-  std::optional<double> covered_seconds;  // [s] of the clock in which any runs; absent: no stamps
+  double seconds = 0;                     // [s] sum of all executions that were used
+  std::optional<double> covered_seconds;  // [s] of wall time with any running; needs time stamps
   double creation_hits = 0, creation_misses = 0, creation_seconds = 0;  // [1], [1], [s]
   std::vector<ProgramPrimitive> primitives;                             // in order of appearance
-  std::string standalone_version;  // of the oneDNN of its replay; empty: no replay
+  std::string standalone_version;  // of the replay's oneDNN; "" without a replay
   ProgramSteps steps;
 };
 
 // Leaves `log`, `command`, `wall_seconds`, and the primitives' `record`, `benchmark` and `repro` to
-// the caller. `steps`: how many the program has, where somebody knows it.
+// the caller. `steps` is the program's number of steps, if known.
 ProgramSummary SummarizeProgram(const verbose::VerboseLog& log, std::optional<int> steps);
 
 nlohmann::json ToJson(const ProgramSummary& summary);
-// Reads context.dlroof.program; absent: the file is no program's. Members of another type are left
-// out.
+// Reads context.dlroof.program, if the file is of a program. Ignores members of another type.
 std::optional<ProgramSummary> ProgramOf(const nlohmann::json& context);
 
 }  // namespace dlroof::programs

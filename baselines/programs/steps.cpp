@@ -15,7 +15,7 @@ std::optional<double> StartOf(const verbose::VerboseLog& log, std::size_t execut
   return log.executions[execution].start_seconds;
 }
 
-// Steps between marks that begin and end.
+// Returns the steps between pairs of begin and end marks.
 Steps MarkedSteps(const verbose::VerboseLog& log) {
   Steps steps;
   const verbose::StepMark* open = nullptr;
@@ -38,120 +38,29 @@ struct Edge {
   bool begins = false;
   std::size_t call = 0;
 };
-
-}  // namespace
-
-std::string_view Key(StepsFrom from) { return kFromKeys[static_cast<std::size_t>(from)]; }
-
-std::optional<StepsFrom> StepsFromKey(std::string_view key) {
-  const auto* found = std::ranges::find(kFromKeys, key);
-  if (found == std::end(kFromKeys)) return std::nullopt;
-  return static_cast<StepsFrom>(found - kFromKeys);
-}
-
-Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
-                std::optional<int> count) {
-  Steps steps;
-  const auto division =
-      FindDivision(stream, distinct, static_cast<std::size_t>(std::max(count.value_or(0), 0)));
-  if (!division.accepted) {
-    steps.reason = count ? fmt::format("no {} equal steps found", *count) : "no steady steps found";
-    return steps;
-  }
-  steps.from = count ? StepsFrom::kSpecified : StepsFrom::kFound;
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < division.cuts.size(); ++i) {
-    if (!division.steady[i]) continue;
-    if (!steps.ranges.empty()) steps.irregular += static_cast<int>(i - last - 1);
-    last = i;
-    steps.ranges.push_back(
-        {division.cuts[i], i + 1 < division.cuts.size() ? division.cuts[i + 1] : stream.size()});
-  }
-  return steps;
-}
-
-Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
-  if (!count)
-    if (auto marked = MarkedSteps(log); marked.from == StepsFrom::kMarks) return marked;
-  std::vector<std::uint32_t> stream;
-  stream.reserve(log.executions.size());
-  for (const auto& execution : log.executions) stream.push_back(execution.primitive);
-  auto steps = FindSteps(stream, log.primitives.size(), count);
-  for (auto& range : steps.ranges) {
-    range.begin_seconds = StartOf(log, range.begin);
-    range.end_seconds = StartOf(log, range.end);
-    // A clock that goes back, as where logs of several runs are joined, tells nothing.
-    if (range.begin_seconds && range.end_seconds && *range.end_seconds < *range.begin_seconds)
-      range.end_seconds.reset();
-  }
-  return steps;
-}
-
-Timeline TimelineOf(const verbose::VerboseLog& log) {
-  const std::size_t executions = log.executions.size();
-  Timeline timeline{.stamped = executions > 0};
-  std::vector<double> own(executions + log.creations.size());
-  std::vector<Edge> edges;
-  edges.reserve(2 * own.size());
-  const auto add = [&](std::size_t call, double seconds, const std::optional<double>& start) {
-    own[call] = seconds;
-    if (!start) return;
-    edges.push_back({*start, true, call});
-    edges.push_back({*start + seconds, false, call});
-  };
-  for (std::size_t i = 0; i < executions; ++i) {
-    const auto& one = log.executions[i];
-    timeline.stamped = timeline.stamped && one.start_seconds.has_value();
-    add(i, one.seconds, one.start_seconds);
-  }
-  for (std::size_t i = 0; i < log.creations.size(); ++i)
-    add(executions + i, log.creations[i].seconds, log.creations[i].start_seconds);
-  std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
-    return a.at != b.at ? a.at < b.at : a.begins && !b.begins;
-  });
-  // `shared`: integral over the clock of 1 / (calls that run).
-  double shared = 0, before = 0;
-  std::size_t running = 0;
-  std::vector<double> at_begin(own.size());
-  for (const auto& edge : edges) {
-    if (running > 0) shared += (edge.at - before) / static_cast<double>(running);
-    before = edge.at;
-    if (edge.begins) {
-      at_begin[edge.call] = shared;
-      ++running;
-    } else if (running > 0) {
-      own[edge.call] = std::max(shared - at_begin[edge.call], 0.0);
-      --running;
-    }
-  }
-  timeline.executions.assign(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(executions));
-  timeline.creations.assign(own.begin() + static_cast<std::ptrdiff_t>(executions), own.end());
-  return timeline;
-}
-
-namespace {
-
-constexpr std::size_t kLeads = 64;             // rarest primitives that are tried as a step's first
-constexpr std::size_t kMostPerStep = 8;        // times that such a primitive may come in one step
-constexpr std::size_t kLeastTried = 16;        // periods that are looked at closely, and more while
-constexpr std::size_t kMostWork = 40'000'000;  // their number times the stream stays below this
-constexpr std::size_t kMostRotations = 8;      // primitives that are tried as the first of the step
-constexpr double kLengthTolerance = 0.1;       // [1] of a step's length that a piece may differ by
-constexpr std::size_t kBeforeSteps = 3;        // times that it may come beside the steady steps
-constexpr double kFewSteps = 0.01;   // [1] on what two steps leave unexplained; of more less
-constexpr double kLeastCover = 0.5;  // [1] of the stream that steady steps make up
-constexpr double kLeastAlike = 0.9;  // [1] of a steady step's primitives that are the usual
-// [1] Differences between steps over those of random pieces: of many counts, and of few.
+constexpr std::size_t kLeads = 64;       // rarest primitives that are tried as a step's first
+constexpr std::size_t kMostPerStep = 8;  // occurrences of such a primitive in one step
+constexpr std::size_t kLeastTried = 16;  // periods that are evaluated, and more as long as
+constexpr std::size_t kMostWork =
+    40'000'000;                            // their number times the stream's length is below this
+constexpr std::size_t kMostRotations = 8;  // primitives that are tried as the first of the step
+constexpr double kLengthTolerance = 0.1;   // [1] of a step's length by which segments may differ
+constexpr std::size_t kBeforeSteps = 3;    // occurrences outside of the steady steps
+constexpr double kFewSteps = 0.01;   // [1] added to what two steps leave unexplained, less for more
+constexpr double kLeastCover = 0.5;  // [1] share of the stream in steady steps
+constexpr double kLeastAlike = 0.9;  // [1] share of a steady step's primitives that are typical
+// [1] Differences between steps over those of random segments: for many counts, and for few.
 constexpr double kMostOverChance = 0.35, kMostOverChanceOfFew = 0.1;
-constexpr double kFew = 20;           // [1] differences that chance would make
-constexpr double kLeastChance = 1.5;  // [1] as many, else nothing is shown
-// [1] With fewer differences by chance than that, counts alone show too little: every piece must
-// repeat the one before it, place by place.
+constexpr double kFew = 20;           // [1] limit of few: differences expected by chance
+constexpr double kLeastChance = 1.5;  // [1] with fewer expected differences nothing is accepted
+// [1] With fewer expected differences counts alone are weak evidence: each segment must also repeat
+// the previous one call by call.
 constexpr double kFewForCounts = 40;
-// A shorter period may leave so much more unexplained than the best: times, and [1] of the stream.
+// A shorter period may leave this much more unexplained than the best: a factor, and [1] of the
+// stream.
 constexpr double kWorse = 2, kWorseShare = 0.005;
 
-// Mean distance of a Poisson number from its mean.
+// Returns the mean distance of a Poisson variable from its mean.
 double MeanDeviation(double mean) {
   if (mean <= 0) return 0;
   const double whole = std::floor(mean);
@@ -172,7 +81,8 @@ class StepFinder {
     for (std::size_t i = 0; i < stream.size(); ++i) places_[stream[i]].push_back(i);
   }
 
-  // Best division; not accepted: there is none. `count`: of its steady pieces, 0: any.
+  // Returns the best division, with `count` steady segments (0 allows any number), if any is
+  // accepted.
   Division Find(std::size_t count) {
     std::vector<Division> good;
     for (auto& cuts : Candidates(count)) {
@@ -194,7 +104,7 @@ class StepFinder {
   }
 
  private:
-  // Primitives that come again, the rarest first.
+  // Returns the primitives that occur more than once, the rarest first.
   std::vector<std::uint32_t> Leads() const {
     std::vector<std::uint32_t> leads;
     for (std::uint32_t i = 0; i < places_.size(); ++i)
@@ -204,7 +114,7 @@ class StepFinder {
     return leads;
   }
 
-  // Every `apart`-th place of a primitive, counted from the last but `skip`.
+  // Returns every `apart`-th place of a primitive, counted backwards from the last but `skip`.
   static Cuts EveryOf(const std::vector<std::size_t>& places, std::size_t apart, std::size_t skip) {
     Cuts cuts;
     for (std::size_t i = skip; i < places.size(); i += apart)
@@ -213,15 +123,15 @@ class StepFinder {
     return cuts;
   }
 
-  // Puts a cut before the first, where a whole piece has module: a step's only primitive of its
-  // kind may be its last.
+  // Adds a cut before the first if a whole segment fits there, since the only primitive of its kind
+  // in a step may be the last one.
   Cuts Extended(Cuts cuts) const {
     const auto length = static_cast<std::size_t>(MedianLength(cuts));
     if (length > 0 && cuts.front() >= length) cuts.insert(cuts.begin(), cuts.front() - length);
     return cuts;
   }
 
-  // Cuts behind each place of a primitive.
+  // Returns cuts after each place of a primitive.
   Cuts Behind(const std::vector<std::size_t>& places) const {
     Cuts cuts;
     for (const auto place : places)
@@ -238,7 +148,7 @@ class StepFinder {
     for (std::size_t i = 0; i < cuts.size(); ++i)
       lengths.push_back(static_cast<double>(EndOf(cuts, i) - cuts[i]));
     const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-    // The last of two is the piece to the stream's end.
+    // The last of two is the segment up to the stream's end.
     if (lengths.size() == 2) return lengths[0];
     std::ranges::nth_element(lengths, middle);
     return *middle;
@@ -249,7 +159,7 @@ class StepFinder {
     return std::abs(own - length) <= std::max(1.0, kLengthTolerance * length);
   }
 
-  // [1] of the stream in pieces of the usual length; 0 with fewer than two of them.
+  // Returns the share of the stream in segments of the typical length [1]; 0 for fewer than two.
   double Cover(const Cuts& cuts, double length) const {
     std::size_t covered = 0, pieces = 0;
     for (std::size_t i = 0; i < cuts.size(); ++i) {
@@ -260,7 +170,7 @@ class StepFinder {
     return pieces < 2 ? 0 : static_cast<double>(covered) / static_cast<double>(stream_.size());
   }
 
-  // First those by primitives that come once in a step, the rarest.
+  // Returns candidate cuts, first those by primitives that occur once in a step, the rarest first.
   std::vector<Cuts> Candidates(std::size_t count) const {
     const std::size_t most =
         std::max(kLeastTried, kMostWork / std::max<std::size_t>(1, stream_.size()));
@@ -282,7 +192,7 @@ class StepFinder {
     return all;
   }
 
-  // Times that each primitive comes in each piece: by primitive, (piece, times) without zeros.
+  // Occurrences of each primitive in each segment: by primitive, (segment, times) without zeros.
   using Contents = std::vector<std::vector<std::pair<std::size_t, double>>>;
   Contents ContentsOf(const Cuts& cuts) const {
     Contents contents(places_.size());
@@ -295,7 +205,7 @@ class StepFinder {
     return contents;
   }
 
-  // Lower median over the pieces that `counts`, zeros included.
+  // Returns the lower median over the segments for which `counts` is set, zeros included.
   static double UsualTimes(const std::vector<std::pair<std::size_t, double>>& row,
                            const std::vector<bool>& counts, std::size_t pieces) {
     std::vector<double> times;
@@ -318,7 +228,7 @@ class StepFinder {
       usual_pieces += usual_length[i] ? 1 : 0;
     }
     const auto contents = ContentsOf(cuts);
-    std::vector<double> same(pieces), all(pieces);  // sums of the lesser and of the greater times
+    std::vector<double> same(pieces), all(pieces);  // sums of the smaller and the larger counts
     double usual_sum = 0;
     division.usual.resize(places_.size());
     for (std::size_t one = 0; one < contents.size(); ++one) {
@@ -353,7 +263,7 @@ class StepFinder {
         count > 0 ? division.steady_count == count : AgreesBetterThanChance(contents, division);
   }
 
-  // A piece of `longer` is just some pieces of `shorter`: it has no primitive of its own.
+  // Returns whether a segment of `longer` is just several of `shorter`.
   static bool IsSeveral(const Division& longer, const Division& shorter) {
     const double times = std::round(longer.length / shorter.length);
     if (times < 2 || std::abs(longer.length - times * shorter.length) > times + 1) return false;
@@ -364,7 +274,7 @@ class StepFinder {
     return true;
   }
 
-  // A primitive whose numbers differ from piece to piece as chance has it explains nothing.
+  // A primitive whose counts differ between segments as much as by chance explains nothing.
   double Unexplained(const Contents& contents, Division& division) const {
     std::vector<double> same(division.cuts.size());
     double usual_sum = 0;
@@ -381,15 +291,15 @@ class StepFinder {
                                                 division.steady.begin());
     double explained = 0;
     for (std::size_t i = first; i < division.cuts.size(); ++i) {
-      // The stream may be cut off within its last step: there nothing is missing.
+      // The stream may end within its last step, which then misses nothing.
       const double missing = i + 1 < division.cuts.size() ? usual_sum - same[i] : 0;
       explained += std::max(same[i] - missing, 0.0);
     }
     return 1 - explained / static_cast<double>(stream_.size() - division.cuts[first]);
   }
 
-  // Differences of a primitive's numbers in the steady pieces from the usual one: those that are
-  // seen, and those that independent draws would have.
+  // Differences of a primitive's counts in the steady segments from the typical count: observed,
+  // and expected for independent draws.
   struct Differences {
     double seen = 0, by_chance = 0;
   };
@@ -407,7 +317,7 @@ class StepFinder {
             pieces * MeanDeviation(sum / pieces) * std::sqrt((pieces - 1) / pieces)};
   }
 
-  // From the first steady piece to its end the stream repeats itself, place by place.
+  // Returns whether the stream repeats call by call from the first steady segment to its end.
   bool RepeatsInPlace(const Division& division) const {
     const auto first = std::ranges::find(division.steady, true) - division.steady.begin();
     const auto begin = division.cuts[static_cast<std::size_t>(first)];
@@ -445,17 +355,17 @@ class StepFinder {
     return cuts;
   }
 
-  // Returns the better of two divisions into the same steps: with more of them, less that is not
-  // explained, more of the stream in whole steps.
+  // Returns whether the first of two divisions into the same steps is better: it has more steps,
+  // less unexplained, or more of the stream in steps.
   static bool IsBetter(const Division& one, const Division& than) {
     if (one.steady_count != than.steady_count) return one.steady_count > than.steady_count;
     if (one.unexplained != than.unexplained) return one.unexplained < than.unexplained;
     return one.covered > than.covered;
   }
 
-  // The same division, but cut where most of the stream is whole steps: before a primitive that
-  // comes once in a step and is among the first in the stream, behind one among the last, or so
-  // that the last step ends with the stream.
+  // Returns the same division, cut so that most of the stream is in complete steps: before a
+  // primitive that occurs once in a step and is among the first in the stream, after one among the
+  // last, or so that the last step ends with the stream.
   Division Rotated(Division division, std::size_t count) const {
     std::vector<std::uint32_t> once;
     for (std::uint32_t i = 0; i < places_.size(); ++i)
@@ -487,9 +397,98 @@ class StepFinder {
 
 }  // namespace
 
+std::string_view Key(StepsFrom from) { return kFromKeys[static_cast<std::size_t>(from)]; }
+
+std::optional<StepsFrom> StepsFromKey(std::string_view key) {
+  const auto* found = std::ranges::find(kFromKeys, key);
+  if (found == std::end(kFromKeys)) return std::nullopt;
+  return static_cast<StepsFrom>(found - kFromKeys);
+}
+
+Steps FindSteps(std::span<const std::uint32_t> stream, std::size_t distinct,
+                std::optional<int> count) {
+  Steps steps;
+  const auto division = FindDivision(
+      stream, distinct, count && *count > 0 ? std::optional<std::size_t>(*count) : std::nullopt);
+  if (!division.accepted) {
+    steps.reason =
+        Reason{count ? fmt::format("no {} equal steps found", *count) : "no steady steps found"};
+    return steps;
+  }
+  steps.from = count ? StepsFrom::kSpecified : StepsFrom::kFound;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < division.cuts.size(); ++i) {
+    if (!division.steady[i]) continue;
+    if (!steps.ranges.empty()) steps.irregular += static_cast<int>(i - last - 1);
+    last = i;
+    steps.ranges.push_back(
+        {division.cuts[i], i + 1 < division.cuts.size() ? division.cuts[i + 1] : stream.size()});
+  }
+  return steps;
+}
+
+Steps StepsOf(const verbose::VerboseLog& log, std::optional<int> count) {
+  if (!count)
+    if (auto marked = MarkedSteps(log); marked.from == StepsFrom::kMarks) return marked;
+  std::vector<std::uint32_t> stream;
+  stream.reserve(log.executions.size());
+  for (const auto& execution : log.executions) stream.push_back(execution.primitive);
+  auto steps = FindSteps(stream, log.primitives.size(), count);
+  for (auto& range : steps.ranges) {
+    range.begin_seconds = StartOf(log, range.begin);
+    range.end_seconds = StartOf(log, range.end);
+    // A clock that goes back, as in concatenated logs of several runs, is useless.
+    if (range.begin_seconds && range.end_seconds && *range.end_seconds < *range.begin_seconds)
+      range.end_seconds.reset();
+  }
+  return steps;
+}
+
+Timeline TimelineOf(const verbose::VerboseLog& log) {
+  const std::size_t executions = log.executions.size();
+  Timeline timeline{.stamped = executions > 0};
+  std::vector<double> own(executions + log.creations.size());
+  std::vector<Edge> edges;
+  edges.reserve(2 * own.size());
+  const auto add = [&](std::size_t call, double seconds, const std::optional<double>& start) {
+    own[call] = seconds;
+    if (!start) return;
+    edges.push_back({*start, true, call});
+    edges.push_back({*start + seconds, false, call});
+  };
+  for (std::size_t i = 0; i < executions; ++i) {
+    const auto& one = log.executions[i];
+    timeline.stamped = timeline.stamped && one.start_seconds.has_value();
+    add(i, one.seconds, one.start_seconds);
+  }
+  for (std::size_t i = 0; i < log.creations.size(); ++i)
+    add(executions + i, log.creations[i].seconds, log.creations[i].start_seconds);
+  std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
+    return a.at != b.at ? a.at < b.at : a.begins && !b.begins;
+  });
+  // `shared` is the integral over time of 1 / (number of running calls).
+  double shared = 0, before = 0;
+  std::size_t running = 0;
+  std::vector<double> at_begin(own.size());
+  for (const auto& edge : edges) {
+    if (running > 0) shared += (edge.at - before) / static_cast<double>(running);
+    before = edge.at;
+    if (edge.begins) {
+      at_begin[edge.call] = shared;
+      ++running;
+    } else if (running > 0) {
+      own[edge.call] = std::max(shared - at_begin[edge.call], 0.0);
+      --running;
+    }
+  }
+  timeline.executions.assign(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(executions));
+  timeline.creations.assign(own.begin() + static_cast<std::ptrdiff_t>(executions), own.end());
+  return timeline;
+}
+
 StepDivision FindDivision(std::span<const std::uint32_t> stream, std::size_t distinct,
-                          std::size_t count) {
-  return StepFinder(stream, distinct).Find(count);
+                          std::optional<std::size_t> count) {
+  return StepFinder(stream, distinct).Find(count.value_or(0));
 }
 
 }  // namespace dlroof::programs

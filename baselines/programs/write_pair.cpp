@@ -38,7 +38,7 @@ std::string RatioText(const CallSum& a, const CallSum& b) {
   return a.calls > 0 && b.calls > 0 ? RatioText(RatioOf(a, b)) : "";
 }
 
-// Marked where the middle halves of the calls' times allow both orders.
+// Marks the ratio with ~ if the middle halves of the calls' times allow both orders.
 std::string RatioText(const ProblemRow& row) {
   auto text = RatioText(row.a.sum, row.b.sum);
   const bool either =
@@ -63,16 +63,16 @@ std::string NameOf(const ProblemRow& row) {
   return name;
 }
 
-std::vector<std::string> TotalsRow(const std::string& words, const CallSum& a, const CallSum& b) {
-  return {words, CallsText(a), TimeText(a), CallsText(b), TimeText(b), RatioText(a, b)};
+std::vector<std::string> TotalsRow(const std::string& label, const CallSum& a, const CallSum& b) {
+  return {label, CallsText(a), TimeText(a), CallsText(b), TimeText(b), RatioText(a, b)};
 }
 
-void AddSeconds(const std::string& words, const std::optional<double>& a,
+void AddSeconds(const std::string& label, const std::optional<double>& a,
                 const std::optional<double>& b, formats::Cells& cells) {
   if (!(a.value_or(0) > 0) && !(b.value_or(0) > 0)) return;
   const bool both = a.value_or(0) > 0 && b;
   cells.push_back(
-      {words, "", TimeText(a), "", TimeText(b), both ? text::FixedText(*b / *a, 2) : ""});
+      {label, "", TimeText(a), "", TimeText(b), both ? text::FixedText(*b / *a, 2) : ""});
 }
 
 std::string NumbersOf(const std::vector<std::string>& texts, std::vector<std::string>& all) {
@@ -99,15 +99,15 @@ std::string MatchText(const char* name, const SideTotals& totals) {
                      text::WithPrefix(all, "s"));
 }
 
-// Where a step's time goes, side beside side.
+// Returns how both sides spend the time of a step.
 formats::Cells TotalsCells(const ProgramPairReport& report) {
   const auto& [a, b] = std::tie(report.pair.a, report.pair.b);
   formats::Cells cells = {{report.pair.per_step ? "a step" : "the whole programs", "A calls",
                            "A time", "B calls", "B time", "B/A"}};
   cells.push_back(TotalsRow("primitives with FLOPs", a.computing, b.computing));
-  cells.push_back(TotalsRow("primitives that only move data", a.moving, b.moving));
+  cells.push_back(TotalsRow("primitives with zero FLOPs", a.moving, b.moving));
   if (a.unknown.calls > 0 || b.unknown.calls > 0)
-    cells.push_back(TotalsRow("primitives of unknown FLOPs", a.unknown, b.unknown));
+    cells.push_back(TotalsRow("primitives with unknown FLOPs", a.unknown, b.unknown));
   AddSeconds("creation of primitives", a.creation_seconds, b.creation_seconds, cells);
   AddSeconds("outside oneDNN", a.outside_seconds, b.outside_seconds, cells);
   AddSeconds("wall time", a.wall_seconds, b.wall_seconds, cells);
@@ -118,13 +118,13 @@ formats::Cells KindCells(const ProgramPairReport& report) {
   formats::Cells cells = {
       {"kinds", "direction", "FLOPs", "A calls", "A time", "B calls", "B time", "B/A"}};
   for (const auto& row : report.pair.kinds)
-    cells.push_back({row.kind, row.direction, row.moves ? "none" : "", CallsText(row.a),
+    cells.push_back({row.kind, row.direction, row.moves_data ? "none" : "", CallsText(row.a),
                      TimeText(row.a), CallsText(row.b), TimeText(row.b), RatioText(row.a, row.b)});
   return cells;
 }
 
-// At most `most` rows of problems on both sides. A row's last cell has the numbers of its
-// differences, from 1, which are added to `differences`, each once.
+// Returns at most `most` rows of problems on both sides. A row's last cell has the numbers of its
+// differences (from 1) in `differences`, to which new ones are added.
 formats::Cells ProblemCells(const ProgramPairReport& report, std::size_t most,
                             std::vector<std::string>& differences) {
   const bool roofs = std::ranges::any_of(report.pair.rows, [](const ProblemRow& row) {
@@ -143,9 +143,9 @@ formats::Cells ProblemCells(const ProgramPairReport& report, std::size_t most,
   return cells;
 }
 
-// At most `most` problems of one side alone.
-formats::Cells AloneCells(const std::vector<ProblemRow>& rows, bool of_a, std::size_t most) {
-  formats::Cells cells = {{of_a ? "in A alone" : "in B alone", "calls", "time", "implementation"}};
+// Returns at most `most` problems that only one side has.
+formats::Cells UnmatchedCells(const std::vector<ProblemRow>& rows, bool of_a, std::size_t most) {
+  formats::Cells cells = {{of_a ? "only in A" : "only in B", "calls", "time", "implementation"}};
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
     const auto& side = of_a ? rows[i].a : rows[i].b;
     cells.push_back({NameOf(rows[i]), CallsText(side.sum), TimeText(side.sum),
@@ -154,7 +154,7 @@ formats::Cells AloneCells(const std::vector<ProblemRow>& rows, bool of_a, std::s
   return cells;
 }
 
-// Sentences: the two programs, what differs between them, and how much of their time is matched.
+// Returns sentences: the programs, their differences, and how much of their time is matched.
 std::vector<std::string> PairNotes(const ProgramPairReport& report) {
   const auto& pair = report.pair;
   std::vector<std::string> notes = {ProgramText("A", report.a), ProgramText("B", report.b)};
@@ -165,7 +165,7 @@ std::vector<std::string> PairNotes(const ProgramPairReport& report) {
     notes.push_back(text);
   }
   notes.push_back(
-      fmt::format("problems of both programs: {}; they take {} and {} in primitives that compute",
+      fmt::format("problems in both programs: {}; they take {} and {} in primitives that compute",
                   pair.rows.size(), MatchText("A", pair.a), MatchText("B", pair.b)));
   const bool either = std::ranges::any_of(
       pair.rows, [](const ProblemRow& row) { return RatioText(row).starts_with('~'); });
@@ -173,7 +173,7 @@ std::vector<std::string> PairNotes(const ProgramPairReport& report) {
   return notes;
 }
 
-constexpr std::size_t kShownProblems = 12, kShownAlone = 6;  // rows in a terminal
+constexpr std::size_t kShownProblems = 12, kShownUnmatched = 6;  // rows in a terminal
 
 json ToJson(const CallSum& sum) { return {{"calls", sum.calls}, {"seconds", sum.seconds}}; }
 
@@ -200,7 +200,7 @@ json ToJson(const ProblemRow& row) {
 json ToJson(const KindRow& row) {
   json written = {{"kind", row.kind}, {"a", ToJson(row.a)}, {"b", ToJson(row.b)}};
   if (!row.direction.empty()) written["direction"] = row.direction;
-  if (row.moves) written["moves"] = true;
+  if (row.moves_data) written["moves"] = true;
   return written;
 }
 
@@ -230,11 +230,12 @@ void WriteMore(std::size_t rows, std::size_t shown, std::ostream& out) {
     fmt::print(out, "  {} more (--format=markdown, csv or json has them)\n", rows - shown);
 }
 
-void WriteAlone(const std::vector<ProblemRow>& rows, bool of_a, int width, std::ostream& out) {
+void WriteUnmatched(const std::vector<ProblemRow>& rows, bool of_a, int width, std::ostream& out) {
   if (rows.empty()) return;
   out << '\n';
-  text::WriteAligned(formats::PrintableCells(AloneCells(rows, of_a, kShownAlone)), width, out);
-  WriteMore(rows.size(), kShownAlone, out);
+  text::WriteAligned(formats::PrintableCells(UnmatchedCells(rows, of_a, kShownUnmatched)), width,
+                     out);
+  WriteMore(rows.size(), kShownUnmatched, out);
 }
 
 std::string SideFields(const ProblemSide& side) {
@@ -262,8 +263,8 @@ void WriteCsvRows(const std::vector<ProblemRow>& rows, std::ostream& out) {
   }
 }
 
-// Where a step's time goes, the kinds, the problems of both with the largest differences, and the
-// longest ones without a partner.
+// Writes the totals, the kinds, the problems of both programs with the largest differences, and the
+// longest unmatched ones.
 void WritePairTable(const ProgramPairReport& report, std::ostream& out) {
   const int width = text::TerminalColumns();
   const auto& pair = report.pair;
@@ -275,26 +276,27 @@ void WritePairTable(const ProgramPairReport& report, std::ostream& out) {
   std::vector<std::string> differences;
   if (!pair.rows.empty()) {
     out << '\n';
-    text::WriteAligned(formats::PrintableCells(ProblemCells(report, kShownProblems, differences)), width,
-                       out);
+    text::WriteAligned(formats::PrintableCells(ProblemCells(report, kShownProblems, differences)),
+                       width, out);
     WriteMore(pair.rows.size(), kShownProblems, out);
   }
-  WriteAlone(pair.only_a, true, width, out);
-  WriteAlone(pair.only_b, false, width, out);
+  WriteUnmatched(pair.only_a, true, width, out);
+  WriteUnmatched(pair.only_b, false, width, out);
   if (!differences.empty()) out << "\ndiffers (A | B):\n";
   for (std::size_t i = 0; i < differences.size(); ++i)
     fmt::print(out, "{:>3}  {}\n", i + 1, text::Printable(differences[i]));
 }
 
-// The same with every row.
+// Writes the same tables with all rows.
 void WritePairMarkdown(const ProgramPairReport& report, std::ostream& out) {
   const auto& pair = report.pair;
   for (const auto& note : PairNotes(report)) out << "- " << formats::MarkdownText(note) << '\n';
   std::vector<std::string> differences;
   std::vector<formats::Cells> tables = {TotalsCells(report), KindCells(report)};
   if (!pair.rows.empty()) tables.push_back(ProblemCells(report, pair.rows.size(), differences));
-  if (!pair.only_a.empty()) tables.push_back(AloneCells(pair.only_a, true, pair.only_a.size()));
-  if (!pair.only_b.empty()) tables.push_back(AloneCells(pair.only_b, false, pair.only_b.size()));
+  if (!pair.only_a.empty()) tables.push_back(UnmatchedCells(pair.only_a, true, pair.only_a.size()));
+  if (!pair.only_b.empty())
+    tables.push_back(UnmatchedCells(pair.only_b, false, pair.only_b.size()));
   for (const auto& table : tables) {
     out << '\n';
     formats::WriteMarkdownTable(table, out);
@@ -304,7 +306,7 @@ void WritePairMarkdown(const ProgramPairReport& report, std::ostream& out) {
     fmt::print(out, "{}. {}\n", i + 1, formats::MarkdownText(differences[i]));
 }
 
-// One JSON object; unknown is absent. Seconds are of a step where "per_step" is true.
+// Writes one JSON object; unknown values have no key. Seconds are per step if "per_step" is true.
 void WritePairJson(const ProgramPairReport& report, std::ostream& out) {
   const auto& pair = report.pair;
   const json written = {{"per_step", pair.per_step},        {"a", ToJson(pair.a, report.a)},
@@ -314,7 +316,7 @@ void WritePairJson(const ProgramPairReport& report, std::ostream& out) {
   out << written.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
-// A line per problem.
+// Writes a line per problem.
 void WritePairCsv(const ProgramPairReport& report, std::ostream& out) {
   out << "kind,direction,problem,types,a_calls,a_seconds,a_roof_seconds,a_implementations,a_"
          "records,b_calls,b_seconds,b_roof_seconds,b_implementations,b_records,b_over_a,"

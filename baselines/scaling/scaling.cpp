@@ -17,7 +17,7 @@
 namespace dlroof::scaling {
 namespace {
 
-// Returns when the last bucket is summed up [s] after the step began.
+// Returns the time at which the last bucket is reduced, from the start of the step [s].
 double BucketedSeconds(const std::vector<StepLayer>& layers, const cluster::Network& network,
                        int nodes, double slowest, const StepRules& rules) {
   double now = 0, finished = 0, bucket = 0;  // [s], [s], [byte]
@@ -37,20 +37,20 @@ double BucketedSeconds(const std::vector<StepLayer>& layers, const cluster::Netw
   return std::max(now, finished);
 }
 
-// A problem without batch size: op, problem, options without those of manner.
+// A problem without batch size: op, problem, options without implementation options.
 using LayerKey = std::tuple<std::string, std::string, std::vector<std::string>>;
 
 struct TrainedCalls {
   std::map<std::string, record::Timing> by_direction;
 };
 
-// By type and library, then batch size and layer.
+// By type and library, then by batch size and layer.
 using Calls = std::map<std::pair<std::string, std::string>,
                        std::map<int64_t, std::map<LayerKey, TrainedCalls>>>;
 
-// Keeps the fastest of several calls that compute the same.
+// Returns the fastest of several calls that compute the same.
 Calls CallsOf(const roofline::PlacedRun& run, const ShapeOf& shape_of,
-              const cluster::IsManner& is_manner) {
+              const cluster::IsImplementationOption& is_implementation_option) {
   Calls calls;
   for (std::size_t i = 0; i < run.file.records.size(); ++i) {
     const auto& record = run.file.records[i];
@@ -60,7 +60,8 @@ Calls CallsOf(const roofline::PlacedRun& run, const ShapeOf& shape_of,
     if (!shape) continue;
     auto& by_direction =
         calls[{record.type, record.library}][shape->batch]
-             [{record.op, shape->problem, cluster::WithoutManner(record.options, is_manner)}]
+             [{record.op, shape->problem,
+               cluster::WithoutImplementationOptions(record.options, is_implementation_option)}]
                  .by_direction;
     const auto [found, added] = by_direction.try_emplace(record.direction, *timing);
     if (!added && timing->median < found->second.median) found->second = *timing;
@@ -71,11 +72,11 @@ Calls CallsOf(const roofline::PlacedRun& run, const ShapeOf& shape_of,
 // A layer of the model with its key and the size of its gradients.
 struct KeyedLayer {
   LayerKey key;
-  cluster::ModelLayerOf layer;
+  cluster::VersusLayer layer;
   double gradient_bytes = 0;  // [byte]
 };
 
-// Layers that differ only in batch size are one; the order is the model's.
+// Returns the layers in the model's order; layers that differ only in batch size are one.
 std::vector<KeyedLayer> KeyedLayers(const cluster::Model& model, const ShapeOf& shape_of,
                                     double gradient_bytes) {
   std::vector<KeyedLayer> keyed;
@@ -93,8 +94,8 @@ std::vector<KeyedLayer> KeyedLayers(const cluster::Model& model, const ShapeOf& 
   return keyed;
 }
 
-// Returns the layer's times in a training step; absent where one of them is missing. Both gradients
-// may be one call ("bwd") or two.
+// Returns the layer's times in a training step, if all are known. Both gradients may be one call
+// ("bwd") or two.
 std::optional<StepLayer> TrainedLayerOf(const TrainedCalls& calls, const KeyedLayer& keyed,
                                         bool& noisy) {
   StepLayer layer{.gradient_bytes = keyed.gradient_bytes};
@@ -121,11 +122,11 @@ std::optional<StepLayer> TrainedLayerOf(const TrainedCalls& calls, const KeyedLa
   return layer;
 }
 
-// Layers of one batch size; `timed` holds which of the model's they are.
+// The layers of one batch size; `timed` has an entry for each of the model's layers.
 struct BatchLayers {
   std::vector<StepLayer> layers;
   std::vector<bool> timed;
-  double count = 0;  // [1] each as often as it occurs
+  double count = 0;  // [1] timed layers, counting each occurrence
   bool noisy = false;
 };
 
@@ -145,7 +146,7 @@ BatchLayers LayersOfBatch(const std::map<LayerKey, TrainedCalls>& calls,
   return batch;
 }
 
-// Keeps the batch sizes with the most layers, all the same ones.
+// Returns the batch sizes with the most layers, restricted to those with the same layers.
 MeasuredSteps StepsOfCalls(const std::map<int64_t, std::map<LayerKey, TrainedCalls>>& calls,
                            const std::vector<KeyedLayer>& keyed) {
   std::map<int64_t, BatchLayers> batches;
@@ -168,6 +169,40 @@ MeasuredSteps StepsOfCalls(const std::map<int64_t, std::map<LayerKey, TrainedCal
   return steps;
 }
 
+double SlowestOf(const ScaledCluster& cluster, int nodes) {
+  return cluster.node_ratios.empty() ? 1 : ExpectedLargest(cluster.node_ratios, nodes);
+}
+
+StepSeconds StepOn(const ScaledCluster& cluster, const std::vector<StepLayer>& layers, int nodes) {
+  return SecondsOfStep(layers, *cluster.network, nodes, SlowestOf(cluster, nodes), cluster.rules);
+}
+
+ScaleRow RowOf(const StepSeconds& step, int nodes, double batch, double samples) {
+  return {.nodes = nodes,
+          .batch = batch,
+          .step = step,
+          .samples_per_second_none = samples / step.none,
+          .samples_per_second_bucketed = samples / step.bucketed,
+          .samples_per_second_full = samples / step.full};
+}
+
+// Returns the number of samples on the node with the most.
+double BatchPerNode(double batch, int nodes) { return std::ceil(batch / nodes); }
+
+std::optional<double> StrongSeconds(const ScaledCluster& cluster, double batch, int nodes,
+                                    Overlap overlap) {
+  const auto layers = LayersAt(*cluster.steps, BatchPerNode(batch, nodes));
+  if (!layers) return std::nullopt;
+  return SecondsOf(StepOn(cluster, *layers, nodes), overlap);
+}
+
+BreakEven Without(std::string reason) {
+  return {.nodes = std::nullopt, .reason = Reason{std::move(reason)}};
+}
+
+constexpr double kMostNodesMeasured = 1e6;
+
+constexpr std::array<std::string_view, 3> kScaleColumns = {"nodes", "samples_per_second", "label"};
 }  // namespace
 
 double GradientBytes(const std::vector<StepLayer>& layers) {
@@ -185,11 +220,11 @@ double ComputeSeconds(const std::vector<StepLayer>& layers) {
 StepSeconds SecondsOfStep(const std::vector<StepLayer>& layers, const cluster::Network& network,
                           int nodes, double slowest, const StepRules& rules) {
   const double bytes = GradientBytes(layers);
-  const auto whole = cluster::AllreduceOf(network, rules.algorithm, nodes, bytes);
+  const auto all = cluster::AllreduceOf(network, rules.algorithm, nodes, bytes);
   StepSeconds step{.compute = slowest * ComputeSeconds(layers),
-                   .allreduce = whole.seconds,
+                   .allreduce = all.seconds,
                    .bound = cluster::AllreduceBound(network, nodes, bytes),
-                   .algorithm = whole.algorithm};
+                   .algorithm = all.algorithm};
   step.none = step.compute + step.allreduce;
   step.bucketed = BucketedSeconds(layers, network, nodes, slowest, rules);
   step.full = std::max(step.compute, step.allreduce);
@@ -199,7 +234,7 @@ StepSeconds SecondsOfStep(const std::vector<StepLayer>& layers, const cluster::N
 double ExpectedLargest(std::vector<double> measured, int n) {
   std::ranges::sort(measured);
   const auto count = static_cast<double>(measured.size());
-  double expected = 0, before = 0;  // probability that the largest is among those so far
+  double expected = 0, before = 0;  // probability that the maximum is among the values so far
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const double now = std::pow(static_cast<double>(i + 1) / count, n);
     expected += measured[i] * (now - before);
@@ -209,15 +244,16 @@ double ExpectedLargest(std::vector<double> measured, int n) {
 }
 
 std::vector<MeasuredSteps> StepsOf(const roofline::PlacedRun& run, const cluster::Model& model,
-                                   const ShapeOf& shape_of, const cluster::IsManner& is_manner,
+                                   const ShapeOf& shape_of,
+                                   const cluster::IsImplementationOption& is_implementation_option,
                                    double gradient_bytes) {
   const auto keyed = KeyedLayers(model, shape_of, gradient_bytes);
   std::vector<MeasuredSteps> all;
-  for (const auto& [how, calls] : CallsOf(run, shape_of, is_manner)) {
+  for (const auto& [type_and_library, calls] : CallsOf(run, shape_of, is_implementation_option)) {
     auto steps = StepsOfCalls(calls, keyed);
     if (steps.at.empty()) continue;
     steps.model = model.name;
-    std::tie(steps.type, steps.library) = how;
+    std::tie(steps.type, steps.library) = type_and_library;
     all.push_back(std::move(steps));
   }
   return all;
@@ -241,43 +277,6 @@ std::optional<std::vector<StepLayer>> LayersAt(const MeasuredSteps& steps, doubl
   return layers;
 }
 
-namespace {
-
-double SlowestOf(const ScaledCluster& cluster, int nodes) {
-  return cluster.node_ratios.empty() ? 1 : ExpectedLargest(cluster.node_ratios, nodes);
-}
-
-StepSeconds StepOn(const ScaledCluster& cluster, const std::vector<StepLayer>& layers, int nodes) {
-  return SecondsOfStep(layers, *cluster.network, nodes, SlowestOf(cluster, nodes), cluster.rules);
-}
-
-ScaleRow RowOf(const StepSeconds& step, int nodes, double batch, double samples) {
-  return {.nodes = nodes,
-          .batch = batch,
-          .step = step,
-          .samples_per_second_none = samples / step.none,
-          .samples_per_second_bucketed = samples / step.bucketed,
-          .samples_per_second_full = samples / step.full};
-}
-
-// Returns the samples of the node with the most.
-double BatchPerNode(double batch, int nodes) { return std::ceil(batch / nodes); }
-
-std::optional<double> StrongSeconds(const ScaledCluster& cluster, double batch, int nodes,
-                                    Overlap overlap) {
-  const auto layers = LayersAt(*cluster.steps, BatchPerNode(batch, nodes));
-  if (!layers) return std::nullopt;
-  return SecondsOf(StepOn(cluster, *layers, nodes), overlap);
-}
-
-std::string NeverUpTo() { return fmt::format("never up to {} nodes", kMostNodes); }
-
-constexpr double kMostNodesMeasured = 1e6;
-
-constexpr std::array<std::string_view, 3> kScaleColumns = {"nodes", "samples_per_second", "label"};
-
-}  // namespace
-
 double NetworkFloor(const ScaledCluster& cluster) {
   const double bytes = GradientBytes(cluster.steps->at.begin()->second);
   return cluster::AllreduceOf(*cluster.network, cluster.rules.algorithm, 2, bytes).seconds;
@@ -288,10 +287,10 @@ std::vector<ScaleRow> WeakScaling(const ScaledCluster& cluster, double batch,
   std::vector<ScaleRow> rows;
   const auto layers = LayersAt(*cluster.steps, batch);
   if (!layers) return rows;
-  const double alone = StepOn(cluster, *layers, 1).bucketed;
+  const double single = StepOn(cluster, *layers, 1).bucketed;
   for (const int n : nodes) {
     rows.push_back(RowOf(StepOn(cluster, *layers, n), n, batch, n * batch));
-    rows.back().efficiency = alone / rows.back().step.bucketed;
+    rows.back().efficiency = single / rows.back().step.bucketed;
   }
   return rows;
 }
@@ -299,13 +298,13 @@ std::vector<ScaleRow> WeakScaling(const ScaledCluster& cluster, double batch,
 std::vector<ScaleRow> StrongScaling(const ScaledCluster& cluster, double batch,
                                     const std::vector<int>& nodes) {
   std::vector<ScaleRow> rows;
-  const auto alone = StrongSeconds(cluster, batch, 1, Overlap::kBucketed);
+  const auto single = StrongSeconds(cluster, batch, 1, Overlap::kBucketed);
   for (const int n : nodes) {
     const double of_node = BatchPerNode(batch, n);
     const auto layers = LayersAt(*cluster.steps, of_node);
     if (!layers || n > batch) continue;
     rows.push_back(RowOf(StepOn(cluster, *layers, n), n, of_node, batch));
-    if (alone) rows.back().efficiency = *alone / (n * rows.back().step.bucketed);
+    if (single) rows.back().efficiency = *single / (n * rows.back().step.bucketed);
   }
   return rows;
 }
@@ -325,11 +324,11 @@ double SecondsOf(const StepSeconds& step, Overlap overlap) {
 BreakEven WeakBreakEven(const ScaledCluster& cluster, double batch, double samples_per_second,
                         Overlap overlap) {
   const auto layers = LayersAt(*cluster.steps, batch);
-  if (!layers) return {.nodes = std::nullopt, .why = "cannot say: this batch was not measured"};
+  if (!layers) return Without("cannot say: this batch was not measured");
   for (int n = 1; n <= kMostNodes; ++n)
     if (n * batch / SecondsOf(StepOn(cluster, *layers, n), overlap) >= samples_per_second)
-      return {.nodes = n, .why = ""};
-  return {.nodes = std::nullopt, .why = NeverUpTo()};
+      return {.nodes = n, .reason = std::nullopt};
+  return Without(fmt::format("never up to {} nodes", kMostNodes));
 }
 
 BreakEven StrongBreakEven(const ScaledCluster& cluster, double batch, double seconds,
@@ -339,25 +338,22 @@ BreakEven StrongBreakEven(const ScaledCluster& cluster, double batch, double sec
   bool all_known = true;
   for (int n = 1; n <= most; ++n) {
     const auto step = StrongSeconds(cluster, batch, n, overlap);
-    if (step && *step <= seconds) return {.nodes = n, .why = ""};
+    if (step && *step <= seconds) return {.nodes = n, .reason = std::nullopt};
     all_known = all_known && step.has_value();
   }
   const double floor = NetworkFloor(cluster);
-  // A larger batch than the largest measured one takes no less time.
+  // A batch above the measured ones takes at least as long as the largest measured one.
   const double computing = ComputeSeconds(steps.at.rbegin()->second);
-  const bool not_standalone =
+  const bool single_node_is_slower =
       all_known || StrongSeconds(cluster, batch, 1, overlap) ||
       (batch > static_cast<double>(steps.most_batch()) && computing > seconds);
-  if (floor > seconds && not_standalone)
-    return {.nodes = std::nullopt,
-            .why = fmt::format("never: the network's floor is {}", text::WithPrefix(floor, "s"))};
+  if (floor > seconds && single_node_is_slower)
+    return Without(fmt::format("never: the network's floor is {}", text::WithPrefix(floor, "s")));
   if (all_known)
-    return {.nodes = std::nullopt,
-            .why = fmt::format("never: {} samples are too few for more nodes",
-                               text::ThreeDigits(batch))};
-  return {.nodes = std::nullopt,
-          .why = fmt::format("cannot say: batch sizes per node from {} to {} were measured",
-                             steps.least_batch(), steps.most_batch())};
+    return Without(
+        fmt::format("never: {} samples are too few for more nodes", text::ThreeDigits(batch)));
+  return Without(fmt::format("cannot say: batch sizes per node from {} to {} were measured",
+                             steps.least_batch(), steps.most_batch()));
 }
 
 std::vector<MeasuredScale> ReadMeasuredScale(std::string_view text, const std::string& where) {

@@ -1,8 +1,6 @@
-// Data-parallel training steps on n nodes: each computes its own samples, and an allreduce sums up
-// the gradients. The layers' times are those that a run measured, by batch size. Pure.
-//
-// Strong and weak scaling of a model's training step over nodes, the break-even of two clusters,
-// and the throughput that a program was measured to have beside it. Pure.
+// Data-parallel training steps on n nodes: each node computes its own samples, and an allreduce
+// sums the gradients. Strong and weak scaling, the break-even of two clusters, and measured
+// throughput for comparison. The layers' times are measured by batch size. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +13,7 @@
 
 #include "baselines/cluster/network.h"
 #include "baselines/cluster/versus_models.h"
+#include "counters/base/error.h"
 
 namespace dlroof::scaling {
 
@@ -26,31 +25,31 @@ struct StepLayer {
 };
 
 struct StepRules {
-  double bucket_bytes = 25e6;                   // [byte] gradients that are summed up together
-  std::optional<cluster::Allreduce> algorithm;  // absent: the fastest for each size
+  double bucket_bytes = 25e6;                   // [byte] gradients per allreduce
+  std::optional<cluster::Allreduce> algorithm;  // the fastest for each size if it is not set
 };
 
-// [s] of one step, by how much the allreduce overlaps with the backward pass.
+// [s] of one step, by how the allreduce overlaps with the backward pass.
 struct StepSeconds {
   double compute = 0;    // forward and backward passes of the slowest node
-  double allreduce = 0;  // of all gradients at once
-  double bound = 0;      // that no allreduce is faster than
-  double none = 0;       // the allreduce follows the backward pass
-  double bucketed = 0;   // the allreduce of each bucket follows the one before and its own layers
-  double full = 0;       // the longer of computing and the allreduce
-  cluster::Allreduce algorithm = cluster::Allreduce::kRing;  // of all gradients at once
+  double allreduce = 0;  // one allreduce of all gradients
+  double bound = 0;      // lower bound of that allreduce
+  double none = 0;       // no overlap: the allreduce follows the backward pass
+  double bucketed = 0;   // a bucket's allreduce follows the previous one and its layers' passes
+  double full = 0;       // the longer of computation and allreduce
+  cluster::Allreduce algorithm = cluster::Allreduce::kRing;  // for all gradients at once
 
   bool operator==(const StepSeconds&) const = default;
 };
 
-// Returns the times of a step. `layers`: in the order of the forward pass. `slowest`: [1] time that
-// the slowest of the nodes takes to compute, over the layers' own. A bucket takes layers from the
-// last to the first, and closes when it has bucket_bytes.
+// Returns the times of a step. `layers` are in the order of the forward pass. `slowest` [1] is the
+// computing time of the slowest node over the layers' times. A bucket takes layers from the last to
+// the first, and is full when it has bucket_bytes.
 StepSeconds SecondsOfStep(const std::vector<StepLayer>& layers, const cluster::Network& network,
                           int nodes, double slowest, const StepRules& rules);
 
-// Returns the expected largest of n values that are drawn, each by itself, from `measured`, which
-// is not empty: never more than the largest that was measured.
+// Returns the expected maximum of n values drawn independently from `measured`, which is not empty.
+// It is at most the largest measured value.
 double ExpectedLargest(std::vector<double> measured, int n);
 
 double GradientBytes(const std::vector<StepLayer>& layers);
@@ -59,17 +58,17 @@ double ComputeSeconds(const std::vector<StepLayer>& layers);
 // A layer's problem without its batch size.
 struct LayerShape {
   int64_t batch = 1;       // [1]
-  int64_t parameters = 0;  // [1] each has a gradient
+  int64_t parameters = 0;  // [1], each with a gradient
   std::string problem;     // with a batch of 1
 };
-// Returns the shape of a benchmark's call; absent where its op has no parameters or no batch size.
+// Returns the shape of a benchmark's call, if its op has parameters and a batch size.
 using ShapeOf = std::function<std::optional<LayerShape>(const record::Record& record)>;
 
-// One type and library of a model's layers, at the batch sizes at which the same layers were timed.
+// A model's layers in one type and library, at the batch sizes at which the same layers were timed.
 struct MeasuredSteps {
   std::string model, type, library;
-  double layers = 0;                             // [1] of the model, each as often as it occurs
-  double timed = 0;                              // [1] of these that count below
+  double layers = 0;                             // [1] of the model, counting each occurrence
+  double timed = 0;                              // [1] of these, the layers used below
   std::map<int64_t, std::vector<StepLayer>> at;  // by batch size; not empty
   std::vector<std::string> missing;              // problems without a time, each once
   bool noisy = false;                            // a time is an estimate
@@ -78,67 +77,70 @@ struct MeasuredSteps {
   int64_t most_batch() const { return at.rbegin()->first; }
 };
 
-// Returns the steps of each type and library of which the run timed a layer's forward pass and its
-// gradients. `gradient_bytes`: [byte] of one parameter's gradient.
+// Returns the steps of each type and library for which the run has a layer's forward pass and its
+// gradients. `gradient_bytes` [byte] is the size of one parameter's gradient.
 std::vector<MeasuredSteps> StepsOf(const roofline::PlacedRun& run, const cluster::Model& model,
-                                   const ShapeOf& shape_of, const cluster::IsManner& is_manner,
+                                   const ShapeOf& shape_of,
+                                   const cluster::IsImplementationOption& is_implementation_option,
                                    double gradient_bytes);
 
-// Returns the layers at a batch size. Between two measured ones each time lies on the line between
-// the two; absent beyond them.
+// Returns the layers at a batch size, interpolated linearly between measured batch sizes; nothing
+// outside of them.
 std::optional<std::vector<StepLayer>> LayersAt(const MeasuredSteps& steps, double batch);
 
 // A cluster on which a model would be trained: its nodes' steps and the network between them.
 struct ScaledCluster {
   const MeasuredSteps* steps = nullptr;
   const cluster::Network* network = nullptr;
-  // [1] each measured node's time over the median node's; empty: one node was measured
+  // [1] each measured node's time over the median node's; empty for a single measured node
   std::vector<double> node_ratios;
   StepRules rules;
 };
 
 struct ScaleRow {
   int nodes = 1;
-  double batch = 1;  // [1] samples of the node with the most
+  double batch = 1;  // [1] samples on the node with the most
   StepSeconds step;
   double samples_per_second_none = 0, samples_per_second_bucketed = 0;  // [1/s] of all nodes
   double samples_per_second_full = 0;
-  std::optional<double> efficiency;  // [1] bucketed, of a node over a node that is alone
+  std::optional<double> efficiency;  // [1] throughput per node over that of a single node, bucketed
 };
 
-// Each node has `batch` samples, whatever the number of nodes. Empty where that was not measured.
+// Each node has `batch` samples for any number of nodes. Returns no rows if `batch` is outside the
+// measured batch sizes.
 std::vector<ScaleRow> WeakScaling(const ScaledCluster& cluster, double batch,
                                   const std::vector<int>& nodes);
 
-// All nodes together have `batch` samples. Has no row for numbers of nodes whose samples per node
-// lie beyond the measured batch sizes.
+// All nodes together have `batch` samples. Returns no row for numbers of nodes whose samples per
+// node are outside the measured batch sizes.
 std::vector<ScaleRow> StrongScaling(const ScaledCluster& cluster, double batch,
                                     const std::vector<int>& nodes);
 
 // Returns the samples per node from which on computing takes as long as the allreduce on very many
-// nodes, at the speed that the node has at `batch`; absent where `batch` was not measured.
+// nodes, at the node's speed at `batch`; nothing if `batch` is outside the measured batch sizes.
 std::optional<double> HidingBatch(const ScaledCluster& cluster, double batch);
 
-// Returns the least time of an allreduce of the gradients [s]: that of two nodes, since more of
-// them send more.
+// Returns the least time of an allreduce of the gradients [s]: that of two nodes; more nodes send
+// more.
 double NetworkFloor(const ScaledCluster& cluster);
 
 enum class Overlap { kNone, kBucketed, kFull };
 double SecondsOf(const StepSeconds& step, Overlap overlap);
 
-// Least nodes of one cluster that train as fast as `goal`.
+// The least number of nodes of one cluster that train as fast as a goal.
 struct BreakEven {
-  std::optional<int> nodes;  // absent: `why` says why
-  std::string why;           // "never: ..." or "cannot say: ..."
+  std::optional<int> nodes;
+  std::optional<Reason> reason;  // set instead of `nodes`: "never: ..." or "cannot say: ..."
 };
 
-inline constexpr int kMostNodes = 65536;  // that a break-even is looked for among
+inline constexpr int kMostNodes = 65536;  // limit of the search for a break-even
 
-// Least nodes, each with `batch` samples, that train as many samples per second.
+// Returns the least number of nodes, each with `batch` samples, that train as many samples per
+// second.
 BreakEven WeakBreakEven(const ScaledCluster& cluster, double batch, double samples_per_second,
                         Overlap overlap);
 
-// Least nodes that need no more than `seconds` for a step of `batch` samples.
+// Returns the least number of nodes that need at most `seconds` for a step of `batch` samples.
 BreakEven StrongBreakEven(const ScaledCluster& cluster, double batch, double seconds,
                           Overlap overlap);
 
@@ -148,12 +150,12 @@ struct MeasuredScale {
   std::string label;              // "PyTorch DDP"; may be empty
 };
 
-// Reads CSV with the columns nodes, samples_per_second and, where wanted, label, in any order.
-// Throws BadInput ("WHERE:LINE: column N: ...") for another column, a missing one, a number of
-// nodes that is none, a throughput that is not above 0, and for no row at all.
+// Reads CSV with the columns nodes, samples_per_second and optionally label, in any order. Throws
+// BadInput ("WHERE:LINE: column N: ...") for an unknown or missing column, an invalid number of
+// nodes, a throughput that is not above 0, and a file without rows.
 std::vector<MeasuredScale> ReadMeasuredScale(std::string_view text, const std::string& where);
 
-// The predicted row of as many nodes; null: there is none.
+// Returns the predicted row for this number of nodes, or null.
 const ScaleRow* RowOfNodes(const std::vector<ScaleRow>& rows, int nodes);
 
 }  // namespace dlroof::scaling

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostMissing = 5;  // names of a sentence
+constexpr std::size_t kMostMissing = 5;  // names in a sentence
 
 std::string CaseName(const ScaleCase& one) {
   return fmt::format("{}, {}, {}", one.steps.model, one.steps.type, one.steps.library);
@@ -39,25 +39,26 @@ void AddGoal(const ScaleCase& one, std::vector<std::string>& notes) {
   const auto& goal = *one.goal;
   const auto add = [&](const char* what,
                        const std::vector<std::pair<std::string, BreakEven>>& results) {
-    std::vector<std::string> parts;
-    std::string before;
+    std::vector<std::string> texts;
+    std::string last;
     for (const auto& [overlap, result] : results) {
-      const auto text = result.nodes ? fmt::format("{}", *result.nodes) : result.why;
-      if (parts.empty() || text != before) parts.push_back(fmt::format("{}: {}", overlap, text));
-      before = text;
+      const auto text =
+          result.nodes ? fmt::format("{}", *result.nodes) : result.reason.value_or(Reason{}).text;
+      if (texts.empty() || text != last) texts.push_back(fmt::format("{}: {}", overlap, text));
+      last = text;
     }
     notes.push_back(fmt::format(
-        "  {}: {}", what, parts.size() == 1 ? before : fmt::format("{}", fmt::join(parts, "; "))));
+        "  {}: {}", what, texts.size() == 1 ? last : fmt::format("{}", fmt::join(texts, "; "))));
   };
   notes.push_back(
-      fmt::format("break-even with {} node{} of {} ({}, {:g} samples each, {} a step in buckets)",
+      fmt::format("break-even with {} node{} of {} ({}, {:g} samples each, {} per step, bucketed)",
                   goal.nodes, goal.nodes == 1 ? "" : "s", goal.where, goal.network, goal.batch,
                   text::WithPrefix(goal.step.bucketed, "s")));
-  add("nodes for as many samples per second", goal.weak);
-  add("nodes for the same samples of a step in no more time", goal.strong);
+  add("nodes for the same samples per second", goal.weak);
+  add("nodes for the same samples per step in at most the same time", goal.strong);
 }
 
-// "resnet50, f32, onednn: weak scaling, 16 samples per node"
+// Returns "resnet50, f32, onednn: weak scaling, 16 samples per node".
 std::string WeakTitle(const ScaleCase& one) {
   return fmt::format("{}: weak scaling, {:g} samples per node", CaseName(one), one.batch);
 }
@@ -67,11 +68,11 @@ std::string StrongTitle(const ScaleCase& one) {
                      one.batch_of_all.value_or(0));
 }
 
-// Throughput that was measured, beside the band of each case that has a row of as many nodes; a
-// title alone where nothing was measured.
+// Returns the measured throughput with the range of each case that has a row for this number of
+// nodes; only a title without measurements.
 formats::Cells MeasuredCells(const ScaleReport& report) {
   formats::Cells cells = {
-      {"measured on nodes", "samples/s", "of", "beside", "none to full", "over buckets"}};
+      {"measured on nodes", "samples/s", "of", "compared with", "none to full", "over bucketed"}};
   for (const auto& measured : report.measured) {
     bool placed = false;
     const auto add = [&](const std::string& title, const ScaleRow* row) {
@@ -91,7 +92,7 @@ formats::Cells MeasuredCells(const ScaleReport& report) {
     if (!placed)
       cells.push_back({std::to_string(measured.nodes),
                        text::ThreeDigits(measured.samples_per_second), measured.label,
-                       "no row of as many nodes", "", ""});
+                       "no row for this number of nodes", "", ""});
   }
   return cells;
 }
@@ -114,7 +115,7 @@ formats::Cells ScaleCells(const std::vector<ScaleRow>& rows) {
   return cells;
 }
 
-// A title alone where nothing was simulated.
+// Returns only a title without simulations.
 formats::Cells SimulatedCells(const ScaleReport& report) {
   formats::Cells cells = {
       {"allreduce by SMPI", "nodes", "bytes", "closed form", "simulated", "differs"}};
@@ -127,7 +128,7 @@ formats::Cells SimulatedCells(const ScaleReport& report) {
   return cells;
 }
 
-// Sentences about one case: coverage, gradients, the batch that hides the network, break-even.
+// Returns sentences on one case: coverage, gradients, the batch that hides the network, break-even.
 std::vector<std::string> CaseNotes(const ScaleCase& one, const ScaleReport& report) {
   std::vector<std::string> notes;
   AddCoverage(one, notes);
@@ -152,12 +153,12 @@ std::vector<std::string> CaseNotes(const ScaleCase& one, const ScaleReport& repo
   return notes;
 }
 
-// Sentences about all: network, overlap, stragglers.
+// Returns sentences on all cases: network, overlap, stragglers.
 std::vector<std::string> ScaleNotes(const ScaleReport& report) {
   std::vector<std::string> notes;
   notes.push_back(fmt::format(
       "network: {}{}", cluster::NetworkText(report.network),
-      report.network.reason.empty() ? "" : " (not validated: " + report.network.reason + ")"));
+      report.network.reason ? " (not validated: " + report.network.reason->text + ")" : ""));
   if (report.rules.algorithm)
     notes.push_back(
         fmt::format("allreduce: the closed form of {}", cluster::Key(*report.rules.algorithm)));
@@ -167,10 +168,10 @@ std::vector<std::string> ScaleNotes(const ScaleReport& report) {
         "/ bandwidth",
         *ratio));
   else
-    notes.emplace_back("allreduce: the fastest closed form, which a library may not reach");
+    notes.emplace_back("allreduce: the fastest closed form; a library may be slower");
   notes.push_back(fmt::format(
       "none: the allreduce follows the backward pass; bucketed: buckets of {} overlap with it; "
-      "full: the longer of the two. Efficiency is of bucketed. A node counts as one device",
+      "full: the longer of the two. Efficiency is that of bucketed. Each device counts as a node",
       text::WithPrefix(report.rules.bucket_bytes, "B")));
   if (!report.node_ratios.empty())
     notes.push_back(fmt::format(
@@ -178,9 +179,10 @@ std::vector<std::string> ScaleNotes(const ScaleReport& report) {
         "time than the median node)",
         report.node_ratios.size(), 100 * (std::ranges::max(report.node_ratios) - 1)));
   else
-    notes.emplace_back("compute: one node was measured, so all count as equal");
+    notes.emplace_back("compute: one node was measured; all are assumed equal");
   if (!report.currency.empty())
-    notes.push_back(fmt::format("price: {}", report.price ? report.price->how : "none matches"));
+    notes.push_back(
+        fmt::format("price: {}", report.price ? report.price->how : "no entry matches"));
   if (report.their_price) notes.push_back("price of the other cluster: " + report.their_price->how);
   return notes;
 }
@@ -212,7 +214,8 @@ json RowsJson(const std::vector<ScaleRow>& rows) {
 json BreakEvenJson(const std::vector<std::pair<std::string, BreakEven>>& results) {
   auto object = json::object();
   for (const auto& [overlap, result] : results)
-    object[overlap] = result.nodes ? json{{"nodes", *result.nodes}} : json{{"why_not", result.why}};
+    object[overlap] = result.nodes ? json{{"nodes", *result.nodes}}
+                                   : json{{"why_not", result.reason.value_or(Reason{}).text}};
   return object;
 }
 
@@ -278,6 +281,34 @@ void WriteCsvRows(const ScaleCase& one, const char* scaling, const std::vector<S
                        row.samples_per_second_full, formats::NumberField(row.efficiency));
 }
 
+constexpr double kSamples = 1e6;
+
+void AddLine(const std::string& title, const std::vector<ScaleRow>& rows,
+             const std::optional<NodePrice>& price, std::vector<CostLine>& lines) {
+  if (!price || rows.empty()) return;
+  CostLine line{.title = title, .points = {}};
+  for (const auto& row : rows) {
+    const double seconds = kSamples / row.samples_per_second_bucketed;
+    line.points.push_back({.nodes = row.nodes,
+                           .seconds = seconds,
+                           .cost = row.nodes * price->per_hour / 3600 * seconds});
+  }
+  lines.push_back(std::move(line));
+}
+
+bool Beats(const CostPoint& a, const CostPoint& b) {
+  return a.seconds <= b.seconds && a.cost <= b.cost && (a.seconds < b.seconds || a.cost < b.cost);
+}
+
+void MarkBest(std::vector<CostLine>& lines) {
+  for (auto& line : lines)
+    for (auto& point : line.points)
+      point.best = std::ranges::none_of(lines, [&](const CostLine& other) {
+        return std::ranges::any_of(other.points,
+                                   [&](const CostPoint& by) { return Beats(by, point); });
+      });
+}
+
 }  // namespace
 
 void WriteScaleTable(const ScaleReport& report, int width, std::ostream& out) {
@@ -324,15 +355,15 @@ void WriteScalePage(const ScaleReport& report,
                     const std::vector<std::pair<std::string, std::string>>& figures,
                     std::ostream& out) {
   formats::BeginPage(report.where + " over nodes", out);
-  for (const auto& [figure, why_not] : figures) formats::WritePageFigure(figure, why_not, out);
+  for (const auto& [figure, reason] : figures) formats::WritePageFigure(figure, reason, out);
   if (!report.measured.empty()) formats::WritePageTable("Measured", MeasuredCells(report), out);
   for (const auto& one : report.cases) {
     formats::WritePageTable(WeakTitle(one), ScaleCells(one.weak), out);
     if (!one.strong.empty()) formats::WritePageTable(StrongTitle(one), ScaleCells(one.strong), out);
-    formats::WritePageList("About it", "ul", CaseNotes(one, report), out);
+    formats::WritePageList("Notes", "ul", CaseNotes(one, report), out);
   }
   if (!report.simulated.empty()) formats::WritePageTable("Simulated", SimulatedCells(report), out);
-  formats::WritePageList("What this rests on", "ul", ScaleNotes(report), out);
+  formats::WritePageList("Sources and assumptions", "ul", ScaleNotes(report), out);
   formats::EndPage(out);
 }
 
@@ -372,38 +403,6 @@ json ScaleJson(const ScaleReport& report) {
   return object;
 }
 
-namespace {
-
-constexpr double kSamples = 1e6;
-
-void AddLine(const std::string& title, const std::vector<ScaleRow>& rows,
-             const std::optional<NodePrice>& price, std::vector<CostLine>& lines) {
-  if (!price || rows.empty()) return;
-  CostLine line{.title = title, .points = {}};
-  for (const auto& row : rows) {
-    const double seconds = kSamples / row.samples_per_second_bucketed;
-    line.points.push_back({.nodes = row.nodes,
-                           .seconds = seconds,
-                           .cost = row.nodes * price->per_hour / 3600 * seconds});
-  }
-  lines.push_back(std::move(line));
-}
-
-bool Beats(const CostPoint& a, const CostPoint& b) {
-  return a.seconds <= b.seconds && a.cost <= b.cost && (a.seconds < b.seconds || a.cost < b.cost);
-}
-
-void MarkBest(std::vector<CostLine>& lines) {
-  for (auto& line : lines)
-    for (auto& point : line.points)
-      point.best = std::ranges::none_of(lines, [&](const CostLine& other) {
-        return std::ranges::any_of(other.points,
-                                   [&](const CostPoint& by) { return Beats(by, point); });
-      });
-}
-
-}  // namespace
-
 std::optional<NodePrice> DevicePrice(const cluster::Prices& prices,
                                      const std::vector<machine::Machine>& machines, int devices) {
   for (const auto& machine : machines) {
@@ -440,7 +439,7 @@ std::vector<std::string> CostNotes(const ScaleCase& one, const ScaleReport& repo
                          point.nodes == 1 ? "" : "s");
     };
     notes.push_back(
-        fmt::format("a million samples ({}), in buckets: cheapest {}; fastest {}", line.title,
+        fmt::format("a million samples ({}), bucketed: cheapest {}; fastest {}", line.title,
                     text(*std::ranges::min_element(line.points, {}, &CostPoint::cost)),
                     text(*std::ranges::min_element(line.points, {}, &CostPoint::seconds))));
   }

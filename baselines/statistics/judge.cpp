@@ -13,7 +13,7 @@
 namespace dlroof::statistics {
 namespace {
 
-// A larger drift is no noise. A common shift reports it.
+// A larger drift is reported as a common shift instead.
 constexpr double kMostDrift = 0.02;
 constexpr double kMedianOfChiSquare = 0.454936;  // one degree of freedom
 
@@ -45,8 +45,8 @@ double LeastThatExplains(double low, double high, double centre, const std::vect
   return high;
 }
 
-// Half of a symmetrical spread tells all of it: of the slower and of the faster benchmarks the
-// smaller deviation, so that changes for the worse alone (or the better) do not count.
+// Returns the smaller of the deviations of the slower and of the faster benchmarks, each taken as
+// one half of a symmetrical spread, so that changes in one direction only do not count.
 double DeviationBothWays(const std::vector<Shift>& shifts) {
   std::vector<Shift> slower, faster;
   for (const auto& shift : shifts) (shift.log_ratio > 0 ? slower : faster).push_back(shift);
@@ -55,19 +55,18 @@ double DeviationBothWays(const std::vector<Shift>& shifts) {
                   LeastThatExplains(kMostRunNoise, kMostNoiseBothWays, 0, faster));
 }
 
-// Fewer benchmarks than this are not a whole run: 10 go one way by chance in 1 of 512 runs.
+// The least benchmarks for a common shift: 10 move in one direction by chance in 1 of 512 runs.
 constexpr int kLeastForCommon = 10;
 constexpr double kNearlyAll = 0.9;
-// Roofs that moved by less than this part of the common shift did not cause it; by more than the
-// other, they did.
+// If the roofs moved by less than kUnmoved of the common shift, they did not cause it; if by more
+// than kMoved, they did.
 constexpr double kUnmoved = 0.25, kMoved = 0.5;
 
-// One benchmark's movement from BASE to NEW, in logarithms.
+// One benchmark's shift from BASE to NEW, in logarithms.
 struct Movement {
-  double log_ratio = 0;  // [1] of its seconds
-  double deviation = 0;  // [1] standard error of log_ratio, run noise included
-  // [1] of its roof time, where each run measured its own ceilings; absent: no such evidence
-  std::optional<double> roof_log_ratio;
+  double log_ratio = 0;                  // [1] of its seconds
+  double deviation = 0;                  // [1] standard error of log_ratio, run noise included
+  std::optional<double> roof_log_ratio;  // [1] of its roof time, if each run measured its ceilings
 };
 
 void AddEvidence(const std::vector<Movement>& movements, CommonShift& common) {
@@ -81,8 +80,8 @@ void AddEvidence(const std::vector<Movement>& movements, CommonShift& common) {
   if (part >= kMoved) common.roofs = RoofEvidence::kMovedToo;
 }
 
-// Present when at least 90 % of at least 10 benchmarks moved the same way, and at
-// least 90 % lie within 2 deviations + `tolerance` [1, logarithm] of their median.
+// Returns the common shift if at least 90 % of at least 10 benchmarks moved in one direction, and
+// at least 90 % are within 2 deviations + `tolerance` [1, logarithm] of the median.
 std::optional<CommonShift> FindCommonShift(const std::vector<Movement>& movements,
                                            double tolerance) {
   if (movements.size() < kLeastForCommon) return std::nullopt;
@@ -115,14 +114,14 @@ std::string EvidenceText(const CommonShift& common) {
           std::exp(*common.roof_log_ratio));
     case RoofEvidence::kDidNotMove:
       return fmt::format(
-          "the roofs measured in each run did not ({:.3f}), so what all benchmarks "
-          "share changed: build, library or settings",
+          "the roofs measured in each run did not ({:.3f}), so something that all benchmarks share "
+          "changed: build, library or settings",
           std::exp(*common.roof_log_ratio));
     case RoofEvidence::kNone:
       break;
   }
-  return "the machine changed, or what all benchmarks share (no ceilings of each run's own say "
-         "which: dlroof machine --remeasure before each run)";
+  return "the machine or something that all benchmarks share changed (to tell which, measure the "
+         "ceilings for each run: dlroof machine --remeasure)";
 }
 
 constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
@@ -136,6 +135,7 @@ constexpr KeyRow<Verdict> kVerdicts[] = {{Verdict::kSame, "same"},
                                          {Verdict::kUnsupported, "unsupported"}};
 constexpr double kLeastEffect = 0.02, kMostEffect = 0.10;
 constexpr double kExcludeAndShow = 1.96 + 1.28;  // standard errors
+constexpr double kMostFalse = 0.01;              // [1] p-value of a settled difference
 
 // A candidate with the noise between runs added.
 struct Widened {
@@ -176,11 +176,11 @@ void ChooseMinEffect(const JudgeSettings& settings, const std::vector<Widened>& 
       deviations.empty() ? kUsualRunNoise * std::sqrt(2) : Median(std::move(deviations));
   judged.min_effect = std::clamp(std::expm1(kExcludeAndShow * typical), kLeastEffect, kMostEffect);
   judged.min_effect_from = fmt::format(
-      "what these runs can tell: a typical ratio has a standard error of {:.1f} %", 100 * typical);
+      "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
 }
 
-// The movements that must each be beyond the minimum effect before a verdict rests on a candidate:
-// of the seconds, and of these without what all share and without what the roofs did.
+// The shifts of a candidate that must all be beyond the minimum effect for a verdict: of the
+// seconds, of the seconds without the common shift, and of the seconds relative to the roof.
 struct Views {
   double seconds = 0;
   std::optional<double> without_common, without_roof;
@@ -194,14 +194,15 @@ Views ViewsOf(const Candidate& candidate, const std::optional<CommonShift>& comm
   return views;
 }
 
-// Without the benchmark's own numbers, which stand beside it: reports gather equal texts.
+// Leaves out the benchmark's own numbers, so that reports can group equal reasons.
 std::string IntervalReason(bool beyond, bool includes_one, double min_effect) {
   const double percent = 100 * min_effect;
   if (includes_one)
     return fmt::format("too uncertain: unchanged, or changed by more than {:.1f} %", percent);
   if (beyond)
-    return fmt::format("beyond {:.1f} %, but among so many benchmarks that can be chance", percent);
-  return fmt::format("moved, by more or by less than {:.1f} %", percent);
+    return fmt::format("beyond {:.1f} %, but with this many benchmarks that can be chance",
+                       percent);
+  return fmt::format("moved, but perhaps by less than {:.1f} %", percent);
 }
 
 void Decide(const Views& views, double min_effect, Judgement& judgement) {
@@ -216,12 +217,13 @@ void Decide(const Views& views, double min_effect, Judgement& judgement) {
   const char* way = views.seconds > 0 ? "slower" : "faster";
   judgement.verdict = Verdict::kAmbiguous;
   if (beyond && excludes && !agrees(views.without_common)) {
-    judgement.with_all = true;
+    judgement.moved_with_run = true;
     judgement.reason = fmt::format("{}, but so is nearly everything else in this run", way);
   } else if (beyond && excludes && !agrees(views.without_roof)) {
     judgement.reason = fmt::format(
-        "seconds and percent of roof disagree: {} by {:.3f} in seconds, {:.3f} with its roofs, "
-        "which each run measured, taken out",
+        "seconds and percent of roof disagree: {} by {:.3f} in seconds, {:.3f} relative to the "
+        "roofs "
+        "that each run measured",
         way, judgement.ratio, std::exp(*views.without_roof));
   } else if (beyond && sure) {
     judgement.verdict = views.seconds > 0 ? Verdict::kSlower : Verdict::kFaster;
@@ -263,7 +265,7 @@ RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Sh
   const double drift = here ? std::min(std::abs(Centre(compared)), kMostDrift) : 0;
   if (!before && !here)
     return {kUsualRunNoise, kLeastShifts, drift,
-            fmt::format("assumed: fewer than {} benchmarks to learn it from", kLeastShifts)};
+            fmt::format("assumed: fewer than {} benchmarks to estimate it from", kLeastShifts)};
   const bool from_stored = before && (!here || *before >= *here);
   const auto& shifts = from_stored ? stored : compared;
   // A median has about 0.37 of the efficiency of the mean of squares.
@@ -273,7 +275,8 @@ RunNoise EstimateRunNoise(const std::vector<Shift>& stored, const std::vector<Sh
                                         shifts.size());
   if (deviation > kMostRunNoise)
     from +=
-        ", which moved both ways: the machine was not in one state; run --ab compares interleaved";
+        ", which moved in both directions: the machine's state changed; run --ab compares "
+        "interleaved";
   return {deviation, 0.37 * static_cast<double>(shifts.size()), drift, std::move(from)};
 }
 
@@ -322,12 +325,6 @@ Judged Judge(const std::vector<Candidate>& candidates, const JudgeSettings& sett
   }
   return judged;
 }
-
-namespace {
-
-constexpr double kMostFalse = 0.01;
-
-}  // namespace
 
 std::optional<PairedShift> MeasureSequentialShift(const std::vector<double>& log_ratios,
                                                   double error) {

@@ -13,10 +13,10 @@
 namespace dlroof::statistics {
 namespace {
 
-// Ranks from 1, equal values share their mean; and the sum of t^3 - t over groups of t equal ones.
+// Ranks from 1; equal values share their mean rank.
 struct Ranks {
   std::vector<double> of;
-  double ties = 0;
+  double ties = 0;  // sum of t^3 - t over groups of t equal values
 };
 
 Ranks RankAll(const double* values, std::size_t count) {
@@ -35,7 +35,7 @@ Ranks RankAll(const double* values, std::size_t count) {
   return ranks;
 }
 
-// The best place for a change within [begin, end), and how far it stands out.
+// The best position of a change within [begin, end), and its score.
 struct Split {
   std::size_t begin = 0, end = 0, at = 0;
   double score = 0;
@@ -49,7 +49,7 @@ Split BestSplit(const std::vector<double>& values, std::size_t begin, std::size_
   const Ranks ranks = RankAll(values.data() + begin, count);
   const auto all = static_cast<double>(count);
   const double spread = (all + 1) - ranks.ties / (all * (all - 1));
-  if (spread <= 0) return best;  // all are equal
+  if (spread <= 0) return best;  // all values are equal
   double sum = 0;
   for (std::size_t left = 1; left + least <= count; ++left) {
     sum += ranks.of[left - 1];
@@ -62,7 +62,7 @@ Split BestSplit(const std::vector<double>& values, std::size_t begin, std::size_
   return best;
 }
 
-// Lengths fall by the square root of 2; intervals of one length overlap by about half.
+// Lengths shrink by the square root of 2; intervals of one length overlap by about half.
 std::vector<Split> SeededSplits(const std::vector<double>& values, std::size_t least) {
   std::vector<Split> splits;
   const auto all = static_cast<double>(values.size());
@@ -81,8 +81,8 @@ std::vector<Split> SeededSplits(const std::vector<double>& values, std::size_t l
   return splits;
 }
 
-// Change points within [begin, end), sorted: the narrowest interval above the threshold, then both
-// sides of its split.
+// Finds the change points within [begin, end), sorted: the split of the narrowest interval above
+// the threshold, then recursively those on both sides of it.
 void Segment(const std::vector<double>& values, const std::vector<Split>& seeded, std::size_t begin,
              std::size_t end, std::size_t least, double threshold,
              std::vector<std::size_t>& found) {
@@ -108,8 +108,8 @@ double MedianOf(const std::vector<double>& values, std::size_t begin, std::size_
                  values.begin() + static_cast<std::ptrdiff_t>(end)});
 }
 
-// Moves each change to the best place between its neighbours and drops the weakest that is not one
-// there, until all are.
+// Moves each change to the best position between its neighbours, and drops the weakest below the
+// threshold, until none is below.
 void Refine(const std::vector<double>& values, const ChangePointSettings& settings,
             double threshold, std::vector<std::size_t>& at) {
   for (bool again = true; again && !at.empty();) {
@@ -152,7 +152,7 @@ double NeighbourCorrelation(const std::vector<double>& values) {
   return square > 0 ? 2 * std::sin(std::numbers::pi / 6 * product / square) : -0.5;
 }
 
-// 0 to kMostMemory.
+// Returns a value from 0 to kMostMemory.
 double MemoryOfDifferences(const std::vector<double>& values) {
   if (values.size() < kLeastForMemory) return 0;
   std::vector<double> differences(values.size());
@@ -175,11 +175,11 @@ constexpr std::array<std::pair<double, double>, 10> kThresholds = {{{10, 2.402},
                                                                     {1000, 4.467},
                                                                     {2000, 4.628}}};
 
-// [1] deviations. In normal noise one value in 16,000 is as far away.
+// [1] deviations. In normal noise one value in 16,000 is this far away.
 constexpr double kOutlier = 4;
-// MAD to standard deviation, of normal values.
+// Median absolute deviation to standard deviation, for normal values.
 constexpr double kDeviationOfMad = 1.4826;
-// Two values are as far from their median as from each other, whatever the noise.
+// Two values always have equal distances from their median.
 constexpr std::size_t kLeastWithNoise = 3;
 
 std::vector<SeriesLevel> LevelsOf(const std::vector<double>& values,
@@ -201,7 +201,7 @@ double ScoreThreshold(std::size_t count) {
   for (std::size_t i = 1; i < kThresholds.size(); ++i) {
     const auto [left, low] = kThresholds[i - 1];
     const auto [right, high] = kThresholds[i];
-    // Beyond the last row its slope goes on.
+    // Extrapolates with the slope of the last rows.
     if (at <= std::log(right) || i + 1 == kThresholds.size())
       return low + (high - low) * (at - std::log(left)) / std::log(right / left);
   }

@@ -1,13 +1,13 @@
 // When a series of measurements changed its level, and how it scatters around its levels. Pure.
 //
 // Seeded binary segmentation (Kovacs, Buehlmann, Li and Munk, Biometrika 110 (2023) 249, section 3)
-// of ranks: over intervals of all lengths, the largest standardized Mann-Whitney statistic of what
-// lies before and after each moment, ties corrected; of the intervals above the threshold the
-// narrowest decides (Baranowski, Chen and Fryzlewicz, J. R. Stat. Soc. B 81 (2019) 649). Ranks make
-// the threshold the same for every distribution of the noise, so it could be found by simulation
-// once (dlroof_change_points_study), and single outliers move nothing. Noise that remembers its
-// past raises the threshold by sqrt((1 + r) / (1 - r)), r being the lag-1 correlation as
-// differences of neighbours show it, which steps do not disturb.
+// of ranks: the statistic of an interval is the largest standardized Mann-Whitney statistic between
+// the values before and after a moment, ties corrected; of the intervals above the threshold the
+// narrowest decides (Baranowski, Chen and Fryzlewicz, J. R. Stat. Soc. B 81 (2019) 649). With ranks
+// the threshold is the same for all distributions of the noise, so that it was simulated once
+// (dlroof_change_points_study), and single outliers have no effect. Autocorrelated noise raises the
+// threshold by sqrt((1 + r) / (1 - r)), where r is the lag-1 correlation estimated from differences
+// of neighbours, which steps do not bias.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@
 namespace dlroof::statistics {
 
 struct ChangePointSettings {
-  // Both sides of a change have at least this many values: as early as a change can be told.
+  // [1] values on each side of a change. It also delays the detection of a new change.
   std::size_t least_segment = 5;
-  // [1] smaller changes of the median are not told.
+  // [1] Smaller changes of the median are not reported.
   double min_effect = 0.02;
 };
 
@@ -28,18 +28,19 @@ struct ChangePoint {
   double ratio = 1;    // [1] its median over that of the level before
 };
 
-// By rising `at`. `values` are positive; fewer than 2 x least_segment hold no change. In 100 series
-// in which nothing changes about one gets a change point, whatever its length.
+// Returns the changes by rising `at`. `values` are positive; fewer than 2 x least_segment have no
+// change. About one in 100 series without a change gets a change point, for any length.
 std::vector<ChangePoint> FindChangePoints(const std::vector<double>& values,
                                           const ChangePointSettings& settings = {});
 
-// The largest statistic over all intervals, before any threshold: what the study tabulates.
+// Returns the largest statistic over all intervals, without a threshold, for the study's table.
 double LargestScore(const std::vector<double>& values, std::size_t least_segment);
-// The value it exceeds in 1 % of series of `count` independent values without a change.
+// Returns the value that it exceeds in 1 % of series of `count` independent values without a
+// change.
 double ScoreThreshold(std::size_t count);
-// [1] 0 to 0.8: lag-1 correlation of the noise around the levels that begin at 0 and `at`; 0 below
-// 10 values. Two views, each of which noise of few values can raise, and the lower one counts:
-// differences of neighbours, which steps do not disturb, and the distances from the levels.
+// Returns the lag-1 correlation of the noise around the levels that begin at 0 and `at`, 0 to 0.8
+// [1]; 0 below 10 values. It is the lower of two estimates, each of which chance can raise for few
+// values: by differences of neighbours, which steps do not bias, and by distances from the levels.
 double NoiseMemory(const std::vector<double>& values, const std::vector<std::size_t>& at = {});
 
 struct SeriesLevel {
@@ -50,11 +51,11 @@ struct SeriesLevel {
 struct SeriesProfile {
   std::vector<SeriesLevel> levels;   // at least one
   std::vector<ChangePoint> changes;  // between them
-  // [1] deviation of one value from its level, logarithm: 1.4826 times the median absolute one,
-  // which outliers do not move. Absent: of one value or two nobody can say.
+  // [1] deviation of a value from its level, logarithm: 1.4826 times the median absolute one, which
+  // is robust against outliers. Needs three values.
   std::optional<double> deviation;
-  double memory = 0;                  // [1] as NoiseMemory
-  std::vector<std::size_t> outliers;  // values further from their level than 4 deviations
+  double memory = 0;                  // [1] by NoiseMemory
+  std::vector<std::size_t> outliers;  // values more than 4 deviations from their level
 };
 
 // `values` are positive, oldest first, at least one.

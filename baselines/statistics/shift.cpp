@@ -44,18 +44,18 @@ std::vector<double> AdjustedPValues(const std::vector<double>& p_values) {
 
 namespace {
 
-constexpr int kLargestExact = 400;        // pairs; beyond them the approximation is good to 1e-3
-constexpr std::size_t kMostValues = 256;  // of a side; more are grouped
+constexpr int kLargestExact = 400;        // pairs; for more the approximation is good to 1e-3
+constexpr std::size_t kMostValues = 256;  // per side; more are grouped
 
-// P(U <= u) for u = 0, 1, ...: U is the number of pairs whose NEW is smaller, all orders of n + m
-// values being alike. Adding one value at a time: the largest of all is NEW or BASE.
+// Returns P(U <= u) for u = 0, 1, ...: U is the number of pairs whose NEW is smaller, if all orders
+// of n + m values are equally likely. Recursion over the largest value, which is of NEW or of BASE.
 std::vector<double> MannWhitneyCumulated(int n, int m) {
-  // ways[j][u]: orders of i BASE and j NEW values with U = u, for the i at hand.
+  // ways[j][u]: orders of i BASE and j NEW values with U = u, for the current i.
   std::vector<std::vector<double>> ways(m + 1, std::vector<double>(n * m + 1, 0.0));
   for (auto& row : ways) row[0] = 1;
   for (int i = 1; i <= n; ++i)
     for (int j = 1; j <= m; ++j) {
-      // ways[j] still holds i - 1; a BASE value on top lies above all j NEW ones.
+      // ways[j] still holds i - 1; a largest BASE value is above all j NEW ones.
       std::vector<double> next(n * m + 1, 0.0);
       for (int u = 0; u <= i * j; ++u) next[u] = (u >= j ? ways[j][u - j] : 0) + ways[j - 1][u];
       ways[j] = next;
@@ -85,8 +85,8 @@ IntervalRank ApproximateRank(int n, int m) {
   return {static_cast<int>(cut), 1 - 2 * NormalTail((pairs / 2 - cut + 0.5) / deviation)};
 }
 
-// Logarithms; of long samples the medians of equal, consecutive groups (batches also lose the
-// correlation of neighbours).
+// Returns logarithms; of long samples the medians of equal, consecutive groups (which also reduces
+// the correlation of neighbours).
 std::optional<std::vector<double>> Logarithms(const std::vector<double>& values) {
   std::vector<double> logs;
   const std::size_t groups = std::min(values.size(), kMostValues);
@@ -102,11 +102,12 @@ std::optional<std::vector<double>> Logarithms(const std::vector<double>& values)
   return logs;
 }
 
-// The values at four ranks in rising order, as after sorting: each search narrows the next.
+// The values at four ranks.
 struct Ranked {
   double low = 0, lower_median = 0, upper_median = 0, high = 0;
 };
 
+// Each search narrows the range of the next.
 Ranked RankedValues(std::vector<double>& values, std::size_t low, std::size_t high) {
   const std::size_t lower = (values.size() - 1) / 2, upper = values.size() / 2;
   double* const all = values.data();
@@ -129,7 +130,7 @@ Windows ByBlock(const record::Record& record) {
   return windows;
 }
 
-// Means of two values, each with itself too, sorted.
+// Returns the means of all pairs of values, each value paired with itself too, sorted.
 std::vector<double> WalshAverages(const std::vector<double>& values) {
   std::vector<double> averages;
   averages.reserve(values.size() * (values.size() + 1) / 2);
@@ -139,7 +140,7 @@ std::vector<double> WalshAverages(const std::vector<double>& values) {
   return averages;
 }
 
-// W as a count of averages (Tukey): those above 0, and half of those that are 0.
+// Counts W by averages (Tukey): those above 0, and half of those equal to 0.
 double TwoSided(const std::vector<double>& averages, const std::vector<double>& cumulated) {
   double above = 0;
   for (const double average : averages) above += average > 0 ? 1 : average == 0 ? 0.5 : 0;
@@ -223,7 +224,7 @@ std::vector<double> SignedRankCumulated(int n) {
 std::optional<PairedShift> MeasurePairedShift(const std::vector<double>& log_ratios, double level) {
   const auto n = static_cast<int>(log_ratios.size());
   const auto cumulated = SignedRankCumulated(n);
-  std::size_t cut = 0;  // averages beyond each end of the interval, and the end itself
+  std::size_t cut = 0;  // averages outside of each end of the interval, and the end itself
   while (2 * cumulated[cut] <= 1 - level) ++cut;
   if (cut == 0) return std::nullopt;
   const auto averages = WalshAverages(log_ratios);

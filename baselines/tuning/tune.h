@@ -1,17 +1,17 @@
-// The tuner's engine: from a program's default to its best setting, by trials. It knows no program.
+// The tuner's engine: from a program's default to its best setting, by trials. It is independent of
+// the program.
 //
 // Coordinates are tried one after the other, from the best setting so far (coordinate descent), and
-// again while another one changed since. Choices of one coordinate are halved (successive halving,
-// Jamieson and Talwalkar, AISTATS 2016): all get two blocks interleaved with the best so far, then
-// the better half twice as many, until one is left. It becomes a step if it is still faster.
+// again when another one has changed since. Choices of one coordinate are halved (successive
+// halving, Jamieson and Talwalkar, AISTATS 2016): all get two blocks interleaved with the best so
+// far, then the better half twice as many, until one is left. It becomes a step if it is still
+// faster.
 //
-// The search takes the best of many, so its ratios flatter. None of them is reported as a gain:
-// default, steps and best are measured again in fresh blocks, by the rule of interleaved
-// comparisons (sequential.h). All statements of one confirmation share its error (Bonferroni). A
-// step that is not confirmed is dropped, and the rest confirmed once more with half of the error
-// that is left, so that all false gains together stay below 5 % of tunings.
-//
-// The stages of a tuning, search and proof, and the blocks that they measure.
+// The search takes the best of many, so its ratios are biased and none is reported as a gain.
+// Default, steps and best are measured again in new blocks, by the rule of interleaved comparisons
+// (judge.h). All statements of one confirmation share its error (Bonferroni). A step that is not
+// confirmed is dropped, and the rest is confirmed once more with half of the remaining error, so
+// that fewer than 5 % of tunings report a false gain.
 #pragma once
 
 #include <cstddef>
@@ -29,22 +29,23 @@ inline constexpr double kSearchShare = 0.6;
 
 struct TuneHooks {
   MeasureBlock measure;
-  std::function<void(const Tuning&)> save = {};      // after each block
-  std::function<void(const std::string&)> say = {};  // progress, a sentence
+  std::function<void(const Tuning&)> save = {};      // called after each block
+  std::function<void(const std::string&)> say = {};  // gets progress messages
 };
 
-// Continues from `recorded`, blocks of the same plan: they are not measured again where the search
-// asks for the same ones. Never throws for a setting that fails. The state is kUnfinished after an
+// Continues from `recorded`, blocks of the same plan, which are reused as long as the search asks
+// for the same ones. Does not throw for a setting that fails. The state is kUnfinished after an
 // interrupt.
 Tuning Tune(const TuningPlan& plan, std::vector<TrialBlock> recorded, const TuneHooks& hooks);
 
-// Measures the best setting of a tuning against its default once more, in fresh blocks. Absent: it
-// was interrupted, one of the two has no time, or too few blocks were clean (`why`).
-std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks, std::string& why);
+// Measures the best setting of a tuning against its default once more, in new blocks. Without an
+// effect `reason` says why: it was interrupted, a setting has no time, too few blocks were clean.
+std::optional<Effect> Verify(const Tuning& tuning, const TuneHooks& hooks,
+                             std::optional<Reason>& reason);
 
-// Thrown through the search: the user asked for an end.
+// Thrown through the search when the user interrupts it.
 struct TuningInterrupted {};
-// Thrown through the search: no more can be learnt.
+// Thrown through the search when it cannot go on.
 struct TuningFailed {
   std::string reason;
   bool unsupported = false;
@@ -56,11 +57,11 @@ class TrialSequence {
   // `tuning` holds the recorded blocks and gets the new ones; both must outlive this.
   TrialSequence(Tuning& tuning, const TuneHooks& hooks) : tuning_(tuning), hooks_(hooks) {}
 
-  // Returns the next block of these settings; the reference lasts until the next call. Recorded
-  // blocks that do not fit end here: the rest is measured again. Throws TuningInterrupted.
+  // Returns the next block, of these settings; the reference is valid until the next call. From the
+  // first recorded block that does not fit, all are measured again. Throws TuningInterrupted.
   const TrialBlock& Measure(const std::string& stage, const std::vector<Setting>& settings);
 
-  // [s] of the blocks so far.
+  // Returns the duration of the blocks so far [s].
   double seconds() const { return seconds_; }
   void Say(const std::string& sentence) const;
 
@@ -71,18 +72,18 @@ class TrialSequence {
   double seconds_ = 0;
 };
 
-// The search: coordinates one by one, the choices of each by successive halving. Sets `best`,
-// `steps` (without effects) and `tried`. Ends early where its share of the budget is spent. Throws
-// TuningInterrupted, and TuningFailed where the setting to beat has no time.
+// Searches the coordinates one by one, the choices of each by successive halving. Sets `best`,
+// `steps` (without effects) and `tried`. Ends early when its share of the budget is spent. Throws
+// TuningInterrupted, and TuningFailed if the best setting so far has no time.
 void Search(TrialSequence& trials, Tuning& tuning);
 
-// The proof: measures the default, each step and the best interleaved, in fresh blocks. Sets
-// effects, total, state, reason, `dropped`, and leaves in `steps` and `best` what is confirmed.
-// Throws as Search does.
+// Confirms the search: measures the default, each step and the best interleaved, in new blocks.
+// Sets effects, total, state, reason and `dropped`; `steps` and `best` become the confirmed ones.
+// Throws like Search.
 void Confirm(TrialSequence& trials, Tuning& tuning);
 
-// Returns the effect of the second setting against the first. Absent: too few clean blocks within
-// the plan's budget. Throws as Search does.
+// Returns the effect of setting `after` against `before`, unless too few blocks are clean within
+// the plan's budget. Throws like Search.
 std::optional<Effect> EffectBetween(TrialSequence& trials, const TuningPlan& plan,
                                     const std::string& stage, const Setting& before,
                                     const Setting& after);

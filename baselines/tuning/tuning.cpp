@@ -22,115 +22,15 @@ std::set<std::string> KnobsOf(const Coordinate& coordinate) {
     for (const auto& [knob, value] : choice.values) knobs.insert(knob);
   return knobs;
 }
-
-}  // namespace
-
-std::string Words(const Setting& setting) {
-  std::string words;
-  for (const auto& [knob, value] : setting)
-    words +=
-        fmt::format("{}{}{}{}", words.empty() ? "" : ", ", knob, value.empty() ? "" : "=", value);
-  return words.empty() ? "default" : words;
-}
-
-Setting With(Setting setting, const Coordinate& coordinate, const Setting& values) {
-  for (const auto& knob : KnobsOf(coordinate)) setting.erase(knob);
-  setting.insert(values.begin(), values.end());
-  return setting;
-}
-
-Setting PartOf(const Setting& setting, const Coordinate& coordinate) {
-  Setting part;
-  for (const auto& knob : KnobsOf(coordinate))
-    if (const auto found = setting.find(knob); found != setting.end()) part.insert(*found);
-  return part;
-}
-
-Coordinate Crossed(const Coordinate& one, const Coordinate& other) {
-  Coordinate both{one.name + " and " + other.name, one.reason, one.choices};
-  both.choices.insert(both.choices.end(), other.choices.begin(), other.choices.end());
-  for (const auto& first : one.choices)
-    for (const auto& second : other.choices) {
-      Choice choice{first.values, first.reason + "; " + second.reason};
-      choice.values.insert(second.values.begin(), second.values.end());
-      both.choices.push_back(std::move(choice));
-    }
-  return both;
-}
-
-namespace {
-
 record::Record OfBlock(const TrialResult& result) {
   record::Record record{.repetitions = result.windows};
   for (auto& window : record.repetitions) window.block = 0;
   return record;
 }
-
-}  // namespace
-
-MeasureBlock Interleaved(Trial trial, int rounds, double most_seconds,
-                         std::function<double()> now) {
-  return [=](TrialBlock& block, std::uint64_t seed) {
-    const double begin = now();
-    block.results.assign(block.settings.size(), {});
-    for (int round = 0; round < rounds; ++round)
-      for (const auto i :
-           ShuffledOrder(block.settings.size(), seed + static_cast<unsigned>(round))) {
-        auto& result = block.results[i];
-        if (!result.failed.empty()) continue;
-        const auto one = trial(block.settings[i], most_seconds);
-        if (!one) return false;
-        result.failed = one->failed;
-        result.unsupported = one->unsupported;
-        result.windows.insert(result.windows.end(), one->windows.begin(), one->windows.end());
-      }
-    block.seconds = now() - begin;
-    return true;
-  };
-}
-
-std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender, std::size_t base) {
-  const auto &old = block.results.at(base), &now = block.results.at(contender);
-  if (!old.failed.empty() || !now.failed.empty()) return std::nullopt;
-  const auto ratios = statistics::BlockLogRatios(OfBlock(old), OfBlock(now));
-  return ratios.empty() ? std::nullopt : std::optional(ratios.front());
-}
-
-bool IsNoisy(const TrialBlock& block) {
-  int with_times = 0;
-  for (std::size_t i = 0; i < block.results.size(); ++i) {
-    if (i > 0 && LogRatio(block, i)) return false;
-    with_times += block.results[i].failed.empty() ? 1 : 0;
-  }
-  return with_times > 1;
-}
-
-namespace {
-
 constexpr KeyRow<TuningState> kStates[] = {
     {TuningState::kUnfinished, "unfinished"},      {TuningState::kNothingWon, "nothing_won"},
     {TuningState::kNotConfirmed, "not_confirmed"}, {TuningState::kConfirmed, "confirmed"},
     {TuningState::kUnsupported, "unsupported"},    {TuningState::kFailed, "failed"}};
-
-}  // namespace
-
-std::string_view Key(TuningState state) { return KeyIn(kStates, state); }
-std::optional<TuningState> TuningStateFromKey(std::string_view key) {
-  return ValueIn(kStates, key);
-}
-
-double SecondsOf(const Tuning& tuning) {
-  double seconds = 0;
-  for (const auto& block : tuning.blocks) seconds += block.seconds;
-  return seconds;
-}
-
-int NoisyBlocks(const Tuning& tuning) {
-  return static_cast<int>(std::ranges::count_if(tuning.blocks, IsNoisy));
-}
-
-namespace {
-
 using nlohmann::json;
 
 constexpr int kVersion = 1;
@@ -143,8 +43,8 @@ json ToJson(const Coordinate& coordinate) {
 }
 
 json ToJson(const TrialResult& result) {
-  if (!result.failed.empty())
-    return {{"failed", result.failed}, {"unsupported", result.unsupported}};
+  if (result.failure)
+    return {{"failed", result.failure->text}, {"unsupported", result.unsupported}};
   json seconds = json::array(), noisy = json::array();
   for (std::size_t i = 0; i < result.windows.size(); ++i) {
     seconds.push_back(result.windows[i].seconds);
@@ -203,8 +103,9 @@ Coordinate CoordinateFrom(const JsonReader& in) {
 }
 
 TrialResult ResultFrom(const JsonReader& in) {
-  TrialResult result{{}, in.TextOr("failed", ""), false};
-  if (!result.failed.empty()) {
+  TrialResult result;
+  if (auto failure = in.TextOr("failed", ""); !failure.empty()) {
+    result.failure = Reason{std::move(failure)};
     result.unsupported = in.Flag("unsupported");
     return result;
   }
@@ -281,6 +182,91 @@ Tuning TuningFrom(const JsonReader& in) {
 }
 
 }  // namespace
+
+std::string SettingText(const Setting& setting) {
+  std::string text;
+  for (const auto& [knob, value] : setting)
+    text +=
+        fmt::format("{}{}{}{}", text.empty() ? "" : ", ", knob, value.empty() ? "" : "=", value);
+  return text.empty() ? "default" : text;
+}
+
+Setting With(Setting setting, const Coordinate& coordinate, const Setting& values) {
+  for (const auto& knob : KnobsOf(coordinate)) setting.erase(knob);
+  setting.insert(values.begin(), values.end());
+  return setting;
+}
+
+Setting PartOf(const Setting& setting, const Coordinate& coordinate) {
+  Setting part;
+  for (const auto& knob : KnobsOf(coordinate))
+    if (const auto found = setting.find(knob); found != setting.end()) part.insert(*found);
+  return part;
+}
+
+Coordinate Crossed(const Coordinate& one, const Coordinate& other) {
+  Coordinate both{one.name + " and " + other.name, one.reason, one.choices};
+  both.choices.insert(both.choices.end(), other.choices.begin(), other.choices.end());
+  for (const auto& first : one.choices)
+    for (const auto& second : other.choices) {
+      Choice choice{first.values, first.reason + "; " + second.reason};
+      choice.values.insert(second.values.begin(), second.values.end());
+      both.choices.push_back(std::move(choice));
+    }
+  return both;
+}
+
+MeasureBlock Interleaved(Trial trial, int rounds, double most_seconds,
+                         std::function<double()> now) {
+  return [=](TrialBlock& block, std::uint64_t seed) {
+    const double begin = now();
+    block.results.assign(block.settings.size(), {});
+    for (int round = 0; round < rounds; ++round)
+      for (const auto i :
+           ShuffledOrder(block.settings.size(), seed + static_cast<unsigned>(round))) {
+        auto& result = block.results[i];
+        if (result.failure) continue;
+        const auto one = trial(block.settings[i], most_seconds);
+        if (!one) return false;
+        result.failure = one->failure;
+        result.unsupported = one->unsupported;
+        result.windows.insert(result.windows.end(), one->windows.begin(), one->windows.end());
+      }
+    block.seconds = now() - begin;
+    return true;
+  };
+}
+
+std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender, std::size_t base) {
+  const auto &old = block.results.at(base), &now = block.results.at(contender);
+  if (old.failure || now.failure) return std::nullopt;
+  const auto ratios = statistics::BlockLogRatios(OfBlock(old), OfBlock(now));
+  return ratios.empty() ? std::nullopt : std::optional(ratios.front());
+}
+
+bool IsNoisy(const TrialBlock& block) {
+  int with_times = 0;
+  for (std::size_t i = 0; i < block.results.size(); ++i) {
+    if (i > 0 && LogRatio(block, i)) return false;
+    with_times += block.results[i].failure ? 0 : 1;
+  }
+  return with_times > 1;
+}
+
+std::string_view Key(TuningState state) { return KeyIn(kStates, state); }
+std::optional<TuningState> TuningStateFromKey(std::string_view key) {
+  return ValueIn(kStates, key);
+}
+
+double SecondsOf(const Tuning& tuning) {
+  double seconds = 0;
+  for (const auto& block : tuning.blocks) seconds += block.seconds;
+  return seconds;
+}
+
+int NoisyBlocks(const Tuning& tuning) {
+  return static_cast<int>(std::ranges::count_if(tuning.blocks, IsNoisy));
+}
 
 json ToJson(const Effect& effect) {
   return {{"ratio", effect.ratio},

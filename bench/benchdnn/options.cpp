@@ -28,7 +28,7 @@ products::ProductTypes SplitTypes(std::string_view data_types) {
   return {std::string(types.at(0)), std::string(types.at(1)), std::string(types.at(2))};
 }
 
-// Returns the words of the option `scales`, as benchdnn's readers spell them.
+// Returns the canonical spelling of the scales that our option `scales` stands for.
 std::string_view OurScales(const products::ProductTypes& types) {
   if (!products::IsInt8(types)) return "";
   return products::IsByte(types.destination) ? "src:common+wei:per_oc+dst:common"
@@ -42,11 +42,11 @@ const BenchdnnDirection* FindDirection(const BenchdnnChoice& choice) {
   return row == kDirections.end() ? nullptr : row;
 }
 
-std::string_view DirOf(const products::ProductCase& one) {
+std::optional<std::string_view> DirOf(const products::ProductCase& one) {
   for (const auto& row : kDirections)
     if (row.direction == one.direction && row.training == one.training && row.bias == one.bias)
       return row.dir;
-  return "";
+  return std::nullopt;
 }
 
 products::ProductTypes TypesOf(const BenchdnnChoice& choice) {
@@ -79,16 +79,17 @@ std::string ScalesArgument(const products::ProductTypes& types) {
                      products::IsByte(types.destination) ? "+dst:common:0.5" : "");
 }
 
-std::string AttributeReason(const BenchdnnChoice& choice, const products::ProductTypes& types,
-                            bool forward) {
+std::optional<Reason> AttributeReason(const BenchdnnChoice& choice,
+                                      const products::ProductTypes& types, bool forward) {
   const auto post_ops = choice["attr-post-ops"];
-  if (post_ops == "relu:slope") return "post-op relu with a slope";
-  if (!post_ops.empty() && post_ops != "relu") return fmt::format("post-ops {}", post_ops);
-  if (!post_ops.empty() && !forward) return "post-op backward";
-  if (!choice["attr-zero-points"].empty()) return "zero points";
+  if (post_ops == "relu:slope") return Reason{"post-op relu with a slope"};
+  if (!post_ops.empty() && post_ops != "relu") return Reason{fmt::format("post-ops {}", post_ops)};
+  if (!post_ops.empty() && !forward) return Reason{"post-op backward"};
+  if (!choice["attr-zero-points"].empty()) return Reason{"zero points"};
   const auto scales = choice["attr-scales"];
-  if (!scales.empty() && !forward) return "scales backward";
-  if (!scales.empty() && scales != OurScales(types)) return fmt::format("scales {}", scales);
+  if (!scales.empty() && !forward) return Reason{"scales backward"};
+  if (!scales.empty() && scales != OurScales(types))
+    return Reason{fmt::format("scales {}", scales)};
   return CommonReason(choice);
 }
 
@@ -128,7 +129,7 @@ constexpr std::array<BenchdnnOption, 14> kIgnoredOptions = {{
 
 std::string ReadValue(const BenchdnnOption& option, std::string_view value) {
   if (value.empty()) {
-    // benchdnn takes an empty attribute for none, and an empty word for nothing else.
+    // benchdnn accepts an empty value for attributes only.
     if (option.default_value.empty() || option.name == "attr-fpmath")
       return std::string(option.default_value);
     throw BenchdnnRefusal(0, fmt::format("expected a value of --{}", option.name));
@@ -227,11 +228,11 @@ bool IsIgnoredOption(std::string_view option, std::string_view value) {
   return false;
 }
 
-std::string CommonReason(const BenchdnnChoice& choice) {
-  if (choice["attr-scratchpad"] == "user") return "scratchpad user";
-  if (!choice.IsDefault("ctx-init")) return "ctx-init";
-  if (!choice.IsDefault("ctx-exe")) return "ctx-exe";
-  return "";
+std::optional<Reason> CommonReason(const BenchdnnChoice& choice) {
+  if (choice["attr-scratchpad"] == "user") return Reason{"scratchpad user"};
+  for (const auto* option : {"ctx-init", "ctx-exe"})
+    if (!choice.IsDefault(option)) return Reason{option};
+  return std::nullopt;
 }
 
 namespace {

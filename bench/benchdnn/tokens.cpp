@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
 
-// Takes words one by one and joins those that a "\" continues.
+// Collects words and joins those that a "\" continues.
 class TokenList {
  public:
   void Add(std::string_view word, TextPlace place) {
@@ -30,11 +30,11 @@ class TokenList {
     token.text += word;
   }
   std::vector<BenchdnnToken> Take() {
-    // "\" alone at the very end, or as the first word.
+    // Removes a lone "\" that is the first or the last word.
     std::erase_if(tokens_, [](const BenchdnnToken& token) { return token.text.empty(); });
     return std::move(tokens_);
   }
-  // "\" as a word of its own continues the word before it.
+  // Accepts a "\" as a word of its own, which continues the previous word.
   bool AcceptLoneBackslash(std::string_view word) {
     if (word != "\\" || continued_) return false;
     continued_ = true;
@@ -126,7 +126,7 @@ void ReadLetters(std::string_view text, std::span<const BenchdnnLetter> letters)
 
 void RequireLetter(int64_t value, std::string_view key) {
   if (value <= 0)
-    throw BenchdnnRefusal(0, fmt::format("this problem lacks {} (or has it as 0)", key));
+    throw BenchdnnRefusal(0, fmt::format("this problem lacks {}, or its value is 0", key));
 }
 
 bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys) {
@@ -153,7 +153,7 @@ struct Part {
   size_t offset;
 };
 
-// "1e" of 1e+5.
+// Returns whether a text ends in an exponent, such as "1e" of 1e+5.
 bool IsExponent(std::string_view text) {
   return text.size() > 1 && text.back() == 'e' &&
          std::isdigit(static_cast<unsigned char>(text[text.size() - 2])) != 0;
@@ -171,7 +171,7 @@ std::vector<Part> Split(const Part& whole, char separator) {
   return parts;
 }
 
-// Nothing, for an empty word.
+// Does nothing for an empty word.
 void Append(std::string& list, char separator, std::string_view word) {
   if (!list.empty() && !word.empty()) list += separator;
   list += word;
@@ -195,7 +195,7 @@ double Number(Part part) {
   double value = 0;
   const char* end = part.text.data() + part.text.size();
   const auto [rest, error] = std::from_chars(part.text.data(), end, value);
-  // Lists of benchdnn's have 1.5e, which it reads as 1.5.
+  // benchdnn's own batch files contain 1.5e, which it reads as 1.5.
   const bool is_whole =
       rest == end || std::string_view(rest, static_cast<size_t>(end - rest)) == "e";
   if (error != std::errc() || !is_whole) Refuse(part, "a number");
@@ -204,7 +204,7 @@ double Number(Part part) {
 
 constexpr std::string_view kLayoutExpected = "a layout such as any, axb, nchw or aBcd16b";
 
-// A letter comes once; again only behind a block size.
+// Each letter occurs once, and again only after a block size.
 bool IsLayout(std::string_view text) {
   if (text == "any" || text == "undef") return true;
   std::string seen;
@@ -219,7 +219,8 @@ bool IsLayout(std::string_view text) {
   return !text.empty();
 }
 
-// "src:common:0.5*+wei:per_oc", less what has the value that benchdnn takes for none.
+// Reads "src:common:0.5*+wei:per_oc" and drops arguments whose value is `none`, which benchdnn
+// treats as not specified.
 std::string ReadArguments(std::string_view value, double none) {
   static constexpr std::array<std::string_view, 6> kArguments = {
       "src", "wei", "dst", "src1", "attr_post_op_dw_wei", "attr_post_op_dw_dst"};
@@ -243,10 +244,10 @@ std::string ReadArguments(std::string_view value, double none) {
   return text;
 }
 
-// A family of post-ops. `arguments`: what may follow, in this order: n number, t data type, p
-// policy, l layout, a anything.
+// A family of post-ops. `arguments` lists the kinds of arguments that may follow: n number, t data
+// type, p policy, l layout, a anything.
 struct PostOps {
-  std::string_view prefix;  // that the long names have
+  std::string_view prefix;  // of the long names
   std::string_view names;
   std::string_view arguments;
 };
@@ -288,7 +289,7 @@ void CheckArgument(char form, const Part& part) {
   if (form == 'l' && !IsLayout(part.text)) Refuse(part, kLayoutExpected);
 }
 
-// "relu:0.1:0": arguments must be what the family has.
+// Reads "relu:0.1:0" and checks its arguments.
 std::string ReadPostOp(const Part& part) {
   const auto fields = Split(part, ':');
   const auto [name, arguments] = FindPostOp(fields[0]);

@@ -1,5 +1,5 @@
-// The words of a benchdnn file (oneDNN's benchmark program), each knowing where its characters
-// stand, and the letters of a problem.
+// Splits the files of benchdnn, oneDNN's benchmark program, into words that remember the places of
+// their characters, and reads the letters of a problem.
 #pragma once
 
 #include <cstddef>
@@ -29,36 +29,37 @@ struct BenchdnnToken {
   TextPlace At(size_t offset) const;
 };
 
-// Words are separated by blanks and line ends; a word that begins with "#" and what follows it in
-// the line is a comment; a "\" at the end of a word, or alone, joins it with the next one.
+// Splits a text at blanks and line ends. A word that begins with "#" begins a comment up to the end
+// of the line. A "\" at the end of a word, or alone, joins the word with the next one.
 std::vector<BenchdnnToken> BenchdnnTokens(std::string_view text);
 
-// A token that cannot be used: why, and at which of its characters.
+// A token that cannot be used, with the offset of the character at fault.
 struct BenchdnnRefusal : BadInput {
-  BenchdnnRefusal(size_t at, const std::string& why) : BadInput(why), offset(at) {}
+  BenchdnnRefusal(size_t at, const std::string& reason) : BadInput(reason), offset(at) {}
   size_t offset;
 };
 
-// For messages: text from a hostile file may be long and hold control characters.
+// Returns text for a message: shortened and without control characters, because the text of a
+// hostile file may be long and contain them.
 std::string ShownText(std::string_view text);
 
-// Problem texts of drivers share a syntax: letters, each with a number, and the problem's name
-// behind n ("mb16_g1ic64n"name"").
+// The problem texts of drivers share a syntax: letters, each followed by a number, and the
+// problem's name after n ("mb16_g1ic64n"name"").
 struct BenchdnnLetter {
   std::string_view key;
   int64_t* value;
 };
 
 // Reads letters and their values up to the end or to "n", which begins the problem's name. The last
-// value of a letter counts. Throws BenchdnnRefusal for a letter that is none and for a number above
-// 2^31-1.
+// value of a repeated letter counts. Throws BenchdnnRefusal for an unknown letter and for a number
+// above 2^31-1.
 void ReadLetters(std::string_view text, std::span<const BenchdnnLetter> letters);
 
 // Throws BenchdnnRefusal unless the value is above 0.
 void RequireLetter(int64_t value, std::string_view key);
 
-// Returns true for a text that begins with one of the keys and a digit, behind "mb" and a number,
-// which drivers share.
+// Returns whether a text begins with one of the keys and a digit, after an optional "mb" and its
+// number, which all drivers have.
 bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys);
 
 }  // namespace dlroof::benchdnn

@@ -5,8 +5,8 @@
 
 namespace dlroof::cluster_run {
 
-// Each adds a subcommand to `cluster`. When it was given it runs, and sets the exit code if it has
-// others than 0.
+// Each adds a subcommand to `cluster`, which runs if the command line names it, and sets the exit
+// code unless it is 0.
 void AddClusterScript(CLI::App& cluster);
 void AddClusterNode(CLI::App& cluster, int& exit_code);
 void AddClusterGather(CLI::App& cluster, int& exit_code);

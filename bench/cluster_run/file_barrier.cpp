@@ -15,18 +15,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kAt = '@';  // no node's name holds it
+constexpr char kAt = '@';  // not allowed in names of nodes
 constexpr std::string_view kDone = "done";
-// All nodes together look at the shared folder at most so often.
+// Limit on the listings of the shared folder by all nodes together.
 constexpr double kLooksPerSecond = 10000;
 constexpr double kShortestPause = 0.005;  // [s]
 
 struct Entry {
   std::string name;
-  std::optional<std::size_t> turn;  // absent: done
+  std::optional<std::size_t> turn;  // unless the node is done
 };
 
-// Absent: a file of something else.
+// Parses NAME@TURN. Returns nothing for other files.
 std::optional<Entry> EntryOf(const std::string& file) {
   const auto at = file.rfind(kAt);
   if (at == std::string::npos) return std::nullopt;
@@ -66,7 +66,7 @@ FileBarrier::FileBarrier(fs::path folder, std::string name, const std::vector<st
   awaited_.erase(name_);
   std::error_code error;
   fs::create_directories(folder_, error);
-  if (error) throw BadInput("{}: cannot be made: {}", folder_.string(), error.message());
+  if (error) throw BadInput("{}: cannot be created: {}", folder_.string(), error.message());
   for (const auto& file : fs::directory_iterator(folder_, error)) {
     const auto entry = EntryOf(file.path().filename().string());
     if (entry && entry->name == name_) fs::remove(file.path(), error);
@@ -81,7 +81,7 @@ std::map<std::string, std::optional<std::size_t>> FileBarrier::Turns() const {
     const auto entry = EntryOf(file->path().filename().string());
     if (!entry) continue;
     const auto [found, added] = turns.try_emplace(entry->name, entry->turn);
-    // A node that goes on makes its new file before it removes the old one.
+    // A node creates its new file before it removes the old one.
     if (!added && found->second && (!entry->turn || *entry->turn > *found->second))
       found->second = entry->turn;
   }
@@ -92,7 +92,7 @@ void FileBarrier::Write(const std::string& turn) {
   const auto path = folder_ / (name_ + kAt + turn);
   if (!std::ofstream(path).is_open()) throw BadInput("{}: cannot be written", path.string());
   std::error_code none;
-  if (!own_.empty() && own_ != path) fs::remove(own_, none);
+  if (own_ && *own_ != path) fs::remove(*own_, none);
   own_ = path;
 }
 

@@ -1,4 +1,4 @@
-// dlroof cluster gather: the files of all nodes as one.
+// dlroof cluster gather: joins the files of all nodes to one cluster file.
 #include <fmt/format.h>
 
 #include <future>
@@ -26,7 +26,7 @@ struct GatherFlags {
   std::vector<std::string> meters;  // files
 };
 
-// Reads the logs of nodes' meters; absent without one.
+// Reads the logs of the nodes' meters, if there are any.
 std::optional<cluster::MeterLog> ReadMeters(const std::vector<std::string>& paths) {
   if (paths.empty()) return std::nullopt;
   std::vector<std::pair<std::string, std::string>> files;
@@ -51,19 +51,20 @@ std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   return summaries;
 }
 
-// Adds the rates of the folder's network, where there is one, to its nodes. Returns why it cannot
-// count; empty: it does, or there is none.
-std::string AddLinks(const NodeFolder& folder, std::vector<cluster::NodeSummary>& summaries) {
-  if (!std::filesystem::exists(folder.Network())) return "";
+// Adds the rates of the folder's measured network, if there is one, to its nodes. Returns the
+// reason if the network file cannot be used.
+std::optional<Reason> AddLinks(const NodeFolder& folder,
+                               std::vector<cluster::NodeSummary>& summaries) {
+  if (!std::filesystem::exists(folder.Network())) return std::nullopt;
   try {
     cluster::AddLinkRates(cluster::ReadMeasuredNetwork(folder.Network().string()), summaries);
-    return "";
+    return std::nullopt;
   } catch (const BadInput& refusal) {
-    return refusal.what();
+    return Reason{refusal.what()};
   }
 }
 
-// Reads the further visits. A file of one that cannot count is left out, with a message.
+// Reads the further visits. Skips invalid files with a message.
 std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem::path& path) {
   std::vector<std::vector<cluster::NodeSummary>> visits;
   for (const int number : NodeFolder(path).Visits()) {
@@ -71,28 +72,28 @@ std::vector<std::vector<cluster::NodeSummary>> ReadVisits(const std::filesystem:
     const NodeFolder folder(path, number);
     for (const auto& file : folder.NodeFiles()) {
       auto summary = ReadNodeFile(file);
-      if (summary.status == cluster::NodeStatus::kWhole)
+      if (summary.status == cluster::NodeStatus::kComplete)
         visit.push_back(std::move(summary));
       else
-        std::cerr << fmt::format("visit {}: left out: {}\n", number,
+        std::cerr << fmt::format("visit {}: skipped: {}\n", number,
                                  text::Printable(summary.reason));
     }
-    if (const auto why = AddLinks(folder, visit); !why.empty())
-      std::cerr << fmt::format("visit {}: no links: {}\n", number, text::Printable(why));
+    if (const auto reason = AddLinks(folder, visit))
+      std::cerr << fmt::format("visit {}: no links: {}\n", number, text::Printable(reason->text));
   }
   return visits;
 }
 
 struct NotWhole {
   std::size_t count = 0;
-  bool bad_file = false;  // a file of one of them cannot count, or only half of it
+  bool bad_file = false;  // the file of one of them is invalid or incomplete
 };
 
-// Says which nodes are not whole, and why.
-NotWhole SayNotWhole(const cluster::Cluster& cluster) {
+// Prints which nodes are incomplete, and why.
+NotWhole PrintNotWhole(const cluster::Cluster& cluster) {
   NotWhole absent;
   for (const auto& node : cluster.nodes) {
-    if (node.status == cluster::NodeStatus::kWhole) continue;
+    if (node.status == cluster::NodeStatus::kComplete) continue;
     absent.bad_file = absent.bad_file || node.status == cluster::NodeStatus::kFailed ||
                       (node.status == cluster::NodeStatus::kPartial && !IsJournal(node.file));
     if (++absent.count <= kMostListed)
@@ -114,16 +115,16 @@ int RunGather(const GatherFlags& flags) {
   const auto no_links = AddLinks(folder, summaries);
   auto cluster = cluster::Gather(std::move(summaries), folder.Asked(), ReadNodeRun,
                                  meters ? &*meters : nullptr);
-  if (const auto why = folder.WhyNoNetwork(); !why.empty())
-    cluster.remarks.push_back("the network was not measured: " + why);
-  if (!no_links.empty()) cluster.remarks.push_back("links were not compared: " + no_links);
+  if (const auto reason = folder.NetworkFailure())
+    cluster.remarks.push_back("the network was not measured: " + reason->text);
+  if (no_links) cluster.remarks.push_back("links were not compared: " + no_links->text);
   cluster::AddFindings(ReadVisits(flags.folder), cluster::OutlierRules(), cluster);
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};
   for (const auto& path : flags.meters) command.insert(command.end(), {"--meter", path});
   WriteFile(flags.output, cluster::ToJson(cluster, runner::CommandLine(command)).dump() + '\n',
             OnDisk::kNow);
-  const auto absent = SayNotWhole(cluster);
+  const auto absent = PrintNotWhole(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
   if (cluster.barriers)
     for (const auto& note : cluster::BarrierNotes(*cluster.barriers))
@@ -146,10 +147,10 @@ void AddClusterGather(CLI::App& cluster, int& exit_code) {
   auto flags = std::make_shared<GatherFlags>();
   auto* command = cluster.add_subcommand(
       "gather",
-      "the files of all nodes as one cluster file; exit code 3: some are not whole, 2: a node's "
-      "file cannot count");
-  command->add_option("DIR", flags->folder, "the folder that the nodes shared")->required();
-  command->add_option("-o,--output", flags->output, "cluster file (cluster.json)");
+      "join the files of all nodes to one cluster file; exit code 3: some nodes are incomplete, 2: "
+      "a node's file is invalid");
+  command->add_option("DIR", flags->folder, "the nodes' shared folder")->required();
+  command->add_option("-o,--output", flags->output, "cluster file to write (default cluster.json)");
   command
       ->add_option("--meter", flags->meters,
                    "log of nodes' meters: CSV with the columns node, time (2026-11-23T10:00:01.5Z, "

@@ -25,7 +25,7 @@ namespace {
 
 void RefuseControls(const std::string& text) {
   if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
-    throw BadInput("cluster script: '{}' holds a control character, which no script can hold",
+    throw BadInput("cluster script: '{}' has a control character, which a script cannot contain",
                    text);
 }
 
@@ -40,19 +40,20 @@ std::string SbatchLines(const std::vector<std::string>& options) {
   return lines;
 }
 
-// Returns the engine's part that measures the network; empty where nobody asked for it.
+// Returns the part of the script that measures the network, or "" without --net.
 std::string NetworkPart(const LaunchRequest& request) {
   if (!request.net) return "";
   for (const auto& script : LaunchScripts())
     if (script.name == request.engine + "-net") return std::string(script.text);
-  throw BadInput("--net: --engine={} starts no MPI job; expected slurm or mpirun", request.engine);
+  throw BadInput("--net: --engine={} cannot start an MPI job; expected slurm or mpirun",
+                 request.engine);
 }
 
-// Returns the arguments of dlroof_bench. Processes that share a node's CPUs measure no CPU.
+// Returns the arguments of dlroof_bench. Processes that share a node's CPUs measure only their GPU.
 std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
   constexpr std::string_view kDevice = "--dlroof_device=";
   auto arguments = request.arguments;
-  if (request.gpus == 0) return arguments;
+  if (!request.gpus) return arguments;
   bool specified = false;
   for (const auto& argument : arguments) {
     if (!argument.starts_with(kDevice)) continue;
@@ -65,7 +66,8 @@ std::vector<std::string> ArgumentsOf(const LaunchRequest& request) {
   return arguments;
 }
 
-// Texts of a shell's script or, of ReFrame, Python's, whose literals JSON's are too.
+// Returns the values of the {{keys}}, quoted for the shell, or for ReFrame as JSON, which is valid
+// Python.
 std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
   const bool python = request.engine == "reframe";
   const auto one = [&](const std::string& text) {
@@ -74,16 +76,16 @@ std::map<std::string_view, std::string> Values(const LaunchRequest& request) {
   const auto list = [&](const std::vector<std::string>& texts) {
     return python ? nlohmann::json(texts).dump() : runner::CommandLine(texts);
   };
-  const int tasks = std::max(1, request.gpus);
+  const int tasks = request.gpus.value_or(1);
   auto options = request.options;
-  if (request.gpus > 0 && request.engine != "mpirun")
-    options.insert(options.begin(), fmt::format("--gpus-per-node={}", request.gpus));
+  if (request.gpus && request.engine != "mpirun")
+    options.insert(options.begin(), fmt::format("--gpus-per-node={}", *request.gpus));
   return {{"nodes", std::to_string(request.nodes)},
           {"out", one(request.out)},
           {"dlroof", one(request.dlroof)},
           {"arguments", list(ArgumentsOf(request))},
           {"options", request.engine.starts_with("slurm") ? SbatchLines(options) : list(options)},
-          {"gpus", std::to_string(request.gpus)},
+          {"gpus", std::to_string(request.gpus.value_or(0))},
           {"tasks", std::to_string(tasks)},
           {"all_tasks", std::to_string(tasks * request.nodes)},
           {"nodelist", fmt::format("{}", fmt::join(request.names, ","))},
@@ -101,7 +103,8 @@ std::string LaunchScript(const LaunchRequest& request) {
   for (const auto* texts : {&request.arguments, &request.options, &request.names})
     for (const auto& text : *texts) RefuseControls(text);
   if (request.engine == "reframe" && request.order != "at-once")
-    throw BadInput("--order={}: ReFrame's own policy decides when its tests run", request.order);
+    throw BadInput("--order={}: expected at-once, because ReFrame decides when its tests run",
+                   request.order);
   RefuseControls(request.out);
   RefuseControls(request.dlroof);
   std::vector<std::string_view> known;
@@ -124,28 +127,27 @@ namespace fs = std::filesystem;
 struct ScriptFlags {
   LaunchRequest request{
       .engine = "slurm", .nodes = 0, .out = "", .dlroof = "", .arguments = {}, .options = {}};
-  std::string output, revisit;  // files
+  std::optional<std::string> output, revisit;  // files
 };
 
 std::string ThisProgram() {
   std::error_code none;
   const auto path = fs::read_symlink("/proc/self/exe", none);
-  if (none) throw BadInput("cluster script: this program's path is not known; give --dlroof");
+  if (none) throw BadInput("cluster script: this program's path is not known; expected --dlroof");
   return path.string();
 }
 
-// Fills in the suspects of a cluster file and the ordinary nodes beside them.
+// Sets the nodes to visit again: the suspects of a cluster file and ordinary nodes to compare with.
 void FillRevisit(const std::string& path, LaunchRequest& request) {
-  if (request.engine != "slurm" || request.nodes != 0 || request.gpus != 0 ||
-      !request.arguments.empty())
+  if (request.engine != "slurm" || request.nodes != 0 || request.gpus || !request.arguments.empty())
     throw BadInput(
-        "--revisit={}: expected --engine=slurm, without -N, --per-gpu and arguments, which the "
-        "file has",
+        "--revisit={}: expected --engine=slurm without -N, --per-gpu and arguments, which come "
+        "from the file",
         path);
   const auto cluster = cluster::ReadClusterFile(path);
   const auto revisit = cluster::RevisitOf(cluster, cluster::OutlierRules());
   if (revisit.suspects.empty())
-    throw BadInput("{}: no node is a suspect, so none is to be visited again", path);
+    throw BadInput("{}: no node is a suspect, so there is none to visit again", path);
   std::set<std::string> hosts;
   for (const auto node : revisit.nodes) hosts.insert(cluster::HostOf(cluster.nodes[node]));
   request.engine = "slurm-revisit";
@@ -153,7 +155,7 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
     for (const auto& [roof, value] : cluster.nodes[node].ceilings)
       request.net = request.net || cluster::IsLink(roof);
   request.nodes = static_cast<int>(hosts.size());
-  request.gpus = cluster::GpusOfHosts(cluster).value_or(0);
+  request.gpus = cluster::GpusOfHosts(cluster);
   request.visits = revisit.visits;
   request.arguments = cluster.nodes[revisit.nodes.front()].facts.arguments;
   request.names.assign(hosts.begin(), hosts.end());
@@ -163,37 +165,38 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
 
 void RunScript(ScriptFlags flags) {
   auto& request = flags.request;
-  if (!flags.revisit.empty())
-    FillRevisit(flags.revisit, request);
+  if (flags.revisit)
+    FillRevisit(*flags.revisit, request);
   else if (request.nodes == 0 || request.out.empty())
     throw BadInput("cluster script: expected -N and --out, or --revisit");
   request.out = fs::absolute(request.out).string();
   request.dlroof = request.dlroof.empty() ? ThisProgram() : fs::absolute(request.dlroof).string();
   const auto script = LaunchScript(request);
-  if (flags.output.empty()) {
+  if (!flags.output) {
     std::cout << script << std::flush;
     return;
   }
-  WriteFile(flags.output, script);
-  std::cerr << "wrote " << flags.output << '\n';
+  WriteFile(*flags.output, script);
+  std::cerr << "wrote " << *flags.output << '\n';
 }
 
-// Adds the flags that say which processes measure at once.
+// Adds the flags that decide which processes measure at the same time.
 void AddProcessFlags(CLI::App& command, LaunchRequest& request) {
   command
       .add_option("--order", request.order,
-                  "all nodes at once, or one after the other: `cluster report --alone` compares")
+                  "measure all nodes at the same time, or one after the other (`cluster report "
+                  "--alone` compares both)")
       ->capture_default_str()
       ->check(CLI::IsMember({"at-once", "one-by-one"}));
   command
       .add_option("--per-gpu", request.gpus,
-                  "start a process for each of a node's GPUs, so many, which sees that one alone "
-                  "(default: a process for each node, which sees all)")
+                  "number of GPUs of a node: start one process for each GPU, which sees only this "
+                  "GPU (default: one process for each node, which sees all GPUs)")
       ->check(CLI::Range(1, 64));
   command
       .add_option("--meet-seconds", request.meet_seconds,
-                  "[s] at once, nodes wait before each benchmark for each other, so long at most; "
-                  "who misses it is left out")
+                  "[s] with at-once: before each benchmark nodes wait for each other for at most "
+                  "this time; later nodes are not awaited again")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
 }
@@ -204,31 +207,35 @@ void AddClusterScript(CLI::App& cluster) {
   auto flags = std::make_shared<ScriptFlags>();
   auto* command = cluster.add_subcommand(
       "script",
-      "a script that measures every node of a job and gathers; again it does what is missing");
+      "write a job script that measures every node and gathers the results; a second run measures "
+      "only what is missing");
   std::vector<std::string> engines;
   for (const auto& script : LaunchScripts())
     if (script.name.find('-') == std::string_view::npos) engines.emplace_back(script.name);
   auto& request = flags->request;
   command
-      ->add_option("--engine", request.engine, fmt::format("{} (slurm)", fmt::join(engines, ", ")))
+      ->add_option("--engine", request.engine,
+                   fmt::format("what starts the job: {} (default slurm)", fmt::join(engines, ", ")))
       ->check(CLI::IsMember(engines));
   command->add_option("-N,--nodes", request.nodes, "number of nodes")->check(CLI::Range(1, 100000));
   command->add_option("--out", request.out, "folder that all nodes share");
-  command->add_option("--dlroof", request.dlroof, "this program on the nodes (this one's path)");
+  command->add_option("--dlroof", request.dlroof,
+                      "path of dlroof on the nodes (default: the path of this program)");
   command
       ->add_option(
           "--option", request.options,
-          "for sbatch (--option=--partition=gpu), mpirun or ReFrame's job; may be repeated")
+          "option for sbatch (--option=--partition=gpu), mpirun or ReFrame's job; may be repeated")
       ->allow_extra_args(false);
   AddProcessFlags(*command, request);
   command->add_flag("--net", request.net,
-                    "also measure the network, by the dlroof_net beside --dlroof");
+                    "also measure the network with the dlroof_net beside --dlroof");
   command->add_option("--revisit", flags->revisit,
-                      "cluster file: visit its suspects again, beside ordinary nodes, as often as "
-                      "a verdict needs");
-  command->add_option("-o,--output", flags->output, "write it there (standard output)");
+                      "cluster file whose suspects are visited again together with ordinary nodes, "
+                      "as often as a verdict needs");
+  command->add_option("-o,--output", flags->output,
+                      "file to write the script to (default: standard output)");
   command->add_option("ARGUMENTS", request.arguments,
-                      "after --: what dlroof_bench is given, such as --dlroof_suite=resnet50");
+                      "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50");
   command->callback([flags] { RunScript(*flags); });
 }
 

@@ -1,6 +1,7 @@
-// The scripts that start `dlroof cluster node` on every node of a scheduler's or mpirun's.
+// The scripts that start `dlroof cluster node` on every node of a job.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,9 @@
 
 namespace dlroof::cluster_run {
 
-// Returns the scripts' texts with {{keys}} for what LaunchScript fills in: "slurm", "mpirun",
-// "reframe"; "slurm-revisit" for some nodes, several times; "slurm-net", "slurm-revisit-net" and
-// "mpirun-net", parts that measure the network.
+// Returns the templates, in which LaunchScript replaces {{keys}}: the scripts "slurm", "mpirun",
+// "reframe" and "slurm-revisit" (some nodes, several times), and the parts "slurm-net",
+// "slurm-revisit-net" and "mpirun-net", which measure the network.
 const std::vector<EmbeddedFile>& LaunchScripts();
 
 struct LaunchRequest {
@@ -20,17 +21,18 @@ struct LaunchRequest {
   std::string dlroof;                  // this program, absolute
   std::vector<std::string> arguments;  // of dlroof_bench
   std::vector<std::string> options;    // for sbatch, mpirun or ReFrame's job
-  std::vector<std::string> names;      // of the nodes to visit again
-  int visits = 0;                      // [1] of these
-  std::string order = "at-once";       // or "one-by-one": node after node
-  double meet_seconds = 300;           // [s] for which nodes at once wait for each other
-  int gpus = 0;  // [1] processes of a node, each with a GPU of its own; 0: one, with all of them
-  bool net = false;  // dlroof_net, beside this program, measures the network too
+  std::vector<std::string> names;      // nodes to visit again ("slurm-revisit")
+  int visits = 0;                      // [1] number of these visits
+  std::string order = "at-once";       // or "one-by-one", node after node
+  double meet_seconds = 300;           // [s] deadline of the barrier before each benchmark
+  std::optional<int> gpus;             // [1] processes per node with one GPU each, unless one
+                                       // process has all GPUs of its node
+  bool net = false;                    // also measure the network by dlroof_net
 };
 
-// Returns the script. No text of the request becomes a command. Processes with a GPU each measure
-// --dlroof_device=gpu. Throws BadInput: an unknown engine, text that the script cannot hold (a
-// newline), another device than their GPU for those processes.
+// Returns the script, in which all texts of the request are quoted. Processes with one GPU measure
+// --dlroof_device=gpu. Throws BadInput for an unknown engine, for text with control characters, and
+// for another device with `gpus`.
 std::string LaunchScript(const LaunchRequest& request);
 
 }  // namespace dlroof::cluster_run

@@ -1,4 +1,4 @@
-// dlroof cluster node: one node's part of a cluster's run.
+// dlroof cluster node: measures on one node of a cluster's run.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,16 +23,17 @@ namespace {
 namespace fs = std::filesystem;
 
 struct NodeFlags {
-  std::string out, bench, order;
+  std::string out, order;
+  std::optional<std::string> bench;
   std::vector<std::string> arguments;
   int visit = 0;
-  double timeout_seconds = 600;  // [s] as RunRequest
-  std::string meet;              // file of the nodes that measure at once; empty: nobody is met
-  bool per_gpu = false;          // this process has one of the node's GPUs
-  double meet_seconds = 300;     // [s] for which others are awaited
+  double timeout_seconds = 600;     // [s] see RunRequest
+  std::optional<std::string> meet;  // file with the names of nodes to wait for
+  bool per_gpu = false;             // this process has one of the node's GPUs
+  double meet_seconds = 300;        // [s] deadline of the barrier before each benchmark
 };
 
-// Sends standard output into a file while it lives: of 1000 nodes nobody reads the tables.
+// Redirects standard output to a file during its lifetime.
 class RedirectedOutput {
  public:
   explicit RedirectedOutput(std::ostream& to) : before_(std::cout.rdbuf(to.rdbuf())) {}
@@ -48,13 +49,13 @@ std::string OrderText(const cluster::NodeFacts& facts) {
   return facts.order.empty() ? "without --order" : facts.order;
 }
 
-// Returns whether the node's file is there, of these arguments. Throws BadInput for others.
+// Returns whether the node's file exists. Throws BadInput if it has other arguments.
 bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto path = folder.Node(facts.name);
   if (!fs::exists(path)) return false;
   const auto there = ReadNodeFile(path);
-  if (there.status != cluster::NodeStatus::kWhole) {
-    std::cerr << fmt::format("{}; measured anew\n", there.reason);
+  if (there.status != cluster::NodeStatus::kComplete) {
+    std::cerr << fmt::format("{}; measuring again\n", there.reason);
     return false;
   }
   if (there.facts.order != facts.order)
@@ -66,11 +67,11 @@ bool IsDone(const NodeFolder& folder, const cluster::NodeFacts& facts) {
                  fmt::join(facts.arguments, " "));
 }
 
-// Writes nodes/NAME.json from the finished run, and removes what it is made of.
+// Writes nodes/NAME.json from the finished run, and removes the files of the run.
 void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   const auto run = folder.Run(facts.name);
   auto file = ParsedJson(ReadFile(run, "a run file"), run.string());
-  file.erase("benchmarks");  // the records say it all
+  file.erase("benchmarks");  // the records have all results
   file["context"]["dlroof"]["node"] = cluster::ToJson(facts);
   if (auto barriers = ReadBarriers(folder.Barriers(facts.name)); !barriers.empty())
     file["context"]["dlroof"]["meetings"] = std::move(barriers);
@@ -80,12 +81,12 @@ void Finish(const NodeFolder& folder, const cluster::NodeFacts& facts) {
   fs::remove(folder.Barriers(facts.name));
 }
 
-// Returns the place where this node meets the others of the list, of which it does not wait for
-// those that are whole; null where there are no others.
+// Returns the barrier of this node with the other nodes of the list, of which finished ones are not
+// awaited; null if there are no others.
 std::unique_ptr<FileBarrier> MakeFileBarrier(const NodeFlags& flags, const NodeFolder& folder,
                                              const std::string& name) {
-  if (flags.meet.empty()) return nullptr;
-  auto others = NamesIn(flags.meet);
+  if (!flags.meet) return nullptr;
+  auto others = NamesIn(*flags.meet);
   std::erase(others, name);
   if (others.empty()) return nullptr;
   const auto finished =
@@ -101,20 +102,20 @@ std::uint64_t CommonSeed(const std::vector<std::string>& arguments) {
                      16);
 }
 
-// Makes each benchmark wait for the other nodes, and keeps a line of each meeting.
-void MeetBefore(FileBarrier& point, const fs::path& kept, std::ostream& log,
+// Makes each benchmark wait for the other nodes, and writes a line for each barrier to `file`.
+void MeetBefore(FileBarrier& point, const fs::path& file, std::ostream& log,
                 supervise::RunRequest& request) {
   request.seed = CommonSeed(request.arguments);
-  request.before = [&point, &log, kept](std::size_t turn, const std::string& listed) {
+  request.before = [&point, &log, file](std::size_t turn, const std::string& listed) {
     const auto barrier = point.Meet(turn, listed);
-    std::ofstream(kept, std::ios::app) << cluster::ToJson(barrier).dump() << '\n';
+    std::ofstream(file, std::ios::app) << cluster::ToJson(barrier).dump() << '\n';
     if (!barrier.late.empty())
-      log << fmt::format("before {}: left out and not awaited again: {}\n", listed,
+      log << fmt::format("before {}: too late and not awaited again: {}\n", listed,
                          fmt::join(barrier.late, ", "));
   };
 }
 
-// Measures what is left. Returns whether all is there.
+// Measures the benchmarks that are left. Returns whether all are finished.
 bool Measure(const supervise::RunRequest& request, std::ostream& log) {
   if (supervise::IsFinished(request)) return true;  // killed before nodes/NAME.json was written
   if (supervise::Supervise(request, log) == 130) return false;
@@ -124,8 +125,8 @@ bool Measure(const supervise::RunRequest& request, std::ostream& log) {
 supervise::RunRequest RequestOf(const NodeFlags& flags, const NodeFolder& folder,
                                 const std::string& name) {
   supervise::RunRequest request;
-  request.programs = {flags.bench.empty() ? supervise::BenchProgram()
-                                          : fs::absolute(flags.bench).string()};
+  request.programs = {flags.bench ? fs::absolute(*flags.bench).string()
+                                  : supervise::BenchProgram()};
   request.outputs = {folder.Run(name).string()};
   request.arguments = flags.arguments;
   request.timeout_seconds = flags.timeout_seconds;
@@ -134,8 +135,8 @@ supervise::RunRequest RequestOf(const NodeFlags& flags, const NodeFolder& folder
   return request;
 }
 
-// Measures beside the other nodes, with all that it says in the node's log. Returns whether all is
-// there.
+// Measures at the same time as the other nodes, with all messages in the node's log. Returns
+// whether all benchmarks are finished.
 bool MeasureBesideOthers(const NodeFlags& flags, const NodeFolder& folder,
                          const std::string& name) {
   auto request = RequestOf(flags, folder, name);
@@ -155,8 +156,8 @@ bool MeasureBesideOthers(const NodeFlags& flags, const NodeFolder& folder,
 }
 
 int RunNode(const NodeFlags& flags) {
-  if (!flags.meet.empty() && flags.order != "at-once")
-    throw BadInput("--meet={}: belongs to --order=at-once", flags.meet);
+  if (flags.meet && flags.order != "at-once")
+    throw BadInput("--meet={}: expected --order=at-once", *flags.meet);
   const NodeFolder folder(fs::absolute(flags.out), flags.visit);
   auto facts = ThisNode(flags.per_gpu);
   facts.arguments = flags.arguments;
@@ -170,7 +171,7 @@ int RunNode(const NodeFlags& flags) {
     setenv("CUDA_VISIBLE_DEVICES", facts.gpu.c_str(), 1);
     setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);  // as nvidia-smi and schedulers count them
   }
-  // The ceilings' folder, of this process and of those that it starts.
+  // The cache of ceilings of this process and its children.
   setenv("XDG_CACHE_HOME", folder.Cache(facts.name).c_str(), 1);
   fs::create_directories(folder.Cache(facts.name));
   WriteFile(folder.Facts(facts.name), cluster::ToJson(facts).dump() + '\n');
@@ -178,7 +179,7 @@ int RunNode(const NodeFlags& flags) {
   const bool whole = MeasureBesideOthers(flags, folder, facts.name);
   if (whole) Finish(folder, facts);
   std::cerr << fmt::format("{}: {}\n", facts.name,
-                           whole ? "whole" : "not finished; the same command goes on");
+                           whole ? "whole" : "not finished; run the same command to continue");
   return whole ? 0 : 130;
 }
 
@@ -187,26 +188,31 @@ int RunNode(const NodeFlags& flags) {
 void AddClusterNode(CLI::App& cluster, int& exit_code) {
   auto flags = std::make_shared<NodeFlags>();
   auto* command = cluster.add_subcommand(
-      "node", "one node's part: measures into DIR/nodes/NAME.json; goes on where a kill ended it");
+      "node", "measure on one node and write DIR/nodes/NAME.json; continues after a kill");
   command->add_option("--out", flags->out, "folder that all nodes share")->required();
-  command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
+  command->add_option("--bench", flags->bench,
+                      "the dlroof_bench to run (default: the one beside this program)");
   command->add_option("--visit", flags->visit, "the number of a further visit, from 1")
       ->check(CLI::Range(1, 10000));
-  command->add_option("--order", flags->order, "which the caller starts the nodes in: kept")
+  command
+      ->add_option("--order", flags->order,
+                   "the order in which the caller starts the nodes, to store it in the file")
       ->check(CLI::IsMember({"at-once", "one-by-one"}));
   command->add_option("--meet", flags->meet,
-                      "file with a node's name a line: before each benchmark wait for these");
+                      "file with the names of nodes, one per line, to wait for before each "
+                      "benchmark");
   command
       ->add_option("--meet-seconds", flags->meet_seconds,
-                   "[s] wait so long at most; who has not come by then is not awaited again")
+                   "[s] wait for at most this time; later nodes are not awaited again")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   command->add_flag("--per-gpu", flags->per_gpu,
-                    "this is one process of several on a node, each of which sees one GPU alone");
-  command->add_option("--timeout", flags->timeout_seconds, "[s] for one benchmark (600)")
+                    "this process is one of several on a node, each of which sees only one GPU");
+  command
+      ->add_option("--timeout", flags->timeout_seconds, "[s] limit for one benchmark (default 600)")
       ->check(CLI::PositiveNumber);
   command->add_option("ARGUMENTS", flags->arguments,
-                      "after --: what dlroof_bench is given, such as --dlroof_suite=resnet50");
+                      "after --: arguments for dlroof_bench, such as --dlroof_suite=resnet50");
   command->callback([flags, &exit_code] { exit_code = RunNode(*flags); });
 }
 

@@ -26,9 +26,9 @@ namespace {
 
 struct Engine {
   const char* name;
-  const char* rank;     // variable that only this engine sets
-  const char* local;    // variable: number of the task on its node; null: it does not say
-  const char* several;  // variable: tasks of a node, "2" or Slurm's "2(x4)"
+  const char* rank;     // a variable that only this engine sets
+  const char* local;    // the variable of the task's number on its node; may be null
+  const char* several;  // the variable of the number of a node's tasks; may be null
 };
 constexpr std::array<Engine, 5> kEngines = {{
     {"slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
@@ -57,8 +57,8 @@ void NameByGpu(const Environment& environment, const std::string& local,
                cluster::NodeFacts& facts) {
   if (local.empty() || local.find_first_not_of("0123456789") != std::string::npos)
     throw BadInput(
-        "--per-gpu: nothing numbers the processes of a node; expected SLURM_LOCALID, "
-        "OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID or FLUX_TASK_LOCAL_ID of the launcher");
+        "--per-gpu: the launcher does not number the processes of a node; expected SLURM_LOCALID, "
+        "OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID or FLUX_TASK_LOCAL_ID");
   facts.gpu = GpuOfTask(environment("CUDA_VISIBLE_DEVICES"), local);
   facts.host = std::exchange(facts.name, facts.name + "-gpu" + local);
 }
@@ -134,20 +134,20 @@ constexpr std::string_view kJournal = ".json.journal";
 constexpr std::uintmax_t kMostAsked = 64 << 20;  // [byte] of asked.txt
 
 cluster::NodeSummary Unreadable(const std::string& name, const std::string& file,
-                                const std::string& why) {
+                                const std::string& reason) {
   cluster::NodeSummary summary;
   summary.facts.name = name;
   summary.status = cluster::NodeStatus::kFailed;
-  summary.reason = why;
+  summary.reason = reason;
   summary.file = file;
   return summary;
 }
 
-// Returns the last line of a log, which says why its program ended; empty: there is none.
-std::string LastWords(const fs::path& log) {
+// Returns the last line of a log, which usually tells why the program ended.
+std::optional<std::string> LastLineOf(const fs::path& log) {
   const auto text = ReadFileIfAny(log);
   const auto end = text.find_last_not_of('\n');
-  if (end == std::string::npos) return "";
+  if (end == std::string::npos) return std::nullopt;
   const auto begin = text.find_last_of('\n', end);
   return text.substr(begin == std::string::npos ? 0 : begin + 1,
                      end - (begin == std::string::npos ? -1 : static_cast<long>(begin)));
@@ -178,8 +178,10 @@ std::vector<int> NodeFolder::Visits() const {
   return visits;
 }
 
-std::string NodeFolder::WhyNoNetwork() const {
-  return fs::exists(Network()) ? "" : LastWords(folder_ / "network.log");
+std::optional<Reason> NodeFolder::NetworkFailure() const {
+  if (fs::exists(Network())) return std::nullopt;
+  const auto line = LastLineOf(folder_ / "network.log");
+  return line ? std::optional(Reason{*line}) : std::nullopt;
 }
 
 void NodeFolder::Make() const {
@@ -187,7 +189,7 @@ void NodeFolder::Make() const {
        {folder_ / "nodes", folder_ / "runs", folder_ / "logs", folder_ / "cache"}) {
     std::error_code error;
     fs::create_directories(path, error);
-    if (error) throw BadInput("{}: cannot be made: {}", path.string(), error.message());
+    if (error) throw BadInput("{}: cannot be created: {}", path.string(), error.message());
   }
 }
 
@@ -220,7 +222,7 @@ std::vector<std::string> NamesIn(const fs::path& path) {
     if (line.empty()) continue;
     if (line.find_first_of("/ \t\r") != std::string::npos)
       throw BadInput(BadInput::Place{path.string(), number},
-                     "'{}': expected one node's name a line", line);
+                     "'{}': expected one name of a node per line", line);
     names.insert(line);
   }
   return {names.begin(), names.end()};
@@ -287,8 +289,8 @@ record::RunFile ReadNodeRun(const std::string& path) {
 
 cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string& name) {
   const auto journal = folder.Run(name).string() + ".journal";
-  const auto words = LastWords(folder.Log(name));
-  const auto said = words.empty() ? std::string() : "; its log ends: " + words;
+  const auto line = LastLineOf(folder.Log(name));
+  const auto said = line ? "; its log ends: " + *line : std::string();
   if (!fs::exists(journal)) {
     auto summary = Unreadable(name, "", "began, and has no file" + said);
     summary.status = cluster::NodeStatus::kMissing;

@@ -1,17 +1,14 @@
-// The node that a process is on, by the variables that its launcher set.
-//
-// The shared folder of a cluster's run. A node writes only files of its own name:
-//   DIR/nodes/NAME.json    its run file, whole or not there
-//   DIR/runs/NAME.json     what it measures now, with its journal; NAME.node: its facts
-//   DIR/runs/NAME.meetings  its meetings with other nodes, a line of JSON each
-//   DIR/meetings/           how far each node is, for those that wait for it (barrier_point.h)
-//   DIR/cache/NAME/        its ceilings: equal nodes have equal fingerprints, and share $HOME
-//   DIR/logs/NAME.log      what it says
-//   DIR/visits/N/          nodes, runs and logs of the N-th further visit
-//   DIR/network.json, DIR/network.log   dlroof_net's file, and what its launcher said
-//   DIR/asked.txt           names of the nodes that were asked, one per line, by the launch script
-//
-// SHA-256 (FIPS 180-4) by nettle.
+// Identifies the node of a process by its launcher's variables, and manages the shared folder of a
+// cluster's run. A node writes only files of its own name:
+//   DIR/nodes/NAME.json     its complete run file
+//   DIR/runs/NAME.json      its unfinished run, with a journal; NAME.node: the node's facts
+//   DIR/runs/NAME.meetings  its barriers with other nodes, a line of JSON each
+//   DIR/meetings/           the progress of each node (file_barrier.h)
+//   DIR/cache/NAME/         its ceilings, because equal nodes have equal fingerprints and share
+//   $HOME DIR/logs/NAME.log       its messages DIR/visits/N/           nodes, runs and logs of the
+//   N-th further visit DIR/network.json, DIR/network.log   the file of dlroof_net and its
+//   launcher's messages DIR/asked.txt           names of the requested nodes, one per line, from
+//   the launch script
 #pragma once
 
 #include <filesystem>
@@ -23,32 +20,33 @@
 #include <vector>
 
 #include "baselines/cluster/gather.h"
+#include "counters/base/error.h"
 
 namespace dlroof::cluster_run {
 
-// Returns an environment variable's value; empty: not set.
+// Returns an environment variable's value, or "" if it is not set.
 using Environment = std::function<std::string(const std::string& name)>;
 
-// Returns name, known_by, engine, rank, job and place. The first of these that is set names the
-// engine: SLURMD_NODENAME (with SLURM_PROCID), OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK,
-// FLUX_TASK_RANK. The name is Slurm's, else `host`; of several tasks on one node with "-taskN".
-// Returns the same of a process that has one of its node's GPUs where `per_gpu`: its name ends in
-// "-gpuN", by its number on the node, and `gpu` is GpuOfTask's. Throws BadInput for a name that can
-// be no file's, and for a process of a GPU whose launcher does not number a node's processes.
+// Returns name, known_by, engine, rank, job and place. The engine follows from the first of these
+// variables that is set: SLURMD_NODENAME (with SLURM_PROCID), OMPI_COMM_WORLD_RANK, PMIX_RANK,
+// PMI_RANK, FLUX_TASK_RANK. The name is Slurm's or `host`, with "-taskN" if a node has several
+// tasks. With `per_gpu` the process has one of its node's GPUs: its name ends in "-gpuN", N being
+// its number on the node, and `gpu` is GpuOfTask's. Throws BadInput for a name that cannot be a
+// file's, and with `per_gpu` if the launcher does not number a node's processes.
 cluster::NodeFacts IdentifyNode(const Environment& environment, const std::string& host,
                                 bool per_gpu = false);
 
-// Returns the GPU that the node's process number `local` is to see, as CUDA_VISIBLE_DEVICES has it.
-// A launcher that gave the process one has decided; of a longer list it is the process's entry,
-// without a list its number. Throws BadInput for a list that is too short.
+// Returns the CUDA_VISIBLE_DEVICES for the node's process number `local`: the only GPU in `visible`
+// (the launcher's value), the process's entry of a longer list, or its number without a list.
+// Throws BadInput for a list that is too short.
 std::string GpuOfTask(const std::string& visible, const std::string& local);
 
-// The same of this process, with the CPUs that it may use and those that are online.
+// Returns IdentifyNode of this process, with the CPUs that it may use and those that are online.
 cluster::NodeFacts ThisNode(bool per_gpu = false);
 
 class NodeFolder {
  public:
-  // `visit`: 0 is the first one.
+  // `visit` is 0 for the first visit.
   explicit NodeFolder(const std::filesystem::path& folder, int visit = 0);
 
   const std::filesystem::path& path() const { return folder_; }
@@ -59,24 +57,25 @@ class NodeFolder {
     return In("runs", name + ".meetings");
   }
   std::filesystem::path BarrierPlace() const { return folder_ / "meetings"; }
-  // A further visit has its own, and so measures ceilings again.
+  // Each visit has its own cache, and so measures ceilings again.
   std::filesystem::path Cache(const std::string& name) const { return In("cache", name); }
-  // dlroof_net writes it.
+  // The file that dlroof_net writes.
   std::filesystem::path Network() const { return folder_ / "network.json"; }
   std::filesystem::path Log(const std::string& name) const { return In("logs", name + ".log"); }
 
-  // Makes the folders. Throws BadInput.
+  // Creates the folders. Throws BadInput.
   void Make() const;
 
-  // Returns the names in asked.txt, as NamesIn; absent: there is no such file.
+  // Returns the names in asked.txt, if the file exists.
   std::optional<std::vector<std::string>> Asked() const;
-  // Returns the files in nodes/, and names of nodes that have begun and have no file there.
+  // Returns the files in nodes/.
   std::vector<std::filesystem::path> NodeFiles() const;
+  // Returns the names of nodes that have begun and have no file in nodes/.
   std::vector<std::string> Unfinished() const;
-  // Returns the last line of network.log where network.json is not there; empty: nobody asked for a
-  // network, or it is there.
-  std::string WhyNoNetwork() const;
-  // Returns the numbers of the further visits that there are, rising.
+  // Returns why the network could not be measured, the last line of network.log; nothing if
+  // network.json exists or no measurement was requested.
+  std::optional<Reason> NetworkFailure() const;
+  // Returns the numbers of the further visits in ascending order.
   std::vector<int> Visits() const;
 
  private:
@@ -87,16 +86,16 @@ class NodeFolder {
   std::filesystem::path folder_;
 };
 
-// Returns a file's lines, each once, without the empty ones. Throws BadInput for a line that is no
-// node's name.
+// Returns the names of nodes in a file, one per line, each once. Throws BadInput for an invalid
+// name.
 std::vector<std::string> NamesIn(const std::filesystem::path& path);
 
-// Returns the lines of a node's meetings as an array, of each benchmark the last; empty: there is
-// no file. A line that a kill cut off is passed over.
+// Returns the lines of a node's .meetings file as an array, for each benchmark the last line.
+// Ignores incomplete lines. Returns an empty array if there is no file.
 nlohmann::json ReadBarriers(const std::filesystem::path& path);
 
-// Reads one node's file. A file that cannot count (half of it is there, of another version, of no
-// node, of a node whose file is another one) is a failed node, with the sentence why.
+// Reads one node's file. An invalid file (incomplete, of another version, without a node, of a node
+// with another file) gives a failed node with the reason.
 cluster::NodeSummary ReadNodeFile(const std::filesystem::path& path);
 
 // Returns whether the file is an unfinished node's.
@@ -108,7 +107,7 @@ cluster::NodeSummary ReadUnfinished(const NodeFolder& folder, const std::string&
 // Returns the run of a finished node's file, or of an unfinished node's journal.
 record::RunFile ReadNodeRun(const std::string& path);
 
-// Returns 64 hexadecimal digits, as sha256sum prints them.
+// Returns the SHA-256 (FIPS 180-4) as 64 hexadecimal digits, as sha256sum prints it.
 std::string Sha256(std::string_view bytes);
 
 }  // namespace dlroof::cluster_run

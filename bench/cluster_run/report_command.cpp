@@ -1,3 +1,4 @@
+// dlroof cluster report and versus: show a cluster file, and compare two clusters.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,15 +21,14 @@
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
-// dlroof cluster report: a cluster file for people.
-
 namespace dlroof::cluster_run {
 namespace {
 
 constexpr std::array kClusterOutputs = {".html", ".md", ".csv", ".svg", ".pdf", ".png"};
 
 struct ClusterReportFlags {
-  std::string file, network, alone;
+  std::string file;
+  std::optional<std::string> network, alone;
   std::vector<std::string> outputs;
   bool verbose = false;
 };
@@ -59,9 +59,9 @@ void WriteClusterOutput(const cluster::Cluster& cluster, const cluster::NodeEffe
 std::vector<cluster::OrderEffect> EffectsBeside(const ClusterReportFlags& flags,
                                                 const cluster::Cluster& together) {
   try {
-    return cluster::OrderEffects(together, cluster::ReadClusterFile(flags.alone));
+    return cluster::OrderEffects(together, cluster::ReadClusterFile(flags.alone.value()));
   } catch (const BadInput& refusal) {
-    throw BadInput("--alone={}: {}", flags.alone, refusal.what());
+    throw BadInput("--alone={}: {}", *flags.alone, refusal.what());
   }
 }
 
@@ -71,9 +71,9 @@ void ReportCluster(const ClusterReportFlags& flags) {
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
                      fmt::join(kClusterOutputs, ", "));
   auto cluster = cluster::ReadClusterFile(flags.file);
-  if (!flags.network.empty()) cluster.network = cluster::ReadMeasuredNetwork(flags.network);
+  if (flags.network) cluster.network = cluster::ReadMeasuredNetwork(*flags.network);
   auto effects = cluster::MakeNodeEffects(cluster);
-  if (!flags.alone.empty()) effects.order = EffectsBeside(flags, cluster);
+  if (flags.alone) effects.order = EffectsBeside(flags, cluster);
   cluster::WriteClusterTable(cluster, effects, text::TerminalColumns(), flags.verbose, std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteClusterOutput(cluster, effects, path);
@@ -84,7 +84,7 @@ void ReportCluster(const ClusterReportFlags& flags) {
 void AddClusterReport(CLI::App& cluster) {
   auto flags = std::make_shared<ClusterReportFlags>();
   auto* command = cluster.add_subcommand(
-      "report", "a cluster file for people: nodes, roofs and benchmarks over nodes");
+      "report", "show a cluster file: nodes, and roofs and benchmarks over nodes");
   command->add_option("FILE", flags->file, "file of `dlroof cluster gather`")->required();
   command
       ->add_option("-o,--output", flags->outputs,
@@ -92,30 +92,29 @@ void AddClusterReport(CLI::App& cluster) {
                    "(map of nodes and benchmarks)")
       ->allow_extra_args(false);
   command->add_option("--network", flags->network,
-                      "file of dlroof_net: rates of the links, and which are slow");
+                      "file of dlroof_net, for the rates of the links and the slow ones");
   command->add_option("--alone", flags->alone,
-                      "file of the same nodes measured one by one: what they take from each other");
-  command->add_flag("--verbose", flags->verbose, "all rows, not the first 20");
+                      "cluster file of the same nodes measured one by one, to show how much they "
+                      "slow each other down");
+  command->add_flag("--verbose", flags->verbose, "show all rows, not only the first 20");
   command->callback([flags] { ReportCluster(*flags); });
 }
-
-// dlroof cluster versus: the same operators on two clusters, a GPU's beside a CPU's.
 
 namespace {
 
 constexpr std::array kVersusOutputs = {".html", ".md", ".csv", ".json", ".svg", ".pdf", ".png"};
 
 struct VersusFlags {
-  std::string a, b;  // files, with commas
-  std::string prices;
+  std::string a, b;  // run files separated by commas
+  std::optional<std::string> prices;
   std::vector<std::string> suites;
-  std::vector<int> devices;  // of a node: A's, B's
+  std::vector<int> devices;  // of a node of A and of B
   std::vector<std::string> outputs;
   std::string types = "same";
 };
 
-// `devices`: what the user says; 0: nothing.
-cluster::VersusCluster ReadCluster(const std::string& paths, int devices,
+// `devices` is the number of devices of a node that the user specifies.
+cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> devices,
                                    const cluster::Prices* prices) {
   std::vector<std::pair<std::string, record::RunFile>> files;
   std::istringstream list(paths);
@@ -124,7 +123,7 @@ cluster::VersusCluster ReadCluster(const std::string& paths, int devices,
   if (files.empty()) throw BadInput("cluster versus: expected a run file, not ''");
   auto joined =
       files.size() == 1 ? std::move(files.front().second) : record::JoinedRun(std::move(files));
-  auto known = devices > 0 ? std::optional(devices) : DevicesPerNode(joined);
+  auto known = devices ? devices : DevicesPerNode(joined);
   if (!known && prices != nullptr && !joined.machines.empty())
     if (const auto* price = cluster::PriceOf(*prices, joined.machines.front()))
       known = price->devices;
@@ -173,22 +172,24 @@ void CheckVersusFlags(const VersusFlags& flags) {
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
                      fmt::join(kVersusOutputs, ", "));
   if (flags.devices.size() == 1)
-    throw BadInput("--devices: expected two numbers, A's and B's, such as 1,8");
+    throw BadInput("--devices: expected two numbers, for A and B, such as 1,8");
 }
 
 void RunVersus(const VersusFlags& flags) {
   CheckVersusFlags(flags);
   std::optional<cluster::Prices> prices;
-  if (!flags.prices.empty()) prices = cluster::ReadPrices(flags.prices);
+  if (flags.prices) prices = cluster::ReadPrices(*flags.prices);
   const auto* specified = prices ? &*prices : nullptr;
   const auto devices = [&](std::size_t side) {
-    return flags.devices.empty() ? 0 : flags.devices[side];
+    return flags.devices.empty() ? std::nullopt : std::optional(flags.devices[side]);
   };
   const auto a = ReadCluster(flags.a, devices(0), specified);
   const auto b = ReadCluster(flags.b, devices(1), specified);
   cluster::VersusReport report{.a = &a, .b = &b};
-  report.versus = cluster::MakeVersus(
-      a, b, {.prices = specified, .is_manner = IsMannerOption, .best_type = flags.types == "best"});
+  report.versus = cluster::MakeVersus(a, b,
+                                      {.prices = specified,
+                                       .is_implementation_option = IsMannerOption,
+                                       .best_type = flags.types == "best"});
   report.models = cluster::MakeVersusModels(a, b, ModelsOfSuites(flags.suites, a, b),
                                             IsMannerOption, specified);
   cluster::WriteVersusTable(report, text::TerminalColumns(), std::cout);
@@ -202,28 +203,30 @@ void AddClusterVersus(CLI::App& cluster) {
   auto flags = std::make_shared<VersusFlags>();
   auto* command = cluster.add_subcommand(
       "versus",
-      "the same operators on two clusters: times, % of roof, how many nodes of A equal one of B, "
-      "costs");
-  command->add_option("A", flags->a, "run file, or several of one machine with commas")->required();
-  command->add_option("B", flags->b, "run file, or several of one machine with commas")->required();
+      "compare the same operators on two clusters: times, % of roof, the number of nodes of A that "
+      "equal one of B, costs");
+  command->add_option("A", flags->a, "run file, or several of one machine separated by commas")
+      ->required();
+  command->add_option("B", flags->b, "run file, or several of one machine separated by commas")
+      ->required();
   command->add_option("--prices", flags->prices,
                       "file of prices: {\"currency\": \"USD\", \"kinds\": [{\"match\": {\"name\": "
                       "\"AMD EPYC\"}, \"per_node_hour\": 1.2}]} (no default)");
   command
       ->add_option("--suite", flags->suites,
-                   "also sum up the layers of this model (default: those that the runs name)")
+                   "also sum up the layers of this model (default: the models that the runs name)")
       ->allow_extra_args(false);
   command
       ->add_option("--devices", flags->devices,
-                   "devices of a node of A and of B, such as 1,8 (default: as the files say, or 1)")
+                   "devices of a node of A and of B, such as 1,8 (default: from the files, or 1)")
       ->delimiter(',')
       ->expected(1, 2)
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1024));
   command
       ->add_option("--types", flags->types,
-                   "same: pairs have one type; best: each side has its fastest record of an "
-                   "operator, of any type (same)")
+                   "same (default): pair records of the same data type; best: pair the fastest "
+                   "records of an operator, of any type")
       ->check(CLI::IsMember({"same", "best"}));
   command
       ->add_option("-o,--output", flags->outputs,

@@ -1,4 +1,5 @@
-// dlroof cluster scale: how a model's training step scales over nodes, and what the network costs.
+// dlroof cluster scale: predicts how a model's training step scales over nodes, and the network's
+// cost.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -63,13 +64,13 @@ std::vector<figure::BreakEvenPoint> PointsOf(const std::vector<scaling::ScaleRow
   return points;
 }
 
-// `results`: by overlap. The figure marks the one in buckets.
+// Marks the break-even with bucketed gradients in the figure. `results` are by kind of overlap.
 void SetBreakEven(const std::vector<std::pair<std::string, scaling::BreakEven>>& results,
                   figure::BreakEvenPanel& panel) {
   for (const auto& [overlap, result] : results)
     if (overlap == kBucketedName) {
       panel.nodes = result.nodes;
-      if (!result.nodes) panel.reason = Reason{result.why};
+      panel.reason = result.reason;
     }
 }
 
@@ -139,8 +140,8 @@ std::string ScalePage(const ScaleFlags& flags, const scaling::ScaleReport& repor
     figures.emplace_back(svg, reason.value_or(Reason{}).text);
   };
   add("scaling");
-  if (!flags.against.empty()) add("break-even");
-  if (!flags.prices.empty()) add("cost");
+  if (flags.against) add("break-even");
+  if (flags.prices) add("cost");
   std::ostringstream page;
   scaling::WriteScalePage(report, figures, page);
   return page.str();
@@ -168,12 +169,12 @@ void CheckScaleFlags(const ScaleFlags& flags) {
     if (!std::ranges::any_of(kScaleOutputs, [&](const char* end) { return path.ends_with(end); }))
       throw BadInput("-o {}: unknown extension, expected one of {}", path,
                      fmt::join(kScaleOutputs, ", "));
-  if (flags.against.empty() && !flags.against_network.empty())
-    throw BadInput("--against-network belongs to --against");
-  if (flags.figure == "break-even" && flags.against.empty())
+  if (!flags.against && flags.against_network)
+    throw BadInput("--against-network: expected --against, the other cluster");
+  if (flags.figure == "break-even" && !flags.against)
     throw BadInput("--figure=break-even: expected --against, the other cluster");
-  if (flags.figure == "cost" && flags.prices.empty())
-    throw BadInput("--figure=cost: expected --prices, which have no default");
+  if (flags.figure == "cost" && !flags.prices)
+    throw BadInput("--figure=cost: expected --prices, which has no default");
 }
 
 void RunScale(const ScaleFlags& flags) {
@@ -182,26 +183,28 @@ void RunScale(const ScaleFlags& flags) {
   scaling::WriteScaleTable(report, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
   for (const auto& path : flags.outputs) WriteScaleOutput(flags, report, path);
-  if (!report.not_simulated.empty()) throw BadInput(report.not_simulated);
+  if (report.simulation_failure) throw BadInput(report.simulation_failure->text);
 }
 
 void AddModelFlags(CLI::App& command, ScaleFlags& flags) {
   command
       .add_option("--suite", flags.suites,
-                  "the model: a suite or a suite's file (default: those that the run names)")
+                  "the model, a suite or a suite's file (default: the models that the run names)")
       ->allow_extra_args(false);
-  command.add_option("--type", flags.type, "this type alone, such as f32");
-  command.add_option("--library", flags.library, "this library alone, such as onednn");
+  command.add_option("--type", flags.type, "use only this data type, such as f32");
+  command.add_option("--library", flags.library, "use only this library, such as onednn");
   command
       .add_option("--batch-per-node", flags.batch_per_node,
-                  "samples of each node for weak scaling (default: the largest measured)")
+                  "samples per node for weak scaling (default: the largest measured batch)")
       ->check(CLI::PositiveNumber);
   command
       .add_option("--batch", flags.batch_of_all,
-                  "samples of all nodes for strong scaling (default: the largest measured, where "
-                  "several were)")
+                  "samples of all nodes for strong scaling (default: the largest measured batch, "
+                  "if there are several)")
       ->check(CLI::PositiveNumber);
-  command.add_option("--parameter-bytes", flags.parameter_bytes, "of one parameter's gradient")
+  command
+      .add_option("--parameter-bytes", flags.parameter_bytes,
+                  "size of one parameter's gradient in bytes")
       ->capture_default_str()
       ->check(CLI::IsMember({2, 4}));
 }
@@ -213,10 +216,11 @@ void AddNetworkFlags(CLI::App& command, ScaleFlags& flags) {
       ->required();
   command
       .add_option("--allreduce", flags.allreduce,
-                  "algorithm whose closed form counts; best: the fastest for each size")
+                  "algorithm of the allreduce; best: the fastest one for each size")
       ->capture_default_str()
       ->check(CLI::IsMember({"best", "ring", "recursive-doubling", "tree", "rabenseifner"}));
-  command.add_option("--bucket", flags.bucket_bytes, "bytes of gradients summed up together")
+  command
+      .add_option("--bucket", flags.bucket_bytes, "bytes of gradients that one allreduce sums up")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   command
@@ -226,23 +230,26 @@ void AddNetworkFlags(CLI::App& command, ScaleFlags& flags) {
                    "also simulate the allreduces by SimGrid's SMPI (Debian: libsimgrid-dev)");
   command
       .add_option("--simulate-nodes", flags.most_simulated,
-                  "rows of at most so many nodes; a ring of 1024 takes a minute")
+                  "largest number of nodes to simulate; a ring of 1024 takes a minute")
       ->capture_default_str()
       ->check(CLI::Range(2, 4096));
   command.add_option("--against", flags.against,
-                     "run or cluster file of another cluster: how many nodes equal it");
-  command.add_option("--against-nodes", flags.against_nodes, "nodes of that one")
+                     "run or cluster file of another cluster; the report has the number of nodes "
+                     "that equal it");
+  command
+      .add_option("--against-nodes", flags.against_nodes, "number of nodes of the other cluster")
       ->capture_default_str()
       ->check(CLI::Range(1, scaling::kMostNodes));
   command.add_option("--measured", flags.measured,
-                     "CSV of a program that was measured: nodes,samples_per_second,label");
-  command.add_option("--against-network", flags.against_network, "its network (default: the same)");
+                     "CSV file of a program's measured throughput: nodes,samples_per_second,label");
+  command.add_option("--against-network", flags.against_network,
+                     "file of the other cluster's network (default: the same network)");
   command.add_option("--prices", flags.prices,
-                     "file of prices, as for `cluster versus`: costs of a million samples");
+                     "file of prices, as for `cluster versus`, for the costs of a million samples");
   command
       .add_option("--figure", flags.figure,
-                  "of x.svg, x.pdf and x.png: scaling, break-even (with --against) or cost (with "
-                  "--prices); a page has all")
+                  "content of x.svg, x.pdf and x.png: scaling, break-even (with --against) or cost "
+                  "(with --prices); a page has all of them")
       ->capture_default_str()
       ->check(CLI::IsMember({"scaling", "break-even", "cost"}));
 }
@@ -253,11 +260,11 @@ void AddClusterScale(CLI::App& cluster) {
   auto flags = std::make_shared<ScaleFlags>();
   auto* command = cluster.add_subcommand(
       "scale",
-      "strong and weak scaling of a model's training step over nodes, by measured layers and a "
-      "network; break-even with another cluster");
+      "predict strong and weak scaling of a model's training step over nodes from measured layers "
+      "and a network, and the break-even with another cluster");
   command
       ->add_option("FILE", flags->files,
-                   "run file, several of one machine with commas, or a cluster file")
+                   "run file, several of one machine separated by commas, or a cluster file")
       ->required();
   AddNetworkFlags(*command, *flags);
   AddModelFlags(*command, *flags);

@@ -39,11 +39,6 @@ std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suite
   if (suites.empty()) return cluster::ModelsIn(a, b, IsMannerOption);
   std::vector<cluster::Model> models;
   for (const auto& suite : suites::SelectSuites(suites, {.cpu = true, .gpu = true}, "--suite")) {
-    // The default set is not meant where a model is named.
-    const bool named = std::ranges::any_of(suites, [&](const std::string& value) {
-      return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
-    });
-    if (!named) continue;
     std::vector<std::pair<std::string, double>> names;
     for (const auto& layer : suite.layers)
       names.emplace_back(layer.name, static_cast<double>(layer.count));
@@ -65,7 +60,7 @@ std::optional<scaling::LayerShape> ShapeOfRecord(const record::Record& record) {
   try {
     const auto trained = op->trained(name);
     return scaling::LayerShape{trained.batch, trained.parameters, op->with_batch(name, 1)};
-  } catch (const BadInput&) {  // another program's name
+  } catch (const BadInput&) {  // not a name of a dlroof benchmark
   } catch (const Unsupported&) {
   }
   return std::nullopt;
@@ -110,7 +105,7 @@ ScaleSource ReadSource(const std::string& paths) {
   return source;
 }
 
-// Models whose names differ only in " batch N" are one.
+// Returns the models to scale, one for all names that differ only in " batch N".
 std::vector<cluster::Model> ModelsToScale(const ScaleFlags& flags,
                                           const cluster::VersusCluster& cluster) {
   std::vector<cluster::Model> models;
@@ -125,10 +120,10 @@ std::vector<cluster::Model> ModelsToScale(const ScaleFlags& flags,
   return models;
 }
 
-// A layer whatever its batch size: op, problem, options.
+// A layer without its batch size: operator, problem, options.
 using BatchlessLayer = std::tuple<std::string, std::string, std::vector<std::string>>;
 
-BatchlessLayer WithoutBatch(const cluster::ModelLayerOf& layer) {
+BatchlessLayer WithoutBatch(const cluster::VersusLayer& layer) {
   record::Record record;
   std::tie(record.op, record.problem, record.options) =
       std::tie(layer.op, layer.problem, layer.options);
@@ -136,23 +131,24 @@ BatchlessLayer WithoutBatch(const cluster::ModelLayerOf& layer) {
   return {layer.op, shape ? shape->problem : layer.problem, layer.options};
 }
 
-// Leaves layers of these problems out, of every batch size.
+// Removes the layers with these problems, for every batch size.
 cluster::Model WithoutLayers(cluster::Model model, const std::vector<std::string>& problems) {
-  std::set<BatchlessLayer> left_out;
+  std::set<BatchlessLayer> removed;
   for (const auto& layer : model.layers)
     if (std::ranges::find(problems, layer.problem) != problems.end())
-      left_out.insert(WithoutBatch(layer));
+      removed.insert(WithoutBatch(layer));
   std::erase_if(model.layers,
-                [&](const auto& one) { return left_out.contains(WithoutBatch(one)); });
+                [&](const auto& layer) { return removed.contains(WithoutBatch(layer)); });
   return model;
 }
 
 bool Wanted(const ScaleFlags& flags, const scaling::MeasuredSteps& steps) {
-  return (flags.type.empty() || flags.type == steps.type) &&
-         (flags.library.empty() || flags.library == steps.library);
+  return flags.type.value_or(steps.type) == steps.type &&
+         flags.library.value_or(steps.library) == steps.library;
 }
 
-// Returns the steps of the type with the most layers, the fastest library of equals; null: none.
+// Returns the steps of the type with the most timed layers, the fastest of equals; null if there
+// are no steps of the type.
 const scaling::MeasuredSteps* FastestOf(const std::vector<scaling::MeasuredSteps>& all,
                                         const std::string& type) {
   const scaling::MeasuredSteps* best = nullptr;
@@ -169,7 +165,7 @@ const scaling::MeasuredSteps* FastestOf(const std::vector<scaling::MeasuredSteps
   return best;
 }
 
-// One of the two clusters of a break-even, with the layers that both timed.
+// The other cluster of a break-even.
 struct ScaleOpponent {
   ScaleSource source;
   cluster::Network network;
@@ -182,7 +178,7 @@ std::optional<scaling::MeasuredSteps> StepsOfLibrary(std::vector<scaling::Measur
   return std::nullopt;
 }
 
-// Returns the steps of both clusters, of the layers that both timed; absent where they share none.
+// Returns the steps of both clusters with the layers that both have timed, if there are any.
 std::optional<std::pair<scaling::MeasuredSteps, scaling::MeasuredSteps>> CommonSteps(
     const cluster::Model& model, const cluster::VersusCluster& a, const cluster::VersusCluster& b,
     const scaling::MeasuredSteps& of_a, double parameter_bytes) {
@@ -199,18 +195,19 @@ std::optional<std::pair<scaling::MeasuredSteps, scaling::MeasuredSteps>> CommonS
     return std::nullopt;
   for (auto* steps : {&*left, &*right}) steps->layers = of_a.layers;
   for (const auto& layer : model.layers)
-    if (std::ranges::find(common.layers, layer.problem, &cluster::ModelLayerOf::problem) ==
+    if (std::ranges::find(common.layers, layer.problem, &cluster::VersusLayer::problem) ==
         common.layers.end())
       left->missing.push_back(layer.problem);
   return std::pair(std::move(*left), std::move(*right));
 }
 
-double BatchOf(const std::optional<double>& asked, const scaling::MeasuredSteps& steps) {
-  return asked && scaling::LayersAt(steps, *asked) ? *asked
-                                                   : static_cast<double>(steps.most_batch());
+double BatchOf(const std::optional<double>& requested, const scaling::MeasuredSteps& steps) {
+  return requested && scaling::LayersAt(steps, *requested)
+             ? *requested
+             : static_cast<double>(steps.most_batch());
 }
 
-// Returns the numbers of nodes, and those of a break-even that lie among or just beyond them.
+// Returns the numbers of nodes with those of a break-even that are among or just beyond them.
 std::vector<int> WithBreakEven(
     std::vector<int> nodes,
     const std::vector<std::pair<std::string, scaling::BreakEven>>& results) {
@@ -295,11 +292,11 @@ void AddCases(const ScaleFlags& flags, const cluster::Model& model, const ScaleS
   }
 }
 
-// Sets the prices of both clusters. Throws BadInput where neither has one.
+// Sets the prices of both clusters. Throws BadInput if neither has one.
 void SetPrices(const ScaleFlags& flags, const ScaleSource& source,
                const std::optional<ScaleOpponent>& opponent, scaling::ScaleReport& report) {
-  if (flags.prices.empty()) return;
-  const auto prices = cluster::ReadPrices(flags.prices);
+  if (!flags.prices) return;
+  const auto prices = cluster::ReadPrices(*flags.prices);
   const auto price_of = [&](const ScaleSource& of) {
     return scaling::DevicePrice(prices, of.cluster.run.file.machines, of.cluster.devices);
   };
@@ -307,11 +304,11 @@ void SetPrices(const ScaleFlags& flags, const ScaleSource& source,
   report.price = price_of(source);
   if (opponent) report.their_price = price_of(opponent->source);
   if (!report.price && !report.their_price)
-    throw BadInput("--prices={}: no kind matches a machine of {}{}", flags.prices, flags.files,
-                   opponent ? " or " + flags.against : "");
+    throw BadInput("--prices={}: no kind matches a machine of {}{}", *flags.prices, flags.files,
+                   opponent ? " or " + *flags.against : "");
 }
 
-// Simulates the allreduce of each row's gradients once, until one fails.
+// Simulates the allreduce of each row's gradients once, until a simulation fails.
 void Simulate(const ScaleFlags& flags, scaling::ScaleReport& report) {
   std::set<std::tuple<int, double, cluster::Allreduce>> done;
   for (const auto& one : report.cases) {
@@ -325,7 +322,8 @@ void Simulate(const ScaleFlags& flags, scaling::ScaleReport& report) {
         report.simulated.push_back(
             cluster::SimulateAllreduce(report.network, algorithm, row.nodes, bytes));
       } catch (const cluster::SimulationFailed& failure) {
-        report.not_simulated = fmt::format("--simulate, {} nodes: {}", row.nodes, failure.what());
+        report.simulation_failure =
+            Reason{fmt::format("--simulate, {} nodes: {}", row.nodes, failure.what())};
         return;
       }
     }
@@ -368,16 +366,16 @@ scaling::ScaleReport MakeScaleReport(const ScaleFlags& flags) {
                                         .algorithm = cluster::AllreduceFromKey(flags.allreduce)},
                               .parameter_bytes = static_cast<double>(flags.parameter_bytes)};
   ReadNodeCounts(flags.nodes);
-  if (!flags.measured.empty())
+  if (flags.measured)
     report.measured =
-        scaling::ReadMeasuredScale(ReadFile(flags.measured, "a CSV file"), flags.measured);
+        scaling::ReadMeasuredScale(ReadFile(*flags.measured, "a CSV file"), *flags.measured);
   const auto source = ReadSource(flags.files);
   report.node_ratios = source.node_ratios;
   std::optional<ScaleOpponent> opponent;
-  if (!flags.against.empty())
-    opponent = {ReadSource(flags.against), flags.against_network.empty()
-                                               ? report.network
-                                               : cluster::ReadNetwork(flags.against_network)};
+  if (flags.against)
+    opponent = {ReadSource(*flags.against), flags.against_network
+                                                ? cluster::ReadNetwork(*flags.against_network)
+                                                : report.network};
   SetPrices(flags, source, opponent, report);
   const auto models = ModelsToScale(flags, source.cluster);
   for (const auto& model : models) AddCases(flags, model, source, opponent, report);
@@ -386,9 +384,9 @@ scaling::ScaleReport MakeScaleReport(const ScaleFlags& flags) {
   throw BadInput(
       "{}{}: no layer of {} has all times of a training step (fwd, bwd_data and "
       "bwd_weights, or fwd_training and bwd){}",
-      flags.files, opponent ? " and " + flags.against : "",
+      flags.files, opponent ? " and " + *flags.against : "",
       fmt::join(models | std::views::transform(&cluster::Model::name), ", "),
-      flags.type.empty() && flags.library.empty() ? "" : " of the type and library");
+      flags.type || flags.library ? " of the type and library" : "");
 }
 
 }  // namespace dlroof::cluster_run

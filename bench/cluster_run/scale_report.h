@@ -1,7 +1,5 @@
-// Models whose layers two clusters or many nodes run: by the suites that a user names, or by those
-// that the runs name.
-//
-// The report of `dlroof cluster scale`, from files and flags.
+// The report of `dlroof cluster scale`, and the models whose layers runs have, which `dlroof
+// cluster versus` uses too.
 #pragma once
 
 #include <optional>
@@ -15,47 +13,49 @@
 
 namespace dlroof::cluster_run {
 
-// Returns whether an option says how a library works: its layout, algorithm or threads.
+// Returns whether an option of a name selects how a library works (its layout, algorithm or
+// threads), not what it computes.
 bool IsMannerOption(std::string_view option);
 
-// Returns the models of the suites, or of both runs where `suites` is empty. Throws BadInput as
-// SelectSuites.
+// Returns the models of the suites, or without suites those that both runs name. Throws BadInput as
+// SelectSuites does.
 std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suites,
                                            const cluster::VersusCluster& a,
                                            const cluster::VersusCluster& b);
 
-// Returns how many devices a node of the run has, by the run itself; absent where it does not say.
+// Returns the number of devices of a node, if the run file has it.
 std::optional<int> DevicesPerNode(const record::RunFile& file);
 
-// Returns the shape of a record by its op's row; absent where its op has none, or its problem is
-// none of ours.
+// Returns the shape of the record's layer, or nothing if its operator has no parameters or its name
+// is another program's.
 std::optional<scaling::LayerShape> ShapeOfRecord(const record::Record& record);
 
 struct ScaleFlags {
-  std::string files;  // run files with commas, or a cluster file
+  std::string files;  // run files separated by commas, or a cluster file
   std::string network;
   std::vector<std::string> suites;
-  std::string type, library;     // empty: all
-  std::string nodes = "1:1024";  // "1:1024" or "1,2,3"
+  std::optional<std::string> type, library;  // use only these
+  std::string nodes = "1:1024";              // "1:1024" or "1,2,3"
   std::optional<double> batch_per_node, batch_of_all;
   std::string allreduce = "best";
-  double bucket_bytes = 25e6;  // [byte]
-  int parameter_bytes = 4;     // [byte]
-  std::string against, against_network;
+  double bucket_bytes = 25e6;                           // [byte]
+  int parameter_bytes = 4;                              // [byte]
+  std::optional<std::string> against, against_network;  // files
   int against_nodes = 1;
   bool simulate = false;
-  int most_simulated = 256;        // [1] nodes
-  std::string prices;              // file of prices; empty: none
-  std::string figure = "scaling";  // of x.svg, x.pdf and x.png: or "break-even", "cost"
-  std::string measured;            // CSV of a program's throughput; empty: none
+  int most_simulated = 256;             // [1] nodes
+  std::optional<std::string> prices;    // file of prices
+  std::string figure = "scaling";       // of x.svg, x.pdf and x.png; or "break-even", "cost"
+  std::optional<std::string> measured;  // CSV file of a program's throughput
   std::vector<std::string> outputs;
 };
 
-// Throws BadInput: files that cannot be read, flags that do not fit them, a model without a layer
-// that was trained.
+// Throws BadInput for files that cannot be read, flags that do not fit them, and models without a
+// trained layer.
 scaling::ScaleReport MakeScaleReport(const ScaleFlags& flags);
 
-// "1,2,5", or "3:40": 3, the powers of two between, and 40. Throws BadInput for anything else.
+// Parses "1,2,5", or "3:40" (3, the powers of two between, and 40). Throws BadInput for other
+// texts.
 std::vector<int> ReadNodeCounts(const std::string& text);
 
 }  // namespace dlroof::cluster_run

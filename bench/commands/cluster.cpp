@@ -1,4 +1,4 @@
-// dlroof cluster: the same benchmarks on many nodes, and clusters side by side.
+// dlroof cluster: runs the same benchmarks on many nodes, and compares clusters.
 #include "bench/cluster_run/commands.h"
 #include "bench/commands/commands.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 void AddClusterCommand(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand(
-      "cluster", "the same benchmarks on many nodes, and two clusters side by side");
+      "cluster", "run the same benchmarks on many nodes, find slow nodes, and compare clusters");
   command->require_subcommand(1);
   cluster_run::AddClusterScript(*command);
   cluster_run::AddClusterNode(*command, exit_code);

@@ -11,6 +11,7 @@
 #include "bench/suites/suite.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/nearest_name.h"
 
 namespace dlroof::commands {
 namespace {
@@ -20,81 +21,10 @@ std::map<std::string, AddCommand>& Registry() {
   return commands;
 }
 
-std::vector<std::string>& Dashed() {
+std::vector<std::string>& StoredWords() {
   static std::vector<std::string> words;
   return words;
 }
-
-}  // namespace
-
-const std::vector<std::string>& WordsAfterDashes() { return Dashed(); }
-
-void KeepWordsAfterDashes(int argc, char** argv) {
-  const std::vector<std::string> words(argv, argv + argc);
-  const auto dashes = std::ranges::find(words, "--");
-  if (dashes != words.end()) Dashed().assign(dashes + 1, words.end());
-}
-
-bool RegisterCommand(const std::string& name, AddCommand add) {
-  return Registry().emplace(name, add).second;
-}
-
-const std::map<std::string, AddCommand>& Commands() { return Registry(); }
-
-void WriteOutput(const std::string& path, const std::string& text) {
-  if (path.empty()) {
-    std::cout << text << std::flush;
-    return;
-  }
-  WriteFile(path, text);
-  std::cerr << "wrote " << path << '\n';
-}
-
-int VerdictOf(const char* command, const std::function<int()>& run) {
-  try {
-    return run();
-  } catch (const BadInput&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw BadInput(std::string(command) + ": " + error.what());
-  }
-}
-
-std::optional<double> ParseShare(const std::string& flag, const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  std::istringstream in(text);
-  double value = 0;
-  std::string rest;
-  const bool number = static_cast<bool>(in >> value);
-  in >> rest;
-  if (rest == "%") value /= 100;
-  if (!number || !(rest.empty() || rest == "%") || !(value >= 0 && value <= 1))
-    throw BadInput("{}={}: expected a share such as 5% or 0.05, from 0 to 1", flag, text);
-  return value;
-}
-
-void AddBalanceOption(CLI::App& command, std::string& balance) {
-  command
-      .add_option("--balance", balance,
-                  "judge FLOPs by the ceiling of the pipe that executes them, or all of them by "
-                  "the best matrix ceiling, as the time-based roofline paper does: pipe or tensor")
-      ->check(CLI::IsMember({"pipe", "tensor"}));
-}
-
-void AddReplayOptions(CLI::App& command, int& count, std::string& bench) {
-  command
-      .add_option("--replay", count,
-                  "a program: measure so many of its primitives alone, those with most time that "
-                  "dlroof has a benchmark of; how much slower is each in the program?")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--bench", bench, "what measures them (dlroof_bench beside this)");
-}
-
-// dlroof completion: what a shell needs to complete the command lines of both programs.
-
-const std::vector<EmbeddedFile>& CompletionScripts();  // of the module's *.bash files
-
-namespace {
 
 // Appends a line per command: its path, its subcommands and its flags.
 void AppendWords(const CLI::App& command, const std::string& path, std::string& text) {
@@ -110,6 +40,110 @@ void AppendWords(const CLI::App& command, const std::string& path, std::string& 
     AppendWords(*subcommand, fmt::format("{} {}", path, subcommand->get_name()), text);
 }
 
+}  // namespace
+
+void RefuseUnknownCommand(const CLI::App& program, const std::vector<std::string>& words) {
+  const CLI::App* command = &program;
+  std::string path;  // of commands that exist, each with a space behind it
+  for (const auto& word : words) {
+    if (command->get_require_subcommand_min() == 0 || word.starts_with('-')) return;
+    const auto subcommands = command->get_subcommands({});
+    const auto found = std::ranges::find(subcommands, word, &CLI::App::get_name);
+    if (found == subcommands.end()) {
+      std::vector<std::string> names;
+      for (const CLI::App* known : subcommands) names.push_back(known->get_name());
+      auto nearest = NearestName(word, names);
+      if (nearest) nearest = path + *nearest;
+      const auto lister = path.empty() ? "dlroof" : "dlroof " + path.substr(0, path.size() - 1);
+      throw BadInput(UnknownName("command", path + word, nearest, lister));
+    }
+    command = *found;
+    path += word + ' ';
+  }
+}
+
+const std::vector<std::string>& WordsAfterDashes() { return StoredWords(); }
+
+void StoreWordsAfterDashes(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  const auto dashes = std::ranges::find(words, "--");
+  if (dashes != words.end()) StoredWords().assign(dashes + 1, words.end());
+}
+
+bool RegisterCommand(const std::string& name, AddCommand add) {
+  return Registry().emplace(name, add).second;
+}
+
+const std::map<std::string, AddCommand>& Commands() { return Registry(); }
+
+void WriteOutput(const std::optional<std::string>& path, const std::string& text) {
+  if (!path) {
+    std::cout << text << std::flush;
+    return;
+  }
+  WriteFile(*path, text);
+  std::cerr << "wrote " << *path << '\n';
+}
+
+int VerdictOf(const char* command, const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (const BadInput&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw BadInput(std::string(command) + ": " + error.what());
+  }
+}
+
+std::optional<double> ParseShare(const std::string& flag, const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  std::istringstream in(*text);
+  double value = 0;
+  std::string rest;
+  const bool number = static_cast<bool>(in >> value);
+  in >> rest;
+  if (rest == "%") value /= 100;
+  if (!number || !(rest.empty() || rest == "%") || !(value >= 0 && value <= 1))
+    throw BadInput("{}={}: expected a share such as 5% or 0.05, from 0 to 1", flag, *text);
+  return value;
+}
+
+CLI::Option* AddBenchOption(CLI::App& command, std::optional<std::string>& bench) {
+  return command.add_option("--bench", bench,
+                            "the dlroof_bench to run (default: the one beside this program)");
+}
+
+void AddMeasuredMachineOption(CLI::App& command, std::optional<std::string>& machine) {
+  command.add_option("--machine", machine,
+                     "machine file with the roofs (default: cached ceilings, or measured now)");
+}
+
+void AddBalanceOption(CLI::App& command, std::string& balance) {
+  command
+      .add_option("--balance", balance,
+                  "compare FLOPs with the ceiling of the pipe that executes them (pipe, the "
+                  "default), or all FLOPs with the best matrix ceiling, as the time-based roofline "
+                  "paper does (tensor)")
+      ->check(CLI::IsMember({"pipe", "tensor"}));
+}
+
+void AddReplayOptions(CLI::App& command, std::optional<int>& count,
+                      std::optional<std::string>& bench) {
+  command
+      .add_option("--replay", count,
+                  "for a program: also measure this many of its primitives standalone, the longest "
+                  "ones that dlroof has a benchmark of, and show how much slower each is in the "
+                  "program")
+      ->check(CLI::PositiveNumber);
+  AddBenchOption(command, bench);
+}
+
+// dlroof completion: writes a script with which a shell completes command lines of both programs.
+
+const std::vector<EmbeddedFile>& CompletionScripts();  // the module's *.bash files, embedded
+
+namespace {
+
 std::string BashScript(const CLI::App& program) {
   std::string text = "_dlroof_words() {\n  case $1 in\n";
   AppendWords(program, "", text);
@@ -120,7 +154,8 @@ std::string BashScript(const CLI::App& program) {
 
 void AddCompletionCommand(CLI::App& program, int& /*exit_code*/) {
   auto* command = program.add_subcommand(
-      "completion", "completes commands, flags and suites: source <(dlroof completion bash)");
+      "completion",
+      "complete commands, flags and suites in a shell: source <(dlroof completion bash)");
   auto shell = std::make_shared<std::string>();
   command->add_option("SHELL", *shell, "bash")->required()->check(CLI::IsMember({"bash"}));
   command->callback([&program, shell] { std::cout << BashScript(program) << std::flush; });

@@ -1,4 +1,4 @@
-// dlroof compare: a verdict per benchmark of two run files.
+// dlroof compare: gives a verdict on each benchmark of two run files.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,18 +19,17 @@
 namespace dlroof::commands {
 namespace {
 
-// A format of programs (--across-programs) that verdicts do not have.
+// A format that only --across-programs has.
 constexpr std::string_view kProgramsOnlyFormat = "csv";
 
 struct CompareFlags {
   std::vector<std::string> files;
-  std::string baseline;                     // "auto" or a file
-  std::string folder = "baselines/stored";  // where `auto` looks
-  std::string min_effect, run_noise;        // "5%" or "0.05"
+  std::optional<std::string> baseline;               // "auto" or a file
+  std::string folder = "baselines/stored";           // where `auto` searches
+  std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
   std::vector<std::string> on = {"time"};
-  std::string map, again;
+  std::optional<std::string> map, rerun, badge;
   std::string format = "table";
-  std::string badge;
   bool across_machines = false;
   bool across_programs = false;
 };
@@ -42,14 +41,14 @@ compare::CompareOptions OptionsFrom(const CompareFlags& flags) {
   options.across_machines = flags.across_machines;
   options.on.clear();
   for (const auto& key : flags.on) options.on.insert(*compare::QuantityFromKey(key));
-  if (!flags.map.empty()) options.names = compare::ReadNameMap(flags.map);
+  if (flags.map) options.names = compare::ReadNameMap(*flags.map);
   return options;
 }
 
-// Both files of a comparison; the two are read at once, for large ones take their time.
+// The files of a comparison.
 struct Inputs {
   compare::NamedRun base, contender;
-  std::optional<compare::NamedRun> again;  // what measured NEW's benchmarks once more
+  std::optional<compare::NamedRun> rerun;  // a second measurement of NEW's benchmarks
   std::vector<compare::NamedRun> stored;   // instead of `base`, oldest first
 };
 
@@ -57,6 +56,7 @@ compare::NamedRun ReadNamed(const std::string& path, std::ostream& warnings) {
   return {path, record::ReadRunFile(path, warnings)};
 }
 
+// Reads large files in parallel.
 Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   Inputs inputs;
   if (flags.baseline == "auto") {
@@ -64,7 +64,7 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
     inputs.stored = compare::FindBaselines(flags.folder, inputs.contender, names, std::cerr);
     return inputs;
   }
-  const auto& base_path = flags.baseline.empty() ? flags.files.front() : flags.baseline;
+  const auto base_path = flags.baseline.value_or(flags.files.front());
   std::ostringstream base_warnings;
   auto base = std::async(std::launch::async, [&] { return ReadNamed(base_path, base_warnings); });
   std::ostringstream contender_warnings;
@@ -74,7 +74,7 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   } catch (const BadInput&) {
     contender_error = std::current_exception();
   }
-  inputs.base = base.get();  // BASE's error, if any, is the one that is told
+  inputs.base = base.get();  // an error of BASE takes precedence
   if (contender_error) std::rethrow_exception(contender_error);
   std::cerr << base_warnings.str() << contender_warnings.str();
   return inputs;
@@ -94,7 +94,7 @@ void Write(const compare::CompareResult& result, const formats::ComparedFiles& f
   std::cout << std::flush;
 }
 
-// The file, or the stored ones, the newest first.
+// Returns BASE's file, or the stored files, newest first.
 std::string BaseText(const compare::CompareResult& result) {
   if (result.parts.empty()) return result.base;
   std::vector<std::string> files;
@@ -107,16 +107,14 @@ programs::ComparedProgram ReadProgram(const std::string& path) {
                                      roofline::PlaceRun(record::ReadRunFile(path, std::cerr)));
 }
 
-// Two programs have no verdict per benchmark: what judges benchmarks is not for them.
+// Compares two programs, which have no verdict on each benchmark.
 int RunComparePrograms(const CompareFlags& flags) {
   if (flags.files.size() != 2)
     throw BadInput("compare: expected two run files of programs, A and B, with --across-programs");
-  const CompareFlags none;
-  if (!flags.baseline.empty() || !flags.again.empty() || !flags.map.empty() ||
-      !flags.min_effect.empty() || !flags.run_noise.empty() || !flags.badge.empty() ||
-      flags.on != none.on || flags.across_machines)
+  if (flags.baseline || flags.rerun || flags.map || flags.min_effect || flags.run_noise ||
+      flags.badge || flags.on != CompareFlags().on || flags.across_machines)
     throw BadInput(
-        "--across-programs: expected A, B and --format alone; the other options are for verdicts "
+        "--across-programs: expected only A, B and --format; the other options apply to verdicts "
         "on benchmarks");
   const auto& writers = programs::ProgramPairWriters();
   const auto writer =
@@ -136,26 +134,26 @@ int RunCompare(const CompareFlags& flags) {
     throw BadInput(
         "--format=csv: expected --across-programs (dlroof export --format=csv writes "
         "one run)");
-  const std::size_t wanted = flags.baseline.empty() ? 2 : 1;
+  const std::size_t wanted = flags.baseline ? 1 : 2;
   if (flags.files.size() != wanted)
-    throw BadInput(flags.baseline.empty()
-                       ? "compare: expected two run files, BASE and NEW (or --baseline auto NEW)"
-                       : "compare: expected one run file, NEW, beside --baseline");
-  if (!flags.again.empty() && flags.across_machines)
-    throw BadInput("--again: expected one machine's seconds, not --across-machines");
+    throw BadInput(flags.baseline
+                       ? "compare: expected one run file, NEW, with --baseline"
+                       : "compare: expected two run files, BASE and NEW (or --baseline auto NEW)");
+  if (flags.rerun && flags.across_machines)
+    throw BadInput("--again: expected runs of one machine, not --across-machines");
   auto options = OptionsFrom(flags);
   Inputs inputs = ReadInputs(flags, options.names);
-  if (!flags.again.empty()) {
-    inputs.again = ReadNamed(flags.again, std::cerr);
-    options.again = &*inputs.again;
+  if (flags.rerun) {
+    inputs.rerun = ReadNamed(*flags.rerun, std::cerr);
+    options.rerun = &*inputs.rerun;
   }
   const auto result = inputs.stored.empty()
                           ? compare::Compare(inputs.base, inputs.contender, options)
                           : compare::CompareWithStored(inputs.stored, inputs.contender, options);
   Write(result, {BaseText(result), inputs.contender.where}, flags.format);
   if (const auto few = formats::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
-  if (!flags.badge.empty()) WriteFile(flags.badge, formats::BadgeSvg(result));
-  // Large files take their time to be freed, too.
+  if (flags.badge) WriteFile(*flags.badge, formats::BadgeSvg(result));
+  // Frees large files in parallel, too.
   const auto freed = std::async(std::launch::async, [&] { inputs.base = {}; });
   inputs.contender = {};
   return result.exit_code;
@@ -165,28 +163,28 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<CompareFlags>();
   auto* command = program.add_subcommand(
       "compare",
-      "a verdict per benchmark of two run files; exit code 0: none slower, 1: something is, "
-      "2: bad input, 3: cannot say");
+      "give a verdict on each benchmark of two run files; exit code 0: none is slower, 1: one is, "
+      "2: bad input, 3: the runs cannot tell");
   command->add_option("FILES", flags->files, "BASE and NEW: run files, or Google Benchmark JSON")
       ->required();
   command->add_option(
       "--baseline", flags->baseline,
-      "BASE: a file, or auto: of each benchmark the newest stored run of NEW's machine");
+      "BASE: a file, or auto for the newest stored run of each benchmark on NEW's machine");
   command->add_option("--baselines", flags->folder,
-                      "where --baseline auto looks (baselines/stored)");
-  command->add_option("--again", flags->again,
-                      "NEW's benchmarks, or some, measured by another process: slower or faster is "
-                      "only what is so in both");
+                      "folder that --baseline auto searches (default baselines/stored)");
+  command->add_option("--again", flags->rerun,
+                      "run file of a second process with NEW's benchmarks, or some of them: a "
+                      "benchmark is slower or faster only if it is in both");
   command->add_option("--min-effect", flags->min_effect,
-                      "smaller changes do not matter: 5% (default: what the runs can tell, 2 to "
-                      "10 %)");
+                      "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 10 %)");
   command->add_option("--run-noise", flags->run_noise,
-                      "by how much a run of the same program deviates, 0 where the two were "
-                      "interleaved (default: learnt from the files)");
+                      "deviation between runs of the same program; 0 for interleaved runs "
+                      "(default: estimated from the files)");
   command
       ->add_option("--on", flags->on,
-                   "what raises an alarm, with commas: time, bytes, flops, fraction, residual of "
-                   "files that `dlroof model RUN -o FILE.json` wrote (time)")
+                   "quantities whose change is an alarm, separated by commas: time (default), "
+                   "bytes, flops, fraction, residual (of files that `dlroof model RUN -o "
+                   "FILE.json` wrote)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check([](const std::string& key) {
@@ -195,20 +193,21 @@ void AddCompareCommand(CLI::App& program, int& exit_code) {
                    : "expected time, bytes, flops, fraction or residual, not '" + key + "'";
       });
   command->add_flag("--across-machines", flags->across_machines,
-                    "compare percent of roof, on different machines");
+                    "compare fractions of the roof on different machines");
   command->add_flag("--across-programs", flags->across_programs,
-                    "two programs (dlroof profile): the same model in two frameworks, primitive by "
-                    "primitive, matched by problem");
+                    "compare two programs (dlroof profile), such as a model in two frameworks, "
+                    "primitive by primitive, matched by problem");
   command->add_option("--map", flags->map,
-                      "file with a line 'base-name new-name' per renamed benchmark");
+                      "file with a line 'base-name new-name' for each renamed benchmark");
   auto formats = FormatsOf(formats::ComparisonWriters());
   formats.emplace_back(kProgramsOnlyFormat);
   command
-      ->add_option("--format", flags->format,
-                   fmt::format("{} (table; with --across-programs {})", fmt::join(formats, ", "),
-                               fmt::join(FormatsOf(programs::ProgramPairWriters()), ", ")))
+      ->add_option(
+          "--format", flags->format,
+          fmt::format("{} (default table; with --across-programs {})", fmt::join(formats, ", "),
+                      fmt::join(FormatsOf(programs::ProgramPairWriters()), ", ")))
       ->check(CLI::IsMember(formats));
-  command->add_option("--badge", flags->badge, "write the result as a badge, too: x.svg");
+  command->add_option("--badge", flags->badge, "also write the result as a badge, x.svg");
   command->callback([flags, &exit_code] {
     exit_code = VerdictOf("compare", [&] { return RunCompare(*flags); });
   });

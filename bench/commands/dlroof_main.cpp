@@ -1,4 +1,4 @@
-// dlroof: everything that reads or makes files.
+// dlroof: the commands that read, write and compare files. dlroof_bench measures.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -10,22 +10,24 @@ namespace {
 
 int Run(int argc, char** argv) {
   using namespace dlroof;
+  using namespace dlroof::commands;
   CLI::App program("dlroof: rooflines of deep learning benchmarks (measure with dlroof_bench)",
                    "dlroof");
   program.set_version_flag("--version", std::string(kVersion) + " (" + kCommit + ")");
   program.require_subcommand(1);
   int exit_code = 0;
   for (const auto& [name, add] : Commands()) add(program, exit_code);
-  KeepWordsAfterDashes(argc, argv);
+  StoreWordsAfterDashes(argc, argv);
+  RefuseUnknownCommand(program, {argv + std::min(argc, 1), argv + argc});
   try {
     program.parse(argc, argv);
-  } catch (const CLI::Success& asked) {
-    return program.exit(asked);
+  } catch (const CLI::Success& help_or_version) {
+    return program.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     std::cerr << "dlroof: " << error.what() << " (dlroof --help lists commands and flags)\n";
     return 2;
   }
-  // Checks the output of every command: a full disk cuts it off.
+  // Detects that the disk is full.
   if (!std::cout.flush()) throw BadInput("standard output: not all could be written (disk full?)");
   return exit_code;
 }

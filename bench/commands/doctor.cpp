@@ -1,3 +1,5 @@
+// dlroof doctor and counters: show what can be measured on this machine, and which counters of
+// NVIDIA's chips are read.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,17 +30,15 @@
 #include "counters/perf/perf_events.h"
 #include "reporters/live/google_benchmark.h"
 
-// dlroof doctor: what can be measured here, what cannot, why, and what to do about it.
-
 namespace dlroof::commands {
 namespace {
 
-// For so long the machine is watched.
-struct Watches {
-  double freezes = 2, core = 1;  // [s]
+// How long the machine is observed. [s]
+struct Durations {
+  double freezes = 2, core = 1;
 };
 
-// Flushed: what comes next may hang or crash in a driver.
+// Prints a line and flushes it, because the next check may hang or crash in a driver.
 void Line(const std::string& topic, const std::string& text) {
   std::cout << fmt::format("{:<12} {}\n", topic, text) << std::flush;
 }
@@ -53,14 +53,14 @@ void ReportCpu(const cpu::Cpu& cpu) {
                           cpu.topology.cores, cpu.topology.cpus, cpu.allowed.size(),
                           cpu.topology.numa_nodes, cpu.topology.numa_nodes == 1 ? "" : "s"));
   Line("features", cpu.features.empty()
-                       ? std::string("none that kernels are written for: portable ones run")
+                       ? std::string("none that the kernels use: portable kernels run")
                        : fmt::format("{}", fmt::join(cpu.features, " ")));
   std::string caches;
   for (const auto& [level, by_cpu] : cpu.topology.cache_of_cpu)
     if (!by_cpu.empty())
       caches += fmt::format("{}{} {}", caches.empty() ? "" : ", ", Key(level),
                             Kibibytes(by_cpu.begin()->second.bytes));
-  Line("caches", caches.empty() ? "not known: the system does not describe them" : caches);
+  Line("caches", caches.empty() ? "not known: the OS does not report them" : caches);
   if (const auto memory = cpu::AvailableMemoryBytes())
     Line("memory", fmt::format("{:.1f} GB can be allocated", *memory / 1e9));
 }
@@ -78,13 +78,13 @@ void ReportClocks(double seconds) {
   Line(
       "clocks",
       fmt::format("a {:.2g} s busy loop stood still {} times, {:.2g} % of the time (longest {}); "
-                  "it waited {} for a "
-                  "CPU, the rest was the host's. Repetitions hit by this are marked noisy",
+                  "it waited {} for a CPU, and the host used the rest. Such repetitions are marked "
+                  "noisy",
                   watch.seconds, watch.gaps.size(), 100 * lost / watch.seconds,
                   live::TimeText(*std::max_element(watch.gaps.begin(), watch.gaps.end())), waited));
 }
 
-// By the best that this machine's ceilings saw, where they were measured.
+// Returns the best issue rate in this machine's cached ceilings, if there are any.
 std::optional<double> KnownIssueRate() {
   const auto directory = CacheDirectory();
   if (!directory) return std::nullopt;
@@ -94,7 +94,7 @@ std::optional<double> KnownIssueRate() {
   try {
     return machine_file::ReadMachineFile(path).issue_rate;
   } catch (const BadInput&) {
-    return std::nullopt;  // it will be measured anew
+    return std::nullopt;  // the next run measures the ceilings again
   }
 }
 
@@ -105,30 +105,31 @@ void ReportCoreShare(double seconds) {
   const double begin = cpu::WallSeconds();
   while (cpu::WallSeconds() - begin < seconds) {
     const auto rate = cpu::MeasureIssueRate();
-    if (!rate) return Line("core", "not known whether others share it: no test for this CPU");
+    if (!rate) return Line("core", "not known whether it is shared: there is no test for this CPU");
     share(*rate);
     rates.push_back(*rate);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   const double median = share(Median(rates));
   Line("core",
-       fmt::format("a thread gets {:.0f} % of the issue slots that it got at best{}", 100 * median,
+       fmt::format("a thread gets {:.0f} % of the best issue rate{}", 100 * median,
                    median >= cpu::kLeastCoreShare
                        ? ""
-                       : ": another hardware thread is busy on the core (of the host's, "
-                         "where nothing else runs here). Such repetitions of one thread "
-                         "are marked noisy"));
+                       : ": another hardware thread is busy on the core (the host's, if no other "
+                         "program runs on this machine). Such single-threaded repetitions are "
+                         "marked noisy"));
 }
 
 void ReportSources() {
   for (const auto& source : AllCounterSources()) {
-    const auto why = source.unavailable ? source.unavailable() : "";
+    const auto reason = source.unavailable ? source.unavailable() : std::nullopt;
     Line("", fmt::format("--dlroof_counters={} ({}, {}): {}", source.name, source.device,
-                         Key(source.provenance), why.empty() ? "available" : why));
+                         Key(source.provenance), reason ? reason->text : "available"));
   }
 }
 
-// The counters of --dlroof_energy. The GPU's own is read when a benchmark has opened the GPU.
+// Prints the sources of --dlroof_energy, except the GPU's, which is read when a benchmark has
+// opened the GPU.
 void ReportEnergy(const cpu::Cpu& cpu) {
   std::string topic = "energy";
   for (const auto& source : energy::AllEnergySources()) {
@@ -137,9 +138,8 @@ void ReportEnergy(const cpu::Cpu& cpu) {
     for (const auto& domain : counters.domains)
       names += fmt::format("{}{}{}", names.empty() ? "" : ", ", domain.name,
                            domain.counted ? "" : " (not added)");
-    Line(topic, counters.why_not.empty()
-                    ? fmt::format("{}: {} ({})", source.name, names, counters.covers)
-                    : fmt::format("{}: {}", source.name, counters.why_not));
+    Line(topic, counters.reason ? fmt::format("{}: {}", source.name, counters.reason->text)
+                                : fmt::format("{}: {} ({})", source.name, names, counters.covers));
     topic.clear();
   }
 }
@@ -148,7 +148,8 @@ void ReportLibraries() {
   for (const auto& library : workload::AllLibraries()) Line(library.name, library.description());
   if (workload::AllLibraries().empty())
     Line("onednn",
-         "not in this build: only the reference loops are benchmarks (ci/run.sh installs it)");
+         "not in this build: it has only the benchmarks of the reference loops (ci/run.sh installs "
+         "oneDNN)");
   Line("benchmark", fmt::format("Google Benchmark {}", kGoogleBenchmarkVersion));
   Line("gnuplot", std::system("command -v gnuplot >/dev/null 2>&1") == 0
                       ? "found: pictures in the terminal, .svg, .pdf, .png"
@@ -156,36 +157,36 @@ void ReportLibraries() {
                         "install gnuplot-nox)");
 }
 
-// Without a driver the module is opened all the same: what else is missing is worth knowing.
+// Opens the CUDA module even without a driver, to report what else is missing.
 void ReportGpu() {
   const auto access = gpu_loader::AccessGpu({}, "--device");
-  if (access.why_not.empty()) {
+  if (!access.reason) {
     for (const auto& device : access.module->devices)
       Line(fmt::format("gpu{}", device.number), device.name);
-    const auto& why = access.module->why_no_cells;
-    if (!why.empty()) Line("", "no GPU benchmarks: " + why);
+    if (const auto& reason = access.module->no_backends_reason)
+      Line("", "no GPU benchmarks: " + reason->text);
   } else {
-    Line("gpu", access.why_not);
+    Line("gpu", access.reason->text);
   }
-  const auto [module, why_not] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
+  const auto [module, load_reason] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
   if (module == nullptr) {
-    if (why_not != access.why_not) Line("", why_not);
+    if (load_reason != access.reason) Line("", load_reason->text);
     return;
   }
   for (const auto& library : module->libraries) Line(library.name, library.description());
   for (const auto& source : module->sources) {
-    const auto why = source.unavailable ? source.unavailable() : "";
-    Line("counters", fmt::format("{}: {}", source.name, why.empty() ? "can be read" : why));
+    const auto reason = source.unavailable ? source.unavailable() : std::nullopt;
+    Line("counters", fmt::format("{}: {}", source.name, reason ? reason->text : "can be read"));
   }
 }
 
 std::string CacheText() {
   const auto directory = CacheDirectory();
-  if (!directory) return "no place for the machine's ceilings: set HOME or XDG_CACHE_HOME";
+  if (!directory) return "no folder for the machine's ceilings: set HOME or XDG_CACHE_HOME";
   std::error_code error;
   std::filesystem::create_directories(*directory, error);
   if (error || access(directory->c_str(), W_OK) != 0)
-    return fmt::format("{} cannot be written: ceilings are measured anew each time",
+    return fmt::format("{} cannot be written: ceilings are measured again each time",
                        directory->string());
   const auto path = machine_file::CachePath(*directory, cpu_ceilings::DescribeCpu(cpu::ThisCpu()));
   return fmt::format(
@@ -195,15 +196,15 @@ std::string CacheText() {
 
 void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
   auto* command =
-      program.add_subcommand("doctor", "what can be measured here, what cannot, and why");
+      program.add_subcommand("doctor", "show what can be measured on this machine, and why not");
   const auto quick = std::make_shared<bool>(false);
-  command->add_flag("--quick", *quick, "watch the clocks for 0.1 s, not for 3 s");
+  command->add_flag("--quick", *quick, "observe the clocks for 0.1 s instead of 3 s");
   command->callback([quick] {
-    const auto watches = *quick ? Watches{.freezes = 0.05, .core = 0.05} : Watches{};
+    const auto durations = *quick ? Durations{.freezes = 0.05, .core = 0.05} : Durations{};
     Line("dlroof", fmt::format("{} ({}), {}, {}", kVersion, kCommit, kCompiler, kBuildType));
     ReportCpu(cpu::ThisCpu());
-    ReportClocks(watches.freezes);
-    ReportCoreShare(watches.core);
+    ReportClocks(durations.freezes);
+    ReportCoreShare(durations.core);
     Line("counters", perf::PerfSentence(perf::AskPerf()));
     ReportSources();
     ReportEnergy(cpu::ThisCpu());
@@ -214,17 +215,13 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
 }
 
 [[maybe_unused]] const bool doctor_registered = RegisterCommand("doctor", AddDoctorCommand);
-}  // namespace
-
-// dlroof counters: what NVIDIA's hardware counters can tell on a chip that need not be there.
-
-namespace {
 
 void AddCountersCommand(CLI::App& program, int& /*exit_code*/) {
   auto chip = std::make_shared<std::string>();
   auto* command = program.add_subcommand(
-      "counters", "which counters of NVIDIA's chips are read, and in how many runs of a call");
-  command->add_option("--chip", *chip, "one chip's metrics: GH100 (H100, H200), GA100, AD102, ...");
+      "counters", "show which counters of NVIDIA's chips are read, and in how many runs of a call");
+  command->add_option("--chip", *chip,
+                      "show the metrics of this chip: GH100 (H100, H200), GA100, AD102, ...");
   command->callback([chip] {
     std::cout << cupti::CountersText(cupti::BuiltInCuptiTable(), cupti::BuiltInStoredPasses(),
                                      *chip)

@@ -1,4 +1,4 @@
-// dlroof explain: where the time of a benchmark goes, part by part.
+// dlroof explain: breaks the time of benchmarks down into components.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -25,36 +25,38 @@ namespace {
 
 struct ExplainFlags {
   std::vector<std::string> what, outputs;
-  std::string bench, machine;
-  bool try_it = false;
-  double try_seconds = 30;  // for each benchmark, at most
+  std::optional<std::string> bench, machine;
+  bool try_proposal = false;
+  double try_seconds = 30;  // [s] limit for each benchmark
 };
 
 bool IsFigure(const std::string& path) {
   return path.ends_with(".svg") || path.ends_with(".pdf") || path.ends_with(".png");
 }
 
-std::string Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
+// Returns the run file's path, or nothing after an interrupt.
+std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFolder& folder) {
   const auto file = std::ranges::find_if_not(flags.outputs, IsFigure);
   StopOnInterrupt();
-  return supervise::MeasureExplained({"explain",
-                                      flags.what,
-                                      flags.bench,
-                                      flags.machine,
-                                      file == flags.outputs.end() ? "" : *file,
-                                      {"--dlroof_instructions"}},
-                                     folder, std::cerr);
+  return supervise::MeasureExplained(
+      {.command = "explain",
+       .names = flags.what,
+       .bench = flags.bench,
+       .machine = flags.machine,
+       .output = file == flags.outputs.end() ? std::nullopt : std::optional(*file),
+       .arguments = {"--dlroof_instructions"}},
+      folder, std::cerr);
 }
 
-// Returns why there is no breakdown, in words.
-std::string WhyNone(const record::Record& record) {
-  if (record.parallel) return "it has no time, or no roofs";
-  if (record.device == "gpu") return "its kernels were not traced, or it has no roofs";
-  if (!record.cache.empty() && record.cache != "warm")
-    return "only warm calls are watched, and this one is " + record.cache;
-  if (!record.unwatched.empty())
-    return "its parallel regions were not watched: " + record.unwatched;
-  return "its parallel regions were not watched (--dlroof_explain)";
+// Returns why the record has no breakdown.
+Reason MissingBreakdownReason(const record::Record& record) {
+  if (record.parallel) return {"the record has no time, or no roofs"};
+  if (record.device == "gpu") return {"its kernels were not traced, or it has no roofs"};
+  if (record.cache && record.cache != "warm")
+    return {"only warm calls are profiled, and this one is " + *record.cache};
+  if (record.unwatched_reason)
+    return {"its parallel regions were not profiled: " + record.unwatched_reason->text};
+  return {"its parallel regions were not profiled (measure it with --dlroof_explain)"};
 }
 
 void Explain(const record::Record& record, const roofline::Placed& placed, std::ostream& out) {
@@ -62,26 +64,25 @@ void Explain(const record::Record& record, const roofline::Placed& placed, std::
   if (record.status != record::Status::kOk)
     fmt::print(out, "  {}: {}\n\n", record::Key(record.status), text::Printable(record.reason));
   else if (!placed.breakdown)
-    fmt::print(out, "  no breakdown: {}\n\n", text::Printable(WhyNone(record)));
+    fmt::print(out, "  no breakdown: {}\n\n", text::Printable(MissingBreakdownReason(record).text));
   if (!placed.breakdown) return;
   const auto& breakdown = *placed.breakdown;
   fmt::print(out, "  {}{}", roofline::MarkOf(placed.timing->noisy),
              text::WithPrefix(breakdown.seconds, "s"));
   if (record.parallel)
-    fmt::print(out, " on {} threads, by {} watched calls", record.parallel->threads,
+    fmt::print(out, " on {} threads, by {} profiled calls", record.parallel->threads,
                record.parallel->calls);
   out << '\n';
   breakdown::WriteWaterfall(breakdown, out);
   if (record.parallel)
-    if (const auto sentence = breakdown::InstructionSentence(*record.parallel); !sentence.empty())
-      out << "  " << sentence << '\n';
-  if (const auto advice = breakdown::BreakdownAdvice(breakdown); !advice.empty())
-    out << "  " << advice << '\n';
+    if (const auto sentence = breakdown::InstructionSentence(*record.parallel))
+      out << "  " << *sentence << '\n';
+  if (const auto advice = breakdown::BreakdownAdvice(breakdown)) out << "  " << *advice << '\n';
   out << '\n';
 }
 
-void TryIt(const ExplainFlags& flags, const record::Record& record, const roofline::Placed& placed,
-           std::ostream& out) {
+void TryProposalOf(const ExplainFlags& flags, const record::Record& record,
+                   const roofline::Placed& placed, std::ostream& out) {
   if (!placed.breakdown || !record.parallel) return;
   const auto proposal = tune::ProposalOf(*placed.breakdown, record.parallel->threads);
   out << "  "
@@ -89,7 +90,7 @@ void TryIt(const ExplainFlags& flags, const record::Record& record, const roofli
                                        {supervise::BenchProgram(flags.bench),
                                         workload::ParseBenchmarkName(record.name)},
                                        flags.try_seconds)
-                   : "nothing to try: no setting of this program changes the largest part")
+                   : "nothing to try: no setting of dlroof_bench reduces the largest component")
       << "\n\n";
 }
 
@@ -97,16 +98,16 @@ void TryIt(const ExplainFlags& flags, const record::Record& record, const roofli
 int ExplainAll(const ExplainFlags& flags) {
   const TemporaryFolder folder;
   const bool file = flags.what.size() == 1 && std::filesystem::exists(flags.what.front());
-  if (file && flags.try_it)
-    throw BadInput("explain: --try measures; expected names of benchmarks, not a run file");
-  const auto path = file ? flags.what.front() : Measure(flags, folder);
-  if (path.empty()) return 130;
-  const auto run = roofline::PlaceRun(record::ReadRunFile(path, std::cerr));
+  if (file && flags.try_proposal)
+    throw BadInput("explain: --try measures: expected benchmark names, not a run file");
+  const auto path = file ? std::optional(flags.what.front()) : Measure(flags, folder);
+  if (!path) return 130;
+  const auto run = roofline::PlaceRun(record::ReadRunFile(*path, std::cerr));
   int exit_code = 0;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     Explain(record, run.places[i], std::cout);
-    if (flags.try_it) TryIt(flags, record, run.places[i], std::cout);
+    if (flags.try_proposal) TryProposalOf(flags, record, run.places[i], std::cout);
     if (StoppedByInterrupt()) return 130;
     if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)
       exit_code = 1;
@@ -120,26 +121,27 @@ void AddExplainCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ExplainFlags>();
   auto* command = program.add_subcommand(
       "explain",
-      "where the time of benchmarks goes: the roof's own time, functions, parallel "
-      "regions, waiting");
+      "break the time of benchmarks down: the roof's own time, functions, parallel regions, "
+      "waiting");
   command
       ->add_option("NAME", flags->what,
-                   "benchmarks, which are measured now, or a run file made with --dlroof_explain")
+                   "names of benchmarks to measure now, or a run file made with --dlroof_explain")
       ->required();
   command
       ->add_option("-o,--output", flags->outputs,
-                   "run file of what is measured (.json), or the waterfalls (.svg, .pdf, .png)")
+                   "write the run file of the measurement (.json), or waterfall charts (.svg, "
+                   ".pdf, .png)")
       ->allow_extra_args(false);
-  command->add_option("--machine", flags->machine,
-                      "machine file of the roofs (default: cached, or measured now)");
-  auto* tried =
-      command->add_flag("--try", flags->try_it,
-                        "measure what the largest part proposes, interleaved with the default");
+  AddMeasuredMachineOption(*command, flags->machine);
+  auto* tried = command->add_flag("--try", flags->try_proposal,
+                                  "measure the setting that the largest component suggests, "
+                                  "interleaved with the default");
   command
-      ->add_option("--budget", flags->try_seconds, "[s] for each benchmark's trial, at most (30)")
+      ->add_option("--budget", flags->try_seconds,
+                   "[s] limit for --try of each benchmark (default 30)")
       ->needs(tried)
       ->check(CLI::PositiveNumber);
-  command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
+  AddBenchOption(*command, flags->bench);
   command->callback([flags, &exit_code] { exit_code = ExplainAll(*flags); });
 }
 

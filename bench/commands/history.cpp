@@ -1,3 +1,5 @@
+// dlroof history, dashboard and export: runs in an SQLite file and one benchmark over time, a
+// static site of many runs, and runs in the formats of other tools.
 #include "baselines/history/history.h"
 
 #include <fmt/format.h>
@@ -15,8 +17,6 @@
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
-// dlroof history: runs in one SQLite file, and one benchmark over time.
-
 namespace dlroof::commands {
 namespace {
 
@@ -24,8 +24,8 @@ struct HistoryFlags {
   std::string db = "perf.sqlite";
   std::vector<std::string> files;
   std::string name;
-  std::string output;
-  std::int64_t run = 0;
+  std::optional<std::string> output;
+  std::optional<std::int64_t> run;
 };
 
 std::string Plural(int count, const char* word) {
@@ -37,7 +37,7 @@ void Add(const HistoryFlags& flags) {
   for (const auto& file : flags.files) {
     const auto added = history.Add({file, record::ReadRunFile(file, std::cerr)});
     if (added.already)
-      std::cout << fmt::format("{}: is there already, as run {}\n", file, added.run);
+      std::cout << fmt::format("{}: already stored as run {}\n", file, added.run);
     else
       std::cout << fmt::format("{}: run {}, {}, {} of them new\n", file, added.run,
                                Plural(added.points, "benchmark"), added.new_series);
@@ -54,7 +54,7 @@ void List(const HistoryFlags& flags) {
   std::cout << Plural(static_cast<int>(rows.size()) - 1, "run") << '\n';
 }
 
-// One row per run of a series, while its table is written.
+// Writes the table of a series, one row for each run.
 class SeriesTable {
  public:
   SeriesTable(const history::History& history, const history::Series& series,
@@ -73,7 +73,7 @@ class SeriesTable {
     std::cout << text::Printable(series.name) << '\n';
     std::cout << fmt::format("  on {} ({}){}{}: {}, {} with a time\n",
                              text::Printable(series.machine), series.fingerprint,
-                             series.threads > 0 ? ", " + Plural(series.threads, "thread") : "",
+                             series.threads ? ", " + Plural(*series.threads, "thread") : "",
                              series.cache.empty() ? "" : ", " + text::Printable(series.cache),
                              Plural(static_cast<int>(points_.size()), "run"), timed_.size());
     if (profile_)
@@ -92,9 +92,7 @@ class SeriesTable {
  private:
   std::vector<std::string> Row(std::size_t i) const {
     const history::Point& point = points_[i];
-    const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const history::StoredRun& one) {
-      return one.id == point.run;
-    });
+    const auto run = std::ranges::find(runs_, point.run, &history::StoredRun::id);
     std::string interval;
     if (point.ci95)
       interval = fmt::format("{} to {}", text::WithPrefix(point.ci95->first, "s"),
@@ -116,7 +114,7 @@ class SeriesTable {
         if (timed_[change.at] == i)
           add(fmt::format("{} by {:+.1f} % from here on", change.ratio > 1 ? "slower" : "faster",
                           100 * (change.ratio - 1)));
-    // Most points repeat the facts of the one before.
+    // Most points have the facts of the point before.
     if (i > 0 && points_[i].facts == points_[i - 1].facts && points_[i].median) return note;
     const record::Record facts = history_.Facts(points_[i]);
     if (facts.status != record::Status::kOk)
@@ -125,9 +123,9 @@ class SeriesTable {
       add(facts.reason.empty() ? "no time" : text::Printable(facts.reason));
     if (i == 0) return note;
     const record::Record before = history_.Facts(points_[i - 1]);
-    const auto was = record::AlgorithmText(before), is = record::AlgorithmText(facts);
-    if (was != is && !before.algorithm.empty() && !facts.algorithm.empty())
-      add(fmt::format("algorithm {} -> {}", text::Printable(was), text::Printable(is)));
+    const auto earlier = record::AlgorithmText(before), later = record::AlgorithmText(facts);
+    if (earlier != later && !before.algorithm.empty() && !facts.algorithm.empty())
+      add(fmt::format("algorithm {} -> {}", text::Printable(earlier), text::Printable(later)));
     if (before.work != facts.work) add("FLOPs, bytes or launches differ from the run before");
     return note;
   }
@@ -135,7 +133,7 @@ class SeriesTable {
   const history::History& history_;
   std::vector<history::Point> points_;
   const std::vector<history::StoredRun>& runs_;
-  std::vector<std::size_t> timed_;  // points that have a time
+  std::vector<std::size_t> timed_;  // indices of the points that have a time
   std::optional<statistics::SeriesProfile> profile_;
 };
 
@@ -154,27 +152,28 @@ void Show(const HistoryFlags& flags) {
       std::string text;
       for (std::size_t i = 0; i < like.size(); ++i)
         text += fmt::format("{}{}", i == 0 ? ", but " : ", ", i == kNamed ? "more" : like[i]);
-      throw BadInput("{}: has no benchmark '{}'{}", flags.db, name, text);
+      throw BadInput("{}: there is no benchmark '{}'{}", flags.db, name, text);
     }
   }
   const auto runs = history.Runs();
   for (const auto& series : all) SeriesTable(history, series, runs).Write(series);
 }
 
-const history::StoredRun& RunWithId(const std::vector<history::StoredRun>& runs,
-                                    const HistoryFlags& flags) {
+const history::StoredRun& RunWithId(const std::vector<history::StoredRun>& runs, std::int64_t id,
+                                    const std::string& db) {
   for (const auto& run : runs)
-    if (run.id == flags.run) return run;
-  throw BadInput("{}: has no run {} (dlroof history list shows them)", flags.db, flags.run);
+    if (run.id == id) return run;
+  throw BadInput("{}: there is no run {}; dlroof history list shows the runs", db, id);
 }
 
-// A run file of one run, or lines of CSV of all.
+// Writes one run as a run file, or all runs as CSV.
 void WriteExport(const HistoryFlags& flags, std::ostream& out) {
   const history::History history(flags.db, history::Access::kRead);
   const auto unchanging = history.Unchanging();
   const auto runs = history.Runs();
-  if (flags.run != 0) {
-    out << roofline::ToJson(history.Read(RunWithId(runs, flags)).file).dump() << '\n';
+  if (flags.run) {
+    const auto& run = RunWithId(runs, *flags.run, flags.db);
+    out << roofline::ToJson(history.Read(run).file).dump() << '\n';
     return;
   }
   formats::WriteCsvHeader(out);
@@ -190,7 +189,7 @@ void Export(const HistoryFlags& flags) {
 CLI::App* Sub(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags, const char* name,
               const char* description, void (*run)(const HistoryFlags&)) {
   auto* command = history.add_subcommand(name, description);
-  command->add_option("--db", flags->db, "the history (perf.sqlite)");
+  command->add_option("--db", flags->db, "file of the history (default perf.sqlite)");
   command->callback([flags, run] {
     run(*flags);
     std::cout << std::flush;
@@ -201,34 +200,29 @@ CLI::App* Sub(CLI::App& history, const std::shared_ptr<HistoryFlags>& flags, con
 void AddHistoryCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<HistoryFlags>();
   auto* history =
-      program.add_subcommand("history", "runs in one SQLite file, benchmarks over time");
+      program.add_subcommand("history", "store runs in an SQLite file, show benchmarks over time");
   history->require_subcommand(1);
-  Sub(*history, flags, "add", "adds runs; one that is there already changes nothing", Add)
+  Sub(*history, flags, "add", "add runs; a run that is stored already changes nothing", Add)
       ->add_option("FILES", flags->files, "run files, or Google Benchmark JSON")
       ->required();
-  Sub(*history, flags, "list", "the runs, oldest first", List);
-  Sub(*history, flags, "show", "a benchmark's times, its changes and its noise", Show)
-      ->add_option("NAME", flags->name, "a benchmark, or a part of its name that no other has")
+  Sub(*history, flags, "list", "list the runs, oldest first", List);
+  Sub(*history, flags, "show", "show a benchmark's times, changes and noise", Show)
+      ->add_option("NAME", flags->name, "name of a benchmark, or a unique part of it")
       ->required();
-  auto* out = Sub(*history, flags, "export", "a run as a run file, or all as CSV", Export);
-  out->add_option("--run", flags->run, "this run as a run file (without: all runs, as CSV)");
-  out->add_option("-o,--output", flags->output, "a file (without: standard output)");
+  auto* out =
+      Sub(*history, flags, "export", "write a run as a run file, or all runs as CSV", Export);
+  out->add_option("--run", flags->run, "write this run as a run file (default: all runs, as CSV)");
+  out->add_option("-o,--output", flags->output, "file to write (default: standard output)");
 }
 
 [[maybe_unused]] const bool history_registered = RegisterCommand("history", AddHistoryCommand);
-}  // namespace
-
-// dlroof dashboard: a static site of many runs.
-
-namespace {
 
 struct DashboardFlags {
-  std::string folder;
-  std::string db;
+  std::optional<std::string> folder, db;
   std::string output = "site";
 };
 
-// A folder of run files becomes a history that lives as long as the program.
+// Returns a history in memory of a folder's run files.
 history::History HistoryOfFolder(const std::string& folder) {
   history::History history(":memory:", history::Access::kWrite);
   int others = 0;
@@ -243,17 +237,15 @@ history::History HistoryOfFolder(const std::string& folder) {
   if (others == static_cast<int>(files.size()))
     throw BadInput("{}: none of its {} JSON files is a run file", folder, files.size());
   if (others > 0)
-    std::cerr << fmt::format("{}: passed over {} JSON files that are no run files\n", folder,
-                             others);
+    std::cerr << fmt::format("{}: skipped {} JSON files that are not run files\n", folder, others);
   return history;
 }
 
 void RunDashboard(const DashboardFlags& flags) {
-  if (flags.folder.empty() == flags.db.empty())
+  if (flags.folder.has_value() == flags.db.has_value())
     throw BadInput("dashboard: expected a folder of run files, or --db with a history");
-  const history::History history = flags.db.empty()
-                                       ? HistoryOfFolder(flags.folder)
-                                       : history::History(flags.db, history::Access::kRead);
+  const history::History history = flags.db ? history::History(*flags.db, history::Access::kRead)
+                                            : HistoryOfFolder(*flags.folder);
   const auto counts = dashboard::WriteDashboard(history, flags.output);
   std::cerr << fmt::format("wrote {}/index.html: {} benchmarks, {} dates, {} changed their level\n",
                            flags.output, counts.series, counts.runs, counts.changed);
@@ -262,39 +254,33 @@ void RunDashboard(const DashboardFlags& flags) {
 void AddDashboardCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<DashboardFlags>();
   auto* command =
-      program.add_subcommand("dashboard", "a static site of many runs: open index.html");
-  command->add_option("DIR", flags->folder, "a folder of run files");
-  command->add_option("--db", flags->db, "or a history (dlroof history)");
-  command->add_option("-o,--output", flags->output, "the site's folder (site)");
+      program.add_subcommand("dashboard", "write a static site of many runs (open index.html)");
+  command->add_option("DIR", flags->folder, "folder of run files");
+  command->add_option("--db", flags->db, "file of a history (dlroof history), instead of DIR");
+  command->add_option("-o,--output", flags->output, "folder to write the site to (default site)");
   command->callback([flags] { RunDashboard(*flags); });
 }
 
 [[maybe_unused]] const bool dashboard_registered =
     RegisterCommand("dashboard", AddDashboardCommand);
-}  // namespace
-
-// dlroof export: runs in the formats of other tools.
-
-namespace {
 
 struct ExportFlags {
   std::vector<std::string> files;
-  std::string db;
-  std::size_t last = 0;
+  std::optional<std::string> db, output;
+  std::optional<std::size_t> last;
   std::string format;
-  std::string output;
 };
 
 std::vector<compare::NamedRun> ReadRuns(const ExportFlags& flags) {
-  if (flags.files.empty() == flags.db.empty())
+  if (flags.files.empty() != flags.db.has_value())
     throw BadInput("export: expected run files, or --db with a history");
   std::vector<compare::NamedRun> runs;
   for (const auto& file : flags.files) runs.push_back({file, record::ReadRunFile(file, std::cerr)});
-  if (flags.db.empty()) return runs;
-  const history::History history(flags.db, history::Access::kRead);
+  if (!flags.db) return runs;
+  const history::History history(*flags.db, history::Access::kRead);
   const auto unchanging = history.Unchanging();
   const auto stored = history.Runs();
-  const std::size_t count = flags.last == 0 ? stored.size() : std::min(flags.last, stored.size());
+  const std::size_t count = std::min(flags.last.value_or(stored.size()), stored.size());
   for (std::size_t i = stored.size() - count; i < stored.size(); ++i)
     runs.push_back(history.Read(stored[i]));
   return runs;
@@ -313,12 +299,13 @@ void AddExportCommand(CLI::App& program, int& /*exit_code*/) {
   for (const auto& exporter : formats::Exporters())
     formats += fmt::format("{}{} ({})", formats.empty() ? "" : "; ", exporter.format,
                            exporter.description);
-  auto* command = program.add_subcommand("export", "runs in the formats of other tools");
+  auto* command = program.add_subcommand("export", "write runs in the formats of other tools");
   command->add_option("FILES", flags->files, "run files, or Google Benchmark JSON");
-  command->add_option("--db", flags->db, "a history instead: all its runs, or --last of them");
-  command->add_option("--last", flags->last, "only the newest N runs of the history");
+  command->add_option("--db", flags->db, "file of a history, instead of FILES");
+  command->add_option("--last", flags->last, "only the newest N runs of the history (default: all)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--format", flags->format, formats)->required();
-  command->add_option("-o,--output", flags->output, "a file (without: standard output)");
+  command->add_option("-o,--output", flags->output, "file to write (default: standard output)");
   command->callback([flags] { RunExport(*flags); });
 }
 

@@ -1,4 +1,4 @@
-// dlroof import: anyone's measurements on our roofs.
+// dlroof import: places the measurements of other tools on roofs.
 #include "reporters/imports/import.h"
 
 #include <fmt/format.h>
@@ -23,15 +23,14 @@ namespace dlroof::commands {
 namespace {
 
 struct ImportFlags {
-  std::string file, machine, output, format, set;
-  std::string provenance;
+  std::string file;
+  std::optional<std::string> machine, output, format, set, provenance, bench;
   std::string balance = "pipe";
   std::optional<int> steps;
-  int replay = 0;  // [1] primitives
-  std::string bench;
+  std::optional<int> replay;  // [1] number of primitives
 };
 
-constexpr std::string_view kProgram = "onednn";  // a program's log: a run file of its own kind
+constexpr std::string_view kProgram = "onednn";  // a program's log of oneDNN
 
 std::vector<imports::ImportFormat> AllFormats() {
   std::vector<imports::ImportFormat> formats(imports::ImportFormats().begin(),
@@ -56,21 +55,21 @@ std::string ReadText(const std::string& path) {
 
 imports::ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
   for (const auto& format : AllFormats())
-    if (flags.format.empty() ? format.recognise(text) : format.name == flags.format) return format;
-  if (flags.format.empty())
-    throw BadInput("{}:1: of no format that is known; expected one of {} (--format says which)",
-                   flags.file, FormatNames());
-  throw BadInput("--format {}: no such format; there are {}", flags.format, FormatNames());
+    if (flags.format ? format.name == *flags.format : format.recognise(text)) return format;
+  if (!flags.format)
+    throw BadInput("{}:1: unknown format; expected one of {} (--format chooses one)", flags.file,
+                   FormatNames());
+  throw BadInput("--format {}: unknown format; expected one of {}", *flags.format, FormatNames());
 }
 
 nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
   std::string command = "dlroof import " + flags.file;
-  if (!flags.machine.empty()) command += " --machine " + flags.machine;
-  if (!flags.set.empty()) command += " --set " + flags.set;
-  if (!flags.provenance.empty()) command += " --provenance " + flags.provenance;
+  if (flags.machine) command += " --machine " + *flags.machine;
+  if (flags.set) command += " --set " + *flags.set;
+  if (flags.provenance) command += " --provenance " + *flags.provenance;
   if (flags.balance != "pipe") command += " --balance " + flags.balance;
   if (flags.steps) command += fmt::format(" --steps {}", *flags.steps);
-  if (flags.replay > 0) command += fmt::format(" --replay {}", flags.replay);
+  if (flags.replay) command += fmt::format(" --replay {}", *flags.replay);
   return {{"schema", record::kSchema},
           {"version", kVersion},
           {"commit", kCommit},
@@ -78,40 +77,43 @@ nlohmann::json Origin(const ImportFlags& flags, std::string_view format) {
           {"imported", {{"file", flags.file}, {"format", format}}}};
 }
 
-// A program's log is shown, and written where a file is named.
+std::optional<machine::Machine> MachineOf(const ImportFlags& flags) {
+  if (!flags.machine) return std::nullopt;
+  return machine_file::ReadMachineFile(*flags.machine);
+}
+
+// Shows a program's log, and writes the run file if -o is given.
 void ImportProgram(const ImportFlags& flags) {
-  if (!flags.set.empty() || !flags.provenance.empty())
-    throw BadInput("import: --set and --provenance are not for a program's log");
-  std::optional<machine::Machine> machine;
-  if (!flags.machine.empty()) machine = machine_file::ReadMachineFile(flags.machine);
+  if (flags.set || flags.provenance)
+    throw BadInput("import: --set and --provenance do not apply to a program's log");
+  const auto machine = MachineOf(flags);
   record::RunFile run = profile::ProgramRun(flags.file, {.steps = flags.steps}, machine, std::cerr);
   run.context["dlroof"].update(Origin(flags, kProgram));
-  if (flags.replay > 0) profile::Replay({flags.replay, flags.bench, "import"}, run, std::cerr);
+  if (flags.replay) profile::Replay({*flags.replay, flags.bench, "import"}, run, std::cerr);
   const auto placed =
       roofline::PlaceRun(std::move(run), {.tensor_balance = flags.balance == "tensor"});
   programs::WriteProgram(placed, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
-  if (flags.output.empty()) return;
-  WriteOutput(flags.output, roofline::ToJson(placed).dump() + '\n');
+  if (flags.output) WriteOutput(flags.output, roofline::ToJson(placed).dump() + '\n');
 }
 
 void Import(const ImportFlags& flags) {
   const auto text = ReadText(flags.file);
-  if (flags.format.empty() ? profile::LooksLikeOneDnnLog(text) : flags.format == kProgram)
+  if (flags.format ? *flags.format == kProgram : profile::LooksLikeOneDnnLog(text))
     return ImportProgram(flags);
-  if (flags.output.empty()) throw BadInput("import: expected -o FILE");
-  if (flags.steps) throw BadInput("import: --steps is for a program's log");
-  if (flags.replay > 0) throw BadInput("import: --replay is for a program's log");
+  if (!flags.output) throw BadInput("import: expected -o FILE");
+  if (flags.steps) throw BadInput("import: --steps applies only to a program's log");
+  if (flags.replay) throw BadInput("import: --replay applies only to a program's log");
   const auto format = FormatOf(flags, text);
-  std::optional<machine::Machine> machine;
-  if (!flags.machine.empty()) machine = machine_file::ReadMachineFile(flags.machine);
+  const auto machine = MachineOf(flags);
   imports::Imported imported = format.read(text, flags.file);
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   if (imported.machine && imported.records.empty()) {
     WriteOutput(flags.output, machine::ToJson(*imported.machine).dump(1) + '\n');
     return;
   }
-  const imports::ImportOptions options = {flags.set, ProvenanceFromKey(flags.provenance)};
+  const imports::ImportOptions options = {flags.set.value_or(""),
+                                          ProvenanceFromKey(flags.provenance.value_or(""))};
   record::RunFile run =
       imports::ImportedRun(std::move(imported.records), machine, options, std::cerr);
   run.context["dlroof"] = Origin(flags, format.name);
@@ -123,29 +125,28 @@ void AddImportCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ImportFlags>();
   auto* command = program.add_subcommand(
       "import",
-      "measurements of another tool as a run file (or a machine file, of ERT); a program's log "
-      "of oneDNN (ONEDNN_VERBOSE=profile_exec): its primitives on the roofs, its steps");
-  command->add_option("FILE", flags->file, "the other tool's file; it may be packed by gzip")
+      "convert the measurements of another tool to a run file (of ERT to a machine file), or show "
+      "the primitives and steps of a program from its oneDNN log (ONEDNN_VERBOSE=profile_exec)");
+  command->add_option("FILE", flags->file, "the other tool's file, which may be compressed by gzip")
       ->required();
   command->add_option("--machine", flags->machine,
-                      "whose roofs they stand on: " + machine_file::MachineChoices());
+                      "machine with the roofs: " + machine_file::MachineChoices());
   command->add_option("-o,--output", flags->output,
-                      "the run file to write (a program's log may do without)");
+                      "run file to write (optional for a program's log)");
   command
       ->add_option("--steps", flags->steps,
-                   "a program's log: how many equal steps it has (default: found, or marked)")
+                   "for a program's log: number of equal steps (default: detected or marked)")
       ->check(CLI::PositiveNumber);
   AddReplayOptions(*command, flags->replay, flags->bench);
-  command->add_option("--format", flags->format,
-                      FormatNames() + " (default: the first that the file looks like)");
-  command->add_option(
-      "--set", flags->set,
-      "put this and a slash before every name: kernels of one run, summed up as one "
-      "row of the report's zero-FLOP kernels");
+  command->add_option("--format", flags->format, FormatNames() + " (default: detected)");
+  command->add_option("--set", flags->set,
+                      "put this name and a slash before every benchmark name; the report sums up "
+                      "the zero-FLOP kernels of each such set in one row");
   command
-      ->add_option("--provenance", flags->provenance,
-                   "how FLOPs and bytes came about: measured, simulated or modelled (default: what "
-                   "the format says)")
+      ->add_option(
+          "--provenance", flags->provenance,
+          "source of FLOPs and bytes: measured, simulated or modelled (default: depends on "
+          "the format)")
       ->check(CLI::IsMember({"measured", "simulated", "modelled"}));
   AddBalanceOption(*command, flags->balance);
   command->callback([flags] { Import(*flags); });

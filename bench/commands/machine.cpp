@@ -1,4 +1,4 @@
-// dlroof machine: what this machine can do, or another of which the rates are known.
+// dlroof machine: shows the ceilings of this machine, or of another one whose rates are known.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,88 +23,96 @@
 namespace dlroof::commands {
 namespace {
 
-// Throws BadInput where the device cannot be used.
+// Returns this machine's ceilings. Throws BadInput if the device cannot be used.
 machine::Machine MachineOf(const std::string& device, const machine_file::MachineOptions& options) {
   constexpr const char* kFlag = "--device";
   const auto choice = gpu_loader::ParseDevice(device, kFlag);
-  if (!choice.gpu_asked) return machine_file::CachedOrMeasuredCpu(options, std::cerr);
+  if (!choice.gpu_requested) return machine_file::CachedOrMeasuredCpu(options, std::cerr);
   if (!options.threads.empty())
-    throw BadInput("--threads: a GPU's ceilings are those of the whole GPU");
+    throw BadInput("--threads: only for the CPU; a GPU's ceilings are those of the whole GPU");
   const auto access = gpu_loader::AccessGpu(choice, kFlag);
-  if (!access.why_not.empty()) throw BadInput("{}={}: {}", kFlag, device, access.why_not);
-  StopOnInterrupt();  // what is known by then is written
+  if (access.reason) throw BadInput("{}={}: {}", kFlag, device, access.reason->text);
+  StopOnInterrupt();  // after an interrupt the ceilings measured so far are written
   const auto machine = gpu_loader::CachedOrMeasuredGpu(access, options, std::cerr);
-  if (!machine) throw BadInput("{}={}: this build has no ceilings of GPUs", kFlag, device);
+  if (!machine) throw BadInput("{}={}: this build cannot measure ceilings of GPUs", kFlag, device);
   return *machine;
 }
 
 struct MachineFlags {
   machine_file::MachineOptions measure;
   std::string device = "cpu";
-  std::string named;  // a machine file or a known GPU; empty: this machine
-  std::string output;
+  std::optional<std::string> named;  // machine file or known GPU, instead of this machine
+  std::optional<std::string> output;
   bool as_template = false;
 };
 
 void ShowTemplate(const MachineFlags& flags) {
-  constexpr const char* kExample = "h100";
-  const auto example = machine_file::ReadMachineFile(flags.named.empty() ? kExample : flags.named);
+  const auto name = flags.named.value_or("h100");
+  const auto example = machine_file::ReadMachineFile(name);
   if (!machine_file::IsSpecified(example))
-    throw BadInput("--template: {}: its rates are measured; expected given ones, {}", flags.named,
+    throw BadInput("--template: {}: its rates are measured; expected specified ones, {}", name,
                    fmt::join(machine_file::KnownGpuNames(), ", "));
   const auto text = machine_file::MachineTemplate(example).dump(2) + '\n';
-  if (flags.output.empty())
-    std::cout << text << std::flush;
+  if (flags.output)
+    WriteFile(*flags.output, text);
   else
-    WriteFile(flags.output, text);
+    std::cout << text << std::flush;
 }
 
 void ShowMachine(MachineFlags flags) {
   if (flags.as_template) return ShowTemplate(flags);
   machine::ProgressPrinter progress(std::cerr, machine::StderrIsTerminal());
   flags.measure.progress = std::ref(progress);
-  const machine::Machine machine = flags.named.empty() ? MachineOf(flags.device, flags.measure)
-                                                       : machine_file::ReadMachineFile(flags.named);
+  const machine::Machine machine = flags.named ? machine_file::ReadMachineFile(*flags.named)
+                                               : MachineOf(flags.device, flags.measure);
   terminal::WriteCeilings({machine}, text::TerminalColumns(), std::cout);
   std::cout << std::flush;
-  if (flags.named.empty()) std::cerr << machine_file::NotValidatedSentence(machine);
-  if (flags.output.empty()) return;
-  machine_file::WriteMachineFile(machine, flags.output);
-  std::cerr << "wrote " << flags.output << '\n';
+  if (const auto warning = machine_file::NotValidatedWarning(machine); warning && !flags.named)
+    std::cerr << *warning;
+  if (!flags.output) return;
+  machine_file::WriteMachineFile(machine, *flags.output);
+  std::cerr << "wrote " << *flags.output << '\n';
 }
 
 void AddMachineCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<MachineFlags>();
   auto* command = program.add_subcommand(
-      "machine", "measure this machine's ceilings, or show the cached ones, or another machine's");
+      "machine", "measure or show the ceilings (roofs) of this machine, or show another machine's");
   auto* named = command->add_option(
       "MACHINE", flags->named,
-      fmt::format("show a machine file, or a GPU whose rates are known, with their sources: {}",
+      fmt::format("machine file to show, or a GPU with published rates and their sources: {}",
                   fmt::join(machine_file::KnownGpuNames(), ", ")));
-  command->add_option("--device", flags->device, "cpu (default), gpu, gpu1 (the second GPU)")
+  command
+      ->add_option("--device", flags->device,
+                   "device to measure: cpu (default), gpu, gpu1 (the second GPU)")
       ->excludes(named);
-  command->add_flag("--remeasure", flags->measure.remeasure, "measure again even if cached")
+  command
+      ->add_flag("--remeasure", flags->measure.remeasure,
+                 "measure again even if there are cached ceilings")
       ->excludes(named);
-  auto* quick =
-      command->add_flag("--quick", flags->measure.quick, "in a few seconds, with fewer repetitions")
-          ->excludes(named);
+  auto* quick = command
+                    ->add_flag("--quick", flags->measure.quick,
+                               "measure in a few seconds, with fewer repetitions")
+                    ->excludes(named);
   command
       ->add_flag("--thorough", flags->measure.thorough,
-                 "measure again, for minutes: more repetitions, every pipe for 10 s on end")
+                 "measure again for minutes, with more repetitions and each pipe for 10 s "
+                 "without a pause")
       ->excludes(quick)
       ->excludes(named);
   command
       ->add_option("--threads", flags->measure.threads,
-                   "thread counts (default: 1 and all CPUs allowed; --thorough: also 2, 4, 8 ... "
-                   "between them)")
+                   "thread counts (default: 1 and all CPUs that the process may use; with "
+                   "--thorough also 2, 4, 8, ... between them)")
       ->check(CLI::Range(1, 4096))
       ->excludes(named);
-  command->add_flag("--template", flags->as_template,
-                    "print a machine file to be filled in by hand, every member, pipe and level "
-                    "explained, with the rates of MACHINE (default: h100) as an example");
+  command->add_flag(
+      "--template", flags->as_template,
+      "print a machine file to fill in by hand, which explains every member, pipe and "
+      "level, with the rates of MACHINE (default h100) as an example");
   command->add_option("-o,--output", flags->output, "also write the machine file");
   command->callback([flags, &exit_code] {
-    if (flags->named.empty() && !flags->as_template) runner::RefuseForeignPinning();
+    if (!flags->named && !flags->as_template) runner::RefuseForeignPinning();
     ShowMachine(*flags);
     exit_code = StoppedByInterrupt() ? 130 : 0;
   });

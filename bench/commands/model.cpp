@@ -1,4 +1,5 @@
-// dlroof model: the traffic and time of convolutions on a GPU that need not be there, and what-if.
+// dlroof model: predicts the traffic and time of convolutions on a GPU, which need not be present,
+// and on changed designs of it.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -19,12 +20,12 @@ namespace dlroof::commands {
 namespace {
 
 struct ModelFlags {
-  std::string gpus, machine, problem, run_file, direction = "fwd", type = "f32";
+  std::optional<std::string> gpus, machine, problem, run_file, sweep;
+  std::string direction = "fwd", type = "f32", format = "table";
   std::vector<std::string> suites, scales, outputs;
-  std::string sweep, format = "table";
-  int64_t batch = 0;  // 0: as the problem says
+  std::optional<int64_t> batch;  // instead of the problem's batch size
   bool nhwc = false, exact = false;
-  int study = 0;  // [1] random layers
+  std::optional<int> study;  // [1] number of random layers
 };
 
 predict::LayerChoice ChoiceOf(const ModelFlags& flags) {
@@ -36,48 +37,48 @@ predict::LayerChoice ChoiceOf(const ModelFlags& flags) {
   choice.type = flags.type;
   choice.layout = flags.nhwc ? delta::TensorLayout::kNhwc : delta::TensorLayout::kNchw;
   delta::ElementBytesOf(flags.type);
-  if (flags.batch != 0) choice.batch = flags.batch;
+  if (flags.batch) choice.batch = *flags.batch;
   return choice;
 }
 
 std::vector<predict::LayerGroup> GroupsOf(const ModelFlags& flags,
                                           const std::optional<record::RunFile>& run) {
-  const int sources = (flags.problem.empty() ? 0 : 1) + (flags.suites.empty() ? 0 : 1) +
-                      (flags.run_file.empty() ? 0 : 1);
+  const int sources =
+      (flags.problem ? 1 : 0) + (flags.suites.empty() ? 0 : 1) + (flags.run_file ? 1 : 0);
   if (sources != 1)
     throw BadInput(
-        "model: give one of --suite NAME, --problem n..c..h..w..k..r..s.. or a run file");
-  if (run) return {predict::LayersOfRunFile(*run, flags.run_file)};
-  if (!flags.problem.empty()) return {predict::LayersOfProblem(flags.problem, ChoiceOf(flags))};
+        "model: expected one of --suite NAME, --problem n..c..h..w..k..r..s.. or a run file");
+  if (run) return {predict::LayersOfRunFile(*run, *flags.run_file)};
+  if (flags.problem) return {predict::LayersOfProblem(*flags.problem, ChoiceOf(flags))};
   return predict::LayersOfSuites(flags.suites, ChoiceOf(flags));
 }
 
 std::string ChoiceText(const ModelFlags& flags) {
-  if (!flags.run_file.empty()) return "types and kernels of the run file";
+  if (flags.run_file) return "types and kernels of the run file";
   return fmt::format("{} {} {}{}{}", flags.direction, flags.type, flags.nhwc ? "nhwc" : "nchw",
-                     flags.batch != 0 ? fmt::format(", batch {}", flags.batch) : "",
+                     flags.batch ? fmt::format(", batch {}", *flags.batch) : "",
                      flags.exact ? ", bytes enumerated" : "");
 }
 
-// The input of all questions, read once.
+// The input of all reports.
 struct ModelInputs {
   std::optional<record::RunFile> run;
   std::optional<machine::Machine> machine;
-  std::vector<std::string> gpus;  // at least one; empty: not named
+  std::vector<std::string> gpus;  // at least one, which is "" if --gpu names none
 };
 
 ModelInputs InputsOf(const ModelFlags& flags) {
   ModelInputs inputs;
-  std::istringstream names(flags.gpus);
+  std::istringstream names(flags.gpus.value_or(""));
   for (std::string name; std::getline(names, name, ',');) {
-    if (name.empty()) throw BadInput("--gpu={}: a name is empty", flags.gpus);
+    if (name.empty()) throw BadInput("--gpu={}: a name is empty", *flags.gpus);
     inputs.gpus.push_back(name);
   }
   if (inputs.gpus.empty()) inputs.gpus.emplace_back();
-  if (inputs.gpus.size() > 1 && !flags.machine.empty())
-    throw BadInput("--machine holds the ceilings of one GPU; give --gpu one name");
-  if (!flags.run_file.empty()) inputs.run = record::ReadRunFile(flags.run_file, std::cerr);
-  if (!flags.machine.empty()) inputs.machine = machine_file::ReadMachineFile(flags.machine);
+  if (inputs.gpus.size() > 1 && flags.machine)
+    throw BadInput("--machine has the ceilings of one GPU: expected --gpu with one name");
+  if (flags.run_file) inputs.run = record::ReadRunFile(*flags.run_file, std::cerr);
+  if (flags.machine) inputs.machine = machine_file::ReadMachineFile(*flags.machine);
   return inputs;
 }
 
@@ -86,12 +87,13 @@ predict::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs
   predict::ModelReport report;
   report.run = inputs.run;
   auto groups = GroupsOf(flags, report.run);
-  report.base.gpu = predict::ChosenGpu({gpu, inputs.machine ? &*inputs.machine : nullptr,
-                                        inputs.run ? &*inputs.run : nullptr, flags.run_file});
+  report.base.gpu = predict::ChosenGpu(
+      {gpu.empty() ? std::nullopt : std::optional(gpu), inputs.machine ? &*inputs.machine : nullptr,
+       inputs.run ? &*inputs.run : nullptr, flags.run_file.value_or("")});
   report.choice = ChoiceText(flags);
   std::vector<predict::Design> designs;
   for (const auto& scale : flags.scales) designs.push_back(predict::Rescaled(report.base, scale));
-  if (!flags.sweep.empty()) report.axes = predict::ParseSweep(flags.sweep);
+  if (flags.sweep) report.axes = predict::ParseSweep(*flags.sweep);
   if (report.run) groups.at(0) = predict::OnlyPredicted(groups.at(0), report.base.gpu);
   for (const auto& group : groups)
     report.groups.push_back(predict::Predict(group, report.base, flags.exact));
@@ -118,7 +120,7 @@ std::string TablesOf(const std::vector<predict::ModelReport>& reports) {
   return tables;
 }
 
-// Writes an array for several GPUs.
+// Returns one report, or an array of reports for several GPUs.
 std::string JsonOf(const std::vector<predict::ModelReport>& reports) {
   if (reports.size() == 1) return predict::ToJson(reports[0]).dump(1) + "\n";
   auto all = nlohmann::json::array();
@@ -133,14 +135,14 @@ std::string ContentOf(const std::vector<predict::ModelReport>& reports, const st
   if (extension == "txt") return TablesOf(reports);
   const bool figure = extension == "svg" || extension == "pdf" || extension == "png";
   if ((figure || extension == "html") && reports.size() > 1)
-    throw BadInput("-o {}: of one GPU alone; several go to .json or .txt", path);
+    throw BadInput("-o {}: only for one GPU; several can be written to .json or .txt", path);
   if (extension == "html") return predict::ModelPage(reports.at(0));
   if (figure) return predict::ModelFigure(reports.at(0), extension);
   throw BadInput("-o {}: unknown extension, expected .json, .txt, .html, .svg, .pdf or .png", path);
 }
 
 void ShowStudy(const ModelFlags& flags) {
-  const auto studies = delta::StudyRandomLayers(flags.study, 1);
+  const auto studies = delta::StudyRandomLayers(flags.study.value(), 1);
   for (const auto& path : flags.outputs) WriteOutput(path, predict::ToJson(studies).dump(1) + "\n");
   if (!flags.outputs.empty()) return;
   std::cout << (flags.format == "json" ? predict::ToJson(studies).dump(1) + "\n"
@@ -148,7 +150,7 @@ void ShowStudy(const ModelFlags& flags) {
 }
 
 void ShowModel(const ModelFlags& flags) {
-  if (flags.study > 0) return ShowStudy(flags);
+  if (flags.study) return ShowStudy(flags);
   const auto inputs = InputsOf(flags);
   std::vector<predict::ModelReport> reports;
   for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
@@ -157,47 +159,55 @@ void ShowModel(const ModelFlags& flags) {
   std::cout << (flags.format == "json" ? JsonOf(reports) : TablesOf(reports)) << std::flush;
 }
 
-void AddQuestionFlags(CLI::App& command, ModelFlags& flags) {
-  command.add_option("FILE", flags.run_file, "run file: its GPU convolutions beside the model");
+void AddLayerOptions(CLI::App& command, ModelFlags& flags) {
+  command.add_option("FILE", flags.run_file,
+                     "run file, whose GPU convolutions are compared with the model");
   command.add_option("--gpu", flags.gpus,
-                     "built-in names or parameter files, commas between (default: the GPU of the "
-                     "run or machine file, with its ceilings; else v100)");
+                     "names of built-in GPUs or parameter files, separated by commas (default: the "
+                     "GPU of the run or machine file, with its ceilings; else v100)");
   command.add_option(
       "--machine", flags.machine,
-      "its validated or given ceilings replace the parameters: " + machine_file::MachineChoices());
-  command.add_option("--suite", flags.suites, "suites (names or files, commas between)")
+      "machine whose validated or specified ceilings replace the GPU's parameters: " +
+          machine_file::MachineChoices());
+  command
+      .add_option("--suite", flags.suites,
+                  "suites to predict (names or files, separated by commas)")
       ->allow_extra_args(false);
-  command.add_option("--problem", flags.problem, "one convolution, as in a benchmark's name");
-  command.add_option("--batch", flags.batch, "images, in place of the problem's")
+  command.add_option("--problem", flags.problem,
+                     "one convolution to predict, written as in a benchmark's name");
+  command.add_option("--batch", flags.batch, "number of images, instead of the problem's")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   command.add_option("--type", flags.type,
-                     "f32, tf32, f16, bf16, int8, fp8 or a mix such as s8s8f32");
-  command.add_option("--direction", flags.direction, "fwd, bwd_data or bwd_weights");
-  command.add_flag("--nhwc", flags.nhwc, "tensors are NHWC (default NCHW)");
+                     "data type: f32 (default), tf32, f16, bf16, int8, fp8 or a mix such as "
+                     "s8s8f32");
+  command.add_option("--direction", flags.direction, "fwd (default), bwd_data or bwd_weights");
+  command.add_flag("--nhwc", flags.nhwc, "the layout of tensors is NHWC (default NCHW)");
 }
 
 void AddModelCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ModelFlags>();
-  auto* command = program.add_subcommand(
-      "model", "traffic and time of convolutions on a GPU by the DeLTA-style model, and what-if");
-  AddQuestionFlags(*command, *flags);
+  auto* command = program.add_subcommand("model",
+                                         "predict traffic and time of convolutions on a GPU "
+                                         "(DeLTA-style model) and on changed designs");
+  AddLayerOptions(*command, *flags);
   command
       ->add_option("--scale", flags->scales,
-                   "what if: sm=2,dram=1.5,l2=2,tile=256x128 (one more tile, taken where it is "
-                   "faster); may be given several times")
+                   "predict a changed design, sm=2,dram=1.5,l2=2,tile=256x128 (an additional tile, "
+                   "used if it is faster); may be repeated")
       ->allow_extra_args(false);
-  command->add_option("--sweep", flags->sweep, "one resource or two: dram=1:4:0.5,l2=1:2:1");
+  command->add_option("--sweep", flags->sweep,
+                      "vary one resource or two, from:to:step: dram=1:4:0.5,l2=1:2:1");
   command->add_flag("--exact", flags->exact, "count bytes by exact enumeration");
   command
       ->add_option("--study", flags->study,
-                   "instead: the fast model against enumeration on so many random layers")
+                   "instead, compare the fast model with enumeration on this many random layers")
       ->check(CLI::Range(1, 100000));
-  command->add_option("--format", flags->format, "table or json")
+  command->add_option("--format", flags->format, "table (default) or json")
       ->check(CLI::IsMember({"table", "json"}));
   command
       ->add_option("-o,--output", flags->outputs,
                    "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, "
-                   "x.png) instead")
+                   "x.png) instead of the table")
       ->allow_extra_args(false);
   command->callback([flags] { ShowModel(*flags); });
 }

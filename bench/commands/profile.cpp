@@ -1,5 +1,5 @@
-// dlroof profile: any program's calls of oneDNN on the roofs of this CPU, by its verbose mode; with
-// --gpu its kernels on the roofs of a GPU, by Nsight Compute.
+// dlroof profile: places any program's calls of oneDNN on the roofs of this CPU (by oneDNN's
+// verbose mode), or with --gpu its kernels on the roofs of a GPU (by Nsight Compute).
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -28,13 +28,13 @@ namespace {
 
 struct ProfileFlags {
   bool gpu = false;
-  std::string chip, ncu, bench;
-  int replay = 0;  // [1] primitives
+  std::optional<std::string> chip, ncu, bench;
+  std::optional<int> replay;  // [1] number of primitives
   cupti::NcuChoice choice;
-  profile::ProfileRequest program;  // its command, machine and output also with --gpu
+  profile::ProfileRequest program;  // with --gpu only its command, machine and output
 };
 
-// In PATH, else where CUDA and Nsight Compute put it, the newest last.
+// Returns ncu in PATH, else in the folders where CUDA and Nsight Compute install it, newest first.
 std::string FindNcu() {
   if (IsInPath("ncu")) return "ncu";
   std::vector<std::filesystem::path> folders = {"/usr/local/cuda/bin"};
@@ -46,21 +46,22 @@ std::string FindNcu() {
     if (std::filesystem::exists(*folder / "ncu", error)) return *folder / "ncu";
   throw BadInput(
       "profile: there is no ncu in PATH, /usr/local/cuda/bin or /opt/nvidia/nsight-compute: "
-      "install "
-      "Nsight Compute (package nsight-compute, or the CUDA toolkit), or name it with --ncu");
+      "install Nsight Compute (package nsight-compute, or the CUDA toolkit), or name it with "
+      "--ncu");
 }
 
-// The chip that was named, else one with the capability of the GPU that is here.
-const cupti::CuptiChip& ChipOf(const std::string& name) {
+// Returns the named chip, or one with the compute capability of this machine's GPU.
+const cupti::CuptiChip& ChipOf(const std::optional<std::string>& name) {
   const auto& table = cupti::BuiltInCuptiTable();
   std::string reason;
-  if (!name.empty()) {
-    if (const auto* chip = cupti::FindChip(table, name)) return *chip;
-    reason = fmt::format("--chip {}: no such chip", name);
+  if (name) {
+    if (const auto* chip = cupti::FindChip(table, *name)) return *chip;
+    reason = fmt::format("--chip {}: unknown chip", *name);
   } else {
     const auto access = gpu_loader::AccessGpu(gpu_loader::ParseDevice("gpu", "profile"), "profile");
-    reason = access.why_not;
-    if (reason.empty()) {
+    if (access.reason) {
+      reason = access.reason->text;
+    } else {
       const auto facts = access.module->describe(access.device.number).facts;
       const auto found = facts.find("gpu.compute_capability");
       for (const auto& chip : table.chips)
@@ -75,12 +76,11 @@ const cupti::CuptiChip& ChipOf(const std::string& name) {
                  reason);
 }
 
-// Returns the text that ncu wrote. Its program's output goes where it would go without ncu, but
-// later.
+// Returns the table that ncu wrote. The program's output appears after the program has ended.
 std::string NcuTable(const ProfileFlags& flags) {
   const TemporaryFolder folder;
   cupti::NcuChoice choice = flags.choice;
-  choice.program = flags.ncu.empty() ? FindNcu() : flags.ncu;
+  choice.program = flags.ncu ? *flags.ncu : FindNcu();
   choice.table = folder / "table";
   const auto ran = RunChild(
       cupti::NcuCommand(choice, cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(flags.chip)),
@@ -89,9 +89,10 @@ std::string NcuTable(const ProfileFlags& flags) {
   std::cerr << ran.err;
   const auto table = ReadFileIfAny(choice.table);
   if (!imports::LooksLikeNsightCompute(table))
-    throw BadInput("profile: " + cupti::WhyNoNcuTable(table + ran.out + ran.err, ran.exit_code));
+    throw BadInput("profile: " +
+                   cupti::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));
   if (ran.exit_code != 0)
-    std::cerr << fmt::format("dlroof: ncu, or the program under it, ended with exit code {}\n",
+    std::cerr << fmt::format("dlroof: ncu, or the program that it ran, ended with exit code {}\n",
                              ran.exit_code);
   return table;
 }
@@ -99,13 +100,13 @@ std::string NcuTable(const ProfileFlags& flags) {
 void ProfileGpu(const ProfileFlags& flags) {
   const auto& [command, output, log, machine_name, threads, steps, turns, read, complete] =
       flags.program;
-  if (!log.empty() || threads || steps || turns > 0 || !read.empty() || complete)
+  if (log || threads || steps || turns || read || complete)
     throw BadInput(
-        "profile: --log, --threads, --steps, --verify-overhead, --read and --replay are of a "
-        "program's calls of oneDNN, not of --gpu");
+        "profile: --log, --threads, --steps, --verify-overhead, --read and --replay do not apply "
+        "to --gpu");
   std::optional<machine::Machine> machine;
-  if (!machine_name.empty() && machine_name != "none")
-    machine = machine_file::ReadMachineFile(machine_name);
+  if (machine_name && machine_name != "none")
+    machine = machine_file::ReadMachineFile(*machine_name);
   auto imported = imports::ImportNsightCompute(NcuTable(flags), "ncu's table");
   for (const auto& remark : imported.remarks) std::cerr << "dlroof: " << remark << '\n';
   const auto set = std::filesystem::path(command.front()).filename().string();
@@ -125,26 +126,28 @@ void ProfileGpu(const ProfileFlags& flags) {
 void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
   auto& program = flags.program;
   command.add_option("--machine", program.machine,
-                     "whose roofs its calls stand on (default: this machine's, cached or measured "
-                     "before the program starts); none, or " +
+                     "machine with the roofs (default: this CPU, cached or measured before the "
+                     "program starts); none, or " +
                          machine_file::MachineChoices());
-  command.add_option("-o,--output", program.output, "the run file to write (profile.json)");
-  command.add_option("--log", program.log, "keep oneDNN's lines in this file");
+  command.add_option("-o,--output", program.output, "run file to write (default profile.json)");
+  command.add_option("--log", program.log, "also write oneDNN's lines to this file");
   command
       .add_option("--threads", program.threads,
-                  "the program's library uses so many (default: as its log says)")
+                  "number of threads of the program's library (default: from its log)")
       ->check(CLI::PositiveNumber);
   command
       .add_option("--steps", program.steps,
-                  "divide the program into so many equal steps (default: they are found)")
+                  "number of equal steps of the program (default: detected)")
       ->check(CLI::PositiveNumber);
   command
       .add_option("--verify-overhead", program.overhead_turns,
-                  "run it so many times more without oneDNN's lines, interleaved, and compare")
+                  "run the program this many times more without oneDNN's lines, interleaved with "
+                  "runs with them, and compare the times")
       ->check(CLI::PositiveNumber);
   command.add_option("--read", program.read,
-                     "compare not its wall time but the number of this regular expression's group "
-                     "in its output: 'step: ([0-9.]+) ms'");
+                     "with --verify-overhead: compare the number in the program's output that the "
+                     "group of this regular expression matches, instead of wall time: 'step: "
+                     "([0-9.]+) ms'");
   AddReplayOptions(command, flags.replay, flags.bench);
   command.add_option("COMMAND", program.command, "the program and its arguments, after --")
       ->required();
@@ -152,43 +155,48 @@ void AddProgramOptions(CLI::App& command, ProfileFlags& flags) {
 
 void AddGpuOptions(CLI::App& command, ProfileFlags& flags) {
   command.add_flag("--gpu", flags.gpu,
-                   "profile what runs on the GPU, with Nsight Compute; roofs only of --machine");
-  command.add_option("--chip", flags.chip, "the GPU's chip: GH100, ... (default: found out)");
+                   "profile the program's GPU kernels with Nsight Compute; roofs come only from "
+                   "--machine");
+  command.add_option("--chip", flags.chip,
+                     "with --gpu: the GPU's chip, such as GH100 (default: detected)");
   command.add_option("--kernel", flags.choice.kernels,
-                     "only kernels whose name has this regular expression");
-  command.add_option("--skip", flags.choice.skip, "leave out so many launches first")
+                     "with --gpu: profile only kernels whose name matches this regular expression");
+  command
+      .add_option("--skip", flags.choice.skip,
+                  "with --gpu: number of launches to skip at the beginning")
       ->check(CLI::NonNegativeNumber);
-  command.add_option("--launches", flags.choice.launches, "profile so many launches at most")
+  command
+      .add_option("--launches", flags.choice.launches,
+                  "with --gpu: largest number of launches to profile")
       ->check(CLI::PositiveNumber);
-  command.add_option("--ncu", flags.ncu, "Nsight Compute's program (default: found)");
+  command.add_option("--ncu", flags.ncu,
+                     "with --gpu: path of Nsight Compute's ncu (default: searched)");
 }
 
 void AddProfileCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<ProfileFlags>();
   auto* command = program.add_subcommand(
       "profile",
-      "run any program with oneDNN inside (PyTorch, TensorFlow, your own) and place its primitives "
-      "on the roofs; its output and exit code stay as they are, the report goes to standard error. "
-      "With --gpu: its GPU kernels, counted by Nsight Compute (ncu)");
+      "run any program that uses oneDNN (PyTorch, TensorFlow, your own) and place its primitives "
+      "on the roofs; the program's output and exit code do not change, the report goes to standard "
+      "error. With --gpu: its GPU kernels, counted by Nsight Compute (ncu)");
   AddProgramOptions(*command, *flags);
   AddGpuOptions(*command, *flags);
   command->callback([flags, &exit_code] {
-    if (flags->replay > 0)
+    if (flags->replay)
       flags->program.complete =
-          [request = profile::ReplayRequest{flags->replay, flags->bench, "profile"}](
+          [request = profile::ReplayRequest{*flags->replay, flags->bench, "profile"}](
               record::RunFile& run, std::ostream& messages) {
             profile::Replay(request, run, messages);
           };
     if (flags->gpu) return ProfileGpu(*flags);
-    for (const bool of_gpu : {!flags->chip.empty(), !flags->ncu.empty(),
+    for (const bool of_gpu : {flags->chip.has_value(), flags->ncu.has_value(),
                               flags->choice.kernels != cupti::NcuChoice().kernels,
                               flags->choice.skip != cupti::NcuChoice().skip,
                               flags->choice.launches != cupti::NcuChoice().launches})
       if (of_gpu)
         throw BadInput(
-            "profile: --chip, --kernel, --skip, --launches and --ncu: expected --gpu, which "
-            "profiles "
-            "what runs on the GPU");
+            "profile: --chip, --kernel, --skip, --launches and --ncu apply only with --gpu");
     exit_code = profile::ProfileProgram(flags->program, std::cerr);
   });
 }

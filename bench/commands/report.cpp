@@ -1,4 +1,4 @@
-// dlroof report: run files as tables and a picture in the terminal, or as a page or figure.
+// dlroof report: shows run files as tables and a picture in the terminal, a page or a figure.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -19,7 +19,7 @@
 namespace dlroof::commands {
 namespace {
 
-constexpr int kPictureColumns = 100;  // where the output is not a terminal
+constexpr int kPictureColumns = 100;  // if the output is not a terminal
 
 struct ReportFlags {
   std::vector<std::string> files;
@@ -27,7 +27,7 @@ struct ReportFlags {
   std::string show = "all";
   std::vector<std::string> levels;
   std::string balance = "pipe";
-  std::string level, sweep, before;
+  std::optional<std::string> level, sweep, before;
   bool verbose = false;
 };
 
@@ -47,13 +47,13 @@ std::vector<std::string> LevelKeys() {
 figure::FigureOptions OptionsOf(const ReportFlags& flags, const roofline::PlacedRun* before) {
   figure::FigureOptions options;
   options.all_levels = flags.level == "all";
-  options.sweep = flags.sweep;
+  options.sweep = flags.sweep.value_or("");
   options.before = before;
-  if (!flags.level.empty() && !options.all_levels) {
-    options.level = LevelFromKey(flags.level);
+  if (flags.level && !options.all_levels) {
+    options.level = LevelFromKey(*flags.level);
     if (!options.level)
-      throw BadInput("--level {}: no memory level; expected l1, l2, l3, dram, host or all",
-                     flags.level);
+      throw BadInput("--level {}: unknown memory level; expected l1, l2, l3, dram, host or all",
+                     *flags.level);
   }
   return options;
 }
@@ -65,8 +65,7 @@ void WriteHtml(const roofline::PlacedRun& run, const figure::FigureOptions& opti
   WriteFile(path, page.str());
 }
 
-// Writes the run file without Google Benchmark's own entries: all that a report needs, small enough
-// to store.
+// Writes the run file without Google Benchmark's own entries, which reports do not need.
 void WriteStored(const roofline::PlacedRun& run, const figure::FigureOptions&,
                  const std::string& path) {
   WriteFile(path, roofline::ToStoredJson(run.file, run.view).dump() + '\n');
@@ -94,18 +93,18 @@ const Writer& WriterFor(const std::string& path) {
   throw BadInput("-o {}: unknown extension, expected .html, .json, .svg, .pdf or .png", path);
 }
 
-// Beside the tables a picture is a help, not the answer: without one (nothing to draw, no gnuplot)
-// the reason is a sentence.
-void ShowPicture(const roofline::PlacedRun& run, int columns, bool alone) {
+// If there is no picture (nothing to draw, no gnuplot), prints the reason, unless the picture is
+// `required`.
+void ShowPicture(const roofline::PlacedRun& run, int columns, bool required) {
   try {
     std::cout << figure::TerminalPicture(run, columns > 0 ? columns : kPictureColumns);
   } catch (const BadInput& error) {
-    if (alone) throw;
+    if (required) throw;
     std::cerr << "no picture: " << error.what() << '\n';
   }
 }
 
-// "batch, filters or steps".
+// Returns "batch, filters or steps".
 std::string SweepNames() {
   const auto names = roofline::SweepNames(roofline::WordsOf(nullptr));
   return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
@@ -118,7 +117,7 @@ void WriteTerminalTables(const roofline::PlacedRun& run, const ReportFlags& flag
   if (!program || flags.verbose) terminal::WriteTables(run, columns, std::cout, flags.verbose);
 }
 
-// Several files: the tables of each, under its name.
+// Writes the tables of several files, each under its name.
 void WriteEachTables(const std::vector<std::pair<std::string, record::RunFile>>& files,
                      const ReportFlags& flags) {
   for (const auto& [path, file] : files) {
@@ -135,16 +134,16 @@ void Report(const ReportFlags& flags) {
   for (const auto& path : flags.files)
     files.emplace_back(path, record::ReadRunFile(path, std::cerr));
   const bool several = files.size() > 1;
-  if (several && !flags.before.empty())
-    throw BadInput("report: --before is for one run file, not beside several");
+  if (several && flags.before)
+    throw BadInput("report: --before: expected one run file, not several");
   const bool tables = flags.outputs.empty() && flags.show != "picture";
   if (several && tables) WriteEachTables(files, flags);
   const auto run = roofline::PlaceRun(
       several ? record::SideBySide(std::move(files)) : std::move(files.front().second), view);
   roofline::PlacedRun before;
-  if (!flags.before.empty())
-    before = roofline::PlaceRun(record::ReadRunFile(flags.before, std::cerr), view);
-  const auto options = OptionsOf(flags, flags.before.empty() ? nullptr : &before);
+  if (flags.before)
+    before = roofline::PlaceRun(record::ReadRunFile(*flags.before, std::cerr), view);
+  const auto options = OptionsOf(flags, flags.before ? &before : nullptr);
   for (const auto& path : flags.outputs) {
     WriterFor(path).write(run, options, path);
     std::cerr << "wrote " << path << '\n';
@@ -158,39 +157,38 @@ void Report(const ReportFlags& flags) {
 void AddReportCommand(CLI::App& program, int& /*exit_code*/) {
   auto flags = std::make_shared<ReportFlags>();
   auto* command =
-      program.add_subcommand("report", "a run file as tables and a picture, a page or a figure");
+      program.add_subcommand("report", "show run files as tables and a picture, page or figure");
   command
-      ->add_option(
-          "FILES", flags->files,
-          "run file, or any Google Benchmark JSON; several of one machine are drawn on one "
-          "chart, a colour each")
+      ->add_option("FILES", flags->files,
+                   "run file, or any Google Benchmark JSON; several files of one machine are drawn "
+                   "in one chart, each in its colour")
       ->required();
   command->add_option("-o,--output", flags->outputs,
                       "write x.html (interactive), x.svg, x.pdf, x.png, or x.json (only records "
-                      "and machines) instead");
-  command->add_option("--show", flags->show, "in the terminal: all, table or picture")
+                      "and machines) instead of the tables");
+  command->add_option("--show", flags->show, "in the terminal: all (default), table or picture")
       ->check(CLI::IsMember({"all", "table", "picture"}));
   command->add_flag("--verbose", flags->verbose,
-                    "in the terminal: the names of benchmarks that were not measured, and remarks "
-                    "about ceilings that take no number away");
+                    "in the terminal: also names of benchmarks that were not measured, and remarks "
+                    "about ceilings that do not affect a number");
   command
       ->add_option("--levels", flags->levels,
-                   "only the bytes of these memory levels count, with commas: dram is the "
-                   "time-based roofline paper's (default: all that are known)")
+                   "use only the bytes of these memory levels, separated by commas: dram as in the "
+                   "time-based roofline paper (default: all known levels)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember(LevelKeys()));
   AddBalanceOption(*command, flags->balance);
   command->add_option("--level", flags->level,
-                      "figures: draw the points of this level, or one per level: all (default: the "
-                      "level that most benchmarks know)");
+                      "for figures: draw the points of this memory level, or of all (default: the "
+                      "level that most benchmarks have)");
   command->add_option("--sweep", flags->sweep,
-                      "figures: only benchmarks that differ in one parameter alone, joined in its "
-                      "order: " +
+                      "for figures: draw only benchmarks that differ in this parameter alone, and "
+                      "join their points: " +
                           SweepNames());
   command->add_option("--before", flags->before,
-                      "pages and figures: an older run file, an arrow from each benchmark's point "
-                      "there to its point here");
+                      "for pages and figures: an older run file; an arrow leads from each "
+                      "benchmark's point there to its point now");
   command->callback([flags] { Report(*flags); });
 }
 

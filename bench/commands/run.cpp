@@ -1,4 +1,4 @@
-// dlroof run: supervises dlroof_bench, or two builds of it interleaved.
+// dlroof run: supervises runs of dlroof_bench, or compares two builds of it interleaved.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -14,11 +14,11 @@ namespace dlroof::commands {
 namespace {
 
 struct RunFlags {
-  std::string bench;
-  std::vector<std::string> builds;  // BASE's program and NEW's
+  std::optional<std::string> bench;
+  std::vector<std::string> builds;  // BASE and NEW
   std::string order = "random";
-  std::string map;
-  std::string min_effect;  // "2%" or "0.02"
+  std::optional<std::string> map;
+  std::optional<std::string> min_effect;  // "2%" or "0.02"
   supervise::RunRequest request;
 };
 
@@ -31,67 +31,73 @@ supervise::RunRequest RequestFrom(const RunFlags& flags) {
     request.outputs = two ? std::vector<std::string>{"old.json", "new.json"}
                           : std::vector<std::string>{"run.json"};
   if (request.outputs.size() != request.programs.size())
-    throw BadInput(two ? "run: expected -o twice with --ab, BASE's run file and NEW's"
-                       : "run: expected -o once, the run file");
+    throw BadInput(two ? "run: expected -o twice with --ab, for the run files of BASE and NEW"
+                       : "run: expected -o once, for the run file");
   if (two && request.outputs.front() == request.outputs.back())
     throw BadInput(request.outputs.front() + ": expected two different run files");
   request.random_order = flags.order == "random";
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
-  if (flags.map.empty()) return request;
-  if (!two) throw BadInput("--map: expected --ab, whose programs have names that differ");
-  request.names = compare::ReadNameMap(flags.map);
+  if (!flags.map) return request;
+  if (!two) throw BadInput("--map: expected --ab; --map pairs the benchmarks of two programs");
+  request.names = compare::ReadNameMap(*flags.map);
   return request;
 }
 
 void AddFileOptions(CLI::App& command, RunFlags& flags) {
   auto& request = flags.request;
   command.add_option("ARGUMENTS", request.arguments,
-                     "after --: what dlroof_bench is given, such as --benchmark_filter=...");
-  auto* bench =
-      command.add_option("--bench", flags.bench, "the program (dlroof_bench beside this)");
+                     "after --: arguments for dlroof_bench, such as --benchmark_filter=...");
+  auto* bench = AddBenchOption(command, flags.bench);
   command
       .add_option("--ab", flags.builds,
-                  "BASE and NEW: two builds of dlroof_bench, measured interleaved in short blocks "
-                  "until each verdict is sure; the exit code is that of compare")
+                  "BASE and NEW: two builds of dlroof_bench to measure interleaved in short blocks "
+                  "until each verdict is certain; the exit code is that of dlroof compare")
       ->expected(2)
       ->excludes(bench);
   command
       .add_option("-o,--output", request.outputs,
-                  "run file (run.json); with --ab twice (old.json, new.json). The journal lies "
-                  "beside the last one until all is done")
+                  "run file to write (default run.json); with --ab twice (default old.json and "
+                  "new.json). Until all is done, a journal is beside the last one")
       ->allow_extra_args(false);
-  command.add_flag("--resume", request.resume, "go on after an interrupt, a kill or a budget");
+  command.add_flag("--resume", request.resume,
+                   "continue a run that an interrupt, a kill or --budget ended");
   command.add_option("--min-effect", flags.min_effect,
-                     "with --ab: smaller changes do not matter (2%)");
+                     "with --ab: ignore smaller changes (default 2%)");
   command.add_option("--map", flags.map,
-                     "with --ab: file with a line 'base-name new-name' per renamed benchmark");
+                     "with --ab: file with a line 'base-name new-name' for each renamed benchmark");
 }
 
 void AddTimeOptions(CLI::App& command, RunFlags& flags) {
   auto& request = flags.request;
   command
       .add_option("--timeout", request.timeout_seconds,
-                  "[s] for one benchmark, or one block of it (600)")
+                  "[s] limit for one benchmark, or for one block of it (default 600)")
       ->check(CLI::PositiveNumber);
   command
       .add_option("--budget", request.budget_seconds,
-                  "[s] nothing begins later; what there is, is written")
+                  "[s] begin no benchmark after this time; the finished ones are written")
       ->check(CLI::NonNegativeNumber);
-  command.add_option("--order", flags.order, "of the benchmarks: random, file (random)")
+  command
+      .add_option("--order", flags.order,
+                  "order of the benchmarks: random (default), or file (as they are listed)")
       ->check(CLI::IsMember({"random", "file"}));
-  command.add_option("--seed", request.seed, "of the order (drawn)");
-  command.add_option("--retries", request.retries, "of a benchmark whose time is noisy (2)")
+  command.add_option("--seed", request.seed, "seed of the order (default: drawn)");
+  command
+      .add_option("--retries", request.retries,
+                  "how often to measure a noisy benchmark again (default 2)")
       ->check(CLI::Range(0, 100));
-  command.add_option("--cooldown", request.cooldown_seconds, "[s] before the first of them (2)")
+  command
+      .add_option("--cooldown", request.cooldown_seconds,
+                  "[s] pause before the first retry, doubled each time (default 2)")
       ->check(CLI::NonNegativeNumber);
 }
 
 void AddRunCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<RunFlags>();
-  auto* command = program.add_subcommand(
-      "run",
-      "supervise dlroof_bench: a process per benchmark, a journal, --resume; or compare two builds "
-      "interleaved (--ab)");
+  auto* command = program.add_subcommand("run",
+                                         "run dlroof_bench with one process per benchmark and a "
+                                         "journal to resume from; or compare two "
+                                         "builds interleaved (--ab)");
   AddFileOptions(*command, *flags);
   AddTimeOptions(*command, *flags);
   command->callback([flags, &exit_code] {

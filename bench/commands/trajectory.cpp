@@ -1,4 +1,5 @@
-// dlroof trajectory: how benchmarks move under their roofs along threads or a size, and why.
+// dlroof trajectory: shows how benchmarks move under their roofs with the number of threads or a
+// size, and the causes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -33,18 +34,17 @@ struct TrajectoryFlags {
   std::vector<std::string> what, arguments;
   std::vector<int> threads;
   bool weak = false;
-  std::string batch, sweep, along;
+  std::optional<std::string> batch, sweep, along, bench, machine;
   std::vector<std::string> outputs;
-  std::string bench, machine;
 };
 
-// A size and its values, by rising value.
+// The values of a size to measure.
 struct SizeSweep {
   std::string parameter;
   std::set<std::int64_t> values;
 };
 
-// "batch=1,4,16". Throws BadInput for anything else.
+// Parses "batch=1,4,16". Throws BadInput for any other text.
 SizeSweep ReadSizeSweep(const std::string& text) {
   const auto refuse = [&] {
     throw BadInput("--sweep={}: expected a parameter and its values, such as hidden=64,128,256",
@@ -65,15 +65,15 @@ SizeSweep ReadSizeSweep(const std::string& text) {
 }
 
 std::optional<SizeSweep> SizeSweepOf(const TrajectoryFlags& flags) {
-  if (!flags.batch.empty() && !flags.sweep.empty())
-    throw BadInput("--batch and --sweep: one size at a time");
-  if (!flags.batch.empty()) return ReadSizeSweep("batch=" + flags.batch);
-  if (!flags.sweep.empty()) return ReadSizeSweep(flags.sweep);
+  if (flags.batch && flags.sweep)
+    throw BadInput("--batch and --sweep: expected one of them, because only one size can vary");
+  if (flags.batch) return ReadSizeSweep("batch=" + *flags.batch);
+  if (flags.sweep) return ReadSizeSweep(*flags.sweep);
   return std::nullopt;
 }
 
-// Returns the numbers of threads to measure: those asked for; without any, and without a size, the
-// powers of two and all CPUs. Empty: as many as the names say.
+// Returns the numbers of threads to measure: the requested ones, or the powers of two and all CPUs
+// if no size varies. Returns none if the numbers in the names apply.
 std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
   const int allowed = static_cast<int>(cpu::ThisCpu().allowed.size());
   std::set<int> threads(flags.threads.begin(), flags.threads.end());
@@ -82,13 +82,13 @@ std::set<int> ThreadsToMeasure(const TrajectoryFlags& flags, bool with_size) {
     threads.insert(allowed);
   }
   if (!threads.empty() && *threads.rbegin() > allowed)
-    throw BadInput("--threads={}: this process may use {} CPU{}, and each thread needs its own",
+    throw BadInput("--threads={}: this process may use {} CPU{}, and each thread needs its own CPU",
                    *threads.rbegin(), allowed, allowed == 1 ? "" : "s");
   return threads;
 }
 
-// Returns the names with each of the sizes and numbers of threads; with `weak` the batch is that of
-// a thread.
+// Returns the names with each of the sizes and numbers of threads. With `weak` the batch in a name
+// is the batch of one thread.
 std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
                                       const std::optional<SizeSweep>& sweep,
                                       const std::set<int>& threads, bool weak) {
@@ -108,14 +108,14 @@ std::vector<std::string> CrossProduct(const std::vector<std::string>& names,
   return all;
 }
 
-// The run that the trajectories go through.
+// The run with the points of the trajectories.
 struct TrajectoryRun {
   roofline::PlacedRun run;
   std::string along;
   std::size_t least = 2;  // points of a trajectory
 };
 
-// Returns the command line that measures the same again, without its outputs.
+// Returns the command line that repeats the measurement, without its outputs.
 std::string TrajectoryCommandLine(const TrajectoryFlags& flags,
                                   const std::vector<std::string>& names,
                                   const std::vector<std::string>& arguments) {
@@ -127,23 +127,23 @@ std::string TrajectoryCommandLine(const TrajectoryFlags& flags,
                                     {"--sweep", &flags.sweep},
                                     {"--machine", &flags.machine},
                                     {"--bench", &flags.bench}})
-    if (!value->empty()) words.push_back(fmt::format("{}={}", flag, *value));
+    if (*value) words.push_back(fmt::format("{}={}", flag, **value));
   if (flags.weak) words.emplace_back("--weak");
   if (!arguments.empty()) words.emplace_back("--");
   words.insert(words.end(), arguments.begin(), arguments.end());
   return runner::CommandLine(words);
 }
 
-// Absent after an interrupt.
+// Measures the points. Returns nothing after an interrupt.
 std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
   std::vector<std::string> names, arguments = flags.arguments;
-  for (const auto& one : flags.what) (one.starts_with("-") ? arguments : names).push_back(one);
-  if (names.empty()) throw BadInput("trajectory: expected a benchmark's name, or a run file");
+  for (const auto& word : flags.what) (word.starts_with("-") ? arguments : names).push_back(word);
+  if (names.empty()) throw BadInput("trajectory: expected a benchmark name or a run file");
   const auto sweep = SizeSweepOf(flags);
   const auto threads = ThreadsToMeasure(flags, sweep.has_value() && !flags.weak);
   if (threads.size() < 2 && (!sweep || sweep->values.size() < 2))
     throw BadInput(
-        "trajectory: one number of threads and one size give one point; expected several of "
+        "trajectory: one number of threads and one size give one point; expected several values of "
         "--threads, --batch or --sweep");
   const TemporaryFolder folder;
   StopOnInterrupt();
@@ -152,43 +152,42 @@ std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
                                    .names = CrossProduct(names, sweep, threads, flags.weak),
                                    .bench = flags.bench,
                                    .machine = flags.machine,
-                                   .output = "",
                                    .arguments = arguments},
                                   folder, std::cerr);
-  if (path.empty()) return std::nullopt;
-  auto along = flags.weak ? std::string(trajectory::kAlongWeak) : flags.along;
+  if (!path) return std::nullopt;
+  auto along = flags.weak ? std::string(trajectory::kAlongWeak) : flags.along.value_or("");
   if (along.empty())
     along = threads.size() > 1 ? std::string(trajectory::kAlongThreads) : sweep->parameter;
-  auto file = record::ReadRunFile(path, std::cerr);
-  // The names that dlroof_bench was given lay in a file that is gone.
+  auto file = record::ReadRunFile(*path, std::cerr);
+  // The command line of dlroof_bench refers to a temporary file.
   file.context["dlroof"]["command"] = TrajectoryCommandLine(flags, names, arguments);
   return TrajectoryRun{roofline::PlaceRun(std::move(file)), along, 1};
 }
 
 TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {
-  if (!flags.threads.empty() || !flags.batch.empty() || !flags.sweep.empty() || flags.weak)
+  if (!flags.threads.empty() || flags.batch || flags.sweep || flags.weak)
     throw BadInput(
-        "trajectory: --threads, --weak, --batch and --sweep measure benchmarks that are named; run "
-        "files hold what was measured (--along chooses among it)");
+        "trajectory: --threads, --weak, --batch and --sweep apply to benchmark names; for run "
+        "files --along chooses the parameter");
   std::vector<std::pair<std::string, record::RunFile>> files;
   for (const auto& path : flags.what)
     files.emplace_back(path, record::ReadRunFile(path, std::cerr));
-  return {roofline::PlaceRun(record::JoinedRun(std::move(files))), flags.along};
+  return {roofline::PlaceRun(record::JoinedRun(std::move(files))), flags.along.value_or("")};
 }
 
-void WriteTrajectoryOutput(const TrajectoryRun& whole,
+void WriteTrajectoryOutput(const roofline::PlacedRun& run,
                            const std::vector<trajectory::Trajectory>& trajectories,
                            const std::string& path) {
   if (path.ends_with(".json")) {
-    WriteFile(path, roofline::ToStoredJson(whole.run.file, whole.run.view).dump() + '\n');
+    WriteFile(path, roofline::ToStoredJson(run.file, run.view).dump() + '\n');
   } else if (path.ends_with(".html")) {
-    auto content = page::PageContent(whole.run);
+    auto content = page::PageContent(run);
     content["trajectories"] = page::TrajectoriesJson(trajectories);
     std::ostringstream page;
     page::WritePage(content, page);
     WriteFile(path, page.str());
   } else {
-    figure::WriteTrajectoryFigure(whole.run, trajectories, path);
+    figure::WriteTrajectoryFigure(run, trajectories, path);
   }
   std::cerr << "wrote " << path << '\n';
 }
@@ -201,8 +200,8 @@ void CheckTrajectoryOutputs(const std::vector<std::string>& paths) {
   }
 }
 
-// Says why a measured benchmark is on no trajectory. Returns 1 where one failed.
-int SayMissing(const roofline::PlacedRun& run) {
+// Prints why benchmarks have no point on a trajectory. Returns the exit code: 1 if one failed.
+int PrintMissing(const roofline::PlacedRun& run) {
   int exit_code = 0;
   for (const auto& record : run.file.records) {
     if (record.status == record::Status::kOk) continue;
@@ -218,36 +217,38 @@ int ShowTrajectories(const TrajectoryFlags& flags) {
   CheckTrajectoryOutputs(flags.outputs);
   const auto& first = flags.what.front();
   const bool files = std::filesystem::exists(first) || first.ends_with(".json");
-  const auto whole = files ? RunOfFiles(flags) : MeasuredRun(flags);
-  if (!whole) return 130;
-  const auto trajectories = trajectory::Trajectories(whole->run, whole->along, whole->least);
+  const auto found = files ? RunOfFiles(flags) : MeasuredRun(flags);
+  if (!found) return 130;
+  const auto trajectories = trajectory::Trajectories(found->run, found->along, found->least);
   if (files && trajectories.empty())
-    throw BadInput("{}: no two records differ in {} alone", text::Printable(flags.what.front()),
-                   flags.along.empty() ? "threads or one size" : flags.along);
+    throw BadInput("{}: no two records differ only in {}", text::Printable(flags.what.front()),
+                   flags.along.value_or("threads or one size"));
   terminal::WriteTrajectories(trajectories, std::cout);
-  const int exit_code = files ? 0 : SayMissing(whole->run);
+  const int exit_code = files ? 0 : PrintMissing(found->run);
   std::cout << std::flush;
-  for (const auto& path : flags.outputs) WriteTrajectoryOutput(*whole, trajectories, path);
+  for (const auto& path : flags.outputs) WriteTrajectoryOutput(found->run, trajectories, path);
   return exit_code;
 }
 
 void AddPointOptions(CLI::App& command, TrajectoryFlags& flags) {
   command
       .add_option("--threads", flags.threads,
-                  "numbers of threads, with commas (default without a size: 1, 2, 4, ... and all)")
+                  "numbers of threads, separated by commas (default, unless a size varies: 1, 2, "
+                  "4, ... and all CPUs)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::PositiveNumber);
-  command.add_option("--batch", flags.batch, "batch sizes, with commas: --sweep=batch=...");
-  command.add_option("--sweep", flags.sweep, "PARAMETER=v1,v2,... of any size of the problem");
+  command.add_option("--batch", flags.batch,
+                     "batch sizes, separated by commas (same as --sweep=batch=...)");
+  command.add_option("--sweep", flags.sweep,
+                     "PARAMETER=v1,v2,...: values of any size of the problem");
   auto* along = command.add_option(
       "--along", flags.along,
-      "join the points along threads, weak (threads with a batch that grows with them) or this "
-      "parameter (default: threads where there are several numbers of them; a trajectory for each "
-      "other size)");
+      "join the points along threads, weak (threads, with a batch proportional to them) or this "
+      "parameter (default: threads if their number varies, with one trajectory for each size)");
   command
       .add_flag("--weak", flags.weak,
-                "weak scaling: the batch of NAME, or each of --batch, is that of one thread")
+                "weak scaling: the batch in NAME, or each of --batch, is the batch of one thread")
       ->excludes(along);
 }
 
@@ -255,24 +256,23 @@ void AddTrajectoryCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<TrajectoryFlags>();
   auto* command = program.add_subcommand(
       "trajectory",
-      "how benchmarks move under their roofs along threads or a size, and the largest cause where "
+      "show how benchmarks move under their roofs with threads or a size, and the main cause if "
       "they do not scale");
   command
       ->add_option("NAME", flags->what,
-                   "benchmarks, which are measured now, or run files of one machine")
+                   "names of benchmarks to measure now, or run files of one machine")
       ->required();
-  // Its place in the command line is behind --; what stands there reaches NAME, which takes all.
+  // Shown in the help only: CLI11 adds the words after -- to NAME, which takes any number.
   command->add_option("ARGUMENTS", flags->arguments,
-                      "after --: what dlroof_bench is given, such as --benchmark_repetitions=20");
+                      "after --: arguments for dlroof_bench, such as --benchmark_repetitions=20");
   AddPointOptions(*command, *flags);
   command
       ->add_option("-o,--output", flags->outputs,
                    "also write x.svg, x.pdf, x.png (figure), x.html (page) or x.json (records and "
                    "machines)")
       ->allow_extra_args(false);
-  command->add_option("--machine", flags->machine,
-                      "machine file of the roofs (default: cached, or measured now)");
-  command->add_option("--bench", flags->bench, "the program (dlroof_bench beside this)");
+  AddMeasuredMachineOption(*command, flags->machine);
+  AddBenchOption(*command, flags->bench);
   command->callback([flags, &exit_code] { exit_code = ShowTrajectories(*flags); });
 }
 

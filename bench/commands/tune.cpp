@@ -1,4 +1,4 @@
-// dlroof tune: the best setting of benchmarks, or of any program, from its default.
+// dlroof tune: finds settings of benchmarks, or of any program, that are faster than the default.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,17 +19,18 @@ namespace {
 struct TuneFlags {
   std::vector<std::string> what, suites, environment;
   bool verify = false;
-  std::string min_effect;                 // "2%" or "0.02"
-  std::optional<double> budget, timeout;  // [s]; absent: as the subject's own
+  std::optional<std::string> min_effect;  // "2%" or "0.02"
+  std::optional<double> budget, timeout;  // [s] different defaults for benchmarks and programs
   tune::TuneRequest request;
-  // For a program alone.
+  // Only for programs:
   std::vector<std::string> knobs;
-  std::string read, objective = "seconds", exported;
+  std::optional<std::string> read, exported;
+  std::string objective = "seconds";
 };
 
 using NamedValues = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-// "NAME=a,b" -> NAME and its values.
+// Parses "NAME=a,b" into NAME and its values.
 std::pair<std::string, std::vector<std::string>> VariableFrom(const std::string& text) {
   const auto equals = text.find('=');
   const auto name = text.substr(0, equals);
@@ -51,8 +52,8 @@ NamedValues VariablesFrom(const std::vector<std::string>& texts) {
 tune::TuneCommandRequest CommandFrom(const TuneFlags& flags) {
   if (flags.what.size() > WordsAfterDashes().size() || !flags.suites.empty())
     throw BadInput("tune: expected names of benchmarks or a program after --, not both");
-  if (flags.request.space.batch || !flags.request.bench.empty() || !flags.request.machine.empty())
-    throw BadInput("tune: --batch, --bench and --machine are of benchmarks, not of a program");
+  if (flags.request.space.batch || flags.request.bench || flags.request.machine)
+    throw BadInput("tune: --batch, --bench and --machine apply to benchmarks, not to a program");
   tune::TuneCommandRequest request{
       .trial = {flags.what, {flags.read, flags.objective == "per-second"}},
       .environment = VariablesFrom(flags.environment),
@@ -70,8 +71,8 @@ tune::TuneCommandRequest CommandFrom(const TuneFlags& flags) {
 }
 
 tune::TuneRequest RequestFrom(const TuneFlags& flags) {
-  if (!flags.knobs.empty() || !flags.read.empty() || !flags.exported.empty())
-    throw BadInput("tune: --knobs, --read and --export are of a program after --");
+  if (!flags.knobs.empty() || flags.read || flags.exported)
+    throw BadInput("tune: --knobs, --read and --export apply only to a program after --");
   tune::TuneRequest request = flags.request;
   request.budget_seconds = flags.budget.value_or(request.budget_seconds);
   request.timeout_seconds = flags.timeout.value_or(request.timeout_seconds);
@@ -79,12 +80,7 @@ tune::TuneRequest RequestFrom(const TuneFlags& flags) {
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
   request.space.environment = VariablesFrom(flags.environment);
   if (flags.suites.empty()) return request;
-  auto suites = suites::SelectSuites(flags.suites, {}, "--suite");
-  // A file alone is added to the suites of a run that names none: those were not asked for.
-  const auto asked = fmt::format(",{},", fmt::join(flags.suites, ","));
-  std::erase_if(suites, [&](const suites::Suite& suite) {
-    return asked.find("," + suite.name + ",") == std::string::npos;
-  });
+  const auto suites = suites::SelectSuites(flags.suites, {}, "--suite");
   for (const auto& workload : suites::WorkloadsOf(suites))
     if (workload.name.device == "cpu") request.names.push_back(workload::ToText(workload.name));
   return request;
@@ -121,7 +117,8 @@ int Run(const TuneFlags& flags) {
   const auto request = RequestFrom(flags);
   if (request.names.empty())
     throw BadInput(
-        "tune: expected names of benchmarks, --suite, a file of dlroof tune, or a program after "
+        "tune: expected benchmark names, --suite, a file that dlroof tune wrote, or a program "
+        "after "
         "--");
   return tune::TuneBenchmarks(request, std::cerr, std::cout);
 }
@@ -129,64 +126,71 @@ int Run(const TuneFlags& flags) {
 void AddSpaceOptions(CLI::App& command, TuneFlags& flags) {
   auto& space = flags.request.space;
   command.add_flag("--allow-precision", space.precision,
-                   "also try narrower types and fpmath modes: results differ");
+                   "also try narrower types and fpmath modes, which change the results");
   command.add_flag("--batch", space.batch,
-                   "also try other batch sizes, by the time of one of the batch");
+                   "also try other batch sizes, compared by the time of one image or sequence");
   command.add_option("--env", flags.environment,
-                     "VARIABLE=value,value: also try these (LD_PRELOAD of an allocator, "
-                     "ONEDNN_PRIMITIVE_CACHE_CAPACITY)");
+                     "VARIABLE=value,value: also try these values of an environment variable "
+                     "(LD_PRELOAD of an allocator, ONEDNN_PRIMITIVE_CACHE_CAPACITY)");
   command.add_flag("--self", flags.request.compare_with_itself,
-                   "tune variables that nothing reads: whatever wins would be false");
+                   "A/A test: tune variables that no program reads; any gain would be false");
 }
 
 void AddRunOptions(CLI::App& command, TuneFlags& flags) {
   auto& request = flags.request;
   command.add_option("-o,--output", request.output,
-                     "file of the tunings, written after each block (tune.json)");
+                     "file to write the tunings to, after each block (default tune.json)");
   command.add_flag("--resume", request.resume,
-                   "go on after an interrupt or a kill, or with a larger budget");
-  command.add_option("--budget", flags.budget, "[s] for each benchmark (120), for a program (900)")
+                   "continue after an interrupt or a kill, or with a larger budget");
+  command
+      .add_option("--budget", flags.budget,
+                  "[s] time for each benchmark (default 120) or for a program (default 900)")
       ->check(CLI::PositiveNumber);
   command
       .add_option("--timeout", flags.timeout,
-                  "[s] for each answer of a benchmark's process (60), for a program's run (600)")
+                  "[s] limit for each answer of a benchmark's process (default 60) or for a run "
+                  "of a program (default 600)")
       ->check(CLI::PositiveNumber);
-  command.add_option("--min-effect", flags.min_effect, "smaller gains do not matter (2%)");
-  command.add_option("--seed", request.seed, "of the order of turns (1)");
+  command.add_option("--min-effect", flags.min_effect, "ignore smaller gains (default 2%)");
+  command.add_option("--seed", request.seed, "seed of the order of turns (default 1)");
   command.add_option("--machine", request.machine,
-                     "machine file of the roofs, whose breakdown says what to try first (default: "
-                     "cached, or measured now); none: a fixed order");
-  command.add_option("--bench", request.bench, "the program (dlroof_bench beside this)");
+                     "machine file with the roofs for the breakdown that decides what is tried "
+                     "first (default: cached ceilings, or measured now); none: a fixed order");
+  AddBenchOption(command, request.bench);
 }
 
 void AddProgramOptions(CLI::App& command, TuneFlags& flags) {
   command.add_option("--knobs", flags.knobs,
-                     "of a program: sets or files of variables and arguments to try: " +
+                     "for a program: sets or files of variables and arguments to try: " +
                          tune::KnobSets() + " (default: openmp onednn allocator)");
   command.add_option("--read", flags.read,
-                     "of a program: tune the number of this regular expression's group in its "
-                     "output, the median of all: 'images/s: ([0-9.]+)' (default: wall time)");
+                     "for a program: tune the number in its output that the group of this regular "
+                     "expression matches, the median of several: 'images/s: ([0-9.]+)' (default: "
+                     "wall time)");
   command
       .add_option("--objective", flags.objective,
-                  "of --read: seconds (less is better) or per-second (more is better)")
+                  "meaning of --read's number: seconds (less is better) or per-second (more is "
+                  "better)")
       ->check(CLI::IsMember({"seconds", "per-second"}));
   command.add_option("--export", flags.exported,
-                     "of a program: write the best setting as export lines to this file");
+                     "for a program: write the best setting as shell export lines to this file");
 }
 
 void AddTuneCommand(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
   auto* command = program.add_subcommand(
       "tune",
-      "the best setting of a benchmark on the CPU, or of any program (tune -- CMD): threads, "
-      "pinning, waiting, layout, algorithm, instruction set, memory; only gains that fresh "
-      "processes confirm are reported");
+      "find the best setting of CPU benchmarks or of any program (tune -- CMD): threads, pinning, "
+      "waiting, layout, algorithm, instruction set, memory; reports only gains that new processes "
+      "confirm");
   command->add_option("NAME", flags->what,
-                      "benchmarks; a file of tunings, which is shown; or -- and a program with its "
-                      "arguments");
-  command->add_option("--suite", flags->suites, "all benchmarks of a suite, as --dlroof_suite");
+                      "names of benchmarks; or a file of tunings to show; or -- and a program with "
+                      "its arguments");
+  command->add_option("--suite", flags->suites,
+                      "tune all benchmarks of a suite (see --dlroof_suite of dlroof_bench)");
   command->add_flag("--verify", flags->verify,
-                    "measure default and best of a file of tunings interleaved once more");
+                    "measure the default and the best setting in a file of tunings again, "
+                    "interleaved");
   AddSpaceOptions(*command, *flags);
   AddRunOptions(*command, *flags);
   AddProgramOptions(*command, *flags);

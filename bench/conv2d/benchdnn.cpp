@@ -15,7 +15,7 @@
 namespace dlroof::conv2d {
 namespace {
 
-// Types of source, weights and destination, or one for all.
+// benchdnn's configurations: types of source, weights and destination, or one type for all.
 constexpr std::string_view kConfigurations =
     "f32 f32_wino f16 f64 bf16bf16bf16 u8s8f32 u8s8f16 u8s8bf16 u8s8s32 u8s8s8 u8s8u8 s8s8f32 "
     "s8s8f16 s8s8bf16 s8s8s32 s8s8s8 s8s8u8 bf16bf16f32 bf16bf16f16 bf16bf16s8 bf16bf16u8 "
@@ -43,7 +43,7 @@ int64_t FilterExtent(const BenchdnnAxis& axis) {
   return (axis.filter - 1) * (axis.dilation + 1) + 1;
 }
 
-// Returns true if the text has a letter of this direction.
+// Returns whether the text has a letter of this dimension.
 bool IsSpecified(const BenchdnnAxis& axis) {
   BenchdnnAxis nothing;
   if (axis.padding == 0) nothing.padding = 0;
@@ -63,12 +63,11 @@ void Deduce(BenchdnnAxis& axis, char letter) {
   axis.output = (axis.input - FilterExtent(axis) + 2 * axis.padding) / axis.stride + 1;
   if (axis.output <= 0)
     throw benchdnn::BenchdnnRefusal(
-        0, fmt::format("this problem's filter does not fit into i{0}: o{0} would "
-                       "be {1}",
+        0, fmt::format("the filter of this problem does not fit into i{0}: o{0} would be {1}",
                        letter, axis.output));
 }
 
-// Gives the directions that the text leaves out those that it has.
+// Fills the dimensions that the text leaves out from those that it has.
 void Complete(BenchdnnConv& problem) {
   const bool has_d = problem.d.output != 0;
   const bool has_h = problem.h.output != 0;
@@ -98,16 +97,18 @@ ShownAxes Shown(const BenchdnnConv& problem) {
   return {true, !cubic, !cubic};
 }
 
-// Returns our name of types that benchdnn has a configuration for.
-std::string ConvType(const products::ProductTypes& types) {
+// Returns our name of types, if benchdnn has a configuration for them on the CPU.
+std::optional<std::string> ConvType(const products::ProductTypes& types) {
   auto key = products::KeyOf(types);
-  if (key == types.source) return key == "f64" ? "" : key;  // none on the CPU
+  if (key == "f64") return std::nullopt;
+  if (key == types.source) return key;
   const auto spelled = fmt::format(" {}{}{} ", types.source, types.weights, types.destination);
   const auto known = fmt::format(" {} ", kConfigurations);
-  return known.find(spelled) == std::string::npos ? "" : key;
+  return known.find(spelled) == std::string::npos ? std::nullopt : key;
 }
 
-// Padding behind the image: as before it where that gives the output, else the least that does.
+// Returns the padding after the image: equal to the padding before it if that gives the output,
+// otherwise the least that does. Returns nothing if no padding from 0 gives the output.
 std::optional<int64_t> FarPaddingName(const BenchdnnAxis& axis) {
   const int64_t least = FarPadding(axis);
   const int64_t too_much = least + axis.stride;  // gives one output more
@@ -117,28 +118,31 @@ std::optional<int64_t> FarPaddingName(const BenchdnnAxis& axis) {
   return std::nullopt;
 }
 
-std::string ShapeReason(const BenchdnnConv& problem, const benchdnn::BenchdnnChoice& choice) {
-  if (problem.dimensions == 3) return "3-D convolution";
-  if (problem.dimensions == 1) return "1-D convolution";
-  if (problem.images == 0 && choice.Count("mb") == 0) return "no images";
-  if (problem.h.padding < 0 || problem.w.padding < 0) return "negative padding";
+std::optional<Reason> ShapeReason(const BenchdnnConv& problem,
+                                  const benchdnn::BenchdnnChoice& choice) {
+  if (problem.dimensions == 3) return Reason{"3-D convolution"};
+  if (problem.dimensions == 1) return Reason{"1-D convolution"};
+  if (problem.images == 0 && choice.Count("mb") == 0) return Reason{"no images"};
+  if (problem.h.padding < 0 || problem.w.padding < 0) return Reason{"negative padding"};
   if (!FarPaddingName(problem.h) || !FarPaddingName(problem.w))
-    return "output smaller than natural";
-  return "";
+    return Reason{"output smaller than natural"};
+  return std::nullopt;
 }
 
-std::string CallReason(const BenchdnnConv& /*problem*/, const benchdnn::BenchdnnChoice& choice) {
+std::optional<Reason> CallReason(const BenchdnnConv& /*problem*/,
+                                 const benchdnn::BenchdnnChoice& choice) {
   const auto types = benchdnn::TypesOf(choice);
-  if (ConvType(types).empty())
-    return types == products::ProductTypes{"f64", "f64", "f64"}
-               ? "type f64"
-               : "types " + benchdnn::DataTypesOf(types);
+  if (!ConvType(types))
+    return Reason{types == products::ProductTypes{"f64", "f64", "f64"}
+                      ? "type f64"
+                      : "types " + benchdnn::DataTypesOf(types)};
   const auto* const direction = benchdnn::FindDirection(choice);
-  if (direction == nullptr) return fmt::format("direction {}", choice["dir"]);
-  if (choice["wtag"] != "any") return fmt::format("weights layout {}", choice["wtag"]);
+  if (direction == nullptr) return Reason{fmt::format("direction {}", choice["dir"])};
+  if (choice["wtag"] != "any") return Reason{fmt::format("weights layout {}", choice["wtag"])};
   for (const auto tag : {choice["stag"], choice["dtag"]})
-    if (tag != "any" && tag != "nhwc" && tag != "nchw") return fmt::format("layout {}", tag);
-  if (choice["stag"] != choice["dtag"]) return "layouts of source and destination differ";
+    if (tag != "any" && tag != "nhwc" && tag != "nchw")
+      return Reason{fmt::format("layout {}", tag)};
+  if (choice["stag"] != choice["dtag"]) return Reason{"layouts of source and destination differ"};
   return benchdnn::AttributeReason(choice, types,
                                    direction->direction == ProductDirection::kForward);
 }
@@ -165,7 +169,7 @@ Conv2dProblem OurProblem(const BenchdnnConv& problem, const benchdnn::BenchdnnCh
   return p;
 }
 
-// In the order in which a name has them.
+// Returns the options of the name, in its order.
 std::vector<std::string> OurOptions(const benchdnn::BenchdnnChoice& choice,
                                     const benchdnn::BenchdnnDirection& direction) {
   auto options = benchdnn::ProductOptionsOf(choice, direction.training, direction.bias);
@@ -180,28 +184,26 @@ std::vector<std::string> OurOptions(const benchdnn::BenchdnnChoice& choice,
 }
 
 // FWD_I is fwd, FWD_D fwd/.../training, FWD_B fwd/.../training/bias, BWD_D bwd_data, BWD_W
-// bwd_weights, BWD_WB bwd_weights/.../bias. `scales` stands for scales of source (common), weights
-// (per_oc) and, where it is 8 bits wide, destination (common) other than 1, which benchdnn does not
-// set. Padding behind the image that gives the same output as the padding before it is the same
-// benchmark, written as symmetric.
+// bwd_weights, BWD_WB bwd_weights/.../bias. The option `scales` means scales other than 1 (which
+// benchdnn would not set) of source (common), weights (per_oc) and an 8-bit destination (common).
+// If symmetric padding gives the same output, the benchmark has symmetric padding.
 benchdnn::BenchdnnName ConvName(const BenchdnnConv& problem,
                                 const benchdnn::BenchdnnChoice& choice) {
   for (const auto reason_of : {ShapeReason, CallReason})
-    if (auto reason = reason_of(problem, choice); !reason.empty()) return {"", reason};
+    if (auto reason = reason_of(problem, choice)) return *reason;
   const benchdnn::BenchdnnDirection& direction = *benchdnn::FindDirection(choice);
   auto text = ToText(OurProblem(problem, choice));
   try {
     ParseConv2d(text);
   } catch (const BadInput&) {  // groups that do not divide the channels, more than 64 bits
-    return {"", "impossible shape"};
+    return Reason{"impossible shape"};
   }
-  return {workload::ToText(workload::BenchmarkName{
-              "Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
-              ConvType(benchdnn::TypesOf(choice)), std::move(text), OurOptions(choice, direction)}),
-          ""};
+  return workload::ToText(workload::BenchmarkName{
+      "Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
+      ConvType(benchdnn::TypesOf(choice)).value(), std::move(text), OurOptions(choice, direction)});
 }
 
-// "mb" belongs to other drivers too.
+// The list lacks "mb", which other drivers have too.
 bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 21> kKeys = {
       "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",
@@ -287,20 +289,20 @@ std::string ToText(const BenchdnnConv& p) {
   return text;
 }
 
-std::string ConvBenchdnn(const Conv2dCase& conv) {
+std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv) {
   const bool forward = conv.direction == ProductDirection::kForward;
   const auto dir = benchdnn::DirOf(conv);
-  if (dir.empty() || ConvType(conv.types) != conv.type) return "";
-  if (!forward && (conv.relu || conv.scales)) return "";
+  if (!dir || ConvType(conv.types) != conv.type) return std::nullopt;
+  if (!forward && (conv.relu || conv.scales)) return std::nullopt;
   std::string line =
-      fmt::format("--conv --mode=P --dir={} ", dir) + benchdnn::TypesArgument(conv.types);
+      fmt::format("--conv --mode=P --dir={} ", *dir) + benchdnn::TypesArgument(conv.types);
   if (conv.relu) line += "--attr-post-ops=relu ";
   if (conv.scales) line += benchdnn::ScalesArgument(conv.types);
   if (conv.layout == Conv2dLayout::kNchw) line += "--stag=abx --dtag=abx ";
   if (conv.layout == Conv2dLayout::kNhwc) line += "--stag=axb --dtag=axb ";
   if (conv.algorithm == Conv2dAlgorithm::kAuto) line += "--alg=auto ";
   if (conv.algorithm == Conv2dAlgorithm::kWinograd) line += "--alg=wino ";
-  if (!conv.fpmath.empty()) line += fmt::format("--attr-fpmath={} ", conv.fpmath);
+  if (conv.fpmath) line += fmt::format("--attr-fpmath={} ", *conv.fpmath);
   return line + ProblemText(conv.problem);
 }
 

@@ -1,8 +1,9 @@
-// benchdnn's driver conv: its problems ("mb16_g1ic64ih56oc64oh56kh3ph1n"name""), the benchmarks
-// that they are, and the command line of a benchmark.
+// benchdnn's driver conv: reads its problems ("mb16_g1ic64ih56oc64oh56kh3ph1n"name""), maps them to
+// benchmarks, and writes the command line of a benchmark.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,40 +14,41 @@ namespace dlroof::conv2d {
 
 extern const benchdnn::BenchdnnDriver kConvDriver;
 
-// One direction of the image. All zero but stride and padding: the text has nothing about it.
+// One dimension of the image. The default values stand for a dimension that the text does not
+// mention.
 struct BenchdnnAxis {
   int64_t input = 0, output = 0, filter = 0;
   int64_t stride = 1;
-  int64_t padding = -1;  // before the first element; below 0 while it is not known
-  int64_t dilation = 0;  // 0 = dense
+  int64_t padding = -1;  // before the first element; negative until it is specified or deduced
+  int64_t dilation = 0;  // gaps between taps, as benchdnn counts them
 
   bool operator==(const BenchdnnAxis&) const = default;
 };
 
-// [1] padding behind the last element, as the output asks for: below 0 where it uses less than the
-// image has.
+// Returns the padding after the last element that the output requires [1]. It is negative if the
+// output does not use the whole image.
 int64_t FarPadding(const BenchdnnAxis& axis);
 
 struct BenchdnnConv {
   int64_t groups = 1, images = 2, in_channels = 0, out_channels = 0;
-  bool has_groups = false;  // written, even when it is 1
+  bool has_groups = false;  // the text has the letter g
   int dimensions = 2;       // of the image: 1 (w), 2 (h, w) or 3 (d, h, w)
-  BenchdnnAxis d, h, w;     // complete where the image has that dimension
+  BenchdnnAxis d, h, w;     // complete for the dimensions that the image has
 };
 
-// Reads a problem. Left out means: 2 images, 1 group, stride 1, dense; the output follows from the
-// padding (0 where that is left out, too), or the padding from the output; w is like h, both like
-// d. Throws BenchdnnRefusal: a letter that is none, a number above 2^31-1, a size that is missing
-// or leads to no output.
+// Reads a problem. The defaults are 2 images, 1 group, stride 1 and no dilation. The output follows
+// from the padding (by default 0), or the padding from the output. w defaults to h, and both to d.
+// Throws BenchdnnRefusal for an unknown letter, a number above 2^31-1, a missing size, or sizes
+// that lead to no output.
 BenchdnnConv ReadBenchdnnConv(std::string_view text);
 
-// The problem as benchdnn lists it; without its name.
+// Returns the problem as benchdnn lists it, without its name.
 std::string ToText(const BenchdnnConv& problem);
 
-// benchdnn's arguments that time the same call, without what is its default: "--conv --mode=P
-// --dir=FWD_I mb16ic64ih56iw56oc64oh56ow56kh3kw3ph1pw1". Empty where benchdnn has no such call:
-// bias without training forward (its FWD_I has no bias), any type that it does not know (f64 on the
-// CPU), a fused ReLU or scales backward.
-std::string ConvBenchdnn(const Conv2dCase& conv);
+// Returns benchdnn's arguments that time the same call, without those that are its defaults:
+// "--conv --mode=P --dir=FWD_I mb16ic64ih56iw56oc64oh56ow56kh3kw3ph1pw1". Returns nothing if
+// benchdnn has no such call: bias in inference (its FWD_I has none), a type that it does not know
+// (f64 on the CPU), a fused ReLU or scales in a backward pass.
+std::optional<std::string> ConvBenchdnn(const Conv2dCase& conv);
 
 }  // namespace dlroof::conv2d

@@ -16,7 +16,7 @@ namespace {
 int64_t PaddedHeight(const Conv2dProblem& p) { return p.h + p.pad_top + p.pad_bottom; }
 int64_t PaddedWidth(const Conv2dProblem& p) { return p.w + p.pad_left + p.pad_right; }
 
-// Image rows or columns that a filter of `taps` spans.
+// Returns the image rows or columns that a filter of `taps` spans.
 int64_t Extent(int64_t taps, int64_t dilation) { return (taps - 1) * dilation + 1; }
 
 std::string Pair(char letter, int64_t height, int64_t width) {
@@ -30,14 +30,14 @@ std::string PaddingText(const Conv2dProblem& p) {
   return fmt::format("p{}:{}x{}:{}", p.pad_top, p.pad_bottom, p.pad_left, p.pad_right);
 }
 
-// "2" or "2x1" after its letter.
+// Reads "2" or "2x1", which follows its letter.
 void ReadPair(workload::TextCursor& cursor, int64_t& height, int64_t& width,
               std::string_view what) {
   height = cursor.Integer(1, what);
   width = cursor.Accept("x") ? cursor.Integer(1, what) : height;
 }
 
-// "1", "1x0" or "0:1x0:1" after its letter.
+// Reads "1", "1x0" or "0:1x0:1", which follows its letter.
 void ReadPadding(workload::TextCursor& cursor, Conv2dProblem& p) {
   p.pad_top = p.pad_bottom = p.pad_left = p.pad_right = cursor.Integer(0, "padding");
   if (cursor.Accept(":")) {
@@ -51,7 +51,7 @@ void ReadPadding(workload::TextCursor& cursor, Conv2dProblem& p) {
   }
 }
 
-// Reads what may be written; that it is written in the one way is the caller's check.
+// Reads a problem in any spelling. The caller checks that it is the canonical one.
 Conv2dProblem ReadLetters(workload::TextCursor& cursor) {
   Conv2dProblem p;
   cursor.Sizes(
@@ -64,7 +64,7 @@ Conv2dProblem ReadLetters(workload::TextCursor& cursor) {
   if (cursor.Accept("d")) any = true, ReadPair(cursor, p.dilation_h, p.dilation_w, "a dilation");
   if (cursor.Accept("g")) any = true, p.groups = cursor.Integer(1, "a number of groups");
   if (!cursor.AtEnd() || !any)
-    cursor.Refuse(any ? "the end, or what comes later in the order s p d g" : "one of s p d g");
+    cursor.Refuse(any ? "the end, or a later letter in the order s p d g" : "one of s p d g");
   return p;
 }
 
@@ -74,7 +74,7 @@ void CheckOneText(const Conv2dProblem& problem, std::string_view text, int colum
   const auto differs =
       std::mismatch(canonical.begin(), canonical.end(), text.begin(), text.end()).second;
   throw BadInput({.column = column_offset + static_cast<int>(differs - text.begin()) + 1},
-                 "this problem is written {} (defaults and equal pairs are left out)", canonical);
+                 "write this problem as {} (without defaults and repeated values)", canonical);
 }
 
 void CheckFits(int64_t taps, int64_t dilation, int64_t padded, std::string_view what) {
@@ -90,7 +90,7 @@ void CheckShape(const Conv2dProblem& p) {
   if (p.c % p.groups != 0)
     throw BadInput("{} channels do not divide into {} groups", p.c, p.groups);
   if (p.k % p.groups != 0) throw BadInput("{} filters do not divide into {} groups", p.k, p.groups);
-  // In the widest type, so that no type of the same problem overflows.
+  // Checked with the widest type, so that the problem's size does not overflow in any type.
   constexpr int64_t kBytes = 8;
   workload::CheckedCount({kBytes, p.n, p.c, PaddedHeight(p), PaddedWidth(p)},
                          "the source's size in byte");
@@ -147,7 +147,7 @@ int64_t TapsPerOutput(const Conv2dProblem& p, ProductDirection direction) {
   if (direction == ProductDirection::kForward) return (p.c / p.groups) * p.r * p.s;
   if (direction == ProductDirection::kBackwardWeights)
     return p.n * delta::OutputRows(p) * delta::OutputColumns(p);
-  // At a stride, at most every stride-th of the r taps meets one source row (dilation aside).
+  // With a stride, at most every stride-th of the r taps uses a given source row (if not dilated).
   const bool dense = p.dilation_h == 1 && p.dilation_w == 1;
   const int64_t rows = dense ? (p.r + p.stride_h - 1) / p.stride_h : p.r;
   const int64_t columns = dense ? (p.s + p.stride_w - 1) / p.stride_w : p.s;
@@ -159,7 +159,7 @@ namespace {
 // Throws BadInput for an option that the direction excludes.
 void CheckVariant(const workload::BenchmarkName& name, const Conv2dCase& conv) {
   if (conv.direction != ProductDirection::kForward)
-    workload::RefuseOption(name, "training", "is a kind of fwd: backward passes always train");
+    workload::RefuseOption(name, "training", "applies to fwd: backward passes always train");
   if (conv.direction == ProductDirection::kBackwardData)
     workload::RefuseOption(name, "bias",
                            "belongs to fwd and bwd_weights: the data gradient does not read it");
@@ -206,8 +206,6 @@ Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
 Conv2dCase ReadOnednnConv2dCase(const workload::BenchmarkName& name) {
   return ReadConv2dCase(name, {{"f32", "bf16", "f16", "int8"}, true, Conv2dOptions()});
 }
-
-// Registers the op and its cell on oneDNN.
 
 namespace {
 

@@ -1,6 +1,5 @@
-// The conv2d problem: its shape, its text, and what it takes by closed form.
-//
-// A parsed Conv2D benchmark name: problem, direction, types of the tensors, variant of the call.
+// The Conv2D problem (its shape, its text, and its cost in closed form) and the parsed benchmark
+// name: problem, direction, types of the tensors, variant of the call.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +16,27 @@ namespace dlroof::conv2d {
 
 using Conv2dProblem = delta::ConvShape;
 
-// [1] elements of each tensor, without padding.
+// Return the number of elements of a tensor [1], without padding.
 int64_t SourceCount(const Conv2dProblem& problem);
 int64_t WeightsCount(const Conv2dProblem& problem);
 int64_t DestinationCount(const Conv2dProblem& problem);
 
-// "n16c64h112w112k64r3s3_s2p0:1x0:1"; what has its default is left out (design.md section 3).
+// Returns "n16c64h112w112k64r3s3_s2p0:1x0:1". Parameters with their default values are left out.
 std::string ToText(const Conv2dProblem& problem);
 
-// The inverse of ToText; one problem has one text. Throws BadInput with the column (from 1, plus
-// `column_offset`) of the first bad character for anything else, and with the reason, at the
-// problem's first column, for a shape that cannot be: a filter larger than the padded image,
-// channels or filters that the groups do not divide, counts, bytes or FLOPs beyond 64 bits.
+// The inverse of ToText; each problem has one text. Throws BadInput with the column (from 1, plus
+// `column_offset`) of the first bad character, or at the problem's first column for an invalid
+// shape: a filter larger than the padded image, channels or filters that the groups do not divide,
+// or counts, bytes or FLOPs beyond 64 bits.
 Conv2dProblem ParseConv2d(std::string_view text, int column_offset = 0);
 
-// [flop] 2 N K P Q (C/groups) R S in every direction: taps on the padding count.
+// Returns 2 N K P Q (C/groups) R S [flop], in every direction. Taps on the padding count.
 int64_t DenseFlops(const Conv2dProblem& problem);
 
-// [1] products that one element of a direction's result sums at most.
+// Returns the most products that one element of a direction's result sums [1].
 int64_t TapsPerOutput(const Conv2dProblem& problem, ProductDirection direction);
 
-// The layout of source and destination in memory; `any` is the library's choice.
+// The memory layout of source and destination. The library chooses it for kAny.
 enum class Conv2dLayout { kAny, kNchw, kNhwc };
 enum class Conv2dAlgorithm { kDirect, kAuto, kWinograd };
 
@@ -49,14 +48,14 @@ struct Conv2dCase : products::ProductCase {
   bool operator==(const Conv2dCase&) const = default;
 };
 
-// A filter is a channel of the destination.
+// Each filter is a channel of the destination.
 products::ProductSizes SizesOf(const Conv2dCase& conv);
 
-// The options that exist, in the order of a name; a cell offers all or some of these rows.
+// All options in the order of a name. A backend offers all or some of these rows.
 const workload::OptionRows& Conv2dOptions();
 
-// Throws BadInput with the column within the whole name for what ReadProductCase refuses, a bad
-// problem, or an option that the direction or the type cannot have.
+// Throws BadInput with the column in the whole name for what ReadProductCase refuses, an invalid
+// problem, or an option that the direction or the type excludes.
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
                           const products::ProductCapabilities& capabilities);
 

@@ -28,7 +28,7 @@ constexpr std::string_view kKnobs =
     "tile_rows tile_cols load_size cta_count stream_k split_p_slc tile_m tile_n warp_spec_cfg "
     "swap_ab";
 
-// Where these stand among them.
+// Positions in kKnobs.
 constexpr int kTileSize = 2, kTileM = 40;
 
 std::string NameIn(std::string_view names, int value, std::string_view unknown) {
@@ -38,15 +38,10 @@ std::string NameIn(std::string_view names, int value, std::string_view unknown) 
   return fmt::format("{}{}", unknown, value);
 }
 
-// As caught: Unsupported is a refusal.
-library_rules::WhyNot WhyNotOf(const std::exception& error) {
-  return {error.what(), dynamic_cast<const Unsupported*>(&error) == nullptr};
-}
-
-library_rules::WhyNot NotExecuted(const std::exception& error) {
-  auto why = WhyNotOf(error);
-  why.words.insert(0, "cuDNN executes none of the plans that it makes: ");
-  return why;
+// Returns the failure of a plan that was made but does not run. Unsupported is a refusal.
+library_rules::Failure NotExecuted(const std::exception& error) {
+  return {fmt::format("cuDNN executes none of the plans that it makes: {}", error.what()),
+          dynamic_cast<const Unsupported*>(&error) == nullptr};
 }
 
 bool IsWinograd(const EngineConfig& config) {
@@ -69,13 +64,15 @@ bool SameKernel(const EngineConfig& conv, const EngineConfig& other) {
   return conv.engine == other.engine && conv.knobs == other.knobs;
 }
 
-std::string WhyNotAllowed(const Conv2dCase& conv, const EngineConfig& config) {
-  if (HasNote(config, Note::kReducedPrecisionReduction)) return "sums in less than f32";
+std::optional<Reason> ForbiddenReason(const Conv2dCase& conv, const EngineConfig& config) {
+  if (HasNote(config, Note::kReducedPrecisionReduction)) return Reason{"sums in less than f32"};
   const bool tensor_core = HasNote(config, Note::kTensorCore);
-  if (conv.type == "tf32") return tensor_core ? "" : "no tensor cores";
-  if (conv.types.source != "f32" || conv.types.weights != "f32") return "";
-  if (tensor_core) return "tensor cores round f32 inputs to tf32";
-  return HasNote(config, Note::kDownConvertInputs) ? "narrows its inputs" : "";
+  if (conv.type == "tf32" && !tensor_core) return Reason{"no tensor cores"};
+  if (conv.type == "tf32" || conv.types.source != "f32" || conv.types.weights != "f32")
+    return std::nullopt;
+  if (tensor_core) return Reason{"tensor cores round f32 inputs to tf32"};
+  if (HasNote(config, Note::kDownConvertInputs)) return Reason{"narrows its inputs"};
+  return std::nullopt;
 }
 
 std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
@@ -86,7 +83,7 @@ std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
     });
     return tiled || HasNote(config, Note::kTensorCore) ? "int8.matrix" : "int8.vector";
   }
-  if (type == "fp8") return "fp8.matrix";  // no other unit has it
+  if (type == "fp8") return "fp8.matrix";  // the only unit that computes fp8
   if (!HasNote(config, Note::kTensorCore)) return "fp32.vector";
   if (type == "f16") return "fp16.matrix";
   return type == "f32" ? "tf32.matrix" : fmt::format("{}.matrix", type);
@@ -95,7 +92,7 @@ std::string ConvPipe(const Conv2dCase& conv, const EngineConfig& config) {
 Conv2dCase CheckedCase(const Conv2dCase& conv, const EngineConfig& config) {
   Conv2dCase checked = conv;
   const auto type = products::ComputeType(conv.types);
-  if (IsWinograd(config) && (type == "f16" || type == "bf16")) checked.fpmath.assign(type);
+  if (IsWinograd(config) && (type == "f16" || type == "bf16")) checked.fpmath = std::string(type);
   return checked;
 }
 
@@ -108,16 +105,16 @@ std::vector<TimedPlan> TimePlans(size_t plans,
                                  const std::function<double(size_t plan, int calls)>& seconds,
                                  const std::function<void()>& require_gpu) {
   constexpr int kRounds = 5;
-  constexpr double kSeconds = 1e-3;  // of one look, at least
+  constexpr double kSeconds = 1e-3;  // least duration of one measurement
   constexpr double kMostCalls = 100;
   std::vector<TimedPlan> timed;
   std::map<size_t, int> calls;
   for (size_t i = 0; i < plans; ++i) timed.push_back({i, {}});
-  std::vector<library_rules::WhyNot> failures;
-  const auto look = [&](TimedPlan& plan, bool first) {
+  std::vector<library_rules::Failure> failures;
+  const auto fails = [&](TimedPlan& plan, bool first) {
     try {
       if (first) {
-        seconds(plan.config, 1);  // compiles where an engine does that at run time
+        seconds(plan.config, 1);  // compiles the kernels of engines that do so at run time
         const double once = std::max(seconds(plan.config, 1), 1e-9);
         calls[plan.config] = static_cast<int>(std::clamp(kSeconds / once, 1.0, kMostCalls));
       } else {
@@ -131,14 +128,14 @@ std::vector<TimedPlan> TimePlans(size_t plans,
     }
   };
   for (int round = 0; round <= kRounds; ++round)
-    std::erase_if(timed, [&](TimedPlan& plan) { return look(plan, round == 0); });
+    std::erase_if(timed, [&](TimedPlan& plan) { return fails(plan, round == 0); });
   if (timed.empty()) library_rules::ThrowFirst(failures);
   return timed;
 }
 
 size_t RunFirstThatWorks(const std::function<void()>& run, const std::function<bool()>& another,
                          const std::function<void()>& require_gpu) {
-  std::vector<library_rules::WhyNot> failures;
+  std::vector<library_rules::Failure> failures;
   do {
     try {
       run();
@@ -157,7 +154,7 @@ FastestPlan Fastest(const std::vector<TimedPlan>& plans) {
   const auto* const best = &*std::ranges::min_element(
       plans, [](const auto& conv, const auto& other) { return Seconds(conv) < Seconds(other); });
   if (first.config != 0) return {best->config, std::nullopt};
-  // Within the noise of a short look the library's own choice is as good.
+  // Differences within the noise of a short measurement do not count against the library's choice.
   constexpr double kNoise = 1.02;
   const bool clear =
       *std::ranges::max_element(best->seconds) < *std::ranges::min_element(first.seconds);
@@ -178,34 +175,37 @@ FastestRightPlan FastestRight(std::vector<TimedPlan> plans,
 
 void RequireConvSupport(const Conv2dCase& conv) {
   if (products::IsInt8(conv.types) && conv.direction != ProductDirection::kForward)
-    throw Unsupported("int8 convolutions have no backward pass: cuDNN's integer engines are fwd");
+    throw Unsupported(
+        "int8 convolutions have no backward pass: cuDNN's integer engines only do fwd");
   if (conv.type != "fp8") return;
   if (conv.direction != ProductDirection::kForward)
-    throw Unsupported("fp8 convolutions have no backward pass here: their gradients are e5m2");
-  if (conv.bias || conv.relu) throw Unsupported("fp8 convolutions have neither bias nor relu here");
+    throw Unsupported(
+        "dlroof has no backward pass of fp8 convolutions: their gradients would be e5m2");
+  if (conv.bias || conv.relu)
+    throw Unsupported("dlroof has neither bias nor relu for fp8 convolutions");
 }
 
-void ThrowNoPlan(const Conv2dCase& conv, const std::vector<library_rules::WhyNot>& reasons,
-                 const std::vector<library_rules::WhyNot>& modes) {
+void ThrowNoPlan(const Conv2dCase& conv, const std::vector<library_rules::Failure>& proposals,
+                 const std::vector<library_rules::Failure>& modes) {
   std::map<std::string, int> counts;
-  for (const auto& reason : reasons) ++counts[reason.words];
+  for (const auto& failure : proposals) ++counts[failure.text];
   std::vector<std::pair<std::string, int>> ordered(counts.begin(), counts.end());
   std::ranges::stable_sort(ordered,
                            [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
   parts.reserve(ordered.size() + modes.size());
   for (const auto& [reason, count] : ordered) parts.push_back(fmt::format("{} {}", count, reason));
-  for (const auto& mode : modes) parts.push_back(mode.words);
-  auto text = reasons.empty() ? std::string("cuDNN proposes no engine for it")
-                              : fmt::format("none of {} proposals of cuDNN can be used: {}",
-                                            reasons.size(), fmt::join(parts, "; "));
-  if (conv.type == "int8") text += " (its integer engines read s8, not u8: s8s8s8)";
+  for (const auto& mode : modes) parts.push_back(mode.text);
+  auto text = proposals.empty() ? std::string("cuDNN proposes no engine for this convolution")
+                                : fmt::format("none of {} proposals of cuDNN can be used: {}",
+                                              proposals.size(), fmt::join(parts, "; "));
+  if (conv.type == "int8") text += " (its integer engines read s8, not u8: use the type s8s8s8)";
   library_rules::Throw(
-      {text, !modes.empty() || std::ranges::any_of(reasons, library_rules::Broken)});
+      {text, !modes.empty() || std::ranges::any_of(proposals, library_rules::IsBroken)});
 }
 
 bool ConvertsLayouts(const PlanChoice& choice) {
-  constexpr double kSlack = 4096;  // [byte] alignment of three tensors and something small
+  constexpr double kSlack = 4096;  // [byte] alignment of three tensors and a small remainder
   const auto beside = static_cast<double>(choice.workspace_bytes) - choice.tensor_bytes;
   return beside >= 0 && beside <= kSlack && !IsWinograd(choice.config) &&
          !HasNote(choice.config, Note::kFft);
@@ -242,7 +242,7 @@ namespace {
 
 constexpr std::string_view kEngine = "engine";
 
-// "engine62" as the last option, taken off the name.
+// Removes the last option of the name if it is "engine62", and stores the number.
 void TakeEngine(workload::BenchmarkName& name, CudnnConv2dCase& request) {
   if (name.options.empty() || !name.options.back().starts_with(kEngine)) return;
   const int column = workload::ColumnOfPart(name, 5 + static_cast<int>(name.options.size()));
@@ -259,7 +259,7 @@ TensorSpec Dense(int64_t id, std::string_view type, const std::array<int64_t, 4>
   return {id, std::string(type), dimensions, DenseStrides(dimensions, layout), false};
 }
 
-// Behind the convolution: bias, then relu, the last of which writes the destination.
+// Appends bias and relu after the convolution. The last operation writes the destination.
 void AppendFused(const Conv2dCase& conv, GraphSpec& graph) {
   if (!conv.bias && !conv.relu) return;
   const TensorSpec result = TensorOf(graph, kDestinationId);
@@ -298,12 +298,12 @@ CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& full) {
   if (workload::HasOption(name, "best")) {
     if (request.choice == EngineChoice::kNumbered)
       workload::RefuseOption(name, "best",
-                             "times every engine, engineN is one: a name has one of them");
+                             "times every engine and engineN is a single one: use one of the two");
     request.choice = EngineChoice::kBest;
   }
   workload::RefuseOption(name, "engineN", "needs cuDNN's number of an engine: engine45");
   if (conv.direction != ProductDirection::kForward)
-    workload::RefuseOption(name, "bias", "is fused into fwd alone");
+    workload::RefuseOption(name, "bias", "can only be fused into fwd");
   return request;
 }
 
@@ -354,7 +354,7 @@ GraphSpec GraphOf(const CudnnConv2dCase& request) {
 
 namespace {
 [[maybe_unused]] const bool cudnn_case_registered = workload::RegisterBackend(
-    {"Conv2D", "gpu", "cudnn", workload::ReadNameAlone<ReadCudnnConv2dCase>, "the CUDA module"});
+    {"Conv2D", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnConv2dCase>, "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::conv2d

@@ -9,8 +9,8 @@
 namespace dlroof::conv2d {
 namespace {
 
-// Along one dimension, output `out`, tap and input `in` meet where
-// in = out * stride + tap * dilation - pad, inside the image.
+// One dimension of the convolution. Output `out` uses input `in` at `tap` if in = out * stride +
+// tap * dilation - pad is inside the image.
 struct WindowAxis {
   int64_t outputs, taps, inputs, stride, dilation, pad;
 
@@ -18,44 +18,44 @@ struct WindowAxis {
   bool Inside(int64_t in) const { return in >= 0 && in < inputs; }
 };
 
-// Positions along one dimension in the two tensors that are multiplied.
-struct Barrier {
+// Positions along one dimension of two elements that are multiplied with each other.
+struct Factors {
   int64_t first, second;
 };
-using Barriers = std::vector<Barrier>;
+using FactorList = std::vector<Factors>;
 
-Barriers OfOutput(const WindowAxis& axis, int64_t out) {  // (input, tap)
-  Barriers met;
+FactorList OfOutput(const WindowAxis& axis, int64_t out) {  // (input, tap)
+  FactorList factors;
   for (int64_t tap = 0; tap < axis.taps; ++tap)
-    if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) met.push_back({in, tap});
-  return met;
+    if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) factors.push_back({in, tap});
+  return factors;
 }
 
-Barriers OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
-  Barriers met;
+FactorList OfInput(const WindowAxis& axis, int64_t in) {  // (output, tap)
+  FactorList factors;
   for (int64_t tap = 0; tap < axis.taps; ++tap) {
     const int64_t distance = in + axis.pad - tap * axis.dilation;
     if (distance >= 0 && distance % axis.stride == 0 && distance / axis.stride < axis.outputs)
-      met.push_back({distance / axis.stride, tap});
+      factors.push_back({distance / axis.stride, tap});
   }
-  return met;
+  return factors;
 }
 
-Barriers OfTap(const WindowAxis& axis, int64_t tap) {  // (input, output)
-  Barriers met;
+FactorList OfTap(const WindowAxis& axis, int64_t tap) {  // (input, output)
+  FactorList factors;
   for (int64_t out = 0; out < axis.outputs; ++out)
-    if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) met.push_back({in, out});
-  return met;
+    if (const int64_t in = axis.InputOf(out, tap); axis.Inside(in)) factors.push_back({in, out});
+  return factors;
 }
 
-// One of the two tensors: where its first plane begins, how far apart planes and rows are.
+// One of the two tensors: the begin of its first plane, and the distances of planes and rows.
 struct Planes {
   const float* begin;
   int64_t plane, row;
 };
 
 products::ProductElement Sum(const Planes& first, const Planes& second, int64_t planes,
-                             const Barriers& rows, const Barriers& columns) {
+                             const FactorList& rows, const FactorList& columns) {
   products::ProductElement sum;
   for (int64_t i = 0; i < planes; ++i)
     for (const auto& row : rows) {
@@ -67,7 +67,7 @@ products::ProductElement Sum(const Planes& first, const Planes& second, int64_t 
   return sum;
 }
 
-// A position in a four-dimensional plain tensor, outermost first.
+// A position in a four-dimensional plain tensor, with the outermost dimension first.
 struct Position {
   int64_t a, b, c, d;
 };
@@ -114,7 +114,7 @@ products::ProductElement WeightGradientAt(const Conv2dProblem& p, const WindowAx
              OfTap(vertical, at.c), OfTap(horizontal, at.d));
 }
 
-// The gradient of one filter's bias.
+// Returns the gradient of one filter's bias.
 products::ProductElement BiasGradientAt(const Conv2dProblem& p,
                                         const products::ProductInputs& inputs, int64_t filter) {
   const int64_t image = delta::OutputRows(p) * delta::OutputColumns(p);
@@ -125,7 +125,7 @@ products::ProductElement BiasGradientAt(const Conv2dProblem& p,
   return sum;
 }
 
-// Sizes of the result's dimensions in plain order.
+// Returns the sizes of the result's dimensions in plain order.
 std::array<int64_t, 4> ResultSizes(const Conv2dProblem& p, ProductDirection direction) {
   if (direction == ProductDirection::kForward)
     return {p.n, p.k, delta::OutputRows(p), delta::OutputColumns(p)};
@@ -137,8 +137,8 @@ int64_t IndexOf(const std::array<int64_t, 4>& at, const std::array<int64_t, 4>& 
   return ((at[0] * sizes[1] + at[1]) * sizes[2] + at[2]) * sizes[3] + at[3];
 }
 
-// The sixteen corners; then seeded positions, every other one moved to one of the four borders of
-// its image.
+// Returns the sixteen corners, then seeded positions. Every other one of these is moved to one of
+// the four borders of its image.
 std::vector<int64_t> SampledIndices(const std::array<int64_t, 4>& sizes, int64_t count,
                                     uint64_t seed) {
   std::vector<int64_t> indices;
@@ -190,8 +190,7 @@ products::ProductResult ResultOf(const Conv2dCase& conv, const products::Product
       [&](int64_t filter) { return BiasGradientAt(conv.problem, inputs, filter); }};
 }
 
-// Conv2D/cpu/reference: the plain loops as a benchmark, one thread, f64.
-
+// The backend Conv2D/cpu/reference: the plain loops as a benchmark, in f64 on one thread.
 namespace {
 
 using Arrays = products::ProductArrays<double>;
@@ -234,7 +233,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
 }
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
-    {"Conv2D", "cpu", "reference", workload::ReadNameAlone<ReadCase>, "", Prepare});
+    {"Conv2D", "cpu", "reference", workload::CheckedWorkload<ReadCase>, std::nullopt, Prepare});
 
 }  // namespace
 }  // namespace dlroof::conv2d

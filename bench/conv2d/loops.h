@@ -1,4 +1,4 @@
-// conv2d in plain loops: the yardstick for every other implementation, and a benchmark itself.
+// Conv2D in plain loops: the reference for every other implementation, and a benchmark itself.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace dlroof::conv2d {
 
-// Arrays of the problem's sizes, all zero: plain tensors, but the source (or its gradient) lies in
-// a frame of padding, n c h+top+bottom w+left+right, so that taps on the padding are multiplied and
-// added like any other: the dense count of DenseFlops.
+// Returns zeroed arrays of the problem's sizes. The tensors are in plain order, but the source (or
+// its gradient) includes its padding, n c h+top+bottom w+left+right, so that taps on the padding
+// are multiplied and added like any other. This is the count of DenseFlops.
 template <class Number>
 products::ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
   const int64_t padded =
@@ -24,7 +24,7 @@ products::ProductArrays<Number> ZeroArrays(const Conv2dProblem& p) {
           {}};
 }
 
-// visit(plain index, padded index) for every element of the source.
+// Calls visit(plain index, padded index) for every element of the source.
 template <class Visit>
 void ForEachSource(const Conv2dProblem& p, Visit visit) {
   const int64_t height = p.h + p.pad_top + p.pad_bottom;
@@ -36,9 +36,9 @@ void ForEachSource(const Conv2dProblem& p, Visit visit) {
         visit(plain++, (image * height + y + p.pad_top) * width + x + p.pad_left);
 }
 
-// row(destination, weight, source) for every product of an output row with one weight: offsets of
-// the row's first element, of the weight, and of the first padded source element, from which one
-// steps by stride_w.
+// Calls row(destination, weight, source) for every pair of an output row and a weight, with the
+// offsets of the row's first element, of the weight, and of the first padded source element. The
+// following source elements are stride_w apart.
 template <class Row>
 void ForEachRow(const Conv2dProblem& p, Row row) {
   const int64_t height = p.h + p.pad_top + p.pad_bottom;
@@ -59,8 +59,8 @@ void ForEachRow(const Conv2dProblem& p, Row row) {
           }
 }
 
-// Writes the direction's result from the two other arrays: forward the destination, backward by
-// data the padded source's gradient, backward by weights the weights' gradient.
+// Computes the direction's result from the two other arrays: the destination, the gradient of the
+// padded source, or the gradient of the weights.
 template <class Number>
 void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
                         products::ProductArrays<Number>& arrays) {
@@ -90,7 +90,7 @@ void RunConv2dReference(const Conv2dProblem& p, ProductDirection direction,
   }
 }
 
-// RunConv2dReference and what the variant adds: bias, relu, the gradient of the bias.
+// RunConv2dReference followed by products::AddVariant (bias, relu, the gradient of the bias).
 template <class Number>
 void RunConv2dCase(const Conv2dCase& conv, products::ProductArrays<Number>& arrays) {
   RunConv2dReference(conv.problem, conv.direction, arrays);
@@ -101,11 +101,11 @@ void RunConv2dCase(const Conv2dCase& conv, products::ProductArrays<Number>& arra
       conv, conv.problem.k, [=](size_t i) { return i / image % filters; }, arrays);
 }
 
-// The result of a case, for its check: single elements skip the padding instead of multiplying it.
-// A sample has every corner and a share of border elements.
+// Returns the result of a case for its check. Its elements skip the padding instead of multiplying
+// it. A sample contains every corner, and every other sampled element is at a border.
 products::ProductResult ResultOf(const Conv2dCase& conv, const products::ProductInputs& inputs);
 
-// `index`: position in the plain result of the direction, without padding.
+// `index` is the position in the plain result of the direction, without padding.
 products::ProductElement Conv2dElementAt(const Conv2dProblem& problem, ProductDirection direction,
                                          const products::ProductInputs& inputs, int64_t index);
 

@@ -17,8 +17,8 @@ namespace {
 
 enum Dimension { kN, kG, kK, kP, kQ, kC, kR, kS, kDimensions };
 
-// A forward convolution of any direction's loops: what is read at shifted positions, what is
-// written at dense ones. A weight gradient has those of its forward convolution.
+// Returns the forward convolution, which reads at shifted positions and writes at dense ones. A
+// weight gradient has the same shape.
 library_rules::BlockedConv ForwardShape(const Conv2dCase& conv) {
   const auto& p = conv.problem;
   const auto bytes = [](std::string_view type) {
@@ -46,7 +46,7 @@ library_rules::BlockedConv ForwardShape(const Conv2dCase& conv) {
   return shape;
 }
 
-// At stride 1 the data gradient is a convolution of the output's gradient with turned filters.
+// With stride 1 the data gradient is a convolution of the output's gradient with rotated filters.
 library_rules::BlockedConv BackwardShape(const Conv2dCase& conv) {
   library_rules::BlockedConv shape = ForwardShape(conv);
   std::swap(shape.k, shape.c);
@@ -58,7 +58,7 @@ library_rules::BlockedConv BackwardShape(const Conv2dCase& conv) {
   return shape;
 }
 
-// Returns the share of the r taps per output row that lies inside the image, on average.
+// Returns the average share of the r taps of an output row that are inside the image.
 double TapsInside(const library_rules::BlockedConv& shape) {
   int64_t inside = 0;
   for (int64_t row = 0; row < shape.p; ++row)
@@ -108,7 +108,7 @@ caches::ReuseNest NestOf(const library_rules::BlockedConv& shape) {
 struct Blocking {
   library_rules::VectorUnit unit;
   int64_t columns = 1;    // vectors of filters
-  int64_t positions = 1;  // of the result in registers
+  int64_t positions = 1;  // positions of the result in registers
 };
 
 double Products(const library_rules::BlockedConv& shape) {
@@ -126,13 +126,14 @@ double CoreBytes(const library_rules::BlockedConv& shape, const Blocking& blocki
          written;
 }
 
-// Multiply-adds of one instruction.
+// Returns the multiply-adds of one instruction.
 double ProductsPerVector(const library_rules::BlockedConv& shape,
                          const library_rules::VectorUnit& unit) {
   return static_cast<double>(unit.lanes) * 4 / shape.read_bytes;
 }
 
-// Each vector of weights serves all positions in registers, each element of the source all columns.
+// Each vector of weights is used for all positions in registers, each element of the source for all
+// columns.
 void SetLoads(const library_rules::BlockedConv& shape, const Blocking& blocking,
               caches::LevelModel& model) {
   const auto lanes = blocking.unit.lanes;
@@ -143,7 +144,7 @@ void SetLoads(const library_rules::BlockedConv& shape, const Blocking& blocking,
   model.vector_bytes = 4 * static_cast<double>(lanes);
 }
 
-// Elements of one cache line.
+// Returns the elements of one cache line.
 double Line(double element_bytes) { return 64 / element_bytes; }
 
 caches::LevelModel BrgemmModel(library_rules::BlockedConv shape,
@@ -199,14 +200,14 @@ caches::LevelModel JitModel(const library_rules::BlockedConv& shape,
   return model;
 }
 
-// One filter per channel: nothing is summed over channels, rows of the image are reused.
+// With one filter per channel nothing is summed over channels, and rows of the image are reused.
 caches::LevelModel DepthwiseModel(const library_rules::BlockedConv& shape,
                                   const library_rules::VectorUnit& unit) {
   caches::LevelModel model;
   caches::ReuseNest nest = NestOf(shape);
   const auto channels = static_cast<double>(std::min<int64_t>(shape.groups, 4 * unit.lanes));
   nest.loops = {{kN, 1}, {kP, 1}, {kG, channels}, {kR, 1}};
-  // Each of the taps' products reads its source; weights stay in registers along a row.
+  // The product of each tap reads its source element; weights stay in registers along a row.
   model.core_bytes =
       static_cast<double>(shape.n * shape.groups * shape.p * shape.q) *
       (static_cast<double>(shape.r * shape.s) * shape.read_bytes + shape.written_bytes);
@@ -225,8 +226,8 @@ caches::LevelModel WeightGradientModel(const library_rules::BlockedConv& shape,
   nest.loops = {{kN, 1}, {kG, 1}, {kK, lanes}, {kC, lanes}, {kP, 1}, {kR, 1}, {kS, 1}};
   const double rows = static_cast<double>(shape.n * shape.groups * shape.p) * TapsInside(shape);
   const double block_visits = rows * static_cast<double>(shape.k * shape.c * shape.r * shape.s);
-  // Each multiply-add reads one element of the source for a whole vector of filters; the gradient's
-  // vector serves as many input channels as the kernel keeps sums of.
+  // Each multiply-add reads one element of the source for a whole vector of filters. A vector of
+  // the gradient is used for as many input channels as the kernel has sums in registers.
   const double sums = shape.s <= 3 ? 8 : shape.s <= 7 ? 4 : 2;
   const double per_product = shape.read_bytes / lanes + shape.written_bytes / sums;
   model.core_bytes =
@@ -259,9 +260,9 @@ CoreBlocking BlockingHere(int threads) {
 
 caches::LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view implementation,
                                 std::string_view isa, const CoreBlocking& core) {
-  // AMX kernels work on tiles: their blocks and loads differ from those of vector kernels.
+  // AMX kernels compute on tiles, so their blocks and loads differ from those of vector kernels.
   if (implementation.find("amx") != std::string_view::npos)
-    return {.why_not = fmt::format("the loops of {} are not modelled", implementation)};
+    return {.reason = Reason{fmt::format("the loops of {} are not modelled", implementation)}};
   const bool forward = conv.direction == ProductDirection::kForward;
   const bool dense = conv.problem.stride_h == 1 && conv.problem.stride_w == 1;
   const bool brgemm = implementation.starts_with("brgconv");
@@ -276,12 +277,12 @@ caches::LevelModel Conv2dLevels(const Conv2dCase& conv, std::string_view impleme
   const bool backward = conv.direction == ProductDirection::kBackwardData && dense &&
                         (brgemm || (one_by_one && !depthwise));
   if (!forward && !backward)
-    return {.why_not = fmt::format("the loops of {} by {} are not modelled", Key(conv.direction),
-                                   implementation)};
+    return {.reason = Reason{fmt::format("the loops of {} by {} are not modelled",
+                                         Key(conv.direction), implementation)}};
   if (depthwise && (jit || brgemm)) return DepthwiseModel(shape, unit);
   if (brgemm) return BrgemmModel(shape, unit, core);
   if (jit) return JitModel(shape, unit);
-  return {.why_not = fmt::format("the loops of {} are not modelled", implementation)};
+  return {.reason = Reason{fmt::format("the loops of {} are not modelled", implementation)}};
 }
 
 std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_view implementation,
@@ -304,7 +305,7 @@ bool Has(const std::vector<std::string>& options, std::string_view option) {
   return std::ranges::count(options, option) > 0;
 }
 
-// "NVIDIA TITAN Xp" -> " nvidia titan xp ": whole words can be looked for.
+// Returns " nvidia titan xp " for "NVIDIA TITAN Xp", to search for whole words.
 std::string Words(const std::string& name) {
   std::string words(1, ' ');
   for (const char c : name)
@@ -321,11 +322,11 @@ delta::TensorLayout GpuLayout(const std::string& library, const std::vector<std:
   return channels_last ? delta::TensorLayout::kNhwc : delta::TensorLayout::kNchw;
 }
 
-std::string BuiltInGpuOf(const std::string& name) {
+std::optional<std::string> BuiltInGpuOf(const std::string& name) {
   const auto words = Words(name);
   for (const auto& gpu : delta::BuiltInGpus())
     if (words.find(Words(std::string(gpu.name))) != std::string::npos) return std::string(gpu.name);
-  return {};
+  return std::nullopt;
 }
 
 std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& name,
@@ -333,20 +334,20 @@ std::function<Work(std::string& how)> DeltaModel(const workload::BenchmarkName& 
                                                  const std::string& gpu) {
   const auto known = BuiltInGpuOf(gpu);
   const auto direction = ProductDirectionFromKey(name.direction);
-  if (known.empty() || !direction) return {};
+  if (!known || !direction) return {};
   delta::ConvQuestion question{.type = name.type, .kernel = algorithm};
-  return [question, known, problem = name.problem, way = *direction,
+  return [question, known = *known, problem = name.problem, way = *direction,
           layout = GpuLayout(name.library, name.options)](std::string& how) {
-    delta::ConvQuestion asked = question;
+    delta::ConvQuestion layer_question = question;
     Work work;
     try {
-      asked.layer = {ParseConv2d(problem), way, layout, 4};
+      layer_question.layer = {ParseConv2d(problem), way, layout, 4};
       const auto spec = delta::FindGpu(known);
-      const auto prediction = delta::PredictConv(asked, spec);
-      work.bytes = delta::ModelledWork(asked, prediction, spec).bytes;
+      const auto prediction = delta::PredictConv(layer_question, spec);
+      work.bytes = delta::ModelledWork(layer_question, prediction, spec).bytes;
       how = delta::HowModelled(prediction, spec);
     } catch (const BadInput& error) {
-      how = fmt::format("no DeLTA-style model of it: {}", error.what());
+      how = fmt::format("the DeLTA-style model does not cover it: {}", error.what());
     }
     return work;
   };

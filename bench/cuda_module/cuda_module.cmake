@@ -1,13 +1,14 @@
-# libdlroof_cuda.so: everything that needs a CUDA library, opened at run time by the programs, which link none. Included
-# by the root's CMakeLists.txt after the modules.
+# Builds libdlroof_cuda.so, which contains everything that needs a CUDA library. The programs open it at run time and do not link
+# CUDA. The root's CMakeLists.txt includes this file after the modules.
 #
-# It is linked from the modules of ci/modules.txt that are built if CUDA is there, their kernels, and of the other modules the
-# objects that these need.
+# The library consists of the modules in ci/modules.txt that depend on CUDA, their kernels, and those objects of the other modules
+# that these need.
 if(NOT DLROOF_IF_cuda)
   return()
 endif()
 
-# dlroof_architectures(RESULT FALLBACK NUMBER...): those of dlroof_cuda_archs from each pair FIRST LAST of numbers in ARGN.
+# dlroof_architectures(RESULT FALLBACK NUMBER...): selects the members of dlroof_cuda_archs within any pair FIRST LAST of numbers in
+# ARGN, or FALLBACK if there are none.
 function(dlroof_architectures result fallback)
   set(chosen "")
   foreach(architecture IN LISTS dlroof_cuda_archs)
@@ -25,8 +26,9 @@ function(dlroof_architectures result fallback)
   endif()
   set(${result} ${chosen} PARENT_SCOPE)
 endfunction()
-# Kernels of a module: every *.cu. One whose name ends in _N uses instructions that begin with architecture N, or that only some
-# have. Where none of those that were asked for has them, it is compiled for one that does and never launched.
+# The kernels of a module are its *.cu files. A file whose name ends in _N uses instructions that exist from architecture N on, or
+# on some architectures only. If none of the requested architectures has them, the file is compiled for one that does, and the
+# program never launches its kernels.
 dlroof_architectures(dlroof_archs_80 80-real 80 999)
 dlroof_architectures(dlroof_archs_89 89-real 89 89 120 121)
 dlroof_architectures(dlroof_archs_90 90-real 90 999)
@@ -38,7 +40,7 @@ if(DLROOF_WERROR)
   list(APPEND dlroof_cuda_warnings --Werror=all-warnings -Xcompiler=-Werror)
 endif()
 
-# dlroof_kernels(MODULE): an OBJECT library for each group of the module's kernels; C++17.
+# dlroof_kernels(MODULE): makes an OBJECT library (C++17) for each group of the module's kernels.
 function(dlroof_kernels module)
   string(REPLACE "/" "_" target "${module}")
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${module}/*.cu")
@@ -83,7 +85,7 @@ foreach(target IN LISTS dlroof_targets)
 endforeach()
 set_target_properties(dlroof_archive PROPERTIES LINKER_LANGUAGE CXX)
 
-# CMake pads a build RUNPATH with an empty entry, so the installed one serves from the start.
+# CMake pads a build RUNPATH with an empty entry, so the build uses the install RUNPATH.
 set(dlroof_cuda_map "${CMAKE_SOURCE_DIR}/bench/cuda_module/cuda_module.map")
 add_library(dlroof_cuda MODULE)
 set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE CXX
@@ -91,7 +93,7 @@ set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_B
 target_link_options(dlroof_cuda PRIVATE LINKER:-z,now LINKER:-z,defs "LINKER:--version-script,${dlroof_cuda_map}")
 target_link_libraries(dlroof_cuda PRIVATE dlroof_flags ${dlroof_cuda_targets} ${dlroof_kernel_targets} dlroof_archive dlroof_cuda_libraries)
 install(TARGETS dlroof_cuda LIBRARY DESTINATION bin)
-# The programs refuse a module of another build.
+# The programs refuse a module of another build, so they are built together.
 foreach(program IN ITEMS dlroof dlroof_bench)
   add_dependencies(${program} dlroof_cuda)
 endforeach()

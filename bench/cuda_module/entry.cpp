@@ -1,4 +1,4 @@
-// The CUDA module's entry: the table of what it has.
+// The CUDA module's entry point, which fills the table of what the module offers.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cupti_version.h>
@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
 #include "bench/cudnn/library.h"
 #include "bench/gpu_loader/module.h"
 #include "ceilings/gpu_ceilings/measure.h"
+#include "counters/base/error.h"
 #include "counters/base/version.h"
 #include "counters/cuda/clock.h"
 #include "counters/cuda/cupti_source.h"
@@ -29,7 +31,7 @@ std::string RuntimeText() {
                      driver == 0 ? "none" : "for CUDA " + gpu::CudaVersionText(driver));
 }
 
-// 130100 -> "13.1.0".
+// Returns "13.1.0" for 130100.
 std::string CublasLtText() {
   const auto version = cublasLtGetVersion();
   return fmt::format("cuBLASLt {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
@@ -51,14 +53,14 @@ std::vector<workload::Library> CudaLibraries() {
   std::vector<workload::Library> libraries = {DescribedLibrary("cuda", RuntimeText),
                                               DescribedLibrary("cublaslt", CublasLtText),
                                               DescribedLibrary("cupti", CuptiText)};
-  if (!cudnn::CudnnVersion().empty())
-    libraries.push_back(DescribedLibrary("cudnn", [] { return "cuDNN " + cudnn::CudnnVersion(); }));
+  if (cudnn::CudnnVersion())
+    libraries.push_back(
+        DescribedLibrary("cudnn", [] { return "cuDNN " + cudnn::CudnnVersion().value_or(""); }));
   return libraries;
 }
 
-// libnvrtc, which cuDNN uses, opens its own second half by a bare name, which no search path leads
-// to where CUDA comes from Python's wheels: opened here by its path, it is found. Does nothing
-// where there is none.
+// Opens libnvrtc-builtins by its path, if it is installed. libnvrtc, which cuDNN uses, opens it by
+// its bare name, and no search path leads to it if CUDA was installed from Python wheels.
 void PreloadNvrtcParts() {
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&cublasLtGetVersion), &info) == 0) return;
@@ -69,11 +71,11 @@ void PreloadNvrtcParts() {
       dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_GLOBAL);
 }
 
-// The driver's version is a fact, but not of the fingerprint.
+// Adds the driver's version as a fact, which is not part of the fingerprint.
 machine::Machine Described(int device) {
   auto machine = gpu_ceilings::DescribeGpu(cuda::ReadGpuIdentity(device));
   const auto driver = gpu::Nvml::Open("libnvidia-ml.so.1", cuda::PciBusId(device)).DriverVersion();
-  machine.facts["driver"] = driver.empty() ? "not known" : driver;
+  machine.facts["driver"] = driver.value_or("not known");
   return machine;
 }
 
@@ -86,14 +88,15 @@ machine::Machine Measured(const gpu_ceilings::GpuMeasureOptions& options) {
 gpu_loader::GpuModule Made() {
   PreloadNvrtcParts();
   const auto state = cuda::ReadCudaState();
-  gpu_loader::GpuModule module{
-      .build = kBuildId, .libraries = CudaLibraries(), .why_no_cells = cudnn::WhyNoCudnn()};
-  if (module.why_no_cells.empty())
+  gpu_loader::GpuModule module{.build = kBuildId,
+                               .libraries = CudaLibraries(),
+                               .no_backends_reason = cudnn::UnavailableReason()};
+  if (!module.no_backends_reason)
     std::copy_if(workload::AllBackends().begin(), workload::AllBackends().end(),
-                 std::back_inserter(module.cells), [](const workload::Backend& cell) {
-                   return cell.prepare != nullptr && cell.device == "gpu";
+                 std::back_inserter(module.backends), [](const workload::Backend& backend) {
+                   return backend.prepare != nullptr && backend.device == "gpu";
                  });
-  module.why_no_device = gpu::WhyNoDevice(state);
+  module.no_device_reason = gpu::NoDeviceReason(state);
   for (int number = 0; number < static_cast<int>(state.gpus.size()); ++number)
     if (const auto& gpu = state.gpus[number]; gpu::IsUsable(gpu, state))
       module.devices.push_back({number, gpu.name});

@@ -1,14 +1,14 @@
-# Where CUDA is, for the modules that need it. Sets DLROOF_IF_cuda, DLROOF_IF_cudnn and DLROOF_IF_cuda_no_cudnn for ci/modules.txt
-# and makes the target dlroof_cuda_libraries.
+# Finds CUDA and cuDNN. Sets DLROOF_IF_cuda, DLROOF_IF_cudnn and DLROOF_IF_cuda_no_cudnn for ci/modules.txt and makes the target
+# dlroof_cuda_libraries.
 #
-# A toolkit of 12.6 or newer serves, as does CUDA 13 out of PyPI's wheels (ci/requirements-gpu.txt). It is looked for in
-# DLROOF_CUDA_ROOT, else by nvcc on PATH, CUDA_PATH, CUDA_HOME, /usr/local/cuda. Without cuDNN 9.8 the module has everything but
-# cuDNN's benchmarks: ceilings and counters of a GPU need none.
-set(DLROOF_CUDA_ROOT "" CACHE PATH "CUDA toolkit, or the wheels' folder nvidia/cu13 (empty: looked for)")
-set(DLROOF_CUDNN_ROOT "" CACHE STRING "cuDNN 9.8 or newer where it is elsewhere than CUDA (empty: looked for; OFF: none)")
-set(DLROOF_CUDA_ARCHS "" CACHE STRING "architectures of the kernels, as in CMAKE_CUDA_ARCHITECTURES (empty: every one; 90-real builds faster)")
+# Accepts a toolkit of 12.6 or newer, or CUDA 13 from PyPI's wheels (ci/requirements-gpu.txt). Searches DLROOF_CUDA_ROOT if it is
+# set, otherwise nvcc on PATH, CUDA_PATH, CUDA_HOME and /usr/local/cuda. Without cuDNN 9.8 the module only lacks cuDNN's benchmarks,
+# since a GPU's ceilings and counters do not need cuDNN.
+set(DLROOF_CUDA_ROOT "" CACHE PATH "CUDA toolkit, or the wheels' folder nvidia/cu13 (default: search for it)")
+set(DLROOF_CUDNN_ROOT "" CACHE STRING "cuDNN 9.8 or newer if it is not beside CUDA (default: search for it; OFF: build without)")
+set(DLROOF_CUDA_ARCHS "" CACHE STRING "architectures of the kernels, as in CMAKE_CUDA_ARCHITECTURES (default: all; 90-real builds faster)")
 
-# Says why there will be no module; ends the configuration where one was asked for.
+# Reports why no module is built. Ends the configuration with an error if DLROOF_CUDA=ON requires the module.
 macro(dlroof_no_cuda reason)
   if(DLROOF_CUDA STREQUAL "ON")
     message(FATAL_ERROR "dlroof: DLROOF_CUDA=ON, but ${reason}")
@@ -17,7 +17,8 @@ macro(dlroof_no_cuda reason)
   message(STATUS "dlroof: without the CUDA module: ${reason}")
 endmacro()
 
-# The root of the nvcc that was found, links followed. It may be a script that calls another, so it is asked where it is.
+# Finds nvcc and returns its toolkit's root with links resolved. nvcc may be a script that calls another nvcc, so its verbose output
+# (_HERE_) tells the folder.
 function(dlroof_find_cuda_root result)
   if(DLROOF_CUDA_ROOT)
     set(hints "${DLROOF_CUDA_ROOT}/bin")
@@ -45,7 +46,7 @@ function(dlroof_find_cuda_root result)
   set(${result} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# NAME: header and libraries that are together below one of ROOTS; wheels have no unversioned name.
+# Looks for a header and a library that are both below one of ROOTS; libraries from wheels have no unversioned name.
 # Sets NAME_INCLUDE and NAME_LIBRARY, or leaves them empty.
 function(dlroof_find_cuda_library name header roots)
   cmake_parse_arguments(PARSE_ARGV 3 library "" "" "NAMES")
@@ -66,7 +67,7 @@ function(dlroof_find_cuda_library name header roots)
   endforeach()
 endfunction()
 
-# Checks that this nvcc and the host's compiler get on; enable_language would end the configuration.
+# Checks that this nvcc works with the host's compiler, because enable_language would end the configuration with an error.
 function(dlroof_nvcc_works nvcc result)
   if(NOT "${nvcc} ${CMAKE_CXX_COMPILER}" STREQUAL "${DLROOF_NVCC_WORKED}")
     file(WRITE "${CMAKE_BINARY_DIR}/CMakeFiles/dlroof_nvcc.cu" "__global__ void nothing() {}\nvoid start() { nothing<<<1, 1>>>(); }\n")
@@ -137,7 +138,7 @@ if(NOT dlroof_works)
 endif()
 set(DLROOF_IF_cuda ON)
 
-# --- cuDNN: the toolkit's, the wheel's beside it, the system's
+# --- cuDNN: in the toolkit, in the wheel beside it, or in the system
 if(NOT DLROOF_CUDNN_ROOT STREQUAL "OFF")
   set(dlroof_cudnn_roots "${dlroof_cuda_root}" "${dlroof_cuda_root}/../cudnn" /usr)
   if(DLROOF_CUDNN_ROOT)
@@ -145,9 +146,9 @@ if(NOT DLROOF_CUDNN_ROOT STREQUAL "OFF")
   endif()
   dlroof_find_cuda_library(DLROOF_CUDNN cudnn_graph.h "${dlroof_cudnn_roots}" NAMES libcudnn.so libcudnn.so.9)
 endif()
-set(dlroof_cudnn_text "without cuDNN 9.8 or newer (its benchmarks say so)")
+set(dlroof_cudnn_text "without cuDNN 9.8 or newer (its benchmarks are unsupported)")
 if(DLROOF_CUDNN_LIBRARY)
-  # Device properties, by which heuristics are asked without a device, are there since 9.8.
+  # 9.8 introduced device properties, with which heuristics work without a device.
   file(READ "${DLROOF_CUDNN_INCLUDE}/cudnn_version.h" dlroof_cudnn_header)
   string(REGEX MATCH "#define CUDNN_MAJOR +([0-9]+)" dlroof_cudnn_match "${dlroof_cudnn_header}")
   set(dlroof_cudnn_version "${CMAKE_MATCH_1}")
@@ -178,7 +179,7 @@ endif()
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache" AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}")
 endif()
-# nvcc.profile of the wheels names a folder lib64 that they lack.
+# nvcc.profile in the wheels refers to a folder lib64 that does not exist there.
 cmake_path(GET DLROOF_CUDART_LIBRARY PARENT_PATH dlroof_cudart_folder)
 string(APPEND CMAKE_CUDA_FLAGS " -L${dlroof_cudart_folder}")
 enable_language(CUDA)
@@ -187,7 +188,7 @@ if(NOT DLROOF_IF_cudnn)
   set(DLROOF_IF_cuda_no_cudnn ON)
 endif()
 
-# Headers and libraries, no objects. libcupti opens libnvperf_host by its bare name, so the module must have it opened already.
+# Headers and libraries, no objects. libcupti opens libnvperf_host by its bare name, so the module links it to have it loaded before.
 add_library(dlroof_cuda_libraries INTERFACE)
 target_include_directories(dlroof_cuda_libraries SYSTEM INTERFACE ${DLROOF_CUDART_INCLUDE} ${DLROOF_CUPTI_INCLUDE})
 target_link_libraries(dlroof_cuda_libraries INTERFACE "${DLROOF_CUBLASLT_LIBRARY}" "${DLROOF_CUPTI_LIBRARY}" "${DLROOF_NVPERF_LIBRARY}"

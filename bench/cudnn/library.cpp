@@ -6,10 +6,10 @@
 
 namespace dlroof::cudnn {
 
-std::string CudnnVersion() { return library_rules::VersionText(cudnnGetVersion()); }
+std::optional<std::string> CudnnVersion() { return library_rules::VersionText(cudnnGetVersion()); }
 
-std::string WhyNoCudnn() {
-  return library_rules::WhyNotThisVersion(cudnnGetVersion(), CUDNN_MAJOR);
+std::optional<Reason> UnavailableReason() {
+  return library_rules::CudnnMismatch(cudnnGetVersion(), CUDNN_MAJOR);
 }
 
 }  // namespace dlroof::cudnn

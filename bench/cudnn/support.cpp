@@ -21,12 +21,12 @@ constexpr std::array<std::pair<std::string_view, cudnnDataType_t>, 7> kTypes = {
      {"u8", CUDNN_DATA_UINT8},
      {"e4m3", CUDNN_DATA_FP8_E4M3}}};
 
-// The words alone, after a call that failed.
-std::string LastWords(cudnnStatus_t status) {
-  std::array<char, 1024> words{};
-  cudnnGetLastErrorString(words.data(), words.size());
+// Returns cuDNN's message for the call that has just failed.
+std::string LastMessage(cudnnStatus_t status) {
+  std::array<char, 1024> message{};
+  cudnnGetLastErrorString(message.data(), message.size());
   std::string text = cudnnGetErrorString(status);
-  if (words[0] != 0) text += fmt::format(": {}", words.data());
+  if (message[0] != 0) text += fmt::format(": {}", message.data());
   for (char& letter : text)
     if (letter == '\n') letter = ' ';
   return text;
@@ -34,7 +34,7 @@ std::string LastWords(cudnnStatus_t status) {
 
 void Require(cudnnStatus_t status, std::string_view what, library_rules::Stage stage) {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  const auto text = fmt::format("{}: {}", what, LastWords(status));
+  const auto text = fmt::format("{}: {}", what, LastMessage(status));
   if (library_rules::IsRefusal(static_cast<int>(status), stage)) throw Unsupported(text);
   throw std::runtime_error(text);
 }
@@ -49,13 +49,13 @@ void CheckExecuted(cudnnStatus_t status, std::string_view what) {
   Require(status, what, library_rules::Stage::kExecute);
 }
 
-library_rules::WhyNot WhyNotMade(cudnnStatus_t status) {
-  return {LastWords(status),
+library_rules::Failure FailureOf(cudnnStatus_t status) {
+  return {LastMessage(status),
           !library_rules::IsRefusal(static_cast<int>(status), library_rules::Stage::kDescribe)};
 }
 
 cudnnHandle_t Handle() {
-  // Never destroyed: at the end of the process CUDA may be gone before it.
+  // The handle is never destroyed, because CUDA may be unloaded before it when the process ends.
   static const cudnnHandle_t handle = [] {
     cudnnHandle_t made = nullptr;
     CheckExecuted(cudnnCreate(&made), "cuDNN");
@@ -72,7 +72,7 @@ StreamUse::~StreamUse() {
   try {
     cudnnSetStream(Handle(), nullptr);
   } catch (const std::exception&) {
-    return;  // no handle, so that it used none
+    return;  // there is no handle that could use a stream
   }
 }
 
@@ -101,8 +101,8 @@ int64_t FreeDeviceBytes() {
 void RequireDeviceMemory(double bytes, std::string_view what) {
   const auto free = static_cast<double>(FreeDeviceBytes());
   if (bytes > free)
-    throw Unsupported("{} needs {:.3g} GB of GPU memory, {:.3g} GB are free", what, bytes / 1e9,
-                      free / 1e9);
+    throw Unsupported("{} needs {:.3g} GB of GPU memory, but only {:.3g} GB are free", what,
+                      bytes / 1e9, free / 1e9);
 }
 
 cudnnDataType_t DataType(std::string_view type) {
@@ -166,8 +166,8 @@ int64_t Descriptor::Count(cudnnBackendAttributeName_t name,
 
 std::vector<Descriptor> Descriptor::GetDescriptors(cudnnBackendAttributeName_t name,
                                                    cudnnBackendDescriptorType_t type,
-                                                   int64_t most) const {
-  int64_t count = most > 0 ? most : Count(name, CUDNN_TYPE_BACKEND_DESCRIPTOR);
+                                                   std::optional<int64_t> most) const {
+  int64_t count = most ? *most : Count(name, CUDNN_TYPE_BACKEND_DESCRIPTOR);
   std::vector<Descriptor> made;
   std::vector<cudnnBackendDescriptor_t> raw;
   for (int64_t i = 0; i < count; ++i) {

@@ -1,10 +1,11 @@
-// Shared by every cuDNN cell: errors in cuDNN's own words, the handle, types, descriptors of its
-// backend API that free themselves. Part of the CUDA module only.
+// Shared by all cuDNN backends: errors with cuDNN's own messages, the handle, types, and RAII
+// descriptors of cuDNN's backend API. Part of the CUDA module only.
 #pragma once
 
 #include <cudnn.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,21 +13,23 @@
 
 namespace dlroof::cudnn {
 
-// Throws Unsupported for a refusal (IsRefusal), std::runtime_error for anything else: "what:
-// status: cuDNN's own words". The first for what describes or plans something, the other for what
-// executes.
+// Throw Unsupported for a refusal (IsRefusal) and std::runtime_error for another failure, with the
+// message "WHAT: STATUS: cuDNN's own message". Check is for calls that describe or plan something,
+// CheckExecuted for calls that execute.
 void Check(cudnnStatus_t status, std::string_view what);
 void CheckExecuted(cudnnStatus_t status, std::string_view what);
 
-// Returns why a description or a plan could not be made.
-library_rules::WhyNot WhyNotMade(cudnnStatus_t status);
+// Returns the failure of a call that describes or plans something.
+library_rules::Failure FailureOf(cudnnStatus_t status);
 
-// One handle for the process, on the device that was current at the first call. Throws as Check.
+// Returns the process's handle, on the device that was current at the first call. Throws as
+// CheckExecuted does.
 cudnnHandle_t Handle();
 
-// Lets the handle work on this stream from now on.
+// Makes the handle use this stream from now on.
 void UseStream(void* stream);
-// At its end the handle works on CUDA's default stream again: before a stream that it used ends.
+// Its destructor makes the handle use CUDA's default stream again. It must run before the stream
+// that the handle used is destroyed.
 struct StreamUse {
   StreamUse() = default;
   ~StreamUse();
@@ -34,18 +37,19 @@ struct StreamUse {
   StreamUse& operator=(const StreamUse&) = delete;
 };
 
-int CurrentDevice();      // CUDA's number
-int ComputeCapability();  // of that GPU: 90 for 9.0
+int CurrentDevice();      // CUDA's number of the current GPU
+int ComputeCapability();  // of the current GPU: 90 for 9.0
 
-// [byte] Memory of the GPU that is not in use. Throws std::runtime_error with CUDA's words.
+// Returns the free memory of the GPU [byte]. Throws std::runtime_error with CUDA's message.
 int64_t FreeDeviceBytes();
-// Throws Unsupported, naming both sizes, when `bytes` exceed it. `what` names the workload.
+// Throws Unsupported with both sizes if `bytes` exceed the free memory. `what` names the workload.
 void RequireDeviceMemory(double bytes, std::string_view what);
 
-// "f32 f16 bf16 e4m3 s32 s8 u8" -> cuDNN's type. Throws std::logic_error for another.
+// Returns cuDNN's type for one of "f32 f16 bf16 e4m3 s32 s8 u8". Throws std::logic_error for
+// another type.
 cudnnDataType_t DataType(std::string_view type);
 
-// A descriptor of the backend API, made and then set attribute by attribute.
+// A descriptor of the backend API. It is created, its attributes are set, and it is finalized.
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type);
@@ -65,7 +69,7 @@ class Descriptor {
 
   cudnnBackendDescriptor_t get() const { return descriptor_; }
 
-  // Values of an attribute; as many as there are.
+  // Read an attribute: one integer, the number of its values, all its values.
   int64_t GetInt(cudnnBackendAttributeName_t name) const;
   int64_t Count(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) const;
   template <class Value>
@@ -79,10 +83,11 @@ class Descriptor {
     values.resize(static_cast<size_t>(count));
     return values;
   }
-  // The descriptors that an attribute holds, copied into new ones of `type`. `most`: where cuDNN
-  // does not tell how many there are (it says 0 for the knobs of a proposal); 0: it does.
+  // Returns the descriptors that an attribute holds, copied into new ones of `type`. `most` is an
+  // upper bound for attributes whose count cuDNN does not report (the knobs of a proposal).
   std::vector<Descriptor> GetDescriptors(cudnnBackendAttributeName_t name,
-                                         cudnnBackendDescriptorType_t type, int64_t most = 0) const;
+                                         cudnnBackendDescriptorType_t type,
+                                         std::optional<int64_t> most = std::nullopt) const;
 
  private:
   cudnnBackendDescriptor_t descriptor_ = nullptr;

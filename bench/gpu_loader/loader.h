@@ -1,7 +1,5 @@
-// The programs' side of the CUDA module: opens it, or says in one sentence why there is no GPU and
-// what to do about it. No CUDA header, no CUDA library.
-//
-// A GPU's ceilings: kept and found again as a CPU's are.
+// The programs' side of the CUDA module: opens it, or explains in one sentence why no GPU can be
+// used and what to do about it, and caches a GPU's ceilings. Needs no CUDA header or library.
 #pragma once
 
 #include <filesystem>
@@ -18,46 +16,48 @@ namespace dlroof::gpu_loader {
 struct DeviceChoice {
   bool cpu = true;
   bool gpu = true;
-  bool gpu_asked = false;  // by name: that there is none is said
-  int number = 0;          // CUDA's
+  bool gpu_requested =
+      false;       // the user asked for a GPU by name, so that a missing one is reported
+  int number = 0;  // CUDA's
 };
-// "auto" (CPU, and the first GPU where one can be used), "cpu", "gpu" (the first), "gpu1" (the
-// second). Throws BadInput for anything else; `flag` begins the message.
+// Parses "auto" (the CPU, and the first GPU if one can be used), "cpu", "gpu" (the first GPU) and
+// "gpu1" (the second). Throws BadInput for anything else; `flag` begins the message.
 DeviceChoice ParseDevice(const std::string& text, const std::string& flag);
 
 struct OpenedModule {
-  const GpuModule* module = nullptr;  // lives until the program ends
-  std::string why_not;                // empty: it is open
+  const GpuModule* module = nullptr;  // lives until the program ends; null if there is a reason
+  std::optional<Reason> reason;       // why the module could not be opened, with a remedy
 };
-// Never throws. `file` is opened where it is.
+// Opens the module `file`. Never throws.
 OpenedModule OpenGpuModule(const std::filesystem::path& file);
 
-// Returns dlopen's message as a sentence with its cure.
-std::string SentenceForDlopen(const std::string& said, const std::filesystem::path& file);
+// Returns dlopen's error message as a sentence with a remedy.
+std::string DlopenSentence(const std::string& error, const std::filesystem::path& file);
 
 struct GpuAccess {
-  const GpuModule* module = nullptr;  // null where there is none, or where it was not worth opening
-  GpuDevice device;                   // that was chosen
-  std::string why_not;                // empty: the device can be used
+  const GpuModule* module = nullptr;  // null if the module was not opened
+  GpuDevice device;                   // the chosen one
+  std::optional<Reason> reason;       // why the device cannot be used
 };
 
-// libdlroof_cuda.so beside the running program.
+// Returns the path of libdlroof_cuda.so beside the running program.
 std::filesystem::path ModuleBesideProgram();
 
-// Without the driver's library, a name or path for dlopen, the module, which takes CUDA's libraries
-// half a second to load, is not even opened. Throws BadInput for a GPU that is not there while
-// others are (`flag` begins the message).
+// Opens the module and chooses a device. `driver` is the driver's library, a name or path for
+// dlopen. Without it the module is not opened, because loading CUDA's libraries takes half a
+// second. Throws BadInput, beginning with `flag`, if the chosen GPU does not exist but others do.
 GpuAccess AccessGpu(const DeviceChoice& choice, const std::string& flag,
                     const std::filesystem::path& module = ModuleBesideProgram(),
                     const std::string& driver = "libcuda.so.1");
 
-// Completes the program's cells with the module's, and adds its sources and libraries. Without
-// cells cuDNN's benchmarks are recorded as unsupported with the reason.
+// Completes the program's backends with the module's, and registers its counter sources and
+// libraries. If the module has no backends, cuDNN's benchmarks are recorded as unsupported with its
+// reason.
 void RegisterGpu(const GpuAccess& access);
 
-// The ceilings of the device that `access` found, as CachedOrMeasured gets them: from a file, the
-// cache, or measured now. Absent, with a sentence in `log`, in a build whose module measures none.
-// Throws std::invalid_argument when no device can be used.
+// Returns the ceilings of the device in `access` as CachedOrMeasured does: from a file, from the
+// cache, or measured now. Returns nothing, and writes a sentence to `log`, if the module cannot
+// measure ceilings. Throws std::invalid_argument if the device cannot be used.
 std::optional<machine::Machine> CachedOrMeasuredGpu(const GpuAccess& access,
                                                     const machine_file::MachineOptions& options,
                                                     std::ostream& log);

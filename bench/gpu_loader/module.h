@@ -1,15 +1,17 @@
-// Table that libdlroof_cuda.so, opened at run time, gives to the program that opens it: everything
-// that needs a CUDA library. The programs themselves link none.
+// The table that libdlroof_cuda.so gives to the program that opens it at run time: everything that
+// needs a CUDA library. The programs themselves do not link CUDA.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/workload/workload.h"
 #include "ceilings/gpu_ceilings/measure.h"
 #include "ceilings/machine/machine.h"
+#include "counters/base/error.h"
 #include "counters/counter_manager.h"
 #include "counters/gpu/clock.h"
 
@@ -21,28 +23,27 @@ struct GpuDevice {
 };
 
 struct GpuModule {
-  // kBuildId (version.h) of the build that made it. It comes first: the program reads nothing else
-  // of a module of another build.
+  // kBuildId (version.h) of the build that made the module. This is the first member, because the
+  // program reads nothing else of a module of another build.
   std::uint64_t build = 0;
-  std::vector<workload::Backend> cells;  // cuDNN's ops, with which the program completes its own
-  std::vector<CounterSource> sources;    // CUPTI
-  std::vector<workload::Library>
-      libraries;                   // cuDNN, CUDA runtime, driver: for run files and the doctor
-  std::vector<GpuDevice> devices;  // the GPUs that can be used
-  // Why no GPU can be used although the module could be opened (no driver, too old, no device ...),
-  // with the cure; empty: devices has some.
-  std::string why_no_device;
-  std::string why_no_cells;  // the same for cells, where there are none: built without cuDNN, ...
-  // Device, name, fingerprint and facts of a GPU, without ceilings. Throws what CUDA says.
+  std::vector<workload::Backend> backends;   // `prepare` of the GPU's, which complete the program's
+  std::vector<CounterSource> sources;        // CUPTI
+  std::vector<workload::Library> libraries;  // CUDA runtime, driver, cuBLASLt, CUPTI, cuDNN
+  std::vector<GpuDevice> devices;            // the usable GPUs
+  // Why `devices` is empty (no driver, an old driver, no GPU ...), with a remedy.
+  std::optional<Reason> no_device_reason;
+  std::optional<Reason> no_backends_reason;  // why `backends` is empty: built without cuDNN, ...
+  // Returns a GPU's name, fingerprint and facts, without ceilings. Throws CUDA's error message.
   std::function<machine::Machine(int device)> describe;
-  // `describe` with ceilings, all under one thread. Absent in a build without them.
+  // Returns the description with ceilings, all for one host thread. Not set if the module cannot
+  // measure ceilings.
   std::function<machine::Machine(const gpu_ceilings::GpuMeasureOptions&)> measure;
-  // Makes the device the current one of the calling thread.
+  // Makes the device current for the calling thread and returns its clock.
   std::function<gpu::GpuClock(int device)> clock;
 };
 
 }  // namespace dlroof::gpu_loader
 
-// The module's one entry. The table lives as long as the module. Throws std::exception where it
-// cannot be made.
+// The module's only entry point. The table lives as long as the module. Throws std::exception if
+// the module cannot be initialized.
 extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module();

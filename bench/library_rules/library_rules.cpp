@@ -11,15 +11,35 @@
 namespace dlroof::library_rules {
 namespace {
 
-// cuDNN 9 numbers its statuses in thousands by kind.
+// The kinds of cuDNN 9's statuses, which are numbered in thousands.
 constexpr int kKind = 1000, kBadParam = 2, kNotSupported = 3;
 // INCOMPATIBLE_CUDA_DRIVER, INCOMPATIBLE_CUDART, RUNTIME_PREREQUISITE_MISSING (NVRTC, for one),
 // SUBLIBRARY_UNAVAILABLE.
 constexpr std::array<int, 4> kInstallation = {3005, 3006, 3008, 3009};
 
-// Before cuDNN 9 a major version was a thousand.
+// The major version is in the ten thousands since cuDNN 9, and was in the thousands before.
 std::size_t Major(std::size_t version) { return version / (version < 10000 ? 1000 : 10000); }
 std::size_t Minor(std::size_t version) { return version / 100 % (version < 10000 ? 10 : 100); }
+
+bool Has(std::string_view text, std::string_view word) {
+  return text.find(word) != std::string_view::npos;
+}
+
+// Returns the ISA in an implementation's name, which follows the last colon. "any" (plain C++)
+// counts as an ISA without a matrix unit and without dot-product instructions.
+std::optional<std::string_view> IsaIn(std::string_view implementation) {
+  const auto colon = implementation.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto isa = implementation.substr(colon + 1);
+  for (const std::string_view begin : {"avx", "sse", "any"})
+    if (isa.starts_with(begin)) return isa;
+  return std::nullopt;
+}
+
+// "avx512_core_bf16" and every later AVX-512 ISA have vdpbf16ps.
+bool HasBf16Dot(std::string_view isa) {
+  return Has(isa, "avx512_core_bf16") || Has(isa, "avx512_core_fp16") || Has(isa, "avx10");
+}
 
 }  // namespace
 
@@ -29,16 +49,16 @@ bool IsRefusal(int status, Stage stage) {
   return kind == kNotSupported || (kind == kBadParam && stage == Stage::kDescribe);
 }
 
-bool Broken(const WhyNot& why) { return why.broken; }
+bool IsBroken(const Failure& failure) { return failure.broken; }
 
-void Throw(const WhyNot& why) {
-  if (why.broken) throw std::runtime_error(why.words);
-  throw Unsupported(why.words);
+void Throw(const Failure& failure) {
+  if (failure.broken) throw std::runtime_error(failure.text);
+  throw Unsupported(failure.text);
 }
 
-void ThrowFirst(const std::vector<WhyNot>& failures) {
+void ThrowFirst(const std::vector<Failure>& failures) {
   if (failures.empty()) throw std::logic_error("nothing failed");
-  const auto broken = std::ranges::find_if(failures, Broken);
+  const auto broken = std::ranges::find_if(failures, IsBroken);
   Throw(broken != failures.end() ? *broken : failures.front());
 }
 
@@ -46,11 +66,12 @@ std::string VersionText(std::size_t version) {
   return fmt::format("{}.{}.{}", Major(version), Minor(version), version % 100);
 }
 
-std::string WhyNotThisVersion(std::size_t found, int built_for_major) {
-  if (Major(found) == static_cast<std::size_t>(built_for_major)) return "";
-  return fmt::format(
-      "cuDNN {} was found, and this build needs {}: put its folder first in LD_LIBRARY_PATH",
-      VersionText(found), built_for_major);
+std::optional<Reason> CudnnMismatch(std::size_t found, int built_for_major) {
+  if (Major(found) == static_cast<std::size_t>(built_for_major)) return std::nullopt;
+  return Reason{fmt::format(
+      "cuDNN {} was found, but this build needs {}: put the folder of cuDNN {} first in "
+      "LD_LIBRARY_PATH",
+      VersionText(found), built_for_major, built_for_major)};
 }
 
 void RequireTf32(std::string_view type, const char* override_value) {
@@ -62,34 +83,9 @@ void RequireTf32(std::string_view type, const char* override_value) {
     throw Unsupported("{}={} may turn f32 into tf32 in cuDNN: unset it", kTf32Override, value);
 }
 
-namespace {
-
-bool Has(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
-
-// The part of an implementation's name that is an ISA: what follows the last colon, when it begins
-// as one does. "any" (plain C++) is one too: it has no matrix unit and no dot-product instruction.
-std::string_view IsaIn(std::string_view implementation) {
-  const auto colon = implementation.rfind(':');
-  if (colon == std::string_view::npos) return {};
-  const auto isa = implementation.substr(colon + 1);
-  for (const std::string_view begin : {"avx", "sse", "any"})
-    if (isa.starts_with(begin)) return isa;
-  return {};
-}
-
-// "avx512_core_bf16" has vdpbf16ps, and so has every later AVX-512 ISA.
-bool HasBf16Dot(std::string_view isa) {
-  return Has(isa, "avx512_core_bf16") || Has(isa, "avx512_core_fp16") || Has(isa, "avx10");
-}
-
-}  // namespace
-
 std::string MatrixPipe(std::string_view type, std::string_view implementation,
                        std::string_view effective_isa) {
-  const auto named = IsaIn(implementation);
-  const auto isa = named.empty() ? effective_isa : named;
+  const auto isa = IsaIn(implementation).value_or(effective_isa);
   const bool amx = Has(isa, "amx");
   if (type == "f64") return "fp64.vector";
   if (type == "f32") return "fp32.vector";
@@ -102,7 +98,7 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation,
 
 std::optional<std::string> NamedMatrixPipe(std::string_view type, std::string_view implementation) {
   const bool isa_decides = type != "f64" && type != "f32";
-  if (isa_decides && IsaIn(implementation).empty()) return std::nullopt;
+  if (isa_decides && !IsaIn(implementation)) return std::nullopt;
   return MatrixPipe(type, implementation, "");
 }
 

@@ -9,9 +9,9 @@ namespace dlroof::library_rules {
 
 VectorUnit VectorUnitOf(std::string_view implementation, std::string_view isa) {
   const bool named = implementation.find(':') != std::string_view::npos;
-  const std::string_view said = named ? implementation : isa;
-  if (said.find("avx512") != std::string_view::npos) return {16, 32};
-  if (said.find("avx") != std::string_view::npos) return {8, 16};
+  const std::string_view text = named ? implementation : isa;
+  if (text.find("avx512") != std::string_view::npos) return {16, 32};
+  if (text.find("avx") != std::string_view::npos) return {8, 16};
   return {4, 16};
 }
 
@@ -36,9 +36,10 @@ int64_t RowBlock(int64_t columns, int64_t rows, int64_t most) {
   return std::min(best, rows);
 }
 
-std::string WhyNoLoopsOf(int major, int minor) {
-  if (major == 3 && minor == 2) return "";
-  return fmt::format("the loops of oneDNN {}.{} are not modelled, only those of 3.2", major, minor);
+std::optional<Reason> NotModelledReason(int major, int minor) {
+  if (major == 3 && minor == 2) return std::nullopt;
+  return Reason{
+      fmt::format("the loops of oneDNN {}.{} are not modelled, only those of 3.2", major, minor)};
 }
 
 namespace {
@@ -49,35 +50,36 @@ double Filled(int64_t size, int64_t block) {
   return static_cast<double>(size) / static_cast<double>(RoundedUp(size, block));
 }
 
-// Elements that one loop's body touches, and how often the loop repeats each.
+// [1] Elements that one iteration of a loop touches.
 struct Touched {
   int64_t source = 0, weights = 0, result = 0;
 };
 struct CostLoop {
   Touched body;
-  int64_t source_again = 1, weights_again = 1, result_again = 1;
-  int64_t overlap = 1;  // of the source, within a vector or a row of taps
+  int64_t source_again = 1, weights_again = 1, result_again = 1;  // [1] times each is read
+  int64_t overlap = 1;  // [1] of the source, within a vector or a row of taps
 };
 
 enum class Operand { kSource, kWeights, kResult };
 
-// One problem, one candidate; the names of sizes are those of BlockingOf's result.
+// Estimates the cost of candidate blockings of one problem.
 class Estimate {
  public:
   Estimate(const BlockedConv& conv, const VectorUnit& unit, const BlockingCaches& caches,
            int threads, bool pointwise)
       : conv_(conv), unit_(unit), caches_(caches), threads_(threads), pointwise_(pointwise) {
     lanes_ = unit.lanes * 4 / conv.read_bytes;
-    const bool whole = pointwise && conv.stride_h == 1 && conv.w % conv.stride_w == 0;
-    blocking_.whole_images = whole;
-    row_ = whole ? conv.p * conv.q : conv.q;
-    rows_ = whole ? 1 : conv.p;
-    // Weights of one input channel against one input channel's image.
+    const bool whole_images = pointwise && conv.stride_h == 1 && conv.w % conv.stride_w == 0;
+    blocking_.whole_images = whole_images;
+    row_ = whole_images ? conv.p * conv.q : conv.q;
+    rows_ = whole_images ? 1 : conv.p;
+    // Compares the image of one input channel with its weights.
     blocking_.filters_outside = conv.h * conv.w * conv.read_bytes <
                                 conv.k * (pointwise ? 1 : conv.r * conv.s) * conv.weight_bytes;
   }
 
-  // The best blocks of positions for `columns` vectors of filters, and its worth; 0: none.
+  // Finds the best blocking with `columns` vectors of filters. Returns its worth, which is 0 if no
+  // candidate is worth trying.
   double Best(int64_t columns, ConvBlocking& best) {
     blocking_.columns = columns;
     blocking_.filters = columns * unit_.lanes;
@@ -122,7 +124,7 @@ class Estimate {
     return std::clamp<int64_t>(std::min(fair, NotAliased()), 1, row_);
   }
 
-  // Results a multiple of a page apart share few sets: fewer of them at a time.
+  // Results that are a multiple of a page apart share few cache sets, so fewer are made at a time.
   int64_t NotAliased() const {
     constexpr int64_t kPage = 4096;
     int64_t most = 1000000 / threads_;
@@ -185,7 +187,7 @@ class Estimate {
                                                       : row * RoundedUp(channels, lanes_);
   }
 
-  // The loops inside one call of the kernel and around the parts of a sum.
+  // Adds the loops inside one call of the kernel and those over the parts of a sum.
   void AddKernel(std::vector<CostLoop>& loops) const {
     const int64_t rows = blocking_.rows, filters = blocking_.filters;
     const int64_t channels = blocking_.channels, positions = blocking_.positions;
@@ -215,7 +217,7 @@ class Estimate {
                      parts});
   }
 
-  // Spread of one thread's share of the work over the loops around the kernel.
+  // How one thread's share of the work is distributed over the loops around the kernel.
   struct Share {
     int64_t work, job;  // [1] kernel calls: all, of one thread
     int64_t filter_blocks, filter_vectors, row_blocks, positions, rows, images;
@@ -276,7 +278,7 @@ class Estimate {
     return amount < caches_.l2_bytes ? kL2 : kBeyond;
   }
 
-  // Cost of an operand's elements over all loops.
+  // Returns the cost of an operand's elements over all loops.
   double Cost(const std::vector<CostLoop>& loops, Operand operand, double elements) const {
     double each = 15;
     for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {

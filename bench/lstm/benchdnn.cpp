@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPolicies = "common per_oc";
 
-// "", "O"
+// Reads "" or "O".
 std::string ReadFlags(std::string_view value) {
   if (value.find_first_not_of('O') != std::string_view::npos)
     throw benchdnn::BenchdnnRefusal(
@@ -57,28 +57,32 @@ LstmDirection OurDirection(std::string_view prop) {
   return prop == "FWD_D" ? LstmDirection::kForwardTraining : LstmDirection::kBackward;
 }
 
-std::string KindReason(const BenchdnnRnn& /*problem*/, const benchdnn::BenchdnnChoice& choice) {
-  if (choice["alg"] != "VANILLA_LSTM") return std::string(choice["alg"]);
-  if (choice["direction"] == "right2left") return "direction right2left";
-  if (choice["skip-nonlinear"] == "true") return "skip-nonlinear";
-  if (!choice.IsDefault("flags")) return fmt::format("flags {}", choice["flags"]);
+std::optional<Reason> KindReason(const BenchdnnRnn& /*problem*/,
+                                 const benchdnn::BenchdnnChoice& choice) {
+  if (choice["alg"] != "VANILLA_LSTM") return Reason{std::string(choice["alg"])};
+  if (choice["direction"] == "right2left") return Reason{"direction right2left"};
+  if (choice["skip-nonlinear"] == "true") return Reason{"skip-nonlinear"};
+  if (!choice.IsDefault("flags")) return Reason{fmt::format("flags {}", choice["flags"])};
   for (const auto option : {"scaling", "scaling-proj"})
-    if (!choice.IsDefault(option)) return fmt::format("{} {}", option, choice[option]);
+    if (!choice.IsDefault(option)) return Reason{fmt::format("{} {}", option, choice[option])};
   return benchdnn::CommonReason(choice);
 }
 
-// One problem of ours has all layers read what the layer before gives, and all steps the state of
-// the step before; what benchdnn does for other widths it skips as invalid itself, except a single
-// step that begins with a state of another width.
-std::string WidthReason(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& choice) {
+// In our problems each layer reads the output of the previous layer, and each step the state of the
+// previous step. benchdnn itself skips problems with other widths as invalid, except a single step
+// that begins with a state of another width.
+std::optional<Reason> WidthReason(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& choice) {
   const int64_t layers = Overridden(p.layers, choice.Count("l"));
-  if (layers == 0 || Overridden(p.steps, choice.Count("t")) == 0) return "no layers or steps";
-  if (Overridden(p.samples, choice.Count("mb")) == 0) return "no samples";
-  if (!HasProjection(choice) && p.output != p.hidden) return "dic is not dhc without projection";
-  if (p.state != p.output) return "sic is not dic";
-  if (layers == 1) return "";
-  if (choice["direction"] != "left2right") return "bidirectional layers stacked apart";
-  return p.input != p.output ? "slc is not dic with several layers" : "";
+  if (layers == 0 || Overridden(p.steps, choice.Count("t")) == 0)
+    return Reason{"no layers or steps"};
+  if (Overridden(p.samples, choice.Count("mb")) == 0) return Reason{"no samples"};
+  if (!HasProjection(choice) && p.output != p.hidden)
+    return Reason{"dic is not dhc without projection"};
+  if (p.state != p.output) return Reason{"sic is not dic"};
+  if (layers == 1) return std::nullopt;
+  if (choice["direction"] != "left2right") return Reason{"bidirectional layers stacked apart"};
+  if (p.input != p.output) return Reason{"slc is not dic with several layers"};
+  return std::nullopt;
 }
 
 LstmProblem OurProblem(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& choice) {
@@ -93,30 +97,29 @@ LstmProblem OurProblem(const BenchdnnRnn& p, const benchdnn::BenchdnnChoice& cho
   return problem;
 }
 
-// With --trivial-strides=false benchdnn makes rows of data one element longer than dense, dlroof
-// does not: same problem, same name.
+// With --trivial-strides=false benchdnn makes rows of data one element longer than dense ones.
+// dlroof ignores this, so the name is the same.
 benchdnn::BenchdnnName LstmName(const BenchdnnRnn& problem,
                                 const benchdnn::BenchdnnChoice& choice) {
   for (const auto reason_of : {KindReason, WidthReason})
-    if (auto reason = reason_of(problem, choice); !reason.empty()) return {"", reason};
+    if (auto reason = reason_of(problem, choice)) return *reason;
   auto text = ToText(OurProblem(problem, choice));
   try {
     ParseLstmProblem(text);
   } catch (const BadInput&) {  // more than 64 bits
-    return {"", "impossible shape"};
+    return Reason{"impossible shape"};
   }
   std::vector<std::string> options;
   if (choice["with-peephole"] == "true") options.emplace_back("peephole");
   if (choice["attr-fpmath"] != "strict")
     options.push_back(fmt::format("fpmath-{}", choice["attr-fpmath"]));
   const auto type = choice["cfg"] == "u8u8u8u8" ? std::string_view("int8") : choice["cfg"];
-  return {workload::ToText(workload::BenchmarkName{
-              "LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))),
-              std::string(type), std::move(text), std::move(options)}),
-          ""};
+  return workload::ToText(workload::BenchmarkName{
+      "LSTM", "cpu", "onednn", std::string(Key(OurDirection(choice["prop"]))), std::string(type),
+      std::move(text), std::move(options)});
 }
 
-// "mb" belongs to other drivers too.
+// The list lacks "mb", which other drivers have too.
 bool BeginsProblem(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kKeys = {"l", "t", "sic", "slc", "dhc", "dic"};
   return benchdnn::BeginsWithLetter(text, kKeys);
@@ -127,13 +130,13 @@ benchdnn::BenchdnnProblem ReadRnn(const std::string& text) {
   return {ToText(problem), [problem](const auto& choice) { return LstmName(problem, choice); }};
 }
 
-// "int8" stands for every mix of integers.
+// The type is "int8" for every mix of integers.
 benchdnn::BenchdnnWork WorkOf(const workload::BenchmarkName& name) {
   const LstmType& type = LstmTypeOf(name.type);
   return {{}, std::string(IsQuantized(type) ? "int8" : type.weight)};
 }
 
-// By the value of LstmDirection and of LstmPasses; empty is benchdnn's default.
+// Arguments for each LstmDirection and LstmPasses. benchdnn's defaults need no argument.
 constexpr std::array<std::string_view, 3> kProps = {"", "--prop=FWD_D", "--prop=BWD_DW"};
 constexpr std::array<std::string_view, 3> kDirectionFlags = {"", "--direction=concat",
                                                              "--direction=sum"};
@@ -172,11 +175,11 @@ std::vector<LstmStage> LstmStages(const LstmProblem& problem) {
   return stages;
 }
 
-std::string LstmBenchdnn(const LstmCase& lstm, std::string_view type) {
+std::optional<std::string> LstmBenchdnn(const LstmCase& lstm, std::string_view type) {
   const LstmProblem& p = lstm.problem;
-  if (lstm.plain_weights || LstmStages(p).size() > 1) return {};
-  // The library runs this forward; benchdnn skips it, and has f32 weights there.
-  if (p.p != 0 && LstmTypeOf(type).weight == "bf16") return {};
+  if (lstm.plain_weights || LstmStages(p).size() > 1) return std::nullopt;
+  // The library runs this forward, but benchdnn skips it, and uses f32 weights for projections.
+  if (p.p != 0 && LstmTypeOf(type).weight == "bf16") return std::nullopt;
   std::string line = "--rnn --mode=P";
   const auto add = [&](std::string_view argument) {
     if (!argument.empty()) line += fmt::format(" {}", argument);

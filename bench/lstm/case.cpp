@@ -25,9 +25,9 @@ constexpr KeyRow<LstmDirection> kDirections[] = {
     {LstmDirection::kForwardTraining, "fwd_training"},
     {LstmDirection::kBackward, "bwd"}};
 
-// Every tensor size in bytes and every operation count of a problem lies below this product (the
-// largest factor in front of t*n*l*passes*h is 16*(input + state) + 4*p + 40 for `bwd`), so it is
-// the one that must fit.
+// Checks that this product fits 64 bits, because every tensor size in bytes and every operation
+// count of a problem is smaller (the largest factor of t*n*l*passes*h is 16*(input + state) + 4*p +
+// 40 for `bwd`).
 void CheckSizes(const LstmProblem& problem) {
   const int64_t widest = std::max(problem.i, OutputWidth(problem)) + StateWidth(problem) + 1;
   workload::CheckedCount({64, widest, problem.t, problem.n, problem.l, Passes(problem), problem.h},
@@ -44,7 +44,7 @@ double CountOnce(const LstmElements& elements, const LstmElementBytes& bytes) {
          bytes.bias * static_cast<double>(elements.bias);
 }
 
-// Smaller by one step in the order of the contract; the same when nothing is left to halve.
+// Makes a problem smaller by one step of Twin. Returns it unchanged if nothing can be halved.
 LstmProblem Halved(LstmProblem problem) {
   const auto half = [](int64_t size) { return (size + 1) / 2; };
   if (problem.t > 2) {
@@ -124,7 +124,7 @@ LstmElements Elements(const LstmProblem& problem) {
   return elements;
 }
 
-// The backward pass has the gates of the forward pass, and tanh(c) once more.
+// The backward pass reads the gates of the forward pass and only computes tanh(c) again.
 LstmFunctions Functions(const LstmProblem& problem, LstmDirection direction) {
   const int64_t units = problem.t * problem.n * problem.l * Passes(problem) * problem.h;
   if (direction == LstmDirection::kBackward) return {0, units};
@@ -225,7 +225,7 @@ void Convert(const std::vector<float>& from, std::vector<double>& to) {
   to.assign(from.begin(), from.end());
 }
 
-// Independent values for each tensor of one call.
+// Makes independent values for each tensor of one call.
 class ValueSource {
  public:
   explicit ValueSource(uint64_t seed) : seed_(seed << 20U) {}
@@ -302,7 +302,7 @@ LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed,
   const LstmElements elements = Elements(problem);
   const int64_t gates = 4 * problem.h, state = StateWidth(problem), passes = Passes(problem);
   const bool quantized = IsQuantized(type);
-  // Quantized numbers are drawn as real ones and rounded to the nearest that are stored.
+  // Quantized numbers are drawn as real numbers and then rounded to the nearest stored value.
   const auto drawn_as = [&](std::string_view stored) { return quantized ? "f32" : stored; };
   ValueSource values(seed);
   const auto weights = [&](int64_t rows, int64_t columns) {
@@ -361,11 +361,12 @@ LstmDirection ParseDirection(const workload::BenchmarkName& name) {
                                LstmDirection::kBackward})
     if (Key(direction) == name.direction) return direction;
   throw BadInput({.column = workload::ColumnOfPart(name, 3)},
-                 "an LSTM has no direction '{}'; there are fwd_inference, fwd_training and bwd",
+                 "an LSTM has no direction '{}'; expected fwd_inference, fwd_training or bwd",
                  name.direction);
 }
 
-// An f32 LSTM names AMX only when its kernels multiply bf16 tiles: AMX has no f32 product.
+// Returns whether all names contain AMX. An f32 LSTM does so only if its kernels multiply bf16
+// tiles, because AMX has no f32 product.
 bool AllOnAmx(std::string_view implementation) {
   constexpr std::string_view kJoint = " + ";
   for (size_t begin = 0; begin != std::string_view::npos;) {
@@ -413,13 +414,13 @@ LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std
   LstmCase lstm{.direction = ParseDirection(name)};
   if (std::ranges::count(types, name.type) == 0)
     throw BadInput({.column = workload::ColumnOfPart(name, 4)},
-                   "LSTM/{}/{} has no type '{}'; there {} {}", name.device, name.library, name.type,
-                   types.size() == 1 ? "is" : "are", fmt::join(types, ", "));
+                   "LSTM/{}/{} has no type '{}'; it has {}", name.device, name.library, name.type,
+                   fmt::join(types, ", "));
   lstm.problem = ParseLstmProblem(name.problem, workload::ColumnOfPart(name, 5) - 1);
   workload::CheckOptions(name, options);
   lstm.problem.peephole = workload::HasOption(name, "peephole");
   lstm.plain_weights = workload::HasOption(name, "ldigo");
-  if (auto mode = workload::FpmathOf(name); !mode.empty()) lstm.fpmath = std::move(mode);
+  lstm.fpmath = workload::FpmathOf(name).value_or(lstm.fpmath);
   return lstm;
 }
 
@@ -447,8 +448,6 @@ std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
   return library_rules::MatrixPipe(IsQuantized(type) ? "int8" : type.weight, implementation,
                                    effective_isa);
 }
-
-// Registers the op and its cell on oneDNN.
 
 namespace {
 

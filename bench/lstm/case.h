@@ -1,9 +1,7 @@
-// A stack of LSTM layers as a problem: its text, its shapes, and what one call of it does.
-//
-// The tensors of an LSTM call in plain layout, their seeded values, and the comparison of two sets
-// of them. All are dense, the last index runs fastest; gates are in the order i, f, g, o.
-//
-// A parsed LSTM benchmark name, and how its type stores each tensor.
+// A stack of LSTM layers: the problem with its text, shapes and work; the tensors of a call, their
+// seeded values, and the comparison of two sets of them; the parsed benchmark name, and the element
+// types of its tensors. Tensors are dense in plain layout, with the last index running fastest and
+// gates in the order i, f, g, o.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +17,13 @@ namespace dlroof::lstm {
 
 inline constexpr int64_t kLstmGates = 4;  // input, forget, candidate and output gate of a cell
 
-// Order in which a layer walks the time steps. With both passes each layer's output is their
-// concatenation ("bi", forward pass first; the next layer reads all of it, as in cuDNN and PyTorch)
-// or their sum ("bisum").
+// The passes of a layer over the time steps. A bidirectional layer has a forward and a backward
+// pass, and its output is their concatenation ("bi", forward pass first; the next layer reads all
+// of it, as in cuDNN and PyTorch) or their sum ("bisum").
 enum class LstmPasses { kForward, kConcatenated, kSummed };
 
-// Direction of a call, the fourth part of a benchmark's name. Training keeps what `bwd` needs;
-// `bwd` makes the data and the weight gradients of one training step.
+// The direction of a call, the fourth part of a benchmark's name. fwd_training stores what `bwd`
+// needs, and `bwd` computes the data and weight gradients of one training step.
 enum class LstmDirection { kForwardInference, kForwardTraining, kBackward };
 
 struct LstmProblem {
@@ -34,52 +32,54 @@ struct LstmProblem {
   int64_t i = 1;  // channels of the input
   int64_t h = 1;  // hidden units: width of the cell state and of each gate
   int64_t l = 1;  // layers
-  int64_t p = 0;  // width to which the hidden state is projected; 0: no projection
+  int64_t p = 0;  // width of the projected hidden state, 0 without a projection
   LstmPasses passes = LstmPasses::kForward;
-  // Gates see the cell state too, each unit its own: i and f the one before, o the new one. An
-  // option of the name, not of the problem's text.
+  // The gates of each unit also read its cell state: i and f the previous one, o the new one. This
+  // is an option of the name, not part of the problem's text.
   bool peephole = false;
 
   bool operator==(const LstmProblem&) const = default;
 };
 
-// "t16n16i32h64", then "l2", "p32", "bi" or "bisum", each only where it is not the default.
+// Returns "t16n16i32h64", then "l2", "p32", and "bi" or "bisum" if they differ from the defaults.
 std::string ToText(const LstmProblem& problem);
 
 // The inverse of ToText. Throws BadInput with the column (from 1 plus `column_offset`) of the first
-// bad character, or with the reason when sizes and operation counts would leave 64 bits.
+// bad character, or if sizes or operation counts would overflow 64 bits.
 LstmProblem ParseLstmProblem(std::string_view text, int column_offset = 0);
 
 std::string_view Key(LstmDirection direction);
 
 int64_t Passes(const LstmProblem& problem);       // 1 or 2
-int64_t StateWidth(const LstmProblem& problem);   // channels of the hidden state: p, or h without
+int64_t StateWidth(const LstmProblem& problem);   // channels of the hidden state: p if set, else h
 int64_t OutputWidth(const LstmProblem& problem);  // channels of a layer's output
 int64_t InputWidth(const LstmProblem& problem, int64_t layer);  // channels that `layer` reads
 
-// [1] elements of each tensor of a call, all layers and passes together.
+// Elements of each tensor of a call, over all layers and passes [1].
 struct LstmElements {
   int64_t source, output;  // t x n x i, t x n x OutputWidth
   int64_t hidden, cell;    // one set of states: l x passes x n x StateWidth, l x passes x n x h
-  int64_t weights, bias;   // weights: of the layer input, of the hidden state, of the projection
-  int64_t peephole;        // l x passes x 3 x h (gates i, f, o), or none
+  int64_t weights, bias;   // `weights` are of layer input, hidden state and projection
+  int64_t peephole;        // l x passes x 3 x h (gates i, f, o) if the problem has peepholes
 };
 LstmElements Elements(const LstmProblem& problem);
 
-// [flop] of one call. matrix: products of weights with inputs and states, 2 per multiply-add,
-// 2*n*4h*(input + state) per layer, pass and step, and 2*n*h*p for a projection; `bwd` has each
-// twice (data gradient, weight gradient).
+// The FLOPs of one call [flop].
 //
-// elementwise: each add, subtraction, multiplication, sigmoid and tanh counts 1. Per layer, pass,
-// step and sample:
-//   forward, 13 per hidden unit: 4 bias adds, 3 sigmoids and 1 tanh (gates i, f, o and candidate
-//     g), c = f*c' + i*g (3), tanh(c), times o; "bisum" adds its two outputs: 1 per output channel
+// `matrix` counts products of weights with inputs and states, 2 per multiply-add: 2*n*4h*(input +
+// state) per layer, pass and step, and 2*n*h*p for a projection. `bwd` has each product twice (data
+// gradient, weight gradient).
+//
+// `elementwise` counts 1 for each add, subtraction, multiplication, sigmoid and tanh. Per layer,
+// pass, step and sample:
+//   forward has 13 per hidden unit: 4 bias adds, 3 sigmoids and 1 tanh (gates i, f, o and candidate
+//     g), c = f*c' + i*g (3), tanh(c), times o. "bisum" adds its two outputs, 1 per output channel
 //     of each layer. "peephole" has 6 more per hidden unit: a product and an add for i, f and o.
-//   bwd, 27 per hidden unit and 1 per state channel: gradient from above plus gradient from the
+//   bwd has 27 per hidden unit and 1 per state channel: gradient from above plus gradient from the
 //     next step (1 per state channel); tanh(c) again (1); do (4), dc (5), di, df, dg (4 each), each
 //     with the gate's own derivative s*(1-s) or 1-g*g; dc' = dc*f (1); 4 adds to the bias gradient.
 //     "peephole" has 12 more per hidden unit, products with their adds: do into dc (2), di and df
-//     into dc' (4), 3 peephole gradients (6). The forward call that keeps the gates is not part of
+//     into dc' (4), 3 peephole gradients (6). The forward call that stores the gates is not part of
 //     `bwd`.
 struct LstmFlops {
   int64_t matrix, elementwise;
@@ -88,7 +88,7 @@ struct LstmFlops {
 };
 LstmFlops Flops(const LstmProblem& problem, LstmDirection direction);
 
-// Elements to which one call applies a function.
+// Elements to which one call applies a function [1].
 struct LstmFunctions {
   int64_t sigmoids = 0, tanhs = 0;
 };
@@ -100,54 +100,56 @@ struct LstmProduct {
 
   bool operator==(const LstmProduct&) const = default;
 };
-// The products of one call. With `merged` those of a layer's inputs, which do not wait for each
-// other, are one product of all steps, as are weight gradients; else each step has its own.
+// Returns the products of one call. With `merged` the products of a layer's inputs, which are
+// independent of each other, form one product over all steps, and so do weight gradients. Otherwise
+// each step has its own product.
 std::vector<LstmProduct> Products(const LstmProblem& problem, LstmDirection direction, bool merged);
 
-// [byte] per element, as the call at hand stores each kind of tensor.
+// Bytes per element of each kind of tensor, as a call stores it [byte].
 struct LstmElementBytes {
-  double source, hidden, output;  // hidden: states
+  double source, hidden, output;  // `hidden` is of hidden states
   double weight;
   double peephole;
   double bias;
-  double cell;      // cell states
-  double gradient;  // every gradient
+  double cell;      // of cell states
+  double gradient;  // of every gradient
 };
 
-// [byte] compulsory traffic with DRAM: every tensor of the call once, whole. Forward: source,
-// weights (peephole too), bias, output, hidden and cell states in and out. `bwd`: all of these
-// (read), and a gradient of each (those of output and final states read, the others written). A
-// library's workspace and what it hands from layer to layer are its own, not tensors of the
-// problem: not counted.
+// Returns the compulsory traffic with DRAM [byte]: every tensor of the call once. A forward call
+// has source, weights (including peepholes), bias, output, and hidden and cell states in and out.
+// `bwd` reads all of these, reads the gradients of output and final states, and writes the other
+// gradients. A library's workspace and the data between layers are not tensors of the problem and
+// are not counted.
 double CompulsoryBytes(const LstmProblem& problem, LstmDirection direction,
                        const LstmElementBytes& bytes);
 
-// [byte] of memory below which a call cannot be prepared: its tensors, each once more as plain f32,
-// and the gates where they are kept for the backward pass.
+// Returns the least memory for preparing a call [byte]: its tensors, a copy of each as plain f32,
+// and the gates if they are stored for the backward pass.
 double LeastHostBytes(const LstmProblem& problem, LstmDirection direction,
                       const LstmElementBytes& bytes);
 
-// One call's Work when the matrix part runs on `matrix_pipe` and the elementwise part on
-// `elementwise_pipe`.
+// Returns the work of one call whose matrix part runs on `matrix_pipe` and whose elementwise part
+// runs on `elementwise_pipe`.
 Work ModelledWork(const LstmProblem& problem, LstmDirection direction,
                   const LstmElementBytes& bytes, const std::string& matrix_pipe,
                   const std::string& elementwise_pipe, double launches);
 
-// The problem itself when its forward matrix part is at most `most_flops`, else the same stack made
-// smaller until it is: steps are halved down to 2, then samples down to 2, then channels. Layers,
-// passes and whether there is a projection stay, so the smallest may still exceed `most_flops`.
+// Returns a problem whose forward matrix part has at most `most_flops`: the problem itself, or a
+// smaller twin of it, in which the steps are halved down to 2, then the samples down to 2, then the
+// channels. Layers, passes and the presence of a projection do not change, so the smallest twin may
+// still exceed `most_flops`.
 LstmProblem Twin(const LstmProblem& problem, double most_flops);
 
 template <class T>
 struct LstmLayerWeights {
   std::vector<T> input;       // [pass][input channel][gate][hidden unit]
   std::vector<T> state;       // [pass][state channel][gate][hidden unit]
-  std::vector<T> projection;  // [pass][hidden unit][state channel]; empty without
+  std::vector<T> projection;  // [pass][hidden unit][state channel] if there is a projection
   std::vector<T> bias;        // [pass][gate][hidden unit]
-  std::vector<T> peephole;    // [pass][gate i, f, o][hidden unit]; empty without
+  std::vector<T> peephole;    // [pass][gate i, f, o][hidden unit] if there are peepholes
 };
 
-// Inputs of a call. The gradient of a call's loss by each of these has the same shape.
+// Inputs of a call. The gradient of a loss by each of these has the same shape.
 template <class T>
 struct LstmInput {
   std::vector<T> source;          // [step][sample][channel]
@@ -156,8 +158,8 @@ struct LstmInput {
   std::vector<LstmLayerWeights<T>> layers;
 };
 
-// Outputs of a call. The gradient of a loss by each of these has the same shape. "Final" is
-// after the step that a pass walks last.
+// Outputs of a call. The gradient of a loss by each of these has the same shape. Final states are
+// those after the last step of a pass.
 template <class T>
 struct LstmOutput {
   std::vector<T> output;        // [step][sample][output channel] of the last layer
@@ -165,7 +167,7 @@ struct LstmOutput {
   std::vector<T> final_cell;    // as initial_cell
 };
 
-// visit(tensor of each argument) for every tensor of LstmInputs with equally many layers.
+// Calls visit(tensor of each argument) for every tensor of LstmInputs with equally many layers.
 template <class Visit, class First, class... Others>
 void ForEachInput(Visit visit, First& first, Others&... others) {
   visit(first.source, others.source...);
@@ -179,7 +181,7 @@ void ForEachInput(Visit visit, First& first, Others&... others) {
     visit(first.layers[k].peephole, others.layers[k].peephole...);
   }
 }
-// The same for every tensor of LstmOutputs.
+// Does the same for every tensor of LstmOutputs.
 template <class Visit, class... Outputs>
 void ForEachOutput(Visit visit, Outputs&... outputs) {
   visit(outputs.output...);
@@ -190,51 +192,53 @@ void ForEachOutput(Visit visit, Outputs&... outputs) {
 LstmInput<double> ToDouble(const LstmInput<float>& input);
 LstmOutput<double> ToDouble(const LstmOutput<float>& output);
 
-// The quantized numbers of SeededLstmInput: source and hidden states are multiples of 1 / this
-// scale; 127, but 63 with "bisum", where the library adds the stored numbers of the two passes: in
-// half the range their sum fits.
+// Returns the scale of the quantized activations in SeededLstmInput: source and hidden states are
+// multiples of 1 / scale. It is 127, or 63 with "bisum", because the library adds the stored
+// numbers of the two passes, and this way their sum fits.
 float Int8ActivationScale(const LstmProblem& problem);
-// Weights have this many steps up to their limit: products of two neighbours, 2 * 255 * 63, fit 16
-// bits, where implementations without VNNI add them (and saturate).
+// The number of steps of quantized weights up to their limit. With 63 the sum of two adjacent
+// products, 2 * 255 * 63, fits 16 bits, in which implementations without VNNI add them (and would
+// saturate).
 inline constexpr float kInt8WeightSteps = 63;
-// No weight is larger: 1/sqrt(the fewest channels that any weight tensor reads).
+// Returns the limit of quantized weights: 1/sqrt(the fewest channels that any weight tensor reads).
 float Int8WeightLimit(const LstmProblem& problem);
 
-// Inputs that are exact as `type` (case.h) stores them. Weights are uniform within
-// 1/sqrt(channels they read), the rest within 1, so that a gate's sum has a standard deviation of
-// about 0.5 at any size: no gate saturates, every path carries signal, nothing is denormal.
+// Returns inputs that are exact in `type`. Weights are uniform within 1/sqrt(the channels that they
+// read), other inputs within 1, so that the sum of a gate has a standard deviation of about 0.5 at
+// any size: no gate saturates, every path contributes, and nothing is denormal.
 LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std::string_view type);
 
-// A loss gradient by every output, f32, uniform within 1.
+// Returns gradients of a loss by every output, in f32 and uniform within 1.
 LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed);
 
-// Distance of two sets of tensors.
+// The difference of two sets of tensors.
 struct LstmDifference {
   double max_error = 0;  // [1] largest |got - expected| / largest |expected| of the same tensor
   int64_t count = 0;     // [1] values compared
 };
-// A value that is no number, or a tensor of another size, is an error of the largest double.
+// NaN, infinity and a tensor of another size count as an error of the largest double.
 LstmDifference Difference(const LstmOutput<float>& got, const LstmOutput<double>& expected);
 LstmDifference Difference(const LstmInput<float>& got, const LstmInput<double>& expected);
 
-// The element type of each tensor ("f32 bf16 f16 u8 s8"). Peephole weights and gradients are f32 in
-// every type.
+// The element type of each tensor ("f32 bf16 f16 u8 s8"). Peephole weights and gradients are always
+// f32.
 struct LstmType {
   std::string_view name;
-  std::string_view benchdnn;  // what benchdnn's --cfg calls the same
-  std::string_view source;    // the stack's input and what one layer hands to the next
+  std::string_view benchdnn;  // the same type in benchdnn's --cfg
+  std::string_view source;    // the input of the stack and the data between layers
   std::string_view hidden;    // hidden states in and out
   std::string_view output;    // of the last layer
-  std::string_view weight;    // of the layer input, of the hidden state, of the projection
+  std::string_view weight;    // weights of layer input, hidden state and projection
   std::string_view bias, cell;
 };
 
-// "f32", "bf16" (bias and cell states too), "bf16f32" (these two in f32), "f16", "int8" (u8
-// activations, s8 weights, f32 bias and cell states) and its relatives, spelled as benchdnn does:
-// hidden state in, input, hidden state out, output ("f32u8f32u8"; s8 instead of u8 has no shift).
+// Returns "f32", "bf16" (including bias and cell states), "bf16f32" (bias and cell states in f32),
+// "f16", "int8" (u8 activations, s8 weights, f32 bias and cell states) and its variants, spelled as
+// in benchdnn: hidden state in, input, hidden state out, output ("f32u8f32u8"). Types with s8
+// instead of u8 have no shift.
 const std::vector<LstmType>& LstmTypes();
 std::vector<std::string> LstmTypeNames();
-// Throws std::logic_error for a name that is none of them.
+// Throws std::logic_error for an unknown name.
 const LstmType& LstmTypeOf(std::string_view name);
 
 // A parsed LSTM benchmark name, without its type.
@@ -242,27 +246,26 @@ struct LstmCase {
   LstmDirection direction = LstmDirection::kForwardInference;
   LstmProblem problem;
   bool plain_weights = false;     // "ldigo": weights [layer][pass][input][gate][hidden unit]
-  std::string fpmath = "strict";  // what f32 may be computed as: also "bf16", "f16", "tf32", "any"
+  std::string fpmath = "strict";  // the type for computing f32: also "bf16", "f16", "tf32", "any"
 
   bool operator==(const LstmCase&) const = default;
 };
-// Throws BadInput (column within the whole name) for a direction that is none, a type not in
-// `types`, a bad problem, or an option that is not in `options` (known are "peephole", "ldigo" and
-// "fpmath-bf16|f16|tf32|any").
+// Throws BadInput (with the column in the whole name) for an unknown direction, a type that is not
+// in `types`, an invalid problem, or an option that is not in `options`, which may contain
+// "peephole", "ldigo" and "fpmath-bf16|f16|tf32|any".
 LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std::string>& types,
                       const workload::OptionRows& options);
 
 // Reads a name of LSTM/cpu/onednn.
 LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name);
 
-// Returns true if activations and weights are integers.
+// Returns whether activations and weights are integers.
 bool IsQuantized(const LstmType& type);
 LstmElementBytes ElementBytes(const LstmType& type);
 
-// The pipe on which the matrix part runs; arguments as those of MatrixPipe (pipe_choice.h).
-// `fpmath` ("strict", "bf16", "f16", "tf32", "any") is what f32 may be computed as: "bf16.matrix"
-// only where the names of all primitives, joined by " + ", prove it, since the library is free to
-// ignore the mode.
+// Returns the pipe of the matrix part. The arguments are those of library_rules::MatrixPipe, and
+// `fpmath` is LstmCase::fpmath. An f32 LSTM runs on "bf16.matrix" only if the names of all
+// primitives, joined by " + ", show it, because the library may ignore the fpmath mode.
 std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
                            std::string_view implementation, std::string_view effective_isa);
 

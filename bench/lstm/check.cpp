@@ -9,7 +9,7 @@
 namespace dlroof::lstm {
 namespace {
 
-// The largest error so far; what is no number counts as the largest double.
+// Updates the largest error. NaN and infinity count as the largest double.
 void Note(double error, double& worst) {
   worst = std::max(worst, std::isfinite(error) ? error : std::numeric_limits<double>::max());
 }
@@ -25,7 +25,7 @@ double Gate(const LstmLayerWeights<double>& weights, const lstm_reference::PassS
   return sum;
 }
 
-// One sample of one step, from its inputs alone: hidden state and cell state.
+// Hidden and cell state of one sample after one step, computed only from the step's inputs.
 struct States {
   std::vector<double> hidden, cell;
 };
@@ -63,13 +63,13 @@ struct LayerPass {
   int64_t layer, pass;
 };
 
-// Largest deviation of one pass's final states from Step().
+// Returns the largest deviation of one pass's final states from Step().
 double LastStepError(const LstmProblem& problem, const LstmInput<double>& input,
                      const LstmForwardResult<double>& forward, LayerPass which) {
   const auto s = lstm_reference::ShapeOf(problem, which.layer, which.pass);
-  const auto& kept = forward.kept[which.layer].passes[which.pass];
+  const auto& stored = forward.stored[which.layer].passes[which.pass];
   const double* x =
-      which.layer == 0 ? input.source.data() : forward.kept[which.layer - 1].output.data();
+      which.layer == 0 ? input.source.data() : forward.stored[which.layer - 1].output.data();
   const int64_t row = (which.layer * Passes(problem) + which.pass) * s.samples;
   double worst = 0;
   for (int64_t sample = 0; sample < s.samples; ++sample) {
@@ -78,8 +78,8 @@ double LastStepError(const LstmProblem& problem, const LstmInput<double>& input,
     const double* cell = input.initial_cell.data() + (row + sample) * s.hidden;
     if (s.steps > 1) {
       const int64_t before = s.Step(s.steps - 2) * s.samples + sample;
-      hidden = kept.hidden.data() + before * s.state;
-      cell = kept.cell.data() + before * s.hidden;
+      hidden = stored.hidden.data() + before * s.state;
+      cell = stored.cell.data() + before * s.hidden;
     }
     const States states =
         Step(input.layers[which.layer], s, which.pass, x + at * s.input, hidden, cell);
@@ -93,10 +93,10 @@ double LastStepError(const LstmProblem& problem, const LstmInput<double>& input,
   return worst;
 }
 
-// Largest deviation of the output from the last layer's hidden states.
+// Returns the largest deviation of the output from the last layer's hidden states.
 double OutputError(const LstmProblem& problem, const LstmForwardResult<double>& forward) {
   const int64_t state = StateWidth(problem), width = OutputWidth(problem);
-  const auto& passes = forward.kept.back().passes;
+  const auto& passes = forward.stored.back().passes;
   double worst = 0;
   for (int64_t row = 0; row < problem.t * problem.n; ++row)
     for (int64_t k = 0; k < width; ++k) {
@@ -134,7 +134,7 @@ LstmInput<double> Moved(LstmInput<double> input, const LstmInput<double>& direct
 workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
                                       const LstmForwardResult<double>& forward) {
   workload::Verification verification;
-  // Two orders of summing some thousand products of size 1 differ by far less.
+  // The difference between two orders of summing some thousand products of size 1 is far smaller.
   verification.tolerance = 1e-12;
   Note(OutputError(problem, forward), verification.max_error);
   for (int64_t layer = 0; layer < problem.l; ++layer)
@@ -148,7 +148,8 @@ workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInpu
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
                                      const LstmOutput<double>& d_output,
                                      const LstmInput<double>& d_input) {
-  // Truncation of the central difference is O(step^2), cancellation 1e-16 / step: both below 1e-9.
+  // The central difference has a truncation error of O(step^2) and a cancellation error of 1e-16 /
+  // step, which are both below 1e-9.
   constexpr double kStep = 1e-5;
   LstmInput<double> direction = d_input;
   uint64_t seed = 0x646972ULL;

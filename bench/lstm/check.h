@@ -1,5 +1,5 @@
-// The comparison of a library's LSTM with the plain loops, and two properties that the plain loops
-// can be held to without a second set of loops.
+// Compares a library's LSTM with the plain loops, and checks two properties of the plain loops
+// without a second set of loops.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,11 +9,12 @@
 
 namespace dlroof::lstm {
 
-// Above this the plain loops would take longer than the measurement: a twin is compared instead.
+// Larger problems are verified by a smaller twin, because the plain loops would take longer than
+// the measurement.
 inline constexpr double kMostFlopsToVerify = 50e6;
 
-// Runs the call and compares everything that it makes (backward: every gradient) with the plain
-// loops in double on the same inputs. Errors are relative to the largest value of each tensor.
+// Runs the call and compares all its outputs (for `bwd` all gradients) with the plain loops in
+// double on the same inputs. Errors are relative to the largest value of each tensor.
 template <class Call>
 workload::Verification CompareWithLoops(Call& call, const LstmProblem& problem,
                                         LstmDirection direction, const LstmInput<float>& input,
@@ -34,15 +35,15 @@ workload::Verification CompareWithLoops(Call& call, const LstmProblem& problem,
           fmt::format("all {} outputs", difference.count)};
 }
 
-// The step that each pass of each layer walks last, recomputed gate by gate for every sample from
-// what that step read, with dot products and sigmoid(x) = (1 + tanh(x/2)) / 2, against the final
-// states; and the output against the hidden states that it is made of.
+// Recomputes the last step of each pass of each layer gate by gate for every sample, with dot
+// products and sigmoid(x) = (1 + tanh(x/2)) / 2, and compares it with the final states. Also
+// compares the output with the hidden states.
 workload::Verification CheckLastSteps(const LstmProblem& problem, const LstmInput<double>& input,
                                       const LstmForwardResult<double>& forward);
 
-// The derivative of sum(output * d_output) along a random direction of all inputs at once: its
-// central difference by two forward calls against its value by the gradient `d_input`.
-// max_error is relative to |d_input| * |direction|.
+// Compares the derivative of sum(output * d_output) along a random direction of all inputs, as a
+// central difference of two forward calls, with its value from the gradient `d_input`. max_error is
+// relative to |d_input| * |direction|.
 workload::Verification CheckGradient(const LstmProblem& problem, const LstmInput<double>& input,
                                      const LstmOutput<double>& d_output,
                                      const LstmInput<double>& d_input);

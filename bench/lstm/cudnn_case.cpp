@@ -20,7 +20,7 @@ struct TypeRow {
   std::string_view type, storage, pipe;
   RnnMath math;
   int least_capability;
-  std::size_t least_version;  // of cuDNN; 0: every one that there is a module for
+  std::size_t least_version;  // of cuDNN; 0 accepts every version that the CUDA module accepts
   double tolerance;
 };
 constexpr std::array<TypeRow, 4> kTypes = {
@@ -49,7 +49,8 @@ std::vector<float> LstmLayerWeights<float>::*TensorOf(const RnnPart& part) {
                                   : &LstmLayerWeights<float>::state;
 }
 
-// Our position of a matrix element: [pass][column][gate][row], the projection [pass][column][row].
+// Returns the position of a matrix element in our tensor: [pass][column][gate][row], for the
+// projection [pass][column][row].
 size_t At(const RnnPart& part, int64_t row, int64_t column) {
   const int64_t channel = part.pass * part.columns + column;
   if (part.IsProjection()) return static_cast<size_t>(channel * part.rows + row);
@@ -63,7 +64,7 @@ size_t BiasAt(const RnnPart& part, int64_t row) {
 
 void RequireCount(size_t count, int64_t expected) {
   if (count != static_cast<size_t>(expected))
-    throw std::logic_error(fmt::format("{} values where cuDNN has {}", expected, count));
+    throw std::logic_error(fmt::format("got {} values, expected {}", count, expected));
 }
 
 }  // namespace
@@ -96,8 +97,9 @@ RnnSpec RnnSpecOf(const CudnnLstmCase& lstm) {
     throw Unsupported("cuDNN concatenates the two passes of a bidirectional LSTM; it has no sum");
   if (p.p >= p.h)
     throw Unsupported(
-        "a projection to {} of {} values: cuDNN's are narrower than the cell (p below h)", p.p,
-        p.h);
+        "a projection of {} values to {}: cuDNN needs a projection narrower than the cell (p below "
+        "h)",
+        p.h, p.p);
   RnnSpec spec{.algorithm = lstm.algorithm, .math = RowOf(lstm.type).math};
   spec.data_type.assign(StorageType(lstm.type));
   spec.bidirectional = p.passes == LstmPasses::kConcatenated;
@@ -118,7 +120,7 @@ void RequireRnnUnit(std::string_view type, int compute_capability) {
 void RequireRnnType(std::string_view type, std::size_t cudnn_version) {
   const auto least = RowOf(type).least_version;
   if (cudnn_version < least)
-    throw Unsupported("LSTMs in {} need cuDNN {}, this is {}", type,
+    throw Unsupported("LSTMs in {} need cuDNN {} or newer, this is {}", type,
                       library_rules::VersionText(least), library_rules::VersionText(cudnn_version));
 }
 
@@ -199,7 +201,7 @@ void AddHalfBias(const RnnPart& part, const std::vector<float>& bias, LstmInput<
 
 namespace {
 [[maybe_unused]] const bool cudnn_case_registered = workload::RegisterBackend(
-    {"LSTM", "gpu", "cudnn", workload::ReadNameAlone<ReadCudnnLstmCase>, "the CUDA module"});
+    {"LSTM", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnLstmCase>, "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::lstm

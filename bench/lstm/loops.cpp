@@ -1,4 +1,4 @@
-// LSTM/cpu/reference: the plain loops as a benchmark, one thread, f64.
+// LSTM/cpu/reference: the plain loops as a benchmark, in f64 on one thread.
 #include "bench/lstm/loops.h"
 
 #include <memory>
@@ -22,8 +22,8 @@ struct ReferenceCall {
   LstmInput<double> d_input;
 };
 
-// Every tensor that keeps its place from call to call; the gradients that the layers hand on are
-// scratch.
+// Returns every tensor whose memory is the same in each call. The gradients between layers are
+// temporary.
 std::vector<workload::MemoryRegion> Memory(const ReferenceCall& call) {
   std::vector<workload::MemoryRegion> memory;
   const auto add = [&](const std::vector<double>& values, bool weights = false) {
@@ -37,7 +37,7 @@ std::vector<workload::MemoryRegion> Memory(const ReferenceCall& call) {
          {&layer.input, &layer.state, &layer.projection, &layer.bias, &layer.peephole})
       add(*values, true);
   ForEachOutput([&](const auto& values) { add(values); }, call.forward.outputs);
-  for (const auto& layer : call.forward.kept) {
+  for (const auto& layer : call.forward.stored) {
     add(layer.output);
     for (const auto& pass : layer.passes)
       for (const auto* values : {&pass.gates, &pass.cell, &pass.exposed, &pass.hidden})
@@ -78,7 +78,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
       return CheckLastSteps(call->problem, call->input, call->forward);
     };
   }
-  prepared.run();  // the first call gives every output its place
+  prepared.run();  // the first call allocates the outputs
   prepared.memory = Memory(*call);
   prepared.algorithm = "plain loops";
   prepared.threads = 1;
@@ -88,7 +88,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
 }
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
-    {"LSTM", "cpu", "reference", workload::ReadNameAlone<ReadRequest>, "", Prepare});
+    {"LSTM", "cpu", "reference", workload::CheckedWorkload<ReadRequest>, std::nullopt, Prepare});
 
 }  // namespace
 }  // namespace dlroof::lstm

@@ -1,14 +1,13 @@
-// The LSTM stack in plain loops, for any number type: what every library's output is checked with,
-// and, with a number type that counts, what the operation counts of problem.h are checked with.
+// The LSTM stack in plain loops for any number type: the reference for every library's output and,
+// with a number type that counts operations, for the FLOPs of case.h.
 //
-// The cell (gate order i, f, g, o; g is the candidate), x the layer's input, h' and c' the states
-// of the step before:
+// The LSTM cell (gate order i, f, g, o, where g is the candidate) with the layer's input x and the
+// states h' and c' of the previous step is
 //   i, f, o = sigmoid(W x + U h' + b), g = tanh(W x + U h' + b)
 //   c = f*c' + i*g,  h = o*tanh(c),  with a projection h = P (o*tanh(c))
-// With peepholes the sums of i and f have p c' more, that of o has p c, p being one number per unit
-// and gate.
-// The backward pass walks the steps from the last to the first, starting from its own `initial`
-// states.
+// Peepholes add p c' to the sums of i and f, and p c to that of o, with one number p per unit and
+// gate. The backward pass of a bidirectional layer walks the steps from the last to the first,
+// starting from its own initial states.
 #pragma once
 
 #include <algorithm>
@@ -21,24 +20,24 @@
 
 namespace dlroof::lstm {
 
-// One pass of one layer, kept for the backward call. "Final" is the last step that was walked.
+// One pass of one layer, stored for the backward call.
 template <class T>
-struct LstmKeptPass {
+struct LstmStoredPass {
   std::vector<T> gates;          // [step][sample][gate][hidden unit] after their activation
   std::vector<T> cell, exposed;  // [step][sample][hidden unit]; exposed = o*tanh(c)
   std::vector<T> hidden;         // [step][sample][state channel]
 };
 
 template <class T>
-struct LstmKeptLayer {
-  std::vector<LstmKeptPass<T>> passes;
+struct LstmStoredLayer {
+  std::vector<LstmStoredPass<T>> passes;
   std::vector<T> output;  // [step][sample][output channel]
 };
 
 template <class T>
 struct LstmForwardResult {
   LstmOutput<T> outputs;
-  std::vector<LstmKeptLayer<T>> kept;
+  std::vector<LstmStoredLayer<T>> stored;
 };
 
 namespace lstm_reference {
@@ -46,8 +45,8 @@ namespace lstm_reference {
 inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 inline double Tanh(double x) { return std::tanh(x); }
 
-// The one operation of the matrix part. A counting number type overloads it to tell the parts
-// apart.
+// The only operation of the matrix part. A counting number type overloads it to distinguish the
+// matrix part from the elementwise one.
 template <class T>
 void MultiplyAdd(T& sum, const T& a, const T& b) {
   sum = sum + a * b;
@@ -77,7 +76,7 @@ void AddOuterProduct(T* sum, const T* x, const T* y, int64_t rows, int64_t colum
       MultiplyAdd(sum[row * columns + column], x[row], y[column]);
 }
 
-// One pass of one layer: sizes, and which step follows which.
+// The sizes of one pass of one layer, and the order of its steps.
 struct PassShape {
   int64_t steps, samples, input, state, hidden, projection;
   bool peephole, reversed;
@@ -90,11 +89,11 @@ inline PassShape ShapeOf(const LstmProblem& problem, int64_t layer, int64_t pass
           problem.h, problem.p, problem.peephole,           pass == 1};
 }
 
-// The weights (or their gradients) of one pass within its layer's tensors.
+// The weights, or their gradients, of one pass within its layer's tensors.
 template <class T>
 struct PassWeights {
   T *input, *state, *projection, *bias;
-  T* peephole;  // null without
+  T* peephole;  // null without peepholes
 };
 template <class T, class Layer>
 PassWeights<T> WeightsOf(Layer& layer, const PassShape& s, int64_t pass) {
@@ -105,7 +104,7 @@ PassWeights<T> WeightsOf(Layer& layer, const PassShape& s, int64_t pass) {
           s.peephole ? layer.peephole.data() + pass * 3 * s.hidden : nullptr};
 }
 
-// From the gates' sums to gates, cell and exposed state of one sample.
+// Turns the sums of the gates into gates, cell state and exposed state of one sample.
 template <class T>
 void CellForward(int64_t hidden, const PassWeights<const T>& w, const T* cell_before, T* gates,
                  T* cell, T* exposed) {
@@ -127,13 +126,14 @@ void CellForward(int64_t hidden, const PassWeights<const T>& w, const T* cell_be
 
 template <class T>
 void StepForward(const PassShape& s, const PassWeights<const T>& w, const T* x,
-                 const T* hidden_before, const T* cell_before, int64_t at, LstmKeptPass<T>& kept) {
-  T* gates = kept.gates.data() + at * 4 * s.hidden;
-  T* exposed = kept.exposed.data() + at * s.hidden;
-  T* hidden = kept.hidden.data() + at * s.state;
+                 const T* hidden_before, const T* cell_before, int64_t at,
+                 LstmStoredPass<T>& stored) {
+  T* gates = stored.gates.data() + at * 4 * s.hidden;
+  T* exposed = stored.exposed.data() + at * s.hidden;
+  T* hidden = stored.hidden.data() + at * s.state;
   AddProduct(gates, x, w.input, s.input, 4 * s.hidden);
   AddProduct(gates, hidden_before, w.state, s.state, 4 * s.hidden);
-  CellForward(s.hidden, w, cell_before, gates, kept.cell.data() + at * s.hidden, exposed);
+  CellForward(s.hidden, w, cell_before, gates, stored.cell.data() + at * s.hidden, exposed);
   if (s.projection != 0)
     AddProduct(hidden, exposed, w.projection, s.hidden, s.projection);
   else
@@ -142,27 +142,27 @@ void StepForward(const PassShape& s, const PassWeights<const T>& w, const T* x,
 
 template <class T>
 void PassForward(const PassShape& s, const PassWeights<const T>& w, const T* x,
-                 const T* initial_hidden, const T* initial_cell, LstmKeptPass<T>& kept) {
+                 const T* initial_hidden, const T* initial_cell, LstmStoredPass<T>& stored) {
   const int64_t rows = s.steps * s.samples;
-  kept.gates.assign(rows * 4 * s.hidden, T(0));
-  kept.cell.assign(rows * s.hidden, T(0));
-  kept.exposed.assign(rows * s.hidden, T(0));
-  kept.hidden.assign(rows * s.state, T(0));
+  stored.gates.assign(rows * 4 * s.hidden, T(0));
+  stored.cell.assign(rows * s.hidden, T(0));
+  stored.exposed.assign(rows * s.hidden, T(0));
+  stored.hidden.assign(rows * s.state, T(0));
   for (int64_t walked = 0; walked < s.steps; ++walked)
     for (int64_t sample = 0; sample < s.samples; ++sample) {
       const int64_t at = s.Step(walked) * s.samples + sample;
       const int64_t before = walked == 0 ? 0 : s.Step(walked - 1) * s.samples + sample;
       const T* hidden_before =
-          walked == 0 ? initial_hidden + sample * s.state : kept.hidden.data() + before * s.state;
+          walked == 0 ? initial_hidden + sample * s.state : stored.hidden.data() + before * s.state;
       const T* cell_before =
-          walked == 0 ? initial_cell + sample * s.hidden : kept.cell.data() + before * s.hidden;
-      StepForward(s, w, x + at * s.input, hidden_before, cell_before, at, kept);
+          walked == 0 ? initial_cell + sample * s.hidden : stored.cell.data() + before * s.hidden;
+      StepForward(s, w, x + at * s.input, hidden_before, cell_before, at, stored);
     }
 }
 
-// The layer's output out of its passes' hidden states.
+// Combines the hidden states of the passes into the layer's output.
 template <class T>
-void JoinPasses(const LstmProblem& problem, LstmKeptLayer<T>& layer) {
+void JoinPasses(const LstmProblem& problem, LstmStoredLayer<T>& layer) {
   const int64_t state = StateWidth(problem), width = OutputWidth(problem);
   layer.output.assign(problem.t * problem.n * width, T(0));
   for (int64_t row = 0; row < problem.t * problem.n; ++row)
@@ -174,14 +174,14 @@ void JoinPasses(const LstmProblem& problem, LstmKeptLayer<T>& layer) {
     }
 }
 
-// State of the backward walk between steps: gradients by hidden and cell state [sample].
+// State of the backward walk between steps: gradients by hidden and cell states [sample].
 template <class T>
 struct Carried {
   std::vector<T> hidden, cell;
 };
 
-// Gradients of one sample's gate sums; turns `cell` (by this step's cell state) into that by the
-// one before. `exposed` is the gradient by o*tanh(c).
+// Computes the gradients by one sample's gate sums, and turns `cell` from the gradient by this
+// step's cell state into that by the previous one. `exposed` is the gradient by o*tanh(c).
 template <class T>
 void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates, const T* cell_now,
                   const T* cell_before, const T* exposed, T* cell, T* d_gates,
@@ -211,7 +211,7 @@ void CellBackward(int64_t hidden, const PassWeights<const T>& w, const T* gates,
   }
 }
 
-// Inputs of one step of one sample: this step's row, the states before it, the layer's input.
+// Inputs of one step of one sample: its row, the previous states, the layer's input.
 template <class T>
 struct StepRow {
   int64_t at;
@@ -220,9 +220,9 @@ struct StepRow {
 
 template <class T>
 void StepBackward(const PassShape& s, const PassWeights<const T>& w, const PassWeights<T>& d_w,
-                  const LstmKeptPass<T>& kept, const StepRow<T>& row, T* d_x, T* d_hidden,
+                  const LstmStoredPass<T>& stored, const StepRow<T>& row, T* d_x, T* d_hidden,
                   T* d_cell) {
-  const T* exposed = kept.exposed.data() + row.at * s.hidden;
+  const T* exposed = stored.exposed.data() + row.at * s.hidden;
   for (int64_t k = 0; k < s.state; ++k) d_hidden[k] = d_hidden[k] + row.d_output[k];
   std::vector<T> d_exposed(d_hidden, d_hidden + s.state);
   if (s.projection != 0) {
@@ -231,8 +231,8 @@ void StepBackward(const PassShape& s, const PassWeights<const T>& w, const PassW
     AddOuterProduct(d_w.projection, exposed, d_hidden, s.hidden, s.projection);
   }
   std::vector<T> d_gates(4 * s.hidden, T(0));
-  CellBackward(s.hidden, w, kept.gates.data() + row.at * 4 * s.hidden,
-               kept.cell.data() + row.at * s.hidden, row.cell_before, d_exposed.data(), d_cell,
+  CellBackward(s.hidden, w, stored.gates.data() + row.at * 4 * s.hidden,
+               stored.cell.data() + row.at * s.hidden, row.cell_before, d_exposed.data(), d_cell,
                d_gates.data(), d_w);
   std::fill(d_hidden, d_hidden + s.state, T(0));
   AddTransposedProduct(d_x, d_gates.data(), w.input, s.input, 4 * s.hidden);
@@ -241,31 +241,32 @@ void StepBackward(const PassShape& s, const PassWeights<const T>& w, const PassW
   AddOuterProduct(d_w.state, row.hidden_before, d_gates.data(), s.state, 4 * s.hidden);
 }
 
-// `d_hidden`, `d_cell`: gradients by the final states in, by the initial states out.
-// `d_output` has rows of `d_stride` channels, of which this pass owns the first `s.state`.
+// `d_hidden` and `d_cell` are the gradients by the final states on entry, and by the initial states
+// on return. `d_output` has rows of `d_stride` channels, of which the first `s.state` belong to
+// this pass.
 template <class T>
 void PassBackward(const PassShape& s, const PassWeights<const T>& w, const PassWeights<T>& d_w,
-                  const LstmKeptPass<T>& kept, const T* x, const T* initial_hidden,
+                  const LstmStoredPass<T>& stored, const T* x, const T* initial_hidden,
                   const T* initial_cell, const T* d_output, int64_t d_stride, T* d_x, T* d_hidden,
                   T* d_cell) {
   for (int64_t walked = s.steps - 1; walked >= 0; --walked)
     for (int64_t sample = 0; sample < s.samples; ++sample) {
       const int64_t at = s.Step(walked) * s.samples + sample;
       const int64_t before = walked == 0 ? 0 : s.Step(walked - 1) * s.samples + sample;
-      StepRow<T> row{at, x + at * s.input, kept.hidden.data() + before * s.state,
-                     kept.cell.data() + before * s.hidden, d_output + at * d_stride};
+      StepRow<T> row{at, x + at * s.input, stored.hidden.data() + before * s.state,
+                     stored.cell.data() + before * s.hidden, d_output + at * d_stride};
       if (walked == 0) {
         row.hidden_before = initial_hidden + sample * s.state;
         row.cell_before = initial_cell + sample * s.hidden;
       }
-      StepBackward(s, w, d_w, kept, row, d_x + at * s.input, d_hidden + sample * s.state,
+      StepBackward(s, w, d_w, stored, row, d_x + at * s.input, d_hidden + sample * s.state,
                    d_cell + sample * s.hidden);
     }
 }
 
 }  // namespace lstm_reference
 
-// result: every output, and what the backward call needs.
+// Stores every output, and what the backward call needs, in `result`.
 template <class T>
 void LstmForward(const LstmProblem& problem, const LstmInput<T>& input,
                  LstmForwardResult<T>& result) {
@@ -276,30 +277,30 @@ void LstmForward(const LstmProblem& problem, const LstmInput<T>& input,
   auto& final_cell = result.outputs.final_cell;
   final_hidden.clear();
   final_cell.clear();
-  result.kept.resize(problem.l);
+  result.stored.resize(problem.l);
   for (int64_t layer = 0; layer < problem.l; ++layer) {
-    const T* x = layer == 0 ? input.source.data() : result.kept[layer - 1].output.data();
-    result.kept[layer].passes.resize(Passes(problem));
+    const T* x = layer == 0 ? input.source.data() : result.stored[layer - 1].output.data();
+    result.stored[layer].passes.resize(Passes(problem));
     for (int64_t pass = 0; pass < Passes(problem); ++pass) {
       const PassShape s = ShapeOf(problem, layer, pass);
       const int64_t state = layer * Passes(problem) + pass;
-      auto& kept = result.kept[layer].passes[pass];
+      auto& stored = result.stored[layer].passes[pass];
       PassForward<T>(s, WeightsOf<const T>(input.layers[layer], s, pass), x,
                      input.initial_hidden.data() + state * states,
-                     input.initial_cell.data() + state * cells, kept);
+                     input.initial_cell.data() + state * cells, stored);
       const int64_t end = pass == 1 ? 0 : last;
-      final_hidden.insert(final_hidden.end(), kept.hidden.begin() + end * s.state,
-                          kept.hidden.begin() + end * s.state + states);
-      final_cell.insert(final_cell.end(), kept.cell.begin() + end * s.hidden,
-                        kept.cell.begin() + end * s.hidden + cells);
+      final_hidden.insert(final_hidden.end(), stored.hidden.begin() + end * s.state,
+                          stored.hidden.begin() + end * s.state + states);
+      final_cell.insert(final_cell.end(), stored.cell.begin() + end * s.hidden,
+                        stored.cell.begin() + end * s.hidden + cells);
     }
-    JoinPasses(problem, result.kept[layer]);
+    JoinPasses(problem, result.stored[layer]);
   }
-  result.outputs.output = result.kept.back().output;
+  result.outputs.output = result.stored.back().output;
 }
 
-// d_output: gradient of a loss by each output of `forward`; d_input: by each input. Every gradient
-// starts from zero.
+// Computes the gradient `d_input` of a loss by each input from its gradient `d_output` by each
+// output of `forward`. Every gradient starts from zero.
 template <class T>
 void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
                   const LstmForwardResult<T>& forward, const LstmOutput<T>& d_output,
@@ -311,7 +312,7 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
   d_input.layers.resize(problem.l);
   std::vector<T> d_above = d_output.output;
   for (int64_t layer = problem.l - 1; layer >= 0; --layer) {
-    const std::vector<T>& x = layer == 0 ? input.source : forward.kept[layer - 1].output;
+    const std::vector<T>& x = layer == 0 ? input.source : forward.stored[layer - 1].output;
     const auto& weights = input.layers[layer];
     auto& d_weights = d_input.layers[layer];
     d_weights.input.assign(weights.input.size(), T(0));
@@ -319,7 +320,8 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
     d_weights.projection.assign(weights.projection.size(), T(0));
     d_weights.bias.assign(weights.bias.size(), T(0));
     d_weights.peephole.assign(weights.peephole.size(), T(0));
-    // The source's gradient stays where it was in the call before: memory that can be named.
+    // The source's gradient stays in the same memory in each call, so that PreparedCall can list
+    // it.
     std::vector<T> between;
     std::vector<T>& d_x = layer == 0 ? d_input.source : between;
     d_x.assign(x.size(), T(0));
@@ -327,12 +329,13 @@ void LstmBackward(const LstmProblem& problem, const LstmInput<T>& input,
       const PassShape s = ShapeOf(problem, layer, pass);
       const int64_t state = layer * Passes(problem) + pass;
       const bool second = pass == 1 && problem.passes == LstmPasses::kConcatenated;
-      PassBackward<T>(
-          s, WeightsOf<const T>(weights, s, pass), WeightsOf<T>(d_weights, s, pass),
-          forward.kept[layer].passes[pass], x.data(), input.initial_hidden.data() + state * states,
-          input.initial_cell.data() + state * cells, d_above.data() + (second ? s.state : 0),
-          OutputWidth(problem), d_x.data(), d_input.initial_hidden.data() + state * states,
-          d_input.initial_cell.data() + state * cells);
+      PassBackward<T>(s, WeightsOf<const T>(weights, s, pass), WeightsOf<T>(d_weights, s, pass),
+                      forward.stored[layer].passes[pass], x.data(),
+                      input.initial_hidden.data() + state * states,
+                      input.initial_cell.data() + state * cells,
+                      d_above.data() + (second ? s.state : 0), OutputWidth(problem), d_x.data(),
+                      d_input.initial_hidden.data() + state * states,
+                      d_input.initial_cell.data() + state * cells);
     }
     if (layer != 0) d_above = std::move(between);
   }

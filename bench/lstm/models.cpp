@@ -18,8 +18,9 @@ struct Product {
   double panel;  // [1] inputs whose weights a kernel sums over at a time
 };
 
-// `steps` times `samples` rows against weights of `inputs` rows, by panels of `panel` of them.
-// Gates are kept apart in memory: a block of hidden units of one gate is a panel of its own.
+// Returns the nest of `steps` times `samples` rows multiplied with weights of `inputs` rows, in
+// panels of `panel` rows. Gates are stored separately, so a block of hidden units of one gate is a
+// panel of its own.
 caches::ReuseNest ProductNest(const LstmProblem& p, const Product& product,
                               const LstmElementBytes& bytes,
                               const library_rules::VectorUnit& unit) {
@@ -34,17 +35,18 @@ caches::ReuseNest ProductNest(const LstmProblem& p, const Product& product,
   nest.tensors = {
       {"weights", bytes.weight, {Axis(kUnits, units), Axis(kInputs, inputs)}},
       {"inputs and states", bytes.hidden, {Axis(kT, t), Axis(kN, n), Axis(kInputs, inputs)}},
-      // A scratch of the library, 4 byte an element; a quarter as many states and outputs.
+      // The library's scratch memory has 4 byte per element, and four times as many elements as the
+      // states and outputs.
       {"gates", 4, {Axis(kN, n), Axis(kUnits, units)}},
       {"cell states", bytes.cell / kLstmGates, {Axis(kN, n), Axis(kUnits, units)}}};
-  // An output of the states' type is the next step's state: the same memory.
+  // An output of the states' type shares its memory with the next step's state.
   if (bytes.output != bytes.hidden)
     nest.tensors.push_back(
         {"outputs", bytes.output / kLstmGates, {Axis(kT, t), Axis(kN, n), Axis(kUnits, units)}});
   return nest;
 }
 
-// One layer, one pass.
+// Returns the nests of one pass of one layer.
 std::vector<caches::ReuseNest> LayerNests(const LstmProblem& p, int64_t input,
                                           const LstmElementBytes& bytes,
                                           const library_rules::VectorUnit& unit) {
@@ -66,7 +68,7 @@ double CoreBytes(const caches::ReuseNest& nest, const LstmElementBytes& bytes,
   const auto samples = static_cast<int64_t>(nest.sizes[kN]);
   const auto rows = static_cast<double>(library_rules::RowBlock(unit, kColumns, samples));
   const auto columns = static_cast<double>(kColumns * unit.lanes);
-  // Gates are written by the first product, read and written by the second, read by the functions.
+  // The first product writes the gates, the second reads and writes them, the functions read them.
   return products * (bytes.hidden / columns + bytes.weight / rows) + 4 * gates;
 }
 
@@ -78,8 +80,8 @@ caches::LevelModel LstmLevels(const LstmProblem& problem, LstmDirection directio
   caches::LevelModel model;
   if (direction == LstmDirection::kBackward || !implementation.starts_with("brgemm") ||
       implementation.find("amx") != std::string_view::npos || problem.p != 0) {
-    model.why_not = fmt::format("the loops of {} by {}{} are not modelled", Key(direction),
-                                implementation, problem.p != 0 ? " with a projection" : "");
+    model.reason = Reason{fmt::format("the loops of {} by {}{} are not modelled", Key(direction),
+                                      implementation, problem.p != 0 ? " with a projection" : "")};
     return model;
   }
   const library_rules::VectorUnit unit = library_rules::VectorUnitOf(implementation, isa);

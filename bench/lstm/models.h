@@ -1,4 +1,4 @@
-// The loops of an LSTM as oneDNN's matrix kernels run them, for the bytes at each cache level.
+// The loops of oneDNN's matrix kernels for an LSTM, for the bytes at each cache level.
 #pragma once
 
 #include <string_view>
@@ -8,15 +8,15 @@
 
 namespace dlroof::lstm {
 
-// `implementation` is the library's name for what it chose; modelled is "brgemm", forward: any
-// other gives no nests and the reason.
+// Returns the loops of a call. `implementation` is the library's name for its choice. The model
+// covers "brgemm" in the forward directions. For anything else it has no nests, but a reason.
 //
-// Assumed, of oneDNN 3.2: each time step reads all weights of a layer once, by blocks of two
-// vectors of hidden units and by gates, with its input and its state against each block; the
-// weights of one block and gate are read once per block of samples that registers hold. Where input
-// and state are equally wide their weights are one panel, else two; with one sample the input's
-// product is made for all steps at once. An output of the states' type is the next step's state.
-// Layers, and passes, run one after another.
+// The model assumes of oneDNN 3.2: each time step reads all weights of a layer once, in blocks of
+// two vectors of hidden units and by gates, and multiplies its input and its state with each block.
+// The weights of one block and gate are read once per block of samples that registers hold. If
+// input and state are equally wide, their weights form one panel, otherwise two. With one sample,
+// the product of the input is computed for all steps at once. An output of the states' type is the
+// next step's state. Layers and passes run one after another.
 caches::LevelModel LstmLevels(const LstmProblem& problem, LstmDirection direction,
                               const LstmElementBytes& bytes, std::string_view implementation,
                               std::string_view isa);

@@ -74,7 +74,7 @@ std::vector<int64_t> ReadSizes(std::string_view text, size_t& at) {
   }
 }
 
-// Reads the factors and, where it is there, the result.
+// Reads the two factors and, if present, the result.
 std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at) {
   std::vector<std::vector<int64_t>> matrices;
   for (;;) {
@@ -85,7 +85,9 @@ std::vector<std::vector<int64_t>> ReadMatrices(std::string_view text, size_t& at
   if (matrices.size() < 2)
     throw benchdnn::BenchdnnRefusal(0, "expected MxK:KxN or MxK:KxN:MxN, with batches before each");
   if (matrices[0].size() < 2 || matrices[1].size() != matrices[0].size())
-    throw benchdnn::BenchdnnRefusal(0, "both factors have as many dimensions, 2 or more");
+    throw benchdnn::BenchdnnRefusal(0,
+                                    "expected two factors with the same number of dimensions, "
+                                    "at least 2");
   return matrices;
 }
 
@@ -99,11 +101,10 @@ struct Found {
 
 benchdnn::BenchdnnName NameOf(const Found& found, const benchdnn::BenchdnnChoice& choice) {
   const bool forward = found.direction == ProductDirection::kForward;
-  if (auto reason = benchdnn::AttributeReason(choice, found.types, forward); !reason.empty())
-    return {"", reason};
+  if (auto reason = benchdnn::AttributeReason(choice, found.types, forward)) return *reason;
   const auto type = products::KeyOf(found.types);
-  if (type.empty() || type == "f64")  // none on the CPU
-    return {"", "types " + benchdnn::DataTypesOf(found.types)};
+  if (!type || type == "f64")  // oneDNN's CPU engine lacks f64
+    return Reason{"types " + benchdnn::DataTypesOf(found.types)};
   auto options = benchdnn::ProductOptionsOf(choice, found.training, found.bias);
   if (found.ip) options.insert(options.begin(), "ip");
   if (found.any) options.emplace_back("any");
@@ -112,50 +113,53 @@ benchdnn::BenchdnnName NameOf(const Found& found, const benchdnn::BenchdnnChoice
                                "cpu",
                                "onednn",
                                std::string(Key(found.direction)),
-                               type,
+                               *type,
                                ToText(found.problem),
                                std::move(options)};
   try {
     ReadOnednnMatmulCase(name);
   } catch (const BadInput&) {  // more than 64 bits
-    return {"", "impossible shape"};
+    return Reason{"impossible shape"};
   }
-  return {workload::ToText(name), ""};
+  return workload::ToText(name);
 }
 
-// The order of one matrix; absent where a name has no word for it.
 enum class Order { kRows, kColumns, kAny };
+// Returns the order of one matrix, if names can express it.
 std::optional<Order> OrderOf(std::string_view tag, bool batched) {
   if (tag == "any") return Order::kAny;
-  if (tag == "nchw" || tag == (batched ? "abc" : "ab")) return Order::kRows;  // nchw: of abx
+  // ReadLayout turns abx into nchw.
+  if (tag == "nchw" || tag == (batched ? "abc" : "ab")) return Order::kRows;
   if (tag == (batched ? "acb" : "ba")) return Order::kColumns;
   return std::nullopt;
 }
 
-std::string MatmulReason(const BenchdnnMatmul& problem, const benchdnn::BenchdnnChoice& choice) {
-  if (!problem.unsupported.empty()) return problem.unsupported;
-  if (!choice["encoding"].empty()) return "sparse matrices";
-  if (!choice["strides"].empty()) return "strides";
+std::optional<Reason> MatmulReason(const BenchdnnMatmul& problem,
+                                   const benchdnn::BenchdnnChoice& choice) {
+  if (problem.unsupported) return problem.unsupported;
+  if (!choice["encoding"].empty()) return Reason{"sparse matrices"};
+  if (!choice["strides"].empty()) return Reason{"strides"};
   const auto masks = choice["runtime_dims_masks"];
-  if (masks.find_first_not_of("0:") != std::string_view::npos) return "sizes at run time";
+  if (masks.find_first_not_of("0:") != std::string_view::npos) return Reason{"sizes at run time"};
   for (const auto* tag : {"stag", "wtag", "dtag"})
-    if (!OrderOf(choice[tag], problem.problem.b > 1)) return fmt::format("layout {}", choice[tag]);
-  if (choice["bia_dt"] == "undef") return "";
+    if (!OrderOf(choice[tag], problem.problem.b > 1))
+      return Reason{fmt::format("layout {}", choice[tag])};
+  if (choice["bia_dt"] == "undef") return std::nullopt;
   if (choice["bia_dt"] != products::BiasType(benchdnn::TypesOf(choice)))
-    return fmt::format("bias of type {}", choice["bia_dt"]);
-  // The bias has one number per column: C is masked by its last dimension alone.
+    return Reason{fmt::format("bias of type {}", choice["bia_dt"])};
+  // The bias has one number per column, so the mask selects only the last dimension of C.
   if (choice.Count("bia_mask") != (problem.problem.b > 1 ? 4 : 2))
-    return fmt::format("bias mask {}", choice["bia_mask"]);
-  return "";
+    return Reason{fmt::format("bias mask {}", choice["bia_mask"])};
+  return std::nullopt;
 }
 
-// "12x64": a size and x begin a problem of matmul.
+// A problem of matmul begins with a size and x: "12x64".
 bool BeginsMatmul(std::string_view text) {
   const auto end = text.find_first_not_of("0123456789");
   return end != 0 && end != std::string_view::npos && text[end] == 'x';
 }
 
-// Every letter of ip is one of conv, whose driver such a text means.
+// All letters of ip are letters of conv, so a text without --ip is a problem of conv.
 bool BeginsIp(std::string_view /*text*/) { return false; }
 
 benchdnn::BenchdnnProblem ReadMatmulProblem(const std::string& text) {
@@ -172,11 +176,11 @@ std::string Attributes(const MatmulCase& matmul) {
   std::string text;
   if (matmul.scales) text += benchdnn::ScalesArgument(matmul.types);
   if (matmul.relu) text += "--attr-post-ops=relu ";
-  if (!matmul.fpmath.empty()) text += fmt::format("--attr-fpmath={} ", matmul.fpmath);
+  if (matmul.fpmath) text += fmt::format("--attr-fpmath={} ", *matmul.fpmath);
   return text;
 }
 
-// Returns "ab" for a matrix row by row, "ba" for its transpose; "abc" and "acb" in a batch.
+// Returns "ab" for a row-major matrix and "ba" for a transposed one, "abc" and "acb" in a batch.
 std::string_view Tag(int64_t batch, bool transposed) {
   if (batch == 1) return transposed ? "ba" : "ab";
   return transposed ? "acb" : "abc";
@@ -197,10 +201,10 @@ std::string MatmulLine(const MatmulCase& matmul) {
   return line + fmt::format("{0}{1}x{2}:{0}{2}x{3}", batch, p.rows, p.depth, p.columns);
 }
 
-std::string InnerProductLine(const MatmulCase& matmul) {
+std::optional<std::string> InnerProductLine(const MatmulCase& matmul) {
   const auto dir = benchdnn::DirOf(matmul);
-  if (dir.empty()) return "";
-  return fmt::format("--ip --mode=P --dir={} {}{}mb{}ic{}oc{}", dir,
+  if (!dir) return std::nullopt;
+  return fmt::format("--ip --mode=P --dir={} {}{}mb{}ic{}oc{}", *dir,
                      benchdnn::TypesArgument(matmul.types), Attributes(matmul), matmul.problem.m,
                      matmul.problem.k, matmul.problem.n);
 }
@@ -217,7 +221,7 @@ BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   size_t at = 0;
   const auto matrices = ReadMatrices(text, at);
   BenchdnnMatmul read{.listed = std::string(text.substr(0, at))};
-  // benchdnn passes over what follows a size up to the name, and its lists have names without n.
+  // benchdnn ignores what follows a size up to the name, and its lists have names without n.
   if (at < text.size() && std::string_view("_n\"").find(text[at]) == std::string_view::npos)
     throw benchdnn::BenchdnnRefusal(at, "expected the name after n, or the end");
   const auto& a = matrices[0];
@@ -226,13 +230,13 @@ BenchdnnMatmul ReadBenchdnnMatmul(std::string_view text) {
   read.problem = {last == 2 ? a[0] : 1, a[last - 1], b[last], a[last]};
   if (b[last - 1] != a[last])
     throw benchdnn::BenchdnnRefusal(
-        0, fmt::format("the factors do not fit: {} columns, {} rows", a[last], b[last - 1]));
-  if (last > 2) read.unsupported = fmt::format("{}-D matmul", last + 1);
-  if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.unsupported = "broadcast batch";
+        0, fmt::format("the factors do not match: {} columns, {} rows", a[last], b[last - 1]));
+  if (last > 2) read.unsupported = Reason{fmt::format("{}-D matmul", last + 1)};
+  if (!std::equal(a.begin(), a.end() - 2, b.begin())) read.unsupported = Reason{"broadcast batch"};
   auto result = a;
   result[last] = b[last];
   const bool fits = matrices.size() == 2 || (matrices.size() == 3 && matrices[2] == result);
-  if (!fits && read.unsupported.empty()) read.unsupported = "result of other sizes";
+  if (!fits && !read.unsupported) read.unsupported = Reason{"result of other sizes"};
   return read;
 }
 
@@ -261,7 +265,7 @@ std::string ToText(const BenchdnnIp& p) {
 
 benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
                                   const benchdnn::BenchdnnChoice& choice) {
-  if (auto reason = MatmulReason(problem, choice); !reason.empty()) return {"", reason};
+  if (auto reason = MatmulReason(problem, choice)) return *reason;
   const auto order = [&](std::string_view tag) {
     return *OrderOf(choice[tag], problem.problem.b > 1);
   };
@@ -269,8 +273,8 @@ benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
   Found found{problem.problem, ProductDirection::kForward, benchdnn::TypesOf(choice)};
   found.any = a == Order::kAny && b == Order::kAny && c == Order::kAny;
   if (!found.any && (a == Order::kAny || b == Order::kAny || c == Order::kAny))
-    return {"", "layout any of some matrices"};
-  if (c == Order::kColumns) return {"", "transposed result"};
+    return Reason{"layout any of some matrices"};
+  if (c == Order::kColumns) return Reason{"transposed result"};
   found.problem.transposed_a = a == Order::kColumns;
   found.problem.transposed_b = b == Order::kColumns;
   found.bias = choice["bia_dt"] != "undef";
@@ -279,13 +283,13 @@ benchdnn::BenchdnnName MatmulName(const BenchdnnMatmul& problem,
 
 benchdnn::BenchdnnName IpName(const BenchdnnIp& problem, const benchdnn::BenchdnnChoice& choice) {
   const auto* const row = benchdnn::FindDirection(choice);
-  if (row == nullptr) return {"", fmt::format("direction {}", choice["dir"])};
+  if (row == nullptr) return Reason{fmt::format("direction {}", choice["dir"])};
   if (problem.depth != 0 || problem.height != 0 || problem.width != 0)
-    return {"", "inner product of images"};
+    return Reason{"inner product of images"};
   for (const auto* tag : {"stag", "wtag", "dtag"})
-    if (!choice.IsDefault(tag)) return {"", fmt::format("layout {}", choice[tag])};
+    if (!choice.IsDefault(tag)) return Reason{fmt::format("layout {}", choice[tag])};
   const int64_t samples = choice.Count("mb") != 0 ? choice.Count("mb") : problem.samples;
-  if (samples == 0) return {"", "no samples"};
+  if (samples == 0) return Reason{"no samples"};
   return NameOf({{1, samples, problem.out_channels, problem.in_channels},
                  row->direction,
                  benchdnn::TypesOf(choice),
@@ -295,8 +299,8 @@ benchdnn::BenchdnnName IpName(const BenchdnnIp& problem, const benchdnn::Benchdn
                 choice);
 }
 
-std::string MatmulBenchdnn(const MatmulCase& matmul) {
-  if (matmul.scales && matmul.direction != ProductDirection::kForward) return "";
+std::optional<std::string> MatmulBenchdnn(const MatmulCase& matmul) {
+  if (matmul.scales && matmul.direction != ProductDirection::kForward) return std::nullopt;
   return matmul.ip ? InnerProductLine(matmul) : MatmulLine(matmul);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 MatmulProblem ReadLetters(workload::TextCursor& cursor) {
   MatmulProblem p;
-  // A batch of 1 has no letter, so that no problem has two texts.
+  // A batch of 1 has no letter, so that each problem has one text.
   if (cursor.Accept("b")) p.b = cursor.Integer(2, "a batch");
   cursor.Sizes({{"m", p.m}, {"n", p.n}, {"k", p.k}});
   if (cursor.AtEnd()) return p;
@@ -27,7 +27,7 @@ MatmulProblem ReadLetters(workload::TextCursor& cursor) {
 
 // Throws BadInput without a column.
 void CheckShape(const MatmulProblem& p) {
-  // In the widest type, so that no type of the same problem overflows.
+  // Checked with the widest type, so that the problem's size does not overflow in any type.
   constexpr int64_t kBytes = 8;
   int64_t total = workload::CheckedCount({kBytes, p.b, p.m, p.k}, "A's size in byte");
   const int64_t b = workload::CheckedCount({kBytes, p.b, p.k, p.n}, "B's size in byte");
@@ -67,20 +67,20 @@ int64_t DenseFlops(const MatmulProblem& p) { return 2 * CountC(p) * p.k; }
 
 namespace {
 
-// Throws BadInput for an option that the direction, the type or the problem cannot have.
+// Throws BadInput for an option that the direction, the type or the problem excludes.
 void CheckVariant(const workload::BenchmarkName& name, const MatmulCase& matmul) {
-  const auto refuse_if = [&](bool wrong, std::string_view option, std::string_view why) {
-    if (wrong) workload::RefuseOption(name, option, why);
+  const auto refuse_if = [&](bool wrong, std::string_view option, std::string_view reason) {
+    if (wrong) workload::RefuseOption(name, option, reason);
   };
   const auto& p = matmul.problem;
   const bool forward = matmul.direction == ProductDirection::kForward;
   const bool gradient = matmul.ip && matmul.direction == ProductDirection::kBackwardWeights;
   const bool transposed = p.transposed_a || p.transposed_b;
   refuse_if(p.b > 1 || transposed, "ip", "multiplies one pair of matrices: no batch, no tA or tB");
-  refuse_if(!matmul.ip || !forward, "training", "is a kind of fwd of ip");
-  refuse_if(!forward && !gradient, "bias", "belongs to fwd, and to bwd_weights of ip");
-  refuse_if(matmul.ip, "any", "is what ip has anyway");
-  refuse_if(!forward || transposed, "any", "belongs to fwd without tA and tB");
+  refuse_if(!matmul.ip || !forward, "training", "applies to fwd of ip");
+  refuse_if(!forward && !gradient, "bias", "applies to fwd, and to bwd_weights of ip");
+  refuse_if(matmul.ip, "any", "is always the case for ip");
+  refuse_if(!forward || transposed, "any", "applies to fwd without tA and tB");
 }
 
 }  // namespace

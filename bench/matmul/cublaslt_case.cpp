@@ -20,7 +20,7 @@ const TypeRow& RowOf(std::string_view type) {
   return *std::ranges::find_if(kTypes, [&](auto& row) { return row.type == type; });
 }
 
-// Row by row, a matrix is its transpose column by column.
+// A row-major matrix is the transpose of a column-major one.
 MatrixSpec SpecOf(const MatmulCase& matmul, const Factor& factor, int64_t rows, int64_t columns) {
   MatrixSpec spec{factor.matrix, std::string(TypeOf(matmul.types, factor.matrix)), columns, rows,
                   factor.transposed};
@@ -48,9 +48,9 @@ ProductSpec ProductSpecOf(const MatmulCase& matmul) {
 std::string PipeOf(std::string_view type) { return std::string(RowOf(type).pipe); }
 
 namespace {
-[[maybe_unused]] const bool cublaslt_case_registered =
-    workload::RegisterBackend({"Matmul", "gpu", "cublaslt",
-                               workload::ReadNameAlone<ReadCublasltMatmulCase>, "the CUDA module"});
+[[maybe_unused]] const bool cublaslt_case_registered = workload::RegisterBackend(
+    {"Matmul", "gpu", "cublaslt", workload::CheckedWorkload<ReadCublasltMatmulCase>,
+     "the CUDA module"});
 }  // namespace
 
 }  // namespace dlroof::matmul

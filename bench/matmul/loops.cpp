@@ -58,8 +58,7 @@ products::ProductResult ResultOf(const MatmulCase& matmul, const products::Produ
           }};
 }
 
-// Matmul/cpu/reference: the plain loops as a benchmark, one thread, f64.
-
+// The backend Matmul/cpu/reference: the plain loops as a benchmark, in f64 on one thread.
 namespace {
 
 using Arrays = products::ProductArrays<double>;
@@ -91,7 +90,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
 }
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
-    {"Matmul", "cpu", "reference", workload::ReadNameAlone<ReadCase>, "", Prepare});
+    {"Matmul", "cpu", "reference", workload::CheckedWorkload<ReadCase>, std::nullopt, Prepare});
 
 }  // namespace
 }  // namespace dlroof::matmul

@@ -1,4 +1,4 @@
-// matmul in plain loops: the yardstick for every other implementation, and a benchmark itself.
+// Matmul in plain loops: the reference for every other implementation, and a benchmark itself.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace dlroof::matmul {
 
-// A, B and C are the source, the weights and the destination, in their order in memory.
+// A, B and C are the source, the weights and the destination, each in its order in memory.
 template <class Arrays>
 auto& MatrixOf(Arrays& arrays, Matrix matrix) {
   return matrix == Matrix::kA   ? arrays.source
@@ -18,7 +18,7 @@ auto& MatrixOf(Arrays& arrays, Matrix matrix) {
                                 : arrays.destination;
 }
 
-// Returns arrays of the problem's sizes, all zero.
+// Returns zeroed arrays of the problem's sizes.
 template <class Number>
 products::ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
   return {std::vector<Number>(static_cast<size_t>(CountA(p))),
@@ -26,7 +26,7 @@ products::ProductArrays<Number> ZeroMatrices(const MatmulProblem& p) {
           std::vector<Number>(static_cast<size_t>(CountC(p)))};
 }
 
-// Writes the product's result from its two factors.
+// Computes the product's result from its two factors.
 template <class Number>
 void RunProduct(const MatmulProduct& p, products::ProductArrays<Number>& arrays) {
   const Number* const left = MatrixOf(arrays, p.left.matrix).data();
@@ -43,7 +43,7 @@ void RunProduct(const MatmulProduct& p, products::ProductArrays<Number>& arrays)
     }
 }
 
-// Runs the product, then what the variant adds: bias, relu, the gradient of the bias.
+// RunProduct followed by products::AddVariant (bias, relu, the gradient of the bias).
 template <class Number>
 void RunMatmulCase(const MatmulCase& matmul, products::ProductArrays<Number>& arrays) {
   RunProduct(ProductOf(matmul), arrays);
@@ -52,10 +52,10 @@ void RunMatmulCase(const MatmulCase& matmul, products::ProductArrays<Number>& ar
       matmul, matmul.problem.n, [=](size_t i) { return i % columns; }, arrays);
 }
 
-// The result of a case, for its check. A sample has every corner.
+// Returns the result of a case for its check. A sample contains every corner.
 products::ProductResult ResultOf(const MatmulCase& matmul, const products::ProductInputs& inputs);
 
-// `index`: position in the result's memory.
+// `index` is the position in the result's memory.
 products::ProductElement MatmulElementAt(const MatmulProduct& product,
                                          const products::ProductInputs& inputs, int64_t index);
 

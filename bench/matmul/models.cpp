@@ -16,7 +16,7 @@ constexpr int64_t kMostColumns = 64;
 
 int64_t Blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
-// Returns the share of threads without work in the last turn, as the library reckons it.
+// Returns the share of idle threads in the last round, as the library computes it.
 double Imbalance(const MatmulProduct& p, int64_t rows, int64_t columns, int64_t threads) {
   const int64_t work = p.batch * Blocks(p.rows, rows) * Blocks(p.columns, columns);
   const int64_t rest = work % threads;
@@ -48,7 +48,7 @@ caches::LevelModel BrgemmModel(const MatmulCase& matmul, const library_rules::Ve
   const double left = Bytes(matmul, p.left.matrix), right = Bytes(matmul, p.right.matrix);
   const double result = Bytes(matmul, p.result);
   caches::ReuseNest nest{.sizes = {real(p.batch), real(p.rows), real(p.columns), real(p.depth)}};
-  // The trained parameters, wherever they stand in the product.
+  // B holds the trained parameters and may be any of the three matrices.
   const auto name = [](Matrix matrix) { return matrix == Matrix::kB ? "weights" : "data"; };
   nest.tensors = {Tensor(name(p.left.matrix), left, kRows, kDepth, nest),
                   Tensor(name(p.right.matrix), right, kDepth, kColumns, nest),
@@ -81,7 +81,7 @@ MatmulBlocking MatmulBlockingOf(const MatmulProduct& p, int threads) {
   if (little_work && p.rows <= 40 && (p.columns > kMostColumns || p.batch > 1))
     best.columns = std::min<int64_t>(p.columns, 32);
   const int64_t least = std::min<int64_t>(little_work ? 16 : 32, p.rows);
-  double best_imbalance = 5;  // above all that can be
+  double best_imbalance = 5;  // larger than any possible value
   for (int64_t rows = std::min<int64_t>(256, p.rows); rows >= least; --rows)
     if (const double found = Imbalance(p, rows, best.columns, threads); found < best_imbalance)
       best_imbalance = found, best.rows = rows;
@@ -94,8 +94,9 @@ caches::LevelModel MatmulLevels(const MatmulCase& matmul, std::string_view imple
                       implementation.find("amx") == std::string_view::npos;
   if (brgemm && !ProductOf(matmul).left.transposed)
     return BrgemmModel(matmul, library_rules::VectorUnitOf(implementation, isa), threads);
-  return {.why_not = fmt::format("the loops of {}{} by {} are not modelled", Key(matmul.direction),
-                                 brgemm ? " with a transposed left factor" : "", implementation)};
+  return {.reason =
+              Reason{fmt::format("the loops of {}{} by {} are not modelled", Key(matmul.direction),
+                                 brgemm ? " with a transposed left factor" : "", implementation)}};
 }
 
 }  // namespace dlroof::matmul

@@ -22,20 +22,20 @@ cluster::NetworkPoint PointOf(std::size_t bytes, const std::vector<double>& seco
           .repetitions = static_cast<int>(seconds.size())};
 }
 
-// Sizes of messages [byte]: 8, 16, 32, ... up to most_bytes, with half of that.
+// Returns the sizes of messages: 8, 16, 32, ... up to most_bytes, and half of most_bytes. [byte]
 std::vector<std::size_t> Sizes(const ProbeRules& rules) {
   std::set<std::size_t> sizes = {rules.most_bytes / 2, rules.most_bytes};
   for (std::size_t bytes = 8; bytes < rules.most_bytes; bytes *= 2) sizes.insert(bytes);
   return {sizes.begin(), sizes.end()};
 }
 
-// One direction of a pair. Both ends call the same functions, in the same order.
+// One direction of a pair. Both ends call the same functions in the same order.
 class Direction {
  public:
   Direction(Messages& messages, int from, int to)
       : messages_(messages), from_(from), to_(to), sends_(messages.rank() == from) {}
 
-  // Returns the points on the sender, none on the receiver.
+  // Returns the points on the sender, and nothing on the receiver.
   std::vector<cluster::NetworkPoint> Measure(const ProbeRules& rules) {
     const double answer = Median(Times(0, rules, 0)) / 2;
     std::vector<cluster::NetworkPoint> points;
@@ -57,11 +57,11 @@ class Direction {
     }
   }
 
-  // Returns the seconds of each repetition, less `answer`. The sender says how many messages a
-  // repetition has and how many repetitions there are, by its clock: short ones are timed together.
+  // Returns the seconds of each repetition, less `answer`. The sender decides by its clock how many
+  // messages a repetition has (short ones are timed together) and how many repetitions are made.
   std::vector<double> Times(std::size_t bytes, const ProbeRules& rules, double answer) {
     constexpr double kLeastTimed = 100e-6;  // [s]
-    ThereAndBack(bytes);                    // what a link buffers is full, pages are there
+    ThereAndBack(bytes);                    // warms up: fills buffers, touches pages
     const double start = messages_.Now();
     ThereAndBack(bytes);
     const double once = std::max(messages_.Now() - start, 1e-9);
@@ -141,7 +141,7 @@ std::vector<cluster::AllreduceTimes> MeasureAllreduces(Messages& messages,
   return all;
 }
 
-// Returns what a rank tells rank 0.
+// Returns a rank's results as JSON, for rank 0.
 std::string TextOfRank(const Messages& messages, const std::vector<cluster::PairTimes>& sent) {
   json object = {{"node", messages.NodeName()}, {"sent", json::array()}};
   for (const auto& pair : sent) {
@@ -169,7 +169,7 @@ void AddRank(const std::string& text, std::size_t rank, cluster::MeasuredNetwork
   }
 }
 
-// Several ranks of one node become "n1-rank0", "n1-rank1".
+// Renames several ranks of one node to "n1-rank0", "n1-rank1".
 void NameRanks(std::vector<std::string>& names) {
   std::map<std::string, int> counts;
   for (const auto& name : names) ++counts[name];

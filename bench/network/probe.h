@@ -1,4 +1,4 @@
-// Measures a network: messages between pairs of ranks, and allreduces.
+// Measures a network by messages between pairs of ranks and by allreduces.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace dlroof::network {
 
-// The part of a message passing library that measuring a network needs. MPI is one.
+// The functions of a message passing library (MPI) that measuring a network needs.
 class Messages {
  public:
   virtual ~Messages() = default;
@@ -22,18 +22,18 @@ class Messages {
   virtual std::string NodeName() const = 0;  // of this rank
   virtual double Now() const = 0;            // [s] of this rank's clock
 
-  // Both block. Contents do not matter.
+  // Send and Receive block. The contents are arbitrary.
   virtual void Send(int to, std::size_t bytes) = 0;
   virtual void Receive(int from, std::size_t bytes) = 0;
-  // A number that the other end has and this one needs.
+  // Exchange a number between the two ends of a pair.
   virtual void SendNumber(int to, double number) = 0;
   virtual double ReceiveNumber(int from) = 0;
-  // Waits for all ranks, asleep: a waiting rank leaves its CPU to others.
+  // Waits for all ranks. A waiting rank sleeps, so that it does not occupy its CPU.
   virtual void WaitForAll() = 0;
   // Sums up vectors of floats of the first `ranks` ranks, after these have waited for each other.
   // Returns the longest of their times [s], the same on all of them; the others return 0 at once.
   virtual double Sum(int ranks, std::size_t bytes) = 0;
-  // Returns all ranks' texts on rank 0; empty on the others.
+  // Returns the texts of all ranks on rank 0, and nothing on the others.
   virtual std::vector<std::string> Gather(const std::string& text) = 0;
 };
 
@@ -41,18 +41,19 @@ struct ProbeRules {
   std::size_t most_bytes = 4 << 20;  // [byte] largest message, a multiple of 4
   int repetitions = 9;               // [1] of each size
   int least_repetitions = 3;         // [1] of sizes that take longer than `most_seconds`
-  double most_seconds = 1;           // [s] of a size and direction
+  double most_seconds = 1;           // [s] time for a size and direction
   int all_pairs = 8;                 // [1] ranks up to which every pair is measured, one by one
-  int matchings = 6;                 // [1] beyond: random pairings of all, each at once
+  int matchings = 6;                 // [1] number of random pairings of all ranks beyond that
 };
 
-// Returns the pairings in order; pairs of one pairing send at the same time. Up to rules.all_pairs
-// ranks each pairing is one pair, beyond it holds every rank once (but for one of an odd number),
-// the same on every rank.
+// Returns the pairings in order. Pairs of one pairing send at the same time. Up to rules.all_pairs
+// ranks a pairing is one pair; beyond, it has every rank once (except one of an odd number). The
+// result is the same on every rank.
 std::vector<std::vector<std::pair<int, int>>> Pairings(int ranks, const ProbeRules& rules);
 
-// Returns the network on rank 0, nothing on the others. Every rank calls it. A message's time is
-// that of sending it and an empty answer, less half of an empty message both ways.
+// Measures the network. Call it on every rank. Returns the network on rank 0, nothing on the
+// others. A message's time is that of sending it and receiving an empty answer, less half of the
+// time of two empty messages.
 std::optional<cluster::MeasuredNetwork> MeasureNetwork(Messages& messages, const ProbeRules& rules);
 
 }  // namespace dlroof::network

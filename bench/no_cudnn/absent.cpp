@@ -1,13 +1,14 @@
-// Stands in for every cuDNN file where cuDNN was not found: ceilings and counters need none.
+// Implements bench/cudnn/library.h in a build without cuDNN, where it replaces every cuDNN file.
 #include "bench/cudnn/library.h"
 
 namespace dlroof::cudnn {
 
-std::string CudnnVersion() { return ""; }
+std::optional<std::string> CudnnVersion() { return std::nullopt; }
 
-std::string WhyNoCudnn() {
-  return "the CUDA module was built without cuDNN 9.8 or newer: install it and build again "
-         "(ci/run.sh --gpu does)";
+std::optional<Reason> UnavailableReason() {
+  return Reason{
+      "the CUDA module was built without cuDNN 9.8 or newer: install cuDNN and build again "
+      "(ci/run.sh --gpu does)"};
 }
 
 }  // namespace dlroof::cudnn

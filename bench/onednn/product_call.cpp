@@ -13,32 +13,32 @@ namespace {
 
 using dnnl::memory;
 
-// Refuses oneDNN's last resort for large problems: plain loops, four orders of magnitude slower
-// than its kernels (0.1 to 0.2 GFLOP/s on two cores). Nobody wants to wait for them, nor take them
-// for the library's speed.
+// Refuses large problems for which oneDNN falls back to its reference loops. These are four orders
+// of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores), so a run would take too
+// long and would not show the library's speed.
 void RequireKernel(const products::ProductSizes& sizes, const std::string& implementation) {
   constexpr int64_t kMostFlops = 100'000'000;
   if (implementation.starts_with("ref") && sizes.flops > kMostFlops)
     throw Unsupported(
-        "oneDNN has no kernel for this here, only its reference loops ({}): seconds or minutes a "
-        "call",
+        "oneDNN has no kernel for this call on this CPU, only reference loops ({}), which would "
+        "take seconds or minutes per call",
         implementation);
 }
 
-// The unit that computes. With fpmath the library may compute f32 in a narrower type; it did where
-// the implementation's name has an instruction set that f32 itself cannot use.
+// Returns the pipe that computes. With fpmath the library may compute f32 in a narrower type, which
+// the implementation's name shows by an instruction set that f32 itself cannot use.
 std::string PipeOf(const products::ProductCase& one, const std::string& implementation) {
   const auto type = products::ComputeType(one.types);
-  const bool narrowed = type == "f32" && !one.fpmath.empty() &&
+  const bool narrowed = type == "f32" && one.fpmath &&
                         (implementation.find("amx") != std::string::npos ||
                          implementation.find("bf16") != std::string::npos);
   return MatrixPipe(narrowed ? "bf16" : type, implementation);
 }
 
-// Keeps an execution's folded copies; the primitive is the call's own.
+// The primitive of a call with folded copies of its tensors.
 struct FoldedCall {
   std::shared_ptr<const ProductCall> call;
-  std::vector<workload::FoldedMemory> held;
+  std::vector<workload::FoldedMemory> copies;
   std::unordered_map<int, memory> arguments;
   ArgumentList listed;
 };
@@ -47,16 +47,16 @@ std::shared_ptr<const FoldedCall> MakeFolded(std::shared_ptr<const ProductCall> 
                                              double distinct_bytes) {
   auto folded = std::make_shared<FoldedCall>();
   std::vector<size_t> bytes;
-  for (const auto& [argument, whole] : call->arguments)
-    bytes.push_back(whole.get_desc().get_size());
+  for (const auto& [argument, original] : call->arguments)
+    bytes.push_back(original.get_desc().get_size());
   const auto distinct = workload::DistinctBytes(bytes, distinct_bytes);
   workload::RequireHostMemory(std::accumulate(distinct.begin(), distinct.end(), 0.0),
                               "a copy of the tensors");
   size_t i = 0;
-  for (const auto& [argument, whole] : call->arguments) {
-    const auto& copy = folded->held.emplace_back(bytes[i], distinct[i]);
-    std::memcpy(copy.begin(), whole.get_data_handle(), std::min(bytes[i], copy.distinct()));
-    folded->arguments.emplace(argument, memory(whole.get_desc(), CpuEngine(), copy.begin()));
+  for (const auto& [argument, original] : call->arguments) {
+    const auto& copy = folded->copies.emplace_back(bytes[i], distinct[i]);
+    std::memcpy(copy.begin(), original.get_data_handle(), std::min(bytes[i], copy.distinct()));
+    folded->arguments.emplace(argument, memory(original.get_desc(), CpuEngine(), copy.begin()));
     ++i;
   }
   folded->listed = ListedArguments(folded->arguments);
@@ -103,7 +103,7 @@ products::ProductOutput<float> ProductCall::Output() const {
 dnnl::primitive_attr AttributesOf(const products::ProductCase& one,
                                   const products::ProductScales& scales, int weights_mask) {
   dnnl::primitive_attr attributes;
-  if (!one.fpmath.empty()) attributes.set_fpmath_mode(FpmathMode(one.fpmath));
+  if (one.fpmath) attributes.set_fpmath_mode(FpmathMode(*one.fpmath));
   if (one.scales) {
     attributes.set_scales_mask(DNNL_ARG_SRC, 0);
     attributes.set_scales_mask(DNNL_ARG_WEIGHTS, weights_mask);
@@ -123,10 +123,10 @@ dnnl::prop_kind ForwardKind(const products::ProductCase& one) {
 }
 
 void RequireSupport(const products::ProductCase& one, const products::ProductSizes& sizes,
-                    std::string_view why_no_int8_gradient) {
+                    std::string_view int8_gradient_reason) {
   if (products::IsInt8(one.types) && one.direction != ProductDirection::kForward)
-    throw Unsupported(std::string(why_no_int8_gradient));
-  // Each tensor in its type and once more as f32, to fill it or to read it.
+    throw Unsupported(std::string(int8_gradient_reason));
+  // Each tensor exists in its type and once more as f32, from which it is filled or read.
   const auto bytes = [](int64_t count, std::string_view type) {
     return static_cast<double>(count) * static_cast<double>(4 + workload::ElementBytes(type));
   };
@@ -145,7 +145,7 @@ workload::PreparedCall PreparedProduct(const products::ProductCase& one,
       .isa = EffectiveIsa(),
       .modelled = products::ProductWork(one, sizes, PipeOf(one, call->implementation)),
       .memory = Regions(call->arguments, call->weights)};
-  prepared.folded = [call](double distinct_bytes) { return Folded(call, distinct_bytes); };
+  prepared.explain.folded = [call](double distinct_bytes) { return Folded(call, distinct_bytes); };
   prepared.run = [call = std::move(call)] { call->Run(); };
   return prepared;
 }

@@ -1,5 +1,4 @@
-// One call of an operator that multiplies a source by weights (bench/products), by a oneDNN
-// primitive of any kind.
+// Calls of operators that multiply a source by weights (bench/products), by oneDNN primitives.
 #pragma once
 
 #include <dnnl.hpp>
@@ -15,20 +14,20 @@
 
 namespace dlroof::onednn {
 
-// Owns what one execution needs.
+// Owns everything that one execution needs.
 struct ProductCall {
   Tensors tensors;
   dnnl::primitive primitive;
   std::string implementation;
   std::unordered_map<int, dnnl::memory> arguments = {};
   dnnl::memory output = {};
-  dnnl::memory bias_gradient = {};  // empty: the call makes none
-  std::vector<int> weights = {};    // arguments that are trained parameters
-  ArgumentList listed = {};         // the arguments, as Run wants them
+  dnnl::memory bias_gradient = {};  // set if the call computes it
+  std::vector<int> weights = {};    // the keys of arguments that are trained parameters
+  ArgumentList listed = {};         // `arguments` in the form that Run needs
 
-  // Takes the result's memory, which the call must fill.
+  // Allocates the memory of the result as `argument`.
   void AddOutput(int argument, const dnnl::memory::desc& target);
-  // Adds bias and scales, where the case has them.
+  // Adds the case's bias and scales.
   void AddVariant(const products::ProductCase& one, const products::ProductScales& scales,
                   const products::ProductInputs& inputs, const dnnl::memory::desc& bias);
 
@@ -36,15 +35,15 @@ struct ProductCall {
   products::ProductOutput<float> Output() const;
 };
 
-// fpmath, relu, and the places of scales. `weights_mask`: the dimensions of the weights along which
-// their scales differ.
+// Returns attributes with the case's fpmath mode, relu and scales. `weights_mask` selects the
+// dimensions of the weights along which their scales differ.
 dnnl::primitive_attr AttributesOf(const products::ProductCase& one,
                                   const products::ProductScales& scales, int weights_mask);
 
-// The kind of a forward call, and of the one that a gradient's descriptor asks for.
+// Returns the kind of a forward call, or of the forward hint that a gradient's descriptor needs.
 dnnl::prop_kind ForwardKind(const products::ProductCase& one);
 
-// Calls of a primitive with a descriptor, for a case of that direction.
+// These make a call from a primitive descriptor of their direction.
 template <class Primitive>
 ProductCall ForwardCall(const typename Primitive::primitive_desc& chosen,
                         const products::ProductCase& one, const products::ProductScales& scales,
@@ -84,18 +83,18 @@ ProductCall BackwardWeightsCall(const typename Primitive::primitive_desc& chosen
   return call;
 }
 
-// Throws before anything is allocated: for an int8 gradient, with that reason, and where the
-// machine lacks the memory.
+// Throws Unsupported for an int8 gradient, with `int8_gradient_reason`, and if the machine lacks
+// the memory. Call it before anything is allocated.
 void RequireSupport(const products::ProductCase& one, const products::ProductSizes& sizes,
-                    std::string_view why_no_int8_gradient);
+                    std::string_view int8_gradient_reason);
 
-// Fills all but `verify` and `levels`. Throws Unsupported where oneDNN's last resort, its reference
-// loops, would run a large problem.
+// Fills everything but `verify` and `levels`. Throws Unsupported if oneDNN would run a large
+// problem with its reference loops.
 workload::PreparedCall PreparedProduct(const products::ProductCase& one,
                                        const products::ProductSizes& sizes,
                                        std::shared_ptr<const ProductCall> call);
 
-// Prepares a call that `make(inputs)` makes. `what` names it in refusals.
+// Prepares the call that `make(inputs)` returns. `what` names it in error messages.
 template <class Case, class Make>
 workload::PreparedCall PrepareProduct(const Case& one, const workload::RunSettings& settings,
                                       std::string_view what, Make make) {
@@ -111,7 +110,7 @@ workload::PreparedCall PrepareProduct(const Case& one, const workload::RunSettin
   prepared.verify = [one, call, inputs, seed = settings.seed] {
     call->Run();
     auto found = products::CheckOutput(one, *inputs, call->Output(), seed);
-    *inputs = {};  // up to gigabytes that the timed calls do not need
+    *inputs = {};  // frees up to gigabytes that the timed calls do not need
     return found;
   };
   return prepared;

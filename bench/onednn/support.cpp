@@ -61,7 +61,7 @@ int64_t Elements(const memory::dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Reads or writes a memory's bytes; the pointer may not outlive the mapping.
+// Maps a memory's bytes for reading and writing. The pointer must not outlive the mapping.
 class Mapping {
  public:
   explicit Mapping(const memory& memory) : memory_(memory), bytes_(memory.map_data<char>()) {}
@@ -88,7 +88,7 @@ void Fill(memory& target, int byte) {
   std::memset(mapping.bytes(), byte, bytes);
 }
 
-// The pool keeps its threads, so that a thread pinned once stays where it is.
+// OpenMP's pool reuses its threads, so that they stay pinned.
 void Pin(const std::vector<int>& cpus) {
   omp_set_num_threads(static_cast<int>(cpus.size()));
 #pragma omp parallel
@@ -96,7 +96,7 @@ void Pin(const std::vector<int>& cpus) {
     cpu_set_t mask;
     CPU_ZERO(&mask);
     CPU_SET(cpus[static_cast<size_t>(omp_get_thread_num())], &mask);
-    sched_setaffinity(0, sizeof mask, &mask);  // refused: the thread runs where it likes
+    sched_setaffinity(0, sizeof mask, &mask);  // the thread stays unpinned if this fails
   }
 }
 
@@ -180,9 +180,9 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation) {
 
 caches::LevelModel OfThisVersion(caches::LevelModel model) {
   const auto* version = dnnl::version();
-  auto why = library_rules::WhyNoLoopsOf(version->major, version->minor);
-  if (why.empty()) return model;
-  return {.why_not = std::move(why)};
+  auto reason = library_rules::NotModelledReason(version->major, version->minor);
+  if (!reason) return model;
+  return {.reason = std::move(reason)};
 }
 
 void SetThreads(int threads) { omp_set_num_threads(threads); }
@@ -201,7 +201,7 @@ memory Tensors::Empty(const memory::desc& target) {
   if (bytes == 0) return {target, CpuEngine(), nullptr};
   void* data = nullptr;
   if (posix_memalign(&data, kAlignment, bytes) != 0) throw std::bad_alloc();
-  held_.emplace_back(data);
+  owned_.emplace_back(data);
   return {target, CpuEngine(), data};
 }
 
@@ -211,7 +211,7 @@ memory Tensors::Filled(const memory::desc& target, const std::vector<float>& val
         fmt::format("{} values for {} elements", values.size(), Elements(target.get_dims())));
   return Translated("converting inputs", [&] {
     memory filled = Empty(target);
-    // oneDNN takes no pointer to const; a reorder only reads its source.
+    // oneDNN's interface lacks const, but a reorder only reads its source.
     memory plain(PlainDesc(target.get_dims(), memory::data_type::f32), CpuEngine(),
                  const_cast<float*>(values.data()));
     Reorder(plain, filled);
@@ -254,7 +254,7 @@ namespace {
 using Dims = dnnl::memory::dims;
 using Type = dnnl::memory::data_type;
 
-// On one thread; primitives made meanwhile use one.
+// Primitives that are created while an object of this class exists use one thread.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { SetThreads(1); }
@@ -266,7 +266,7 @@ class OneThread {
   int before_;
 };
 
-// Some numbers of small size, neither zero nor denormal.
+// Returns small numbers that are not denormal.
 std::vector<float> Numbers(const Dims& dims) {
   std::int64_t count = 1;
   for (const auto size : dims) count *= size;
@@ -275,8 +275,8 @@ std::vector<float> Numbers(const Dims& dims) {
   return numbers;
 }
 
-// [s] of one execution; the fastest of ten tries of half a millisecond, since other programs only
-// lengthen.
+// Returns the time of one execution [s]: the fastest of ten tries of half a millisecond each,
+// because other programs can only make a try slower.
 double FastestSeconds(const std::function<void()>& run) {
   constexpr int kTries = 10;
   constexpr double kTrySeconds = 5e-4;
@@ -292,7 +292,6 @@ double FastestSeconds(const std::function<void()>& run) {
   return fastest;
 }
 
-// Other programs lengthen neither count.
 PartCost CostOf(const std::function<void()>& run, double step_seconds) {
   PartCost cost{FastestSeconds(run), std::nullopt};
   if (const auto counted = instructions::CountInstructions(run, step_seconds).count)
@@ -306,7 +305,7 @@ PartCost CostOf(const dnnl::primitive& primitive,
   return CostOf([&] { Execute(primitive, listed); }, step_seconds);
 }
 
-// `count` times `cost` more.
+// Adds `count` times `cost` to `sum`.
 void Add(double count, const PartCost& cost, PartCost& sum) {
   sum.seconds += count * cost.seconds;
   if (sum.instructions && cost.instructions)
@@ -332,7 +331,7 @@ PartCost CostOfElement(dnnl::algorithm function, double step_seconds) {
 }
 
 struct FunctionCosts {
-  PartCost sigmoid, tanh;  // of an element
+  PartCost sigmoid, tanh;  // per element
 };
 
 std::optional<FunctionCosts> MeasureFunctions(double step_seconds) {

@@ -1,8 +1,6 @@
-// Shared by every oneDNN cell: engine, types, seeded memories, the pipe of an implementation,
-// and oneDNN's refusals as our errors.
-//
-// The cost of parts of a call, measured apart by the library's own primitives: the functions that a
-// recurrent cell applies to each element, and matrix products of its sizes.
+// Shared by all oneDNN backends: engine, types, memory of tensors, the pipe of an implementation,
+// translation of oneDNN's errors, and the cost of parts of a call, measured separately with the
+// library's own primitives (elementwise functions of an LSTM, matrix products).
 #pragma once
 
 #include <cstdint>
@@ -19,77 +17,79 @@
 namespace dlroof::onednn {
 
 const dnnl::engine& CpuEngine();
-// The one stream, in order; wait() after every execute.
+// The only stream, which is in-order. Call wait() after every execute.
 dnnl::stream& CpuStream();
 
-// "f32 f16 bf16 s32 s8 u8" -> oneDNN's type. Throws Unsupported for a type that oneDNN's CPU engine
-// does not have.
+// Returns oneDNN's type for "f32 f16 bf16 s32 s8 u8". Throws Unsupported for a type that oneDNN's
+// CPU engine lacks.
 dnnl::memory::data_type DataType(std::string_view type);
 
-// "bf16 f16 tf32 any" -> what may replace f32 in a product.
+// Returns oneDNN's mode for "bf16 f16 tf32 any".
 dnnl::fpmath_mode FpmathMode(std::string_view mode);
 
-// Executes the primitive and waits for its end. `arguments` as ListedArguments makes them: dnnl's
-// own C++ call would make such a list anew in every call, inside the timing.
+// Executes the primitive and waits for its end. ListedArguments prepares the arguments; dnnl's C++
+// interface would make such a list in every call, inside the timing.
 using ArgumentList = std::vector<dnnl_exec_arg_t>;
 ArgumentList ListedArguments(const std::unordered_map<int, dnnl::memory>& arguments);
 void Execute(const dnnl::primitive& primitive, const ArgumentList& arguments);
 
-// Where the memories of an execution lie; those of `weights` are marked as such. Empty ones are
-// left out, one that is there twice is there once.
+// Returns the distinct, non-empty memory regions of an execution's arguments. Those whose key is in
+// `weights` are marked as weights.
 std::vector<workload::MemoryRegion> Regions(const std::unordered_map<int, dnnl::memory>& arguments,
                                             const std::vector<int>& weights);
 
-// The highest ISA the library may use here, after ONEDNN_MAX_CPU_ISA: "avx512_core_vnni"; an ISA
-// newer than this source knows is its number, "isa_0x3fef".
+// Returns the highest ISA that the library may use on this CPU, limited by ONEDNN_MAX_CPU_ISA:
+// "avx512_core_vnni", or the number of an ISA that is newer than this source, "isa_0x3fef".
 std::string EffectiveIsa();
 // Returns the loaded library's version: "3.2.0 (commit ...)".
 std::string Version();
 
-// The pipe on which matrix work of `type` runs here; see pipe_choice.h.
+// Returns the pipe of matrix work of `type` on this CPU, see library_rules::MatrixPipe.
 std::string MatrixPipe(std::string_view type, std::string_view implementation);
 
-// Returns `model`, or no loops with the reason where this library's version is not the one whose
-// blocking the models repeat.
+// Returns `model`, or a model without loops and with a reason if the loaded library is not of the
+// version whose blocking the models reproduce.
 caches::LevelModel OfThisVersion(caches::LevelModel model);
 
-// The threads that primitives made from here on will use.
+// Sets the number of threads of primitives that are created from now on.
 void SetThreads(int threads);
 
-// The plain row-major descriptor of these dimensions (1 to 6 of them).
+// Returns the row-major descriptor of these dimensions (1 to 6 of them).
 dnnl::memory::desc PlainDesc(const dnnl::memory::dims& dims, dnnl::memory::data_type type);
 
-// The memory of one call's tensors, which live as long as this does. Each begins at a multiple of
-// 2 MiB, as benchdnn's do: a call's speed depends by some percent on how its tensors lie to each
-// other and to huge pages, and so is the same in every process.
+// Owns the memory of one call's tensors. Each tensor begins at a multiple of 2 MiB, as in benchdnn:
+// the position of tensors relative to each other and to huge pages changes a call's speed by some
+// percent, and this way it is the same in every process.
 class Tensors {
  public:
-  // Returns memory of undefined content.
+  // Returns uninitialized memory.
   dnnl::memory Empty(const dnnl::memory::desc& target);
-  // `values` (plain row-major layout of the target's dimensions) -> memory of descriptor `target`,
-  // reordered and converted by the library. Throws std::logic_error when the counts differ.
+  // Returns memory with descriptor `target` and these values, which are in row-major order of the
+  // target's dimensions; the library reorders and converts them. Throws std::logic_error if the
+  // number of values is wrong.
   dnnl::memory Filled(const dnnl::memory::desc& target, const std::vector<float>& values);
-  // Every byte zero, padding of blocked layouts too.
+  // Returns memory in which every byte is 0, including the padding of blocked layouts.
   dnnl::memory Zeroed(const dnnl::memory::desc& target);
-  // Every byte 0xff, which is NaN in every floating type: for outputs, so that an element that is
-  // never written shows.
+  // Returns memory in which every byte is 0xff, which is NaN in every floating type. Used for
+  // outputs, so that the check detects elements that are never written.
   dnnl::memory Poisoned(const dnnl::memory::desc& target);
 
  private:
   struct Free {
     void operator()(void* data) const;
   };
-  std::vector<std::unique_ptr<void, Free>> held_;
+  std::vector<std::unique_ptr<void, Free>> owned_;
 };
 
-// Any memory as f32 in plain row-major layout.
+// Returns the content of any memory as f32 in row-major order.
 std::vector<float> Plain(const dnnl::memory& memory);
 
-// Throws `error` again as our own: "unimplemented" becomes Unsupported with the library's words,
-// `what` and the ISA; anything else std::runtime_error with the words and the status.
+// Translates oneDNN's error: "unimplemented" becomes Unsupported with the library's message, `what`
+// and the ISA; any other status becomes std::runtime_error with the message and the status.
 [[noreturn]] void Rethrow(const dnnl::error& error, std::string_view what);
 
-// make(), with oneDNN's errors translated by Rethrow. `what` names it: "conv2d bwd_data f16".
+// Returns make(), with oneDNN's errors translated by Rethrow. `what` names the call in messages:
+// "conv2d bwd_data f16".
 template <class Make>
 auto Translated(std::string_view what, Make make) -> decltype(make()) {
   try {
@@ -99,15 +99,16 @@ auto Translated(std::string_view what, Make make) -> decltype(make()) {
   }
 }
 
-// Cost of a part on one thread.
+// Cost of a part of a call on one thread.
 struct PartCost {
   double seconds = 0;                  // [s]
-  std::optional<double> instructions;  // [1] absent: not counted (instruction_count.h)
+  std::optional<double> instructions;  // [1] if they could be counted (instruction_count.h)
 };
 
-// The cost of `sigmoids` and `tanhs` elements of f32, by the library's own primitives on 64 kB at a
-// time, as its cells apply them to what lies in the nearest caches. Absent where it has no such
-// primitive. Measures once per process, steps through each primitive for at most `step_seconds`.
+// Returns the cost of `sigmoids` and `tanhs` f32 elements, measured with the library's own
+// primitives on 64 kB at a time, because the library's LSTM applies them to data in near caches.
+// Returns nothing if the library lacks the primitives. Measures once per process, and steps through
+// each primitive for at most `step_seconds`.
 std::optional<PartCost> FunctionCost(double sigmoids, double tanhs, double step_seconds);
 
 // `count` products of an m x k by a k x n matrix.
@@ -116,9 +117,9 @@ struct Product {
   double count = 0;
 };
 enum class ProductBy { kMatmul, kGemm };  // the library's primitive, or its dnnl_sgemm (f32 only)
-// The cost of the products with all factors in the nearest caches that hold them, less what 8 x 8 x
-// 8 takes. `type` is of both factors, results are f32. Absent where the library has no such
-// product. Measures each size once per process.
+// Returns the cost of the products with all factors in the nearest caches that can hold them, less
+// the cost of an 8 x 8 x 8 product. `type` is the type of both factors; results are f32. Returns
+// nothing if the library lacks such a product. Measures each size once per process.
 std::optional<PartCost> ProductCost(const std::vector<Product>& products, std::string_view type,
                                     ProductBy by, double step_seconds);
 

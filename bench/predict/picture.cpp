@@ -10,8 +10,6 @@
 #include "reporters/page/page.h"
 #include "reporters/text/text.h"
 
-// The figure of report.h.
-
 namespace dlroof::predict {
 namespace {
 
@@ -28,8 +26,8 @@ std::string Common(const ModelReport& report) {
       figure::GnuplotText(report.base.gpu.name + ", " + report.choice + ": DeLTA-style model"));
 }
 
-// "sm=2,dram=1.5" on a line each: labels that stand side by side. Resources and numbers only:
-// Rescaled refuses others.
+// Returns a label with each part of "sm=2,dram=1.5" on its own line, so that labels fit side by
+// side. It needs no escaping, because Rescaled accepts only resources and numbers.
 std::string TickLabel(const std::string& design, size_t index) {
   std::string label;
   for (const char c : design) label += c == ',' ? std::string("\\n") : std::string(1, c);
@@ -61,8 +59,8 @@ std::string Bars(const ModelReport& report) {
              static_cast<double>(report.designs.size()) - 0.4, most_lines + 1, ticks, plots);
 }
 
-// A line per group, and per value of the second resource where there is one: those of a group
-// share its colour and differ in dashes; a single group's differ in colour.
+// Draws a line per group and value of the second resource. The lines of one group have the same
+// colour and different dashes; the lines of a single group have different colours.
 std::string Lines(const ModelReport& report) {
   std::string data, plots;
   size_t index = 0;
@@ -96,7 +94,7 @@ std::string Lines(const ModelReport& report) {
 
 std::string ModelFigure(const ModelReport& report, const std::string& extension) {
   if (report.designs.empty() && report.sweeps.empty())
-    throw BadInput("a figure is drawn of --scale or --sweep; neither was given");
+    throw BadInput("a figure needs --scale or --sweep, and neither was given");
   const auto body = report.sweeps.empty() ? Bars(report) : Lines(report);
   return figure::RunGnuplot(Terminal(extension) + Common(report) + body);
 }
@@ -143,7 +141,7 @@ std::string Note(std::string_view text) {
   return fmt::format("<p class=\"facts\">{}</p>\n", Html(text));
 }
 
-// A section per title.
+// Returns a section per title.
 std::string Sections(const std::vector<ModelTable>& tables) {
   std::string html;
   for (size_t i = 0; i < tables.size(); ++i) {
@@ -156,8 +154,8 @@ std::string Sections(const std::vector<ModelTable>& tables) {
   return html;
 }
 
-// The figure fits its place instead of having a size. Without gnuplot there is none: the tables say
-// the same.
+// Returns the figure without a fixed size, so that it fits the page, or a note if gnuplot is
+// missing.
 std::string InlineFigure(const ModelReport& report) try {
   if (report.designs.empty() && report.sweeps.empty()) return "";
   std::string figure = ModelFigure(report, "svg");

@@ -175,22 +175,20 @@ nlohmann::json ToJson(const std::vector<delta::LevelStudy>& studies) {
   return json;
 }
 
-// The tables of report.h.
-
 namespace {
 
-// Less would print as 0 %.
+// Smaller shares would print as 0 %.
 constexpr double kLeastShare = 0.005;
 
 std::string Factor(double factor) { return fmt::format("{:.2f}x", factor); }
 
-// "128x64x8", "128x64x8/4" with K in four slices.
+// Returns "128x64x8", or "128x64x8/4" with K in four slices.
 std::string TileText(const delta::CtaTile& tile) {
   const auto text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
   return tile.slices > 1 ? fmt::format("{}/{}", text, tile.slices) : text;
 }
 
-// "compute 92 %, DRAM 8 %" of the time, from 0.5 % on.
+// Returns the shares of the time by their bottlenecks, "compute 92 %, DRAM 8 %".
 std::string BoundShares(const PredictedGroup& group) {
   std::string text;
   for (const auto& [bottleneck, seconds] : group.bound_seconds) {
@@ -201,7 +199,7 @@ std::string BoundShares(const PredictedGroup& group) {
   return text;
 }
 
-// "compute -> DRAM (9 calls)": layers that another resource bounds than before; "none".
+// Returns the layers whose bottleneck changes, "compute -> DRAM (9 calls)", or "none".
 std::string NewBottlenecks(const PredictedGroup& before, const PredictedGroup& after) {
   std::map<std::string, double> changes;
   for (size_t i = 0; i < before.layers.size(); ++i) {
@@ -240,7 +238,7 @@ ModelTable WhatIf(const ModelReport& report) {
 
 ModelTable BalanceNext(const ModelReport& report) {
   ModelTable table{"Balance next",
-                   "How much faster twice of one resource makes it, each by itself" +
+                   "Speed-up by doubling one resource at a time" +
                        (report.designs.empty() ? std::string(".")
                                                : fmt::format(", in the design {}.",
                                                              report.designs.back().design.name)),
@@ -257,7 +255,7 @@ ModelTable BalanceNext(const ModelReport& report) {
   return table;
 }
 
-// Draws the second of two resources along the row.
+// Lists the values of the second resource along the rows.
 ModelTable SweepTable(const ModelReport& report, const GroupSweep& sweep) {
   const auto& axes = report.axes;
   ModelTable table{"Sweep, " + sweep.group, "", {{axes[0].resource, "number"}}, {}};
@@ -346,7 +344,7 @@ std::vector<ModelTable> GroupTables(const PredictedGroup& group) {
       row.push_back(residuals.count(key) > 0 ? fmt::format("{:+.1f} %", 100 * residuals.at(key))
                                              : "");
   }
-  ModelTable refused{"", "", {{"not predicted", "name"}, {"why", "note"}}, {}};
+  ModelTable refused{"", "", {{"not predicted", "name"}, {"reason", "note"}}, {}};
   for (const auto& one : group.not_predicted) refused.rows.push_back({one.name, one.reason});
   if (refused.rows.empty()) return {layers};
   return {layers, refused};

@@ -1,4 +1,4 @@
-// Output of `dlroof model`: tables, JSON, a figure, an HTML page.
+// Output of `dlroof model`: tables, JSON, a figure, and an HTML page.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 
 namespace dlroof::predict {
 
-// A what-if design's answer beside the base's, group by group.
+// The predictions for a what-if design, in the order of the base's groups.
 struct DesignResult {
   Design design;
   std::vector<PredictedGroup> groups;
@@ -28,51 +28,52 @@ struct ModelReport {
   Design base;
   std::string choice;  // "fwd f32 nchw, batch 256"
   std::vector<PredictedGroup> groups;
-  std::optional<record::RunFile> run;    // the run file asked about, with its predictions
+  std::optional<record::RunFile> run;    // the run file that is modelled, with its predictions
   std::vector<DesignResult> designs;     // one per --scale
-  std::vector<std::vector<Gain>> gains;  // per group, of the last design (the base without one)
+  std::vector<std::vector<Gain>> gains;  // per group, for the last design or else the base
   std::vector<SweepAxis> axes;
   std::vector<GroupSweep> sweeps;
 };
 
 std::string Table(const ModelReport& report);
-// Unknown is absent. "model", "gpu" (figures with sources), "groups", "designs", "next", "sweep".
-// For a run file it adds the members of one, so that `compare` can read it.
+// Returns "model", "gpu" (figures with sources), "groups", "designs", "next" and "sweep", without
+// members for unknown values. For a run file it also has the members of one, so that `dlroof
+// compare` can read it.
 nlohmann::json ToJson(const ModelReport& report);
 
-// gnuplot's picture of the designs (bars per group) or of a sweep (a line per group or per value of
-// the second resource). Throws BadInput when there is neither, or gnuplot is missing.
+// Draws the designs (bars per group) or a sweep (a line per group or per value of the second
+// resource) with gnuplot. Throws BadInput if the report has neither, or gnuplot is missing.
 std::string ModelFigure(const ModelReport& report, const std::string& extension);
 
-// One file without scripts, for light and dark screens, phones and paper: the figure where there
-// are designs or a sweep and gnuplot is installed, then every table, then the GPU's figures with
-// their sources.
+// Returns a page without scripts, for light and dark screens, phones and paper: the figure of
+// designs or a sweep if gnuplot is installed, then every table, then the GPU's figures with their
+// sources.
 std::string ModelPage(const ModelReport& report);
 
 std::string Table(const std::vector<delta::LevelStudy>& studies);
 nlohmann::json ToJson(const std::vector<delta::LevelStudy>& studies);
 
-// The tables of a report and the short texts in them, as text and page show them (tables.cpp).
+// The tables of a report, which the text and the page show.
 struct ModelColumn {
   std::string title;
-  std::string_view kind;  // a class of page.css: "name", "number", "bound", "note" or none
+  std::string_view kind;  // a class of page.css: "name", "number", "bound", "note" or ""
 };
 
 struct ModelTable {
-  std::string title;  // empty: goes on with the table before it
-  std::string note;   // above it; may be empty
+  std::string title;  // a table without a title continues the previous one
+  std::string note;   // shown above the table; may be empty
   std::vector<ModelColumn> columns;
-  std::vector<std::vector<std::string>> rows;  // text, a cell per column; empty: unknown
+  std::vector<std::vector<std::string>> rows;  // a text per column, "" for an unknown value
 };
 
-// What-if designs, the gain of twice of each resource, and sweeps; those that the report has.
+// Returns the report's what-if designs, the gains of doubling each resource, and sweeps.
 std::vector<ModelTable> DesignTables(const ModelReport& report);
-// A group's layers, and those that are not predicted where there are some.
+// Returns a group's layers, and the layers that are not predicted if there are any.
 std::vector<ModelTable> GroupTables(const PredictedGroup& group);
 
-// Figures of a GPU that nobody measured or published.
+// Returns the number of a GPU's figures that are assumptions, neither measured nor published.
 int Assumptions(const delta::GpuSpec& gpu);
-// Figures that are ceilings of the machine itself.
+// Returns the number of a GPU's figures that are ceilings measured on the machine.
 int MeasuredCeilings(const delta::GpuSpec& gpu);
 
 }  // namespace dlroof::predict

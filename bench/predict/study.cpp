@@ -21,7 +21,7 @@
 namespace dlroof::predict {
 namespace {
 
-// Useful FLOP/s of a pipe as multiply-adds per clock and SM.
+// Converts the useful FLOP/s of a pipe to multiply-adds per clock and SM.
 double MacsOf(const machine::Ceiling& ceiling, const delta::GpuSpec& gpu) {
   return ceiling.per_second / 2 / gpu.sms / gpu.clock_hz;
 }
@@ -42,13 +42,13 @@ const machine::Machine* GpuOf(const record::RunFile& run) {
   return found == run.machines.end() ? nullptr : &*found;
 }
 
-// The built-in name of what ran, or was measured.
+// Returns the built-in name of the GPU that ran, or was measured.
 std::string NameOf(const machine::Machine& machine, const std::string& where) {
-  auto name = conv2d::BuiltInGpuOf(machine.name);
-  if (name.empty())
+  const auto name = conv2d::BuiltInGpuOf(machine.name);
+  if (!name)
     throw BadInput("{}: no built-in parameters for '{}'; give --gpu a name or a parameter file",
                    where, machine.name);
-  return name;
+  return *name;
 }
 
 void RequireSameGpu(const std::string& gpu, const machine::Machine& machine) {
@@ -65,7 +65,7 @@ delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine)
   RequireGpu(machine);
   if (machine.by_threads.empty()) return gpu;
   const auto& set = machine::AllThreads(machine);
-  // A given rate keeps the source that its file names for it.
+  // A specified rate keeps the source that its file names.
   const bool specified = machine_file::IsSpecified(machine);
   const auto take = [&](const std::string& key, double& value, double rate,
                         const std::string& how) {
@@ -77,12 +77,12 @@ delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine)
   };
   for (auto& [type, macs] : gpu.macs_per_clock) {
     const auto pipe = set.flops.find(delta::PipeOf(type, gpu));
-    if (pipe != set.flops.end() && pipe->second.CarriesPercentages())
+    if (pipe != set.flops.end() && pipe->second.AllowsPercentages())
       take(fmt::format("macs_per_clock_{}", type), macs, MacsOf(pipe->second, gpu),
            pipe->second.how);
   }
   for (const auto& [level, ceiling] : set.bytes) {
-    if (!ceiling.CarriesPercentages()) continue;
+    if (!ceiling.AllowsPercentages()) continue;
     if (level == Level::kDram)
       take("dram_bytes_per_second", gpu.dram_bytes_per_second, ceiling.per_second, ceiling.how);
     if (level == Level::kL2)
@@ -101,7 +101,7 @@ delta::GpuSpec WithCeilings(delta::GpuSpec gpu, const machine::Machine& machine)
 delta::GpuSpec ChosenGpu(const GpuChoice& choice) {
   if (choice.machine != nullptr) RequireGpu(*choice.machine);
   const machine::Machine* measured = choice.machine;
-  std::string name = choice.gpu;
+  std::string name = choice.gpu.value_or("");
   if (name.empty() && choice.run != nullptr) {
     const machine::Machine* ran = GpuOf(*choice.run);
     if (ran == nullptr)
@@ -151,7 +151,7 @@ delta::CtaTile ParseTile(const std::string& text) {
   return tile;
 }
 
-// "dram=2" -> dram, 2
+// Splits "dram=2" into "dram" and "2".
 std::pair<std::string, std::string> Assignment(const std::string& text, const char* expected) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
@@ -188,7 +188,8 @@ std::vector<double> Factors(const std::string& text) {
     throw BadInput(
         "'{}': expected a first value not above the last, a positive step, {} values at most", text,
         kMostValues);
-  // Counted first: a step below the last digit of a factor would never arrive.
+  // Computes the number of values first, because a step below the last digit of a factor would
+  // never reach the end.
   const int count = static_cast<int>((last - first) / step + 1e-9) + 1;
   std::vector<double> factors;
   for (int i = 0; i < count; ++i) factors.push_back(first + i * step);
@@ -222,7 +223,7 @@ Design Rescaled(const Design& design, const std::string& scales) {
   for (const auto& part : SplitAt(scales, ',')) {
     const auto [resource, value] =
         Assignment(part, "RESOURCE=FACTOR such as dram=1.5, or tile=256x128");
-    if (!seen.insert(resource).second) throw BadInput("'{}': {} is there twice", scales, resource);
+    if (!seen.insert(resource).second) throw BadInput("'{}': {} is repeated", scales, resource);
     if (resource == "tile")
       scaled.tile = ParseTile(value);
     else
@@ -232,18 +233,17 @@ Design Rescaled(const Design& design, const std::string& scales) {
 }
 
 LayerGroup OnlyPredicted(const LayerGroup& group, const delta::GpuSpec& gpu) {
-  LayerGroup kept{group.name, {}, group.not_predicted};
+  LayerGroup predicted{group.name, {}, group.not_predicted};
   for (const auto& layer : group.layers) {
-    auto reason = delta::WhyNotPredicted(layer.question, gpu);
-    if (reason.empty())
-      kept.layers.push_back(layer);
+    if (auto reason = delta::RefusalReason(layer.question, gpu))
+      predicted.not_predicted.push_back({layer.name, std::move(reason->text)});
     else
-      kept.not_predicted.push_back({layer.name, std::move(reason)});
+      predicted.layers.push_back(layer);
   }
-  if (kept.layers.empty())
+  if (predicted.layers.empty())
     throw BadInput("{}: none of its GPU convolutions can be predicted; {}: {}", group.name,
-                   kept.not_predicted.at(0).name, kept.not_predicted.at(0).reason);
-  return kept;
+                   predicted.not_predicted.at(0).name, predicted.not_predicted.at(0).reason);
+  return predicted;
 }
 
 PredictedGroup Predict(const LayerGroup& group, const Design& design, bool exact) {
@@ -293,11 +293,11 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
     const auto [resource, values] = Assignment(part, "RESOURCE=FIRST:LAST:STEP such as dram=1:4:1");
     const auto& known = delta::ScalableResources();
     if (std::ranges::count(known, resource) == 0)
-      delta::Scaled(delta::GpuSpec{}, resource, 1);  // says which there are
+      delta::Scaled(delta::GpuSpec{}, resource, 1);  // throws with a list of the known resources
     axes.push_back({resource, Factors(values)});
   }
   if (axes.size() > 2 || (axes.size() == 2 && axes[0].resource == axes[1].resource))
-    throw BadInput("'{}': a sweep has one resource or two different ones", text);
+    throw BadInput("'{}': expected one resource or two different ones", text);
   return axes;
 }
 
@@ -347,7 +347,7 @@ std::map<std::string, double> MedianAbsoluteResiduals(const PredictedGroup& grou
 
 namespace {
 
-// Checked like a problem that was written with that batch.
+// Checks the problem with the new batch like one that the user wrote.
 ModelLayer LayerOf(conv2d::Conv2dProblem problem, const LayerChoice& choice) {
   if (choice.batch) {
     problem.n = *choice.batch;
@@ -402,13 +402,9 @@ LayerGroup LayersOfProblem(const std::string& text, const LayerChoice& choice) {
 std::vector<LayerGroup> LayersOfSuites(const std::vector<std::string>& suites,
                                        const LayerChoice& choice) {
   std::vector<LayerGroup> groups;
-  for (const auto& suite : suites::SelectSuites(suites, {}, "--suite")) {
-    // A file comes beside the default suites, which nobody asked the model for.
-    const bool asked = std::ranges::any_of(suites, [&](const std::string& value) {
-      return ("," + value + ",").find("," + suite.name + ",") != std::string::npos;
-    });
-    if (asked) groups.push_back(LayersOf(suite, choice));
-  }
+  if (suites.empty()) return groups;
+  for (const auto& suite : suites::SelectSuites(suites, {}, "--suite"))
+    groups.push_back(LayersOf(suite, choice));
   return groups;
 }
 
@@ -424,7 +420,7 @@ LayerGroup LayersOfRunFile(const record::RunFile& file, const std::string& path)
     }
   }
   if (group.layers.empty() && group.not_predicted.empty())
-    throw BadInput(path + ": no convolution of a GPU in it that the model could predict");
+    throw BadInput(path + ": the file has no convolution of a GPU that the model can predict");
   return group;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 struct ElementRow {
   std::string_view name;
-  bool source, weights, destination;  // may be the type of
+  bool source, weights, destination;  // tensors that may have the type
 };
 constexpr std::array<ElementRow, 6> kElements = {{{"f32", true, true, true},
                                                   {"bf16", true, true, true},
@@ -25,12 +25,12 @@ constexpr std::array<ElementRow, 6> kElements = {{{"f32", true, true, true},
                                                   {"u8", true, false, true},
                                                   {"s8", true, true, true}}};
 
-// Types with a name of their own.
+// Combinations of types with a name of their own.
 const std::array<std::pair<std::string_view, ProductTypes>, 7>& NamedTypes() {
   static const std::array<std::pair<std::string_view, ProductTypes>, 7> rows = {
       {{"f64", {"f64", "f64", "f64"}},
        {"f32", {"f32", "f32", "f32"}},
-       {"tf32", {"f32", "f32", "f32"}},  // what multiplies is narrower than what is stored
+       {"tf32", {"f32", "f32", "f32"}},  // stored as f32, multiplied in fewer bits
        {"bf16", {"bf16", "bf16", "bf16"}},
        {"f16", {"f16", "f16", "f16"}},
        {"int8", {"u8", "s8", "u8"}},
@@ -38,7 +38,7 @@ const std::array<std::pair<std::string_view, ProductTypes>, 7>& NamedTypes() {
   return rows;
 }
 
-// Takes the element that `text` begins with; empty: there is none.
+// Removes the element type that `text` begins with, and returns it. Returns "" if there is none.
 std::string TakeElement(std::string_view& text, bool ElementRow::*allowed) {
   for (const auto& row : kElements)
     if (row.*allowed && text.starts_with(row.name)) {
@@ -48,7 +48,7 @@ std::string TakeElement(std::string_view& text, bool ElementRow::*allowed) {
   return {};
 }
 
-// Returns true for a key that is no mix of element types: "int8", "tf32".
+// Returns whether a key is a name of its own ("int8", "tf32") rather than a mix of element types.
 bool IsNamedType(std::string_view type) {
   return std::ranges::any_of(NamedTypes(), [&](const auto& row) { return row.first == type; });
 }
@@ -60,7 +60,7 @@ ProductTypes ReadTypes(const workload::BenchmarkName& name,
     auto types = ProductTypesFromKey(name.type);
     if (listed || (capabilities.mixes && !IsNamedType(name.type))) return types;
   } catch (const BadInput&) {
-    // The refusal below lists what there is.
+    // The exception below lists the accepted types.
   }
   throw BadInput({.column = workload::ColumnOfPart(name, 4)}, "expected a type ({}{}), got '{}'",
                  fmt::join(capabilities.types, ", "),
@@ -83,15 +83,16 @@ ProductTypes ProductTypesFromKey(std::string_view type) {
   return types;
 }
 
-std::string KeyOf(const ProductTypes& types) {
+std::optional<std::string> KeyOf(const ProductTypes& types) {
   for (const auto& [key, named] : NamedTypes())
     if (named == types) return std::string(key);
   auto key = types.source + types.weights + types.destination;
   try {
-    return ProductTypesFromKey(key) == types ? key : "";
+    if (ProductTypesFromKey(key) == types) return key;
   } catch (const BadInput&) {
-    return "";
+    // No name has these types.
   }
+  return std::nullopt;
 }
 
 bool IsByte(std::string_view element) { return element == "u8" || element == "s8"; }
@@ -129,8 +130,8 @@ void ReadProductCase(const workload::BenchmarkName& name, const ProductCapabilit
   read.scales = workload::HasOption(name, "scales");
   read.fpmath = workload::FpmathOf(name);
   if (read.direction != ProductDirection::kForward)
-    workload::RefuseOption(name, "relu", "is fused into fwd alone");
-  if (!IsInt8(read.types)) workload::RefuseOption(name, "scales", "belongs to integer types");
+    workload::RefuseOption(name, "relu", "can only be fused into fwd");
+  if (!IsInt8(read.types)) workload::RefuseOption(name, "scales", "needs integer types");
 }
 
 std::string_view ResultType(const ProductCase& one) {
@@ -166,8 +167,8 @@ namespace {
 constexpr float kMostU8 = 127;
 constexpr float kMostS8 = 63;
 
-// Returns 2 beside an s8 source, else 1: weights are multiples of it.
-// Without VNNI oneDNN's reorder halves weights beside s8 and rounds them; the primitive doubles
+// Returns the number of which weights are multiples: 2 for an s8 source, otherwise 1. Without VNNI
+// oneDNN's reorder halves the weights for an s8 source and rounds them, and the primitive doubles
 // its sums again. An odd weight is then off by one, and 1 becomes 0.
 // https://oneapi-src.github.io/oneDNN/dev_guide_int8_computations.html, section 2. benchdnn's
 // weights are even for the same reason (tests/benchdnn/conv/cfg.cpp, v3.2).
@@ -184,20 +185,20 @@ IntegerRanges RangesOf(const ProductCase& one, const ProductSizes& sizes) {
   const auto root = static_cast<float>(std::sqrt(sizes.terms));
   const bool is_signed = one.types.source == "s8";
   if (IsByte(one.types.destination) && !one.scales) {
-    // From `high` and a third for uniform numbers, two thirds for -1, 0, 1: deviation root x high x
-    // 0.47 x step, which is 60 here.
+    // The mean square is high^2 / 3 for uniform numbers and 2/3 for -1, 0, 1. So the sums have a
+    // deviation of root x high x 0.47 x step, which is 60 here.
     const float step = WeightsStep(one);
     const float high =
         std::clamp(std::round(127 / (step * root)), 1.0F, is_signed ? kMostS8 : kMostU8);
     return {{is_signed ? -high : 0, high}, {-step, step}};
   }
   if (is_signed) return {{-kMostS8, kMostS8}, {-kMostS8, kMostS8}};
-  // Sums have mean terms x 63.5 x m and deviation 2,700 root, m the weights' mean: this m puts zero
-  // two deviations below the mean.
+  // With the weights' mean m the sums have a mean of terms x 63.5 x m and a deviation of 2,700 x
+  // root. This m puts zero two deviations below the mean.
   return {{0, kMostU8}, {std::min(0.0F, -kMostS8 + 168 / root), kMostS8}};
 }
 
-// Alternating, so that a channel's scale taken for its neighbour's shows.
+// The scales alternate, so that a channel computed with its neighbour's scale is detected.
 std::vector<float> WeightScales(int64_t channels) {
   std::vector<float> scales(static_cast<size_t>(channels));
   for (size_t k = 0; k < scales.size(); ++k) scales[k] = k % 2 == 0 ? 0.5F : 0.25F;
@@ -238,7 +239,7 @@ ProductScales ScalesOf(const ProductCase& one, const ProductSizes& sizes) {
   scales.source = 0.5F;
   scales.weights = WeightScales(sizes.channels);
   if (!IsByte(one.types.destination)) return scales;
-  // From zero to five deviations of 2,700 sqrt(terms) in 256 steps, where both scales are 1/2.
+  // 256 steps cover zero to five deviations of 2,700 x sqrt(terms), with both other scales at 1/2.
   const double root = std::sqrt(static_cast<double>(sizes.terms));
   scales.destination =
       static_cast<float>(std::exp2(std::round(std::log2(0.25 * 5 * 2700.0 / 256 * root))));
@@ -246,15 +247,15 @@ ProductScales ScalesOf(const ProductCase& one, const ProductSizes& sizes) {
 }
 
 ProductInputs SeededInputs(const ProductCase& one, const ProductSizes& sizes, uint64_t seed) {
-  const bool whole = IsInt8(one.types);
-  auto inputs = whole ? IntegerInputs(one, sizes, seed) : FloatInputs(one, sizes, seed);
+  const bool is_integer = IsInt8(one.types);
+  auto inputs = is_integer ? IntegerInputs(one, sizes, seed) : FloatInputs(one, sizes, seed);
   if (one.bias && one.direction == ProductDirection::kForward) {
     const auto type = BiasType(one.types);
-    // Beside integers whole numbers that matter, so that exact sums stay exact.
-    const float most = whole ? 16 * ScalesOf(one, sizes).destination : 1;
+    // With integer types the bias is integral, so that sums stay exact, and large enough to matter.
+    const float most = is_integer ? 16 * ScalesOf(one, sizes).destination : 1;
     inputs.bias = workload::SeededValues(sizes.channels, 4 * seed + 3, type == "f64" ? "f32" : type,
                                          -most, most);
-    if (whole)
+    if (is_integer)
       for (float& value : inputs.bias) value = std::round(value);
   }
   return inputs;

@@ -1,12 +1,10 @@
-// The part of a parsed benchmark name that all operators have which multiply a source by weights:
-// direction, element types of the tensors, variant of the call. Also the work of one call.
-//
-// The numbers that a product reads: seeded tensors, quantization scales; and their plain loops'
-// arrays.
+// What the operators that multiply a source by weights (Conv2D, Matmul) have in common: direction,
+// element types, variants of a call, its work, its seeded inputs and its quantization scales.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,78 +15,79 @@
 
 namespace dlroof::products {
 
-// Element types of the three tensors; of a gradient, the type of its tensor.
+// Element types of the three tensors. A gradient has the type of its tensor.
 struct ProductTypes {
   std::string source, weights, destination;
 
   bool operator==(const ProductTypes&) const = default;
 };
 
-// "f32" and "tf32" -> f32 f32 f32, "int8" -> u8 s8 u8, "u8s8f32" -> u8 s8 f32, "fp8" -> three times
-// e4m3. Throws BadInput without a column for anything that is not a type's one spelling.
+// Returns the types that a name's type stands for: f32 f32 f32 for "f32" and "tf32", u8 s8 u8 for
+// "int8", u8 s8 f32 for "u8s8f32", e4m3 e4m3 e4m3 for "fp8". Each combination has one spelling.
+// Throws BadInput, without a column, for anything else.
 ProductTypes ProductTypesFromKey(std::string_view type);
-// The inverse of ProductTypesFromKey; empty where a name has no word for these types.
-std::string KeyOf(const ProductTypes& types);
+// Returns the spelling of these types, if names have one.
+std::optional<std::string> KeyOf(const ProductTypes& types);
 
 bool IsByte(std::string_view element);   // "u8", "s8"
 bool IsInt8(const ProductTypes& types);  // integer source and weights
 
-// The element type of the bias: f32 beside integer weights.
+// Returns the element type of the bias, which is f32 for integer weights.
 std::string_view BiasType(const ProductTypes& types);
-// "bf16": the narrowest floating type of the three tensors, "int8" for integers, "fp8"; what
-// decides the unit that computes.
+// Returns the type that determines the execution unit: "int8", "fp8", or the narrowest floating
+// type of the three tensors ("bf16").
 std::string_view ComputeType(const ProductTypes& types);
 
-// An operator's case derives from it, adds its problem, and has a function
-// ProductSizes SizesOf(const Case&).
+// A parsed benchmark name without its problem. An operator's case derives from this struct, adds
+// the problem, and has a function ProductSizes SizesOf(const Case&).
 struct ProductCase {
   ProductDirection direction = ProductDirection::kForward;
   std::string type = "f32";
   ProductTypes types = {"f32", "f32", "f32"};
-  bool training = false;  // fwd as a training step runs it, not as inference
-  bool bias = false;      // fwd adds one number per channel, bwd_weights makes its gradient
-  bool relu = false;      // fwd, fused: negative results become 0
-  bool scales = false;    // int8: quantization scales, see ScalesOf
-  // "bf16", "f16", "tf32", "any": f32 may be computed so; "tf32-truncated": so, without rounding;
-  // empty: may not.
-  std::string fpmath;
+  bool training = false;  // fwd as in a training step, not as in inference
+  bool bias = false;      // fwd adds one number per channel, bwd_weights computes its gradient
+  bool relu = false;      // fwd replaces negative results by 0 (fused)
+  bool scales = false;    // int8 has quantization scales, see ScalesOf
+  // The type in which f32 may be computed: "bf16", "f16", "tf32", "any", or "tf32-truncated", which
+  // cuts the low bits off instead of rounding.
+  std::optional<std::string> fpmath;
 
   bool operator==(const ProductCase&) const = default;
 };
 
-// A problem as a product.
+// The sizes of a problem as a product.
 struct ProductSizes {
   std::string problem;                   // its text
   int64_t source, weights, destination;  // [1] elements
   int64_t channels;                      // [1] of the destination: filters, columns
-  int64_t terms;                         // [1] products that one forward result sums at most
-  int64_t flops;                         // [flop] dense, in every direction
+  int64_t terms;                         // [1] most products that one forward result sums
+  int64_t flops;                         // [flop] dense, the same in every direction
 };
 
-// The names that a cell takes.
+// The types and options that a backend accepts in names.
 struct ProductCapabilities {
   std::vector<std::string> types;
-  bool mixes = false;  // any source, weights and destination type beside
+  bool mixes = false;  // also accepts any spelling of source, weights and destination type
   workload::OptionRows options;
 };
 
-// Reads into `read` all that ProductCase has; `read_problem` parses the problem, which begins
-// behind that many columns. Throws BadInput with the column within the whole name for an unknown
-// direction, a type that is not offered, and an option that is not offered, twice or in the wrong
-// order.
+// Reads direction, type and options of a name into `read`, and calls `read_problem` to parse the
+// problem, which begins after `column_offset` columns. Throws BadInput with the column in the whole
+// name for an unknown direction, and for types and options that the backend does not accept or that
+// are repeated or out of order.
 void ReadProductCase(const workload::BenchmarkName& name, const ProductCapabilities& capabilities,
                      const std::function<void(int column_offset)>& read_problem, ProductCase& read);
 
-// The element type of what a direction writes.
+// Returns the element type of the tensor that the direction writes.
 std::string_view ResultType(const ProductCase& one);
 
-// [flop] beside the dense count, of element by element operations: each bias add and each relu
-// counts 1 per element of the destination, each add to the bias gradient 1 per gradient element.
+// Returns the elementwise FLOPs, which come on top of the dense ones [flop]: each bias add, relu
+// and add to the bias gradient counts 1 per element of the destination.
 int64_t ElementwiseFlops(const ProductCase& one, const ProductSizes& sizes);
 
-// Returns the work of one call in any direction: dense FLOPs on `pipe`, element by element ones on
-// fp32.vector (on `pipe` for f64), compulsory DRAM bytes (each of the three tensors once, whole,
-// without padding: two are read and one is written; the bias once), one launch.
+// Returns the work of one call: dense FLOPs on `pipe`, elementwise FLOPs on fp32.vector (on `pipe`
+// for f64), one launch, and the compulsory DRAM bytes: two tensors are read and one is written,
+// each once and without padding, and the bias once.
 Work ProductWork(const ProductCase& one, const ProductSizes& sizes, const std::string& pipe);
 template <class Case>
 Work ProductWork(const Case& one, const std::string& pipe) {
@@ -99,17 +98,18 @@ Work ProductWork(const Case& one, const std::string& pipe) {
 template <class Number>
 struct ProductArrays {
   std::vector<Number> source, weights, destination;
-  std::vector<Number> bias = {};  // one per channel; empty: the call has none
+  std::vector<Number> bias = {};  // one per channel of a call with bias
 };
-// The inputs of a direction in plain order. The written tensor is empty.
+// The inputs of a direction in plain order. The written tensor has no elements.
 using ProductInputs = ProductArrays<float>;
 
-// Quantization of the option `scales`: destination = (source scale x weights scale of the channel x
-// sum + bias, then relu) / destination scale. Powers of two, so that multiplying rounds nothing.
+// Quantization by the option `scales`: destination = (source scale x weights scale of the channel x
+// sum + bias, then relu) / destination scale. All scales are powers of two, so that multiplying by
+// them does not round.
 struct ProductScales {
   float source = 1;
-  std::vector<float> weights;  // per channel; empty: 1
-  float destination = 1;       // 1 where the destination is wider than 8 bit
+  std::vector<float> weights;  // per channel; without elements all are 1
+  float destination = 1;       // always 1 for a destination wider than 8 bits
 
   float Weights(int64_t channel) const {
     return weights.empty() ? 1.0F : weights[static_cast<size_t>(channel)];
@@ -117,15 +117,15 @@ struct ProductScales {
 };
 ProductScales ScalesOf(const ProductCase& one, const ProductSizes& sizes);
 
-// Seeded inputs of a direction, exact in their types ("f64" is given f32 values), uniform.
-// Floating types: between -1 and 1. Integers:
-//   into an 8-bit destination without scales, which saturates beyond its range: weights -1, 0, 1
-//     and a source so small that the sums spread by about 50;
-//   else u8 from 0 to 127, s8 from -63 to 63, weights narrowed from below so that most sums are
-//     positive.
-// Sums are exact without VNNI too. Two neighbours' products fit the 16 bits that hold their sum,
-// also those of an s8 source plus 128. Weights beside an s8 source are even (-2, 0, 2 for -1, 0,
-// 1): oneDNN halves them.
+// Returns seeded inputs of a direction, uniform and exact in their types ("f64" gets f32 values).
+// Floating-point inputs are between -1 and 1. Integer inputs are
+//   for an 8-bit destination without scales, which saturates: weights of -1, 0 and 1, and a source
+//     so small that the sums have a deviation of about 50;
+//   otherwise: u8 from 0 to 127, s8 from -63 to 63, weights with a raised lower bound so that most
+//     sums are positive.
+// Sums are exact even without VNNI: the sum of two adjacent products fits 16 bits, also with an s8
+// source plus 128. Weights for an s8 source are even (-2, 0, 2 instead of -1, 0, 1), because oneDNN
+// halves them.
 ProductInputs SeededInputs(const ProductCase& one, const ProductSizes& sizes, uint64_t seed);
 
 template <class Case>
@@ -139,8 +139,8 @@ ProductInputs SeededInputs(const Case& one, uint64_t seed) {
 
 inline double Relu(double value) { return value > 0 ? value : 0; }
 
-// Does on plain arrays what a variant adds to the product: bias, relu, the gradient of the bias.
-// `channel_of`: the channel of an element of the destination.
+// Applies the bias and relu, or computes the gradient of the bias, on plain arrays. `channel_of`
+// returns the channel of an element of the destination.
 template <class Number, class ChannelOf>
 void AddVariant(const ProductCase& one, int64_t channels, ChannelOf channel_of,
                 ProductArrays<Number>& arrays) {

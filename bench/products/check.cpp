@@ -14,6 +14,8 @@
 namespace dlroof::products {
 namespace {
 
+using workload::Verification;
+
 std::vector<workload::MemoryRegion> Regions(const ProductArrays<double>& arrays) {
   std::vector<workload::MemoryRegion> regions;
   for (const auto* tensor : {&arrays.source, &arrays.weights, &arrays.destination, &arrays.bias})
@@ -28,7 +30,7 @@ std::vector<workload::MemoryRegion> Regions(const ProductArrays<double>& arrays)
 ProductCapabilities LoopsCapabilities() { return {{"f64"}, false, {{"bias"}, {"relu"}}}; }
 
 void RequireLoopsMemory(const ProductSizes& sizes) {
-  // Inputs as f32, arrays in f64, and a copy of the output to check.
+  // Inputs in f32, arrays in f64, and a copy of the output in f64 for the check.
   constexpr double kBytes = 20;
   workload::RequireHostMemory(
       kBytes * static_cast<double>(sizes.source + sizes.weights + sizes.destination),
@@ -49,25 +51,24 @@ workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>
 namespace {
 
 constexpr int64_t kAllBelowFlops = 50'000'000;
-// Products that a sampled check may cost, about 0.1 s.
+// [1] Most products that a sampled check computes, in about 0.1 s.
 constexpr int64_t kSampledProducts = 60'000'000;
 constexpr int64_t kLeastSamples = 64;
 constexpr int64_t kMostSamples = 512;
 
-// With zero-mean inputs the partial sums wander like the square root of their length, and so do
-// their rounding errors: about one unit of 2^-24 of the sum of absolute products, whatever the
-// length. 64 units leave module for other orders of summation and still show one product missing
-// among 250,000.
+// With zero-mean inputs the partial sums and their rounding errors grow like the square root of the
+// length: the error is about one unit of 2^-24 of the sum of absolute products for any length. 64
+// units allow other orders of summation and still detect one missing product among 250,000.
 constexpr double kUnits = 64;
 
 struct Rounding {
   std::string_view type;
-  double sum;     // [1] unit in the last place of the sums, relative
-  double result;  // [1] rounding of the result to its type, relative
-  double least;   // [1] the same of its smallest numbers, absolute
+  double sum;     // [1] relative unit in the last place of the sums
+  double result;  // [1] relative error of rounding the result to its type
+  double least;   // [1] absolute error of rounding the type's smallest numbers
 };
-// Tensor cores sum products of fp8 with fewer bits than an f32 has: about 14 on compute capability
-// 9.0 (DeepSeek-V3's technical report, 3.3.2). 64 units are 2^-13 of the sum.
+// Tensor cores sum fp8 products with fewer bits than f32 has: about 14 on compute capability 9.0
+// (DeepSeek-V3's technical report, 3.3.2). 64 units are 2^-13 of the sum.
 constexpr std::array<Rounding, 5> kRoundings = {{{"f64", 0x1p-53, 0, 0},
                                                  {"f32", 0x1p-24, 0, 0},
                                                  {"bf16", 0x1p-24, 0x1p-8, 0},
@@ -77,18 +78,18 @@ constexpr std::array<Rounding, 5> kRoundings = {{{"f64", 0x1p-53, 0, 0},
 struct IntegerRange {
   std::string_view type;
   double low, high;
-  double reading;  // [1] relative error of reading one as f32
+  double reading;  // [1] relative error of reading the integer as f32
 };
 constexpr std::array<IntegerRange, 3> kIntegers = {
     {{"u8", 0, 255, 0}, {"s8", -128, 127, 0}, {"s32", -0x1p31, 0x1p31 - 1, 0x1p-23}}};
 
-double FpmathRounding(std::string_view mode) {
-  if (mode.empty()) return 0;
-  if (mode == "tf32-truncated") return 0x1p-10;
-  return mode == "bf16" || mode == "any" ? 0x1p-8 : 0x1p-11;
+double FpmathRounding(const std::optional<std::string>& mode) {
+  if (!mode) return 0;
+  if (*mode == "tf32-truncated") return 0x1p-10;
+  return *mode == "bf16" || *mode == "any" ? 0x1p-8 : 0x1p-11;
 }
 
-// The expected value of each element, and its allowed error.
+// Computes the expected value and the allowed error of each element.
 class Expected {
  public:
   Expected(const ProductCase& one, const ProductSizes& sizes, const ProductResult& right,
@@ -153,7 +154,7 @@ int64_t CountNotFinite(const std::vector<Number>& values) {
   return std::ranges::count_if(values, [](Number value) { return !std::isfinite(value); });
 }
 
-// Positions to compare: all, or a sample.
+// Returns the positions to compare: all, or a sample.
 std::vector<int64_t> Compared(const ProductSizes& sizes, const ProductResult& right,
                               uint64_t seed) {
   if (sizes.flops > kAllBelowFlops)

@@ -1,7 +1,6 @@
-// Verdict on a product's result, compared element by element with sums in double of the same
-// inputs. No library here, so that a planted error can be tested.
-//
-// The plain loops of a product as a benchmark: one thread, f64.
+// The check of a product's result against sums in double of the same inputs, element by element
+// (without any library, so that tests can plant errors), and the plain loops of a product as a
+// benchmark (f64 on one thread).
 #pragma once
 
 #include <cmath>
@@ -15,11 +14,10 @@
 
 namespace dlroof::products {
 
-// One element of a direction's result, summed by itself: another way to the same number than the
-// loops'.
+// One element of a result, summed on its own and so computed differently from the plain loops.
 struct ProductElement {
-  double value = 0;      // the sum of its products, in double
-  double magnitude = 0;  // the sum of their absolute values: the scale of its rounding error
+  double value = 0;      // sum of the element's products, in double
+  double magnitude = 0;  // sum of their absolute values, the scale of the rounding error
 
   void Add(double product) {
     value += product;
@@ -31,34 +29,35 @@ struct ProductElement {
 template <class Number>
 struct ProductOutput {
   std::vector<Number> values;
-  std::vector<Number> bias_gradient = {};  // bwd_weights with bias alone
+  std::vector<Number> bias_gradient = {};  // only of bwd_weights with bias
 };
 
-// An operator's result as sums of products. An operator has a function
-// ProductResult ResultOf(const Case&, const ProductInputs&), whose result refers to both.
+// An operator's result as sums of products. Each operator has a function
+// ProductResult ResultOf(const Case&, const ProductInputs&); what it returns refers to both
+// arguments.
 struct ProductResult {
   int64_t count = 0;  // [1] elements
-  int64_t terms = 1;  // [1] products that an element sums at most
-  // Positions to compare, in order and each once: the corners, then others by the seed.
+  int64_t terms = 1;  // [1] most products that an element sums
+  // Returns distinct positions to compare, in order: the corners, then others chosen by the seed.
   std::function<std::vector<int64_t>(int64_t count, uint64_t seed)> sample;
   std::function<ProductElement(int64_t index)> element;
   std::function<int64_t(int64_t index)> channel;  // of an element of the destination
   std::function<ProductElement(int64_t channel)> bias_gradient;
 };
 
-// Compares `output` with reference sums of `inputs`, with bias, relu and scales where the case has
-// them. All elements of a problem up to 50 MFLOP; else a seeded sample of 64 to 512 (fewer where
-// one sum is long). Every gradient of a bias. Besides, every element must be finite. An element's
-// allowed error (the unit of max_error; tolerance is 1) is by the type of the result:
+// Compares `output` with reference sums of `inputs`, including the case's bias, relu and scales:
+// all elements of a problem up to 50 MFLOP, otherwise a seeded sample of 64 to 512 elements (fewer
+// if the sums are long), and every element of a bias gradient. In addition, every element must be
+// finite. Errors are in units of the allowed error (so the tolerance is 1), which depends on the
+// type of the result:
 //   f64        2^-53 x 64 x the sum of absolute products
 //   f32        2^-24 x 64 x the sum of absolute products
 //   bf16, f16  as f32, plus the rounding of the result: 2^-8, 2^-11 of it
 //   e4m3       2^-19 x 64 x the sum of absolute products, plus 2^-4 of the result and 2^-10
-//   s32        one, plus 2^-23 of it (it is read as f32)
-//   u8, s8     one
-// With fpmath each product's two factors may be rounded: 2 x 2^-8 (bf16, any), 2 x 2^-11 (f16,
-// tf32) or, cut off instead of rounded, 2 x 2^-10 (tf32-truncated) of the sum of absolute products
-// on top.
+//   s32        1, plus 2^-23 of the result (which is read as f32)
+//   u8, s8     1
+// With fpmath the two factors of each product may be rounded, which adds 2 x 2^-8 (bf16, any), 2 x
+// 2^-11 (f16, tf32) or, for truncation, 2 x 2^-10 (tf32-truncated) of the sum of absolute products.
 template <class Number>  // float or double
 workload::Verification CheckProduct(const ProductCase& one, const ProductSizes& sizes,
                                     const ProductResult& right, const ProductInputs& inputs,
@@ -78,12 +77,12 @@ struct ProductLoops {
   std::function<ProductOutput<double>(const ProductArrays<double>&)> output;
 };
 
-// The types and options that the loops of every product have.
+// The types and options of every product's plain loops.
 ProductCapabilities LoopsCapabilities();
 
-// Throws Unsupported where the machine lacks the memory.
+// Throws Unsupported if the machine lacks the memory.
 void RequireLoopsMemory(const ProductSizes& sizes);
-// Fills what all operators' calls have in common.
+// Fills what the calls of all operators have in common: everything but `verify` and `levels`.
 workload::PreparedCall PreparedLoops(const std::shared_ptr<ProductArrays<double>>& arrays,
                                      const ProductLoops& loops, Work modelled);
 

@@ -28,26 +28,26 @@ namespace dlroof::profile {
 namespace {
 
 constexpr int kMomentMs = 20, kTickMs = 500;
-// Bytes that processes which outlive the program still write are read for so long.
+// How long output of processes that outlive the program is read.
 constexpr int kGraceMs = 200;
 constexpr std::size_t kPiece = 1 << 18;
-// A reader that woke for every line would take a CPU from the program as often. A pipe that holds
-// as much as a piece gathers lines meanwhile.
+// Pause after each read, in which a large pipe gathers lines: a reader that woke for every line
+// would take a CPU from the program each time.
 constexpr int kGatherMs = 20;
-// Written to a pipe before a reader comes: lines of oneDNN must not make the program wait.
+// Size of the pipe, so large that the program need not wait for the reader.
 constexpr int kPipeBytes = 1 << 20;
 
 [[noreturn]] void ThrowSystem(const char* call) {
   throw std::runtime_error(fmt::format("{}: {}", call, std::strerror(errno)));
 }
 
-// A signal as its handler saw it.
+// A signal that the handler has received.
 struct Arrived {
   int signal;
-  bool of_terminal;  // of the kernel: it went to our whole group
+  bool of_terminal;  // sent by the kernel to the whole process group
 };
 
-int arrivals = -1;  // the pipe into which the handler writes
+int arrivals = -1;  // descriptor of the pipe to which the handler writes
 
 extern "C" void NoteSignal(int signal, siginfo_t* facts, void*) {
   const int before = errno;
@@ -56,7 +56,7 @@ extern "C" void NoteSignal(int signal, siginfo_t* facts, void*) {
   errno = before;
 }
 
-// Signals become entries of a pipe while this lives. One that is ignored stays so (nohup).
+// Turns signals into entries of a pipe during its lifetime. Ignored signals stay ignored (nohup).
 class SignalPipe {
  public:
   SignalPipe() {
@@ -96,11 +96,11 @@ class SignalPipe {
   void (*pipe_before_)(int) = SIG_DFL;
 };
 
-// Our end of the program's standard output, and its own.
+// Both ends of the program's standard output.
 struct Streams {
   Descriptor ours, its;
   bool terminal = false;
-  bool gathers = false;  // it holds a piece
+  bool gathers = false;  // a pipe that can hold kPiece bytes
 };
 
 void CopySize(int terminal) {
@@ -120,7 +120,7 @@ Streams OpenTerminal() {
   if (streams.its.get() < 0) ThrowSystem(name.data());
   termios settings{};
   if (tcgetattr(streams.its.get(), &settings) != 0) ThrowSystem("tcgetattr");
-  // The real terminal turns "\n" into "\r\n"; this one must not do so before it.
+  // Raw mode: only the real terminal shall turn "\n" into "\r\n".
   cfmakeraw(&settings);
   if (tcsetattr(streams.its.get(), TCSANOW, &settings) != 0) ThrowSystem("tcsetattr");
   CopySize(ours);
@@ -130,7 +130,7 @@ Streams OpenTerminal() {
 Streams OpenPipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) ThrowSystem("pipe");
-  fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // less where the system allows less
+  fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // the system may not allow as much
   const bool gathers = fcntl(ends[1], F_GETPIPE_SZ) >= static_cast<int>(kPiece);
   return {Descriptor(ends[0]), Descriptor(ends[1]), false, gathers};
 }
@@ -145,20 +145,20 @@ double SecondsOf(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-// Processes of a program, as /proc shows them.
+// Counts the processes of a program in /proc.
 class Descendants {
  public:
-  // Adds the process and all that it and its children have started and that are alive.
+  // Adds the living descendants of the process.
   void Look(pid_t pid) {
     std::vector<pid_t> open = {pid};
-    std::set<pid_t> now;  // a chain that the system changes meanwhile cannot become a circle
+    std::set<pid_t> now;  // also prevents cycles if the process tree changes meanwhile
     while (!open.empty()) {
-      const auto one = open.back();
+      const auto process = open.back();
       open.pop_back();
-      if (!now.insert(one).second) continue;
+      if (!now.insert(process).second) continue;
       std::error_code error;
-      const auto tasks = fmt::format("/proc/{}/task", one);
-      // A process may end while it is looked at.
+      const auto tasks = fmt::format("/proc/{}/task", process);
+      // The process may end during this loop.
       for (std::filesystem::directory_iterator task(tasks, error), end; !error && task != end;
            task.increment(error)) {
         std::ifstream children(task->path() / "children");
@@ -170,8 +170,8 @@ class Descendants {
       if (before_.count(child) > 0) lasting_.insert(child);
     before_ = std::move(now);
   }
-  // [1] different processes that two looks saw, and the first: at least 1. A shell or launcher
-  // that only starts others is seen once at most.
+  // Returns 1 (the program) plus the number of descendants that two consecutive looks saw. Shells
+  // and launchers that only start other programs end too early to be counted.
   int lasting() const { return 1 + static_cast<int>(lasting_.size()); }
 
  private:
@@ -224,11 +224,11 @@ class ForegroundLoop {
     if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) streams_.ours = Descriptor();
   }
 
-  // Returns false at the output's end.
+  // Returns false at the end of the output.
   bool ReadPiece() {
     const auto got = read(streams_.ours.get(), buffer_->data(), buffer_->size());
     if (got < 0 && errno == EINTR) return true;
-    // A pseudo-terminal whose other end is closed gives EIO.
+    // read() of a pseudo-terminal whose other end is closed fails with EIO.
     if (got <= 0 ||
         !request_.take(std::string_view(buffer_->data(), static_cast<std::size_t>(got)))) {
       streams_.ours = Descriptor();

@@ -1,7 +1,8 @@
-// Runs a program in the foreground, with its standard output passing through this process. Linux.
+// Runs a program in the foreground while its standard output passes through this process. Linux.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,17 +11,18 @@
 
 namespace dlroof::profile {
 
-// The program has our standard input and error. Its standard output is a pseudo-terminal where ours
-// is a terminal, of the same size, which changes no byte; else a pipe.
+// The program shares this process's standard input and error. If this process's standard output is
+// a terminal, the program's is a pseudo-terminal of the same size that changes no byte; else a
+// pipe.
 struct ForegroundRequest {
   std::vector<std::string> command;
-  Variables variables = {};  // beside our own
+  Variables variables = {};  // in addition to this process's environment
   bool no_input = false;     // /dev/null as standard input
-  // Gets the bytes of standard output in their order. False: nobody reads them any more, so the
-  // program's output closes, as a pipe's whose reader ended.
+  // Receives the bytes of standard output in order. Returns false if nobody reads them any more;
+  // the program's output is then closed, like a pipe whose reader has ended.
   std::function<bool(std::string_view bytes)> take;
-  // Is called after a moment without bytes (20 ms, then every half second), with the time since
-  // the start [s]. As `take`.
+  // Called after a moment without bytes (20 ms, then every half second) with the time since the
+  // start. [s] Returns false as `take` does. May be empty.
   std::function<bool(double seconds)> idle;
 };
 
@@ -28,18 +30,18 @@ struct ForegroundEnd {
   ProcessEnd end;
   double wall_seconds = 0;    // [s] from the start to the program's end
   double cpu_seconds = 0;     // [s] of the program and of the children that it waited for
-  double reader_seconds = 0;  // [s] of CPU time of this thread meanwhile
-  int processes = 1;          // [1] it and those of its children that lived for half a second
+  double reader_seconds = 0;  // [s] CPU time of this thread meanwhile
+  int processes = 1;          // [1] the program and its descendants that lived for half a second
   bool left_open = false;     // another process kept the output open after the program's end
-  int passed_signal = 0;      // the last signal that was passed on to it; 0: none
+  std::optional<int> passed_signal;  // the last signal that was passed on to the program
 };
 
-// Signals that another process sends us (SIGINT, SIGTERM, SIGHUP, SIGQUIT) are passed on to the
-// program; those of the terminal reach it by themselves. None of them ends this process before the
-// program ends. Throws CannotStart.
+// Runs the program to its end. Passes signals of other processes (SIGINT, SIGTERM, SIGHUP, SIGQUIT)
+// on to the program; signals of the terminal reach the program directly. None of them ends this
+// process before the program ends. Throws CannotStart.
 ForegroundEnd RunInForeground(const ForegroundRequest& request);
 
-// Writes all bytes to standard output; false: nobody reads them.
+// Writes all bytes to standard output. Returns false if nobody reads them.
 bool WriteToStdout(std::string_view bytes);
 
 }  // namespace dlroof::profile

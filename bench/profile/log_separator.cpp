@@ -15,18 +15,18 @@ namespace {
 
 constexpr std::string_view kMarkerEnd = "_verbose,";
 constexpr std::array<std::string_view, 3> kMarkers = {"onednn", "mkldnn", "dnnl"};
-// The words after a marker, of oneDNN 0.18 to 3.13. A digit begins a time stamp (2.x).
+// The words after a marker in oneDNN 0.18 to 3.13. There may also be a time stamp (2.x).
 constexpr std::array<std::string_view, 11> kWords = {"info,",   "exec,",   "create",  "primitive,",
                                                      "graph,",  "common,", "ukernel", "error,",
                                                      "profile", "warn",    "stack,"};
-// No second half of a line is longer; while one is looked for the program's own output waits.
+// Limit on the second half of an interrupted line. The program's output waits until it is found.
 constexpr std::size_t kLongestTail = 4096;
 constexpr std::string_view kMark = "DLROOF_MARK,";
 constexpr std::size_t kLongestMark = 256;
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// All texts that begin a line.
+// Returns all texts with which lines of oneDNN begin.
 const std::vector<std::string>& Beginnings() {
   static const auto all = [] {
     std::vector<std::string> texts;
@@ -47,7 +47,7 @@ struct Found {
   std::size_t begin = std::string_view::npos, length = 0;
 };
 
-// Returns the first whole beginning of a line in the text.
+// Returns the first complete beginning of a line in the text.
 Found FindBeginning(std::string_view text) {
   for (auto at = text.find(kMarkerEnd); at != std::string_view::npos;
        at = text.find(kMarkerEnd, at + 1))
@@ -64,7 +64,7 @@ Found FindBeginning(std::string_view text) {
   return {};
 }
 
-// Returns how many bytes at the end of the text may be the beginning of a line, once more follow.
+// Returns how many bytes at the end of the text may be an incomplete beginning of a line.
 std::size_t PartialBeginning(std::string_view text) {
   static const auto longest = std::ranges::max(Beginnings(), {}, &std::string::size).size();
   for (auto length = std::min(longest - 1, text.size()); length > 0; --length) {
@@ -77,7 +77,8 @@ std::size_t PartialBeginning(std::string_view text) {
   return 0;
 }
 
-// Returns whether the text, without a newline, ends as a line of oneDNN: a comma, and a time [ms].
+// Returns whether the text, without its newline, ends like a line of oneDNN, with a comma and a
+// time.
 bool EndsAsLine(std::string_view text) {
   const auto comma = text.rfind(',');
   if (comma == std::string_view::npos || comma + 1 == text.size()) return false;
@@ -237,7 +238,7 @@ void LogSeparator::GiveUpTails(Output& output) {
 
 namespace {
 
-// std::regex goes one call deeper for each character of a match.
+// Limits the recursion of std::regex, whose depth is the length of a match.
 constexpr std::size_t kLongestLine = 4096;
 
 std::optional<double> NumberOf(std::string_view text) {

@@ -1,6 +1,5 @@
-// Separates the lines that oneDNN writes from the program's own output around them. Pure.
-//
-// Numbers in the output of a program. Pure.
+// Separates the lines that oneDNN writes from a program's own output, and finds numbers in the
+// output of a program.
 #pragma once
 
 #include <cstddef>
@@ -11,35 +10,35 @@
 
 namespace dlroof::profile {
 
-// oneDNN writes to standard output, as the program does: a line of it may begin after the beginning
-// of a line of the program, whose rest follows it. A line begins with a marker (onednn_verbose,
-// dnnl_verbose or mkldnn_verbose), a comma, and a word that oneDNN writes there; it ends with its
-// newline. All other bytes are the program's own, in their order.
+// oneDNN and the program both write to standard output, so a line of oneDNN may begin in the middle
+// of a line of the program, which continues after it. A line of oneDNN begins with a marker
+// (onednn_verbose, dnnl_verbose or mkldnn_verbose), a comma and one of the words that oneDNN writes
+// there, and ends with a newline. All other bytes are the program's, in their order.
 //
-// A line of the program that begins with DLROOF_MARK (verbose_log.h) stays its own and is copied to
-// the log, where it says between which calls it was written.
+// A line of the program that begins with DLROOF_MARK (verbose_log.h) remains in the program's
+// output and is copied to the log, where its position tells between which calls it was written.
 //
-// Lines of two processes may cut each other: the first half of a line that another marker ends is
-// kept until a text follows that ends as lines of oneDNN do, with a comma and a time.
+// Lines of several processes may interrupt each other: if a marker interrupts a line, its first
+// half is stored until a text follows that ends like a line of oneDNN, with a comma and a time.
 class LogSeparator {
  public:
   struct Output {
-    std::string own;  // of the program
-    std::string log;  // whole lines
+    std::string own;  // the program's bytes
+    std::string log;  // complete lines of oneDNN
   };
 
-  // Returns the parts that are certain. Holds back bytes that may be the beginning of a line.
+  // Returns the bytes whose origin is certain. Holds back bytes that may begin a line of oneDNN.
   Output Add(std::string_view bytes);
-  // Returns the bytes that were held back and are no line yet, as the program's own: a prompt that
-  // ends like a marker begins is not kept from its reader.
+  // Returns the bytes that Add held back as the program's, unless a line of oneDNN has begun. Call
+  // it when the program pauses, so that a prompt that looks like a marker is shown.
   Output Release();
-  // Returns the rest. A line of oneDNN without its end gets one.
+  // Returns the rest. Ends an incomplete line of oneDNN with a newline.
   Output End();
 
-  std::size_t lines() const { return lines_; }          // [1] of oneDNN, ended
-  std::size_t executed() const { return executed_; }    // [1] of these, of an executed primitive
-  std::size_t cut_lines() const { return cut_lines_; }  // [1] whose end was not found
-  // [1] lines with oneDNN's version: a process writes one, those that it forks do not.
+  std::size_t lines() const { return lines_; }          // [1] complete lines of oneDNN
+  std::size_t executed() const { return executed_; }    // [1] of these, for executed primitives
+  std::size_t cut_lines() const { return cut_lines_; }  // [1] lines whose end was not found
+  // [1] lines with oneDNN's version. Each process writes one, except forked processes.
   std::size_t versions() const { return versions_; }
 
  private:
@@ -56,20 +55,20 @@ class LogSeparator {
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
   State state_ = State::kOwn;
-  std::string held_;              // bytes that are not told apart yet, from at_ on
-  std::size_t at_ = 0;            // in held_
-  std::string line_;              // of oneDNN, so far
-  std::string own_line_;          // the beginning of the program's own line, so far
-  std::vector<std::string> cut_;  // first halves of lines, the newest last
+  std::string held_;              // received bytes, not yet assigned from at_ on
+  std::size_t at_ = 0;            // position in held_
+  std::string line_;              // the current line of oneDNN so far
+  std::string own_line_;          // the beginning of the program's current line
+  std::vector<std::string> cut_;  // first halves of interrupted lines, the newest last
   std::size_t lines_ = 0, executed_ = 0, cut_lines_ = 0, versions_ = 0;
 };
 
-// Returns the expression (ECMAScript). Throws BadInput, which names `flag`: it is none, or has not
-// exactly one group, which is the number.
+// Returns the regular expression (ECMAScript) whose one group is the number. Throws BadInput, which
+// names `flag`, for an invalid expression and for another number of groups.
 std::regex NumberPattern(const std::string& flag, const std::string& text);
 
-// Returns the numbers of all matches in the lines of the text, in their order. A match whose group
-// is no finite number is left out, as is all beyond the first 4096 characters of a line.
+// Returns the numbers of all matches in the lines of the text, in order. Ignores matches whose
+// group is not a finite number, and everything beyond the first 4096 characters of a line.
 std::vector<double> NumbersIn(std::string_view text, const std::regex& pattern);
 
 }  // namespace dlroof::profile

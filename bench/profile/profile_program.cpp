@@ -37,16 +37,18 @@
 namespace dlroof::profile {
 namespace {
 
-constexpr std::size_t kMostRepetitions = 256;  // of a record; more calls are means of neighbours
+// Limit on the repetitions of a record; with more calls a repetition is the mean of neighbours.
+constexpr std::size_t kMostRepetitions = 256;
 
-// Returns the name of the benchmark that benchdnn's line is here; empty: none.
+// Returns the name of the benchmark of benchdnn's line, or "" if there is none, as
+// ProgramPrimitive::benchmark has it.
 std::string BenchmarkOf(const verbose::Primitive& primitive, const std::string& line) {
   if (line.empty()) return "";
   try {
     const auto found = suites::ReadBenchdnn(line, "line");
-    if (found.size() != 1 || found[0].name.empty()) return "";
-    auto name = workload::ParseBenchmarkName(found[0].name);
-    // benchdnn has no word for inference with a bias.
+    if (found.size() != 1 || !found[0].name) return "";
+    auto name = workload::ParseBenchmarkName(*found[0].name);
+    // benchdnn cannot express inference with a bias.
     if (primitive.text.prop == "forward_inference") std::erase(name.options, "training");
     return workload::ToText(name);
   } catch (const BadInput&) {
@@ -54,7 +56,7 @@ std::string BenchmarkOf(const verbose::Primitive& primitive, const std::string& 
   }
 }
 
-// Characters that names have; the others become '-'.
+// Replaces characters that names cannot have by '-'.
 std::string NamePart(std::string_view text) {
   std::string part(text);
   for (char& c : part) {
@@ -65,7 +67,8 @@ std::string NamePart(std::string_view text) {
   return part.empty() ? "none" : part;
 }
 
-// "reorder/cpu/onednn/undef/f32:f32/8x64x56x56/abcd:aBcd8b" of a primitive without a benchmark.
+// Returns the record name of a primitive without a benchmark:
+// "reorder/cpu/onednn/undef/f32:f32/8x64x56x56/abcd:aBcd8b".
 std::string OwnName(const verbose::Primitive& primitive) {
   std::string types, tags;
   for (const auto& tensor : primitive.tensors) {
@@ -78,7 +81,7 @@ std::string OwnName(const verbose::Primitive& primitive) {
                      NamePart(types), NamePart(text.problem), NamePart(tags));
 }
 
-// Gives each primitive a record's name of its own.
+// Gives each primitive a unique record name.
 void NameRecords(programs::ProgramSummary& summary) {
   std::set<std::string> taken;
   const auto take = [&](const std::string& name) {
@@ -95,7 +98,8 @@ void NameRecords(programs::ProgramSummary& summary) {
   }
 }
 
-// The type that the library multiplies in: f32 may be allowed bf16, where it has the instructions.
+// Returns the type in which the library multiplies. With an fpmath attribute it may multiply f32 as
+// bf16 if the CPU has the instructions.
 std::optional<std::string> MultipliedType(const verbose::Primitive& primitive) {
   const auto type = verbose::ComputeTypeOf(primitive);
   const auto& text = primitive.text;
@@ -123,8 +127,8 @@ void AddWork(const verbose::Primitive& primitive, record::Record& record) {
   const auto pipe = PipeOf(primitive, record.isa);
   if (*found.matrix > 0 && !pipe) {
     record.counting.push_back(
-        {.text = "FLOPs left out: the type or the instruction set that would tell the unit is not "
-                 "printed"});
+        {.text = "FLOPs are not known: the log lacks the type or the instruction set that "
+                 "determines the execution unit"});
     return;
   }
   if (*found.matrix > 0) work.flops[*pipe] += *found.matrix;
@@ -134,7 +138,7 @@ void AddWork(const verbose::Primitive& primitive, record::Record& record) {
     work.parts = {{"matrix", *found.matrix}, {"elementwise", *found.elementwise}};
 }
 
-// Every call once, as itself or within the mean of neighbours.
+// Returns a repetition for each call, or for each group of neighbouring calls.
 std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds) {
   const std::size_t together = (seconds.size() + kMostRepetitions - 1) / kMostRepetitions;
   std::vector<record::Repetition> repetitions;
@@ -142,7 +146,7 @@ std::vector<record::Repetition> RepetitionsOf(const std::vector<double>& seconds
     const std::size_t end = std::min(begin + together, seconds.size());
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i) sum += seconds[i];
-    if (!(sum > 0)) continue;  // faster than its clock
+    if (!(sum > 0)) continue;  // shorter than the log's resolution
     const auto calls = static_cast<double>(end - begin);
     repetitions.push_back({.seconds = sum / calls, .iterations = calls});
   }
@@ -157,15 +161,16 @@ std::vector<record::Record> RecordsOf(const verbose::VerboseLog& log,
   const auto isa = verbose::IsaOf(log.isa_words).value_or("");
   std::vector<record::Record> records;
   for (std::size_t i = 0; i < log.primitives.size(); ++i) {
-    const auto& one = summary.primitives[i];
-    record::Record record{.name = one.record,
-                          .algorithm = one.text.implementation,
+    const auto& primitive = summary.primitives[i];
+    record::Record record{.name = primitive.record,
+                          .algorithm = primitive.text.implementation,
                           .isa = isa,
-                          .repro = one.repro,
-                          .threads = summary.threads.value_or(0)};
+                          .threads = summary.threads};
+    if (!primitive.repro.empty()) record.repro = primitive.repro;
     record.repetitions = RepetitionsOf(seconds[i]);
-    if (record.repetitions.empty()) record.reason = "its calls took no time that the log resolves";
-    AddWork(verbose::ReadPrimitive(one.text), record);
+    if (record.repetitions.empty())
+      record.reason = "its calls are shorter than the log's time resolution";
+    AddWork(verbose::ReadPrimitive(primitive.text), record);
     records.push_back(std::move(record));
   }
   return records;
@@ -186,7 +191,7 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
         log_path, log.lines.all);
   auto summary = programs::SummarizeProgram(log, facts.steps);
   summary.log = log_path;
-  summary.command = facts.command;
+  summary.command = facts.command.value_or("");
   summary.wall_seconds = facts.wall_seconds;
   if (facts.threads) summary.threads = facts.threads;
   for (auto& primitive : summary.primitives) {
@@ -205,15 +210,16 @@ record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& fact
 
 namespace {
 
-// [s] from the start to the first line of progress; each later one comes after twice the time.
+// [s] Time of the first progress line, doubled for each further one up to a longest interval.
 constexpr double kFirstProgress = 10, kMostBetween = 300;
+constexpr int kNoSuchProgram = 127, kNotExecutable = 126;
 
 class VerboseProgram {
  public:
   explicit VerboseProgram(const VerboseRequest& request) : request_(request) {
-    if (request.log.empty()) return;
-    log_.open(request.log, std::ios::binary | std::ios::trunc);
-    if (!log_) throw BadInput("{}: {}", request.log, std::strerror(errno));
+    if (!request.log) return;
+    log_.open(*request.log, std::ios::binary | std::ios::trunc);
+    if (!log_) throw BadInput("{}: {}", *request.log, std::strerror(errno));
   }
 
   VerboseRun Run() {
@@ -227,7 +233,8 @@ class VerboseProgram {
     run_.end = RunInForeground(foreground);
     Pass(separator_.End());
     log_.flush();
-    if (!request_.log.empty() && !log_) throw BadInput("{}: cannot be written whole", request_.log);
+    if (request_.log && !log_)
+      throw BadInput("{}: not all could be written (disk full?)", *request_.log);
     run_.lines = separator_.lines();
     run_.executed = separator_.executed();
     run_.cut_lines = separator_.cut_lines();
@@ -236,7 +243,7 @@ class VerboseProgram {
   }
 
  private:
-  // Returns false when nobody reads our output any more.
+  // Returns false if nobody reads this process's output any more.
   bool Pass(const LogSeparator::Output& output) {
     log_ << output.log;
     run_.log_bytes += output.log.size();
@@ -265,27 +272,25 @@ bool IsSet(const char* variable) { return std::getenv(variable) != nullptr; }
 
 }  // namespace
 
-Variables SpeakingVariables(std::string& remark) {
-  Variables variables;
+VerboseMode VerboseModeOn() {
+  VerboseMode mode;
   for (const char* known : {"ONEDNN_VERBOSE", "DNNL_VERBOSE"})
     if (IsSet(known))
-      remark = fmt::format("{}={} is set already and stays; without it profile sets 2", known,
-                           std::getenv(known));
-  // 2 is "executed and made" in every version; words such as profile_exec came with 3.1.
-  if (remark.empty()) variables = {{"ONEDNN_VERBOSE", "2"}, {"DNNL_VERBOSE", "2"}};
+      mode.remark = fmt::format("{}={} is set already and stays; unset it and profile sets 2",
+                                known, std::getenv(known));
+  // 2 means "created and executed" in every version; words such as profile_exec came with 3.1.
+  if (!mode.remark) mode.variables = {{"ONEDNN_VERBOSE", "2"}, {"DNNL_VERBOSE", "2"}};
   if (!IsSet("ONEDNN_VERBOSE_TIMESTAMP") && !IsSet("DNNL_VERBOSE_TIMESTAMP"))
     for (const char* stamp : {"ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"})
-      variables[stamp] = "1";
-  return variables;
+      mode.variables[stamp] = "1";
+  return mode;
 }
 
 VerboseRun RunVerbose(const VerboseRequest& request) { return VerboseProgram(request).Run(); }
 
 namespace {
 
-constexpr int kNoSuchProgram = 127, kNotExecutable = 126;
-
-// [columns] of the terminal on standard error; 0: it is none.
+// Returns the width of the terminal on standard error, or 0 if it is not a terminal. [columns]
 int MessageColumns() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
@@ -293,7 +298,7 @@ int MessageColumns() {
 
 std::optional<machine::Machine> MachineOf(const ProfileRequest& request, std::ostream& messages) {
   if (request.machine == "none") return std::nullopt;
-  if (!request.machine.empty()) return machine_file::ReadMachineFile(request.machine);
+  if (request.machine) return machine_file::ReadMachineFile(*request.machine);
   machine_file::MachineOptions options;
   if (request.threads) options.threads = {*request.threads};
   machine::ProgressPrinter progress(messages, machine::StderrIsTerminal());
@@ -307,7 +312,7 @@ std::string LinesText(std::size_t count) {
   return fmt::format("{} line{} of oneDNN", count, count == 1 ? "" : "s");
 }
 
-// Prefixes each sentence.
+// Writes sentences with the program's name in front.
 class Messages {
  public:
   explicit Messages(std::ostream& out) : out_(out) {}
@@ -322,10 +327,10 @@ class Messages {
   std::ostream& out_;
 };
 
-void TellEnd(const VerboseRun& run, const std::string& program, Messages& messages) {
+void ReportEnd(const VerboseRun& run, const std::string& program, Messages& messages) {
   const auto& end = run.end;
   if (end.end.signal != 0)
-    messages.Say("{} was ended by {} after {:.3g} s; {} until then are read", program,
+    messages.Say("{} was ended by {} after {:.3g} s; the report uses {} until then", program,
                  Describe(end.end), end.wall_seconds, LinesText(run.lines));
   else if (end.end.exit_code != 0)
     messages.Say("{} ended with {} after {:.3g} s", program, Describe(end.end), end.wall_seconds);
@@ -338,29 +343,29 @@ void TellEnd(const VerboseRun& run, const std::string& program, Messages& messag
   if (end.processes > 1 || run.versions > 1)
     messages.Say(
         "{} ran as {} processes, of which {} began to write lines of oneDNN: all lines are counted "
-        "together, since a line does not name its process",
+        "together, because a line does not name its process",
         program, std::max<std::size_t>(static_cast<std::size_t>(end.processes), run.versions),
         run.versions);
 }
 
-// Says why there is nothing to report.
-void TellSilence(const VerboseRun& run, const std::string& program, Messages& messages) {
+// Reports why there are no results.
+void ReportMissingLines(const VerboseRun& run, const std::string& program, Messages& messages) {
   if (run.lines > 0)
-    messages.Say("{} has oneDNN inside, but executed none of its primitives: {}, nothing to place",
+    messages.Say("{} uses oneDNN, but executed none of its primitives ({}): there are no results",
                  program, LinesText(run.lines));
   else if (run.own_bytes == 0)
     messages.Say(
-        "{} printed nothing, neither of its own nor of oneDNN: it has no oneDNN inside, or its "
-        "standard output goes elsewhere",
+        "{} printed neither output nor a line of oneDNN: it does not use oneDNN, or its standard "
+        "output goes elsewhere",
         program);
   else
     messages.Say(
-        "{} printed {} bytes, but no line of oneDNN: it has no oneDNN inside, never calls it "
-        "(TensorFlow: TF_ENABLE_ONEDNN_OPTS=1), or has one that was built without verbose mode",
+        "{} printed {} bytes, but no line of oneDNN: it does not use oneDNN, never calls it "
+        "(TensorFlow: TF_ENABLE_ONEDNN_OPTS=1), or uses one that was built without verbose mode",
         program, run.own_bytes);
 }
 
-void TellOverhead(const VerboseRun& run, Messages& messages) {
+void ReportOverhead(const VerboseRun& run, Messages& messages) {
   const double wall = std::max(run.end.wall_seconds, 1e-9);
   messages.Say("{} ({}); dlroof spent {} of CPU time on them, {:.2g} % of {:.3g} s",
                LinesText(run.lines), text::WithPrefix(static_cast<double>(run.log_bytes), "B"),
@@ -368,64 +373,67 @@ void TellOverhead(const VerboseRun& run, Messages& messages) {
                run.end.wall_seconds);
 }
 
-// Runs the program again, with and without oneDNN's lines interleaved.
+// Measures the overhead of verbose mode: runs the program again with and without oneDNN's lines,
+// interleaved.
 class OverheadTurns {
  public:
   OverheadTurns(const ProfileRequest& request, Messages& messages)
       : request_(request), messages_(messages) {
-    if (!request.read.empty()) pattern_ = NumberPattern("--read", request.read);
+    if (request.read) pattern_ = NumberPattern("--read", *request.read);
   }
 
   bool KeepsOwn() const { return pattern_.has_value(); }
 
   void Run(const VerboseRun& first, const Variables& variables) {
     std::vector<double> ratios, cpu_ratios;
-    auto loud = ValueOf(first);
-    double loud_cpu = first.end.cpu_seconds;
-    VerboseRun quiet_run;
-    // Where the user has set these, profile has not.
-    const bool set = variables.count("ONEDNN_VERBOSE") == 0;
-    const auto silence =
-        set ? Variables{{"ONEDNN_VERBOSE", "0"}, {"DNNL_VERBOSE", "0"}} : Variables{};
-    const auto run_loud = [&] {
+    auto verbose = ValueOf(first);
+    double verbose_cpu = first.end.cpu_seconds;
+    VerboseRun plain_run;
+    // Variables that the user has set stay in effect.
+    const bool set_by_user = variables.count("ONEDNN_VERBOSE") == 0;
+    const auto plain_variables =
+        set_by_user ? Variables{{"ONEDNN_VERBOSE", "0"}, {"DNNL_VERBOSE", "0"}} : Variables{};
+    const auto run_verbose = [&] {
       const auto run = Once(variables);
-      loud = ValueOf(run);
-      loud_cpu = run.end.cpu_seconds;
+      verbose = ValueOf(run);
+      verbose_cpu = run.end.cpu_seconds;
     };
-    for (int turn = 0; turn < request_.overhead_turns; ++turn) {
-      // Loud and quiet ones change places, so that a drift of the machine favours neither.
-      if (turn % 2 == 1) run_loud();
-      quiet_run = Once(silence);
-      if (turn > 0 && turn % 2 == 0) run_loud();
-      const auto quiet = ValueOf(quiet_run);
-      if (quiet_run.end.passed_signal != 0) return messages_.Say("interrupted: no overhead");
-      if (!loud || !quiet)
-        return messages_.Say("no overhead: --read '{}' matches no number above 0 in the output",
-                             request_.read);
-      ratios.push_back(*loud / *quiet);
-      if (loud_cpu > 0 && quiet_run.end.cpu_seconds > 0)
-        cpu_ratios.push_back(loud_cpu / quiet_run.end.cpu_seconds);
+    for (int turn = 0; turn < request_.overhead_turns.value_or(0); ++turn) {
+      // The order alternates, so that a drift of the machine favours neither.
+      if (turn % 2 == 1) run_verbose();
+      plain_run = Once(plain_variables);
+      if (turn > 0 && turn % 2 == 0) run_verbose();
+      const auto plain = ValueOf(plain_run);
+      if (plain_run.end.passed_signal)
+        return messages_.Say("interrupted: the overhead is not known");
+      if (!verbose || !plain)
+        return messages_.Say(
+            "the overhead is not known: --read '{}' matches no number above 0 in the output",
+            *request_.read);
+      ratios.push_back(*verbose / *plain);
+      if (verbose_cpu > 0 && plain_run.end.cpu_seconds > 0)
+        cpu_ratios.push_back(verbose_cpu / plain_run.end.cpu_seconds);
     }
-    TellRatios(pattern_ ? "number read" : "wall time", ratios);
-    // Other programs slow a program down, but hardly change the CPU time that it takes.
-    TellRatios("CPU time", cpu_ratios);
-    TellOutput(first, quiet_run);
+    ReportRatios(pattern_ ? "number read" : "wall time", ratios);
+    // System load changes the wall time, but hardly the CPU time.
+    ReportRatios("CPU time", cpu_ratios);
+    ReportOutput(first, plain_run);
   }
 
  private:
-  void TellRatios(const char* what, const std::vector<double>& ratios) {
+  void ReportRatios(const char* what, const std::vector<double>& ratios) {
     if (ratios.empty()) return;
     const auto [least, most] = std::ranges::minmax(ratios);
     messages_.Say("{} with oneDNN's lines over without, {} turn{}: {:.3f} ({:.3f} to {:.3f})", what,
                   ratios.size(), ratios.size() == 1 ? "" : "s", Median(ratios), least, most);
   }
 
-  void TellOutput(const VerboseRun& first, const VerboseRun& quiet_run) {
+  void ReportOutput(const VerboseRun& first, const VerboseRun& plain_run) {
     const bool same =
-        first.own_bytes == quiet_run.own_bytes && first.own_hash == quiet_run.own_hash;
+        first.own_bytes == plain_run.own_bytes && first.own_hash == plain_run.own_hash;
     messages_.Say("its own output is {} as without profile ({} and {} bytes)",
                   same ? "the same, byte for byte," : "not the same (times? random numbers?)",
-                  first.own_bytes, quiet_run.own_bytes);
+                  first.own_bytes, plain_run.own_bytes);
   }
 
   VerboseRun Once(const Variables& variables) const {
@@ -435,7 +443,7 @@ class OverheadTurns {
                        .keep_own = KeepsOwn()});
   }
 
-  // Absent: no number above 0.
+  // Returns the wall time, or the number that --read finds if it is above 0.
   std::optional<double> ValueOf(const VerboseRun& run) const {
     if (!pattern_) return run.end.wall_seconds;
     const auto numbers = NumbersIn(run.own, *pattern_);
@@ -455,11 +463,11 @@ void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std
                            .threads = request.threads,
                            .steps = request.steps};
   auto file = ProgramRun(log, facts, machine, messages.out());
-  if (request.complete && run.end.passed_signal == 0) request.complete(file, messages.out());
+  if (request.complete && !run.end.passed_signal) request.complete(file, messages.out());
   WriteFile(request.output, roofline::ToJson(file).dump() + '\n');
   programs::WriteProgram(roofline::PlaceRun(file), MessageColumns(), messages.out());
   messages.Say("wrote {}", request.output);
-  TellOverhead(run, messages);
+  ReportOverhead(run, messages);
 }
 
 }  // namespace
@@ -469,9 +477,8 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
   OverheadTurns turns(request, messages);
   const auto machine = MachineOf(request, out);
   const TemporaryFolder folder;
-  const auto log = request.log.empty() ? folder / "onednn.log" : request.log;
-  std::string remark;
-  const auto variables = SpeakingVariables(remark);
+  const auto log = request.log.value_or(folder / "onednn.log");
+  const auto [variables, remark] = VerboseModeOn();
   const auto& program = request.command.front();
   VerboseRun run;
   try {
@@ -482,30 +489,29 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& out) {
                       .progress = machine::StderrIsTerminal() ? &out : nullptr});
   } catch (const CannotStart& error) {
     messages.Say("profile: {}", error.what());
-    return error.reason == ENOENT ? kNoSuchProgram : kNotExecutable;
+    return error.error == ENOENT ? kNoSuchProgram : kNotExecutable;
   }
-  TellEnd(run, program, messages);
+  ReportEnd(run, program, messages);
   try {
     if (run.executed > 0)
       WriteReport(request, run, log, machine, messages);
     else
-      TellSilence(run, program, messages);
-    if (!remark.empty()) messages.Say("{}", remark);
+      ReportMissingLines(run, program, messages);
+    if (remark) messages.Say("{}", *remark);
   } catch (const BadInput& error) {
     messages.Say("profile: {}", error.what());
   }
-  if (request.overhead_turns > 0 && run.end.passed_signal == 0) turns.Run(run, variables);
+  if (request.overhead_turns && !run.end.passed_signal) turns.Run(run, variables);
   return ExitCodeOf(run.end.end);
 }
 
 std::optional<programs::ProgramBreakdown> RunForBreakdown(const std::vector<std::string>& command) {
   const TemporaryFolder folder;
   const auto log = folder / "onednn.log";
-  std::string remark;
   const auto run = RunVerbose(
-      {.command = command, .variables = SpeakingVariables(remark), .shown = false, .log = log});
+      {.command = command, .variables = VerboseModeOn().variables, .shown = false, .log = log});
   const auto& end = run.end;
-  if (end.passed_signal != 0 || end.end.signal != 0 || end.end.exit_code != 0) return std::nullopt;
+  if (end.passed_signal || end.end.signal != 0 || end.end.exit_code != 0) return std::nullopt;
   if (run.executed == 0) return std::nullopt;
   std::ostringstream unused;
   try {
@@ -514,7 +520,7 @@ std::optional<programs::ProgramBreakdown> RunForBreakdown(const std::vector<std:
     const auto summary = programs::ProgramOf(placed.file.context);
     if (!summary) return std::nullopt;
     return programs::BreakdownOf(programs::UsesOf(placed, *summary), *summary);
-  } catch (const BadInput&) {  // its lines are of no version that can be read
+  } catch (const BadInput&) {  // a version of oneDNN whose lines cannot be read
     return std::nullopt;
   }
 }

@@ -1,8 +1,5 @@
-// A program's log of oneDNN as a run file: its primitives placed on a machine's roofs.
-//
-// One run of a program, with or without oneDNN's lines.
-//
-// dlroof profile: runs a program with oneDNN inside, and reports what its log says.
+// dlroof profile: runs a program that uses oneDNN, converts its oneDNN log to a run file, and
+// reports its primitives on a machine's roofs.
 #pragma once
 
 #include <cstdint>
@@ -22,75 +19,78 @@
 
 namespace dlroof::profile {
 
-// Facts about the program that the log does not have.
+// Facts about the program that the log lacks, if they are known.
 struct ProgramFacts {
-  std::string command;                 // as it was typed; empty: unknown
-  std::optional<double> wall_seconds;  // [s] from the program's start to its end; absent: unknown
-  std::optional<int> threads;          // of its library; absent: as the log says
-  std::optional<int> steps;            // into which the program is divided; absent: they are found
+  std::optional<std::string> command;
+  std::optional<double> wall_seconds;  // [s] from the program's start to its end
+  std::optional<int> threads;          // of its library, instead of the log's number
+  std::optional<int> steps;            // equal steps of the program, instead of the detected ones
 };
 
-// Returns true for a text that has a line of oneDNN's verbose mode near its beginning.
+// Returns whether the text has a line of oneDNN's verbose mode near its beginning.
 bool LooksLikeOneDnnLog(std::string_view text);
 
-// Returns a run file of the log's distinct primitives: a record each, and what the log says of the
-// whole program under context.dlroof.program, which baselines/programs/program_report.h shows.
-// `warnings` gets a sentence for threads without ceilings. Throws BadInput for a log that cannot be
-// read, and for one without an executed primitive.
+// Returns a run file with a record for each distinct primitive of the log, and a summary of the
+// program under context.dlroof.program (see baselines/programs/program_report.h). Writes a warning
+// for thread counts without ceilings. Throws BadInput for a log that cannot be read or has no
+// executed primitive.
 record::RunFile ProgramRun(const std::string& log_path, const ProgramFacts& facts,
                            const std::optional<machine::Machine>& machine, std::ostream& warnings);
 
-// Variables that make oneDNN (2.x and 3.x, and 1.x under its older name) write a line with a time
-// stamp for each primitive that it makes or executes. Values that the user has set stay:
-// `remark` says so, and is empty otherwise.
-Variables SpeakingVariables(std::string& remark);
+// The environment that turns oneDNN's verbose mode on.
+struct VerboseMode {
+  Variables variables;
+  std::optional<std::string> remark;  // a sentence if the user's settings remain in effect
+};
+
+// Returns the variables that make oneDNN (2.x and 3.x, and 1.x by its older names) write a line
+// with a time stamp for each primitive that it creates or executes. Does not override variables
+// that the user has set.
+VerboseMode VerboseModeOn();
 
 struct VerboseRequest {
   std::vector<std::string> command;
   Variables variables;
-  bool shown = true;      // its output goes to ours, and our input to it
-  bool keep_own = false;  // `own` is wanted
-  std::string log;        // path; gets each line as it comes
-  // Gets a line now and then while the program runs; null: none.
-  std::ostream* progress = nullptr;
+  bool shown = true;                 // connect the program to this process's input and output
+  bool keep_own = false;             // return the program's output in VerboseRun::own
+  std::optional<std::string> log;    // file for oneDNN's lines, written while the program runs
+  std::ostream* progress = nullptr;  // receives a progress line now and then; may be null
 };
 
+// A verbose run of a program.
 struct VerboseRun {
   ForegroundEnd end;
   std::uint64_t own_bytes = 0;              // [byte] of the program's own output
-  std::uint64_t own_hash = kHashOfNothing;  // of it
-  std::string own;                          // where it was asked for
-  std::uint64_t log_bytes = 0;              // [byte]
-  std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // as LogSeparator has them
+  std::uint64_t own_hash = kHashOfNothing;  // of the program's own output
+  std::string own;                          // the program's own output, if requested
+  std::uint64_t log_bytes = 0;              // [byte] of oneDNN's lines
+  std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // see LogSeparator
 };
 
-// Throws CannotStart, and BadInput where the log cannot be written.
+// Throws CannotStart, and BadInput if the log cannot be written.
 VerboseRun RunVerbose(const VerboseRequest& request);
 
 struct ProfileRequest {
   std::vector<std::string> command;
   std::string output = "profile.json";
-  std::string log;             // path of the separated lines of oneDNN; empty: they are not kept
-  std::string machine;         // file or name of the roofs; empty: cached, or measured now; "none"
-  std::optional<int> threads;  // [1] of the program's library; absent: as its log says
-  std::optional<int> steps;    // [1] into which the program is divided; absent: they are found
-  int overhead_turns = 0;      // [1] runs without oneDNN's lines, to compare with
-  std::string read;            // --read: the number in the output that these compare; empty: time
-  // Called with the run file before it is written; empty: nothing is.
+  std::optional<std::string> log;      // file for oneDNN's lines
+  std::optional<std::string> machine;  // machine file or name, or "none"; else this CPU's ceilings
+  std::optional<int> threads, steps;   // see ProgramFacts
+  std::optional<int> overhead_turns;   // [1] further runs without oneDNN's lines, to compare with
+  std::optional<std::string> read;     // pattern of the number to compare, instead of wall time
+  // Called with the run file before it is written. May be empty.
   std::function<void(record::RunFile& run, std::ostream& messages)> complete = {};
 };
 
-// Runs the program, passes its output on unchanged, writes the run file and `log`, and reports to
-// `messages`. Returns the program's exit code: 128 + the signal that ended it, 127 where there is
-// no such program and 126 where it cannot be executed. Throws BadInput before the program starts:
-// the machine or the pattern cannot be used. Later failures are sentences in
-// `messages`.
+// Runs the program, passes its output on unchanged, writes the run file and the log, and reports to
+// `messages`. Returns the program's exit code: 128 + the signal that ended it, 127 if there is no
+// such program, 126 if it cannot be executed. Throws BadInput before the program starts if the
+// machine or the pattern cannot be used. Later failures are reported to `messages`.
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
 
-// Runs the program with oneDNN's lines, which it does not show, and returns where the time of a
-// step (of the whole program, where it has none) goes. Without a machine's roofs the primitives'
-// time is one part. Absent: the program fails, is interrupted, or executes no primitive of oneDNN.
-// Throws CannotStart.
+// Runs the program without showing its output, and returns the breakdown of a step, or of the whole
+// program if it has no steps. Without roofs, the primitives' time is one component. Returns nothing
+// if the program fails, is interrupted, or executes no primitive of oneDNN. Throws CannotStart.
 std::optional<programs::ProgramBreakdown> RunForBreakdown(const std::vector<std::string>& command);
 
 }  // namespace dlroof::profile

@@ -24,14 +24,14 @@ double SecondsOf(const programs::ProgramPrimitive& primitive,
   return summary.steps.count > 0 ? primitive.step_seconds : primitive.seconds;
 }
 
-// Returns why this build cannot run the benchmark; empty: it can.
-std::string WhyNotHere(const std::string& benchmark) {
-  if (benchmark.empty()) return "dlroof has no benchmark of this call";
+// Returns why this build cannot run the benchmark, if it cannot.
+std::optional<Reason> UnavailableReason(const std::string& benchmark) {
+  if (benchmark.empty()) return Reason{"dlroof has no benchmark of this call"};
   try {
     workload::MakeWorkload(benchmark);
-    return "";
+    return std::nullopt;
   } catch (const BadInput& error) {
-    return error.what();
+    return Reason{error.what()};
   }
 }
 
@@ -43,36 +43,39 @@ const record::Record* FindRecord(const std::vector<record::Record>& records,
   return found == records.end() ? nullptr : &*found;
 }
 
-// Absent, with the reason in `why_not`: there is no time.
-std::optional<record::Timing> TimeAlone(const record::Record* record, std::string& why_not) {
-  if (record == nullptr) {
-    why_not = "dlroof_bench did not measure it";
-    return std::nullopt;
-  }
+// The time of a replayed record, or the reason why there is none.
+struct StandaloneTiming {
+  std::optional<record::Timing> timing;
+  std::optional<Reason> reason;
+};
+
+StandaloneTiming TimingOf(const record::Record* record) {
+  if (record == nullptr) return {std::nullopt, Reason{"dlroof_bench did not measure it"}};
   const auto timing = record::TimeOf(record->repetitions);
-  if (!timing || record->status != record::Status::kOk)
-    why_not = fmt::format("{}: {}", record::Key(record->status),
-                          record->reason.empty() ? "no time" : record->reason);
-  return record->status == record::Status::kOk ? timing : std::nullopt;
+  if (timing && record->status == record::Status::kOk) return {timing, std::nullopt};
+  return {std::nullopt, Reason{fmt::format("{}: {}", record::Key(record->status),
+                                           record->reason.empty() ? "no time" : record->reason)}};
 }
 
-// Returns the run file of one process; absent after an interrupt.
+// Returns the run file of dlroof_bench, or nothing after an interrupt.
 std::optional<record::RunFile> RunStandalone(const ReplayRequest& request,
                                              const std::set<std::string>& names,
                                              const programs::ProgramSummary& summary) {
   const TemporaryFolder folder;
-  supervise::NamedRunRequest run{
-      request.command, {names.begin(), names.end()}, request.bench, "none", ""};
-  run.arguments = {"--dlroof_device=cpu"};
+  supervise::NamedRunRequest run{.command = request.command,
+                                 .names = {names.begin(), names.end()},
+                                 .bench = request.bench,
+                                 .machine = "none",
+                                 .arguments = {"--dlroof_device=cpu"}};
   if (summary.threads)
     run.arguments.push_back(fmt::format("--dlroof_threads={}", *summary.threads));
   const auto output = supervise::MeasureNamed(run, folder);
-  if (output.empty()) return std::nullopt;
+  if (!output) return std::nullopt;
   std::ostringstream warnings;
-  return record::ReadRunFile(output, warnings);
+  return record::ReadRunFile(*output, warnings);
 }
 
-// "oneDNN 3.2.0 (commit ...)" without the commit.
+// Returns the version in "oneDNN 3.2.0 (commit ...)".
 std::string VersionOf(const record::RunFile& run) {
   const auto text =
       record::Text(record::Member(record::Member(run.context, "dlroof"), "libraries"), "onednn");
@@ -93,36 +96,38 @@ std::vector<std::size_t> ChooseReplayed(int count, programs::ProgramSummary& sum
   for (const auto i : order) {
     if (static_cast<int>(chosen.size()) >= count) break;
     auto& primitive = summary.primitives[i];
-    primitive.not_standalone = WhyNotHere(primitive.benchmark);
-    if (primitive.not_standalone.empty()) chosen.push_back(i);
+    const auto reason = UnavailableReason(primitive.benchmark);
+    primitive.not_replayed = reason;
+    if (!reason) chosen.push_back(i);
   }
   return chosen;
 }
 
-void AddSingleThreaded(const record::RunFile& program, const std::vector<std::size_t>& chosen,
-                       const std::vector<record::Record>& records,
-                       programs::ProgramSummary& summary) {
+void AddStandaloneTimes(const record::RunFile& program, const std::vector<std::size_t>& chosen,
+                        const std::vector<record::Record>& records,
+                        programs::ProgramSummary& summary) {
   for (const auto i : chosen) {
     auto& primitive = summary.primitives[i];
     const auto* record = FindRecord(records, primitive.benchmark);
-    const auto time = TimeAlone(record, primitive.not_standalone);
+    const auto [time, reason] = TimingOf(record);
+    if (!time) primitive.not_replayed = reason;
     const auto* inside = FindRecord(program.records, primitive.record);
     const auto its_time = inside == nullptr ? std::nullopt : record::TimeOf(inside->repetitions);
-    if (time && !its_time) primitive.not_standalone = "its calls in the program have no time";
+    if (time && !its_time) primitive.not_replayed = Reason{"its calls in the program have no time"};
     if (!time || !its_time) continue;
-    programs::StandaloneTime alone{.seconds = time->median,
-                                   .ci95 = time->ci95,
-                                   .noisy = time->noisy,
-                                   .program_seconds = its_time->median,
-                                   .program_ci95 = its_time->ci95,
-                                   .ratio = its_time->median / time->median,
-                                   .ratio_ci95 = cluster::RatioInterval(
-                                       its_time->median, its_time->ci95, time->median, time->ci95),
-                                   .implementation = record->algorithm};
-    std::string no_reason;
-    if (const auto slow = TimeAlone(FindRecord(records, ColdName(primitive.benchmark)), no_reason))
-      alone.cold_seconds = slow->median;
-    primitive.alone = alone;
+    programs::StandaloneTime standalone{
+        .seconds = time->median,
+        .ci95 = time->ci95,
+        .noisy = time->noisy,
+        .program_seconds = its_time->median,
+        .program_ci95 = its_time->ci95,
+        .ratio = its_time->median / time->median,
+        .ratio_ci95 =
+            cluster::RatioInterval(its_time->median, its_time->ci95, time->median, time->ci95),
+        .implementation = record->algorithm};
+    const auto cold = TimingOf(FindRecord(records, ColdName(primitive.benchmark))).timing;
+    if (cold) standalone.cold_seconds = cold->median;
+    primitive.standalone = standalone;
   }
 }
 
@@ -136,19 +141,19 @@ void Replay(const ReplayRequest& request, record::RunFile& run, std::ostream& lo
     names.insert(ColdName(summary->primitives[i].benchmark));
   }
   if (chosen.empty())
-    log << "dlroof: --replay: no primitive of the program has a benchmark of dlroof's\n";
+    log << "dlroof: --replay: dlroof has no benchmark of the program's primitives\n";
   if (!chosen.empty()) {
-    log << fmt::format("dlroof: replaying {} primitive{} alone\n", chosen.size(),
+    log << fmt::format("dlroof: replaying {} primitive{} standalone\n", chosen.size(),
                        chosen.size() == 1 ? "" : "s")
         << std::flush;
     StopOnInterrupt();
-    const auto alone = RunStandalone(request, names, *summary);
-    if (!alone) {
+    const auto replayed = RunStandalone(request, names, *summary);
+    if (!replayed) {
       log << "dlroof: interrupted: no replay\n";
       return;
     }
-    AddSingleThreaded(run, chosen, alone->records, *summary);
-    summary->standalone_version = VersionOf(*alone);
+    AddStandaloneTimes(run, chosen, replayed->records, *summary);
+    summary->standalone_version = VersionOf(*replayed);
   }
   run.context["dlroof"]["program"] = programs::ToJson(*summary);
 }

@@ -7,17 +7,19 @@
 #include <charconv>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
 #include "counters/base/error.h"
+#include "counters/base/nearest_name.h"
 #include "counters/base/version.h"
 
 namespace dlroof::runner {
 namespace {
 
-// The value of --benchmark_NAME=VALUE, its last mention; Google Benchmark reads BENCHMARK_NAME from
-// the environment too.
+// Returns the value of the last --benchmark_NAME=VALUE, else of BENCHMARK_NAME in the environment,
+// which Google Benchmark reads too.
 std::string BenchmarkFlag(const std::vector<std::string>& args, const std::string& name) {
   std::string upper = "BENCHMARK_" + name;
   std::transform(upper.begin(), upper.end(), upper.begin(),
@@ -30,13 +32,17 @@ std::string BenchmarkFlag(const std::vector<std::string>& args, const std::strin
   return value;
 }
 
-// "0.03", "0.03s"; "10x" is no time.
+// Parses "0.03" and "0.03s". "10x" is a number of iterations, not a time.
 std::optional<double> Seconds(const std::string& text) {
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
   if (error != std::errc() || !(rest.empty() || rest == "s")) return std::nullopt;
   return seconds;
+}
+
+std::optional<std::string> FileName(const std::string& value) {
+  return value.empty() ? std::nullopt : std::optional(value);
 }
 
 OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
@@ -46,12 +52,12 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
   return otherwise;
 }
 
-// Parses the choice of counters and of the caches' state.
+// Adds the flags that choose the counters and the cache state.
 void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option("--dlroof_counters", flags.counters,
-                 "where FLOPs and bytes come from: auto (hardware counters where there are any, "
-                 "else a model of the loops), model, perf, simulate (one call under valgrind's "
-                 "cache simulator, seconds to minutes each), cupti, off (closed forms only)")
+                 "source of FLOPs and bytes: auto (default: hardware counters if available, else "
+                 "a model of the loops), model, perf, simulate (one call under valgrind's cache "
+                 "simulator; seconds to minutes per benchmark), cupti, off (closed forms only)")
       ->check(CLI::IsMember(CounterChoices(AllCounterSources())))
       ->type_name("SOURCE")
       ->default_str("");
@@ -60,8 +66,8 @@ void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
       {"cold", workload::CacheState::kCold},
       {"cold-weights", workload::CacheState::kColdWeights}};
   app.add_option("--dlroof_cache", flags.cache,
-                 "what caches hold when a call begins, where a name does not say: warm (default), "
-                 "cold, cold-weights")
+                 "cache state at the start of a call, for benchmarks whose name does not specify "
+                 "one: warm (default), cold, cold-weights")
       ->transform(CLI::CheckedTransformer(states))
       ->type_name("STATE")
       ->default_str("");
@@ -70,89 +76,120 @@ void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
 // Adds the flags that choose benchmarks.
 void AddSuiteOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option("--dlroof_suite", flags.suites,
-                 "built-in suites by name (--dlroof_suite=help lists them), or files with one "
-                 "problem or benchmark name per line; commas between them")
+                 "what to run instead of the default suites: built-in suites (--dlroof_suite=help "
+                 "lists them), or files with one problem or benchmark name per line, or files of "
+                 "benchdnn; separated by commas")
       ->take_all();
   auto& choices = flags.choices;
   const std::tuple<const char*, std::string&, const char*> lists[] = {
-      {"--dlroof_library", choices.library, "the suites' problems by these libraries: onednn"},
+      {"--dlroof_library", choices.library,
+       "run the suites' problems with these libraries: onednn"},
       {"--dlroof_directions", choices.directions,
-       "... in these directions: fwd,bwd (all that begin so), bwd_data"},
-      {"--dlroof_types", choices.types, "... in these types: f32,int8"},
-      {"--dlroof_batch", choices.batch, "... with these batch sizes, a suite of each: 1,64"}};
+       "... in these directions (or with these prefixes of directions): fwd,bwd or bwd_data"},
+      {"--dlroof_types", choices.types, "... in these data types: f32,int8"},
+      {"--dlroof_batch", choices.batch, "... with these batch sizes, one suite for each: 1,64"}};
   for (const auto& [name, list, help] : lists)
     app.add_option(name, list, help)->type_name("LIST")->default_str("");
 }
 
-// When a benchmark has been repeated enough.
+// Adds the flags that decide how often a benchmark is repeated.
 void AddRepetitionOptions(CLI::App& app, BenchFlags& flags) {
   app.add_option_function<double>(
          "--dlroof_max_noise", [&](double percent) { flags.stop.max_noise = percent / 100; },
-         "[%] repeat until the median's 95 % interval reaches no farther from it (default 5), "
-         "after "
-         "noisy repetitions were replaced")
+         "[%] replace noisy repetitions and add more until half the width of the median's 95 % "
+         "confidence interval is at most this share of the median (default 5)")
       ->check(CLI::PositiveNumber)
       ->type_name("PERCENT");
   app.add_option("--dlroof_max_seconds", flags.stop.max_seconds,
-                 "[s] of one benchmark's repetitions, beyond which only the number asked for are "
-                 "made (default 2); 0: as many as asked for, noisy or not")
+                 "[s] stop adding repetitions to a benchmark after this time (default 2); with 0 "
+                 "run exactly the number of --benchmark_repetitions, noisy or not")
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS")
       ->default_str("");
   app.add_option_function<std::string>(
          "--dlroof_disturbed",
          [&](const std::string& choice) { flags.keep_noisy = choice == "keep"; },
-         "repetitions during which other programs had the CPUs: replace (default), or keep: trust "
-         "the clock, judge none")
+         "repetitions with interference from other processes: replace them (default), or keep "
+         "them and use all repetitions")
       ->check(CLI::IsMember({"replace", "keep"}))
       ->type_name("CHOICE");
 }
 
 void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_flag("--dlroof_explain", flags.explain,
-               "watch the parallel regions of each call of the CPU, outside of its times: where "
-               "the time goes is in the file, and dlroof explain FILE shows it");
+               "profile the parallel regions of each CPU call in separate passes; the run file "
+               "stores where the time goes, and dlroof explain FILE shows it");
   app.add_flag("--dlroof_instructions", flags.instructions,
-               "with --dlroof_explain: count each call's instructions where no hardware does, by "
-               "single steps or callgrind, in some 10 s");
+               "with --dlroof_explain: if the hardware cannot count a call's instructions, count "
+               "them by single steps or callgrind (about 10 s per benchmark)");
   app.add_flag("--dlroof_energy", flags.energy,
-               "measure the energy of a call in a pass of its own after all were timed, where the "
-               "machine has counters (dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU");
+               "after all benchmarks, measure the energy of each call if the machine has energy "
+               "counters (see dlroof doctor): 1.5 s more per benchmark, 6 s on a GPU");
   app.add_option("--dlroof_meter_seconds", flags.meter_seconds,
-                 "[s] repeat each call for so long after all were timed, and keep begin and end: "
-                 "for a log of the node's meter (dlroof cluster gather --meter)")
+                 "[s] after all benchmarks, repeat each call for this time and store when it "
+                 "began and ended, for the log of a node's power meter (dlroof cluster gather "
+                 "--meter)")
       ->check(CLI::Range(1.0, 3600.0))
       ->type_name("SECONDS");
   app.add_option(
       "--dlroof_device", flags.device,
-      "whose benchmarks run: auto (default: the CPU, and the first GPU where one can be "
-      "used), cpu, gpu, gpu1 (the second GPU); with gpu, suites of the CPU are run there");
+      "devices to measure: auto (default: the CPU, and the first GPU if it can be used), cpu, "
+      "gpu, gpu1 (the second GPU); with gpu, the problems of CPU suites run on the GPU");
   app.add_option("--dlroof_machine", flags.machine_files,
-                 "machine file to place results on, one per device, or a GPU's name as in dlroof "
-                 "machine (default: cached, or measured now); none: results without roofs")
+                 "machine file with the roofs of a device, one per device, or the name of a GPU "
+                 "that dlroof machine knows (default: cached ceilings, or measured now); none: "
+                 "results without roofs")
       ->take_all();
   app.add_option("--dlroof_live_check", flags.live_check,
-                 "look at two of the stored ceilings first, a second's work, and measure all again "
-                 "where they no longer hold (default true)");
+                 "measure two of the stored ceilings again first (about 1 s); if they changed, "
+                 "measure all ceilings again (default true)");
   AddSuiteOptions(app, flags);
   app.add_option("--dlroof_threads", flags.threads,
-                 "threads per benchmark (default: all CPUs allowed)")
+                 "threads per benchmark (default: all CPUs that the process may use)")
       ->check(CLI::Range(1, 4096));
   app.add_option("--dlroof_seed", flags.seed, "seed of all input data (default 1)");
   app.add_option("--dlroof_html", flags.html_file, "also write the interactive page");
   app.add_flag("--dlroof_verbose,--verbose", flags.verbose,
-               "name each unsupported benchmark; without it, a line for each reason");
-  // Given by `dlroof run --ab` only, so --help does not list it.
-  app.add_option("--dlroof_turns", flags.turns)->delimiter(',')->expected(2)->group("");
+               "name each unsupported benchmark instead of one line per reason");
+  // Set by `dlroof run --ab` only, so --help does not list it.
+  app.add_option_function<std::vector<int>>(
+         "--dlroof_turns",
+         [&](const std::vector<int>& pipes) {
+           flags.turn_pipes = TurnPipes{pipes.at(0), pipes.at(1)};
+         })
+      ->delimiter(',')
+      ->expected(2)
+      ->group("");
   AddRepetitionOptions(app, flags);
   AddCountingOptions(app, flags);
+}
+
+// The characters that tell flags apart: "threads" of "--dlroof_threads".
+std::string_view BareFlag(std::string_view flag) {
+  for (const std::string_view prefix : {"--", "dlroof_"})
+    if (flag.starts_with(prefix)) flag.remove_prefix(prefix.size());
+  return flag;
+}
+
+void RefuseUnknownFlag(const CLI::App& app, std::string_view arg) {
+  const std::string flag(arg.substr(0, arg.find('=')));
+  if (!flag.starts_with("--") || app.get_option_no_throw(flag) != nullptr) return;
+  std::map<std::string, std::string> known;
+  for (const CLI::Option* option : app.get_options())
+    for (const auto& name : option->get_lnames())
+      if (!option->get_group().empty()) known.emplace(BareFlag(name), "--" + name);
+  std::vector<std::string> bare;
+  for (const auto& [name, full] : known) bare.push_back(name);
+  auto nearest = NearestName(BareFlag(flag), bare);
+  if (nearest) nearest = known.at(*nearest);
+  throw BadInput(UnknownName("flag", flag, nearest, "dlroof_bench"));
 }
 
 }  // namespace
 
 void AddDefaultFlags(std::vector<std::string>& args) {
   if (BenchmarkFlag(args, "repetitions").empty()) args.emplace_back("--benchmark_repetitions=9");
-  // 1.8 wants a unit, which 1.7 refuses.
+  // Google Benchmark 1.8 expects a unit, which 1.7 refuses.
   const bool unit = std::string(kGoogleBenchmarkVersion).rfind("1.7", 0) != 0;
   if (BenchmarkFlag(args, "min_time").empty())
     args.emplace_back(std::string("--benchmark_min_time=0.03") + (unit ? "s" : ""));
@@ -160,19 +197,23 @@ void AddDefaultFlags(std::vector<std::string>& args) {
 
 void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   flags.filter = BenchmarkFlag(args, "filter");
+  const std::set<std::string> off = {"false", "no", "off", "0"};
+  for (const auto& arg : args)
+    if (arg.starts_with("--benchmark_list_tests"))
+      flags.lists_only = off.count(arg.substr(arg.find('=') + 1)) == 0;
   flags.min_seconds = Seconds(BenchmarkFlag(args, "min_time"));
-  const auto repetitions = BenchmarkFlag(args, "repetitions");  // Google Benchmark refuses others
+  const auto repetitions = BenchmarkFlag(args, "repetitions");  // Google Benchmark refuses errors
   std::from_chars(repetitions.data(), repetitions.data() + repetitions.size(), flags.repetitions);
   flags.display = FormatNamed(BenchmarkFlag(args, "format"), OutputFormat::kTable);
-  flags.out_file = BenchmarkFlag(args, "out");
+  flags.out_file = FileName(BenchmarkFlag(args, "out"));
   flags.out_format = FormatNamed(BenchmarkFlag(args, "out_format"), OutputFormat::kJson);
 }
 
 std::optional<timing::StoppingRule> RuleFrom(const BenchFlags& flags) {
-  // Google Benchmark's CSV would list what was skipped.
+  // Google Benchmark's CSV would list the skipped repetitions.
   const bool csv = flags.display == OutputFormat::kCsv ||
-                   (flags.out_format == OutputFormat::kCsv && !flags.out_file.empty());
-  if (flags.repetitions < 2 || flags.stop.max_seconds <= 0 || !flags.turns.empty() || csv)
+                   (flags.out_format == OutputFormat::kCsv && flags.out_file);
+  if (flags.repetitions < 2 || flags.stop.max_seconds <= 0 || flags.turn_pipes || csv)
     return std::nullopt;
   auto rule = flags.stop;
   rule.repetitions = flags.repetitions;
@@ -189,18 +230,21 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   CLI::App app;
   app.set_help_flag();
   AddOptions(app, flags);
+  for (const auto& arg : args) RefuseUnknownFlag(app, arg);
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
     throw BadInput("flags: {}", error.what());
   }
-  if (flags.energy && !flags.turns.empty())
+  if (flags.energy && flags.turn_pipes)
     throw BadInput(
-        "--dlroof_energy: two programs interleaved share the counters: measure the energy of each "
-        "by itself");
-  if (flags.meter_seconds && !flags.turns.empty())
-    throw BadInput("--dlroof_meter_seconds: two programs interleaved share the node's meter");
+        "--dlroof_energy: two interleaved programs share the energy counters: measure the energy "
+        "of each in a run of its own");
+  if (flags.meter_seconds && flags.turn_pipes)
+    throw BadInput(
+        "--dlroof_meter_seconds: two interleaved programs share the node's meter: measure each in "
+        "a run of its own");
 }
 
 bool KeptByFilter(const std::string& filter, const std::string& name) {

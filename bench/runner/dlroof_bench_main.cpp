@@ -36,22 +36,23 @@ std::vector<char*> Pointers(std::vector<std::string>& args) {
   return pointers;
 }
 
-// Google Benchmark's help knows nothing of our flags.
+// Google Benchmark's help does not list the flags of dlroof_bench.
 void PrintHelp() {
-  std::cout << OwnHelp() << "\nGoogle Benchmark's flags work as always:\n";
+  std::cout << OwnHelp() << "\nFlags of Google Benchmark:\n";
   benchmark::PrintDefaultHelp();
 }
 
-// Throws BadInput now. Google Benchmark would end the program later, with another exit code and an
-// empty file.
-void CheckWritable(const std::string& path) {
-  if (path.empty()) return;
-  const std::ofstream probe(path, std::ios::app);
-  if (!probe.is_open()) throw BadInput(path + ": cannot be written");
+// Throws BadInput before the measurement. Google Benchmark would end the program after it, with
+// another exit code and an empty file.
+void CheckWritable(const std::optional<std::string>& path) {
+  if (!path) return;
+  const std::ofstream probe(*path, std::ios::app);
+  if (!probe.is_open()) throw BadInput(*path + ": cannot be written");
 }
 
-// Makes Google Benchmark offer that many repetitions of each benchmark. It keeps `program`.
-void Capabilities(int repetitions, char* program) {
+// Makes Google Benchmark offer that many repetitions of each benchmark. `program` is argv[0], of
+// which Google Benchmark stores the address.
+void SetOfferedRepetitions(int repetitions, char* program) {
   auto flag = fmt::format("--benchmark_repetitions={}", repetitions);
   char* pointers[] = {program, flag.data(), nullptr};
   int count = 2;
@@ -68,7 +69,7 @@ bool ListedSuites(const BenchFlags& flags) {
 struct Devices {
   gpu_loader::DeviceChoice choice;
   gpu_loader::GpuAccess gpu;
-  bool HasGpu() const { return gpu.why_not.empty(); }
+  bool HasGpu() const { return !gpu.reason; }
 };
 
 Devices FindDevices(const BenchFlags& flags) {
@@ -76,15 +77,15 @@ Devices FindDevices(const BenchFlags& flags) {
   Devices devices{.choice = gpu_loader::ParseDevice(flags.device, kFlag)};
   devices.gpu = gpu_loader::AccessGpu(devices.choice, kFlag);
   gpu_loader::RegisterGpu(devices.gpu);
-  if (devices.choice.gpu_asked && !devices.HasGpu())
-    std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.why_not);
+  if (devices.choice.gpu_requested && !devices.HasGpu())
+    std::cerr << fmt::format("No GPU can be used: {}.\n", devices.gpu.reason->text);
   return devices;
 }
 
 std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& devices) {
   const auto& choice = devices.choice;
   auto suites =
-      suites::SelectSuites(flags.suites, {choice.cpu, devices.HasGpu() || choice.gpu_asked});
+      suites::SelectSuites(flags.suites, {choice.cpu, devices.HasGpu() || choice.gpu_requested});
   suites =
       suites::Chosen(suites::OnDevices(std::move(suites), choice.cpu, choice.gpu), flags.choices);
   suites = suites::InCacheState(std::move(suites), flags.cache);
@@ -92,20 +93,20 @@ std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& device
   return suites;
 }
 
-// Returns 1 (the page compares it with all), the run's count, and those in names that this machine
-// has.
+// Returns the thread counts whose ceilings are needed: 1 (the page compares one thread with all),
+// the run's, and those in benchmark names that do not exceed the number of CPUs.
 std::vector<int> ThreadCounts(const std::vector<workload::Workload>& workloads,
                               const workload::RunSettings& settings) {
   std::set<int> counts = {1, settings.threads};
   for (const workload::Workload& workload : workloads)
-    if (workload.name.device == "cpu" && workload.threads > 0 &&
-        static_cast<size_t>(workload.threads) <= settings.cpus.size())
-      counts.insert(workload.threads);
+    if (workload.name.device == "cpu" && workload.threads &&
+        static_cast<size_t>(*workload.threads) <= settings.cpus.size())
+      counts.insert(*workload.threads);
   return {counts.begin(), counts.end()};
 }
 
-// True if the filter keeps a benchmark of that device. Google Benchmark appends its clock to a
-// name.
+// Returns whether --benchmark_filter selects a benchmark of the device. Google Benchmark matches
+// names with the clock appended.
 bool Runs(const std::vector<workload::Workload>& workloads, const std::string& device,
           const std::string& filter) {
   return std::any_of(workloads.begin(), workloads.end(), [&](const workload::Workload& workload) {
@@ -115,7 +116,7 @@ bool Runs(const std::vector<workload::Workload>& workloads, const std::string& d
   });
 }
 
-// Throws BadInput for two files of one device and for a file of an absent device.
+// Throws BadInput for two files of one device and for a GPU's file if no GPU can be used.
 void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
   if (flags.WithoutRoofs()) return;
   std::set<std::string> seen;
@@ -126,26 +127,26 @@ void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
     if (machine.device != "cpu" && machine.device != "gpu")
       throw BadInput("{}: \"device\" is \"{}\"; expected \"cpu\" or \"gpu\"", file, machine.device);
     if (machine.device == "gpu" && !devices.HasGpu())
-      throw BadInput("{}: the ceilings of a GPU, and none can be used: {}", file,
-                     devices.gpu.why_not);
+      throw BadInput("{}: these are ceilings of a GPU, but no GPU can be used: {}", file,
+                     devices.gpu.reason->text);
   }
 }
 
-// Returns the machine file of a device; empty: none.
+// Returns the machine file specified for the device, or "" as MachineOptions::file expects it.
 std::string MachineFile(const BenchFlags& flags, const std::string& device) {
   for (const auto& file : flags.machine_files)
     if (machine_file::ReadMachineFile(file).device == device) return file;
   return "";
 }
 
-// Prints the reason if a build with a CUDA module measures no GPU. FindDevices printed it already
-// if a GPU was requested.
-void SayWhyNoGpu(const Devices& devices) {
+// Prints the reason why no GPU is measured if the build has a CUDA module. If a GPU was requested,
+// FindDevices has printed it.
+void PrintGpuReason(const Devices& devices) {
   std::error_code none;
   const auto& choice = devices.choice;
   if (!devices.HasGpu() && choice.cpu && choice.gpu &&
       std::filesystem::exists(gpu_loader::ModuleBesideProgram(), none))
-    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.why_not);
+    std::cerr << fmt::format("Only the CPU is measured: {}.\n", devices.gpu.reason->text);
 }
 
 // Returns the machines of all devices that have benchmarks.
@@ -162,7 +163,7 @@ std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vecto
   options.file = MachineFile(flags, "cpu");
   if (Runs(workloads, "cpu", flags.filter))
     machines.push_back(machine_file::CachedOrMeasuredCpu(options, std::cerr));
-  SayWhyNoGpu(devices);
+  PrintGpuReason(devices);
   if (!devices.HasGpu() || !Runs(workloads, "gpu", flags.filter)) return machines;
   options.file = MachineFile(flags, "gpu");
   if (auto gpu = gpu_loader::CachedOrMeasuredGpu(devices.gpu, options, std::cerr))
@@ -173,12 +174,12 @@ std::vector<machine::Machine> Machines(const BenchFlags& flags, const std::vecto
 workload::RunSettings Settings(const BenchFlags& flags) {
   const cpu::Cpu cpu = cpu::ThisCpu();
   const int allowed = static_cast<int>(cpu.allowed.size());
-  if (flags.threads > allowed)
-    throw BadInput(
-        "--dlroof_threads={}: this process may use {} CPUs, and each thread needs its own",
-        flags.threads, allowed);
   workload::RunSettings settings;
-  settings.threads = flags.threads > 0 ? flags.threads : allowed;
+  settings.threads = flags.threads.value_or(allowed);
+  if (settings.threads > allowed)
+    throw BadInput(
+        "--dlroof_threads={}: this process may use {} CPUs, and each thread needs its own CPU",
+        settings.threads, allowed);
   settings.cpus = cpu::SpreadCpus(cpu, allowed);
   settings.seed = flags.seed;
   settings.counters = flags.counters;
@@ -195,14 +196,13 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
     context["repetitions"]["max_seconds"] = rule->max_seconds;
   }
   if (flags.keep_noisy) context["disturbed"] = "keep";
-  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.why_not;
+  context["gpu"] = devices.HasGpu() ? devices.gpu.device.name : devices.gpu.reason->text;
   if (auto described = suites::SuitesContext(suites); !described.empty())
     context["suites"] = std::move(described);
   return context;
 }
 
 void WriteHtml(const live::Session& session, const std::string& path) {
-  if (path.empty()) return;
   std::ostringstream page;
   page::WritePage(roofline::PlaceRun(session.file()), page);
   WriteFile(path, page.str());
@@ -222,7 +222,7 @@ cpu::TeamState BestState(const live::Session& session, int threads) {
   return {};
 }
 
-// Opens the CPU's counters where energy is asked for, of no source where there are none.
+// Opens the CPU's energy counters if the flags request energy.
 EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<workload::Workload>& workloads) {
   EnergyPass pass{.cpu = {}, .meter_seconds = flags.meter_seconds};
   if (!flags.energy) return pass;
@@ -232,28 +232,28 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<workload::Wor
   pass.cpu = energy::OpenEnergyMeter({energy::SysfsRoot(), cpu::ThisCpu().allowed},
                                      energy::AllEnergySources());
   if (pass.cpu->from.empty())
-    std::cerr << fmt::format("--dlroof_energy: no energy of CPUs here: {}\n",
-                             energy::WhyNoEnergy(*pass.cpu));
+    std::cerr << fmt::format("--dlroof_energy: the CPU's energy cannot be measured: {}\n",
+                             energy::NoEnergyReason(*pass.cpu).text);
   return pass;
 }
 
-// [s] of CPU time: 1.2 to 2.4 million instructions; callgrind, which comes then, takes about as
-// long.
+// [s] CPU time for 1.2 to 2.4 million instructions in single steps. Callgrind, which counts longer
+// calls, takes about as long.
 constexpr double kMostStepSeconds = 8;
 
-// Refers to the session and to `interleaving`.
+// The options refer to `session` and `turns`.
 RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workload>& workloads,
                       const Devices& devices, const live::Session& session,
-                      std::optional<Interleaving>& interleaving) {
-  return {GpuOpener(devices),
-          interleaving ? &*interleaving : nullptr,
-          [&session](int team) { return BestState(session, team); },
-          flags.min_seconds,
-          RuleFrom(flags),
-          flags.keep_noisy,
-          flags.explain,
-          flags.instructions ? kMostStepSeconds : 0,
-          EnergyPassOf(flags, workloads)};
+                      std::optional<TurnClient>& turns) {
+  return {.open_gpu = GpuOpener(devices),
+          .turns = turns ? &*turns : nullptr,
+          .best_state = [&session](int team) { return BestState(session, team); },
+          .min_seconds = flags.min_seconds,
+          .stop = RuleFrom(flags),
+          .keep_noisy = flags.keep_noisy,
+          .explain = flags.explain,
+          .step_seconds = flags.instructions ? std::optional(kMostStepSeconds) : std::nullopt,
+          .energy = EnergyPassOf(flags, workloads)};
 }
 
 // Returns the exit code.
@@ -266,17 +266,17 @@ int RunAndReport(live::Session& session, const BenchFlags& flags) {
       : flags.display == OutputFormat::kJson
           ? static_cast<benchmark::BenchmarkReporter*>(&json_display)
           : nullptr;
-  const bool own_file = !flags.out_file.empty() && flags.out_format == OutputFormat::kJson;
+  const bool own_file = flags.out_file && flags.out_format == OutputFormat::kJson;
   benchmark::RunSpecifiedBenchmarks(display, own_file ? &json_file : nullptr);
-  // At the end of the process, libraries that were loaded late are destroyed before the benchmark
-  // that still uses them.
+  // Registered benchmarks use libraries that were loaded late, which exit destroys before Google
+  // Benchmark's registry.
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
 
   if (!json_file.Written() || !json_display.Written())
-    throw BadInput((flags.out_file.empty() ? "standard output" : flags.out_file) +
+    throw BadInput(flags.out_file.value_or("standard output") +
                    ": not all could be written (disk full?)");
-  WriteHtml(session, flags.html_file);
+  if (flags.html_file) WriteHtml(session, *flags.html_file);
   if (StoppedByInterrupt()) return 130;
   return session.AnyFailed() ? 1 : 0;
 }
@@ -295,7 +295,7 @@ int Run(std::vector<std::string> args) {
   if (flags.explain) ExpectRegions();
   if (ListedSuites(flags)) return 0;
   if (const auto stop = RuleFrom(flags))
-    Capabilities(OfferedRepetitions(*stop, flags), pointers.front());
+    SetOfferedRepetitions(OfferedRepetitions(*stop, flags), pointers.front());
   for (const auto& path : {flags.html_file, flags.out_file}) CheckWritable(path);
 
   workload::RunSettings settings = Settings(flags);
@@ -305,9 +305,9 @@ int Run(std::vector<std::string> args) {
   const auto suites = Suites(flags, devices);
   const auto workloads = suites::WorkloadsOf(suites);
   const auto threads = ThreadCounts(workloads, settings);
-  std::cerr << CountersSentence(flags.counters);
-  std::optional<Interleaving> interleaving;
-  if (!flags.turns.empty()) interleaving.emplace(flags.turns[0], flags.turns[1]);
+  if (const auto warning = CountersWarning(flags.counters)) std::cerr << *warning;
+  std::optional<TurnClient> turns;
+  if (flags.turn_pipes) turns.emplace(*flags.turn_pipes);
   StopOnInterrupt();
 
   const auto machines = [&] { return Machines(flags, threads, workloads, devices); };
@@ -315,8 +315,9 @@ int Run(std::vector<std::string> args) {
   if (!flags.machine_files.empty()) specified = machines();
   live::Session session(Context(command, flags, settings, suites, devices),
                         [&] { return specified.empty() ? machines() : specified; });
-  const auto options = Options(flags, workloads, devices, session, interleaving);
+  const auto options = Options(flags, workloads, devices, session, turns);
   session.Add(RegisterWorkloads(workloads, settings, options));
+  if (!flags.lists_only) std::cerr << suites::SelectionSentence(suites);
   return RunAndReport(session, flags);
 }
 
@@ -325,7 +326,7 @@ int Run(std::vector<std::string> args) {
 
 int main(int argc, char** argv) {
   try {
-    return dlroof::Run({argv, argv + argc});
+    return dlroof::runner::Run({argv, argv + argc});
   } catch (const dlroof::BadInput& error) {
     std::cerr << "dlroof_bench: " << error.what() << '\n';
     return 2;

@@ -1,6 +1,6 @@
-// Measures the cost of the harness: calls of known length in a raw loop and in the body that times
-// every benchmark. The two alternate in short blocks, so that a interference hits both. Prints JSON
-// in about 20 s.
+// Measures the overhead of the harness: times calls of known length in a raw loop and in the body
+// that times every benchmark. The two alternate in short blocks, so that interference hits both.
+// Takes about 20 s and prints JSON.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 constexpr int kRounds = 100;
 constexpr double kBlockSeconds = 0.02;
 
-// A chain of dependent multiplications: no memory, no way to overlap with anything.
+// A chain of dependent multiplications, which uses no memory and cannot overlap with other work.
 void Chain(int links) {
   unsigned long value = 3;
   benchmark::DoNotOptimize(value);
@@ -82,6 +82,7 @@ nlohmann::json Measured(int links) {
 
 int main() {
   using namespace dlroof;
+  using namespace dlroof::runner;
   std::string program = "dlroof_harness_cost", time = "--benchmark_min_time=0.02";
   char* args[] = {program.data(), time.data(), nullptr};
   int count = 2;

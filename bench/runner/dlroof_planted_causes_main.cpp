@@ -1,7 +1,7 @@
-// Makes calls of which the causes of lost time are known, watches them as `dlroof explain` does,
-// and prints as JSON what each cause cost and what the breakdown attributes to it. A cost is
-// measured with each pass, in the call or right after it, since a host's clocks change. Takes some
-// seconds; to see it beside other programs, start some.
+// Validates the time breakdown: makes calls with planted causes of lost time, profiles them as
+// `dlroof explain` does, and prints as JSON what each cause cost and what the breakdown attributes
+// to it. The cost is measured with each pass, in the call or right after it, because the host's
+// clock rates change. Takes some seconds. To test it under system load, start other programs.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -23,10 +23,10 @@ namespace dlroof::runner {
 namespace {
 
 constexpr int kPasses = 80, kRounds = 5, kRegions = 4, kCallsOfPass = 1, kShortCalls = 20;
-constexpr double kMostWaited = 0.05;     // [1] of the passes: beyond, more are made
-constexpr double kRegionSeconds = 2e-4;  // that each thread works in a region
+constexpr double kMostWaited = 0.05;     // [1] share of run delay above which passes are repeated
+constexpr double kRegionSeconds = 2e-4;  // [s] work of each thread in a region
 
-// A chain of dependent multiplications: no memory, no way to overlap with anything.
+// A chain of dependent multiplications, which uses no memory and cannot overlap with other work.
 void Chain(double links) {
   unsigned long value = 3;
   benchmark::DoNotOptimize(value);
@@ -36,8 +36,8 @@ void Chain(double links) {
   }
 }
 
-// Independent additions, of which a core starts as many as it can. 25,000 rounds can be counted by
-// single steps.
+// Independent additions at the core's full issue rate. 25,000 rounds are few enough to be counted
+// by single steps.
 constexpr int kUsefulRounds = 12500, kOtherRounds = 12500;
 [[gnu::noinline]] void Additions(int rounds) {
   unsigned long a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7;
@@ -62,7 +62,7 @@ double Fastest(int tries, const std::function<void()>& run) {
   return std::ranges::min(Times(tries, run));
 }
 
-// Returns how long it took [s].
+// Works for about `seconds`. Returns the time that it took. [s]
 double Work(double seconds) {
   constexpr double kLinks = 1e5;
   static const double per_link = Fastest(50, [] { Chain(kLinks); }) / kLinks;
@@ -79,18 +79,18 @@ constexpr double kFastTenth = 0.1;
 
 struct Cause {
   breakdown::ComponentKind kind;
-  std::function<double()> seconds;  // [s] that it cost the last call
+  std::function<double()> seconds;  // [s] returns the cost in the last call
   std::function<void()> run;        // the call
-  // Tells the breakdown of it. Returns what the cause costs, which may be measured here again.
-  std::function<double(breakdown::BreakdownFacts&, double planted)> tell =
+  // Adds the facts from which the breakdown finds the cause. Returns the cause's cost [s], which
+  // may be measured again here.
+  std::function<double(breakdown::BreakdownFacts&, double planted)> add_facts =
       [](breakdown::BreakdownFacts&, double planted) { return planted; };
-  // The costs' quantile that counts: costs that can only be too long, for want of a CPU or of
-  // its clock, have a small one.
+  // [1] The quantile of the measured costs to use: small if interference can only increase them.
   double quantile = 0.5;
 };
 
-// Half of the additions are what the roof asks for, the others are too many. One thread is counted.
-// The rate and both costs are measured at once, for the clock's sake.
+// Half of the additions are the roof's work, the others are superfluous. Instructions are counted
+// on one thread. The rate and both costs are measured together, at the same clock rate.
 Cause InstructionCause(int threads) {
   constexpr double kMostStepSeconds = 20;
   constexpr int kTries = 400;
@@ -132,7 +132,7 @@ class Planted {
                facts.parallel.executed_over_useful = 1.5;
                return planted;
              }},
-            // Beside other programs a single one may wait for a CPU, which reading does not cost.
+            // Under system load a single reading may include a wait for a CPU.
             {breakdown::ComponentKind::kLevels, [read] { return kRegions * Fastest(3, read); },
              [even, read] {
                for (int i = 0; i < kRegions; ++i) Region(even), read();
@@ -168,18 +168,18 @@ class Planted {
                                     .roof = "arithmetic"};
     facts.parallel = watched.Mean().value();
     facts.seconds = facts.parallel.mean.seconds;
-    const double planted = cause.tell(facts, cost);
+    const double planted = cause.add_facts(facts, cost);
     const auto breakdown = breakdown::MakeBreakdown(facts);
-    const auto* part = breakdown.Find(cause.kind);
+    const auto* found = breakdown.Find(cause.kind);
     const auto* rest = breakdown.Find(breakdown::ComponentKind::kUnexplained);
     const auto* stolen = breakdown.Find(breakdown::ComponentKind::kStolen);
-    const auto seconds = [](const breakdown::Component* one) {
-      return one == nullptr ? 0 : one->seconds;
+    const auto seconds = [](const breakdown::Component* component) {
+      return component == nullptr ? 0 : component->seconds;
     };
     return {{"cause", breakdown::Key(cause.kind)},
             {"planted_seconds", planted},
-            {"found_seconds", seconds(part)},
-            {"ratio", seconds(part) / planted},
+            {"found_seconds", seconds(found)},
+            {"ratio", seconds(found) / planted},
             {"unexplained_seconds", seconds(rest)},
             {"stolen_seconds", seconds(stolen)},
             {"call_seconds", facts.seconds},
@@ -198,7 +198,7 @@ class Planted {
             }};
   }
 
-  // Returns many regions without work, whose cost is measured unwatched.
+  // Regions without work, whose cost is measured without profiling.
   static Cause ForkAndJoin(const std::function<void()>& regions) {
     constexpr int kEmpty = 200;
     const auto empty = [] {
@@ -209,7 +209,7 @@ class Planted {
             [=] { regions(), empty(); }};
   }
 
-  // The first thread works longer in each region.
+  // In each region the first thread works longer than the others.
   Cause Imbalance() {
     constexpr double kSlower = 1e-4;
     return {breakdown::ComponentKind::kImbalance, [this] { return waited_seconds_; },
@@ -233,10 +233,10 @@ class Planted {
   }
 
   int threads_;
-  double share_;  // [1] of the threads, but one
+  double share_;  // [1] of the threads that are idle in serial code
   std::vector<std::vector<double>> memory_;
-  // [s] of the last call: outside of regions; of a mean thread for the slowest one
-  double serial_seconds_ = 0, waited_seconds_ = 0;
+  double serial_seconds_ = 0;  // [s] outside of regions, in the last call
+  double waited_seconds_ = 0;  // [s] mean wait of a thread for the slowest one, in the last call
 };
 
 }  // namespace
@@ -244,10 +244,12 @@ class Planted {
 
 int main() {
   using namespace dlroof;
+  using namespace dlroof::runner;
   ExpectRegions();
   const int threads = static_cast<int>(cpu::ThisCpu().allowed.size());
   if (AllRegionSources().empty() || workload::AllLibraries().empty() || threads < 2) {
-    std::cerr << "needs two CPUs, and a build that watches the library's parallel regions\n";
+    std::cerr << "dlroof_planted_causes: needs two CPUs and a build with a source of parallel "
+                 "regions\n";
     return 2;
   }
   workload::AllLibraries().front().pin(cpu::ThisCpu().allowed);  // as dlroof_bench does

@@ -15,7 +15,14 @@
 namespace dlroof::runner {
 namespace {
 
-// The first `threads` of those that threads are pinned to; all allowed ones where they are not.
+constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 1,
+                 kGpuIdleSeconds = 2;  // 20 of the longest NVML sampling periods
+
+// [byte] Most memory for the tensors of stored GPU calls.
+constexpr double kMostStoredBytes = 4e9;
+
+// Returns the first `threads` CPUs of those to which threads are pinned, or of all allowed CPUs if
+// `cpus` is empty.
 std::vector<int> CpusOf(const std::vector<int>& cpus, int threads) {
   static const cpu::Cpu cpu = cpu::ThisCpu();
   std::vector<int> used = cpus.empty() ? cpu.allowed : cpus;
@@ -31,11 +38,11 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
   request.ready = ready;
   for (const auto& [pipe, flops] : call.modelled.flops)
     if (flops > 0) request.pipes.push_back(pipe);
-  request.threads = call.threads > 0 ? call.threads : settings.threads;
+  request.threads = call.threads.value_or(settings.threads);
   for (const auto& library : workload::AllLibraries())
     request.made_by += library.description() + "; ";
   request.seed = settings.seed;
-  request.blocks_wait = call.blocks_wait;
+  request.blocks_wait = call.gpu && call.gpu->blocks_wait;
   if (workload.name.device == "gpu") {
     const workload::Op* const op = workload::FindOp(workload.name.op);
     if (op != nullptr && op->gpu_traffic)
@@ -46,24 +53,32 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
                    cpus = settings.cpus](std::string& how) {
     Work work;
     work.bytes = ModelledLevels(call, state, threads, cpus);
-    how = work.bytes.empty() ? call.levels.why_not : call.levels.how;
+    how = call.levels.how;
+    if (work.bytes.empty()) how = call.levels.reason ? call.levels.reason->text : "";
     return work;
   };
   return request;
 }
 
-// A GPU's sources are opened when its first call is counted, too late for the run's context: each
-// record says why they are silent. CountCall has noted those asked for by name.
-void AddSilentSources(std::string_view choice, Counting& counting) {
+// Notes in the record why a GPU's sources cannot count: they are opened when the GPU's first call
+// is counted, too late for the run's context. A source that was chosen by name has been noted by
+// CountCall.
+void AddUnavailableSources(std::string_view choice, Counting& counting) {
   if (choice != kAutoCounters) return;
-  for (const auto& [source, why] : UnavailableSources(choice, "gpu", AllCounterSources()))
-    counting.notes.push_back({source, {}, why});
+  for (const auto& [source, reason] : UnavailableSources(choice, "gpu", AllCounterSources()))
+    counting.notes.push_back({source, {}, reason.text});
 }
 
 const CounterSource* Source(std::string_view name, std::string_view device) {
   for (const CounterSource& source : AllCounterSources())
     if (source.name == name && source.device == device) return &source;
   return nullptr;
+}
+
+double Bytes(const workload::PreparedCall& call) {
+  double bytes = 1;  // so that the limit holds for calls that do not name their memory, too
+  for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
+  return bytes;
 }
 
 }  // namespace
@@ -86,11 +101,11 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
   if (settings.counters != kNoCounters)
     counting = CountCall(settings.counters, device, Request(workload, call, settings, ready),
                          AllCounterSources());
-  if (device == "gpu") AddSilentSources(settings.counters, counting);
+  if (device == "gpu") AddUnavailableSources(settings.counters, counting);
   Work& modelled = counting.work[Provenance::kModelled];
   Work closed = call.modelled;
   closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
-  // Bytes that a GPU's waves of CTAs read again come on top of the compulsory bytes.
+  // On a GPU, bytes that waves of CTAs read again come on top of the compulsory bytes.
   if (const auto more = modelled.bytes.find(Level::kDram);
       device == "gpu" && more != modelled.bytes.end())
     closed.bytes[Level::kDram] = std::max(closed.bytes[Level::kDram], more->second);
@@ -104,33 +119,27 @@ bool MeansGpuCounters(const std::string& choice) {
          (source != nullptr && source->provenance == Provenance::kMeasured);
 }
 
-std::string CountersSentence(const std::string& choice) {
+std::optional<std::string> CountersWarning(const std::string& choice) {
   const CounterSource* const on_gpu = Source(choice, "gpu");
-  // A loaded one is asked when the GPU is open.
-  if (on_gpu != nullptr && on_gpu->count) return "";
-  const auto why = WhyUnavailable(choice, on_gpu == nullptr ? "cpu" : "gpu", AllCounterSources());
-  if (why.empty()) return "";
-  return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", choice, why);
+  if (on_gpu != nullptr && on_gpu->count) return std::nullopt;  // queried when the GPU is open
+  const auto reason =
+      UnavailableReason(choice, on_gpu == nullptr ? "cpu" : "gpu", AllCounterSources());
+  if (!reason) return std::nullopt;
+  return fmt::format("--dlroof_counters={}: {}; bytes are modelled\n", choice, reason->text);
 }
-
-namespace {
-
-constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 1,
-                 kGpuIdleSeconds = 2;  // twenty of NVML's slowest ticks
-
-}  // namespace
 
 energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joules) {
   if (!joules || !joules())
-    return {.unavailable = {
-                {"nvml", "the driver does not tell this GPU's energy (it does from Volta on)"}}};
+    return {
+        .unavailable = {
+            {"nvml", Reason{"the driver does not report this GPU's energy (Volta and later do)"}}}};
   const auto read = [joules] {
     if (const auto now = joules()) return *now;
-    throw BadInput("nvml: the GPU's energy can no longer be read");
+    throw BadInput("nvml: the driver no longer reports the GPU's energy");
   };
   return {"nvml",
           {{"gpu", true, read, std::nullopt}},
-          "the GPU's board; no CPU, host memory, fans, NIC, power supply",
+          "the GPU's board, without CPU, host memory, fans, NIC and power supply",
           {}};
 }
 
@@ -150,22 +159,21 @@ energy::IdlePowers IdlePowersOf(const EnergyPass& pass, timing::Timer& gpu) {
     gpu.Open();
     found.gpu = idle(GpuEnergy(gpu.EnergyCounter()), kGpuIdleSeconds);
   } catch (const std::exception&) {
-    // The first benchmark of the GPU fails with the reason.
+    // The GPU's first benchmark fails for the same reason and reports it.
   }
   return found;
 }
 
-energy::EnergyFound EnergyOfCall(const workload::Workload& workload,
-                                 const workload::PreparedCall& call, const timing::Timer& timer,
-                                 const EnergyPass& pass) {
+energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
+                                  const workload::PreparedCall& call, const timing::Timer& timer,
+                                  const EnergyPass& pass) {
   const bool gpu = workload.name.device == "gpu";
   const bool counted = pass.cpu && (gpu || !pass.cpu->from.empty());
-  energy::EnergyFound found;
+  energy::EnergyResult found;
   if (timer.BeforeCall()) {
-    const auto why =
-        "the work before each call, which empties caches, would be in the call's energy";
-    if (counted) found.why_not = why;
-    if (pass.meter_seconds) found.why_no_window = why;
+    const Reason reason{"the energy would include the flushing of caches before each call"};
+    if (counted) found.reason = reason;
+    if (pass.meter_seconds) found.window_reason = reason;
     return found;
   }
   call.run();  // first-time work of the library
@@ -177,22 +185,9 @@ energy::EnergyFound EnergyOfCall(const workload::Workload& workload,
   auto metered = energy::RepeatForMeter(
       call.run, {*pass.meter_seconds, cpu::WallSeconds, energy::UtcSeconds, StoppedByInterrupt});
   found.window = metered.window;
-  found.why_no_window = std::move(metered.why_not);
+  found.window_reason = std::move(metered.reason);
   return found;
 }
-
-namespace {
-
-// [byte] Tensors of a GPU's calls that stay until they are counted.
-constexpr double kMostKeptBytes = 4e9;
-
-double Bytes(const workload::PreparedCall& call) {
-  double bytes = 1;  // so that no kept call counts as none
-  for (const auto& region : call.memory) bytes += static_cast<double>(region.bytes);
-  return bytes;
-}
-
-}  // namespace
 
 timing::Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {
   if (workload.name.device == "gpu") return gpu_;
@@ -204,26 +199,26 @@ bool PreparedCalls::CountsLater(const workload::Workload& workload) {
 }
 
 void PreparedCalls::Take(const workload::Workload& workload) {
-  if (auto kept = kept_.extract(workload::ToText(workload.name))) {
-    call_ = std::move(kept.mapped());
-    kept_bytes_ -= Bytes(*call_);
+  if (auto stored = stored_.extract(workload::ToText(workload.name))) {
+    call_ = std::move(stored.mapped());
+    stored_bytes_ -= Bytes(*call_);
     TimerOf(workload).SetUp(*call_, workload.cache, threads_);
     return;
   }
   try {
     call_ = Make(workload);
   } catch (const std::exception&) {
-    if (kept_.empty()) throw;
-    kept_.clear();
-    kept_bytes_ = 0;
+    if (stored_.empty()) throw;
+    stored_.clear();
+    stored_bytes_ = 0;
     call_ = Make(workload);
   }
 }
 
-void PreparedCalls::Keep(const std::string& name) {
-  if (!call_ || kept_bytes_ + Bytes(*call_) > kMostKeptBytes) return;
-  kept_bytes_ += Bytes(*call_);
-  kept_.emplace(name, *std::exchange(call_, std::nullopt));
+void PreparedCalls::Store(const std::string& name) {
+  if (!call_ || stored_bytes_ + Bytes(*call_) > kMostStoredBytes) return;
+  stored_bytes_ += Bytes(*call_);
+  stored_.emplace(name, *std::exchange(call_, std::nullopt));
 }
 
 void PreparedCalls::Drop() {
@@ -238,7 +233,7 @@ workload::RunSettings PreparedCalls::Settings() const {
   return settings;
 }
 
-// Returns the call, ready in the state of the caches that the name asks for.
+// Returns the prepared call, with its timer set up for the workload's cache state.
 workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
   timing::Timer& timer = TimerOf(workload);
   threads_ = timer.Threads(workload, settings_.threads);
@@ -249,11 +244,11 @@ workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
   return call;
 }
 
-// Pins each thread to a CPU of its own.
+// Pins each thread to a CPU of its own, unless the settings name no CPUs.
 void PreparedCalls::Pin() {
   if (settings_.cpus.empty()) return;
   if (static_cast<size_t>(threads_) > settings_.cpus.size())
-    throw Unsupported("threads{}: this process may use {} CPUs, and each thread needs its own",
+    throw Unsupported("threads{}: this process may use {} CPUs, and each thread needs its own CPU",
                       threads_, settings_.cpus.size());
   const std::vector<int> cpus(settings_.cpus.begin(), settings_.cpus.begin() + threads_);
   if (cpus == pinned_) return;

@@ -22,13 +22,14 @@ namespace {
 
 using nlohmann::json;
 
-// Conventions of counting and of statistics; comparing two files is only allowed where they agree.
+// Conventions of counting and statistics. Files can be compared only if these texts are equal, so
+// a change of wording makes stored results incomparable.
 constexpr std::pair<const char*, const char*> kConventions[] = {
     {"flops",
      "a fused multiply-add is 2; useful work of the definition, padding taps included (dense)"},
     {"bytes.dram", "modelled: compulsory, every tensor of the call once, whole, without padding"},
     {"seconds",
-     "median of the clean repetitions, each the mean of its iterations; 95 % interval by "
+     "median of the undisturbed repetitions, each the mean of its iterations; 95 % interval by "
      "order statistics"},
     {"disturbed",
      "threads waited for a CPU more than 1 % of the time, or the main thread was off its CPU 2 % "
@@ -75,13 +76,13 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// Returns the choice and the CPU's sources that cannot count, once for all records. A GPU's source
-// is not queried, because the query opens the GPU.
+// Returns the chosen source and the CPU's sources that cannot count. GPU sources are not queried,
+// because the query opens the GPU.
 json Counters(const std::string& choice) {
   json counters = json::object();
   counters["asked"] = choice;
-  for (const auto& [source, why] : UnavailableSources(choice, "cpu", AllCounterSources()))
-    counters["unavailable"][source] = why;
+  for (const auto& [source, reason] : UnavailableSources(choice, "cpu", AllCounterSources()))
+    counters["unavailable"][source] = reason.text;
   return counters;
 }
 
@@ -92,7 +93,7 @@ void RefuseForeignPinning() {
     if (std::getenv(variable) != nullptr)
       throw BadInput(
           std::string(variable) +
-          " is set, which hides CPUs from the measurement: unset it, threads are pinned anyway");
+          " is set, which hides CPUs from the measurement: unset it; dlroof pins threads itself");
 }
 
 std::string CommandLine(const std::vector<std::string>& args) {
@@ -110,6 +111,11 @@ std::string CommandLine(const std::vector<std::string>& args) {
     command += '\'';
   }
   return command;
+}
+
+bool AsksForSimulatedCall(const std::vector<std::string>& args) {
+  return std::any_of(args.begin(), args.end(),
+                     [](const auto& arg) { return arg.starts_with(kSimulatedCallFlag); });
 }
 
 json RunContext(const std::string& command, const workload::RunSettings& settings) {
@@ -139,37 +145,37 @@ json RunContext(const std::string& command, const workload::RunSettings& setting
 
 namespace {
 
-struct Asked {
+struct SimulationRequest {
   std::string name;
   unsigned seed = 1;
 };
 
-Asked Read(const std::vector<std::string>& args) {
+SimulationRequest ParseRequest(const std::vector<std::string>& args) {
   constexpr std::string_view kSeed = "--dlroof_seed=";
-  Asked asked;
+  SimulationRequest request;
   for (size_t i = 1; i < args.size(); ++i) {
     const std::string_view arg = args[i];
     if (arg.starts_with(kSimulatedCallFlag)) {
-      asked.name = arg.substr(std::string_view(kSimulatedCallFlag).size());
+      request.name = arg.substr(std::string_view(kSimulatedCallFlag).size());
       continue;
     }
     const auto number = arg.starts_with(kSeed) ? arg.substr(kSeed.size()) : std::string_view();
     const auto* const end = number.data() + number.size();
-    if (number.empty() || std::from_chars(number.data(), end, asked.seed).ptr != end)
-      throw BadInput("{}: beside the call to simulate only --dlroof_seed=N", arg);
+    if (number.empty() || std::from_chars(number.data(), end, request.seed).ptr != end)
+      throw BadInput("{}: expected only {}NAME and --dlroof_seed=N", arg, kSimulatedCallFlag);
   }
-  return asked;
+  return request;
 }
 
-// Brings a tensor into the simulated caches as a program that has just made it would.
+// Reads a tensor, which brings it into the simulated caches.
 void Touch(const workload::MemoryRegion& region) {
   const auto* bytes = static_cast<const volatile std::uint64_t*>(region.begin);
   for (size_t i = 0; i < region.bytes / sizeof(std::uint64_t); ++i) static_cast<void>(bytes[i]);
 }
 
-// A cold call finds none of its own tensors in a cache, and everything else that calls use: the
-// library's descriptors, scratchpad and tables. So a twin runs before it, the same call on tensors
-// of its own; its lines are the least recently used ones and leave first.
+// A cold call finds none of its tensors in a cache, but everything else that calls use: the
+// library's descriptors, scratchpad and tables. So `twin`, the same call on its own tensors, runs
+// before it; the twin's tensors are then the least recently used lines and are evicted first.
 void BringCachesInto(workload::CacheState state, const workload::PreparedCall& call,
                      const workload::PreparedCall& twin) {
   (state == workload::CacheState::kWarm ? call : twin).run();
@@ -180,18 +186,15 @@ void BringCachesInto(workload::CacheState state, const workload::PreparedCall& c
 
 }  // namespace
 
-bool AsksForSimulatedCall(const std::vector<std::string>& args) {
-  return std::any_of(args.begin(), args.end(),
-                     [](const auto& arg) { return arg.starts_with(kSimulatedCallFlag); });
-}
-
 int RunSimulatedCall(const std::vector<std::string>& args) {
   if (!CanMarkSimulation())
-    throw BadInput("this build was made without valgrind's headers, so it cannot be simulated");
-  const Asked asked = Read(args);
-  const workload::Workload workload = workload::MakeWorkload(asked.name);
+    throw BadInput(
+        "--dlroof_counters=simulate: this build was made without valgrind's headers; install them "
+        "and build again");
+  const SimulationRequest request = ParseRequest(args);
+  const workload::Workload workload = workload::MakeWorkload(request.name);
   workload::RunSettings settings;
-  settings.seed = asked.seed;
+  settings.seed = request.seed;
   const workload::PreparedCall call = workload.prepare(settings);
   const workload::PreparedCall twin = workload.cache == workload::CacheState::kWarm
                                           ? workload::PreparedCall()
@@ -200,7 +203,7 @@ int RunSimulatedCall(const std::vector<std::string>& args) {
   BringCachesInto(workload.cache, call, twin);
   ForgetCounts();
   call.run();
-  KeepCounts();
+  WriteCounts();
   nlohmann::json answer = {
       {"algorithm", call.algorithm}, {"isa", call.isa}, {"loops", call.levels.how}};
   double tensor_bytes = 0;

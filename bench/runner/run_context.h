@@ -1,7 +1,5 @@
-// The provenance of a run file (context.dlroof).
-//
-// The child of the counter source "simulate": one call of one benchmark, marked so that valgrind's
-// cache simulator counts it and nothing else.
+// The provenance of a run file (context.dlroof), and the child process of the counter source
+// "simulate", in which valgrind's cache simulator counts one call of one benchmark.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,29 +10,32 @@
 
 namespace dlroof::runner {
 
-// Throws BadInput if OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY is set. OpenMP then binds the
-// program to one CPU before main, and the other CPUs look forbidden. dlroof pins threads itself.
+// Throws BadInput if OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY is set. With these, OpenMP
+// binds the program to one CPU before main, and the other CPUs look forbidden. dlroof pins threads
+// itself.
 void RefuseForeignPinning();
 
-// Returns the command with arguments quoted for a shell where necessary.
+// Returns the command line with its arguments quoted for a shell where necessary.
 std::string CommandLine(const std::vector<std::string>& args);
 
-// Returns schema, version, commit, compiler, command, conventions, the ops' words for reports,
-// libraries, their environment variables, seed, and "counters": the choice and, by name, the reason
-// of each source that cannot count on this CPU (records then have modelled bytes).
+// Returns the schema, version, commit, compiler, command, conventions, the operators' terms for
+// reports, libraries, relevant environment variables, seed, and "counters": the chosen source, and
+// by name the reason why a source cannot count on this CPU (records then have modelled bytes).
 nlohmann::json RunContext(const std::string& command, const workload::RunSettings& settings);
 
-// Makes dlroof_bench such a child: "--dlroof_simulated_call=NAME [--dlroof_seed=N]".
+// Starts dlroof_bench as the child of the source "simulate", beside at most --dlroof_seed=N.
 inline constexpr const char* kSimulatedCallFlag = "--dlroof_simulated_call=";
 
 bool AsksForSimulatedCall(const std::vector<std::string>& args);
 
-// Prepares the benchmark with one thread, puts the simulated caches into the state that its name
-// asks for (warm: one call before; cold: one call of the same on other tensors before;
-// cold-weights: that, then every tensor but the weights read), counts one call, and prints
-// {"algorithm", "isa", "loops": how they are modelled, "tensor_bytes": as laid out, padding and
-// all, "modelled": {"l2": bytes, ...}} as JSON. Without valgrind around it the marks do nothing.
-// Throws as the benchmark's prepare does; BadInput for other arguments. Returns the exit code.
+// Prepares the benchmark with one thread, brings the simulated caches into the state that its name
+// requires, counts one call, and prints as JSON {"algorithm", "isa", "loops": how the loops are
+// modelled, "tensor_bytes": with padding, "modelled": {"l2": bytes, ...}}. The cache states are
+//   warm           after a call
+//   cold           after a call on a second set of tensors
+//   cold-weights   as cold, then every tensor but the weights is read
+// Without valgrind the call runs uncounted. Throws what the benchmark's prepare throws, and
+// BadInput for other arguments. Returns the exit code.
 int RunSimulatedCall(const std::vector<std::string>& args);
 
 }  // namespace dlroof::runner

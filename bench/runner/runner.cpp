@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -21,13 +21,13 @@
 namespace dlroof::runner {
 namespace {
 
-// Longer than a call needs to fill the private caches of a core.
+// [s] Longer than a call needs to fill the private caches of a core.
 constexpr double kWarmUpSeconds = 0.002;
 
-void WriteTo(int to, const std::string& text) {
-  // Text shorter than a pipe's buffer is written whole. A failure needs no answer: where the reader
-  // is gone the next turn does not come.
-  [[maybe_unused]] const auto written = write(to, text.data(), text.size());
+void WriteTo(int pipe, const std::string& text) {
+  // A pipe takes a short text at once. A failure can be ignored: without a reader, WaitForTurn
+  // returns false.
+  [[maybe_unused]] const auto written = write(pipe, text.data(), text.size());
 }
 
 // Thrown when an output differs from the reference's.
@@ -35,8 +35,9 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Compares with the reference. Returns how, for people. Throws WrongResult.
-std::string VerifiedHow(const workload::PreparedCall& call) {
+// Compares the call's output with the reference. Returns a description of the check. Throws
+// WrongResult.
+std::string Verify(const workload::PreparedCall& call) {
   const workload::Verification found = call.verify();
   if (!found.ok)
     throw WrongResult(fmt::format("differs from the reference: error {:.3g}, allowed {:.3g} ({})",
@@ -45,115 +46,130 @@ std::string VerifiedHow(const workload::PreparedCall& call) {
                      found.tolerance);
 }
 
-// A workload whose parallel regions were watched while it was timed.
-struct WatchedWorkload {
+// The state of one benchmark. Google Benchmark calls a benchmark's body several times (guesses of
+// the iteration count, then repetitions), and with random interleaving those of other benchmarks in
+// between; what was done once is not repeated.
+struct BenchmarkState {
   workload::Workload workload;
-  timing::WatchedCalls calls;
+  std::optional<std::string> verified;  // how the output was compared with the reference
+  std::optional<Counting> counting;
+  std::vector<record::Repetition> repetitions;  // all with the same number of iterations
+  double spent_seconds = 0;                     // [s] by `repetitions` and the pauses before them
+  std::optional<std::int64_t> calls_per_part;   // see Timer::CallsPerPart
+  std::optional<timing::WatchedCalls> watched;  // calls whose parallel regions were profiled
+  bool started = false;                         // Google Benchmark's loop has begun
+  bool failed = false;
+  // The algorithm of the timed call; set if the call's energy or counters are measured later.
+  std::optional<std::string> timed_algorithm;
 };
 
-// Times the workload made for one thread, and counts its instructions: by hardware; else, where
-// `step_seconds` is more than 0, by so many seconds of single steps, then by callgrind.
-void AddSingleThreaded(const std::string& name, const workload::RunSettings& settings,
-                       double step_seconds, WatchedWorkload& watched) {
-  const auto call = watched.workload.prepare(settings);
-  watched.calls.AddSingleThreaded(call, step_seconds);
-  if (watched.calls.HasInstructions() || step_seconds <= 0) return;
-  const auto counted = caches::SimulateInstructions(name, settings.seed, call.algorithm, call.isa);
+// Times the workload prepared for one thread and counts its instructions: by hardware counters, or,
+// if `step_seconds` are specified, by single steps and then by callgrind.
+void AddSingleThreaded(const BenchmarkState& benchmark, const workload::RunSettings& settings,
+                       std::optional<double> step_seconds, timing::WatchedCalls& watched) {
+  const auto call = benchmark.workload.prepare(settings);
+  watched.AddSingleThreaded(call, step_seconds.value_or(0));
+  if (watched.HasInstructions() || !step_seconds) return;
+  const auto counted = caches::SimulateInstructions(workload::ToText(benchmark.workload.name),
+                                                    settings.seed, call.algorithm, call.isa);
   if (counted.count)
-    watched.calls.SetInstructions(*counted.count);
+    watched.SetInstructions(*counted.count);
   else
-    watched.calls.AddInstructionsReason(counted.reason);
+    watched.AddInstructionsReason(counted.reason->text);
 }
 
-// Prepares, verifies, counts and times benchmarks, and attaches their results. Google Benchmark
-// calls a body several times per benchmark (guesses of the iteration count, then repetitions), so
-// slow steps happen in the first call only. With random interleaving, benchmarks alternate: memory
-// is freed and made again, the verdict on the output is kept.
+// Prepares, verifies, counts and times benchmarks, and attaches their results.
 class Runner {
  public:
   Runner(workload::RunSettings settings, const RunnerOptions& options)
       : settings_(std::move(settings)),
         options_(options),
-        calls_(settings_, {options.best_state, options.interleaving != nullptr, options.keep_noisy},
+        calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
                {options.open_gpu, options.min_seconds}) {}
 
   void Run(benchmark::State& state, const workload::Workload& workload) {
-    const auto name = workload::ToText(workload.name);
-    const auto next = Next(repeated_[name]);
-    if (failed_.contains(name) || !next.wanted) return SkipRest(state, workload);
+    auto& benchmark = StateOf(workload);
+    const auto next = Next(benchmark);
+    if (benchmark.failed || !next.wanted) return SkipRest(state, workload);
     try {
-      Prepare(workload);
-      auto* const interleaving = options_.interleaving;
-      if (interleaving != nullptr && !interleaving->WaitForTurn()) return SkipRest(state, workload);
+      Prepare(benchmark);
+      auto* const turns = options_.turns;
+      if (turns != nullptr && !turns->WaitForTurn()) return SkipRest(state, workload);
       const double begin = cpu::WallSeconds();
       if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
-      if (interleaving != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
+      if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
       const auto timed =
-          calls_.TimerOf(workload).Time(state, calls_.Call(), calls_of_part_.at(name));
-      if (IsWatched(workload)) Watch(workload);
-      Attach(state, workload, timed);
-      if (interleaving != nullptr) interleaving->EndTurn(static_cast<double>(state.iterations()));
-      started_.insert(name);
-      Remember(timed.repetition, cpu::WallSeconds() - begin, repeated_[name]);
-      if (calls_.CountsLater(workload) || options_.energy.Measures(workload.name.device))
-        timed_.emplace(prepared_, Timed{workload, calls_.Call().algorithm});
+          calls_.TimerOf(workload).Time(state, calls_.Call(), benchmark.calls_per_part.value());
+      if (IsWatched(workload)) Watch(benchmark);
+      Attach(state, benchmark, timed);
+      if (turns != nullptr) turns->EndTurn(static_cast<double>(state.iterations()));
+      benchmark.started = true;
+      Remember(timed.repetition, cpu::WallSeconds() - begin, benchmark);
+      if (!benchmark.timed_algorithm &&
+          (calls_.CountsLater(workload) || options_.energy.Measures(workload.name.device)))
+        benchmark.timed_algorithm = calls_.Call().algorithm;
     } catch (const Unsupported& error) {
-      Fail(state, workload, record::kUnsupportedPrefix + std::string(error.what()));
+      Fail(state, benchmark, record::kUnsupportedPrefix + std::string(error.what()));
     } catch (const WrongResult& error) {
-      Fail(state, workload, record::kWrongPrefix + std::string(error.what()));
+      Fail(state, benchmark, record::kWrongPrefix + std::string(error.what()));
     } catch (const std::exception& error) {
-      Fail(state, workload, error.what());
+      Fail(state, benchmark, error.what());
     }
   }
 
-  // Takes no time for the remaining repetitions of a benchmark, or for all of them.
+  // Ends this and all later repetitions of a benchmark without a measurement.
   void SkipRest(benchmark::State& state, const workload::Workload& workload) {
-    EndLoop(state, workload::ToText(workload.name));
+    EndLoop(state, StateOf(workload));
     state.SkipWithError(record::kNotRun);
   }
 
   energy::IdlePowers MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
 
-  std::map<std::string, energy::EnergyFound> MeasureEnergyOfTimed() {
-    std::map<std::string, energy::EnergyFound> found;
+  std::map<std::string, energy::EnergyResult> MeasureEnergyOfTimed() {
+    std::map<std::string, energy::EnergyResult> found;
     Release();
-    for (auto& [name, timed] : timed_) {
+    for (auto& [name, benchmark] : benchmarks_) {
+      if (!benchmark.timed_algorithm) continue;
       if (StoppedByInterrupt()) break;
+      const auto& workload = benchmark.workload;
       try {
-        calls_.Take(timed.workload);
-        prepared_ = name;
-        found[name] = EnergyOfCall(timed.workload, calls_.Call(), calls_.TimerOf(timed.workload),
-                                   options_.energy);
-        if (calls_.Call().algorithm != timed.algorithm)
-          found[name] = {{},
-                         "prepared again, it took another algorithm: " + calls_.Call().algorithm};
+        calls_.Take(workload);
+        prepared_ = &benchmark;
+        found[name] =
+            EnergyOfCall(workload, calls_.Call(), calls_.TimerOf(workload), options_.energy);
+        if (calls_.Call().algorithm != *benchmark.timed_algorithm)
+          found[name] = {
+              .reason = Reason{"the library chose another algorithm when the call was prepared "
+                               "again: " +
+                               calls_.Call().algorithm}};
         Release();
       } catch (const std::exception& error) {
-        found[name] = {{}, error.what()};
+        found[name] = {.reason = Reason{error.what()}};
         calls_.Drop();
-        calls_.TimerOf(timed.workload).Recover(name);
+        calls_.TimerOf(workload).Recover(name);
       }
     }
-    prepared_.clear();
+    prepared_ = nullptr;
     return found;
   }
 
-  // Waits until all is timed: another call of the same kind that was there while one is timed would
-  // change where its buffers lie.
+  // Runs after all benchmarks were timed: a second prepared call would change the addresses of the
+  // buffers of the call that is timed.
   std::map<std::string, ParallelTime> WatchSingleThreaded() {
     Release();
-    prepared_.clear();
+    prepared_ = nullptr;
     auto settings = settings_;
     settings.threads = 1;
     std::map<std::string, ParallelTime> found;
-    for (auto& [name, one] : watched_) {
+    for (auto& [name, benchmark] : benchmarks_) {
+      if (!benchmark.watched) continue;
       if (StoppedByInterrupt()) break;
       try {
-        AddSingleThreaded(name, settings, options_.step_seconds, one);
+        AddSingleThreaded(benchmark, settings, options_.step_seconds, *benchmark.watched);
       } catch (const std::exception&) {
-        continue;  // its record keeps what was watched on all threads
+        continue;  // the record keeps the profile of the call on all threads
       }
-      if (const auto mean = one.calls.Mean()) found[name] = *mean;
+      if (const auto mean = benchmark.watched->Mean()) found[name] = *mean;
     }
     return found;
   }
@@ -161,49 +177,50 @@ class Runner {
   std::map<std::string, Counting> CountTimed() {
     std::map<std::string, Counting> counted;
     Release();
-    for (auto& [name, timed] : timed_) {
+    for (auto& [name, benchmark] : benchmarks_) {
+      if (!benchmark.timed_algorithm) continue;
       if (StoppedByInterrupt()) break;
-      if (!calls_.CountsLater(timed.workload)) continue;
+      const auto& workload = benchmark.workload;
+      if (!calls_.CountsLater(workload)) continue;
       try {
-        calls_.Take(timed.workload);
-        auto& counting = counted[name] = Count(timed.workload, calls_.Call(), settings_.counters);
-        if (calls_.Call().algorithm != timed.algorithm)
+        calls_.Take(workload);
+        auto& counting = counted[name] = Count(workload, calls_.Call(), settings_.counters);
+        if (calls_.Call().algorithm != *benchmark.timed_algorithm)
           counting.notes.push_back(
-              {.text = "counted when it was prepared again, with another algorithm: " +
+              {.text = "counted when the call was prepared again, with another algorithm: " +
                        calls_.Call().algorithm});
       } catch (const std::exception& error) {
         counted[name].notes = {{.text = fmt::format("not counted: {}", error.what())}};
-        calls_.TimerOf(timed.workload).Recover(name);
+        calls_.TimerOf(workload).Recover(name);
       }
       calls_.Drop();
     }
-    prepared_.clear();
+    prepared_ = nullptr;
     return counted;
   }
 
  private:
-  struct Timed {
-    workload::Workload workload;
-    std::string algorithm;
-  };
-
-  // Repetitions of a benchmark, all of one number of iterations.
-  struct Repeated {
-    std::vector<record::Repetition> repetitions;
-    double seconds = 0;  // [s] that they took, with what precedes them
-  };
-
-  // Before a second call with as many iterations, Google Benchmark is guessing their number.
-  timing::NextRepetition Next(const Repeated& so_far) const {
-    if (!options_.stop || so_far.repetitions.size() < 2) return {};
-    return timing::NextAfter(so_far.repetitions, so_far.seconds, *options_.stop, replacements_);
+  BenchmarkState& StateOf(const workload::Workload& workload) {
+    return benchmarks_.try_emplace(workload::ToText(workload.name), BenchmarkState{workload})
+        .first->second;
   }
 
-  void Remember(const record::Repetition& repetition, double seconds, Repeated& so_far) {
-    auto& all = so_far.repetitions;
-    if (!all.empty() && all.back().iterations != repetition.iterations) so_far = {};
+  // While there are fewer than two repetitions with the same number of iterations, Google Benchmark
+  // is still guessing that number.
+  timing::NextRepetition Next(const BenchmarkState& benchmark) const {
+    if (!options_.stop || benchmark.repetitions.size() < 2) return {};
+    return timing::NextAfter(benchmark.repetitions, benchmark.spent_seconds, *options_.stop,
+                             replacements_);
+  }
+
+  void Remember(const record::Repetition& repetition, double seconds, BenchmarkState& benchmark) {
+    auto& all = benchmark.repetitions;
+    if (!all.empty() && all.back().iterations != repetition.iterations) {
+      all.clear();
+      benchmark.spent_seconds = 0;
+    }
     all.push_back(repetition);
-    so_far.seconds += seconds;
+    benchmark.spent_seconds += seconds;
     if (options_.keep_noisy) return;
     record::MarkNoisy(all);
     if (options_.stop && all.size() > static_cast<std::size_t>(options_.stop->repetitions))
@@ -215,38 +232,38 @@ class Runner {
            workload.cache == workload::CacheState::kWarm;
   }
 
-  // Watches the call that was timed.
-  void Watch(const workload::Workload& workload) {
-    const auto name = workload::ToText(workload.name);
-    auto& [of, calls] = watched_[name];
-    of = workload;
-    calls.Add(calls_.Call(), calls_.Settings().threads, calls_of_part_.at(name));
+  // Profiles the parallel regions of the call that was timed.
+  void Watch(BenchmarkState& benchmark) {
+    if (!benchmark.watched) benchmark.watched.emplace();
+    benchmark.watched->Add(calls_.Call(), calls_.Settings().threads,
+                           benchmark.calls_per_part.value());
   }
 
-  void Prepare(const workload::Workload& workload) {
-    const std::string name = workload::ToText(workload.name);
-    if (calls_.Holds() && prepared_ == name) return;
+  void Prepare(BenchmarkState& benchmark) {
+    if (calls_.Holds() && prepared_ == &benchmark) return;
     Release();
+    const auto& workload = benchmark.workload;
     calls_.Take(workload);
     const workload::PreparedCall& call = calls_.Call();
-    if (verified_.count(name) == 0) verified_[name] = VerifiedHow(call);
-    if (counted_.count(name) == 0)
-      counted_[name] =
+    if (!benchmark.verified) benchmark.verified = Verify(call);
+    if (!benchmark.counting)
+      benchmark.counting =
           Count(workload, call, calls_.CountsLater(workload) ? "model" : settings_.counters);
     call.run();  // first-time work of the library stays out of the timing
-    if (!calls_of_part_.contains(name))
-      calls_of_part_[name] = calls_.TimerOf(workload).CallsOfPart(call);
-    prepared_ = name;
+    if (!benchmark.calls_per_part)
+      benchmark.calls_per_part = calls_.TimerOf(workload).CallsPerPart(call);
+    prepared_ = &benchmark;
   }
 
-  // Keeps the prepared call where it is to be counted later, or frees it.
+  // Stores the prepared call if it is counted later, or frees it.
   void Release() {
-    const auto timed = timed_.find(prepared_);
-    if (timed != timed_.end() && calls_.CountsLater(timed->second.workload)) calls_.Keep(prepared_);
+    if (prepared_ != nullptr && prepared_->timed_algorithm &&
+        calls_.CountsLater(prepared_->workload))
+      calls_.Store(workload::ToText(prepared_->workload.name));
     calls_.Drop();
   }
 
-  // Refills the caches after the other process's turn. Cold calls empty them anyway.
+  // Refills the caches after a pause. Cold calls flush them anyway.
   void WarmUp(workload::CacheState cache) {
     if (cache != workload::CacheState::kWarm) return;
     const double begin = cpu::WallSeconds();
@@ -254,7 +271,7 @@ class Runner {
     while (cpu::WallSeconds() - begin < kWarmUpSeconds);
   }
 
-  // Counts once per benchmark. A source calls as the timing does, cold where it is cold.
+  // Counts the call in the cache state in which it is timed.
   Counting Count(const workload::Workload& workload, const workload::PreparedCall& call,
                  const std::string& choice) {
     workload::RunSettings settings = calls_.Settings();
@@ -262,50 +279,51 @@ class Runner {
     return CountPrepared(workload, call, settings, calls_.TimerOf(workload).BeforeCall());
   }
 
-  void Attach(benchmark::State& state, const workload::Workload& workload,
+  void Attach(benchmark::State& state, const BenchmarkState& benchmark,
               const timing::TimedLoop& timed) const {
     for (const auto& [key, value] : record::ToCounters(timed.repetition))
       state.counters[key] = value;
-    if (options_.keep_noisy) state.counters[record::kKeptCounter] = 1;
+    if (options_.keep_noisy) state.counters[record::kNoiseIgnoredCounter] = 1;
     state.counters[record::kThreadsCounter] =
-        calls_.Call().threads > 0 ? calls_.Call().threads : calls_.Settings().threads;
+        calls_.Call().threads.value_or(calls_.Settings().threads);
     state.counters[record::kSeedCounter] = settings_.seed;
     if (calls_.Call().heuristic_over_best)
       state.counters[record::kHeuristicOverBestCounter] = *calls_.Call().heuristic_over_best;
-    state.counters[record::kCacheCounter] = static_cast<double>(workload.cache);
-    const Counting& counting = counted_.at(prepared_);
+    state.counters[record::kCacheCounter] = static_cast<double>(benchmark.workload.cache);
+    const Counting& counting = benchmark.counting.value();
     for (const auto& [from, work] : counting.work)
       for (const auto& [key, value] : record::ToCounters(from, work)) state.counters[key] = value;
     record::Record record{.algorithm = calls_.Call().algorithm, .isa = calls_.Call().isa};
-    record.verified = verified_.at(prepared_);
-    record.repro = workload.repro;
+    record.verified = benchmark.verified.value();
+    record.repro = benchmark.workload.repro;
     record.counting = counting.notes;
-    if (!timed.note.empty()) record.counting.push_back({.text = timed.note});
+    if (timed.note) record.counting.push_back({.text = *timed.note});
     record.kernels = counting.kernels;
-    if (const auto watched = watched_.find(prepared_); watched != watched_.end())
-      if (record.parallel = watched->second.calls.Mean(); !record.parallel)
-        record.unwatched = watched->second.calls.WhyNot();
+    if (benchmark.watched) {
+      record.parallel = benchmark.watched->Mean();
+      if (!record.parallel) record.unwatched_reason = benchmark.watched->UnwatchedReason();
+    }
     state.SetLabel(record::ToLabel(record));
   }
 
-  // Remembers the failure: all repetitions would fail for the same reason.
-  void Fail(benchmark::State& state, const workload::Workload& workload,
-            const std::string& message) {
-    const auto name = workload::ToText(workload.name);
-    failed_.insert(name);
+  // Marks the benchmark as failed, because all repetitions would fail for the same reason.
+  void Fail(benchmark::State& state, BenchmarkState& benchmark, const std::string& message) {
+    const auto& workload = benchmark.workload;
+    benchmark.failed = true;
     calls_.Drop();
-    calls_.TimerOf(workload).Recover(name);
+    calls_.TimerOf(workload).Recover(workload::ToText(workload.name));
     state.SetLabel(record::ToLabel({.repro = workload.repro}));
-    if (state.iterations() > 0) started_.insert(name);
-    EndLoop(state, name);
+    if (state.iterations() > 0) benchmark.started = true;
+    EndLoop(state, benchmark);
     state.SkipWithError(message.c_str());
   }
 
-  // Google Benchmark ends the program when repetitions of one benchmark differ in their iterations,
-  // failed ones too: none where the loop has not begun, else all.
-  void EndLoop(benchmark::State& state, const std::string& name) {
-    if (started_.count(name) == 0 || state.iterations() > 0) return;
-    while (state.KeepRunningBatch(calls_of_part_.at(name))) {
+  // Google Benchmark aborts the program if repetitions of one benchmark, even failed ones, differ
+  // in their number of iterations. So a loop that never began makes no iteration, and any other
+  // all.
+  static void EndLoop(benchmark::State& state, const BenchmarkState& benchmark) {
+    if (!benchmark.started || state.iterations() > 0) return;
+    while (state.KeepRunningBatch(benchmark.calls_per_part.value())) {
     }
   }
 
@@ -313,30 +331,25 @@ class Runner {
   RunnerOptions options_;
   timing::Replacements replacements_;
   PreparedCalls calls_;
-  std::string prepared_;                         // name
-  std::map<std::string, std::string> verified_;  // by name, as all that follow
-  std::map<std::string, Counting> counted_;
-  std::map<std::string, Repeated> repeated_;
-  std::map<std::string, std::int64_t> calls_of_part_;
-  std::map<std::string, WatchedWorkload> watched_;
-  std::set<std::string> started_;  // whose loop has begun
-  std::set<std::string> failed_;
-  std::map<std::string, Timed> timed_;  // whose energy or counters are asked for later
+  std::map<std::string, BenchmarkState> benchmarks_;  // by name
+  BenchmarkState* prepared_ = nullptr;                // the benchmark of the prepared call
 };
 
 }  // namespace
 
-bool Interleaving::WaitForTurn() {
-  if (!ready_) WriteTo(to_, "ready\n");
+bool TurnClient::WaitForTurn() {
+  if (!ready_) WriteTo(pipes_.to_supervisor, "ready\n");
   ready_ = true;
   char turn = 0;
   ssize_t got = 0;
-  do got = read(from_, &turn, 1);
+  do got = read(pipes_.from_supervisor, &turn, 1);
   while (got < 0 && errno == EINTR);
   return got == 1;
 }
 
-void Interleaving::EndTurn(double iterations) { WriteTo(to_, fmt::format("{:.0f}\n", iterations)); }
+void TurnClient::EndTurn(double iterations) {
+  WriteTo(pipes_.to_supervisor, fmt::format("{:.0f}\n", iterations));
+}
 
 bool UsesManualTime(const workload::Workload& workload) {
   return workload.name.device == "gpu" || workload.cache != workload::CacheState::kWarm;

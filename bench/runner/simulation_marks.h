@@ -1,17 +1,18 @@
-// Requests to the cache simulator that runs the program (callgrind): valgrind/simulation_marks.cpp,
-// or, where valgrind's headers were not there, no_valgrind/simulation_marks.cpp.
+// Client requests to callgrind, the cache simulator under which the program runs. Implemented in
+// valgrind/simulation_marks.cpp, or in no_valgrind/ for builds without valgrind's headers, where
+// the requests do nothing.
 #pragma once
 
 namespace dlroof::runner {
 
-// Instructions run simulated from here on; the simulated caches are empty.
+// Starts the simulation with empty caches.
 void StartSimulation();
-// The counts so far are forgotten; the caches stay as they are.
+// Sets the counts to zero without changing the simulated caches.
 void ForgetCounts();
-// Writes the counts since then to callgrind's file, and ends the simulation.
-void KeepCounts();
+// Writes the counts to callgrind's output file and ends the simulation.
+void WriteCounts();
 
-// True if this build has the marks.
+// Returns whether this build can send the requests.
 bool CanMarkSimulation();
 
 }  // namespace dlroof::runner

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "bench/benchdnn/options.h"
 #include "bench/benchdnn/tokens.h"
@@ -31,17 +32,17 @@ namespace fs = std::filesystem;
 constexpr std::streamsize kMostFileBytes = 16 << 20;
 constexpr std::string_view kBatch = "--batch=";
 constexpr size_t kMostBenchmarks = 500'000;
-constexpr size_t kMostTokens = 10'000'000;  // that a file may say, with all that it includes
+constexpr size_t kMostTokens = 10'000'000;  // of a file and everything that it includes
 
-// "./benchdnn", as a command begins.
+// Returns whether a word is the program, "./benchdnn", with which a command begins.
 bool IsProgram(std::string_view text) { return text.substr(text.rfind('/') + 1) == "benchdnn"; }
 
 void CheckCount(uint64_t benchmarks) {
   if (benchmarks > kMostBenchmarks)
-    throw BadInput("these are more than {} benchmarks", kMostBenchmarks);
+    throw BadInput("the file has more than {} benchmarks", kMostBenchmarks);
 }
 
-// A basic regular expression, searched for as benchdnn does.
+// A POSIX basic regular expression, as benchdnn uses for --match.
 class Pattern {
  public:
   explicit Pattern(const std::string& text) {
@@ -84,7 +85,7 @@ std::string WholeFile(const std::string& path) {
   return text;
 }
 
-// A file of benchdnn, read once however often it is included.
+// A file of benchdnn, which is read once even if it is included several times.
 struct BenchdnnFile {
   std::string path;  // as messages name it
   std::vector<benchdnn::BenchdnnToken> tokens;
@@ -92,13 +93,13 @@ struct BenchdnnFile {
 
 class BenchdnnFiles {
  public:
-  // `path` and `text` of the file that all begins with.
+  // `path` and `text` are of the first file.
   BenchdnnFiles(const std::string& path, std::string_view text)
       : first_{path, benchdnn::BenchdnnTokens(text)} {}
 
   const BenchdnnFile& First() const { return first_; }
-  // Returns the file that --batch=`name` in `from` names. Throws BadInput (without a place) when
-  // there is no such file, it is no regular file or longer than 16 MiB.
+  // Returns the file that --batch=`name` in `from` means. Throws BadInput, without a place, if
+  // there is no such regular file, or it is longer than 16 MiB.
   const BenchdnnFile& Batch(const BenchdnnFile& from, std::string_view name) {
     if (name.empty() || name.find('\0') != std::string_view::npos)
       throw BadInput("expected a file after --batch=");
@@ -110,7 +111,7 @@ class BenchdnnFiles {
           BenchdnnFile{path, benchdnn::BenchdnnTokens(WholeFile(path))});
     return *file;
   }
-  // Returns the driver of the first option --DRIVER or problem; without either conv, benchdnn's own
+  // Returns the driver of the first option --DRIVER or problem, or conv, which is benchdnn's
   // default.
   const benchdnn::BenchdnnDriver& FirstDriver() {
     std::set<std::string> seen;
@@ -119,7 +120,7 @@ class BenchdnnFiles {
   }
 
  private:
-  // Looks at each file once.
+  // Searches each file once. Returns null if no file names a driver.
   const benchdnn::BenchdnnDriver* DriverIn(const BenchdnnFile& file, std::set<std::string>& seen) {
     constexpr size_t kMostFiles = 1000;
     if (seen.size() == kMostFiles || !seen.insert(file.path).second) return nullptr;
@@ -136,7 +137,7 @@ class BenchdnnFiles {
     try {
       return DriverIn(Batch(file, text.substr(kBatch.size())), seen);
     } catch (const BadInput&) {
-      return nullptr;  // refused, with its place, when its turn comes
+      return nullptr;  // Reader reports the error with its place
     }
   }
 
@@ -171,23 +172,24 @@ class Reader {
 
  private:
   void ReadFile(const BenchdnnFile& file);
-  // The batch file that the token includes, or none.
+  // Returns the batch file that the token includes, or null.
   const BenchdnnFile* ReadToken(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
   const BenchdnnFile* Batch(const BenchdnnFile& from, std::string_view name);
   void BeginCommand(const benchdnn::BenchdnnDriver& driver, int line);
   void ReadOption(std::string_view option, std::string_view value, int line);
-  // Options of no driver on which it depends what runs, or where; false for any other.
+  // Reads an option that belongs to no driver but changes what runs, or where. Returns false for
+  // any other option.
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
   void ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
   void AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem benchmark);
-  // Why the machine or its kernels would be others; empty: they are not.
-  std::string GlobalReason() const;
+  // Returns why such an option prevents a benchmark.
+  std::optional<Reason> GlobalReason() const;
 
   BenchdnnFiles files_;
   benchdnn::BenchdnnSettings settings_;
   std::unique_ptr<Pattern> match_;
   std::string engine_ = "cpu", isa_hints_ = "none";
-  int global_line_ = 0;  // of the last option that says which engine or kernels
+  int global_line_ = 0;  // line of the last option for the engine or the kernels
   uint64_t start_ = 0, problems_ = 0;
   std::vector<const BenchdnnFile*> including_;
   size_t tokens_ = 0;
@@ -197,9 +199,9 @@ class Reader {
 void Reader::ReadFile(const BenchdnnFile& file) {
   including_.push_back(&file);
   for (const auto& token : file.tokens) {
-    const auto refuse = [&](size_t offset, const std::string& why) {
+    const auto refuse = [&](size_t offset, const std::string& reason) {
       const benchdnn::TextPlace place = token.At(offset);
-      throw BadInput({file.path, place.line, place.column}, why);
+      throw BadInput({file.path, place.line, place.column}, reason);
     };
     const BenchdnnFile* batch = nullptr;
     try {
@@ -209,7 +211,7 @@ void Reader::ReadFile(const BenchdnnFile& file) {
     } catch (const BadInput& error) {
       refuse(0, error.what());
     }
-    if (batch != nullptr) ReadFile(*batch);  // its refusals have their own places
+    if (batch != nullptr) ReadFile(*batch);  // errors in it have their own places
   }
   including_.pop_back();
 }
@@ -217,7 +219,7 @@ void Reader::ReadFile(const BenchdnnFile& file) {
 const BenchdnnFile* Reader::ReadToken(const benchdnn::BenchdnnToken& token,
                                       const BenchdnnFile& file) {
   if (++tokens_ > kMostTokens)
-    throw BadInput("more than {} words with all that is included", kMostTokens);
+    throw BadInput("the file and its batch files have more than {} words", kMostTokens);
   const std::string_view text = token.text;
   const int line = token.At(0).line;
   const auto equals = text.find('=');
@@ -239,7 +241,7 @@ const BenchdnnFile* Reader::ReadToken(const benchdnn::BenchdnnToken& token,
       throw benchdnn::BenchdnnRefusal(equals + 1 + refusal.offset, refusal.what());
     }
   } else if (text.front() == '-') {
-    throw BadInput("unknown option '{}' (a value follows behind '=')", benchdnn::ShownText(text));
+    throw BadInput("unknown option '{}' (expected --NAME=VALUE)", benchdnn::ShownText(text));
   } else {
     ReadProblem(token, file);
   }
@@ -252,11 +254,11 @@ const BenchdnnFile* Reader::Batch(const BenchdnnFile& from, std::string_view nam
   if (std::ranges::find(including_, &batch) != including_.end())
     throw BadInput("{} includes itself", benchdnn::ShownText(batch.path));
   if (including_.size() == kMostDepth)
-    throw BadInput("batch files include each other {} deep at most", kMostDepth);
+    throw BadInput("batch files include each other more than {} deep", kMostDepth);
   return &batch;
 }
 
-// Options before the driver in the same line belong to its command.
+// Options before the driver on the same line belong to its command.
 void Reader::BeginCommand(const benchdnn::BenchdnnDriver& driver, int line) {
   settings_ = benchdnn::BenchdnnSettings(driver);
   match_.reset();
@@ -269,8 +271,8 @@ void Reader::ReadOption(std::string_view option, std::string_view value, int lin
   if (settings_.Set(option, value) || benchdnn::IsIgnoredOption(option, value) ||
       ReadGlobal(option, value, line))
     return;
-  throw BadInput("unknown option --{}: the driver {} of benchdnn has none",
-                 benchdnn::ShownText(option), settings_.Driver().name);
+  throw BadInput("unknown option --{} of benchdnn's driver {}", benchdnn::ShownText(option),
+                 settings_.Driver().name);
 }
 
 bool Reader::ReadGlobal(std::string_view option, std::string_view value, int line) {
@@ -291,18 +293,18 @@ bool Reader::ReadGlobal(std::string_view option, std::string_view value, int lin
 }
 
 void Reader::ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file) {
-  constexpr size_t kMostCharacters = 1000;  // each benchmark has a copy
+  constexpr size_t kMostCharacters = 1000;  // limited because each benchmark has a copy
   if (token.text.size() > kMostCharacters)
-    throw BadInput("a problem has {} characters at most", kMostCharacters);
-  ForeignProblem benchmark{{file.path, token.At(0).line, token.text, ""}, ""};
+    throw BadInput("the problem is longer than {} characters", kMostCharacters);
+  ForeignProblem benchmark{{file.path, token.At(0).line, token.text, ""}, std::nullopt};
   AddProblem(settings_.Driver().read(token.text), std::move(benchmark));
 }
 
 void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem benchmark) {
   const uint64_t combinations = settings_.Combinations();
   CheckCount(combinations);
-  const std::string global_reason = GlobalReason();
-  // No letter of a problem has an n: its name begins there.
+  const auto global_reason = GlobalReason();
+  // The first n begins the name, because no letter of a problem contains an n.
   const auto name_begin = std::min(benchmark.text.find('n'), benchmark.text.size());
   const auto listed = match_ == nullptr ? "" : problem.listed + benchmark.text.substr(name_begin);
   for (uint64_t i = 0; i < combinations; ++i) {
@@ -312,44 +314,27 @@ void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem
       return;
     CheckCount(++problems_);
     if (problems_ <= start_) continue;
-    auto [name, reason] = problem.name(choice);
-    benchmark.name = global_reason.empty() ? std::move(name) : "";
-    benchmark.reason = global_reason.empty() ? std::move(reason) : global_reason;
+    auto name = problem.name(choice);
+    if (global_reason) name = *global_reason;
+    const auto* const reason = std::get_if<Reason>(&name);
+    benchmark.name.reset();
+    if (reason == nullptr) benchmark.name.emplace(std::get<std::string>(name));
+    benchmark.reason = reason == nullptr ? "" : reason->text;
     benchmarks_.push_back(benchmark);
   }
 }
 
-std::string Reader::GlobalReason() const {
-  if (engine_ != "cpu") return "engine " + engine_;
-  return isa_hints_ == "prefer_ymm" ? "cpu-isa-hints prefer_ymm" : "";
+std::optional<Reason> Reader::GlobalReason() const {
+  if (engine_ != "cpu") return Reason{"engine " + engine_};
+  if (isa_hints_ == "prefer_ymm") return Reason{"cpu-isa-hints prefer_ymm"};
+  return std::nullopt;
 }
-
-}  // namespace
-
-bool LooksLikeBenchdnn(std::string_view text) {
-  // The first word is enough, also of a long file.
-  for (size_t at = 0; at < text.size();) {
-    const auto end = std::min(text.find('\n', at), text.size());
-    const auto tokens = benchdnn::BenchdnnTokens(text.substr(at, end - at));
-    at = end + 1;
-    if (tokens.empty()) continue;
-    const std::string& word = tokens.front().text;
-    return word.front() == '-' || IsProgram(word) || benchdnn::DriverOfProblem(word) != nullptr;
-  }
-  return false;
-}
-
-std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file) {
-  return Reader(file, text).Read();
-}
-
-namespace {
 
 constexpr std::string_view kTemplate = "Output template: ";
 constexpr std::string_view kDefault =
     "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%";
 constexpr std::string_view kPerf = "perf,";
-constexpr double kMostGigaops = 1e15;  // above it the number is none
+constexpr double kMostGigaops = 1e15;  // larger numbers are treated as invalid
 
 // A field of a line and the column of its first character.
 struct Field {
@@ -364,8 +349,8 @@ std::vector<Field> FieldsOf(std::string_view line) {
   return fields;
 }
 
-// Values of one line by their names in the template. Only the problem may hold commas: what stands
-// before it is counted from the start, what comes after from the end.
+// The values of one line by their names in the template. Only the problem may contain commas, so
+// fields before it are counted from the start of the line, and fields after it from the end.
 class PerfLine {
  public:
   PerfLine(std::string_view line, int number, const std::vector<Field>& names,
@@ -384,7 +369,8 @@ class PerfLine {
     return std::nullopt;
   }
 
-  // Absent without the field; throws unless it is a number of at least 0.
+  // Returns the number in a field, if the line has the field. Throws BadInput unless it is a number
+  // of at least 0.
   std::optional<double> Number(std::string_view name) const {
     const auto field = Find(name);
     if (!field) return std::nullopt;
@@ -410,7 +396,8 @@ class PerfLine {
   std::optional<std::size_t> problem_;
 };
 
-// Adds the fields of a template that benchdnn's own has not, each once: nothing here takes them.
+// Adds the fields of a template that are not in benchdnn's default one, each once. They are not
+// imported.
 void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
   static const std::vector<Field> known = FieldsOf(kDefault);
   const auto is_known = [](const Field& name) {
@@ -422,23 +409,23 @@ void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unkno
       unknown.emplace_back(name.text);
 }
 
-// Our name of benchdnn's problem; empty where it is none of ours, then `reason` says why.
-std::string NameOf(const std::string& problem, std::string& reason) {
-  // A line stands for itself: what it would include is no part of it.
-  if (problem.find("--batch") != std::string::npos) return "";
+// Returns our name of benchdnn's problem, or sets `reason`.
+std::optional<std::string> NameOf(const std::string& problem, std::optional<Reason>& reason) {
+  // A performance line describes one problem, so it is not read with batch files.
+  if (problem.find("--batch") != std::string::npos) return std::nullopt;
   try {
     const auto found = ReadBenchdnn(problem, "line");
-    if (found.size() != 1) return "";
-    reason = found[0].reason;
+    if (found.size() != 1) return std::nullopt;
+    if (!found[0].name) reason = Reason{found[0].reason};
     return found[0].name;
   } catch (const BadInput& error) {
-    reason = error.what();
-    return "";
+    reason = Reason{error.what()};
+    return std::nullopt;
   }
 }
 
-// FLOPs and, where the op knows them, bytes. benchdnn says which implementation it timed, not on
-// which instruction set where that implementation's name does not.
+// Adds the FLOPs and, if the op knows them, the bytes. benchdnn reports the implementation, whose
+// name need not tell the instruction set.
 void AddWork(std::optional<double> gigaops, record::Record& record) {
   Work& work = record.work[Provenance::kModelled];
   work.launches = 1;
@@ -451,12 +438,13 @@ void AddWork(std::optional<double> gigaops, record::Record& record) {
   else
     record.counting.push_back(
         {.text =
-             fmt::format("FLOPs left out: the instruction set decides which unit multiplies {}, "
+             fmt::format("FLOPs left out: the instruction set determines which unit multiplies {}, "
                          "and the implementation '{}' does not name it",
                          type, text::Printable(record.algorithm))});
 }
 
-record::Record RecordOf(const PerfLine& line, const std::string& place, std::string& reason) {
+record::Record RecordOf(const PerfLine& line, const std::string& place,
+                        std::optional<Reason>& reason) {
   const auto problem = line.Find("%prb%");
   if (!problem || problem->text.empty()) throw BadInput(place + ": expected a problem (%prb%)");
   auto milliseconds = line.Number("%0time%");
@@ -465,12 +453,11 @@ record::Record RecordOf(const PerfLine& line, const std::string& place, std::str
     throw BadInput(place + ": expected a time above 0 (%0time% or %-time%)");
   record::Record record;
   const bool cpu = !line.Find("%engine%") || line.Find("%engine%")->text == "cpu";
-  record.name = cpu ? NameOf(std::string(problem->text), reason) : "";
-  const bool ours = !record.name.empty();
-  if (!ours) record.name = problem->text;
+  const auto name = cpu ? NameOf(std::string(problem->text), reason) : std::optional<std::string>();
+  record.name = name.value_or(std::string(problem->text));
   if (const auto implementation = line.Find("%impl%")) record.algorithm = implementation->text;
   record.repetitions.push_back({.seconds = *milliseconds * 1e-3, .iterations = 1});
-  if (!ours) return record;
+  if (!name) return record;
   record::SplitName(record);
   record.cache = "warm";
   record.repro = problem->text;
@@ -488,6 +475,23 @@ void AddRecord(record::Record record, imports::Imported& imported) {
 }
 
 }  // namespace
+
+bool LooksLikeBenchdnn(std::string_view text) {
+  // Reads only up to the first word, because the file may be long.
+  for (size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    const auto tokens = benchdnn::BenchdnnTokens(text.substr(at, end - at));
+    at = end + 1;
+    if (tokens.empty()) continue;
+    const std::string& word = tokens.front().text;
+    return word.front() == '-' || IsProgram(word) || benchdnn::DriverOfProblem(word) != nullptr;
+  }
+  return false;
+}
+
+std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file) {
+  return Reader(file, text).Read();
+}
 
 bool LooksLikeBenchdnnOutput(std::string_view text) {
   return text.starts_with(kTemplate) || text.starts_with(kPerf) ||
@@ -515,18 +519,19 @@ imports::Imported ImportBenchdnn(const std::string& text, const std::string& whe
     } else if (line.starts_with(kPerf)) {
       if (!text::IsUtf8(line) || line.find('\0') != std::string_view::npos)
         throw BadInput(place + ": not UTF-8 text");
-      std::string reason;
+      std::optional<Reason> reason;
       record::Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
       for (const auto& note : record.counting)
         imported.remarks.push_back(fmt::format("{}: {}", place, note.text));
       AddRecord(std::move(record), imported);
-      if (!reason.empty())
-        imported.remarks.push_back(
-            fmt::format("{}: no benchmark of dlroof ({})", place, text::Printable(reason)));
+      if (reason)
+        imported.remarks.push_back(fmt::format("{}: not a benchmark of dlroof ({})", place,
+                                               text::Printable(reason->text)));
     }
   }
   if (imported.records.empty())
-    throw BadInput(where + ":1: no line 'perf,...' (benchdnn prints them with --mode=P)");
+    throw BadInput(where +
+                   ":1: the file has no line 'perf,...' (benchdnn prints them with --mode=P)");
   imports::AddUnknownColumns(unknown, where, imported);
   return imported;
 }

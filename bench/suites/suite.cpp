@@ -30,7 +30,7 @@ std::string_view Trimmed(std::string_view line) {
   return line.substr(begin, line.find_last_not_of(kSpace) - begin + 1);
 }
 
-// For messages: a hostile file may hold control characters.
+// Returns text for a message, because a hostile file may contain control characters.
 std::string Visible(std::string_view text) {
   std::string visible(text);
   for (char& c : visible)
@@ -38,13 +38,13 @@ std::string Visible(std::string_view text) {
   return visible;
 }
 
-// ... and long names.
+// Also shortens the text, because a hostile file may contain long names.
 std::string Shown(std::string_view name) {
   constexpr size_t kMost = 160;
   return Visible(name.substr(0, kMost)) + (name.size() > kMost ? "..." : "");
 }
 
-// A suite's text. Places in it are pointers, which every view of it has.
+// The text of a suite. Pointers into it serve as places for messages.
 struct Source {
   std::string_view text;
   const std::string& file;
@@ -61,14 +61,15 @@ struct Source {
     return 1 + static_cast<int>(std::ranges::count(before, '\n'));
   }
   // Throws BadInput with the line and column of `at`.
-  [[noreturn]] void Refuse(const char* at, const std::string& why) const {
+  [[noreturn]] void Refuse(const char* at, const std::string& reason) const {
     const auto before = Before(at);
     const auto column = before.size() - (before.rfind('\n') + 1) + 1;
-    throw BadInput({file, LineOf(at), static_cast<int>(column)}, Visible(why));
+    throw BadInput({file, LineOf(at), static_cast<int>(column)}, Visible(reason));
   }
 };
 
-// One brace list, or the text between two of them as its only choice; views of the line.
+// The choices of one brace list, or the text between two lists as the only choice. They refer to
+// the line.
 using Choices = std::vector<std::string_view>;
 
 // Throws BadInput for braces that do not match.
@@ -84,14 +85,14 @@ std::vector<Choices> ReadBraces(const Source& source, std::string_view text) {
     if (text[close] == '{') source.Refuse(&text[close], "brace lists do not nest");
     parts.push_back(verbose::SplitText(text.substr(open + 1, close - open - 1), ','));
     if (parts.back().size() < 2)
-      source.Refuse(&text[open], "a brace list has two choices or more: {a,b}");
+      source.Refuse(&text[open], "a brace list needs at least two choices: {a,b}");
     at = close + 1;
   }
   return parts;
 }
 
-// Returns the choices of each part between slashes. Throws BadInput where a part is neither a word
-// nor one brace list.
+// Returns the choices of each part between slashes. Throws BadInput for a part that is neither a
+// word nor one brace list.
 std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   std::vector<Choices> parts;
   for (const auto part : verbose::SplitText(text, '/')) {
@@ -103,16 +104,16 @@ std::vector<Choices> ReadParts(const Source& source, std::string_view text) {
   return parts;
 }
 
-// The choice taken of each part; joined they are a name.
+// One choice of each part; joined they are a name.
 using Pieces = std::vector<std::string_view>;
 
-// Throws BadInput when there would be more than `most`.
+// Returns every combination. Throws BadInput if there are more than `most`.
 std::vector<Pieces> Expanded(const Source& source, const char* at,
                              const std::vector<Choices>& parts, size_t most) {
   size_t count = 1;
   for (const auto& choices : parts)
     if ((count *= choices.size()) > most)
-      source.Refuse(at, fmt::format("a suite holds {} names at most, here are more", kMostNames));
+      source.Refuse(at, fmt::format("the suite has more than {} names", kMostNames));
   std::vector<Pieces> names(1);
   for (const auto& choices : parts) {
     std::vector<Pieces> longer;
@@ -146,7 +147,7 @@ std::string Joined(const Pieces& pieces) {
   return name;
 }
 
-// Returns the place of the character in the joined name behind `characters`.
+// Returns the place of the character that follows the first `characters` of the joined name.
 const char* PlaceIn(const Pieces& pieces, size_t characters) {
   for (const auto piece : pieces) {
     if (characters < piece.size()) return piece.data() + characters;
@@ -155,7 +156,8 @@ const char* PlaceIn(const Pieces& pieces, size_t characters) {
   return pieces.back().data() + pieces.back().size();
 }
 
-// Characters before the problem of a benchmark's name; 0 where it has none.
+// Returns the number of characters before the problem of a benchmark's name, or 0 for a name
+// without a problem.
 size_t BeforeProblem(std::string_view name) {
   constexpr int kPartsBefore = 5;
   size_t begin = 0;
@@ -170,8 +172,8 @@ int64_t ReadCount(const Source& source, std::string_view text) {
   workload::TextCursor cursor(text);
   try {
     if (!cursor.Accept("x"))
-      cursor.Refuse("xN, how often the layer occurs, or the end of the line");
-    const auto count = cursor.Integer(1, "how often the layer occurs");
+      cursor.Refuse("xN, the number of occurrences of the layer, or the end of the line");
+    const auto count = cursor.Integer(1, "the number of occurrences of the layer");
     if (!cursor.AtEnd()) cursor.Refuse("the end of the line");
     return count;
   } catch (const BadInput& error) {
@@ -192,7 +194,7 @@ std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
       std::ranges::count(line, '*') > 1)
     source.Refuse(
         line.data() + line.find('*'),
-        "a template is op/device/library/direction/type/*: a name with * for its problem");
+        "expected a template op/device/library/direction/type/*, a name with * for its problem");
   if (parts[kOp].size() > 1 || workload::FindOp(parts[kOp].front()) == nullptr)
     RefuseOp(source, line);
   std::vector<NameRow> rows;
@@ -201,7 +203,7 @@ std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
   return rows;
 }
 
-// Templates that problems of an op follow.
+// The templates that the following problems of an op use.
 struct Templates {
   std::vector<NameRow> rows;
   bool used = false;
@@ -220,7 +222,7 @@ class SuiteReader {
     for (const auto& [op, templates] : templates_)
       if (!templates.used)
         source_.Refuse(templates.rows.front().parts.front().data(),
-                       fmt::format("no problem of {} follows its template", op));
+                       fmt::format("no problem of {} follows this template", op));
     return std::move(suite_);
   }
 
@@ -231,7 +233,8 @@ class SuiteReader {
     const char* const begin = line.data();
     auto word = TakeWord(line);
     if (word.find('*') != std::string_view::npos) {
-      if (!line.empty()) source_.Refuse(line.data(), "expected the end of the template's line");
+      if (!line.empty())
+        source_.Refuse(line.data(), "expected the end of the line after a template");
       AddTemplate(word);
     } else if (!line.empty() && std::ranges::count(word, '/') <= kMostHead) {
       const auto problem = TakeWord(line);
@@ -243,7 +246,7 @@ class SuiteReader {
     }
   }
 
-  // Returns the first word, which is taken off the line with the spaces behind it.
+  // Removes the first word and the spaces after it from the line, and returns the word.
   static std::string_view TakeWord(std::string_view& line) {
     const auto word = line.substr(0, line.find_first_of(kSpace));
     line.remove_prefix(std::min(line.find_first_not_of(kSpace, word.size()), line.size()));
@@ -290,8 +293,7 @@ class SuiteReader {
       rows = Choose(rows, i == 1 ? kDirection : kType, parts[i]);
     const auto problems = Expanded(source_, head.data(), ReadBraces(source_, problem), MostMore());
     if (rows.size() * problems.size() > MostMore())
-      source_.Refuse(head.data(),
-                     fmt::format("a suite holds {} names at most, here are more", kMostNames));
+      source_.Refuse(head.data(), fmt::format("the suite has more than {} names", kMostNames));
     const auto runs = [&](const NameRow& row) {
       return row.parts.at(kDevice) == "gpu" ? devices_.gpu : devices_.cpu;
     };
@@ -301,14 +303,15 @@ class SuiteReader {
         Add(Filled(row, pieces), head.data(), count, !any || runs(row));
   }
 
-  // Refuses what cannot be a name, at its place in the file, or else at `begin`.
+  // Throws BadInput for an invalid name, with the place of the bad part in the file, or with
+  // `begin` if that part comes from the op's own templates.
   void Check(const std::string& name, const Pieces& pieces, const char* begin) const {
     try {
       workload::MakeWorkload(name);
     } catch (const Unsupported&) {
-      // Recorded with its reason when its turn comes.
+      // The run records the benchmark with this reason.
     } catch (const BadInput& error) {
-      // Without a column the problem as a whole is impossible.
+      // An error without a column is about the problem as a whole.
       const auto column = static_cast<size_t>(error.place.column);
       const char* const at = PlaceIn(pieces, column > 0 ? column - 1 : BeforeProblem(name));
       source_.Refuse(
@@ -317,14 +320,14 @@ class SuiteReader {
     }
   }
 
-  // Adds a name, or only checks it.
+  // Checks a name, and adds it if it `runs`.
   void Add(const Pieces& pieces, const char* begin, int64_t count, bool runs = true) {
     auto name = Joined(pieces);
     Check(name, pieces, begin);
     if (!runs) return;
     const auto [first, is_new] = place_of_.emplace(name, begin);
     if (!is_new)
-      source_.Refuse(begin, fmt::format("{} is there already, in line {}", Shown(name),
+      source_.Refuse(begin, fmt::format("{} is already in line {}", Shown(name),
                                         source_.LineOf(first->second)));
     suite_.layers.push_back({std::move(name), count});
   }
@@ -339,10 +342,10 @@ class SuiteReader {
 }  // namespace
 
 Suite ReadSuite(std::string_view text, const std::string& file, const SuiteDevices& devices) {
-  if (text.size() > kMostBytes) throw BadInput(file + ": a suite is 1 MiB long at most");
+  if (text.size() > kMostBytes) throw BadInput(file + ": the suite is longer than 1 MiB");
   Suite suite = SuiteReader(text, file, devices).Read();
   if (suite.layers.empty() && suite.skipped.empty())
-    throw BadInput(file + ": no benchmark name in it");
+    throw BadInput(file + ": the file contains no benchmark name");
   return suite;
 }
 
@@ -350,10 +353,10 @@ Suite SuiteFromProblems(const std::string& file, const std::vector<ForeignProble
   Suite suite{.name = file};
   std::unordered_set<std::string> seen;
   for (const auto& problem : problems) {
-    if (problem.name.empty())
+    if (!problem.name)
       suite.skipped.push_back(problem);
-    else if (seen.insert(problem.name).second)
-      suite.layers.push_back({problem.name});
+    else if (seen.insert(*problem.name).second)
+      suite.layers.push_back({*problem.name});
   }
   return suite;
 }

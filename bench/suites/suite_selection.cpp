@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -31,7 +32,7 @@ bool AnyChosen(std::string_view value, const std::vector<std::string_view>& choi
                              [&](std::string_view choice) { return IsChosen(value, choice); });
 }
 
-// Returns the choice written out: all directions of the op that begin with it.
+// Returns the values that a choice stands for: all directions of the op that begin with it.
 std::vector<std::string_view> ValuesOf(std::string_view op, NamePart part,
                                        std::string_view choice) {
   std::vector<std::string_view> values;
@@ -50,13 +51,13 @@ std::string Without(const NameRow& row, NamePart part) {
   return key;
 }
 
-// A flag as it was given. Refusals name it and a column of its value.
+// A flag and its value as the user gave them, for messages with a column of the value.
 struct Flag {
   std::string_view name;
   const std::string& value;
 
-  [[noreturn]] void Refuse(int column, const std::string& why) const {
-    throw BadInput({.where = fmt::format("{}={}", name, value), .column = column}, why);
+  [[noreturn]] void Refuse(int column, const std::string& reason) const {
+    throw BadInput({.where = fmt::format("{}={}", name, value), .column = column}, reason);
   }
   int ColumnOf(std::string_view item) const {
     return static_cast<int>(item.data() - value.data()) + 1;
@@ -85,14 +86,13 @@ struct Flag {
   }
 };
 
-// Returns why the name cannot be; empty: it can.
-std::string WhyNot(const std::string& name) {
+std::optional<Reason> InvalidReason(const std::string& name) {
   try {
     workload::MakeWorkload(name);
   } catch (const BadInput& error) {
-    return error.text;
+    return Reason{error.text};
   }
-  return "";
+  return std::nullopt;
 }
 
 std::string NameOf(const NameRow& row) { return fmt::format("{}", fmt::join(row.parts, "/")); }
@@ -106,11 +106,11 @@ std::vector<NameRow> RowsOf(const Suite& suite) {
 
 void CheckLibraries(const Flag& flag) {
   std::set<std::string_view> known;
-  for (const auto& cell : workload::AllBackends()) known.insert(cell.library);
+  for (const auto& backend : workload::AllBackends()) known.insert(backend.library);
   for (const auto item : flag.Items())
     if (known.count(item) == 0)
       flag.Refuse(flag.ColumnOf(item),
-                  fmt::format("no library '{}'; there are {}", item, fmt::join(known, ", ")));
+                  fmt::format("unknown library '{}'; expected {}", item, fmt::join(known, ", ")));
 }
 
 void CheckDirections(const Flag& flag) {
@@ -122,22 +122,21 @@ void CheckDirections(const Flag& flag) {
     if (std::ranges::none_of(known,
                              [&](std::string_view direction) { return IsChosen(direction, item); }))
       flag.Refuse(flag.ColumnOf(item),
-                  fmt::format("no direction '{}'; there are {}", item, fmt::join(known, ", ")));
+                  fmt::format("unknown direction '{}'; expected {}", item, fmt::join(known, ", ")));
 }
 
 // Returns whether any library of the row's op has the type, on any device, in any direction.
 bool HasType(const NameRow& row, std::string_view type) {
   const std::string op(row.parts.at(kOp));
-  for (const auto& cell : workload::AllBackends())
+  for (const auto& backend : workload::AllBackends())
     for (const auto& direction : workload::FindOp(op)->directions)
-      if (cell.op == op && WhyNot(workload::ToText({op,
-                                                    cell.device,
-                                                    cell.library,
-                                                    direction,
-                                                    std::string(type),
-                                                    std::string(row.parts.at(kProblem)),
-                                                    {}}))
-                               .empty())
+      if (backend.op == op && !InvalidReason(workload::ToText({op,
+                                                               backend.device,
+                                                               backend.library,
+                                                               direction,
+                                                               std::string(type),
+                                                               std::string(row.parts.at(kProblem)),
+                                                               {}})))
         return true;
   return false;
 }
@@ -152,12 +151,13 @@ void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
       continue;
     auto row = first.begin()->second;
     row.parts.at(kType) = item;
-    flag.Refuse(flag.ColumnOf(item), WhyNot(NameOf(row)));
+    flag.Refuse(flag.ColumnOf(item), InvalidReason(NameOf(row)).value().text);
   }
 }
 
-// Returns the row's name with that batch size; empty where the row is skipped.
-std::string WithBatch(const NameRow& row, int64_t batch, const Flag& flag, Suite& suite) {
+// Returns the row's name with that batch size, or adds the row to the suite's skipped problems.
+std::optional<std::string> WithBatch(const NameRow& row, int64_t batch, const Flag& flag,
+                                     Suite& suite) {
   auto name = workload::ParseBenchmarkName(NameOf(row));
   try {
     const workload::Op& op = *workload::FindOp(name.op);
@@ -165,8 +165,8 @@ std::string WithBatch(const NameRow& row, int64_t batch, const Flag& flag, Suite
     name.problem = op.with_batch(name, batch);
     return workload::ToText(name);
   } catch (const Unsupported& error) {
-    suite.skipped.push_back({suite.name, 0, workload::ToText(name), error.what()});
-    return "";
+    suite.skipped.push_back({suite.name, std::nullopt, workload::ToText(name), error.what()});
+    return std::nullopt;
   } catch (const BadInput& error) {
     flag.Refuse(
         flag.ColumnOf(std::string_view(flag.value)
@@ -177,24 +177,133 @@ std::string WithBatch(const NameRow& row, int64_t batch, const Flag& flag, Suite
 
 void AddLayer(std::string name, int64_t count, Suite& suite,
               std::unordered_map<std::string, size_t>& place) {
-  if (auto why = WhyNot(name); !why.empty()) {
-    suite.skipped.push_back({suite.name, 0, std::move(name), std::move(why)});
+  if (auto reason = InvalidReason(name)) {
+    suite.skipped.push_back({suite.name, std::nullopt, std::move(name), std::move(reason->text)});
     return;
   }
   const auto [found, is_new] = place.emplace(name, suite.layers.size());
   if (is_new)
     suite.layers.push_back({std::move(name), count});
-  else if (suite.counted)  // layers that only their batch sizes told apart
+  else if (suite.counted)  // layers that differed only in their batch sizes
     suite.layers[found->second].count += count;
 }
 
-// Throws BadInput where no problem took the batch sizes.
+// Throws BadInput if every problem was skipped for its batch size.
 void CheckTaken(const Flag& batch, const std::vector<Suite>& suites) {
   const auto refused =
       std::ranges::find_if(suites, [](const Suite& suite) { return !suite.skipped.empty(); });
   if (refused == suites.end()) return;
   const auto& [file, line, text, reason] = refused->skipped.back();
-  batch.Refuse(1, fmt::format("no chosen problem takes it: {} (such as {})", reason, text));
+  batch.Refuse(1, fmt::format("no chosen problem has a batch size: {} (such as {})", reason, text));
+}
+
+const EmbeddedFile* FindBuiltIn(std::string_view name) {
+  const auto& suites = BuiltInSuites();
+  const auto found =
+      std::ranges::find_if(suites, [&](const EmbeddedFile& suite) { return suite.name == name; });
+  return found == suites.end() ? nullptr : &*found;
+}
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// Returns whether a value is a command line of benchdnn.
+bool IsCommand(const std::string& value) {
+  const auto end = value.find(' ');
+  return value.starts_with("--") && end != std::string::npos &&
+         benchdnn::FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
+}
+
+bool IsFile(const std::string& value) {
+  return !IsCommand(value) && FindBuiltIn(value) == nullptr &&
+         (value.find_first_of("/.") != std::string::npos || Exists(value));
+}
+
+std::vector<std::string_view> BuiltInNames() {
+  std::vector<std::string_view> names;
+  for (const auto& suite : BuiltInSuites()) names.push_back(suite.name);
+  return names;
+}
+
+void CheckKnown(const std::string& value, const std::string& flag) {
+  if (IsCommand(value) || IsFile(value) || FindBuiltIn(value) != nullptr) return;
+  throw BadInput({.where = flag},
+                 fmt::format("unknown suite '{}'; expected the path of a file, or one of {}", value,
+                             fmt::join(BuiltInNames(), ", ")));
+}
+
+// Splits the values at commas. The path of an existing file may contain commas.
+std::vector<std::string> Separated(const std::vector<std::string>& values) {
+  std::vector<std::string> single;
+  for (const auto& value : values) {
+    if (IsCommand(value) || Exists(value)) {
+      single.push_back(value);
+      continue;
+    }
+    for (const auto part : verbose::SplitText(value, ',')) single.emplace_back(part);
+  }
+  return single;
+}
+
+Suite FromFile(const std::string& path, const SuiteDevices& devices) {
+  const auto text = ReadFile(path, "a suite");
+  return LooksLikeBenchdnn(text) ? SuiteFromProblems(path, ReadBenchdnn(text, path))
+                                 : ReadSuite(text, path, devices);
+}
+
+Suite ReadSelected(const std::string& value, const SuiteDevices& devices, const std::string& flag) {
+  if (IsCommand(value)) return SuiteFromProblems(flag, ReadBenchdnn(value, flag));
+  if (IsFile(value)) return FromFile(value, devices);
+  return ReadSuite(FindBuiltIn(value)->text, value, devices);
+}
+
+std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
+  if (!problem.line) return problem.text;
+  if (problem.file == suite.name) return fmt::format("line {}", *problem.line);
+  return fmt::format("{}:{}", problem.file, *problem.line);
+}
+
+std::optional<std::string> GpuLibrary(const std::string& op) {
+  for (const auto& backend : workload::AllBackends())
+    if (backend.op == op && backend.device == "gpu") return backend.library;
+  return std::nullopt;
+}
+
+// Replaces oneDNN's benchmarks by those of the op's library on GPUs, each once.
+void MoveToGpu(Suite& suite) {
+  std::unordered_set<std::string> present;
+  for (const auto& layer : suite.layers) present.insert(layer.name);
+  for (auto& layer : suite.layers) {
+    auto name = workload::ParseBenchmarkName(layer.name);
+    if (name.device != "cpu" || name.library != "onednn") continue;
+    name.device = "gpu";
+    name.library = GpuLibrary(name.op).value_or("");
+    const auto text = workload::ToText(name);
+    if (present.count(text) > 0) continue;
+    try {
+      workload::MakeWorkload(text);
+      layer.name = text;
+    } catch (const BadInput&) {
+      suite.skipped.push_back(
+          {suite.name, std::nullopt, layer.name, "the GPU's benchmarks have no such case"});
+    }
+  }
+}
+
+nlohmann::json SuiteContext(const Suite& suite) {
+  nlohmann::json context = {{"name", suite.name}};
+  if (suite.counted)
+    for (const auto& layer : suite.layers)
+      context["layers"].push_back({{"name", layer.name}, {"count", layer.count}});
+  for (const auto& problem : suite.skipped) {
+    nlohmann::json skipped = {{"text", problem.text}, {"reason", problem.reason}};
+    if (problem.line) skipped["line"] = *problem.line;
+    if (problem.file != suite.name) skipped["file"] = problem.file;
+    context["skipped"].push_back(std::move(skipped));
+  }
+  return context;
 }
 
 }  // namespace
@@ -252,128 +361,15 @@ std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices
       std::unordered_map<std::string, size_t> place;
       for (const auto& row : rows) {
         auto name = sizes.empty() ? NameOf(row) : WithBatch(row, sizes[i], batch, one);
-        if (name.empty()) continue;
+        if (!name) continue;
         taken = true;
-        AddLayer(std::move(name), row.count, one, place);
+        AddLayer(std::move(*name), row.count, one, place);
       }
     }
   }
   if (!taken) CheckTaken(batch, chosen);
   return chosen;
 }
-
-namespace {
-
-const EmbeddedFile* FindBuiltIn(std::string_view name) {
-  const auto& suites = BuiltInSuites();
-  const auto found =
-      std::ranges::find_if(suites, [&](const EmbeddedFile& suite) { return suite.name == name; });
-  return found == suites.end() ? nullptr : &*found;
-}
-
-bool Exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
-
-// benchdnn's command line as a value.
-bool IsCommand(const std::string& value) {
-  const auto end = value.find(' ');
-  return value.starts_with("--") && end != std::string::npos &&
-         benchdnn::FindBenchdnnDriver(std::string_view(value).substr(2, end - 2)) != nullptr;
-}
-
-bool IsFile(const std::string& value) {
-  return !IsCommand(value) && FindBuiltIn(value) == nullptr &&
-         (value.find_first_of("/.") != std::string::npos || Exists(value));
-}
-
-std::vector<std::string_view> BuiltInNames() {
-  std::vector<std::string_view> names;
-  for (const auto& suite : BuiltInSuites()) names.push_back(suite.name);
-  return names;
-}
-
-void CheckKnown(const std::string& value, const std::string& flag) {
-  if (IsCommand(value) || IsFile(value) || FindBuiltIn(value) != nullptr) return;
-  throw BadInput({.where = flag}, fmt::format("no suite '{}'; there are {}, or the path of a file",
-                                              value, fmt::join(BuiltInNames(), ", ")));
-}
-
-// A path that exists may have commas in it.
-std::vector<std::string> Separated(const std::vector<std::string>& values) {
-  std::vector<std::string> single;
-  for (const auto& value : values) {
-    if (IsCommand(value) || Exists(value)) {
-      single.push_back(value);
-      continue;
-    }
-    for (const auto part : verbose::SplitText(value, ',')) single.emplace_back(part);
-  }
-  return single;
-}
-
-Suite FromFile(const std::string& path, const SuiteDevices& devices) {
-  const auto text = ReadFile(path, "a suite");
-  return LooksLikeBenchdnn(text) ? SuiteFromProblems(path, ReadBenchdnn(text, path))
-                                 : ReadSuite(text, path, devices);
-}
-
-Suite ReadSelected(const std::string& value, const SuiteDevices& devices, const std::string& flag) {
-  if (IsCommand(value)) return SuiteFromProblems(flag, ReadBenchdnn(value, flag));
-  if (IsFile(value)) return FromFile(value, devices);
-  return ReadSuite(FindBuiltIn(value)->text, value, devices);
-}
-
-std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
-  if (problem.line == 0) return problem.text;
-  if (problem.file == suite.name) return fmt::format("line {}", problem.line);
-  return fmt::format("{}:{}", problem.file, problem.line);
-}
-
-// Returns the library that runs an op on a GPU; empty: none does.
-std::string GpuLibrary(const std::string& op) {
-  for (const auto& cell : workload::AllBackends())
-    if (cell.op == op && cell.device == "gpu") return cell.library;
-  return "";
-}
-
-// Turns oneDNN's benchmarks into those of the op's library on GPUs, each once.
-void MoveToGpu(Suite& suite) {
-  std::unordered_set<std::string> there;
-  for (const auto& layer : suite.layers) there.insert(layer.name);
-  for (auto& layer : suite.layers) {
-    auto name = workload::ParseBenchmarkName(layer.name);
-    if (name.device != "cpu" || name.library != "onednn") continue;
-    name.device = "gpu";
-    name.library = GpuLibrary(name.op);
-    const auto text = workload::ToText(name);
-    if (there.count(text) > 0) continue;
-    try {
-      workload::MakeWorkload(text);
-      layer.name = text;
-    } catch (const BadInput&) {
-      suite.skipped.push_back(
-          {suite.name, 0, layer.name, "the GPU's benchmarks have no such case"});
-    }
-  }
-}
-
-nlohmann::json SuiteContext(const Suite& suite) {
-  nlohmann::json context = {{"name", suite.name}};
-  if (suite.counted)
-    for (const auto& layer : suite.layers)
-      context["layers"].push_back({{"name", layer.name}, {"count", layer.count}});
-  for (const auto& problem : suite.skipped) {
-    nlohmann::json skipped = {{"text", problem.text}, {"reason", problem.reason}};
-    if (problem.line > 0) skipped["line"] = problem.line;
-    if (problem.file != suite.name) skipped["file"] = problem.file;
-    context["skipped"].push_back(std::move(skipped));
-  }
-  return context;
-}
-
-}  // namespace
 
 std::vector<std::string> DefaultSuites(const SuiteDevices& devices) {
   if (devices.cpu) return {"paper", "reference"};
@@ -394,10 +390,9 @@ std::vector<Suite> OnDevices(std::vector<Suite> suites, bool cpu, bool gpu) {
 
 std::vector<Suite> SelectSuites(const std::vector<std::string>& values, const SuiteDevices& devices,
                                 const std::string& flag) {
-  const auto specified = Separated(values);
+  const auto specified = values.empty() ? DefaultSuites(devices) : Separated(values);
   for (const auto& value : specified) CheckKnown(value, flag);
   std::vector<std::string> selected;
-  if (std::ranges::all_of(specified, IsFile)) selected = DefaultSuites(devices);
   for (const auto& value : specified)
     if (std::ranges::find(selected, value) == selected.end()) selected.push_back(value);
   std::vector<Suite> suites;
@@ -423,7 +418,8 @@ std::string SuiteList() {
   std::string list;
   for (const auto& suite : BuiltInSuites())
     list += fmt::format("{:<14} {}\n", suite.name, Summary(suite));
-  return list + fmt::format("Without --dlroof_suite: {}.\n", fmt::join(DefaultSuites(), ", "));
+  return list +
+         fmt::format("Without --dlroof_suite these run: {}.\n", fmt::join(DefaultSuites(), ", "));
 }
 
 std::vector<workload::Workload> WorkloadsOf(const std::vector<Suite>& suites) {
@@ -433,6 +429,20 @@ std::vector<workload::Workload> WorkloadsOf(const std::vector<Suite>& suites) {
     for (const auto& layer : suite.layers)
       if (seen.insert(layer.name).second) workloads.push_back(workload::MakeWorkload(layer.name));
   return workloads;
+}
+
+std::string SelectionSentence(const std::vector<Suite>& suites) {
+  std::vector<std::string> names;
+  std::unordered_set<std::string_view> benchmarks;
+  for (const auto& suite : suites) {
+    // The suite of a command line of benchdnn has the flag's name.
+    const bool is_command = suite.name.starts_with("--");
+    const auto end = std::min(suite.name.find(' '), suite.name.size());
+    names.push_back(is_command ? "(benchdnn line)" + suite.name.substr(end) : suite.name);
+    for (const auto& layer : suite.layers) benchmarks.insert(layer.name);
+  }
+  return fmt::format("suite{} {}: {} benchmark{}\n", suites.size() == 1 ? "" : "s",
+                     fmt::join(names, ", "), benchmarks.size(), benchmarks.size() == 1 ? "" : "s");
 }
 
 nlohmann::json SuitesContext(const std::vector<Suite>& suites) {
@@ -445,7 +455,7 @@ nlohmann::json SuitesContext(const std::vector<Suite>& suites) {
 std::string SkippedSentences(const std::vector<Suite>& suites) {
   std::string sentences;
   for (const auto& suite : suites) {
-    std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first of its kind, how many
+    std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first problem, number of them
     for (const auto& problem : suite.skipped) {
       const auto found = std::ranges::find_if(
           reasons, [&](const auto& reason) { return reason.first->reason == problem.reason; });
@@ -455,10 +465,8 @@ std::string SkippedSentences(const std::vector<Suite>& suites) {
         ++found->second;
     }
     for (const auto& [first, count] : reasons)
-      sentences += fmt::format("{}: {} here: {} (first: {})\n", suite.name,
-                               count == 1 ? "1 problem is no benchmark"
-                                          : fmt::format("{} problems are no benchmarks", count),
-                               first->reason, PlaceOf(*first, suite));
+      sentences += fmt::format("{}: skipped {} problem{}: {} (first: {})\n", suite.name, count,
+                               count == 1 ? "" : "s", first->reason, PlaceOf(*first, suite));
   }
   return sentences;
 }

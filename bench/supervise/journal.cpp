@@ -27,20 +27,22 @@ using nlohmann::json;
 constexpr int kVersion = 1;
 
 std::string Line(const json& object) {
-  // Foreign programs may have said anything on stderr.
+  // Messages from a program's standard error may be invalid UTF-8.
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
 json ToJson(const ListedPair& pair) {
   json object = {{"new", pair.contender}};
-  if (!pair.base.empty()) object["base"] = pair.base;
+  if (pair.base) object["base"] = *pair.base;
   return object;
 }
 
-ListedPair PairFrom(const JsonReader& at) { return {at.TextOr("base", ""), at.Text("new")}; }
+ListedPair PairFrom(const JsonReader& at) {
+  return {at.Has("base") ? std::optional(at.Text("base")) : std::nullopt, at.Text("new")};
+}
 
 json ToJson(const Outcome& outcome) {
-  if (!outcome.failed.empty()) return {{"failed", outcome.failed}};
+  if (outcome.failure) return {{"failed", outcome.failure->text}};
   return {{"result", outcome.result}};
 }
 
@@ -75,8 +77,9 @@ JournalEntry EntryFrom(const JsonReader& at, std::size_t programs) {
                      .seconds = at.Number("seconds")};
   for (std::size_t i = 0; i < at.Array("outcomes").size(); ++i) {
     const JsonReader outcome = at.Item("outcomes", i);
-    entry.outcomes.push_back({outcome.TextOr("failed", ""), {}});
-    if (outcome.Has("result")) entry.outcomes.back().result = outcome.Object("result").json();
+    auto& read = entry.outcomes.emplace_back();
+    if (outcome.Has("failed")) read.failure = Reason{outcome.Text("failed")};
+    if (outcome.Has("result")) read.result = outcome.Object("result").json();
   }
   if (entry.outcomes.size() != programs) at.Refuse("outcomes", "one of each program");
   return entry;
@@ -108,11 +111,11 @@ void WriteAll(int fd, const std::string& text, const std::string& path) {
     if (written < 0) RefuseFile(path, "cannot be written");
     done += static_cast<std::size_t>(written);
   }
-  // A pipe or /dev/null cannot be synchronized, and need not be.
+  // A pipe or /dev/null cannot be synchronized and does not have to be.
   if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS) RefuseFile(path, "cannot be written");
 }
 
-// The name itself survives a loss of power only when its folder is on disk.
+// A new file's name survives a loss of power only after its folder is synchronized.
 void SyncFolderOf(const std::string& path) {
   const auto folder = std::filesystem::absolute(path).parent_path();
   const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -144,10 +147,10 @@ std::string JournalLine(const JournalEntry& entry) {
 Journal ParseJournal(const std::string& text, const std::string& where) {
   Journal journal;
   int number = 0;
-  for (std::size_t end = 0; (end = text.find('\n', journal.whole_bytes)) != std::string::npos;) {
-    ReadLine(text.substr(journal.whole_bytes, end - journal.whole_bytes),
+  for (std::size_t end = 0; (end = text.find('\n', journal.complete_bytes)) != std::string::npos;) {
+    ReadLine(text.substr(journal.complete_bytes, end - journal.complete_bytes),
              fmt::format("{}:{}", where, ++number), journal);
-    journal.whole_bytes = end + 1;
+    journal.complete_bytes = end + 1;
   }
   return journal;
 }
@@ -158,7 +161,7 @@ JournalFile::JournalFile(const std::string& path)
   if (flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
     throw BadInput(path + ": another run is writing it");
   found_ = ParseJournal(ReadFileIfAny(path), path);
-  if (ftruncate(file_.get(), static_cast<off_t>(found_.whole_bytes)) != 0)
+  if (ftruncate(file_.get(), static_cast<off_t>(found_.complete_bytes)) != 0)
     RefuseFile(path, "cannot be written");
   SyncFolderOf(path);
 }
@@ -169,8 +172,6 @@ void JournalFile::Remove() { unlink(path_.c_str()); }
 
 namespace {
 
-using nlohmann::json;
-
 record::Record FailedRecord(const std::string& listed, const std::string& reason) {
   record::Record record{.name = record::BareName(listed)};
   record::SplitName(record);
@@ -179,7 +180,7 @@ record::Record FailedRecord(const std::string& listed, const std::string& reason
   return record;
 }
 
-// As Google Benchmark writes a benchmark that broke.
+// Returns the entry that Google Benchmark writes for a failed benchmark.
 json FailedEntry(const std::string& listed, const std::string& reason) {
   return {{"name", listed},         {"run_name", listed},     {"run_type", "iteration"},
           {"repetitions", 1},       {"repetition_index", 0},  {"threads", 1},
@@ -190,13 +191,13 @@ bool IsRepetition(const json& entry) {
   return entry.is_object() && entry.value("run_type", "iteration") == "iteration";
 }
 
-// The windows of all blocks; aggregates of one block say nothing of the whole.
+// Returns the entries of the windows of all blocks, without the aggregates of single blocks.
 json EntriesOfBlocks(const std::vector<Part>& parts) {
   json entries = json::array();
   for (const auto& part : parts) {
     std::size_t seen = 0;
     for (const auto& entry : part.benchmarks)
-      if (IsRepetition(entry) && ++seen > kAloneRepetitions) entries.push_back(entry);
+      if (IsRepetition(entry) && ++seen > kSettlingRepetitions) entries.push_back(entry);
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     entries[i]["repetitions"] = entries.size();
@@ -208,13 +209,13 @@ json EntriesOfBlocks(const std::vector<Part>& parts) {
 json EntriesOf(const std::string& listed, const std::vector<Part>& parts,
                const record::Record& record) {
   for (const auto& part : parts)
-    if (!part.failed.empty()) return json::array({FailedEntry(listed, record.reason)});
+    if (part.failure) return json::array({FailedEntry(listed, record.reason)});
   const Part& first = parts.front();
   return first.block && record.status == record::Status::kOk ? EntriesOfBlocks(parts)
                                                              : first.benchmarks;
 }
 
-// True if the run judges no repetition (--dlroof_noisy=keep).
+// Returns whether the run used noisy repetitions, too (--dlroof_disturbed=keep).
 bool KeepsNoisy(const json& context) {
   return context.is_object() && context.contains("dlroof") &&
          context["dlroof"].value("disturbed", "") == "keep";
@@ -223,8 +224,8 @@ bool KeepsNoisy(const json& context) {
 }  // namespace
 
 Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<int> block) {
-  Part part{.block = block, .failed = outcome.failed};
-  if (!part.failed.empty()) return part;
+  Part part{.block = block, .failure = outcome.failure};
+  if (part.failure) return part;
   std::ostringstream warnings;
   try {
     const record::RunFile run =
@@ -232,21 +233,21 @@ Part PartFrom(const std::string& listed, const Outcome& outcome, std::optional<i
     const auto found =
         std::ranges::find(run.records, record::BareName(listed), &record::Record::name);
     if (found == run.records.end()) {
-      part.failed = "it ended well, but left no result";
+      part.failure = Reason{"the process succeeded, but left no result of this benchmark"};
       return part;
     }
     part.record = *found;
     part.context = run.context;
     part.benchmarks = outcome.result.value("benchmarks", json::array());
   } catch (const std::exception& error) {
-    part.failed.assign(error.what());
+    part.failure = Reason{error.what()};
   }
   return part;
 }
 
 record::Record RecordOf(const std::string& listed, const std::vector<Part>& parts) {
   for (const auto& part : parts)
-    if (!part.failed.empty()) return FailedRecord(listed, part.failed);
+    if (part.failure) return FailedRecord(listed, part.failure->text);
   for (const auto& part : parts)
     if (!part.block || part.record.status != record::Status::kOk) return part.record;
   record::Record record = parts.front().record;
@@ -254,7 +255,7 @@ record::Record RecordOf(const std::string& listed, const std::vector<Part>& part
   record.repetitions.clear();
   for (const auto& part : parts) {
     const auto& windows = part.record.repetitions;
-    for (std::size_t i = kAloneRepetitions; i < windows.size(); ++i) {
+    for (std::size_t i = kSettlingRepetitions; i < windows.size(); ++i) {
       record.repetitions.push_back(windows[i]);
       record.repetitions.back().block = part.block;
     }
@@ -280,34 +281,33 @@ Merged MergedRun(const std::vector<Supervised>& supervised, const json& machines
       entries.push_back(std::move(entry));
     }
   }
-  json& own = run.context["dlroof"];
-  own["schema"] = record::kSchema;
-  own.update(about);
+  json& context = run.context["dlroof"];
+  context["schema"] = record::kSchema;
+  context.update(about);
   return {roofline::PlaceRun(std::move(run)), std::move(entries)};
 }
 
 json ToJson(const Merged& merged) {
-  json whole = roofline::ToJson(merged.run);
-  whole["benchmarks"] = merged.benchmarks;
-  return whole;
+  json file = roofline::ToJson(merged.run);
+  file["benchmarks"] = merged.benchmarks;
+  return file;
 }
 
-std::vector<bool> DrawnSides(std::size_t count, std::uint64_t seed, std::uint64_t stream) {
+std::vector<bool> DrawBaseFirst(std::size_t count, std::uint64_t seed, std::uint64_t stream) {
   std::seed_seq both{seed, seed >> 32, stream, stream >> 32};
   std::mt19937_64 engine(both);
-  std::vector<bool> sides(count);
-  for (std::size_t i = 0; i < count; ++i) sides[i] = (engine() >> 40) % 2 == 0;
-  return sides;
+  std::vector<bool> base_first(count);
+  for (std::size_t i = 0; i < count; ++i) base_first[i] = (engine() >> 40) % 2 == 0;
+  return base_first;
 }
 
 std::string LeftText(const std::vector<double>& seconds, double left) {
-  if (seconds.empty()) return {};
   const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  const auto whole =
+  const auto rounded =
       static_cast<long long>(std::llround(left * sum / static_cast<double>(seconds.size())));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+  if (rounded < 60) return fmt::format("{} s", rounded);
+  if (rounded < 3600) return fmt::format("{} min {} s", rounded / 60, rounded % 60);
+  return fmt::format("{} h {} min", rounded / 3600, rounded % 3600 / 60);
 }
 
 }  // namespace dlroof::supervise

@@ -30,22 +30,24 @@
 namespace dlroof::supervise {
 namespace {
 
-// A benchmark counts as noisy when its time is only an estimate.
+using nlohmann::json;
+
+// A benchmark counts as noisy if its time is only an estimate.
 bool WasNoisy(const Part& part) {
-  return part.failed.empty() && part.record.status == record::Status::kOk &&
+  return !part.failure && part.record.status == record::Status::kOk &&
          !part.record.repetitions.empty() && !record::Summarize(part.record.repetitions);
 }
 
-std::size_t CleanOf(const Part& part) {
+std::size_t CleanRepetitions(const Part& part) {
   return static_cast<std::size_t>(std::ranges::count_if(
       part.record.repetitions,
       [](const record::Repetition& repetition) { return !repetition.noisy; }));
 }
 
-class Supervision {
+class SupervisedRun {
  public:
-  Supervision(OpenRun& run, std::ostream& log) : run_(run), log_(log) {
-    for (const auto& entry : run.finished()) Keep(entry);
+  SupervisedRun(OpenRun& run, std::ostream& log) : run_(run), log_(log) {
+    for (const auto& entry : run.finished()) Add(entry);
   }
 
   int Run() {
@@ -53,30 +55,30 @@ class Supervision {
     std::vector<std::size_t> order(benchmarks.size());
     std::iota(order.begin(), order.end(), 0);
     if (run_.request().random_order) order = ShuffledOrder(order.size(), run_.header().seed);
-    for (std::size_t turn = 0; turn < order.size(); ++turn) {
-      const auto i = order[turn];
+    for (std::size_t position = 0; position < order.size(); ++position) {
+      const auto i = order[position];
       if (parts_.count(benchmarks[i].contender) > 0) continue;
       if (!run_.Over() && run_.request().before)
-        run_.request().before(turn, benchmarks[i].contender);
+        run_.request().before(position, benchmarks[i].contender);
       if (run_.Over()) break;
-      const auto entry = RunOne(benchmarks[i]);
+      const auto entry = Measure(benchmarks[i]);
       if (!entry) break;
       run_.Append(*entry);
-      Keep(*entry);
-      Say(benchmarks[i].contender);
+      Add(*entry);
+      PrintProgress(benchmarks[i].contender);
     }
     return Finish();
   }
 
  private:
-  void Keep(const JournalEntry& entry) {
+  void Add(const JournalEntry& entry) {
     const auto& listed = entry.benchmark.contender;
     parts_.insert_or_assign(listed, PartFrom(listed, entry.outcomes.front(), std::nullopt));
     seconds_.push_back(entry.seconds);
   }
 
-  // Absent: interrupted. The attempt with most clean repetitions is kept.
-  std::optional<JournalEntry> RunOne(const ListedPair& benchmark) {
+  // Returns the attempt with the most clean repetitions, or nothing after an interrupt.
+  std::optional<JournalEntry> Measure(const ListedPair& benchmark) {
     JournalEntry best{benchmark, 0, 0, {}};
     std::size_t most = 0;
     double pause = run_.request().cooldown_seconds;
@@ -85,29 +87,29 @@ class Supervision {
       auto outcome = run_.RunStandalone(0, benchmark.contender, {});
       if (!outcome) return std::nullopt;
       const Part part = PartFrom(benchmark.contender, *outcome, std::nullopt);
-      if (attempt == 0 || CleanOf(part) > most) best.outcomes = {std::move(*outcome)};
-      most = std::max(most, CleanOf(part));
+      if (attempt == 0 || CleanRepetitions(part) > most) best.outcomes = {std::move(*outcome)};
+      most = std::max(most, CleanRepetitions(part));
       if (!WasNoisy(part) || attempt == run_.request().retries || run_.Over()) break;
-      log_ << fmt::format("{}: noisy; once more in {:g} s\n", benchmark.contender, pause);
+      log_ << fmt::format("{}: noisy; measuring it again in {:g} s\n", benchmark.contender, pause);
       SleepSeconds(pause);
     }
     best.seconds = cpu::WallSeconds() - begin;
     return best;
   }
 
-  void Say(const std::string& listed) const {
+  void PrintProgress(const std::string& listed) const {
     const record::Record record = RecordOf(listed, {parts_.at(listed)});
     const auto timing =
         record.status == record::Status::kOk ? record::TimeOf(record.repetitions) : std::nullopt;
     const auto left = run_.header().benchmarks.size() - parts_.size();
-    std::string said = timing ? fmt::format("{}{}", roofline::MarkOf(timing->noisy),
-                                            text::WithPrefix(timing->median, "s"))
-                              : std::string(record::Key(record.status));
-    if (!timing && !record.reason.empty()) said.append(": ").append(record.reason);
+    std::string result = timing ? fmt::format("{}{}", roofline::MarkOf(timing->noisy),
+                                              text::WithPrefix(timing->median, "s"))
+                                : std::string(record::Key(record.status));
+    if (!timing && !record.reason.empty()) result.append(": ").append(record.reason);
     log_ << fmt::format(
         "[{:{}}/{}] {}  {}{}\n", parts_.size(),
         std::to_string(run_.header().benchmarks.size()).size(), run_.header().benchmarks.size(),
-        text::Printable(record::BareName(listed)), text::Printable(said),
+        text::Printable(record::BareName(listed)), text::Printable(result),
         left > 0 ? "; " + LeftText(seconds_, static_cast<double>(left)) + " left" : std::string());
   }
 
@@ -117,24 +119,25 @@ class Supervision {
       if (const auto found = parts_.find(benchmark.contender); found != parts_.end())
         done.push_back({benchmark.contender, {found->second}});
     const auto missing = run_.header().benchmarks.size() - done.size();
-    const auto whole = MergedRun(done, run_.machines(), run_.About());
+    const auto merged = MergedRun(done, run_.machines(), run_.About());
     if (!done.empty()) {
-      WriteFile(run_.request().outputs.front(), ToJson(whole).dump(1) + "\n", OnDisk::kNow);
-      terminal::WriteTables(whole.run, text::TerminalColumns(), std::cout);
+      WriteFile(run_.request().outputs.front(), ToJson(merged).dump(1) + "\n", OnDisk::kNow);
+      terminal::WriteTables(merged.run, text::TerminalColumns(), std::cout);
       std::cout << std::flush;
     }
     if (missing == 0)
-      run_.Remove();
+      run_.RemoveJournal();
     else
-      log_ << fmt::format("{} of {} benchmarks are left; the same command with --resume goes on\n",
-                          missing, run_.header().benchmarks.size());
+      log_ << fmt::format(
+          "{} of {} benchmarks are left; run the same command with --resume to continue\n", missing,
+          run_.header().benchmarks.size());
     if (StoppedByInterrupt()) return 130;
-    return std::ranges::any_of(done,
-                               [](const Supervised& one) {
-                                 const auto status = RecordOf(one.listed, one.parts).status;
-                                 return status == record::Status::kFailed ||
-                                        status == record::Status::kWrong;
-                               })
+    return std::ranges::any_of(
+               done,
+               [](const Supervised& benchmark) {
+                 const auto status = RecordOf(benchmark.listed, benchmark.parts).status;
+                 return status == record::Status::kFailed || status == record::Status::kWrong;
+               })
                ? 1
                : 0;
   }
@@ -145,27 +148,16 @@ class Supervision {
   std::vector<double> seconds_;
 };
 
-}  // namespace
-
-int Supervise(const RunRequest& request, std::ostream& log) {
-  OpenRun run(request, log);
-  return Supervision(run, log).Run();
-}
-
-namespace {
-
-using nlohmann::json;
-
-std::uint64_t Drawn() {
+std::uint64_t DrawSeed() {
   std::random_device device;
   return (static_cast<std::uint64_t>(device()) << 32) | device();
 }
 
-// BASE's name for each of NEW's; those that only one side has are counted in `alone`.
+// Pairs the benchmarks of BASE and NEW. Counts the names of both sides that have no partner.
 std::vector<ListedPair> Paired(const std::vector<std::string>& base,
                                const std::vector<std::string>& contender,
-                               const compare::NameMap& names, std::size_t& alone) {
-  std::map<std::string, std::string> base_of;  // NEW's bare name -> BASE's as listed
+                               const compare::NameMap& names, std::size_t& unpaired) {
+  std::map<std::string, std::string> base_of;  // NEW's bare name -> BASE's name as listed
   for (const auto& listed : base) {
     const auto bare = record::BareName(listed);
     const auto mapped = names.find(bare);
@@ -176,11 +168,11 @@ std::vector<ListedPair> Paired(const std::vector<std::string>& base,
   for (const auto& listed : contender)
     if (const auto found = base_of.find(record::BareName(listed)); found != base_of.end())
       pairs.push_back({found->second, listed});
-  alone = base.size() + contender.size() - 2 * pairs.size();
+  unpaired = base.size() + contender.size() - 2 * pairs.size();
   return pairs;
 }
 
-// Returns the causes of results beside programs and arguments.
+// Returns what influences results beside programs and arguments, as text.
 std::vector<std::string> SettingsText(const RunRequest& request) {
   std::vector<std::string> texts = {request.random_order ? "random order" : "order of the file"};
   if (request.programs.size() < 2) return texts;
@@ -189,7 +181,7 @@ std::vector<std::string> SettingsText(const RunRequest& request) {
   return texts;
 }
 
-// A name that does not say its device may be a CPU's.
+// Returns whether the benchmark may run on the CPU: its name says so, or names no device.
 bool OnCpu(const std::string& listed) {
   record::Record record{.name = listed};
   record::SplitName(record);
@@ -213,14 +205,20 @@ std::string CommandOf(const std::vector<std::string>& programs,
 
 }  // namespace
 
+int Supervise(const RunRequest& request, std::ostream& log) {
+  OpenRun run(request, log);
+  return SupervisedRun(run, log).Run();
+}
+
 bool IsFinished(const RunRequest& request) {
   const auto& output = request.outputs.back();
   if (std::filesystem::exists(JournalPath(request)) || !std::filesystem::exists(output))
     return false;
   std::ostringstream warnings;
-  const auto own = record::ReadRunFile(output, warnings).context.value("dlroof", json::object());
-  return own.contains("supervised") &&
-         own.value("command", "") == CommandOf(request.programs, request.arguments);
+  const auto context =
+      record::ReadRunFile(output, warnings).context.value("dlroof", json::object());
+  return context.contains("supervised") &&
+         context.value("command", "") == CommandOf(request.programs, request.arguments);
 }
 
 OpenRun::OpenRun(const RunRequest& request, std::ostream& log)
@@ -241,8 +239,8 @@ OpenRun::OpenRun(const RunRequest& request, std::ostream& log)
     header_ = *found.header;
     CheckResumed();
     machines_ = found.machines;
-    machines_kept_ = !machines_.is_null();
-    log_ << fmt::format("{}: goes on after {} results\n", journal_.path(), found.entries.size());
+    machines_in_journal_ = !machines_.is_null();
+    log_ << fmt::format("{}: resuming after {} results\n", journal_.path(), found.entries.size());
     FindCeilings();
   }
 }
@@ -253,22 +251,22 @@ void OpenRun::Begin() {
   for (const auto& program : request_.programs) header_.builds.push_back(BuildOf(program));
   header_.arguments = request_.arguments;
   header_.settings = SettingsText(request_);
-  header_.seed = request_.seed.value_or(Drawn());
-  header_.id = fmt::format("{:016x}", Drawn());
+  header_.seed = request_.seed.value_or(DrawSeed());
+  header_.id = fmt::format("{:016x}", DrawSeed());
   const auto contender = ListBenchmarks(request_.programs.back(), request_.arguments, folder_);
   if (request_.programs.size() == 1) {
-    for (const auto& listed : contender) header_.benchmarks.push_back({"", listed});
+    for (const auto& listed : contender) header_.benchmarks.push_back({std::nullopt, listed});
   } else {
-    std::size_t alone = 0;
+    std::size_t unpaired = 0;
     header_.benchmarks =
         Paired(ListBenchmarks(request_.programs.front(), request_.arguments, folder_), contender,
-               request_.names, alone);
+               request_.names, unpaired);
     if (header_.benchmarks.empty())
-      throw BadInput("{} and {}: no benchmark in common", request_.programs.front(),
+      throw BadInput("{} and {} have no benchmark in common", request_.programs.front(),
                      request_.programs.back());
-    if (alone > 0)
-      log_ << fmt::format(
-          "{} benchmarks that only one side has, or that are not paired, are left out\n", alone);
+    if (unpaired > 0)
+      log_ << fmt::format("skipping {} benchmarks that have no partner in the other program\n",
+                          unpaired);
   }
   journal_.Append(JournalLine(header_));
 }
@@ -276,7 +274,7 @@ void OpenRun::Begin() {
 void OpenRun::CheckResumed() const {
   const auto& path = journal_.path();
   if (!request_.resume)
-    throw BadInput(path + ": an unfinished run; go on with --resume, or remove this file");
+    throw BadInput(path + ": an unfinished run; continue it with --resume, or remove this file");
   const auto refuse = [&](const char* what, const std::vector<std::string>& then,
                           const std::vector<std::string>& now) {
     if (then != now)
@@ -290,7 +288,7 @@ void OpenRun::CheckResumed() const {
   refuse("builds of its programs", header_.builds, builds);
 }
 
-// The CPU's, measured once, or looked up, and handed on to each process.
+// Measures the CPU's ceilings once, or takes them from the journal or the cache, for all processes.
 void OpenRun::FindCeilings() {
   if (FlagValue(request_.arguments, "dlroof_machine")) return;
   const auto& pairs = header_.benchmarks;
@@ -312,7 +310,7 @@ void OpenRun::FindCeilings() {
     machine = machine::ToJson(machine_file::CachedOrMeasuredCpu(options, log_));
   }
   machine_file_ = folder_ / "machine.json";
-  WriteFile(machine_file_, machine.dump());
+  WriteFile(*machine_file_, machine.dump());
 }
 
 std::vector<std::string> OpenRun::Command(std::size_t side, const std::string& listed,
@@ -322,7 +320,7 @@ std::vector<std::string> OpenRun::Command(std::size_t side, const std::string& l
 
 std::optional<Outcome> OpenRun::RunStandalone(std::size_t side, const std::string& listed,
                                               const std::vector<std::string>& more) {
-  const auto paths = PathsIn(folder_, "alone");
+  const auto paths = PathsIn(folder_, "standalone");
   std::filesystem::remove(paths.run_file);
   auto command = Command(side, listed, paths);
   command.insert(command.end(), more.begin(), more.end());
@@ -338,8 +336,8 @@ Outcome OpenRun::Finished(const std::optional<ProcessEnd>& end, const ProcessPat
 
 void OpenRun::Append(const JournalEntry& entry) {
   std::string lines;
-  if (!machines_kept_ && !machines_.is_null()) lines = JournalLine(machines_);
-  machines_kept_ = !machines_.is_null();
+  if (!machines_in_journal_ && !machines_.is_null()) lines = JournalLine(machines_);
+  machines_in_journal_ = !machines_.is_null();
   journal_.Append(lines + JournalLine(entry));
 }
 

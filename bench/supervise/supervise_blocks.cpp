@@ -23,24 +23,24 @@
 namespace dlroof::supervise {
 namespace {
 
-// Noisy blocks do not count, but time does.
+// Limit on all blocks of a pair, of which only the clean ones count.
 constexpr int kMostBlocks = 2 * statistics::kLooks.back();
 
 // One block of one pair.
 class Block {
  public:
   Block(OpenRun& run, const ListedPair& pair, std::vector<bool> base_first)
-      : run_(run), listed_{pair.base, pair.contender}, base_first_(std::move(base_first)) {}
+      : run_(run), listed_{pair.base.value(), pair.contender}, base_first_(std::move(base_first)) {}
 
-  // BASE's outcome and NEW's. Absent: interrupted.
+  // Returns the outcomes of BASE and NEW, or nothing after an interrupt.
   std::optional<std::vector<Outcome>> Run() {
     for (const auto side : Order(0)) Start(side);
     for (const auto side : Order(0)) answers_.at(side) = sides_.at(side)->Ready();
     for (const auto side : Order(0))
-      Let(side, [](InterleavedProcess& one) { return one.Settle(); });
+      LetRun(side, [](InterleavedProcess& process) { return process.Settle(); });
     for (std::size_t window = 1; window < base_first_.size(); ++window)
       for (const auto side : Order(window))
-        Let(side, [](InterleavedProcess& one) { return one.Turn().has_value(); });
+        LetRun(side, [](InterleavedProcess& process) { return process.Turn().has_value(); });
     std::vector<Outcome> outcomes;
     for (std::size_t side = 0; side < 2; ++side) {
       auto outcome = OutcomeOfSide(side);
@@ -54,7 +54,7 @@ class Block {
   std::array<std::size_t, 2> Order(std::size_t i) const {
     return base_first_.at(i) ? std::array<std::size_t, 2>{0, 1} : std::array<std::size_t, 2>{1, 0};
   }
-  bool Together() const { return answers_[0] && answers_[1]; }
+  bool BothAnswer() const { return answers_[0] && answers_[1]; }
 
   void Start(std::size_t side) {
     auto paths = PathsIn(run_.folder(), side == 0 ? "base" : "new");
@@ -63,26 +63,27 @@ class Block {
                                                            run_.request().timeout_seconds);
   }
 
-  // There are no turns without a partner.
+  // Lets a process run, unless it or its partner no longer answers.
   template <class Action>
-  void Let(std::size_t side, const Action& action) {
-    if (Together()) answers_.at(side) = action(*sides_.at(side));
+  void LetRun(std::size_t side, const Action& action) {
+    if (BothAnswer()) answers_.at(side) = action(*sides_.at(side));
   }
 
   std::optional<Outcome> OutcomeOfSide(std::size_t side) {
-    // One that does not answer was waited for already, unless it has just ended.
-    if (Together() || !answers_.at(side)) {
-      auto& one = *sides_.at(side);
-      return run_.Finished(one.End(Together() ? run_.request().timeout_seconds : 1), one.paths());
+    if (BothAnswer() || !answers_.at(side)) {
+      // A process that does not answer has had its timeout, unless it is just ending.
+      auto& process = *sides_.at(side);
+      const double seconds = BothAnswer() ? run_.request().timeout_seconds : 1;
+      return run_.Finished(process.End(seconds), process.paths());
     }
-    // Its partner failed: what it does alone is still worth knowing.
+    // The partner failed: measure this side standalone.
     sides_.at(side).reset();
     return run_.RunStandalone(side, listed_.at(side), WindowFlags());
   }
 
   OpenRun& run_;
   std::array<std::string, 2> listed_;
-  std::vector<bool> base_first_;  // at the start, then in each window
+  std::vector<bool> base_first_;  // the first at the start, the others in the windows
   std::array<std::unique_ptr<InterleavedProcess>, 2> sides_;
   std::array<bool, 2> answers_ = {};
 };
@@ -92,17 +93,17 @@ struct Progress {
   std::vector<double> log_ratios;
   std::optional<statistics::PairedShift> shift;  // at the last look
   std::size_t looks = 0;
-  bool settled = false;  // more blocks would not change what is said of it
+  bool settled = false;  // more blocks would not change the verdict
   bool failed = false;
 };
 
-class Alternation {
+class InterleavedRun {
  public:
-  Alternation(OpenRun& run, std::ostream& log)
+  InterleavedRun(OpenRun& run, std::ostream& log)
       : run_(run),
         log_(log),
         rule_{static_cast<int>(run.header().benchmarks.size()), run.request().min_effect} {
-    for (const auto& entry : run.finished()) Keep(entry);
+    for (const auto& entry : run.finished()) Add(entry);
   }
 
   int Run() {
@@ -116,8 +117,9 @@ class Alternation {
   const std::vector<ListedPair>& benchmarks() const { return run_.header().benchmarks; }
   Progress& ProgressOf(const ListedPair& pair) { return progress_[pair.contender]; }
 
-  // A block of each benchmark that needs one, in random order: its blocks are spread over the whole
-  // run. False: there is none, or the time is over.
+  // Measures one block of each benchmark that is not settled, in random order, so that a
+  // benchmark's blocks are spread over the run. Returns false if all are settled or the run has to
+  // end.
   bool RunRound(int block) {
     bool any = false;
     const auto order =
@@ -130,27 +132,28 @@ class Alternation {
       if (static_cast<int>(progress.contender.size()) > block) continue;  // done before a resume
       if (run_.Over()) return false;
       const double begin = cpu::WallSeconds();
-      const auto sides =
-          DrawnSides(kWindows + 1, run_.header().seed,
-                     (static_cast<std::uint64_t>(i) << 32) | static_cast<unsigned>(block));
-      auto outcomes = Block(run_, pair, sides).Run();
+      const auto base_first =
+          DrawBaseFirst(kWindows + 1, run_.header().seed,
+                        (static_cast<std::uint64_t>(i) << 32) | static_cast<unsigned>(block));
+      auto outcomes = Block(run_, pair, base_first).Run();
       if (!outcomes) return false;
       const JournalEntry entry{pair, block, cpu::WallSeconds() - begin, std::move(*outcomes)};
       run_.Append(entry);
       const auto before = progress.log_ratios.size();
-      Keep(entry);
+      Add(entry);
       CoolDown(progress.log_ratios.size() > before || progress.settled);
     }
     return any;
   }
 
-  void Keep(const JournalEntry& entry) {
+  void Add(const JournalEntry& entry) {
     Progress& progress = ProgressOf(entry.benchmark);
-    progress.base.push_back(PartFrom(entry.benchmark.base, entry.outcomes.at(0), entry.block));
+    const auto& listed = entry.benchmark.base.value();
+    progress.base.push_back(PartFrom(listed, entry.outcomes.at(0), entry.block));
     progress.contender.push_back(
         PartFrom(entry.benchmark.contender, entry.outcomes.at(1), entry.block));
     seconds_.push_back(entry.seconds);
-    const record::Record base = RecordOf(entry.benchmark.base, progress.base);
+    const record::Record base = RecordOf(listed, progress.base);
     const record::Record contender = RecordOf(entry.benchmark.contender, progress.contender);
     if (base.status != record::Status::kOk || contender.status != record::Status::kOk) {
       progress.settled = progress.failed = true;
@@ -158,7 +161,7 @@ class Alternation {
       progress.log_ratios = statistics::BlockLogRatios(base, contender);
       Look(progress);
     }
-    if (progress.settled) Say(entry.benchmark, progress);
+    if (progress.settled) PrintResult(entry.benchmark, progress);
   }
 
   void Look(Progress& progress) const {
@@ -170,7 +173,7 @@ class Alternation {
                        (progress.shift && statistics::IsSettled(*progress.shift, rule_));
   }
 
-  // Longer and longer while blocks are noisy.
+  // Pauses after a noisy block, twice as long after each one in a row.
   void CoolDown(bool clean) {
     if (clean) {
       pause_seconds_ = 0;
@@ -181,8 +184,8 @@ class Alternation {
     SleepSeconds(pause_seconds_);
   }
 
-  // As if each went on to the last look.
-  double BlocksLeft() const {
+  // Returns the number of blocks left if every benchmark goes on to the last look.
+  double MostBlocksLeft() const {
     double left = 0;
     for (const auto& pair : benchmarks()) {
       const auto found = progress_.find(pair.contender);
@@ -194,14 +197,14 @@ class Alternation {
     return left;
   }
 
-  void Say(const ListedPair& pair, const Progress& progress) {
-    std::string what = "without a ratio";
+  void PrintResult(const ListedPair& pair, const Progress& progress) {
+    std::string what = "no ratio";
     if (progress.shift && !progress.failed)
       what = fmt::format("{:.3f} ({:.3f} to {:.3f})", std::exp(progress.shift->shift.log_ratio),
                          std::exp(progress.shift->shift.ci95.first),
                          std::exp(progress.shift->shift.ci95.second));
     ++settled_;
-    const double left = BlocksLeft();
+    const double left = MostBlocksLeft();
     log_ << fmt::format("[{}/{}] {}  {} after {} blocks{}\n", settled_, benchmarks().size(),
                         text::Printable(record::BareName(pair.contender)), what,
                         progress.contender.size(),
@@ -213,8 +216,8 @@ class Alternation {
     for (const auto& pair : benchmarks()) {
       const auto found = progress_.find(pair.contender);
       if (found == progress_.end() || found->second.contender.empty()) continue;
-      done.push_back(
-          {base ? pair.base : pair.contender, base ? found->second.base : found->second.contender});
+      done.push_back({base ? pair.base.value() : pair.contender,
+                      base ? found->second.base : found->second.contender});
     }
     return done;
   }
@@ -223,14 +226,14 @@ class Alternation {
     const auto& path = base ? run_.request().outputs.front() : run_.request().outputs.back();
     auto about = run_.About();
     about["interleaved"] =
-        compare::ToJson(compare::Interleaving{run_.header().id, rule_.min_effect});
+        compare::ToJson(compare::InterleavedComparison{run_.header().id, rule_.min_effect});
     const auto text = ToJson(MergedRun(Done(base), run_.machines(), about)).dump(1) + "\n";
     WriteFile(path, text, OnDisk::kNow);
-    // As `dlroof compare` will see it.
+    // Parses the text, so that the comparison is the one of `dlroof compare`.
     return {path, record::ParseRunFile(text, path, log_)};
   }
 
-  // Pairs with results; the files have no others.
+  // Returns the names of the pairs with results, the only ones in the files.
   compare::NameMap NamesDone() const {
     compare::NameMap names = run_.request().names;
     std::erase_if(names, [&](const auto& mapped) {
@@ -247,10 +250,10 @@ class Alternation {
     const bool unsettled = settled_ < benchmarks().size();
     if (unsettled && run_.Over())
       log_ << fmt::format(
-          "{} of {} benchmarks are not settled; the same command with --resume goes on\n",
+          "{} of {} benchmarks are not settled; run the same command with --resume to continue\n",
           benchmarks().size() - settled_, benchmarks().size());
     else
-      run_.Remove();
+      run_.RemoveJournal();
     if (seconds_.empty()) return StoppedByInterrupt() ? 130 : 3;
     const compare::NamedRun base = Write(true), contender = Write(false);
     const auto result = compare::Compare(base, contender, {.names = NamesDone()});
@@ -272,7 +275,7 @@ class Alternation {
 
 int SuperviseBlocks(const RunRequest& request, std::ostream& log) {
   OpenRun run(request, log);
-  return Alternation(run, log).Run();
+  return InterleavedRun(run, log).Run();
 }
 
 }  // namespace dlroof::supervise

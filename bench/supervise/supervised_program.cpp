@@ -25,6 +25,9 @@ using nlohmann::json;
 
 constexpr double kListSeconds = 120;
 constexpr std::size_t kTailLines = 3, kTailBytes = 400;
+constexpr double kWindowSeconds = 0.02;
+// Limit on Google Benchmark's guesses of the number of iterations.
+constexpr int kMostGuesses = 40;
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -34,7 +37,7 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// The last words on stderr, on one line.
+// Returns the last lines of a process's standard error, joined into one line.
 std::string Tail(const std::string& path) {
   const auto lines = Lines(ReadFileIfAny(path));
   std::string tail;
@@ -51,7 +54,7 @@ std::string WithTail(const std::string& what, const std::string& err) {
   return tail.empty() ? what : fmt::format("{}; it said last: {}", what, tail);
 }
 
-bool Names(const std::string& argument, const std::string& flag) {
+bool IsFlag(const std::string& argument, const std::string& flag) {
   return argument == flag || argument.compare(0, flag.size() + 1, flag + "=") == 0;
 }
 
@@ -61,8 +64,8 @@ void CheckArguments(const std::vector<std::string>& arguments) {
   for (const auto& argument : arguments)
     for (const char* flag : {"--benchmark_out", "--benchmark_out_format", "--benchmark_format",
                              "--benchmark_list_tests", "--dlroof_html", "--dlroof_turns"})
-      if (Names(argument, flag))
-        throw BadInput("{}: dlroof run decides that itself; -o says where the run file goes",
+      if (IsFlag(argument, flag))
+        throw BadInput("{}: dlroof run sets this flag itself; -o FILE names the run file",
                        argument);
 }
 
@@ -92,20 +95,20 @@ std::vector<std::string> ListBenchmarks(const std::string& program,
   command.emplace_back("--benchmark_list_tests=true");
   WatchedProcess process(command, {paths.out, paths.err, false});
   const auto end = process.WaitForEnd(kListSeconds);
-  if (!end) throw BadInput(program + ": does not list its benchmarks");
+  if (!end) throw BadInput("{}: did not list its benchmarks within {:g} s", program, kListSeconds);
   if (end->signal != 0 || end->exit_code != 0)
-    throw BadInput(
-        WithTail(fmt::format("{}: lists no benchmarks, {}", program, Describe(*end)), paths.err));
+    throw BadInput(WithTail(
+        fmt::format("{}: cannot list its benchmarks: {}", program, Describe(*end)), paths.err));
   std::set<std::string> seen;
   std::vector<std::string> names;
   for (auto& name : Lines(ReadFileIfAny(paths.out)))
     if (seen.insert(name).second) names.push_back(std::move(name));
-  if (names.empty()) throw BadInput(program + ": no benchmark of this name");
+  if (names.empty()) throw BadInput(program + ": the filter selects no benchmark");
   return names;
 }
 
-std::string BenchProgram(const std::string& specified) {
-  if (!specified.empty()) return specified;
+std::string BenchProgram(const std::optional<std::string>& specified) {
+  if (specified) return *specified;
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / "dlroof_bench").string();
@@ -146,46 +149,48 @@ std::vector<int> ThreadsOf(const std::vector<std::string>& listed,
   return {counts.begin(), counts.end()};
 }
 
-ProcessPaths PathsIn(const TemporaryFolder& folder, const std::string& who) {
-  return {folder / (who + ".json"), folder / (who + ".out"), folder / (who + ".err")};
+ProcessPaths PathsIn(const TemporaryFolder& folder, const std::string& process) {
+  return {folder / (process + ".json"), folder / (process + ".out"), folder / (process + ".err")};
 }
 
 std::vector<std::string> CommandFor(const std::string& program,
                                     const std::vector<std::string>& arguments,
-                                    const std::string& listed, const std::string& machine_file,
+                                    const std::string& listed,
+                                    const std::optional<std::string>& machine_file,
                                     const ProcessPaths& paths) {
   std::vector<std::string> command = {program};
   for (const auto& argument : arguments)
-    if (!Names(argument, "--dlroof_live_check") && !Names(argument, "--benchmark_filter"))
+    if (!IsFlag(argument, "--dlroof_live_check") && !IsFlag(argument, "--benchmark_filter"))
       command.push_back(argument);
   command.push_back("--benchmark_filter=" + ExactFilter(listed));
   command.push_back("--benchmark_out=" + paths.run_file);
   command.emplace_back("--dlroof_live_check=false");
-  if (!machine_file.empty()) command.push_back("--dlroof_machine=" + machine_file);
+  if (machine_file) command.push_back("--dlroof_machine=" + *machine_file);
   return command;
 }
 
 Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
                   const ProcessPaths& paths, json& machines) {
+  const auto failed = [&](const std::string& what) {
+    return Outcome{Reason{WithTail(what, paths.err)}, {}};
+  };
   if (!end)
-    return {WithTail(fmt::format("still running after {:g} s, so it was ended", timeout_seconds),
-                     paths.err),
-            {}};
-  // Exit code 1: a record says itself what failed.
-  if (end->signal != 0 || end->exit_code > 1)
-    return {WithTail("ended by " + Describe(*end), paths.err), {}};
+    return failed(fmt::format("still running after {:g} s, so it was ended", timeout_seconds));
+  // With exit code 1 a record has the reason of the failure.
+  if (end->signal != 0 || end->exit_code > 1) return failed("ended by " + Describe(*end));
   json run = json::parse(ReadFileIfAny(paths.run_file), nullptr, false);
   if (!run.is_object() || !run.contains("records"))
-    return {WithTail("left no run file, " + Describe(*end), paths.err), {}};
+    return failed("left no run file, " + Describe(*end));
   if (machines.is_null() && run.contains("machines") && run["machines"].is_array() &&
       !run["machines"].empty())
     machines = run["machines"];
   run.erase("machines");
   run.erase("models");
-  return {"", std::move(run)};
+  return {std::nullopt, std::move(run)};
 }
 
-std::string MeasureNamed(const NamedRunRequest& request, const TemporaryFolder& folder) {
+std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
+                                        const TemporaryFolder& folder) {
   const auto in = [&](const char* name) { return folder / name; };
   std::string names, filter;
   for (const auto& name : request.names) {
@@ -193,23 +198,23 @@ std::string MeasureNamed(const NamedRunRequest& request, const TemporaryFolder& 
     filter += (filter.empty() ? "" : "|") + FilterOfName(name);
   }
   WriteFile(in("names.txt"), names);
-  auto output = request.output.empty() ? in("run.json") : request.output;
+  auto output = request.output.value_or(in("run.json"));
   std::vector<std::string> command = {BenchProgram(request.bench)};
   command.insert(command.end(), request.arguments.begin(), request.arguments.end());
   command.insert(command.end(), {"--dlroof_suite=" + in("names.txt"),
                                  "--benchmark_filter=" + filter, "--benchmark_out=" + output});
-  if (!request.machine.empty()) command.push_back("--dlroof_machine=" + request.machine);
+  if (request.machine) command.push_back("--dlroof_machine=" + *request.machine);
   WatchedProcess process(command, {.out = in("out"), .err = in("err")});
   const auto end = process.WaitForEnd(std::numeric_limits<double>::infinity());
-  if (!end) return "";
+  if (!end) return std::nullopt;
   if (end->signal != 0 || end->exit_code > 1)
     throw BadInput("{}: dlroof_bench ended with {}: {}", request.command, Describe(*end),
                    ReadFileIfAny(in("err")));
   return output;
 }
 
-std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
-                             std::ostream& log) {
+std::optional<std::string> MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
+                                            std::ostream& log) {
   for (const auto& name : request.names) try {
       workload::MakeWorkload(name);
     } catch (const BadInput& error) {
@@ -221,17 +226,9 @@ std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& fol
   return MeasureNamed(request, folder);
 }
 
-namespace {
-
-constexpr double kWindowSeconds = 0.02;
-// Guesses of the number of iterations that Google Benchmark makes before repetitions are alike.
-constexpr int kMostGuesses = 40;
-
-}  // namespace
-
 const std::vector<std::string>& WindowFlags() {
   static const std::vector<std::string> flags = {
-      fmt::format("--benchmark_repetitions={}", kWindows + kAloneRepetitions),
+      fmt::format("--benchmark_repetitions={}", kWindows + kSettlingRepetitions),
       fmt::format("--benchmark_min_time={}", kWindowSeconds)};
   return flags;
 }

@@ -1,6 +1,4 @@
-// Commands of dlroof_bench under a supervisor: one process per benchmark, or one for some.
-//
-// A process of dlroof_bench that measures a window in each of its turns and pauses between them.
+// Processes of dlroof_bench under a supervisor: their command lines, results and turns.
 #pragma once
 
 #include <iosfwd>
@@ -15,34 +13,33 @@
 
 namespace dlroof::supervise {
 
-// Returns the program that the user gave; the dlroof_bench that was built together with this
-// program where that is empty.
-std::string BenchProgram(const std::string& specified = "");
+// Returns the program that the user specified, or the dlroof_bench in the folder of this program.
+std::string BenchProgram(const std::optional<std::string>& specified = std::nullopt);
 
-// Throws BadInput for arguments that the supervisor sets itself (outputs, repetitions).
+// Throws BadInput for arguments that the supervisor sets itself (outputs, turns).
 void CheckArguments(const std::vector<std::string>& arguments);
 
-// Returns the value of the last --NAME=VALUE.
+// Returns the value of the last argument --NAME=VALUE.
 std::optional<std::string> FlagValue(const std::vector<std::string>& arguments,
                                      const std::string& name);
 
-// Returns the program's size and time of writing, which change with each build. Throws BadInput if
-// there is no program.
+// Returns the program's size and modification time, which change with each build. Throws BadInput
+// if the program does not exist.
 std::string BuildOf(const std::string& program);
 
-// Returns the names that `program` lists, each once. Throws BadInput with the program's message if
-// it refuses, and if the list is empty.
+// Returns the benchmarks that `program` lists, each once. Throws BadInput with the program's
+// message if it fails, and if the list is empty.
 std::vector<std::string> ListBenchmarks(const std::string& program,
                                         const std::vector<std::string>& arguments,
                                         const TemporaryFolder& folder);
 
-// Returns the filter that keeps this listed name alone.
+// Returns the filter that selects only this listed name.
 std::string ExactFilter(const std::string& listed);
-// Returns the filter that keeps the benchmark of this name alone, whatever clock it is listed with.
+// Returns the filter that selects only the benchmark of this name, listed with either clock.
 std::string FilterOfName(const std::string& name);
 
-// Returns the thread counts of the ceilings for these benchmarks, on a machine with `allowed` CPUs:
-// 1, the run's (--dlroof_threads, else all), and those in names.
+// Returns the thread counts whose ceilings these benchmarks need, on a machine with `allowed` CPUs:
+// 1, the run's (--dlroof_threads, or all), and those in names.
 std::vector<int> ThreadsOf(const std::vector<std::string>& listed,
                            const std::vector<std::string>& arguments, int allowed);
 
@@ -50,61 +47,67 @@ std::vector<int> ThreadsOf(const std::vector<std::string>& listed,
 struct ProcessPaths {
   std::string run_file, out, err;
 };
-ProcessPaths PathsIn(const TemporaryFolder& folder, const std::string& who);
+ProcessPaths PathsIn(const TemporaryFolder& folder, const std::string& process);
 
-// Returns the whole command for one benchmark. `machine_file` may be empty.
+// Returns the command line for one benchmark.
 std::vector<std::string> CommandFor(const std::string& program,
                                     const std::vector<std::string>& arguments,
-                                    const std::string& listed, const std::string& machine_file,
+                                    const std::string& listed,
+                                    const std::optional<std::string>& machine_file,
                                     const ProcessPaths& paths);
 
-// Reads the result of a process. Absent `end`: the supervisor ended it after `timeout_seconds`.
+// Reads the result of a process. `end` is absent if the process was ended after `timeout_seconds`.
 // Copies the run file's machines to `machines` if that is null.
 Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
                   const ProcessPaths& paths, nlohmann::json& machines);
 
 // A run of dlroof_bench for some benchmarks.
 struct NamedRunRequest {
-  std::string command;             // of dlroof, for messages: "explain"
-  std::vector<std::string> names;  // of benchmarks
-  std::string bench;               // the program; empty: dlroof_bench beside this one
-  std::string machine;             // machine file of the roofs; empty: cached, or measured now
-  std::string output;              // run file; empty: in `folder`
-  std::vector<std::string> arguments = {};  // more of them for dlroof_bench
+  std::string command;                      // of dlroof, for messages: "explain"
+  std::vector<std::string> names;           // of benchmarks
+  std::optional<std::string> bench = {};    // see BenchProgram
+  std::optional<std::string> machine = {};  // machine file; else cached or measured ceilings
+  std::optional<std::string> output = {};   // run file; else in the temporary folder
+  std::vector<std::string> arguments = {};  // further ones for dlroof_bench
 };
 
-// Measures the benchmarks of these names; returns the run file's path, empty after an interrupt.
-// Throws BadInput where the program fails.
-std::string MeasureNamed(const NamedRunRequest& request, const TemporaryFolder& folder);
+// Measures the named benchmarks. Returns the run file's path, or nothing after an interrupt. Throws
+// BadInput if dlroof_bench fails.
+std::optional<std::string> MeasureNamed(const NamedRunRequest& request,
+                                        const TemporaryFolder& folder);
 
-// The same with --dlroof_explain, after a sentence in `log`. Throws BadInput also where a name is
-// none.
-std::string MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
-                             std::ostream& log);
+// Measures the named benchmarks with --dlroof_explain and announces it in `log`. Throws BadInput
+// also for an invalid name.
+std::optional<std::string> MeasureExplained(NamedRunRequest request, const TemporaryFolder& folder,
+                                            std::ostream& log);
 
-// Windows of one side in one block.
+// Number of windows of each program in one block.
 inline constexpr int kWindows = 5;
 
-// Returns the flags of a process that takes turns: its repetitions, and their length. Windows are
-// so short that most slow spells of a shared machine meet all sides, and long enough that the cost
-// of a turn (filling the caches, waking threads) is no part of them. Blocks are short, because
-// their number counts.
+// Returns the flags for the number and length of an interleaved process's repetitions. A window is
+// so short that most slow periods of a shared machine hit both programs, and long enough that the
+// cost of a turn (refilling caches, waking threads) is negligible. Blocks are short because the
+// precision depends on their number.
 const std::vector<std::string>& WindowFlags();
 
+// A process of dlroof_bench that measures one window per turn and is stopped between its turns. The
+// supervisor's side of the protocol of runner::TurnClient.
 class InterleavedProcess {
  public:
-  // Starts `command`, of one benchmark, with WindowFlags() beside it. `timeout_seconds` [s]: for
-  // each answer.
+  // Starts `command`, which runs one benchmark, with WindowFlags() appended. The process has
+  // `timeout_seconds` for each answer. [s]
   InterleavedProcess(std::vector<std::string> command, ProcessPaths paths, double timeout_seconds,
                      const Variables& variables = {});
 
-  // Waits until it is ready to measure. False: it ended, or does not answer.
+  // Waits until the process is ready to measure. Returns false if it ended or does not answer.
   bool Ready();
-  // Lets it measure until its repetitions are alike. False: it ended, or does not answer.
+  // Lets the process measure until two repetitions in a row have the same number of iterations.
+  // Returns false if it ended or does not answer.
   bool Settle();
-  // Lets it measure one window; returns its iterations. Absent: it ended, or does not answer.
+  // Lets the process measure one window. Returns its number of iterations, or nothing if the
+  // process ended or does not answer.
   std::optional<std::string> Turn();
-  // Absent: it has not ended after so long.
+  // Waits for the end of the process. Returns nothing if it has not ended after `seconds`. [s]
   std::optional<ProcessEnd> End(double seconds);
 
   const ProcessPaths& paths() const { return paths_; }

@@ -9,12 +9,13 @@
 namespace dlroof::timing {
 namespace {
 
+// Wakes the libraries' threads.
 void Gather() {
   for (const auto& library : workload::AllLibraries()) library.on_threads([](int) {});
 }
 
-// Calls `part` for each `calls` of the loop, which ends even where a call throws: all repetitions
-// of a benchmark have as many iterations.
+// Calls `part` for every `calls` iterations of the loop. Finishes the loop even if a call throws,
+// because all repetitions of a benchmark must have the same number of iterations.
 void ForEachPart(benchmark::State& state, std::int64_t calls, const std::function<void()>& part) {
   std::exception_ptr error;
   while (state.KeepRunningBatch(calls)) try {
@@ -47,7 +48,8 @@ record::Repetition TimeParts(benchmark::State& state, const std::function<void()
   return RepetitionOfParts(parts, static_cast<double>(calls));
 }
 
-// Times each call by itself, after its memory left the caches and the libraries' threads gathered.
+// Times each call individually, after its memory was flushed from the caches and the libraries'
+// threads were woken.
 record::Repetition TimeCold(benchmark::State& state, const std::function<void()>& run,
                             const std::vector<cpu::MemorySpan>& evicted) {
   cpu::ClockReading all = {};
@@ -65,8 +67,7 @@ record::Repetition TimeCold(benchmark::State& state, const std::function<void()>
   return repetition;
 }
 
-// Returns the memory that a cold call must not find in a cache: all of the call's, or its weights
-// alone.
+// Returns the memory to flush before a cold call: all of the call's tensors, or only its weights.
 std::vector<cpu::MemorySpan> EvictedSpans(const workload::PreparedCall& call,
                                           workload::CacheState cache) {
   std::vector<cpu::MemorySpan> spans;
@@ -74,7 +75,7 @@ std::vector<cpu::MemorySpan> EvictedSpans(const workload::PreparedCall& call,
     if (cache == workload::CacheState::kCold || region.weights)
       spans.push_back({region.begin, region.bytes});
   if (spans.empty())
-    throw Unsupported("{}: this call does not say where its {} lie", workload::Key(cache),
+    throw Unsupported("{}: the addresses of this call's {} are not known", workload::Key(cache),
                       cache == workload::CacheState::kCold ? "tensors" : "weights");
   return spans;
 }
@@ -104,16 +105,16 @@ record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts
   auto repetition = RepetitionOf(sum, counted);
   repetition.iterations = calls * static_cast<double>(parts.size());
   repetition.clean_calls = counted;
-  repetition.cpu_seconds.reset();  // the system adds up other threads' only every few milliseconds
+  repetition.cpu_seconds.reset();  // the OS updates other threads' CPU time every few ms only
   return repetition;
 }
 
 int CpuTimer::Threads(const workload::Workload& workload, int threads_of_run) const {
-  return workload.threads > 0 ? workload.threads : threads_of_run;
+  return workload.threads.value_or(threads_of_run);
 }
 
 void CpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState cache, int threads) {
-  threads_ = call.threads > 0 ? call.threads : threads;
+  threads_ = call.threads.value_or(threads);
   evicted_ = cache == workload::CacheState::kWarm ? std::vector<cpu::MemorySpan>()
                                                   : EvictedSpans(call, cache);
   in_parts_ = false;
@@ -124,8 +125,8 @@ std::function<void()> CpuTimer::BeforeCall() const {
   return [this] { cpu::Evict(evicted_); };
 }
 
-// As many as take a millisecond: less than the turn that a scheduler gives a thread.
-std::int64_t CpuTimer::CallsOfPart(const workload::PreparedCall& call) const {
+// A part takes a millisecond, less than a scheduler's time slice.
+std::int64_t CpuTimer::CallsPerPart(const workload::PreparedCall& call) const {
   constexpr double kPartSeconds = 1e-3, kLeastSeconds = 1e-8;
   constexpr int kTries = 5;
   if (interleaved_ || !evicted_.empty()) return 1;
@@ -135,11 +136,11 @@ std::int64_t CpuTimer::CallsOfPart(const workload::PreparedCall& call) const {
 }
 
 TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& call,
-                         std::int64_t calls_of_part) {
+                         std::int64_t calls_per_part) {
   const auto before = Look();
   TimedLoop timed;
-  timed.repetition =
-      evicted_.empty() ? TimeWarm(state, call, calls_of_part) : TimeCold(state, call.run, evicted_);
+  timed.repetition = evicted_.empty() ? TimeWarm(state, call, calls_per_part)
+                                      : TimeCold(state, call.run, evicted_);
   const auto after = Look();
   if (!shares_.contains(threads_))
     shares_.emplace(threads_, best_state_ ? best_state_(threads_) : cpu::TeamState{});
@@ -149,8 +150,9 @@ TimedLoop CpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
   return timed;
 }
 
-// After a repetition that was noisy the next ones are taken in parts, of which those count that
-// were not: a repetition is longer than a thread's turn on a CPU that others want too.
+// A repetition is longer than a scheduler's time slice, so on a busy CPU every repetition may be
+// noisy. After a noisy repetition the following ones are timed in parts, and only the clean parts
+// count.
 record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::PreparedCall& call,
                                       std::int64_t calls) {
   if (in_parts_) return TimeParts(state, call.run, calls);
@@ -161,7 +163,7 @@ record::Repetition CpuTimer::TimeWarm(benchmark::State& state, const workload::P
   return repetition;
 }
 
-// The state of the call's threads and their cores.
+// Measures the state of the cores on which the call's threads run.
 cpu::TeamState CpuTimer::Look() const {
   if (interleaved_) return {};
   cpu::TeamLook look(threads_);

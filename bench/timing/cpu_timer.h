@@ -14,9 +14,10 @@ namespace dlroof::timing {
 
 class CpuTimer : public Timer {
  public:
-  // Calls `best_state`, which may be empty, when the first benchmark of so many threads runs. Two
-  // interleaved programs have the same neighbours, so their cores are not looked at. With
-  // `keep_noisy` every call counts.
+  // `best_state`, which may be empty, returns the best known state of the cores of a team of
+  // `threads` threads; it is called when the first benchmark with that number of threads runs.
+  // `interleaved` runs do not probe the state of the cores, because interference hits both programs
+  // alike. With `keep_noisy` no call is excluded.
   CpuTimer(std::function<cpu::TeamState(int threads)> best_state, bool interleaved, bool keep_noisy)
       : best_state_(std::move(best_state)),
         interleaved_(interleaved),
@@ -27,9 +28,9 @@ class CpuTimer : public Timer {
   void SetUp(const workload::PreparedCall& call, workload::CacheState cache, int threads) override;
   void TearDown() override { evicted_.clear(); }
   std::function<void()> BeforeCall() const override;
-  std::int64_t CallsOfPart(const workload::PreparedCall& call) const override;
+  std::int64_t CallsPerPart(const workload::PreparedCall& call) const override;
   TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
-                 std::int64_t calls_of_part) override;
+                 std::int64_t calls_per_part) override;
   void Recover(const std::string&) override {}
   bool CountsLast() const override { return false; }
 
@@ -41,8 +42,8 @@ class CpuTimer : public Timer {
   std::function<cpu::TeamState(int threads)> best_state_;
   bool interleaved_, every_call_counts_;
   int threads_ = 1;
-  bool in_parts_ = false;                    // because other programs noisy the repetition before
-  std::vector<cpu::MemorySpan> evicted_;     // before each call; empty: the call is warm
+  bool in_parts_ = false;                    // because the repetition before was noisy
+  std::vector<cpu::MemorySpan> evicted_;     // flushed before each call; none for a warm call
   std::map<int, cpu::SharesOfBest> shares_;  // by number of threads
 };
 

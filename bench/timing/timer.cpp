@@ -11,14 +11,15 @@ constexpr double kFirstPause = 2e-3, kLongestPause = 0.1;  // [s]
 bool IsKnownWell(const std::vector<record::Repetition>& done, const StoppingRule& rule) {
   const auto timing = record::Summarize(done);
   if (!timing || timing->clean < rule.repetitions) return false;
-  if (!timing->ci95 || !(timing->median > 0)) return true;  // too few are wanted for an interval
+  if (!timing->ci95 || !(timing->median > 0))
+    return true;  // the rule wants too few for an interval
   return (timing->ci95->second - timing->ci95->first) / 2 <= rule.max_noise * timing->median;
 }
 
 }  // namespace
 
 void Replacements::Add(bool clean) {
-  constexpr double kWeight = 0.1;  // of the latest: after 22 that were not clean a tenth is left
+  constexpr double kWeight = 0.1;  // of the latest; 22 noisy ones reduce a share of 1 to 0.1
   clean_share_ += kWeight * ((clean ? 1.0 : 0.0) - clean_share_);
 }
 
@@ -30,7 +31,7 @@ NextRepetition NextAfter(const std::vector<record::Repetition>& done, double spe
   const double budget = replacements.BudgetShare() * rule.max_seconds;
   if (enough && (spent_seconds >= budget || IsKnownWell(done, rule))) return {false, 0};
   const auto last_clean = std::find_if(done.rbegin(), done.rend(),
-                                       [](const record::Repetition& one) { return !one.noisy; });
+                                       [](const auto& repetition) { return !repetition.noisy; });
   const auto in_a_row = std::distance(done.rbegin(), last_clean);
   if (in_a_row == 0) return {true, 0};
   const double doubled = kFirstPause * std::exp2(static_cast<double>(in_a_row - 1));

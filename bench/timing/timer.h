@@ -1,7 +1,5 @@
-// Times a prepared call in Google Benchmark's loop. Each kind of device has its own clock and its
-// own way to empty caches.
-//
-// When does a benchmark have enough repetitions? Pure: no clock and no device.
+// Times a prepared call in Google Benchmark's loop (each kind of device has its own clock and its
+// own way to flush caches), and decides when a benchmark has enough repetitions.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -19,18 +17,18 @@
 namespace dlroof::timing {
 
 struct TimedLoop {
-  record::Repetition repetition;  // the device's clock, and the time that the host's threads spent
-  std::string note;               // a sentence for the record; empty: none
+  record::Repetition repetition;    // times by the device's clock, and CPU times of the host
+  std::optional<std::string> note;  // a sentence for the record
 };
 
-// Returns a repetition of `iterations` calls: `spent` [s] by the host's threads in all of them.
+// Returns a repetition of `iterations` calls in which the host's threads spent `spent`.
 record::Repetition RepetitionOf(const cpu::ClockReading& spent, double iterations);
 
-// The same of a repetition that was read part by part, each of `calls` calls: of its clean
-// parts, or of all where none is.
+// Returns a repetition that was timed in parts of `calls` calls each. Its times are means over the
+// clean parts, or over all parts if none is clean.
 record::Repetition RepetitionOfParts(const std::vector<cpu::ClockReading>& parts, double calls);
 
-// Holds one call at a time, between SetUp and TearDown.
+// Serves one call at a time, between SetUp and TearDown.
 class Timer {
  public:
   virtual ~Timer() = default;
@@ -38,54 +36,59 @@ class Timer {
   // Returns the number of host threads for the benchmark. Throws Unsupported for a number that the
   // device cannot use.
   virtual int Threads(const workload::Workload& workload, int threads_of_run) const = 0;
-  // Opens the device; precedes the preparation of a call. Throws if the device cannot be used.
+  // Opens the device. Call it before a call is prepared. Throws if the device cannot be used.
   virtual void Open() = 0;
-  // Notes the memory that `cache` is about. Throws Unsupported where the call does not name it.
+  // Reads from the call which memory to flush or touch for `cache`. Throws Unsupported if the call
+  // does not name that memory.
   virtual void SetUp(const workload::PreparedCall& call, workload::CacheState cache,
                      int threads) = 0;
   // Forgets the call and everything taken from it.
   virtual void TearDown() = 0;
-  // Returns the function that establishes the cache state before one call; empty: nothing to do.
+  // Returns the function that establishes the cache state before one call, or an empty function if
+  // nothing has to be done.
   virtual std::function<void()> BeforeCall() const = 0;
-  // Returns the number of calls that are timed together, which Google Benchmark counts at once.
-  virtual std::int64_t CallsOfPart(const workload::PreparedCall& call) const = 0;
-  // Returns the device's own counter of energy [J]; empty: it has none, or it cannot be read.
+  // Returns the number of calls that are timed together; Google Benchmark counts them as a batch.
+  virtual std::int64_t CallsPerPart(const workload::PreparedCall& call) const = 0;
+  // Returns the device's energy counter [J], or an empty function if it has none that can be read.
   virtual std::function<std::optional<double>()> EnergyCounter() const { return {}; }
-  // Runs one repetition, by so many calls.
+  // Runs one repetition, in parts of `calls_per_part` calls.
   virtual TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
-                         std::int64_t calls_of_part) = 0;
-  // Brings the device back after benchmark `name` failed; a device that stays lost refuses Open.
+                         std::int64_t calls_per_part) = 0;
+  // Restores the device after benchmark `name` failed. If that fails, Open throws from then on.
   virtual void Recover(const std::string& name) = 0;
-  // True if hardware counters disturb later timings, so that counting has to wait for the last.
+  // Returns whether hardware counters slow down later timings, so that counting has to wait until
+  // all benchmarks were timed.
   virtual bool CountsLast() const = 0;
 };
 
-// A noisy repetition is replaced. More follow until the median is known well enough, or until
-// the time is up.
+// Repetitions are added until enough of them are clean and the median is known well enough, or
+// until the time is up.
 struct StoppingRule {
-  int repetitions = 9;      // [1] clean ones wanted; so many run even if the time is up
-  double max_noise = 0.05;  // [1] half the width of the median's interval, of the median
-  double max_seconds = 2;   // [s] of one benchmark's repetitions and of the pauses between them
+  int repetitions = 9;      // [1] clean ones wanted; at least as many run even if the time is up
+  double max_noise = 0.05;  // [1] half the width of the median's 95 % interval over the median
+  double max_seconds = 2;   // [s] for one benchmark's repetitions and the pauses between them
 };
 
 struct NextRepetition {
   bool wanted = true;
-  double pause_seconds = 0;  // [s] before it: other programs get their turn, and bursts pass
+  double pause_seconds = 0;  // [s] before it, in which bursts of interference may pass
 };
 
-// The share of clean ones among the repetitions that replaced others, of all benchmarks, the latest
-// twenty or so counting most: it tells if replacing helps on this machine now.
+// Tracks, over all benchmarks, the share of clean repetitions among those that replaced noisy ones
+// (an exponential average over the latest 20 or so): whether replacing helps on this machine now.
 class Replacements {
  public:
   void Add(bool clean);
-  // [1] Of the rule's `max_seconds`: a quarter where fewer than one in ten came out clean.
+  // Returns the share of the rule's `max_seconds` to spend: all of it, or a quarter if fewer than
+  // one replacement in ten is clean. [1]
   double BudgetShare() const;
 
  private:
   double clean_share_ = 1;
 };
 
-// `done` have their noisy ones marked and took `spent_seconds` [s].
+// Decides on the next repetition. The noisy ones of `done` are marked; all took `spent_seconds`
+// [s].
 NextRepetition NextAfter(const std::vector<record::Repetition>& done, double spent_seconds,
                          const StoppingRule& rule, const Replacements& replacements = {});
 

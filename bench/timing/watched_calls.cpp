@@ -19,12 +19,12 @@ namespace {
 
 constexpr int kTries = 7;
 constexpr double kTrySeconds = 2e-3;
-// Tries interleaved end after so long, three of each at least.
-constexpr double kTurnsSeconds = 4;
-constexpr int kFewestTurns = 3;
+// Interleaved tries of two calls end after this time, but after at least three of each.
+constexpr double kInterleavedSeconds = 4;
+constexpr int kFewestInterleaved = 3;
 
-// Returns the indices of the clean repetitions; where there is none, of the quarter in which
-// threads waited least for a CPU.
+// Returns the indices of the clean repetitions, or of the quarter with the least run delay if none
+// is clean.
 std::vector<std::size_t> Clean(std::vector<record::Repetition> repetitions) {
   record::MarkNoisy(repetitions);
   std::vector<std::size_t> chosen, all;
@@ -46,7 +46,8 @@ RegionPass PerCall(const record::Repetition& repetition, RegionSums sums) {
   return {repetition.seconds, sums, repetition.run_delay_seconds};
 }
 
-// All passes make the same number of calls. Sums are divided once: 16 regions of each remain 16.
+// All passes make the same number of calls. Sums are divided once, so that whole numbers stay
+// whole.
 RegionPass MeanOf(const std::vector<RegionPass>& passes) {
   RegionPass mean;
   for (const auto& pass : passes) {
@@ -73,7 +74,7 @@ cpu::ClockReading SpentInCalls(const workload::PreparedCall& call, std::int64_t 
   });
 }
 
-// [1] that take kTrySeconds.
+// Returns the number of calls that take kTrySeconds.
 std::int64_t CallsOfTry(const workload::PreparedCall& call) {
   call.run();
   const double begin = cpu::WallSeconds();
@@ -82,14 +83,14 @@ std::int64_t CallsOfTry(const workload::PreparedCall& call) {
       1, std::llround(kTrySeconds / std::max(cpu::WallSeconds() - begin, 1e-8)));
 }
 
-// Tries of a call, of which the clean ones count.
+// Repeated timings (tries) of a call.
 struct Tries {
   explicit Tries(const workload::PreparedCall& tried) : call(tried), calls(CallsOfTry(tried)) {}
 
   void Add() {
     made.push_back(RepetitionOf(SpentInCalls(call, calls, [] {}), static_cast<double>(calls)));
   }
-  // [s] of a call, median.
+  // Returns the median over the clean tries of the time of a call. [s]
   double Seconds() const {
     std::vector<double> seconds;
     for (const auto i : Clean(made)) seconds.push_back(made[i].seconds);
@@ -107,21 +108,21 @@ double SecondsOf(const workload::PreparedCall& call) {
   return tries.Seconds();
 }
 
-// [s] of two calls, interleaved: what slows one slows the other.
+// Times two calls in interleaved tries, so that interference hits both. [s]
 std::pair<double, double> SecondsInterleaved(const workload::PreparedCall& one,
                                              const workload::PreparedCall& other) {
   Tries of_one(one), of_other(other);
   const double begin = cpu::WallSeconds();
   for (int i = 0; i < kTries; ++i) {
-    if (i >= kFewestTurns && cpu::WallSeconds() - begin > kTurnsSeconds) break;
+    if (i >= kFewestInterleaved && cpu::WallSeconds() - begin > kInterleavedSeconds) break;
     of_one.Add();
     of_other.Add();
   }
   return {of_one.Seconds(), of_other.Seconds()};
 }
 
-// [byte] of a core's own L2 that tensors may fill: a quarter is left for what the library needs
-// beside them. Absent where CPUID does not describe it.
+// Returns the share of a core's private L2 that tensors may fill, if CPUID describes L2: three
+// quarters, the rest is for the library's other memory. [byte]
 std::optional<double> NearBytes() {
   const auto caches = cpu::CoreCaches();
   const auto l2 = caches.find(Level::kL2);
@@ -131,14 +132,14 @@ std::optional<double> NearBytes() {
 
 using NearAndFar = std::pair<std::optional<double>, std::optional<double>>;
 
-// [s] of the call with its tensors near, and as far as they are. Absent where this machine lacks
-// the memory for copies.
+// Returns the time of the call with its tensors folded into L2, and with distinct tensors; nothing
+// if this machine lacks the memory for copies. [s]
 NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
   const auto near_bytes = NearBytes();
-  if (!near_bytes || !call.folded) return {};
+  if (!near_bytes || !call.explain.folded) return {};
   try {
-    return SecondsInterleaved(call.folded(*near_bytes),
-                              call.folded(std::numeric_limits<double>::infinity()));
+    return SecondsInterleaved(call.explain.folded(*near_bytes),
+                              call.explain.folded(std::numeric_limits<double>::infinity()));
   } catch (const Unsupported&) {
   } catch (const std::system_error&) {
   }
@@ -149,24 +150,24 @@ NearAndFar NearAndFarSeconds(const workload::PreparedCall& call) {
 
 void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
   for (const auto& library : workload::AllLibraries())
-    library.on_threads([](int) {});  // runtimes begin
-  why_not_ = WhyNoRegions(AllRegionSources());
-  if (!why_not_.empty()) return;
+    library.on_threads([](int) {});  // starts the threading runtimes
+  unwatched_reason_ = NoRegionsReason(AllRegionSources());
+  if (unwatched_reason_) return;
   RegionWatch watch(AllRegionSources());
   const auto spent = SpentInCalls(call, calls, [&] { watch.Begin(); });
   const auto watched = watch.End();
   if (!watched) {
-    why_not_ = "a parallel region had more threads than are watched";
+    unwatched_reason_ = Reason{"a parallel region had more threads than can be profiled"};
     return;
   }
   Pass pass;
   pass.sums = watched->seen.sums;
   pass.source = watched->source;
-  pass.threads = std::max(watched->seen.widest_team, call.threads > 0 ? call.threads : threads);
+  pass.threads = std::max(watched->seen.widest_team, call.threads.value_or(threads));
   pass.repetition = RepetitionOf(spent, static_cast<double>(calls));
   passes_.push_back(pass);
   algorithm_ = call.algorithm;
-  executed_over_useful_ = call.executed_over_useful;
+  executed_over_useful_ = call.explain.executed_over_useful;
   if (call.levels.core_loads > 0) {
     vector_loads_ = call.levels.core_loads;
     vector_bytes_ = call.levels.vector_bytes;
@@ -177,13 +178,13 @@ void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call, double 
   if (passes_.empty()) return;
   single_thread_algorithm_ = call.algorithm;
   single_thread_seconds_ = SecondsOf(call);
-  if (call.parts) parts_ = call.parts(step_seconds);
+  if (call.explain.parts) parts_ = call.explain.parts(step_seconds);
   if (const auto counted = instructions::CountInstructions(call.run, step_seconds); counted.count)
     SetInstructions(*counted.count);
   else if (step_seconds > 0)
     instructions_reason_ = counted.reason;
-  if (call.smallest)
-    if (const auto smallest = call.smallest(); smallest.algorithm == call.algorithm) {
+  if (call.explain.smallest)
+    if (const auto smallest = call.explain.smallest(); smallest.algorithm == call.algorithm) {
       smallest_seconds_ = SecondsOf(smallest);
       if (const auto counted = instructions::CountInstructions(smallest.run, step_seconds).count)
         smallest_instructions_ = counted->all;
@@ -192,7 +193,8 @@ void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call, double 
 }
 
 void WatchedCalls::AddInstructionsReason(const std::string& reason) {
-  instructions_reason_ = instructions_reason_ ? *instructions_reason_ + "; " + reason : reason;
+  instructions_reason_ =
+      Reason{instructions_reason_ ? instructions_reason_->text + "; " + reason : reason};
 }
 
 void WatchedCalls::SetInstructions(const InstructionCount& count) {

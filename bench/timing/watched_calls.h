@@ -1,4 +1,4 @@
-// Passes over a call of which the parallel regions are watched, apart from those that are timed.
+// Profiles a call's parallel regions, in passes apart from the timed repetitions.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/workload/workload.h"
+#include "counters/base/error.h"
 #include "counters/parallel_time.h"
 #include "reporters/record/record.h"
 
@@ -14,26 +15,27 @@ namespace dlroof::timing {
 
 class WatchedCalls {
  public:
-  // Watches `calls` calls on `threads` threads. Does nothing where no source can (WhyNot).
+  // Profiles a pass of `calls` calls on `threads` threads. If no source can, sets UnwatchedReason.
   void Add(const workload::PreparedCall& call, int threads, std::int64_t calls);
-  // Times the same workload made for one thread, its parts, its smallest, and it with its tensors
-  // near and far, and counts its instructions, by single steps of at most so long each.
+  // Times the same workload prepared for one thread, its parts, its smallest problem, and the call
+  // with its tensors cache-resident and not, and counts its instructions by hardware or by at most
+  // `step_seconds` of single steps each.
   void AddSingleThreaded(const workload::PreparedCall& call, double step_seconds);
   bool HasInstructions() const { return instructions_.has_value(); }
-  // Takes the count of the call that runs alone, made elsewhere.
+  // Sets the instruction count of the single-threaded call.
   void SetInstructions(const InstructionCount& count);
-  // Adds a reason why that call's instructions are not counted.
+  // Adds a reason why the instructions of the single-threaded call are not counted.
   void AddInstructionsReason(const std::string& reason);
-  // One call, mean over the clean passes, or over the least noisy quarter where each was
-  // noisy; absent without a pass.
+  // Returns the profile of one call, the mean over the clean passes, or over the quarter with the
+  // least run delay if all passes were noisy; nothing without a pass.
   std::optional<ParallelTime> Mean() const;
-  // Why the last pass was not watched, in words; empty: it was.
-  const std::string& WhyNot() const { return why_not_; }
+  // Returns why the last pass could not be profiled.
+  const std::optional<Reason>& UnwatchedReason() const { return unwatched_reason_; }
 
  private:
   struct Pass {
     record::Repetition repetition;
-    RegionSums sums;  // of all its calls
+    RegionSums sums;  // over all its calls
     int threads = 1;
     std::string source;
   };
@@ -42,8 +44,9 @@ class WatchedCalls {
   std::optional<double> executed_over_useful_, vector_loads_, vector_bytes_, single_thread_seconds_,
       smallest_seconds_, smallest_instructions_, near_seconds_, far_seconds_;
   std::optional<InstructionCount> instructions_;
-  std::optional<std::string> instructions_reason_;
-  std::string algorithm_, single_thread_algorithm_, why_not_;
+  std::optional<Reason> instructions_reason_;
+  std::string algorithm_, single_thread_algorithm_;
+  std::optional<Reason> unwatched_reason_;
 };
 
 }  // namespace dlroof::timing

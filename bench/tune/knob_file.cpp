@@ -23,13 +23,13 @@ namespace {
 
 constexpr std::string_view kKnob = "knob", kChangesResults = "changes results",
                            kActsOn = "acts on ";
-const std::map<std::string_view, std::set<programs::ProgramPartKind>> kParts = {
+const std::map<std::string_view, std::set<programs::ProgramComponentKind>> kParts = {
     {"primitives",
-     {programs::ProgramPartKind::kRoof, programs::ProgramPartKind::kSlowdown,
-      programs::ProgramPartKind::kNoRoof}},
-    {"reorders", {programs::ProgramPartKind::kMoves}},
-    {"creation", {programs::ProgramPartKind::kCreation}},
-    {"outside", {programs::ProgramPartKind::kOutside}}};
+     {programs::ProgramComponentKind::kRoof, programs::ProgramComponentKind::kSlowdown,
+      programs::ProgramComponentKind::kNoRoof}},
+    {"reorders", {programs::ProgramComponentKind::kMoves}},
+    {"creation", {programs::ProgramComponentKind::kCreation}},
+    {"outside", {programs::ProgramComponentKind::kOutside}}};
 constexpr std::string_view kBlank = " \t\r";
 
 std::string_view Trimmed(std::string_view text) {
@@ -38,9 +38,9 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
 }
 
-// A choice that cannot be here.
-struct NotHere {
-  std::string why;
+// Thrown for a choice that is not possible on this machine.
+struct ImpossibleChoice {
+  std::string reason;
 };
 
 class KnobReader {
@@ -92,7 +92,7 @@ class KnobReader {
     knob_ = tuning::Coordinate{std::string(name), std::string(reason), {}};
   }
 
-  // "changes results", or "acts on outside and creation".
+  // Parses "changes results" or "acts on outside and creation".
   void AddProperty(std::string_view knob, std::string_view words) {
     constexpr std::string_view kAnd = " and ";
     if (words == kChangesResults) {
@@ -117,7 +117,7 @@ class KnobReader {
     if (!knob_) return;
     if (!acts_on_.empty()) knobs_.acts_on[knob_->name] = acts_on_;
     if (changes_ && !may_change_)
-      knobs_.left_out.push_back(
+      knobs_.skipped.push_back(
           fmt::format("{}: it changes results (--allow-precision tries it)", knob_->name));
     else if (!knob_->choices.empty())
       knobs_.coordinates.push_back(std::move(*knob_));
@@ -129,17 +129,17 @@ class KnobReader {
     tuning::Choice choice{{}, std::string(reason)};
     try {
       while (!(words = Trimmed(words)).empty()) AddPart(TakeWord(words), choice.values);
-    } catch (const NotHere& absent) {
-      knobs_.left_out.push_back(fmt::format("{}: {}", knob_->name, absent.why));
+    } catch (const ImpossibleChoice& choice_reason) {
+      knobs_.skipped.push_back(fmt::format("{}: {}", knob_->name, choice_reason.reason));
       return;
     }
+    // {half} and {cores} may be the same number.
     const bool known = std::ranges::any_of(
-        knob_->choices, [&](const tuning::Choice& one) { return one.values == choice.values; });
-    // {half} and {cores} may be the same number here.
+        knob_->choices, [&](const tuning::Choice& other) { return other.values == choice.values; });
     if (!known) knob_->choices.push_back(std::move(choice));
   }
 
-  // Takes the first word off: it ends at a blank that is not in double quotes.
+  // Removes and returns the first word, which ends at a blank outside of double quotes.
   std::string TakeWord(std::string_view& words) const {
     std::string word;
     bool quoted = false;
@@ -165,7 +165,7 @@ class KnobReader {
           std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
       if (!variable || equals == std::string::npos)
         Refuse("'{}': expected VARIABLE=VALUE, --FLAG or --FLAG=VALUE", word);
-      if (place_.is_set(name)) throw NotHere{name + " is set already"};
+      if (place_.is_set(name)) throw ImpossibleChoice{name + " is set already"};
       if (name == "LD_PRELOAD") name = std::string(kPreload) + knob_->name;
       values[name] = Filled(word.substr(equals + 1));
     }
@@ -175,7 +175,7 @@ class KnobReader {
           Refuse("{}: knob {} has it already; a variable belongs to one knob", name, other.name);
   }
 
-  // Returns the value with this machine's numbers and paths.
+  // Returns the value with the words in braces replaced.
   std::string Filled(const std::string& value) const {
     std::string filled;
     for (std::size_t at = 0; at < value.size();) {
@@ -199,8 +199,8 @@ class KnobReader {
       Refuse("'{{{}}}': expected {{cpus}}, {{cores}}, {{half}} or {{library:NAME}}", word);
     const auto name = word.substr(kLibrary.size());
     auto path = place_.library(name);
-    if (path.empty()) throw NotHere{name + " is not here"};
-    return path;
+    if (!path) throw ImpossibleChoice{name + " is not installed"};
+    return *path;
   }
 
   std::string file_;
@@ -210,21 +210,21 @@ class KnobReader {
   int line_ = 0;
   std::optional<tuning::Coordinate> knob_;
   bool changes_ = false;
-  std::set<programs::ProgramPartKind> acts_on_;
+  std::set<programs::ProgramComponentKind> acts_on_;
 };
 
-// In the folders of LD_LIBRARY_PATH and in those that the system's linker looks into.
-std::string LibraryPath(const std::string& name) {
-  const char* own = std::getenv("LD_LIBRARY_PATH");
-  std::istringstream folders(std::string(own == nullptr ? "" : own) +
+// Looks into the folders of LD_LIBRARY_PATH and of the system's linker.
+std::optional<std::string> LibraryPath(const std::string& name) {
+  const char* library_path = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream folders(std::string(library_path == nullptr ? "" : library_path) +
                              ":/usr/local/lib:/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:"
                              "/usr/lib64:/usr/lib:/lib");
   std::error_code error;
   for (std::string folder; std::getline(folders, folder, ':');) {
     const auto path = std::filesystem::path(folder) / name;
-    if (!folder.empty() && std::filesystem::exists(path, error)) return path;
+    if (!folder.empty() && std::filesystem::exists(path, error)) return path.string();
   }
-  return "";
+  return std::nullopt;
 }
 
 }  // namespace

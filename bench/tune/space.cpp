@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kHugeTlb = "glibc.malloc.hugetlb";
 constexpr int64_t kMostBatch = 1 << 16;
-// Variables that a tuning sets, where they are not set already.
+// Variables that a tuning sets unless the user has set them.
 constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT",
                                       "ONEDNN_MAX_CPU_ISA",     "GLIBC_TUNABLES",
                                       "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"};
@@ -37,7 +37,8 @@ bool Exists(const workload::BenchmarkName& name) {
   }
 }
 
-// Returns the name with the option where its order allows it; absent: no such benchmark.
+// Returns the name with the option at the position that the name's grammar allows, or nothing if
+// there is no such benchmark.
 std::optional<workload::BenchmarkName> WithOption(const workload::BenchmarkName& name,
                                                   const std::string& option) {
   for (std::size_t at = 0; at <= name.options.size(); ++at) {
@@ -50,10 +51,10 @@ std::optional<workload::BenchmarkName> WithOption(const workload::BenchmarkName&
 
 bool HasAny(const workload::BenchmarkName& name, const std::vector<std::string>& options) {
   return std::ranges::any_of(options,
-                             [&](const auto& one) { return workload::HasOption(name, one); });
+                             [&](const auto& option) { return workload::HasOption(name, option); });
 }
 
-// Batch of the name; absent: its problem does not say which size is the batch.
+// Returns the batch size of the name, if its operator has one.
 std::optional<int64_t> BatchOf(const workload::BenchmarkName& name) {
   const auto* op = workload::FindOp(name.op);
   if (op == nullptr || !op->with_batch) return std::nullopt;
@@ -78,7 +79,8 @@ class Space {
                      IsFree("OMP_WAIT_POLICY") && IsFree("GOMP_SPINCOUNT"))});
   }
 
-  // Options that reach the same result another way; more than one row is tried together.
+  // Adds the options that lead to the same result in another way. Options of several rows are also
+  // tried together.
   void AddVariants() {
     const auto* op = workload::FindOp(name_.op);
     if (op == nullptr) return;
@@ -94,7 +96,7 @@ class Space {
   void AddIsa(bool precision) {
     const auto& features = machine_.cpu.features;
     if (name_.library != "onednn" || !IsFree("ONEDNN_MAX_CPU_ISA")) return;
-    // Without VNNI integers are added in 16 bits, which may saturate.
+    // Without VNNI, sums of integers have 16 bits and may saturate.
     if (name_.type.find('8') != std::string::npos && !precision) return;
     tuning::Coordinate coordinate{kIsaCoordinate, "", {}};
     const auto add = [&](const char* isa, const char* reason) {
@@ -171,7 +173,7 @@ bool IsVariable(const std::string& knob) {
   return std::isupper(static_cast<unsigned char>(knob.front())) != 0;
 }
 
-// Throws std::logic_error for an option that the space would not have offered.
+// Returns the name with the option. Throws std::logic_error if the space does not have the option.
 workload::BenchmarkName Changed(const workload::BenchmarkName& name, const std::string& option) {
   auto changed = WithOption(name, option);
   if (!changed) throw std::logic_error(workload::ToText(name) + ": cannot have " + option);
@@ -192,28 +194,30 @@ std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                         const TunedMachine& machine, const SpaceRequest& request) {
   workload::MakeWorkload(workload::ToText(name));
   if (name.device != "cpu")
-    throw BadInput("{}: only benchmarks of the CPU are tuned", workload::ToText(name));
+    throw BadInput("{}: only CPU benchmarks can be tuned", workload::ToText(name));
   Space space(name, machine);
   space.AddTeam();
   space.AddVariants();
   space.AddIsa(request.precision);
   space.AddMemory();
-  for (const auto& [variable, values] : request.environment) space.Add(AskedFor(variable, values));
+  for (const auto& [variable, values] : request.environment)
+    space.Add(RequestedCoordinate(variable, values));
   if (request.precision) space.AddPrecision();
   if (request.batch) space.AddBatch();
   return space.coordinates;
 }
 
-tuning::Coordinate AskedFor(const std::string& variable, const std::vector<std::string>& values) {
+tuning::Coordinate RequestedCoordinate(const std::string& variable,
+                                       const std::vector<std::string>& values) {
   tuning::Coordinate coordinate{variable, "", {}};
   for (const auto& value : values)
-    coordinate.choices.push_back({{{variable, value}}, "as asked for"});
+    coordinate.choices.push_back({{{variable, value}}, "requested by --env"});
   return coordinate;
 }
 
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::Setting& setting) {
-  TunedBenchmark tuned{name, {}, {}, 1};
-  // The type first: it decides which options there are.
+  TunedBenchmark tuned{.name = name};
+  // The type is set first, because it decides which options are valid.
   if (const auto type = setting.find("type"); type != setting.end()) tuned.name.type = type->second;
   for (const auto& [knob, value] : setting) {
     if (knob == "type") continue;
@@ -235,10 +239,10 @@ TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::S
 
 Variables EnvironmentLines(const TunedBenchmark& benchmark) {
   auto lines = benchmark.environment;
-  const auto threads = workload::MakeWorkload(workload::ToText(benchmark.name)).threads;
-  if (threads > 0) lines["OMP_NUM_THREADS"] = std::to_string(threads);
-  if (benchmark.cpus.empty()) return lines;
-  std::string places = benchmark.cpus;
+  if (const auto threads = workload::MakeWorkload(workload::ToText(benchmark.name)).threads)
+    lines["OMP_NUM_THREADS"] = std::to_string(*threads);
+  if (!benchmark.cpus) return lines;
+  std::string places = *benchmark.cpus;
   for (std::size_t at = places.find(','); at != std::string::npos; at = places.find(',', at + 3))
     places.replace(at, 1, "},{");
   lines["OMP_PLACES"] = "{" + places + "}";
@@ -250,7 +254,7 @@ std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& pr
   std::string line;
   for (const auto& [variable, value] : benchmark.environment)
     line += fmt::format("{}={} ", variable, runner::CommandLine({value}));
-  if (!benchmark.cpus.empty()) line += fmt::format("taskset -c {} ", benchmark.cpus);
+  if (benchmark.cpus) line += fmt::format("taskset -c {} ", *benchmark.cpus);
   const auto name = workload::ToText(benchmark.name);
   return line + fmt::format("{} --dlroof_suite=<(echo {}) --benchmark_filter='{}'", program, name,
                             supervise::FilterOfName(name));
@@ -272,10 +276,10 @@ TunedMachine ThisMachine() {
 
 namespace {
 
-// A way to choose CPUs: sorted by what these return, the first ones are taken.
+// An order in which a team takes CPUs.
 struct Places {
   const char* reason;
-  std::vector<int> cpus;  // in the order in which they are taken
+  std::vector<int> cpus;
 };
 
 int Of(const std::map<int, int>& ids, int cpu) {
@@ -290,14 +294,14 @@ int CacheOf(const cpu::Topology& topology, int cpu) {
   return found == level->second.end() ? 0 : found->second.id;
 }
 
-// Turn of each CPU among those of its core: 0 for the first hardware thread.
-std::map<int, int> TurnsInCores(const cpu::Cpu& cpu) {
-  std::map<int, int> turns, seen;
-  for (const int one : cpu.allowed) {
-    const auto core = cpu.topology.core_of_cpu.find(one);
-    turns[one] = core == cpu.topology.core_of_cpu.end() ? 0 : seen[core->second]++;
+// Returns the index of each CPU among those of its core, 0 for the first hardware thread.
+std::map<int, int> IndicesInCores(const cpu::Cpu& cpu) {
+  std::map<int, int> indices, seen;
+  for (const int number : cpu.allowed) {
+    const auto core = cpu.topology.core_of_cpu.find(number);
+    indices[number] = core == cpu.topology.core_of_cpu.end() ? 0 : seen[core->second]++;
   }
-  return turns;
+  return indices;
 }
 
 template <class Key>
@@ -308,26 +312,29 @@ std::vector<int> SortedBy(std::vector<int> cpus, const Key& key) {
 
 std::vector<Places> PlacesOf(const cpu::Cpu& cpu) {
   const auto& topology = cpu.topology;
-  const auto turns = TurnsInCores(cpu);
-  std::map<int, int> rank, seen;  // turn of a CPU among the first hardware threads of its L3
-  for (const int one : cpu.allowed)
-    if (turns.at(one) == 0) rank[one] = seen[CacheOf(topology, one)]++;
-  const auto near = [&](int one) {
-    return std::tuple(Of(topology.node_of_cpu, one), CacheOf(topology, one), turns.at(one), one);
+  const auto in_core = IndicesInCores(cpu);
+  std::map<int, int> in_cache, seen;  // index among the first hardware threads of an L3
+  for (const int number : cpu.allowed)
+    if (in_core.at(number) == 0) in_cache[number] = seen[CacheOf(topology, number)]++;
+  const auto near = [&](int number) {
+    return std::tuple(Of(topology.node_of_cpu, number), CacheOf(topology, number),
+                      in_core.at(number), number);
   };
-  const auto apart = [&](int one) { return std::tuple(turns.at(one), Of(rank, one), one); };
-  const auto packed = [&](int one) {
-    return std::tuple(Of(topology.node_of_cpu, one), CacheOf(topology, one),
-                      Of(topology.core_of_cpu, one), one);
+  const auto apart = [&](int number) {
+    return std::tuple(in_core.at(number), Of(in_cache, number), number);
+  };
+  const auto packed = [&](int number) {
+    return std::tuple(Of(topology.node_of_cpu, number), CacheOf(topology, number),
+                      Of(topology.core_of_cpu, number), number);
   };
   return {{"threads near each other, on one L3", SortedBy(cpu.allowed, near)},
           {"threads apart, with more L3 and bandwidth", SortedBy(cpu.allowed, apart)},
           {"two threads per core, which share its L1 and L2", SortedBy(cpu.allowed, packed)}};
 }
 
-// Numbers of threads: 1, 2, 4, ..., a thread per core, all.
-std::set<int> Counts(const cpu::Cpu& cpu, int fixed) {
-  if (fixed > 0) return {fixed};
+// Returns the numbers of threads to try: 1, 2, 4, ..., one per core, one per CPU; or the fixed one.
+std::set<int> Counts(const cpu::Cpu& cpu, std::optional<int> fixed) {
+  if (fixed) return {*fixed};
   const int all = static_cast<int>(cpu.allowed.size());
   std::set<int> counts = {all};
   for (int count = 1; count < all; count *= 2) counts.insert(count);
@@ -367,12 +374,13 @@ std::vector<tuning::Choice> ChoicesOf(const cpu::Cpu& cpu, int count, bool is_de
 
 }  // namespace
 
-std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, int fixed, bool pin, bool wait) {
+std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
+                                        bool wait) {
   std::vector<tuning::Choice> all;
   const int most = static_cast<int>(cpu.allowed.size());
-  if (fixed > most) return all;
+  if (fixed.value_or(0) > most) return all;
   for (const int count : Counts(cpu, fixed)) {
-    const bool is_default = fixed > 0 || count == most;
+    const bool is_default = fixed || count == most;
     for (const auto& choice : ChoicesOf(cpu, count, is_default, pin)) {
       if (!choice.values.empty()) all.push_back(choice);
       if (!wait || count == 1) continue;

@@ -1,8 +1,8 @@
-// The settings of a benchmark on a CPU: which there are, and how a process gets them.
-//
-// Teams of threads: how many, on which CPUs, and how they wait. Pure.
+// The settings of a benchmark on a CPU: the search space, teams of threads (how many, on which
+// CPUs, how they wait), and how a process gets a setting.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,31 +16,32 @@
 namespace dlroof::tune {
 
 struct SpaceRequest {
-  bool precision = false;  // choices that compute in a narrower type, or round otherwise
-  bool batch = false;      // other batch sizes, by the time of an image or sequence
-  // Variables with values to try beside the default.
+  bool precision = false;  // also choices that compute in a narrower type or round differently
+  bool batch = false;      // also other batch sizes, compared by the time of an image or sequence
+  // Environment variables, with values to try beside the default.
   std::vector<std::pair<std::string, std::vector<std::string>>> environment;
 };
 
 // The machine as far as the space depends on it.
 struct TunedMachine {
   cpu::Cpu cpu;
-  // The value in brackets of /sys/kernel/mm/transparent_hugepage/enabled; empty: not known.
-  std::string huge_pages;
-  bool reserved_pages = false;  // of hugetlbfs
-  bool taskset = false;         // the program is in PATH
-  std::set<std::string> fixed;  // variables of this process that are set already: no knobs
+  // The selected mode in /sys/kernel/mm/transparent_hugepage/enabled, if it can be read.
+  std::optional<std::string> huge_pages;
+  bool reserved_pages = false;  // hugetlbfs has pages
+  bool taskset = false;         // taskset is in PATH
+  std::set<std::string> fixed;  // variables that the user has set, which are not tuned
 };
 TunedMachine ThisMachine();
 
-// Returns the coordinates of a benchmark, none of them empty. An option that the name has stays as
-// it is. Throws BadInput for a name that is none, and for one of a GPU.
+// Returns the coordinates of a benchmark, each with at least one choice. Options in the name are
+// not changed. Throws BadInput for an invalid name and for a GPU benchmark.
 std::vector<tuning::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                         const TunedMachine& machine, const SpaceRequest& request);
-// Returns the values that a user asks for of a variable.
-tuning::Coordinate AskedFor(const std::string& variable, const std::vector<std::string>& values);
+// Returns the coordinate of a variable and the values that the user requested.
+tuning::Coordinate RequestedCoordinate(const std::string& variable,
+                                       const std::vector<std::string>& values);
 
-// Names of coordinates that a breakdown speaks of.
+// Names of coordinates whose order a breakdown decides.
 inline constexpr const char* kThreadsCoordinate = "threads";
 inline constexpr const char* kIsaCoordinate = "instruction set";
 inline constexpr const char* kPagesCoordinate = "huge pages";
@@ -49,21 +50,22 @@ inline constexpr const char* kAllocatorCoordinate = "allocator";
 // A benchmark's process under a setting.
 struct TunedBenchmark {
   workload::BenchmarkName name;
-  Variables environment;  // beside its own
-  std::string cpus;       // as taskset takes them: "0,2"; empty: all
-  double scale = 1;       // [1] its time, times this, is comparable with the default's
+  Variables environment;            // in addition to this process's environment
+  std::optional<std::string> cpus;  // "0,2", if fewer than all (syntax of taskset)
+  double scale = 1;                 // [1] factor that makes its time comparable with the default's
 };
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const tuning::Setting& setting);
 
-// Returns the variables that give another program this setting, as far as variables can.
+// Returns the environment variables that apply this setting to another program, as far as possible.
 Variables EnvironmentLines(const TunedBenchmark& benchmark);
-// Returns the shell command that measures it.
+// Returns the shell command that measures the benchmark.
 std::string CommandLineOf(const TunedBenchmark& benchmark, const std::string& program);
 
-// Returns the teams beside the default one, which has a thread on every allowed CPU, or `fixed` of
-// them where that is above 0, cores before second hardware threads. Knobs: "threads", "cpus" (as
-// taskset takes them; only where `pin`), and OMP_WAIT_POLICY and GOMP_SPINCOUNT (only where
-// `wait`). A single thread waits for none.
-std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, int fixed, bool pin, bool wait);
+// Returns the teams beside the default team, which has a thread on every allowed CPU, or `fixed`
+// threads, on cores before second hardware threads. The knobs are "threads", "cpus" (syntax of
+// taskset; only with `pin`), and OMP_WAIT_POLICY and GOMP_SPINCOUNT (only with `wait` and for teams
+// of several threads).
+std::vector<tuning::Choice> TeamChoices(const cpu::Cpu& cpu, std::optional<int> fixed, bool pin,
+                                        bool wait);
 
 }  // namespace dlroof::tune

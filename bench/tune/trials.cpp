@@ -30,19 +30,19 @@
 namespace dlroof::tune {
 namespace {
 
-// [1] of the CPUs' time; less is a quiet machine.
+// [1] A machine is quiet if other programs use less than this share of the CPUs' time.
 constexpr double kQuiet = 0.05;
 
 double SecondsOf(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-// [s] of CPU time of this process and of its children that have ended.
+// Returns the CPU time of this process and of its children that have ended. [s]
 double OwnSeconds() {
   double seconds = 0;
-  for (const auto of : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
     rusage used{};
-    getrusage(of, &used);
+    getrusage(who, &used);
     seconds += SecondsOf(used.ru_utime) + SecondsOf(used.ru_stime);
   }
   return seconds;
@@ -57,33 +57,36 @@ std::optional<CpuUse> ReadCpuUse() {
 std::optional<CpuUse> ParseCpuUse(std::string_view text, double ticks_per_second) {
   std::istringstream in{std::string(text.substr(0, text.find('\n')))};
   std::string word;
-  // proc(5): user nice system idle iowait irq softirq steal; later ones are parts of the first two.
+  // proc(5): user nice system idle iowait irq softirq steal; user and nice include later columns.
   std::array<double, 8> ticks{};
   if (!(in >> word) || word != "cpu") return std::nullopt;
-  for (auto& one : ticks)
-    if (!(in >> one)) return std::nullopt;
+  for (auto& count : ticks)
+    if (!(in >> count)) return std::nullopt;
   const auto& [user, nice, system, idle, wait, irq, soft, steal] = ticks;
   return CpuUse{(user + nice + system + irq + soft) / ticks_per_second,
                 (idle + wait) / ticks_per_second, steal / ticks_per_second};
 }
 
-std::string SystemLoadText(const CpuUse& before, const CpuUse& after, double own) {
+std::optional<std::string> SystemLoadText(const CpuUse& before, const CpuUse& after, double own) {
   const double busy = after.busy - before.busy, stolen = after.stolen - before.stolen;
   const double all = busy + stolen + after.idle - before.idle;
-  if (all <= 0) return "";
+  if (all <= 0) return std::nullopt;
   const double others = std::max(0.0, busy - own) / all, host = stolen / all;
   const auto shares =
       fmt::format("other programs used {:.0f} % of the CPUs' time, the host {:.0f} %", 100 * others,
                   100 * host);
   if (others + host < kQuiet) return "the machine was quiet: " + shares;
-  return fmt::format("the machine was busy: {}; the best setting is the best beside them", shares);
+  return fmt::format(
+      "the machine was busy: {}; the best setting may be another one on a quiet "
+      "machine",
+      shares);
 }
 
 SystemLoad::SystemLoad() : before_(ReadCpuUse()), own_before_(OwnSeconds()) {}
 
-std::string SystemLoad::Text() const {
+std::optional<std::string> SystemLoad::Text() const {
   const auto after = ReadCpuUse();
-  if (!before_ || !after) return "";
+  if (!before_ || !after) return std::nullopt;
   return SystemLoadText(*before_, *after, OwnSeconds() - own_before_);
 }
 
@@ -91,23 +94,23 @@ namespace {
 
 constexpr double kLeastPause = 0.25, kMostPause = 2;  // [s]
 
-// One setting of a block.
-class Contender {
+// The process of one setting of a block.
+class SettingProcess {
  public:
-  Contender(const BenchTrialRequest& request, const tuning::Setting& setting,
-            const TemporaryFolder& folder, std::size_t number)
+  SettingProcess(const BenchTrialRequest& request, const tuning::Setting& setting,
+                 const TemporaryFolder& folder, std::size_t number)
       : tuned_(UnderSetting(request.name, setting)), timeout_seconds_(request.timeout_seconds) {
     const auto workload = workload::MakeWorkload(workload::ToText(tuned_.name));
     listed_ = workload::ToText(tuned_.name) +
               (runner::UsesManualTime(workload) ? "/manual_time" : "/real_time");
-    const auto who = fmt::format("{}", number);
-    const auto names = folder / (who + ".txt");
+    const auto label = std::to_string(number);
+    const auto names = folder / (label + ".txt");
     WriteFile(names, workload::ToText(tuned_.name) + "\n");
-    auto paths = supervise::PathsIn(folder, who);
+    auto paths = supervise::PathsIn(folder, label);
     auto command =
         supervise::CommandFor(request.program, {"--dlroof_suite=" + names, "--dlroof_device=cpu"},
                               listed_, "none", paths);
-    if (!tuned_.cpus.empty()) command.insert(command.begin(), {"taskset", "-c", tuned_.cpus});
+    if (tuned_.cpus) command.insert(command.begin(), {"taskset", "-c", *tuned_.cpus});
     process_ = std::make_unique<supervise::InterleavedProcess>(
         std::move(command), std::move(paths), timeout_seconds_, tuned_.environment);
   }
@@ -118,17 +121,18 @@ class Contender {
 
   tuning::TrialResult End() {
     nlohmann::json machines;
-    // One that does not answer was waited for already, unless it has just ended.
+    // A process that does not answer has had its timeout, unless it is just ending.
     const auto end = process_->End(answers_ ? timeout_seconds_ : 1);
     const auto outcome = supervise::OutcomeOf(end, timeout_seconds_, process_->paths(), machines);
     const auto record = supervise::RecordOf(listed_, {supervise::PartFrom(listed_, outcome, 0)});
     if (record.status != record::Status::kOk)
       return {{},
-              fmt::format("{}: {}", record::Key(record.status), record.reason),
+              Reason{fmt::format("{}: {}", record::Key(record.status), record.reason)},
               record.status == record::Status::kUnsupported};
     tuning::TrialResult result{record.repetitions, {}, false};
     for (auto& window : result.windows) window.seconds *= tuned_.scale;
-    if (result.windows.empty()) result.failed = "failed: it ended well, but measured nothing";
+    if (result.windows.empty())
+      result.failure = Reason{"failed: the process succeeded without a result"};
     return result;
   }
 
@@ -140,36 +144,36 @@ class Contender {
   bool answers_ = false;
 };
 
-using Contenders = std::vector<std::unique_ptr<Contender>>;
+using SettingProcesses = std::vector<std::unique_ptr<SettingProcess>>;
 
-// Calls `action` for each in a drawn order; false: the user asked for an interrupt.
+// Calls `action` for each process in random order. Returns false after an interrupt.
 template <class Action>
-bool Each(const Contenders& contenders, std::uint64_t seed, const Action& action) {
-  for (const auto i : ShuffledOrder(contenders.size(), seed)) {
+bool ForEach(const SettingProcesses& processes, std::uint64_t seed, const Action& action) {
+  for (const auto i : ShuffledOrder(processes.size(), seed)) {
     if (StoppedByInterrupt()) return false;
-    action(*contenders[i]);
+    action(*processes[i]);
   }
   return !StoppedByInterrupt();
 }
 
-// False: interrupted.
+// Returns false after an interrupt.
 bool MeasureOne(const BenchTrialRequest& request, tuning::TrialBlock& block, std::uint64_t seed) {
   const double begin = cpu::WallSeconds();
   const TemporaryFolder folder;
-  Contenders contenders;
-  // Each is prepared alone: it stops itself when it is ready.
-  for (std::size_t i = 0; i < block.settings.size(); ++i) contenders.emplace_back();
-  for (const auto i : ShuffledOrder(contenders.size(), seed)) {
+  // Prepares one process after the other; each is stopped when it is ready.
+  SettingProcesses processes(block.settings.size());
+  for (const auto i : ShuffledOrder(processes.size(), seed)) {
     if (StoppedByInterrupt()) return false;
-    contenders[i] = std::make_unique<Contender>(request, block.settings[i], folder, i);
-    contenders[i]->Start();
+    processes[i] = std::make_unique<SettingProcess>(request, block.settings[i], folder, i);
+    processes[i]->Start();
   }
-  if (!Each(contenders, seed, [](Contender& one) { one.Settle(); })) return false;
+  if (!ForEach(processes, seed, [](SettingProcess& process) { process.Settle(); })) return false;
   for (std::uint64_t window = 1; window <= supervise::kWindows; ++window)
-    if (!Each(contenders, seed + window, [](Contender& one) { one.Turn(); })) return false;
-  for (auto& contender : contenders) {
-    block.results.push_back(contender->End());
-    contender.reset();
+    if (!ForEach(processes, seed + window, [](SettingProcess& process) { process.Turn(); }))
+      return false;
+  for (auto& process : processes) {
+    block.results.push_back(process->End());
+    process.reset();
     if (StoppedByInterrupt()) return false;
   }
   block.seconds = cpu::WallSeconds() - begin;
@@ -209,16 +213,17 @@ std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& reque
   tuning::Tuning tuning{
       .plan = {.subject = workload::ToText(request.name), .budget_seconds = budget_seconds},
       .best = proposal.setting};
-  std::string why;
-  const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, why);
-  if (!effect) return fmt::format("tried {}: no answer, {}", proposal.words, why);
-  return fmt::format("tried {}, interleaved: {}{}", proposal.words, EffectText(*effect),
-                     effect->confirmed ? "" : ", no sure gain");
+  std::optional<Reason> reason;
+  const auto effect = tuning::Verify(tuning, {BenchTrials(request)}, reason);
+  if (!effect)
+    return fmt::format("tried {}: no result, {}", proposal.text, reason.value_or(Reason{}).text);
+  return fmt::format("tried {}, interleaved: {}{}", proposal.text, EffectText(*effect),
+                     effect->confirmed ? "" : ", not significant");
 }
 
 namespace {
 
-// A setting that takes so many times as long as the default is none, and a pause more [s].
+// A setting fails if it takes this many times as long as the default [1] and this much more. [s]
 constexpr double kHopeless = 5, kPause = 1;
 constexpr int kLongestReason = 160;
 
@@ -232,7 +237,7 @@ std::string LastLine(const std::string& text) {
 
 tuning::TrialResult Failed(std::string reason, const std::string& err = "") {
   if (const auto last = LastLine(err); !last.empty()) reason += ": " + text::Printable(last);
-  return {{}, text::ShortenMiddle(reason, kLongestReason), false};
+  return {{}, Reason{text::ShortenMiddle(reason, kLongestReason)}, false};
 }
 
 }  // namespace
@@ -255,22 +260,22 @@ tuning::TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const s
                              const std::string& err, const Objective& objective) {
   if (end.signal != 0 || end.exit_code != 0) return Failed(Describe(end), err);
   double seconds = wall_seconds;
-  if (!objective.read.empty()) {
-    const auto numbers = profile::NumbersIn(out, profile::NumberPattern("--read", objective.read));
+  if (objective.read) {
+    const auto numbers = profile::NumbersIn(out, profile::NumberPattern("--read", *objective.read));
     if (numbers.empty())
-      return Failed(fmt::format("no number in its output matches '{}'", objective.read), err);
+      return Failed(fmt::format("no number in its output matches '{}'", *objective.read), err);
     const double number = Median(numbers);
     if (number <= 0)
       return Failed(
-          fmt::format("'{}' read {:g}, expected a number above 0", objective.read, number));
+          fmt::format("'{}' read {:g}, expected a number above 0", *objective.read, number));
     seconds = objective.per_second ? 1 / number : number;
   }
-  return {{{.seconds = seconds, .iterations = 1}}, "", false};
+  return {{{.seconds = seconds, .iterations = 1}}, std::nullopt, false};
 }
 
 tuning::Trial CommandTrial(const CommandTrialRequest& request) {
-  if (!request.objective.read.empty()) profile::NumberPattern("--read", request.objective.read);
-  auto longest = std::make_shared<double>(0);  // [s] of a run of the default
+  if (request.objective.read) profile::NumberPattern("--read", *request.objective.read);
+  auto longest = std::make_shared<double>(0);  // [s] longest run of the default
   return [request, longest](const tuning::Setting& setting,
                             double seconds) -> std::optional<tuning::TrialResult> {
     const TemporaryFolder folder;
@@ -286,22 +291,22 @@ tuning::Trial CommandTrial(const CommandTrialRequest& request) {
     if (!end) return Failed(fmt::format("still running after {:.3g} s", limit));
     const auto result =
         ResultOf(*end, wall, ReadFileIfAny(files.out), ReadFileIfAny(files.err), request.objective);
-    if (setting.empty() && result.failed.empty()) *longest = std::max(*longest, wall);
+    if (setting.empty() && !result.failure) *longest = std::max(*longest, wall);
     return result;
   };
 }
 
 namespace {
 
-// [1] Another setting of the likely kind may save about half of the busy time above the roof, one
-// of the other kind an eighth. Fewer threads may save all that a team costs.
+// [1] Share of the busy time above the roof that a coordinate may save: about half if it acts on
+// the bottleneck, an eighth otherwise. Fewer threads may save all costs of a team.
 constexpr double kLikely = 0.5, kUnlikely = 0.125;
 
 double ShareOf(const breakdown::Breakdown& breakdown,
                std::initializer_list<breakdown::ComponentKind> kinds) {
   double seconds = 0;
   for (const auto kind : kinds)
-    if (const auto* part = breakdown.Find(kind)) seconds += part->seconds;
+    if (const auto* component = breakdown.Find(kind)) seconds += component->seconds;
   return seconds / breakdown.seconds;
 }
 
@@ -333,10 +338,10 @@ void SortByBreakdown(const breakdown::Breakdown& breakdown, bool memory_bound,
         "{:.0f} % of the default's time is the threads' own work above the roof, which is {}",
         100 * busy, memory_bound ? "a bandwidth" : "arithmetic");
     if (coordinate.name != kThreadsCoordinate) continue;
-    // Fewer or other cores may be as fast where the call waits for memory.
+    // For a memory-bound call fewer or other cores may be as fast.
     score[coordinate.name] = memory_bound ? 1 : team;
     coordinate.reason = fmt::format(
-        "{:.0f} % of the default's time is fork, join, waiting, sharing and serial parts",
+        "{:.0f} % of the default's time is fork, join, waiting, sharing and serial code",
         100 * team);
   }
   std::ranges::stable_sort(coordinates,
@@ -354,8 +359,8 @@ void SortByProgram(const programs::ProgramBreakdown& breakdown, const ActsOn& ac
     double& share = shares[coordinate.name] = 1;
     if (found == acts_on.end()) continue;
     share = 0;
-    for (const auto& part : breakdown.parts)
-      if (found->second.contains(part.kind)) share += part.seconds / breakdown.seconds;
+    for (const auto& component : breakdown.components)
+      if (found->second.contains(component.kind)) share += component.seconds / breakdown.seconds;
     coordinate.reason +=
         fmt::format("{}it acts on {:.0f} % of the {}", coordinate.reason.empty() ? "" : "; ",
                     100 * share, breakdown.of_step ? "step" : "program's time");

@@ -1,11 +1,6 @@
-// The use of this machine's CPUs beside a measurement. Linux.
-//
-// Trials of a benchmark: processes of dlroof_bench that take turns; and the trial that the largest
-// part of a breakdown proposes.
-//
-// Trials of any program: a process under a setting, and how its result is read.
-//
-// The order in which coordinates are tried, from the breakdown of the default. Pure.
+// Trials of settings: of a benchmark (interleaved processes of dlroof_bench) and of any program (a
+// process whose output is read); the order in which a breakdown suggests to try coordinates; and
+// the system load during a tuning (Linux).
 #pragma once
 
 #include <map>
@@ -23,23 +18,24 @@
 
 namespace dlroof::tune {
 
-// All [s], summed over the CPUs since the system started.
+// CPU time since the system started, summed over the CPUs. [s]
 struct CpuUse {
   double busy = 0, idle = 0;
   double stolen = 0;  // by the host of a virtual machine
 };
-// Returns the use of /proc/stat's text; absent: it is not of that form.
+// Parses the text of /proc/stat; returns nothing for another format.
 std::optional<CpuUse> ParseCpuUse(std::string_view text, double ticks_per_second);
 
-// Returns a sentence about what others used between two readings, of which `own` [s] were ours.
-std::string SystemLoadText(const CpuUse& before, const CpuUse& after, double own);
+// Returns a sentence about the CPU time of other programs between two readings, in which this
+// program used `own` [s]. Returns nothing if no time has passed.
+std::optional<std::string> SystemLoadText(const CpuUse& before, const CpuUse& after, double own);
 
-// Watches from its making on.
+// Observes the system load from its construction on.
 class SystemLoad {
  public:
   SystemLoad();
-  // Empty: the system does not tell.
-  std::string Text() const;
+  // Returns SystemLoadText, or nothing if the system does not report CPU use.
+  std::optional<std::string> Text() const;
 
  private:
   std::optional<CpuUse> before_;
@@ -52,28 +48,30 @@ struct BenchTrialRequest {
   double timeout_seconds = 60;   // [s] for each answer of a process
 };
 
-// Returns the measurement of blocks. The settings of a block are fresh processes, of which all but
-// one are stopped at each moment. A process that fails leaves its reason as result. After blocks
-// whose windows were noisy it waits, up to 2 s.
+// Returns the function that measures a block. Each setting of a block gets a new process, and only
+// one process runs at a time. If a process fails, the result has the reason. After a noisy block
+// the function waits up to 2 s.
 tuning::MeasureBlock BenchTrials(const BenchTrialRequest& request);
 
 struct Proposal {
   tuning::Setting setting;
-  std::string words;  // "on 1 thread"
+  std::string text;  // "on 1 thread"
 };
 
-// Absent: the largest part proposes nothing that a setting could do (another batch, another shape).
+// Returns the setting that may reduce the breakdown's largest component, or nothing if no setting
+// can (but another batch size or shape might).
 std::optional<Proposal> ProposalOf(const breakdown::Breakdown& breakdown, int threads);
 
-// Measures the proposal against the default interleaved, for at most so many seconds; returns a
-// sentence with the ratio, or with why there is none.
+// Measures the proposal and the default interleaved, for at most `budget_seconds` [s]. Returns a
+// sentence with the ratio, or with the reason why there is none.
 std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
                         double budget_seconds);
 
-// The number that a tuning makes small (a time) or large (a rate).
+// The number that a tuning minimizes (a time) or maximizes (a rate).
 struct Objective {
-  std::string read;         // regular expression with one group, of the output; empty: wall time
-  bool per_second = false;  // the number is a rate: more is better
+  std::optional<std::string> read;  // regular expression with one group that finds the number in
+                                    // the output, unless the objective is wall time
+  bool per_second = false;          // the number is a rate
 };
 
 struct CommandTrialRequest {
@@ -85,32 +83,32 @@ struct CommandTrialRequest {
 // A program's process under a setting.
 struct TunedCommand {
   std::vector<std::string> command;
-  Variables environment;  // beside its own
+  Variables environment;  // in addition to this process's environment
 };
 TunedCommand CommandUnder(const std::vector<std::string>& command, const tuning::Setting& setting);
 
-// Returns what a run's end and output say: a window of the objective, whose `seconds` is the number
-// itself, or one over it for a rate; or why it failed.
+// Returns the result of a run from its end and output: a window whose `seconds` are the objective,
+// or its reciprocal for a rate; or the reason of the failure.
 tuning::TrialResult ResultOf(const ProcessEnd& end, double wall_seconds, const std::string& out,
                              const std::string& err, const Objective& objective);
 
-// Returns the trial. A run ends, and its setting fails, after the request's time, or after five
-// times the longest run of the default. Throws BadInput: no pattern, or a program that cannot be
-// started.
+// Returns the function that runs the program under a setting. It ends a run, and its setting fails,
+// after the request's timeout or five times the longest run of the default. Throws BadInput for an
+// invalid regular expression and a program that cannot be started.
 tuning::Trial CommandTrial(const CommandTrialRequest& request);
 
-// Sorts the coordinates by the share of the default's time that they can act on, and says why:
-// threads by what fork, join, waiting, sharing and serial parts take, the others by the threads'
-// busy time above the roof. Layout, huge pages and allocator come before the others where
+// Sorts the coordinates by the share of the default's time that they can reduce, and sets their
+// reasons: threads by fork, join, waiting, sharing and serial components, the others by the
+// threads' busy time above the roof. Layout, huge pages and allocator come before the others if
 // `memory_bound`, else after them.
 void SortByBreakdown(const breakdown::Breakdown& breakdown, bool memory_bound,
                      std::vector<tuning::Coordinate>& coordinates);
 
 // A coordinate's name -> the parts of a program's time that it acts on.
-using ActsOn = std::map<std::string, std::set<programs::ProgramPartKind>>;
+using ActsOn = std::map<std::string, std::set<programs::ProgramComponentKind>>;
 
-// Sorts the coordinates by the share of the program's time that they act on, and says so in their
-// reasons. One that is not in `acts_on` acts on all of it. Among equals the order stays.
+// Sorts the coordinates by the share of the program's time that they act on and appends it to their
+// reasons. Coordinates that are not in `acts_on` act on all of it. The sort is stable.
 void SortByProgram(const programs::ProgramBreakdown& breakdown, const ActsOn& acts_on,
                    std::vector<tuning::Coordinate>& coordinates);
 

@@ -30,11 +30,16 @@ namespace {
 
 constexpr int kEqualChoices = 4, kEqualCoordinates = 3;
 
+std::string ResumeText(const std::string& output) {
+  return fmt::format("interrupted; run the same command with --resume to continue from {}\n",
+                     output);
+}
+
 nlohmann::json AboutOf(const TuneCommandRequest& request, const std::string& subject) {
   return {{"command", "dlroof tune --"},
           {"names", {subject}},
           {"program", request.trial.command},
-          {"read", request.trial.objective.read},
+          {"read", request.trial.objective.read.value_or("")},
           {"objective", request.trial.objective.per_second ? "per-second" : "seconds"},
           {"knobs", request.knobs},
           {"environment", request.environment},
@@ -45,7 +50,9 @@ nlohmann::json AboutOf(const TuneCommandRequest& request, const std::string& sub
 }
 
 Objective ObjectiveOf(const nlohmann::json& about) {
-  return {about.value("read", ""), about.value("objective", "") == "per-second"};
+  const auto read = about.value("read", "");
+  return {read.empty() ? std::nullopt : std::optional(read),
+          about.value("objective", "") == "per-second"};
 }
 
 void AddVariables(const TuneCommandRequest& request, std::vector<tuning::Coordinate>& coordinates) {
@@ -55,24 +62,25 @@ void AddVariables(const TuneCommandRequest& request, std::vector<tuning::Coordin
         if (choice.values.count(variable) > 0)
           throw BadInput("--env={}: knob {} has it already (--knobs chooses the sets)", variable,
                          other.name);
-    coordinates.push_back(AskedFor(variable, values));
+    coordinates.push_back(RequestedCoordinate(variable, values));
   }
 }
 
 Knobs KnobsToTry(const TuneCommandRequest& request, std::ostream& log) {
   if (request.compare_with_itself) return {EqualCoordinates(), {}, {}};
   auto knobs = KnobsOf(request.knobs, ThisKnobPlace(), request.may_change_results);
-  for (const auto& sentence : knobs.left_out)
-    log << fmt::format("left out: {}\n", text::Printable(sentence));
+  for (const auto& sentence : knobs.skipped)
+    log << fmt::format("skipped: {}\n", text::Printable(sentence));
   AddVariables(request, knobs.coordinates);
-  if (knobs.coordinates.empty()) throw BadInput("tune: no knob is left to try");
+  if (knobs.coordinates.empty())
+    throw BadInput("tune: no knob is left to try; --knobs and --env add some");
   return knobs;
 }
 
 TuningWords WordsOf(const std::vector<std::string>& command, const Objective& objective) {
   TuningWords words;
   words.objective = [objective](double seconds) {
-    if (objective.read.empty()) return text::WithPrefix(seconds, "s");
+    if (!objective.read) return text::WithPrefix(seconds, "s");
     return text::ThreeDigits(objective.per_second ? 1 / seconds : seconds);
   };
   words.settings = [command](const tuning::Tuning& tuning, std::ostream& out) {
@@ -109,7 +117,7 @@ class CommandTuning {
       const SystemLoad system_load;
       Measure();
       if (StoppedByInterrupt()) return Interrupted();
-      if (const auto text = system_load.Text(); !text.empty()) log_ << text << '\n';
+      if (const auto text = system_load.Text()) log_ << *text << '\n';
     }
     Report();
     return file_.tunings.front().state == tuning::TuningState::kFailed ? 1 : 0;
@@ -127,23 +135,24 @@ class CommandTuning {
     return plan;
   }
 
-  // The knobs that act on most of the program's time come first.
+  // Sorts the knobs by the share of the program's time that they act on.
   void Order() {
     const auto breakdown = profile::RunForBreakdown(request_.trial.command);
     if (!breakdown) {
-      log_ << "no breakdown of oneDNN's calls: the knobs are tried in the order of their files\n";
+      log_ << "a run has no breakdown of oneDNN's calls: the knobs are tried in the order of their "
+              "files\n";
       return;
     }
     auto& coordinates = file_.tunings.front().plan.coordinates;
     SortByProgram(*breakdown, acts_on_, coordinates);
     const auto names = coordinates | std::views::transform(&tuning::Coordinate::name);
     log_ << fmt::format("the breakdown of a run orders the knobs: {}\n",
-                        Printable(fmt::format("{}", fmt::join(names, ", "))));
+                        text::Printable(fmt::format("{}", fmt::join(names, ", "))));
   }
 
   void Measure() {
     const auto trial = CommandTrial(request_.trial);
-    // Its time limits the others, which may hang; the system reads the program's files meanwhile.
+    // This run of the default warms the system's file cache, and its time limits the other runs.
     const double begin = cpu::WallSeconds();
     if (!trial({}, request_.trial.timeout_seconds)) return;
     const double run_seconds = cpu::WallSeconds() - begin;
@@ -172,17 +181,17 @@ class CommandTuning {
     const auto& tuning = file_.tunings.front();
     WriteTuning(tuning, WordsOf(request_.trial.command, request_.trial.objective), out_);
     out_ << std::flush;
-    if (request_.exported.empty()) return;
-    WriteFile(request_.exported, tuning.state == tuning::TuningState::kConfirmed
-                                     ? ExportLines(request_.trial.command, tuning.best)
-                                     : "# nothing is confirmed to be faster than the default\n");
-    log_ << fmt::format("wrote {}\n", request_.exported);
+    if (!request_.exported) return;
+    WriteFile(*request_.exported,
+              tuning.state == tuning::TuningState::kConfirmed
+                  ? ExportLines(request_.trial.command, tuning.best)
+                  : "# no setting is confirmed to be faster than the default\n");
+    log_ << fmt::format("wrote {}\n", *request_.exported);
   }
 
   int Interrupted() {
     Report();
-    log_ << fmt::format("interrupted; the same command with --resume goes on from {}\n",
-                        request_.output);
+    log_ << ResumeText(request_.output);
     return kInterrupted;
   }
 
@@ -255,23 +264,27 @@ tuning::MeasureBlock TrialsOf(const TuneRequest& request, const std::string& nam
                       request.timeout_seconds});
 }
 
-// Sorts the coordinates by the breakdown of the default, where it has one.
+// Sorts the coordinates by the breakdown of the default, if there is one.
 void SortCoordinates(const TuneRequest& request, const std::string& name, std::ostream& log,
                      std::vector<tuning::Coordinate>& coordinates) {
   if (request.machine == "none" || request.compare_with_itself) return;
   const TemporaryFolder folder;
-  std::string path;
+  std::optional<std::string> path;
   try {
-    // A breakdown that is a little wrong still gives a good order.
-    path = supervise::MeasureExplained(
-        {"tune", {name}, request.bench, request.machine, "", {"--dlroof_live_check=false"}}, folder,
-        log);
+    // A live check is not worth its time: an inaccurate breakdown still gives a good order.
+    path = supervise::MeasureExplained({.command = "tune",
+                                        .names = {name},
+                                        .bench = request.bench,
+                                        .machine = request.machine,
+                                        .arguments = {"--dlroof_live_check=false"}},
+                                       folder, log);
   } catch (const BadInput& error) {
-    // The trials will say what is wrong with the benchmark.
-    log << fmt::format("no breakdown, so a fixed order: {}\n", text::Printable(error.what()));
+    // If the benchmark is at fault, the trials report it.
+    log << fmt::format("no breakdown, so the coordinates are tried in a fixed order: {}\n",
+                       text::Printable(error.what()));
   }
-  if (path.empty()) return;
-  const auto run = roofline::PlaceRun(record::ReadRunFile(path, log));
+  if (!path) return;
+  const auto run = roofline::PlaceRun(record::ReadRunFile(*path, log));
   for (const auto& placed : run.places) {
     const auto* point = roofline::Binding(placed.placement);
     if (placed.breakdown && point != nullptr)
@@ -297,7 +310,7 @@ nlohmann::json AboutOf(const TuneRequest& request) {
           {"names", request.names},
           {"bench", program},
           {"build", supervise::BuildOf(program)},
-          {"machine", request.machine},
+          {"machine", request.machine.value_or("")},
           {"seed", request.seed},
           {"min_effect", request.min_effect},
           {"precision", request.space.precision},
@@ -359,8 +372,7 @@ class Tunings {
   int Interrupted() {
     if (!file_.tunings.empty() && file_.tunings.back().state == tuning::TuningState::kUnfinished)
       WriteTuning(file_.tunings.back(), supervise::BenchProgram(request_.bench), out_);
-    log_ << fmt::format("interrupted; the same command with --resume goes on from {}\n",
-                        request_.output);
+    log_ << ResumeText(request_.output);
     return kInterrupted;
   }
 
@@ -375,7 +387,7 @@ class Tunings {
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out) {
   for (const auto& name : request.names) try {
       if (workload::ParseBenchmarkName(name).device != "cpu")
-        throw BadInput("only benchmarks of the CPU are tuned");
+        throw BadInput("only CPU benchmarks can be tuned");
       workload::MakeWorkload(name);
     } catch (const BadInput& error) {
       throw BadInput("tune: {}: {}", name, error.what());

@@ -1,9 +1,8 @@
-// dlroof tune -- CMD: the best setting of any program.
-//
-// dlroof tune: benchmarks one after the other, in one file.
+// dlroof tune: finds the best settings of benchmarks, or of any program (dlroof tune -- CMD).
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,12 +16,12 @@ namespace dlroof::tune {
 struct TuneCommandRequest {
   CommandTrialRequest trial;
   std::vector<std::string> knobs = {"openmp", "onednn", "allocator"};  // sets and files
-  // Variables with values to try beside them.
+  // Further environment variables, with values to try.
   std::vector<std::pair<std::string, std::vector<std::string>>> environment;
   bool may_change_results = false;
-  bool compare_with_itself = false;  // A/A: settings that change nothing, to see that none wins
+  bool compare_with_itself = false;  // A/A test with settings that change nothing
   std::string output = "tune.json";
-  std::string exported;  // path of a file of `export` lines; empty: none
+  std::optional<std::string> exported;  // file to write `export` lines to
   bool resume = false;
   double budget_seconds = 900;  // [s]
   double min_effect = 0.02;     // [1]
@@ -32,46 +31,47 @@ struct TuneCommandRequest {
 // Returns coordinates of variables that no program reads.
 std::vector<tuning::Coordinate> EqualCoordinates();
 
-// Tunes and writes the file after each block. Returns the exit code: 0, 1 if the program as it is
-// fails, 130 after an interrupt. Throws BadInput.
+// Tunes the program and writes the file after each block. Returns the exit code: 0, 1 if the
+// program fails with its default settings, 130 after an interrupt. Throws BadInput.
 int TuneCommand(const TuneCommandRequest& request, std::ostream& log, std::ostream& out);
 
-// Returns true for a file of TuneCommand's.
+// Returns whether TuneCommand wrote the file.
 bool IsOfCommand(const tuning::TuningFile& file);
-// VerifyAll of the file's program.
+// Calls VerifyAll for the file's program.
 int VerifyCommand(const std::string& path, tuning::TuningFile file, double timeout_seconds,
                   std::ostream& log, std::ostream& out);
-// Writes the tuning as it was written when it was made.
+// Writes the report of a file of TuneCommand.
 void ShowCommand(const tuning::TuningFile& file, std::ostream& out);
 
 // Returns a line for each variable and argument of the setting: "export A='b'".
 std::string ExportLines(const std::vector<std::string>& command, const tuning::Setting& setting);
-// Returns the command as a shell takes it.
+// Returns the command line for a shell, with the variables in front.
 std::string ShellCommand(const TunedCommand& tuned);
 
 struct TuneRequest {
-  std::vector<std::string> names;  // of benchmarks
-  std::string bench;               // dlroof_bench; empty: the one beside this program
-  std::string machine;             // roofs of the breakdown; empty: cached, or measured now; "none"
+  std::vector<std::string> names;      // of benchmarks
+  std::optional<std::string> bench;    // see supervise::BenchProgram
+  std::optional<std::string> machine;  // machine file for the breakdown, or "none" for no breakdown
   std::string output = "tune.json";
   bool resume = false;
-  bool compare_with_itself = false;  // A/A: settings that change nothing, to see that none wins
-  double budget_seconds = 120;       // [s] for each benchmark; more resumes one whose was spent
+  bool compare_with_itself = false;  // A/A test with settings that change nothing
+  double budget_seconds = 120;       // [s] for each benchmark; a larger budget resumes a tuning
   double timeout_seconds = 60;       // [s] for each answer of a process
   double min_effect = 0.02;          // [1]
   std::uint64_t seed = 1;
   SpaceRequest space;
 };
 
-// Tunes and writes the file after each block. Returns the exit code: 0, 1 if a default failed, 130
-// after an interrupt. Throws BadInput.
+// Tunes the benchmarks one after the other and writes the file after each block. Returns the exit
+// code: 0, 1 if a benchmark fails with its default settings, 130 after an interrupt. Throws
+// BadInput.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
-// VerifyAll of the file's tunings.
+// Calls VerifyAll for the file's benchmarks.
 int VerifyTunings(const std::string& path, const TuneRequest& request, std::ostream& log,
                   std::ostream& out);
 
-// Writes the file's tunings as they were written when they were made.
+// Writes the report of a file of TuneBenchmarks.
 void ShowTunings(const std::string& path, std::ostream& out);
 
 }  // namespace dlroof::tune

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kBarWidth = 30;
 
-// A bar as long as the time that is left of the default's.
+// Returns a bar whose length is the share of the default's time that is left.
 std::string Bar(double left) {
   const auto width = static_cast<std::size_t>(
       std::lround(std::clamp(left, 0.0, 1.0) * static_cast<double>(kBarWidth)));
@@ -35,16 +35,17 @@ void WriteSteps(const tuning::Tuning& tuning, const TuningWords& words, std::ost
   fmt::print(out, "  |{}|  {:>9}  default\n", Bar(left), time());
   for (const auto& step : tuning.steps) {
     if (step.effect) left *= step.effect->ratio;
-    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(), tuning::Words(step.values),
+    fmt::print(out, "  |{}|  {:>9}  {}: {}{}\n", Bar(left), time(),
+               tuning::SettingText(step.values),
                step.effect ? EffectText(*step.effect) : "not measured alone",
-               step.effect && !step.effect->confirmed ? ", not validated by itself" : "");
+               step.effect && !step.effect->confirmed ? ", not confirmed by itself" : "");
     fmt::print(out, "  {:{}}{}\n", "", kBarWidth + 15, text::Printable(step.reason));
   }
 }
 
 std::string NothingWon(const tuning::Tuning& tuning) {
   const auto unmeasured = std::ranges::count_if(
-      tuning.tried, [](const tuning::TriedChoice& one) { return !one.failed && !one.ratio; });
+      tuning.tried, [](const tuning::TriedChoice& tried) { return !tried.failed && !tried.ratio; });
   if (unmeasured > 0)
     return fmt::format("no gain was found, but {} of {} choices that were tried have no time",
                        unmeasured, tuning.tried.size());
@@ -55,37 +56,36 @@ std::string NothingWon(const tuning::Tuning& tuning) {
 std::string Verdict(const tuning::Tuning& tuning) {
   switch (tuning.state) {
     case tuning::TuningState::kConfirmed:
-      return fmt::format("best: {}, confirmed by {} blocks of fresh processes",
+      return fmt::format("best: {}, confirmed by {} blocks of new processes",
                          EffectText(*tuning.total), tuning.total->blocks);
     case tuning::TuningState::kNothingWon:
       return NothingWon(tuning);
     case tuning::TuningState::kNotConfirmed:
-      return fmt::format("nothing to win for sure: {}", tuning.reason);
+      return fmt::format("no confirmed gain: {}", tuning.reason);
     case tuning::TuningState::kUnsupported:
       return "not tuned: " + text::Printable(tuning.reason);
     case tuning::TuningState::kFailed:
-      return "not tuned, the default fails: " + text::Printable(tuning.reason);
+      return "not tuned: the default fails: " + text::Printable(tuning.reason);
     case tuning::TuningState::kUnfinished:
       break;
   }
-  return fmt::format("unfinished; so far {} seems best, which nothing validates yet",
-                     tuning::Words(tuning.best));
+  return fmt::format("unfinished; so far {} seems best, but it is not confirmed yet",
+                     tuning::SettingText(tuning.best));
 }
 
 void WriteTried(const tuning::Tuning& tuning, std::ostream& out) {
   if (const auto count = tuning::NoisyBlocks(tuning); count > 0)
-    fmt::print(out, "  other programs noisy {} of {} blocks, which do not count\n", count,
-               tuning.blocks.size());
+    fmt::print(out, "  {} of {} blocks were noisy and are not used\n", count, tuning.blocks.size());
   for (const auto& dropped : tuning.dropped)
     fmt::print(out, "  not confirmed: {}\n", text::Printable(dropped));
   for (const auto& tried : tuning.tried) {
     const auto ratio = tried.ratio ? fmt::format(" (about {:.2f} of the time, {} blocks)",
                                                  *tried.ratio, tried.blocks)
                                    : std::string();
-    fmt::print(
-        out, "  tried {}: {}{}\n",
-        tried.values.empty() ? "the default of " + tried.coordinate : tuning::Words(tried.values),
-        text::Printable(tried.verdict), ratio);
+    fmt::print(out, "  tried {}: {}{}\n",
+               tried.values.empty() ? "the default of " + tried.coordinate
+                                    : tuning::SettingText(tried.values),
+               text::Printable(tried.verdict), ratio);
   }
 }
 
@@ -108,7 +108,7 @@ void WriteTuning(const tuning::Tuning& tuning, const TuningWords& words, std::os
   fmt::print(out, "{}\n", text::Printable(tuning.plan.subject));
   if (tuning.state == tuning::TuningState::kConfirmed) WriteSteps(tuning, words, out);
   fmt::print(out, "  {}\n", Verdict(tuning));
-  if (tuning.verified) fmt::print(out, "  measured once more: {}\n", EffectText(*tuning.verified));
+  if (tuning.verified) fmt::print(out, "  measured again: {}\n", EffectText(*tuning.verified));
   WriteTried(tuning, out);
   if (tuning.state == tuning::TuningState::kConfirmed) words.settings(tuning, out);
   fmt::print(out, "\n");
@@ -134,15 +134,15 @@ bool IsFinished(const tuning::TuningFile& file, const std::vector<std::string>& 
 }  // namespace
 
 tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume) {
-  tuning::TuningFile contender{about, {}};
-  if (!std::filesystem::exists(path)) return contender;
+  tuning::TuningFile file{about, {}};
+  if (!std::filesystem::exists(path)) return file;
   auto before = tuning::ReadTuningFile(path);
   if (!resume) {
-    if (IsFinished(before, before.about.value("names", std::vector<std::string>())))
-      return contender;
-    throw BadInput("{}: an unfinished tuning; go on with --resume, or remove this file", path);
+    if (IsFinished(before, before.about.value("names", std::vector<std::string>()))) return file;
+    throw BadInput("{}: an unfinished tuning; continue it with --resume, or remove this file",
+                   path);
   }
-  for (const auto& [key, value] : contender.about.items())
+  for (const auto& [key, value] : file.about.items())
     if (before.about.value(key, nlohmann::json()) != value)
       throw BadInput("{}: its tuning had another {}: {}; now {}", path, key,
                      before.about.value(key, nlohmann::json()).dump(), value.dump());
@@ -159,16 +159,16 @@ int VerifyAll(const std::string& path, tuning::TuningFile file,
       fmt::print(out, "  nothing to verify: {}\n", tuning::Key(tuning.state));
       continue;
     }
-    log << fmt::format("default against {}\n", tuning::Words(tuning.best));
-    std::string why;
-    tuning.verified = tuning::Verify(tuning, {trials(tuning.plan.subject)}, why);
+    log << fmt::format("default against {}\n", tuning::SettingText(tuning.best));
+    std::optional<Reason> reason;
+    tuning.verified = tuning::Verify(tuning, {trials(tuning.plan.subject)}, reason);
     if (StoppedByInterrupt()) return kInterrupted;
     WriteFile(path, tuning::ToJson(file).dump(1) + "\n");
     const bool confirmed = tuning.verified && tuning.verified->confirmed;
-    fmt::print(out, "  {}: {}: {}\n", tuning::Words(tuning.best),
+    fmt::print(out, "  {}: {}: {}\n", tuning::SettingText(tuning.best),
                confirmed ? "confirmed again" : "not confirmed again",
-               tuning.verified ? EffectText(*tuning.verified) : why);
-    if (!confirmed) exit_code = kCannotSay;
+               tuning.verified ? EffectText(*tuning.verified) : reason.value_or(Reason{}).text);
+    if (!confirmed) exit_code = kNotConfirmed;
   }
   return exit_code;
 }

@@ -1,6 +1,5 @@
-// A tuning in words: the steps from default to best, what else was tried, the settings to copy.
-//
-// The file of tunings that a command goes on with, or verifies.
+// Reports of tunings (the steps from default to best, other trials, the settings to copy), and the
+// files of tunings that a command resumes or verifies.
 #pragma once
 
 #include <functional>
@@ -12,34 +11,34 @@
 
 namespace dlroof::tune {
 
-// Writes the steps with their ratios and intervals, from fresh blocks alone. `program` is
-// dlroof_bench as commands shall call it.
+// Writes the report of a benchmark's tuning, with the ratios and intervals of the confirmation.
+// `program` is the path of dlroof_bench in the printed command.
 void WriteTuning(const tuning::Tuning& tuning, const std::string& program, std::ostream& out);
 
-// Texts of a tuning's subject.
+// How a report shows the subject of a tuning.
 struct TuningWords {
   // Returns an objective (TrialResult's seconds) as text.
   std::function<std::string(double seconds)> objective;
   // Writes the settings of a confirmed tuning, to copy.
   std::function<void(const tuning::Tuning& tuning, std::ostream& out)> settings;
 };
-// The same of any program.
+// Writes the report of any program's tuning.
 void WriteTuning(const tuning::Tuning& tuning, const TuningWords& words, std::ostream& out);
 
 // "1.23x as fast (1.19x to 1.27x)".
 std::string EffectText(const tuning::Effect& effect);
 
-// Exit codes: the user asked for an end; a gain is not confirmed again.
-inline constexpr int kInterrupted = 130, kCannotSay = 3;
+inline constexpr int kInterrupted = 130;  // exit code after an interrupt
+inline constexpr int kNotConfirmed = 3;   // exit code if a gain is not confirmed again
 
-// Returns the tunings of the file at `path`, or a fresh file of `about` (its "names" are what is
-// tuned). Throws BadInput for an unfinished file without `resume`, and for one of another command
-// with it.
+// Returns the tunings of the file at `path`, or a new file with `about`, whose "names" are what is
+// tuned. Throws BadInput for an unfinished file without `resume`, and with `resume` for a file of
+// another command.
 tuning::TuningFile OpenTunings(const std::string& path, const nlohmann::json& about, bool resume);
 
-// Measures each confirmed best of the file against its default once more, by the trials of its
-// subject, and writes the effects into the file. Returns the exit code: 0, 3 if one is not
-// confirmed again, 130 after an interrupt.
+// Measures the confirmed best setting of each tuning of the file against its default again, with
+// the trials of its subject, and writes the effects into the file. Returns the exit code: 0, 3 if a
+// gain is not confirmed again, 130 after an interrupt.
 int VerifyAll(const std::string& path, tuning::TuningFile file,
               const std::function<tuning::MeasureBlock(const std::string& subject)>& trials,
               std::ostream& log, std::ostream& out);

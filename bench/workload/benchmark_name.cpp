@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <optional>
 
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
@@ -111,18 +112,17 @@ BenchmarkName ParseBenchmarkName(const std::string& text) {
 
 namespace {
 
-// Returns why no benchmark has this name; empty where one has.
-std::string Refusal(const std::string& name) {
+std::optional<Reason> InvalidReason(const std::string& name) {
   try {
     MakeWorkload(name);
   } catch (const BadInput& error) {
-    return fmt::format("{}: {}", name, error.what());
+    return Reason{fmt::format("{}: {}", name, error.what())};
   }
-  return {};
+  return std::nullopt;
 }
 
 void CheckName(const std::string& name) {
-  if (const auto refusal = Refusal(name); !refusal.empty()) throw BadInput(refusal);
+  if (const auto reason = InvalidReason(name)) throw BadInput(reason->text);
 }
 
 const roofline::SweepWord& WordOf(const BenchmarkName& name, const std::string& parameter) {
@@ -131,7 +131,7 @@ const roofline::SweepWord& WordOf(const BenchmarkName& name, const std::string& 
   if (found != words.end()) return *found;
   std::vector<std::string> names(words.size());
   std::ranges::transform(words, names.begin(), &roofline::SweepWord::name);
-  throw BadInput("--sweep={}: {} has no such parameter; there are {}", parameter, name.op,
+  throw BadInput("--sweep={}: {} has no such parameter; it has {}", parameter, name.op,
                  fmt::join(names, ", "));
 }
 
@@ -141,14 +141,14 @@ std::string WithSize(const std::string& name, const std::string& parameter, std:
   CheckName(name);
   auto parsed = ParseBenchmarkName(name);
   const auto& word = WordOf(parsed, parameter);
-  std::string refusal;
+  std::optional<Reason> first;
   for (const auto& problem : roofline::WithValue(parsed.problem, word, std::to_string(value))) {
     parsed.problem = problem;
-    const auto why = Refusal(ToText(parsed));
-    if (why.empty()) return ToText(parsed);
-    if (refusal.empty()) refusal = why;
+    const auto reason = InvalidReason(ToText(parsed));
+    if (!reason) return ToText(parsed);
+    if (!first) first = reason;
   }
-  throw BadInput("{} {}: {}", parameter, value, refusal);
+  throw BadInput("{} {}: {}", parameter, value, first ? first->text : "");
 }
 
 std::int64_t SizeOf(const std::string& name, const std::string& parameter) {
@@ -164,10 +164,10 @@ std::string WithThreads(const std::string& name, int threads) {
   CheckName(name);
   auto parsed = ParseBenchmarkName(name);
   if (parsed.device != "cpu")
-    throw BadInput("{}: a {} has no threads to sweep", name, parsed.device);
+    throw BadInput("{}: only benchmarks on the CPU have a number of threads to sweep", name);
   for (const auto& option : parsed.options)
     if (option.starts_with("threads"))
-      throw BadInput("{}: it names its number of threads; leave {} out", name, option);
+      throw BadInput("{}: the name already fixes the number of threads; remove {}", name, option);
   auto place = parsed.options.end();
   if (!parsed.options.empty() && parsed.options.back().starts_with(Key(CacheState::kCold))) --place;
   parsed.options.insert(place, fmt::format("threads{}", threads));

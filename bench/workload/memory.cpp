@@ -34,7 +34,7 @@ std::size_t PageBytes() {
   return bytes;
 }
 
-[[noreturn]] void Refuse(const char* what) {
+[[noreturn]] void ThrowSystemError(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
@@ -43,8 +43,8 @@ std::size_t PageBytes() {
 void RequireHostMemory(double bytes, std::string_view what) {
   const auto available = cpu::AvailableMemoryBytes();
   if (available && bytes > *available)
-    throw Unsupported("{} needs {:.3g} GB of memory, {:.3g} GB can be allocated here", what,
-                      bytes / 1e9, *available / 1e9);
+    throw Unsupported("{} needs {:.3g} GB of memory, but only {:.3g} GB can be allocated here",
+                      what, bytes / 1e9, *available / 1e9);
 }
 
 FoldedMemory::FoldedMemory(std::size_t bytes, std::size_t distinct)
@@ -53,7 +53,7 @@ FoldedMemory::FoldedMemory(std::size_t bytes, std::size_t distinct)
   bytes = RoundedUp(std::max<std::size_t>(bytes, 1), PageBytes());
   reserved_bytes_ = bytes + kAlignment;
   reserved_ = mmap(nullptr, reserved_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (reserved_ == MAP_FAILED) Refuse("reserving addresses for a tensor");
+  if (reserved_ == MAP_FAILED) ThrowSystemError("reserving addresses for a tensor");
   begin_ =
       reinterpret_cast<void*>(RoundedUp(reinterpret_cast<std::uintptr_t>(reserved_), kAlignment));
   try {
@@ -66,16 +66,16 @@ FoldedMemory::FoldedMemory(std::size_t bytes, std::size_t distinct)
 
 void FoldedMemory::Map(std::size_t bytes) {
   const int file = memfd_create("dlroof tensor", MFD_CLOEXEC);
-  if (file < 0) Refuse("memory for a tensor");
+  if (file < 0) ThrowSystemError("allocating memory for a tensor");
   bool mapped = ftruncate(file, static_cast<off_t>(distinct_)) == 0;
   for (std::size_t at = 0; mapped && at < bytes; at += distinct_)
     mapped =
         mmap(static_cast<std::byte*>(begin_) + at, std::min(distinct_, bytes - at),
              PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0) != MAP_FAILED;
-  const int why = errno;
+  const int error = errno;
   close(file);
-  errno = why;
-  if (!mapped) Refuse("mapping a tensor's pages");
+  errno = error;
+  if (!mapped) ThrowSystemError("mapping a tensor's pages");
 }
 
 FoldedMemory::FoldedMemory(FoldedMemory&& other) noexcept
@@ -104,7 +104,7 @@ std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, 
 
 namespace {
 
-// splitmix64 (Steele, Lea, Flood 2014) by position: value i needs no value before it.
+// splitmix64 (Steele, Lea, Flood 2014), indexed: value i does not depend on the values before it.
 uint64_t Mix(uint64_t seed, uint64_t index) {
   uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -112,8 +112,8 @@ uint64_t Mix(uint64_t seed, uint64_t index) {
   return z ^ (z >> 31);
 }
 
-// In double: 24 random bits times a difference of floats is exact, so that one rounding remains and
-// a fused multiply-add changes nothing.
+// Computes in double, where 24 random bits times a difference of floats are exact. So there is only
+// one rounding, and a fused multiply-add does not change the result.
 float Uniform(uint64_t bits, double low, double span) {
   return static_cast<float>(low + static_cast<double>(bits >> 40) * 0x1p-24 * span);
 }
@@ -143,7 +143,7 @@ std::vector<int64_t> SeededIndices(int64_t count, uint64_t seed, int64_t below) 
   if (count < 0 || below < 1)
     throw std::logic_error(fmt::format("SeededIndices({} below {})", count, below));
   std::vector<int64_t> indices(static_cast<size_t>(count));
-  // The remainder's bias towards small numbers is below / 2^64.
+  // The modulo biases the result towards small numbers by `below` / 2^64, which is negligible.
   for (size_t i = 0; i < indices.size(); ++i)
     indices[i] = static_cast<int64_t>(Mix(seed, i) % static_cast<uint64_t>(below));
   return indices;
@@ -158,7 +158,7 @@ float RoundToBf16(float value) {
 
 float RoundToF16(float value) {
   if (std::isnan(value)) return value;
-  // 65520 is half-way between the largest f16, 65504, and the next step: ties go to infinity.
+  // 65520 is half-way between 65504, the largest f16, and the next step. Ties go to infinity.
   if (std::fabs(value) >= 65520.0F)
     return std::copysign(std::numeric_limits<float>::infinity(), value);
   return static_cast<float>(RoundTo(value, kFp16Format));
@@ -200,7 +200,7 @@ template <class Element, class Convert>
 std::vector<float> Values(const std::vector<std::byte>& bytes, Convert convert) {
   if (bytes.size() % sizeof(Element) != 0)
     throw std::logic_error(
-        fmt::format("{} bytes are no elements of {}", bytes.size(), sizeof(Element)));
+        fmt::format("{} bytes are not a multiple of {}", bytes.size(), sizeof(Element)));
   std::vector<float> values(bytes.size() / sizeof(Element));
   for (size_t i = 0; i < values.size(); ++i) {
     Element element{};
@@ -222,7 +222,7 @@ float Widened(Number value) {
 
 float Same(float value) { return value; }
 
-// Null functions: no device of ours stores the type.
+// A type without `encode` and `decode` (f64) is never stored on a device.
 struct ElementRow {
   std::string_view type;
   int64_t bytes;
@@ -253,7 +253,7 @@ const ElementRow& RowOf(std::string_view type) {
   throw std::logic_error(fmt::format("no element type {}", type));
 }
 
-// visit(position in plain order, position in memory) of every element.
+// Calls visit(position in plain order, position in memory) for every element.
 template <class Visit>
 void ForEachElement(const std::array<int64_t, 4>& d, const std::array<int64_t, 4>& strides,
                     Visit visit) {
@@ -278,13 +278,14 @@ void RequireCount(size_t count, const std::array<int64_t, 4>& d) {
 uint16_t F16Bits(float value) {
   const uint32_t sign = std::signbit(value) ? kF16Sign : 0;
   if (std::isnan(value)) return static_cast<uint16_t>(sign | kF16Nan);
-  // 65520 is half-way between the largest f16, 65504, and the next step: ties go to infinity.
+  // See RoundToF16 for this bound.
   if (std::fabs(value) >= 65520.0F) return static_cast<uint16_t>(sign | kF16Infinity);
   return static_cast<uint16_t>(EncodeFloat(value, kFp16Format));
 }
 
 uint16_t Bf16Bits(float value) {
-  const uint32_t quiet = std::isnan(value) ? 0x40U : 0;  // one with its payload below would be lost
+  // Sets the quiet bit, because a NaN with only low payload bits would become infinity.
+  const uint32_t quiet = std::isnan(value) ? 0x40U : 0;
   return static_cast<uint16_t>(std::bit_cast<uint32_t>(RoundToBf16(value)) >> 16U | quiet);
 }
 
@@ -303,7 +304,7 @@ uint8_t E4m3Bits(float value) {
 }
 
 float FromE4m3Bits(uint8_t bits) {
-  constexpr uint8_t kNan = 0x7f;  // the format's one
+  constexpr uint8_t kNan = 0x7f;
   if ((bits & kNan) == kNan) return std::numeric_limits<float>::quiet_NaN();
   return static_cast<float>(DecodeFloat(bits, kE4m3Format));
 }
@@ -312,13 +313,13 @@ int64_t ElementBytes(std::string_view type) { return RowOf(type).bytes; }
 
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type) {
   const auto encode = RowOf(type).encode;
-  if (encode == nullptr) throw std::logic_error(fmt::format("a device stores no type {}", type));
+  if (encode == nullptr) throw std::logic_error(fmt::format("type {} cannot be encoded", type));
   return encode(values);
 }
 
 std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view type) {
   const auto decode = RowOf(type).decode;
-  if (decode == nullptr) throw std::logic_error(fmt::format("a device stores no type {}", type));
+  if (decode == nullptr) throw std::logic_error(fmt::format("type {} cannot be decoded", type));
   return decode(bytes);
 }
 

@@ -25,10 +25,10 @@ std::string Listed(const OptionRows& rows) {
   return text.empty() ? "" : " (" + text.substr(1) + ")";
 }
 
-// "threads2" -> 2. Throws BadInput for a number that none can be.
-int ThreadsOf(std::string_view option, int column) {
+// Returns 2 for "threads2", and nothing for another option. Throws BadInput for an invalid number.
+std::optional<int> ThreadsOf(std::string_view option, int column) {
   constexpr std::string_view kPrefix = "threads";
-  if (!option.starts_with(kPrefix)) return 0;
+  if (!option.starts_with(kPrefix)) return std::nullopt;
   TextCursor cursor(option, column - 1);
   cursor.Expect(kPrefix);
   const auto threads = cursor.Integer(1, "a number of threads");
@@ -38,7 +38,7 @@ int ThreadsOf(std::string_view option, int column) {
   return static_cast<int>(threads);
 }
 
-// The name as its cell reads it; what was taken off stands in `common`.
+// Removes the options that every backend has from the name and stores them in `common`.
 BenchmarkName WithoutCommonOptions(BenchmarkName name, Workload& common) {
   const auto last = [&] { return ColumnOfPart(name, 5 + static_cast<int>(name.options.size())); };
   for (const auto state : {CacheState::kCold, CacheState::kColdWeights})
@@ -48,19 +48,19 @@ BenchmarkName WithoutCommonOptions(BenchmarkName name, Workload& common) {
       break;
     }
   if (!name.options.empty()) common.threads = ThreadsOf(name.options.back(), last());
-  if (common.threads > 0) name.options.pop_back();
+  if (common.threads) name.options.pop_back();
   return name;
 }
 
 std::vector<Backend>& BackendRegistry() {
-  static std::vector<Backend> cells;
-  return cells;
+  static std::vector<Backend> backends;
+  return backends;
 }
 
-// Null where there is none.
+// Returns null if the backend is not registered.
 Backend* FindBackend(std::string_view op, std::string_view device, std::string_view library) {
-  for (Backend& cell : BackendRegistry())
-    if (cell.op == op && cell.device == device && cell.library == library) return &cell;
+  for (Backend& backend : BackendRegistry())
+    if (backend.op == op && backend.device == device && backend.library == library) return &backend;
   return nullptr;
 }
 
@@ -69,36 +69,42 @@ std::vector<Library>& LibraryRegistry() {
   return libraries;
 }
 
-// Why a device's cells lack their library, by device.
-std::map<std::string, std::string>& Explanations() {
-  static std::map<std::string, std::string> explanations;
-  return explanations;
+// Why the backends of a device lack their library, by device.
+std::map<std::string, Reason>& MissingReasons() {
+  static std::map<std::string, Reason> reasons;
+  return reasons;
 }
 
-std::string WhyMissing(const Backend& cell) {
-  const auto found = Explanations().find(cell.device);
-  if (found != Explanations().end()) return found->second;
-  return fmt::format("this build of dlroof was made without {}", cell.needs);
+std::string MissingReason(const Backend& backend) {
+  const auto found = MissingReasons().find(backend.device);
+  if (found != MissingReasons().end()) return found->second.text;
+  return fmt::format("this build of dlroof was made without {}",
+                     backend.needs.value_or(backend.library));
+}
+
+std::map<std::string, Op, std::less<>>& OpRegistry() {
+  static std::map<std::string, Op, std::less<>> ops;
+  return ops;
 }
 
 std::string Known() {
   std::set<std::string> names;
-  for (const auto& cell : AllBackends())
-    names.insert(fmt::format("{}/{}/{}", cell.op, cell.device, cell.library));
+  for (const auto& backend : AllBackends())
+    names.insert(fmt::format("{}/{}/{}", backend.op, backend.device, backend.library));
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace
 
-bool RegisterBackend(Backend cell) {
-  Backend* const known = FindBackend(cell.op, cell.device, cell.library);
+bool RegisterBackend(Backend backend) {
+  Backend* const known = FindBackend(backend.op, backend.device, backend.library);
   if (known == nullptr) {
-    BackendRegistry().push_back(std::move(cell));
+    BackendRegistry().push_back(std::move(backend));
     return true;
   }
-  if (!known->read) known->read = std::move(cell.read);
-  if (known->needs.empty()) known->needs = std::move(cell.needs);
-  if (!known->prepare) known->prepare = std::move(cell.prepare);
+  if (!known->read) known->read = std::move(backend.read);
+  if (!known->needs) known->needs = std::move(backend.needs);
+  if (!known->prepare) known->prepare = std::move(backend.prepare);
   return true;
 }
 
@@ -111,8 +117,8 @@ bool RegisterLibrary(Library library) {
 
 const std::vector<Library>& AllLibraries() { return LibraryRegistry(); }
 
-void ExplainMissing(const std::string& device, const std::string& why) {
-  Explanations()[device] = why;
+void SetMissingReason(const std::string& device, const Reason& reason) {
+  MissingReasons()[device] = reason;
 }
 
 int ColumnOfPart(const BenchmarkName& name, int index) {
@@ -147,11 +153,11 @@ bool HasOption(const BenchmarkName& name, std::string_view option) {
   return std::ranges::count(name.options, option) > 0;
 }
 
-void RefuseOption(const BenchmarkName& name, std::string_view option, std::string_view why) {
+void RefuseOption(const BenchmarkName& name, std::string_view option, std::string_view reason) {
   const auto at = std::ranges::find(name.options, option);
   if (at == name.options.end()) return;
   throw BadInput({.column = ColumnOfPart(name, 6 + static_cast<int>(at - name.options.begin()))},
-                 "'{}' {}", option, why);
+                 "'{}' {}", option, reason);
 }
 
 const std::vector<std::string_view>& FpmathOptions() {
@@ -160,44 +166,35 @@ const std::vector<std::string_view>& FpmathOptions() {
   return options;
 }
 
-std::string FpmathOf(const BenchmarkName& name) {
+std::optional<std::string> FpmathOf(const BenchmarkName& name) {
   for (const auto option : FpmathOptions())
     if (HasOption(name, option)) return std::string(option.substr(option.find('-') + 1));
-  return {};
+  return std::nullopt;
 }
 
 Workload MakeWorkload(const std::string& text) {
   const BenchmarkName name = ParseBenchmarkName(text);
   Workload common;
   const BenchmarkName own = WithoutCommonOptions(name, common);
-  const Backend* const cell = FindBackend(name.op, name.device, name.library);
-  if (cell == nullptr)
-    throw BadInput({.column = 1}, "no benchmark {}/{}/{}; there are {}", name.op, name.device,
+  const Backend* const backend = FindBackend(name.op, name.device, name.library);
+  if (backend == nullptr)
+    throw BadInput({.column = 1}, "no benchmark {}/{}/{}; known are {}", name.op, name.device,
                    name.library, Known());
-  Workload workload = cell->read(own);
-  if (cell->prepare)
-    workload.prepare = [prepare = cell->prepare, own](const RunSettings& settings) {
+  Workload workload = backend->read(own);
+  if (backend->prepare)
+    workload.prepare = [prepare = backend->prepare, own](const RunSettings& settings) {
       return prepare(own, settings);
     };
   else
-    workload.prepare = [why = WhyMissing(*cell)](const RunSettings&) -> PreparedCall {
-      throw Unsupported(why);
+    workload.prepare = [reason = MissingReason(*backend)](const RunSettings&) -> PreparedCall {
+      throw Unsupported(reason);
     };
   workload.name = name;
   workload.threads = common.threads;
   workload.cache = common.cache;
-  if (workload.cache != CacheState::kWarm) workload.repro.clear();  // benchdnn 3.2 is warm
+  if (workload.cache != CacheState::kWarm) workload.repro.reset();  // benchdnn only times warm
   return workload;
 }
-
-namespace {
-
-std::map<std::string, Op, std::less<>>& OpRegistry() {
-  static std::map<std::string, Op, std::less<>> ops;
-  return ops;
-}
-
-}  // namespace
 
 bool RegisterOp(Op op) {
   roofline::RegisterOpWords(op.name, op.words);

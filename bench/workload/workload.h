@@ -1,6 +1,5 @@
-// Workloads, which are benchmarks before they run, and the cells that make them.
-//
-// Row that an op's folder registers: all that the other modules need to know about the op.
+// Workloads (benchmarks that can be prepared), the backends that make them, and the registries of
+// backends, libraries and operators.
 #pragma once
 
 #include <cstdint>
@@ -20,157 +19,173 @@
 
 namespace dlroof::workload {
 
-// Result of the comparison with the plain-loop reference.
+// Result of comparing a call's outputs with the plain-loop reference.
 struct Verification {
   bool ok = false;
-  double max_error =
-      0;  // [1] largest |output - reference| / (tolerance scale of that output), see the cell
-  double tolerance = 0;  // [1] what was allowed
-  std::string
-      how;  // "all 4096 outputs", "512 sampled outputs", "all outputs of the twin t2n4i64h64"
+  // [1] The largest |output - reference| over the scale of that output's tolerance, which each op
+  // defines.
+  double max_error = 0;
+  double tolerance = 0;  // [1] largest max_error that is allowed
+  // What was compared: "all 4096 outputs", "512 sampled outputs", "all outputs of the twin t2n4".
+  std::string how;
 };
 
-// Memory of one tensor of a call; what a cold call must not find in a cache.
+// Memory of one tensor of a call.
 struct MemoryRegion {
   const void* begin = nullptr;
   size_t bytes = 0;
   bool weights = false;  // trained parameters: weights, bias
 };
 
-// Memory filled with seeded data, algorithm chosen. Owns everything that `run` uses.
-struct PreparedCall {
-  std::function<void()> run;             // one call, finished when it returns; nothing but the call
-  std::function<Verification()> verify;  // compares with the reference; called once, before timing
-  std::string algorithm;                 // what the library chose: "brgconv:avx512_core"
-  std::string isa;                       // what the library may use here: "avx512_core_vnni"
-  Work modelled;                         // of one call, on the pipes that this algorithm uses
-  caches::LevelModel levels;             // its loops, for the bytes at each cache level
-  int threads = 0;  // that work on it, where they are not all that were given; 0: all
-  std::vector<MemoryRegion> memory;  // every tensor that `run` reads or writes
-  // [1] Time of the library's own choice of algorithm over that of the fastest one, where all were
-  // timed and the fastest was taken.
-  std::optional<double> heuristic_over_best;
-  // Times parts of one call by the library's own primitives on one thread, and counts their
-  // instructions, by single steps for at most so long each (instruction_count.h); empty: nobody can
-  // tell.
+struct PreparedCall;
+
+// Analyses of a CPU call for --dlroof_explain. Each is optional: a function is set, and the number
+// has a value, only if the backend offers the analysis for this call.
+struct ExplainCapabilities {
+  // Times the parts of one call with the library's own primitives on one thread, and counts their
+  // instructions by single-stepping for at most `step_seconds` each (instruction_count.h).
   std::function<PartSeconds(double step_seconds)> parts;
-  // Makes the same call with every size 1 that its number of parallel regions does not depend on;
-  // empty: there is none.
+  // Prepares a call that has as many parallel regions, with every other size set to 1.
   std::function<PreparedCall()> smallest;
-  // Makes the same call on copies of its tensors of which at most so many bytes are distinct
-  // (FoldedMemory). Its results are of no use. Throws Unsupported, or std::system_error, where the
-  // machine lacks the memory. Empty: there is none.
+  // Prepares the same call on folded tensors (FoldedMemory) whose distinct memory is at most
+  // `distinct_bytes`, to time it with its operands in a near cache. Its results are meaningless.
+  // Throws Unsupported or std::system_error if the machine lacks the memory.
   std::function<PreparedCall(double distinct_bytes)> folded;
-  // [1] Multiply-adds that the vector lanes execute over those that the problem asks for; absent:
-  // not modelled.
+  // [1] Multiply-adds that the vector lanes execute over those that the problem asks for.
   std::optional<double> executed_over_useful;
-  // GPUs only: starts one call on a cudaStream_t and returns, never waits; `run` is this, then a
-  // wait for its end. The same work each time, so that it can be captured into a graph.
+};
+
+// What every call on a GPU has in addition.
+struct GpuCapabilities {
+  // Starts one call on a cudaStream_t and returns without waiting. Does the same work each time, so
+  // that it can be captured into a graph. `run` is this function followed by a wait.
   std::function<void(void* stream)> enqueue;
-  // GPUs only: brings back what a call uses up, finished when it returns; before calls that are
-  // timed or counted, and not part of them. Empty: every call finds what the first one found.
+  // Restores what a call consumes; it has finished when the function returns. Called before calls
+  // that are timed or counted, outside of the measurement. Set only if calls consume something.
   std::function<void()> renew;
-  // GPUs only: a kernel's blocks wait for each other, so that all must be on the GPU at once.
+  // The kernel's blocks wait for each other, so that all must be resident on the GPU at once.
   bool blocks_wait = false;
+};
+
+// A call whose memory is filled with seeded data and whose algorithm is chosen. Owns everything
+// that `run` uses.
+struct PreparedCall {
+  std::function<void()> run;             // makes one call and returns when it has finished
+  std::function<Verification()> verify;  // compares with the reference; called once, before timing
+  std::string algorithm;                 // chosen by the library: "brgconv:avx512_core"
+  std::string isa;                       // that the library may use: "avx512_core_vnni"
+  Work modelled;                         // of one call, on the pipes that this algorithm uses
+  caches::LevelModel levels;             // of the call's loops: bytes at each cache level
+  std::vector<MemoryRegion> memory;      // every tensor that `run` reads or writes
+  std::optional<int> threads;            // used by this call if fewer than settings.threads
+  // [1] Time of the library's own choice of algorithm over that of the fastest one. Set if all
+  // algorithms were timed and the fastest was taken.
+  std::optional<double> heuristic_over_best;
+  ExplainCapabilities explain;
+  std::optional<GpuCapabilities> gpu;  // set by every backend of a GPU
 };
 
 struct RunSettings {
   int threads = 1;
-  // The first for the first thread to stay on, and so on, as many as may be used; empty: threads
-  // are not pinned.
+  // CPUs that may be used, in the order of the threads that are pinned to them. Threads are not
+  // pinned if the list is empty.
   std::vector<int> cpus;
   unsigned seed = 1;
   std::string counters{kAutoCounters};
-  std::string gpu;  // the GPU's name where the run has one
+  std::string gpu;  // the name of the run's GPU, if it has one
 };
 
 // Content of the caches when a call begins.
 enum class CacheState {
-  kWarm,         // what the call before left there
-  kCold,         // nothing of the call's tensors
-  kColdWeights,  // nothing of its weights: data came just now, the model has long been idle
+  kWarm,         // whatever the previous call left there
+  kCold,         // none of the call's tensors
+  kColdWeights,  // all tensors but the weights: a model that has been idle gets new input
 };
 std::string_view Key(CacheState state);  // "warm", "cold", "cold-weights"
 
 struct Workload {
   BenchmarkName name;
-  // Throws Unsupported with the library's own words, std::exception when it breaks.
+  // Throws Unsupported with the library's own message if it refuses the call, and another
+  // std::exception if it fails.
   std::function<PreparedCall(const RunSettings&)> prepare;
-  // benchdnn's arguments that time the same call; empty where benchdnn cannot.
-  std::string repro;
-  int threads = 0;  // that the name asks for; 0: as many as the run gives
+  std::optional<std::string> repro;  // arguments with which benchdnn times the same call, if it can
+  std::optional<int> threads;        // requested by the name; otherwise the run's number applies
   CacheState cache = CacheState::kWarm;
 };
 
-// One op on one device by one library. Every build knows every cell: names parse, or are refused,
-// the same way without the library.
+// Runs one operator on one device by one library. Every build knows every backend, so that names
+// are parsed and refused in the same way whether or not the library is present.
 struct Backend {
   std::string op, device, library;
-  // Returns the workload without `prepare`. Throws BadInput (column within the whole name) for a
-  // direction, type, problem or option that cannot exist. Sees the name without the options that
-  // every cell has. Support by the library shows only in `prepare`.
+  // Required. Checks the name and returns its workload without `prepare`. The name comes without
+  // the options that every backend has. Throws BadInput (with the column in the whole name) for a
+  // direction, type, problem or option that does not exist. Whether the library supports the call
+  // is only known in `prepare`.
   std::function<Workload(const BenchmarkName&)> read;
-  std::string needs = {};  // a library that a build may lack: "oneDNN 3.2 or newer"; empty: none
-  // Fills Workload::prepare. Empty: this build, or this machine, lacks the library.
+  // The library, if a build may lack it: "oneDNN 3.2 or newer".
+  std::optional<std::string> needs = {};
+  // Becomes Workload::prepare. Only set if this build and this machine have the library.
   std::function<PreparedCall(const BenchmarkName&, const RunSettings&)> prepare = {};
 };
 
-// Called at namespace scope by the op's folder (`read`, `needs`), and by the library's (`prepare`):
-// [[maybe_unused]] const bool registered = RegisterBackend({...}). Completes a cell that is there:
-// of each part the first counts. Returns true.
-bool RegisterBackend(Backend cell);
+// Registers a backend. Call at namespace scope: [[maybe_unused]] const bool registered =
+// RegisterBackend({...}). A backend may be registered in two steps, in any order: its op's folder
+// registers `read` and `needs` in every build, the library's folder `prepare` where the library is
+// present. The first registration of each member wins. Returns true.
+bool RegisterBackend(Backend backend);
 const std::vector<Backend>& AllBackends();
 
-// Records why the cells of a device lack their library, with the cure: the reason of every
-// benchmark of theirs. Without it the build is named.
-void ExplainMissing(const std::string& device, const std::string& why);
+// Sets the reason, with a remedy, why the backends of a device lack their library. It becomes the
+// reason of each of their benchmarks, instead of "this build of dlroof was made without ...".
+void SetMissingReason(const std::string& device, const Reason& reason);
 
-// Column (from 1) at which part `index` of the name's text begins; for messages of `read`.
+// Returns the column (from 1) at which part `index` of the name's text begins, for messages of
+// `read`.
 int ColumnOfPart(const BenchmarkName& name, int index);
 
-// A library that cells call: named in every run file and by the doctor.
+// A library that backends call. Run files and `dlroof doctor` describe every registered library.
 struct Library {
   std::string name;                          // "onednn"
-  std::function<std::string()> description;  // version, threading, ISA that it may use
-  // Keeps its i-th thread on cpus[i] from now on, and with it the calling thread on cpus[0].
+  std::function<std::string()> description;  // version, threading, allowed ISA
+  // Pins the library's i-th thread to cpus[i], and the calling thread to cpus[0].
   std::function<void(const std::vector<int>& cpus)> pin;
-  // Calls `visit` with its number on each of its threads at once. They then wait for more work: a
-  // call that begins now need not wake them.
+  // Calls visit(thread) on each of the library's threads concurrently. The threads then spin for
+  // more work, so that a call that begins right afterwards need not wake them.
   std::function<void(const std::function<void(int)>& visit)> on_threads;
-  // Its calls run on so many threads from now on, as preparing a call for them sets it; may be
-  // empty where that does nothing.
+  // Sets the number of threads of the library's following calls, as preparing a call does. Set only
+  // by libraries whose number of threads can change.
   std::function<void(int threads)> use_threads = {};
 };
 bool RegisterLibrary(Library library);
 const std::vector<Library>& AllLibraries();
 
-// The options that a cell knows, in the order in which a name must have them: each row holds
-// choices of which a name has one at most, the default being to have none.
+// The options of a backend, in the order in which a name lists them. Each row holds alternatives,
+// of which a name has at most one; without an option of the row the default applies.
 using OptionRows = std::vector<std::vector<std::string_view>>;
-// Throws BadInput with the column for an option that no row holds, that comes twice or too late
-// (one benchmark has one name).
+// Throws BadInput with the column of an option that no row holds, or that is repeated or out of
+// order (each benchmark has exactly one name).
 void CheckOptions(const BenchmarkName& name, const OptionRows& rows);
 bool HasOption(const BenchmarkName& name, std::string_view option);
-// Throws BadInput with the column, "'OPTION' WHY", where the name has the option.
-void RefuseOption(const BenchmarkName& name, std::string_view option, std::string_view why);
+// Throws BadInput with the column and "'OPTION' REASON" if the name has the option.
+void RefuseOption(const BenchmarkName& name, std::string_view option, std::string_view reason);
 
-// The row of options by which a library may compute f32 in a narrower type: "fpmath-bf16".
+// The row of options that let a library compute f32 in a narrower type: "fpmath-bf16" ...
 const std::vector<std::string_view>& FpmathOptions();
-// "bf16"; empty where the name has none of them.
-std::string FpmathOf(const BenchmarkName& name);
+// Returns the type of the name's option of that row: "bf16".
+std::optional<std::string> FpmathOf(const BenchmarkName& name);
 
-// Backend::read of a cell whose name is read for its refusals alone.
+// A Backend::read that only checks the name, by `kReadCase`, and adds nothing to the workload.
 template <auto kReadCase>
-Workload ReadNameAlone(const BenchmarkName& name) {
+Workload CheckedWorkload(const BenchmarkName& name) {
   kReadCase(name);
   return {};
 }
 
-// Every cell's last options, in this order: "threadsN", then "cold" or "cold-weights".
-//
-// Returns the workload of a name. Throws BadInput: what ParseBenchmarkName refuses, or no such op,
-// device or library (listing those there are). Without its library the workload's prepare throws
-// Unsupported: the benchmark is recorded, it does not vanish.
+// Returns the workload of a name. The last options of every backend are, in this order, "threadsN"
+// and "cold" or "cold-weights". Throws BadInput for what ParseBenchmarkName and the backend refuse,
+// and for an unknown op, device or library (the message lists the known ones). If the build lacks
+// the library, the workload's `prepare` throws Unsupported, so that the run still records the
+// benchmark.
 Workload MakeWorkload(const std::string& name);
 
 }  // namespace dlroof::workload
@@ -181,7 +196,7 @@ struct BenchdnnDriver;
 
 namespace dlroof::workload {
 
-// Options of names that reach the same result another way. A name has one of them at most.
+// Options that compute the same result in different ways. A name has at most one of them.
 struct OpVariants {
   std::string what;                  // "algorithm"
   std::vector<std::string> options;  // "auto", "winograd"
@@ -194,33 +209,34 @@ struct TrainedLayer {
   int64_t parameters = 0;  // [1] weights and biases; each has a gradient
 };
 
+// An operator: everything that other modules need to know about it. Members with a default are
+// optional; a function is only set if the op has the feature.
 struct Op {
   std::string name;             // in benchmark names: "Conv2D"
   roofline::OpWords words;      // for reports: its noun, the letters of its problems
   std::string flop_convention;  // the rule by which its FLOPs are counted, for run files
-  std::vector<const benchdnn::BenchdnnDriver*> benchdnn =
-      {};                                    // drivers of benchdnn that time this op
-  std::vector<std::string> directions = {};  // that any of its cells has
-  // Lines of a suite file that say which benchmarks a problem has where the file does not.
+  std::vector<const benchdnn::BenchdnnDriver*> benchdnn = {};  // benchdnn's drivers that time it
+  std::vector<std::string> directions = {};                    // of all its backends together
+  // Lines of a suite file: the default templates of problems, for files without templates.
   std::string templates = {};
-  // Returns the name's problem with another batch size. Throws BadInput where the problem with it
-  // cannot be, and Unsupported where the problem does not say which of its sizes is the batch.
+  // Returns the name's problem with another batch size. Throws BadInput if that problem is invalid,
+  // and Unsupported if the problem does not say which of its sizes is the batch.
   std::function<std::string(const BenchmarkName& name, int64_t batch)> with_batch = {};
-  // Throws as with_batch. Empty: calls of this op have no parameters.
+  // Set if the op has trained parameters. Throws as with_batch does.
   std::function<TrainedLayer(const BenchmarkName& name)> trained = {};
-  std::vector<OpVariants> variants = {};  // that a tuning may choose among
-  // Returns the model of a call's traffic on a GPU, which is CountRequest::model. `gpu` is the
-  // GPU's name. Empty: there is no model of this op, or none of this call.
+  std::vector<OpVariants> variants = {};  // choices of `dlroof tune`
+  // Returns the model of a call's traffic on the GPU named `gpu` (CountRequest::model), or an empty
+  // function if this call is not modelled.
   std::function<std::function<Work(std::string& how)>(
       const BenchmarkName& name, const std::string& algorithm, const std::string& gpu)>
       gpu_traffic = {};
 };
 
-// Called by each op's op.cpp at namespace scope. Returns true.
+// Called by each op's case.cpp at namespace scope. Returns true.
 bool RegisterOp(Op op);
-// Returns the ops in the order of their names.
+// Returns the ops, sorted by name.
 std::vector<const Op*> AllOps();
-// Returns null where no op has this name.
+// Returns null if no op has this name.
 const Op* FindOp(std::string_view name);
 
 }  // namespace dlroof::workload

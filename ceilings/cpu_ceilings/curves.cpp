@@ -16,12 +16,12 @@ namespace {
 constexpr double kSmallest = 4096;  // [byte]
 constexpr int kPerOctave = 4;
 constexpr double kStepFalls = 0.03, kEdgeFalls = 0.12;  // [1] of the rate
-constexpr std::size_t kLevelPoints = 4;                 // of a curve, at about the same rate
-constexpr double kPartOfFall = 0.25;                    // where in the fall the level ends
-constexpr double kAgreeFactor = 2, kNearFactor = 4;
-constexpr double kSlowerBeyond = 0.1;  // [1] than before the edge; an edge is a fall of 12 %
+constexpr std::size_t kLevelPoints = 4;                 // the shortest level of a curve
+constexpr double kPartOfFall = 0.25;                    // part of the fall at which the level ends
+constexpr double kAgreeFactor = 2, kNearFactor = 4;     // between sizes
+constexpr double kSlowerBeyond = 0.1;                   // [1] loss of rate beyond the edge
 
-// Logarithms of the rates, each raised to that of every larger working set.
+// Returns the logarithms of the rates, each raised to that of every larger working set.
 std::vector<double> Envelope(const std::vector<machine::SweepPoint>& curve) {
   std::vector<double> rates;
   rates.reserve(curve.size());
@@ -37,7 +37,7 @@ struct Fall {
 
 double Drop(const std::vector<double>& rates, std::size_t i) { return rates[i] - rates[i + 1]; }
 
-// Falls that no level lies between are one.
+// Joins falls that have no level between them.
 std::vector<Fall> Falls(const std::vector<double>& rates) {
   const double least = -std::log(1 - kStepFalls);
   std::vector<Fall> falls;
@@ -62,39 +62,39 @@ CapacityEdge EdgeOf(const std::vector<machine::SweepPoint>& curve, const std::ve
           std::exp(rates[fall.last])};
 }
 
-double Apart(double left, double right) { return std::max(left / right, right / left); }
+double Ratio(double left, double right) { return std::max(left / right, right / left); }
 
-bool Agree(const CapacityEdge& edge, double told) {
-  return Apart(edge.bytes, told) <= kAgreeFactor;
+bool Agree(const CapacityEdge& edge, double reported) {
+  return Ratio(edge.bytes, reported) <= kAgreeFactor;
 }
 
-// Null: none is near, or the nearest is nearer to another level's size.
+// Returns null if no edge is near the level's size, or if the nearest one is nearer to another's.
 const CapacityEdge* NearestEdge(const std::vector<CapacityEdge>& edges,
-                                const std::map<Level, double>& told, Level level) {
-  const double size = told.at(level);
+                                const std::map<Level, double>& reported, Level level) {
+  const double size = reported.at(level);
   const auto nearest = std::ranges::min_element(edges, [&](const auto& left, const auto& right) {
-    return Apart(left.bytes, size) < Apart(right.bytes, size);
+    return Ratio(left.bytes, size) < Ratio(right.bytes, size);
   });
-  if (nearest == edges.end() || Apart(nearest->bytes, size) > kNearFactor) return nullptr;
-  for (const auto& [other, other_size] : told)
-    if (Apart(nearest->bytes, other_size) < Apart(nearest->bytes, size)) return nullptr;
+  if (nearest == edges.end() || Ratio(nearest->bytes, size) > kNearFactor) return nullptr;
+  for (const auto& [other, other_size] : reported)
+    if (Ratio(nearest->bytes, other_size) < Ratio(nearest->bytes, size)) return nullptr;
   return &*nearest;
 }
 
-// The edge where a part of the farthest cache ends; null: there is none.
-const CapacityEdge* EdgeOfAPart(const std::vector<CapacityEdge>& edges,
-                                const std::map<Level, double>& told,
-                                const std::map<Level, CapacityEdge>& found) {
-  if (edges.empty() || told.empty() || found.contains(told.rbegin()->first)) return nullptr;
+// Returns the edge at which a part of the farthest cache ends, or null.
+const CapacityEdge* EdgeOfPart(const std::vector<CapacityEdge>& edges,
+                               const std::map<Level, double>& reported,
+                               const std::map<Level, CapacityEdge>& found) {
+  if (edges.empty() || reported.empty() || found.contains(reported.rbegin()->first)) return nullptr;
   const auto& last = edges.back();
-  if (last.bytes > told.rbegin()->second) return nullptr;
-  if (told.size() > 1 && last.bytes <= std::next(told.rbegin())->second) return nullptr;
+  if (last.bytes > reported.rbegin()->second) return nullptr;
+  if (reported.size() > 1 && last.bytes <= std::next(reported.rbegin())->second) return nullptr;
   for (const auto& [level, edge] : found)
     if (edge.bytes >= last.bytes) return nullptr;
   return &last;
 }
 
-// Returns how many CPUs share a level. One thread alone has `size` [byte] of its cache.
+// Returns how many CPUs share a level. A single thread has `size` [byte] of its cache.
 std::size_t Sharers(const std::map<Level, CapacityEdge>& together, Level level, double size,
                     std::size_t cpus) {
   if (level == Level::kL3) return cpus;
@@ -106,7 +106,8 @@ std::size_t Sharers(const std::map<Level, CapacityEdge>& together, Level level, 
 constexpr std::ptrdiff_t kRows = 8;
 constexpr double kAllowed = 1.03;
 
-// The point furthest above `roof(point)`; null when none is by more than the noise.
+// Returns the point that exceeds roof(point) most, or null if none exceeds it by more than the
+// noise.
 template <class Roof>
 const machine::RidgePoint* FurthestAbove(const std::vector<machine::RidgePoint>& ridge,
                                          const Roof& roof) {
@@ -129,10 +130,11 @@ void JudgeBandwidth(Level level, const std::vector<machine::RidgePoint>& ridge,
   if (point == nullptr) return;
   machine::AddReason(
       bandwidth,
-      fmt::format("loads with {:.3g} flop/byte moved {:.4g} GB/s at {}, this is {:.4g} GB/s: it "
-                  "is too low",
-                  point->intensity, point->flops_per_second / point->intensity / 1e9, Key(level),
-                  bandwidth.per_second / 1e9));
+      fmt::format(
+          "loads with {:.3g} flop/byte moved {:.4g} GB/s at {}, more than this roof of {:.4g} "
+          "GB/s: the roof is too low",
+          point->intensity, point->flops_per_second / point->intensity / 1e9, Key(level),
+          bandwidth.per_second / 1e9));
 }
 
 void JudgeCompute(Level level, const std::vector<machine::RidgePoint>& ridge,
@@ -143,11 +145,12 @@ void JudgeCompute(Level level, const std::vector<machine::RidgePoint>& ridge,
   const auto* point = FurthestAbove(ridge, [&](const machine::RidgePoint&) { return roof; });
   if (point == nullptr) return;
   const auto reason = fmt::format(
-      "multiply-adds with {:.3g} flop/byte at {} reached {:.4g} GFLOP/s, this is {:.4g} GFLOP/s: "
-      "it is too low",
+      "multiply-adds with {:.3g} flop/byte at {} reached {:.4g} GFLOP/s, more than this roof of "
+      "{:.4g} GFLOP/s: the roof is too low",
       point->intensity, Key(level), point->flops_per_second / 1e9, roof / 1e9);
   for (auto& [key, ceiling] : flops)
-    if (key.starts_with(kRidgePipe) && ceiling.per_second == roof) machine::AddReason(ceiling, reason);
+    if (key.starts_with(kRidgePipe) && ceiling.per_second == roof)
+      machine::AddReason(ceiling, reason);
 }
 
 }  // namespace
@@ -176,51 +179,53 @@ std::vector<CapacityEdge> FindCapacityEdges(const std::vector<machine::SweepPoin
 }
 
 std::map<Level, CapacityEdge> MatchEdges(const std::vector<CapacityEdge>& edges,
-                                         const std::map<Level, double>& told) {
+                                         const std::map<Level, double>& reported) {
   std::map<Level, CapacityEdge> found;
-  for (const auto& [level, size] : told)
-    if (const auto* edge = NearestEdge(edges, told, level)) found[level] = *edge;
-  if (const auto* edge = EdgeOfAPart(edges, told, found)) found[told.rbegin()->first] = *edge;
+  for (const auto& [level, size] : reported)
+    if (const auto* edge = NearestEdge(edges, reported, level)) found[level] = *edge;
+  if (const auto* edge = EdgeOfPart(edges, reported, found))
+    found[reported.rbegin()->first] = *edge;
   return found;
 }
 
 machine::SweepFinding CompareEdge(const LevelEdges& edges, Level level) {
-  const double told = edges.told.at(level);
+  const double reported = edges.reported.at(level);
   const auto edge = edges.found.find(level);
   if (edge == edges.found.end())
-    return {fmt::format("the curve does not fall near {}, which {} says: they disagree",
-                        SizeText(told), edges.teller),
+    return {fmt::format("the curve does not fall near {}, the size that {} says: they disagree",
+                        SizeText(reported), edges.source),
             true};
   const auto& [bytes, before, after] = edge->second;
-  const bool agree = Agree(edge->second, told);
+  const bool agree = Agree(edge->second, reported);
   return {fmt::format("the curve falls at {}, from {:.3g} to {:.3g} GB/s; {} says {}: they {}",
-                      SizeText(bytes), before / 1e9, after / 1e9, edges.teller, SizeText(told),
+                      SizeText(bytes), before / 1e9, after / 1e9, edges.source, SizeText(reported),
                       agree ? "agree" : "disagree"),
           !agree};
 }
 
-std::string EdgeReason(const LevelEdges& edges, Level level, double bytes, double per_second) {
+std::optional<Reason> EdgeReason(const LevelEdges& edges, Level level, double bytes,
+                                 double per_second) {
   for (const auto& [of, edge] : edges.found) {
-    const double told = edges.told.at(of);
-    if (of > level || Agree(edge, told)) continue;
-    const auto said = fmt::format("{} says that {} has {} for a thread, and loads fall at {}",
-                                  edges.teller, Key(of), SizeText(told), SizeText(edge.bytes));
+    const double reported = edges.reported.at(of);
+    if (of > level || Agree(edge, reported)) continue;
+    const auto sizes = fmt::format("{} says that {} has {} per thread, but loads get slower at {}",
+                                   edges.source, Key(of), SizeText(reported), SizeText(edge.bytes));
     if (of == level && bytes > edge.bytes && per_second < (1 - kSlowerBeyond) * edge.before)
-      return fmt::format("{}: arrays of {} lie beyond it", said, SizeText(bytes));
-    if (of < level && edge.bytes > told && bytes < kHelpedBelow * edge.bytes)
-      return fmt::format("{}: part of the traffic of arrays of {} stayed there", said,
-                         SizeText(bytes));
+      return Reason{fmt::format("{}: arrays of {} are beyond it", sizes, SizeText(bytes))};
+    if (of < level && edge.bytes > reported && bytes < kServedBelow * edge.bytes)
+      return Reason{fmt::format("{}: part of the traffic of arrays of {} stayed in {}", sizes,
+                                SizeText(bytes), Key(of))};
   }
-  return {};
+  return std::nullopt;
 }
 
 std::map<Level, std::map<int, cpu::CacheInstance>> CachesFromEdges(
-    const std::vector<CapacityEdge>& alone, const std::vector<CapacityEdge>& together,
+    const std::vector<CapacityEdge>& single, const std::vector<CapacityEdge>& together,
     const std::vector<int>& cpus) {
   std::map<Level, double> sizes;
-  if (!alone.empty()) sizes[Level::kL1] = alone[0].bytes;
-  if (alone.size() > 1) sizes[Level::kL2] = alone[1].bytes;
-  if (alone.size() > 2) sizes[Level::kL3] = alone.back().bytes;
+  if (!single.empty()) sizes[Level::kL1] = single[0].bytes;
+  if (single.size() > 1) sizes[Level::kL2] = single[1].bytes;
+  if (single.size() > 2) sizes[Level::kL3] = single.back().bytes;
   const auto found = MatchEdges(together, sizes);
   std::map<Level, std::map<int, cpu::CacheInstance>> caches;
   for (const auto& [level, size] : sizes) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <optional>
 #include <set>
 
 #include "ceilings/cpu_ceilings/measure_steps.h"
@@ -16,7 +17,7 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-// Repetitions stay within a time slice: on a busy machine only such can be clean.
+// Repetitions are shorter than a time slice: on a busy machine longer ones cannot be clean.
 constexpr Effort kFull = {"full", 35, 3e-3, 16, 6, 3, 6, 1};
 constexpr Effort kQuick = {"quick", 6, 1.5e-3, 6, 3, 3, 1, 0};
 constexpr Effort kThorough = {"thorough", 240, 5e-3, 30, 12, 5, 60, 100, true};
@@ -25,12 +26,12 @@ void AddPass(MeasureSession& session, int threads, int pass) {
   const auto begin = session.steps.size();
   AddFlopsSteps(session, threads, pass);
   AddBytesSteps(session, threads, pass);
-  // The first step of a pass makes the threads anew, the others where a step before could not.
+  // The first step of a pass creates new threads; later steps do if an earlier one left none.
   for (auto i = begin; i < session.steps.size(); ++i) {
     auto& run = session.steps[i].run;
     run = [&session, cpus = cpu::SpreadCpus(session.cpu, threads), inner = run,
            first = i == begin](double max_seconds) {
-      if (first) session.bench.reset();  // its memory first
+      if (first) session.bench.reset();  // frees its memory before the next bench allocates
       if (!session.bench) session.bench = std::make_unique<CpuBench>(cpus);
       inner(max_seconds);
     };
@@ -42,7 +43,8 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
     auto& sets = session.sets[threads];
     sets = session.SetsOf(cpu::SpreadCpus(session.cpu, threads));
     auto& ceilings = session.machine.by_threads[threads];
-    for (const auto& [level, why] : sets.absent) ceilings.absent[std::string(Key(level))] = why;
+    for (const auto& [level, reason] : sets.absent)
+      ceilings.absent[std::string(Key(level))] = reason;
     ceilings.effort = session.effort.name;
   }
   for (int pass = 0; pass < session.effort.passes; ++pass)
@@ -50,11 +52,12 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
   for (const int threads : counts) AddOverheadSteps(session, threads);
 }
 
-// The ceilings of what the passes measured.
+// Turns the measurements of all passes into ceilings.
 void Finish(MeasureSession& session) {
   FinishFlops(session);
   FinishBytes(session);
-  machine::AddScaling(session.machine, cpu::UsableCores(session.cpu));
+  const int cores = cpu::UsableCores(session.cpu);
+  machine::AddScaling(session.machine, cores > 0 ? std::optional(cores) : std::nullopt);
   machine::CompareThreadCounts(session.machine);
   for (auto& [threads, set] : session.machine.by_threads) {
     AddPlainPipes(set.flops);
@@ -62,11 +65,11 @@ void Finish(MeasureSession& session) {
   }
 }
 
-// Samples spread over the whole measurement, because a neighbour comes and goes.
-void LookAtCores(MeasureSession& session, cpu::SharesOfBest& alone) {
+// Samples the state of the cores throughout the measurement, because other programs come and go.
+void SampleCores(MeasureSession& session, cpu::SharesOfBest& single) {
   if (!session.bench) return;
-  alone.OfLower({session.bench->IssueRate(), std::nullopt}, {});
-  session.machine.issue_rate = alone.Best().issue_rate;
+  single.OfLower({session.bench->IssueRate(), std::nullopt}, {});
+  session.machine.issue_rate = single.Best().issue_rate;
   auto& best = session.machine.by_threads[session.bench->threads()].best_state;
   best = cpu::Better(best, session.bench->team().BestState());
 }
@@ -81,11 +84,11 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
     const double per_step = step == 0 ? nominal : elapsed / step;
     options.progress({step, steps, text, per_step * (steps - step)});
   };
-  cpu::SharesOfBest alone;
+  cpu::SharesOfBest single;
   for (int i = 0; i < steps; ++i) {
     const auto& step = session.steps[static_cast<std::size_t>(i)];
     report(i, step.text);
-    LookAtCores(session, alone);
+    SampleCores(session, single);
     const double left = session.effort.budget_seconds - (cpu::WallSeconds() - begin);
     TryStep(session, step, Allowance(left, steps - i, nominal));
   }
@@ -93,7 +96,7 @@ void RunSteps(MeasureSession& session, const MeasureOptions& options) {
 }
 
 void RunLastSteps(MeasureSession& session, const MeasureOptions& options) {
-  constexpr double kSeconds = 10;  // of each
+  constexpr double kSeconds = 10;  // [s] of each step
   const int steps = static_cast<int>(session.last_steps.size());
   for (int i = 0; i < steps; ++i) {
     const auto& step = session.last_steps[static_cast<std::size_t>(i)];
@@ -130,7 +133,8 @@ std::vector<int> ThreadCounts(const cpu::Cpu& cpu, const std::vector<int>& wante
     if (count < 1 || count > most)
       throw BadInput(
           "ceilings of {} threads cannot be measured: this process may use {} CPUs, and each "
-          "thread needs its own",
+          "thread "
+          "needs a CPU of its own",
           count, most);
   return {counts.begin(), counts.end()};
 }
@@ -152,25 +156,27 @@ machine::Machine MeasureCpu(const MeasureOptions& options) {
   MeasureSession session{cpu::ThisCpu(), EffortOf(options)};
   const auto counts = ThreadCounts(session.cpu, options.threads, options.thorough);
   session.machine = DescribeCpu(session.cpu);
-  if (session.machine.cache_bytes.empty()) FindUntoldCaches(session, counts);
+  if (session.machine.cache_bytes.empty()) FindUnreportedCaches(session, counts);
   AddSteps(session, counts);
   RunSteps(session, options);
   Finish(session);
-  if (MeasureNotValidatedAgain(session)) Finish(session);
+  if (RemeasureNotValidated(session)) Finish(session);
   AddSustainedSteps(session);
   RunLastSteps(session, options);
   session.machine.measured_at = UtcNow();
   return session.machine;
 }
 
+// ---- curves ----
+
 namespace {
 
 constexpr std::size_t kPointsPerStep = 4;
-// [byte] of the sweeps that look for caches: twice the largest that one core has (96 MiB of L3);
-// what cores share within a package is found in less.
-constexpr double kAloneBytes = 1 << 28, kTogetherBytes = 1 << 25;
+// [byte] largest working sets of the sweeps that look for caches: more than twice the largest cache
+// of one core (96 MiB of L3); caches that cores share show in smaller sets.
+constexpr double kSingleBytes = 1 << 28, kTogetherBytes = 1 << 25;
 
-// A point of a curve is a picture, not a roof: few repetitions.
+// Points of a curve are no roofs and need few repetitions.
 machine::RatePolicy PointPolicy(const MeasureSession& session, double max_seconds) {
   auto policy = session.effort.Policy(kMemoryTolerance);
   policy.repetition_seconds = std::min(policy.repetition_seconds, 2e-3);
@@ -188,7 +194,7 @@ std::vector<machine::SweepPoint> Swept(CpuBench& bench, const std::vector<double
     bench.AllocateArrays(bytes, 1, isa.step_floats);
     const double bytes_per_step =
         static_cast<double>(isa.step_floats * sizeof(float)) * bench.threads();
-    curve.push_back({static_cast<double>(bench.Of(0).floats * sizeof(float)),
+    curve.push_back({static_cast<double>(bench.workspace(0).floats * sizeof(float)),
                      bench.Measure(isa.load, policy).per_second * bytes_per_step});
   }
   return curve;
@@ -206,13 +212,13 @@ std::vector<CapacityEdge> EdgesOn(const MeasureSession& session, const std::vect
   if (const auto available = cpu::AvailableMemoryBytes())
     largest_bytes = std::min(largest_bytes, *available / 4 / static_cast<double>(cpus.size()));
   const auto& isa = *session.bytes_isas.front();
-  constexpr double kSeconds = 1;  // of a point at most; it takes a few hundredths
+  constexpr double kSeconds = 1;  // [s] limit of a point, which usually takes a few hundredths
   CpuBench bench(cpus);
   return FindCapacityEdges(
       Swept(bench, SweepSizes(largest_bytes), isa, PointPolicy(session, kSeconds)));
 }
 
-// "l1 33 KiB, l2 1.1 MiB".
+// Returns "l1 33 KiB, l2 1.1 MiB".
 std::string SizesText(const std::map<Level, double>& sizes) {
   std::string text;
   for (const auto& [level, bytes] : sizes)
@@ -234,7 +240,7 @@ void AddSweep(MeasureSession& session, const cpu_kernels::BytesIsa& isa, int thr
   }
 }
 
-// [flop/byte] where the roofs measured so far meet; 1 where one of them is not known.
+// Returns the [flop/byte] at which the roofs measured so far meet, 1 if one of them is missing.
 double Knee(const MeasureSession& session, int threads, Level level) {
   const auto& rows = session.rows.at(threads);
   double compute = 0, bandwidth = 0;
@@ -251,8 +257,8 @@ void MeasureRidge(MeasureSession& session, Level level, const cpu_kernels::Bytes
   const auto policy = PointPolicy(session, max_seconds / static_cast<double>(rows.size()));
   auto& bench = *session.bench;
   bench.AllocateArrays(session.sets.at(threads).sets.at(level).front().bytes, 1, isa.step_floats);
-  // Sums begin with small numbers, whatever an arithmetic kernel left behind.
-  for (int i = 0; i < threads; ++i) bench.Of(i).accumulators.fill(std::byte{0x3f});
+  // Sums begin with small numbers in place of an arithmetic kernel's results.
+  for (int i = 0; i < threads; ++i) bench.workspace(i).accumulators.fill(std::byte{0x3f});
   for (const auto& row : rows) {
     const double flops_per_step =
         row.Intensity() * static_cast<double>(isa.step_floats * sizeof(float)) * threads;
@@ -263,34 +269,34 @@ void MeasureRidge(MeasureSession& session, Level level, const cpu_kernels::Bytes
 
 }  // namespace
 
-void FindUntoldCaches(MeasureSession& session, const std::vector<int>& counts) {
+void FindUnreportedCaches(MeasureSession& session, const std::vector<int>& counts) {
   const auto& allowed = session.cpu.allowed;
-  const auto alone = EdgesOn(session, {allowed.front()}, kAloneBytes);
-  const auto together = allowed.size() > 1 && !alone.empty()
+  const auto single = EdgesOn(session, {allowed.front()}, kSingleBytes);
+  const auto together = allowed.size() > 1 && !single.empty()
                             ? EdgesOn(session, allowed, kTogetherBytes)
                             : std::vector<CapacityEdge>();
-  session.cpu.topology.cache_of_cpu = CachesFromEdges(alone, together, allowed);
-  session.caches_found = !alone.empty();
+  session.cpu.topology.cache_of_cpu = CachesFromEdges(single, together, allowed);
+  session.caches_found = !single.empty();
   session.machine.cache_bytes = ThreadShares(session.cpu.topology, {allowed.front()});
-  const auto said =
+  const auto text =
       session.caches_found
           ? fmt::format(
-                "the system tells no sizes; where a first sweep of loads over working sets falls "
-                "is taken for them: {}",
+                "the system reports no sizes; these are the working sets at which loads get slower "
+                "in a first sweep: {}",
                 SizesText(session.machine.cache_bytes))
           : std::string(
-                "the system tells no sizes, and loads do not get slower with their working set");
+                "the system reports no sizes, and loads do not get slower with their working set");
   for (const int threads : counts)
-    session.machine.by_threads[threads].edges["caches"] = {said, false};
+    session.machine.by_threads[threads].edges["caches"] = {text, false};
 }
 
 LevelEdges EdgesOf(const MeasureSession& session, int threads) {
   LevelEdges edges;
-  edges.teller = session.caches_found ? "a first sweep" : "hwloc";
-  edges.told = ThreadShares(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads));
+  edges.source = session.caches_found ? "a first sweep" : "hwloc";
+  edges.reported = ThreadShares(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads));
   const auto set = session.machine.by_threads.find(threads);
   if (set != session.machine.by_threads.end())
-    edges.found = MatchEdges(FindCapacityEdges(set->second.sweep), edges.told);
+    edges.found = MatchEdges(FindCapacityEdges(set->second.sweep), edges.reported);
   return edges;
 }
 
@@ -310,7 +316,7 @@ void FinishCurves(MeasureSession& session) {
   for (auto& [threads, set] : session.machine.by_threads) {
     if (set.sweep.empty()) continue;
     const auto edges = EdgesOf(session, threads);
-    for (const auto& [level, bytes] : edges.told)
+    for (const auto& [level, bytes] : edges.reported)
       set.edges[std::string(Key(level))] = CompareEdge(edges, level);
   }
 }

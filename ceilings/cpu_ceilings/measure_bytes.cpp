@@ -1,3 +1,4 @@
+// The memory rows of a CPU: which kernels run on which working sets, and how they become ceilings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +14,9 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-// In the last pass only rows are measured that may still become the roof: 3 %, as far as passes
-// differ.
-constexpr double kContender = 1 - kMemoryTolerance;
+// Later passes measure only rows within this share of the best rate, which may still become the
+// roof.
+constexpr double kContenderShare = 1 - kMemoryTolerance;
 
 struct BytesProbe {
   Level level;
@@ -23,11 +24,12 @@ struct BytesProbe {
   const cpu_kernels::BytesIsa* isa;
   cpu_kernels::PageSize page_size = cpu_kernels::PageSize::kHuge;
   std::vector<WorkingSet> sets;
-  bool fully = true;        // else one pass of half the repetitions: it is there to compare with
-  std::optional<int> node;  // NUMA node whose CPUs run it, on their own memory; else the session's
+  bool fully = true;        // rows for comparison have one pass with half the repetitions
+  std::optional<int> node;  // the NUMA node whose CPUs run it on their own memory
   std::vector<int> team;    // the node's CPUs
 
-  std::string Name() const {  // within the level
+  // Returns the name within the level.
+  std::string Name() const {
     auto name = fmt::format("{}.{}", mix.name, isa->name);
     if (page_size == cpu_kernels::PageSize::kSmall) name += ".small-pages";
     if (node) name += fmt::format(".node{}", *node);
@@ -43,11 +45,11 @@ bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> name
   return std::ranges::count(names, name) > 0;
 }
 
-// A short search finds the best size of set in a core's own cache.
+// Returns whether the level is a core's own cache, in which a short search finds the best set.
 bool IsOwn(Level level) { return level == Level::kL1 || level == Level::kL2; }
 
-// The widest vectors; in a hurry only the mixes that are the best of a level on some processor, at
-// L3 and DRAM on the size of set that usually is.
+// Adds the widest vectors. A quick measurement has only the mixes that are the best of a level on
+// some CPU, at L3 and DRAM only on the set that is usually the best.
 void AddWidest(const MeasureSession& session, Level level, const cpu_kernels::BytesIsa& isa,
                const std::vector<WorkingSet>& sets, std::vector<BytesProbe>& probes) {
   const bool quick = Quick(session);
@@ -60,9 +62,10 @@ void AddWidest(const MeasureSession& session, Level level, const cpu_kernels::By
   }
 }
 
-// Rows that are there to compare with. The best size in a core's own caches is soon found.
-void AddMinor(Level level, const cpu_kernels::BytesIsa& isa, cpu_kernels::PageSize page_size,
-              std::vector<WorkingSet> sets, std::vector<BytesProbe>& probes) {
+// Adds rows for comparison.
+void AddForComparison(Level level, const cpu_kernels::BytesIsa& isa,
+                      cpu_kernels::PageSize page_size, std::vector<WorkingSet> sets,
+                      std::vector<BytesProbe>& probes) {
   if (!IsOwn(level)) sets.resize(1);
   for (const auto& mix : cpu_kernels::MixesFor(isa, level))
     if (IsAnyOf(mix.name, {"load", "copy", "triad"}) ||
@@ -70,7 +73,7 @@ void AddMinor(Level level, const cpu_kernels::BytesIsa& isa, cpu_kernels::PageSi
       probes.push_back({level, mix, &isa, page_size, sets, false});
 }
 
-// Each node's local bandwidth, when every CPU is in the team.
+// Adds the local bandwidth of each NUMA node if the team has every CPU.
 void AddNodes(const MeasureSession& session, int threads, const cpu_kernels::BytesIsa& isa,
               std::vector<BytesProbe>& probes) {
   const auto& topology = session.cpu.topology;
@@ -92,9 +95,9 @@ std::vector<BytesProbe> ProbesFor(const MeasureSession& session, int threads) {
     AddWidest(session, level, widest, sets, probes);
     if (Quick(session)) continue;
     for (std::size_t i = 1; i < isas.size(); ++i)
-      AddMinor(level, *isas[i], cpu_kernels::PageSize::kHuge, sets, probes);
+      AddForComparison(level, *isas[i], cpu_kernels::PageSize::kHuge, sets, probes);
     if (level == Level::kL3 || level == Level::kDram)
-      AddMinor(level, widest, cpu_kernels::PageSize::kSmall, sets, probes);
+      AddForComparison(level, widest, cpu_kernels::PageSize::kSmall, sets, probes);
   }
   if (!Quick(session)) AddNodes(session, threads, widest, probes);
   return probes;
@@ -109,7 +112,7 @@ machine::RatePolicy PolicyOf(const BytesProbe& probe, const Effort& effort) {
   return policy;
 }
 
-// [byte/iteration] as the program names them.
+// Returns the [byte/iteration] that the program names.
 double BytesPerIteration(const BytesProbe& probe, int threads) {
   return static_cast<double>(probe.isa->step_floats * sizeof(float)) * probe.mix.OfStreams().named *
          threads;
@@ -120,7 +123,7 @@ void AllocateArrays(CpuBench& bench, const BytesProbe& probe, const WorkingSet& 
                        probe.page_size);
 }
 
-// The set on which a short look finds the highest rate.
+// Returns the set with the highest rate in a short measurement.
 const WorkingSet& BestSet(CpuBench& bench, const BytesProbe& probe, machine::RatePolicy policy) {
   policy.repetitions = 3;
   policy.doubled = 1;
@@ -147,7 +150,7 @@ std::string HowText(const BytesProbe& probe, const WorkingSet& set) {
   return how;
 }
 
-// Beyond the caches that a few small pages cover.
+// Returns "" for levels at which the page size makes no difference.
 std::string PagesText(const BytesProbe& probe, const cpu_kernels::Workspace& workspace) {
   if (probe.page_size == cpu_kernels::PageSize::kSmall) return ", small pages";
   if (probe.level != Level::kL3 && probe.level != Level::kDram) return {};
@@ -158,7 +161,7 @@ std::string PagesText(const BytesProbe& probe, const cpu_kernels::Workspace& wor
 bool MayBecomeRoof(const Row& row, const std::map<std::string, Row>& rows) {
   double best = 0;
   for (const auto& [name, each] : rows) best = std::max(best, each.BestRate());
-  return row.BestRate() >= kContender * best;
+  return row.BestRate() >= kContenderShare * best;
 }
 
 void Measure(const MeasureSession& session, const BytesProbe& probe, const std::vector<int>& cpus,
@@ -167,7 +170,7 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, const std::
   policy.max_seconds = max_seconds;
   const auto& set = BestSet(bench, probe, policy);
   AllocateArrays(bench, probe, set);
-  const auto& workspace = bench.Of(0);
+  const auto& workspace = bench.workspace(0);
   const double bytes =
       static_cast<double>(workspace.floats * sizeof(float)) * probe.mix.OfStreams().arrays;
   const double before = row.BestRate();
@@ -176,11 +179,12 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, const std::
   row.how = HowText(probe, set) + PagesText(probe, workspace);
   row.set_bytes = bytes;
   row.reason = NearerCacheReason(session.cpu.topology, cpus, probe.level, bytes);
-  if (!set.reason.empty())
-    row.reason = row.reason.empty() ? set.reason : fmt::format("{}; {}", row.reason, set.reason);
+  if (set.reason)
+    row.reason = row.reason ? Reason{fmt::format("{}; {}", row.reason->text, set.reason->text)}
+                            : *set.reason;
 }
 
-// On the session's threads, or on those of a node: one team at a time has memory.
+// Measures on the session's threads or on a node's. Only one team at a time has memory.
 void MeasureOnTeam(MeasureSession& session, const BytesProbe& probe, int threads,
                    double max_seconds, Row& row) {
   const auto all = cpu::SpreadCpus(session.cpu, threads);
@@ -200,19 +204,19 @@ int ThreadsOf(const BytesProbe& probe, int threads) {
   return probe.node ? static_cast<int>(probe.team.size()) : threads;
 }
 
-// `edges` are those of the session's threads: a node's team has others.
+// `edges` belong to the session's threads and are not used for a node's team.
 machine::Ceiling CeilingOf(const MeasureSession& session, const BytesProbe& probe, int threads,
                            const LevelEdges& edges, Row row) {
-  const auto validation = cpu_kernels::ProveBytesKernel(probe.mix, *probe.isa);
+  const auto validation = cpu_kernels::ValidateBytesKernel(probe.mix, *probe.isa);
   row.result = validation.text;
   if (!validation.passed)
-    row.reason = fmt::format("the kernel is not what it counts: {}", validation.text);
+    row.reason =
+        Reason{fmt::format("the kernel does not do the work that is counted: {}", validation.text)};
   auto ceiling = row.Finished(ThreadsOf(probe, threads), PolicyOf(probe, session.effort));
   ceiling.moved_per_named = cpu_kernels::MovedPerNamed(probe.mix, probe.level);
-  const auto reason = probe.node
-                          ? std::string()
-                          : EdgeReason(edges, probe.level, row.set_bytes, ceiling.per_second);
-  if (!reason.empty()) machine::ReasonUnbounded(ceiling, reason);
+  if (probe.node) return ceiling;
+  if (const auto reason = EdgeReason(edges, probe.level, row.set_bytes, ceiling.per_second))
+    machine::AddUnboundedReason(ceiling, reason->text);
   return ceiling;
 }
 
@@ -258,7 +262,7 @@ void FinishBytes(MeasureSession& session) {
     std::map<Level, machine::MeasuredMixes> roofs;
     for (const auto& probe : ProbesFor(session, threads)) {
       const auto& row = rows.bytes.at(probe.level).at(probe.Name());
-      if (row.passes.empty()) continue;  // none came to its end: `absent` has the reason
+      if (row.passes.empty()) continue;  // no pass succeeded: `absent` has the reason
       const auto key = fmt::format("{}.{}", Key(probe.level), probe.Name());
       set.absent.erase(key);
       const auto ceiling = CeilingOf(session, probe, threads, edges, row);

@@ -1,3 +1,5 @@
+// The arithmetic rows of a CPU, further passes of rows that are roofs and not validated, and
+// sustained rates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +16,8 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-// Finer rows are there to be compared with; the first and the last pass show whether the machine
-// changed in between.
+// Rows that are no candidates for a roof are measured in the first and the last pass, which show
+// whether the machine changed in between.
 bool MeasuredIn(int pass, int passes, bool candidate) {
   return candidate || pass == 0 || pass == passes - 1;
 }
@@ -26,15 +28,96 @@ Step MeasureStep(MeasureSession& session, int threads, const cpu_kernels::FlopsP
           [&session, &row, probe](double max_seconds) {
             auto& bench = *session.bench;
             if (row.passes.empty()) {
-              auto check = cpu_kernels::CheckResult(probe, bench.Of(0));
-              row.result = std::move(check.result);
-              row.reason = std::move(check.reason);
+              auto check = cpu_kernels::ValidateFlopsKernel(probe, bench.workspace(0));
+              if (check.passed)
+                row.result = std::move(check.text);
+              else
+                row.reason = Reason{std::move(check.text)};
             }
-            for (int i = 0; i < bench.threads(); ++i) cpu_kernels::FillOperands(probe, bench.Of(i));
+            for (int i = 0; i < bench.threads(); ++i)
+              cpu_kernels::FillOperands(probe, bench.workspace(i));
             row.passes.push_back(
                 bench.Measure(probe.kernel, session.Policy(kArithmeticTolerance, max_seconds)));
           },
           threads, probe.key};
+}
+
+// ---- another pass, and sustained rates ----
+
+constexpr double kMostSeconds = 1;  // [s] of a row, which ends as soon as it is validated
+
+// Returns the row, or null.
+const machine::Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
+  for (const auto* rows : {&set.flops, &set.mixes})
+    if (const auto found = rows->find(row); found != rows->end()) return &found->second;
+  return nullptr;
+}
+
+// RoofOf for const and other sets.
+template <class Set>
+auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->second) {
+  const auto* ceiling = FindRow(set, row);
+  if (ceiling == nullptr) return nullptr;
+  const auto same = [&](auto& roof) {
+    return roof.per_second == ceiling->per_second ? &roof : nullptr;
+  };
+  const auto plain = set.flops.find(cpu_kernels::PlainPipe(row));
+  if (plain != set.flops.end()) return same(plain->second);
+  const auto level = LevelFromKey(row.substr(0, row.find('.')));
+  const auto roof = level ? set.bytes.find(*level) : set.bytes.end();
+  return roof != set.bytes.end() ? same(roof->second) : nullptr;
+}
+
+constexpr double kWatchedSeconds = 10, kLastSeconds = 1;  // the rate is that of the last second
+constexpr double kSliceSeconds = 3e-3;
+constexpr double kDifference = 0.03;  // [1] a smaller difference is no sustained roof
+
+// Returns the [iteration/s] of the best slice in the last second, because interference only slows.
+double RateAfterTenSeconds(CpuBench& bench, cpu_kernels::Kernel kernel, double per_second) {
+  const auto slice =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(per_second * kSliceSeconds));
+  const double begin = cpu::WallSeconds();
+  double best = 0;
+  for (double now = begin; now < begin + kWatchedSeconds; now = cpu::WallSeconds()) {
+    const auto time = bench.team().Time([&](int i) { kernel(bench.workspace(i), slice); });
+    if (now >= begin + kWatchedSeconds - kLastSeconds)
+      best = std::max(best, static_cast<double>(slice) / time.seconds);
+  }
+  return best;
+}
+
+void MeasureSustained(MeasureSession& session, const RunningRow& running, int threads) {
+  const auto& set = session.machine.by_threads.at(threads);
+  const auto pipe = set.flops.find(running.row);
+  const auto& ceiling = pipe != set.flops.end() ? pipe->second : set.mixes.at(running.row);
+  CpuBench bench(cpu::SpreadCpus(session.cpu, threads));
+  running.prepare(bench);
+  const double work = running.work_per_iteration;
+  AddSustainedRate(session.machine, threads, running.row,
+                   work * RateAfterTenSeconds(bench, running.kernel, ceiling.per_second / work));
+}
+
+RunningRow RunningPipe(const cpu_kernels::FlopsProbe& probe, int threads) {
+  return {probe.key, cpu_kernels::FlopsPerIteration(probe) * threads,
+          [probe](CpuBench& bench) {
+            for (int i = 0; i < bench.threads(); ++i)
+              cpu_kernels::FillOperands(probe, bench.workspace(i));
+          },
+          probe.kernel};
+}
+
+// Returns the rows that are the roofs of their pipes, the fastest first, as many as the effort
+// allows.
+std::vector<cpu_kernels::FlopsProbe> HottestPipes(const MeasureSession& session) {
+  const auto& set = machine::AllThreads(session.machine);
+  std::vector<cpu_kernels::FlopsProbe> hottest;
+  for (const auto& probe : session.flops_probes)
+    if (RoofOf(set, probe.key) != nullptr) hottest.push_back(probe);
+  std::ranges::sort(hottest, [&](const auto& a, const auto& b) {
+    return set.flops.at(a.key).per_second > set.flops.at(b.key).per_second;
+  });
+  hottest.resize(std::min(hottest.size(), static_cast<std::size_t>(session.effort.sustained)));
+  return hottest;
 }
 
 }  // namespace
@@ -68,9 +151,9 @@ void FinishFlops(MeasureSession& session) {
       }
   };
   finish(1, [](const cpu_kernels::FlopsProbe&, int) { return true; });
-  const auto alone = session.machine.by_threads;
+  const auto judged = session.machine.by_threads;
   finish(kPassTolerance, [&](const cpu_kernels::FlopsProbe& probe, int threads) {
-    return !cpu_kernels::MeetsItsOwnValue(probe, threads, alone, core);
+    return !cpu_kernels::IsConfirmedPerCycle(probe, threads, judged, core);
   });
 }
 
@@ -87,87 +170,6 @@ void AddPlainPipes(std::map<std::string, machine::Ceiling>& flops) {
   }
 }
 
-// The rows that roofs rest on, measured once more where they are not validated, and for 10 s.
-
-namespace {
-
-constexpr double kMostSeconds = 1;  // [s] of a row; as soon as it validates itself it is done
-
-// Null: there is no such row.
-const machine::Ceiling* FindRow(const machine::CeilingSet& set, const std::string& row) {
-  for (const auto* rows : {&set.flops, &set.mixes})
-    if (const auto found = rows->find(row); found != rows->end()) return &found->second;
-  return nullptr;
-}
-
-// For sets that may be changed, and for others.
-template <class Set>
-auto FindRoof(Set& set, const std::string& row) -> decltype(&set.flops.begin()->second) {
-  const auto* ceiling = FindRow(set, row);
-  if (ceiling == nullptr) return nullptr;
-  const auto same = [&](auto& roof) {
-    return roof.per_second == ceiling->per_second ? &roof : nullptr;
-  };
-  const auto plain = set.flops.find(cpu_kernels::PlainPipe(row));
-  if (plain != set.flops.end()) return same(plain->second);
-  const auto level = LevelFromKey(row.substr(0, row.find('.')));
-  const auto roof = level ? set.bytes.find(*level) : set.bytes.end();
-  return roof != set.bytes.end() ? same(roof->second) : nullptr;
-}
-
-constexpr double kWatchedSeconds = 10, kLastSeconds = 1;  // watched, and judged
-constexpr double kSliceSeconds = 3e-3;
-constexpr double kDifference = 0.03;  // [1] less is said, but no roof of its own
-
-// [iteration/s] of the best slice in the last second: a interference only slows.
-double RateAfterTenSeconds(CpuBench& bench, cpu_kernels::Kernel kernel, double per_second) {
-  const auto slice =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(per_second * kSliceSeconds));
-  const double begin = cpu::WallSeconds();
-  double best = 0;
-  for (double now = begin; now < begin + kWatchedSeconds; now = cpu::WallSeconds()) {
-    const auto time = bench.team().Time([&](int i) { kernel(bench.Of(i), slice); });
-    if (now >= begin + kWatchedSeconds - kLastSeconds)
-      best = std::max(best, static_cast<double>(slice) / time.seconds);
-  }
-  return best;
-}
-
-void Watch(MeasureSession& session, const RunningRow& running, int threads) {
-  const auto& set = session.machine.by_threads.at(threads);
-  const auto pipe = set.flops.find(running.row);
-  const auto& ceiling = pipe != set.flops.end() ? pipe->second : set.mixes.at(running.row);
-  CpuBench bench(cpu::SpreadCpus(session.cpu, threads));
-  running.prepare(bench);
-  const double work = running.work_per_iteration;
-  KeepSustained(session.machine, threads, running.row,
-                work * RateAfterTenSeconds(bench, running.kernel, ceiling.per_second / work));
-}
-
-RunningRow RunningPipe(const cpu_kernels::FlopsProbe& probe, int threads) {
-  return {probe.key, cpu_kernels::FlopsPerIteration(probe) * threads,
-          [probe](CpuBench& bench) {
-            for (int i = 0; i < bench.threads(); ++i) cpu_kernels::FillOperands(probe, bench.Of(i));
-          },
-          probe.kernel};
-}
-
-// The row of each pipe that its roof rests on, the fastest first, as many as the effort has time
-// for.
-std::vector<cpu_kernels::FlopsProbe> HottestPipes(const MeasureSession& session) {
-  const auto& set = machine::AllThreads(session.machine);
-  std::vector<cpu_kernels::FlopsProbe> hottest;
-  for (const auto& probe : session.flops_probes)
-    if (RoofOf(set, probe.key) != nullptr) hottest.push_back(probe);
-  std::ranges::sort(hottest, [&](const auto& a, const auto& b) {
-    return set.flops.at(a.key).per_second > set.flops.at(b.key).per_second;
-  });
-  hottest.resize(std::min(hottest.size(), static_cast<std::size_t>(session.effort.sustained)));
-  return hottest;
-}
-
-}  // namespace
-
 machine::Ceiling* RoofOf(machine::CeilingSet& set, const std::string& row) {
   return FindRoof(set, row);
 }
@@ -175,37 +177,38 @@ const machine::Ceiling* RoofOf(const machine::CeilingSet& set, const std::string
   return FindRoof(set, row);
 }
 
-bool DecidesAnNotValidatedRoof(const machine::CeilingSet& set, const std::string& row) {
+bool NeedsAnotherPass(const machine::CeilingSet& set, const std::string& row) {
   const auto* roof = RoofOf(set, row);
-  if (roof != nullptr && FindRow(set, row)->unbounded) return false;  // it would be so again
-  // Larger teams and measured knees may doubt the roof alone.
-  return roof != nullptr && !(FindRow(set, row)->validated && roof->validated);
+  if (roof == nullptr || FindRow(set, row)->unbounded) return false;  // it would fail again
+  // Comparisons with larger teams and with ridges may mark the roof but not its row.
+  return !(FindRow(set, row)->IsValidated() && roof->IsValidated());
 }
 
-bool MeasureNotValidatedAgain(MeasureSession& session) {
+bool RemeasureNotValidated(MeasureSession& session) {
   const double end = cpu::WallSeconds() + session.effort.again_seconds;
   std::set<std::pair<int, std::string>> done;
   for (const auto& step : session.steps) {
     if (cpu::WallSeconds() >= end) break;
-    if (step.row.empty() || done.contains({step.threads, step.row}) ||
-        !DecidesAnNotValidatedRoof(session.machine.by_threads.at(step.threads), step.row))
+    if (!step.row || done.contains({step.threads, *step.row}) ||
+        !NeedsAnotherPass(session.machine.by_threads.at(step.threads), *step.row))
       continue;
-    // A step makes threads of its own where it finds none.
+    // A step creates threads if there are none.
     if (session.bench && session.bench->threads() != step.threads) session.bench.reset();
     TryStep(session, step, kMostSeconds);
-    done.emplace(step.threads, step.row);
+    done.emplace(step.threads, *step.row);
   }
   return !done.empty();
 }
 
-void KeepSustained(machine::Machine& machine, int threads, const std::string& row,
-                   double per_second) {
+void AddSustainedRate(machine::Machine& machine, int threads, const std::string& row,
+                      double per_second) {
   auto& set = machine.by_threads.at(threads);
   auto& rows = set.flops.contains(row) ? set.flops : set.mixes;
   auto& ceiling = rows.at(row);
   const double ratio = per_second / ceiling.per_second;
-  set.sustained[row] = fmt::format("after {:.0f} s on end {:.3f} of the burst, with {} threads",
-                                   kWatchedSeconds, ratio, threads);
+  set.sustained[row] =
+      fmt::format("after {:.0f} s without a pause {:.3f} of the burst, with {} threads",
+                  kWatchedSeconds, ratio, threads);
   if (std::abs(ratio - 1) <= kDifference) return;
   ceiling.sustained_per_second = per_second;
   if (auto* roof = RoofOf(set, row)) roof->sustained_per_second = per_second;
@@ -217,7 +220,7 @@ void AddSustainedSteps(MeasureSession& session) {
     session.last_steps.push_back({fmt::format("{} for 10 s, {} threads", running.row, threads),
                                   [&session, running, threads](double) {
                                     session.bench.reset();
-                                    Watch(session, running, threads);
+                                    MeasureSustained(session, running, threads);
                                   },
                                   threads});
   };

@@ -26,15 +26,15 @@ LaunchCost MeasureTimer(int, const machine::RatePolicy& policy) {
         for (; calls > 0; --calls) cpu::WallSeconds();
       },
       policy);
-  cost.how = "one reading of the steady clock that times every call, one thread; " + cost.how;
+  cost.how = "one reading of the steady clock by one thread; " + cost.how;
   return cost;
 }
 
-[[maybe_unused]] const bool launch_registered = RegisterOverheadProbe("timer", MeasureTimer);
+[[maybe_unused]] const bool timer_registered = RegisterOverheadProbe("timer", MeasureTimer);
 
 constexpr const char* kLaunch = "launch";
 
-// Keeps a clean cost. Else `absent` gets the reason.
+// Adds a clean cost to the set; otherwise `absent` gets the reason.
 void MeasureOne(machine::CeilingSet& set, const std::string& name, int threads,
                 const machine::RatePolicy& policy) {
   const auto probe = OverheadProbes().find(name);
@@ -73,7 +73,7 @@ LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls,
       },
       policy);
   auto how = fmt::format("best of {} clean repetitions", rate.clean);
-  if (!rate.validated) how += "; not validated: " + rate.reason;
+  if (rate.reason) how += "; not validated: " + rate.reason->text;
   return {1 / rate.per_second, rate.clean > 0, how};
 }
 
@@ -130,7 +130,7 @@ CpuBench::CpuBench(const std::vector<int>& cpus)
 machine::Rate CpuBench::Measure(cpu_kernels::Kernel kernel, const machine::RatePolicy& policy) {
   return machine::MeasureRate(
       [&](std::int64_t iterations) {
-        return team_.TimeWithCores([&](int i) { kernel(Of(i), iterations); });
+        return team_.TimeWithCores([&](int i) { kernel(workspace(i), iterations); });
       },
       policy);
 }
@@ -148,10 +148,10 @@ void CpuBench::AllocateArrays(double bytes, int streams, std::size_t step_floats
   team_.Run([&](int i) {
     auto& memory = memory_[static_cast<std::size_t>(i)];
     if (memory.size() < cpu_kernels::MemoryBytes(bytes) || memory.page_size() != page_size) {
-      memory = cpu_kernels::Pages();  // first give back, then take more
+      memory = cpu_kernels::Pages();  // frees the old memory before it allocates
       memory = cpu_kernels::Pages(cpu_kernels::MemoryBytes(bytes), page_size);
     }
-    cpu_kernels::PlaceArrays(memory.begin(), bytes, streams, step_floats, Of(i));
+    cpu_kernels::PlaceArrays(memory.begin(), bytes, streams, step_floats, workspace(i));
   });
 }
 
@@ -179,18 +179,18 @@ machine::Ceiling Row::Finished(int threads, const machine::RatePolicy& policy,
   ceiling.validation.result = result;
   ceiling.validation.drift = Drift();
   if (passes.size() > 1) ceiling.how += fmt::format(" in {} passes", passes.size());
-  if (!reason.empty()) machine::ReasonUnbounded(ceiling, reason);
+  if (reason) machine::AddUnboundedReason(ceiling, reason->text);
   return ceiling;
 }
 
 void TryStep(MeasureSession& session, const Step& step, double max_seconds) {
-  const auto absent = [&](const std::string& why) {
-    session.machine.by_threads[step.threads].absent[step.row.empty() ? step.text : step.row] = why;
+  const auto absent = [&](const std::string& reason) {
+    session.machine.by_threads[step.threads].absent[step.row.value_or(step.text)] = reason;
   };
   try {
     step.run(max_seconds);
   } catch (const std::bad_alloc&) {
-    absent("there is not enough memory for it");
+    absent("not enough memory");
   } catch (const std::exception& error) {
     absent(error.what());
   }

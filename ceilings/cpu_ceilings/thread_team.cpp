@@ -39,7 +39,7 @@ struct Stamp {
   std::exception_ptr error;
 };
 
-// A spin barrier: sleeping here would wake the threads at different times.
+// A spin barrier, because sleeping threads would wake at different times.
 void Meet(std::atomic<int>& arrived, int team_size) {
   arrived.fetch_add(1);
   while (arrived.load(std::memory_order_acquire) < team_size) {
@@ -52,10 +52,10 @@ struct ThreadTeam::State {
   std::mutex mutex;
   std::condition_variable changed;
   const std::function<void(int)>* task = nullptr;
-  std::uint64_t round = 0;  // raised for each task
+  std::uint64_t round = 0;  // incremented for each task
   int running = 0;          // threads that have not finished this round
   bool stop = false;
-  std::unique_ptr<cpu::TeamLook> before, after;  // null: the cores are not looked at
+  std::unique_ptr<cpu::TeamLook> before, after;  // set if the cores are measured
   std::atomic<int> awake{0}, ready{0};  // threads that reached the two barriers of this round
   std::vector<Stamp> stamps;
   std::vector<std::thread> threads;
@@ -64,8 +64,9 @@ struct ThreadTeam::State {
   void Work(int index, int cpu, int team_size);
 };
 
-// Waking takes each thread a different time, and a wait for the last one must not count as a
-// interference: they meet, read their run delay (microseconds), and meet again to start together.
+// Threads take different times to wake, and the wait for the last one must not count as
+// interference. So they meet, read their run delays (which takes microseconds), and meet again to
+// start together.
 void ThreadTeam::State::RunTask(int index, int team_size) {
   auto& stamp = stamps[static_cast<std::size_t>(index)];
   stamp = {};
@@ -104,13 +105,13 @@ void ThreadTeam::State::Work(int index, int cpu, int team_size) {
     RunTask(index, team_size);
     if (pin_error) stamps[static_cast<std::size_t>(index)].error = pin_error;
     lock.lock();
-    // Only the last wakes the caller: an earlier wake-up could take a CPU from those still working.
+    // Only the last thread wakes the caller, which could take a CPU from threads that still work.
     if (--running == 0) changed.notify_all();
   }
 }
 
 ThreadTeam::ThreadTeam(const std::vector<int>& cpus) : state_(std::make_unique<State>()) {
-  if (cpus.empty()) throw std::invalid_argument("a team of no threads");
+  if (cpus.empty()) throw std::invalid_argument("ThreadTeam: no CPUs");
   const int team_size = static_cast<int>(cpus.size());
   state_->stamps.resize(cpus.size());
   try {
@@ -128,7 +129,7 @@ void ThreadTeam::Start(int cpu, int team_size) {
   const int index = size();
   try {
     state_->threads.emplace_back(&State::Work, state_.get(), index, cpu, team_size);
-  } catch (const std::system_error& error) {  // a limit of processes or of memory
+  } catch (const std::system_error& error) {  // a limit on processes or memory
     throw std::runtime_error(fmt::format("thread {} of {} cannot be started: {}", index + 1,
                                          team_size, error.code().message()));
   }
@@ -165,14 +166,14 @@ machine::TeamTime ThreadTeam::Time(const std::function<void(int)>& task) {
 }
 
 machine::TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task) {
-  // The threads sleep, and wake under the mutex.
+  // The threads are asleep and wake under the mutex.
   state_->before = std::make_unique<cpu::TeamLook>(size());
   state_->after = std::make_unique<cpu::TeamLook>(size());
-  const auto look_no_more = [](State* state) {
+  const auto reset = [](State* state) {
     state->before.reset();
     state->after.reset();
   };
-  const std::unique_ptr<State, decltype(look_no_more)> end(state_.get());
+  const std::unique_ptr<State, decltype(reset)> end(state_.get());
   Run(task);
   auto time = LastTime();
   time.core_share = shares_.OfLower(state_->before->State(), state_->after->State()).core;
@@ -185,7 +186,7 @@ machine::TeamTime ThreadTeam::LastTime() const {
   machine::TeamTime time;
   time.seconds =
       max_element(stamps, {}, &Stamp::end)->end - min_element(stamps, {}, &Stamp::begin)->begin;
-  // The least value is absent where one is.
+  // A missing value is the smallest, so the result is missing if one of them is.
   time.clock_hz = min_element(stamps, {}, &Stamp::clock_hz)->clock_hz;
   const auto worst_delay = max_element(stamps, {}, &Stamp::run_delay)->run_delay;
   if (min_element(stamps, {}, &Stamp::run_delay)->run_delay && time.seconds > 0)

@@ -1,4 +1,4 @@
-// Threads that stay on their CPUs and start together, for kernels whose rate is a ceiling.
+// Pinned threads that start a task together, for the kernels of ceilings.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace dlroof::cpu_ceilings {
 
 class ThreadTeam {
  public:
-  // One thread pinned to each of these CPUs. Throws std::runtime_error when one cannot be started
+  // Pins one thread to each of these CPUs. Throws std::runtime_error if a thread cannot be started
   // or pinned.
   explicit ThreadTeam(const std::vector<int>& cpus);
   ~ThreadTeam();
@@ -21,15 +21,15 @@ class ThreadTeam {
 
   int size() const;
 
-  // task(thread index) on every thread at once; returns when all are done. The calling thread
-  // sleeps meanwhile: on a machine without a spare CPU it would preempt a worker. An exception of a
-  // task is thrown here.
+  // Runs task(thread index) on every thread at once and returns when all are done. The calling
+  // thread sleeps meanwhile, because it would preempt a worker on a machine without a spare CPU.
+  // Rethrows an exception of a task.
   void Run(const std::function<void(int)>& task);
   machine::TeamTime Time(const std::function<void(int)>& task);
-  // The same. Outside of the time, each thread's core share is measured before and after, and then
-  // the clock of its core.
+  // As Time. Also measures, outside of the timed interval, the core share of each thread before and
+  // after the task, and then the clock of its core.
   machine::TeamTime TimeWithCores(const std::function<void(int)>& task);
-  // The best state of the cores that TimeWithCores met more than once.
+  // Returns the best state of the cores that TimeWithCores saw more than once.
   cpu::TeamState BestState() const { return shares_.Best(); }
 
  private:

@@ -11,8 +11,9 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-constexpr double kNearerShares = 3;  // of L2, for a set that L2 does not help
-// The part that was the fastest first: of an L2 a small one (Cascade Lake: 6 % before a half).
+constexpr double kNearerShares = 3;  // L3 sets are at least this many shares of L2
+// Parts of a share, the one that is usually the fastest first: for L2 a small part (on Cascade Lake
+// a quarter is 6 % faster than a half).
 using Parts = std::initializer_list<std::pair<double, const char*>>;
 constexpr std::pair<double, const char*> kHalf = {1 / 2.0, "half"},
                                          kQuarter = {1 / 4.0, "a quarter"},
@@ -45,13 +46,13 @@ std::string ShareText(const cpu::CacheShare& share) {
 void ChooseNear(Level level, Parts parts, const Shares& shares, WorkingSets& result) {
   const auto share = OfThread(shares, level);
   if (!share) {
-    result.absent[level] = fmt::format("the system does not tell the size of {}", Name(level));
+    result.absent[level] = fmt::format("the system does not report the size of {}", Name(level));
     return;
   }
   const double nearer = level == Level::kL2 ? OfThread(shares, Level::kL1).value_or(0) : 0;
   for (const auto& [part, name] : parts) {
     const double bytes = *share * part;
-    if (bytes < kHelpedBelow * nearer && bytes < *share / 2) continue;
+    if (bytes < kServedBelow * nearer && bytes < *share / 2) continue;
     result.sets[level].push_back(
         {bytes,
          fmt::format("{} per thread, {} of its share of {} ({})", SizeText(bytes), name,
@@ -64,7 +65,7 @@ void ChooseL3(const Shares& shares, WorkingSets& result) {
   const auto l2 = OfThread(shares, Level::kL2);
   const auto l3 = OfThread(shares, Level::kL3);
   if (!l2 || !l3) {
-    result.absent[Level::kL3] = "the system does not tell the sizes of L2 and L3";
+    result.absent[Level::kL3] = "the system does not report the sizes of L2 and L3";
     return;
   }
   if (*l3 < 2 * *l2) {
@@ -87,7 +88,7 @@ void ChooseL3(const Shares& shares, WorkingSets& result) {
   }
 }
 
-// All levels count: an exclusive L3 adds to L2.
+// Returns the sum over all levels, because an exclusive L3 adds to L2.
 double CachedBytes(const Shares& shares) {
   double bytes = 0;
   for (const auto& [level, share] : shares) bytes += share.total_bytes;
@@ -104,17 +105,17 @@ void ChooseDram(const Shares& shares, double threads, std::optional<double> avai
   if (known) {
     set.how += fmt::format(", {:.1f} x the caches ({})", total / cached, SizeText(cached));
     if (total < 4 * cached)
-      set.reason = fmt::format(
-          "memory for only {:.1f} x the caches is available, 4 x are needed: part of "
-          "the traffic may not have reached DRAM",
-          total / cached);
+      set.reason = Reason{
+          fmt::format("memory for only {:.1f} x the caches is available, 4 x are needed: part of "
+                      "the traffic may not have reached DRAM",
+                      total / cached)};
     else if (total < wanted)
-      set.reason = fmt::format(
-          "the system tells no cache sizes and memory for only {} is available, {} are needed: "
+      set.reason = Reason{fmt::format(
+          "the system reports no cache sizes and memory for only {} is available, {} are needed: "
           "part of the traffic may not have reached DRAM",
-          SizeText(total), SizeText(wanted));
+          SizeText(total), SizeText(wanted))};
   } else {
-    set.reason = "no cache size is known: part of the traffic may not have reached DRAM";
+    set.reason = Reason{"no cache size is known: part of the traffic may not have reached DRAM"};
   }
   result.largest_bytes = set.bytes;
   result.sets[Level::kDram] = {set};
@@ -146,17 +147,17 @@ std::map<Level, double> ThreadShares(const cpu::Topology& topology, const std::v
   return bytes;
 }
 
-std::string NearerCacheReason(const cpu::Topology& topology, const std::vector<int>& cpus,
-                              Level level, double bytes) {
+std::optional<Reason> NearerCacheReason(const cpu::Topology& topology, const std::vector<int>& cpus,
+                                        Level level, double bytes) {
   const auto shares = SharesOf(topology, cpus);
   for (const Level nearer : {Level::kL3, Level::kL2, Level::kL1}) {
     const auto share = nearer < level ? OfThread(shares, nearer) : std::nullopt;
-    if (share && bytes < kHelpedBelow * *share)
-      return fmt::format(
+    if (share && bytes < kServedBelow * *share)
+      return Reason{fmt::format(
           "a thread's arrays are {} and its share of {} is {}: part of the traffic stayed there",
-          SizeText(bytes), Name(nearer), SizeText(*share));
+          SizeText(bytes), Name(nearer), SizeText(*share))};
   }
-  return {};
+  return std::nullopt;
 }
 
 std::map<int, std::vector<int>> NodeTeams(const cpu::Topology& topology,

@@ -13,27 +13,6 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr int kFill = 0x3f;
-
-}  // namespace
-
-Pages::Pages(std::size_t bytes, PageSize page_size) : bytes_(bytes), page_size_(page_size) {
-  const std::size_t mapped = bytes + kHugePage;
-  void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED) throw std::bad_alloc();
-  mapping_ = {static_cast<char*>(mapping), Unmap{mapped}};
-  const auto address = reinterpret_cast<std::uintptr_t>(mapping);
-  const std::uintptr_t aligned = (address + kHugePage - 1) / kHugePage * kHugePage;
-  begin_ = mapping_.get() + (aligned - address);
-  // With small pages the kernel's TLB misses are part of the measured rate.
-  madvise(begin_, mapped - (aligned - address),
-          page_size == PageSize::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-  std::memset(begin_, kFill, bytes_);
-}
-
-void Pages::Unmap::operator()(char* mapping) const { munmap(mapping, bytes); }
-
-namespace {
-
 constexpr std::size_t kPage = 4096, kPad = 256;  // [byte]
 constexpr std::size_t kMostArrays = 3, kWidestStepBytes = 1024;
 
@@ -62,6 +41,22 @@ bool Has(const std::set<std::string>& features, const BytesIsa& isa) {
 }
 
 }  // namespace
+
+Pages::Pages(std::size_t bytes, PageSize page_size) : bytes_(bytes), page_size_(page_size) {
+  const std::size_t mapped = bytes + kHugePage;
+  void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
+  mapping_ = {static_cast<char*>(mapping), Unmap{mapped}};
+  const auto address = reinterpret_cast<std::uintptr_t>(mapping);
+  const std::uintptr_t aligned = (address + kHugePage - 1) / kHugePage * kHugePage;
+  begin_ = mapping_.get() + (aligned - address);
+  // With small pages the kernel's TLB misses are part of the measured rate.
+  madvise(begin_, mapped - (aligned - address),
+          page_size == PageSize::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  std::memset(begin_, kFill, bytes_);
+}
+
+void Pages::Unmap::operator()(char* mapping) const { munmap(mapping, bytes); }
 
 Streams Mix::OfStreams() const {
   auto streams = kStreams[static_cast<std::size_t>(operation)];
@@ -104,7 +99,7 @@ std::optional<double> MovedPerNamed(const Mix& mix, Level level) {
 }
 
 std::size_t MemoryBytes(double set_bytes) {
-  // Each array may begin a page later, and has at least one step of the widest kernel.
+  // Each array begins up to a page and the padding after the one before, and has at least one step.
   return static_cast<std::size_t>(std::ceil(set_bytes)) +
          kMostArrays * (kPage + kPad + kWidestStepBytes);
 }

@@ -1,10 +1,10 @@
-// The memory kernels for any vector type V, included only by the files that have one. V is local to
-// its file, and so are these functions: each file is compiled for its own instruction set.
+// The memory kernels for a vector type V, for the files that define one. V is local to its file, so
+// these functions are too: each file is compiled for its own instruction set.
 //
-// V has: Vector; kFloats; kAccumulators (sums of the ridge kernels); Load(p),
-// Store(p, v) (any address), Stream(p, v) and EndStream() (non-temporal), Same(x), Xor(a, b) of the
-// bits, MultiplyAdd(a, b, c) = a * b + c, Opaque(v): the compiler must make v, and knows nothing of
-// it afterwards.
+// V has: Vector; kFloats; kAccumulators (sums of the ridge kernels); Load(p); Store(p, v) (any
+// address); Stream(p, v) and EndStream() (non-temporal stores); Same(x); Xor(a, b) of the bits;
+// MultiplyAdd(a, b, c) = a * b + c; Opaque(v), after which the compiler must have computed v and
+// assumes nothing about its value.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ inline constexpr std::size_t kVectorsPerStep = 16;
 template <class V>
 inline constexpr std::size_t kStepFloats = V::kFloats* kVectorsPerStep;
 
-// A kernel's way through the arrays of its workspace, in steps of equal length, from where the last
-// call stopped; begins again at the end. Kept in registers (in memory it would be a chain of stores
-// and loads), and without a branch: one per pass would be mispredicted, 10 % and more of a pass
-// over a small array. Pointers are opaque so that addresses have no index register: Intel's third
-// store port takes none.
+// A kernel's position in the arrays of its workspace. It advances in steps of equal length from
+// where the last call stopped and wraps around at the end. It is held in registers, because in
+// memory it would be a chain of stores and loads. Step has no branch: one misprediction per pass
+// would cost 10 % or more of a pass over a small array. Pointers are opaque so that addresses have
+// no index register, which Intel's third store port does not take.
 template <class V>
 class Walk {
  public:
@@ -43,7 +43,7 @@ class Walk {
     next_ += kStepFloats<V>;
     next_ &= std::size_t{0} - static_cast<std::size_t>(next_ < floats_);
   }
-  [[gnu::always_inline]] void Keep(Workspace& workspace) const { workspace.next = next_; }
+  [[gnu::always_inline]] void Save(Workspace& workspace) const { workspace.next = next_; }
 
  private:
   [[gnu::always_inline]] float* At(float* array) const {
@@ -56,8 +56,8 @@ class Walk {
   std::size_t floats_, next_;  // [float]
 };
 
-// Calls visit(std::integral_constant) for 0 ... kCount - 1: unlike a loop it leaves arrays that are
-// indexed in registers.
+// Calls visit(std::integral_constant) for 0 ... kCount - 1. Unlike with a loop, indexed arrays stay
+// in registers.
 template <std::size_t kCount, class Visit>
 [[gnu::always_inline]] inline void ForEachIndex(const Visit& visit) {
   [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) __attribute__((always_inline)) {
@@ -66,10 +66,9 @@ template <std::size_t kCount, class Visit>
   (std::make_index_sequence<kCount>());
 }
 
-// Loaded vectors are folded into some registers: unused loads would be deleted, and what is left
-// tells which were made, of which width. By exclusive or, which takes no more than the ports that
-// wait for the loads: with AVX-512 arithmetic would lower the clock of some processors. As many
-// registers as hide its latency.
+// Folds the loaded vectors into registers: the compiler would delete unused loads, and the result
+// shows which loads were made with which width. Exclusive or uses only ports that wait for the
+// loads; AVX-512 arithmetic would lower the clock of some CPUs. kFolds registers hide its latency.
 template <class V>
 void LoadKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);
@@ -80,11 +79,11 @@ void LoadKernel(Workspace& workspace, std::int64_t iterations) {
     ForEachIndex<kVectorsPerStep>([&](auto i) __attribute__((always_inline)) {
       auto& fold = folds[i % kFolds];
       fold = V::Xor(fold, V::Load(from + V::kFloats * i));
-      V::Opaque(fold);  // in this order: another one halves what the L2 of a Zen 5 gives
+      V::Opaque(fold);  // fixes the order: another one halves the L2 bandwidth of Zen 5
     });
     walk.Step();
   }
-  walk.Keep(workspace);
+  walk.Save(workspace);
   auto* results = reinterpret_cast<float*>(workspace.folds.data());
   ForEachIndex<kFolds>([&](auto i) __attribute__((always_inline)) {
     V::Store(results + V::kFloats * i, folds[i]);
@@ -117,7 +116,7 @@ void StoreKernel(Workspace& workspace, std::int64_t iterations) {
     for (std::size_t i = 0; i < kVectorsPerStep; ++i) Way::Put(to + V::kFloats * i, value);
     walk.Step();
   }
-  walk.Keep(workspace);
+  walk.Save(workspace);
   Way::End();
 }
 
@@ -129,12 +128,12 @@ void CopyKernel(Workspace& workspace, std::int64_t iterations) {
     const float* from = walk.Second();
     for (std::size_t i = 0; i < kVectorsPerStep; ++i) {
       auto value = V::Load(from + V::kFloats * i);
-      V::Opaque(value);  // not to become a call of memcpy
+      V::Opaque(value);  // otherwise the loop becomes a call of memcpy
       Way::Put(to + V::kFloats * i, value);
     }
     walk.Step();
   }
-  walk.Keep(workspace);
+  walk.Save(workspace);
   Way::End();
 }
 
@@ -152,14 +151,13 @@ void TriadKernel(Workspace& workspace, std::int64_t iterations) {
                                                    V::Load(from + V::kFloats * i)));
     walk.Step();
   }
-  walk.Keep(workspace);
+  walk.Save(workspace);
   Way::End();
 }
 
-// Flips bits: no element overflows, and it is no arithmetic. A multiplication in its place costs a
-// processor with AVX-512 (Cascade Lake) 11 % of its clock, and the L1 and L2 as much bandwidth. The
-// array that it writes is the one that it reads, by another pointer: so the proof can lay them
-// apart.
+// Flips bits, so that no element overflows and there is no arithmetic: a multiplication would cost
+// Cascade Lake with AVX-512 11 % of its clock and as much L1 and L2 bandwidth. The kernel reads and
+// writes the same array by two pointers, so that the validation can place them apart.
 template <class V>
 void UpdateKernel(Workspace& workspace, std::int64_t iterations) {
   Walk<V> walk(workspace);
@@ -172,21 +170,21 @@ void UpdateKernel(Workspace& workspace, std::int64_t iterations) {
       V::Store(to + V::kFloats * i, V::Xor(flipped, V::Load(from + V::kFloats * i)));
     walk.Step();
   }
-  walk.Keep(workspace);
+  walk.Save(workspace);
 }
 
-// Loads kLoads vectors and does kMultiplyAdds with them, again and again: a fixed number of flops
-// per byte. Independent sums, at least as many as the latency times the rate of multiply-adds.
+// Does kMultiplyAdds multiply-adds per kLoads loaded vectors, a fixed number of flop per byte, on
+// at least as many independent sums as the latency times the rate of multiply-adds.
 template <class V, std::size_t kLoads, std::size_t kMultiplyAdds>
 void RidgeKernel(Workspace& workspace, std::int64_t iterations) {
-  // So many loads together that all sums take part.
+  // Loads are grouped so that all sums take part.
   constexpr std::size_t kFew = kMultiplyAdds >= 16 ? 1 : kMultiplyAdds >= 4 ? 4 : kVectorsPerStep;
   constexpr std::size_t kTogether = kLoads > 1 ? kVectorsPerStep : kFew;
   constexpr std::size_t kSums = V::kAccumulators;
   Walk<V> walk(workspace);
   auto factor = V::Same(kRidgeFactor);
   V::Opaque(factor);
-  // From memory: of two sums that the compiler knows to be equal it would make one.
+  // From memory, because the compiler would merge two sums that it knows to be equal.
   auto* results = reinterpret_cast<float*>(workspace.accumulators.data());
   typename V::Vector sums[kSums];
   ForEachIndex<kSums>([&](auto i) __attribute__((always_inline)) {
@@ -209,7 +207,7 @@ void RidgeKernel(Workspace& workspace, std::int64_t iterations) {
     }
     walk.Step();
   }
-  walk.Keep(workspace);
+  walk.Save(workspace);
   ForEachIndex<kSums>([&](auto i) __attribute__((always_inline)) {
     V::Store(results + V::kFloats * i, sums[i]);
   });
@@ -227,8 +225,7 @@ constexpr RidgeRow kRidgeRows[] = {
     {1, 96, RidgeKernel<V, 1, 96>}, {1, 128, RidgeKernel<V, 1, 128>},
 };
 
-// All kernels of a V that has non-temporal stores, for a processor with the features that are not
-// null.
+// Returns all kernels of a V with non-temporal stores. They need up to two CPU features.
 template <class V>
 constexpr BytesIsa KernelsOf(const char* name, const char* needed, const char* needed_too) {
   return {name,

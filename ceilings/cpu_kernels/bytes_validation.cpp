@@ -10,38 +10,42 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
+#include <vector>
+
+#include "counters/base/error.h"
 
 namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr std::size_t kPagesPerArray = 8;
-constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // kFirst + kSecond: past the end
+constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // the second call wraps around
 
 std::size_t PageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Memory that nobody touched yet, on small pages.
-class FreshPages {
+// Small pages that have not been accessed.
+class NewPages {
  public:
-  explicit FreshPages(std::size_t pages) : bytes_(pages * PageBytes()) {
+  explicit NewPages(std::size_t pages) : bytes_(pages * PageBytes()) {
     begin_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (begin_ == MAP_FAILED) throw std::bad_alloc();
     madvise(begin_, bytes_, MADV_NOHUGEPAGE);
   }
-  ~FreshPages() { munmap(begin_, bytes_); }
-  FreshPages(const FreshPages&) = delete;
-  FreshPages& operator=(const FreshPages&) = delete;
+  ~NewPages() { munmap(begin_, bytes_); }
+  NewPages(const NewPages&) = delete;
+  NewPages& operator=(const NewPages&) = delete;
 
   float* Page(std::size_t page) const {
     return reinterpret_cast<float*>(static_cast<char*>(begin_) + page * PageBytes());
   }
-  // Returns for each page whether it is resident; empty where the system does not tell.
-  std::vector<bool> Touched() const {
-    std::vector<unsigned char> resident(bytes_ / PageBytes());
-    if (mincore(begin_, bytes_, resident.data()) != 0) return {};
-    std::vector<bool> touched;
-    touched.reserve(resident.size());
-    for (const auto page : resident) touched.push_back((page & 1U) != 0);
-    return touched;
+  // Returns for each page whether it is resident, or nothing if the system does not report it.
+  std::optional<std::vector<bool>> Resident() const {
+    std::vector<unsigned char> flags(bytes_ / PageBytes());
+    if (mincore(begin_, bytes_, flags.data()) != 0) return std::nullopt;
+    std::vector<bool> resident;
+    resident.reserve(flags.size());
+    for (const auto flag : flags) resident.push_back((flag & 1U) != 0);
+    return resident;
   }
 
  private:
@@ -49,31 +53,30 @@ class FreshPages {
   std::size_t bytes_;
 };
 
-// A page between the arrays, and one at each end, that nobody may touch.
+// Index of an array's first page. No kernel may access the pages between the arrays and at the
+// ends.
 std::size_t FirstPage(std::size_t array) { return 1 + array * (kPagesPerArray + 1); }
 
-// Empty: as it must be. `pages` of each array were walked.
-std::string TouchedWrongly(const std::vector<bool>& touched, int arrays, std::size_t pages) {
-  std::vector<bool> expected(touched.size());
+// Returns what is wrong with the resident pages after a walk over `pages` pages of each array.
+std::optional<Reason> WrongPages(const std::optional<std::vector<bool>>& resident, int arrays,
+                                 std::size_t pages) {
+  if (!resident) return Reason{"the system stopped reporting which pages it accesses"};
+  std::vector<bool> expected(resident->size());
   for (int array = 0; array < arrays; ++array)
     for (std::size_t page = 0; page < pages; ++page)
       expected[FirstPage(static_cast<std::size_t>(array)) + page] = true;
-  if (touched == expected) return {};
-  return fmt::format("it touched {} pages where its bytes are {} pages",
-                     std::ranges::count(touched, true), static_cast<std::size_t>(arrays) * pages);
+  if (*resident == expected) return std::nullopt;
+  return Reason{fmt::format("it accessed {} pages, and its bytes are on {} pages",
+                            std::ranges::count(*resident, true),
+                            static_cast<std::size_t>(arrays) * pages)};
 }
 
-struct Look {
-  std::string wrong;  // empty: nothing is
-  std::string right;
-};
-
-Look LookAtPages(const Mix& mix, const BytesIsa& isa) {
+KernelValidation ValidatePages(const Mix& mix, const BytesIsa& isa) {
   const int arrays = mix.OfStreams().arrays;
-  const FreshPages memory(FirstPage(static_cast<std::size_t>(arrays)));
-  const auto contender = memory.Touched();
-  if (contender.empty() || std::ranges::count(contender, true) > 0)
-    return {{}, "the system does not tell which pages it touched"};
+  const NewPages memory(FirstPage(static_cast<std::size_t>(arrays)));
+  const auto unused = memory.Resident();
+  if (!unused || std::ranges::count(*unused, true) > 0)
+    return {true, "the system does not report which pages it accesses"};
   const auto workspace = std::make_unique<Workspace>();
   workspace->floats = kPagesPerArray * PageBytes() / sizeof(float);
   for (int i = 0; i < arrays; ++i)
@@ -82,28 +85,29 @@ Look LookAtPages(const Mix& mix, const BytesIsa& isa) {
   const auto steps = workspace->floats / isa.step_floats;
   for (const std::size_t pages : {kPagesPerArray / 2, kPagesPerArray}) {
     mix.kernel(*workspace, static_cast<std::int64_t>(steps / 2));
-    if (auto wrong = TouchedWrongly(memory.Touched(), arrays, pages); !wrong.empty())
-      return {wrong, {}};
+    if (const auto wrong = WrongPages(memory.Resident(), arrays, pages))
+      return {false, wrong->text};
   }
-  return {{}, fmt::format("it touches the {} pages that it counts", arrays * kPagesPerArray)};
+  return {true, fmt::format("it accesses the {} pages that it counts", arrays * kPagesPerArray)};
 }
 
-// Numbers whose bits are unlike: no few of them cancel each other in an exclusive or (the constants
-// are MurmurHash3's). Values have 11 bits, so that the sums of a triad are exact, fused or not.
-float Unlike(std::size_t i) {
+// Returns a number with pseudorandom bits, so that a few of them do not cancel each other in an
+// exclusive or (the constants are those of MurmurHash3). The values have 11 bits, so that the sums
+// of a triad are exact, fused or not.
+float MixedFloat(std::size_t i) {
   auto bits = static_cast<std::uint32_t>(i + 1) * 0x85ebca6bU;
   bits = (bits ^ (bits >> 13)) * 0xc2b2ae35U;
   return std::bit_cast<float>(0x3f800000U | (bits >> 21 << 12));
 }
 
-// Arrays on memory of their own, with content that tells every element from the others.
+// Arrays in memory of their own, in which every element is different.
 struct Content {
   std::vector<float> memory;
   Workspace workspace;
 
-  // Array i > 0 begins `apart` floats after array i - 1.
+  // Each array begins `apart` floats after the one before.
   Content(int arrays, std::size_t floats, std::size_t apart) : memory(3 * (floats + apart) + 64) {
-    for (std::size_t i = 0; i < Size(); ++i) Aligned()[i] = Unlike(i);
+    for (std::size_t i = 0; i < Size(); ++i) Aligned()[i] = MixedFloat(i);
     for (int i = 0; i < 3; ++i)
       workspace.arrays[i] = Aligned() + static_cast<std::size_t>(i < arrays ? i : 0) * apart;
     workspace.floats = floats;
@@ -138,10 +142,10 @@ float Result(BytesOperation operation, const Workspace& workspace, std::size_t i
   return 0;
 }
 
-// Computes the kernel's results in plain loops over vectors of `width` floats. It reads all of a
-// vector before it writes any of it.
-void Plainly(BytesOperation operation, std::size_t width, std::size_t step, std::size_t steps,
-             Workspace& workspace) {
+// Computes the kernel's results by plain loops over vectors of `width` floats. Reads a whole vector
+// before it writes it.
+void RunPlainLoops(BytesOperation operation, std::size_t width, std::size_t step, std::size_t steps,
+                   Workspace& workspace) {
   std::vector<float> vector(width);
   for (; steps > 0; --steps) {
     for (std::size_t i = workspace.next; i < workspace.next + step; i += width) {
@@ -157,23 +161,23 @@ bool SameContent(Content& left, Content& right) {
          left.workspace.next == right.workspace.next;
 }
 
-Look LookAtResults(const Mix& mix, const BytesIsa& isa) {
+KernelValidation ValidateResults(const Mix& mix, const BytesIsa& isa) {
   const int arrays = mix.OfStreams().arrays;
   const std::size_t floats = kSteps * isa.step_floats;
   Content ours(arrays, floats, floats), plain(arrays, floats, floats);
   for (const auto steps : {kFirst, kSecond}) {
     mix.kernel(ours.workspace, static_cast<std::int64_t>(steps));
-    Plainly(mix.operation, isa.vector_floats, isa.step_floats, steps, plain.workspace);
+    RunPlainLoops(mix.operation, isa.vector_floats, isa.step_floats, steps, plain.workspace);
     if (!SameContent(ours, plain))
-      return {fmt::format("after {} steps its arrays differ from those of a plain loop", steps),
-              {}};
+      return {false,
+              fmt::format("after {} steps its arrays differ from those of a plain loop", steps)};
   }
-  return {{}, "leaves what a plain loop leaves"};
+  return {true, "its arrays equal those of a plain loop"};
 }
 
-// The exclusive or of every loaded element, each in the place of the register that its vector goes
-// to: a vector that was left out, loaded twice, or of another width leaves others.
-Look LookAtFolds(const Mix& mix, const BytesIsa& isa) {
+// Compares the exclusive or of all loaded elements, each in the register of its vector. A vector
+// that was left out, loaded twice, or of another width changes it.
+KernelValidation ValidateFolds(const Mix& mix, const BytesIsa& isa) {
   Content content(1, kSteps * isa.step_floats, 0);
   auto& workspace = content.workspace;
   for (const auto steps : {kFirst, kSecond}) {
@@ -184,52 +188,47 @@ Look LookAtFolds(const Mix& mix, const BytesIsa& isa) {
     mix.kernel(workspace, static_cast<std::int64_t>(steps));
     std::memcpy(folds.data(), workspace.folds.data(), folds.size() * sizeof(folds[0]));
     if (folds != expected)
-      return {fmt::format("after {} steps it has not loaded every vector of {} byte once", steps,
-                          isa.vector_floats * sizeof(float)),
-              {}};
+      return {false, fmt::format("after {} steps it has not loaded every vector of {} byte once",
+                                 steps, isa.vector_floats * sizeof(float))};
   }
-  return {{}, "what it loaded holds every element once"};
+  return {true, "it loaded every element once"};
 }
 
-Look LookAtOrder(const Mix& mix, const BytesIsa& isa) {
-  const std::size_t behind = mix.streaming ? isa.vector_floats : isa.vector_floats / 2;
+// Lets the kernel write to an array that begins shortly after the one that it reads.
+KernelValidation ValidateOrder(const Mix& mix, const BytesIsa& isa) {
+  const std::size_t offset = mix.streaming ? isa.vector_floats : isa.vector_floats / 2;
   const std::size_t floats = kSteps * isa.step_floats;
   Content ours(3, floats, 0), plain(3, floats, 0);
   for (auto* content : {&ours, &plain}) {
-    content->workspace.arrays[0] += behind;
+    content->workspace.arrays[0] += offset;
     content->workspace.arrays[2] += floats + isa.step_floats;
   }
   mix.kernel(ours.workspace, kFirst);
-  Plainly(mix.operation, isa.vector_floats, isa.step_floats, kFirst, plain.workspace);
+  RunPlainLoops(mix.operation, isa.vector_floats, isa.step_floats, kFirst, plain.workspace);
   const auto vector_bytes = isa.vector_floats * sizeof(float);
   if (!SameContent(ours, plain))
-    return {fmt::format("it does not work on vectors of {} byte, one after the other, as if its "
-                        "loop were a call of memcpy or its vectors of another width",
-                        vector_bytes),
-            {}};
-  return {{}, fmt::format("works on vectors of {} byte, one after the other", vector_bytes)};
+    return {false,
+            fmt::format("it does not use vectors of {} byte one after the other: its loop may "
+                        "have become a call of memcpy, or its vectors have another width",
+                        vector_bytes)};
+  return {true, fmt::format("it uses vectors of {} byte one after the other", vector_bytes)};
 }
 
 }  // namespace
 
-KernelValidation ProveBytesKernel(const Mix& mix, const BytesIsa& isa) {
-  KernelValidation validation{true, {}};
-  const auto take = [&](const Look& look) {
-    if (!validation.passed) return;
-    validation.passed = look.wrong.empty();
-    if (!validation.passed)
-      validation.text = look.wrong;
-    else
-      validation.text =
-          validation.text.empty() ? look.right : fmt::format("{}, {}", validation.text, look.right);
-  };
-  take(LookAtResults(mix, isa));
+KernelValidation ValidateBytesKernel(const Mix& mix, const BytesIsa& isa) {
+  std::vector<KernelValidation> checks = {ValidateResults(mix, isa)};
   if (mix.operation == BytesOperation::kLoad)
-    take(LookAtFolds(mix, isa));
+    checks.push_back(ValidateFolds(mix, isa));
   else if (mix.operation != BytesOperation::kStore)
-    take(LookAtOrder(mix, isa));
-  take(LookAtPages(mix, isa));
-  return validation;
+    checks.push_back(ValidateOrder(mix, isa));
+  checks.push_back(ValidatePages(mix, isa));
+  KernelValidation all{true, {}};
+  for (const auto& check : checks) {
+    if (!check.passed) return check;
+    all.text += (all.text.empty() ? "" : ", ") + check.text;
+  }
+  return all;
 }
 
 }  // namespace dlroof::cpu_kernels

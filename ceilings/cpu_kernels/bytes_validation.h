@@ -1,5 +1,5 @@
-// Does a memory kernel do what its ceiling counts? Deterministic, without a clock: on small arrays,
-// once per kernel.
+// Checks that a memory kernel does the accesses that its ceiling counts. Deterministic and without
+// a clock, on small arrays, once per kernel.
 #pragma once
 
 #include <string>
@@ -10,24 +10,26 @@ namespace dlroof::cpu_kernels {
 
 struct KernelValidation {
   bool passed = false;
-  std::string text;  // one sentence: what was held against what, or where it differs
+  std::string text;  // one sentence: what was compared, or what differs
 };
 
-// Looks at `mix.kernel`, which is made for vectors and steps of `isa`:
-// - The arrays end as a plain loop leaves them, over the end and the second begin of the walk; all
-//   elements of a vector that is stored, or whose bits are flipped, differ. Catches bytes that are
-//   not written, or not read; a fill by a library; a vector that is half of the wide one, repeated.
-// - A load leaves the vectors that it loaded, folded (kFolds): every element once, in its vector's
-//   place. Catches loads that were deleted, left out, or of another width.
-// - copy, triad and update into an array that begins half a vector behind the one they read: only
-//   vectors of that width, one after the other, leave what a plain loop over such vectors leaves.
-//   Catches a call of memcpy or memmove, and vectors of another width. Non-temporal stores need
-//   aligned addresses: there, a whole vector behind.
-// - Fresh pages become resident when they are touched, and only then (mincore(2)): so many as the
-//   kernel's steps count, in each of its arrays, and none beside. Catches a kernel that touches
-//   more. Where the system calls every page resident (some sandboxes) this one is left out, and the
-//   text says so: that all that is counted is touched follows from the others.
-// Only machine code shows whether two stores of half the width replace one store.
-KernelValidation ProveBytesKernel(const Mix& mix, const BytesIsa& isa);
+// Checks `mix.kernel`, which uses vectors and steps of `isa`:
+// - The arrays are the same as after a plain loop, also after the walk has wrapped around. All
+//   elements of a stored vector, and of one whose bits are flipped, differ. Finds bytes that are
+//   not read or written, a fill by a library, and half a vector stored twice.
+// - A load kernel's folds (kFolds) have every element once, in the place of its vector. Finds loads
+//   that were deleted, left out, or of another width.
+// - copy, triad and update write to an array that begins half a vector after the one that they
+// read:
+//   only vectors of that width, one after the other, give the result of a plain loop over such
+//   vectors. Finds a call of memcpy or memmove and vectors of another width. Non-temporal stores
+//   need aligned addresses, so there the array begins a whole vector later.
+// - New pages become resident only when they are accessed (mincore(2)): as many as the kernel's
+// steps
+//   count, in each of its arrays, and no others. Finds a kernel that accesses more memory. Skipped,
+//   which the text says, if the system reports every page as resident (some sandboxes); the other
+//   checks then still show that all counted memory is accessed.
+// Two stores of half the width in place of one store can only be found in the machine code.
+KernelValidation ValidateBytesKernel(const Mix& mix, const BytesIsa& isa);
 
 }  // namespace dlroof::cpu_kernels

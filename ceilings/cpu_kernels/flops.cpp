@@ -27,7 +27,7 @@ void FillPair(Workspace& workspace, T x, T y) {
   Fill(workspace.operands.data() + kSecondOperand, workspace.operands.size() - kSecondOperand, y);
 }
 
-// Writes make(random), a T, to each place of the operands.
+// Fills the operands with values of make(random, offset), converted to T.
 template <class T, class Make>
 void FillRandom(Workspace& workspace, const Make& make) {
   std::mt19937 random(1);
@@ -35,12 +35,12 @@ void FillRandom(Workspace& workspace, const Make& make) {
     Fill(workspace.operands.data() + at, sizeof(T), static_cast<T>(make(random, at)));
 }
 
-// Uniform in [-1, 1): 24 random bits, of which bf16 (the upper half of a float) keeps 8.
+// Uniform in [-1, 1): of 24 random bits bf16, the upper half of a float, has 8.
 std::uint32_t Bf16Of(std::mt19937& random, std::size_t /*at*/) {
   return std::bit_cast<std::uint32_t>(static_cast<float>(random() >> 8) * 0x1p-23f - 1) >> 16;
 }
 
-// In [0.5, 1) with either sign: exponent 14, every other bit random.
+// Magnitude in [0.5, 1): exponent 14, sign and fraction random.
 std::uint32_t Fp16OfTile(std::mt19937& random, std::size_t /*at*/) {
   return (random() & 0x83ffU) | 14U << 10;
 }

@@ -13,16 +13,18 @@
 #include <type_traits>
 
 #include "ceilings/machine/ceiling.h"
+#include "counters/base/error.h"
 
 namespace dlroof::cpu_kernels {
 namespace {
 
-// Three instructions on two and three ports are never spread over them perfectly: 0.977 of the
-// ports' rate was the best of some hundred orders on Cascade Lake.
+// Three instructions on two and three ports never use them perfectly: the best of some hundred
+// orders reached 0.977 of the ports' rate on Cascade Lake.
 double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
 
-// [flop/cycle] of one thread that the row meets; absent where it has no clock or meets none.
-std::optional<double> MetValue(const FlopsProbe& probe, const machine::CeilingSet& set) {
+// Returns the admissible [flop/cycle] of one thread that the row reached, if it reached one and its
+// clock was measured.
+std::optional<double> ReachedValue(const FlopsProbe& probe, const machine::CeilingSet& set) {
   const auto row = set.flops.find(probe.key);
   if (row == set.flops.end()) return std::nullopt;
   const auto& validation = row->second.validation;
@@ -69,8 +71,8 @@ CoreRates RatesOf(const cpu::Cpu& cpu) {
 
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core) {
   if (const auto known = KnownStepsPerCycle(probe, core)) return {*known};
-  // By Issue. Two instructions have 2/3, for vpmulld is two operations, with the addition on two
-  // ports, and 3/2, where three ports take them.
+  // By Issue. Two instructions can start 2/3 of a step (vpmulld is two operations and shares two
+  // ports with the addition) and 3/2 (on three ports).
   static const std::vector<double> kAllowed[] = {{0.5, 1, 2},
                                                  {0.5, 2.0 / 3, 1, 1.5, 2},
                                                  {1.0 / 3, 0.5, 2.0 / 3, 1},
@@ -92,31 +94,32 @@ void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const Cor
   if (distance(nearest) <= tolerance) return;
   machine::AddReason(
       ceiling,
-      fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, and {} allows {:.4g} "
-                  "within {:.0f} %: another program used the core, or the kernel is another",
+      fmt::format("{:.4g} flop per cycle of one thread at {:.4g} GHz, but {} allows {:.4g} within "
+                  "{:.0f} %: another program used the core, or the kernel does other work",
                   measured, ceiling.clock_hz.value_or(0) / 1e9, probe.instructions,
                   fmt::join(admissible, ", "), 100 * tolerance));
 }
 
-bool MeetsItsOwnValue(const FlopsProbe& probe, int threads,
-                      const std::map<int, machine::CeilingSet>& by_threads, const CoreRates& core) {
+bool IsConfirmedPerCycle(const FlopsProbe& probe, int threads,
+                         const std::map<int, machine::CeilingSet>& by_threads,
+                         const CoreRates& core) {
   const auto admissible = AdmissibleStepsPerCycle(probe, core);
-  const auto value = MetValue(probe, by_threads.at(threads));
+  const auto value = ReachedValue(probe, by_threads.at(threads));
   if (!value || admissible.empty()) return false;
   if (*value == admissible.back() * FlopsPerStep(probe)) return true;
   bool confirmed = false;
   for (const auto& [others, set] : by_threads) {
-    const auto theirs = others == threads ? std::nullopt : MetValue(probe, set);
+    const auto theirs = others == threads ? std::nullopt : ReachedValue(probe, set);
     if (theirs && *theirs > *value) return false;
     confirmed = confirmed || theirs == value;
   }
   return confirmed;
 }
 
-// The plain loops that arithmetic kernels are compared with. Compiled without contraction: a
-// product and a sum are rounded apart here unless std::fma says otherwise.
-
 namespace {
+
+// ---- The plain loops that arithmetic kernels are compared with. They are compiled without
+// contraction: only std::fma rounds a product and a sum once. ----
 
 using Memory = std::array<std::byte, 4096>;
 
@@ -132,12 +135,12 @@ void Put(Memory& memory, std::size_t element, T value) {
   std::memcpy(memory.data() + element * sizeof value, &value, sizeof value);
 }
 
-// Small whole numbers: sums and products of a few are exact in every type, in any order. With
-// periods of 3 and 5, elements that are a power of two apart are never alike in both operands.
+// Small whole numbers: a few sums and products of them are exact in every type and in any order.
+// With periods of 3 and 5, elements that are a power of two apart differ in at least one operand.
 int WholeFirst(std::size_t element) { return std::array{1, -1, 2}[element % 3]; }
 int WholeSecond(std::size_t element) { return static_cast<int>(element % 5) - 2; }
 int WholeStart(std::size_t element) { return static_cast<int>(element % 7); }
-// int8 has products of its full range, of which pairs still fit 16 bits.
+// int8 operands use the full range; sums of two products still fit in 16 bits.
 int Int8First(std::size_t element) { return static_cast<int>(element % 127); }
 int Int8Second(std::size_t element) { return static_cast<int>(element * 37 % 255) - 127; }
 
@@ -164,7 +167,7 @@ void PutOperand(Operands operands, Memory& memory, std::size_t element, int valu
     Put(memory, element, operands == Operands::kFp16 ? Fp16Bits(value) : Bf16Bits(value));
 }
 
-// Accumulators whose values are whole numbers.
+// Writes a whole number to an accumulator.
 void PutWhole(const FlopsProbe& probe, Memory& memory, std::size_t element, int value) {
   if (AccumulatorBytes(probe) == 2)
     Put(memory, element, Fp16Bits(value));
@@ -174,15 +177,13 @@ void PutWhole(const FlopsProbe& probe, Memory& memory, std::size_t element, int 
     Put(memory, element, static_cast<float>(value));
 }
 
-// Operands and accumulators before the kernel, and what the first `steps` make of an element.
+// The operands and accumulators before the kernel, and an element after the first `steps` steps.
 struct Reference {
   void (*fill)(const FlopsProbe& probe, Workspace& workspace);
   void (*evaluate)(const FlopsProbe& probe, std::size_t element, int steps, Workspace& workspace);
 };
 
-// --- a = a * x + y in T ---
-
-// No two elements alike, with bits in the whole mantissa.
+// All elements differ and use the whole mantissa.
 template <class T>
 void FillElements(const FlopsProbe& probe, Workspace& workspace) {
   constexpr std::size_t kElements = kSecondOperand / sizeof(T);
@@ -225,8 +226,6 @@ void EvaluateElement(const FlopsProbe& probe, std::size_t element, int steps,
   Put(workspace.accumulators, element, a);
 }
 
-// --- Whole numbers in fp16, bf16 and int8 ---
-
 void FillWhole(const FlopsProbe& probe, Workspace& workspace) {
   const std::size_t elements = kSecondOperand / OperandBytes(probe.operands);
   const bool int8 = probe.operands == Operands::kInt8;
@@ -239,7 +238,7 @@ void FillWhole(const FlopsProbe& probe, Workspace& workspace) {
     PutWhole(probe, workspace.accumulators, i, WholeStart(i));
 }
 
-// Elements of the two operands whose product the accumulator gets.
+// Returns the product of an element of the first and an element of the second operand.
 int Product(Operands operands, std::size_t first, std::size_t second) {
   return operands == Operands::kInt8 ? Int8First(first) * Int8Second(second)
                                      : WholeFirst(first) * WholeSecond(second);
@@ -294,30 +293,30 @@ Reference ReferenceOf(const FlopsProbe& probe) {
   }
 }
 
-// Empty when `got` is what the plain loops made.
-std::string Difference(const FlopsProbe& probe, std::size_t elements, int iterations,
-                       const Memory& got, const Memory& expected) {
+// Returns the first difference from the accumulators of the plain loops.
+std::optional<Reason> Difference(const FlopsProbe& probe, std::size_t elements, int iterations,
+                                 const Memory& got, const Memory& expected) {
   const std::size_t bytes = AccumulatorBytes(probe);
   for (std::size_t i = 0; i < got.size() / bytes; ++i)
     if (std::memcmp(got.data() + i * bytes, expected.data() + i * bytes, bytes) != 0)
-      return i < elements
-                 ? fmt::format(
-                       "after {} iterations element {} of its {} accumulators is not what a plain "
-                       "loop makes of it",
-                       iterations, i, probe.accumulators)
-                 : fmt::format("it writes beyond the {} accumulators that it counts",
-                               probe.accumulators);
-  return {};
+      return Reason{
+          i < elements
+              ? fmt::format("after {} iterations element {} of its {} accumulators differs "
+                            "from a plain loop",
+                            iterations, i, probe.accumulators)
+              : fmt::format("it writes beyond the {} accumulators that it counts",
+                            probe.accumulators)};
+  return std::nullopt;
 }
 
 }  // namespace
 
-ResultCheck CheckResult(const FlopsProbe& probe, Workspace& workspace) {
+KernelValidation ValidateFlopsKernel(const FlopsProbe& probe, Workspace& workspace) {
   const auto reference = ReferenceOf(probe);
   const std::size_t elements =
       probe.vector_bytes / AccumulatorBytes(probe) * static_cast<std::size_t>(probe.accumulators);
   if (elements * AccumulatorBytes(probe) > workspace.accumulators.size())
-    throw std::logic_error(fmt::format("{}: more accumulators than memory for them", probe.key));
+    throw std::logic_error(fmt::format("{}: too little memory for its accumulators", probe.key));
   for (const int iterations : {1, 2, 7}) {
     reference.fill(probe, workspace);
     for (std::size_t i = 0; i < elements; ++i)
@@ -325,10 +324,12 @@ ResultCheck CheckResult(const FlopsProbe& probe, Workspace& workspace) {
     const auto expected = workspace.accumulators;
     reference.fill(probe, workspace);
     probe.kernel(workspace, iterations);
-    const auto reason = Difference(probe, elements, iterations, workspace.accumulators, expected);
-    if (!reason.empty()) return {{}, reason};
+    if (const auto difference =
+            Difference(probe, elements, iterations, workspace.accumulators, expected))
+      return {false, difference->text};
   }
-  return {fmt::format("1, 2 and 7 iterations equal plain loops in all {} elements", elements), {}};
+  return {true,
+          fmt::format("1, 2 and 7 iterations equal plain loops in all {} elements", elements)};
 }
 
 }  // namespace dlroof::cpu_kernels

@@ -1,11 +1,12 @@
+// Kernels for CPUs without kernels of their own. The compiler chooses the instructions, so their
+// speed depends on it. Memory kernels use vectors of four floats and have no non-temporal stores.
+// Arithmetic kernels compute a = a * x + y on vectors of 16 bytes, fused if the compiler fuses
+// them.
 #include <cstdint>
 #include <cstring>
 
 #include "ceilings/cpu_kernels/bytes_kernels.h"
 #include "ceilings/cpu_kernels/flops.h"
-
-// Memory kernels on the compiler's own vectors of four floats, for processors that have no file of
-// their own: it chooses the instructions. There is no portable non-temporal store.
 
 namespace dlroof::cpu_kernels {
 namespace {
@@ -23,8 +24,8 @@ struct Portable {
     return reinterpret_cast<Vector>(reinterpret_cast<Bits>(a) ^ reinterpret_cast<Bits>(b));
   }
   static Vector MultiplyAdd(Vector a, Vector b, Vector c) { return a * b + c; }
-  // No constraint names a vector register on every processor: so the ridge has no rows that leave
-  // loads unused. A loop with a barrier does not become a call of memcpy.
+  // No asm constraint names a vector register on every CPU, so the ridge has no rows with unused
+  // loads. With the barrier the loop does not become a call of memcpy.
   static void Opaque(Vector& /*value*/) { asm volatile("" : : : "memory"); }
 };
 
@@ -44,15 +45,6 @@ constexpr BytesIsa kKernels = {
     nullptr,
     nullptr,
     std::span<const RidgeRow>(kRidgeRows<Portable>).subspan(kRowsWithUnusedLoads)};
-
-}  // namespace
-
-const BytesIsa& BytesPortable() { return kKernels; }
-
-// a = a * x + y on vectors of 16 bytes as the compiler makes them, fused where it fuses: for CPUs
-// without kernels of their own. Their speed depends on the compiler.
-
-namespace {
 
 constexpr int kAccumulators = 16;
 constexpr std::size_t kVectorBytes = 16;
@@ -79,6 +71,8 @@ FlopsProbe Row(const char* key, Operands operands, Kernel kernel) {
 }
 
 }  // namespace
+
+const BytesIsa& BytesPortable() { return kKernels; }
 
 std::vector<FlopsProbe> PortableFlopsProbes() {
   return {Row("fp64.vector.portable", Operands::kFp64, MultiplyAdd<double>),

@@ -18,33 +18,34 @@
 namespace dlroof::cuda_kernels {
 namespace {
 
-// By key; where one key has kernels of two shapes, by the k of its instruction.
+// The kernel of a row by its key and, if a key has kernels of two shapes, by the k of its
+// instruction.
 struct KernelOfRow {
   const char* key;
-  int k;  // 0: any
+  std::optional<int> k;
   GpuKernel* launch;
 };
 constexpr KernelOfRow kKernels[] = {
-    {"fp64.vector.dfma", 0, LaunchDfma},       {"fp32.vector.ffma", 0, LaunchFfma},
-    {"fp16.vector.hfma2", 0, LaunchHfma2},     {"bf16.vector.hfma2", 0, LaunchBf16Hfma2},
-    {"int8.vector.dp4a", 0, LaunchDp4a},       {"fp16.matrix.mma", 8, LaunchMmaFp16K8},
-    {"fp16.matrix.mma", 16, LaunchMmaFp16},    {"bf16.matrix.mma", 0, LaunchMmaBf16},
-    {"tf32.matrix.mma", 0, LaunchMmaTf32},     {"int8.matrix.mma", 16, LaunchMmaInt8K16},
-    {"int8.matrix.mma", 32, LaunchMmaInt8},    {"fp64.matrix.mma", 4, LaunchMmaFp64K4},
-    {"fp64.matrix.mma", 16, LaunchMmaFp64K16}, {"fp8.matrix.mma", 0, LaunchMmaFp8},
-    {"fp16.matrix.wgmma", 0, LaunchWgmmaFp16}, {"bf16.matrix.wgmma", 0, LaunchWgmmaBf16},
-    {"tf32.matrix.wgmma", 0, LaunchWgmmaTf32}, {"int8.matrix.wgmma", 0, LaunchWgmmaInt8},
-    {"fp8.matrix.wgmma", 0, LaunchWgmmaFp8},   {"dram.load.v16", 0, LaunchDramLoad},
-    {"dram.store.v16", 0, LaunchStore},        {"dram.copy.v16", 0, LaunchCopy},
-    {"dram.triad.v16", 0, LaunchTriad},        {"l2.load.cg16", 0, LaunchL2Load},
-    {"l2.store.v16", 0, LaunchStore},          {"l1.load.ca16", 0, LaunchL1Load},
-    {"l1.shared.v16", 0, LaunchShared},
+    {"fp64.vector.dfma", {}, LaunchDfma},       {"fp32.vector.ffma", {}, LaunchFfma},
+    {"fp16.vector.hfma2", {}, LaunchHfma2},     {"bf16.vector.hfma2", {}, LaunchBf16Hfma2},
+    {"int8.vector.dp4a", {}, LaunchDp4a},       {"fp16.matrix.mma", 8, LaunchMmaFp16K8},
+    {"fp16.matrix.mma", 16, LaunchMmaFp16},     {"bf16.matrix.mma", {}, LaunchMmaBf16},
+    {"tf32.matrix.mma", {}, LaunchMmaTf32},     {"int8.matrix.mma", 16, LaunchMmaInt8K16},
+    {"int8.matrix.mma", 32, LaunchMmaInt8},     {"fp64.matrix.mma", 4, LaunchMmaFp64K4},
+    {"fp64.matrix.mma", 16, LaunchMmaFp64K16},  {"fp8.matrix.mma", {}, LaunchMmaFp8},
+    {"fp16.matrix.wgmma", {}, LaunchWgmmaFp16}, {"bf16.matrix.wgmma", {}, LaunchWgmmaBf16},
+    {"tf32.matrix.wgmma", {}, LaunchWgmmaTf32}, {"int8.matrix.wgmma", {}, LaunchWgmmaInt8},
+    {"fp8.matrix.wgmma", {}, LaunchWgmmaFp8},   {"dram.load.v16", {}, LaunchDramLoad},
+    {"dram.store.v16", {}, LaunchStore},        {"dram.copy.v16", {}, LaunchCopy},
+    {"dram.triad.v16", {}, LaunchTriad},        {"l2.load.cg16", {}, LaunchL2Load},
+    {"l2.store.v16", {}, LaunchStore},          {"l1.load.ca16", {}, LaunchL1Load},
+    {"l1.shared.v16", {}, LaunchShared},
 };
 
-// Null where there is none.
+// Returns null if there is no kernel.
 GpuKernel* FindKernel(const gpu_kernels::GpuRow& row) {
   for (const auto& kernel : kKernels)
-    if (row.key == kernel.key && (kernel.k == 0 || kernel.k == row.instruction.k))
+    if (row.key == kernel.key && kernel.k.value_or(row.instruction.k) == row.instruction.k)
       return kernel.launch;
   return nullptr;
 }
@@ -58,14 +59,16 @@ std::size_t AtLeastOne(std::int64_t bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16));
 }
 
-// A row with its memory on the device. Operands are whole numbers of 16 bytes or unread.
+// A row with its memory on the device. The size of operands is a multiple of 16 bytes unless the
+// row reads none.
 class Prepared {
  public:
   Prepared(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
            const gpu::GpuIdentity& gpu)
       : row_(row),
         shape_(shape),
-        shared_bytes_(gpu_kernels::SharedToBeAlone(row, static_cast<int>(gpu.shared_bytes_per_sm))),
+        shared_bytes_(
+            gpu_kernels::ExclusiveSharedBytes(row, static_cast<int>(gpu.shared_bytes_per_sm))),
         operands_(AtLeastOne(gpu_kernels::GpuOperandBytes(row, shape))),
         results_(AtLeastOne(gpu_kernels::GpuResultBytes(row, shape))) {
     if (row.unit == gpu_kernels::GpuUnit::kGemm) gemm_.emplace(row.element, shape.n);
@@ -75,14 +78,15 @@ class Prepared {
     return row_.key == row.key && shape_ == shape;
   }
 
-  void Lay(const gpu_kernels::GpuBytes& operands) {
+  void SetOperands(const gpu_kernels::GpuBytes& operands) {
     if (!operands.empty()) operands_.CopyFrom(operands.data());
     results_.Fill(0);
   }
 
-  void LayRandom(int blocks) {
+  void SetRandomOperands(int blocks) {
     if (!gpu_kernels::IsMemory(row_))
-      return Lay(gpu_kernels::GpuOperands(row_, shape_, gpu_kernels::GpuOperandKind::kRandom));
+      return SetOperands(
+          gpu_kernels::GpuOperands(row_, shape_, gpu_kernels::GpuOperandKind::kRandom));
     const cuda::CudaStream stream;
     for (auto* buffer : {&operands_, &results_})
       cuda::CheckCuda(
@@ -135,7 +139,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
   void Prepare(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) override {
     if (prepared_ && prepared_->Is(row, shape)) return;
     Renew(row, shape);
-    prepared_->LayRandom(identity_.sms * 8);
+    prepared_->SetRandomOperands(identity_.sms * 8);
     if (prepared_->gemm() != nullptr) ChooseAlgorithm();
   }
 
@@ -152,19 +156,19 @@ class CudaBench : public gpu_ceilings::GpuBench {
   gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
                                const gpu_kernels::GpuBytes& operands,
                                std::int64_t iterations) override {
-    // A GEMM is checked with the algorithm that is timed: the prepared one has it and stays.
+    // A GEMM is checked with the algorithm that is timed, which the prepared GEMM has chosen.
     if (row.unit != gpu_kernels::GpuUnit::kGemm)
       Renew(row, shape);
     else
       Prepare(row, shape);
-    prepared_->Lay(operands);
+    prepared_->SetOperands(operands);
     const cuda::CudaStream stream;
     prepared_->Start(iterations, stream.get());
     stream.Wait();
     auto results = prepared_->Results();
-    // To prepare a GEMM anew would be to choose its algorithm anew.
+    // A GEMM stays prepared, otherwise its algorithm would be chosen again.
     if (row.unit == gpu_kernels::GpuUnit::kGemm)
-      prepared_->LayRandom(identity_.sms * 8);
+      prepared_->SetRandomOperands(identity_.sms * 8);
     else
       prepared_.reset();
     return results;
@@ -177,11 +181,11 @@ class CudaBench : public gpu_ceilings::GpuBench {
 
  private:
   void Renew(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape) {
-    prepared_.reset();  // first give back, then take more
+    prepared_.reset();  // frees the old memory before it allocates
     prepared_ = std::make_unique<Prepared>(row, shape, identity_);
   }
 
-  // The fastest of the heuristic's.
+  // Chooses the fastest of the heuristic's algorithms.
   void ChooseAlgorithm() {
     auto& gemm = *prepared_->gemm();
     int best = 0;
@@ -202,27 +206,7 @@ class CudaBench : public gpu_ceilings::GpuBench {
   std::unique_ptr<Prepared> prepared_;
 };
 
-}  // namespace
-
-std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device) {
-  return std::make_unique<CudaBench>(device);
-}
-
-bool HasCudaKernel(const gpu_kernels::GpuRow& row) { return FindKernel(row) != nullptr; }
-
-}  // namespace dlroof::cuda_kernels
-
-namespace dlroof::gpu_ceilings {
-
-machine::Machine MeasureGpu(const GpuMeasureOptions& options) {
-  const auto bench = cuda_kernels::OpenCudaBench(options.device);
-  return MeasureGpuOn(*bench, options, cpu::WallSeconds);
-}
-
-}  // namespace dlroof::gpu_ceilings
-
-namespace dlroof::cuda_kernels {
-namespace {
+// ---- overheads ----
 
 constexpr int kNodes = 64;
 
@@ -243,7 +227,7 @@ GraphExec GraphOf(int nodes, const cuda::CudaStream& stream) {
   return {exec, cudaGraphExecDestroy};
 }
 
-// [s] of `each` done `times` times, and of the wait for the last.
+// Returns the time [s] of `times` calls of `each` and of the wait for the last one.
 template <class Each>
 double Timed(std::int64_t times, const cuda::CudaStream& stream, const Each& each) {
   stream.Wait();
@@ -276,6 +260,12 @@ double GraphLaunches(std::int64_t times, const cuda::CudaStream& stream) {
 
 }  // namespace
 
+std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device) {
+  return std::make_unique<CudaBench>(device);
+}
+
+bool HasCudaKernel(const gpu_kernels::GpuRow& row) { return FindKernel(row) != nullptr; }
+
 double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times,
                     const gpu::GpuClock& clock) {
   const cuda::CudaStream stream;
@@ -304,3 +294,12 @@ double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times,
 }
 
 }  // namespace dlroof::cuda_kernels
+
+namespace dlroof::gpu_ceilings {
+
+machine::Machine MeasureGpu(const GpuMeasureOptions& options) {
+  const auto bench = cuda_kernels::OpenCudaBench(options.device);
+  return MeasureGpuOn(*bench, options, cpu::WallSeconds);
+}
+
+}  // namespace dlroof::gpu_ceilings

@@ -1,4 +1,4 @@
-// The GPU of bench.h by CUDA. Part of the CUDA module only.
+// GpuBench by CUDA. Part of the CUDA module only.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,13 @@
 
 namespace dlroof::cuda_kernels {
 
-// Makes the device the calling thread's current one. Throws std::runtime_error with CUDA's words.
+// Makes the device current for the calling thread. Throws std::runtime_error with CUDA's message.
 std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device);
 
-// Returns true where the table of kernels has the row, which is no GEMM.
+// Returns whether there is a kernel for the row. GEMM rows have none.
 bool HasCudaKernel(const gpu_kernels::GpuRow& row);
 
-// [s] of `times` of it on the current device; see GpuOverhead.
+// Returns the total time [s] of `times` operations on the current device.
 double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times, const gpu::GpuClock& clock);
 
 }  // namespace dlroof::cuda_kernels

@@ -1,13 +1,14 @@
-// Chains of dependent multiply-adds, independent of each other.
+// Independent chains of dependent multiply-adds.
 #pragma once
 
 #include "ceilings/cuda_kernels/launch.cuh"
 
 namespace dlroof::cuda_kernels {
 
-// Chain: Register, kUnroll and Step(v, a, b) -> v. Floating point squares: v * v + b with b near -2
-// never comes to rest (gpu_known/chain.cpp), where v * a + b soon is b / (1 - a) and the same bits
-// over and over take less power than a real call's. A loop of kChains * kUnroll instructions.
+// A Chain has Register, kUnroll and Step(v, a, b), which returns the next v. Floating-point chains
+// compute v * v + b with b near -2, which never converges (ceilings/gpu_kernels/known.cpp). v * a +
+// b would soon converge to b / (1 - a), and equal bits take less power than the operands of a real
+// call. The loop has kChains * kUnroll instructions.
 template <class Chain, int kChains = 8>
 __global__ void ChainKernel(const typename Chain::Register* operands,
                             typename Chain::Register* results, long long iterations) {

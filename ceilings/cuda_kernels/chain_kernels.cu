@@ -1,3 +1,4 @@
+// Multiply-adds of single threads in fp64, fp32, fp16 (pairs) and int8 (dot products of 4).
 #include <cuda_fp16.h>
 
 #include "ceilings/cuda_kernels/chain.cuh"

@@ -1,4 +1,4 @@
-// bf16 multiply-adds are instructions from 8.0 on.
+// bf16 multiply-adds (pairs), which are instructions from 8.0 on.
 #include <cuda_bf16.h>
 
 #include "ceilings/cuda_kernels/chain.cuh"

@@ -18,7 +18,7 @@ struct Types {
   cublasComputeType_t compute;
 };
 
-// By GpuElement.
+// In the order of GpuElement.
 constexpr Types kTypes[] = {
     {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F},
     {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F},
@@ -47,13 +47,13 @@ cublasLtHandle_t NewLibrary() {
 cublasLtMatmulDesc_t NewProduct(const Types& types) {
   cublasLtMatmulDesc_t product = nullptr;
   CheckBlas(cublasLtMatmulDescCreate(&product, types.compute, types.scale), "a product");
-  // A transposed, B not: the only layout that has every type.
+  // A transposed and B not is the only layout that supports every type.
   const cublasOperation_t transposed = CUBLAS_OP_T;
   CheckBlas(cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
                                            sizeof transposed),
             "a transposed operand");
-  // Else sums of fp8 are moved to wider registers every few products: slower, and not what a roof
-  // is for. Other types ignore it.
+  // Without fast accumulation fp8 sums are moved to wider registers every few products, which is
+  // slower. Other types ignore the attribute.
   const std::int8_t fast = 1;
   CheckBlas(
       cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast),
@@ -86,13 +86,13 @@ std::vector<cublasLtMatmulHeuristicResult_t> Algorithms(cublasLtHandle_t library
       cublasLtMatmulAlgoGetHeuristic(library, product, operands, operands, result, result, made,
                                      kAlgorithms, algorithms.data(), &found);
   if (status != CUBLAS_STATUS_SUCCESS || found == 0)
-    throw Unsupported("cublasLt has no algorithm for it here ({})",
+    throw Unsupported("cublasLt has no algorithm for this type on this GPU ({})",
                       cublasLtGetStatusString(status));
   algorithms.resize(static_cast<std::size_t>(found));
   return algorithms;
 }
 
-// Scales of the width that cublasLt reads for the type.
+// The factors 1 and 0 in the types that cublasLt reads.
 struct Scales {
   double fp64[2] = {1, 0};
   float fp32[2] = {1, 0};

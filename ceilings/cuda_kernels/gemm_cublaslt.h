@@ -11,13 +11,13 @@
 
 namespace dlroof::cuda_kernels {
 
-// D = A^T B, n x n x n, one scale, no addition. A and B hold rows of k (gpu_known/known.h), D
-// columns.
+// D = A^T B, n x n x n, without scaling or addition. A and B are stored by rows of k, D by columns
+// (ceilings/gpu_kernels/known.h).
 class GpuGemm {
  public:
-  // Throws Unsupported with cublasLt's words where it has no algorithm for the type on this GPU.
+  // Throws Unsupported with cublasLt's message if it has no algorithm for the type on this GPU.
   GpuGemm(gpu_kernels::GpuElement element, int n);
-  // The heuristic's algorithms, best first; Run takes the one chosen.
+  // Returns the number of algorithms of the heuristic, the best first. Run uses the chosen one.
   int algorithms() const { return static_cast<int>(algorithms_.size()); }
   void Choose(int algorithm) { chosen_ = algorithm; }
   void Run(const void* a, const void* b, void* d, cudaStream_t stream);

@@ -1,5 +1,6 @@
-// The kernels of a GPU's ceilings. Part of the CUDA module only; C++17. gpu_known/known.h
-// describes their operands and results. Each returns CUDA's status of the launch.
+// The kernels of a GPU's ceilings. Part of the CUDA module only; C++17.
+// ceilings/gpu_kernels/known.h describes their operands and results. Each function returns CUDA's
+// status of the launch.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,17 +14,16 @@ struct GpuLaunch {
   long long iterations = 0;
   const void* operands = nullptr;
   void* results = nullptr;
-  std::size_t set_bytes = 0;  // of memory
+  std::size_t set_bytes = 0;  // [byte] all arrays of a memory row
   cudaStream_t stream = nullptr;
-  std::size_t shared_bytes =
-      0;  // dynamic shared memory of a block, unread: keeps others off its SM
+  std::size_t shared_bytes = 0;  // [byte] unused dynamic shared memory; see ExclusiveSharedBytes
 };
 
 using GpuKernel = cudaError_t(const GpuLaunch&);
 
-// chain_kernels.cu, chain_kernels_80.cu: two lanes in an instruction where it says 2
+// chain_kernels.cu, chain_kernels_80.cu
 GpuKernel LaunchDfma, LaunchFfma, LaunchHfma2, LaunchDp4a, LaunchBf16Hfma2;
-// mma_kernels*.cu: mma.sync
+// mma_kernels*.cu
 GpuKernel LaunchMmaFp16K8, LaunchMmaInt8K16, LaunchMmaFp16, LaunchMmaBf16, LaunchMmaTf32;
 GpuKernel LaunchMmaInt8, LaunchMmaFp64K4, LaunchMmaFp64K16, LaunchMmaFp8;
 // wgmma_kernels_90a.cu
@@ -32,7 +32,7 @@ GpuKernel LaunchWgmmaFp16, LaunchWgmmaBf16, LaunchWgmmaTf32, LaunchWgmmaInt8, La
 GpuKernel LaunchDramLoad, LaunchL2Load, LaunchStore, LaunchCopy, LaunchTriad, LaunchL1Load;
 GpuKernel LaunchShared;
 
-// Random bits in all of set_bytes (a multiple of 16) of `results`.
+// Fills set_bytes (a multiple of 16) of `results` with random bits.
 cudaError_t LaunchFill(const GpuLaunch& launch);
 cudaError_t LaunchNothing(cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// Starts the kernel of a row.
+// The grid of a row's launch.
 #pragma once
 
 #include "ceilings/cuda_kernels/kernels.h"

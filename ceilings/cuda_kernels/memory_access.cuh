@@ -1,5 +1,5 @@
-// Loads and stores of 16 byte, written out as PTX for their cache operators: none is dropped,
-// merged or kept for the next pass.
+// Loads and stores of 16 byte in PTX, for their cache operators. `volatile` prevents the compiler
+// from dropping them, merging them, or reusing their values in the next pass.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,11 +1,21 @@
-// Memory at each level: loads that are summed, stores, copies. No load is dropped or kept for the
-// next pass: the sums and the machine code show it. ptxas keeps 4 of a thread's loads in flight.
+// Memory kernels of each level: loads that are summed, stores, copies, triads. The sums and the
+// machine code show that no load is dropped or reused in the next pass. ptxas keeps 4 loads of a
+// thread in flight.
 #include "ceilings/cuda_kernels/launch.cuh"
 #include "ceilings/cuda_kernels/memory_access.cuh"
 #include "ceilings/gpu_kernels/constants.h"
 
 namespace dlroof::cuda_kernels {
 namespace {
+
+using gpu_kernels::kCopiesTogether;
+using gpu_kernels::kL1BytesPerBlock;
+using gpu_kernels::kL1VectorsPerThread;
+using gpu_kernels::kLoadsTogether;
+using gpu_kernels::kStoredFactor;
+using gpu_kernels::kStoresTogether;
+using gpu_kernels::kTriadFactor;
+using gpu_kernels::kTriadsTogether;
 
 __device__ unsigned Sum(uint4 v) { return v.x + v.y + v.z + v.w; }
 
@@ -23,13 +33,12 @@ __global__ void LoadKernel(const uint4* set, size_t vectors, unsigned* sums, lon
   for (long long pass = 0; pass < passes; ++pass) {
     size_t i = FirstVector();
 #pragma unroll 1
-    for (; i + (gpu_kernels::kLoadsTogether - 1) * stride < vectors;
-         i += gpu_kernels::kLoadsTogether * stride) {
-      uint4 v[gpu_kernels::kLoadsTogether];
+    for (; i + (kLoadsTogether - 1) * stride < vectors; i += kLoadsTogether * stride) {
+      uint4 v[kLoadsTogether];
 #pragma unroll
-      for (int j = 0; j < gpu_kernels::kLoadsTogether; ++j) v[j] = kLoad(set + i + j * stride);
+      for (int j = 0; j < kLoadsTogether; ++j) v[j] = kLoad(set + i + j * stride);
 #pragma unroll
-      for (int j = 0; j < gpu_kernels::kLoadsTogether; ++j) sum += Sum(v[j]);
+      for (int j = 0; j < kLoadsTogether; ++j) sum += Sum(v[j]);
     }
 #pragma unroll 1
     for (; i < vectors; i += stride) sum += Sum(kLoad(set + i));
@@ -41,9 +50,9 @@ __global__ void StoreKernel(uint4* set, size_t vectors, long long passes) {
   const size_t stride = Stride();
 #pragma unroll 1
   for (long long pass = 1; pass <= passes; ++pass) {
-    const unsigned word = gpu_kernels::kStoredFactor * static_cast<unsigned>(pass);
+    const unsigned word = kStoredFactor * static_cast<unsigned>(pass);
     const uint4 v = make_uint4(word, word, word, word);
-#pragma unroll gpu_kernels::kStoresTogether
+#pragma unroll kStoresTogether
     for (size_t i = FirstVector(); i < vectors; i += stride) StoreVector(set + i, v);
   }
 }
@@ -54,14 +63,12 @@ __global__ void CopyKernel(const uint4* from, uint4* to, size_t vectors, long lo
   for (long long pass = 0; pass < passes; ++pass) {
     size_t i = FirstVector();
 #pragma unroll 1
-    for (; i + (gpu_kernels::kCopiesTogether - 1) * stride < vectors;
-         i += gpu_kernels::kCopiesTogether * stride) {
-      uint4 v[gpu_kernels::kCopiesTogether];
+    for (; i + (kCopiesTogether - 1) * stride < vectors; i += kCopiesTogether * stride) {
+      uint4 v[kCopiesTogether];
 #pragma unroll
-      for (int j = 0; j < gpu_kernels::kCopiesTogether; ++j)
-        v[j] = LoadPastL1(from + i + j * stride);
+      for (int j = 0; j < kCopiesTogether; ++j) v[j] = LoadPastL1(from + i + j * stride);
 #pragma unroll
-      for (int j = 0; j < gpu_kernels::kCopiesTogether; ++j) to[i + j * stride] = v[j];
+      for (int j = 0; j < kCopiesTogether; ++j) to[i + j * stride] = v[j];
     }
 #pragma unroll 1
     for (; i < vectors; i += stride) to[i] = LoadPastL1(from + i);
@@ -69,8 +76,7 @@ __global__ void CopyKernel(const uint4* from, uint4* to, size_t vectors, long lo
 }
 
 __device__ unsigned TriadWord(unsigned b, unsigned c) {
-  return __float_as_uint(
-      __fmaf_rn(gpu_kernels::kTriadFactor, __uint_as_float(c), __uint_as_float(b)));
+  return __float_as_uint(__fmaf_rn(kTriadFactor, __uint_as_float(c), __uint_as_float(b)));
 }
 
 __device__ uint4 TriadVector(const uint4* b, const uint4* c) {
@@ -86,26 +92,26 @@ __global__ void TriadKernel(const uint4* b, const uint4* c, uint4* a, size_t vec
   for (long long pass = 0; pass < passes; ++pass) {
     size_t i = FirstVector();
 #pragma unroll 1
-    for (; i + (gpu_kernels::kTriadsTogether - 1) * stride < vectors;
-         i += gpu_kernels::kTriadsTogether * stride) {
-      uint4 v[gpu_kernels::kTriadsTogether];
+    for (; i + (kTriadsTogether - 1) * stride < vectors; i += kTriadsTogether * stride) {
+      uint4 v[kTriadsTogether];
 #pragma unroll
-      for (int j = 0; j < gpu_kernels::kTriadsTogether; ++j)
+      for (int j = 0; j < kTriadsTogether; ++j)
         v[j] = TriadVector(b + i + j * stride, c + i + j * stride);
 #pragma unroll
-      for (int j = 0; j < gpu_kernels::kTriadsTogether; ++j) a[i + j * stride] = v[j];
+      for (int j = 0; j < kTriadsTogether; ++j) a[i + j * stride] = v[j];
     }
 #pragma unroll 1
     for (; i < vectors; i += stride) a[i] = TriadVector(b + i, c + i);
   }
 }
 
-constexpr unsigned kBlockVectors = gpu_kernels::kL1BytesPerBlock / sizeof(uint4);
+constexpr unsigned kBlockVectors = kL1BytesPerBlock / sizeof(uint4);
 
-// Each block loads its own part of the set over and over; every load of a block covers all of it. A
-// thread's next load is elsewhere: loads of one place were taken out of the loop.
+// Each block loads its own part of the set repeatedly; a load of all its threads covers the whole
+// part. A thread's next load has another address, because repeated loads of one address are
+// hoisted.
 __device__ unsigned PlaceOf(long long iteration, unsigned load) {
-  const unsigned loads = static_cast<unsigned>(iteration) * gpu_kernels::kL1VectorsPerThread + load;
+  const unsigned loads = static_cast<unsigned>(iteration) * kL1VectorsPerThread + load;
   return (threadIdx.x + 32 * loads) % kBlockVectors;
 }
 
@@ -114,12 +120,11 @@ __global__ void L1Kernel(const uint4* set, unsigned* sums, long long iterations)
   unsigned sum = 0;
 #pragma unroll 1
   for (long long i = 0; i < iterations; ++i) {
-    uint4 v[gpu_kernels::kL1VectorsPerThread];
+    uint4 v[kL1VectorsPerThread];
 #pragma unroll
-    for (unsigned j = 0; j < gpu_kernels::kL1VectorsPerThread; ++j)
-      v[j] = LoadThroughL1(part + PlaceOf(i, j));
+    for (unsigned j = 0; j < kL1VectorsPerThread; ++j) v[j] = LoadThroughL1(part + PlaceOf(i, j));
 #pragma unroll
-    for (int j = 0; j < gpu_kernels::kL1VectorsPerThread; ++j) sum += Sum(v[j]);
+    for (int j = 0; j < kL1VectorsPerThread; ++j) sum += Sum(v[j]);
   }
   sums[FirstVector()] = sum;
 }
@@ -132,12 +137,12 @@ __global__ void SharedKernel(const uint4* set, unsigned* sums, long long iterati
   unsigned sum = 0;
 #pragma unroll 1
   for (long long i = 0; i < iterations; ++i) {
-    uint4 v[gpu_kernels::kL1VectorsPerThread];
+    uint4 v[kL1VectorsPerThread];
 #pragma unroll
-    for (unsigned j = 0; j < gpu_kernels::kL1VectorsPerThread; ++j)
+    for (unsigned j = 0; j < kL1VectorsPerThread; ++j)
       v[j] = LoadShared(base + PlaceOf(i, j) * sizeof(uint4));
 #pragma unroll
-    for (int j = 0; j < gpu_kernels::kL1VectorsPerThread; ++j) sum += Sum(v[j]);
+    for (int j = 0; j < kL1VectorsPerThread; ++j) sum += Sum(v[j]);
   }
   sums[FirstVector()] = sum;
 }

@@ -1,11 +1,11 @@
-// dlroof::lstm::Products of small matrices by a warp, mma.sync, on independent accumulators.
+// Products of small matrices by a warp (mma.sync) on independent accumulators.
 #pragma once
 
 #include "ceilings/cuda_kernels/launch.cuh"
 
 namespace dlroof::cuda_kernels {
 
-// An instruction of m = 16 and n = 8 in 32-bit registers. `in`: the constraint of its sums.
+// An instruction with m = 16 and n = 8 in 32-bit registers. `in` is the asm constraint of its sums.
 #define DLROOF_MMA_M16N8(name, SumType, in, instruction)                                \
   struct name {                                                                         \
     using Register = unsigned;                                                          \
@@ -19,8 +19,8 @@ namespace dlroof::cuda_kernels {
     }                                                                                   \
   }
 
-// Mma: Register, Sum, kA, kB, kSums (registers of a thread), kChains, and Step(sums, a, b), one
-// instruction.
+// An Mma has Register, Sum, kA, kB and kSums (registers of a thread), kChains, and Step(sums, a,
+// b), which is one instruction.
 template <class Mma>
 __global__ void MmaKernel(const typename Mma::Register* operands, typename Mma::Sum* results,
                           long long iterations) {

@@ -1,4 +1,4 @@
-// mma.sync as 7.5 has it.
+// mma.sync of 7.5.
 #include "ceilings/cuda_kernels/mma.cuh"
 
 namespace dlroof::cuda_kernels {

@@ -1,4 +1,4 @@
-// mma.sync in fp8, where it is an instruction (8.9, 12.x): elsewhere it is emulated in fp16.
+// mma.sync in fp8 where it is an instruction (8.9, 12.x). Elsewhere it is emulated in fp16.
 #include "ceilings/cuda_kernels/mma.cuh"
 
 namespace dlroof::cuda_kernels {

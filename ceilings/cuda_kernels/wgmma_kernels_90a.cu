@@ -1,4 +1,4 @@
-// dlroof::lstm::Products of 64 x 256 by a warpgroup, wgmma: Hopper's own instructions (sm_90a).
+// Products of 64 x 256 by a warpgroup (wgmma), instructions of Hopper only (sm_90a).
 #include "ceilings/cuda_kernels/launch.cuh"
 #include "ceilings/cuda_kernels/wgmma_registers.cuh"
 #include "ceilings/gpu_kernels/constants.h"
@@ -9,22 +9,22 @@
 namespace dlroof::cuda_kernels {
 namespace {
 
-constexpr int kSums = 128;  // of a thread
+constexpr int kSums = 128;  // accumulators of a thread
 constexpr int kRowsOfA = 64, kRowsOfB = 256;
 constexpr int kTileBytes = (kRowsOfA + kRowsOfB) * gpu_kernels::kWgmmaTileBytes;
 
 using Descriptor = unsigned long long;
 
-// PTX ISA 9.0, "Matrix Descriptor Format", without swizzle: where core matrices of 8 rows x
-// 16 byte begin, how far the next one is along k (128 byte) and that of the next 8 rows (256 byte),
-// all in units of 16 byte.
+// Returns the descriptor of PTX ISA 9.0, "Matrix Descriptor Format", without swizzle: the address
+// of the core matrices (8 rows x 16 byte), the distance of the next one along k (128 byte) and that
+// of the next 8 rows (256 byte), all in units of 16 byte.
 __device__ Descriptor DescriptorOf(const void* tile) {
   constexpr Descriptor kAlongK = 128 / 16, kNextRows = 256 / 16;
   const Descriptor begin = (static_cast<unsigned>(__cvta_generic_to_shared(tile)) & 0x3ffff) >> 4;
   return begin | kAlongK << 16 | kNextRows << 32;
 }
 
-// `scales`: the predicate that adds to the sums, then signs and transpositions of the operands.
+// `scales` has the predicate that adds to the sums, then signs and transpositions of the operands.
 #define DLROOF_WGMMA(name, SumType, output, instruction, scales)                  \
   struct name {                                                                   \
     using Sum = SumType;                                                          \
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(256, 1)
   __shared__ alignas(128) char tiles[gpu_kernels::kWgmmaTiles * kTileBytes];
   for (unsigned i = threadIdx.x; i < sizeof(tiles) / sizeof(uint4); i += blockDim.x)
     reinterpret_cast<uint4*>(tiles)[i] = operands[i];
-  // wgmma reads shared memory by another way than stores wrote it.
+  // Makes the stores visible to wgmma, which reads shared memory through the async proxy.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   typename Wgmma::Sum sums[kSums];

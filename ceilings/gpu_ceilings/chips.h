@@ -1,5 +1,4 @@
-// Peak rates per SM and cycle by compute capability, with sources. Measured ceilings are compared
-// with them.
+// Peak rates per SM and cycle by compute capability, with sources, for the validation of ceilings.
 #pragma once
 
 #include <string>
@@ -7,17 +6,17 @@
 
 namespace dlroof::gpu_ceilings {
 
-// The peak of one pipe, or of the L1 ("l1": byte/cycle).
+// The peak of a pipe or of L1.
 struct GpuPeak {
   int first, last;  // compute capabilities, 10 x major + minor
   const char* key;  // "bf16.matrix", "l1"
-  // [flop/cycle] or [byte/cycle] of one SM, dense, ascending. Two where products of one capability
-  // differ: consumer cards run 16-bit products with fp32 sums at half of the rate.
+  // [flop/cycle] or [byte/cycle] of one SM, dense, ascending. Two values if products of the same
+  // capability differ: consumer cards run 16-bit products with fp32 sums at half the rate.
   std::vector<double> per_cycle;
   const char* source;
 };
 
-// Returns null where the table has none: then it judges nothing.
+// Returns the peak, or null if it is not in the table.
 const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key);
 
 }  // namespace dlroof::gpu_ceilings

@@ -30,6 +30,8 @@ GpuEffort EffortOf(const GpuMeasureOptions& options) {
   return options.quick ? kQuick : kFull;
 }
 
+std::string TextOf(const std::optional<Reason>& reason) { return reason ? reason->text : ""; }
+
 std::string LaunchText(const GpuRowState& state) {
   if (state.row.unit == gpu_kernels::GpuUnit::kGemm) return fmt::format("n {}", state.shape.n);
   auto text = fmt::format("{} blocks of {} threads", state.shape.blocks, state.shape.threads);
@@ -38,7 +40,7 @@ std::string LaunchText(const GpuRowState& state) {
   return text;
 }
 
-// Returns the driver's report during the last repetition.
+// Returns the driver's report of the last repetition.
 std::string HealthText(const gpu::GpuHealth& health) {
   std::string text;
   if (health.power_watts) text += fmt::format("; {:.0f} W", *health.power_watts);
@@ -55,7 +57,7 @@ machine::Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) 
   auto ceiling =
       machine::CeilingFrom(merged.rate, gpu_kernels::WorkPerIteration(state.row, state.shape), 1,
                            fmt::format("{}, {}", state.row.text, LaunchText(state)));
-  if (merged.clock_moved) ceiling.how += "; the clock moved, in its cycles they agree";
+  if (merged.clock_moved) ceiling.how += "; the clock changed, repetitions agree in cycles";
   if (gpu::IsClockTooLow(ceiling.clock_hz, session.gpu.default_clock_hz, 0))
     ceiling.how += fmt::format("; at {:.0f} MHz, below 75 % of the default {:.0f} MHz",
                                *ceiling.clock_hz / 1e6, *session.gpu.default_clock_hz / 1e6);
@@ -65,7 +67,7 @@ machine::Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) 
     ceiling.validation.per_cycle =
         ceiling.per_second / session.gpu.identity.sms / *ceiling.clock_hz;
   ceiling.validation.result = state.result;
-  if (!state.reason.empty()) machine::ReasonUnbounded(ceiling, state.reason);
+  if (state.wrong_result) machine::AddUnboundedReason(ceiling, state.wrong_result->text);
   if (by_clock) JudgeGpuPerCycle(state.row, session.Capability(), ceiling);
   if (state.half) JudgeGpuScaling(*state.half, ceiling);
   return ceiling;
@@ -75,7 +77,7 @@ void AddRows(const GpuSession& session, machine::Machine& machine) {
   auto& set = machine.by_threads[1];
   for (const auto& state : session.rows) {
     if (state.passes.empty())
-      set.absent[state.row.key] = state.absent;
+      set.absent[state.row.key] = TextOf(state.absent);
     else
       (gpu_kernels::IsMemory(state.row) ? set.mixes : set.flops)[state.row.key] =
           CeilingOf(session, state);
@@ -89,13 +91,13 @@ const GpuRowState* FindRow(const GpuSession& session, const std::string& key) {
   return nullptr;
 }
 
-// Adds for each level the best of the mixes whose result is right.
+// Adds the roof of each level: the best of its mixes with a right result.
 void AddLevels(const GpuSession& session, machine::Machine& machine) {
   auto& set = machine.by_threads.at(1);
   std::map<Level, machine::MeasuredMixes> by_level;
   GpuMemoryFacts facts{.l2_bytes = session.gpu.identity.l2_bytes};
   for (const auto& state : session.rows)
-    if (gpu_kernels::IsMemory(state.row) && !state.result.empty() && !state.passes.empty())
+    if (gpu_kernels::IsMemory(state.row) && state.result && !state.passes.empty())
       by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),
                                         set.mixes.at(state.row.key));
   for (const auto& [level, mixes] : by_level) set.bytes[level] = machine::BestMix(mixes);
@@ -111,24 +113,134 @@ void AddLevels(const GpuSession& session, machine::Machine& machine) {
   JudgeGpuLevels(facts, set.bytes);
 }
 
-void RefuseNothing(const GpuSession& session) {
+void RequireRows(const GpuSession& session) {
   for (const auto& state : session.rows)
     if (!state.passes.empty()) return;
   throw std::runtime_error(fmt::format("no ceiling of {} could be measured: {}: {}",
                                        session.gpu.identity.name, session.rows.front().row.key,
-                                       session.rows.front().absent));
+                                       TextOf(session.rows.front().absent)));
 }
 
 void AddFacts(const GpuSession& session, machine::Machine& machine) {
   machine.by_threads.at(1).effort = session.effort.name;
   if (session.gpu.default_clock_hz)
     machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *session.gpu.default_clock_hz / 1e6);
-  // The white papers of A100, H100 and B200 tell it.
+  // From the white papers of A100, H100 and B200.
   const int capability = session.Capability();
   if (capability == 80 || capability == 90 || capability == 100)
     machine.facts["l2.partitions"] =
-        "two: what an SM reads from the far one may lie in both, so only sets below half of the L2 "
-        "stay in it for every SM";
+        "two: data that an SM reads from the far partition may be in both, so only sets below half "
+        "of "
+        "L2 stay in it for every SM";
+}
+
+// ---- overheads ----
+
+constexpr double kTolerance = 0.05;  // larger than the kernels', because the host takes part
+constexpr const char* kLaunchName = "launch";
+
+struct OverheadRow {
+  GpuOverhead kind;
+  const char* name;
+  const char* text;
+};
+constexpr OverheadRow kOverheads[] = {
+    {GpuOverhead::kLaunch, kLaunchName,
+     "empty kernels one after another, until the last has finished"},
+    {GpuOverhead::kLaunchSync, "launch-sync", "an empty kernel and the wait for it"},
+    {GpuOverhead::kGraphNode, "graph-node", "empty kernels as the nodes of one graph"},
+    {GpuOverhead::kGraphLaunchSync, "graph-launch-sync",
+     "a graph of one empty kernel and the wait for it"},
+    {GpuOverhead::kEvents, "events", "the time measured by two events with nothing between them"},
+    {GpuOverhead::kSync, "sync", "the wait for an idle stream"},
+};
+
+machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
+  auto policy = session.effort.Policy(kTolerance, session.now);
+  policy.max_seconds = session.effort.row_seconds;
+  return machine::MeasureRate(
+      [&](std::int64_t times) {
+        return machine::TeamTime{session.bench.Overhead(kind, times), 0.0, std::nullopt};
+      },
+      policy);
+}
+
+void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Machine& machine) {
+  auto& set = machine.by_threads[1];
+  if (rate.reason) {
+    set.absent[row.name] = rate.reason->text;
+    return;
+  }
+  const double seconds = 1 / rate.per_second;
+  if (row.name == std::string(kLaunchName))
+    set.launch_seconds = seconds;
+  else
+    set.overheads[row.name] = seconds;
+  set.costs_how[row.name] =
+      fmt::format("{}; best of {} repetitions, twice as many took {:.3f} times the time", row.text,
+                  rate.total, rate.doubling.value_or(0));
+}
+
+// ---- sustained rates ----
+
+constexpr double kSeconds = 10, kWindow = 1;  // [s] of the run and of the window at each end
+constexpr double kDifference = 0.03;          // [1] a smaller difference is no sustained roof
+
+struct Ends {
+  double first = 0, last = 0;  // [iteration/s] best slice of the first and of the last second
+};
+
+Ends RunForTenSeconds(GpuSession& session, double iterations_per_second) {
+  const auto slice = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(iterations_per_second * session.effort.repetition_seconds));
+  Ends ends;
+  const double begin = session.now();
+  for (double at = 0; at < kSeconds && !session.Stopped();) {
+    const double rate = static_cast<double>(slice) / session.bench.Run(slice).seconds;
+    at = session.now() - begin;
+    if (at <= kWindow) ends.first = std::max(ends.first, rate);
+    if (at >= kSeconds - kWindow) ends.last = std::max(ends.last, rate);
+  }
+  return ends;
+}
+
+void AddSustained(GpuSession& session, const GpuRowState& state, machine::Machine& machine) {
+  auto& ceiling = machine.by_threads.at(1).flops.at(state.row.key);
+  const double work = gpu_kernels::WorkPerIteration(state.row, state.shape);
+  session.bench.Prepare(state.row, state.shape);
+  const auto ends = RunForTenSeconds(session, ceiling.per_second / work);
+  if (session.Stopped()) return;
+  const double sustained = work * ends.last, burst = work * ends.first;
+  machine.by_threads.at(1).sustained[state.row.key] =
+      fmt::format("first second {:.4g}, after {:.0f} s {:.4g} GFLOP/s: {:.3f} of the burst",
+                  burst / 1e9, kSeconds, sustained / 1e9, sustained / ceiling.per_second);
+  if (std::abs(sustained / ceiling.per_second - 1) > kDifference)
+    ceiling.sustained_per_second = sustained;
+  const double later = std::max(burst, sustained);
+  if (later > (1 + kDifference) * ceiling.per_second)
+    machine::AddUnboundedReason(
+        ceiling,
+        fmt::format("it reached {:.4g} GFLOP/s when it ran for {:.0f} s: this roof is too low",
+                    later / 1e9, kSeconds));
+}
+
+// Returns the fastest row of each pipe, the fastest first.
+std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine::CeilingSet& set) {
+  const auto rate = [&](const GpuRowState* state) {
+    return set.flops.at(state->row.key).per_second;
+  };
+  std::map<std::string, const GpuRowState*> best;
+  for (const auto& state : session.rows) {
+    if (gpu_kernels::IsMemory(state.row) || !state.result || !set.flops.contains(state.row.key))
+      continue;
+    auto& chosen = best[state.row.key.substr(0, state.row.key.rfind('.'))];
+    if (chosen == nullptr || rate(&state) > rate(chosen)) chosen = &state;
+  }
+  std::vector<const GpuRowState*> rows;
+  rows.reserve(best.size());
+  for (const auto& [pipe, state] : best) rows.push_back(state);
+  std::ranges::sort(rows, [&](auto* a, auto* b) { return rate(a) > rate(b); });
+  return rows;
 }
 
 }  // namespace
@@ -149,7 +261,7 @@ machine::RatePolicy GpuSession::Policy(const gpu_kernels::GpuRow& row) const {
   return policy;
 }
 
-std::optional<double> GpuSession::HeldClock(const gpu_kernels::GpuRow& row) const {
+std::optional<double> GpuSession::RequiredClock(const gpu_kernels::GpuRow& row) const {
   return RunsBySmClock(row) ? std::nullopt : gpu.default_clock_hz;
 }
 
@@ -168,11 +280,11 @@ machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
   GpuSession session{bench, options, now, EffortOf(options), bench.Describe(), {}, {}};
   machine::Machine machine = DescribeGpu(session.gpu.identity);
   MeasureGpuRows(session);
-  RefuseNothing(session);
+  RequireRows(session);
   AddRows(session, machine);
   AddFacts(session, machine);
   if (!session.Stopped()) MeasureGpuOverheads(session, machine);
-  WatchGpuFor10Seconds(session, machine);
+  MeasureGpuSustained(session, machine);
   if (session.Stopped())
     machine.facts["ended_early"] = fmt::format(
         "{} of {} rows were measured in all passes",
@@ -187,131 +299,18 @@ machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
   return machine;
 }
 
-namespace {
-
-constexpr double kTolerance = 0.05;  // the host takes part
-constexpr const char* kLaunchName = "launch";
-
-struct OverheadRow {
-  GpuOverhead kind;
-  const char* name;
-  const char* text;
-};
-constexpr OverheadRow kOverheads[] = {
-    {GpuOverhead::kLaunch, kLaunchName,
-     "empty kernels one after another, from the first to the wait for the last"},
-    {GpuOverhead::kLaunchSync, "launch-sync", "an empty kernel and the wait for it"},
-    {GpuOverhead::kGraphNode, "graph-node", "empty kernels as the nodes of one graph"},
-    {GpuOverhead::kGraphLaunchSync, "graph-launch-sync",
-     "a graph of one empty kernel and the wait for it"},
-    {GpuOverhead::kEvents, "events", "what two events with nothing between them measure"},
-    {GpuOverhead::kSync, "sync", "the wait for an idle stream"},
-};
-
-machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
-  auto policy = session.effort.Policy(kTolerance, session.now);
-  policy.max_seconds = session.effort.row_seconds;
-  return machine::MeasureRate(
-      [&](std::int64_t times) {
-        return machine::TeamTime{session.bench.Overhead(kind, times), 0.0, std::nullopt};
-      },
-      policy);
-}
-
-void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Machine& machine) {
-  auto& set = machine.by_threads[1];
-  if (!rate.validated) {
-    set.absent[row.name] = rate.reason;
-    return;
-  }
-  const double seconds = 1 / rate.per_second;
-  if (row.name == std::string(kLaunchName))
-    set.launch_seconds = seconds;
-  else
-    set.overheads[row.name] = seconds;
-  set.costs_how[row.name] =
-      fmt::format("{}; best of {} repetitions, twice as many took {:.3f} times the time", row.text,
-                  rate.total, rate.doubling.value_or(0));
-}
-
-}  // namespace
-
 void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
   for (const auto& row : kOverheads) {
     if (session.options.progress) session.options.progress(row.name);
     try {
       AddOverhead(row, MeasureOverhead(session, row.kind), machine);
-    } catch (const std::exception& why) {
-      machine.by_threads[1].absent[row.name] = fmt::format("it failed: {}", why.what());
+    } catch (const std::exception& error) {
+      machine.by_threads[1].absent[row.name] = fmt::format("failed: {}", error.what());
     }
   }
 }
 
-namespace {
-
-constexpr double kSeconds = 10, kWindow = 1;  // watched; judged at both ends
-constexpr double kDifference = 0.03;          // [1] less is said, but no roof of its own
-
-struct Ends {
-  double first = 0, last = 0;  // [iteration/s] best slice of the first and of the last second
-};
-
-Ends Watch(GpuSession& session, double iterations_per_second) {
-  const auto slice = std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(iterations_per_second * session.effort.repetition_seconds));
-  Ends ends;
-  const double begin = session.now();
-  for (double at = 0; at < kSeconds && !session.Stopped();) {
-    const double rate = static_cast<double>(slice) / session.bench.Run(slice).seconds;
-    at = session.now() - begin;
-    if (at <= kWindow) ends.first = std::max(ends.first, rate);
-    if (at >= kSeconds - kWindow) ends.last = std::max(ends.last, rate);
-  }
-  return ends;
-}
-
-void AddSustained(GpuSession& session, const GpuRowState& state, machine::Machine& machine) {
-  auto& ceiling = machine.by_threads.at(1).flops.at(state.row.key);
-  const double work = gpu_kernels::WorkPerIteration(state.row, state.shape);
-  session.bench.Prepare(state.row, state.shape);
-  const auto ends = Watch(session, ceiling.per_second / work);
-  if (session.Stopped()) return;
-  const double sustained = work * ends.last, burst = work * ends.first;
-  machine.by_threads.at(1).sustained[state.row.key] =
-      fmt::format("first second {:.4g}, after {:.0f} s on end {:.4g} GFLOP/s: {:.3f} of the burst",
-                  burst / 1e9, kSeconds, sustained / 1e9, sustained / ceiling.per_second);
-  if (std::abs(sustained / ceiling.per_second - 1) > kDifference)
-    ceiling.sustained_per_second = sustained;
-  const double later = std::max(burst, sustained);
-  if (later > (1 + kDifference) * ceiling.per_second)
-    machine::ReasonUnbounded(
-        ceiling, fmt::format("it reached {:.4g} GFLOP/s when it was watched later: this is too low",
-                             later / 1e9));
-}
-
-// The fastest row of each pipe, fastest first.
-std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine::CeilingSet& set) {
-  const auto rate = [&](const GpuRowState* state) {
-    return set.flops.at(state->row.key).per_second;
-  };
-  std::map<std::string, const GpuRowState*> best;
-  for (const auto& state : session.rows) {
-    if (gpu_kernels::IsMemory(state.row) || state.result.empty() ||
-        !set.flops.contains(state.row.key))
-      continue;
-    auto& chosen = best[state.row.key.substr(0, state.row.key.rfind('.'))];
-    if (chosen == nullptr || rate(&state) > rate(chosen)) chosen = &state;
-  }
-  std::vector<const GpuRowState*> rows;
-  rows.reserve(best.size());
-  for (const auto& [pipe, state] : best) rows.push_back(state);
-  std::ranges::sort(rows, [&](auto* a, auto* b) { return rate(a) > rate(b); });
-  return rows;
-}
-
-}  // namespace
-
-void WatchGpuFor10Seconds(GpuSession& session, machine::Machine& machine) {
+void MeasureGpuSustained(GpuSession& session, machine::Machine& machine) {
   auto rows = Hottest(session, machine.by_threads.at(1));
   rows.resize(std::min(rows.size(), static_cast<std::size_t>(session.effort.sustained)));
   for (const auto* state : rows) {
@@ -320,8 +319,8 @@ void WatchGpuFor10Seconds(GpuSession& session, machine::Machine& machine) {
       session.options.progress(fmt::format("{} for 10 s", state->row.key));
     try {
       AddSustained(session, *state, machine);
-    } catch (const std::exception& why) {
-      machine.by_threads.at(1).sustained[state->row.key] = fmt::format("it failed: {}", why.what());
+    } catch (const std::exception& error) {
+      machine.by_threads.at(1).sustained[state->row.key] = fmt::format("failed: {}", error.what());
     }
   }
 }

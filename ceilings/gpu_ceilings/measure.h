@@ -1,6 +1,5 @@
-// Describes a GPU as a machine, and measures its ceilings.
-//
-// Types that the parts of a GPU's measurement share: passes measure rows, which become ceilings.
+// Describes a GPU as a machine and measures its ceilings: passes measure rows, which become
+// ceilings.
 #pragma once
 
 #include <functional>
@@ -14,27 +13,25 @@
 
 namespace dlroof::gpu_ceilings {
 
-// Returns device "gpu", name, fingerprint, facts and L2. `by_threads` is empty: a GPU's ceilings
-// belong to one thread, the host's that starts its work.
+// Returns the GPU without ceilings: device "gpu", name, fingerprint, facts and size of L2.
 machine::Machine DescribeGpu(const gpu::GpuIdentity& identity);
 
 struct GpuMeasureOptions {
   int device = 0;         // CUDA's number
   bool quick = false;     // fewer repetitions, one pass
-  bool thorough = false;  // more of them, and every pipe for 10 s on end
+  bool thorough = false;  // more repetitions, and every pipe for 10 s
   std::function<void(const std::string& row)> progress;  // may be empty
-  std::function<bool()> stopped;  // true: measure no more rows, return what is known; may be empty
+  std::function<bool()> stopped;  // ends the measurement early if it returns true; may be empty
 };
 
-// Device, name, fingerprint and facts as DescribeGpu has them; ceilings under one thread, the
-// host's. Each row of GpuRows that this GPU runs stands in `flops` and `mixes`, validated or with
-// the reason; `absent` has the reason of a row that cannot run. facts["ended_early"] is there where
-// `stopped` ended it. `now` [s] is any steady clock. Throws
-// what the bench throws, except Unsupported.
+// Returns DescribeGpu with the ceilings under one thread, the host's. `flops` and `mixes` have each
+// row of GpuRows that this GPU runs; `absent` has the reason of each other row.
+// facts["ended_early"] is set if `stopped` ended the measurement. `now` [s] is any steady clock.
+// Throws std::runtime_error if no row could be measured, and the exceptions of bench.Describe.
 machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                               const std::function<double()>& now);
 
-// Measures CUDA's device. Only the CUDA module defines it (ceilings/cuda_kernels/bench_cuda.cpp).
+// Measures a CUDA device. Only the CUDA module defines it (ceilings/cuda_kernels/bench_cuda.cpp).
 machine::Machine MeasureGpu(const GpuMeasureOptions& options);
 
 struct GpuEffort {
@@ -42,8 +39,8 @@ struct GpuEffort {
   double repetition_seconds;
   int repetitions, doubled;
   int passes;
-  double row_seconds;  // [s] that a row may take in one pass
-  int sustained;       // how many pipes are watched for 10 s
+  double row_seconds;  // [s] limit of a row in one pass
+  int sustained;       // number of pipes that run for 10 s
 
   machine::RatePolicy Policy(double tolerance, const std::function<double()>& now) const;
 };
@@ -52,12 +49,12 @@ struct GpuEffort {
 struct GpuRowState {
   gpu_kernels::GpuRow row;
   gpu_kernels::GpuShape shape;
-  std::string result;  // Proof::result; empty: not compared, or wrong
-  std::string reason;  // the result's error
-  std::string absent;  // reason of a row without measurements
+  std::optional<std::string> result;  // Validation::result, set if the result is right
+  std::optional<Reason> wrong_result;
+  std::optional<Reason> absent;  // why the row has no measurement
   std::vector<GpuPass> passes;
   std::optional<HalfRate> half;
-  GpuTime last;  // of the last repetition, with the driver's report
+  GpuTime last;  // the last repetition, with the driver's report
 };
 
 struct GpuSession {
@@ -67,13 +64,13 @@ struct GpuSession {
   GpuEffort effort;
   GpuDescription gpu;
   std::vector<GpuRowState> rows;
-  std::vector<machine::SweepPoint> sweep;  // loads, by set
+  std::vector<machine::SweepPoint> sweep;  // loads by working set
 
   bool Stopped() const { return options.stopped && options.stopped(); }
   int Capability() const { return 10 * gpu.identity.major + gpu.identity.minor; }
   machine::RatePolicy Policy(const gpu_kernels::GpuRow& row) const;
-  // Returns the default clock [1/s] that the row's repetitions must reach; absent: none.
-  std::optional<double> HeldClock(const gpu_kernels::GpuRow& row) const;
+  // Returns the default clock [1/s] for rows whose repetitions must nearly reach it.
+  std::optional<double> RequiredClock(const gpu_kernels::GpuRow& row) const;
 };
 
 // ---- the parts of the measurement, in the order in which they run ----
@@ -81,12 +78,12 @@ struct GpuSession {
 // Measures every row. Fills session.rows.
 void MeasureGpuRows(GpuSession& session);
 
-// Adds the launch cost and the other overheads, or the reasons why they are absent.
+// Adds the launch cost and the other overheads, or the reasons of their absence.
 void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine);
 
-// Measures the fastest row of the hottest pipes for 10 s. Writes the rates of the first and the
-// last second to CeilingSet::sustained. Sets a ceiling's sustained_per_second where the last
-// differs by more than 3 %. Doubts a ceiling that a later second exceeded.
-void WatchGpuFor10Seconds(GpuSession& session, machine::Machine& machine);
+// Runs the fastest row of the pipes with the highest rates for 10 s. Writes the rates of the first
+// and the last second to CeilingSet::sustained. Sets sustained_per_second if the last second
+// differs by more than 3 %. Marks a ceiling as not validated if one of these seconds exceeds it.
+void MeasureGpuSustained(GpuSession& session, machine::Machine& machine);
 
 }  // namespace dlroof::gpu_ceilings

@@ -1,3 +1,4 @@
+// Measures the rows of a GPU: chooses the fastest launch, checks the result, and runs the passes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,16 +12,16 @@ namespace dlroof::gpu_ceilings {
 namespace {
 
 constexpr double kTrialSeconds = 1e-3;  // long enough to tell launches apart
-constexpr std::int64_t kChecked[] = {1, 3};
+constexpr std::int64_t kCheckedIterations[] = {1, 3};
 
-// [flop/s] that the architecture allows; 0: not known.
-double PeakOf(const GpuSession& session, const gpu_kernels::GpuRow& row) {
+// Returns the [flop/s] of the architecture at the default clock, if both are known.
+std::optional<double> PeakOf(const GpuSession& session, const gpu_kernels::GpuRow& row) {
   const auto* peak = FindGpuPeak(session.Capability(), row.key.substr(0, row.key.rfind('.')));
-  if (peak == nullptr || !session.gpu.default_clock_hz) return 0;
+  if (peak == nullptr || !session.gpu.default_clock_hz) return std::nullopt;
   return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
 }
 
-// [iteration/s]; the first run, with cold instructions and clocks, does not count.
+// Returns the [iteration/s] of a short run after a first one that warms up instructions and clocks.
 double Trial(GpuSession& session, const gpu_kernels::GpuRow& row,
              const gpu_kernels::GpuShape& shape) {
   session.bench.Prepare(row, shape);
@@ -58,33 +59,34 @@ gpu_kernels::GpuShape FastestShape(GpuSession& session, const gpu_kernels::GpuRo
   return best;
 }
 
-// Returns the first difference from a plain loop; empty: none.
-std::string Difference(GpuSession& session, const gpu_kernels::GpuRow& row,
-                       const gpu_kernels::GpuShape& shape) {
+// Returns the first difference from a plain loop.
+std::optional<Reason> Difference(GpuSession& session, const gpu_kernels::GpuRow& row,
+                                 const gpu_kernels::GpuShape& shape) {
   const auto operands = gpu_kernels::GpuOperands(row, shape, gpu_kernels::GpuOperandKind::kKnown);
-  for (const auto iterations : kChecked) {
+  for (const auto iterations : kCheckedIterations) {
     const auto results = session.bench.Result(row, shape, operands, iterations);
     const auto difference = gpu_kernels::GpuDifference(row, shape, iterations, results);
-    if (!difference.empty()) return difference;
-    if (row.unit == gpu_kernels::GpuUnit::kGemm) break;  // one product leaves what many leave
+    if (difference) return difference;
+    if (row.unit == gpu_kernels::GpuUnit::kGemm) break;  // its result is the same for any number
   }
-  return {};
+  return std::nullopt;
 }
 
 void CheckResult(GpuSession& session, GpuRowState& state) {
   const auto shapes = gpu_kernels::CheckShapes(state.row, state.shape);
   for (const auto& shape : shapes) {
     const auto difference = Difference(session, state.row, shape);
-    if (difference.empty()) continue;
-    state.reason = fmt::format("the result is wrong: {}", difference);
-    if (shapes.size() > 1) state.reason += fmt::format(" (with {} blocks)", shape.blocks);
+    if (!difference) continue;
+    state.wrong_result = Reason{fmt::format("the result is wrong: {}", difference->text)};
+    if (shapes.size() > 1)
+      state.wrong_result->text += fmt::format(" (with {} blocks)", shape.blocks);
     return;
   }
   state.result = state.row.unit == gpu_kernels::GpuUnit::kGemm
                      ? "256 elements of the product equal a plain loop's"
                      : "all results of 1 and of 3 iterations equal a plain loop's";
   if (shapes.size() > 1)
-    state.result += fmt::format(", with {} and {} blocks", shapes[0].blocks, shapes[1].blocks);
+    *state.result += fmt::format(", with {} and {} blocks", shapes[0].blocks, shapes[1].blocks);
 }
 
 void MeasureHalf(GpuSession& session, GpuRowState& state) {
@@ -96,7 +98,7 @@ void MeasureHalf(GpuSession& session, GpuRowState& state) {
   policy.doubled = 1;
   const auto pass =
       MeasureGpuRate([&](std::int64_t iterations) { return session.bench.Run(iterations); }, policy,
-                     session.HeldClock(state.row));
+                     session.RequiredClock(state.row));
   if (pass.rate.clean == 0) return;
   state.half = HalfRate{pass.rate.per_second * gpu_kernels::WorkPerIteration(state.row, half),
                         pass.rate.clock_hz, static_cast<double>(half.blocks) / state.shape.blocks};
@@ -112,7 +114,7 @@ void MeasureOnce(GpuSession& session, GpuRowState& state) {
     return state.last = session.bench.Run(iterations);
   };
   state.passes.push_back(
-      MeasureGpuRate(run, session.Policy(state.row), session.HeldClock(state.row)));
+      MeasureGpuRate(run, session.Policy(state.row), session.RequiredClock(state.row)));
   if (static_cast<int>(state.passes.size()) == session.effort.passes &&
       gpu_kernels::ScalesWithSms(state.row))
     MeasureHalf(session, state);
@@ -125,25 +127,25 @@ void MeasureGpuRows(GpuSession& session) {
     session.rows.emplace_back();
     session.rows.back().row = std::move(row);
   }
-  // A kernel that breaks takes the device's context with it: those in the newest instructions last.
+  // A kernel that fails destroys the context of the device, so the newest instructions come last.
   std::stable_partition(session.rows.begin(), session.rows.end(), [](const GpuRowState& state) {
     return state.row.unit != gpu_kernels::GpuUnit::kWgmma;
   });
   for (int pass = 0; pass < session.effort.passes; ++pass)
     for (auto& state : session.rows) {
       if (session.Stopped()) {
-        if (state.passes.empty() && state.absent.empty())
-          state.absent = "not measured: the measurement was ended early";
+        if (state.passes.empty() && !state.absent)
+          state.absent = Reason{"not measured: the measurement was ended early"};
         continue;
       }
-      if (!state.absent.empty()) continue;
+      if (state.absent) continue;
       if (session.options.progress) session.options.progress(state.row.key);
       try {
         MeasureOnce(session, state);
-      } catch (const Unsupported& why) {
-        state.absent = why.what();
-      } catch (const std::exception& why) {
-        state.absent = fmt::format("it failed: {}", why.what());
+      } catch (const Unsupported& error) {
+        state.absent = Reason{error.what()};
+      } catch (const std::exception& error) {
+        state.absent = Reason{fmt::format("failed: {}", error.what())};
       }
     }
 }

@@ -13,9 +13,9 @@
 namespace dlroof::gpu_ceilings {
 namespace {
 
-constexpr double kAbove = 1.02;  // measured clocks are good to 2 %
+constexpr double kAbove = 1.02;  // clocks are measured within 2 %
 constexpr double kScaling = 0.03;
-constexpr double kLeastL2 = 16;  // sets in DRAM: at most 6 % of them can be found in L2
+constexpr double kLeastL2 = 16;  // DRAM sets have this many L2: at most 6 % of a set is in L2
 constexpr double kNear = 0.03;
 
 machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& policy) {
@@ -25,38 +25,37 @@ machine::Rate InCycles(const machine::Rate& rate, const machine::RatePolicy& pol
       if (repetition.time.clock_hz)
         repetition.time.seconds *= *repetition.time.clock_hz;
       else
-        repetition.time.wait_fraction = 1;  // cannot be told
+        repetition.time.wait_fraction = 1;  // without a clock it counts as noisy
     }
   }
   return machine::JudgeRate(cycles, policy);
 }
 
-// Returns the share of a peak that our own kernels must reach; 0: none.
-double LeastShare(const gpu_kernels::GpuRow& row, int compute_capability) {
+// Returns the share of a peak that the kernel must reach, if it must reach one.
+std::optional<double> LeastShare(const gpu_kernels::GpuRow& row, int compute_capability) {
   if (row.unit == gpu_kernels::GpuUnit::kChain) return 0.95;
   if (row.unit == gpu_kernels::GpuUnit::kWgmma || gpu_kernels::IsMemory(row)) return 0.9;
-  return row.unit == gpu_kernels::GpuUnit::kMma && compute_capability < 90 ? 0.9 : 0;
+  return row.unit == gpu_kernels::GpuUnit::kMma && compute_capability < 90 ? std::optional(0.9)
+                                                                           : std::nullopt;
 }
 
-// Why there are too few clean repetitions; empty where there are enough.
-std::string Lack(const machine::Rate& rate, const std::vector<GpuPass>& passes,
-                 const machine::RatePolicy& policy) {
+// Returns why there are too few clean repetitions.
+std::optional<Reason> TooFewReason(const machine::Rate& rate, const std::vector<GpuPass>& passes,
+                                   const machine::RatePolicy& policy) {
   const auto clean = [&](const std::vector<machine::RateRepetition>& repetitions) {
     return std::ranges::count_if(repetitions,
                                  [&](const auto& each) { return machine::IsClean(each, policy); });
   };
   if (clean(rate.evidence.single) >= policy.repetitions &&
       clean(rate.evidence.doubled) >= policy.doubled)
-    return {};
+    return std::nullopt;
   for (const auto& pass : passes)
-    if (!pass.interference.empty())
-      return fmt::format("in {} of {} repetitions {}", rate.total - rate.clean, rate.total,
-                         pass.interference);
-  return fmt::format("only {} repetitions of the {} that are needed fitted the time", rate.total,
-                     policy.repetitions + policy.doubled);
+    if (pass.interference)
+      return Reason{fmt::format("in {} of {} repetitions {}", rate.total - rate.clean, rate.total,
+                                pass.interference->text)};
+  return Reason{fmt::format("there was time for only {} of the {} needed repetitions", rate.total,
+                            policy.repetitions + policy.doubled)};
 }
-
-bool Failed(const machine::Ceiling& ceiling) { return ceiling.validation.result.empty(); }
 
 }  // namespace
 
@@ -64,14 +63,14 @@ bool RunsBySmClock(const gpu_kernels::GpuRow& row) {
   return !gpu_kernels::IsMemory(row) || row.level == Level::kL1;
 }
 
-std::string GpuInterference(const GpuTime& time, std::optional<double> default_clock_hz) {
+std::optional<Reason> GpuInterference(const GpuTime& time, std::optional<double> default_clock_hz) {
   const auto throttle = time.health.throttle.value_or(0);
-  if (const auto slowdown = gpu::GpuSlowdown(throttle); !slowdown.empty())
-    return fmt::format("the driver reports {}", slowdown);
+  if (const auto slowdown = gpu::GpuSlowdown(throttle))
+    return Reason{fmt::format("the driver reports {}", *slowdown)};
   const auto clock = time.clock_hz ? time.clock_hz : time.health.sm_clock_hz;
-  if (!gpu::IsClockTooLow(clock, default_clock_hz, throttle)) return {};
-  return fmt::format("the SMs ran at {:.0f} MHz, below 75 % of their {:.0f} MHz", *clock / 1e6,
-                     *default_clock_hz / 1e6);
+  if (!gpu::IsClockTooLow(clock, default_clock_hz, throttle)) return std::nullopt;
+  return Reason{fmt::format("the SMs ran at {:.0f} MHz, below 75 % of their default {:.0f} MHz",
+                            *clock / 1e6, *default_clock_hz / 1e6)};
 }
 
 GpuPass MeasureGpuRate(const GpuRun& run, const machine::RatePolicy& policy,
@@ -83,9 +82,9 @@ GpuPass MeasureGpuRate(const GpuRun& run, const machine::RatePolicy& policy,
         auto time = run(iterations);
         throttle = gpu::KeepPowerLimit(throttle, time.health.throttle.value_or(0));
         time.health.throttle = time.health.throttle.value_or(0) | throttle;
-        const auto why = GpuInterference(time, default_clock_hz);
-        if (!why.empty()) pass.interference = why;
-        return machine::TeamTime{time.seconds, why.empty() ? 0.0 : 1.0, time.clock_hz};
+        const auto interference = GpuInterference(time, default_clock_hz);
+        if (interference) pass.interference = interference;
+        return machine::TeamTime{time.seconds, interference ? 1.0 : 0.0, time.clock_hz};
       },
       policy);
   return pass;
@@ -99,17 +98,16 @@ GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const machine::RatePo
     in_cycles.push_back(InCycles(pass.rate, policy));
   }
   GpuRate merged{.rate = machine::MergePasses(rates, policy, pass_tolerance)};
-  if (merged.rate.validated) return merged;
-  if (const auto lack = Lack(merged.rate, passes, policy); !lack.empty()) {
-    merged.rate.reason = lack;
+  if (merged.rate.IsValidated()) return merged;
+  if (const auto reason = TooFewReason(merged.rate, passes, policy)) {
+    merged.rate.reason = reason;
     return merged;
   }
   if (!by_clock) return merged;
   const auto cycles = machine::MergePasses(in_cycles, policy, pass_tolerance);
-  if (!cycles.validated) return merged;
+  if (!cycles.IsValidated()) return merged;
   merged.clock_moved = true;
-  merged.rate.validated = true;
-  merged.rate.reason.clear();
+  merged.rate.reason.reset();
   merged.rate.doubling = cycles.doubling;
   merged.rate.spread = cycles.spread;
   return merged;
@@ -121,26 +119,26 @@ void JudgeGpuPerCycle(const gpu_kernels::GpuRow& row, int compute_capability,
       gpu_kernels::IsMemory(row) ? std::string("l1") : row.key.substr(0, row.key.rfind('.'));
   const auto* peak = FindGpuPeak(compute_capability, key);
   if (peak == nullptr || !ceiling.validation.per_cycle) return;
-  const double measured = *ceiling.validation.per_cycle,
-               least = LeastShare(row, compute_capability);
+  const double measured = *ceiling.validation.per_cycle;
+  const auto least = LeastShare(row, compute_capability);
   const char* unit = gpu_kernels::IsMemory(row) ? "byte" : "flop";
   const auto& values = peak->per_cycle;
   ceiling.validation.per_cycle_expected = values.back();
   if (measured > kAbove * values.back())
-    return machine::ReasonUnbounded(
-        ceiling, fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, and it can do {:g}: "
-                             "part of the work was not done, or the clock is another",
+    return machine::AddUnboundedReason(
+        ceiling, fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, but an SM can do {:g}: "
+                             "part of the work was not done, or the clock is wrong",
                              measured, unit, ceiling.clock_hz.value_or(0) / 1e9, values.back()));
   for (const double value : values)
-    if (measured >= least * value && measured <= kAbove * value) {
+    if (measured >= least.value_or(0) * value && measured <= kAbove * value) {
       ceiling.validation.per_cycle_expected = value;
-      if (least > 0) return;
+      if (least) return;
     }
-  if (least > 0)
-    machine::ReasonUnbounded(
-        ceiling, fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, and this kernel reaches "
-                             "{:.0f} % of {:g} where nothing holds it back",
-                             measured, unit, ceiling.clock_hz.value_or(0) / 1e9, 100 * least,
+  if (least)
+    machine::AddUnboundedReason(
+        ceiling, fmt::format("{:.4g} {} per cycle of an SM at {:.4g} GHz, but this kernel reaches "
+                             "{:.0f} % of {:g} on a quiet GPU",
+                             measured, unit, ceiling.clock_hz.value_or(0) / 1e9, 100 * *least,
                              *ceiling.validation.per_cycle_expected));
 }
 
@@ -150,11 +148,12 @@ void JudgeGpuScaling(const HalfRate& half, machine::Ceiling& ceiling) {
   const double scaling = ceiling.per_second / clocks / (half.per_second / half.share);
   ceiling.validation.scaling = scaling;
   if (std::abs(scaling - 1) > kScaling)
-    machine::ReasonUnbounded(
+    machine::AddUnboundedReason(
         ceiling,
-        fmt::format("{:.0f} % of the SMs do {:.1f} % of it{}: some SMs have no share, or there "
-                    "is less work than counted",
-                    100 * half.share, 100 * half.share / scaling, in_cycles ? " per cycle" : ""));
+        fmt::format(
+            "{:.0f} % of the SMs do {:.1f} % of the work{}: some SMs have none, or less work "
+            "is done than counted",
+            100 * half.share, 100 * half.share / scaling, in_cycles ? " per cycle" : ""));
 }
 
 std::optional<double> PinBandwidth(int bus_bits, std::optional<double> memory_clock_hz) {
@@ -170,20 +169,21 @@ void JudgeGpuLevels(const GpuMemoryFacts& facts, std::map<Level, machine::Ceilin
   };
   auto *l1 = find(Level::kL1), *l2 = find(Level::kL2), *dram = find(Level::kDram);
   if (dram != nullptr && facts.dram_set_bytes < kLeastL2 * facts.l2_bytes)
-    machine::ReasonUnbounded(
+    machine::AddUnboundedReason(
         *dram, fmt::format("the set of {:.0f} MiB is only {:.1f} times the L2, {:.0f} times are "
-                           "needed: a part of it stays there",
+                           "needed: part of the set stays in L2",
                            facts.dram_set_bytes / 1048576, facts.dram_set_bytes / facts.l2_bytes,
                            kLeastL2));
   if (dram != nullptr && facts.pins && dram->per_second > kAbove * *facts.pins)
-    machine::ReasonUnbounded(
+    machine::AddUnboundedReason(
         *dram,
-        fmt::format("faster than the memory's pins ({:.4g} GB/s): not all of it came from DRAM",
-                    *facts.pins / 1e9));
+        fmt::format(
+            "faster than the memory's pins ({:.4g} GB/s): part of the traffic was not DRAM's",
+            *facts.pins / 1e9));
   if (l2 != nullptr && dram != nullptr && l2->per_second <= (1 + kNear) * dram->per_second)
-    machine::ReasonUnbounded(*l2, "not faster than DRAM: the set did not stay in L2");
+    machine::AddUnboundedReason(*l2, "not faster than DRAM: the set did not stay in L2");
   if (l1 != nullptr && l2 != nullptr && l1->per_second <= (1 + kNear) * l2->per_second)
-    machine::ReasonUnbounded(*l1, "not faster than L2: the set did not stay in L1");
+    machine::AddUnboundedReason(*l1, "not faster than L2: the set did not stay in L1");
 }
 
 std::string ShareOfPins(double per_second, double pins, int bus_bits, double memory_clock_hz) {
@@ -195,7 +195,8 @@ std::string ShareOfPins(double per_second, double pins, int bus_bits, double mem
 void ChooseGpuRoofs(std::map<std::string, machine::Ceiling>& flops) {
   std::map<std::string, std::vector<const machine::CeilingRow*>> pipes;
   for (const auto& row : flops)
-    if (!Failed(row.second)) pipes[row.first.substr(0, row.first.rfind('.'))].push_back(&row);
+    if (row.second.validation.result)
+      pipes[row.first.substr(0, row.first.rfind('.'))].push_back(&row);
   for (const auto& [pipe, rows] : pipes) {
     const auto* chosen = machine::ChooseRoof(rows);
     auto roof = chosen->second;

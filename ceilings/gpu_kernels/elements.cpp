@@ -28,7 +28,7 @@ constexpr ElementRow Encoded() {
           [](const std::byte* from) { return DecodeFloat(Load<Bits>(from), kFormat); }};
 }
 
-// By GpuElement.
+// In the order of GpuElement.
 constexpr ElementRow kElements[] = {Stored<double>(),
                                     Stored<float>(),
                                     Stored<float>(),

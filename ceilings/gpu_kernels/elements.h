@@ -1,4 +1,4 @@
-// Elements of GPU operands as bytes. Pure.
+// Elements of GPU operands and results as bytes. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@ namespace dlroof::gpu_kernels {
 
 using GpuBytes = std::vector<std::byte>;
 
-// kKnown: results are exact in every order of additions. kRandom: operands of timed runs, with as
-// much switching as the type has. Zeros would take less power and clock higher.
+// kKnown operands give results that are exact in every order of additions. kRandom operands, for
+// timed runs, switch all bits of the type: zeros would take less power and allow a higher clock.
 enum class GpuOperandKind { kKnown, kRandom };
 
 int ElementBytes(GpuElement element);
-// Writes ElementBytes(element) at `to`, rounded to the type. tf32 is stored as fp32.
+// Writes the value, rounded to the type, as ElementBytes(element) bytes. tf32 is stored as fp32.
 void WriteElement(GpuElement element, double value, std::byte* to);
 double ReadElement(GpuElement element, const std::byte* from);
 
-// The element's accumulators: int32 for int8, fp64 for fp64, else fp32.
+// The same for accumulators: int32 for int8, fp64 for fp64, fp32 for all other elements.
 int SumBytes(GpuElement element);
 void WriteSum(GpuElement element, double value, std::byte* to);
 double ReadSum(GpuElement element, const std::byte* from);
 
-// The `index`-th operand: a whole number of -2 to 2, or random over the type's range ([-1, 1) where
-// it is a floating-point type).
+// Returns operand `index`: a known one is a whole number from -2 to 2, a random one any value of
+// int8 or of [-1, 1) in a floating-point type.
 double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index);
 
 template <class T>

@@ -24,7 +24,7 @@ std::int64_t OneBlockBytes(const GpuRow& row, const GpuShape& shape) {
          (shape.threads / row.instruction.threads) * SumBytes(row.element);
 }
 
-// The first byte of `results` that is not `expected`, which repeats; its size where there is none.
+// Returns the first byte of `results` that differs from a repetition of `expected`, or their size.
 std::size_t FirstDifference(const GpuBytes& expected, const GpuBytes& results) {
   for (std::size_t at = 0; at < results.size(); at += expected.size()) {
     const auto begin = results.begin() + static_cast<std::ptrdiff_t>(at);
@@ -32,6 +32,115 @@ std::size_t FirstDifference(const GpuBytes& expected, const GpuBytes& results) {
     if (here != expected.end()) return static_cast<std::size_t>(there - results.begin());
   }
   return results.size();
+}
+
+// ---- chains ----
+
+constexpr int kFactor = 0, kAddend = 1, kFirstChain = 2;  // slots
+
+// v * v + b with b in (-1.95, -1.8) is chaotic: a missing step changes every later value, and
+// operands keep switching. |v| stays below |b|. To diverge it would have to exceed (1 + sqrt(1 - 4
+// b)) / 2, which is at least 0.03 more; rounding (0.004 in bf16) cannot do that.
+double ChainOperand(GpuElement element, int slot, std::uint64_t index) {
+  const double random = OperandValue(element, GpuOperandKind::kRandom, index);
+  if (element == GpuElement::kInt8) return random;
+  return slot == kAddend ? -1.8 - 0.15 * std::abs(random) : 1.4 * random;
+}
+
+// Returns v * v + b with one rounding.
+double Step(GpuElement element, double v, double b) {
+  if (element == GpuElement::kFp64) return std::fma(v, v, b);
+  if (element == GpuElement::kFp32)
+    return std::fma(static_cast<float>(v), static_cast<float>(v), static_cast<float>(b));
+  // In a double the sum is exact or so close to b that it rounds to b.
+  return RoundTo(v * v + b, element == GpuElement::kFp16 ? kFp16Format : kBf16Format);
+}
+
+std::uint32_t DotStep(std::uint32_t v, std::uint32_t a, std::uint32_t b) {
+  for (int byte = 0; byte < 32; byte += 8)
+    v += static_cast<std::uint32_t>(static_cast<std::int8_t>(a >> byte) *
+                                    static_cast<std::int8_t>(b >> byte));
+  return v;
+}
+
+void AdvanceLanes(const GpuRow& row, std::int64_t steps, const std::byte* b, const std::byte* start,
+                  std::byte* to) {
+  const int bytes = ElementBytes(row.element);
+  for (int lane = 0; lane < row.instruction.n; ++lane) {
+    const auto at = lane * bytes;
+    double v = ReadElement(row.element, start + at);
+    const double addend = ReadElement(row.element, b + at);
+    for (std::int64_t i = 0; i < steps; ++i) v = Step(row.element, v, addend);
+    WriteElement(row.element, v, to + at);
+  }
+}
+
+// ---- GEMM ----
+
+// Values repeat after a prime: 128 Mi of them are made quickly, and no two rows are equal.
+constexpr std::uint64_t kPeriod = 4099;
+constexpr int kCompared = 256;
+
+std::uint64_t Offset(bool b) { return b ? kPeriod : 0; }
+
+double ValueOf(const GpuRow& row, GpuOperandKind kind, bool b, std::int64_t index) {
+  return OperandValue(row.element, kind, Offset(b) + static_cast<std::uint64_t>(index) % kPeriod);
+}
+
+struct Place {
+  std::int64_t row, column;
+};
+
+// Returns the corners, then pseudorandom places.
+std::vector<Place> ComparedPlaces(int n) {
+  std::vector<Place> places = {{0, 0}, {0, n - 1}, {n - 1, 0}, {n - 1, n - 1}};
+  for (std::uint64_t i = 0; places.size() < kCompared; ++i)
+    places.push_back({RandomBits(2 * i) % static_cast<std::uint32_t>(n),
+                      RandomBits(2 * i + 1) % static_cast<std::uint32_t>(n)});
+  return places;
+}
+
+// Returns the sum, a whole number below 2^24, rounded once to the type of the result.
+double Expected(const GpuRow& row, int n, Place place) {
+  double sum = 0;
+  for (std::int64_t k = 0; k < n; ++k)
+    sum += ValueOf(row, GpuOperandKind::kKnown, false, place.row * n + k) *
+           ValueOf(row, GpuOperandKind::kKnown, true, place.column * n + k);
+  const auto element = GemmResultElement(row.element);
+  if (element == GpuElement::kFp16) return RoundTo(sum, kFp16Format);
+  return element == GpuElement::kBf16 ? RoundTo(sum, kBf16Format) : sum;
+}
+
+int ResultBytes(const GpuRow& row) {
+  return row.element == GpuElement::kInt8 ? SumBytes(row.element)
+                                          : ElementBytes(GemmResultElement(row.element));
+}
+
+std::size_t At(const GpuRow& row, int n, Place place) {
+  return static_cast<std::size_t>((place.column * n + place.row) * ResultBytes(row));
+}
+
+double Read(const GpuRow& row, const std::byte* from) {
+  return row.element == GpuElement::kInt8 ? ReadSum(row.element, from)
+                                          : ReadElement(GemmResultElement(row.element), from);
+}
+
+// ---- memory ----
+
+constexpr int kWord = 4;
+
+float TriadOperand(std::uint32_t bits) { return static_cast<float>(bits >> 8) / 16777216.0F; }
+
+std::uint32_t WordSum(const GpuBytes& bytes) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < bytes.size(); i += kWord)
+    sum += Load<std::uint32_t>(bytes.data() + i);
+  return sum;
+}
+
+std::uint32_t ExpectedSum(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
+  const auto times = iterations * (row.level == Level::kL1 ? kL1VectorsPerThread : 1);
+  return static_cast<std::uint32_t>(times) * WordSum(MemoryOperands(row, shape));
 }
 
 }  // namespace
@@ -65,7 +174,8 @@ std::int64_t GpuResultBytes(const GpuRow& row, const GpuShape& shape) {
 GpuBytes GpuOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind kind) {
   if (IsMemory(row)) {
     if (kind == GpuOperandKind::kRandom)
-      throw std::invalid_argument("a memory set that is timed is filled by the device");
+      throw std::invalid_argument(
+          "GpuOperands: the device writes the random operands of memory rows");
     return MemoryOperands(row, shape);
   }
   if (row.unit == GpuUnit::kGemm) return GemmOperands(row, shape, kind);
@@ -74,8 +184,8 @@ GpuBytes GpuOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind ki
   return ChainOperands(row, shape);
 }
 
-std::string GpuDifference(const GpuRow& row, const GpuShape& shape, std::int64_t iterations,
-                          const GpuBytes& results) {
+std::optional<Reason> GpuDifference(const GpuRow& row, const GpuShape& shape,
+                                    std::int64_t iterations, const GpuBytes& results) {
   if (static_cast<std::int64_t>(results.size()) != GpuResultBytes(row, shape))
     throw std::invalid_argument(fmt::format("{} result bytes of {}, expected {}", results.size(),
                                             row.key, GpuResultBytes(row, shape)));
@@ -84,53 +194,10 @@ std::string GpuDifference(const GpuRow& row, const GpuShape& shape, std::int64_t
   const auto expected =
       IsMemory(row) ? MemoryResults(row, shape, iterations) : OneBlock(row, shape, iterations);
   const auto at = FirstDifference(expected, results);
-  if (at == results.size()) return {};
-  return fmt::format("byte {} of {} differs from what a plain loop leaves after {} iteration{}", at,
-                     results.size(), iterations, iterations == 1 ? "" : "s");
+  if (at == results.size()) return std::nullopt;
+  return Reason{fmt::format("byte {} of {} differs from a plain loop after {} iteration{}", at,
+                            results.size(), iterations, iterations == 1 ? "" : "s")};
 }
-
-namespace {
-
-constexpr int kFactor = 0, kAddend = 1, kFirstChain = 2;  // slots
-
-// v * v + b with b in (-1.95, -1.8) is chaotic: a missing step shows however long ago it was, and
-// operands keep switching. |v| never exceeds |b|; it would have to exceed (1 + sqrt(1 - 4 b)) / 2,
-// 0.03 and more above, to leave for infinity: rounding, in bf16 by 0.004, cannot carry it there.
-double ChainOperand(GpuElement element, int slot, std::uint64_t index) {
-  const double random = OperandValue(element, GpuOperandKind::kRandom, index);
-  if (element == GpuElement::kInt8) return random;
-  return slot == kAddend ? -1.8 - 0.15 * std::abs(random) : 1.4 * random;
-}
-
-// v * v + b with one rounding.
-double Step(GpuElement element, double v, double b) {
-  if (element == GpuElement::kFp64) return std::fma(v, v, b);
-  if (element == GpuElement::kFp32)
-    return std::fma(static_cast<float>(v), static_cast<float>(v), static_cast<float>(b));
-  // The sum is exact in a double, or so close to b that it rounds to b.
-  return RoundTo(v * v + b, element == GpuElement::kFp16 ? kFp16Format : kBf16Format);
-}
-
-std::uint32_t DotStep(std::uint32_t v, std::uint32_t a, std::uint32_t b) {
-  for (int byte = 0; byte < 32; byte += 8)
-    v += static_cast<std::uint32_t>(static_cast<std::int8_t>(a >> byte) *
-                                    static_cast<std::int8_t>(b >> byte));
-  return v;
-}
-
-void AdvanceLanes(const GpuRow& row, std::int64_t steps, const std::byte* b, const std::byte* start,
-                  std::byte* to) {
-  const int bytes = ElementBytes(row.element);
-  for (int lane = 0; lane < row.instruction.n; ++lane) {
-    const auto at = lane * bytes;
-    double v = ReadElement(row.element, start + at);
-    const double addend = ReadElement(row.element, b + at);
-    for (std::int64_t i = 0; i < steps; ++i) v = Step(row.element, v, addend);
-    WriteElement(row.element, v, to + at);
-  }
-}
-
-}  // namespace
 
 int ChainRegisterBytes(GpuElement element) { return element == GpuElement::kFp64 ? 8 : 4; }
 
@@ -174,58 +241,6 @@ GpuBytes ChainResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
   return results;
 }
 
-namespace {
-
-// Values repeat after a prime: making 128 Mi of them takes no time, and no two rows are alike.
-constexpr std::uint64_t kPeriod = 4099;
-constexpr int kCompared = 256;
-
-std::uint64_t Offset(bool b) { return b ? kPeriod : 0; }
-
-double ValueOf(const GpuRow& row, GpuOperandKind kind, bool b, std::int64_t index) {
-  return OperandValue(row.element, kind, Offset(b) + static_cast<std::uint64_t>(index) % kPeriod);
-}
-
-struct Place {
-  std::int64_t row, column;
-};
-
-// The corners, then places all over.
-std::vector<Place> ComparedPlaces(int n) {
-  std::vector<Place> places = {{0, 0}, {0, n - 1}, {n - 1, 0}, {n - 1, n - 1}};
-  for (std::uint64_t i = 0; places.size() < kCompared; ++i)
-    places.push_back({RandomBits(2 * i) % static_cast<std::uint32_t>(n),
-                      RandomBits(2 * i + 1) % static_cast<std::uint32_t>(n)});
-  return places;
-}
-
-// A whole number below 2^24, rounded once to the type of the result.
-double Expected(const GpuRow& row, int n, Place place) {
-  double sum = 0;
-  for (std::int64_t k = 0; k < n; ++k)
-    sum += ValueOf(row, GpuOperandKind::kKnown, false, place.row * n + k) *
-           ValueOf(row, GpuOperandKind::kKnown, true, place.column * n + k);
-  const auto element = GemmResultElement(row.element);
-  if (element == GpuElement::kFp16) return RoundTo(sum, kFp16Format);
-  return element == GpuElement::kBf16 ? RoundTo(sum, kBf16Format) : sum;
-}
-
-int ResultBytes(const GpuRow& row) {
-  return row.element == GpuElement::kInt8 ? SumBytes(row.element)
-                                          : ElementBytes(GemmResultElement(row.element));
-}
-
-std::size_t At(const GpuRow& row, int n, Place place) {
-  return static_cast<std::size_t>((place.column * n + place.row) * ResultBytes(row));
-}
-
-double Read(const GpuRow& row, const std::byte* from) {
-  return row.element == GpuElement::kInt8 ? ReadSum(row.element, from)
-                                          : ReadElement(GemmResultElement(row.element), from);
-}
-
-}  // namespace
-
 GpuElement GemmResultElement(GpuElement element) {
   return element == GpuElement::kFp8 ? GpuElement::kBf16 : element;
 }
@@ -259,36 +274,17 @@ GpuBytes GemmResults(const GpuRow& row, const GpuShape& shape) {
   return results;
 }
 
-std::string GemmDifference(const GpuRow& row, const GpuShape& shape, const GpuBytes& results) {
+std::optional<Reason> GemmDifference(const GpuRow& row, const GpuShape& shape,
+                                     const GpuBytes& results) {
   for (const Place place : ComparedPlaces(shape.n)) {
     const double got = Read(row, results.data() + At(row, shape.n, place));
     const double expected = Expected(row, shape.n, place);
     if (got != expected)
-      return fmt::format("element ({}, {}) of the product is {}, a plain loop says {}", place.row,
-                         place.column, got, expected);
+      return Reason{fmt::format("element ({}, {}) of the product is {}, a plain loop gives {}",
+                                place.row, place.column, got, expected)};
   }
-  return {};
+  return std::nullopt;
 }
-
-namespace {
-
-constexpr int kWord = 4;
-
-float TriadOperand(std::uint32_t bits) { return static_cast<float>(bits >> 8) / 16777216.0F; }
-
-std::uint32_t WordSum(const GpuBytes& bytes) {
-  std::uint32_t sum = 0;
-  for (std::size_t i = 0; i < bytes.size(); i += kWord)
-    sum += Load<std::uint32_t>(bytes.data() + i);
-  return sum;
-}
-
-std::uint32_t ExpectedSum(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
-  const auto times = iterations * (row.level == Level::kL1 ? kL1VectorsPerThread : 1);
-  return static_cast<std::uint32_t>(times) * WordSum(MemoryOperands(row, shape));
-}
-
-}  // namespace
 
 std::int64_t MemoryOperandBytes(const GpuRow& row, const GpuShape& shape) {
   if (row.unit == GpuUnit::kStore) return 0;
@@ -319,7 +315,7 @@ GpuBytes MemoryOperands(const GpuRow& row, const GpuShape& shape) {
 GpuBytes MemoryResults(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
   GpuBytes results(static_cast<std::size_t>(MemoryResultBytes(row, shape)));
   if (row.unit == GpuUnit::kLoad || row.unit == GpuUnit::kShared) {
-    Store(ExpectedSum(row, shape, iterations), results.data());  // one thread's; the others' are 0
+    Store(ExpectedSum(row, shape, iterations), results.data());  // only the sum over threads counts
     return results;
   }
   if (row.unit == GpuUnit::kCopy) return MemoryOperands(row, shape);
@@ -335,14 +331,14 @@ GpuBytes MemoryResults(const GpuRow& row, const GpuShape& shape, std::int64_t it
   return results;
 }
 
-std::string SumDifference(const GpuRow& row, const GpuShape& shape, std::int64_t iterations,
-                          const GpuBytes& results) {
+std::optional<Reason> SumDifference(const GpuRow& row, const GpuShape& shape,
+                                    std::int64_t iterations, const GpuBytes& results) {
   const auto got = WordSum(results), expected = ExpectedSum(row, shape, iterations);
-  if (got == expected) return {};
-  return fmt::format(
-      "the sum of what was read is {:#010x}, a plain loop says {:#010x}: not every byte was read, "
-      "or one more than once",
-      got, expected);
+  if (got == expected) return std::nullopt;
+  return Reason{fmt::format(
+      "the sum of the bytes read is {:#010x}, a plain loop gives {:#010x}: some byte was not read, "
+      "or more than once",
+      got, expected)};
 }
 
 }  // namespace dlroof::gpu_kernels

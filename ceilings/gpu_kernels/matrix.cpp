@@ -1,4 +1,4 @@
-// Matrix instructions: of a warp (mma.sync) and of a warpgroup (wgmma).
+// Operands and results of matrix instructions of a warp (mma.sync) and of a warpgroup (wgmma).
 #include <vector>
 
 #include "ceilings/gpu_kernels/known.h"
@@ -9,8 +9,8 @@ namespace {
 constexpr int kWarp = 32;
 constexpr std::uint64_t kB = 1ULL << 32, kC = 2ULL << 32;  // where B's and C's values begin
 
-// Registers of fragments, PTX ISA 9.0, "Matrix Fragments for mma": a register holds `elements` that
-// follow each other along k; lane = 4 * group + thread in group.
+// Registers of fragments, PTX ISA 9.0, "Matrix Fragments for mma": a register has `elements`
+// consecutive elements along k; lane = 4 * group + thread in group.
 struct Fragments {
   explicit Fragments(const GpuRow& row)
       : m(row.instruction.m),
@@ -23,7 +23,7 @@ struct Fragments {
         c(m / 8 * 2) {}
 
   int m, n, k, register_bytes, elements;
-  int b, a, c;  // registers of a thread
+  int b, a, c;  // registers of a thread for B, A and C
 
   int RowOfA(int reg, int lane) const { return lane / 4 + 8 * (reg % (m / 8)); }
   int KOfA(int reg, int lane) const { return KOfB(reg / (m / 8), lane); }
@@ -33,7 +33,7 @@ struct Fragments {
   static int ColumnOfC(int reg, int lane) { return lane % 4 * 2 + reg % 2; }
 };
 
-// Where an element's value is drawn: each warp has its own A, each chain its own B and C.
+// The values of elements: each warp has its own A, each chain its own B and C.
 struct Values {
   GpuElement element;
   GpuOperandKind kind;
@@ -54,8 +54,8 @@ struct Values {
   }
 };
 
-// Writes value(reg, k) to the elements of `registers` registers of a thread, from register `first`
-// on; k counts within the register.
+// Writes value(reg, element) to the elements of `registers` registers of a thread, beginning with
+// register `first`.
 template <class Value>
 void WriteRegisters(const Values& values, int first, int registers, int thread, int threads,
                     const Value& value, GpuBytes& operands) {
@@ -80,14 +80,15 @@ double ValueOf(const GpuRow& row, GpuOperandKind kind, bool b, int tile, int lin
   return OperandValue(row.element, kind, (b ? kBeginOfB : 0) + index);
 }
 
-// Core matrices along k first: of 8 rows both, then of the next 8 rows.
+// Returns the offset [byte] of a byte of a row: both core matrices of 8 rows along k, then those of
+// the next 8 rows.
 std::size_t PlaceOf(int line, int byte) {
   const int core = line / kCoreRows * (kWgmmaTileBytes / kCoreBytes) + byte / kCoreBytes;
   return (static_cast<std::size_t>(core) * kCoreRows + line % kCoreRows) * kCoreBytes +
          byte % kCoreBytes;
 }
 
-// Adds a tile's products to each of m x n sums.
+// Adds the products of a tile to the m x n sums.
 void AddProducts(const GpuRow& row, int tile, std::vector<double>& products) {
   const auto& each = row.instruction;
   std::vector<double> a, b;
@@ -182,7 +183,7 @@ GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
   const auto& each = row.instruction;
   std::vector<double> products(static_cast<std::size_t>(each.m * each.n));
   for (int tile = 0; tile < kWgmmaTiles; ++tile) AddProducts(row, tile, products);
-  const auto rounds = iterations * each.unroll / kWgmmaTiles;  // over all tiles, whole ones
+  const auto rounds = iterations * each.unroll / kWgmmaTiles;  // over all tiles
   const auto times = static_cast<double>(rounds);
   GpuBytes results(static_cast<std::size_t>(kRegisters) * shape.threads * SumBytes(row.element));
   for (int reg = 0; reg < kRegisters; ++reg)

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
 constexpr int kWarpThreads = 32, kWarpgroupThreads = 128;
 
-// From which capability on, and up to which, a row exists.
+// The range of compute capabilities that have a row.
 struct Capabilities {
   int first, last;
   bool Has(int capability) const { return capability >= first && capability <= last; }
@@ -33,9 +33,9 @@ struct ArithmeticRow {
 using E = GpuElement;
 using U = GpuUnit;
 
-// The content of one loop iteration: m, n, k of an instruction, its threads, chains, unrolled.
-// Chains of eight hide the latency of an instruction with eight warps per scheduler twice over; 512
-// instructions leave the loop's own three below 1 %.
+// One loop iteration: m, n and k of an instruction, its threads, chains, unrolling. With eight
+// warps per scheduler eight chains cover twice the latency of an instruction; the loop's own three
+// instructions are below 1 % of 512.
 constexpr GpuInstruction kLong = {1, 1, 1, 1, 8, 64}, kFp64 = {1, 1, 1, 1, 8, 32};
 constexpr GpuInstruction kPairs = {1, 2, 1, 1, 8, 64}, kDots = {1, 1, 4, 1, 8, 64};
 
@@ -115,26 +115,26 @@ void Add(const ArithmeticRow& row, int capability, std::vector<GpuRow>& rows) {
                   Level::kDram, row.sass, row.text});
 }
 
-// Returns the threads of a block that 64 Ki registers allow.
-int ThreadsAtMost(const GpuRow& row) {
+// Returns the largest number of threads of a block that 64 Ki registers allow.
+int MostThreads(const GpuRow& row) {
   if (row.unit == U::kChain) return 1024;
   const bool wide = row.unit == U::kWgmma || (row.element == E::kFp64 && row.instruction.m > 8);
   return wide ? 256 : 512;
 }
 
 std::vector<GpuShape> ArithmeticShapes(const GpuRow& row, int sms) {
-  const int most = ThreadsAtMost(row);
+  const int most = MostThreads(row);
   return {{sms, most, 0, 0}, {sms, most / 2, 0, 0}};
 }
 
-std::vector<GpuShape> GemmShapes(double flops_per_second) {
+std::vector<GpuShape> GemmShapes(std::optional<double> flops_per_second) {
   constexpr double kSeconds = 0.01, kUsual = 4096;
   constexpr int kStep = 1024, kLeast = 1024, kMost = 8192;
-  const double n = flops_per_second > 0 ? std::cbrt(flops_per_second * kSeconds / 2) : kUsual;
+  const double n = flops_per_second ? std::cbrt(*flops_per_second * kSeconds / 2) : kUsual;
   return {{0, 0, std::clamp(static_cast<int>(n) / kStep * kStep, kLeast, kMost), 0}};
 }
 
-// A multiple of what all three arrays of 16-byte vectors can share.
+// Rounds to a size that three arrays of 16-byte vectors can share.
 std::int64_t WholeSet(std::int64_t bytes) {
   return std::max<std::int64_t>(1, bytes / (3 * kMiB)) * 3 * kMiB;
 }
@@ -188,7 +188,8 @@ double WorkPerIteration(const GpuRow& row, const GpuShape& shape) {
          (static_cast<double>(shape.threads) / each.threads);
 }
 
-std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu, double flops_per_second) {
+std::vector<GpuShape> GpuShapes(const GpuRow& row, const GpuSize& gpu,
+                                std::optional<double> flops_per_second) {
   if (row.unit == U::kGemm) return GemmShapes(flops_per_second);
   if (!IsMemory(row)) return ArithmeticShapes(row, gpu.sms);
   if (row.level == Level::kDram) return DramShapes(gpu);
@@ -208,10 +209,10 @@ std::int64_t UnrolledBytes(const GpuRow& row, const GpuShape& shape) {
 std::vector<GpuShape> CheckShapes(const GpuRow& row, const GpuShape& measured) {
   constexpr int kFewBlocks = 7;
   GpuShape shape = measured;
-  // A warp of each scheduler does what all of them do.
+  // One warp per scheduler is enough, because all warps do the same.
   if (row.unit == U::kChain || row.unit == U::kMma) shape.threads = std::min(shape.threads, 128);
   if (!IsMemory(row) || row.level == Level::kL1) return {shape};
-  // Neither a power of two nor a multiple of the grid: ends of loops are looked at too.
+  // Neither a power of two nor a multiple of the grid, so that the ends of loops are checked too.
   shape.set_bytes = 6 * (kMiB / 2 + 48);
   GpuShape few = shape;
   few.blocks = kFewBlocks;
@@ -222,8 +223,8 @@ bool ScalesWithSms(const GpuRow& row) {
   return row.unit != U::kGemm && (!IsMemory(row) || row.level == Level::kL1);
 }
 
-int SharedToBeAlone(const GpuRow& row, int shared_bytes_per_sm) {
-  // Two halves do not fit beside the system's share of at least 1 KiB.
+int ExclusiveSharedBytes(const GpuRow& row, int shared_bytes_per_sm) {
+  // Two halves do not fit beside the at least 1 KiB that the system reserves.
   return ScalesWithSms(row) ? shared_bytes_per_sm / 2 : 0;
 }
 

@@ -23,9 +23,11 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
   ceiling.how = rate.clean > 0 ? fmt::format("{}; best of {} clean repetitions ({} made)", how,
                                              rate.clean, rate.total)
                                : fmt::format("{}; best of {} noisy repetitions", how, rate.total);
-  if (!rate.waits_known) ceiling.how += "; waits for a CPU are not readable here";
-  ceiling.validated = rate.validated;
-  if (!rate.reason.empty()) ceiling.reasons = {rate.reason};
+  if (!rate.waits_known) ceiling.how += "; the system does not report waits for a CPU";
+  if (rate.reason)
+    ceiling.reasons = {rate.reason->text};
+  else
+    ceiling.status = CeilingStatus::kValidated;
   ceiling.clock_hz = rate.clock_hz;
   ceiling.validation.doubling = rate.doubling;
   ceiling.validation.spread = rate.spread;
@@ -35,7 +37,7 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
 }
 
 Ceiling BestMix(const MeasuredMixes& mixes) {
-  if (mixes.empty()) throw std::invalid_argument("the best of no mixes");
+  if (mixes.empty()) throw std::invalid_argument("BestMix: no mixes");
   std::vector<const CeilingRow*> rows;
   rows.reserve(mixes.size());
   for (const auto& mix : mixes) rows.push_back(&mix);
@@ -47,12 +49,12 @@ Ceiling BestMix(const MeasuredMixes& mixes) {
 }
 
 void AddReason(Ceiling& ceiling, const std::string& reason) {
-  ceiling.validated = false;
+  ceiling.status = CeilingStatus::kNotValidated;
   if (std::find(ceiling.reasons.begin(), ceiling.reasons.end(), reason) == ceiling.reasons.end())
     ceiling.reasons.push_back(reason);
 }
 
-void ReasonUnbounded(Ceiling& ceiling, const std::string& reason) {
+void AddUnboundedReason(Ceiling& ceiling, const std::string& reason) {
   AddReason(ceiling, reason);
   ceiling.unbounded = true;
 }
@@ -65,7 +67,7 @@ const CeilingRow* ChooseRoof(const std::vector<const CeilingRow*>& rows) {
       return other == nullptr || row->second.per_second > other->second.per_second;
     };
     if (higher(highest)) highest = row;
-    if (row->second.validated && higher(validated)) validated = row;
+    if (row->second.IsValidated() && higher(validated)) validated = row;
   }
   if (validated == nullptr) return highest;
   return validated->second.per_second >= (1 - kNoise) * highest->second.per_second ? validated
@@ -81,9 +83,9 @@ void Compare(Ceiling& smaller, const Ceiling& larger) {
   const double per_thread = smaller.per_second / smaller.threads;
   const double of_larger = larger.per_second / larger.threads;
   if (of_larger <= kAllowed * per_thread) return;
-  AddReason(smaller,
-         fmt::format("{} threads reached {:.4g} G/s each, this {:.4g} G/s: something held it back",
-                     larger.threads, of_larger / 1e9, per_thread / 1e9));
+  AddReason(smaller, fmt::format("{} threads reached {:.4g} G/s per thread, this team only {:.4g} "
+                                 "G/s: another program or a lower clock slowed it",
+                                 larger.threads, of_larger / 1e9, per_thread / 1e9));
 }
 
 template <class Key>
@@ -93,37 +95,38 @@ void CompareAll(std::map<Key, Ceiling>& smaller, const std::map<Key, Ceiling>& l
 }
 
 bool IsPrivate(Level level) { return level == Level::kL1 || level == Level::kL2; }
-// A pipe, or a mix of a private level ("l2.copy.avx512").
+// Returns true for a pipe and for a mix of L1 or L2 ("l2.copy.avx512").
 bool IsPrivate(std::string_view row) {
   const auto level = LevelFromKey(row.substr(0, row.find('.')));
   return !level || IsPrivate(*level);
 }
 
-// [1] 1 where a clock is not known.
-double ClockRatio(const Ceiling& alone, const Ceiling& ceiling) {
-  return alone.clock_hz && ceiling.clock_hz ? *ceiling.clock_hz / *alone.clock_hz : 1;
+// [1] clock of the team / clock of the single thread; 1 if one of them was not measured.
+double ClockRatio(const Ceiling& single, const Ceiling& team) {
+  return single.clock_hz && team.clock_hz ? *team.clock_hz / *single.clock_hz : 1;
 }
 
-void Scale(const Ceiling& alone, int threads, int cores, Ceiling& ceiling) {
-  const double scaling = ceiling.per_second / (threads * alone.per_second);
-  ceiling.validation.scaling = scaling;
-  if (threads <= cores && scaling < kFairScaling * ClockRatio(alone, ceiling))
-    AddReason(ceiling,
-           "at the same clock its threads are slower together than alone: others used their cores, "
-           "or they share one");
+void Scale(const Ceiling& single, int threads, std::optional<int> cores, Ceiling& team) {
+  const double scaling = team.per_second / (threads * single.per_second);
+  team.validation.scaling = scaling;
+  if (cores && threads <= *cores && scaling < kFairScaling * ClockRatio(single, team))
+    AddReason(
+        team,
+        "at the same clock each of its threads is slower than a single thread: other programs "
+        "used their cores, or two threads share a core");
 }
 
 template <class Key>
-void ScaleAll(const std::map<Key, Ceiling>& alone, int threads, int cores,
+void ScaleAll(const std::map<Key, Ceiling>& single, int threads, std::optional<int> cores,
               std::map<Key, Ceiling>& ceilings) {
   for (auto& [key, ceiling] : ceilings)
-    if (const auto one = alone.find(key); one != alone.end() && IsPrivate(key))
+    if (const auto one = single.find(key); one != single.end() && IsPrivate(key))
       Scale(one->second, threads, cores, ceiling);
 }
 
 }  // namespace
 
-void AddScaling(Machine& machine, int cores) {
+void AddScaling(Machine& machine, std::optional<int> cores) {
   const auto one = machine.by_threads.find(1);
   if (one == machine.by_threads.end()) return;
   for (auto& [threads, set] : machine.by_threads) {
@@ -170,8 +173,8 @@ const std::vector<PartRow>& Parts() {
   return table;
 }
 
-// oneDNN's ISAs, each with what it has beyond the one that it extends (dnnl_types.h, 3.x:
-// dnnl_cpu_isa_t).
+// An ISA of oneDNN (dnnl_types.h, 3.x: dnnl_cpu_isa_t) and the features that it adds to the ISA
+// that it extends.
 struct IsaRow {
   std::string_view name, extends;
   Features adds;
@@ -208,7 +211,7 @@ const IsaRow* FindIsa(std::string_view name) {
 
 struct RowKey {
   std::string_view type, isa, variant;
-  const PartRow* part = nullptr;  // null: a plain pipe, or not in the table
+  const PartRow* part = nullptr;  // null for a plain pipe and an unknown part
 };
 
 RowKey Parse(std::string_view key) {
@@ -251,7 +254,7 @@ std::set<std::string> FeaturesOfRow(std::string_view row_key) {
 bool RowAllowed(std::string_view row_key, std::string_view effective_isa) {
   const auto* isa = FindIsa(effective_isa);
   if (isa == nullptr) return true;
-  // Asked for every row and record of a run, with few different answers.
+  // A run asks for every row of every record: the few different answers are stored.
   thread_local std::map<const IsaRow*, std::map<std::string, bool, std::less<>>> known;
   auto& of_isa = known[isa];
   if (const auto found = of_isa.find(row_key); found != of_isa.end()) return found->second;

@@ -25,7 +25,7 @@ bool IsStable(const std::string& key) {
   return false;
 }
 
-// Members of a proof by their key in files; one table for both directions.
+// Members of Validation by their key in files.
 struct ValidationNumber {
   const char* key;
   std::optional<double> Validation::*member;
@@ -49,7 +49,7 @@ json ValidationToJson(const Validation& validation) {
   json result = json::object();
   for (const auto& [key, member] : kValidationNumbers)
     if (validation.*member) result[key] = *(validation.*member);
-  if (!validation.result.empty()) result["result"] = validation.result;
+  if (validation.result) result["result"] = *validation.result;
   return result;
 }
 
@@ -57,12 +57,12 @@ json CeilingToJson(const Ceiling& ceiling) {
   json result = {{"per_second", ceiling.per_second},
                  {"threads", ceiling.threads},
                  {"how", ceiling.how},
-                 {"proved", ceiling.validated}};
+                 {"proved", ceiling.IsValidated()}};
   if (ceiling.ci95) result["ci95"] = {ceiling.ci95->first, ceiling.ci95->second};
   if (ceiling.clock_hz) result["clock_hz"] = *ceiling.clock_hz;
   if (ceiling.sustained_per_second) result["sustained_per_second"] = *ceiling.sustained_per_second;
   if (ceiling.moved_per_named) result["moved_per_named"] = *ceiling.moved_per_named;
-  if (ceiling.specified) result["given"] = true;
+  if (ceiling.IsSpecified()) result["given"] = true;
   if (ceiling.unbounded) result["unbounded"] = true;
   if (!ceiling.mix.empty()) result["mix"] = ceiling.mix;
   if (!ceiling.reasons.empty()) result["reasons"] = ceiling.reasons;
@@ -100,11 +100,102 @@ json SetToJson(const CeilingSet& set) {
   return result;
 }
 
+// ---- schema 1: typed values were sentences and keys of `facts` ----
+
+constexpr std::size_t kLongestMix = 24;
+
+// The row and the thread count of a key "<row>.threads.<N>".
+struct SplitKey {
+  std::string row;
+  std::optional<int> threads;
+};
+SplitKey Split(std::string_view key, std::string_view separator) {
+  const auto at = key.rfind(separator);
+  if (at == std::string_view::npos) return {};
+  const auto number = key.substr(at + separator.size());
+  int threads = 0;
+  const auto end = number.data() + number.size();
+  const bool read = std::from_chars(number.data(), end, threads).ptr == end && threads > 0;
+  return {std::string(key.substr(0, at)), read ? std::optional(threads) : std::nullopt};
+}
+
+bool TakePrefix(std::string& text, std::string_view prefix) {
+  if (!text.starts_with(prefix) || text.size() == prefix.size()) return false;
+  text.erase(0, prefix.size());
+  return true;
+}
+
+// Moves a fact "effort.<N>", "absent.<row>.threads.<N>", "sweep.<level>.threads.<N>",
+// "sustained.<row>" or "<cost>.threads.<N>" into its set. Returns false for every other fact and
+// for a thread count without a set.
+bool MoveFact(const std::string& key, const std::string& text, Machine& machine) {
+  const auto set_of = [&](int threads) {
+    const auto found = machine.by_threads.find(threads);
+    return found == machine.by_threads.end() ? nullptr : &found->second;
+  };
+  if (auto row = key; TakePrefix(row, "sustained.")) {
+    machine.by_threads.rbegin()->second.sustained[row] = text;
+    return true;
+  }
+  if (const auto effort = Split(key, "effort."); effort.row.empty() && effort.threads)
+    if (auto* set = set_of(*effort.threads)) {
+      set->effort = text;
+      return true;
+    }
+  auto [row, threads] = Split(key, ".threads.");
+  auto* set = threads ? set_of(*threads) : nullptr;
+  if (set == nullptr || row.empty()) return false;
+  if (TakePrefix(row, "absent."))
+    set->absent[row] = text;
+  else if (TakePrefix(row, "sweep."))
+    set->edges[row] = {text, text.ends_with(" disagree")};
+  else
+    set->costs_how[row] = text;
+  return true;
+}
+
+// Removes the remark on the scaling from `how`.
+void ConvertCeiling(Ceiling& ceiling) {
+  if (ceiling.validation.scaling)
+    ceiling.how = ceiling.how.substr(0, ceiling.how.find("; each of "));
+}
+
+// Reads `mix` from a `how` that begins "copy.avx2, the best of 19 mixes: ".
+void ConvertRoof(Ceiling& roof) {
+  ConvertCeiling(roof);
+  const auto mix = roof.how.substr(0, roof.how.find(','));
+  if (mix.size() <= kLongestMix && mix.size() < roof.how.size()) roof.mix = mix;
+}
+
+// Splits the text into which schema 1 joined all reasons.
+std::vector<std::string> Schema1Reasons(const std::string& text) {
+  constexpr std::string_view kBetween = "; ";
+  std::vector<std::string> reasons;
+  if (text.empty()) return reasons;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + kBetween.size()) {
+    end = text.find(kBetween, begin);
+    reasons.push_back(text.substr(begin, end - begin));
+  }
+  return reasons;
+}
+
+void ConvertSchema1(Machine& machine) {
+  for (auto fact = machine.facts.begin(); fact != machine.facts.end();)
+    fact = MoveFact(fact->first, fact->second, machine) ? machine.facts.erase(fact) : ++fact;
+  for (auto& [threads, set] : machine.by_threads) {
+    for (auto* rows : {&set.flops, &set.mixes})
+      for (auto& [key, ceiling] : *rows) ConvertCeiling(ceiling);
+    for (auto& [level, roof] : set.bytes) ConvertRoof(roof);
+  }
+}
+
+// ---- reading ----
+
 Validation ValidationFrom(const JsonReader& at) {
   Validation validation;
   for (const auto& [key, member] : kValidationNumbers)
     if (at.Has(key)) validation.*member = at.NotNegative(key);
-  validation.result = at.TextOr("result", "");
+  if (at.Has("result")) validation.result = at.Text("result");
   return validation;
 }
 
@@ -120,10 +211,12 @@ Ceiling CeilingFrom(const JsonReader& at) {
   ceiling.threads = at.AtLeastOne("threads");
   ceiling.how = at.Text("how");
   ceiling.mix = at.TextOr("mix", "");
-  ceiling.validated = at.Flag("proved");
-  ceiling.specified = at.Has("given") && at.Flag("given");
-  if (ceiling.specified && ceiling.validated)
-    throw BadInput(at.where() + ": 'validated': expected false for a rate that is given, got true");
+  const bool validated = at.Flag("proved"), specified = at.Has("given") && at.Flag("given");
+  if (specified && validated)
+    throw BadInput(at.where() + ": 'proved': expected false for a specified roof, got true");
+  ceiling.status = specified   ? CeilingStatus::kSpecified
+                   : validated ? CeilingStatus::kValidated
+                               : CeilingStatus::kNotValidated;
   if (at.Has("ci95")) ceiling.ci95 = Interval(at, "ci95");
   ceiling.clock_hz = at.OptionalPositive("clock_hz");
   ceiling.sustained_per_second = at.OptionalPositive("sustained_per_second");
@@ -141,7 +234,7 @@ Level LevelFrom(const std::string& key, const JsonReader& at) {
                              at.where(), key));
 }
 
-// Reads the members beside the roofs. Files of older versions have none.
+// Reads the members beside the roofs, which files of older versions do not have.
 void CurvesFrom(const JsonReader& at, CeilingSet& set) {
   at.EachObject("mixes", [&](const std::string& key, const JsonReader& mix) {
     set.mixes[key] = CeilingFrom(mix);
@@ -170,7 +263,6 @@ void CurvesFrom(const JsonReader& at, CeilingSet& set) {
   });
 }
 
-// Reads what RoofsToJson writes.
 CeilingSet RoofsFrom(const JsonReader& at) {
   CeilingSet set;
   at.Object("flops");
@@ -193,7 +285,7 @@ CeilingSet SetFrom(const JsonReader& at) {
   return set;
 }
 
-// Compares the roofs of the top level, where it has some, with those of all threads.
+// Throws BadInput if the top level has roofs and they differ from those of all threads.
 void RefuseOtherRoofs(const JsonReader& at, const CeilingSet& all) {
   if (!at.Has("flops") && !at.Has("bytes") && !at.Has("launch_seconds")) return;
   const auto roofs = RoofsFrom(at);
@@ -209,7 +301,7 @@ int ThreadsFromKey(const std::string& key, const JsonReader& at) {
   int threads = 0;
   const char* end = key.data() + key.size();
   const auto [stop, error] = std::from_chars(key.data(), end, threads);
-  // Only the spelling that ToJson writes: "01" beside "1" would be two sets of one thread count.
+  // Only the spelling of ToJson: "01" beside "1" would be two sets of one thread count.
   if (error != std::errc() || stop != end || threads < 1 || std::to_string(threads) != key)
     throw BadInput(fmt::format("{}: expected a number of threads as key, at least 1", at.where()));
   return threads;
@@ -220,19 +312,20 @@ int ThreadsFromKey(const std::string& key, const JsonReader& at) {
 std::string Ceiling::ReasonText() const { return fmt::format("{}", fmt::join(reasons, "; ")); }
 
 const CeilingSet& AllThreads(const Machine& machine) {
-  if (machine.by_threads.empty()) throw std::logic_error("a machine without ceilings");
+  if (machine.by_threads.empty()) throw std::logic_error("AllThreads: the machine has no ceilings");
   return machine.by_threads.rbegin()->second;
 }
 
-const CeilingSet* ForThreads(const Machine& machine, int threads) {
-  const auto found = machine.by_threads.find(threads);
+const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads) {
+  if (!threads) return nullptr;
+  const auto found = machine.by_threads.find(*threads);
   return found == machine.by_threads.end() ? nullptr : &found->second;
 }
 
 std::string Fingerprint(const std::map<std::string, std::string>& facts) {
   std::uint64_t hash = kHashOfNothing;
   const auto add = [&](const std::string& text) {
-    hash = HashOf({"\0", 1}, HashOf(text, hash));  // the byte 0: "a", "bc" differs from "ab", "c"
+    hash = HashOf({"\0", 1}, HashOf(text, hash));  // the byte 0 tells "a", "bc" from "ab", "c"
   };
   for (const auto& [key, text] : facts)
     if (IsStable(key)) {
@@ -281,95 +374,8 @@ Machine MachineFromJson(const json& value, const std::string& where) {
   if (!at.Has("schema"))
     ConvertSchema1(machine);
   else if (at.Number("schema") != kSchema)
-    at.Refuse("schema", fmt::format("{}, which this version writes", kSchema));
+    at.Refuse("schema", fmt::format("{}, the schema of this version", kSchema));
   return machine;
-}
-
-namespace {
-
-constexpr std::size_t kLongestMix = 24;
-
-// "<row>.threads.<N>" in two.
-struct SplitKey {
-  std::string row;
-  int threads = 0;
-};
-SplitKey Split(std::string_view key, std::string_view before) {
-  const auto at = key.rfind(before);
-  if (at == std::string_view::npos) return {};
-  const auto number = key.substr(at + before.size());
-  SplitKey split{std::string(key.substr(0, at)), 0};
-  const auto end = number.data() + number.size();
-  if (std::from_chars(number.data(), end, split.threads).ptr != end) split.threads = 0;
-  return split;
-}
-
-bool TakePrefix(std::string& text, std::string_view prefix) {
-  if (!text.starts_with(prefix) || text.size() == prefix.size()) return false;
-  text.erase(0, prefix.size());
-  return true;
-}
-
-// Returns false for a fact that belongs to no set.
-bool MoveFact(const std::string& key, const std::string& text, Machine& machine) {
-  const auto set_of = [&](int threads) {
-    const auto found = machine.by_threads.find(threads);
-    return found == machine.by_threads.end() ? nullptr : &found->second;
-  };
-  if (auto row = key; TakePrefix(row, "sustained.")) {
-    machine.by_threads.rbegin()->second.sustained[row] = text;
-    return true;
-  }
-  if (const auto effort = Split(key, "effort."); effort.row.empty() && effort.threads > 0)
-    if (auto* set = set_of(effort.threads)) {
-      set->effort = text;
-      return true;
-    }
-  auto [row, threads] = Split(key, ".threads.");
-  auto* set = threads > 0 ? set_of(threads) : nullptr;
-  if (set == nullptr || row.empty()) return false;
-  if (TakePrefix(row, "absent."))
-    set->absent[row] = text;
-  else if (TakePrefix(row, "sweep."))
-    set->edges[row] = {text, text.ends_with(" disagree")};
-  else
-    set->costs_how[row] = text;
-  return true;
-}
-
-void ConvertCeiling(Ceiling& ceiling) {
-  if (ceiling.validation.scaling)
-    ceiling.how = ceiling.how.substr(0, ceiling.how.find("; each of "));
-}
-
-// `how` began "copy.avx2, the best of 19 mixes: ".
-void ConvertRoof(Ceiling& roof) {
-  ConvertCeiling(roof);
-  const auto mix = roof.how.substr(0, roof.how.find(','));
-  if (mix.size() <= kLongestMix && mix.size() < roof.how.size()) roof.mix = mix;
-}
-
-}  // namespace
-
-std::vector<std::string> Schema1Reasons(const std::string& text) {
-  constexpr std::string_view kBetween = "; ";
-  std::vector<std::string> reasons;
-  if (text.empty()) return reasons;
-  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + kBetween.size()) {
-    end = text.find(kBetween, begin);
-    reasons.push_back(text.substr(begin, end - begin));
-  }
-  return reasons;
-}
-
-void ConvertSchema1(Machine& machine) {
-  for (auto fact = machine.facts.begin(); fact != machine.facts.end();)
-    fact = MoveFact(fact->first, fact->second, machine) ? machine.facts.erase(fact) : ++fact;
-  for (auto& [threads, set] : machine.by_threads) {
-    for (auto* rows : {&set.flops, &set.mixes})
-      for (auto& [key, ceiling] : *rows) ConvertCeiling(ceiling);
-    for (auto& [level, roof] : set.bytes) ConvertRoof(roof);
-  }
 }
 
 }  // namespace dlroof::machine

@@ -16,36 +16,16 @@
 namespace dlroof::machine {
 namespace {
 
-// "[ 12/52] fp32.vector.avx2, 1 threads; 14 s left"
+// Returns "[ 12/52] fp32.vector.avx2, 1 threads; 14 s left".
 std::string ProgressText(const MeasureProgress& progress) {
   return fmt::format("[{:3}/{}] {}; {:.0f} s left", progress.step, progress.steps, progress.text,
                      progress.eta_seconds);
 }
-
-}  // namespace
-
-void ProgressPrinter::operator()(const MeasureProgress& progress) {
-  if (terminal_) {
-    out_ << "\r\033[K";  // to the first column, clear the line
-    if (progress.step < progress.steps) out_ << ProgressText(progress);
-    out_.flush();
-    return;
-  }
-  const int tenths = progress.steps > 0 ? 10 * progress.step / progress.steps : 10;
-  if (tenths == tenths_) return;
-  tenths_ = tenths;
-  out_ << ProgressText(progress) << '\n' << std::flush;
-}
-
-bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
-
-namespace {
-
-constexpr double kFirstPause = 2e-3;    // [s] after a noisy repetition; doubles with each more
-constexpr int kMostRecalibrations = 5;  // then the kernel does not depend on its iterations
-constexpr double kLeastSeconds = 1e-9;  // a reading below this is none
-constexpr double kMostGrowth = 10;      // of the iterations, from one look to the next
-constexpr int kAgreeing = 3;            // clean rates that must lie close to the best one
+constexpr double kFirstPause = 2e-3;    // [s] after a noisy repetition; doubled by each further one
+constexpr int kMostRecalibrations = 5;  // after these the time does not depend on the iterations
+constexpr double kLeastSeconds = 1e-9;  // a shorter time means that the clock has not advanced
+constexpr double kMostGrowth = 10;      // of the iterations from one calibration step to the next
+constexpr int kAgreeing = 3;            // clean rates that must be close to the best one
 
 double PerSecond(const RateRepetition& repetition) {
   return static_cast<double>(repetition.iterations) / repetition.time.seconds;
@@ -63,37 +43,39 @@ double Best(const std::vector<double>& rates) {
   return *std::max_element(rates.begin(), rates.end());
 }
 
-// Equal rates are twice the time for twice the work. From the best of each or their medians,
-// whichever is closer to 2: a short repetition catches a higher clock or a pause of the neighbours
-// more often than a long one, while work that is not done is missing from every one.
+// Time of twice the work / time of the work, from the best rates or the medians, whichever gives
+// the value closer to 2. A short repetition meets a higher clock or a pause of other programs more
+// often than a long one, but work that a kernel leaves out is missing from all of them.
 double TimeRatio(const std::vector<double>& single, const std::vector<double>& doubled) {
   const double best = 2 * Best(single) / Best(doubled);
   const double typical = 2 * Median(single) / Median(doubled);
   return std::abs(typical - 2) < std::abs(best - 2) ? typical : best;
 }
 
-// Empty when the evidence validates the rate.
-std::string ReasonOf(const std::vector<double>& single, const std::vector<double>& doubled,
-                   const std::vector<double>& all, const RatePolicy& policy) {
-  for (const auto& [rates, wanted, which] : {std::tuple(&single, policy.repetitions, ""),
-                                             {&doubled, policy.doubled, " with twice the work"}})
-    if (std::ssize(*rates) < wanted)
-      return fmt::format("only {} of the needed {} repetitions{} were clean: other programs ran",
-                         rates->size(), wanted, which);
+// Returns why these clean rates do not validate the best one.
+std::optional<Reason> NotValidatedReason(const std::vector<double>& single,
+                                         const std::vector<double>& doubled,
+                                         const std::vector<double>& all, const RatePolicy& policy) {
+  for (const auto& [rates, needed, kind] : {std::tuple(&single, policy.repetitions, ""),
+                                            {&doubled, policy.doubled, " with twice the work"}})
+    if (std::ssize(*rates) < needed)
+      return Reason{fmt::format("only {} of {} needed repetitions{} were clean: other programs ran",
+                                rates->size(), needed, kind)};
   const double time_ratio = TimeRatio(single, doubled);
   if (std::abs(time_ratio / 2 - 1) > policy.tolerance)
-    return fmt::format("twice the work took {:.3f} times the time, allowed is 2 within {:.1f} %",
-                       time_ratio, 100 * policy.tolerance);
+    return Reason{
+        fmt::format("twice the work took {:.3f} times the time, allowed is 2 within {:.1f} %",
+                    time_ratio, 100 * policy.tolerance)};
   const double best = Best(all);
   const auto close = std::count_if(
       all.begin(), all.end(), [&](double rate) { return rate >= best * (1 - policy.tolerance); });
   if (close < std::min<std::ptrdiff_t>(kAgreeing, std::ssize(all)))
-    return fmt::format("only {} of {} clean repetitions came within {:.1f} % of the best", close,
-                       all.size(), 100 * policy.tolerance);
-  return {};
+    return Reason{fmt::format("only {} of {} clean repetitions were within {:.1f} % of the best",
+                              close, all.size(), 100 * policy.tolerance)};
+  return std::nullopt;
 }
 
-// The clocks of repetitions close to the best: others may have run at another one.
+// Takes the clock from repetitions close to the best: others may have run at another clock.
 void AddClock(const RatePolicy& policy, Rate& rate) {
   std::vector<double> clocks;
   for (const auto* repetitions : {&rate.evidence.single, &rate.evidence.doubled})
@@ -112,10 +94,10 @@ Rate BestNoisy(const RateEvidence& evidence) {
     for (const auto& repetition : *repetitions)
       rate.per_second = std::max(rate.per_second, PerSecond(repetition));
   rate.total = static_cast<int>(single.size() + doubled.size());
-  rate.reason = fmt::format(
+  rate.reason = Reason{fmt::format(
       "in each of the {} repetitions a thread waited for a CPU, or shared its core; the best of "
       "them is only a lower bound",
-      rate.total);
+      rate.total)};
   return rate;
 }
 
@@ -131,9 +113,9 @@ double Fastest(const std::vector<RateRepetition>& repetitions) {
   return std::max(seconds, kLeastSeconds);
 }
 
-// Iterations that take about `policy.repetition_seconds`. A interference makes it too few, which
-// MeasureRate notices. Ends where the kernel's own clock does not move: a GPU's events may
-// measure nothing for any amount of work.
+// Returns the number of iterations that takes about `policy.repetition_seconds`. Interference makes
+// the number too small, which MeasureRate corrects. Gives up if the kernel's own clock does not
+// advance: a GPU's events may measure nothing for any amount of work.
 std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
   const double begin = policy.now();
   std::int64_t iterations = 1;
@@ -144,8 +126,9 @@ std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
       return Scaled(iterations, policy.repetition_seconds / seconds);
     if (policy.now() - begin >= policy.max_seconds) {
       if (read >= kLeastSeconds) return iterations;
-      throw Unsupported(fmt::format("{} iterations took {:.2g} s, and its clock says {:.2g} s",
-                                    iterations, policy.now() - begin, read));
+      throw Unsupported(
+          fmt::format("{} iterations took {:.2g} s, but the kernel's clock shows {:.2g} s",
+                      iterations, policy.now() - begin, read));
     }
     iterations =
         Scaled(iterations, std::clamp(policy.repetition_seconds / seconds, 2.0, kMostGrowth));
@@ -155,6 +138,21 @@ std::int64_t Calibrate(const TimedKernel& kernel, const RatePolicy& policy) {
 
 }  // namespace
 
+void ProgressPrinter::operator()(const MeasureProgress& progress) {
+  if (terminal_) {
+    out_ << "\r\033[K";  // clears the line
+    if (progress.step < progress.steps) out_ << ProgressText(progress);
+    out_.flush();
+    return;
+  }
+  const int tenths = progress.steps > 0 ? 10 * progress.step / progress.steps : 10;
+  if (tenths == tenths_) return;
+  tenths_ = tenths;
+  out_ << ProgressText(progress) << '\n' << std::flush;
+}
+
+bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
+
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy) {
   return repetition.time.wait_fraction.value_or(0) <= policy.max_wait_fraction &&
          repetition.time.core_share.value_or(1) >= cpu::kLeastCoreShare;
@@ -162,7 +160,7 @@ bool IsClean(const RateRepetition& repetition, const RatePolicy& policy) {
 
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
   const auto& [single, doubled] = evidence;
-  if (single.empty() && doubled.empty()) throw std::invalid_argument("a rate without repetitions");
+  if (single.empty() && doubled.empty()) throw std::invalid_argument("JudgeRate: no repetitions");
   const auto clean_single = CleanRates(single, policy);
   const auto clean_doubled = CleanRates(doubled, policy);
   auto all = clean_single;
@@ -176,8 +174,7 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
   if (!clean_single.empty() && !clean_doubled.empty())
     rate.doubling = TimeRatio(clean_single, clean_doubled);
   AddClock(policy, rate);
-  rate.reason = ReasonOf(clean_single, clean_doubled, all, policy);
-  rate.validated = rate.reason.empty();
+  rate.reason = NotValidatedReason(clean_single, clean_doubled, all, policy);
   rate.clean = static_cast<int>(all.size());
   rate.total = static_cast<int>(single.size() + doubled.size());
   for (const auto* repetitions : {&single, &doubled})
@@ -187,7 +184,7 @@ Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy) {
 }
 
 Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance) {
-  if (passes.empty()) throw std::invalid_argument("a rate without passes");
+  if (passes.empty()) throw std::invalid_argument("MergePasses: no passes");
   RateEvidence all;
   for (const auto& pass : passes) {
     const auto& [single, doubled] = pass.evidence;
@@ -198,12 +195,11 @@ Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, doub
   const auto agreeing = std::count_if(passes.begin(), passes.end(), [&](const Rate& pass) {
     return pass.clean > 0 && pass.per_second >= merged.per_second * (1 - tolerance);
   });
-  if (passes.size() > 1 && agreeing < 2 && merged.validated) {
-    merged.validated = false;
-    merged.reason = fmt::format(
-        "none of the {} other measurements, spread over the run, came within {:.0f} % of it",
-        passes.size() - 1, 100 * tolerance);
-  }
+  if (passes.size() > 1 && agreeing < 2 && merged.IsValidated())
+    merged.reason = Reason{
+        fmt::format("none of the {} other measurements, spread over the run, was within {:.0f} "
+                    "% of the best",
+                    passes.size() - 1, 100 * tolerance)};
   return merged;
 }
 
@@ -223,7 +219,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     if (policy.sleep) policy.sleep(pause);
     pause = std::min(2 * pause, 0.1);
   };
-  // Interleaved, so that a slow epoch of the machine hits both alike.
+  // Interleaved, so that slow seconds of the machine affect both kinds equally.
   const int per_doubled = std::max(1, policy.repetitions / std::max(1, policy.doubled));
   for (;;) {
     for (int i = 0; i < per_doubled; ++i) repeat(iterations, single);
@@ -233,7 +229,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
     const bool too_short = fastest < policy.repetition_seconds / 2;
     if (too_short && recalibrations < (time_is_up ? 1 : kMostRecalibrations)) {
       ++recalibrations;
-      // Beyond the time a clock that says too little must not ask for hours.
+      // After the time is up, a clock that shows too little must not ask for hours.
       const double factor = policy.repetition_seconds / fastest;
       iterations = Scaled(iterations, time_is_up ? std::min(factor, kMostGrowth) : factor);
       single.clear();
@@ -241,7 +237,7 @@ Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy) {
       continue;
     }
     auto rate = JudgeRate(evidence, policy);
-    if (rate.validated || time_is_up) return rate;
+    if (rate.IsValidated() || time_is_up) return rate;
   }
 }
 

@@ -1,7 +1,5 @@
-// Prints the progress of a measurement on a terminal or in a log.
-//
-// Turns repetitions of a kernel into a rate that validates itself. It needs no hardware and no
-// clock: the kernel is a function that returns its time.
+// Measures the rate of a kernel by repetitions, validates it, and prints the progress of a
+// measurement. Needs no hardware and no clock: the kernel is a function that returns its time.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +10,19 @@
 #include <utility>
 #include <vector>
 
+#include "counters/base/error.h"
+
 namespace dlroof::machine {
 
 struct MeasureProgress {
-  int step = 0, steps = 0;  // `step` of `steps` begins; step == steps: done
-  std::string text;         // what is measured now
-  double eta_seconds = 0;   // [s] until done, at the speed so far
+  int step = 0, steps = 0;  // step `step` (from 0) begins; step == steps at the end
+  std::string text;         // name of the step
+  double eta_seconds = 0;   // [s] to the end, at the speed so far
 };
 
-// On a terminal it overwrites one line and clears it at the end. Else it prints a line at the start
-// and after each tenth. Pass it by std::ref: a copy would not know the last line.
+// Overwrites one line of a terminal and clears it at the end. Prints a line at the start and after
+// each tenth if the output is not a terminal. Pass it by std::ref: a copy does not know which line
+// was printed last.
 class ProgressPrinter {
  public:
   ProgressPrinter(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
@@ -33,31 +34,28 @@ class ProgressPrinter {
   int tenths_ = -1;
 };
 
-// Returns true where stderr is a terminal.
 bool StderrIsTerminal();
 
 // One timed run of a task on all threads.
 struct TeamTime {
   double seconds = 0;                   // [s] from the first start to the last end, steady clock
-  std::optional<double> wait_fraction;  // [1] of `seconds` that the worst thread waited for a CPU;
-                                        // absent without /proc schedstat
-  std::optional<double> clock_hz;       // [1/s] of the slowest core right after its task; absent
-                                        // where nobody measured it
-  std::optional<double> core_share;     // [1] of its core that the worst thread got right before
-                                        // and after (issue_rate.h); absent where nobody looked
+  std::optional<double> wait_fraction;  // [1] of `seconds`: longest wait of a thread for a CPU,
+                                        // read from /proc schedstat
+  std::optional<double> clock_hz;       // [1/s] of the slowest core right after its task
+  std::optional<double> core_share;     // [1] lowest share of its core that a thread had right
+                                        // before and after the task (clocks.h)
 };
 
 // The limits and goals of one measurement.
 struct RatePolicy {
-  double repetition_seconds =
-      3e-3;                 // [s] length of one repetition: within a scheduler's time slice
-  int repetitions = 12;     // [1] clean ones wanted
-  int doubled = 6;          // [1] clean ones wanted with twice the work
-  double max_seconds = 3;   // [s] by `now`, then the evidence must do
-  double tolerance = 0.02;  // [1] for "twice the time" and for the agreement of the best ones
-  double max_wait_fraction = 0.005;   // [1] a repetition whose threads waited longer is not clean
+  double repetition_seconds = 3e-3;   // [s] of one repetition: within a scheduler's time slice
+  int repetitions = 12;               // clean repetitions needed
+  int doubled = 6;                    // clean repetitions with twice the work needed
+  double max_seconds = 3;             // [s] by `now`; then the rate is judged as it is
+  double tolerance = 0.02;            // [1] of the doubled time, and of the best rates' agreement
+  double max_wait_fraction = 0.005;   // [1] a repetition whose threads waited longer is noisy
   std::function<void(double)> sleep;  // [s] after a noisy repetition; may be empty
-  std::function<double()> now;        // [s] any steady clock; must not be empty in MeasureRate
+  std::function<double()> now;        // [s] any steady clock; MeasureRate needs it
 };
 
 struct RateRepetition {
@@ -65,48 +63,49 @@ struct RateRepetition {
   TeamTime time;
 };
 
-// Its threads hardly waited and had their cores (kLeastCoreShare). Unknown counts as clean:
-// without /proc schedstat nothing could be measured at all.
+// Returns whether the threads hardly waited and had their cores to themselves (kLeastCoreShare).
+// Unknown waits count as clean, otherwise nothing could be measured without /proc schedstat.
 bool IsClean(const RateRepetition& repetition, const RatePolicy& policy);
 
 // The repetitions behind a rate.
 struct RateEvidence {
-  std::vector<RateRepetition> single;   // of one measurement all of one number of iterations
-  std::vector<RateRepetition> doubled;  // with twice that number
+  std::vector<RateRepetition> single;   // within one measurement all of the same iterations
+  std::vector<RateRepetition> doubled;  // twice the iterations of `single`
 };
 
 struct Rate {
   double per_second = 0;                          // [iteration/s] best clean repetition
-  std::optional<std::pair<double, double>> ci95;  // [iteration/s] of the median, clean only
-  bool validated = false;
-  std::string reason;              // one sentence, when not validated
+  std::optional<std::pair<double, double>> ci95;  // [iteration/s] of the clean repetitions' median
+  std::optional<Reason> reason;                   // why the rate is not validated
   std::optional<double> doubling;  // [1] time of twice the work / time of the work, best or median
-  std::optional<double> spread;    // [1] width of ci95 / the median of the clean ones
+  std::optional<double> spread;    // [1] width of ci95 / the median of the clean repetitions
   std::optional<double> clock_hz;  // [1/s] median over the clean repetitions close to the best
-  int clean = 0, total = 0;
-  bool waits_known = true;  // false: noisy repetitions are unknown
+  int clean = 0, total = 0;        // repetitions of both kinds
+  bool waits_known = true;         // whether the system reports waits for a CPU
   RateEvidence evidence;
+
+  bool IsValidated() const { return !reason; }
 };
 
-// Proves a rate by enough clean repetitions of both kinds. The best doubled one, or the median one,
-// must take twice the time of the single one within the tolerance. Three or more clean rates must
-// come within the tolerance of the best. Only those repetitions give the clock: others may have run
-// beside a neighbour. Without a clean repetition it returns the best noisy one, not validated.
-// Throws std::invalid_argument when both are empty.
+// Validates a rate by its repetitions. There must be enough clean ones of both kinds. The best or
+// the median time of the doubled work must be twice that of the single work within the tolerance.
+// Three clean rates must be within the tolerance of the best; only those give the clock, because
+// others may have run beside another program. Without a clean repetition it returns the best noisy
+// rate, not validated. Throws std::invalid_argument if there are no repetitions.
 Rate JudgeRate(const RateEvidence& evidence, const RatePolicy& policy);
 
-// Merges measurements spread over time and judges the evidence of all. A second measurement must
-// come within `tolerance` of the best. A neighbour on the host can slow a virtual machine for
-// seconds without a trace: one validated rate was 28 % too low. Throws std::invalid_argument when
-// there is none.
+// Merges measurements that are spread over time and validates them together. A second one must be
+// within `tolerance` of the best: another virtual machine on the host can slow this one for seconds
+// without a trace (a rate that passed all other checks was 28 % too low). Throws
+// std::invalid_argument if there are no passes.
 Rate MergePasses(const std::vector<Rate>& passes, const RatePolicy& policy, double tolerance);
 
 // Runs n iterations of the kernel on the team.
 using TimedKernel = std::function<TeamTime(std::int64_t iterations)>;
 
-// Finds the number of iterations that takes `repetition_seconds`, then repeats until the evidence
-// validates the rate or the time is up. Throws Unsupported where the time is up and the kernel
-// returned no time.
+// Finds the number of iterations that takes `repetition_seconds`, then repeats until the rate is
+// validated or the time is up. Throws Unsupported if the time is up and the kernel's own clock has
+// not advanced.
 Rate MeasureRate(const TimedKernel& kernel, const RatePolicy& policy);
 
 }  // namespace dlroof::machine

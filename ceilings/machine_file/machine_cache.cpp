@@ -29,9 +29,9 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
 
-// Returns true where the machine has ceilings of that thread count. Those of a quick measurement
-// serve only where a quick one is asked for.
-bool Serves(const machine::Machine& machine, int threads, bool quick) {
+// Returns whether the machine has usable ceilings of that thread count. Quickly measured ones are
+// usable only if `quick` is set.
+bool HasCeilings(const machine::Machine& machine, int threads, bool quick) {
   const auto* set = machine::ForThreads(machine, threads);
   return set != nullptr && (quick || set->effort != "quick");
 }
@@ -40,11 +40,11 @@ std::vector<int> Missing(const machine::Machine& machine, const std::vector<int>
                          bool quick) {
   std::vector<int> missing;
   for (const int count : threads)
-    if (!Serves(machine, count, quick)) missing.push_back(count);
+    if (!HasCeilings(machine, count, quick)) missing.push_back(count);
   return missing;
 }
 
-// `added` replaces what `machine` has for the same thread counts.
+// The sets of `added` replace those of the same thread counts.
 machine::Machine Merged(machine::Machine machine, const machine::Machine& added) {
   for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
   for (const auto& [key, text] : added.facts) machine.facts[key] = text;
@@ -55,18 +55,18 @@ machine::Machine Merged(machine::Machine machine, const machine::Machine& added)
   return machine;
 }
 
-void RefuseOther(const machine::Machine& machine, const machine::Machine& here,
-                 const std::string& where) {
+void RefuseOtherMachine(const machine::Machine& machine, const machine::Machine& here,
+                        const std::string& where) {
   if (machine.device != here.device)
     throw BadInput("{}: \"device\" is \"{}\"; expected \"{}\"", where, machine.device, here.device);
   if (!IsSpecified(machine) && machine.fingerprint != here.fingerprint)
     throw BadInput(
-        "{}: these are the ceilings of another machine ({}, fingerprint {}); this one is {}, "
+        "{}: the ceilings are of another machine ({}, fingerprint {}); this machine is {}, "
         "fingerprint {}",
         where, machine.name, machine.fingerprint, here.name, here.fingerprint);
 }
 
-// Returns the cached ceilings; absent: none, or unusable with one sentence in `log`.
+// Returns the cached ceilings, if there are any. `log` gets a sentence if they cannot be used.
 std::optional<machine::Machine> FromCache(const MachineSource& source, std::ostream& log) {
   if (!source.directory) return std::nullopt;
   const auto path = CachePath(*source.directory, source.described);
@@ -74,7 +74,7 @@ std::optional<machine::Machine> FromCache(const MachineSource& source, std::ostr
   if (!fs::exists(path, error)) return std::nullopt;
   try {
     auto machine = ReadMachineFile(path);
-    RefuseOther(machine, source.described, path.string());
+    RefuseOtherMachine(machine, source.described, path.string());
     return machine;
   } catch (const BadInput& refusal) {
     log << "The cached ceilings cannot be used and are measured again: " << refusal.what() << '\n';
@@ -84,7 +84,7 @@ std::optional<machine::Machine> FromCache(const MachineSource& source, std::ostr
 
 void ToCache(const MachineSource& source, const machine::Machine& machine, std::ostream& log) {
   if (!source.directory) {
-    log << "The ceilings are not kept: neither XDG_CACHE_HOME nor HOME is an absolute path.\n";
+    log << "The ceilings are not cached: neither XDG_CACHE_HOME nor HOME is an absolute path.\n";
     return;
   }
   try {
@@ -92,7 +92,7 @@ void ToCache(const MachineSource& source, const machine::Machine& machine, std::
     fs::create_directories(*source.directory, error);
     WriteMachineFile(machine, CachePath(*source.directory, source.described));
   } catch (const BadInput& refusal) {
-    log << "The ceilings are not kept for the next run: " << refusal.what() << '\n';
+    log << "The ceilings are not cached for the next run: " << refusal.what() << '\n';
   }
 }
 
@@ -103,7 +103,7 @@ machine::Machine MeasureAndLog(const MachineSource& source, bool quick,
   return source.measure(quick, threads);
 }
 
-// Returns false where a spot check contradicts the ceilings. Writes "live_check" of the facts.
+// Returns false if a spot check contradicts the ceilings. Writes facts["live_check"].
 bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options,
                      machine::Machine& machine, std::ostream& log) {
   if (!options.live_check || !source.spot_check) return true;
@@ -120,44 +120,51 @@ bool PassesLiveCheck(const MachineSource& source, const MachineOptions& options,
   return passes;
 }
 
-// Compares sets of different measurements, as one measurement compares its own.
-void CrossCheck(int cores, machine::Machine& machine) {
+// Returns nothing if the system does not report its cores.
+std::optional<int> KnownCores(const cpu::Cpu& cpu) {
+  const int cores = cpu::UsableCores(cpu);
+  return cores > 0 ? std::optional(cores) : std::nullopt;
+}
+
+// Compares sets of different measurements as the sets of one measurement are compared.
+void CrossCheck(std::optional<int> cores, machine::Machine& machine) {
   machine::AddScaling(machine, cores);
   machine::CompareThreadCounts(machine);
   for (auto& [threads, set] : machine.by_threads) cpu_ceilings::AddPlainPipes(set.flops);
 }
 
-machine::Machine ByFile(const MachineSource& source, const MachineOptions& options,
-                        std::ostream& log) {
+machine::Machine FromFile(const MachineSource& source, const MachineOptions& options,
+                          std::ostream& log) {
   if (options.remeasure || options.thorough)
-    throw BadInput("{}: a machine file and a new measurement exclude each other", options.file);
+    throw BadInput("{}: a machine file cannot be used together with a new measurement",
+                   options.file);
   auto machine = ReadMachineFile(options.file);
-  RefuseOther(machine, source.described, options.file);
+  RefuseOtherMachine(machine, source.described, options.file);
   if (IsSpecified(machine)) {
-    log << fmt::format("{}: the roofs of {} are given, not measured here.\n", options.file,
+    log << fmt::format("{}: the roofs of {} are specified, not measured here.\n", options.file,
                        machine.name);
     return machine;
   }
   if (!PassesLiveCheck(source, options, machine, log))
-    log << options.file << ": these ceilings are used as they are, being asked for.\n";
+    log << options.file << ": its ceilings are used nevertheless, because the file was named.\n";
   const auto missing = Missing(machine, source.threads, true);
   if (missing.empty()) return machine;
   machine = Merged(machine, MeasureAndLog(source, options.quick, missing, log));
-  machine::CompareThreadCounts(machine);  // the file's rates and texts stay as they are
+  machine::CompareThreadCounts(machine);  // AddScaling would change the file's own numbers
   return machine;
 }
 
-machine::Machine ByCache(const MachineSource& source, const MachineOptions& options,
-                         std::ostream& log) {
+machine::Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& options,
+                                     std::ostream& log) {
   const bool anew = options.remeasure || options.thorough;
   auto cached = FromCache(source, log);
   auto missing = anew || !cached ? source.threads : Missing(*cached, source.threads, options.quick);
   if (cached && anew) cached->issue_rate.reset();
   if (cached)
     for (const int threads : missing) cached->by_threads.erase(threads);
-  bool joined = cached && !cached->by_threads.empty();  // with sets that are not measured now
+  bool joined = cached && !cached->by_threads.empty();  // cached sets beside those measured now
   if (joined && !anew && !PassesLiveCheck(source, options, *cached, log)) {
-    cached.reset();  // no set of this machine is right any more
+    cached.reset();  // no cached set is right any more
     missing = source.threads;
     joined = false;
   }
@@ -166,97 +173,30 @@ machine::Machine ByCache(const MachineSource& source, const MachineOptions& opti
   if (cached) machine = Merged(*cached, machine);
   if (joined) CrossCheck(source.cores, machine);
   if (machine.facts.contains("ended_early")) {
-    log << "The measurement was ended early: these ceilings are not kept for the next run.\n";
+    log << "The measurement was ended early: its ceilings are not cached for the next run.\n";
     return machine;
   }
-  auto kept = machine;
-  kept.facts.erase("live_check");  // of this run
-  ToCache(source, kept, log);
+  auto stored = machine;
+  stored.facts.erase("live_check");  // it belongs to this run alone
+  ToCache(source, stored, log);
   return machine;
 }
 
-}  // namespace
-
-machine::Machine ReadMachineFile(const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    if (const auto gpu = KnownGpu(path.string())) return *gpu;
-    throw BadInput(fmt::format("{}: no such file; expected a machine file, or a GPU of {}",
-                               path.string(), fmt::join(KnownGpuNames(), ", ")));
-  }
-  auto text = ReadFile(path, "a machine file", kMostBytes);
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
-    throw BadInput("{}: is empty; expected a machine file", path.string());
-  const LocatedJson file(std::move(text), path.string());
-  if (IsSpecifiedMachine(file.value())) return SpecifiedMachine(file);
-  return machine::MachineFromJson(file.value(), path.string());
-}
-
-void WriteMachineFile(const machine::Machine& machine, const fs::path& path) {
-  const auto text = [](const auto& json) {
-    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
-  };
-  WriteFile(path,
-            IsSpecified(machine) ? text(SpecifiedToJson(machine)) : text(machine::ToJson(machine)));
-}
-
-fs::path CachePath(const fs::path& directory, const machine::Machine& machine) {
-  return directory / fmt::format("machine-{}-{}.json", machine.device, machine.fingerprint);
-}
-
-std::string NotValidatedSentence(const machine::Machine& machine) {
-  int ceilings = 0;
-  std::vector<std::string> doubtful;
-  const auto add = [&](std::string_view key, int threads, const machine::Ceiling& ceiling) {
-    ++ceilings;
-    if (!ceiling.CarriesPercentages())
-      doubtful.push_back(fmt::format("{} ({} threads)", key, threads));
-  };
-  for (const auto& [threads, set] : machine.by_threads) {
-    for (const auto& [pipe, ceiling] : set.flops) add(pipe, threads, ceiling);
-    for (const auto& [level, ceiling] : set.bytes) add(Key(level), threads, ceiling);
-  }
-  if (doubtful.empty()) return "";
-  return fmt::format(
-      "{} of {} ceilings did not prove themselves, among them {}; measure again (--remeasure) when "
-      "the machine is quiet.\n",
-      doubtful.size(), ceilings, doubtful.front());
-}
-
-machine::Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
-                                  std::ostream& log) {
-  return options.file.empty() ? ByCache(source, options, log) : ByFile(source, options, log);
-}
-
-machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
-  const cpu::Cpu cpu = cpu::ThisCpu();
-  const MachineSource source = {
-      cpu_ceilings::DescribeCpu(cpu),
-      cpu_ceilings::ThreadCounts(cpu, options.threads, options.thorough),
-      CacheDirectory(),
-      [&](bool quick, const std::vector<int>& threads) {
-        return cpu_ceilings::MeasureCpu({quick, options.thorough, threads, options.progress});
-      },
-      [&](const machine::Machine& machine) { return SpotCheckCpu(cpu, machine); },
-      cpu::UsableCores(cpu)};
-  return CachedOrMeasured(source, options, log);
-}
-
-namespace {
+// ---- the live check ----
 
 constexpr int kAttempts = 3;
 constexpr double kPauseSeconds = 0.1;
-// A few repetitions are enough: only the best counts.
+// A few repetitions are enough, because only the best one counts.
 constexpr cpu_ceilings::Effort kSpotEffort = {"spot check", 0.1, 3e-3, 12, 2, 1, 0, 0};
 
-// Returns false where another program uses the first thread's core.
+// Returns false if another program uses the first thread's core.
 bool HasItsCore(cpu_ceilings::CpuBench& bench, const machine::Machine& machine) {
   if (!machine.issue_rate) return true;
   const auto rate = bench.IssueRate();
   return !rate || *rate >= cpu::kLeastCoreShare * *machine.issue_rate;
 }
 
-// Up to kAttempts times, on all threads of `bench`.
+// Measures up to kAttempts times, on all threads of `bench`.
 void MeasureAgain(SpotCheck& check, double work_per_iteration, cpu_kernels::Kernel kernel,
                   const machine::Machine& machine, cpu_ceilings::CpuBench& bench) {
   auto policy = kSpotEffort.Policy(check.tolerance);
@@ -271,7 +211,7 @@ void MeasureAgain(SpotCheck& check, double work_per_iteration, cpu_kernels::Kern
   }
 }
 
-// The fp32 row with the highest stored rate of those that this program still has.
+// Returns the fp32 row with the highest stored rate among those that this program has.
 std::optional<cpu_kernels::FlopsProbe> FastestFp32(const cpu::Cpu& cpu,
                                                    const machine::CeilingSet& set) {
   std::optional<cpu_kernels::FlopsProbe> fastest;
@@ -289,6 +229,72 @@ std::optional<cpu_kernels::FlopsProbe> FastestFp32(const cpu::Cpu& cpu,
 
 }  // namespace
 
+machine::Machine ReadMachineFile(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    if (const auto gpu = KnownGpu(path.string())) return *gpu;
+    throw BadInput(fmt::format("{}: no such file; expected a machine file, or a known GPU: {}",
+                               path.string(), fmt::join(KnownGpuNames(), ", ")));
+  }
+  auto text = ReadFile(path, "a machine file", kMostBytes);
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+    throw BadInput("{}: the file is empty; expected a machine file", path.string());
+  const LocatedJson file(std::move(text), path.string());
+  if (IsSpecifiedMachine(file.value())) return SpecifiedMachine(file);
+  return machine::MachineFromJson(file.value(), path.string());
+}
+
+void WriteMachineFile(const machine::Machine& machine, const fs::path& path) {
+  const auto text = [](const auto& json) {
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  };
+  WriteFile(path,
+            IsSpecified(machine) ? text(SpecifiedToJson(machine)) : text(machine::ToJson(machine)));
+}
+
+fs::path CachePath(const fs::path& directory, const machine::Machine& machine) {
+  return directory / fmt::format("machine-{}-{}.json", machine.device, machine.fingerprint);
+}
+
+std::optional<std::string> NotValidatedWarning(const machine::Machine& machine) {
+  int ceilings = 0;
+  std::vector<std::string> not_validated;
+  const auto add = [&](std::string_view key, int threads, const machine::Ceiling& ceiling) {
+    ++ceilings;
+    if (!ceiling.AllowsPercentages())
+      not_validated.push_back(fmt::format("{} ({} threads)", key, threads));
+  };
+  for (const auto& [threads, set] : machine.by_threads) {
+    for (const auto& [pipe, ceiling] : set.flops) add(pipe, threads, ceiling);
+    for (const auto& [level, ceiling] : set.bytes) add(Key(level), threads, ceiling);
+  }
+  if (not_validated.empty()) return std::nullopt;
+  return fmt::format(
+      "{} of {} ceilings are not validated, among them {}; measure again (--remeasure) when the "
+      "machine is quiet.\n",
+      not_validated.size(), ceilings, not_validated.front());
+}
+
+machine::Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
+                                  std::ostream& log) {
+  return options.file.empty() ? FromCacheOrMeasured(source, options, log)
+                              : FromFile(source, options, log);
+}
+
+machine::Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
+  const cpu::Cpu cpu = cpu::ThisCpu();
+  const MachineSource source = {
+      cpu_ceilings::DescribeCpu(cpu),
+      cpu_ceilings::ThreadCounts(cpu, options.threads, options.thorough),
+      CacheDirectory(),
+      [&](bool quick, const std::vector<int>& threads) {
+        return cpu_ceilings::MeasureCpu({quick, options.thorough, threads, options.progress});
+      },
+      [&](const machine::Machine& machine) { return SpotCheckCpu(cpu, machine); },
+      KnownCores(cpu)};
+  return CachedOrMeasured(source, options, log);
+}
+
 SpotVerdict Judge(const SpotCheck& check) {
   const auto& stored = check.stored;
   if (check.per_second > stored.per_second * (1 + check.tolerance)) return SpotVerdict::kFaster;
@@ -305,18 +311,17 @@ double AllowedDrift(const machine::Ceiling& stored) {
 }
 
 std::string Sentence(const SpotCheck& check) {
-  constexpr const char* kVerdicts[] = {"agrees", "faster, so the stored ceiling is too low",
-                                       "slower: something holds the machine back",
-                                       "not to be told, others held the CPUs or their cores"};
-  return fmt::format("{} now {:.4g} G/s, stored {:.4g} G/s: {}", check.row, check.per_second / 1e9,
+  constexpr const char* kVerdicts[] = {"agrees", "faster: the stored ceiling is too low",
+                                       "slower: the machine is slower than when it was measured",
+                                       "unknown: other programs used the CPUs or their cores"};
+  return fmt::format("{}: now {:.4g} G/s, stored {:.4g} G/s: {}", check.row, check.per_second / 1e9,
                      check.stored.per_second / 1e9,
                      kVerdicts[static_cast<std::size_t>(Judge(check))]);
 }
 
 std::vector<SpotCheck> SpotCheckCpu(const cpu::Cpu& cpu, const machine::Machine& machine) {
   std::vector<SpotCheck> checks;
-  // The most threads that this process may have: it can be allowed fewer CPUs than when they were
-  // measured.
+  // The process may be allowed fewer CPUs than when the ceilings were measured.
   const auto more = machine.by_threads.upper_bound(static_cast<int>(cpu.allowed.size()));
   if (more == machine.by_threads.begin()) return checks;
   const int threads = std::prev(more)->first;
@@ -327,7 +332,7 @@ std::vector<SpotCheck> SpotCheckCpu(const cpu::Cpu& cpu, const machine::Machine&
     SpotCheck check{.row = fmt::format("{} with {} threads", probe->key, threads),
                     .stored = set.flops.at(probe->key),
                     .tolerance = cpu_ceilings::kArithmeticTolerance};
-    for (int i = 0; i < threads; ++i) cpu_kernels::FillOperands(*probe, bench.Of(i));
+    for (int i = 0; i < threads; ++i) cpu_kernels::FillOperands(*probe, bench.workspace(i));
     MeasureAgain(check, cpu_kernels::FlopsPerIteration(*probe) * threads, probe->kernel, machine,
                  bench);
     checks.push_back(check);

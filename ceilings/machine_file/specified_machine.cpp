@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// Reads a text, and tells how far it was read.
+// An iterator over a text that records how far the parser has read.
 struct CountedReader {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -55,7 +55,7 @@ LocatedJson::LocatedJson(std::string text, std::string file)
 json LocatedJson::Parsed() try {
   const char* reached = text_.data();
   Path path;
-  std::vector<int> next;  // of each open array its next item, of each open object -1
+  std::vector<int> next;  // index of the next item of each open array; -1 for an open object
   const auto visit = [&](int, json::parse_event_t event, json& parsed) {
     const bool array = event == json::parse_event_t::array_start;
     const bool opens = array || event == json::parse_event_t::object_start;
@@ -71,27 +71,28 @@ json LocatedJson::Parsed() try {
       next.pop_back();
     }
     if (event == json::parse_event_t::key)
-      Note(parsed.get<std::string>(), static_cast<std::size_t>(reached - text_.data()), path);
+      RecordOffset(parsed.get<std::string>(), static_cast<std::size_t>(reached - text_.data()),
+                   path);
     return true;
   };
   const char* end = text_.data() + text_.size();
   return json::parse(CountedReader{text_.data(), &reached}, CountedReader{end, &reached}, visit);
 } catch (const json::parse_error& refusal) {
   const auto at = std::min(refusal.byte == 0 ? 0 : refusal.byte - 1, text_.size());
-  throw BadInput(fmt::format("{}: is not JSON at {}; expected JSON, numbers as in 6.7e13", At(at),
-                             WordAt(at)));
+  throw BadInput(fmt::format("{}: is not JSON at {}; expected JSON with numbers such as 6.7e13",
+                             At(at), WordAt(at)));
 } catch (const json::out_of_range&) {
-  throw BadInput(fmt::format("{}: holds a number that no double can hold", file_));
+  throw BadInput(fmt::format("{}: a number is out of the range of double", file_));
 }
 
 // `end` [byte] follows the key's last quote.
-void LocatedJson::Note(const std::string& key, std::size_t end, Path& path) {
+void LocatedJson::RecordOffset(const std::string& key, std::size_t end, Path& path) {
   std::size_t begin = end - 2;
   while (begin > 0 && !IsQuote(text_, begin)) --begin;
   path.back() = key;
   const auto [found, added] = offsets_.try_emplace(path, begin);
   if (!added)
-    throw BadInput(fmt::format("{}: '{}' a second time, expected each key once; the first is at {}",
+    throw BadInput(fmt::format("{}: '{}' is repeated; expected each key once, the first is at {}",
                                At(begin), key, At(found->second)));
 }
 
@@ -173,7 +174,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Path = LocatedJson::Path;
 
-// Far beyond any machine's on both sides: a number outside is in another unit.
+// Wider than the figures of any machine: a number outside is in another unit.
 struct Range {
   double least, most;
   const char* unit;     // "FLOP/s"
@@ -185,21 +186,21 @@ constexpr Range kCapacity = {1024, 1e15, "byte", "50 MiB is 52428800"};
 constexpr Range kLaunch = {1e-9, 1, "seconds", "4.2 us is 4.2e-6"};
 constexpr Range kThreads = {1, 65536, "threads", "whole numbers"};
 
-// One member of the file, and its explanation in the template.
+// A member of the file and its explanation in the template.
 struct Member {
   const char* key;
   const char* help;
 };
 constexpr Member kMembers[] = {
-    {"name", "for people; 'dlroof model' finds v100, a100, h100 ... in it"},
-    {"device", "gpu (without it, too) or cpu: the second part of a benchmark's name"},
-    {"threads", "of a cpu only: the number of threads that reach these rates together"},
-    {"source", "where rates without a \"source\" of their own are from"},
+    {"name", "text for people; 'dlroof model' looks for v100, a100, h100 ... in it"},
+    {"device", "gpu (the default) or cpu: the second part of a benchmark's name"},
+    {"threads", "for a cpu only: the number of threads that reach these rates together"},
+    {"source", "the source of the rates that have no \"source\" of their own"},
     {"flops", "[FLOP/s] of the whole machine by pipe; a multiply-add is 2 FLOPs"},
-    {"bytes", "[byte/s] of the whole machine by memory level, read + written"},
-    {"cache_bytes", "[byte] that one core's or SM's data can stay in, by level"},
+    {"bytes", "[byte/s] of the whole machine by memory level, bytes read plus bytes written"},
+    {"cache_bytes", "[byte] of cache that one core or SM can use, by level"},
     {"launch_seconds", "[s] from the start of one kernel or primitive to that of the next"},
-    {"help", "is skipped"}};
+    {"help", "this text; dlroof skips it"}};
 
 constexpr std::pair<const char*, const char*> kUnitsHelp[] = {
     {"vector", "the plain units (a GPU's CUDA cores; SSE, AVX, AVX-512, NEON)"},
@@ -236,8 +237,7 @@ class Reader {
     if (set.flops.empty() && set.bytes.empty())
       Refuse({}, "at least one rate in \"flops\" or \"bytes\"");
     if (Has({"launch_seconds"})) set.launch_seconds = Number({"launch_seconds"}, kLaunch);
-    machine_.fingerprint = fmt::format(
-        "given-{:016x}", HashOf(SpecifiedToJson(machine_).dump()));  // of no other file's
+    machine_.fingerprint = fmt::format("given-{:016x}", HashOf(SpecifiedToJson(machine_).dump()));
     return machine_;
   }
 
@@ -282,11 +282,12 @@ class Reader {
     return found->get<double>();
   }
 
-  // Reads `device`, too: a GPU's ceilings are filed under its host's one thread.
+  // Also reads `device`. The ceilings of a GPU belong to one thread, the host's.
   int Threads() {
     machine_.device = Has({"device"}) ? Text({"device"}) : "gpu";
     if (machine_.device == "gpu") {
-      if (Has({"threads"})) RefuseName({"threads"}, "none of a gpu: its rates are of all its SMs");
+      if (Has({"threads"}))
+        RefuseName({"threads"}, "no threads for a gpu: its rates are those of all its SMs");
       return 1;
     }
     if (machine_.device != "cpu") Refuse({"device"}, "gpu or cpu");
@@ -296,7 +297,8 @@ class Reader {
   }
 
   machine::Ceiling Rate(Path path, int threads, const Range& range) const {
-    machine::Ceiling ceiling{.threads = threads, .how = source_, .specified = true};
+    machine::Ceiling ceiling{
+        .threads = threads, .how = source_, .status = machine::CeilingStatus::kSpecified};
     if (!Find(path)->is_object()) {
       ceiling.per_second = Number(path, range);
       return ceiling;
@@ -315,7 +317,7 @@ class Reader {
     return ceiling;
   }
 
-  // Calls read(key, path) for each member of an object, which may be missing.
+  // Calls read(key, path) for each member of an object, if the file has the object.
   template <class Read>
   void Each(const char* name, const Read& read) {
     const auto* found = Find({name});
@@ -358,13 +360,13 @@ ordered_json RateJson(const machine::Ceiling& ceiling) {
   return {{"per_second", ceiling.per_second}, {"source", ceiling.how}};
 }
 
-// The machines of counters/delta/gpus: rates from data sheets and published measurements.
+// A rate from a data sheet or a published measurement.
 machine::Ceiling Specified(double per_second, const std::string& how) {
-  return {.per_second = per_second, .how = how, .specified = true};
+  return {.per_second = per_second, .how = how, .status = machine::CeilingStatus::kSpecified};
 }
 
-// "NVIDIA ..., V1.04: dense; x 132 SMs x 1.83 GHz"
-std::string OfAllSms(const delta::GpuSpec& gpu, const std::string& figure) {
+// Returns "NVIDIA ..., V1.04: dense; x 132 SMs x 1.83 GHz".
+std::string SourceOfAllSms(const delta::GpuSpec& gpu, const std::string& figure) {
   return fmt::format("{}; x {:g} SMs x {:g} GHz", gpu.sources.at(figure), gpu.sms,
                      gpu.clock_hz / 1e9);
 }
@@ -374,9 +376,9 @@ machine::CeilingSet SetOf(const delta::GpuSpec& gpu) {
   const double sm_clocks = gpu.sms * gpu.clock_hz;  // [1/s]
   for (const auto& [type, macs] : gpu.macs_per_clock)
     set.flops[delta::PipeOf(type, gpu)] =
-        Specified(2 * macs * sm_clocks, OfAllSms(gpu, "macs_per_clock_" + type));
+        Specified(2 * macs * sm_clocks, SourceOfAllSms(gpu, "macs_per_clock_" + type));
   set.bytes[Level::kL1] =
-      Specified(gpu.l1_bytes_per_clock * sm_clocks, OfAllSms(gpu, "l1_bytes_per_clock"));
+      Specified(gpu.l1_bytes_per_clock * sm_clocks, SourceOfAllSms(gpu, "l1_bytes_per_clock"));
   set.bytes[Level::kL2] = Specified(gpu.l2_bytes_per_second, gpu.sources.at("l2_bytes_per_second"));
   set.bytes[Level::kDram] =
       Specified(gpu.dram_bytes_per_second, gpu.sources.at("dram_bytes_per_second"));
@@ -395,7 +397,7 @@ bool IsSpecifiedMachine(const json& value) {
 machine::Machine SpecifiedMachine(const LocatedJson& file) { return Reader(file).Read(); }
 
 bool IsSpecified(const machine::Machine& machine) {
-  const auto specified = [](const auto& row) { return row.second.specified; };
+  const auto specified = [](const auto& row) { return row.second.IsSpecified(); };
   return !machine.by_threads.empty() &&
          std::ranges::all_of(machine.by_threads, [&](const auto& each) {
            const auto& [threads, set] = each;
@@ -421,9 +423,9 @@ ordered_json SpecifiedToJson(const machine::Machine& machine) {
 ordered_json MachineTemplate(const machine::Machine& example) {
   ordered_json help;
   help["this file"] = {
-      "A machine whose roofs are given, not measured. The figures are an example's: replace them.",
+      "A machine whose roofs are specified, not measured. Replace the example's figures.",
       "A rate is a number, or {\"per_second\": NUMBER, \"source\": TEXT}.",
-      "Delete each rate that you do not know: missing is unknown. This help may go, too."};
+      "Delete each rate that you do not know. You may also delete this help."};
   for (const auto& [key, text] : kMembers) help[key] = text;
   for (const auto& type : AllPipeTypes())
     for (const auto& [unit, text] : kUnitsHelp)
@@ -443,8 +445,9 @@ std::vector<std::string_view> KnownGpuNames() {
 
 std::string MachineChoices() {
   return fmt::format(
-      "a machine file (dlroof machine -o, or by hand: dlroof machine --template), or a GPU whose "
-      "rates are known: {}; a file of that name comes first",
+      "a machine file (from dlroof machine -o, or written by hand: dlroof machine --template), or "
+      "a "
+      "known GPU: {}; a file of that name takes precedence",
       fmt::join(KnownGpuNames(), ", "));
 }
 

@@ -1,5 +1,5 @@
-// The cost of one oneDNN call: an element-wise primitive on as few elements as give each thread a
-// vector, executed and waited for just as a benchmark does it.
+// The cost of one oneDNN call: an element-wise primitive with one vector of elements per thread,
+// executed and waited for as in a benchmark. Also the cost of an empty OpenMP parallel region.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -68,14 +68,14 @@ cpu_ceilings::LaunchCost Measure(int threads, const machine::RatePolicy& policy)
   return cost;
 }
 
-// An empty parallel region of the threading that the library's own loops use.
+// Measures an empty parallel region of the OpenMP runtime that the library's loops use.
 cpu_ceilings::LaunchCost MeasureForkJoin(int threads, const machine::RatePolicy& policy) {
   const OmpThreads scope(threads);
   auto cost = cpu_ceilings::MeasureCalls(
       [](std::int64_t calls) {
         for (; calls > 0; --calls) {
 #pragma omp parallel
-          asm volatile("" : : : "memory");  // else the region is empty and deleted
+          asm volatile("" : : : "memory");  // otherwise the region is deleted
         }
       },
       policy);

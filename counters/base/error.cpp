@@ -15,7 +15,7 @@ std::string Prefix(const BadInput::Place& at) {
 
 }  // namespace
 
-BadInput::BadInput(const Place& at, const std::string& why)
-    : runtime_error(Prefix(at) + why), place(at), text(why) {}
+BadInput::BadInput(const Place& at, const std::string& fault)
+    : runtime_error(Prefix(at) + fault), place(at), text(fault) {}
 
 }  // namespace dlroof

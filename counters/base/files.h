@@ -1,8 +1,6 @@
-// Reads and writes whole files. A failure is one sentence with the path and the system's reason.
-//
-// Folders of this program: one that keeps what takes long to find out, and temporary ones.
-//
-// Files that the build links into the program (dlroof_embed in ci/modules.cmake).
+// Reads and writes whole files, finds this program's cache folder, makes temporary folders, and
+// looks up files that the build links into the program (dlroof_embed in ci/modules.cmake). An error
+// message is one sentence with the path and the system's reason.
 #pragma once
 
 #include <filesystem>
@@ -15,32 +13,32 @@
 
 namespace dlroof {
 
-// After the kill of a program its files are whole either way; after a loss of power only with kNow.
+// A file that was written survives the end of the program in both cases, and a power failure only
+// with kNow (fsync).
 enum class OnDisk { kLater, kNow };
 
-// Writes a plain or new file beside its place and renames it, so that it is whole or unchanged.
-// Writes anything else (a pipe, a device, a link, a file that is mounted by itself) in its place.
-// Throws BadInput.
+// Replaces a regular or new file atomically: writes a temporary file beside it and renames it.
+// Writes anything else (a pipe, a device, a link, a file that is a mount point) in place. Throws
+// BadInput.
 void WriteFile(const std::filesystem::path& path, std::string_view text,
                OnDisk when = OnDisk::kLater);
 
-// Returns all bytes of a file, a pipe or a device. Throws BadInput, which names `expected` ("a run
-// file"): the path is a directory, cannot be read, or has more than `most_bytes`.
+// Returns all bytes of a file, a pipe or a device. Throws BadInput if the path is a directory,
+// cannot be read, or has more than `most_bytes`; the message names `expected` ("a run file").
 std::string ReadFile(const std::filesystem::path& path, std::string_view expected,
                      std::uintmax_t most_bytes = std::numeric_limits<std::uintmax_t>::max());
 
-// Returns all bytes of a file that may be missing; empty: it cannot be read.
+// Returns all bytes of a file, or an empty string if it does not exist or cannot be read.
 std::string ReadFileIfAny(const std::filesystem::path& path);
 
-// Returns the folder of ceilings and simulated counts, $XDG_CACHE_HOME/dlroof, else
-// $HOME/.cache/dlroof; absent when neither is an absolute path.
+// Returns the folder for measured ceilings and simulated counts: $XDG_CACHE_HOME/dlroof, otherwise
+// $HOME/.cache/dlroof. Returns nullopt if neither variable is an absolute path.
 std::optional<std::filesystem::path> CacheDirectory();
 
-// A folder of its own in the system's place for temporary files; gone, with all in it, when this
-// object is.
+// A new folder among the system's temporary files. The destructor removes it with its contents.
 class TemporaryFolder {
  public:
-  // Throws BadInput: it cannot be made.
+  // Throws BadInput if the folder cannot be made.
   TemporaryFolder();
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
@@ -59,7 +57,7 @@ struct EmbeddedFile {
   std::string_view sha256;  // 64 hexadecimal digits, of the text
 };
 
-// Returns the text of the named file. Throws std::out_of_range: there is none.
+// Returns the text of the named file. Throws std::out_of_range if there is no such file.
 inline std::string_view TextOf(const std::vector<EmbeddedFile>& files, std::string_view name) {
   for (const auto& file : files)
     if (file.name == name) return file.text;

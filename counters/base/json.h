@@ -1,5 +1,5 @@
-// nlohmann's JSON, whose members are compiled once (json.cpp) instead of in every file that uses
-// them: half of such a file's time in the compiler.
+// nlohmann's JSON with its members instantiated once, in json.cpp. This halves the compile time of
+// files that use it.
 #pragma once
 
 #include <map>

@@ -1,7 +1,4 @@
-// Tables of enumerators and the texts that files and flags spell them with.
-//
-// A hash of text, the same on every platform. Names files and is stored in them: it must never
-// change.
+// Tables that map enumerators to their spelling in files and flags, and a hash of text.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +13,7 @@ namespace dlroof {
 template <class Enum>
 using KeyRow = std::pair<Enum, std::string_view>;
 
-// Throws std::out_of_range: the table lacks the value.
+// Throws std::out_of_range if the table lacks the value.
 template <class Enum, std::size_t rows>
 constexpr std::string_view KeyIn(const KeyRow<Enum> (&table)[rows], Enum value) {
   for (const auto& row : table)
@@ -24,7 +21,7 @@ constexpr std::string_view KeyIn(const KeyRow<Enum> (&table)[rows], Enum value) 
   throw std::out_of_range("a value without a key");
 }
 
-// Returns the value of a key; absent: the table lacks it.
+// Returns the value of a key, or nullopt if the table lacks the key.
 template <class Enum, std::size_t rows>
 constexpr std::optional<Enum> ValueIn(const KeyRow<Enum> (&table)[rows], std::string_view key) {
   for (const auto& row : table)
@@ -40,7 +37,8 @@ std::vector<Enum> ValuesOf(const KeyRow<Enum> (&table)[rows]) {
   return values;
 }
 
-// FNV-1a of 64 bits, of `text` behind the text whose hash is `before`.
+// 64-bit FNV-1a, the same on every platform. It appears in the names and contents of stored files
+// and must never change. `before` is the hash of the text that precedes `text`.
 inline constexpr std::uint64_t kHashOfNothing = 0xcbf29ce484222325;
 inline std::uint64_t HashOf(std::string_view text, std::uint64_t before = kHashOfNothing) {
   std::uint64_t hash = before;

@@ -27,7 +27,7 @@ std::optional<std::pair<double, double>> MedianInterval95OfSorted(
     const std::vector<double>& rising) {
   const std::size_t n = rising.size();
   const auto count = static_cast<double>(n);
-  // P(at most k of n values lie below the median), k = 0, 1, ...: in logarithms, 2^-n underflows.
+  // P(at most k of n values lie below the median), k = 0, 1, ..., in logarithms as 2^-n underflows.
   double tail = 0, log_exactly = -count * std::log(2.0);
   std::size_t cut = 0;  // values left out at each end
   for (std::size_t k = 0; 2 * k < n; ++k) {

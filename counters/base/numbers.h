@@ -1,9 +1,5 @@
-// Statistics that assume nothing about the distribution: they rest on the order of the values only.
-//
-// A random order that is the same on every system.
-//
-// Floating-point numbers of few bits, as integers: what operands and results of GPU kernels are
-// made of. No library of the GPU's.
+// Order statistics (no assumption about the distribution), reproducible random numbers, and
+// conversion of small floating-point formats (fp16, bf16, fp8) to and from their bits.
 #pragma once
 
 #include <algorithm>
@@ -18,23 +14,23 @@
 
 namespace dlroof {
 
-// Mean of the two middle values when there is an even number. Throws std::invalid_argument when
-// there is none.
+// An even number of values gives the mean of the two middle ones. Throws std::invalid_argument if
+// there are no values.
 double Median(std::vector<double> values);
 double MedianOfSorted(const std::vector<double>& rising);
 
-// The narrowest pair of order statistics, symmetric in rank, that covers the median with at least
-// 95 % (binomial; e.g. David and Nagaraja, Order Statistics, 7.1). Absent below 6 values: even
-// minimum and maximum of 5 cover it with 93.75 % only.
+// Returns the narrowest pair of order statistics, symmetric in rank, that covers the median with a
+// probability of at least 95 % (binomial; e.g. David and Nagaraja, Order Statistics, 7.1). Returns
+// nullopt for fewer than 6 values: even the minimum and maximum of 5 cover it with only 93.75 %.
 std::optional<std::pair<double, double>> MedianInterval95(std::vector<double> values);
 std::optional<std::pair<double, double>> MedianInterval95OfSorted(
     const std::vector<double>& rising);
 
-// Returns 0 to count - 1, shuffled by `seed` (Fisher and Yates).
+// Returns 0 to count - 1, shuffled by `seed` (Fisher-Yates), the same on every system.
 inline std::vector<std::size_t> ShuffledOrder(std::size_t count, std::uint64_t seed) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
-  // The engine's numbers are the standard's; its distributions are each library's own.
+  // The standard fixes the engine's output, but not that of its distributions.
   std::mt19937_64 engine(seed);
   for (std::size_t left = count; left > 1; --left)
     std::swap(order[left - 1], order[engine() % left]);
@@ -49,34 +45,34 @@ struct FloatFormat {
 };
 inline constexpr FloatFormat kFp16Format = {5, 10}, kBf16Format = {8, 7}, kE4m3Format = {4, 3};
 
-// To nearest, ties to even; below the smallest normal number a subnormal one. `value` must be
-// finite and, rounded, within the format's range.
+// Rounds to nearest, ties to even, with subnormal numbers. `value` must be finite and, once
+// rounded, within the format's range.
 inline std::uint32_t EncodeFloat(double value, FloatFormat format) {
   constexpr int kFraction = 52, kBias = 1023;
   constexpr std::uint64_t kOne = 1;
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int exponent = static_cast<int>(bits >> kFraction & 0x7ff) - kBias;
   const int below = std::max(0, 1 - format.bias() - exponent);  // powers of 2 below the normal ones
-  // Further down than 62 there is nothing but less than half of the smallest number.
+  // Dropping 62 bits already rounds to 0.
   const int dropped = std::min(kFraction - format.fraction_bits + below, 62);
-  const std::uint64_t whole = (bits & ((kOne << kFraction) - 1)) | kOne << kFraction;
-  const std::uint64_t even = whole >> dropped & 1;
-  const std::uint64_t kept = (whole + (kOne << (dropped - 1)) - 1 + even) >> dropped;
-  // `kept` has the leading one of a normal number, and a carry moves into the exponent by itself.
+  const std::uint64_t significand = (bits & ((kOne << kFraction) - 1)) | kOne << kFraction;
+  const std::uint64_t odd = significand >> dropped & 1;
+  const std::uint64_t rounded = (significand + (kOne << (dropped - 1)) - 1 + odd) >> dropped;
+  // `rounded` includes the leading one of a normal number, and a carry increments the exponent.
   const int biased = below > 0 ? 0 : exponent + format.bias() - 1;
   const int sign = format.exponent_bits + format.fraction_bits;
   return static_cast<std::uint32_t>(bits >> 63) << sign |
          ((static_cast<std::uint32_t>(biased) << format.fraction_bits) +
-          static_cast<std::uint32_t>(kept));
+          static_cast<std::uint32_t>(rounded));
 }
 
-// Exact. Not for infinities and NaNs: they come out as numbers beyond the format's range.
+// Exact for finite numbers. Infinities and NaNs come out as numbers beyond the format's range.
 inline double DecodeFloat(std::uint32_t bits, FloatFormat format) {
   constexpr int kFraction = 52, kBias = 1023;
   const int sign = format.exponent_bits + format.fraction_bits;
   const std::uint64_t magnitude = bits & ((1U << sign) - 1);
   const std::uint64_t negative = bits >> sign & 1;
-  // As the bits of a double its exponent is too small by the difference of the biases.
+  // Read as a double, the number's exponent is too small by the difference of the biases.
   const auto wide =
       std::bit_cast<double>(negative << 63 | magnitude << (kFraction - format.fraction_bits));
   const auto scale =
@@ -89,7 +85,7 @@ inline double RoundTo(double value, FloatFormat format) {
   return DecodeFloat(EncodeFloat(value, format), format);
 }
 
-// A number of 32 random bits from `index`: the finalizer of splitmix64.
+// Returns 32 random bits for an index (the finalizer of splitmix64).
 inline std::uint32_t RandomBits(std::uint64_t index) {
   std::uint64_t z = index + 0x9e3779b97f4a7c15U;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;

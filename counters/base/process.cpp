@@ -26,7 +26,7 @@
 namespace dlroof {
 namespace {
 
-// A signal that comes just before a wait is seen after this long.
+// [s] A signal that arrives just before a wait is noticed after this long.
 constexpr double kSliceSeconds = 0.5;
 
 double Now() {
@@ -46,21 +46,21 @@ Descriptor OpenForChild(const std::string& path, int flags) {
   return file;
 }
 
-// Parts of a child process, ready before it exists.
-struct Birth {
+// Everything that a child process needs, prepared before vfork.
+struct ChildSetup {
   std::vector<std::string> arguments, environment;
-  std::vector<Descriptor> descriptors;  // its 0, 1, ...
+  std::vector<Descriptor> descriptors;  // of the child: 0, 1, ...
   bool own_group = true;                // so that ^C in the terminal does not reach it
-  Descriptor failure = Descriptor();    // gets errno where the program cannot be started
+  Descriptor failure = Descriptor();    // receives errno if the program cannot be started
 };
 
-std::vector<std::string> Environment(const Variables& beside) {
+std::vector<std::string> Environment(const Variables& added) {
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
-    if (beside.count(text.substr(0, text.find('='))) == 0) all.push_back(text);
+    if (added.count(text.substr(0, text.find('='))) == 0) all.push_back(text);
   }
-  for (const auto& [name, value] : beside) all.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : added) all.push_back(fmt::format("{}={}", name, value));
   return all;
 }
 
@@ -72,35 +72,35 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Runs in the child, which shares our memory: it may neither allocate, throw nor return.
-[[noreturn]] void Become(char* const* args, char* const* variables, const Birth& birth,
-                         pid_t parent) {
-  if (birth.own_group) setpgid(0, 0);
+// Runs in the child, which shares the parent's memory: it must not allocate, throw or return.
+[[noreturn]] void Execute(char* const* args, char* const* variables, const ChildSetup& setup,
+                          pid_t parent) {
+  if (setup.own_group) setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   std::signal(SIGPIPE, SIG_DFL);
-  // In our group it ignores what we were told to ignore (nohup); handlers end with execvpe.
-  if (birth.own_group)
+  // A child in this process's group inherits ignored signals (nohup); execvpe resets handlers.
+  if (setup.own_group)
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
-  // MoveUp keeps each above the numbers that they get, so none is overwritten before its copy.
-  for (std::size_t i = 0; i < birth.descriptors.size(); ++i)
-    dup2(birth.descriptors[i].get(), static_cast<int>(i));
+  // MoveUp put all sources above these numbers, so no source is overwritten before its copy.
+  for (std::size_t i = 0; i < setup.descriptors.size(); ++i)
+    dup2(setup.descriptors[i].get(), static_cast<int>(i));
   execvpe(args[0], args, variables);
-  const int reason = errno;
-  [[maybe_unused]] const auto written = write(birth.failure.get(), &reason, sizeof reason);
+  const int error = errno;
+  [[maybe_unused]] const auto written = write(setup.failure.get(), &error, sizeof error);
   _exit(127);
 }
 
 // vfork copies no page tables: this process may hold gigabytes of tensors.
-pid_t Bear(Birth& birth) {
-  const auto args = Pointers(birth.arguments), variables = Pointers(birth.environment);
+pid_t ForkAndExecute(ChildSetup& setup) {
+  const auto args = Pointers(setup.arguments), variables = Pointers(setup.environment);
   const pid_t parent = getpid();
   const pid_t child = vfork();
-  if (child == 0) Become(args.data(), variables.data(), birth, parent);
+  if (child == 0) Execute(args.data(), variables.data(), setup, parent);
   return child;
 }
 
-// To a number of at least 10, out of the way of those that the child gets.
+// Duplicates the descriptor to a number of at least 10, above those that the child uses.
 Descriptor MoveUp(Descriptor descriptor) {
   Descriptor moved(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 10));
   if (moved.get() < 0) throw std::runtime_error(fmt::format("fcntl: {}", std::strerror(errno)));
@@ -108,19 +108,19 @@ Descriptor MoveUp(Descriptor descriptor) {
 }
 
 // Returns the process. Throws CannotStart.
-pid_t StartChild(Birth& birth) {
+pid_t StartChild(ChildSetup& setup) {
   auto failure = Pipe();
-  birth.failure = MoveUp(std::move(failure[1]));
-  const pid_t child = Bear(birth);
+  setup.failure = MoveUp(std::move(failure[1]));
+  const pid_t child = ForkAndExecute(setup);
   if (child < 0) throw std::runtime_error(fmt::format("vfork: {}", std::strerror(errno)));
-  birth.failure = Descriptor();
-  int reason = 0;
-  if (read(failure[0].get(), &reason, sizeof reason) != sizeof reason) return child;
+  setup.failure = Descriptor();
+  int error = 0;
+  if (read(failure[0].get(), &error, sizeof error) != sizeof error) return child;
   waitpid(child, nullptr, 0);
-  throw CannotStart(birth.arguments[0], reason);
+  throw CannotStart(setup.arguments[0], error);
 }
 
-// True when it can be read before `seconds` have passed and no interrupt came.
+// Waits until `fd` is readable. Returns false when `seconds` have passed or the user interrupts.
 bool Readable(int fd, double seconds) {
   const double end = Now() + seconds;
   for (double left = seconds; left >= 0 && !StoppedByInterrupt(); left = end - Now()) {
@@ -133,8 +133,8 @@ bool Readable(int fd, double seconds) {
 
 }  // namespace
 
-CannotStart::CannotStart(const std::string& program, int why)
-    : BadInput("{}: cannot be started: {}", program, std::strerror(why)), reason(why) {}
+CannotStart::CannotStart(const std::string& program, int code)
+    : BadInput("{}: cannot be started: {}", program, std::strerror(code)), error(code) {}
 
 Descriptor::~Descriptor() {
   if (fd_ >= 0) close(fd_);
@@ -157,28 +157,28 @@ WatchedProcess::WatchedProcess(const std::vector<std::string>& args, const Proce
 
 void WatchedProcess::Start(const std::vector<std::string>& args, const ProcessFiles& files,
                            const Variables& variables) {
-  constexpr int kFresh = O_WRONLY | O_CREAT | O_TRUNC;
-  Birth birth{args, Environment(variables), {}};
-  auto& kept = birth.descriptors;
-  kept.push_back(MoveUp(OpenForChild(files.in, O_RDONLY)));
-  kept.push_back(MoveUp(OpenForChild(files.out, kFresh)));
-  kept.push_back(MoveUp(OpenForChild(files.err, kFresh)));
+  constexpr int kTruncate = O_WRONLY | O_CREAT | O_TRUNC;
+  ChildSetup setup{args, Environment(variables), {}};
+  auto& descriptors = setup.descriptors;
+  descriptors.push_back(MoveUp(OpenForChild(files.in, O_RDONLY)));
+  descriptors.push_back(MoveUp(OpenForChild(files.out, kTruncate)));
+  descriptors.push_back(MoveUp(OpenForChild(files.err, kTruncate)));
   if (files.turns) {
     std::signal(SIGPIPE, SIG_IGN);
-    auto there = Pipe(), back = Pipe();
-    kept.push_back(MoveUp(std::move(there[0])));
-    kept.push_back(MoveUp(std::move(back[1])));
-    to_ = std::move(there[1]);
-    from_ = std::move(back[0]);
+    auto to_child = Pipe(), from_child = Pipe();
+    descriptors.push_back(MoveUp(std::move(to_child[0])));
+    descriptors.push_back(MoveUp(std::move(from_child[1])));
+    to_ = std::move(to_child[1]);
+    from_ = std::move(from_child[0]);
   }
-  pid_ = StartChild(birth);
+  pid_ = StartChild(setup);
   watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (watch_.get() >= 0) return;
-  const int refused = errno;
+  const int error = errno;
   kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
-  throw std::runtime_error(fmt::format("pidfd_open: {}", std::strerror(refused)));
+  throw std::runtime_error(fmt::format("pidfd_open: {}", std::strerror(error)));
 }
 
 WatchedProcess::~WatchedProcess() {
@@ -199,7 +199,7 @@ std::optional<ProcessEnd> WatchedProcess::WaitForEnd(double seconds) {
 void WatchedProcess::Stop() {
   if (end_) return;
   kill(pid_, SIGSTOP);
-  // Waits until it pauses or has ended; WaitForEnd looks at the end again.
+  // Waits until the process pauses or has ended. WNOWAIT leaves the end to WaitForEnd.
   siginfo_t seen{};
   waitid(P_PID, static_cast<id_t>(pid_), &seen, WSTOPPED | WEXITED | WNOWAIT);
   if (seen.si_code == CLD_STOPPED)
@@ -232,15 +232,15 @@ std::optional<std::string> WatchedProcess::ReadLine(double seconds) {
 
 pid_t StartInForeground(const std::vector<std::string>& args, const Variables& variables, int in,
                         int out) {
-  Birth birth{args, Environment(variables), {}, false};
+  ChildSetup setup{args, Environment(variables), {}, false};
   for (const int fd : {in, out, STDERR_FILENO})
-    birth.descriptors.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 10));
-  return StartChild(birth);
+    setup.descriptors.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 10));
+  return StartChild(setup);
 }
 
 ChildResult RunChild(const std::vector<std::string>& command, const Variables& variables,
                      const std::string& input) {
-  // Files: pipes would have to be read while the child runs.
+  // Files, because pipes would have to be read while the child runs.
   const TemporaryFolder folder;
   const ProcessFiles files{folder / "out", folder / "err", false, folder / "in"};
   WriteFile(files.in, input);
@@ -272,8 +272,8 @@ extern "C" void RequestStop(int) { stop_requested = true; }
 }  // namespace
 
 void StopOnInterrupt() {
-  // Kernels that a library generates may use the stack beyond what a signal spares: oneDNN 3.2's
-  // sgemm did, and its loop counters were gone.
+  // Generated kernels may use stack memory below the red zone, which a signal handler overwrites
+  // (oneDNN 3.2's sgemm lost its loop counters). The handler therefore has its own stack.
   static std::array<char, 1 << 16> other_stack;
   stack_t stack = {};
   stack.ss_sp = other_stack.data();

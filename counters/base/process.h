@@ -1,8 +1,4 @@
-// Starts, watches and ends other programs. Linux.
-//
-// Stops a program at its next safe point.
-//
-// A loop over many small, independent pieces of work.
+// Starts, watches and ends other programs (Linux), handles interrupts, and runs loops in parallel.
 #pragma once
 
 #include <sys/types.h>
@@ -21,12 +17,12 @@ namespace dlroof {
 
 // A program that cannot be started.
 struct CannotStart : BadInput {
-  CannotStart(const std::string& program, int reason);
+  CannotStart(const std::string& program, int error);
 
-  int reason;  // errno
+  int error;  // errno
 };
 
-// An open file descriptor; -1: none.
+// Owns a file descriptor, or -1, and closes it.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -40,29 +36,29 @@ class Descriptor {
   int fd_;
 };
 
-// End of a process.
+// How a process ended: by an exit code, or by a signal other than 0.
 struct ProcessEnd {
-  int exit_code = 0;  // where no signal ended it
-  int signal = 0;     // 0: none
+  int exit_code = 0;
+  int signal = 0;
 };
 // Returns "exit code 3" or "signal 11 (Segmentation fault)".
 std::string Describe(const ProcessEnd& end);
 
 struct ProcessFiles {
-  std::string out, err;          // paths: standard output and error, written from their beginning
-  bool turns = false;            // descriptors 3 and 4 are pipes: from us, to us
-  std::string in = "/dev/null";  // path: standard input
+  std::string out, err;          // paths of standard output and error, which are truncated
+  bool turns = false;            // descriptors 3 and 4 are pipes for Send and ReadLine
+  std::string in = "/dev/null";  // path of standard input
 };
 
 using Variables = std::map<std::string, std::string>;
 
-// A process in its own group, so that ^C in the terminal does not reach it. The system kills it
+// A process in its own group, so that ^C in the terminal does not reach it. The kernel kills it
 // when this process ends.
 class WatchedProcess {
  public:
-  // Looks for `args[0]` in PATH and adds `variables` to the environment. Ignores SIGPIPE from now
-  // on where there are turns: a pipe to an ended program is no reason to end. Throws CannotStart,
-  // and BadInput for a file that cannot be opened.
+  // Looks for `args[0]` in PATH and adds `variables` to the environment. With `files.turns` this
+  // process ignores SIGPIPE from then on. Throws CannotStart, and BadInput for a file that cannot
+  // be opened.
   WatchedProcess(const std::vector<std::string>& args, const ProcessFiles& files,
                  const Variables& variables = {});
   // Kills the process and its group.
@@ -70,16 +66,16 @@ class WatchedProcess {
   WatchedProcess(const WatchedProcess&) = delete;
   WatchedProcess& operator=(const WatchedProcess&) = delete;
 
-  // Absent: `seconds` have passed, or the user asked for an interrupt (interrupt.h).
+  // Returns nullopt when `seconds` have passed or the user interrupts (StopOnInterrupt).
   std::optional<ProcessEnd> WaitForEnd(double seconds);
 
-  // All threads of the process pause between the two.
+  // Pauses and resumes all threads of the process.
   void Stop();
   void Continue();
 
   void Send(char byte);
-  // Returns a line without its newline. Absent: `seconds` have passed, the process has ended, or
-  // the user asked for an interrupt.
+  // Returns a line without its newline, or nullopt when `seconds` have passed, the process has
+  // ended or the user interrupts.
   std::optional<std::string> ReadLine(double seconds);
 
  private:
@@ -93,36 +89,36 @@ class WatchedProcess {
   std::optional<ProcessEnd> end_;
 };
 
-// Starts a program with the descriptors `in` and `out` and our standard error. It belongs to our
-// group: what the terminal sends us (^C) reaches it too. The caller waits for it. The system kills
-// it when this process ends. Throws CannotStart.
+// Starts a program in this process's group, so that it receives the terminal's ^C too, with `in`
+// and `out` as standard input and output and this process's standard error. The caller waits for
+// it. The kernel kills it when this process ends. Throws CannotStart.
 pid_t StartInForeground(const std::vector<std::string>& args, const Variables& variables, int in,
                         int out);
 
 struct ChildResult {
-  int exit_code = 0;  // 128 + signal where a signal ended it
+  int exit_code = 0;  // 128 + signal if a signal ended it
   std::string out;    // standard output
   std::string err;    // standard error
 };
 
-// Runs a program to its end with `input` as its standard input. Throws BadInput: it cannot be
-// started. Throws std::runtime_error: the user asked for an interrupt.
+// Runs a program to its end with `input` as its standard input. Throws BadInput if it cannot be
+// started, std::runtime_error if the user interrupts.
 ChildResult RunChild(const std::vector<std::string>& command, const Variables& variables = {},
                      const std::string& input = "");
 
 // Returns whether `program` is an executable file in PATH.
 bool IsInPath(const std::string& program);
 
-// Sleeps; wakes early when the user asks for an interrupt.
+// Sleeps; wakes early when the user interrupts.
 void SleepSeconds(double seconds);
 
-// Makes SIGINT and SIGTERM request a stop: the program skips all work after its next safe point. A
-// second signal ends the program at once.
+// Makes SIGINT and SIGTERM request a stop, which StoppedByInterrupt reports. A second signal ends
+// the program at once.
 void StopOnInterrupt();
 bool StoppedByInterrupt();
 
-// Calls body(i) for each i below `count`, in any order, on as many CPUs as the work is worth.
-// Throws what a call throws.
+// Calls body(i) for each i below `count`, in any order, with one thread per 1024 calls and at most
+// one per CPU. Throws what a call throws.
 template <class Body>
 void ParallelFor(std::size_t count, const Body& body) {
   constexpr std::size_t kWorthAThread = 1024;

@@ -27,7 +27,7 @@
 namespace dlroof::caches {
 namespace {
 
-// Words of the rest of the last line that begins with `key`; absent: there is none.
+// Returns the words after `key` in the last line that begins with it.
 std::optional<std::vector<std::string>> WordsAfter(std::string_view text, std::string_view key) {
   std::optional<std::vector<std::string>> found;
   std::istringstream lines{std::string(text)};
@@ -46,17 +46,17 @@ double Count(const std::map<std::string, double>& counts, const std::string& eve
   return found->second;
 }
 
-// By event. Throws std::runtime_error with the missing part.
+// Returns the counts by event. Throws std::runtime_error naming the missing part.
 std::map<std::string, double> CountsIn(std::string_view text) {
   const auto names = WordsAfter(text, "events:");
   auto numbers = WordsAfter(text, "totals:");
   if (!numbers) numbers = WordsAfter(text, "summary:");
   if (!names || !numbers)
-    throw std::runtime_error("not a file of callgrind's: no events, no totals");
+    throw std::runtime_error("callgrind's output file has no events or no totals");
   std::map<std::string, double> counts;
   for (size_t i = 0; i < names->size(); ++i) {
     double& value = counts[names->at(i)];
-    if (i >= numbers->size()) continue;  // zeros at a line's end are left out (its file format)
+    if (i >= numbers->size()) continue;  // the format omits zeros at the end of a line
     const auto& number = numbers->at(i);
     const auto* const end = number.data() + number.size();
     if (std::from_chars(number.data(), end, value).ptr != end || value < 0)
@@ -65,14 +65,35 @@ std::map<std::string, double> CountsIn(std::string_view text) {
   return counts;
 }
 
+namespace fs = std::filesystem;
+
+// Returns the path of this program if it is dlroof_bench, otherwise of the dlroof_bench beside it.
+std::string BenchProgram() {
+  const auto self = fs::read_symlink("/proc/self/exe");
+  for (const auto& candidate :
+       {self, self.parent_path() / "dlroof_bench", self.parent_path() / "../dlroof_bench"})
+    if (candidate.filename() == "dlroof_bench" && access(candidate.c_str(), X_OK) == 0)
+      return candidate.string();
+  throw std::runtime_error("there is no dlroof_bench beside " + self.string());
+}
+
+// Returns the program's last line. Valgrind's own lines begin with "==".
+std::string LastLine(const std::string& text) {
+  std::istringstream lines(text);
+  std::string last, line;
+  while (std::getline(lines, line))
+    if (!line.empty() && !line.starts_with("==")) last = line;
+  return last.empty() ? "it printed no message" : last;
+}
+
 }  // namespace
 
-CacheGeometry Simulable(const CacheGeometry& cache, int otherwise) {
-  const int ways = cache.ways > 0 ? cache.ways : otherwise;
+CacheGeometry Simulable(const CacheGeometry& cache, int default_ways) {
+  const int ways = cache.ways > 0 ? cache.ways : default_ways;
   const double lines = cache.bytes / cache.line;
   CacheGeometry best;
   double best_error = std::numeric_limits<double>::infinity();
-  // Ways from three quarters to twice as many: the nearest capacity, then the nearest ways.
+  // Tries three quarters to twice the ways, for the nearest capacity, then the nearest ways.
   for (int many = std::max(1, ways * 3 / 4); many <= 2 * ways; ++many) {
     const double sets = std::exp2(std::round(std::log2(lines / many)));
     const double bytes = sets * many * cache.line;
@@ -132,75 +153,49 @@ Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, 
   return work;
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-// dlroof_bench itself, or the one beside a program that is not.
-std::string Program() {
-  const auto self = fs::read_symlink("/proc/self/exe");
-  for (const auto& candidate :
-       {self, self.parent_path() / "dlroof_bench", self.parent_path() / "../dlroof_bench"})
-    if (candidate.filename() == "dlroof_bench" && access(candidate.c_str(), X_OK) == 0)
-      return candidate.string();
-  throw std::runtime_error("there is no dlroof_bench beside " + self.string());
-}
-
-// Returns the program's last line. Valgrind's own lines begin with "==".
-std::string LastLine(const std::string& text) {
-  std::istringstream lines(text);
-  std::string last, line;
-  while (std::getline(lines, line))
-    if (!line.empty() && !line.starts_with("==")) last = line;
-  return last.empty() ? "it said nothing" : last;
-}
-
-}  // namespace
-
 SimulatedRun RunSimulated(const std::string& name, unsigned seed,
                           const SimulationCommand& command) {
   const TemporaryFolder folder;
   const auto file = folder / "counts";
-  const auto ran = RunChild(command(file, {Program(), "--dlroof_simulated_call=" + name,
+  const auto ran = RunChild(command(file, {BenchProgram(), "--dlroof_simulated_call=" + name,
                                            fmt::format("--dlroof_seed={}", seed)}),
                             {{"OMP_NUM_THREADS", "1"}});
   if (ran.exit_code != 0)
-    throw std::runtime_error(
-        fmt::format("the simulated program ended with {}: {}", ran.exit_code, LastLine(ran.err)));
-  // The mark's counts are the first part; what follows it is the rest of the program.
-  auto said = nlohmann::json::parse(ran.out, nullptr, false);
-  if (!said.is_object()) throw std::runtime_error("the simulated program said: " + ran.out);
-  return {ReadFileIfAny(file + ".1"), std::move(said)};
+    throw std::runtime_error(fmt::format("dlroof_bench under valgrind ended with exit code {}: {}",
+                                         ran.exit_code, LastLine(ran.err)));
+  auto report = nlohmann::json::parse(ran.out, nullptr, false);
+  if (!report.is_object())
+    throw std::runtime_error("dlroof_bench under valgrind printed no report but: " + ran.out);
+  // The first file has the counts between the marks, the second those of the rest of the program.
+  return {ReadFileIfAny(file + ".1"), std::move(report)};
 }
 
 CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
                                          const std::string& algorithm, const std::string& isa) {
-  if (!IsInPath("valgrind")) return {std::nullopt, "valgrind is not installed"};
+  if (!IsInPath("valgrind")) return {.reason = Reason{"valgrind is not installed"}};
   try {
     const auto run = RunSimulated(name, seed, CallgrindWithoutCaches);
-    const std::string its_algorithm = run.said.value("algorithm", ""),
-                      its_isa = run.said.value("isa", "");
+    const std::string its_algorithm = run.report.value("algorithm", ""),
+                      its_isa = run.report.value("isa", "");
     if (its_algorithm != algorithm || its_isa != isa)
-      return {std::nullopt, fmt::format("under valgrind the library chooses {} ({}), not {} ({})",
-                                        its_algorithm, its_isa, algorithm, isa)};
-    return {InstructionCount{.all = CallgrindInstructions(run.counts),
-                             .from = Provenance::kSimulated,
-                             .how = "callgrind"},
-            ""};
+      return {.reason =
+                  Reason{fmt::format("under valgrind the library chooses {} ({}), not {} ({})",
+                                     its_algorithm, its_isa, algorithm, isa)}};
+    return {.count = InstructionCount{.all = CallgrindInstructions(run.counts),
+                                      .from = Provenance::kSimulated,
+                                      .how = "callgrind"}};
   } catch (const std::exception& error) {  // an interrupt, or a program that valgrind cannot run
-    return {std::nullopt, fmt::format("valgrind: {}", error.what())};
+    return {.reason = Reason{fmt::format("valgrind: {}", error.what())}};
   }
 }
 
-// The counter source "simulate": the same benchmark once more in a child process under valgrind's
-// cache simulator, with this machine's cache geometry; what it found is kept on disk.
+// --- The counter source "simulate": simulates the benchmark with this machine's cache geometry and
+// stores the counts on disk ---
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Caches {
-  CacheGeometry l1, l2, l3;  // as simulated
+  CacheGeometry l1, l2, l3;  // as simulated; 0 bytes if the system does not describe the level
   CacheGeometry real_l3;
 };
 
@@ -209,7 +204,7 @@ CacheGeometry GeometryOf(const cpu::Cpu& cpu, Level level) {
   if (caches == cpu.topology.cache_of_cpu.end() || cpu.allowed.empty()) return {};
   const auto cache = caches->second.find(cpu.allowed.front());
   if (cache == caches->second.end()) return {};
-  return {cache->second.bytes, cpu::CacheWays(level, cpu.allowed.front())};
+  return {cache->second.bytes, cpu::CacheWays(level, cpu.allowed.front()).value_or(0)};
 }
 
 Caches CachesHere() {
@@ -222,18 +217,18 @@ Caches CachesHere() {
   return caches;
 }
 
-std::string WhyNot() {
+std::optional<Reason> UnavailableReason() {
   if (!IsInPath("valgrind"))
-    return "valgrind is not installed, so no cache can be simulated (apt-get install valgrind)";
+    return Reason{"valgrind is not installed: to simulate caches, apt-get install valgrind"};
   const Caches caches = CachesHere();
   if (caches.l1.bytes == 0 || caches.l2.bytes == 0 || caches.l3.bytes == 0)
-    return "the system does not describe three levels of caches, so there is nothing to simulate";
-  return "";
+    return Reason{"the caches cannot be simulated: the system does not describe three levels"};
+  return std::nullopt;
 }
 
 struct Simulated {
   CallgrindCounts counts;
-  nlohmann::json said;
+  nlohmann::json report;
 };
 
 Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
@@ -242,30 +237,31 @@ Simulated Simulate(const CountRequest& request, const CacheGeometry& first,
                           [&](const std::string& file, const std::vector<std::string>& program) {
                             return CallgrindCommand(first, last, file, program);
                           });
-  return {ParseCallgrind(run.counts), std::move(run.said)};
+  return {ParseCallgrind(run.counts), std::move(run.report)};
 }
 
-// Everything that decides the counts.
+// Returns everything that determines the counts, as the key of the stored counts.
 std::string KeyText(const CountRequest& request, const Caches& caches) {
-  constexpr int kVersion = 3;  // of what the marked program does and of this file
+  constexpr int kVersion = 3;  // of the simulated call and of the stored file
   return fmt::format("{} | {} | {} | {} | {} | seed {} | {}", request.name, request.made_by,
                      Text(caches.l1), Text(caches.l2), Text(caches.l3), request.seed, kVersion);
 }
 
-// The whole key is in the file too.
-fs::path KeptIn(const fs::path& directory, const std::string& key) {
+fs::path StoredPath(const fs::path& directory, const std::string& key) {
   return directory / fmt::format("simulated-{:016x}.json", HashOf(key));
 }
 
-nlohmann::json ReadKept(const fs::path& path, const std::string& key) {
-  const auto kept = nlohmann::json::parse(ReadFileIfAny(path), nullptr, false);
-  const bool whole = kept.is_object() && kept.value("key", "") == key && kept.contains("l2") &&
-                     kept.contains("l3") && kept.contains("dram") && kept.contains("program");
-  return whole ? kept : nlohmann::json();
+// Returns null if the file is missing, incomplete or of another key with the same hash.
+nlohmann::json ReadStored(const fs::path& path, const std::string& key) {
+  const auto stored = nlohmann::json::parse(ReadFileIfAny(path), nullptr, false);
+  const bool complete = stored.is_object() && stored.value("key", "") == key &&
+                        stored.contains("l2") && stored.contains("l3") && stored.contains("dram") &&
+                        stored.contains("program");
+  return complete ? stored : nlohmann::json();
 }
 
-// A cache that cannot be written costs time the next time, no more.
-void Keep(const fs::path& path, const nlohmann::json& found) {
+// A failure to write is ignored: the next run only simulates again.
+void Store(const fs::path& path, const nlohmann::json& found) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
   try {
@@ -274,12 +270,13 @@ void Keep(const fs::path& path, const nlohmann::json& found) {
   }
 }
 
-nlohmann::json Found(const CountRequest& request, const Caches& caches, const std::string& key) {
+nlohmann::json SimulateLevels(const CountRequest& request, const Caches& caches,
+                              const std::string& key) {
   std::cerr << fmt::format("simulating {} (1 of 2: L1 and L2)\n", request.name);
   const auto with_l2 = Simulate(request, caches.l1, caches.l2);
   std::cerr << fmt::format("simulating {} (2 of 2: L3)\n", request.name);
   const auto with_l3 = Simulate(request, caches.l1, caches.l3);
-  nlohmann::json found = {{"key", key}, {"program", with_l2.said}};
+  nlohmann::json found = {{"key", key}, {"program", with_l2.report}};
   for (const auto& [level, bytes] :
        WorkOfRuns(with_l2.counts, with_l3.counts, caches.l1.line).bytes)
     found[std::string(Key(level))] = bytes;
@@ -290,22 +287,22 @@ Counted CountSimulated(const CountRequest& request) {
   const Caches caches = CachesHere();
   const auto key = KeyText(request, caches);
   const auto directory = CacheDirectory();
-  auto found = directory ? ReadKept(KeptIn(*directory, key), key) : nlohmann::json();
-  const bool kept = !found.is_null();
-  if (!kept) {
-    found = Found(request, caches, key);
-    if (directory) Keep(KeptIn(*directory, key), found);
+  auto found = directory ? ReadStored(StoredPath(*directory, key), key) : nlohmann::json();
+  const bool stored = !found.is_null();
+  if (!stored) {
+    found = SimulateLevels(request, caches, key);
+    if (directory) Store(StoredPath(*directory, key), found);
   }
   Counted counted;
   for (const Level level : {Level::kL2, Level::kL3, Level::kDram})
     counted.work.bytes[level] = found.at(std::string(Key(level))).get<double>();
-  counted.passes = kept ? 0 : 2;
+  counted.passes = stored ? 0 : 2;
   const auto& program = found.at("program");
   const auto loops = program.value("loops", "");
   counted.how = fmt::format(
-      "callgrind on {}{} (at most the AVX2 path: valgrind has no AVX-512; the library cuts its "
-      "loops for the caches of the CPU that valgrind pretends to be); L1 {}, L2 {}, L3 {}; lines "
-      "fetched, no write-backs, no prefetch",
+      "callgrind on {}{} (at most AVX2, as valgrind does not support AVX-512; the library blocks "
+      "its loops for the caches of the CPU that valgrind emulates); L1 {}, L2 {}, L3 {}; fetched "
+      "lines, without write-backs and prefetches",
       program.value("algorithm", "?"), loops.empty() ? "" : ", " + loops, Text(caches.l1),
       Text(caches.l2), Text(caches.l3));
   if (caches.l3.bytes != caches.real_l3.bytes)
@@ -313,12 +310,12 @@ Counted CountSimulated(const CountRequest& request) {
         fmt::format("the L3 of {} is simulated as {}", Text(caches.real_l3), Text(caches.l3)));
   if (request.threads > 1)
     counted.caveats.push_back(
-        fmt::format("simulated with one thread, the timed call has {}", request.threads));
+        fmt::format("simulated with one thread; the timed call has {}", request.threads));
   return counted;
 }
 
-[[maybe_unused]] const bool simulate_source_registered =
-    RegisterCounterSource({"simulate", "cpu", Provenance::kSimulated, WhyNot, CountSimulated});
+[[maybe_unused]] const bool simulate_source_registered = RegisterCounterSource(
+    {"simulate", "cpu", Provenance::kSimulated, UnavailableReason, CountSimulated});
 
 }  // namespace
 }  // namespace dlroof::caches

@@ -1,12 +1,9 @@
-// Valgrind's cache simulator (callgrind) in words and numbers: the geometry that it takes, its
-// command, its output file. Pure.
+// Counts one call of a benchmark in a child process under Valgrind's cache simulator, callgrind.
 //
-// It simulates a first-level and a last-level cache (LRU, write-allocate, no prefetch); three
-// levels take two runs, with the L2 and with the L3 as last level. Valgrind User Manual, chapters
-// 5.3 (cache simulation) and 6 (callgrind, client requests, output format).
-//
-// One call of a benchmark in a child process under valgrind, which counts between the marks that
-// bench/runner/simulation_marks.h makes.
+// Callgrind simulates a first-level and a last-level cache (LRU, write-allocate, no prefetch), so
+// three levels take two runs, with the L2 and with the L3 as the last level. It counts between the
+// marks of bench/runner/simulation_marks.h. Valgrind User Manual, chapters 5.3 (cache simulation)
+// and 6 (callgrind, client requests, output format).
 #pragma once
 
 #include <functional>
@@ -23,62 +20,61 @@ namespace dlroof::caches {
 
 struct CacheGeometry {
   double bytes = 0;  // [byte]
-  int ways = 0;      // 0: not known
+  int ways = 0;      // 0 if unknown
   int line = 64;     // [byte]
 
   bool operator==(const CacheGeometry&) const = default;
 };
 
-// The nearest geometry that the simulator takes: a power of two of sets. Sliced caches have another
-// number of them (35.75 MiB of 11 ways: 53248); their ways are changed so that the capacity stays
-// within some per cent. `otherwise` are the ways where they are not known.
-CacheGeometry Simulable(const CacheGeometry& cache, int otherwise);
+// Returns the nearest geometry that the simulator accepts: the number of sets must be a power of
+// two. Sliced caches have other numbers (53248 sets in 35.75 MiB of 11 ways); for them the ways
+// change so that the capacity stays within some per cent. `default_ways` replaces unknown ways.
+CacheGeometry Simulable(const CacheGeometry& cache, int default_ways);
 
 // "32 KiB 8-way"
 std::string Text(const CacheGeometry& cache);
 
-// valgrind and its arguments, to count between two marks of `program`'s
-// (bench/runner/simulation_marks.h).
+// Returns the valgrind command that counts between the two marks of `program`.
 std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const CacheGeometry& last,
                                           const std::string& out_file,
                                           const std::vector<std::string>& program);
 
-// The same without caches: instructions alone.
+// The same command without cache simulation, to count only instructions.
 std::vector<std::string> CallgrindWithoutCaches(const std::string& out_file,
                                                 const std::vector<std::string>& program);
 
-// Data only; instructions are fetched besides.
+// Data accesses, without instruction fetches.
 struct CallgrindCounts {
   double accesses = 0;      // [1] loads and stores
   double first_misses = 0;  // [1] lines that the first level fetched
   double last_misses = 0;   // [1] lines that the last level fetched
 };
 
-// Reads the file that a mark made callgrind write. Throws std::runtime_error with the missing part.
+// Parses callgrind's output file. Throws std::runtime_error naming the missing part.
 CallgrindCounts ParseCallgrind(std::string_view text);
-// [1] > 0. Throws as ParseCallgrind does.
+// [1] Instructions, more than 0. Throws as ParseCallgrind does.
 double CallgrindInstructions(std::string_view text);
 
-// Bytes by level of two runs whose last levels were the L2 and the L3.
+// Returns the bytes by level from two runs whose last levels were the L2 and the L3.
 Work WorkOfRuns(const CallgrindCounts& with_l2, const CallgrindCounts& with_l3, double line);
 
 struct SimulatedRun {
-  std::string counts;   // the file that callgrind wrote at the mark
-  nlohmann::json said;  // by the program (bench/runner/run_context.h)
+  std::string counts;     // the text of callgrind's output file
+  nlohmann::json report;  // the program's output: algorithm, isa, loops
 };
 
-// Returns the command that runs `program` and writes counts to `file`.
+// Returns the command that runs `program` and writes its counts to `file`.
 using SimulationCommand = std::function<std::vector<std::string>(
     const std::string& file, const std::vector<std::string>& program)>;
 
-// Runs it on one thread, by dlroof_bench beside this program. Throws std::runtime_error with the
-// program's last line where it fails.
+// Runs the named benchmark on one thread in the dlroof_bench beside this program. Throws
+// std::runtime_error with the last line of its output if it fails.
 SimulatedRun RunSimulated(const std::string& name, unsigned seed, const SimulationCommand& command);
 
-// Counts the instructions of one call of the benchmark on one thread by callgrind, in some seconds
-// and fifty times the call's own. Gives a reason instead where valgrind is missing or fails, and
-// where the library chooses another implementation under valgrind (which knows no AVX-512) than
-// `algorithm` with `isa`.
+// Counts the instructions of one call of the benchmark on one thread with callgrind. Takes some
+// seconds plus fifty times the call's time. The result has a reason if valgrind is missing or
+// fails, or if the library chooses another implementation than `algorithm` with `isa` under
+// valgrind, which does not support AVX-512.
 CountedInstructions SimulateInstructions(const std::string& name, unsigned seed,
                                          const std::string& algorithm, const std::string& isa);
 

@@ -9,7 +9,7 @@
 namespace dlroof::caches {
 namespace {
 
-// Returns the rest of each dimension inside the first `around` loops.
+// Returns the extent of each dimension inside the first `around` loops.
 std::vector<double> Extents(const ReuseNest& nest, size_t around) {
   std::vector<double> extents = nest.sizes;
   for (size_t i = 0; i < around; ++i) {
@@ -39,20 +39,20 @@ double Span(const NestAxis& axis, const std::vector<double>& extents) {
   return std::min(span, axis.limit);
 }
 
-// When the body of the first `fitting` loops is the largest that fits.
+// [byte] fetched if the body of the first `fitting` loops is the largest that fits.
 double Fetched(const ReuseNest& nest, const NestTensor& tensor, size_t fitting, CacheStart start) {
   if (fitting == 0) return start == CacheStart::kSameNestBefore ? 0 : Footprint(nest, tensor, 0);
   const auto moved_by = [&](size_t loop) {
     return Iterations(nest, loop) > 1 && Moves(tensor, nest.loops[loop].dimension);
   };
-  // The loop right around the fitting body fetches the union of its iterations.
+  // The innermost loop around the fitting body fetches the union of its iterations.
   double bytes = Footprint(nest, tensor, fitting - 1);
   bool stays = !moved_by(fitting - 1);
   for (size_t i = fitting - 1; i-- > 0;) {
     const bool moves = moved_by(i);
     stays = stays && !moves;
     if (stays) continue;
-    // A last, smaller tile fetches less of what moves, and all of what does not.
+    // A last, smaller tile fetches less of a tensor that the loop moves, and all of others.
     const double iterations = Iterations(nest, i);
     bytes *= moves ? iterations : std::ceil(iterations - 1e-9);
     if (nest.loops[i].dimension == tensor.partial_in) bytes *= tensor.partial;
@@ -70,8 +70,7 @@ double Replaced(const ReuseNest& nest, size_t around) {
   return bytes;
 }
 
-// Returns by how much the body of the first `around` loops exceeds the cache: 0 it stays, 1 it does
-// not.
+// Returns the share of the cache's sets that overflow in the body of the first `around` loops.
 double Overflow(const ReuseNest& nest, size_t around, const NestCache& cache) {
   const double bytes = Footprint(nest, around);
   if (cache.ways == 0) return bytes > cache.bytes ? 1 : 0;
@@ -80,7 +79,7 @@ double Overflow(const ReuseNest& nest, size_t around, const NestCache& cache) {
   return std::clamp((used - (1 - way / 2)) / (1.5 * way), 0.0, 1.0);
 }
 
-// The full iterations of loop `apart` and its last one, for the tensors that it moves.
+// Adds the full iterations of loop `apart` and its last one for the tensors that it moves.
 std::vector<double> FetchedApart(ReuseNest nest, size_t apart, const NestCache& cache,
                                  CacheStart start) {
   NestLoop& loop = nest.loops[apart];
@@ -97,6 +96,45 @@ std::vector<double> FetchedApart(ReuseNest nest, size_t apart, const NestCache& 
     if (Moves(nest.tensors[i], loop.dimension)) fetched[i] = of_full[i] + of_last[i];
   return fetched;
 }
+
+// [byte] fetched by one thread, given which tensors were in the caches before.
+double Fetched(const ReuseNest& nest, const NestCache& cache, bool all_stay,
+               const StartOfCall& start) {
+  const auto cold = FetchedBytes(nest, cache, CacheStart::kEmpty);
+  const auto warm = FetchedBytes(nest, cache, CacheStart::kSameNestBefore);
+  double bytes = 0;
+  for (size_t i = 0; i < nest.tensors.size(); ++i) {
+    const bool weights = nest.tensors[i].name == "weights";
+    const bool cached = weights ? start.weights_cached : start.others_cached;
+    bytes += cached && all_stay ? warm[i] : cold[i];
+  }
+  return bytes;
+}
+
+double FetchedByAll(const LevelModel& model, const NestCache& cache, int threads,
+                    const StartOfCall& start) {
+  std::vector<ReuseNest> shares;
+  double footprint = 0;
+  for (const ReuseNest& nest : model.nests) {
+    shares.push_back(SharedBy(nest, threads));
+    footprint += Footprint(shares.back(), 0);
+  }
+  // With several nests, all others run between two executions of one.
+  const bool all_stay = shares.size() == 1 || footprint <= cache.bytes;
+  double bytes = 0;
+  for (const ReuseNest& nest : shares) bytes += Fetched(nest, cache, all_stay, start);
+  return bytes * threads;
+}
+
+Counted Model(const CountRequest& request) {
+  Counted counted;
+  if (request.model) counted.work = request.model(counted.how);
+  return counted;
+}
+
+[[maybe_unused]] const bool model_source_registered =
+    RegisterCounterSource({"model", "cpu", Provenance::kModelled, {}, Model}) &&
+    RegisterCounterSource({"model", "gpu", Provenance::kModelled, {}, Model});
 
 }  // namespace
 
@@ -117,7 +155,7 @@ std::vector<double> FetchedBytes(const ReuseNest& nest, const NestCache& cache, 
   for (size_t i = 0; i < nest.loops.size(); ++i)
     if (nest.loops[i].last_apart) return FetchedApart(nest, i, cache, start);
   std::vector<double> fetched(nest.tensors.size(), 0);
-  double left = 1;  // of the whole: the share of sets for which no body so far fits
+  double left = 1;  // share of sets into which no body so far fits
   for (size_t around = 0; around <= nest.loops.size() && left > 0; ++around) {
     const bool last = around == nest.loops.size();
     const double overflow = last ? 0 : Overflow(nest, around, cache);
@@ -142,44 +180,12 @@ ReuseNest SharedBy(ReuseNest nest, int threads) {
   return nest;
 }
 
-namespace {
-
-// [byte] fetched by one thread, each tensor as the caches held it.
-double Fetched(const ReuseNest& nest, const NestCache& cache, bool all_stay,
-               const StartOfCall& start) {
-  const auto cold = FetchedBytes(nest, cache, CacheStart::kEmpty);
-  const auto warm = FetchedBytes(nest, cache, CacheStart::kSameNestBefore);
-  double bytes = 0;
-  for (size_t i = 0; i < nest.tensors.size(); ++i) {
-    const bool weights = nest.tensors[i].name == "weights";
-    const bool cached = weights ? start.weights_cached : start.others_cached;
-    bytes += cached && all_stay ? warm[i] : cold[i];
-  }
-  return bytes;
-}
-
-double FetchedByAll(const LevelModel& model, const NestCache& cache, int threads,
-                    const StartOfCall& start) {
-  std::vector<ReuseNest> shares;
-  double footprint = 0;
-  for (const ReuseNest& nest : model.nests) {
-    shares.push_back(SharedBy(nest, threads));
-    footprint += Footprint(shares.back(), 0);
-  }
-  // Between two calls of one of several nests all the others run.
-  const bool all_stay = shares.size() == 1 || footprint <= cache.bytes;
-  double bytes = 0;
-  for (const ReuseNest& nest : shares) bytes += Fetched(nest, cache, all_stay, start);
-  return bytes * threads;
-}
-
-}  // namespace
-
 CacheShares SharesPerThread(const cpu::Topology& topology, const std::vector<int>& cpus) {
   CacheShares shares;
   for (const Level level : {Level::kL1, Level::kL2, Level::kL3})
     if (const auto share = cpu::ShareOf(topology, level, cpus))
-      shares[level] = {share->bytes / share->sharers, cpu::CacheWays(level, cpus.front())};
+      shares[level] = {share->bytes / share->sharers,
+                       cpu::CacheWays(level, cpus.front()).value_or(0)};
   return shares;
 }
 
@@ -193,27 +199,11 @@ std::map<Level, double> LevelBytes(const LevelModel& model, const CacheShares& s
        {std::pair{Level::kL1, Level::kL2}, std::pair{Level::kL2, Level::kL3}}) {
     const auto share = shares.find(cache);
     if (share == shares.end()) break;
-    // No level sees more than the one in front of it lets through, lines and all.
+    // A level cannot receive more bytes than the level in front of it requests.
     nearer = std::min(nearer, FetchedByAll(model, share->second, threads, start));
     bytes[behind] = nearer;
   }
   return bytes;
 }
 
-// The counter source "model": bytes by cache level from a model of the call, where its benchmark
-// brings one.
-
-namespace {
-
-Counted Model(const CountRequest& request) {
-  Counted counted;
-  if (request.model) counted.work = request.model(counted.how);
-  return counted;
-}
-
-[[maybe_unused]] const bool model_source_registered =
-    RegisterCounterSource({"model", "cpu", Provenance::kModelled, {}, Model}) &&
-    RegisterCounterSource({"model", "gpu", Provenance::kModelled, {}, Model});
-
-}  // namespace
 }  // namespace dlroof::caches

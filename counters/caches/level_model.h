@@ -1,30 +1,29 @@
-// Bytes that a loop nest fetches into a cache, by reuse: the model of L1, L2 and L3 traffic where
-// no counter is available. Pure.
-//
-// Bytes of one call at each cache level from a model of its loops: what the counter source "model"
-// says where nothing counts or simulates.
+// The counter source "model": bytes of one call at each cache level from the data reuse in its loop
+// nests, for calls that nothing counts or simulates. Pure.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "counters/base/error.h"
 #include "counters/cpu/cpu.h"
 #include "counters/work.h"
 
 namespace dlroof::caches {
 
-// Advances one dimension by `step`, within what the loops around it left of that dimension.
+// Advances one dimension by `step`, within the extent that the enclosing loops leave of it.
 struct NestLoop {
   int dimension = 0;
   double step = 1;
-  // Its last, smaller iteration is reckoned by itself: it may keep what the others cannot.
+  // Models a last, smaller iteration separately, as it may fit into a cache where others do not.
   bool last_apart = false;
 };
 
-// A range of one of a tensor's axes, as the dimensions move it: over extents e it spans
-// 1 + sum(scale * (e - 1)), and never more than `limit` (an image's rows: scale is the stride for
-// the output rows, the dilation for the taps).
+// The range of a tensor axis that the dimensions address: for extents e it spans
+// 1 + sum(scale * (e - 1)) elements, at most `limit`. For the rows of an image, scale is the stride
+// for the output rows and the dilation for the taps.
 struct NestTerm {
   int dimension = 0;
   double scale = 1;
@@ -38,9 +37,9 @@ struct NestTensor {
   std::string name;
   double element_bytes = 0;
   std::vector<NestAxis> axes;
-  // An iteration over this dimension touches only this share of what the axes say, on average:
-  // output rows at an image's edge, whose taps lie partly outside. -1: none.
-  int partial_in = -1;
+  // Iterations over this dimension touch only the share `partial` of the axes' range on average:
+  // output rows at an image's edge, whose taps are partly outside.
+  std::optional<int> partial_in;
   double partial = 1;  // [1]
 };
 
@@ -50,7 +49,8 @@ struct ReuseNest {
   std::vector<NestTensor> tensors;
 };
 
-// [byte] that the tensors span over the body of the first `around` loops; 0: over the whole nest.
+// [byte] that a tensor, or all tensors, span in the body of the first `around` loops (in the whole
+// nest for 0 loops).
 double Footprint(const ReuseNest& nest, const NestTensor& tensor, size_t around);
 double Footprint(const ReuseNest& nest, size_t around);
 
@@ -58,36 +58,36 @@ enum class CacheStart { kEmpty, kSameNestBefore };
 
 struct NestCache {
   double bytes = 0;  // [byte]
-  int ways = 0;      // 0: fully associative
+  int ways = 0;      // 0 for a fully associative cache
 };
 
-// [byte] fetched into an LRU cache, by tensor in the order of the nest. Written data counts as
-// fetched, once per visit. Write-backs are not counted.
+// [byte] fetched into an LRU cache, for each tensor of the nest. Written data is fetched too, once
+// per visit. Write-backs are not counted.
 //
-// The largest body whose tensors fit together keeps everything that it touches: the loop around it
-// fetches the union of its iterations only. Further out a tensor is fetched anew in each iteration,
-// but for one that none of the loops in between moves: it stays in use, so it stays. (Stack
-// distances as in Mattson et al. 1970; footprints of nested tiles as in Wolf and Lam, PLDI 1991.)
-// After the same nest before, tensors that never left are not fetched at all.
+// The largest body whose tensors fit together stays in the cache, so the loop around it fetches
+// only the union of its iterations. Loops further out fetch a tensor again in each iteration,
+// unless none of the loops in between moves it: a tensor in continuous use stays. (Stack distances
+// as in Mattson et al. 1970; footprints of nested tiles as in Wolf and Lam, PLDI 1991.) With
+// kSameNestBefore, tensors that never left the cache are not fetched at all.
 //
-// With `ways` the step from fits to does not is a ramp: sets fill unevenly, so the first overflow
-// half a way below the capacity and the last are full one way above it; and a quarter of what the
-// next iteration replaces is there before the old has left. (These three numbers fit simulations
-// near the step, see baselines/studies/level_model/level_model_study.py.)
+// With `ways` the transition from fitting to not fitting is a ramp: sets fill unevenly, so the
+// first set overflows half a way below the capacity and the last is full one way above it, and a
+// quarter of the next iteration's data arrives before the old data has left. (These three numbers
+// fit simulations near the transition, see baselines/studies/level_model/level_model_study.py.)
 std::vector<double> FetchedBytes(const ReuseNest& nest, const NestCache& cache, CacheStart start);
 
-// The nest of one of `threads` threads that share the iterations of the outer loops alike: the
-// outermost loop is divided, and the next ones where it has too few iterations.
+// Returns the nest of one of `threads` threads that divide the outermost loop equally, and the next
+// loops if it has too few iterations.
 ReuseNest SharedBy(ReuseNest nest, int threads);
 
 // The loops of a call: nests that run one after another.
 struct LevelModel {
-  std::vector<ReuseNest> nests;  // empty: this call is not modelled
-  double core_bytes = 0;         // [byte] loaded and stored by its instructions
-  double core_loads = 0;         // [1] loads and stores of vectors, or of one element for a vector
-  double vector_bytes = 0;       // [byte]; with `core_loads` 0: these are not modelled
-  std::string how;               // the blocking assumed, one line
-  std::string why_not;           // with no nests: why
+  std::vector<ReuseNest> nests;        // empty for a call that is not modelled
+  std::optional<Reason> reason = {};   // why there are no nests
+  double core_bytes = 0;               // [byte] loaded and stored by its instructions
+  std::optional<double> core_loads;    // [1] vector loads, stores and broadcasts of one element
+  std::optional<double> vector_bytes;  // [byte] per vector
+  std::string how;                     // the assumed blocking, one line
 };
 
 // Contents of the caches when the call begins.
@@ -96,14 +96,13 @@ struct StartOfCall {
   bool others_cached = true;
 };
 
-// The part of each cache that one thread may fill, the others' shares taken off.
+// The share of each cache that one thread may fill.
 using CacheShares = std::map<Level, NestCache>;
 CacheShares SharesPerThread(const cpu::Topology& topology, const std::vector<int>& cpus);
 
-// L1: what the instructions load and store. L2: what is fetched into L1 from it. L3: what is
-// fetched into L2. Each counts a line once per fetch, written ones too; write-backs are not
-// counted. Levels whose nearer cache is not in `shares` are absent. Threads share the outer
-// loops alike; the bytes are those of all.
+// Returns the bytes of all threads by level: for L1 the loads and stores of the instructions, for
+// L2 the lines fetched into L1, for L3 the lines fetched into L2, without write-backs. The result
+// ends at the first level whose inner cache is not in `shares`.
 std::map<Level, double> LevelBytes(const LevelModel& model, const CacheShares& shares, int threads,
                                    const StartOfCall& start);
 

@@ -46,7 +46,7 @@ ClockReading ReadClocks() {
 ClockReading operator-(const ClockReading& end, const ClockReading& begin) {
   ClockReading difference{end.wall - begin.wall, end.thread_cpu - begin.thread_cpu,
                           end.process_cpu - begin.process_cpu, std::nullopt};
-  // A thread that ended in between takes its delay with it: the sum may fall, the wait may not.
+  // The sum may decrease when a thread has ended in between.
   if (end.run_delay && begin.run_delay)
     difference.run_delay = std::max(0.0, *end.run_delay - *begin.run_delay);
   return difference;

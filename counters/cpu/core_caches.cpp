@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kIntelCaches = 4, kAmdCaches = 0x8000001D, kTopology = 0xB;
 constexpr std::uint32_t kData = 1, kUnified = 3;
 
-// [1] hardware threads of a core.
+// [1] Hardware threads per core.
 std::uint32_t ThreadsOfCore(const Cpuid& cpuid) {
   if (cpuid(0, 0).eax < kTopology) return 1;
   const CpuidRegisters level = cpuid(kTopology, 0);
@@ -25,10 +25,31 @@ std::uint32_t ThreadsOfCore(const Cpuid& cpuid) {
   return of_threads ? std::max(1U, level.ebx & 0xFFFF) : 1;
 }
 
-// Returns the file's first line.
-std::string LineOf(const std::filesystem::path& file) {
+std::string FirstLine(const std::filesystem::path& file) {
   const auto text = ReadFileIfAny(file);
   return text.substr(0, text.find('\n'));
+}
+
+std::size_t OffsetInLine(const MemorySpan& span) {
+  return reinterpret_cast<std::uintptr_t>(span.begin) % kCacheLineBytes;
+}
+
+// Returns whether the line "7f00-7f80 rw-p ..." begins a mapping that contains the address, or
+// nullopt for lines of another form.
+std::optional<bool> Contains(const std::string& line, std::uintptr_t address) {
+  std::istringstream text(line);
+  std::uintptr_t begin = 0, end = 0;
+  char dash = 0;
+  if (!(text >> std::hex >> begin >> dash >> end) || dash != '-') return std::nullopt;
+  return begin <= address && address < end;
+}
+
+// [KiB] Returns 128 for the line "Rss:      128 kB" and the name "Rss".
+std::optional<double> Field(const std::string& line, const std::string& name) {
+  if (!line.starts_with(name + ":")) return std::nullopt;
+  std::istringstream text(line.substr(name.size() + 1));
+  double kibibytes = 0;
+  return text >> kibibytes ? std::optional(kibibytes) : std::nullopt;
 }
 
 }  // namespace
@@ -54,26 +75,18 @@ std::map<Level, double> CoreCaches(const Cpuid& cpuid) {
 
 std::map<Level, double> CoreCaches() { return CoreCaches(ExecuteCpuid); }
 
-int CacheWays(Level level, int cpu, const std::filesystem::path& cpus) {
+std::optional<int> CacheWays(Level level, int cpu, const std::filesystem::path& cpus) {
   const auto caches = cpus / fmt::format("cpu{}", cpu) / "cache";
   const auto number = std::to_string(static_cast<int>(level) + 1);
   std::error_code none;
   for (const auto& cache : std::filesystem::directory_iterator(caches, none)) {
-    const auto type = LineOf(cache.path() / "type");
-    if (type == "Instruction" || LineOf(cache.path() / "level") != number) continue;
-    const int ways = std::atoi(LineOf(cache.path() / "ways_of_associativity").c_str());
+    const auto type = FirstLine(cache.path() / "type");
+    if (type == "Instruction" || FirstLine(cache.path() / "level") != number) continue;
+    const int ways = std::atoi(FirstLine(cache.path() / "ways_of_associativity").c_str());
     if (ways > 0) return ways;
   }
-  return 0;
+  return std::nullopt;
 }
-
-namespace {
-
-std::size_t OffsetInLine(const MemorySpan& span) {
-  return reinterpret_cast<std::uintptr_t>(span.begin) % kCacheLineBytes;
-}
-
-}  // namespace
 
 std::size_t LinesOf(const MemorySpan& span) {
   if (span.bytes == 0) return 0;
@@ -82,7 +95,7 @@ std::size_t LinesOf(const MemorySpan& span) {
 
 std::int64_t Evict(const std::vector<MemorySpan>& spans) {
   std::int64_t bytes = 0;
-  FlushFence();  // what was written before is written back too
+  FlushFence();  // completes earlier writes
   for (const auto& span : spans) {
     FlushLines(static_cast<const char*>(span.begin) - OffsetInLine(span), LinesOf(span));
     bytes += static_cast<std::int64_t>(LinesOf(span) * kCacheLineBytes);
@@ -91,34 +104,13 @@ std::int64_t Evict(const std::vector<MemorySpan>& spans) {
   return bytes;
 }
 
-namespace {
-
-// "7f00-7f80 rw-p ...", which begins a mapping, holds the address; absent for other lines.
-std::optional<bool> Holds(const std::string& line, std::uintptr_t address) {
-  std::istringstream text(line);
-  std::uintptr_t begin = 0, end = 0;
-  char dash = 0;
-  if (!(text >> std::hex >> begin >> dash >> end) || dash != '-') return std::nullopt;
-  return begin <= address && address < end;
-}
-
-// [KiB] of "Rss:      128 kB" where the line is the field's.
-std::optional<double> Field(const std::string& line, const std::string& name) {
-  if (!line.starts_with(name + ":")) return std::nullopt;
-  std::istringstream text(line.substr(name.size() + 1));
-  double kibibytes = 0;
-  return text >> kibibytes ? std::optional(kibibytes) : std::nullopt;
-}
-
-}  // namespace
-
 std::optional<double> HugePageShare(std::istream& smaps, std::uintptr_t address) {
   bool here = false;
   std::optional<double> resident;
   for (std::string line; std::getline(smaps, line);) {
-    if (const auto holds = Holds(line, address)) {
+    if (const auto contains = Contains(line, address)) {
       if (here) break;
-      here = *holds;
+      here = *contains;
     } else if (here) {
       if (const auto all = Field(line, "Rss")) resident = all;
       const auto huge = Field(line, "AnonHugePages");

@@ -23,8 +23,7 @@
 namespace dlroof::cpu {
 namespace {
 
-// Register states in XCR0: SSE and AVX; those and the three of AVX-512; tile configuration and
-// data.
+// Register states in XCR0: SSE and AVX; these and AVX-512's three; AMX tile configuration and data.
 constexpr std::uint64_t kNone = 0, kAvx = 0x6, kAvx512 = 0xe6, kTiles = 0x60000;
 
 struct FeatureRow {
@@ -32,10 +31,10 @@ struct FeatureRow {
   std::uint32_t leaf, subleaf;
   std::uint32_t CpuidRegisters::*word;
   int bit;
-  std::uint64_t states;  // all must be enabled by the system
+  std::uint64_t states;  // that the system must have enabled
 };
 
-// Intel SDM volume 2A, CPUID; AMD APM volume 3, appendix E: the same bits.
+// Intel SDM volume 2A, CPUID, and AMD APM volume 3, appendix E, which has the same bits.
 constexpr FeatureRow kFeatures[] = {
     {"sse2", 1, 0, &CpuidRegisters::edx, 26, kNone},
     {"ssse3", 1, 0, &CpuidRegisters::ecx, 9, kNone},
@@ -63,7 +62,7 @@ void AppendWord(std::uint32_t word, std::string& text) {
   text.append(bytes, sizeof bytes);
 }
 
-// Brand strings are padded with NULs at the end and, by some vendors, spaces in front.
+// Brand strings are padded with NULs at the end and, by some vendors, with spaces at the front.
 std::string Trimmed(const std::string& padded) {
   const std::string text = padded.c_str();
   const auto first = text.find_first_not_of(' ');
@@ -96,9 +95,9 @@ std::set<std::string> Features(const Cpuid& cpuid, std::uint32_t max_leaf, std::
   return found;
 }
 
-// Ascending; empty when the kernel does not say.
+// Ascending; empty if the kernel refuses to answer.
 std::vector<int> AllowedCpus() {
-  // The kernel refuses a mask smaller than its own, whose size it does not tell.
+  // The kernel refuses a mask smaller than its own, whose size is unknown.
   for (int most = CPU_SETSIZE; most <= (1 << 20); most *= 2) {
     const std::size_t size = CPU_ALLOC_SIZE(most);
     const auto free_set = [](cpu_set_t* set) { CPU_FREE(set); };
@@ -154,7 +153,7 @@ Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_perm
 
 Cpu ThisCpu() {
   Cpu cpu = CpuFromCpuid(ExecuteCpuid, EnabledRegisterStates(), RequestAmxPermission());
-  utsname system{};  // only x86 names itself by CPUID
+  utsname system{};  // for CPUs without CPUID
   if (cpu.name.empty() && uname(&system) == 0) cpu.name = fmt::format("{} CPU", system.machine);
   cpu.topology = ReadTopology();
   cpu.allowed = AllowedCpus();
@@ -190,8 +189,8 @@ int UsableCores(const Cpu& cpu) {
 
 std::vector<int> SpreadCpus(const Cpu& cpu, int count) {
   if (count < 0 || static_cast<std::size_t>(count) > cpu.allowed.size())
-    throw std::invalid_argument(
-        fmt::format("{} CPUs wanted, {} allowed", count, cpu.allowed.size()));
+    throw std::invalid_argument(fmt::format("{} CPUs are needed, but this process may use only {}",
+                                            count, cpu.allowed.size()));
   std::map<int, int> used_of_core;
   std::vector<std::pair<int, int>> order;  // rank within its core, CPU
   for (const int each : cpu.allowed) {
@@ -225,7 +224,7 @@ std::optional<CacheShare> ShareOf(const Topology& topology, Level level,
 
 namespace {
 
-// A leading decimal number; absent for "max" and everything else.
+// Returns the leading decimal number, or nullopt for "max" and other texts.
 std::optional<double> Number(std::string_view text) {
   unsigned long long value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -233,7 +232,7 @@ std::optional<double> Number(std::string_view text) {
   return static_cast<double>(value);
 }
 
-// Limit minus use of one group directory; absent when it has no limit.
+// [byte] Limit minus use of one control group, if it has a limit.
 std::optional<double> FreeMemoryIn(const std::filesystem::path& directory, bool v2) {
   const auto limit =
       Number(ReadFileIfAny(directory / (v2 ? "memory.max" : "memory.limit_in_bytes")));
@@ -248,7 +247,7 @@ std::optional<double> Least(std::optional<double> a, std::optional<double> b) {
   return std::min(*a, *b);
 }
 
-// In a container the path may not exist below the mount; then its mount's root is our group.
+// In a container the path may not exist below the mount point; then the mount's root is the group.
 std::optional<double> FreeMemoryOf(const MemoryGroup& group) {
   const std::filesystem::path mount = group.v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
   std::optional<double> available = FreeMemoryIn(mount, group.v2);
@@ -261,12 +260,11 @@ std::optional<double> FreeMemoryOf(const MemoryGroup& group) {
   return available;
 }
 
-// Limit minus use of the address space; absent when it has no limit.
+// [byte] Limit minus use of the address space, if it has a limit.
 std::optional<double> FreeAddressSpace() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
-  const auto pages =
-      Number(ReadFileIfAny("/proc/self/statm"));  // the first number is the whole size
+  const auto pages = Number(ReadFileIfAny("/proc/self/statm"));  // the first field: total size
   if (!pages) return std::nullopt;
   const double used = *pages * static_cast<double>(sysconf(_SC_PAGESIZE));
   return std::max(0.0, static_cast<double>(limit.rlim_cur) - used);
@@ -312,7 +310,7 @@ std::optional<double> AvailableMemoryBytes() {
   return Least(available, FreeAddressSpace());
 }
 
-// hwloc -> Topology; nothing else.
+// --- hwloc ---
 
 namespace {
 

@@ -8,20 +8,20 @@
 namespace dlroof::cpu {
 namespace {
 
-constexpr double kPatience = 1e-3;  // [s] a library may have fewer threads than were asked for
+constexpr double kTimeout = 1e-3;  // [s] a library may start fewer threads than requested
 constexpr int kChunks = 9, kTrips = 10;
-constexpr std::size_t kKept = 3, kMostLooks = 4096;
+constexpr std::size_t kRank = 3, kMostLooks = 4096;
 
-// Returns the third best of the values, or the worst of fewer; absent without one.
+// Returns the third best of the values, or the worst of fewer.
 template <class Better>
-std::optional<double> MetMoreThanOnce(std::vector<double> values, Better better) {
+std::optional<double> ThirdBest(std::vector<double> values, Better better) {
   if (values.empty()) return std::nullopt;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::min(kKept, values.size()) - 1);
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::min(kRank, values.size()) - 1);
   std::nth_element(values.begin(), at, values.end(), better);
   return *at;
 }
 
-// Returns the lower of two values, of which each may be absent.
+// Returns the lower of the known values.
 std::optional<double> Lower(std::optional<double> one, std::optional<double> other) {
   if (!one || !other) return one ? one : other;
   return std::min(*one, *other);
@@ -51,11 +51,11 @@ bool TeamLook::WaitsFor(const std::atomic<long>& line, long value) const {
   for (double begin = WallSeconds();;) {
     for (int i = 0; i < 1000; ++i)
       if (line.load(std::memory_order_acquire) >= value) return true;
-    if (WallSeconds() - begin > kPatience) return false;
+    if (WallSeconds() - begin > kTimeout) return false;
   }
 }
 
-// The first thread exchanges a line with each other one in turn, each time of the median chunk.
+// The first thread exchanges a cache line with each other thread in turn. The median chunk counts.
 void TeamLook::Send() {
   std::optional<double> farthest;
   long trip = 0;
@@ -79,7 +79,7 @@ void TeamLook::Answer(std::size_t thread) {
   constexpr long kOfEach = kChunks * kTrips;
   const long before = static_cast<long>(thread - 1) * kOfEach;
   for (long at = answered_.load(); at < before; at = answered_.load())
-    if (!WaitsFor(answered_, at + 1)) return;  // no longer a turn of those before this one
+    if (!WaitsFor(answered_, at + 1)) return;  // a thread before this one has given up
   for (long trip = before + 1; trip <= before + kOfEach; ++trip) {
     if (!WaitsFor(sent_, trip)) return;
     answered_.store(trip, std::memory_order_release);
@@ -92,7 +92,7 @@ void TeamLook::Measure(int thread) {
   arrived_.fetch_add(1);
   const double begin = WallSeconds();
   while (arrived_.load(std::memory_order_acquire) < looks_.size())
-    if (WallSeconds() - begin > kPatience) return;
+    if (WallSeconds() - begin > kTimeout) return;
   auto& look = looks_[index];
   look.begin = WallSeconds();
   look.rate = MeasureIssueRate();
@@ -117,12 +117,12 @@ TeamState SharesOfBest::Best() const {
   std::vector<double> rates, trips;
   for (const auto& look : looks_)
     if (look.issue_rate) rates.push_back(*look.issue_rate);
-  TeamState seen{MetMoreThanOnce(rates, std::greater<>()), std::nullopt};
-  const auto whole = Better(seen, {best_known_.issue_rate, std::nullopt}).issue_rate.value_or(0);
+  TeamState seen{ThirdBest(rates, std::greater<>()), std::nullopt};
+  const auto full = Better(seen, {best_known_.issue_rate, std::nullopt}).issue_rate.value_or(0);
   for (const auto& look : looks_)
-    if (look.round_trip && look.issue_rate.value_or(whole) >= kLeastCoreShare * whole)
+    if (look.round_trip && look.issue_rate.value_or(full) >= kLeastCoreShare * full)
       trips.push_back(*look.round_trip);
-  seen.round_trip = MetMoreThanOnce(trips, std::less<>());
+  seen.round_trip = ThirdBest(trips, std::less<>());
   return Better(best_known_, seen);
 }
 

@@ -1,7 +1,7 @@
-// The state of the cores that a team of threads runs on: each thread's share of its core's issue
-// slots, and how far the cores are from each other. On a virtual machine both change while the
-// program runs: a neighbour takes the other hardware thread, or the host moves a CPU to another
-// socket, and no clock of the program tells.
+// Measures the cores that a team of threads runs on: each thread's share of its core's issue slots,
+// and the distance between the cores. In a virtual machine both can change during a run, when
+// another guest uses the sibling hardware thread or the host moves a virtual CPU to another socket,
+// which no clock shows.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@
 
 namespace dlroof::cpu {
 
-// One look at a team's cores.
+// One measurement of a team's cores.
 struct TeamState {
-  std::optional<double> issue_rate;  // [1/cycle] of the worst thread (issue_rate.h)
-  // [s] that a cache line takes from the first thread to another and back, the farthest thread's
+  std::optional<double> issue_rate;  // [1/cycle] of the slowest thread (MeasureIssueRate)
+  // [s] of a cache line from the first thread to the farthest thread and back
   std::optional<double> round_trip;
 
   bool operator==(const TeamState&) const = default;
@@ -26,18 +26,17 @@ struct IssueLook {
   std::optional<double> rate;  // [1/cycle]
 };
 
-// Returns the lowest rate of threads that looked beside each other. Absent where they did not: a
-// thread that came late, or waited for its CPU, left its core to a sibling of the team.
+// Returns the lowest rate if all threads measured at the same time. Returns nullopt if they did
+// not: a thread that was late or waited for a CPU left its core to a sibling in the team.
 std::optional<double> TeamIssueRate(const std::vector<IssueLook>& looks);
 
 class TeamLook {
  public:
   explicit TeamLook(int threads) : looks_(static_cast<std::size_t>(threads)) {}
 
-  // Each thread calls it once. It waits a moment for the others; numbers beyond the team do
-  // nothing.
+  // Each thread calls this once. Waits up to 1 ms for the others. Ignores numbers beyond the team.
   void Measure(int thread);
-  // After all.
+  // Call this after all threads have measured.
   TeamState State() const { return {TeamIssueRate(looks_), farthest_}; }
 
  private:
@@ -46,39 +45,41 @@ class TeamLook {
   void Answer(std::size_t thread);
 
   std::vector<IssueLook> looks_;
-  std::optional<double> farthest_;  // of the first thread alone
+  std::optional<double> farthest_;  // written by the first thread
   std::atomic<std::size_t> arrived_{0};
   alignas(64) std::atomic<long> sent_{0};
   alignas(64) std::atomic<long> answered_{0};
 };
 
-// [1] With less of its core a thread was noisy.
+// [1] A measurement is noisy if a thread got less than this share of its core.
 inline constexpr double kLeastCoreShare = 0.9;
-// [1] With less than this of the nearest round trip over its own a team was noisy. Cores of one
-// group differ by a factor of two (50 to 115 ns), other groups and sockets are at 400 ns and more.
+// [1] A measurement is noisy if the best known round trip over its own is less than this. Round
+// trips within a group of cores differ by a factor of two (50 to 115 ns); those between groups or
+// sockets take 400 ns and more.
 inline constexpr double kLeastLinkShare = 0.3;
 
-// The better of two states: with more of the cores, or then with nearer threads.
+// Returns the state with the higher issue rate or, if the rates are about equal, a state with the
+// shorter round trip.
 TeamState Better(const TeamState& one, const TeamState& other);
 
 // Each in ]0, 1].
 struct TeamShares {
-  std::optional<double> core;  // [1] of its core's issue slots that the worst thread got
-  std::optional<double> link;  // [1] the nearest known round trip over this one
+  std::optional<double> core;  // [1] share of its core's issue slots that the slowest thread got
+  std::optional<double> link;  // [1] the shortest known round trip over this one
 
   bool operator==(const TeamShares&) const = default;
 };
 
-// Judges a team by the best that it was ever seen to have: no number of an architecture is
-// assumed. `best_known` is that of an earlier measurement.
+// Compares the states of a team with the best state so far, without assumptions about the
+// architecture. `best_known` is the best state of an earlier run.
 class SharesOfBest {
  public:
   explicit SharesOfBest(const TeamState& best_known = {}) : best_known_(best_known) {}
 
-  // The lower shares of two looks, which count among those that were seen.
+  // Records two states and returns the lower shares of the two.
   TeamShares OfLower(const TeamState& before, const TeamState& after);
-  // The best that was met more than once: the third best, or the worst of fewer. A round trip
-  // counts where the cores are whole: siblings of one core are near, and share it.
+  // Returns the third best state, or the worst of fewer, so that one outlier does not count. Round
+  // trips count only at the full issue rate: siblings of one core are near, but share it.
   TeamState Best() const;
 
  private:

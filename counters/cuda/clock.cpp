@@ -11,7 +11,7 @@
 namespace dlroof::cuda {
 namespace {
 
-// With one size of L2 the last lines of the previous call would survive.
+// Reading just the size of L2 would leave lines of the previous call in it.
 constexpr double kFlushSizes = 3;
 
 class CudaEvent {
@@ -26,39 +26,39 @@ class CudaEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-// Two ints of the host that the GPU sees: may it go on, and did it so unasked?
+// Two ints in mapped host memory: `released` and `gave_up` of LaunchHold.
 class HostFlags {
  public:
   HostFlags() {
-    CheckCuda(cudaHostAlloc(&memory_, 2 * sizeof(int), cudaHostAllocMapped), "memory of the host");
-    CheckCuda(cudaHostGetDevicePointer(&seen_, memory_, 0), "memory of the host");
+    CheckCuda(cudaHostAlloc(&memory_, 2 * sizeof(int), cudaHostAllocMapped), "mapped host memory");
+    CheckCuda(cudaHostGetDevicePointer(&on_gpu_, memory_, 0), "mapped host memory");
   }
   ~HostFlags() { cudaFreeHost(memory_); }
   HostFlags(const HostFlags&) = delete;
   HostFlags& operator=(const HostFlags&) = delete;
   void Release(int value) { host()[0] = value; }
   bool GaveUp() { return host()[1] != 0; }
-  int* on_gpu() const { return static_cast<int*>(seen_); }
+  int* on_gpu() const { return static_cast<int*>(on_gpu_); }
 
  private:
   volatile int* host() { return static_cast<volatile int*>(memory_); }
-  void *memory_ = nullptr, *seen_ = nullptr;
+  void *memory_ = nullptr, *on_gpu_ = nullptr;
 };
 
-// While it lives nothing begins that is put on the stream, so that what is put there then runs
-// without waiting for its launches. Never for longer than starting 1000 launches takes: a call that
-// waits for the GPU itself would wait for ever.
-class Held {
+// Holds the stream during its lifetime, so that work launched meanwhile later runs back to back.
+// Times out after the time of some 1000 launches, as a call that waits for the GPU would otherwise
+// deadlock.
+class HeldStream {
  public:
-  Held(HostFlags& flags, cudaStream_t stream) : flags_(flags) {
+  HeldStream(HostFlags& flags, cudaStream_t stream) : flags_(flags) {
     constexpr unsigned long long kMostNanoseconds = 10'000'000;
     flags_.Release(0);
     CheckCuda(LaunchHold(flags_.on_gpu(), flags_.on_gpu() + 1, kMostNanoseconds, stream),
-              "a stream that waits");
+              "holding a stream");
   }
-  ~Held() { flags_.Release(1); }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
+  ~HeldStream() { flags_.Release(1); }
+  HeldStream(const HeldStream&) = delete;
+  HeldStream& operator=(const HeldStream&) = delete;
 
  private:
   HostFlags& flags_;
@@ -82,9 +82,9 @@ class CudaClock {
   double Once(const gpu::Enqueue& call) {
     stream_.Wait();
     ForgetErrors();
-    CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
+    CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "recording a CUDA event");
     call(stream_.get());
-    CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
+    CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "recording a CUDA event");
     return Between();
   }
 
@@ -93,11 +93,11 @@ class CudaClock {
     ForgetErrors();
     stamps_.Fill(0);
     {
-      const Held held(released_, stream_.get());
+      const HeldStream held(released_, stream_.get());
       Stamp(0);
-      CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
+      CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "recording a CUDA event");
       for (int i = 0; i < calls; ++i) call(stream_.get());
-      CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
+      CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "recording a CUDA event");
       Stamp(1);
     }
     if (while_running) while_running();
@@ -105,11 +105,11 @@ class CudaClock {
         .seconds = Between(), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
   }
 
-  // The nodes that calls leave on the stream.
+  // Returns the graph of the work that the calls enqueue.
   Graph Captured(const gpu::Enqueue& call, int calls) {
     stream_.Wait();
     CheckCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
-              "the capture of a call");
+              "capturing a call");
     cudaGraph_t graph = nullptr;
     try {
       for (int i = 0; i < calls; ++i) call(stream_.get());
@@ -119,14 +119,14 @@ class CudaClock {
       cudaGetLastError();
       throw;
     }
-    CheckCuda(cudaStreamEndCapture(stream_.get(), &graph), "the capture of a call");
+    CheckCuda(cudaStreamEndCapture(stream_.get(), &graph), "capturing a call");
     return Graph(graph, cudaGraphDestroy);
   }
 
   std::shared_ptr<GraphExec> Instantiated(const gpu::Enqueue& call, int calls) {
     const Graph graph = Captured(call, calls);
     cudaGraphExec_t exec = nullptr;
-    CheckCuda(cudaGraphInstantiate(&exec, graph.get(), 0), "the graph of a call");
+    CheckCuda(cudaGraphInstantiate(&exec, graph.get(), 0), "instantiating the graph of a call");
     return std::make_shared<GraphExec>(exec, cudaGraphExecDestroy);
   }
 
@@ -134,10 +134,10 @@ class CudaClock {
     stream_.Wait();
     ForgetErrors();
     {
-      const Held held(released_, stream_.get());
-      CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "a mark on the GPU");
-      CheckCuda(cudaGraphLaunch(exec, stream_.get()), "the start of a graph");
-      CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "a mark on the GPU");
+      const HeldStream held(released_, stream_.get());
+      CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "recording a CUDA event");
+      CheckCuda(cudaGraphLaunch(exec, stream_.get()), "launching a graph");
+      CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "recording a CUDA event");
     }
     return Between();
   }
@@ -154,7 +154,7 @@ class CudaClock {
   std::optional<double> EnergyJoules() const { return nvml_.EnergyJoules(); }
 
  private:
-  // Clears an earlier call's unread error, which would be reported as this one's.
+  // Clears an earlier call's error, which CUDA would report for the next call.
   static void ForgetErrors() { cudaGetLastError(); }
 
   double Between() {
@@ -164,11 +164,11 @@ class CudaClock {
     return 1e-3 * static_cast<double>(milliseconds);
   }
 
-  // More blocks than SMs, so that each gets one.
+  // Launches more blocks than SMs, so that every SM gets one.
   void Stamp(std::size_t which) {
     auto* first = static_cast<gpu::SmStamp*>(stamps_.get()) + which * sms_;
     CheckCuda(LaunchStamps(first, identity_.sms, 4 * identity_.sms, stream_.get()),
-              "reading the clocks of SMs");
+              "reading the clocks of the SMs");
   }
 
   std::optional<double> ClockHz() {
@@ -192,7 +192,7 @@ class CudaClock {
 }  // namespace
 
 gpu::GpuClock OpenCudaClock(int device) {
-  CheckCuda(cudaSetDevice(device), "the choice of a GPU");
+  CheckCuda(cudaSetDevice(device), "selecting a GPU");
   const auto state = std::make_shared<CudaClock>(device);
   gpu::GpuClock clock;
   clock.once = [state](const gpu::Enqueue& call) { return state->Once(call); };

@@ -1,4 +1,4 @@
-// Reads an SM's number and its clocks.
+// Reads an SM's number and the GPU's timer in kernels.
 #pragma once
 
 #include <cuda_runtime_api.h>

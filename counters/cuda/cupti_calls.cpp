@@ -11,13 +11,13 @@
 #include <mutex>
 #include <utility>
 
-// The half of CUPTI that needs a GPU. Without a driver some of these calls crash, so nothing here
-// may be called before DeviceCount() gave a device.
+// --- The half of CUPTI that needs a GPU. Without a driver some of these functions crash, so call
+// none before DeviceCount() has returned at least 1. ---
 
 namespace dlroof::cuda {
 namespace {
 
-// One range is counted; the rest is module for what CUPTI may want beside it.
+// Only one range is counted; the others are a reserve for CUPTI's own use.
 constexpr size_t kRanges = 4;
 
 void CheckRuntime(cudaError_t status, const char* call) {
@@ -36,8 +36,8 @@ cupti::CuptiSupport SupportFrom(CUpti_Profiler_Support_Level level) {
                                                          : cupti::CuptiSupport::kUnknown;
 }
 
-// By way of the runtime: to link the driver's library would keep the program from starting where
-// there is none.
+// Gets the function from the runtime, as a program linked with libcuda does not start without a
+// driver.
 CUcontext CurrentContext() {
   void* address = nullptr;
   auto answer = cudaDriverEntryPointSymbolNotFound;
@@ -54,14 +54,15 @@ CUcontext CurrentContext() {
   return context;
 }
 
-// Newer releases of CUPTI leave out device-wide counters (DRAM, PCIe) unless they are asked for.
+// Newer releases of CUPTI have device-wide counters (DRAM, PCIe) only on request.
 template <class Params>
 void AskForDeviceCounters(Params& params) {
   if constexpr (requires { params.bAllowDeviceLevelCounters; })
     params.bAllowDeviceLevelCounters = 1;
 }
 
-// CUPTI 13's way to subscribe, which CUDA 12 does not declare: it tells the name of another tool.
+// CUPTI 13's subscription function, which reports the name of a conflicting tool. CUDA 12 does not
+// declare it.
 struct SubscriberParams {
   size_t struct_bytes;
   const char* name;
@@ -234,18 +235,16 @@ void CuptiCalls::DisableRanges() noexcept {
   ranges_ = nullptr;
 }
 
-// ---- names and times of kernels, from CUPTI's activity records ----
+// --- Names and times of kernels, from CUPTI's activity records ---
 
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr size_t kAlignment = 8;
 
-// CUPTI hands records to functions without an argument of ours, and from a thread of its own.
 struct Record {
   std::string name;
-  uint64_t start = 0,
-           end = 0;  // [ns] since an epoch that a double of seconds would round to 0.2 us
+  uint64_t start = 0, end = 0;  // [ns] since an epoch; as double seconds it would round to 0.2 us
   KernelFacts facts;
 };
 
@@ -255,12 +254,14 @@ KernelFacts FactsOf(const CUpti_ActivityKernel9& kernel) {
           static_cast<double>(kernel.staticSharedMemory) + kernel.dynamicSharedMemory};
 }
 
+// Global, because CUPTI's callbacks have no user argument, and locked, because they run in a thread
+// of CUPTI.
 struct Records {
   std::mutex mutex;
   std::vector<Record> kernels;
 };
 Records& Store() {
-  static auto* store = new Records;  // outlives whatever CUPTI still does when the program ends
+  static auto* store = new Records;  // never destroyed, as CUPTI may still use it at program exit
   return *store;
 }
 
@@ -286,7 +287,7 @@ void CUPTIAPI TakeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
 
 double Seconds(uint64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 
-// Buffers come back in any order.
+// CUPTI returns buffers in any order.
 std::vector<cupti::TracedKernel> InOrder(std::vector<Record> records) {
   std::ranges::sort(records, {}, &Record::start);
   std::vector<cupti::TracedKernel> kernels;
@@ -300,7 +301,7 @@ std::vector<cupti::TracedKernel> InOrder(std::vector<Record> records) {
 }  // namespace
 
 void CuptiCalls::StartTrace() {
-  // Each time: no document says that callbacks outlive their subscriber.
+  // Registers each time, as CUPTI does not document that callbacks outlive their subscriber.
   CheckCupti(cuptiActivityRegisterCallbacks(GiveBuffer, TakeBuffer),
              "cuptiActivityRegisterCallbacks");
   {
@@ -326,7 +327,7 @@ void CuptiCalls::Synchronize() {
   CheckRuntime(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
-// The half of CUPTI that works without a GPU: names to configurations, values out of images.
+// --- The half of CUPTI that works without a GPU: names to configurations, images to values ---
 
 void CheckCupti(CUptiResult result, const char* call) {
   if (result == CUPTI_SUCCESS) return;
@@ -367,8 +368,8 @@ bool CuptiCalls::AddMetrics(const std::vector<std::string>& metrics) {
   params.ppMetricNames = names.data();
   params.numMetrics = names.size();
   const auto result = cuptiProfilerHostConfigAddMetrics(&params);
-  // An unknown name comes back as an invalid parameter, names that cannot go together as not
-  // supported.
+  // CUPTI returns "invalid parameter" for an unknown name and "not supported" for names that cannot
+  // be counted together.
   for (const auto refusal :
        {CUPTI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_INVALID_METRIC_NAME, CUPTI_ERROR_NOT_SUPPORTED})
     if (result == refusal) return false;

@@ -1,4 +1,4 @@
-// CUPTI itself behind CuptiApi: translates, nothing else. Part of the CUDA module only.
+// The CuptiApi of the real CUPTI, without logic of its own. Part of the CUDA module only.
 #pragma once
 
 #include <cuda.h>
@@ -53,9 +53,8 @@ class CuptiCalls final : public cupti::CuptiApi {
 
 // Throws CuptiError naming `call`.
 void CheckCupti(CUptiResult result, const char* call);
-// Calls a function with its parameters.
 #define DLROOF_CUPTI(function, params) ::dlroof::cuda::CheckCupti(function(&(params)), #function)
-// Parameters that are all zero but for their size, by which CUPTI tells versions apart.
+// Zero-initialized parameters with their size, by which CUPTI distinguishes versions.
 #define DLROOF_CUPTI_PARAMS(name) \
   name##_Params { name##_Params_STRUCT_SIZE }
 std::vector<const char*> Pointers(const std::vector<std::string>& texts);

@@ -26,7 +26,7 @@ struct Fp16x2 {
 struct Bf16x2 {
   using Type = __nv_bfloat162;
   static __device__ Type Fma(Type v, Type a, Type b) {
-#if __CUDA_ARCH__ >= 800  // Older ones have no such instruction; the host does not start it there.
+#if __CUDA_ARCH__ >= 800  // Older GPUs lack this instruction; the host does not launch it there.
     return __hfma2(v, a, b);
 #else
     return v;
@@ -48,10 +48,10 @@ __global__ void Chain(typename Op::Type* elements, typename Op::Type a, typename
   elements[i] = value;
 }
 
-// One tile of a matrix product by mma.sync: 4 registers of A, 2 of B, 4 of the sums.
+// One tile product with mma.sync: 4 registers of A, 2 of B, 4 of the sums.
 template <KnownTile type>
 __device__ void Mma(uint32_t (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-#if __CUDA_ARCH__ >= 800  // Older ones lack these shapes; the host does not start them there.
+#if __CUDA_ARCH__ >= 800  // Older GPUs lack these shapes; the host does not launch them there.
 #define DLROOF_MMA(shape_and_types)                                     \
   asm volatile("mma.sync.aligned." shape_and_types                      \
                " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
@@ -72,7 +72,7 @@ __global__ void Tiles(uint32_t* operands, int rounds) {
   for (int i = 0; i < 2; ++i) b[i] = operands[threadIdx.x + i * kKnownThreads];
 #pragma unroll 1
   for (int k = 0; k < rounds; ++k) Mma<type>(sum, a, b);
-  if (sum[0] == 123) operands[threadIdx.x] = sum[0];  // never: zeros sum to zero
+  if (sum[0] == 123) operands[threadIdx.x] = sum[0];  // never true, as all operands are 0
 }
 
 __global__ void Fp64Tiles(double* operands, int rounds) {

@@ -20,7 +20,7 @@ constexpr double kWarps = kThreads / 32;
 constexpr int kFmaRounds = 1024;
 constexpr int kTileRounds = 512;
 constexpr int kLoads = 256;
-constexpr double kVectorBytes = 16;  // of one load
+constexpr double kVectorBytes = 16;  // [byte] per load
 
 using Buffer = std::shared_ptr<DeviceBuffer>;
 
@@ -30,7 +30,7 @@ Buffer Zeros(size_t bytes) {
   return buffer;
 }
 
-// `launch`, and waits until it is done.
+// Returns a function that launches and waits.
 std::function<void()> Run(std::string name, std::function<cudaError_t()> launch) {
   return [name = std::move(name), launch = std::move(launch)] {
     CheckCuda(launch(), name);
@@ -68,7 +68,8 @@ size_t L2Bytes() {
   return static_cast<size_t>(bytes);
 }
 
-// Many times L2, so that what it keeps from the run before matters little: but not all memory.
+// Many times the L2, so that data left from the previous run matters little, within a quarter of
+// the free memory.
 size_t CopyBytes() {
   constexpr size_t kLeast = size_t{1} << 30, kTimesL2 = 16, kShare = 4;
   size_t available = 0, total = 0;
@@ -134,12 +135,12 @@ std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip) {
 
 std::shared_ptr<cupti::CuptiCounter> OpenCuptiCounter(int device) {
   return std::make_shared<cupti::CuptiCounter>(
-      cupti::CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
-                        [](int number) {
-                          const auto gpu = ReadGpuIdentity(number);
-                          return cupti::GpuFreeMemory{10 * gpu.major + gpu.minor, gpu.sms,
-                                                      gpu.shared_bytes_per_sm};
-                        }},
+      cupti::CuptiParts{
+          std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
+          [](int number) {
+            const auto gpu = ReadGpuIdentity(number);
+            return cupti::GpuCapacity{10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm};
+          }},
       device);
 }
 

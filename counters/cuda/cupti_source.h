@@ -1,5 +1,5 @@
-// NVIDIA's hardware counters as a source of counts, and the calls on which they prove themselves.
-// Part of the CUDA module only.
+// NVIDIA's hardware counters as the counter source "cupti", and the calls of known work that
+// validate them. Part of the CUDA module only.
 #pragma once
 
 #include <memory>
@@ -9,18 +9,17 @@
 
 namespace dlroof::cuda {
 
-// Returns the calls of known work that this chip can run, on the current device. They hold their
-// memory. Throws std::runtime_error when there is not enough.
+// Returns the calls of known work that this chip can run on the current device. They own their
+// memory. Throws std::runtime_error if there is not enough.
 std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip);
 
-// CUPTI itself on CUDA's device `device`, with the known kernels. Nothing is opened before it is
-// used.
+// Returns the counter of CUDA's device `device`, with the known kernels. It opens the device on
+// first use.
 std::shared_ptr<cupti::CuptiCounter> OpenCuptiCounter(int device);
 
-// The source "cupti". To be called once per process: the GPU's counters exist once. Where the
-// environment has CUPTI_VALUES_FILE, everything is counted that the chip can count, and the raw
-// values of known kernels and calls are written there: what tests on machines without a GPU decode
-// again.
+// Returns the source "cupti". Call it once per process, as a GPU has one set of counters. If the
+// environment variable CUPTI_VALUES_FILE is set, the source counts everything that the chip can
+// count and writes the raw values to that file, for tests on machines without a GPU.
 std::vector<CounterSource> CuptiSources(int device = 0);
 
 }  // namespace dlroof::cuda

@@ -15,7 +15,7 @@ gpu::CudaState ReadCudaState() {
   state.error = error;
   state.error_name = cudaGetErrorName(error);
   state.error_text = cudaGetErrorString(error);
-  cudaGetLastError();  // it would be reported again by the next call
+  cudaGetLastError();  // clears the error, which the next call would report again
   cudaDriverGetVersion(&state.driver_version);
   cudaRuntimeGetVersion(&state.runtime_version);
   if (error != cudaSuccess) return state;
@@ -58,7 +58,7 @@ std::string PciBusId(int device) {
 
 void CheckCuda(cudaError_t status, const std::string& what) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // told here: the next launch must not hear of it
+  cudaGetLastError();  // clears the error, which the next launch would report again
   throw std::runtime_error(
       fmt::format("{}: {}: {}", what, cudaGetErrorName(status), cudaGetErrorString(status)));
 }
@@ -89,7 +89,7 @@ void DeviceBuffer::CopyFrom(const void* host) {
 }
 
 void DeviceBuffer::CopyFrom(const DeviceBuffer& other) {
-  if (other.bytes_ != bytes_) throw std::logic_error("a copy of another size on the GPU");
+  if (other.bytes_ != bytes_) throw std::logic_error("copy between GPU buffers of different sizes");
   CheckCuda(cudaMemcpy(data_, other.data_, bytes_, cudaMemcpyDeviceToDevice), "copy on the GPU");
   CheckCuda(cudaDeviceSynchronize(), "copy on the GPU");
 }

@@ -1,6 +1,5 @@
-// The GPUs as the CUDA runtime describes them. Part of the CUDA module only.
-//
-// CUDA's memory and errors as C++ has them. Part of the CUDA module only.
+// The GPUs as the CUDA runtime describes them, and RAII for CUDA's memory, streams and errors. Part
+// of the CUDA module only. All functions throw std::runtime_error with CUDA's message.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,22 +14,19 @@ namespace dlroof::cuda {
 
 gpu::CudaState ReadCudaState();
 
-// All of these throw std::runtime_error with CUDA's words.
 gpu::GpuIdentity ReadGpuIdentity(int device);
-// [1/s] that the SMs run at by default; absent where CUDA does not say.
+// [1/s] Default clock of the SMs, if CUDA reports it.
 std::optional<double> DefaultClockHz(int device);
-// "0000:3B:00.0", by which NVML knows it.
+// Returns the address "0000:3B:00.0", which NVML uses too.
 std::string PciBusId(int device);
 
-// Throws std::runtime_error "what: cudaErrorName: CUDA's own words", and CUDA forgets it.
+// Throws "WHAT: cudaErrorName: CUDA's message" unless `status` is success, and clears CUDA's error.
 void CheckCuda(cudaError_t status, const std::string& what);
 
-// After something failed: forgets what CUDA kept of it. Throws a failure that stays, which every
-// later call would say again.
+// Clears CUDA's error after a failure. Throws if the error is sticky.
 void RequireWorkingGpu();
 
-// Device memory of at least one byte. Throws std::runtime_error naming the bytes when there are not
-// as many.
+// Device memory of at least one byte.
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(size_t bytes);
@@ -42,10 +38,10 @@ class DeviceBuffer {
 
   void* get() const { return data_; }
   size_t bytes() const { return bytes_; }
-  // All bytes, after everything that the GPU was asked for before, finished when they return:
-  // copies and fills are on CUDA's default stream, for which a CudaStream does not wait.
+  // These copy or fill all bytes on CUDA's default stream and wait until the GPU is idle, as a
+  // CudaStream does not wait for the default stream.
   void CopyFrom(const void* host);
-  void CopyFrom(const DeviceBuffer& other);  // of as many bytes
+  void CopyFrom(const DeviceBuffer& other);  // of the same size
   void CopyTo(void* host) const;
   void Fill(int byte);
 
@@ -54,8 +50,8 @@ class DeviceBuffer {
   size_t bytes_ = 0;
 };
 
-// A stream that has nothing to do with CUDA's default one: what a library puts there by itself
-// neither waits for the calls that are timed nor breaks their capture into a graph.
+// A stream without implicit synchronization with CUDA's default stream: work that a library puts on
+// the default stream neither waits for the timed calls nor breaks their capture into a graph.
 class CudaStream {
  public:
   CudaStream();
@@ -63,7 +59,7 @@ class CudaStream {
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
   cudaStream_t get() const { return stream_; }
-  void Wait() const;  // until all its work is done; throws what a kernel did wrong
+  void Wait() const;  // until all its work is done; throws if a kernel failed
 
  private:
   cudaStream_t stream_ = nullptr;

@@ -1,4 +1,4 @@
-// Starts a kernel. Part of the CUDA module only; C++17.
+// Launches a kernel. Part of the CUDA module only; C++17.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,11 +10,10 @@ namespace dlroof::cuda {
 struct Grid {
   int blocks = 0, threads = 0;
   cudaStream_t stream = nullptr;
-  std::size_t shared_bytes = 0;  // dynamic; kernels may not have more than 48 KiB unasked
+  std::size_t shared_bytes = 0;  // [byte] dynamic; more than 48 KiB needs a kernel attribute
 };
 
-// Returns CUDA's status of the first step that fails: the permission for the shared memory, then
-// the launch.
+// Sets the attribute for the shared memory and launches. Returns the first error.
 template <class... Parameters, class... Arguments>
 cudaError_t Launch(void (*kernel)(Parameters...), const Grid& grid, Arguments... arguments) {
   if (grid.shared_bytes > 0) {

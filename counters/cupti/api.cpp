@@ -16,7 +16,7 @@ namespace {
 struct KnownFailure {
   CudaLibrary library;
   int code;
-  const char* matter;
+  const char* fault;
   const char* cure;
 };
 
@@ -24,40 +24,41 @@ constexpr const char* kPrivilege =
     "run as root or with CAP_SYS_ADMIN (a container: --cap-add=SYS_ADMIN), or load the driver with "
     "NVreg_RestrictProfilingToAdminUsers=0 (/etc/modprobe.d, then a reboot)";
 constexpr const char* kHypervisor =
-    "whoever administers the hypervisor can enable profiling for this virtual GPU";
+    "ask the administrator of the hypervisor to enable profiling for this virtual GPU";
 constexpr const char* kConfidential =
     "use a virtual machine whose GPU is not in confidential-computing mode";
 constexpr const char* kMig =
-    "use a GPU instance that has all its compute instances, or a GPU that is not divided";
-constexpr const char* kHost = "use Linux on the machine itself";
+    "use a GPU instance with all its compute instances, or a GPU without MIG";
+constexpr const char* kHost = "use native Linux";
 constexpr const char* kBusy =
-    "end the other profiler, or for DCGM: dcgmi profile --pause, and --resume afterwards";
+    "end the other profiler, or pause DCGM with dcgmi profile --pause (and --resume afterwards)";
 constexpr const char* kDriver = "install NVIDIA's driver, or start the container with --gpus=all";
 constexpr const char* kMemory = "free memory of the GPU, or count a smaller problem";
-constexpr const char* kSelf = "the GPU must be used anew: start the program again without counters";
+constexpr const char* kSelf =
+    "this process cannot use the GPU any more: start the program again without counters";
 
 constexpr auto kFailures = std::to_array<KnownFailure>({
     {CudaLibrary::kCupti, 2, "CUPTI does not know the device", "update the CUDA module's CUPTI"},
     {CudaLibrary::kCupti, 3, "the GPU's context is gone", kSelf},
     {CudaLibrary::kCupti, 8, "CUPTI has not enough memory", kMemory},
-    {CudaLibrary::kCupti, 9, "the GPU reported a hardware error", "look into the kernel's log"},
+    {CudaLibrary::kCupti, 9, "the GPU reported a hardware error", "see the kernel's log (dmesg)"},
     {CudaLibrary::kCupti, 11, "this CUPTI lacks the range profiler", "use CUPTI 12.6 or newer"},
-    {CudaLibrary::kCupti, 12, "CUPTI reached a limit of its own", "count fewer quantities"},
+    {CudaLibrary::kCupti, 12, "CUPTI reached an internal limit", "count fewer quantities"},
     {CudaLibrary::kCupti, 14, "CUPTI is not compatible with the driver", "update the driver"},
     {CudaLibrary::kCupti, 15, "CUPTI could not be started",
-     "libnvperf_host must lie where libcupti is found (LD_LIBRARY_PATH); a sandbox (gVisor) may "
+     "put libnvperf_host where libcupti is found (LD_LIBRARY_PATH); a sandbox (gVisor) may also "
      "hide the counters"},
     {CudaLibrary::kCupti, 23, "CUPTI is disabled",
      "start the program without CUDA_INJECTION64_PATH"},
-    {CudaLibrary::kCupti, 26, "another profiler or monitor (DCGM) holds the counters", kBusy},
+    {CudaLibrary::kCupti, 26, "another profiler or monitor (DCGM) is using the counters", kBusy},
     {CudaLibrary::kCupti, 27, "CUPTI does not support this on this device",
      "use a GPU of compute capability 7.5 or newer"},
     {CudaLibrary::kCupti, 31, "CUPTI cannot profile under MPS", "stop the MPS daemon"},
     {CudaLibrary::kCupti, 33, "CUPTI does not support this virtual GPU", kHypervisor},
-    {CudaLibrary::kCupti, 35, "the driver gives hardware counters to administrators alone",
+    {CudaLibrary::kCupti, 35, "the driver restricts hardware counters to administrators",
      kPrivilege},
     {CudaLibrary::kCupti, 36, "an older profiling interface of CUPTI is in use in this process",
-     "end what uses it"},
+     "run without the tool that uses it"},
     {CudaLibrary::kCupti, 38, "CUPTI refuses the legacy profiler",
      "update the CUDA module's CUPTI"},
     {CudaLibrary::kCupti, 39, "another tool is attached to this process",
@@ -65,9 +66,9 @@ constexpr auto kFailures = std::to_array<KnownFailure>({
     {CudaLibrary::kCupti, 40, "profiling is not enabled for this virtual GPU", kHypervisor},
     {CudaLibrary::kCupti, 41, "confidential computing hides the counters", kConfidential},
     {CudaLibrary::kCupti, 42, "mining processors (CMP) have no counters", "use another GPU"},
-    {CudaLibrary::kCupti, 43, "this part of a divided GPU (MIG) has no counters", kMig},
-    {CudaLibrary::kCupti, 44, "GPUs joined by SLI have no counters", "switch SLI off"},
-    {CudaLibrary::kCupti, 45, "the Windows subsystem for Linux gives no counters", kHost},
+    {CudaLibrary::kCupti, 43, "this MIG instance has no counters", kMig},
+    {CudaLibrary::kCupti, 44, "GPUs in SLI mode have no counters", "switch SLI off"},
+    {CudaLibrary::kCupti, 45, "the Windows subsystem for Linux has no counters", kHost},
     {CudaLibrary::kCupti, 46, "this CUPTI does not know the chip",
      "update the CUDA module's CUPTI"},
     {CudaLibrary::kCupti, 999, "CUPTI cannot reach the GPU", kDriver},
@@ -75,9 +76,9 @@ constexpr auto kFailures = std::to_array<KnownFailure>({
     {CudaLibrary::kRuntime, 34, "only a stub of NVIDIA's driver was found", kDriver},
     {CudaLibrary::kRuntime, 35, "there is no NVIDIA driver", kDriver},
     {CudaLibrary::kRuntime, 46, "the GPU is used exclusively by another process",
-     "wait for it, or ask for the default compute mode"},
-    {CudaLibrary::kRuntime, 100, "there is no GPU", "see what nvidia-smi says"},
-    {CudaLibrary::kRuntime, 700, "a kernel touched memory that is not its own", kSelf},
+     "wait for it, or set the default compute mode (nvidia-smi -c)"},
+    {CudaLibrary::kRuntime, 100, "there is no GPU", "see nvidia-smi"},
+    {CudaLibrary::kRuntime, 700, "a kernel made an illegal memory access", kSelf},
     {CudaLibrary::kRuntime, 719, "a kernel failed", kSelf},
     {CudaLibrary::kDriver, 201, "the GPU's context is gone", kSelf},
 });
@@ -87,7 +88,7 @@ std::string LibraryName(CudaLibrary library) {
   return kNames.at(static_cast<size_t>(library));
 }
 
-// Without a driver and with one that is too old the runtime's code is the same.
+// The runtime returns the same code without a driver and with one that is too old.
 bool DriverTooOld(const CudaFailure& failure) {
   return failure.library == CudaLibrary::kRuntime && failure.code == 35 &&
          failure.driver_version > 0;
@@ -98,7 +99,8 @@ bool DriverTooOld(const CudaFailure& failure) {
 std::string FailureSentence(const CudaFailure& failure) {
   if (DriverTooOld(failure))
     return fmt::format(
-        "the driver is for CUDA {} and this program for {} ({} from {}): update the driver",
+        "the driver supports CUDA {} and this program needs CUDA {} ({} from {}): update the "
+        "driver",
         gpu::CudaVersionText(failure.driver_version), gpu::CudaVersionText(failure.runtime_version),
         failure.name, failure.call);
   const auto known = std::ranges::find_if(kFailures, [&](const auto& row) {
@@ -108,38 +110,38 @@ std::string FailureSentence(const CudaFailure& failure) {
     return fmt::format("{} refused {}: {} ({}), {}", LibraryName(failure.library), failure.call,
                        failure.name, failure.code,
                        failure.words.empty() ? "without an explanation" : failure.words);
-  const auto tool =
-      failure.tool.empty() ? "" : fmt::format(", which calls itself '{}'", failure.tool);
-  return fmt::format("{}{} ({} from {}): {}", known->matter, tool, failure.name, failure.call,
+  const auto tool = failure.tool.empty() ? "" : fmt::format(", named '{}'", failure.tool);
+  return fmt::format("{}{} ({} from {}): {}", known->fault, tool, failure.name, failure.call,
                      known->cure);
 }
 
 CuptiError::CuptiError(CudaFailure failure)
     : std::runtime_error(FailureSentence(failure)), failure_(std::move(failure)) {}
 
-std::string SupportSentence(const CuptiDeviceSupport& support) {
-  struct FailureReason {
+std::optional<Reason> UnsupportedReason(const CuptiDeviceSupport& support) {
+  struct Cause {
     CuptiSupport CuptiDeviceSupport::*part;
-    const char* matter;
+    const char* fault;
     const char* cure;
   };
-  constexpr std::array<FailureReason, 6> kReasons = {{
+  constexpr std::array<Cause, 6> kCauses = {{
       {&CuptiDeviceSupport::architecture, "this GPU is too old for CUPTI's range profiler",
        "use a GPU of compute capability 7.5 or newer"},
       {&CuptiDeviceSupport::vgpu, "profiling is not enabled for this virtual GPU", kHypervisor},
       {&CuptiDeviceSupport::confidential, "confidential computing hides the counters",
        kConfidential},
-      {&CuptiDeviceSupport::wsl, "the Windows subsystem for Linux gives no counters", kHost},
-      {&CuptiDeviceSupport::sli, "GPUs joined by SLI have no counters", "switch SLI off"},
+      {&CuptiDeviceSupport::wsl, "the Windows subsystem for Linux has no counters", kHost},
+      {&CuptiDeviceSupport::sli, "GPUs in SLI mode have no counters", "switch SLI off"},
       {&CuptiDeviceSupport::cmp, "mining processors (CMP) have no counters", "use another GPU"},
   }};
   const auto off = [](CuptiSupport answer) {
     return answer == CuptiSupport::kUnsupported || answer == CuptiSupport::kDisabled;
   };
-  if (!off(support.overall)) return "";
-  for (const auto& reason : kReasons)
-    if (off(support.*reason.part)) return fmt::format("{}: {}", reason.matter, reason.cure);
-  return "CUPTI says that this GPU cannot be profiled, and not why: see what ncu says";
+  if (!off(support.overall)) return std::nullopt;
+  for (const auto& cause : kCauses)
+    if (off(support.*cause.part)) return Reason{fmt::format("{}: {}", cause.fault, cause.cure)};
+  return Reason{
+      "CUPTI cannot profile this GPU and reports no cause: run ncu, which may report one"};
 }
 
 namespace {
@@ -162,13 +164,13 @@ Work WorkFrom(const JsonReader& json) {
   Work work;
   if (json.Has("flops"))
     for (const auto& [pipe, flops] : Numbers(json.Object("flops"))) {
-      if (!IsPipeKey(pipe)) throw BadInput("{}: no pipe '{}'", json.where(), pipe);
+      if (!IsPipeKey(pipe)) throw BadInput("{}: unknown pipe '{}'", json.where(), pipe);
       work.flops[pipe] = flops;
     }
   if (json.Has("bytes"))
     for (const auto& [key, bytes] : Numbers(json.Object("bytes"))) {
       const auto level = LevelFromKey(key);
-      if (!level) throw BadInput("{}: no level '{}'", json.where(), key);
+      if (!level) throw BadInput("{}: unknown level '{}'", json.where(), key);
       work.bytes[*level] = bytes;
     }
   work.launches = json.OptionalNumber("launches");
@@ -182,9 +184,8 @@ bool IsQuantity(const nlohmann::json& json) {
 }
 
 RecordedCall CallFrom(const JsonReader& row) {
-  RecordedCall call{.name = row.Text("name"),
-                    .passes = static_cast<int>(row.OptionalNumber("passes").value_or(0)),
-                    .origin = row.TextOr("origin", "")};
+  RecordedCall call{.name = row.Text("name"), .origin = row.TextOr("origin", "")};
+  if (const auto passes = row.OptionalNumber("passes")) call.passes = static_cast<int>(*passes);
   for (const auto& pipe : row.Array("pipes")) {
     if (!pipe.is_string() || !IsPipeKey(pipe.get<std::string>())) row.Refuse("pipes", "pipes");
     call.pipes.push_back(pipe.get<std::string>());
@@ -215,7 +216,7 @@ nlohmann::json ToJson(const CuptiRecording& recording) {
       if (kernel.start_seconds) row["kernels"].back()["start"] = *kernel.start_seconds;
     }
     if (call.expected) row["expected"] = WorkJson(*call.expected);
-    if (call.passes > 0) row["passes"] = call.passes;
+    if (call.passes) row["passes"] = *call.passes;
     if (!call.origin.empty()) row["origin"] = call.origin;
     json["calls"].push_back(std::move(row));
   }

@@ -1,11 +1,8 @@
-// Failures of CUPTI, the CUDA runtime or the driver while counting, each as one sentence with its
-// cure. Pure.
+// The interface to CUPTI's range profiler and its failures, and recordings of raw counter values
+// that tests on machines without a GPU decode. Pure.
 //
-// The steps of counting with CUPTI's range profiler, one call of the library each (or a pair that
-// only makes sense together). The real one (cupti_calls.h) translates; a fake drives every success
-// and failure in tests. session.h knows the order of the steps.
-//
-// Raw values of counters kept in a file, so that a machine without a GPU can decode them again.
+// A step of CuptiApi is one call of CUPTI or an inseparable pair. counters/cuda/cupti_calls.h
+// implements it; tests use a fake. session.h knows the order of the steps.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "counters/base/error.h"
 #include "counters/work.h"
 
 namespace dlroof::cupti {
@@ -25,13 +23,11 @@ enum class CudaLibrary { kCupti, kRuntime, kDriver };
 struct CudaFailure {
   CudaLibrary library = CudaLibrary::kCupti;
   int code = 0;
-  std::string call;   // "cuptiRangeProfilerEnable"
-  std::string name;   // of the code: "CUPTI_ERROR_HARDWARE_BUSY"
-  std::string words;  // the library's own
-  std::string tool;   // that holds CUPTI, where CUPTI names it
-  // [1] versions as 13000 is 13.0, 0 where not known: a driver that is older is a reason of its
-  // own.
-  int driver_version = 0, runtime_version = 0;
+  std::string call;                             // "cuptiRangeProfilerEnable"
+  std::string name;                             // of the code: "CUPTI_ERROR_HARDWARE_BUSY"
+  std::string words;                            // the library's message
+  std::string tool;                             // another tool that uses CUPTI, if CUPTI names it
+  int driver_version = 0, runtime_version = 0;  // [1000 major + 10 minor] or 0 if unknown
 };
 
 // Thrown by everything that talks to CUPTI; what() is FailureSentence(failure).
@@ -44,8 +40,8 @@ class CuptiError : public std::runtime_error {
   CudaFailure failure_;
 };
 
-// "<what is the matter> (<code's name> from <call>): <cure>". A code that is not known comes with
-// the library's own words.
+// Returns "<fault> (<code's name> from <call>): <cure>", or for unknown codes the library's
+// message.
 std::string FailureSentence(const CudaFailure& failure);
 
 // CUPTI's answer to whether this device can be profiled.
@@ -60,28 +56,29 @@ struct CuptiDeviceSupport {
   CuptiSupport wsl = CuptiSupport::kUnknown;
 };
 
-// Why not, with the cure, in one sentence; empty: it can be (or CUPTI does not know: then the first
-// attempt tells).
-std::string SupportSentence(const CuptiDeviceSupport& support);
+// Returns why the device cannot be profiled, with the cure. Returns nullopt if it can be, or if
+// CUPTI does not know (then the first attempt shows it).
+std::optional<Reason> UnsupportedReason(const CuptiDeviceSupport& support);
 
 using CuptiImage = std::vector<uint8_t>;
 
 struct TracedKernel {
-  std::string name;    // as the compiler made it
-  double seconds = 0;  // [s] on the GPU
-  // [s] its start since that of the first kernel of the trace; absent where nobody kept it
-  std::optional<double> start_seconds;
-  std::optional<KernelFacts> facts;  // absent where nobody kept them
+  std::string name;                     // the mangled symbol
+  double seconds = 0;                   // [s] on the GPU
+  std::optional<double> start_seconds;  // [s] since the start of the trace's first kernel
+  std::optional<KernelFacts> facts;     // missing in recordings
 };
 
-// CUPTI's host half: needs no GPU and no driver. One host object at a time. All throw CuptiError.
+// The half of CUPTI that needs neither a GPU nor a driver. There is one host object at a time. All
+// functions throw CuptiError.
 class CuptiHostApi {
  public:
   virtual ~CuptiHostApi() = default;
   virtual std::string Version() = 0;
-  // An empty availability: as the chip is, without what this device or its user may not have.
+  // An empty `availability` stands for all counters of the chip, without restrictions of the device
+  // or the user.
   virtual void OpenHost(const std::string& chip, const CuptiImage& availability) = 0;
-  // False: a name is none of the chip's, or they cannot be collected together.
+  // Returns false if the chip lacks a metric, or if they cannot be collected together.
   virtual bool AddMetrics(const std::vector<std::string>& metrics) = 0;
   virtual CuptiImage Config() = 0;
   virtual int Passes(const CuptiImage& config) = 0;
@@ -90,18 +87,18 @@ class CuptiHostApi {
   virtual void CloseHost() noexcept = 0;
 };
 
-// The rest is to be called only after DeviceCount() gave one or more: without a driver CUPTI
+// Call the other functions only after DeviceCount() has returned at least 1: without a driver CUPTI
 // crashes.
 class CuptiApi : public CuptiHostApi {
  public:
   virtual int DeviceCount() = 0;
-  virtual void OpenDevice(int device) = 0;  // makes its context, which becomes current
+  virtual void OpenDevice(int device) = 0;  // creates its context and makes it current
   virtual void StartProfiler() = 0;
   virtual CuptiDeviceSupport Support(int device) = 0;
   virtual std::string ChipName(int device) = 0;
   virtual CuptiImage CounterAvailability() = 0;
 
-  // Tells other tools that CUPTI is in use.
+  // Reserves CUPTI, so that other tools see that it is in use.
   virtual void Subscribe() = 0;
   virtual void Unsubscribe() noexcept = 0;
 
@@ -112,15 +109,15 @@ class CuptiApi : public CuptiHostApi {
   virtual void StartPass() = 0;
   virtual void PushRange() = 0;
   virtual void PopRange() = 0;
-  virtual bool StopPass() = 0;                            // true: that was the last
-  virtual size_t DecodeCounters() = 0;                    // ranges that were dropped
-  virtual size_t Ranges(const CuptiImage& counters) = 0;  // that the image holds values of
+  virtual bool StopPass() = 0;                            // returns true after the last pass
+  virtual size_t DecodeCounters() = 0;                    // returns the number of dropped ranges
+  virtual size_t Ranges(const CuptiImage& counters) = 0;  // returns the number of ranges in it
   virtual void DisableRanges() noexcept = 0;
 
   virtual void StartTrace() = 0;
-  virtual std::vector<TracedKernel>
-  StopTrace() = 0;  // since StartTrace, in the order of their start
-  // Clears unread errors, which would be reported as failures of the next call.
+  // Returns the kernels since StartTrace in the order of their start.
+  virtual std::vector<TracedKernel> StopTrace() = 0;
+  // Clears earlier errors, which CUDA would report for the next call.
   virtual void ForgetErrors() noexcept = 0;
   virtual void Synchronize() = 0;  // until the GPU has nothing left to do
 };
@@ -130,16 +127,16 @@ struct RecordedCall {
   std::vector<std::string> pipes;        // that the call is known to use
   std::map<std::string, double> values;  // by metric
   std::vector<TracedKernel> kernels;
-  std::optional<Work> expected;  // where the call's work is known
-  int passes = 0;                // [1] 0: not known
-  std::string origin;            // where the values are from, when not the recording's
+  std::optional<Work> expected;  // set if the call's work is known
+  std::optional<int> passes;     // [1]
+  std::string origin;            // source of the values if it differs from the recording's
 };
 
 struct CuptiRecording {
   std::string chip;    // "GH100"
-  std::string origin;  // GPU, driver, CUPTI, date; or the publication
-  // Quantities ("fp32.vector", "dram", "launches") whose counter failed on this hardware, by the
-  // self-test: their values are kept, and are known to be wrong.
+  std::string origin;  // GPU, driver, CUPTI and date, or a publication
+  // Quantities ("fp32.vector", "dram", "launches") whose counters failed the self-test on this
+  // hardware. The recording has their values, which are wrong.
   std::vector<std::string> failed;
   std::vector<RecordedCall> calls;
 };

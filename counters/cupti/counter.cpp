@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 #include "counters/base/json.h"
 
@@ -44,7 +45,7 @@ void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& 
     if (row.grade == CounterGrade::kFailed) continue;
     if (ok && row.grade == CounterGrade::kValidated) continue;
     row.grade = ok ? CounterGrade::kValidated : CounterGrade::kFailed;
-    row.evidence = fmt::format("{}: counted {:.4g} of what it does", known.name, 1 + error);
+    row.evidence = fmt::format("{}: counted {:.4g} of its work", known.name, 1 + error);
   }
 }
 
@@ -55,7 +56,7 @@ void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::strin
     const auto grade = row == judged.end() ? CounterGrade::kUntested : row->second.grade;
     if (grade == CounterGrade::kFailed) {
       caveats.push_back(
-          fmt::format("{} is not used, its counter failed on a kernel of known work ({})", quantity,
+          fmt::format("{} was dropped: its counter failed on a kernel of known work ({})", quantity,
                       row->second.evidence));
       Erase(work, quantity);
     } else if (grade == CounterGrade::kUntested && value > 0) {
@@ -75,7 +76,7 @@ KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
 
 namespace {
 
-constexpr int kPlainRuns = 3;  // the first brings caches and clocks to where counting finds them
+constexpr int kPlainRuns = 3;  // the first brings caches and clocks to the state under counting
 constexpr CounterOptions kDefaultOptions = {};
 constexpr CounterOptions kEverything = {64, true, true};
 
@@ -89,27 +90,27 @@ std::string KeyOf(const std::vector<std::string>& texts, const CounterOptions& o
                      options.every_type, options.link, options.patched);
 }
 
-// CUPTI's counters exist once: a second user is refused, not made to wait for ever.
-class Turn {
+// Exclusive use of CUPTI's counters. Throws for a second user, who might otherwise wait for ever.
+class ExclusiveUse {
  public:
-  explicit Turn(std::atomic<bool>& busy) : busy_(busy) {
+  explicit ExclusiveUse(std::atomic<bool>& busy) : busy_(busy) {
     if (busy_.exchange(true))
-      throw std::runtime_error("the GPU's counters are in use by another count of this program");
+      throw std::runtime_error("this program is already counting another call on the GPU");
   }
-  ~Turn() { busy_ = false; }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  ~ExclusiveUse() { busy_ = false; }
+  ExclusiveUse(const ExclusiveUse&) = delete;
+  ExclusiveUse& operator=(const ExclusiveUse&) = delete;
 
  private:
   std::atomic<bool>& busy_;
 };
 
-// Stands for the CUDA module's until that is loaded.
+// A placeholder for the source of the CUDA module until that is loaded.
 [[maybe_unused]] const bool counter_registered =
     RegisterCounterSource({"cupti",
                            "gpu",
                            Provenance::kMeasured,
-                           [] { return "it counts on a GPU, and this run has none"; },
+                           [] { return Reason{"it needs a GPU, and this run has none"}; },
                            {}});
 
 }  // namespace
@@ -117,27 +118,26 @@ class Turn {
 CuptiCounter::CuptiCounter(CuptiParts parts, int device)
     : parts_(std::move(parts)), number_(device) {}
 
-std::string CuptiCounter::Unavailable() {
+std::optional<Reason> CuptiCounter::UnavailableReason() {
   try {
     Open();
   } catch (const std::exception& error) {
-    return error.what();
+    return Reason{error.what()};
   }
-  return "";
+  return std::nullopt;
 }
 
 void CuptiCounter::Open() {
   const std::lock_guard lock(opening_);
-  if (!unavailable_) try {
+  if (!std::exchange(opened_, true)) try {
       device_ = OpenCuptiDevice(*parts_.api, BuiltInCuptiTable(), number_);
-      if (parts_.available) available_ = parts_.available(number_);
+      if (parts_.capacity) capacity_ = parts_.capacity(number_);
       recording_.chip = device_->chip.name;
       recording_.origin = "CUPTI " + parts_.api->Version();
-      unavailable_ = "";
     } catch (const std::exception& error) {
-      unavailable_ = error.what();
+      unavailable_ = Reason{error.what()};
     }
-  if (!unavailable_->empty()) throw std::runtime_error(*unavailable_);
+  if (unavailable_) throw std::runtime_error(unavailable_->text);
 }
 
 const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& pipes,
@@ -149,7 +149,7 @@ const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& pipes,
   auto plan = PlanCounters(BuiltInCuptiTable(), device_->chip, types, options,
                            AskHostApi(*parts_.api, device_->chip.name, device_->availability));
   if (plan.configs.empty())
-    throw std::runtime_error("this device has none of the counters that the table knows");
+    throw std::runtime_error("this device has none of the counters in the table");
   return plans_.emplace(key, std::move(plan)).first->second;
 }
 
@@ -158,17 +158,17 @@ CuptiCounter::Reading CuptiCounter::Read(const std::vector<std::string>& pipes,
   Reading reading;
   reading.plan = &PlanFor(pipes, options);
   reading.values = CountValues(*parts_.api, *device_, *reading.plan, call, parts_.now);
-  auto specified = reading.plan->metrics;
-  std::erase_if(specified, [&](const CuptiMetric& metric) {
+  auto metrics = reading.plan->metrics;
+  std::erase_if(metrics, [&](const CuptiMetric& metric) {
     return !reading.values.values.contains(metric.name);
   });
-  reading.counts = DecodeCounters(specified, reading.values.values, pipes);
-  for (const auto& reason : reading.values.caveats) reading.counts.caveats.push_back(reason);
+  reading.counts = DecodeCounters(metrics, reading.values.values, pipes);
+  for (const auto& caveat : reading.values.caveats) reading.counts.caveats.push_back(caveat);
   return reading;
 }
 
 void CuptiCounter::TestOn(const KnownCall& known) {
-  known.run();  // its caches are warm like those of the calls that will be counted
+  known.run();  // warms the caches, as for the calls that will be counted
   parts_.api->Synchronize();
   const RepeatedCall call{known.run, {}};
   const auto reading = Read(known.pipes, kDefaultOptions, call);
@@ -177,8 +177,9 @@ void CuptiCounter::TestOn(const KnownCall& known) {
   if (known.work.launches) try {
       kernels = TraceKernels(*parts_.api, call);
       counted.launches = static_cast<double>(kernels.size());
-    } catch (const CuptiError& error) {  // counters do not need it
-      not_tested_ = fmt::format("{}: kernels are not known: {}", known.name, error.what());
+    } catch (const CuptiError& error) {  // the other quantities do not need the trace
+      untested_ =
+          Reason{fmt::format("{}: its kernels were not traced: {}", known.name, error.what())};
     }
   JudgeCounters(known, counted, judged_);
   recording_.calls.push_back({known.name, known.pipes, reading.values.values, kernels, known.work,
@@ -187,21 +188,21 @@ void CuptiCounter::TestOn(const KnownCall& known) {
 
 void CuptiCounter::TestOnce() {
   if (tested_) return;
-  not_tested_.clear();
+  untested_.reset();
   try {
     for (const auto& known : parts_.known_calls(device_->chip)) try {
         TestOn(known);
         tested_ = true;
       } catch (const std::exception& error) {
-        not_tested_ = fmt::format("{}: {}", known.name, error.what());
+        untested_ = Reason{fmt::format("{}: {}", known.name, error.what())};
       }
   } catch (const std::exception& error) {
-    not_tested_ = error.what();
+    untested_ = Reason{error.what()};
   }
 }
 
 const JudgedCounters& CuptiCounter::SelfTest() {
-  const Turn turn(busy_);
+  const ExclusiveUse use(busy_);
   Open();
   TestOnce();
   return judged_;
@@ -225,12 +226,12 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
   try {
     kernels = TraceKernels(*parts_.api, call);
     counted.work.launches = static_cast<double>(kernels.size());
-    counted.kernels = LaunchedKernels(kernels, available_);
+    counted.kernels = LaunchedKernels(kernels, capacity_);
   } catch (const CuptiError& error) {
-    counted.caveats.push_back(fmt::format("kernels are not known: {}", error.what()));
+    counted.caveats.push_back(fmt::format("the kernels were not traced: {}", error.what()));
   }
-  if (!not_tested_.empty())
-    counted.caveats.push_back("the counters' self-test is incomplete: " + not_tested_);
+  if (untested_)
+    counted.caveats.push_back("the self-test of the counters is incomplete: " + untested_->text);
   DropFailed(judged_, counted.work, counted.caveats);
   counted.how = HowCounted({device_->chip.name, *reading.plan, reading.counts, reading.values.runs,
                             plain, reading.values.seconds_per_run});
@@ -240,7 +241,7 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
 }
 
 Counted CuptiCounter::Count(const CountRequest& request, const CounterOptions& options) {
-  const Turn turn(busy_);
+  const ExclusiveUse use(busy_);
   Open();
   auto parts = request.pipes;
   parts.push_back(request.name);
@@ -254,7 +255,7 @@ Counted CuptiCounter::Count(const CountRequest& request, const CounterOptions& o
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path) {
   CounterSource source{.name = "cupti", .device = "gpu", .provenance = Provenance::kMeasured};
-  source.unavailable = [counter] { return counter->Unavailable(); };
+  source.unavailable = [counter] { return counter->UnavailableReason(); };
   source.count = [counter, record_path](const CountRequest& request) {
     if (record_path.empty()) return counter->Count(request, For(request, kDefaultOptions));
     auto counted = counter->Count(request, For(request, kEverything));

@@ -1,7 +1,5 @@
-// Counters prove themselves on kernels whose work is known before they are believed. Pure.
-//
-// The counter sources that CUPTI gives: opened once, self-tested once, each call counted once.
-// Pure: CUPTI and the known kernels are handed in.
+// The counter source of CUPTI. It opens the device once, validates the counters once on kernels of
+// known work, and counts each call once. Pure: the caller passes in CUPTI and the known kernels.
 #pragma once
 
 #include <atomic>
@@ -26,8 +24,8 @@ namespace dlroof::cupti {
 struct KnownCall {
   std::string name;                // "1 GiB copied"
   std::vector<std::string> pipes;  // that it uses
-  Work work;                       // of one run; only what is known of it
-  std::function<void()> run;       // finished when it returns
+  Work work;                       // of one run, the quantities that are known
+  std::function<void()> run;       // the work is finished when it returns
 };
 
 enum class CounterGrade { kValidated, kUntested, kFailed };
@@ -39,50 +37,51 @@ struct JudgedCounter {
 // By pipe ("fp32.vector"), level ("dram") or "launches".
 using JudgedCounters = std::map<std::string, JudgedCounter>;
 
-// [1] by which counted may differ from known: FLOPs and launches 1 %, DRAM 5 %, L2 and L1 10 %.
+// [1] Accepted relative error: FLOPs and launches 1 %, DRAM 5 %, L2 and L1 10 %.
 double CounterTolerance(const std::string& quantity);
 
-// Adds a known call's evidence on each quantity that it knows. Failed stays failed, and the first
-// pass is the evidence. An uncounted quantity validates nothing.
+// Compares a known call's counts with its work. A failed quantity stays failed; of several
+// successes the first is the evidence. Quantities that were not counted keep their grade.
 void JudgeCounters(const KnownCall& known, const Work& counted, JudgedCounters& judged);
 
-// Takes out of `work` what failed, with a sentence in `doubts` for each, and names what is in it
-// but was not tested.
+// Removes failed quantities from `work`, with a caveat for each, and adds a caveat that names the
+// untested ones.
 void DropFailed(const JudgedCounters& judged, Work& work, std::vector<std::string>& caveats);
 
-// Walk of the known call that loads from L2: `bytes` stay in L2, in both of its halves, and each
-// thread's next load is `blocks * block_bytes` further, round and round.
+// The walk of the known call that loads from L2: each thread's next load is `blocks * block_bytes`
+// further, modulo `bytes`, which fit in L2 even if both of its partitions hold a copy.
 struct KnownL2Walk {
   int blocks = 0;
   std::size_t bytes = 0;
 };
-// A thread comes back to a place only after loads that are no longer in flight: L1 would merge
-// those that are.
+// A thread returns to an address only when its earlier load is no longer in flight, because L1
+// would merge the two.
 KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes);
 
 struct CuptiParts {
   std::unique_ptr<CuptiApi> api;
-  // Called once, on the open device. May throw: then no counter is tested, which is a doubt.
+  // Called once, with the open device. If it throws, the counts get a caveat that no counter was
+  // tested.
   std::function<std::vector<KnownCall>(const CuptiChip&)> known_calls;
   SecondsNow now;  // [s] a steady clock
-  // Called once, on the open device; may be empty: then waves are not known.
-  std::function<GpuFreeMemory(int device)> available = {};
+  // Called once, with the open device. May be empty; then the waves of kernels are unknown.
+  std::function<GpuCapacity(int device)> capacity = {};
 };
 
-// One per process: the GPU's counters exist once. Calls may come from several threads, but of two
-// at a time the second is refused.
+// Create one per process, as a GPU has one set of counters. Thread-safe; a call fails while another
+// one is counting.
 class CuptiCounter {
  public:
   explicit CuptiCounter(CuptiParts parts, int device = 0);
 
-  // One sentence; empty: it can count. Asked once.
-  std::string Unavailable();
-  // The same request with the same wish is counted once and remembered. Throws std::exception with
-  // one sentence.
+  // Opens the device on the first call. Returns why it cannot count.
+  std::optional<Reason> UnavailableReason();
+  // Returns the stored result if the same request was counted with the same options before. Throws
+  // std::exception with one sentence.
   Counted Count(const CountRequest& request, const CounterOptions& options);
-  // Returns the self-test's findings. Runs it the first time.
+  // Returns the results of the self-test, which runs on the first call.
   const JudgedCounters& SelfTest();
-  // Raw values of all that was counted so far, the self-test's first.
+  // Returns the raw values of everything counted so far, the self-test first.
   CuptiRecording Recording() const;
 
  private:
@@ -104,18 +103,20 @@ class CuptiCounter {
   std::atomic<bool> busy_ = false;
   std::mutex opening_;
   std::optional<CuptiDevice> device_;
-  std::optional<GpuFreeMemory> available_;
-  std::optional<std::string> unavailable_;
+  std::optional<GpuCapacity> capacity_;
+  bool opened_ = false;                // Open has tried once
+  std::optional<Reason> unavailable_;  // why Open failed
   bool tested_ = false;
-  std::string not_tested_;  // why, in one sentence
+  std::optional<Reason> untested_;  // why the self-test is incomplete
   JudgedCounters judged_;
   std::map<std::string, CuptiPlan> plans_;
   std::map<std::string, Counted> counted_;
   CuptiRecording recording_;
 };
 
-// "cupti": three passes at most. With a `record_path`, tensor operations of every type and PCIe in
-// as many as it takes, and the raw values of everything so far are written there after each call.
+// Returns the source "cupti", which counts in at most three passes. With a `record_path` it counts
+// tensor operations of all types and PCIe too, in as many passes as needed, and writes all raw
+// values to that file after each call.
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path);
 

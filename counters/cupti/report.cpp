@@ -18,13 +18,13 @@ namespace {
 using Quantities = std::map<std::string, double>;
 
 constexpr std::string_view kPeak = "peak.";
-// [1] share of the DRAM bytes that reads plus writes may differ from their sum: they are of two
-// runs.
+// [1] Accepted difference between the sum of DRAM reads and writes and their sum counter, which is
+// read in another run.
 constexpr double kSumTolerance = 0.02;
 
-// Compilers load constants by half-precision multiply-adds (HFMA2.MMA Rx, -RZ, RZ, ...), which do
-// no work and on some chips are the tensor cores' to execute.
-constexpr double kMovesShare = 1e-3;          // [1] of all FLOPs: half precision below it is those
+// Compilers load constants with half-precision multiply-adds (HFMA2.MMA Rx, -RZ, RZ, ...), which
+// are not work and which tensor cores execute on some chips.
+constexpr double kMovesShare = 1e-3;          // [1] share of all FLOPs that constants may reach
 constexpr double kHalfFlopsPerWarp = 4 * 32;  // [flop] of one such instruction
 
 bool Usable(double value) { return std::isfinite(value) && value >= 0; }
@@ -38,7 +38,7 @@ Quantities SumQuantities(const std::vector<CuptiMetric>& metrics, const Quantiti
     if (value == values.end() || !Usable(value->second)) {
       broken.insert(metric.quantity);
       caveats.push_back(
-          fmt::format("{} has no usable value, so {} is not known", metric.name, metric.quantity));
+          fmt::format("{} has no valid value, so {} is unknown", metric.name, metric.quantity));
       continue;
     }
     sums[metric.quantity] += metric.weight * value->second;
@@ -47,7 +47,7 @@ Quantities SumQuantities(const std::vector<CuptiMetric>& metrics, const Quantiti
   return sums;
 }
 
-// fp16 or bf16: the type of the call's own pipes; fp16 where it has neither or both.
+// Returns the fp16 or bf16 pipe, whichever the call uses, or fp16 if it uses neither or both.
 std::string HalfPipe(const std::vector<std::string>& pipes, double flops,
                      std::vector<std::string>& caveats) {
   const auto has = [&](std::string_view type) {
@@ -56,18 +56,18 @@ std::string HalfPipe(const std::vector<std::string>& pipes, double flops,
   const bool fp16 = has("fp16."), bf16 = has("bf16.");
   if (fp16 == bf16 && flops > 0)
     caveats.emplace_back(
-        "one counter holds the vector units' fp16 and bf16; all of it is given as fp16");
+        "one counter counts the vector units' fp16 and bf16; all of it is reported as fp16");
   return bf16 && !fp16 ? "bf16.vector" : "fp16.vector";
 }
 
-// Returns the half-precision work without the constants that it loaded.
+// Returns the half-precision work, or 0 if the instructions only load constants.
 double HalfWork(double half, double all, const std::vector<std::string>& pipes) {
-  const bool asked = std::ranges::any_of(
+  const bool expected = std::ranges::any_of(
       pipes, [](const auto& pipe) { return pipe == "fp16.vector" || pipe == "bf16.vector"; });
-  return asked || half >= kMovesShare * all ? half : 0;
+  return expected || half >= kMovesShare * all ? half : 0;
 }
 
-// Absent: it was not counted.
+// Returns nullopt for a quantity that was not counted.
 std::optional<double> SumOf(const Quantities& sums, const char* quantity) {
   const auto sum = sums.find(quantity);
   return sum == sums.end() ? std::nullopt : std::optional(sum->second);
@@ -97,7 +97,7 @@ void AddCaveats(const Quantities& sums, CuptiCounts& counts) {
   const auto total = of("dram"), read = of("dram.read"), write = of("dram.write");
   if (total && read && write && std::abs(*total - *read - *write) > kSumTolerance * *total)
     counts.caveats.push_back(
-        fmt::format("DRAM reads and writes add up to {:.4g} byte and their sum counter says {:.4g}",
+        fmt::format("DRAM reads and writes add up to {:.4g} byte, but their sum counter has {:.4g}",
                     *read + *write, *total));
   bool counted = false, any = false;
   for (const auto& [pipe, flops] : counts.work.flops)
@@ -108,9 +108,9 @@ void AddCaveats(const Quantities& sums, CuptiCounts& counts) {
   const auto used = of("tensor.instructions");
   if (used && *used > of("half.vector").value_or(0) / kHalfFlopsPerWarp && counted && !any)
     counts.caveats.push_back(fmt::format(
-        "tensor cores executed {:.4g} instructions, none of a type that was counted", *used));
+        "tensor cores executed {:.4g} instructions, but none of a counted type", *used));
   if (of("link"))
-    counts.caveats.emplace_back("PCIe bytes are those of all processes and of copies beside");
+    counts.caveats.emplace_back("PCIe bytes include those of other processes and of copies");
 }
 
 }  // namespace
@@ -141,8 +141,8 @@ constexpr size_t kLongestName = 80;  // [columns]
 std::string PeakText(const CuptiCounts& counts) {
   std::string text;
   for (const auto& [pipe, peak] : counts.tensor_peaks)
-    text += fmt::format("; {}'s dense peak by the device is {:.4g} TFLOP/s at {:.4g} GHz", pipe,
-                        peak / 1e12, *counts.clock_hz / 1e9);
+    text += fmt::format("; the device reports a dense {} peak of {:.4g} TFLOP/s at {:.4g} GHz",
+                        pipe, peak / 1e12, *counts.clock_hz / 1e9);
   return text;
 }
 
@@ -150,12 +150,12 @@ std::string DetailText(const CuptiCounts& counts) {
   std::string text;
   const auto add = [&](const char* detail, Level level, const char* format) {
     const auto part = counts.details.find(detail);
-    const auto whole = counts.work.bytes.find(level);
-    if (part != counts.details.end() && whole != counts.work.bytes.end() && whole->second > 0 &&
+    const auto total = counts.work.bytes.find(level);
+    if (part != counts.details.end() && total != counts.work.bytes.end() && total->second > 0 &&
         part->second > 0)
-      text += fmt::format(fmt::runtime(format), 100 * part->second / whole->second);
+      text += fmt::format(fmt::runtime(format), 100 * part->second / total->second);
   };
-  add("shared", Level::kL1, "; {:.0f} % of L1's bytes are shared memory's");
+  add("shared", Level::kL1, "; {:.0f} % of L1's bytes are of shared memory");
   add("l2.slices", Level::kL2, "; all slices of L2 moved {:.0f} % of L2's bytes");
   add("dram.write", Level::kDram, "; {:.0f} % of DRAM's bytes are written");
   return text;
@@ -172,8 +172,8 @@ std::string ChipsText(const CuptiTable& table, const StoredPasses& passes) {
   auto types = TensorTypes(table);
   types.insert(types.begin(), "");
   std::string text = fmt::format(
-      "Passes that counting a call takes, by the type of its tensor operations (CUPTI {}, without "
-      "a device; in brackets what does not fit into three)\n\n{:<8}{:>5}",
+      "Passes needed to count a call, by the type of its tensor operations (CUPTI {}, without a "
+      "device; in brackets: sets that do not fit into three passes)\n\n{:<8}{:>5}",
       passes.cupti, "chips", "sm");
   for (const auto& type : types) text += fmt::format("  {:<11}", type.empty() ? "none" : type);
   text.erase(text.find_last_not_of(' ') + 1);
@@ -181,15 +181,15 @@ std::string ChipsText(const CuptiTable& table, const StoredPasses& passes) {
     text += fmt::format("\n{:<8}{:>5}", chip->family, chip->compute_capability);
     const auto plans = passes.plans.find(chip->name);
     for (const auto& type : types) {
-      std::string cell = "-";
+      std::string entry = "-";
       if (plans != passes.plans.end())
         if (const auto plan = plans->second.find(type); plan != plans->second.end()) {
           const auto& left_out = plan->second.left_out;
-          cell =
+          entry =
               fmt::format("{}{}", plan->second.passes,
                           left_out.empty() ? "" : fmt::format(" ({})", fmt::join(left_out, " ")));
         }
-      text += fmt::format("  {:<11}", cell);
+      text += fmt::format("  {:<11}", entry);
     }
     text.erase(text.find_last_not_of(' ') + 1);
   }
@@ -199,7 +199,7 @@ std::string ChipsText(const CuptiTable& table, const StoredPasses& passes) {
 std::string FamilyText(const CuptiTable& table) {
   std::string text;
   for (const auto& chip : table.chips) text += (text.empty() ? " " : ", ") + chip.name;
-  return text + "\n--chip=GH100 lists what is counted there.\n";
+  return text + "\n--chip=GH100 lists the metrics of a chip.\n";
 }
 
 std::string MetricsText(const CuptiTable& table, const CuptiChip& chip) {
@@ -207,8 +207,8 @@ std::string MetricsText(const CuptiTable& table, const CuptiChip& chip) {
   for (const auto& set : table.sets) {
     const auto metrics = MetricsOf(table, set, chip);
     text += fmt::format("\n{} - {}{}\n", set.name, set.counts,
-                        set.alone  ? " (with CUPTI_VALUES_FILE alone)"
-                        : set.free ? " (where it takes no pass more)"
+                        set.alone  ? " (only with CUPTI_VALUES_FILE)"
+                        : set.free ? " (only if it needs no additional pass)"
                                    : "");
     if (metrics.empty()) text += "  none on this chip\n";
     for (const auto* metric : metrics)
@@ -227,15 +227,16 @@ constexpr SmLimits kLimits[] = {{75, 1024, 16},  {80, 2048, 32},  {86, 1536, 16}
                                 {87, 1536, 16},  {89, 1536, 24},  {90, 2048, 32},
                                 {100, 2048, 32}, {103, 2048, 32}, {120, 1536, 24}};
 constexpr int kRegisters = 65536, kWarp = 32;
-constexpr int kRegisterUnit = 256;                   // given to a warp
-constexpr int kSchedulers = 4;                       // among which warps are divided evenly
-constexpr double kSharedUnit = 128, kSystem = 1024;  // [byte] given to a block; the system's of it
+constexpr int kRegisterUnit = 256;      // allocation unit of a warp
+constexpr int kSchedulers = 4;          // warps are divided evenly among them
+constexpr double kSharedUnit = 128;     // [byte] allocation unit of a block
+constexpr double kSystemShared = 1024;  // [byte] reserved by the system per block, from 8.0 on
 
 double RoundedUp(double value, double unit) { return std::ceil(value / unit) * unit; }
 
 }  // namespace
 
-std::optional<double> Waves(const KernelFacts& kernel, const GpuFreeMemory& gpu) {
+std::optional<double> Waves(const KernelFacts& kernel, const GpuCapacity& gpu) {
   const auto* limits =
       std::find_if(std::begin(kLimits), std::end(kLimits),
                    [&](const SmLimits& row) { return row.capability == gpu.capability; });
@@ -244,7 +245,7 @@ std::optional<double> Waves(const KernelFacts& kernel, const GpuFreeMemory& gpu)
   const double registers = RoundedUp(std::max(kernel.registers, 1) * kWarp, kRegisterUnit);
   const double available = std::floor(kRegisters / registers / kSchedulers) * kSchedulers;
   const double shared =
-      RoundedUp(kernel.shared_bytes + (gpu.capability >= 80 ? kSystem : 0), kSharedUnit);
+      RoundedUp(kernel.shared_bytes + (gpu.capability >= 80 ? kSystemShared : 0), kSharedUnit);
   double resident = std::min<double>(limits->blocks, std::floor(limits->threads / (warps * kWarp)));
   resident = std::min(resident, std::floor(available / warps));
   if (shared > 0) resident = std::min(resident, std::floor(gpu.shared_bytes_per_sm / shared));
@@ -275,14 +276,14 @@ std::string HowCounted(const CuptiReading& reading) {
   std::string text = fmt::format("CUPTI range profiler on {}, {} pass{}", reading.chip,
                                  reading.runs, reading.runs == 1 ? "" : "es");
   if (reading.plain_seconds > 0)
-    text += fmt::format(", each {:.2f} times as long as a plain run",
+    text += fmt::format(", each {:.2f} times as long as a run without counting",
                         reading.counted_seconds / reading.plain_seconds);
-  text += ", caches as the run before left them";
+  text += ", caches in the state after the previous run";
   return text + DetailText(reading.counts) + PeakText(reading.counts) + LeftOutText(reading.plan);
 }
 
 std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
-                                            const std::optional<GpuFreeMemory>& gpu) {
+                                            const std::optional<GpuCapacity>& gpu) {
   std::vector<LaunchedKernel> kernels;
   for (const auto& launch : traced) {
     LaunchedKernel kernel{KernelName(launch.name), 1, launch.seconds, launch.facts};
@@ -309,7 +310,7 @@ std::string CountersText(const CuptiTable& table, const StoredPasses& passes,
   if (found == nullptr) {
     std::vector<std::string> names;
     for (const auto& one : table.chips) names.push_back(one.name);
-    throw BadInput("--chip={}: no such chip; there are {}", chip, fmt::join(names, ", "));
+    throw BadInput("--chip={}: unknown chip; the table has {}", chip, fmt::join(names, ", "));
   }
   return fmt::format("{}: compute capability {}.{}\n", found->name, found->compute_capability / 10,
                      found->compute_capability % 10) +

@@ -15,35 +15,35 @@ std::string Ordinal(int number) {
   return fmt::format("{}{}", number, number == 2 ? "nd" : number == 3 ? "rd" : "th");
 }
 
-bool Holds(const std::vector<std::string>& texts, const std::string& text) {
+bool Contains(const std::vector<std::string>& texts, const std::string& text) {
   return std::ranges::count(texts, text) > 0;
 }
 
-// The table's sets that are asked for; tensor sets in the order of `types`, at the place of the
-// first.
-std::vector<const CuptiSet*> WantedSets(const CuptiTable& table,
-                                        const std::vector<std::string>& types,
-                                        const CounterOptions& options) {
+// Returns the table's sets that are requested, with the tensor sets in the order of `types` at the
+// place of the first one.
+std::vector<const CuptiSet*> RequestedSets(const CuptiTable& table,
+                                           const std::vector<std::string>& types,
+                                           const CounterOptions& options) {
   auto order = types;
   if (options.every_type)
     for (const auto& type : TensorTypes(table))
-      if (!Holds(order, type)) order.push_back(type);
+      if (!Contains(order, type)) order.push_back(type);
   const auto tensor = [&](const CuptiSet& set) { return !set.free && !set.type.empty(); };
-  std::vector<const CuptiSet*> wanted;
+  std::vector<const CuptiSet*> requested;
   bool placed = false;
   for (const auto& set : table.sets) {
     if (!tensor(set)) {
-      if ((!set.alone || options.link) && (set.type.empty() || Holds(order, set.type)))
-        wanted.push_back(&set);
+      if ((!set.alone || options.link) && (set.type.empty() || Contains(order, set.type)))
+        requested.push_back(&set);
       continue;
     }
     if (placed) continue;
     placed = true;
     for (const auto& type : order)
       for (const auto& other : table.sets)
-        if (tensor(other) && other.type == type) wanted.push_back(&other);
+        if (tensor(other) && other.type == type) requested.push_back(&other);
   }
-  return wanted;
+  return requested;
 }
 
 class Planner {
@@ -59,14 +59,13 @@ class Planner {
       if (set.free) with.free.push_back(metric->name);
     }
     if (set.patches && !options_.patched)
-      return Refuse(set,
-                    "its patched kernels could wait for blocks that find no module on the GPU");
+      return Refuse(set, "its patched kernels might wait for blocks that do not fit on the GPU");
     const auto passes = passes_of_(with.metrics);
-    if (!passes) return Refuse(set, "this device does not give it (a part of a divided GPU?)");
+    if (!passes) return Refuse(set, "this device refuses it (a MIG instance?)");
     const int most = set.free ? std::max(config_.passes, 1) : options_.most_passes;
     with.passes = *passes;
     with.alone = set.alone;
-    // PCIe is asked for expressly and has its own runs.
+    // PCIe is counted only on request, in separate runs without a limit.
     if (!set.alone && with.passes > most)
       return Refuse(set, fmt::format("would take a {} pass", Ordinal(most + 1)));
     (set.alone ? link_ : config_) = with;
@@ -101,7 +100,7 @@ std::vector<std::string> TensorTypesOf(const std::vector<std::string>& pipes) {
     const bool matrix = pipe.find(".matrix") != std::string::npos;
     auto& list = matrix ? types : siblings;
     const auto& name = !matrix && type == "fp32" ? std::string("tf32") : type;
-    if (!Holds(list, name)) list.push_back(name);
+    if (!Contains(list, name)) list.push_back(name);
   }
   return types.empty() ? siblings : types;
 }
@@ -110,14 +109,14 @@ CuptiPlan PlanCounters(const CuptiTable& table, const CuptiChip& chip,
                        const std::vector<std::string>& types, const CounterOptions& options,
                        const PassesOf& passes_of) {
   Planner planner(chip, options, passes_of);
-  for (const auto* set : WantedSets(table, types, options))
+  for (const auto* set : RequestedSets(table, types, options))
     planner.Add(*set, MetricsOf(table, *set, chip));
   return planner.Finish();
 }
 
 namespace {
 
-// Passes more than the plan's that a device may want before something is wrong.
+// [1] Additional passes that a device may need before counting fails.
 constexpr int kMorePasses = 8;
 
 class AtEnd {
@@ -145,8 +144,7 @@ void RunTimed(CuptiApi& api, const RepeatedCall& call, const SecondsNow& now, do
   shortest = std::min(shortest, now() - begin);
 }
 
-// Runs and returns stop(), which is called even when the run throws: what was started would count
-// on.
+// Calls run(), then stop(), even if run() throws, and returns the result of stop().
 template <class Run, class Stop>
 auto RunThenStop(const Run& run, const Stop& stop) {
   try {
@@ -154,14 +152,14 @@ auto RunThenStop(const Run& run, const Stop& stop) {
   } catch (...) {
     try {
       stop();
-    } catch (const CuptiError&) {  // The first failure is the one to tell.
+    } catch (const CuptiError&) {  // reports the first failure instead
     }
     throw;
   }
   return stop();
 }
 
-// One pass. Returns true for the last.
+// Makes one pass. Returns true after the last one.
 bool CountPass(CuptiApi& api, const RepeatedCall& call, const SecondsNow& now, double& shortest) {
   MakeReady(api, call);
   api.StartPass();
@@ -178,7 +176,7 @@ void CountConfig(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& co
   api.OpenHost(device.chip.name, device.availability);
   const AtEnd close([&] { api.CloseHost(); });
   if (!api.AddMetrics(config.metrics))
-    throw std::runtime_error("CUPTI refuses metrics that it took when they were planned");
+    throw std::runtime_error("CUPTI refuses metrics that it accepted in planning");
   const auto image = api.Config();
   const int passes = api.Passes(image);
   api.EnableRanges();
@@ -190,19 +188,20 @@ void CountConfig(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& co
   for (bool last = false; !last; ++runs) {
     if (runs == passes + kMorePasses)
       throw std::runtime_error(
-          fmt::format("CUPTI asked for {} passes and was not done after {}", passes, runs));
+          fmt::format("CUPTI announced {} passes and was not done after {}", passes, runs));
     last = CountPass(api, call, now, counted.seconds_per_run);
   }
   if (const auto dropped = api.DecodeCounters(); dropped > 0)
-    throw std::runtime_error(fmt::format("CUPTI dropped {} of its ranges", dropped));
+    throw std::runtime_error(fmt::format("CUPTI dropped {} ranges", dropped));
   if (const auto ranges = api.Ranges(counters); ranges != 1)
-    throw std::runtime_error(fmt::format("CUPTI has {} ranges of one call", ranges));
+    throw std::runtime_error(fmt::format("CUPTI has {} ranges for one call, expected 1", ranges));
   const auto values = api.Values(counters, config.metrics);
   for (size_t i = 0; i < values.size(); ++i) counted.values[config.metrics.at(i)] = values[i];
   counted.runs += runs;
 }
 
-// Absent where there is nothing in it that must be counted.
+// Returns the mandatory metrics of a configuration, or nullopt if the whole configuration is
+// optional.
 std::optional<CuptiConfig> WithoutFree(const CuptiConfig& config) {
   if (config.alone) return std::nullopt;
   CuptiConfig rest = config;
@@ -213,9 +212,10 @@ std::optional<CuptiConfig> WithoutFree(const CuptiConfig& config) {
   return rest;
 }
 
-// Plans are validated against CUPTI's host half; a device may still refuse a configuration.
-void CountWhatIsSpecified(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& config,
-                          const RepeatedCall& call, const SecondsNow& now, CountedValues& counted) {
+// Counts without optional metrics if the device refuses a configuration that CUPTI's host half
+// accepted.
+void CountWithFallback(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& config,
+                       const RepeatedCall& call, const SecondsNow& now, CountedValues& counted) {
   try {
     return CountConfig(api, device, config, call, now, counted);
   } catch (const CuptiError& error) {
@@ -223,10 +223,10 @@ void CountWhatIsSpecified(CuptiApi& api, const CuptiDevice& device, const CuptiC
     const bool less = !rest || (!rest->metrics.empty() && !config.free.empty());
     if (!less || error.failure().library != CudaLibrary::kCupti) throw;
     const auto& without = rest ? config.free : config.metrics;
-    const auto reason =
+    const auto caveat =
         fmt::format("counted without {}: {}", fmt::join(without, ", "), error.what());
     if (rest) CountConfig(api, device, *rest, call, now, counted);
-    counted.caveats.push_back(reason);
+    counted.caveats.push_back(caveat);
   }
 }
 
@@ -235,19 +235,20 @@ void CountWhatIsSpecified(CuptiApi& api, const CuptiDevice& device, const CuptiC
 CuptiDevice OpenCuptiDevice(CuptiApi& api, const CuptiTable& table, int number) {
   const int devices = api.DeviceCount();
   if (number >= devices)
-    throw std::runtime_error(devices == 0
-                                 ? "there is no GPU: see what nvidia-smi says"
-                                 : fmt::format("there is no GPU {} but {}", number, devices));
+    throw std::runtime_error(
+        devices == 0 ? "there is no GPU: see nvidia-smi"
+                     : fmt::format("there is no GPU {}: CUDA sees {} GPUs, counted from 0", number,
+                                   devices));
   api.OpenDevice(number);
   api.StartProfiler();
-  if (const auto why = SupportSentence(api.Support(number)); !why.empty())
-    throw std::runtime_error(why);
+  if (const auto reason = UnsupportedReason(api.Support(number)))
+    throw std::runtime_error(reason->text);
   CuptiDevice device{.number = number};
   const auto name = api.ChipName(number);
   const auto* chip = FindChip(table, name);
   if (chip == nullptr)
     throw std::runtime_error(fmt::format(
-        "the chip {} is not in the table of counters: dlroof counters lists those that are", name));
+        "the chip {} is not in the table of counters, which dlroof counters lists", name));
   device.chip = *chip;
   api.Subscribe();
   const AtEnd unsubscribe([&] { api.Unsubscribe(); });
@@ -272,7 +273,7 @@ CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiP
   api.Subscribe();
   const AtEnd unsubscribe([&] { api.Unsubscribe(); });
   for (const auto& config : plan.configs)
-    CountWhatIsSpecified(api, device, config, call, now, counted);
+    CountWithFallback(api, device, config, call, now, counted);
   return counted;
 }
 

@@ -26,7 +26,7 @@ bool FlagOr(const JsonReader& row, const char* key, bool otherwise) {
 }
 
 void RefuseTwice(std::set<std::string>& seen, const std::string& name, const JsonReader& row) {
-  if (!seen.insert(name).second) throw BadInput("{}: '{}' is there twice", row.where(), name);
+  if (!seen.insert(name).second) throw BadInput("{}: duplicate '{}'", row.where(), name);
 }
 
 void ReadChips(const JsonReader& file, CuptiTable& table) {
@@ -62,7 +62,7 @@ std::vector<std::string> FamiliesOf(const JsonReader& row, const CuptiTable& tab
   auto families = Words(text);
   for (const auto& family : families)
     if (std::ranges::count(known, family) == 0)
-      throw BadInput("{}: no family '{}' of chips", row.where(), family);
+      throw BadInput("{}: unknown family '{}' of chips", row.where(), family);
   if (families.empty()) row.Refuse("chips", "families of chips");
   return families;
 }
@@ -73,7 +73,7 @@ void ReadMetrics(const JsonReader& file, CuptiTable& table) {
     const CuptiMetric metric{row.Text("set"), row.Text("quantity"), row.Number("weight"),
                              row.Text("metric"), FamiliesOf(row, table)};
     if (std::ranges::none_of(table.sets, [&](const auto& set) { return set.name == metric.set; }))
-      throw BadInput("{}: no set '{}'", row.where(), metric.set);
+      throw BadInput("{}: unknown set '{}'", row.where(), metric.set);
     if (metric.weight <= 0) throw BadInput(row.where() + ": 'weight' must be positive");
     if (metric.name.find('.') == std::string::npos)
       throw BadInput("{}: '{}' has no rollup (.sum)", row.where(), metric.name);
@@ -99,8 +99,9 @@ CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& whe
 }
 
 const CuptiTable& BuiltInCuptiTable() {
-  static const auto table = CuptiTableFromJson(
-      nlohmann::json::parse(TextOf(CuptiTables(), "metrics")), "counters/cupti/metrics.json");
+  static const auto table =
+      CuptiTableFromJson(nlohmann::json::parse(TextOf(CuptiTables(), "metrics")),
+                         "counters/cupti/tables/metrics.json");
   return table;
 }
 
@@ -164,52 +165,53 @@ nlohmann::json ToJson(const StoredPasses& passes) {
 
 const StoredPasses& BuiltInStoredPasses() {
   static const auto passes = StoredPassesFromJson(
-      nlohmann::json::parse(TextOf(CuptiTables(), "passes")), "counters/cupti/passes.json");
+      nlohmann::json::parse(TextOf(CuptiTables(), "passes")), "counters/cupti/tables/passes.json");
   return passes;
 }
 
 namespace {
 
 struct Refusal {
-  std::string_view words;  // of ncu's
+  std::string_view words;  // part of ncu's output
   std::string_view sentence;
 };
 
-// The first that fits. Words of Nsight Compute's documentation and of reports of its users.
+// The first match counts. The words are from Nsight Compute's documentation and its users' reports.
 constexpr Refusal kRefusals[] = {
     {"ERR_NVGPUCTRPERM",
-     "the driver gives hardware counters to administrators alone: run as root or with "
+     "the driver restricts hardware counters to administrators: run as root or with "
      "CAP_SYS_ADMIN (a container: --cap-add=SYS_ADMIN), or load the driver with "
      "NVreg_RestrictProfilingToAdminUsers=0 (/etc/modprobe.d, then a reboot)"},
     {"driver resource was unavailable",
-     "another profiler or monitor (DCGM) holds the counters: end it, or for DCGM: dcgmi profile "
-     "--pause, and --resume afterwards"},
+     "another profiler or monitor (DCGM) is using the counters: end it, or pause DCGM with dcgmi "
+     "profile --pause (and --resume afterwards)"},
     {"LibraryNotLoaded",
-     "ncu could not load its library into the program: a sandbox (gVisor) hides the counters, so "
-     "use a machine without one"},
+     "ncu could not load its library into the program, as in a sandbox (gVisor): use a machine "
+     "without one"},
     {"Failed to find metric",
-     "ncu does not know a metric of this chip: name the chip that the GPU has (--chip; dlroof "
-     "counters lists them), or install a newer Nsight Compute"},
+     "ncu does not know a metric of this chip: give the GPU's chip with --chip (dlroof counters "
+     "lists them), or install a newer Nsight Compute"},
     {"Cuda driver is not compatible",
-     "ncu and the driver do not fit together: update the driver, or install the Nsight Compute of "
+     "ncu is not compatible with the driver: update the driver, or install the Nsight Compute of "
      "its CUDA release"},
     {"is not supported on",
      "ncu does not profile this GPU: use one of compute capability 7.5 or newer"},
     {"not supported for this device",
      "ncu does not profile this GPU: use one of compute capability 7.5 or newer"},
-    {"MIG", "this part of a divided GPU (MIG) has no counters: use a GPU that is not divided"},
+    {"MIG", "this MIG instance has no counters: use a GPU without MIG"},
     {"out of memory",
-     "ncu found too little memory to save what kernels write: profile a smaller problem, or fewer "
+     "ncu has too little memory to save what kernels write: profile a smaller problem, or fewer "
      "launches (--launches)"},
     {"lock file", "another user's ncu left its lock file: set TMPDIR to a folder of your own"},
     {"No kernels were profiled",
-     "no kernel fits: the program launched none on this GPU, or --kernel and --skip left none"},
+     "ncu profiled no kernel: the program launched none on this GPU, or --kernel and --skip left "
+     "none"},
 };
 
-std::string FirstError(std::string_view said) {
-  const auto at = said.find("==ERROR==");
+std::string FirstError(std::string_view output) {
+  const auto at = output.find("==ERROR==");
   if (at == std::string_view::npos) return "";
-  auto line = said.substr(at + 9);
+  auto line = output.substr(at + 9);
   line = line.substr(0, line.find('\n'));
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   return std::string(line);
@@ -248,13 +250,13 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
   return words;
 }
 
-std::string WhyNoNcuTable(std::string_view said, int exit_code) {
+std::string NcuFailureSentence(std::string_view output, int exit_code) {
   for (const auto& [words, sentence] : kRefusals)
-    if (said.find(words) != std::string_view::npos) return std::string(sentence);
-  if (const auto error = FirstError(said); !error.empty())
-    return fmt::format("ncu refused: {}", error);
+    if (output.find(words) != std::string_view::npos) return std::string(sentence);
+  if (const auto error = FirstError(output); !error.empty())
+    return fmt::format("ncu failed: {}", error);
   return fmt::format(
-      "ncu ended with exit code {} and profiled no kernel: see whether the program runs without it",
+      "ncu ended with exit code {} and profiled no kernel: check that the program runs without ncu",
       exit_code);
 }
 

@@ -21,7 +21,7 @@ std::vector<AxisPlace> PlacesOf(const Axis& axis, const IndexRanges& ranges) {
   return places;
 }
 
-// Sectors of visited addresses; runs of one sector are kept once already.
+// Collects the sectors of visited addresses. Add skips repeated accesses to the same sector.
 class SectorSet {
  public:
   explicit SectorSet(int64_t sector) : sector_(sector) {}
@@ -45,7 +45,7 @@ class SectorSet {
   std::vector<int64_t> sectors_;
 };
 
-// Visits in the order of memory: lanes innermost.
+// Visits elements in the order of memory, lanes innermost.
 int64_t Visit(const Operand& matrix, const IndexRanges& rows, const IndexRanges& columns,
               int64_t base, int64_t sector) {
   const auto across = PlacesOf(matrix.lanes_along_columns ? matrix.rows : matrix.columns,
@@ -59,10 +59,11 @@ int64_t Visit(const Operand& matrix, const IndexRanges& rows, const IndexRanges&
   return set.CountAndClear();
 }
 
-// A long range cut into a head, many translates of one stretch (by whole sectors), and a tail.
+// A long range, cut into a head, many translates of one stretch by a multiple of the sector, and a
+// tail.
 struct Stretches {
-  IndexRanges ends;      // head and tail: two stretches and what is over, each
-  IndexRange one, two;   // a stretch; it and the next
+  IndexRanges ends;      // head and tail, each with two stretches and the remainder
+  IndexRange one, two;   // a stretch; two consecutive stretches
   int64_t left_out = 0;  // [1] stretches between head and tail
 };
 
@@ -80,8 +81,8 @@ std::optional<Stretches> CutIntoStretches(const Axis& axis, const IndexRanges& r
       {{begin, head}, {tail, end}}, {head, head + length}, {head, head + 2 * length}, count - 4};
 }
 
-// Stretches are translates, and only neighbours share sectors: the union of all is that of the
-// ends, plus each one left out, minus what each pair of neighbours shares.
+// All stretches are translates, and only neighbours share sectors. So the union has the sectors of
+// the ends and of each stretch left out, minus the sectors that each pair of neighbours shares.
 template <class Count>
 int64_t UnionOfStretches(const Stretches& cut, const Count& count) {
   const int64_t one = count({cut.one}), two = count({cut.two});
@@ -89,7 +90,7 @@ int64_t UnionOfStretches(const Stretches& cut, const Count& count) {
   return count(cut.ends) + cut.left_out * one - (cut.left_out + 1) * shared;
 }
 
-// All indices in another order, so that they repeat: taps by channels as channels by taps.
+// Reorders a complete axis of taps by channels as channels by taps, which has a period.
 std::optional<Axis> ChannelsFirst(const Axis& axis, const IndexRanges& ranges) {
   const Digit& inner = axis.digits[2];
   if (PeriodOf(axis) || inner.bytes <= 0 || inner.dy != 0 || inner.dx != 0 || inner.count == 1 ||
@@ -98,7 +99,7 @@ std::optional<Axis> ChannelsFirst(const Axis& axis, const IndexRanges& ranges) {
   return Axis{{inner, axis.digits[0], axis.digits[1]}, axis.y, axis.x};
 }
 
-// A stretch of an axis up to translation by whole sectors.
+// Identifies a range of an axis up to translation by a multiple of the sector.
 using Phase = std::tuple<int64_t, int64_t, int64_t>;  // begin in the period, alignment, length
 
 Phase PhaseOf(const Axis& axis, IndexRange range, int64_t sector) {
@@ -121,7 +122,7 @@ std::vector<IndexRange> Cut(int64_t begin, int64_t end, int64_t length) {
   return pieces;
 }
 
-// Equal phases with how often each occurs, and one range that has it.
+// A phase's number of occurrences, and one range that has it.
 struct PhaseClass {
   IndexRange range;
   double count = 0;
@@ -144,7 +145,7 @@ struct BlockSectors {
   double warp = 0, block = 0;
 };
 
-// A tile's K-step: the sectors of its warps' loads, and the different ones among them.
+// Counts a tile's K-step: the sectors of its warps' loads, and the different ones among them.
 BlockSectors CountBlock(const Operand& matrix, IndexRange rows, IndexRange columns, int64_t lanes,
                         int64_t sector, int64_t base) {
   const bool by_column = matrix.lanes_along_columns;
@@ -170,7 +171,7 @@ BlockSectors CountBlock(const Operand& matrix, IndexRange rows, IndexRange colum
   return sum;
 }
 
-// Cut of an operand: its tile's rows, its K-steps, its K ranges.
+// [1] Sizes into which an operand is cut: rows per tile, columns per K-step, columns per K range.
 struct OperandCut {
   int64_t rows = 1, step = 1, slice = 1;
 };
@@ -197,7 +198,7 @@ struct Sampled {
   double relative_error95 = 0;
 };
 
-// `classes` of row tiles, or a seeded sample of them that stays within `most` elements.
+// Counts all classes of row tiles, or a seeded sample within `limits.most_elements`.
 Sampled CountClasses(const Operand& matrix, std::vector<PhaseClass> classes, const OperandCut& cut,
                      int64_t sector, int64_t base, const EnumerationLimits& limits) {
   const auto steps = Classes(matrix.columns, Cut(0, Size(matrix.columns), cut.step), sector);
@@ -233,7 +234,7 @@ Sampled CountClasses(const Operand& matrix, std::vector<PhaseClass> classes, con
   return result;
 }
 
-// All groups: those whose base addresses are aligned alike are counted once.
+// Counts all groups; groups whose base addresses have the same alignment are counted once.
 Sampled CountOperand(const Operand& matrix, const OperandCut& cut, int64_t groups, int64_t sector,
                      const EnumerationLimits& limits) {
   std::map<int64_t, double> bases;  // alignment -> groups
@@ -254,10 +255,10 @@ Sampled CountOperand(const Operand& matrix, const OperandCut& cut, int64_t group
 
 int64_t TouchedSectors(const Operand& matrix, const IndexRanges& rows, const IndexRanges& columns,
                        int64_t sector, int64_t base) {
-  if (const auto turned = ChannelsFirst(matrix.columns, columns)) {
-    Operand same = matrix;
-    same.columns = *turned;
-    return TouchedSectors(same, rows, columns, sector, base);
+  if (const auto axis = ChannelsFirst(matrix.columns, columns)) {
+    Operand reordered = matrix;
+    reordered.columns = *axis;
+    return TouchedSectors(reordered, rows, columns, sector, base);
   }
   if (const auto cut = CutIntoStretches(matrix.columns, columns, sector))
     return UnionOfStretches(*cut, [&](const IndexRanges& part) {
@@ -273,7 +274,7 @@ int64_t TouchedSectors(const Operand& matrix, const IndexRanges& rows, const Ind
 GemmSectors EnumerateSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sector,
                              const EnumerationLimits& limits) {
   for (const int64_t size : {tile.m, tile.n, tile.k, tile.slices, sector})
-    if (size < 1) throw BadInput("a tile's sizes are 1 or more, got {}", size);
+    if (size < 1) throw BadInput("the sizes of a tile must be at least 1, got {}", size);
   GemmSectors sum{.tiles_m = CeilDiv(gemm.m, tile.m),
                   .tiles_n = CeilDiv(gemm.n, tile.n),
                   .steps = CeilDiv(CeilDiv(gemm.k, tile.k), tile.slices)};

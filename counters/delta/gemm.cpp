@@ -14,7 +14,7 @@ struct Sizes {
 
 Axis Linear(int64_t count, int64_t bytes) { return {{Digit{count, 0, 0, bytes}, {}, {}}}; }
 
-// Channels (or filters) and taps of a gather; `sign` -1 for the data gradient.
+// Channels (or filters) and taps of a gather. `sign` is -1 for the data gradient.
 Axis Taps(const Sizes& z, int64_t channels, int64_t channel_bytes, int sign, bool nhwc) {
   const Digit c{channels, 0, 0, channel_bytes};
   const Digit fy{z.s.r, sign * z.s.dilation_h, 0, 0}, fx{z.s.s, 0, sign * z.s.dilation_w, 0};
@@ -29,7 +29,7 @@ Axis OutputPixels(const Sizes& z, int64_t image_bytes) {
           -z.s.pad_left};
 }
 
-// The input seen through output pixels and taps.
+// The input, addressed by output pixels and taps.
 Operand InputGather(const Sizes& z, bool nhwc) {
   Operand input;
   const int64_t pixel = nhwc ? z.s.c * z.e : z.e;
@@ -46,7 +46,7 @@ Operand InputGather(const Sizes& z, bool nhwc) {
   return input;
 }
 
-// The output's gradient seen through input pixels and taps.
+// The gradient of the output, addressed by input pixels and taps.
 Operand OutputGather(const Sizes& z, bool nhwc) {
   Operand output;
   const int64_t pixel = nhwc ? z.s.k * z.e : z.e;
@@ -67,7 +67,7 @@ Operand OutputGather(const Sizes& z, bool nhwc) {
   return output;
 }
 
-// A tensor by pixels (rows) and channels (columns) of one group.
+// A tensor with pixels as rows and the channels of one group as columns.
 Operand PixelsByChannels(const Sizes& z, int64_t pixels, int64_t channels, int64_t per_group,
                          bool nhwc) {
   Operand tensor;
@@ -90,7 +90,7 @@ Operand Transposed(Operand matrix) {
   return matrix;
 }
 
-// Weights by filters (rows) and channels x taps (columns): contiguous in both layouts.
+// Weights with filters as rows and channels x taps as columns, contiguous in both layouts.
 Operand FilterRows(const Sizes& z) {
   Operand weights;
   const int64_t row = z.cg * z.s.r * z.s.s;
@@ -101,7 +101,7 @@ Operand FilterRows(const Sizes& z) {
   return weights;
 }
 
-// Weights by channels (rows) and filters x taps (columns), for the data gradient.
+// Weights with channels as rows and filters x taps as columns, for the data gradient.
 Operand ChannelRows(const Sizes& z, bool nhwc) {
   Operand weights;
   const int64_t taps = z.s.r * z.s.s, filter = z.cg * taps * z.e;
@@ -123,16 +123,16 @@ void Check(const ConvLayer& layer) {
   const ConvShape& s = layer.shape;
   for (const int64_t size : {s.n, s.c, s.h, s.w, s.k, s.r, s.s, s.stride_h, s.stride_w,
                              s.dilation_h, s.dilation_w, s.groups})
-    if (size < 1) throw BadInput("a convolution's sizes are 1 or more, got {}", size);
+    if (size < 1) throw BadInput("the sizes of a convolution must be at least 1, got {}", size);
   if (s.c % s.groups != 0 || s.k % s.groups != 0)
     throw BadInput("{} groups do not divide {} channels and {} filters", s.groups, s.c, s.k);
   if (OutputRows(s) < 1 || OutputColumns(s) < 1)
     throw BadInput("the filter is larger than the padded image");
   for (const int64_t bytes : {layer.element_bytes, ResultBytes(layer)})
-    if (bytes < 1 || bytes > 8) throw BadInput("an element has 1 to 8 bytes, got {}", bytes);
+    if (bytes < 1 || bytes > 8) throw BadInput("an element must have 1 to 8 bytes, got {}", bytes);
 }
 
-// Output positions along one side; 0 when the filter does not fit.
+// Returns the output positions along one side, or 0 if the filter does not fit.
 int64_t Positions(int64_t padded, int64_t taps, int64_t dilation, int64_t stride) {
   const int64_t available = padded - (taps - 1) * dilation - 1;
   return available < 0 ? 0 : available / stride + 1;

@@ -1,7 +1,5 @@
-// The shape of a convolution of images.
-//
-// A convolution as the matrix product that an implicit-GEMM kernel on a GPU runs, and where in
-// memory each element of its three matrices lies. The DeLTA-style model stands on this: exact
+// A convolution of images as the matrix product that an implicit-GEMM kernel on a GPU computes, and
+// the address of each element of its three matrices. The basis of the DeLTA-style model: exact
 // counts (exact.h) and the fast model (model.h).
 #pragma once
 
@@ -37,15 +35,14 @@ struct ConvLayer {
   ConvShape shape;
   ProductDirection direction = ProductDirection::kForward;
   TensorLayout layout = TensorLayout::kNchw;
-  int64_t element_bytes = 4;  // [byte] 1 to 8, of the tensors that are read
-  // [byte] 1 to 8, of the tensor that is written, where its elements have another size.
-  std::optional<int64_t> result_bytes = {};
+  int64_t element_bytes = 4;                 // [byte] 1 to 8, of the tensors that are read
+  std::optional<int64_t> result_bytes = {};  // [byte] 1 to 8, if written elements have another size
 };
-// [byte] of an element that is written.
+// [byte] Size of a written element.
 int64_t ResultBytes(const ConvLayer& layer);
 
-// One digit of a matrix index in mixed radix: `count` values, and what one more adds to the place
-// in the image plane and to the address.
+// One digit of a matrix index in mixed radix: `count` values, each of which adds (dy, dx) to the
+// position in the image plane and `bytes` to the address.
 struct Digit {
   int64_t count = 1, dy = 0, dx = 0, bytes = 0;
 };
@@ -57,41 +54,42 @@ struct Axis {
 };
 int64_t Size(const Axis& axis);
 
-// Offset that an index adds to an element's place.
+// The offset that an index adds to an element's position and address.
 struct AxisPlace {
   int64_t y = 0, x = 0, bytes = 0;
 };
 AxisPlace At(const Axis& axis, int64_t index);
 
-// The indices after which every address repeats, `bytes` further on; absent where they never do.
+// The number of indices after which all addresses repeat with an offset of `bytes`. Not every axis
+// has one.
 struct Period {
   int64_t indices = 1, bytes = 0;
 };
 std::optional<Period> PeriodOf(const Axis& axis);
 
-// A matrix in memory. Element (i, j) has the place rows(i) + columns(j); where its y or x is
-// negative, no multiple of the step or beyond the limit it is no element of the tensor (padding).
+// A matrix in memory. Element (i, j) has the position rows(i) + columns(j). It is padding if y or x
+// is negative, not a multiple of the step, or at or above the limit after division by the step.
 struct Operand {
   Axis rows, columns;
-  int64_t step_h = 1, step_w = 1;           // y, x divide by these
-  int64_t limit_h = 1, limit_w = 1;         // then lie below these
-  int64_t line_bytes = 0, pixel_bytes = 0;  // [byte] for one y, one x
-  int64_t group_bytes = 0;                  // [byte] from one group's matrix to the next one's
-  bool lanes_along_columns = false;         // a warp's lanes go along a row of the matrix
-  bool gathered = false;                    // pixels and taps meet in an image plane
-  bool taps_along_rows = false;             // of a gathered one: its columns are the pixels
+  int64_t step_h = 1, step_w = 1;           // divisors of y, x
+  int64_t limit_h = 1, limit_w = 1;         // exclusive limits of y, x after the division
+  int64_t line_bytes = 0, pixel_bytes = 0;  // [byte] per y, per x
+  int64_t group_bytes = 0;                  // [byte] between the matrices of two groups
+  bool lanes_along_columns = false;         // a warp's lanes read along a row of the matrix
+  bool gathered = false;                    // elements are addressed by pixel plus filter tap
+  bool taps_along_rows = false;             // for gathered matrices: rows are taps, columns pixels
 };
 
 constexpr int64_t kNowhere = -1;
-// [byte] from the matrix's begin; kNowhere for padding.
+// [byte] from the begin of the matrix, or kNowhere for padding.
 int64_t Address(const Operand& matrix, const AxisPlace& row, const AxisPlace& column);
 
 // C (m x n) = A (m x k) * B (n x k) transposed, `groups` times. The mappings are CUTLASS's:
 //   forward           m = n P Q   n = K/g       k = C/g R S   A input (gathered)  B weights
 //   backward data     m = n H W   n = C/g       k = K/g R S   A dOutput (gathered) B weights
 //   backward weights  m = K/g     n = C/g R S   k = n P Q     A dOutput   B input (gathered)
-// In NHWC the channel runs fastest in k and n, in NCHW the filter's taps do. Backward data with
-// strides visits all R S taps; those that meet no output are predicated off like padding.
+// In NHWC the channel is the fastest digit of k and n, in NCHW the filter tap is. Strided backward
+// data visits all R S taps; taps without an output are predicated off like padding.
 struct ConvGemm {
   int64_t m = 1, n = 1, k = 1, groups = 1;
   Operand a, b;

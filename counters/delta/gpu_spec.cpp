@@ -16,7 +16,7 @@ namespace dlroof::delta {
 namespace {
 
 constexpr std::string_view kMacs = "macs_per_clock_";
-// Far beyond any GPU's [s], [1/s] and [byte/s]; times and rates of what lies between stay finite.
+// Limits far beyond any GPU's figures [s], [1/s], [byte/s], within which all results stay finite.
 constexpr double kLeastFigure = 1e-12, kMostFigure = 1e18;
 constexpr double kMostSms = 65536;
 constexpr double kSlowestClock = 1e6, kFastestClock = 1e12;  // [1/s]
@@ -44,7 +44,7 @@ constexpr Figure<double> kFigures[] = {
 constexpr Figure<int64_t> kSectors[] = {{"sector_bytes", &GpuSpec::sector_bytes},
                                         {"dram_sector_bytes", &GpuSpec::dram_sector_bytes}};
 
-// A design's; "mac" is one besides.
+// Resources of Scaled, besides "mac".
 constexpr Figure<double> kResources[] = {
     {"sm", &GpuSpec::sms},
     {"clock", &GpuSpec::clock_hz},
@@ -62,7 +62,7 @@ double ReadFigure(const JsonReader& file, const std::string& key, GpuSpec& gpu) 
   const double value = figure.Number("value");
   if (value <= 0) throw BadInput("{}: 'value' must be positive, got {}", figure.where(), value);
   if (value < kLeastFigure || value > kMostFigure)
-    throw BadInput("{}: 'value' is from {:g} to {:g}, got {}", figure.where(), kLeastFigure,
+    throw BadInput("{}: 'value' must be from {:g} to {:g}, got {}", figure.where(), kLeastFigure,
                    kMostFigure, value);
   gpu.sources[key] = figure.Text("source");
   return value;
@@ -92,11 +92,11 @@ GpuSpec GpuFromJson(const nlohmann::json& json, const std::string& where) {
     const std::string& key = item.key();
     if (IsFigure(key)) continue;
     if (!key.starts_with(kMacs) || key.size() == kMacs.size())
-      throw BadInput("{}: '{}' is no figure of a GPU", where, key);
+      throw BadInput("{}: '{}' is not a figure of a GPU", where, key);
     gpu.macs_per_clock[key.substr(kMacs.size())] = ReadFigure(file, key, gpu);
   }
   if (gpu.macs_per_clock.empty())
-    throw BadInput("{}: no 'macs_per_clock_<type>', expected at least one", where);
+    throw BadInput("{}: expected at least one 'macs_per_clock_<type>', got none", where);
   if (gpu.sms < 1 || gpu.sms > kMostSms || gpu.sms != std::floor(gpu.sms))
     throw BadInput("{}: sms: expected a whole number from 1 to {}, got {}", where, kMostSms,
                    gpu.sms);
@@ -126,7 +126,7 @@ GpuSpec FindGpu(const std::string& name) {
     names.push_back(gpu.name);
   }
   if (name.find_first_of("/.") == std::string::npos)
-    throw BadInput("no GPU '{}'; there are {}, or the path of a parameter file", name,
+    throw BadInput("unknown GPU '{}'; expected {}, or the path of a parameter file", name,
                    fmt::join(names, ", "));
   return GpuFromJson(ParsedJson(ReadFile(name, "a GPU's parameter file"), name), name);
 }
@@ -151,14 +151,14 @@ const std::vector<std::string_view>& ScalableResources() {
 GpuSpec Scaled(GpuSpec gpu, const std::string& resource, double factor) {
   constexpr double kMost = 64;
   if (!std::isfinite(factor) || factor < 1 / kMost || factor > kMost)
-    throw BadInput("{}={}: a factor is from 1/64 to 64", resource, factor);
+    throw BadInput("{}={}: expected a factor from 1/64 to 64", resource, factor);
   if (resource == "mac") {
     for (auto& [type, macs] : gpu.macs_per_clock) macs *= factor;
     return gpu;
   }
   const auto found = std::ranges::find(kResources, resource, &Figure<double>::first);
   if (found == std::end(kResources))
-    throw BadInput("'{}' is no resource to scale; there are {}, tile=MxN", resource,
+    throw BadInput("'{}' is not a resource; expected {}, tile=MxN", resource,
                    fmt::join(ScalableResources(), ", "));
   gpu.*(found->second) *= factor;
   if (resource == "sm") gpu.sms = std::round(gpu.sms);

@@ -10,9 +10,9 @@
 namespace dlroof::delta {
 namespace {
 
-// Sum over all blocks of rows x columns indices that cut the matrix. Beyond `most` blocks a
-// sample of so many stands for all, spread by the R2 sequence (fractions of powers of the plastic
-// number), which falls into step with no period of the layer.
+// Sums over all blocks of rows x columns indices of the matrix. For more than `most` blocks it
+// extrapolates from a sample of `most` blocks, spread by the R2 sequence (fractions of powers of
+// the plastic number), which does not resonate with any period of the layer.
 double SumOfBlocks(const Operand& matrix, int64_t rows, int64_t columns, int64_t sector,
                    int64_t most) {
   const int64_t all_rows = Size(matrix.rows), all_columns = Size(matrix.columns);
@@ -36,7 +36,7 @@ double SumOfBlocks(const Operand& matrix, int64_t rows, int64_t columns, int64_t
   return sum * static_cast<double>(down) * static_cast<double>(across) / static_cast<double>(most);
 }
 
-// A warp's load: as many lanes along memory as the tile has, the rest across.
+// The block of a warp's load: as many lanes along memory as the tile allows, the rest across.
 struct WarpBlock {
   int64_t rows = 1, columns = 1;
 };
@@ -76,7 +76,7 @@ GemmSectors ModelSectors(const ConvGemm& gemm, const CtaTile& tile, int64_t sect
 void CheckTile(const CtaTile& tile, const CacheShape& caches) {
   for (const int64_t size :
        {tile.m, tile.n, tile.k, tile.slices, caches.sector_bytes, caches.dram_sector_bytes})
-    if (size < 1) throw BadInput("a tile's sizes are 1 or more, got {}", size);
+    if (size < 1) throw BadInput("the sizes of a tile must be at least 1, got {}", size);
 }
 
 TrafficBytes BytesOf(const GemmSectors& sectors, int64_t sector) {
@@ -123,7 +123,7 @@ ExactTraffic EnumerateTraffic(const ConvLayer& layer, const CtaTile& tile, const
 
 namespace {
 
-// A tiles of the CTAs [begin, end), ascending and disjoint.
+// Returns the A tiles of the CTAs [begin, end), ascending and disjoint.
 IndexRanges RowTiles(int64_t begin, int64_t end, int64_t tiles_m) {
   if (end - begin >= tiles_m) return {{0, tiles_m}};
   const int64_t from = begin % tiles_m, to = (end - 1) % tiles_m + 1;
@@ -135,11 +135,12 @@ IndexRanges ColumnTiles(int64_t begin, int64_t end, int64_t tiles_m) {
   return {{begin / tiles_m, (end - 1) / tiles_m + 1}};
 }
 
-// Remembers answers: a range that begins at the same place of an image touches as much as another.
-class Remembered {
+// Caches results: ranges at the same offset within the period of the rows touch equally many
+// sectors.
+class CachedSectors {
  public:
-  Remembered(const Operand& matrix, int64_t tile, IndexRange columns, int64_t sector,
-             const RangeSectors& touched)
+  CachedSectors(const Operand& matrix, int64_t tile, IndexRange columns, int64_t sector,
+                const RangeSectors& touched)
       : matrix_(matrix), tile_(tile), columns_(columns), sector_(sector), touched_(touched) {}
 
   double operator()(const IndexRanges& tiles) {
@@ -170,10 +171,10 @@ class Remembered {
   std::map<IndexRanges, double> answers_;
 };
 
-// [sector] that the CTAs [begin, end) touch and those from `kept` on before them did not.
+// [sector] that the CTAs [begin, end) touch and the CTAs [cached, begin) do not.
 template <class Touched>
-double Reads(const Touched& touched, int64_t kept, int64_t begin, int64_t end) {
-  return touched(kept, end) - (kept == begin ? 0 : touched(kept, begin));
+double Reads(const Touched& touched, int64_t cached, int64_t begin, int64_t end) {
+  return touched(cached, end) - (cached == begin ? 0 : touched(cached, begin));
 }
 
 }  // namespace
@@ -187,16 +188,16 @@ WaveSectors WalkWaves(const WaveGrid& grid, const TileSectors& a, const TileSect
   const auto columns = [&](int64_t begin, int64_t end) {
     return b(ColumnTiles(begin, end, grid.tiles_m));
   };
-  int64_t kept = 0;  // the first CTA of the earlier waves that are still in the cache
+  int64_t cached = 0;  // the first CTA of the earlier waves whose data is still in the cache
   for (int64_t begin = 0; begin < ctas; begin += grid.ctas_per_wave) {
     const int64_t end = std::min(begin + grid.ctas_per_wave, ctas);
-    while (kept < begin && rows(kept, begin) + columns(kept, begin) > grid.cache_sectors)
-      kept += grid.ctas_per_wave;
-    kept = std::min(kept, begin);
-    sum.a += Reads(rows, kept, begin, end);
+    while (cached < begin && rows(cached, begin) + columns(cached, begin) > grid.cache_sectors)
+      cached += grid.ctas_per_wave;
+    cached = std::min(cached, begin);
+    sum.a += Reads(rows, cached, begin, end);
     const int64_t before = std::max<int64_t>(0, begin - grid.ctas_per_wave);
     const bool stays = columns(before, end) <= grid.cache_sectors / 2;
-    sum.b += Reads(columns, stays ? std::min(kept, before) : kept, begin, end);
+    sum.b += Reads(columns, stays ? std::min(cached, before) : cached, begin, end);
     ++sum.waves;
   }
   return sum;
@@ -214,8 +215,8 @@ DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_
                       cache.bytes / bytes_per_sector};
   DramBytes sum;
   const auto add = [&](IndexRange columns, double times) {
-    Remembered a(gemm.a, tile.m, columns, sector, touched);
-    Remembered b(gemm.b, tile.n, columns, sector, touched);
+    CachedSectors a(gemm.a, tile.m, columns, sector, touched);
+    CachedSectors b(gemm.b, tile.n, columns, sector, touched);
     const auto waves = WalkWaves(grid, std::ref(a), std::ref(b));
     sum.a += times * waves.a * bytes_per_sector;
     sum.b += times * waves.b * bytes_per_sector;

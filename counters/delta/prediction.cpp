@@ -19,20 +19,20 @@
 namespace dlroof::delta {
 namespace {
 
-// Columns that a wider tile may pad to, over those that the narrowest pads to.
+// [1] Columns that a wider tile may pad to, over those of the narrowest tile.
 constexpr double kMorePadding = 1 + 1.0 / 16;
 constexpr double kSharingCtasPerSm = 1.35;
-// A thread holds 64 sums and about as many other registers (volta_scudnn_128x64: 128 threads of 128
-// registers).
+// A thread has 64 sums and about as many other registers (volta_scudnn_128x64 has 128 threads of
+// 128 registers).
 constexpr double kSumsPerThread = 64, kRegistersPerThread = 128;
-// A warp's part of the tile: 32 threads of 8x8 sums.
+// A warp's share of the tile is 32 threads of 8x8 sums.
 constexpr double kWarpRows = 64, kWarpColumns = 32;
 
 double Threads(const CtaTile& tile) {
   return std::max(32.0, static_cast<double>(tile.m * tile.n) / kSumsPerThread);
 }
 
-// Two K-steps of A and B: one is computed with while the next one arrives.
+// Double buffering: A and B of the current and of the next K-step.
 double SharedBytes(const CtaTile& tile, int64_t element_bytes) {
   return 2 * static_cast<double>((tile.m + tile.n) * tile.k * element_bytes);
 }
@@ -59,10 +59,10 @@ int64_t Slices(const ConvLayer& layer, const CtaTile& tile, const GpuSpec& gpu) 
   return std::max<int64_t>(1, std::min(fill, steps / 64));
 }
 
-// [clock] Work of each resource in one K-step of one CTA.
+// [clock] that each resource needs for one K-step of one CTA.
 struct StepClocks {
   double compute = 0, shared = 0, l1 = 0, l2 = 0, dram = 0;
-  double load = 0;  // until the data of the next step have arrived, latencies included
+  double load = 0;  // to load the data of the next step, with latencies
 };
 
 struct Rates {  // [byte/clock] of one SM
@@ -90,7 +90,7 @@ StepClocks StepOf(const ConvLayer& layer, const CtaTile& tile, const TrafficByte
   return step;
 }
 
-// The resources of a step of `ctas` CTAs on one SM.
+// Returns the clocks of a K-step of `ctas` CTAs on one SM, by resource.
 std::map<Bottleneck, double> Clocks(const StepClocks& step, double ctas) {
   return {{Bottleneck::kCompute, ctas * step.compute}, {Bottleneck::kShared, ctas * step.shared},
           {Bottleneck::kL1, ctas * step.l1},           {Bottleneck::kL2, ctas * step.l2},
@@ -133,7 +133,7 @@ TilePlan PlanTile(const ConvLayer& layer, const GpuSpec& gpu, int64_t m, int64_t
   return plan;
 }
 
-CtaTile TileFromKernelName(std::string_view name) {
+std::optional<CtaTile> TileFromKernelName(std::string_view name) {
   const auto number = [](std::string_view text, int64_t& value) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     return error == std::errc() && value >= 16 && value <= 512 && value % 8 == 0
@@ -148,7 +148,7 @@ CtaTile TileFromKernelName(std::string_view name) {
     const size_t digits = number(name.substr(x + 1), tile.n);
     if (digits > 0 && !name.substr(x + 1 + digits).starts_with('.')) return tile;
   }
-  return {0, 0, 0, 1};
+  return std::nullopt;
 }
 
 CacheShape CachesOf(const GpuSpec& gpu) {
@@ -166,14 +166,14 @@ ConvTime ModelTime(const ConvLayer& layer, const TilePlan& plan, const TrafficBy
   const double macs = MacsPerClock(gpu, type);
   const auto step = StepOf(layer, tile, traffic, ctas * k_steps, gpu, macs);
   const Rates rate = RatesOf(gpu);
-  // The first step's data through all levels and into shared memory, before anything overlaps.
+  // Loads the first step's data through all levels into shared memory, without overlap.
   const double e = static_cast<double>(layer.element_bytes);
   const double prologue = step.load + gpu.shared_latency_clocks +
                           e * static_cast<double>((tile.m + tile.n) * tile.k) / rate.shared;
-  // The results go out while no K-step of the same CTA runs.
+  // A CTA stores its results after its last K-step, without overlap.
   const double store = traffic.dram.c / ctas / rate.dram;
   ConvTime time;
-  std::map<Bottleneck, double> clocks;  // of the whole kernel, by what they are spent on
+  std::map<Bottleneck, double> clocks;  // of the whole kernel, by resource
   const auto add_waves = [&](double waves, double on_sm) {
     const auto [resource, longest] = Longest(Clocks(step, on_sm));
     clocks[Bottleneck::kLatency] += waves * prologue;
@@ -195,10 +195,10 @@ ConvTime ModelTime(const ConvLayer& layer, const TilePlan& plan, const TrafficBy
 namespace {
 
 struct TypeRow {
-  std::string_view type;  // as a GPU's figures name its multiply-adds
+  std::string_view type;  // as in the keys of GpuSpec::macs_per_clock
   int64_t bytes;          // [byte] of an element that is read
   std::string_view pipe;
-  std::optional<int64_t> result_bytes = {};  // [byte] where what is written has another size
+  std::optional<int64_t> result_bytes = {};  // [byte] if written elements have another size
 };
 constexpr std::array<TypeRow, 6> kTypes = {{{"f32", 4, "fp32.vector"},
                                             {"tf32", 4, "tf32.matrix"},
@@ -221,25 +221,25 @@ TypeRow RowOf(std::string_view type) {
     for (const auto& result : kResults)
       if (result.type == type.substr(4)) return {"int8", 1, "int8.matrix", result.bytes};
   throw BadInput(
-      "no type '{}' in the model; there are f32, tf32, f16, bf16, int8, fp8 and integer mixes such "
-      "as s8s8f32",
+      "the model has no type '{}'; expected f32, tf32, f16, bf16, int8, fp8 or an integer mix such "
+      "as "
+      "s8s8f32",
       type);
 }
 
-// Winograd and FFT transform tiles of the image first: other bytes, other multiply-adds.
+// Winograd and FFT transform tiles of the image, with other bytes and other multiply-adds.
 void RequireImplicitGemm(const std::string& kernel) {
   std::string text = kernel;
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto& [key, name] : {std::pair("winograd", "Winograd"), std::pair("fft", "FFT")})
     if (text.find(key) != std::string::npos)
-      throw BadInput("its kernel is {}, and the model knows the traffic of implicit GEMMs alone",
-                     name);
+      throw BadInput("its kernel uses {}, but the model covers only implicit GEMMs", name);
 }
 
-// All that may be refused is refused here.
+// Throws BadInput for everything that PredictConv refuses.
 struct Planned {
   ConvLayer layer;
-  std::string type;  // as the GPU's figures name it
+  std::string type;  // as in the keys of GpuSpec::macs_per_clock
   TilePlan plan;
   std::string tile_from;
 };
@@ -251,12 +251,12 @@ Planned PlanOf(const ConvQuestion& question, const GpuSpec& gpu) {
   planned.layer.result_bytes = row.result_bytes;
   MacsPerClock(gpu, planned.type);
   GemmOf(planned.layer);
-  const CtaTile named = TileFromKernelName(question.kernel);
+  const auto named = TileFromKernelName(question.kernel);
   if (question.tile) {
     planned.plan = PlanTile(planned.layer, gpu, question.tile->m, question.tile->n);
     planned.tile_from = "request";
-  } else if (named.m > 0) {
-    planned.plan = PlanTile(planned.layer, gpu, named.m, named.n);
+  } else if (named) {
+    planned.plan = PlanTile(planned.layer, gpu, named->m, named->n);
     planned.tile_from = "kernel name";
   } else {
     planned.plan = PlanTile(planned.layer, gpu);
@@ -276,11 +276,11 @@ std::string PipeOf(const std::string& type, const GpuSpec& gpu) {
   return std::string(row.pipe);
 }
 
-std::string WhyNotPredicted(const ConvQuestion& question, const GpuSpec& gpu) try {
+std::optional<Reason> RefusalReason(const ConvQuestion& question, const GpuSpec& gpu) try {
   PlanOf(question, gpu);
-  return "";
+  return std::nullopt;
 } catch (const BadInput& error) {
-  return error.what();
+  return Reason{error.what()};
 }
 
 ConvPrediction PredictConv(const ConvQuestion& question, const GpuSpec& gpu) {
@@ -329,7 +329,7 @@ struct Trial {
   CacheShape caches;
 };
 
-// std::mt19937_64's numbers are the same everywhere, the standard distributions' are not.
+// The output of std::mt19937_64 is the same on every platform; that of distributions is not.
 class Choice {
  public:
   explicit Choice(unsigned seed) : random_(seed) {}
@@ -374,7 +374,7 @@ Trial RandomTrial(Choice& choice) {
                 choice.Of({4, 8, 8, 16, 32})};
   if (trial.layer.direction == ProductDirection::kBackwardWeights)
     trial.tile.slices = choice.Of({1, 2, 4, 8});
-  // Small chips and caches, so that most layers do not fit.
+  // Chips and caches are small, so that most layers do not fit.
   trial.caches.l2 = {static_cast<double>(choice.Of({30, 100, 400, 2000})) * 1e3,
                      static_cast<double>(choice.Of({5, 20, 54, 108}))};
   return trial;
@@ -402,7 +402,7 @@ void Summarize(LevelStudy& study) {
   std::vector<double> sizes;
   for (const auto& error : study.errors) sizes.push_back(std::abs(error.relative));
   study.median = Median(sizes);
-  study.percentile95 = sizes[sizes.size() / 20];  // sizes fall
+  study.percentile95 = sizes[sizes.size() / 20];  // in descending order
 }
 
 }  // namespace

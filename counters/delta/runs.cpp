@@ -1,5 +1,5 @@
-// Sectors of a block by its runs of memory instead of its elements: the geometry of a convolution
-// in a few dozen operations.
+// Estimates the sectors of a block from its contiguous runs in memory instead of its elements, in a
+// few dozen operations.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,26 +10,26 @@
 namespace dlroof::delta {
 namespace {
 
-// ---- a box of strides ----
+// --- A box of strides ---
 
 struct Stride {
   double count = 1;
   int64_t bytes = 0;
 };
 
-// The digits of `length` consecutive indices that begin at multiples of it, in the mean.
+// Appends the average strides of `length` consecutive indices that begin at a multiple of `length`.
 void AddStrides(const Axis& axis, int64_t begin, int64_t length, std::vector<Stride>& strides,
                 int64_t& alignment) {
   const bool whole = begin == 0 && length == Size(axis);
-  double left = static_cast<double>(length);  // [1] values of this digit and those left of it
-  int64_t inner = 1, granule = length;        // [1] indices per value; what starts are multiples of
+  double left = static_cast<double>(length);  // [1] values of this digit and of the outer ones
+  int64_t inner = 1, granule = length;        // [1] indices per value; divisor of all starts
   for (int digit = 2; digit >= 0; --digit) {
     const auto& [count, dy, dx, bytes] = axis.digits[static_cast<size_t>(digit)];
-    const bool more = Size(axis) > inner * count;  // digits to the left count
+    const bool more = Size(axis) > inner * count;  // whether outer digits have several values
     const int64_t start = more ? std::gcd(granule, count) : granule;
     if (!whole && bytes > 0) alignment = std::gcd(alignment, start * bytes);
     double pieces = std::max(1.0, left / static_cast<double>(count));
-    // Some ranges cross the end of this digit: more pieces of the same total length.
+    // Some ranges cross the end of this digit, which gives more pieces of the same total length.
     if (!whole && more && left < static_cast<double>(count))
       pieces = 1 + (left - static_cast<double>(start)) / static_cast<double>(count);
     strides.push_back({std::min(left / (left < static_cast<double>(count) ? pieces : 1),
@@ -69,18 +69,18 @@ double BoxSectors(const Operand& matrix, IndexRange rows, IndexRange columns, in
   return runs * (run + g - static_cast<double>(alignment)) / g;
 }
 
-// ---- lines of an image plane ----
+// --- Lines of an image plane ---
 
 struct Line {
-  int64_t y = 0, first = 0, last = 0;  // columns, inclusive
-  double columns = 0;                  // [1] different ones of them that are touched
+  int64_t y = 0, first = 0, last = 0;  // inclusive range of columns
+  double columns = 0;                  // [1] columns in the range that are touched
 };
 
 struct TapSpan {
-  int64_t fy0 = 0, fy1 = 0, fx0 = 0, fx1 = 0;  // inclusive; fx0 of the first row, fx1 of the last
+  int64_t fy0 = 0, fy1 = 0, fx0 = 0, fx1 = 0;  // inclusive; fx0 in the first row, fx1 in the last
 };
 
-// The gather of a matrix, whichever axis its pixels are on.
+// A gathered matrix, with its pixels on either axis.
 class Gather {
  public:
   Gather(const Operand& matrix, int64_t sector)
@@ -113,7 +113,7 @@ class Gather {
     return sum;
   }
 
-  // Those that are alike but for their alignment: two stand for all.
+  // Equal channels that differ only in alignment. Computes two of them and takes their mean.
   double Channels(IndexRange pixels, int64_t from, int64_t to, int64_t channel, int64_t channels) {
     if (channels == 1 || channel_.bytes % sector_ == 0)
       return static_cast<double>(channels) *
@@ -124,8 +124,9 @@ class Gather {
     return static_cast<double>(channels) * some / 2;
   }
 
-  // All channels of all taps that the range reaches, or each tap's own channels by themselves: both
-  // are too many, the first where it takes few channels, the second where taps share pixels.
+  // Returns the smaller of two upper bounds: all channels of all taps in the range (too many if the
+  // range has few channels), and the sum over taps of their channels (too many if taps share
+  // pixels).
   double Nhwc(IndexRange pixels, IndexRange taps) {
     const int64_t channels = channel_.count;
     const int64_t first = taps.first / channels, last = (taps.second - 1) / channels;
@@ -145,7 +146,8 @@ class Gather {
     return Images(pixels, taps.first, taps.second, 0, channel * channel_.bytes, false);
   }
 
-  // Whole images count once; `seamless`: the planes of several channels follow each other.
+  // Computes complete images once. `seamless` says that the planes of several channels are
+  // contiguous.
   double Images(IndexRange pixels, int64_t from, int64_t to, int64_t base, int64_t offset,
                 bool seamless) {
     const int64_t per_image = pixels_.digits[1].count * pixels_.digits[2].count;
@@ -166,7 +168,7 @@ class Gather {
     return sum;
   }
 
-  // The lines that pixels [begin, end) of an image reach with these taps, merged.
+  // Sets lines_ to the merged lines that pixels [begin, end) of an image reach with these taps.
   void Collect(int64_t begin, int64_t end, const TapSpan& taps) {
     lines_.clear();
     const int64_t width = pixels_.digits[2].count;
@@ -201,7 +203,7 @@ class Gather {
         {y, first, last, matrix_.step_w == 1 ? std::max(1.0, std::round(share * span)) : span});
   }
 
-  // [1] different sums of n multiples of `step` and m of `tap`.
+  // [1] Different sums of n multiples of `step` and m multiples of `tap`.
   static double Different(int64_t n, int64_t step, int64_t m, int64_t tap) {
     const int64_t common = std::gcd(step, tap);
     step /= common;
@@ -216,14 +218,14 @@ class Gather {
     std::ranges::sort(lines_, [](const Line& a, const Line& b) {
       return a.y != b.y ? a.y < b.y : a.first < b.first;
     });
-    size_t kept = 0;
+    size_t merged = 0;
     for (size_t i = 1; i < lines_.size(); ++i) {
-      Line &to = lines_[kept], &from = lines_[i];
+      Line &to = lines_[merged], &from = lines_[i];
       if (from.y != to.y || from.first > to.last + 1) {
-        lines_[++kept] = from;
+        lines_[++merged] = from;
         continue;
       }
-      // Two taps that reach every second column reach the same ones or the others.
+      // With a stride, two taps with the same range touch the same columns; others add columns.
       const bool same = from.first == to.first && from.last == to.last;
       const int64_t last = std::max(to.last, from.last);
       const auto span = static_cast<double>(last - to.first + 1);
@@ -233,7 +235,7 @@ class Gather {
       to.columns = same ? std::max(to.columns, from.columns) : density * span;
       to.last = last;
     }
-    if (!lines_.empty()) lines_.resize(kept + 1);
+    if (!lines_.empty()) lines_.resize(merged + 1);
   }
 
   double Runs(int64_t place, int64_t offset, bool seamless) const {
@@ -252,7 +254,7 @@ class Gather {
       const int64_t end = place + line.y * matrix_.line_bytes + (line.last + 1) * pixel;
       const auto span = static_cast<double>(line.last - line.first + 1);
       if (line.columns < span && span / line.columns * static_cast<double>(pixel) > g) {
-        sum += line.columns;  // no two in a sector
+        sum += line.columns;  // each in a sector of its own
         last_sector = -1;
         plane = false;
         continue;
@@ -298,7 +300,7 @@ class Gather {
   const Digit& fx_;
   const Digit& channel_;
   int64_t sector_;
-  int64_t chunk_ = 0;  // [byte] of one pixel that is read (NHWC)
+  int64_t chunk_ = 0;  // [byte] read per pixel (NHWC)
   std::vector<Line> lines_;
 };
 

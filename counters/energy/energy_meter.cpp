@@ -16,36 +16,35 @@ namespace dlroof::energy {
 namespace {
 
 constexpr std::size_t kWindows = 3;
-// Student's t of 2 degrees of freedom, 0.975.
+// Student's t for 2 degrees of freedom, 0.975 quantile.
 constexpr double kStudent = 4.302652729911275;
-// [s] The slowest counter (NVML's) moves every 20 to 100 ms. Longer calls see each reading moved.
-constexpr double kSlowestTick = 0.1;
-// [s] A counter that moves later than that stands still.
-constexpr double kStandsStill = 1;
-// [s] The smallest range is 65 kJ (AMD), which 1000 W fill in 65 s.
+// [s] The slowest counter (NVML's) is updated every 20 to 100 ms, so it advances in a longer call.
+constexpr double kSlowestUpdate = 0.1;
+// [s] A counter without an update for this long is treated as broken.
+constexpr double kLongestUpdate = 1;
+// [s] The smallest counter range is 65 kJ (AMD), which 1000 W fill in 65 s.
 constexpr double kLongestWindow = 60;
 
-// A measurement that cannot be had: the text is the record's reason.
+// A failed measurement. The record gets the text as its reason.
 struct NoEnergy : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 using Joules = std::vector<double>;  // by domain
 
-// Reads all domains.
 Joules ReadAll(const EnergyMeter& meter) {
   Joules joules;
   for (const auto& domain : meter.domains) joules.push_back(domain.joules());
   return joules;
 }
 
-// [J] A counter that reads less than before began anew.
+// [J] A counter that reads less than before has wrapped around.
 double Spent(const EnergyDomain& domain, double before, double after) {
   if (after >= before) return after - before;
   if (domain.range_joules && before <= *domain.range_joules)
     return after + (*domain.range_joules - before);
-  throw NoEnergy(
-      fmt::format("the counter of {} went back from {} J to {} J", domain.name, before, after));
+  throw NoEnergy(fmt::format("the energy counter of {} went back from {} J to {} J", domain.name,
+                             before, after));
 }
 
 bool AnyCountedMoved(const EnergyMeter& meter, const Joules& before, const Joules& after) {
@@ -54,7 +53,6 @@ bool AnyCountedMoved(const EnergyMeter& meter, const Joules& before, const Joule
   return false;
 }
 
-// The state of the counters at a moment.
 struct Reading {
   Joules joules;
   double at = 0;  // [s]
@@ -73,7 +71,7 @@ class Measurement {
       : meter_(meter), run_(run), windows_(windows) {
     const double begin = windows_.now();
     Call();
-    short_calls_ = windows_.now() - begin < kSlowestTick;
+    short_calls_ = windows_.now() - begin < kSlowestUpdate;
   }
 
   std::array<Window, kWindows> Measure() {
@@ -94,7 +92,7 @@ class Measurement {
     return measured;
   }
 
-  // [1] CPUs that other programs kept busy during Measure; absent: not known.
+  // [1] CPUs that other programs kept busy during Measure.
   std::optional<double> others_cpus() const { return others_cpus_; }
 
  private:
@@ -110,7 +108,8 @@ class Measurement {
 
   Reading Read() const { return {ReadAll(meter_), windows_.now()}; }
 
-  // Calls until the counters move. Long calls are not waited for: a tick is short beside them.
+  // Makes calls until a counter is updated. Long calls need no alignment: an update period is short
+  // compared with them.
   Reading NextReading() {
     Reading first = Read();
     if (!short_calls_) return first;
@@ -118,9 +117,9 @@ class Measurement {
       Call();
       Reading reading = Read();
       if (AnyCountedMoved(meter_, first.joules, reading.joules)) return reading;
-      if (reading.at - first.at > kStandsStill)
+      if (reading.at - first.at > kLongestUpdate)
         throw NoEnergy(
-            fmt::format("the counter of {} stood still for {:.1f} s of calls",
+            fmt::format("the energy counter of {} did not advance in {:.1f} s of calls",
                         std::ranges::find(meter_.domains, true, &EnergyDomain::counted)->name,
                         reading.at - first.at));
     }
@@ -130,14 +129,14 @@ class Measurement {
     Window window{{}, end.at - begin.at, calls_};
     if (window.seconds > kLongestWindow)
       throw NoEnergy(
-          fmt::format("a window of whole calls takes {:.0f} s: counters may begin anew "
-                      "more than once in over {:.0f} s",
+          fmt::format("a window of complete calls takes {:.0f} s, and energy counters may wrap "
+                      "around more than once in over {:.0f} s: measure a smaller problem",
                       window.seconds, kLongestWindow));
     for (std::size_t i = 0; i < begin.joules.size(); ++i) {
       const auto& domain = meter_.domains[i];
       window.joules.push_back(Spent(domain, begin.joules[i], end.joules[i]));
       if (domain.counted && window.joules.back() <= 0)
-        throw NoEnergy(fmt::format("the counter of {} stood still for {:.1f} s of calls",
+        throw NoEnergy(fmt::format("the energy counter of {} did not advance in {:.1f} s of calls",
                                    domain.name, window.seconds));
     }
     return window;
@@ -151,7 +150,7 @@ class Measurement {
   std::optional<double> others_cpus_;
 };
 
-// [J] of one call in a window, all domains that count.
+// [J] of one call in a window, over all counted domains.
 double PerCall(const EnergyMeter& meter, const Window& window) {
   double joules = 0;
   for (std::size_t i = 0; i < window.joules.size(); ++i)
@@ -188,16 +187,16 @@ Energy Summarized(const EnergyMeter& meter, const std::array<Window, kWindows>& 
 }  // namespace
 
 bool HasOthersEnergy(const Energy& energy) {
-  constexpr double kMostOfOthers = 0.1;  // [1] of a CPU; the system's own daemons take a hundredth
-  return energy.others_cpus.value_or(0) > kMostOfOthers;
+  constexpr double kMostOthersCpus = 0.1;  // [1] system daemons use about 0.01
+  return energy.others_cpus.value_or(0) > kMostOthersCpus;
 }
 
 EnergyMeter OpenEnergyMeter(const EnergyPlace& place, const std::vector<EnergySource>& sources) {
   EnergyMeter meter;
   for (const auto& source : sources) {
     auto counters = source.open(place);
-    if (!counters.why_not.empty()) {
-      meter.unavailable[source.name] = counters.why_not;
+    if (counters.reason) {
+      meter.unavailable[source.name] = *counters.reason;
       continue;
     }
     meter.from = source.name;
@@ -208,25 +207,25 @@ EnergyMeter OpenEnergyMeter(const EnergyPlace& place, const std::vector<EnergySo
   return meter;
 }
 
-std::string WhyNoEnergy(const EnergyMeter& meter) {
+Reason NoEnergyReason(const EnergyMeter& meter) {
   std::vector<std::string> reasons;
-  for (const auto& [source, why] : meter.unavailable)
-    reasons.push_back(fmt::format("{}: {}", source, why));
-  return fmt::format("{}", fmt::join(reasons, "; "));
+  for (const auto& [source, reason] : meter.unavailable)
+    reasons.push_back(fmt::format("{}: {}", source, reason.text));
+  return {fmt::format("{}", fmt::join(reasons, "; "))};
 }
 
-EnergyFound MeasureEnergy(const EnergyMeter& meter, const std::function<void()>& run,
-                          const EnergyWindows& windows) {
-  if (meter.from.empty()) return {{}, WhyNoEnergy(meter)};
+EnergyResult MeasureEnergy(const EnergyMeter& meter, const std::function<void()>& run,
+                           const EnergyWindows& windows) {
+  if (meter.from.empty()) return {.reason = NoEnergyReason(meter)};
   try {
     Measurement measurement(meter, run, windows);
-    EnergyFound found{Summarized(meter, measurement.Measure()), ""};
-    found.energy->others_cpus = measurement.others_cpus();
-    return found;
-  } catch (const NoEnergy& reason) {
-    return {{}, reason.what()};
+    EnergyResult result{.energy = Summarized(meter, measurement.Measure())};
+    result.energy->others_cpus = measurement.others_cpus();
+    return result;
+  } catch (const NoEnergy& error) {
+    return {.reason = Reason{error.what()}};
   } catch (const BadInput& unreadable) {
-    return {{}, unreadable.what()};
+    return {.reason = Reason{unreadable.what()}};
   }
 }
 
@@ -256,19 +255,19 @@ std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
 
 namespace {
 
-// A clock that follows others is never more than 500 ppm fast or slow (NTP). A jump is more.
+// NTP slews a clock by at most 500 ppm. A larger difference means that the clock was set.
 constexpr double kMostSlewed = 1e-3;      // [1]
-constexpr double kMostJumpSeconds = 0.1;  // [s] beside the fastest meters' period
+constexpr double kMostJumpSeconds = 0.1;  // [s] small against the period of the fastest meters
 
 }  // namespace
 
-WindowFound RepeatForMeter(const std::function<void()>& run, const WindowClocks& clocks) {
+WindowResult RepeatForMeter(const std::function<void()>& run, const WindowClocks& clocks) {
   MeteredWindow window;
   const double begin = clocks.now();
   window.begin_seconds = clocks.utc();
   double seconds = 0;
   do {
-    if (clocks.stopped && clocks.stopped()) return {{}, "interrupted"};
+    if (clocks.stopped && clocks.stopped()) return {.reason = Reason{"interrupted"}};
     run();
     ++window.calls;
     seconds = clocks.now() - begin;
@@ -276,8 +275,9 @@ WindowFound RepeatForMeter(const std::function<void()>& run, const WindowClocks&
   window.end_seconds = clocks.utc();
   const double set = window.end_seconds - window.begin_seconds - seconds;
   if (std::abs(set) > kMostJumpSeconds + kMostSlewed * seconds)
-    return {{}, fmt::format("the system's clock was set by {:+.1f} s meanwhile", set)};
-  return {window, ""};
+    return {.reason = Reason{
+                fmt::format("the system's clock was set by {:+.1f} s during the window", set)}};
+  return {.window = window};
 }
 
 double UtcSeconds() {

@@ -1,6 +1,5 @@
-// Measures the energy of calls with the counters of one source.
-//
-// Repeats calls in a window for a meter that is as slow as one sample a second, or slower.
+// Measures the energy of calls with the counters of one source, and fills windows with calls for
+// external meters that sample once a second or less often.
 #pragma once
 
 #include <functional>
@@ -14,35 +13,35 @@
 
 namespace dlroof::energy {
 
-// The counters of one source, open.
+// The open counters of one source.
 struct EnergyMeter {
-  std::string from;  // the source's name; empty: none can count
+  std::string from;  // the source's name, or empty if no source can count
   std::vector<EnergyDomain> domains;
   std::string covers;
-  std::map<std::string, std::string> unavailable;  // why not, by the name of each source before it
+  std::map<std::string, Reason> unavailable;  // the preferred sources that cannot count, by name
 };
 
 // Opens the first of `sources` that can count.
 EnergyMeter OpenEnergyMeter(const EnergyPlace& place, const std::vector<EnergySource>& sources);
 
-// "powercap: REASON; perf: REASON": of a meter without counters.
-std::string WhyNoEnergy(const EnergyMeter& meter);
+// Returns why a meter has no counters: "powercap: REASON; perf: REASON".
+Reason NoEnergyReason(const EnergyMeter& meter);
 
 struct EnergyWindows {
   double least_seconds = 0.5;     // [s] of a window
   std::function<double()> now;    // [s] of a steady clock
-  std::function<bool()> stopped;  // asks whether to give up; may be empty
-  // [s] of CPUs that other programs took so far, absent: not known; may be empty
+  std::function<bool()> stopped;  // returns whether to give up; may be empty
+  // [s] CPU time of other programs so far, or nullopt if unknown; may be empty
   std::function<std::optional<double>()> others;
 };
 
-// Repeats `run`, one call, for three windows one after another. Each begins and ends when the
-// counters move, as far as calls are short enough to meet that moment. Absent with a reason: a
-// counter stands still, cannot be read, or may have begun anew more than once in a window.
-EnergyFound MeasureEnergy(const EnergyMeter& meter, const std::function<void()>& run,
-                          const EnergyWindows& windows);
+// Repeats `run`, one call, for three consecutive windows. If calls are shorter than the counters'
+// update period, each window begins and ends at an update. The result has a reason if a counter
+// does not advance, cannot be read, or may have wrapped around more than once in a window.
+EnergyResult MeasureEnergy(const EnergyMeter& meter, const std::function<void()>& run,
+                           const EnergyWindows& windows);
 
-// Reads the counters before and after `wait`. Absent where one of them stands still.
+// Reads the counters before and after `wait`. Returns nullopt if one of them does not advance.
 std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
                                           const std::function<void()>& wait,
                                           const std::function<double()>& now);
@@ -50,18 +49,18 @@ std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
 struct WindowClocks {
   double least_seconds = 60;      // [s] of the window
   std::function<double()> now;    // [s] of a steady clock
-  std::function<double()> utc;    // [s] since 1970, by the clock that meters have too
-  std::function<bool()> stopped;  // asks whether to give up; may be empty
+  std::function<double()> utc;    // [s] since 1970, comparable with the meter's clock
+  std::function<bool()> stopped;  // returns whether to give up; may be empty
 };
 
-struct WindowFound {
+struct WindowResult {
   std::optional<MeteredWindow> window;
-  std::string why_not;  // empty: there is a `window`
+  std::optional<Reason> reason;  // set only without `window`
 };
 
-// Repeats `run`, one call, for at least so many seconds. Absent with a reason: it was stopped, or
-// somebody set the system's clock meanwhile.
-WindowFound RepeatForMeter(const std::function<void()>& run, const WindowClocks& clocks);
+// Repeats `run`, one call, for at least `clocks.least_seconds`. The result has a reason if it was
+// stopped, or if the system's clock was set during the window.
+WindowResult RepeatForMeter(const std::function<void()>& run, const WindowClocks& clocks);
 
 // [s] since 1970.
 double UtcSeconds();

@@ -47,7 +47,7 @@ double ReadMicrojoules(const std::filesystem::path& path, const std::string& cur
 
 EnergyDomain MicrojouleDomain(const std::string& name, bool counted,
                               const std::filesystem::path& path, const std::string& cure) {
-  ReadMicrojoules(path, cure);  // throws now where it cannot be read
+  ReadMicrojoules(path, cure);  // throws here, not first in a measurement
   return {name, counted, [=] { return ReadMicrojoules(path, cure); }, std::nullopt};
 }
 
@@ -76,15 +76,16 @@ bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
                  const EnergyPlace& place) {
   const auto found = packages.find(package);
   if (found == packages.end())
-    throw BadInput("the CPUs of package {} are not known ({}): who uses them is not, either",
-                   package, (place.sysfs / "devices/system/cpu").string());
+    throw BadInput(
+        "the CPUs of package {} are unknown ({}), so other programs may share its counter", package,
+        (place.sysfs / "devices/system/cpu").string());
   const auto& cpus = found->second;
   const auto usable = static_cast<std::size_t>(std::ranges::count_if(
       cpus, [&](int cpu) { return std::ranges::binary_search(place.allowed_cpus, cpu); }));
   if (usable != 0 && usable != cpus.size())
     throw BadInput(
-        "this process may use {} of the {} CPUs of package {}, and the counter has the energy of "
-        "all: give it whole packages",
+        "this process may use only {} of the {} CPUs of package {}, but the counter covers all of "
+        "them: give the process whole packages",
         usable, cpus.size(), package);
   return usable != 0;
 }
@@ -102,8 +103,8 @@ bool RegisterEnergySource(EnergySource source) {
   source.open = [open = std::move(source.open)](const EnergyPlace& place) -> EnergyCounters {
     try {
       return open(place);
-    } catch (const BadInput& reason) {
-      return {.why_not = reason.what()};
+    } catch (const BadInput& error) {
+      return {.reason = Reason{error.what()}};
     }
   };
   EnergyRegistry().push_back(std::move(source));
@@ -124,10 +125,10 @@ std::filesystem::path SysfsRoot() {
 std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second) {
   std::istringstream in{std::string(stat.substr(0, stat.find('\n')))};
   std::string cpu;
-  // proc(5): user nice system idle iowait irq softirq; guests' time is in user and nice.
+  // proc(5): user nice system idle iowait irq softirq; user and nice include guests' time.
   std::array<double, 7> ticks{};
   in >> cpu;
-  for (double& some : ticks) in >> some;
+  for (double& count : ticks) in >> count;
   if (!in || cpu != "cpu") return std::nullopt;
   const auto [user, nice, system, idle, iowait, irq, softirq] = ticks;
   return (user + nice + system + irq + softirq) / ticks_per_second;

@@ -1,10 +1,6 @@
-// Sources of energy counters. Each is a file that registers a row; the first that can count here is
-// taken, and several are never added.
-//
-// The kernel's tree of small files, one line each, which are read anew each time; and the packages
-// of CPUs, as it numbers them.
-//
-// CPU time of other programs: what they did meanwhile is in the energy of whole packages.
+// Sources of energy counters. Each source's file registers a row; a run uses the first source that
+// can count here and never adds several. Also what the sources share: reading sysfs, the CPUs of
+// packages, and the CPU time of other programs, whose energy is in the counters of a package too.
 #pragma once
 
 #include <filesystem>
@@ -15,73 +11,76 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/error.h"
+
 namespace dlroof::energy {
 
 // One counter.
 struct EnergyDomain {
   std::string name;     // "package-0", "dram-0", "psys", "gpu"
-  bool counted = true;  // false: it contains others, or is a part of one, and is never added
-  // [J] since any moment, of the past. Throws BadInput: it cannot be read any more.
+  bool counted = true;  // whether it belongs to the sum; false for one that overlaps others
+  // Returns the energy since some fixed moment in the past [J]. Throws BadInput if the counter
+  // cannot be read any more.
   std::function<double()> joules;
-  std::optional<double> range_joules;  // [J] it begins at 0 again after so many; absent: never
+  std::optional<double> range_joules;  // [J] after which the counter wraps around, if it does
 };
 
 // The part of the system that sources look at.
 struct EnergyPlace {
   std::filesystem::path sysfs = "/sys";
-  std::vector<int> allowed_cpus;  // that this process may use, ascending
+  std::vector<int> allowed_cpus;  // of this process, ascending
 };
 
 struct EnergyCounters {
   std::vector<EnergyDomain> domains;
-  std::string covers;   // "packages and DRAM; no fans, NIC, power supply"
-  std::string why_not;  // with the cure; empty: at least one domain counts
+  std::string covers = {};            // "packages and DRAM; no fans, NIC, power supply"
+  std::optional<Reason> reason = {};  // why no domain can be counted, with the cure
 };
 
 struct EnergySource {
   std::string name;  // "powercap", "perf"
-  int rank = 0;      // the lowest that can count is taken
+  int rank = 0;      // of the sources that can count, the one with the lowest rank is used
   std::function<EnergyCounters(const EnergyPlace&)> open;
 };
 
-// Called at namespace scope by each source's file, whose `open` may throw BadInput in place of
-// `why_not`. Returns true.
+// Registers a source, whose `open` may throw BadInput instead of setting `reason`. Call at
+// namespace scope. Returns true.
 bool RegisterEnergySource(EnergySource source);
 // By rank.
 std::vector<EnergySource> AllEnergySources();
 
-// Where the kernel's tree lies: the environment's DLROOF_SYSFS (for tests), else /sys.
+// Returns the root of the sysfs tree: $DLROOF_SYSFS (for tests), otherwise /sys.
 std::filesystem::path SysfsRoot();
 
-// Returns the file's text without spaces at its end, of at most 127 bytes; `error` is errno, 0
-// where it could be read.
+// Returns at most 127 bytes of the file, without trailing white space. Sets `error` to errno, or to
+// 0 on success.
 std::string ReadKernelFile(const std::filesystem::path& path, int& error);
 
-// [J] of a file that has a whole number of microjoules. Throws BadInput: it cannot be read, where
-// that is not allowed with the `cure`; or it has another text.
+// [J] Reads a file that holds a whole number of microjoules. Throws BadInput if it has another text
+// or cannot be read; the message has the `cure` if the permission is missing.
 double ReadMicrojoules(const std::filesystem::path& path, const std::string& cure);
 
 // A counter in such a file. Throws as ReadMicrojoules does.
 EnergyDomain MicrojouleDomain(const std::string& name, bool counted,
                               const std::filesystem::path& path, const std::string& cure);
 
-// Returns 12 of "cpu12" with prefix "cpu"; absent: the name is not the prefix and a number.
+// Returns 12 for prefix "cpu" and name "cpu12", or nullopt if the name has another form.
 std::optional<int> NumberBehind(std::string_view prefix, std::string_view name);
 
-// The CPUs of each package that are online, from SYSFS/devices/system/cpu; empty: the kernel does
-// not tell.
+// Returns the online CPUs of each package from SYSFS/devices/system/cpu, or no packages if the
+// kernel does not report them.
 std::map<int, std::vector<int>> CpusOfPackages(const std::filesystem::path& sysfs);
 
-// Returns whether this process has the package to itself; false: it may use no CPU of it. Throws
-// BadInput: it shares the package, or the kernel does not tell its CPUs.
+// Returns true if this process may use all CPUs of the package, false if it may use none. Throws
+// BadInput if it may use only some of them, or if the package's CPUs are unknown.
 bool OwnsPackage(const std::map<int, std::vector<int>>& packages, int package,
                  const EnergyPlace& place);
 
-// [s] that all CPUs together worked since the system started, by /proc/stat's text and the length
-// of its ticks; absent: it has another form.
+// [s] busy time of all CPUs since boot, from the text of /proc/stat. Returns nullopt if the text
+// has another form.
 std::optional<double> BusySeconds(std::string_view stat, double ticks_per_second);
 
-// [s] that CPUs worked for other programs than this one, since any moment; absent: not known.
+// [s] CPU time of other programs since boot, or nullopt if unknown.
 std::optional<double> CpuSecondsOfOthers();
 
 }  // namespace dlroof::energy

@@ -1,5 +1,5 @@
-// Energy from perf events of the "power" unit, counted by the kernel in 64 bits: they never begin
-// anew. One event on one CPU of each package.
+// Energy from perf events of the "power" PMU. The kernel extends them to 64 bits, so they do not
+// wrap around. One event is opened on one CPU of each package.
 #include "counters/energy/perf_power.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@
 namespace dlroof::energy {
 namespace {
 
-// Throws BadInput where the file cannot be read.
+// Throws BadInput if the file cannot be read.
 std::string ReadLine(const std::filesystem::path& path) {
   int error = 0;
   auto text = ReadKernelFile(path, error);
@@ -31,7 +31,7 @@ std::string ReadLine(const std::filesystem::path& path) {
   return text;
 }
 
-// Throws BadInput for text that is not a number and nothing else.
+// Throws BadInput unless all of the text is one number.
 template <class Number, class... Format>
 Number NumberOf(const std::filesystem::path& path, std::string_view text, Format... format) {
   Number number{};
@@ -47,10 +47,10 @@ PowerEvent ReadEvent(const std::filesystem::path& folder, const std::string& nam
   const auto path = folder / name;
   const auto text = ReadLine(path);
   if (!text.starts_with(kConfig))
-    throw BadInput("{}: '{}' is not event=0x and a number", path.string(), text);
+    throw BadInput("{}: expected event=0x and a number, got '{}'", path.string(), text);
   const auto scale = folder / (name + ".scale"), unit = folder / (name + ".unit");
   if (const auto found = ReadLine(unit); found != "Joules")
-    throw BadInput("{}: '{}' is not Joules", unit.string(), found);
+    throw BadInput("{}: expected Joules, got '{}'", unit.string(), found);
   return {name, NumberOf<std::uint64_t>(path, std::string_view(text).substr(kConfig.size()), 16),
           NumberOf<double>(scale, ReadLine(scale))};
 }
@@ -65,7 +65,7 @@ std::shared_ptr<const Descriptor> OpenOnCpu(std::uint32_t type, const PowerEvent
   if (file >= 0) return std::make_shared<const Descriptor>(file);
   if (errno == EACCES || errno == EPERM)
     throw BadInput(
-        "power/{}/ on CPU {}: {}: the system keeps it from this user. As root, sysctl "
+        "power/{}/ on CPU {}: {}: this user may not open the event. As root, set sysctl "
         "kernel.perf_event_paranoid=0, or give the program CAP_PERFMON",
         event.name, cpu, std::strerror(errno));
   throw BadInput("power/{}/ on CPU {}: {}", event.name, cpu, std::strerror(errno));
@@ -81,7 +81,7 @@ std::function<double()> Reader(const std::shared_ptr<const Descriptor>& file,
   };
 }
 
-// The package that has this CPU; absent: not known.
+// Returns the package of a CPU, or nullopt if it is unknown.
 std::optional<int> PackageOfCpu(const std::map<int, std::vector<int>>& packages, int wanted) {
   for (const auto& [package, cpus] : packages)
     for (const int cpu : cpus)
@@ -89,18 +89,20 @@ std::optional<int> PackageOfCpu(const std::map<int, std::vector<int>>& packages,
   return std::nullopt;
 }
 
-// The packages of the unit's CPUs that this process has to itself. Throws BadInput for one that is
-// shared.
+// Returns one of the unit's CPUs for each package that this process owns. Throws BadInput for a
+// package that it shares.
 std::map<int, int> OurPackages(const PowerUnit& unit, const EnergyPlace& place) {
   const auto packages = CpusOfPackages(place.sysfs);
   std::map<int, int> cpu_of_package;
   for (const int cpu : unit.cpus) {
     const auto package = PackageOfCpu(packages, cpu);
     if (!package)
-      throw BadInput("the package of CPU {} is not known: who uses it is not, either", cpu);
+      throw BadInput("the package of CPU {} is unknown, so other programs may share its counter",
+                     cpu);
     if (OwnsPackage(packages, *package, place)) cpu_of_package[*package] = cpu;
   }
-  if (cpu_of_package.empty()) throw BadInput("there is no package that this process may use");
+  if (cpu_of_package.empty())
+    throw BadInput("this process may use no CPU of the packages that have counters");
   return cpu_of_package;
 }
 
@@ -138,8 +140,8 @@ PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs) {
   std::error_code none;
   if (!std::filesystem::exists(folder, none))
     throw BadInput(
-        "{} is not there: the kernel has no driver for this CPU's energy (intel-rapl-perf), or "
-        "this is a virtual machine, to which its host must pass the counters",
+        "{} does not exist: the kernel has no driver for this CPU's energy counters "
+        "(intel-rapl-perf), or this is a virtual machine whose host does not pass them on",
         folder.string());
   PowerUnit unit;
   unit.type = NumberOf<std::uint32_t>(folder / "type", ReadLine(folder / "type"));

@@ -1,5 +1,5 @@
-// The kernel's "power" unit of perf events: the same counters as the powercap tree, for those who
-// may open perf events of whole CPUs.
+// The kernel's "power" PMU: the same counters as the powercap tree, for users who may open
+// system-wide perf events.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct PowerEvent {
 
 struct PowerUnit {
   std::uint32_t type = 0;          // of perf events
-  std::vector<int> cpus;           // one of each package
-  std::vector<PowerEvent> events;  // those that are there: energy-pkg, energy-ram, energy-psys
+  std::vector<int> cpus;           // one per package
+  std::vector<PowerEvent> events;  // those of energy-pkg, energy-ram, energy-psys that exist
 };
 
-// Reads SYSFS/bus/event_source/devices/power. Throws BadInput: there is none, or a file of it has
-// not the form that the kernel documents.
+// Reads SYSFS/bus/event_source/devices/power. Throws BadInput if the folder does not exist or one
+// of its files differs from the form that the kernel documents.
 PowerUnit ReadPowerUnit(const std::filesystem::path& sysfs);
 
 }  // namespace dlroof::energy

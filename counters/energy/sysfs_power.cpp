@@ -1,3 +1,4 @@
+// Energy counters in sysfs: the kernel's hardware monitors (hwmon) and its powercap tree.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,29 +11,28 @@
 #include "counters/base/error.h"
 #include "counters/energy/energy_source.h"
 
-// Energy from the kernel's hardware monitors: cumulative counters of microjoules,
-// SYSFS/class/hwmon/ hwmon*/energyN_input, of which driver amd_energy labels those of packages
-// "Esocket0" and those of cores "Ecore000". Its counters are 64 bits wide: they never begin anew.
-// https://www.kernel.org/doc/html/latest/hwmon/sysfs-interface.html
-
 namespace dlroof::energy {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kHwmonCure[] =
-    "only root may read it: a udev rule gives it to all, SUBSYSTEM==\"hwmon\", ACTION==\"add\", "
-    "RUN+=\"/bin/chmod -R a+r /sys%p\"";
+// --- hwmon: SYSFS/class/hwmon/hwmon*/energyN_input holds microjoules. The driver amd_energy labels
+// the counters of packages "Esocket0" and those of cores "Ecore000". They have 64 bits and do not
+// wrap around. https://www.kernel.org/doc/html/latest/hwmon/sysfs-interface.html ---
 
-// The text of a file; empty where it cannot be read.
+constexpr char kHwmonCure[] =
+    "only root may read it; to let all users read it, add the udev rule SUBSYSTEM==\"hwmon\", "
+    "ACTION==\"add\", RUN+=\"/bin/chmod -R a+r /sys%p\"";
+
+// Returns the text of a file, or an empty text if it cannot be read.
 std::string TextOfSensor(const fs::path& path) {
   int error = 0;
   return ReadKernelFile(path, error);
 }
 
-// The sensors of all monitors, as far as they are of CPUs.
+// The CPU sensors of all monitors.
 struct HwmonSensors {
-  std::map<int, fs::path> counters;     // of energy, by package
+  std::map<int, fs::path> counters;     // energy, by package
   std::vector<std::string> watts_only;  // "Grace Power Socket 0", by path
 };
 
@@ -44,11 +44,11 @@ void AddSensor(const fs::path& path, const std::string& driver, HwmonSensors& se
   if (name.starts_with("energy") && name.ends_with("_input")) {
     if (const auto package = NumberBehind("Esocket", label)) sensors.counters[*package] = path;
   } else if (name.starts_with("power") && name.ends_with("_average")) {
-    // ACPI's power meters, which have their name as the maker's text. A GPU's are not of CPUs.
-    const auto by_maker = TextOfSensor(sensor + "_oem_info");
-    const auto& known = by_maker.empty() ? label : by_maker;
-    if (driver == "power_meter" || known.find("Socket") != std::string::npos)
-      sensors.watts_only.push_back(known.empty() ? name : known);
+    // ACPI's power meters have their name in the OEM text. Sensors of GPUs are skipped.
+    const auto oem_text = TextOfSensor(sensor + "_oem_info");
+    const auto& title = oem_text.empty() ? label : oem_text;
+    if (driver == "power_meter" || title.find("Socket") != std::string::npos)
+      sensors.watts_only.push_back(title.empty() ? name : title);
   }
 }
 
@@ -65,55 +65,51 @@ HwmonSensors ReadSensors(const fs::path& sysfs) {
   return sensors;
 }
 
-std::string WhyNoCounters(const HwmonSensors& sensors, const fs::path& sysfs) {
+std::string NoCountersText(const HwmonSensors& sensors, const fs::path& sysfs) {
   if (sensors.watts_only.empty())
     return fmt::format("{} has no energy counter of a package (driver amd_energy)",
                        (sysfs / "class/hwmon").string());
   return fmt::format(
-      "this machine tells its watts only ({}), and no counter adds them up: --dlroof_meter_seconds "
-      "and a log of these watts give the energy (dlroof cluster gather --meter)",
+      "this machine reports power ({}) but no energy: to get the energy, run with "
+      "--dlroof_meter_seconds, log these watts and read the log with dlroof cluster gather --meter",
       fmt::join(sensors.watts_only, ", "));
 }
 
 EnergyCounters OpenHwmon(const EnergyPlace& place) {
   const auto sensors = ReadSensors(place.sysfs);
-  if (sensors.counters.empty()) throw BadInput(WhyNoCounters(sensors, place.sysfs));
+  if (sensors.counters.empty()) throw BadInput(NoCountersText(sensors, place.sysfs));
   const auto packages = CpusOfPackages(place.sysfs);
-  EnergyCounters opened{.covers = "packages; no DRAM, fans, NIC, power supply", .why_not = ""};
+  EnergyCounters opened{.covers = "packages; no DRAM, fans, NIC, power supply"};
   for (const auto& [package, file] : sensors.counters)
     if (OwnsPackage(packages, package, place))
       opened.domains.push_back(
           MicrojouleDomain(fmt::format("package-{}", package), true, file, kHwmonCure));
-  if (opened.domains.empty()) throw BadInput("no counter is of a package of this process");
+  if (opened.domains.empty())
+    throw BadInput("this process may use no CPU of the packages that have counters");
   return opened;
 }
 
 [[maybe_unused]] const bool hwmon_registered = RegisterEnergySource({"hwmon", 3, OpenHwmon});
 
-}  // namespace
-// Energy from the kernel's powercap tree: Intel's RAPL counters, and AMD's under the same names.
+// --- powercap: Intel's RAPL counters, and AMD's under the same names. The zone
 // SYSFS/class/powercap/intel-rapl:A is a package ("package-0", "package-0-die-1") or the platform
-// ("psys"), intel-rapl:A:B a part of package A ("core", "uncore", "dram"). DRAM is the only part
-// that the package's own count leaves out.
-// https://www.kernel.org/doc/html/latest/power/powercap/powercap.html
+// ("psys"); intel-rapl:A:B is a subzone of package A ("core", "uncore", "dram"). DRAM is the only
+// subzone that the package's count does not include.
+// https://www.kernel.org/doc/html/latest/power/powercap/powercap.html ---
 
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::string_view kZonePrefix = "intel-rapl:";  // not intel-rapl-mmio:, the same counters
+constexpr std::string_view kZonePrefix = "intel-rapl:";  // intel-rapl-mmio: has the same counters
 
 constexpr char kPowercapCure[] =
-    "only root may read it (since Linux 5.10): a udev rule gives it to all, "
+    "only root may read it (since Linux 5.10); to let all users read it, add the udev rule "
     "SUBSYSTEM==\"powercap\", ACTION==\"add\", RUN+=\"/bin/chmod -R a+r /sys%p\"";
 
 struct Zone {
   fs::path path;
   std::string name;     // "package-0", "dram", "psys"
-  std::string package;  // of a part: the name of the zone that it is part of; else empty
+  std::string package;  // the name of the zone that contains a subzone; empty for other zones
 };
 
-// In the order of their names.
+// Sorted by path.
 std::vector<Zone> ReadZones(const fs::path& sysfs) {
   std::error_code none;
   std::map<std::string, fs::path> paths;
@@ -124,17 +120,17 @@ std::vector<Zone> ReadZones(const fs::path& sysfs) {
   int error = 0;
   for (const auto& [name, path] : paths) {
     Zone zone{path, ReadKernelFile(path / "name", error), ""};
-    const auto part = name.find(':', kZonePrefix.size());
-    if (part != std::string::npos) {
-      const auto whole = paths.find(name.substr(0, part));
-      zone.package = whole == paths.end() ? "?" : ReadKernelFile(whole->second / "name", error);
+    const auto colon = name.find(':', kZonePrefix.size());
+    if (colon != std::string::npos) {
+      const auto parent = paths.find(name.substr(0, colon));
+      zone.package = parent == paths.end() ? "?" : ReadKernelFile(parent->second / "name", error);
     }
     if (!zone.name.empty()) zones.push_back(std::move(zone));
   }
   return zones;
 }
 
-// 0 of "package-0" and "package-0-die-1"; absent for other names.
+// Returns 0 for "package-0" and "package-0-die-1", nullopt for names of another form.
 std::optional<int> PackageOf(std::string_view name) {
   constexpr std::string_view kPackage = "package-";
   if (!name.starts_with(kPackage)) return std::nullopt;
@@ -151,13 +147,13 @@ EnergyDomain DomainOf(const Zone& zone, const std::string& name, bool counted) {
   return domain;
 }
 
-// The domains of zones, as far as they belong to this process.
-class Opened {
+// Collects the domains of the zones that this process owns.
+class ZoneDomains {
  public:
-  explicit Opened(const EnergyPlace& place)
+  explicit ZoneDomains(const EnergyPlace& place)
       : place_(place), packages_(CpusOfPackages(place.sysfs)) {}
 
-  // Throws BadInput: it cannot be read, or is shared.
+  // Throws BadInput if the zone cannot be read or its package is shared.
   void Add(const Zone& zone) {
     if (zone.package.empty() && zone.name == "psys") {
       counters_.domains.push_back(DomainOf(zone, zone.name, false));
@@ -171,9 +167,10 @@ class Opened {
     }
   }
 
-  // Throws BadInput: none of them counts.
+  // Throws BadInput if no package is counted.
   EnergyCounters Result() {
-    if (packages_counted_ == 0) throw BadInput("the tree has no package that this process may use");
+    if (packages_counted_ == 0)
+      throw BadInput("this process may use no CPU of the packages that have counters");
     counters_.covers =
         dram_counted_ == packages_counted_ ? "packages and DRAM; no fans, NIC, power supply"
         : dram_counted_ == 0               ? "packages; no DRAM, fans, NIC, power supply"
@@ -198,11 +195,11 @@ EnergyCounters OpenPowercap(const EnergyPlace& place) {
   if (zones.empty())
     throw BadInput(
         "{} has no intel-rapl:*: the kernel lacks CONFIG_POWERCAP or the module intel_rapl_msr, or "
-        "this is a virtual machine, to which its host must pass the counters",
+        "this is a virtual machine whose host does not pass the counters on",
         (place.sysfs / "class/powercap").string());
-  Opened opened(place);
-  for (const Zone& zone : zones) opened.Add(zone);
-  return opened.Result();
+  ZoneDomains domains(place);
+  for (const Zone& zone : zones) domains.Add(zone);
+  return domains.Result();
 }
 
 [[maybe_unused]] const bool powercap_registered =

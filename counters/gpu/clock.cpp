@@ -11,25 +11,25 @@ struct Slowdown {
   std::uint64_t bit;
   const char* text;
 };
-// nvml.h, nvmlClocksEventReason*: those that are faults of cooling or supply.
+// The bits nvmlClocksEventReason* (nvml.h) for faults of the cooling or the power supply.
 constexpr Slowdown kSlowdowns[] = {{0x8, "a hardware slowdown"},
-                                   {0x20, "a slowdown by heat"},
-                                   {0x40, "a hardware slowdown by heat"},
+                                   {0x20, "a thermal slowdown"},
+                                   {0x40, "a hardware thermal slowdown"},
                                    {0x80, "a slowdown by the power supply"}};
 constexpr std::uint64_t kPowerLimit = 0x4;  // nvmlClocksEventReasonSwPowerCap
 
 }  // namespace
 
-std::string GpuSlowdown(std::uint64_t throttle) {
+std::optional<std::string> GpuSlowdown(std::uint64_t throttle) {
   for (const auto& slowdown : kSlowdowns)
     if ((throttle & slowdown.bit) != 0) return slowdown.text;
-  return {};
+  return std::nullopt;
 }
 
 bool IsClockTooLow(std::optional<double> clock_hz, std::optional<double> default_clock_hz,
                    std::uint64_t throttle) {
   if (!clock_hz || !default_clock_hz || *clock_hz >= kLeastClock * *default_clock_hz) return false;
-  return (throttle & kPowerLimit) == 0 || !GpuSlowdown(throttle).empty();
+  return (throttle & kPowerLimit) == 0 || GpuSlowdown(throttle);
 }
 
 std::uint64_t KeepPowerLimit(std::uint64_t earlier, std::uint64_t later) {
@@ -37,7 +37,7 @@ std::uint64_t KeepPowerLimit(std::uint64_t earlier, std::uint64_t later) {
 }
 
 std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps) {
-  // The GPU's timer may count in steps of 1 us: below this its quotient is not worth 1 %.
+  // The GPU's timer may advance in steps of 1 us: shorter spans would give errors above 1 %.
   constexpr unsigned long long kLeastNanoseconds = 200'000;
   const std::size_t sms = stamps.size() / 2;
   double sum = 0;

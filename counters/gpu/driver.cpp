@@ -27,22 +27,22 @@ struct Cure {
 };
 constexpr std::array<Cure, 6> kCures = {{
     {kStubLibrary,
-     "the libcuda.so.1 that was found is the toolkit's stub, not the driver's: take the folder "
-     "'stubs' out of LD_LIBRARY_PATH"},
+     "the libcuda.so.1 that was found is the toolkit's stub, not the driver's: remove the folder "
+     "'stubs' from LD_LIBRARY_PATH"},
     {kNoDevice,
      "the NVIDIA driver sees no GPU: nvidia-smi should list one; CUDA_VISIBLE_DEVICES may hide it, "
      "and a container needs --gpus all"},
     {kDevicesUnavailable,
-     "every GPU is taken by another process in exclusive mode: wait for it, or ask who uses it "
-     "(nvidia-smi)"},
+     "other processes use every GPU in exclusive mode: wait for them, or see who they are with "
+     "nvidia-smi"},
     {kSystemNotReady,
      "the GPUs are not ready: machines with NVSwitch need the service nvidia-fabricmanager to run"},
     {kSystemDriverMismatch,
-     "the driver's kernel module and its libraries are of different versions: reboot, or give the "
+     "the driver's kernel module and its libraries have different versions: reboot, or give the "
      "container the host's libraries"},
     {kCompatNotSupported,
-     "the CUDA compatibility libraries do not serve this GPU: take them out of LD_LIBRARY_PATH, or "
-     "update the driver"},
+     "the CUDA compatibility libraries do not support this GPU: remove them from LD_LIBRARY_PATH, "
+     "or update the driver"},
 }};
 
 std::string OldDriver(const CudaState& state) {
@@ -52,7 +52,8 @@ std::string OldDriver(const CudaState& state) {
   const int major = state.runtime_version / 1000;
   const auto least = major >= 13 ? "580" : "525";
   return fmt::format(
-      "the NVIDIA driver is too old: it serves CUDA {} and this build needs CUDA {}: update it to "
+      "the NVIDIA driver is too old: it supports CUDA {} and this build needs CUDA {}: update it "
+      "to "
       "{} or newer",
       CudaVersionText(state.driver_version), CudaVersionText(state.runtime_version), least);
 }
@@ -68,21 +69,20 @@ bool IsUsable(const SeenGpu& gpu, const CudaState& state) {
          (gpu.major == state.least_major && gpu.minor >= state.least_minor);
 }
 
-std::string WhyNoDevice(const CudaState& state) {
-  if (state.error == kInsufficientDriver) return OldDriver(state);
+std::optional<Reason> NoDeviceReason(const CudaState& state) {
+  if (state.error == kInsufficientDriver) return Reason{OldDriver(state)};
   for (const auto& cure : kCures)
-    if (cure.error == state.error) return std::string(cure.sentence);
+    if (cure.error == state.error) return Reason{std::string(cure.sentence)};
   if (state.error != 0)
-    return fmt::format("CUDA cannot be used: {} ({}): the kernel's log (dmesg) may say more",
-                       state.error_text, state.error_name);
-  if (state.gpus.empty()) return WhyNoDevice({.error = kNoDevice});
+    return Reason{fmt::format("CUDA cannot be used: {} ({}): see the kernel's log (dmesg)",
+                              state.error_text, state.error_name)};
+  if (state.gpus.empty()) return NoDeviceReason({.error = kNoDevice});
   if (std::ranges::any_of(state.gpus, [&](const SeenGpu& gpu) { return IsUsable(gpu, state); }))
-    return "";
+    return std::nullopt;
   const auto& first = state.gpus.front();
-  return fmt::format(
-      "{} has compute capability {}.{}, and this build has kernels for {}.{} and newer: another "
-      "GPU is needed",
-      first.name, first.major, first.minor, state.least_major, state.least_minor);
+  return Reason{fmt::format(
+      "{} has compute capability {}.{}, but this build has kernels only for {}.{} and newer",
+      first.name, first.major, first.minor, state.least_major, state.least_minor)};
 }
 
 std::map<std::string, std::string> Facts(const GpuIdentity& identity) {
@@ -100,7 +100,7 @@ std::map<std::string, std::string> Facts(const GpuIdentity& identity) {
 
 namespace {
 
-// The parts of nvml.h that are used: an ABI that NVIDIA keeps.
+// The parts of nvml.h that this file uses. NVIDIA keeps this ABI stable.
 using Device = struct nvmlDevice_st*;
 constexpr unsigned kSmClock = 1, kMemoryClock = 2;
 constexpr unsigned kCoreSensor = 0;
@@ -123,7 +123,7 @@ void Resolve(void* library, const char* name, Function& function) {
 
 }  // namespace
 
-// Functions that a driver lacks are null.
+// The library and its functions. Functions that a driver lacks are null.
 struct Nvml::Session {
   void* library = nullptr;
   Device device = nullptr;
@@ -158,11 +158,11 @@ struct Nvml::Session {
     Resolve(library, "nvmlDeviceGetTemperature", temperature);
     Resolve(library, "nvmlDeviceGetCurrentClocksEventReasons", reasons);
     Resolve(library, "nvmlDeviceGetTotalEnergyConsumption", energy);
-    // Its name before driver 535.
+    // The function's name before driver 535.
     if (reasons == nullptr) Resolve(library, "nvmlDeviceGetCurrentClocksThrottleReasons", reasons);
   }
 
-  // `unit` times what the function says of the device. 0 is NVML_SUCCESS throughout.
+  // Returns `unit` times the function's value for the device. 0 is NVML_SUCCESS.
   template <class Value, class Function, class... Which>
   std::optional<double> Ask(double unit, Function function, Which... which) const {
     Value value = 0;
@@ -170,7 +170,7 @@ struct Nvml::Session {
     return unit * static_cast<double>(value);
   }
 
-  // At this moment where the driver has that; else what from Ampere on is the mean over a second.
+  // The instantaneous power if the driver has it; otherwise, from Ampere on, the mean over 1 s.
   std::optional<double> PowerWatts() const {
     FieldValue now = {};
     now.field = kPowerNow;
@@ -211,11 +211,11 @@ std::optional<double> Nvml::EnergyJoules() const {
   return session_ ? session_->Ask<unsigned long long>(1e-3, session_->energy) : std::nullopt;
 }
 
-std::string Nvml::DriverVersion() const {
+std::optional<std::string> Nvml::DriverVersion() const {
   std::array<char, 96> text{};
   if (!session_ || session_->driver_version == nullptr ||
       session_->driver_version(text.data(), static_cast<unsigned>(text.size()) - 1) != 0)
-    return "";
+    return std::nullopt;
   return text.data();
 }
 

@@ -1,18 +1,15 @@
-// Why no GPU can be used, as a sentence with its cure. Pure: the CUDA runtime's answers in, text
-// out.
-//
-// Identity of a GPU, by facts that no setting, driver or temperature changes.
-//
-// A GPU's health by NVIDIA's management library, which is the driver's: opened at run time, its
-// absence only leaves the answers absent. Reads; changes no setting.
+// The GPUs as the driver reports them: why none can be used, the identity of one, and its health
+// through NVML, which is loaded at run time. Reads only; changes no setting.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "counters/base/error.h"
 #include "counters/gpu/clock.h"
 
 namespace dlroof::gpu {
@@ -22,60 +19,58 @@ struct SeenGpu {
   int major = 0, minor = 0;  // compute capability
 };
 
-// The CUDA runtime's answer to a question for devices.
+// What the CUDA runtime reports about devices.
 struct CudaState {
   int error = 0;              // cudaError_t of cudaGetDeviceCount
   std::string error_name;     // "cudaErrorNoDevice"
-  std::string error_text;     // CUDA's own words
-  int driver_version = 0;     // [1000 major + 10 minor] CUDA of the driver; 0: none is loaded
-  int runtime_version = 0;    // [the same] CUDA of this build
-  std::vector<SeenGpu> gpus;  // by CUDA's number
+  std::string error_text;     // CUDA's message
+  int driver_version = 0;     // [1000 major + 10 minor] of the driver; CUDA reports 0 without one
+  int runtime_version = 0;    // [1000 major + 10 minor] of this build
+  std::vector<SeenGpu> gpus;  // by CUDA's device number
   int least_major = 7, least_minor = 5;  // the oldest GPU that this build has kernels for
 };
 
 // "13.0" of 13000.
 std::string CudaVersionText(int version);
 
-// Returns whether this build has kernels for it.
+// Returns whether this build has kernels for the GPU.
 bool IsUsable(const SeenGpu& gpu, const CudaState& state);
 
-// Empty: at least one GPU can be used.
-std::string WhyNoDevice(const CudaState& state);
+// Returns why no GPU can be used, with the cure. Pure.
+std::optional<Reason> NoDeviceReason(const CudaState& state);
 
+// Facts of a GPU that no setting, driver or temperature changes.
 struct GpuIdentity {
   std::string name;                // "NVIDIA H200"
   int major = 0, minor = 0;        // compute capability
   int sms = 0;                     // [1] streaming multiprocessors
-  double memory_bytes = 0;         // [byte] as the driver gives it out
+  double memory_bytes = 0;         // [byte] available through the driver
   double l2_bytes = 0;             // [byte]
   double shared_bytes_per_sm = 0;  // [byte] shared memory of an SM, at most
   int memory_bus_bits = 0;         // [bit]
-  bool ecc = false;                // DRAM's error correction is on
+  bool ecc = false;                // DRAM error correction is on
   bool integrated = false;         // shares the CPU's memory
 };
 
-// Keys as Machine::facts has them: what begins with "gpu." is the fingerprint's. The memory is
-// rounded to GiB: drivers keep a little of it for themselves, each another amount.
+// Returns the facts for Machine::facts, with keys "gpu.*", which are part of the fingerprint. The
+// memory is rounded to GiB, because each driver version reserves a different small amount.
 std::map<std::string, std::string> Facts(const GpuIdentity& identity);
 
 class Nvml {
  public:
-  // Never throws: without the library, or where it does not know the device, every answer is
-  // absent.
+  // Never throws. If the library or the device is missing, all functions return nullopt.
   static Nvml Open(const std::string& library, const std::string& pci_bus_id);
 
   GpuHealth Health() const;
-  // [J] of the board since the driver was loaded (Volta and newer); absent: not readable.
-  std::optional<double> EnergyJoules() const;
-  // The driver's version ("580.65.06"); empty: not known.
-  std::string DriverVersion() const;
+  std::optional<double> EnergyJoules() const;        // [J] of the board since the driver was loaded
+  std::optional<std::string> DriverVersion() const;  // "580.65.06"
 
  private:
   struct Session;
-  std::shared_ptr<const Session> session_;  // null: closed
+  std::shared_ptr<const Session> session_;
 };
 
-// The names of NVML's bits for why clocks are lower than asked for, lowest bit first:
+// Returns the names of NVML's bits for reduced clocks, the lowest bit first:
 // "sw_power_cap", "hw_thermal_slowdown", ... A bit without a name is "bit 17".
 std::vector<std::string> ThrottleReasons(std::uint64_t bits);
 

@@ -1,5 +1,4 @@
-// The clock of a GPU's SMs, computed from stamps that the SMs read off their two clocks. C++17,
-// since CUDA kernels include this header.
+// The clock of a GPU's SMs from stamps that the SMs write. C++17, as CUDA kernels include it.
 #pragma once
 
 #include <optional>
@@ -7,14 +6,14 @@
 
 namespace dlroof::gpu {
 
-// An SM's readings of two clocks at about the same time. Both 0 without a reading of its own.
+// An SM's readings of its two clocks at about the same time, or zeros if the SM wrote none.
 struct SmStamp {
   unsigned long long nanoseconds = 0;  // [ns] of the GPU's timer, the same for all SMs
   unsigned long long cycles = 0;       // [1] of this SM
 };
 
-// [1/s] Mean over the SMs that have both stamps; `stamps` holds the earlier one of every SM, then
-// the later ones. Absent where they are too close together to tell.
+// [1/s] Mean over the SMs that have both stamps. `stamps` holds the earlier stamp of every SM, then
+// the later ones. Returns nullopt if the stamps are too close together.
 std::optional<double> MeanClockHz(const std::vector<SmStamp>& stamps);
 
 }  // namespace dlroof::gpu

@@ -8,8 +8,8 @@
 namespace dlroof::instructions {
 namespace {
 
-// Event 0xC0 without a mask: INST_RETIRED.ANY_P of Intel's (SDM volume 3, "Architectural
-// Performance Events"), PMCx0C0 of AMD's (Processor Programming References).
+// Event 0xC0 without a unit mask is INST_RETIRED.ANY_P on Intel (SDM volume 3, "Architectural
+// Performance Events") and PMCx0C0 on AMD (Processor Programming References).
 const perf::PmuEvent kRetired = {.name = "instructions retired", .config = 0xC0};
 
 std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
@@ -21,7 +21,7 @@ std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
       count.all += perf::Difference(reading);
     }
     if (count.all > 0) return count;
-  } catch (const std::exception&) {  // the kernel has no such event: steps remain
+  } catch (const std::exception&) {  // the caller falls back to single steps
   }
   return std::nullopt;
 }
@@ -29,15 +29,15 @@ std::optional<InstructionCount> ByHardware(const std::function<void()>& run) {
 }  // namespace
 
 CountedInstructions CountInstructions(const std::function<void()>& run, double step_seconds) {
-  if (auto counted = ByHardware(run)) return {std::move(counted), ""};
-  if (step_seconds <= 0) return {std::nullopt, "no hardware counter, and no single steps wanted"};
+  if (auto counted = ByHardware(run)) return {.count = std::move(counted)};
+  if (step_seconds <= 0)
+    return {.reason = Reason{"there is no hardware counter, and single steps are disabled"}};
   const auto steps = StepThrough(run, step_seconds);
-  if (!steps.counts) return {std::nullopt, steps.why};
-  return {InstructionCount{.all = static_cast<double>(steps.counts->all),
-                           .arithmetic = static_cast<double>(steps.counts->arithmetic),
-                           .generated = static_cast<double>(steps.counts->generated),
-                           .how = "single steps"},
-          ""};
+  if (!steps.counts) return {.reason = steps.reason};
+  return {.count = InstructionCount{.all = static_cast<double>(steps.counts->all),
+                                    .arithmetic = static_cast<double>(steps.counts->arithmetic),
+                                    .generated = static_cast<double>(steps.counts->generated),
+                                    .how = "single steps"}};
 }
 
 }  // namespace dlroof::instructions

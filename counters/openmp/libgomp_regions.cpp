@@ -1,9 +1,9 @@
-// Stands between a library and libgomp: this program's definitions of libgomp's entry points come
-// before libgomp's own, which they call. Unwatched they cost a load and a jump.
+// Watches libgomp's regions by symbol interposition: this program defines libgomp's entry points,
+// which precede libgomp's own and call them. They cost a load and a jump when nothing is watched.
 //
-// Entry points: libgomp's manual, "Implementing PARALLEL construct"; the first two are those of
-// compilers up to GCC 4.8, GOMP_parallel that of later ones. Where they lead to a runtime whose
-// regions OMPT shows, OMPT counts them.
+// Entry points: libgomp's manual, "Implementing PARALLEL construct". Compilers up to GCC 4.8 call
+// GOMP_parallel_start and GOMP_parallel_end, later ones GOMP_parallel. If the entry points belong
+// to a runtime that OMPT watches (libomp has them too), only OMPT counts the regions.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <omp.h>
@@ -29,7 +29,7 @@ GompWatch& TheGompWatch() {
   return watch;
 }
 
-// This thread's times, while it runs a region that counts.
+// This thread's times while it is in a region that counts.
 thread_local ThreadInRegion* own_times = nullptr;
 
 template <class Function>
@@ -72,16 +72,16 @@ std::string GompName() {
   return fmt::format("libgomp's entry points of {}", file);
 }
 
-std::string WhyNoGomp() {
+std::optional<Reason> GompUnavailableReason() {
   const auto* entry = dlsym(RTLD_NEXT, "GOMP_parallel");
-  if (entry == nullptr) return "no runtime of this process has them";
-  if (OmptShows(entry)) return "OMPT shows these regions";
-  return "";
+  if (entry == nullptr) return Reason{"no runtime of this process has them"};
+  if (OmptShows(entry)) return Reason{"OMPT counts these regions"};
+  return std::nullopt;
 }
 
-[[maybe_unused]] const bool libgomp_regions_registered =
-    RegisterRegionSource({GompName, WhyNoGomp, [] { TheGompWatch().clock.Start(ThisThread()); },
-                          [] { return TheGompWatch().clock.Stop(); }});
+[[maybe_unused]] const bool libgomp_regions_registered = RegisterRegionSource(
+    {GompName, GompUnavailableReason, [] { TheGompWatch().clock.Start(ThisThread()); },
+     [] { return TheGompWatch().clock.Stop(); }});
 
 }  // namespace
 }  // namespace dlroof::openmp
@@ -121,10 +121,10 @@ void GOMP_parallel(dlroof::openmp::Body body, void* data, unsigned threads, unsi
     int* team;
   } both{body, data, &team};
   dlroof::openmp::Fork(
-      [](void* specified) {
-        const auto* wanted = static_cast<Both*>(specified);
-        if (omp_get_thread_num() == 0) *wanted->team = omp_get_num_threads();
-        wanted->body(wanted->data);
+      [](void* argument) {
+        const auto* call = static_cast<Both*>(argument);
+        if (omp_get_thread_num() == 0) *call->team = omp_get_num_threads();
+        call->body(call->data);
       },
       &both);
   real(dlroof::openmp::RunWatched, nullptr, threads, flags);

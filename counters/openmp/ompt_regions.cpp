@@ -1,10 +1,10 @@
-// The regions of a runtime that speaks OMPT (libomp, libiomp5), whoever begins them: a compiler's
-// own entry points (__kmpc_fork_call), or libgomp's, which these runtimes have as well.
+// Watches the regions of a runtime that supports OMPT (libomp, libiomp5), whether they begin at its
+// own entry points (__kmpc_fork_call) or at libgomp's, which these runtimes have as well.
 //
-// A runtime that is called back is slower even without a callback, so only a process that expects
-// to watch is a tool. Callbacks are set when something is watched for the first time and never
-// taken back: LLVM's worker threads still make their last calls of a region while the thread that
-// began it goes on, and would call a null pointer.
+// A registered tool slows the runtime down even without callbacks, so this program registers only
+// if it expects to watch. It sets the callbacks when it first watches and never removes them:
+// LLVM's worker threads may still report the end of a region after the master has gone on, and
+// would call a null pointer.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -19,13 +19,13 @@
 
 namespace dlroof::openmp {
 
-// The part of OMPT's binary interface that is used here. OpenMP 5.1, chapter 4 "OMPT Interface":
-// "Activating a First-Party Tool", "Monitoring Activity on the Host with OMPT", and of "OMPT Data
-// Types" and "OMPT Tool Callback Signatures" the types of the same names. Runtimes have it without
-// a header that each compiler finds.
+// The part of OMPT's binary interface that this file uses. OpenMP 5.1, chapter 4 "OMPT Interface":
+// "Activating a First-Party Tool", "Monitoring Activity on the Host with OMPT", and the types of
+// the same names in "OMPT Data Types" and "OMPT Tool Callback Signatures". Declared here because
+// not every compiler has omp-tools.h.
 namespace ompt {
 
-// ompt_data_t: a value of ours that a runtime keeps with a region or a task, at first 0.
+// ompt_data_t: a value of the tool that the runtime stores with a region or a task, initially 0.
 union Data {
   std::uint64_t value;
   void* pointer;
@@ -37,7 +37,7 @@ enum Event : int { kParallelBegin = 3, kParallelEnd = 4, kImplicitTask = 7, kSyn
 enum Endpoint : int { kBegin = 1, kEnd = 2 };
 // ompt_set_result_t: the callback is called each time.
 constexpr int kAlways = 5;
-// ompt_sync_region_t: those that are no barriers.
+// ompt_sync_region_t: the kinds that are not barriers.
 enum SyncKind : int { kTaskwait = 5, kTaskgroup = 6, kReduction = 7 };
 
 using Callback = void (*)();
@@ -46,7 +46,7 @@ using Lookup = Callback (*)(const char* name);
 
 // ompt_start_tool_result_t
 struct Tool {
-  int (*initialize)(Lookup, int device, Data*);  // returns 0: the runtime calls it no more
+  int (*initialize)(Lookup, int device, Data*);  // returns 0 to deactivate the tool
   void (*finalize)(Data*);
   Data data;
 };
@@ -70,12 +70,12 @@ bool IsWatchedRuntime(std::string_view version) {
 namespace {
 
 struct OmptWatch {
-  std::string version;                          // as the runtime says
-  std::string refused;                          // why it is not watched; empty: it is
-  std::atomic<ompt::SetCallback> set{nullptr};  // null: no runtime called, or it has ended
-  int callbacks = -1;                           // 1: set, 0: the runtime refused, -1: not tried
+  std::string version;                          // of the runtime
+  std::optional<Reason> refused;                // why this program does not watch the runtime
+  std::atomic<ompt::SetCallback> set{nullptr};  // null before the runtime starts and after its end
+  std::optional<bool> has_callbacks;            // set by the first attempt to set callbacks
   RegionClock clock;
-  int team = 1;  // of the region that counts
+  int team = 1;  // threads of the region that counts
 };
 
 OmptWatch& TheOmptWatch() {
@@ -83,7 +83,7 @@ OmptWatch& TheOmptWatch() {
   return watch;
 }
 
-// Returns the file that an address of code is from; empty: not known.
+// Returns the file that contains the code, or "" if it is unknown.
 const char* FileOf(const void* code, const void** base = nullptr) {
   Dl_info found{};
   if (code == nullptr || dladdr(code, &found) == 0) return "";
@@ -93,7 +93,7 @@ const char* FileOf(const void* code, const void** base = nullptr) {
 
 const void* RuntimeCode() { return reinterpret_cast<const void*>(TheOmptWatch().set.load()); }
 
-// A region's data points to the clock where the region counts; a task's data to the thread's times.
+// The data of a region that counts points to the clock, the data of a task to the thread's times.
 
 void OnParallelBegin(ompt::Data*, const void*, ompt::Data* region, unsigned, int, const void*) {
   auto& clock = TheOmptWatch().clock;
@@ -108,8 +108,8 @@ void OnParallelEnd(ompt::Data* region, ompt::Data*, int, const void*) {
   clock.Joins(TheOmptWatch().team, cpu::WallSeconds());
 }
 
-// Other threads end the implicit task after the join, and left at the region's last barrier. A team
-// of one has no barrier.
+// Threads leave a region at its last barrier; the workers' implicit tasks may end after the join. A
+// team of one thread has no barrier.
 void OnImplicitTask(ompt::Endpoint endpoint, ompt::Data* region, ompt::Data* task, unsigned team,
                     unsigned thread, int) {
   auto& clock = TheOmptWatch().clock;
@@ -125,7 +125,7 @@ void OnImplicitTask(ompt::Endpoint endpoint, ompt::Data* region, ompt::Data* tas
   if (own != nullptr) own->Enters(cpu::WallSeconds());
 }
 
-// Each kind of barrier counts, as GCC's code has one entry point for most of them.
+// All kinds of barriers count, as libgomp's entry points do not distinguish most of them.
 void OnSyncRegion(ompt::SyncKind kind, ompt::Endpoint endpoint, ompt::Data* region,
                   ompt::Data* task, const void*) {
   if (kind == ompt::kTaskwait || kind == ompt::kTaskgroup || kind == ompt::kReduction) return;
@@ -143,21 +143,23 @@ bool Set(ompt::Event event, Function callback) {
 
 bool HasCallbacks() {
   auto& watch = TheOmptWatch();
-  if (watch.callbacks < 0)
-    watch.callbacks = Set<ompt::SyncRegion>(ompt::kSyncRegion, OnSyncRegion) &&
-                      Set<ompt::ImplicitTask>(ompt::kImplicitTask, OnImplicitTask) &&
-                      Set<ompt::ParallelEnd>(ompt::kParallelEnd, OnParallelEnd) &&
-                      Set<ompt::ParallelBegin>(ompt::kParallelBegin, OnParallelBegin);
-  return watch.callbacks == 1;
+  if (!watch.has_callbacks)
+    watch.has_callbacks = Set<ompt::SyncRegion>(ompt::kSyncRegion, OnSyncRegion) &&
+                          Set<ompt::ImplicitTask>(ompt::kImplicitTask, OnImplicitTask) &&
+                          Set<ompt::ParallelEnd>(ompt::kParallelEnd, OnParallelEnd) &&
+                          Set<ompt::ParallelBegin>(ompt::kParallelBegin, OnParallelBegin);
+  return *watch.has_callbacks;
 }
 
-std::string WhyNoOmpt() {
+std::optional<Reason> OmptUnavailableReason() {
   auto& watch = TheOmptWatch();
-  if (!watch.refused.empty()) return watch.refused;
+  if (watch.refused) return watch.refused;
   if (watch.set.load() == nullptr)
-    return "no runtime of this process that speaks OMPT has begun, or OMP_TOOL forbids it";
-  if (!HasCallbacks()) return fmt::format("{} does not show each barrier", watch.version);
-  return "";
+    return Reason{
+        "no runtime with OMPT support has started in this process, or OMP_TOOL disables it"};
+  if (!HasCallbacks())
+    return Reason{fmt::format("{} does not report every barrier", watch.version)};
+  return std::nullopt;
 }
 
 std::string OmptName() {
@@ -165,27 +167,29 @@ std::string OmptName() {
   return file.empty() ? "OMPT" : fmt::format("OMPT of {} ({})", file, TheOmptWatch().version);
 }
 
-[[maybe_unused]] const bool ompt_regions_registered =
-    RegisterRegionSource({OmptName, WhyNoOmpt, [] { TheOmptWatch().clock.Start(ThisThread()); },
-                          [] { return TheOmptWatch().clock.Stop(); }});
+[[maybe_unused]] const bool ompt_regions_registered = RegisterRegionSource(
+    {OmptName, OmptUnavailableReason, [] { TheOmptWatch().clock.Start(ThisThread()); },
+     [] { return TheOmptWatch().clock.Stop(); }});
 
 int Initialize(ompt::Lookup lookup, int, ompt::Data*) {
   auto& watch = TheOmptWatch();
-  watch.callbacks = -1;
+  watch.has_callbacks.reset();
   watch.set = reinterpret_cast<ompt::SetCallback>(lookup("ompt_set_callback"));
   return watch.set.load() != nullptr;
 }
 
-// A runtime may end after this program's strings.
+// A runtime may end after the destructors of this program's static variables.
 void Finalize(ompt::Data*) { TheOmptWatch().set = nullptr; }
 
-// Returns why the runtime shall not call this program; empty: it shall.
-std::string WhyRefused(std::string_view version) {
-  if (!RegionsAreExpected()) return "the runtime began when nobody expected to watch it";
-  if (std::getenv("OMP_TOOL_LIBRARIES") != nullptr) return "OMP_TOOL_LIBRARIES names another tool";
+// Returns why this program does not register as a tool of the runtime.
+std::optional<Reason> RefusalReason(std::string_view version) {
+  if (!RegionsAreExpected())
+    return Reason{"the runtime started before this program asked to watch regions"};
+  if (std::getenv("OMP_TOOL_LIBRARIES") != nullptr)
+    return Reason{"OMP_TOOL_LIBRARIES names another tool"};
   if (!IsWatchedRuntime(version))
-    return fmt::format("{} is a runtime whose regions were never compared", version);
-  return "";
+    return Reason{fmt::format("{} is not a supported runtime (LLVM's or Intel's)", version)};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -194,18 +198,18 @@ bool OmptShows(const void* code) {
   const void *runtime = nullptr, *other = nullptr;
   FileOf(RuntimeCode(), &runtime);
   FileOf(code, &other);
-  return runtime != nullptr && runtime == other && WhyNoOmpt().empty();
+  return runtime != nullptr && runtime == other && !OmptUnavailableReason();
 }
 
 }  // namespace dlroof::openmp
 
-// Called by a runtime when it begins, which must find this name in the program (module.cmake). One
-// runtime of a process is watched, the first.
+// A runtime calls this function when it starts, by its name in the program (module.cmake). Only the
+// first runtime of a process is watched.
 extern "C" dlroof::openmp::ompt::Tool* ompt_start_tool(unsigned, const char* version) {
   static dlroof::openmp::ompt::Tool tool{dlroof::openmp::Initialize, dlroof::openmp::Finalize, {}};
   auto& watch = dlroof::openmp::TheOmptWatch();
   if (watch.set.load() != nullptr) return nullptr;
   watch.version = version;
-  watch.refused = dlroof::openmp::WhyRefused(version);
-  return watch.refused.empty() ? &tool : nullptr;
+  watch.refused = dlroof::openmp::RefusalReason(version);
+  return watch.refused ? nullptr : &tool;
 }

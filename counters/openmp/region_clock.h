@@ -1,5 +1,5 @@
-// The sums over the parallel regions that one thread begins, from events with their times. Pure: a
-// source translates the events of its runtime.
+// Sums over the parallel regions that one thread begins, from timestamped events. Pure: the region
+// sources translate the events of their runtimes.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace dlroof::openmp {
 
-// A thread's time in the region's function, on a cache line of its own. The thread itself sends
-// its events, which are read after the join. All times are [s] of one clock.
+// A thread's time in the region's function, on its own cache line. The thread itself records its
+// events, which are read after the join. All times are [s] of one clock.
 class alignas(64) ThreadInRegion {
  public:
   void Enters(double at) {
@@ -20,19 +20,19 @@ class alignas(64) ThreadInRegion {
     waited_ = 0;
     left_.reset();
   }
-  // A barrier without an end is the one at the end of the region: the function ended before it.
+  // A barrier that does not end is the one at the end of the region, after the function.
   void BeginsBarrier(double at) { left_ = at; }
   void EndsBarrier(double at) {
     if (!left_) return;
     waited_ += at - *left_;
     left_.reset();
   }
-  // Does nothing after the barrier at the end of the region.
+  // Has no effect after the barrier at the end of the region.
   void Leaves(double at) {
     if (!left_) left_ = at;
   }
 
-  double Seconds() const { return left_.value_or(entered_) - entered_; }  // waits included
+  double Seconds() const { return left_.value_or(entered_) - entered_; }  // includes waits
   double Waited() const { return waited_; }
 
  private:
@@ -40,7 +40,7 @@ class alignas(64) ThreadInRegion {
   std::optional<double> left_;
 };
 
-// An address that no other thread has.
+// Identifies a thread by the address of a thread-local variable.
 using ThreadMark = const void*;
 inline ThreadMark ThisThread() {
   static thread_local char mark = 0;
@@ -51,31 +51,32 @@ class RegionClock {
  public:
   static constexpr int kMostThreads = 1024;
 
-  // Forgets what was seen. From now on the regions count that `thread` begins.
+  // Resets the sums and starts watching the regions that `thread` begins.
   void Start(ThreadMark thread);
-  // Returns what was seen, of the watching thread's call. Absent: a region had more than
-  // kMostThreads threads, of which the others' times are not known.
+  // Stops watching and returns the sums, or nullopt if a region had more than kMostThreads threads.
   std::optional<RegionsSeen> Stop();
 
-  // Returns if a region counts that `thread` is about to begin: not those of another thread, and
-  // not inner ones, which are part of the outer one. A load and a jump where nothing is watched.
+  // Returns whether a region that `thread` is about to begin counts. Regions of other threads and
+  // nested regions, which belong to the outer one, do not. Costs a load and a jump when nothing is
+  // watched.
   bool Counts(ThreadMark thread) const {
     return watching_.load(std::memory_order_relaxed) == thread && !inside_;
   }
-  // The watching thread is in a region that counts.
+  // Returns whether `thread` is the watched thread, inside a region that counts.
   bool InsideOf(ThreadMark thread) const {
     return watching_.load(std::memory_order_relaxed) == thread && inside_;
   }
 
-  // A region that counts begins, and ends with so many threads.
+  // A region that counts begins; it ends with a team of `team` threads.
   void Forks(double at);
   void Joins(int team, double at);
-  // Null for a thread that has no place. Each thread of a region enters it before the join.
+  // Returns the thread's times, or nullptr beyond kMostThreads. Each thread of a region enters the
+  // region before the join.
   ThreadInRegion* Thread(int number);
 
  private:
   std::atomic<ThreadMark> watching_{nullptr};
-  // The watching thread alone uses these.
+  // Only the watched thread uses these.
   bool inside_ = false;
   bool too_wide_ = false;
   double forked_ = 0;
@@ -83,13 +84,13 @@ class RegionClock {
   std::array<ThreadInRegion, kMostThreads> threads_;
 };
 
-// --- The OpenMP runtime that called this program as its tool (ompt_regions.cpp) ---
+// --- The OpenMP runtime that uses this program as its OMPT tool (ompt_regions.cpp) ---
 
-// Returns if the regions of the runtime that names itself so mean what a source promises: LLVM's
-// libomp and Intel's libiomp5, by their `__kmp_version_lib_ver`.
+// Returns whether this program supports the runtime with this version text
+// (`__kmp_version_lib_ver`): LLVM's libomp and Intel's libiomp5.
 bool IsWatchedRuntime(std::string_view version);
 
-// Returns if the code at an address belongs to the runtime whose regions OMPT shows, now.
+// Returns whether the code at an address belongs to the runtime that OMPT watches at the moment.
 bool OmptShows(const void* code);
 
 }  // namespace dlroof::openmp

@@ -30,7 +30,7 @@ PerfAnswer AskPerf() {
   else
     close(static_cast<int>(descriptor));
   std::error_code ignored;
-  // Hybrid CPUs name theirs cpu_core and cpu_atom, Arm ones armv8_*.
+  // The PMUs of hybrid CPUs are cpu_core and cpu_atom, Arm's armv8_*.
   for (const auto& source :
        std::filesystem::directory_iterator("/sys/bus/event_source/devices", ignored)) {
     const auto name = source.path().filename().string();
@@ -48,7 +48,7 @@ std::string PerfSentence(const PerfAnswer& answer) {
   const auto what = fmt::format("errno {} ({})", answer.error, strerrordesc_np(answer.error));
   if (!answer.has_pmu)
     return fmt::format(
-        "no hardware counters: {}; the kernel sees no PMU, as in most virtual machines. Use bare "
+        "no hardware counters: {}; the kernel has no PMU, as in most virtual machines. Use bare "
         "metal, or a virtual machine whose host passes the PMU through",
         what);
   if (answer.error == EACCES || answer.error == EPERM)
@@ -62,7 +62,7 @@ std::string PerfSentence(const PerfAnswer& answer) {
     return fmt::format("no hardware counters: {}; the kernel was built without perf events", what);
   if (answer.error == EBUSY)
     return fmt::format(
-        "hardware counters are taken: {}; another profiler or the NMI watchdog holds them (sysctl "
+        "hardware counters are in use: {}; another profiler or the NMI watchdog has them (sysctl "
         "kernel.nmi_watchdog=0 frees one)",
         what);
   return fmt::format("no hardware counters: {}", what);
@@ -74,24 +74,25 @@ std::string PerfOpenSentence(int error) {
     case EACCES:
     case EPERM:
       return fmt::format(
-          "blocked: {}; counting other programs too, as memory traffic needs, takes "
+          "blocked: {}; system-wide counting, which memory traffic needs, requires "
           "kernel.perf_event_paranoid of 0 or less, or CAP_PERFMON",
           what);
     case ENOENT:
-      return fmt::format("the kernel knows no such event here: {}", what);
+      return fmt::format("the kernel does not have this event here: {}", what);
     case EINVAL:
     case ENOSPC:
-      return fmt::format("the events do not fit the counters together: {}", what);
+      return fmt::format("the events do not fit into the PMU's counters: {}", what);
     case EMFILE:
       return fmt::format(
-          "too many open files: {}; ulimit -n raises it (a file per thread and event)", what);
+          "too many open files (one per thread and event): {}; raise the limit with ulimit -n",
+          what);
     case EBUSY:
       return fmt::format(
-          "the counters are taken: {}; by another profiler or the NMI watchdog (sysctl "
-          "kernel.nmi_watchdog=0)",
+          "the counters are in use: {}; another profiler or the NMI watchdog has them (sysctl "
+          "kernel.nmi_watchdog=0 frees one)",
           what);
     case ESRCH:
-      return fmt::format("a thread ended meanwhile: {}", what);
+      return fmt::format("a thread ended before its counter was opened: {}", what);
     default:
       return what;
   }
@@ -100,31 +101,32 @@ std::string PerfOpenSentence(int error) {
 namespace {
 
 constexpr int kPerfCalls = 3;
-constexpr double kLeastShare = 0.5;  // of its time that a counter must have counted
+constexpr double kLeastShare = 0.5;  // [1] of the call that an event must have been on a counter
 
-// Returns the sum of an event's readings of one call. Absent where one of them hardly counted.
+// Returns the sum of an event's readings of one call, or nullopt if one of them is below
+// kLeastShare.
 std::optional<double> Sum(const std::string& event, const std::vector<PerfReading>& readings,
                           std::set<std::string>& caveats) {
   double sum = 0;
   for (const PerfReading& reading : readings) {
     const auto enabled = static_cast<double>(reading.enabled);
     const auto running = static_cast<double>(reading.running);
-    if (reading.enabled == 0) continue;  // a thread that did not run meanwhile
+    if (reading.enabled == 0) continue;  // the thread did not run
     if (running < kLeastShare * enabled) {
       caveats.insert(
-          fmt::format("{} counted for {:.0f} % of the call only (other programs use the "
-                      "counters), so it is left out",
+          fmt::format("{} was left out: it was counted for only {:.0f} % of the call, as other "
+                      "programs use the counters",
                       event, 100 * running / enabled));
       return std::nullopt;
     }
     if (running < enabled)
-      caveats.insert(fmt::format("{} counted for a part of the call and is scaled", event));
+      caveats.insert(fmt::format("{} was scaled: it was counted for only part of the call", event));
     sum += Difference(reading) * enabled / running;
   }
   return sum;
 }
 
-// Counts one group; the counts of its events by call.
+// Counts groups of events, several calls each.
 class GroupCounter {
  public:
   GroupCounter(const CountRequest& request, const PerfBackend& backend, Counted& counted)
@@ -182,7 +184,7 @@ class GroupCounter {
   int groups_ = 0;
 };
 
-// [1] by event, over one call.
+// [1] Counts of one call, by event.
 std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, int slots,
                                           const CountRequest& request, const PerfBackend& backend,
                                           Counted& counted) {
@@ -201,7 +203,7 @@ std::map<std::string, double> CountEvents(const std::vector<PmuEvent>& events, i
   return counter.Medians();
 }
 
-// Quantities whose events were not all counted are unknown.
+// Returns nullopt if one of the quantity's events was not counted.
 std::optional<double> ValueOf(const PmuQuantity& quantity,
                               const std::map<std::string, double>& counts) {
   double value = 0;
@@ -213,10 +215,10 @@ std::optional<double> ValueOf(const PmuQuantity& quantity,
   return value;
 }
 
-bool Wanted(const PmuQuantity& quantity, const CountRequest& request) {
+bool Applies(const PmuQuantity& quantity, const CountRequest& request) {
   if (quantity.level) return true;
   return std::ranges::count(request.pipes, quantity.pipe) > 0 &&
-         !(quantity.alone && request.pipes.size() > 1);
+         !(quantity.any_type && request.pipes.size() > 1);
 }
 
 }  // namespace
@@ -233,7 +235,7 @@ Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
   Counted counted;
   std::set<std::string> names;
   for (const PmuQuantity& quantity : table.quantities)
-    if (Wanted(quantity, request))
+    if (Applies(quantity, request))
       for (const auto& [event, factor] : quantity.terms) names.insert(event);
   std::vector<PmuEvent> events;
   events.reserve(names.size());
@@ -241,7 +243,7 @@ Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
   const auto counts = CountEvents(events, table.slots, request, backend, counted);
   counted.how = fmt::format("{} ({})", counted.how, table.name);
   for (const PmuQuantity& quantity : table.quantities) {
-    if (!Wanted(quantity, request)) continue;
+    if (!Applies(quantity, request)) continue;
     const auto value = ValueOf(quantity, counts);
     if (!value) continue;
     if (quantity.level)
@@ -250,7 +252,7 @@ Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
       counted.work.flops[quantity.pipe] = *value;
   }
   if (counted.work.bytes.count(Level::kDram) > 0)
-    counted.caveats.emplace_back("dram counts what the whole socket moved meanwhile");
+    counted.caveats.emplace_back("dram includes the traffic of other programs on the socket");
   return counted;
 }
 

@@ -1,7 +1,5 @@
-// Access to hardware counters through perf events: available, or the reason and its cure.
-//
-// Counting one call with hardware counters: which events go together, how often the call runs, what
-// the readings add up to. The kernel is behind a function, so that all of it is tested without one.
+// Hardware counters through perf events: whether they are available, and counting one call, with
+// its events in groups that fit the PMU. Tests replace the kernel by a fake PerfBackend.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +14,27 @@
 
 namespace dlroof::perf {
 
-// The system's answer.
+// The system's support for hardware counters.
 struct PerfAnswer {
-  int error = 0;                // errno of opening a cycle counter; 0: it opened
-  bool has_pmu = false;         // the kernel knows a CPU performance monitoring unit
+  int error = 0;                // errno of opening a cycle counter, or 0 on success
+  bool has_pmu = false;         // the kernel has a CPU performance monitoring unit
   std::optional<int> paranoid;  // kernel.perf_event_paranoid
 };
 
 PerfAnswer AskPerf();
 
-// One sentence: available, or the exact cause and its cure. Pure.
+// Returns one sentence: that counters are available, or the cause and its cure. Pure.
 std::string PerfSentence(const PerfAnswer& answer);
 
-// Why the kernel refused one event or group of them, from errno: one clause. Pure.
+// Returns why the kernel refused an event or a group of events with this errno, as one clause.
+// Pure.
 std::string PerfOpenSentence(int error);
 
-// One counter over one call, on one thread (core events) or of one unit (memory controllers).
+// One counter over one call, of one thread (core events) or of one unit (memory controllers).
 struct PerfReading {
   std::uint64_t begin = 0, end = 0;  // [1] its value before and after
-  std::uint64_t enabled = 0;         // [ns] that it was asked to count
-  std::uint64_t running = 0;         // [ns] that it did count; less where it had to share
+  std::uint64_t enabled = 0;         // [ns] that the event was enabled
+  std::uint64_t running = 0;         // [ns] that the event was on a counter (less if multiplexed)
 };
 
 // The kernel refused an event or a group.
@@ -44,8 +43,8 @@ struct PerfRefused : std::runtime_error {
   int error = 0;  // errno
 };
 
-// Counts the events together while `call` runs: for each event its readings, one per thread or
-// unit. Throws PerfRefused, with EINVAL or ENOSPC where they do not fit together.
+// Counts the events as one group while `call` runs. Returns the readings of each event, one per
+// thread or unit. Throws PerfRefused, with EINVAL or ENOSPC if the group does not fit the PMU.
 using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
     const std::vector<PmuEvent>& events, const std::function<void()>& call)>;
 
@@ -53,18 +52,17 @@ using PerfBackend = std::function<std::vector<std::vector<PerfReading>>(
 // and AMD cores, memory controllers), or at 64.
 double Difference(const PerfReading& reading);
 
-// The quantities of the table that this call can have: FLOPs of its own pipes (all vector ones of
-// the table, so that a part is not taken for the whole), bytes. Each event's count is the median of
-// three calls. Events of one PMU go together, as many as the table's `slots`; where the kernel
-// finds that too many, half as many. Events that it refuses are absent, with a sentence in
-// `doubts`; so are events that counted for less than half of their time, and those that counted for
-// less than all are scaled, with a sentence.
+// Counts the table's quantities that apply to the call: FLOPs of the call's pipes, and bytes. Each
+// event's count is the median of three calls. Events of one PMU are counted in groups of the
+// table's `slots`, or of half as many if the kernel refuses. Leaves out events that the kernel
+// refuses or that were on a counter for less than half of the call, and scales those that were for
+// less than all of it, each with a caveat.
 Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
                       const PerfBackend& backend);
 
-// A PerfBackend: perf_event_open(2). Core events are counted in user space on each thread that this
-// process has when the call begins (an OpenMP pool is there by then), those of other PMUs on the
-// CPUs that their cpumask names, for every program there.
+// The PerfBackend of perf_event_open(2). Counts core events in user space on each thread that the
+// process has when the call begins (an OpenMP pool exists by then). Counts events of other PMUs on
+// the CPUs of their cpumask, for all programs.
 std::vector<std::vector<PerfReading>> CountInKernel(const std::vector<PmuEvent>& events,
                                                     const std::function<void()>& call);
 

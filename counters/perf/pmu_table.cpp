@@ -16,7 +16,7 @@ std::uint64_t Number(const json& text) { return std::stoull(text.get<std::string
 
 PmuEvent EventFrom(const std::string& name, const json& from) {
   const auto event = Number(from.at("event"));
-  // Linux: config:0-7,32-35 is AMD's 12 bit event select; Intel's has 8 bits.
+  // Linux has AMD's 12-bit event select in config:0-7,32-35; Intel's has 8 bits.
   return {name, from.value("pmu", "cpu"),
           (event & 0xff) | Number(from.at("umask")) << 8 | (event >> 8) << 32};
 }
@@ -25,16 +25,18 @@ PmuQuantity QuantityFrom(const json& from, const PmuTable& table, const std::str
   PmuQuantity quantity;
   if (from.contains("flops")) {
     quantity.pipe = from.at("flops").get<std::string>();
-    if (!IsPipeKey(quantity.pipe)) throw std::logic_error(where + ": no pipe " + quantity.pipe);
+    if (!IsPipeKey(quantity.pipe))
+      throw std::logic_error(fmt::format("{}: unknown pipe '{}'", where, quantity.pipe));
   } else {
     quantity.level = LevelFromKey(from.at("bytes").get<std::string>());
-    if (!quantity.level) throw std::logic_error(where + ": no level " + from.at("bytes").dump());
+    if (!quantity.level)
+      throw std::logic_error(fmt::format("{}: unknown level {}", where, from.at("bytes").dump()));
   }
-  quantity.alone = from.value("alone", false);
+  quantity.any_type = from.value("alone", false);
   quantity.terms = from.at("terms").get<std::map<std::string, double>>();
   for (const auto& [event, factor] : quantity.terms)
     if (table.events.count(event) == 0)
-      throw std::logic_error(fmt::format("{}: {} is none of its events", where, event));
+      throw std::logic_error(fmt::format("{}: unknown event '{}'", where, event));
   return quantity;
 }
 
@@ -54,7 +56,7 @@ PmuTable TableFrom(const json& from, const std::string& where) {
   PmuTable table;
   table.name = from.at("name").get<std::string>();
   table.source = from.at("source").get<std::string>();
-  if (table.source.empty()) throw std::logic_error(where + ": no source");
+  if (table.source.empty()) throw std::logic_error(where + ": 'source' is empty");
   table.slots = from.at("slots").get<int>();
   for (const auto& [name, event] : from.at("events").items())
     table.events[name] = EventFrom(name, event);

@@ -1,5 +1,4 @@
-// The kernel's side of count.h, and the counter source "perf": hardware counters through perf
-// events, where this CPU has a table and the system lets us.
+// The PerfBackend of the kernel, and the counter source "perf" for CPUs that have an event table.
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -21,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An open counter.
 class Counter {
  public:
   Counter(std::uint32_t type, const PmuEvent& event, pid_t thread, int cpu, int leader) {
@@ -30,7 +28,7 @@ class Counter {
     attributes.type = type;
     attributes.config = event.config;
     attributes.disabled = leader < 0;
-    attributes.exclude_kernel = cpu < 0;  // PMUs outside the cores cannot tell
+    attributes.exclude_kernel = cpu < 0;  // uncore PMUs cannot distinguish kernel from user
     attributes.exclude_hv = cpu < 0;
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     file_ = Descriptor(
@@ -70,7 +68,7 @@ struct Place {
   int cpu;
 };
 
-// Where events of this PMU are counted.
+// Returns the threads or CPUs on which events of this PMU are counted.
 std::vector<Place> PlacesOf(const std::string& pmu) {
   std::vector<Place> places;
   if (pmu == "cpu") {
@@ -89,18 +87,17 @@ std::vector<Place> PlacesOf(const std::string& pmu) {
   return places;
 }
 
-std::string WhyNot() {
-  static const std::string why = [] {
+std::optional<Reason> UnavailableReason() {
+  static const auto reason = []() -> std::optional<Reason> {
     const auto answer = AskPerf();
-    if (answer.error != 0) return PerfSentence(answer);
+    if (answer.error != 0) return Reason{PerfSentence(answer)};
     const cpu::Cpu cpu = cpu::ThisCpu();
-    if (PmuTableFor(cpu)) return std::string();
-    return fmt::format(
-        "no table of events for this CPU ({} family {} model {}): counters/pmus has "
-        "those that are known",
-        cpu.vendor, cpu.family, cpu.model);
+    if (PmuTableFor(cpu)) return std::nullopt;
+    return Reason{fmt::format(
+        "there is no event table for this CPU ({} family {} model {}): see counters/perf/tables",
+        cpu.vendor, cpu.family, cpu.model)};
   }();
-  return why;
+  return reason;
 }
 
 Counted Count(const CountRequest& request) {
@@ -108,7 +105,7 @@ Counted Count(const CountRequest& request) {
 }
 
 [[maybe_unused]] const bool source_registered =
-    RegisterCounterSource({"perf", "cpu", Provenance::kMeasured, WhyNot, Count});
+    RegisterCounterSource({"perf", "cpu", Provenance::kMeasured, UnavailableReason, Count});
 
 }  // namespace
 

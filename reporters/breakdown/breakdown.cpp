@@ -48,25 +48,25 @@ constexpr KeyRow<ComponentKind> kWords[] = {
     {ComponentKind::kLaunch, "starting kernels"},
     {ComponentKind::kIdle, "no kernel runs"}};
 
-// Times of one call as the breakdown's identity has them; all but `busy` are lost.
+// [s] Mean times of the threads during one call; their sum is the time of the call.
 struct Split {
   double call = 0, serial = 0, fork_join = 0, imbalance = 0, stolen = 0;
-  double busy = 0;  // [s] mean over the threads
+  double busy = 0;
 
   double Lost() const { return call + serial + fork_join + imbalance + stolen; }
 };
 
 double AtLeast0(double seconds) { return std::max(0.0, seconds); }
 
-// Moves up to `seconds` from `part`; returns what is left to be moved.
-double Take(double seconds, double& part) {
-  const double taken = std::min(seconds, part);
-  part -= taken;
+// Takes up to `seconds` from `component` and returns what could not be taken.
+double Take(double seconds, double& component) {
+  const double taken = std::min(seconds, component);
+  component -= taken;
   return seconds - taken;
 }
 
-// Splits the pass first. Waits for a CPU that made it longer than the call are then left out, and
-// the rest is scaled to the call.
+// Splits the pass, leaves out waits for a CPU that made it longer than the call, and scales the
+// rest to the call.
 Split SplitOf(const BreakdownFacts& facts, const RegionPass& pass) {
   const double threads = facts.parallel.threads;
   Split split;
@@ -80,7 +80,7 @@ Split SplitOf(const BreakdownFacts& facts, const RegionPass& pass) {
   const double longer = std::min(waited, AtLeast0(pass.seconds - facts.seconds));
   split.stolen = waited - longer;
   const double scale = facts.seconds / (pass.seconds - longer);
-  for (double* part : {&split.fork_join, &split.imbalance, &split.stolen}) *part *= scale;
+  for (double* component : {&split.fork_join, &split.imbalance, &split.stolen}) *component *= scale;
   const double outside = AtLeast0(facts.seconds - (inside - longer) * scale);
   split.call = std::min(outside, facts.call_seconds.value_or(0));
   split.serial = (outside - split.call) * (threads - 1) / threads;
@@ -95,34 +95,34 @@ std::optional<double> SingleThreadBusy(const BreakdownFacts& facts) {
 
 std::optional<Efficiencies> EfficienciesOf(const BreakdownFacts& facts, const Split& split) {
   if (facts.parallel.threads < 2) return std::nullopt;
-  Efficiencies found;
-  found.parallel = split.busy / facts.seconds;
-  found.load_balance = split.busy / (split.busy + split.imbalance + split.stolen);
+  Efficiencies efficiencies;
+  efficiencies.parallel = split.busy / facts.seconds;
+  efficiencies.load_balance = split.busy / (split.busy + split.imbalance + split.stolen);
   const double with_serial = split.busy + split.imbalance + split.stolen + split.serial;
-  found.serialisation = (with_serial - split.serial) / with_serial;
-  found.transfer = with_serial / facts.seconds;
-  if (const auto alone = SingleThreadBusy(facts); alone && split.busy > 0)
-    found.computation = *alone / (split.busy * facts.parallel.threads);
-  return found;
+  efficiencies.serialisation = (with_serial - split.serial) / with_serial;
+  efficiencies.transfer = with_serial / facts.seconds;
+  if (const auto single = SingleThreadBusy(facts); single && split.busy > 0)
+    efficiencies.computation = *single / (split.busy * facts.parallel.threads);
+  return efficiencies;
 }
 
-// [s] of each thread: every one of them begins each region.
+// [s] per thread: each of them runs the fixed code of every region.
 double FixedOf(const BreakdownFacts& facts) {
   return AtLeast0(facts.parallel.smallest_seconds.value_or(0) - facts.call_seconds.value_or(0));
 }
 
-// [s] of each thread that the threads' being together adds, beyond what the roof itself grows by
-// and what each of them does again.
+// [s] per thread: growth of the threads' total busy time over the single-threaded call, beyond the
+// growth of the roof's own time and the fixed code that each thread repeats.
 double SharingOf(const BreakdownFacts& facts, double busy) {
-  const auto alone = SingleThreadBusy(facts);
-  if (!alone || facts.parallel.threads < 2) return 0;
+  const auto single = SingleThreadBusy(facts);
+  if (!single || facts.parallel.threads < 2) return 0;
   const double threads = facts.parallel.threads;
   const double roof =
       facts.single_thread_roof_seconds
           ? AtLeast0(facts.roof_seconds * threads - *facts.single_thread_roof_seconds)
           : 0;
-  const double again = (threads - 1) * FixedOf(facts);
-  return AtLeast0(busy * threads - *alone - roof - again) / threads;
+  const double repeated = (threads - 1) * FixedOf(facts);
+  return AtLeast0(busy * threads - *single - roof - repeated) / threads;
 }
 
 double ProductsOf(const BreakdownFacts& facts) {
@@ -131,60 +131,62 @@ double ProductsOf(const BreakdownFacts& facts) {
   return AtLeast0(*products - *facts.single_thread_compute_seconds) / facts.parallel.threads;
 }
 
-// [s] of each thread that a kernel takes beyond the roof, and that its tensors' distance adds.
-struct KernelParts {
+// [s] per thread: time of the kernel beyond the roof, and what the distance of its tensors adds.
+struct KernelTimes {
   double lanes = 0, loads = 0, instructions = 0, rest = 0, distance = 0;
 };
 
-// [s] on one thread that those of the call's instructions take at least which no part measured
-// apart has: all of them at the rate at which the core starts instructions, less theirs. Where a
-// part was timed but not counted, its whole time is taken to be theirs.
+// Returns the least time [s] on one thread of the instructions that belong to no component measured
+// separately: all instructions at the core's issue rate, less the time of those components. A
+// component that was timed but not counted is subtracted with its whole time.
 double InstructionsOf(const BreakdownFacts& facts, double lanes_and_loads) {
   const auto& parallel = facts.parallel;
   const auto& counted = parallel.instructions;
   if (!counted || !counted->per_second) return 0;
-  const auto of = [&](std::optional<double> instructions, std::optional<double> seconds) {
+  const auto issue_seconds = [&](std::optional<double> instructions,
+                                 std::optional<double> seconds) {
     return instructions ? *instructions / *counted->per_second : seconds.value_or(0);
   };
   const auto& parts = parallel.parts;
-  double elsewhere = of(parts.function_instructions, parts.functions) +
-                     of(parts.product_instructions, parts.products) +
-                     of(counted->smallest, parallel.smallest_seconds);
+  double elsewhere = issue_seconds(parts.function_instructions, parts.functions) +
+                     issue_seconds(parts.product_instructions, parts.products) +
+                     issue_seconds(counted->smallest, parallel.smallest_seconds);
   if (facts.arithmetic && !parts.products)
     elsewhere +=
         facts.single_thread_compute_seconds.value_or(0) + lanes_and_loads * parallel.threads;
   return AtLeast0(counted->all / *counted->per_second - elsewhere);
 }
 
-// The roof has its own part of the time with near tensors and of what far ones add: arithmetic of
-// the former, bytes first of the latter. Where the kernel was timed so, models share out that time.
-KernelParts KernelPartsOf(const BreakdownFacts& facts) {
+// If the call was timed with near and far tensors, the roof's own time is subtracted from these: an
+// arithmetic roof from the near time, a memory roof first from the additional far time. The models'
+// components then share out the rest of the near time.
+KernelTimes KernelTimesOf(const BreakdownFacts& facts) {
   const auto& parallel = facts.parallel;
-  KernelParts parts;
-  if (facts.arithmetic && !parallel.parts.products)  // products have them
-    parts.lanes = AtLeast0(parallel.executed_over_useful.value_or(1) - 1) * facts.roof_seconds;
-  // The multiply-adds run beside the loads; what these take longer is theirs.
+  KernelTimes times;
+  if (facts.arithmetic && !parallel.parts.products)  // kProducts includes idle lanes
+    times.lanes = AtLeast0(parallel.executed_over_useful.value_or(1) - 1) * facts.roof_seconds;
+  // Loads overlap with the multiply-adds: only their additional time counts.
   if (facts.arithmetic && facts.load_seconds)
-    parts.loads = AtLeast0(*facts.load_seconds - facts.roof_seconds - parts.lanes);
-  parts.instructions = InstructionsOf(facts, parts.lanes + parts.loads) / parallel.threads;
+    times.loads = AtLeast0(*facts.load_seconds - facts.roof_seconds - times.lanes);
+  times.instructions = InstructionsOf(facts, times.lanes + times.loads) / parallel.threads;
   const auto& roof =
       facts.arithmetic ? facts.single_thread_compute_seconds : facts.single_thread_roof_seconds;
-  if (!parallel.near_seconds || !parallel.far_seconds || !roof) return parts;
+  if (!parallel.near_seconds || !parallel.far_seconds || !roof) return times;
   double near = *parallel.near_seconds;
   double distance = AtLeast0(*parallel.far_seconds - near);
   if (facts.arithmetic)
     Take(*roof, near);
   else
     Take(Take(*roof, distance), near);
-  parts.rest = near / parallel.threads;
-  parts.distance = distance / parallel.threads;
-  parts.lanes -= Take(parts.lanes, parts.rest);
-  parts.loads -= Take(parts.loads, parts.rest);
-  parts.instructions -= Take(parts.instructions, parts.rest);
-  return parts;
+  times.rest = near / parallel.threads;
+  times.distance = distance / parallel.threads;
+  times.lanes -= Take(times.lanes, times.rest);
+  times.loads -= Take(times.loads, times.rest);
+  times.instructions -= Take(times.instructions, times.rest);
+  return times;
 }
 
-// "L2 4.00 us, DRAM 3.00 us"
+// Returns "L2 4.00 us, DRAM 3.00 us".
 std::string TextOf(const std::vector<LevelTime>& levels) {
   std::string text;
   for (const auto& [level, seconds, from] : levels)
@@ -192,19 +194,18 @@ std::string TextOf(const std::vector<LevelTime>& levels) {
   return text;
 }
 
-// Parts of a time, cut from what is left of it.
-class PartList {
+// Splits a time into components; each takes its seconds from the rest of the time.
+class ComponentList {
  public:
-  explicit PartList(double seconds) : rest_(seconds) {}
+  explicit ComponentList(double seconds) : rest_(seconds) {}
 
-  // Cuts off a part of `wanted` [s], or what is left.
+  // Adds a component of `wanted` [s], or of the rest if that is less.
   void Add(ComponentKind kind, double wanted, Provenance from, const std::string& how) {
     const double seconds = std::min(wanted, rest_);
     rest_ -= seconds;
-    parts_.push_back({kind, seconds, from, how});
+    components_.push_back({kind, seconds, from, how});
     if (seconds > 0) rest_from_ = std::max(rest_from_, from);
   }
-  // Cuts off the bytes of levels.
   void AddLevels(const std::vector<LevelTime>& levels) {
     double sum = 0;
     auto worst = Provenance::kMeasured;
@@ -212,24 +213,24 @@ class PartList {
       sum += level.seconds;
       worst = std::max(worst, level.from);
     }
-    Add(ComponentKind::kLevels, sum, worst, "at most: as if nothing hid " + TextOf(levels));
+    Add(ComponentKind::kLevels, sum, worst, "at most, without overlap: " + TextOf(levels));
   }
-  // Cuts off `wanted` [s] that was measured, beside what the levels' bandwidths ask for.
+  // Adds the measured `wanted` [s] and, for comparison, names the levels' modelled times.
   void AddDistance(double wanted, const std::vector<LevelTime>& levels) {
-    std::string how = "longer than that on tensors whose pages do not repeat";
-    if (!levels.empty()) how += "; bytes ask for " + TextOf(levels);
+    std::string how = "additional time on tensors whose pages do not repeat";
+    if (!levels.empty()) how += "; by the bandwidths " + TextOf(levels);
     Add(ComponentKind::kDistance, wanted, Provenance::kMeasured, how);
   }
-  // All parts, also those of no time, and what is left of the time as not explained.
+  // Returns all components, including those of 0 s, and the rest of the time as unexplained.
   std::vector<Component> Take() {
-    parts_.push_back({ComponentKind::kUnexplained, rest_, rest_from_, "the rest"});
-    return std::move(parts_);
+    components_.push_back({ComponentKind::kUnexplained, rest_, rest_from_, "the rest"});
+    return std::move(components_);
   }
 
  private:
   double rest_;
-  Provenance rest_from_ = Provenance::kMeasured;  // a difference is as sure as what was cut off
-  std::vector<Component> parts_;
+  Provenance rest_from_ = Provenance::kMeasured;  // the worst one of the components
+  std::vector<Component> components_;
 };
 
 std::string RegionText(const RegionPass& pass, int threads, double seconds) {
@@ -237,66 +238,72 @@ std::string RegionText(const RegionPass& pass, int threads, double seconds) {
                      text::WithPrefix(seconds / pass.regions.regions, "s"));
 }
 
-std::vector<Component> BusyParts(const BreakdownFacts& facts, double busy) {
+std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) {
   const auto& parallel = facts.parallel;
-  const auto kernel = KernelPartsOf(facts);
-  PartList parts(busy);
-  parts.Add(ComponentKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
-  parts.Add(ComponentKind::kFunctions, parallel.parts.functions.value_or(0) / parallel.threads,
-            Provenance::kMeasured, "the library's own primitives on as many elements");
-  parts.Add(ComponentKind::kProducts, ProductsOf(facts), Provenance::kMeasured,
-            "the library's own products of these sizes, less the roof");
-  parts.Add(ComponentKind::kFixed, FixedOf(facts), Provenance::kMeasured,
-            "the same call with sizes of 1");
-  parts.Add(ComponentKind::kSharing, SharingOf(facts, busy), Provenance::kMeasured,
-            "less on one thread alone");
-  parts.Add(ComponentKind::kLanes, kernel.lanes, Provenance::kModelled,
-            fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
-  parts.Add(ComponentKind::kLoads, kernel.loads, Provenance::kModelled,
-            "as many vector loads and stores at the rate of L1");
+  const auto kernel = KernelTimesOf(facts);
+  ComponentList list(busy);
+  list.Add(ComponentKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
+  list.Add(ComponentKind::kFunctions, parallel.parts.functions.value_or(0) / parallel.threads,
+           Provenance::kMeasured, "the library's own primitives on as many elements");
+  list.Add(ComponentKind::kProducts, ProductsOf(facts), Provenance::kMeasured,
+           "the library's own products of these sizes, less the roof");
+  list.Add(ComponentKind::kFixed, FixedOf(facts), Provenance::kMeasured,
+           "the same call with sizes of 1");
+  list.Add(ComponentKind::kSharing, SharingOf(facts, busy), Provenance::kMeasured,
+           "less on one thread");
+  list.Add(ComponentKind::kLanes, kernel.lanes, Provenance::kModelled,
+           fmt::format("{:.3g} x the multiply-adds", parallel.executed_over_useful.value_or(1)));
+  list.Add(ComponentKind::kLoads, kernel.loads, Provenance::kModelled,
+           "as many vector loads and stores at the rate of L1");
   if (const auto& counted = parallel.instructions)
-    parts.Add(ComponentKind::kInstructions, kernel.instructions, counted->from,
-              fmt::format("at least: {}, less those above, as fast as a core starts any",
-                          Text(*counted)));
-  parts.Add(ComponentKind::kKernel, kernel.rest, Provenance::kMeasured,
-            "the same call on tensors whose pages repeat, so that L2 holds them");
+    list.Add(
+        ComponentKind::kInstructions, kernel.instructions, counted->from,
+        fmt::format("at least: {}, less those above, at the core's issue rate", Text(*counted)));
+  list.Add(ComponentKind::kKernel, kernel.rest, Provenance::kMeasured,
+           "the same call on tensors whose pages repeat, so that L2 holds them");
   if (parallel.far_seconds)
-    parts.AddDistance(kernel.distance, facts.levels);
+    list.AddDistance(kernel.distance, facts.levels);
   else
-    parts.AddLevels(facts.levels);
-  return parts.Take();
+    list.AddLevels(facts.levels);
+  return list.Take();
 }
 
-// All parts, also those of no time.
-std::vector<Component> PartsOf(const BreakdownFacts& facts, const RegionPass& pass) {
+// Returns all components, including those of 0 s.
+std::vector<Component> ComponentsOf(const BreakdownFacts& facts, const RegionPass& pass) {
   const auto split = SplitOf(facts, pass);
-  auto parts = BusyParts(facts, split.busy);
+  auto components = BusyComponents(facts, split.busy);
   const auto add = [&](ComponentKind kind, double seconds, const std::string& how) {
-    parts.push_back({kind, seconds, Provenance::kMeasured, how});
+    components.push_back({kind, seconds, Provenance::kMeasured, how});
   };
   add(ComponentKind::kImbalance, split.imbalance, "");
   add(ComponentKind::kForkJoin, split.fork_join,
       split.fork_join > 0 ? RegionText(pass, facts.parallel.threads, split.fork_join) : "");
   add(ComponentKind::kSerial, split.serial, "outside of parallel regions");
-  add(ComponentKind::kCall, split.call, "an empty primitive takes it");
+  add(ComponentKind::kCall, split.call, "the time of an empty primitive");
   add(ComponentKind::kStolen, split.stolen, "");
-  return parts;
+  return components;
 }
 
-// The interval of each part's median over the passes, widened to hold the part.
-void AddIntervals(const BreakdownFacts& facts, std::vector<Component>& parts) {
+// Sets the interval of each component's median over the passes, widened to include the component.
+void AddIntervals(const BreakdownFacts& facts, std::vector<Component>& components) {
   std::map<ComponentKind, std::vector<double>> seconds;
   for (const auto& pass : facts.parallel.passes)
-    for (const auto& part : PartsOf(facts, pass)) seconds[part.kind].push_back(part.seconds);
-  for (auto& part : parts) {
-    part.ci95 = MedianInterval95(seconds[part.kind]);
-    if (!part.ci95) continue;
-    part.ci95->first = std::min(part.ci95->first, part.seconds);
-    part.ci95->second = std::max(part.ci95->second, part.seconds);
+    for (const auto& one : ComponentsOf(facts, pass)) seconds[one.kind].push_back(one.seconds);
+  for (auto& one : components) {
+    one.ci95 = MedianInterval95(seconds[one.kind]);
+    if (!one.ci95) continue;
+    one.ci95->first = std::min(one.ci95->first, one.seconds);
+    one.ci95->second = std::max(one.ci95->second, one.seconds);
   }
 }
 
-// [s] of a kernel's time in which multiprocessors have no block; 0 where its waves are not known.
+// Components below 1e-6 of the time are left out.
+void RemoveZeros(Breakdown& breakdown) {
+  std::erase_if(breakdown.components,
+                [&](const auto& one) { return one.seconds <= 1e-6 * breakdown.seconds; });
+}
+
+// [s] Returns the time of idle multiprocessors in the kernel's last wave, 0 without known waves.
 double TailOf(const LaunchedKernel& kernel) {
   if (!kernel.facts || !kernel.facts->waves || *kernel.facts->waves <= 0) return 0;
   const double waves = *kernel.facts->waves;
@@ -309,32 +316,31 @@ std::string_view Key(ComponentKind kind) { return KeyIn(kKeys, kind); }
 std::string_view Words(ComponentKind kind) { return KeyIn(kWords, kind); }
 
 const Component* Breakdown::Find(ComponentKind kind) const {
-  const auto found = std::ranges::find(parts, kind, &Component::kind);
-  return found == parts.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(components, kind, &Component::kind);
+  return found == components.end() ? nullptr : &*found;
 }
 
 const Component* Breakdown::Largest() const {
   const Component* largest = nullptr;
-  for (const auto& part : parts)
-    if (part.kind != ComponentKind::kRoof &&
-        (largest == nullptr || part.seconds > largest->seconds))
-      largest = &part;
+  for (const auto& one : components)
+    if (one.kind != ComponentKind::kRoof && (largest == nullptr || one.seconds > largest->seconds))
+      largest = &one;
   return largest;
 }
 
 double Breakdown::UnexplainedShare() const {
   const auto* roof = Find(ComponentKind::kRoof);
   const auto* rest = Find(ComponentKind::kUnexplained);
-  const double slowdown = seconds - (roof == nullptr ? 0 : roof->seconds);
-  return rest == nullptr || slowdown <= 0 ? 0 : rest->seconds / slowdown;
+  const double above_roof = seconds - (roof == nullptr ? 0 : roof->seconds);
+  return rest == nullptr || above_roof <= 0 ? 0 : rest->seconds / above_roof;
 }
 
 Breakdown MakeBreakdown(const BreakdownFacts& facts) {
   const auto& mean = facts.parallel.mean;
-  Breakdown breakdown{PartsOf(facts, mean), facts.seconds, mean.regions.regions,
+  Breakdown breakdown{ComponentsOf(facts, mean), facts.seconds, mean.regions.regions,
                       EfficienciesOf(facts, SplitOf(facts, mean))};
-  std::erase_if(breakdown.parts, [&](auto& part) { return part.seconds <= 1e-6 * facts.seconds; });
-  AddIntervals(facts, breakdown.parts);
+  RemoveZeros(breakdown);
+  AddIntervals(facts, breakdown.components);
   return breakdown;
 }
 
@@ -352,17 +358,17 @@ std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
   const double running = std::min(traced, facts.seconds);
   const double idle = facts.seconds - running;
   const double launch = std::min(idle, facts.call_seconds.value_or(0) * launches);
-  PartList parts(running);
-  parts.Add(ComponentKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
-  parts.Add(ComponentKind::kTail, tail * running / traced, Provenance::kMeasured,
-            "blocks over those that the GPU holds at once");
-  parts.AddLevels(facts.levels);
-  Breakdown breakdown{parts.Take(), facts.seconds, static_cast<double>(launches), std::nullopt};
+  ComponentList list(running);
+  list.Add(ComponentKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
+  list.Add(ComponentKind::kTail, tail * running / traced, Provenance::kMeasured,
+           "blocks over those that the GPU holds at once");
+  list.AddLevels(facts.levels);
+  Breakdown breakdown{list.Take(), facts.seconds, static_cast<double>(launches), std::nullopt};
   const auto counted = fmt::format("{} kernel{}", launches, launches == 1 ? "" : "s");
-  breakdown.parts.push_back({ComponentKind::kLaunch, launch, Provenance::kMeasured, counted});
-  breakdown.parts.push_back({ComponentKind::kIdle, idle - launch, Provenance::kMeasured,
-                             "before, between and after " + counted});
-  std::erase_if(breakdown.parts, [&](auto& part) { return part.seconds <= 1e-6 * facts.seconds; });
+  breakdown.components.push_back({ComponentKind::kLaunch, launch, Provenance::kMeasured, counted});
+  breakdown.components.push_back({ComponentKind::kIdle, idle - launch, Provenance::kMeasured,
+                                  "before, between and after " + counted});
+  RemoveZeros(breakdown);
   return breakdown;
 }
 

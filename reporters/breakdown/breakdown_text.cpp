@@ -1,4 +1,3 @@
-// A breakdown in words: instruction_text.h, breakdown_advice.h, waterfall.h.
 #include "reporters/breakdown/breakdown_text.h"
 
 #include <fmt/format.h>
@@ -13,7 +12,7 @@
 namespace dlroof::breakdown {
 namespace {
 
-// `{0}` is the share in percent, `{1}` the number of parallel regions or kernels.
+// `{0}` is the component's share in percent, `{1}` the number of parallel regions or kernels.
 constexpr std::pair<ComponentKind, const char*> kSentences[] = {
     {ComponentKind::kForkJoin,
      "{1:.0f} parallel regions cost {0:.0f} % of the time: run it on fewer threads, or give each "
@@ -46,19 +45,16 @@ constexpr std::pair<ComponentKind, const char*> kSentences[] = {
      "(nhwc, direct) may keep more of them in registers"},
     {ComponentKind::kInstructions,
      "instructions that are not the roof's cost at least {0:.0f} % of the time: another algorithm "
-     "or "
-     "layout may need fewer, larger sizes make more of them arithmetic"},
+     "or layout may need fewer, larger sizes make more of them arithmetic"},
     {ComponentKind::kKernel,
      "the library's kernel itself costs {0:.0f} % of the time, with all tensors near, too: another "
      "algorithm, layout or version may have a better one"},
     {ComponentKind::kDistance,
-     "{0:.0f} % of the time passes because the tensors lie beyond the near caches: fuse it with "
-     "its "
-     "neighbours, or cut it so that a thread's share stays in its cache"},
+     "{0:.0f} % of the time passes because the tensors are beyond the near caches: fuse it with "
+     "its neighbours, or split it so that a thread's share stays in its cache"},
     {ComponentKind::kLevels,
      "up to {0:.0f} % of the time passes with bytes of farther levels: fuse it with its "
-     "neighbours, "
-     "or cut it so that a thread's share stays in its cache"},
+     "neighbours, or split it so that a thread's share stays in its cache"},
     {ComponentKind::kTail,
      "multiprocessors without a block cost {0:.0f} % of the time: choose a batch, or an algorithm, "
      "whose blocks fill the last wave"},
@@ -74,24 +70,24 @@ constexpr std::pair<ComponentKind, const char*> kSentences[] = {
 
 constexpr int kColumns = 40;
 
-// " 24..31": the interval of the share in percent; blanks where there is none.
-std::string RangeText(const Component& part, double whole) {
-  if (!part.ci95) return std::string(9, ' ');
+// Returns "   24..31", the interval of the share in percent, or blanks without an interval.
+std::string RangeText(const Component& component, double whole) {
+  if (!component.ci95) return std::string(9, ' ');
   const auto percent = [&](double seconds) { return 100 * seconds / whole; };
-  return fmt::format("{:>9}", fmt::format("{:.0f}..{:.0f}", percent(part.ci95->first),
-                                          percent(part.ci95->second)));
+  return fmt::format("{:>9}", fmt::format("{:.0f}..{:.0f}", percent(component.ci95->first),
+                                          percent(component.ci95->second)));
 }
 
 }  // namespace
 
-std::string BreakdownAdvice(const Breakdown& breakdown) {
-  const auto* part = breakdown.Largest();
-  if (part == nullptr) return "";
+std::optional<std::string> BreakdownAdvice(const Breakdown& breakdown) {
+  const auto* largest = breakdown.Largest();
+  if (largest == nullptr) return std::nullopt;
   for (const auto& [kind, sentence] : kSentences)
-    if (kind == part->kind)
-      return fmt::format(fmt::runtime(sentence), 100 * part->seconds / breakdown.seconds,
+    if (kind == largest->kind)
+      return fmt::format(fmt::runtime(sentence), 100 * largest->seconds / breakdown.seconds,
                          breakdown.starts);
-  return "";
+  return std::nullopt;
 }
 
 std::string Text(const InstructionCount& count) {
@@ -103,17 +99,17 @@ std::string Text(const InstructionCount& count) {
   return text;
 }
 
-std::string InstructionSentence(const ParallelTime& parallel) {
+std::optional<std::string> InstructionSentence(const ParallelTime& parallel) {
+  if (!parallel.instructions && !parallel.instructions_reason) return std::nullopt;
   if (!parallel.instructions)
-    return parallel.instructions_reason
-               ? "instructions not counted: " + *parallel.instructions_reason
-               : "";
+    return "instructions not counted: " + parallel.instructions_reason->text;
   const auto& count = *parallel.instructions;
   auto sentence = fmt::format("on one thread {} ({})", Text(count), count.how);
-  const auto alone = parallel.threads == 1 ? parallel.mean.seconds : parallel.single_thread_seconds;
-  if (count.per_second && alone)
-    sentence += fmt::format(": {:.0f} % of what a core starts at most in that time",
-                            100 * count.all / (*count.per_second * *alone));
+  const auto single =
+      parallel.threads == 1 ? parallel.mean.seconds : parallel.single_thread_seconds;
+  if (count.per_second && single)
+    sentence += fmt::format(": {:.0f} % of the core's issue slots in that time",
+                            100 * count.all / (*count.per_second * *single));
   return sentence;
 }
 
@@ -127,14 +123,14 @@ std::string WaterfallBar(double begin, double end) {
 
 void WriteWaterfall(const Breakdown& breakdown, std::ostream& out) {
   double sum = 0;
-  for (const auto& part : breakdown.parts) {
-    const auto share = [&](double seconds) { return seconds / breakdown.seconds; };
+  const auto share = [&](double seconds) { return seconds / breakdown.seconds; };
+  for (const auto& one : breakdown.components) {
     fmt::print(out, "  |{}| {:>9} {:5.1f} %{}  {}{}\n",
-               WaterfallBar(share(sum), share(sum + part.seconds)),
-               text::WithPrefix(part.seconds, "s"), 100 * share(part.seconds),
-               RangeText(part, breakdown.seconds), Words(part.kind),
-               part.how.empty() ? "" : fmt::format(" ({}: {})", Key(part.from), part.how));
-    sum += part.seconds;
+               WaterfallBar(share(sum), share(sum + one.seconds)),
+               text::WithPrefix(one.seconds, "s"), 100 * share(one.seconds),
+               RangeText(one, breakdown.seconds), Words(one.kind),
+               one.how.empty() ? "" : fmt::format(" ({}: {})", Key(one.from), one.how));
+    sum += one.seconds;
   }
   if (const auto& found = breakdown.efficiencies)
     fmt::print(out,

@@ -54,7 +54,7 @@ void AddBreakdown(const record::Record& record, const roofline::Placed& placed, 
            0, "left font ',11'", rows);
   ++rows.count;
   double before = 0;
-  for (const auto& component : breakdown.parts) {
+  for (const auto& component : breakdown.components) {
     const double after = before + 100 * component.seconds / breakdown.seconds;
     AddComponent(component, before, after, rows);
     before = after;

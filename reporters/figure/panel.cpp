@@ -150,7 +150,7 @@ std::string Label(const std::string& text, double log_x, double log_y, const std
 
 std::string RoofName(const roofline::Roof& roof, std::string_view unit) {
   return fmt::format("{}  {}{}", roofline::LevelName(roof.key),
-                     text::WithPrefix(roof.per_second, unit), roofline::ReasonText(roof));
+                     text::WithPrefix(roof.per_second, unit), roofline::RoofNote(roof));
 }
 
 // The label of a slanted roof is at its visible lower end; the second of two labels that would

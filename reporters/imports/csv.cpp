@@ -85,7 +85,8 @@ void AddMeasurement(const Measurement& row, const text::CsvRow& at, const std::s
                    text::PlaceOf(at.front(), where), text::Printable(row.name));
   const auto [known, added] = found.try_emplace(row.name, imported.records.size());
   if (added) {
-    record::Record record{.name = row.name, .threads = static_cast<int>(row.threads.value_or(0))};
+    record::Record record{.name = row.name};
+    if (row.threads) record.threads = static_cast<int>(*row.threads);
     record.work[Provenance::kMeasured] = row.work;
     imported.records.push_back(record);
   }

@@ -25,7 +25,7 @@ constexpr std::pair<std::string_view, Level> kLevels[] = {
 machine::Ceiling CeilingOf(double per_second, int threads) {
   machine::Ceiling ceiling{.per_second = per_second, .threads = threads};
   ceiling.how = "the Empirical Roofline Toolkit's best repetition and configuration";
-  ceiling.specified = true;
+  ceiling.status = machine::CeilingStatus::kSpecified;
   return ceiling;
 }
 

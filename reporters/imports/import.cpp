@@ -71,7 +71,7 @@ record::RunFile ImportedRun(std::vector<record::Record> records,
     if (options.provenance) MergeWork(*options.provenance, record);
     if (!machine || record.device != machine->device) continue;
     if (machine::ForThreads(*machine, record.threads) != nullptr) continue;
-    moved += record.threads > 0 ? 1 : 0;
+    moved += record.threads ? 1 : 0;
     record.threads = machine->by_threads.rbegin()->first;
   }
   if (moved > 0)

@@ -40,16 +40,17 @@ void Session::AddParallel(std::map<std::string, ParallelTime> found) {
       record.parallel = std::move(parallel->second);
 }
 
-void Session::AddEnergy(const std::map<std::string, energy::EnergyFound>& energies) {
+void Session::AddEnergy(const std::map<std::string, energy::EnergyResult>& energies) {
   for (auto& record : file_.records) {
     const auto found = energies.find(record.name);
     if (found == energies.end() || record.status != record::Status::kOk) continue;
-    const auto& [energy, why_not, window, why_no_window] = found->second;
+    const auto& [energy, reason, window, window_reason] = found->second;
     record.energy = energy;
     record.metered_window = window;
-    if (!why_not.empty()) record.counting.push_back({"energy", {}, "not measured: " + why_not});
-    if (!why_no_window.empty())
-      record.counting.push_back({"energy", {}, "has no window for a meter: " + why_no_window});
+    if (reason) record.counting.push_back({"energy", {}, "not measured: " + reason->text});
+    if (window_reason)
+      record.counting.push_back(
+          {"energy", {}, "has no window for a meter: " + window_reason->text});
   }
 }
 

@@ -20,7 +20,7 @@ struct Passes {
   std::function<energy::IdlePowers()> idle;
   // Run after all benchmarks are timed, in this order. They return results by record name.
   std::function<std::map<std::string, ParallelTime>()> parallel;
-  std::function<std::map<std::string, energy::EnergyFound>()> energy;
+  std::function<std::map<std::string, energy::EnergyResult>()> energy;
   std::function<std::map<std::string, Counting>()> count;
 };
 
@@ -54,7 +54,7 @@ class Session {
 
  private:
   void AddParallel(std::map<std::string, ParallelTime> found);
-  void AddEnergy(const std::map<std::string, energy::EnergyFound>& found);
+  void AddEnergy(const std::map<std::string, energy::EnergyResult>& found);
   void AddCounts(const std::map<std::string, Counting>& counted);
 
   nlohmann::json dlroof_context_;

@@ -2,7 +2,21 @@
 // The filter. Its state is part of the address, so that a link shows the same records.
 dlroof.records = dlroof.list(dlroof.content.records).map(dlroof.map);
 dlroof.roofs = dlroof.list(dlroof.content.roofs);
-dlroof.state = { text: '', op: '', direction: '', type: '', library: '', status: '', pipe: '', sweep: '', level: '', roofs: '', every: '', sort: '', selected: '' };
+dlroof.state = {
+  text: '',
+  op: '',
+  direction: '',
+  type: '',
+  library: '',
+  status: '',
+  pipe: '',
+  sweep: '',
+  level: '',
+  roofs: '',
+  every: '',
+  sort: '',
+  selected: ''
+};
 dlroof.fields = ['op', 'library', 'direction', 'type'];
 
 dlroof.readAddress = () => {
@@ -30,16 +44,24 @@ dlroof.currentLevels = () => {
   return [dlroof.state.level || roofs.level || 'dram'];
 };
 
-dlroof.searchable = dlroof.records.map((record) =>
-  [record.name, dlroof.algorithm(record), record.reason, record.status, ...dlroof.list(record.remarks), ...dlroof.list(record.asides)].map(dlroof.text).join('\n').toLowerCase());
+dlroof.searchable = dlroof.records.map(
+    (record) => [record.name, dlroof.algorithm(record), record.reason, record.status, ...dlroof.list(record.remarks),
+                 ...dlroof.list(record.asides)]
+                    .map(dlroof.text)
+                    .join('\n')
+                    .toLowerCase());
 
 // The pipes that executed the FLOPs of a record.
-dlroof.pipesOf = (record) => [...new Set(Object.values(dlroof.map(record.work)).flatMap((work) => Object.entries(dlroof.map(dlroof.map(work).flops)).filter(([, flops]) => flops > 0).map(([pipe]) => pipe)))];
+dlroof.pipesOf = (record) => [...new Set(
+    Object.values(dlroof.map(record.work))
+        .flatMap((work) => Object.entries(dlroof.map(dlroof.map(work).flops)).filter(([, flops]) => flops > 0).map(([pipe]) => pipe)))];
 
 dlroof.statuses = ['ok', 'unsupported', 'failed', 'wrong'].filter((status) => dlroof.records.some((record) => record.status === status));
 
 // The findings list unsupported benchmarks by reason; the table shows them only if the status filter asks for them.
-dlroof.hasStatus = (record) => (dlroof.state.status === '' ? dlroof.statuses.length < 2 || record.status !== 'unsupported' : ['all', record.status].includes(dlroof.state.status));
+dlroof.hasStatus = (record) =>
+    (dlroof.state.status === '' ? dlroof.statuses.length < 2 || record.status !== 'unsupported' :
+                                  ['all', record.status].includes(dlroof.state.status));
 
 dlroof.filtered = () => {
   const swept = dlroof.sweptRecords();
@@ -77,10 +99,12 @@ dlroof.fillFilters = () => {
   dlroof.fillSelect('filter-status', dlroof.statuses.length > 1 ? [...usual, ...dlroof.statuses.map((status) => [status, status])] : []);
   const known = new Set(dlroof.records.flatMap((record) => dlroof.list(record.classic).map((entry) => entry.level)));
   const levels = Object.keys(dlroof.levelNames).filter((level) => known.has(level));
-  dlroof.fillSelect('filter-level', [...levels.map((level) => [level, dlroof.levelName(level)]), ...(levels.length > 1 ? [['all', 'all levels']] : [])]);
+  dlroof.fillSelect(
+      'filter-level', [...levels.map((level) => [level, dlroof.levelName(level)]), ...(levels.length > 1 ? [['all', 'all levels']] : [])]);
   const pipes = [...new Set(dlroof.records.flatMap(dlroof.pipesOf))].sort();
   dlroof.fillSelect('filter-pipe', pipes.length > 1 ? [['', 'all'], ...pipes.map((pipe) => [pipe, pipe])] : []);
-  dlroof.fillSelect('filter-sweep', dlroof.parameters.length > 0 ? [['', 'none'], ...dlroof.parameters.map((sweep) => [sweep.name, sweep.name])] : []);
+  dlroof.fillSelect(
+      'filter-sweep', dlroof.parameters.length > 0 ? [['', 'none'], ...dlroof.parameters.map((sweep) => [sweep.name, sweep.name])] : []);
   dlroof.fillSelect('filter-roofs', dlroof.roofs.map((roofs, index) => [String(index), dlroof.roofsName(roofs)]));
 };
 
@@ -113,7 +137,8 @@ dlroof.watchFilters = (changed) => {
   dlroof.byId('filters').addEventListener('submit', (event) => event.preventDefault());
   dlroof.byId('filters').addEventListener('reset', (event) => {
     event.preventDefault();
-    for (const key of Object.keys(dlroof.state)) if (key !== 'selected' && key !== 'sort') dlroof.state[key] = '';
+    for (const key of Object.keys(dlroof.state))
+      if (key !== 'selected' && key !== 'sort') dlroof.state[key] = '';
     dlroof.showFilters();
     changed();
   });

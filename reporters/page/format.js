@@ -1,9 +1,12 @@
 'use strict';
 // Formats numbers and adds text to the page. Numbers of the file are only scaled by powers of ten.
-const dlroof = { content: JSON.parse(document.getElementById('content').textContent) };
+const dlroof = {
+  content: JSON.parse(document.getElementById('content').textContent)
+};
 
-dlroof.prefixes = [[1e18, 'E'], [1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'],
-  [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n'], [1e-12, 'p']];
+dlroof.prefixes = [
+  [1e18, 'E'], [1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n'], [1e-12, 'p']
+];
 
 dlroof.isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
 
@@ -15,15 +18,15 @@ dlroof.digits = (value) => {
   return size >= 999.5 ? value.toFixed(0) : value.toPrecision(3);
 };
 
-dlroof.algorithm = (record) => [dlroof.text(record.algorithm), record.isa ? `isa ${dlroof.text(record.isa)}` : ''].filter(Boolean).join('; ');
+dlroof.algorithm =
+    (record) => [dlroof.text(record.algorithm), record.isa ? `isa ${dlroof.text(record.isa)}` : ''].filter(Boolean).join('; ');
 
 // 1.6e11, 'FLOP/s' -> '160 GFLOP/s'. An unknown number gives ''.
 dlroof.scaled = (value, unit) => {
   if (!dlroof.isNumber(value)) return '';
   if (value === 0) return `0 ${unit}`;
   const size = Math.abs(value);
-  const found = dlroof.prefixes.find(([scale]) => size >= scale * 0.9995)
-    || dlroof.prefixes[dlroof.prefixes.length - 1];
+  const found = dlroof.prefixes.find(([scale]) => size >= scale * 0.9995) || dlroof.prefixes[dlroof.prefixes.length - 1];
   return `${dlroof.digits(value / found[0])} ${found[1]}${unit}`;
 };
 
@@ -46,8 +49,7 @@ dlroof.interval = (ends, unit) => {
 dlroof.text = (value) => (typeof value === 'string' ? value : (dlroof.isNumber(value) ? String(value) : ''));
 
 // plotly interprets hover texts and annotations as HTML.
-dlroof.escape = (value) => dlroof.text(value).replace(/[&<>"'`\n\r]/g,
-  (c) => (c === '\n' || c === '\r' ? ' ' : `&#${c.charCodeAt(0)};`));
+dlroof.escape = (value) => dlroof.text(value).replace(/[&<>"'`\n\r]/g, (c) => (c === '\n' || c === '\r' ? ' ' : `&#${c.charCodeAt(0)};`));
 
 dlroof.byId = (id) => document.getElementById(id);
 
@@ -60,11 +62,17 @@ dlroof.add = (parent, tag, className, text) => {
   return element;
 };
 
-dlroof.levelNames = { l1: 'L1', l2: 'L2', l3: 'L3', dram: 'DRAM', host: 'host' };
+dlroof.levelNames = {
+  l1: 'L1',
+  l2: 'L2',
+  l3: 'L3',
+  dram: 'DRAM',
+  host: 'host'
+};
 dlroof.levelName = (level) => dlroof.levelNames[level] || dlroof.text(level);
 // The entries of a map by level, nearest level first.
-dlroof.byLevel = (value) => Object.keys(dlroof.levelNames)
-  .filter((level) => level in dlroof.map(value)).map((level) => [level, value[level]]);
+dlroof.byLevel = (value) =>
+    Object.keys(dlroof.levelNames).filter((level) => level in dlroof.map(value)).map((level) => [level, value[level]]);
 dlroof.list = (value) => (Array.isArray(value) ? value : []);
 dlroof.map = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {});
 
@@ -77,7 +85,8 @@ dlroof.marked = (record, text) => (dlroof.isNoisy(record) && text !== '' ? `~${t
 dlroof.boundText = (record) => {
   const time = dlroof.map(record.time);
   const byMemory = time.bound === 'memory' && time.bound_level;
-  return dlroof.marked(record, byMemory ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound)) + (time.given === true ? ' (specified)' : '');
+  return dlroof.marked(record, byMemory ? `${dlroof.levelName(time.bound_level)} bandwidth` : dlroof.text(time.bound)) +
+      (time.given === true ? ' (specified)' : '');
 };
 
 dlroof.specifiedText = 'specified, not measured here';

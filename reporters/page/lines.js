@@ -12,8 +12,14 @@ dlroof.sweptRecords = () => {
   return sweep === undefined ? undefined : new Set(sweep.lines.flatMap((line) => line.records));
 };
 
-dlroof.joint = (lines, colour, width) => ({ type: 'scatter', mode: 'lines', x: lines.flatMap((line) => [...line.map((p) => p[0]), null]), y: lines.flatMap((line) => [...line.map((p) => p[1]), null]),
-  hoverinfo: 'skip', line: { color: colour, width } });
+dlroof.joint = (lines, colour, width) => ({
+  type: 'scatter',
+  mode: 'lines',
+  x: lines.flatMap((line) => [...line.map((p) => p[0]), null]),
+  y: lines.flatMap((line) => [...line.map((p) => p[1]), null]),
+  hoverinfo: 'skip',
+  line: {color: colour, width}
+});
 
 // A line per series and level, in the order of the parameter. `points`: { index, level, place }.
 dlroof.parameterTraces = (points) => {
@@ -35,15 +41,34 @@ dlroof.levelTraces = (points, colours) => {
   if (dlroof.currentLevels().length < 2 || points.length > 1500) return [];
   const byRecord = new Map();
   for (const p of points) byRecord.set(p.index, [...(byRecord.get(p.index) || []), p.place]);
-  return [dlroof.joint([...byRecord.values()].filter((places) => places.length > 1).map((places) => places.sort((a, b) => a[0] - b[0])), colours.line, 1)];
+  return [dlroof.joint(
+      [...byRecord.values()].filter((places) => places.length > 1).map((places) => places.sort((a, b) => a[0] - b[0])), colours.line, 1)];
 };
 
 // `placeOf(move, level)` returns the place of a point in the older file. Annotations need powers of ten.
 dlroof.moveArrows = (points, placeOf, colours) => {
   const moves = points.map((p) => [placeOf(dlroof.map(dlroof.before[p.index]), p.level), p.place]).filter(([from]) => from !== undefined);
-  if (moves.length > dlroof.mostArrows) return { traces: [dlroof.joint(moves, colours.soft, 0.8)], arrows: [] };
-  return { traces: [], arrows: moves.map(([from, to]) => ({ x: Math.log10(to[0]), y: Math.log10(to[1]), ax: Math.log10(from[0]), ay: Math.log10(from[1]), xref: 'x', yref: 'y', axref: 'x', ayref: 'y',
-    text: '', showarrow: true, arrowhead: 2, arrowsize: 1, arrowwidth: 1.3, standoff: 3, arrowcolor: colours.soft })) };
+  if (moves.length > dlroof.mostArrows) return {traces: [dlroof.joint(moves, colours.soft, 0.8)], arrows: []};
+  return {
+    traces: [],
+    arrows: moves.map(([from, to]) => ({
+                        x: Math.log10(to[0]),
+                        y: Math.log10(to[1]),
+                        ax: Math.log10(from[0]),
+                        ay: Math.log10(from[1]),
+                        xref: 'x',
+                        yref: 'y',
+                        axref: 'x',
+                        ayref: 'y',
+                        text: '',
+                        showarrow: true,
+                        arrowhead: 2,
+                        arrowsize: 1,
+                        arrowwidth: 1.3,
+                        standoff: 3,
+                        arrowcolor: colours.soft
+                      }))
+  };
 };
 
 dlroof.classicBefore = (move, level) => {

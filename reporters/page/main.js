@@ -21,7 +21,9 @@ dlroof.select = (index) => {
   const name = dlroof.text(dlroof.records[index].name);
   dlroof.state.selected = dlroof.state.selected === name ? '' : name;
   for (const row of dlroof.byId('records-body').querySelectorAll('tr[data-index]')) {
-    row.setAttribute('aria-selected', String(dlroof.state.selected !== '' && dlroof.text(dlroof.records[Number(row.dataset.index)].name) === dlroof.state.selected));
+    row.setAttribute(
+        'aria-selected',
+        String(dlroof.state.selected !== '' && dlroof.text(dlroof.records[Number(row.dataset.index)].name) === dlroof.state.selected));
   }
   dlroof.drawSelected();
   for (const chart of ['classic', 'time']) dlroof.drawRings(dlroof.byId(chart));
@@ -73,7 +75,9 @@ dlroof.showLinked = () => {
     dlroof.showFilters();
     dlroof.changed();
   }
-  const own = dlroof.roofs.findIndex((roofs) => roofs.device === dlroof.records[index].device && (!dlroof.records[index].threads || dlroof.records[index].threads === roofs.threads));
+  const own = dlroof.roofs.findIndex(
+      (roofs) => roofs.device === dlroof.records[index].device &&
+          (!dlroof.records[index].threads || dlroof.records[index].threads === roofs.threads));
   if (own >= 0 && !dlroof.onRoofs(dlroof.records[index])) {
     dlroof.state.roofs = String(own);
     dlroof.showFilters();
@@ -82,7 +86,7 @@ dlroof.showLinked = () => {
   const place = dlroof.rows.order.indexOf(index);
   if (place >= dlroof.rows.drawn) dlroof.addRows(place + 1 - dlroof.rows.drawn);
   dlroof.drawSelected();
-  dlroof.byId('selected').scrollIntoView({ block: 'nearest' });
+  dlroof.byId('selected').scrollIntoView({block: 'nearest'});
 };
 
 dlroof.readAddress();

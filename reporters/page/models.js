@@ -4,7 +4,8 @@ dlroof.models = dlroof.list(dlroof.content.models).map(dlroof.map);
 
 dlroof.modelName = (model) => {
   const parts = ['op', 'device', 'library', 'direction', 'type'].map((key) => model[key]);
-  return `${dlroof.text(model.suite)} ${[...parts, ...dlroof.list(model.options)].map(dlroof.text).filter((part) => part !== '').join('/')}`;
+  return `${dlroof.text(model.suite)} ${
+          [...parts, ...dlroof.list(model.options)].map(dlroof.text).filter((part) => part !== '').join('/')}`;
 };
 
 // '53', or '40 of 53' if some have no time.
@@ -16,7 +17,8 @@ dlroof.countOfText = (value) => {
 dlroof.roofText = (model) => {
   const roof = dlroof.map(model.roof);
   const all = roof.layers === undefined || roof.layers === dlroof.map(model.layers).measured;
-  return `${model.disturbed && roof.fraction !== undefined ? '~' : ''}${dlroof.percent(roof.fraction)}${all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}${roof.given === true ? ' (specified)' : ''}`;
+  return `${model.disturbed && roof.fraction !== undefined ? '~' : ''}${dlroof.percent(roof.fraction)}${
+      all ? '' : ` (${dlroof.text(roof.layers)} layer${roof.layers === 1 ? '' : 's'})`}${roof.given === true ? ' (specified)' : ''}`;
 };
 
 // A button with the name of a benchmark, which selects it.
@@ -29,14 +31,15 @@ dlroof.addNameButton = (item, name) => {
   button.disabled = index < 0;
   button.addEventListener('click', () => {
     if (dlroof.state.selected !== name) dlroof.select(index);
-    dlroof.byId('selected').scrollIntoView({ block: 'nearest' });
+    dlroof.byId('selected').scrollIntoView({block: 'nearest'});
   });
 };
 
 dlroof.addLayerToFix = (list, layer) => {
   const item = dlroof.add(list, 'li');
   dlroof.addNameButton(item, dlroof.text(layer.name));
-  item.append(` ×${dlroof.text(layer.count)}: ${dlroof.percent(layer.share)} of the time, ${dlroof.scaled(layer.above_roof_seconds, 's')} of it above the roof`);
+  item.append(` ×${dlroof.text(layer.count)}: ${dlroof.percent(layer.share)} of the time, ${
+      dlroof.scaled(layer.above_roof_seconds, 's')} of it above the roof`);
 };
 
 // The benchmarks with most time above their roofs: the first one, and the others folded.
@@ -49,21 +52,28 @@ dlroof.drawOpportunities = () => {
     const record = dlroof.records[one.record];
     const item = dlroof.add(dlroof.byId(i === 0 ? 'won' : 'won-rest'), 'li');
     dlroof.addNameButton(item, dlroof.text(record.name));
-    item.append(`${one.count > 1 ? ` ×${one.count}` : ''}: ${dlroof.marked(record, dlroof.scaled(one.above_roof_seconds, 's'))} of ${dlroof.scaled(one.seconds, 's')} above its roof ` +
-      `(${dlroof.digits(record.time.gap)}×), bound by ${dlroof.boundText(record)}. `);
+    item.append(
+        `${one.count > 1 ? ` ×${one.count}` : ''}: ${dlroof.marked(record, dlroof.scaled(one.above_roof_seconds, 's'))} of ${
+            dlroof.scaled(one.seconds, 's')} above its roof ` +
+        `(${dlroof.digits(record.time.gap)}×), bound by ${dlroof.boundText(record)}. `);
     dlroof.add(item, 'span', 'who', dlroof.text(record.advice));
   });
 };
 
 dlroof.modelColumns = [
-  ['Layers', (model) => dlroof.countOfText(model.layers)], ['Calls', (model) => dlroof.countOfText(model.calls)], ['Time', (model) => (model.disturbed ? '~' : '') + dlroof.scaled(model.seconds, 's')],
-  ['FLOP', (model) => dlroof.scaled(model.flops, 'FLOP')], ['FLOP/s', (model) => dlroof.scaled(model.flops_per_second, 'FLOP/s')], ['% of roof', dlroof.roofText],
+  ['Layers', (model) => dlroof.countOfText(model.layers)],
+  ['Calls', (model) => dlroof.countOfText(model.calls)],
+  ['Time', (model) => (model.disturbed ? '~' : '') + dlroof.scaled(model.seconds, 's')],
+  ['FLOP', (model) => dlroof.scaled(model.flops, 'FLOP')],
+  ['FLOP/s', (model) => dlroof.scaled(model.flops_per_second, 'FLOP/s')],
+  ['% of roof', dlroof.roofText],
 ];
 
 dlroof.drawModels = () => {
   dlroof.byId('models-section').hidden = dlroof.models.length === 0;
   const head = dlroof.byId('models-head');
-  for (const [text, kind] of [['Model', ''], ...dlroof.modelColumns.map(([title]) => [title, 'number']), ['Fix first', '']]) dlroof.add(head, 'th', kind, text).scope = 'col';
+  for (const [text, kind] of [['Model', ''], ...dlroof.modelColumns.map(([title]) => [title, 'number']), ['Fix first', '']])
+    dlroof.add(head, 'th', kind, text).scope = 'col';
   for (const model of dlroof.models) {
     const row = dlroof.add(dlroof.byId('models-body'), 'tr');
     dlroof.addBreakable(dlroof.add(row, 'td', 'name'), dlroof.modelName(model));

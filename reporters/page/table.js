@@ -1,29 +1,68 @@
 'use strict';
 // The table of benchmarks. It can be sorted; rows are added in pieces, so that thousands of rows do not block the page.
-dlroof.noteOf = (record) => dlroof.text(record.reason) || dlroof.list(record.remarks).map(dlroof.text).join('; ') || dlroof.text(record.advice);
+dlroof.noteOf = (record) =>
+    dlroof.text(record.reason) || dlroof.list(record.remarks).map(dlroof.text).join('; ') || dlroof.text(record.advice);
 
 // Columns: key, heading, value for sorting, text, alignment.
 dlroof.columns = [
-  { key: 'name', title: 'Benchmark', value: (r) => dlroof.text(r.name), show: (r) => dlroof.text(r.name), kind: 'name' },
-  { key: 'status', title: 'Status', value: (r) => dlroof.text(r.status), show: (r) => dlroof.text(r.status), kind: 'status' },
-  { key: 'seconds', title: 'Time', value: (r) => dlroof.map(r.seconds).median, show: (r) => dlroof.marked(r, dlroof.scaled(dlroof.map(r.seconds).median, 's')), kind: 'number' },
-  { key: 'rate', title: 'FLOP/s', value: (r) => dlroof.ratePart(r, 'flops_per_second'), show: (r) => dlroof.scaled(dlroof.ratePart(r, 'flops_per_second'), 'FLOP/s'), kind: 'number' },
-  { key: 'intensity', title: 'FLOP/byte', value: (r) => dlroof.ratePart(r, 'intensity'), kind: 'number',
-    show: (r) => dlroof.digits(dlroof.ratePart(r, 'intensity')) },
-  { key: 'fraction', title: '% of roof', value: (r) => dlroof.ratePart(r, 'fraction'), show: (r) => dlroof.marked(r, dlroof.percent(dlroof.ratePart(r, 'fraction'))), kind: 'number' },
-  { key: 'bound', title: 'Bound by', value: dlroof.boundText, show: dlroof.boundText, kind: 'bound' },
-  { key: 'gap', title: 'Slowdown', value: (r) => dlroof.map(r.time).gap, show: (r) => (dlroof.isNumber(dlroof.map(r.time).gap) ? `${dlroof.digits(r.time.gap)}×` : ''), kind: 'number' },
-  { key: 'clean', title: 'Clean', value: (r) => dlroof.list(r.repetitions).filter((one) => !one.disturbed).length, show: dlroof.repetitions, kind: 'number' },
-  { key: 'algorithm', title: 'Algorithm', value: dlroof.algorithm, show: dlroof.algorithm, kind: 'algorithm' },
-  { key: 'note', title: 'Reason, remark or advice', value: dlroof.noteOf, show: dlroof.noteOf, kind: 'note' },
+  {key: 'name', title: 'Benchmark', value: (r) => dlroof.text(r.name), show: (r) => dlroof.text(r.name), kind: 'name'},
+  {key: 'status', title: 'Status', value: (r) => dlroof.text(r.status), show: (r) => dlroof.text(r.status), kind: 'status'},
+  {
+    key: 'seconds',
+    title: 'Time',
+    value: (r) => dlroof.map(r.seconds).median,
+    show: (r) => dlroof.marked(r, dlroof.scaled(dlroof.map(r.seconds).median, 's')),
+    kind: 'number'
+  },
+  {
+    key: 'rate',
+    title: 'FLOP/s',
+    value: (r) => dlroof.ratePart(r, 'flops_per_second'),
+    show: (r) => dlroof.scaled(dlroof.ratePart(r, 'flops_per_second'), 'FLOP/s'),
+    kind: 'number'
+  },
+  {
+    key: 'intensity',
+    title: 'FLOP/byte',
+    value: (r) => dlroof.ratePart(r, 'intensity'),
+    kind: 'number',
+    show: (r) => dlroof.digits(dlroof.ratePart(r, 'intensity'))
+  },
+  {
+    key: 'fraction',
+    title: '% of roof',
+    value: (r) => dlroof.ratePart(r, 'fraction'),
+    show: (r) => dlroof.marked(r, dlroof.percent(dlroof.ratePart(r, 'fraction'))),
+    kind: 'number'
+  },
+  {key: 'bound', title: 'Bound by', value: dlroof.boundText, show: dlroof.boundText, kind: 'bound'},
+  {
+    key: 'gap',
+    title: 'Slowdown',
+    value: (r) => dlroof.map(r.time).gap,
+    show: (r) => (dlroof.isNumber(dlroof.map(r.time).gap) ? `${dlroof.digits(r.time.gap)}×` : ''),
+    kind: 'number'
+  },
+  {
+    key: 'clean',
+    title: 'Clean',
+    value: (r) => dlroof.list(r.repetitions).filter((one) => !one.disturbed).length,
+    show: dlroof.repetitions,
+    kind: 'number'
+  },
+  {key: 'algorithm', title: 'Algorithm', value: dlroof.algorithm, show: dlroof.algorithm, kind: 'algorithm'},
+  {key: 'note', title: 'Reason, remark or advice', value: dlroof.noteOf, show: dlroof.noteOf, kind: 'note'},
 ];
 dlroof.piece = 200;  // rows drawn at once
-dlroof.rows = { order: [], drawn: 0 };
+dlroof.rows = {
+  order: [],
+  drawn: 0
+};
 
 dlroof.compare = (a, b) => {
   const unknown = (value) => value === undefined || value === '' || value === null;
   if (unknown(a) || unknown(b)) return Number(unknown(a)) - Number(unknown(b));  // unknown values come last in both directions
-  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true });
+  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', {numeric: true});
 };
 
 dlroof.sorted = (shown) => {
@@ -49,7 +88,8 @@ dlroof.makeHead = (changed) => {
     button.addEventListener('click', () => {
       const first = column.kind === 'number' ? 'down' : 'up';
       const [key, direction] = dlroof.state.sort.split(':');
-      dlroof.state.sort = key !== column.key ? `${column.key}:${first}` : (direction === first ? `${key}:${first === 'up' ? 'down' : 'up'}` : '');
+      dlroof.state.sort =
+          key !== column.key ? `${column.key}:${first}` : (direction === first ? `${key}:${first === 'up' ? 'down' : 'up'}` : '');
       changed();
     });
   }
@@ -73,12 +113,14 @@ dlroof.addCell = (row, column, record) => {
   const cell = dlroof.add(row, 'td', column.kind);
   if (text === '') return;
   if (column.kind !== 'name') cell.dataset.label = column.title;
-  if (column.kind === 'status') dlroof.add(cell, 'span', `badge ${['ok', 'unsupported', 'failed', 'wrong'].includes(text) ? text : ''}`, text);
+  if (column.kind === 'status')
+    dlroof.add(cell, 'span', `badge ${['ok', 'unsupported', 'failed', 'wrong'].includes(text) ? text : ''}`, text);
   else if (column.kind === 'note' || column.kind === 'algorithm') dlroof.add(cell, 'span', 'clamp', text).title = text;
   else if (column.kind === 'name') dlroof.addBreakable(cell, text);
   else cell.textContent = text;
   if (column.key === 'intensity') dlroof.add(cell, 'small', '', `of ${dlroof.levelName(dlroof.ratePart(record, 'level'))}`);
-  if (column.key === 'seconds') dlroof.add(cell, 'small', '', dlroof.interval(dlroof.map(record.seconds).ci95, 's')).title = '95 % confidence interval of the median';
+  if (column.key === 'seconds')
+    dlroof.add(cell, 'small', '', dlroof.interval(dlroof.map(record.seconds).ci95, 's')).title = '95 % confidence interval of the median';
 };
 
 dlroof.addRow = (body, index) => {
@@ -104,7 +146,7 @@ dlroof.addRows = (count) => {
 dlroof.drawTable = (shown) => {
   const body = dlroof.byId('records-body');
   body.replaceChildren();
-  dlroof.rows = { order: dlroof.sorted(shown), drawn: 0 };
+  dlroof.rows = {order: dlroof.sorted(shown), drawn: 0};
   dlroof.addRows(dlroof.piece);
   dlroof.markHead();
   if (shown.length === 0) {

@@ -37,56 +37,57 @@ Value ValueOf(const JsonMember& member, const char* expected) {
   return value;
 }
 
-constexpr std::size_t kFirstWindow = 1 << 14;  // [byte] of the stream that are looked at together,
-constexpr std::size_t kMostWindow = 1 << 20;   // four times as many after each
-constexpr std::size_t kPadding = 64;           // [byte] that a reader with vectors may read beyond
-constexpr std::string_view kInArray = "}]";    // what is open around an element
+// [byte] Windows of the stream that are scanned at once; each is four times the previous one.
+constexpr std::size_t kFirstWindow = 1 << 14, kMostWindow = 1 << 20;
+constexpr std::size_t kPadding = 64;         // [byte] that simdjson may read past an element
+constexpr std::string_view kInArray = "}]";  // brackets that are open around an element
 
-// '[' and '{' differ in one bit, and so do ']' and '}'.
+// '[' and '{' differ in one bit only, and so do ']' and '}'.
 constexpr bool Opens(char c) { return (c | 0x20) == '{'; }
 constexpr bool Closes(char c) { return (c | 0x20) == '}'; }
 
-class Walk {
+class ElementScanner {
  public:
   using Element = std::function<void(std::string_view, std::size_t, std::string_view)>;
 
-  Walk(std::istream& in, const Element& element) : in_(in), element_(element) {}
+  ElementScanner(std::istream& in, const Element& element) : in_(in), element_(element) {}
 
-  JsonSkeleton Whole() {
+  JsonSkeleton Run() {
     while (Refill())
       while (at_ < end_) Step();
-    if (depth_ == 0) Keep(end_);
+    if (depth_ == 0) AppendToSkeleton(end_);
     skeleton_.cut = in_string_ || depth_ > 0 || !open_.empty();
     if (skeleton_.cut) {
-      skeleton_.text.resize(whole_);
-      if (whole_ > 0) skeleton_.text += "]}";
+      skeleton_.text.resize(complete_);
+      if (complete_ > 0) skeleton_.text += "]}";
     }
     return std::move(skeleton_);
   }
 
  private:
-  // Appends what stands between elements to the skeleton, up to `end`.
-  void Keep(std::size_t end) {
+  // Appends the text between elements, up to `end`.
+  void AppendToSkeleton(std::size_t end) {
     skeleton_.text.append(text_, begin_, end - begin_);
     begin_ = end;
   }
 
-  // Drops what was looked at, but for an element or a string that is not whole, and reads on.
+  // Drops the scanned text except for an incomplete element or string, and reads more of the
+  // stream. Returns false at its end.
   bool Refill() {
-    if (!in_string_ && depth_ == 0) Keep(at_);
-    const auto held = end_ - begin_;
-    if (begin_ > 0) std::memmove(text_.data(), text_.data() + begin_, held);
+    if (!in_string_ && depth_ == 0) AppendToSkeleton(at_);
+    const auto unread = end_ - begin_;
+    if (begin_ > 0) std::memmove(text_.data(), text_.data() + begin_, unread);
     at_ -= begin_;
     string_begin_ -= std::min(string_begin_, begin_);
     begin_ = 0;
-    if (text_.size() < held + window_ + kPadding) text_.resize(2 * held + window_ + kPadding);
-    in_.read(text_.data() + held, static_cast<std::streamsize>(window_));
+    if (text_.size() < unread + window_ + kPadding) text_.resize(2 * unread + window_ + kPadding);
+    in_.read(text_.data() + unread, static_cast<std::streamsize>(window_));
     window_ = std::min(4 * window_, kMostWindow);
-    end_ = held + static_cast<std::size_t>(in_.gcount());
-    return end_ > held;
+    end_ = unread + static_cast<std::size_t>(in_.gcount());
+    return end_ > unread;
   }
 
-  // Walks to the next end of a string, bracket, element, or to the window's end.
+  // Advances past the next string, bracket or element, or to the window's end.
   void Step() {
     if (depth_ > 0) return StepInElement();
     if (in_string_) return StepInString();
@@ -96,7 +97,7 @@ class Walk {
       string_begin_ = at_ + 1;
     } else if (Opens(c)) {
       if (open_ == kInArray && c == '{') {
-        Keep(at_++);
+        AppendToSkeleton(at_++);
         depth_ = 1;
         return;
       }
@@ -109,7 +110,7 @@ class Walk {
   }
 
   void StepInString() {
-    at_ = static_cast<std::size_t>(BehindString(text_.data() + at_) - text_.data());
+    at_ = static_cast<std::size_t>(AfterString(text_.data() + at_) - text_.data());
     if (!in_string_ && open_.size() == 1)
       key_ = text_.substr(string_begin_, at_ - 1 - string_begin_);
   }
@@ -124,11 +125,11 @@ class Walk {
   void StepInElement() {
     const char* at = text_.data() + at_;
     const char* const end = text_.data() + end_;
-    if (in_string_) at = BehindString(at);
+    if (in_string_) at = AfterString(at);
     while (at < end && depth_ > 0) {
       const char c = *at++;
       if (c == '"')
-        at = BehindString(at);
+        at = AfterString(at);
       else if (Opens(c))
         ++depth_;
       else if (Closes(c))
@@ -139,17 +140,17 @@ class Walk {
     element_(key_, index_++, std::string_view(text_).substr(begin_, at_ - begin_));
     skeleton_.text += "{}";
     begin_ = at_;
-    whole_ = skeleton_.text.size();
+    complete_ = skeleton_.text.size();
   }
 
-  // Returns the place behind the quote that ends the string around `at`, or the window's end.
-  const char* BehindString(const char* at) {
+  // Returns the position after the quote that ends the string around `at`, or the window's end.
+  const char* AfterString(const char* at) {
     const char* const end = text_.data() + end_;
     while ((at = static_cast<const char*>(
                 std::memchr(at, '"', static_cast<std::size_t>(end - at)))) != nullptr) {
       const char* escape = at++;
       while (escape[-1] == '\\') --escape;
-      in_string_ = (at - escape) % 2 == 0;  // an odd number of backslashes: no end
+      in_string_ = (at - escape) % 2 == 0;  // an odd number of backslashes escapes the quote
       if (!in_string_) return at;
     }
     in_string_ = true;
@@ -161,13 +162,14 @@ class Walk {
   JsonSkeleton skeleton_;
   std::string text_;  // the window, up to end_
   std::size_t window_ = kFirstWindow;
-  std::size_t at_ = 0, begin_ = 0, end_ = 0;  // in it: the next character, what is not yet kept
-  std::string open_;                          // closers outside of elements, outermost first
-  int depth_ = 0;                             // brackets that are open in an element
+  // Offsets in the window of the next character and of the first one that is not used yet.
+  std::size_t at_ = 0, begin_ = 0, end_ = 0;
+  std::string open_;  // closing brackets expected outside of elements, outermost first
+  int depth_ = 0;     // open brackets in an element
   bool in_string_ = false;
   std::string key_;  // the last string in the top-level object
   std::size_t string_begin_ = 0, index_ = 0;
-  std::size_t whole_ = 0;  // [byte] of the skeleton up to the last whole element
+  std::size_t complete_ = 0;  // [byte] of the skeleton up to the last complete element
 };
 
 }  // namespace
@@ -175,7 +177,7 @@ class Walk {
 std::string JsonPlace::Text() const {
   std::string text = outer == nullptr ? "" : outer->Text() + ": ";
   text += key;
-  if (index != kNoIndex) text += fmt::format("[{}]", index);
+  if (index) text += fmt::format("[{}]", *index);
   return text;
 }
 
@@ -237,7 +239,7 @@ std::string JsonObject::Text(const char* key) const {
   return TextOr(key, "");
 }
 
-bool JsonObject::FlagOr(const char* key) const {
+bool JsonObject::Flag(const char* key) const {
   const auto found = Find(key);
   return found && found->Flag();
 }
@@ -245,7 +247,7 @@ bool JsonObject::FlagOr(const char* key) const {
 JsonSkeleton EachJsonElement(
     std::istream& in,
     const std::function<void(std::string_view, std::size_t, std::string_view)>& element) {
-  return Walk(in, element).Whole();
+  return ElementScanner(in, element).Run();
 }
 
 }  // namespace dlroof::record

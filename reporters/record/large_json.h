@@ -1,7 +1,7 @@
-// JSON files of any size, by simdjson. JsonObject is to run files what JsonReader is to small
-// files: every wrong or missing member is one sentence with its place. EachJsonElement cuts a text
-// into pieces that can be taken one by one: it knows brackets and strings only, and the pieces'
-// reader finds what is no JSON.
+// Reader of JSON files of any size, by simdjson. JsonObject reads objects and reports a wrong or
+// missing member with its place, as JsonReader (json_reader.h) does for small files.
+// EachJsonElement splits a stream into elements that are parsed one by one: it only recognises
+// brackets and strings, and the elements' parser finds syntax errors.
 #pragma once
 
 #include <simdjson.h>
@@ -16,21 +16,18 @@
 
 namespace dlroof::record {
 
-// The place of a value, "run.json: records[3]: work". Texts are put together only for an error: a
-// file has 10^6 places.
+// The place of a value in a file. Its text is composed for errors only: a file has 10^6 places.
 struct JsonPlace {
-  static constexpr std::size_t kNoIndex = static_cast<std::size_t>(-1);
-
-  const JsonPlace* outer = nullptr;  // null: the file
+  const JsonPlace* outer = nullptr;  // null for the file itself
   std::string_view key;
-  std::size_t index = kNoIndex;  // in the array `key`
+  std::optional<std::size_t> index = {};  // set for an element of the array `key`
 
-  std::string Text() const;
+  std::string Text() const;  // "run.json: records[3]: work"
 };
 
 class JsonObject;
 
-// A member of the object `at`. All functions throw BadInput.
+// A member of the object `at`. All functions throw BadInput if its value has another type.
 struct JsonMember {
   const JsonObject& at;
   std::string_view key;
@@ -51,7 +48,7 @@ struct JsonMember {
   simdjson::dom::array Array() const;
 };
 
-// Reads the member `key` into `Out`.
+// Row of a table that maps members of an object to fields of `Out`.
 template <class Out>
 struct JsonReading {
   std::string_view key;
@@ -68,17 +65,19 @@ void ReadText(const JsonMember& member, Out& out) {
   out.*kField = member.Text();
 }
 
-// Refers to its place's `outer` and to the parser's memory. All functions throw BadInput.
+// An object of a parsed text. It refers to its place's `outer` and to the parser's memory. All
+// functions throw BadInput for a value of another type and, unless noted, for a missing member.
 class JsonObject {
  public:
   JsonObject(simdjson::dom::element element, const JsonPlace& place);
-  JsonObject(const JsonObject&) = delete;  // inner places point to this one
+  JsonObject(const JsonObject&) = delete;  // inner places point to this object's place
   JsonObject& operator=(const JsonObject&) = delete;
 
-  // Reads the members that `readings` name, in the object's order.
+  // Reads the members that the table `readings` names, in the object's order; none is required.
   template <class Out, std::size_t n>
   void Read(const JsonReading<Out> (&readings)[n], Out& out) const {
-    std::size_t next = 0;  // written and read in one order, a member is mostly the next reading's
+    // Tables follow the order in which dlroof writes members: mostly the next row fits.
+    std::size_t next = 0;
     for (const auto [key, value] : object_)
       for (std::size_t tried = 0; tried < n; ++tried) {
         const auto& reading = readings[next];
@@ -89,14 +88,14 @@ class JsonObject {
       }
   }
 
-  // Returns the last member of this key.
+  // Returns the last member with this key, if any.
   std::optional<JsonMember> Find(std::string_view key) const;
   double Number(const char* key) const;
   std::string Text(const char* key) const;
   std::optional<double> OptionalNumber(const char* key) const;
   std::string TextOr(const char* key, const std::string& otherwise) const;
-  // False where there is no member `key`.
-  bool FlagOr(const char* key) const;
+  // Returns false if there is no member `key`.
+  bool Flag(const char* key) const;
 
   simdjson::dom::object members() const { return object_; }
   JsonPlace PlaceOf(std::string_view key) const { return {&place_, key}; }
@@ -111,23 +110,24 @@ class JsonObject {
 template <class Read>
 void JsonMember::Each(const Read& read) const {
   JsonPlace place = at.PlaceOf(key);
+  std::size_t index = 0;
   for (const auto element : Array()) {
-    ++place.index;  // from kNoIndex to 0
+    place.index = index++;
     read(element, place);
   }
 }
 
-// The text with {} for each object that is an element of a top-level array.
+// A file's text with {} in place of each object that is an element of a top-level array.
 struct JsonSkeleton {
   std::string text;
-  // The text ended within brackets or a string: it was cut off. `text` is then closed behind the
-  // last whole element, and empty where there was none.
+  // The file ends within brackets or a string. `text` is then closed after the last complete
+  // element; it is empty if there is none.
   bool cut = false;
 };
 
 // Calls element(key, index, text) for each object that is an element of the array `key`, itself a
-// member of the top-level object. 64 bytes behind `text` may be read. Holds a window of the stream
-// and the longest element, no more.
+// member of the top-level object. The callee may read 64 bytes past the end of `text`. Stores no
+// more than a window of the stream and the longest element.
 JsonSkeleton EachJsonElement(std::istream& in,
                              const std::function<void(std::string_view key, std::size_t index,
                                                       std::string_view text)>& element);

@@ -18,35 +18,35 @@ constexpr KeyRow<Status> kStatuses[] = {{Status::kOk, "ok"},
                                         {Status::kWrong, "wrong"}};
 constexpr double kRunDelayShare = 0.01;
 constexpr double kOffCpuShare = 0.02;
-// [1] Of the fastest and the slowest estimate: neighbours that evict caches lengthen all of them,
-// and a machine's quiet runs differ too. 97 % of 112 pairs of busy runs agreed within this.
+// [1] Factors on the fastest and the slowest estimate that give the interval of a noisy time. They
+// allow for neighbours that evict caches, which lengthens every repetition, and for differences
+// between quiet runs. 97 % of 112 pairs of busy runs agreed within them.
 constexpr double kFastest = 0.8, kSlowest = 1.1;
+// [1] The same factors for repetitions without their noisy calls: their threads never waited, but
+// neighbours evicted caches.
+constexpr double kFastestPart = 0.85, kSlowestPart = 1.1;
 
-// Share of wall time in which the main thread did not run; absent without its clock, and on a GPU.
+// Returns the share of wall time in which the main thread did not run. Defined on a CPU only.
 std::optional<double> OffCpu(const Repetition& repetition) {
   if (repetition.gpu || !repetition.main_cpu_seconds || repetition.seconds <= 0)
     return std::nullopt;
   return 1 - *repetition.main_cpu_seconds / repetition.seconds;
 }
 
-// Wall time per call during which our threads could be kept waiting.
+// Returns the wall time per call [s] during which our threads may have waited for a CPU.
 double HostSeconds(const Repetition& repetition) {
   if (!repetition.gpu) return repetition.seconds;
   return repetition.gpu->host_seconds.value_or(repetition.seconds);
 }
 
-// [1] Of parts in which no thread waited: they still had neighbours, who evict caches.
-constexpr double kFastestPart = 0.85, kSlowestPart = 1.1;
-
-// Returns whether a thread waited for a CPU, or the cores were not all the team's and near.
+// Returns whether a thread waited for a CPU, shared its core, or ran far from the others.
 bool HadNeighbours(const Repetition& repetition) {
   return repetition.run_delay_seconds.value_or(0) > kRunDelayShare * HostSeconds(repetition) ||
          repetition.core_share.value_or(1) < cpu::kLeastCoreShare ||
          repetition.link_share.value_or(1) < cpu::kLeastLinkShare;
 }
 
-// An estimate by the repetitions, or parts of them, in which nothing waited; absent where there are
-// fewer than three.
+// Estimates the time from the clean repetitions and the clean calls of others. Needs three of them.
 std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   std::vector<double> times;
   Timing timing{.noisy = true};
@@ -62,8 +62,8 @@ std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   return timing;
 }
 
-// [s] of one call that our threads did not wait. Threads that wait for each other spin, so the main
-// thread's CPU time has the waits of the others' that held it up.
+// Returns the time [s] of one call without its threads' waits for a CPU. A thread that waits for
+// another one spins: the main thread's CPU time includes the other threads' waits that delayed it.
 double WithoutWaits(const Repetition& repetition) {
   if (!repetition.noisy || repetition.gpu) return repetition.seconds;
   const double running = repetition.seconds - repetition.run_delay_seconds.value_or(0);
@@ -71,7 +71,7 @@ double WithoutWaits(const Repetition& repetition) {
                     std::max(0.0, running), repetition.seconds);
 }
 
-// Absent where a file's number is none that NVML gives.
+// Returns nullopt for a number in a file that cannot be NVML's bit mask.
 std::optional<std::uint64_t> ThrottleBits(const GpuSample& sample) {
   constexpr double kExactWholeNumbers = 9007199254740992;  // 2^53
   if (!sample.throttle || !(*sample.throttle >= 0 && *sample.throttle < kExactWholeNumbers))
@@ -91,7 +91,7 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions) {
     if (!repetition.noisy) clean.push_back(repetition.seconds);
   if (clean.empty() || clean.size() < std::min<size_t>(3, repetitions.size())) return std::nullopt;
   if (2 * clean.size() < repetitions.size()) return std::nullopt;
-  std::ranges::sort(clean);  // once for both
+  std::ranges::sort(clean);
   return Timing{MedianOfSorted(clean), MedianInterval95OfSorted(clean),
                 static_cast<int>(clean.size())};
 }
@@ -109,7 +109,7 @@ std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions) {
   }
   const auto [fastest, slowest] = std::minmax_element(times.begin(), times.end());
   timing.ci95 = {kFastest * *std::ranges::min_element(least), kSlowest * *slowest};
-  timing.median = *fastest;  // other programs only lengthen
+  timing.median = *fastest;  // other programs only lengthen a repetition
   return timing;
 }
 

@@ -1,7 +1,4 @@
-// Readings of a repetition on a GPU besides the time of its calls.
-//
-// One benchmark's result. Facts only: whatever can be derived is derived again
-// (roofline.h).
+// The result of one benchmark. A record holds measured facts only; roofline.h derives the rest.
 #pragma once
 
 #include <map>
@@ -12,14 +9,15 @@
 #include <vector>
 
 #include "ceilings/machine/machine.h"
+#include "counters/base/error.h"
 #include "counters/energy/energy.h"
 #include "counters/parallel_time.h"
 #include "counters/work.h"
 
 namespace dlroof::record {
 
-// Each absent where it is not known. A repetition's `seconds` is the time of a call that is started
-// on an idle GPU, its launch included; the two other times of a call are never mixed with it.
+// Readings of one repetition on a GPU. Repetition::seconds is the time of a call that starts on an
+// idle GPU, its launch included; the two other times of a call here are never mixed with it.
 struct GpuSample {
   std::optional<double> throughput_seconds;   // [s] per call, calls back to back
   std::optional<double> graph_seconds;        // [s] per call, replayed as a CUDA graph
@@ -29,21 +27,21 @@ struct GpuSample {
   std::optional<double> memory_clock_hz;      // [1/s]
   std::optional<double> power_watts;          // [W]
   std::optional<double> temperature_celsius;  // [degree Celsius]
-  std::optional<double> throttle;             // NVML's bits, a whole number; 0: none
+  std::optional<double> throttle;             // NVML's bit mask of throttle reasons
 
   bool operator==(const GpuSample&) const = default;
 };
 
-// Every quantity by its key in files and counters, and in stored histories by its place here: a new
-// one comes last.
+// Every quantity of a sample with its key in files and counters. Stored histories refer to a
+// quantity by its index here: append new ones.
 using GpuSampleField = std::pair<const char*, std::optional<double> GpuSample::*>;
 const std::vector<GpuSampleField>& GpuSampleFields();
 
-// IsClockTooLow of throttle.h.
+// Returns whether the SMs' clock was too low (gpu::IsClockTooLow).
 bool IsThrottled(const GpuSample& sample);
 
-// Summary of several repetitions: each quantity's median over those that know it; of
-// `throttle` every bit that one of them had, of `default_clock_hz` and `host_seconds` nothing.
+// Returns the median of each quantity over the samples that know it, and of `throttle` the union of
+// all bits. The summary has no `default_clock_hz` and no `host_seconds`.
 GpuSample SummarizeSamples(const std::vector<GpuSample>& samples);
 
 enum class Status { kOk, kUnsupported, kFailed, kWrong };
@@ -55,36 +53,36 @@ struct Repetition {
   std::optional<double> cpu_seconds;        // [s] CPU time of all our threads per call
   std::optional<double> main_cpu_seconds;   // [s] CPU time of the main thread per call
   std::optional<double> run_delay_seconds;  // [s] time our threads waited for a CPU, per call
-  // [1] of its core's issue slots that the worst thread got right before and after, the lower of
-  // the two over the best known (team_look.h).
+  // [1] Issue rate of the slowest thread's core over the best rate known, the lower of two
+  // readings, before and after the repetition (team_look.h).
   std::optional<double> core_share;
-  // [1] The nearest known round trip of a cache line between the threads over this one's.
+  // [1] Shortest known round trip of a cache line between the threads over this repetition's.
   std::optional<double> link_share;
-  // [1] calls that `seconds` is of, where others of this repetition were noisy and left out.
+  // [1] Number of calls that `seconds` averages; set only if noisy calls were left out.
   std::optional<double> clean_calls;
   double iterations = 0;  // [1]
-  bool noisy = false;     // kept in the file, left out of the median
-  // Null but for a GPU's benchmark: of 10^6 repetitions that are read at once few have a sample.
+  bool noisy = false;     // disturbed by other programs: stays in the file, not in the median
+  // Set on a GPU only. A pointer, because a run may have 10^6 repetitions, few of them with one.
   std::shared_ptr<const GpuSample> gpu;
-  // Block of an interleaved comparison: windows of one block, in their order, were measured by
-  // turns with those of the other file's block of this number.
+  // Block of an interleaved comparison. The windows of one block, in their order, were interleaved
+  // with those of the same block in the other file.
   std::optional<int> block;
 };
 
 // Median and its distribution-free 95 % confidence interval (order statistics).
 struct Timing {
   double median = 0;  // [s]
-  // [s]; absent below 6 repetitions, which cannot carry 95 %, unless the time is noisy
+  // [s] A clean time has an interval from 6 repetitions on; fewer cannot give 95 %.
   std::optional<std::pair<double, double>> ci95;
-  int clean = 0;       // [1] clean repetitions; without `noisy` it rests on them alone
-  bool noisy = false;  // an estimate from repetitions of which too few were clean
+  int clean = 0;       // [1] clean repetitions; the median of a clean time uses only these
+  bool noisy = false;  // an estimate, because too few repetitions were clean
 };
 
 // A model's prediction of one call before it was measured.
 struct Prediction {
   double seconds = 0;             // [s] > 0
   std::map<Level, double> bytes;  // [byte] by level, as in Work
-  std::string by;                 // which model, of what, with which choices; for people
+  std::string by;                 // the model, its subject and its choices, for people
 };
 
 struct Record {
@@ -92,58 +90,59 @@ struct Record {
   std::string op, device, library, direction, type, problem;
   std::vector<std::string> options;
   Status status = Status::kOk;
-  std::string reason;     // why not ok; or why there are no repetitions
-  std::string algorithm;  // what the library chose
-  std::string isa;  // that the library was allowed, as it spells it: "avx512_core_vnni"; or empty
-  std::string verified;   // how the output was checked; empty when it was not
-  std::string repro;      // arguments of benchdnn that time the same call; empty: it cannot
-  int threads = 0;        // 0: not known (plain Google Benchmark file)
-  std::string time_unit;  // of a plain Google Benchmark entry, "ns"; empty: not known
-  std::string cache;      // "warm", "cold", "cold-weights"; empty: not known
-  std::optional<double> evicted_bytes;  // [byte] dropped from all caches before each call
-  // [1] Time of the library's own choice of algorithm over that of the fastest one, which was
-  // taken; absent where the library's choice was taken.
+  std::string reason;     // for people: why the status is not kOk, or why there are no repetitions
+  std::string algorithm;  // the implementation that the library chose
+  std::string isa;        // the ISA that the library might use, in its spelling: "avx512_core_vnni"
+  std::string verified;   // how the output was checked: "all 12 outputs"
+  std::optional<std::string> repro;  // arguments of benchdnn that time the same call
+  std::optional<int> threads;
+  std::optional<std::string> time_unit;  // "ns"; set only for entries of Google Benchmark
+  std::optional<std::string> cache;      // "warm", "cold" or "cold-weights"
+  std::optional<double> evicted_bytes;   // [byte] dropped from all caches before each call
+  // [1] Time of the algorithm that the library's heuristic prefers over that of the fastest one.
+  // Set only if the benchmark used the fastest one.
   std::optional<double> heuristic_over_best;
   std::optional<unsigned> seed;
   std::vector<Repetition> repetitions;
   std::map<Provenance, Work> work;
-  std::vector<CountingNote> counting;   // how `work` was counted, and what lessens the trust in it
-  std::vector<LaunchedKernel> kernels;  // as counted, the longest first; empty: not known
+  std::vector<CountingNote> counting;   // how `work` was counted, and its known weaknesses
+  std::vector<LaunchedKernel> kernels;  // as counted, the longest first
   std::optional<Prediction> prediction;
-  std::optional<ParallelTime> parallel;  // absent: nobody watched
-  std::string unwatched;  // why `parallel` is absent where it was asked for; empty: it is not
-  std::optional<energy::Energy> energy;                 // absent: not measured
-  std::optional<energy::MeteredWindow> metered_window;  // absent: nobody asked, or it could not be
-  std::optional<energy::MeteredEnergy> metered;         // absent: no log of a meter was read
+  std::optional<ParallelTime> parallel;    // parallel regions of a call, in --dlroof_explain runs
+  std::optional<Reason> unwatched_reason;  // why an --dlroof_explain run has no `parallel`
+  std::optional<energy::Energy> energy;
+  std::optional<energy::MeteredWindow> metered_window;  // set only in runs beside a power meter
+  std::optional<energy::MeteredEnergy> metered;         // set once the meter's log was read
 };
 
-// Returns the time of the clean repetitions. Absent when they are fewer than min(3, all), or than
-// half of all: beside so many noisy ones some look clean that are not.
+// Returns the time of the clean repetitions. Returns nullopt if these are fewer than min(3, all),
+// or fewer than half of all: among so many noisy ones some only look clean.
 std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 
-// Returns Summarize's, or where that is absent an estimate: the median of at least three
-// repetitions whose parts without a wait were read (clean_calls), else the fastest of all, of which
-// a noisy one counts without the waits for a CPU that were seen. The interval goes from the
-// fastest of them, on whole cores near each other, to the slowest, and farther.
-// Absent without repetitions.
+// Returns Summarize's time or, where there is none, an estimate: the median of the repetitions
+// whose noisy calls were left out (clean_calls), if these are at least three. Otherwise the fastest
+// repetition; the CPU waits seen in a noisy one are subtracted. The interval reaches from below the
+// fastest repetition, as if its threads had had whole cores near each other, to above the slowest.
+// Returns nullopt without repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
-// Sets `noisy` (design 6.3): run delay above 1 % of wall time, or a main thread that was off
-// its CPU 2 % of wall time more than in the best repetition (a deterministic wait is the workload's
-// own, a sudden one is not), or less than 90 % of its core for a thread, or threads three times as
-// far apart as the nearest, or calls that were left out (clean_calls). On a GPU: run delay above 1
-// % of the host's wall time, or SMs below 75 % of their default clock; that the host waits says
-// nothing there.
+// Sets `noisy` of each repetition. On a CPU a repetition is noisy if its threads waited for a CPU
+// more than 1 % of the wall time, if the main thread was off its CPU 2 % of the wall time more than
+// in the best repetition (regular waits belong to the workload), if a thread got less than 90 % of
+// its core, if the threads were three times as far apart as in the best case, or if calls were left
+// out (clean_calls). On a GPU it is noisy if the host waited for a CPU more than 1 % of its wall
+// time or the SMs ran below 75 % of their default clock; a host that waits for the GPU is normal.
 void MarkNoisy(std::vector<Repetition>& repetitions);
 
 // Returns "ALGORITHM; isa ISA", for people.
 std::string AlgorithmText(const Record& record);
 
-// Splits op/device/library/direction/type/problem/options; fewer parts leave the rest empty
-// (foreign files).
+// Splits the name into op, device, library, direction, type, problem and options. Names of other
+// programs may have fewer parts; the remaining fields stay empty.
 void SplitName(Record& record);
 
-// The name is not made of parts (a kernel of another program): it belongs to `device` as a whole.
+// Assigns a record whose name does not follow our scheme (a kernel of another program) to `device`
+// and clears the fields that SplitName took from the name.
 void PutOnDevice(Record& record, const std::string& device);
 
 }  // namespace dlroof::record

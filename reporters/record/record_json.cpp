@@ -24,6 +24,12 @@ void ReadPositive(const JsonMember& member, Out& energy) {
   energy.*kField = member.NumberIn(kLeastJoules, kMostJoules, "a number above 0");
 }
 
+// Leaves the field unset for an empty text.
+template <auto kField>
+void ReadKnownText(const JsonMember& member, Record& record) {
+  if (const auto text = member.Text(); !text.empty()) record.*kField = text;
+}
+
 template <auto kField>
 void ReadJoulesByDomain(const JsonMember& member, energy::Energy& energy) {
   const JsonObject domains = member.Object();
@@ -94,6 +100,7 @@ constexpr JsonReading<PartSeconds> kParts[] = {
     {"function_seconds", ReadNumber<&PartSeconds::functions>},
     {"product_instructions", ReadNumber<&PartSeconds::product_instructions>},
     {"product_seconds", ReadNumber<&PartSeconds::products>}};
+
 void ReadFrom(const JsonMember& member, InstructionCount& count) {
   const auto from = ProvenanceFromKey(member.Text());
   if (!from) member.Refuse("measured, simulated or modelled");
@@ -137,7 +144,7 @@ constexpr JsonReading<ParallelTime> kParallel[] = {
     {"instructions", ReadInstructions},
     {"instructions_reason",
      [](const JsonMember& member, ParallelTime& time) {
-       time.instructions_reason = std::string(member.Text());
+       time.instructions_reason = Reason{std::string(member.Text())};
      }},
     {"near_seconds", ReadNumber<&ParallelTime::near_seconds>},
     {"passes", ReadPasses},
@@ -166,116 +173,7 @@ nlohmann::json ToJson(const InstructionCount& count) {
   return object;
 }
 
-}  // namespace
-
-nlohmann::json ToJson(const energy::Energy& energy) {
-  nlohmann::json object = {{"joules", energy.joules},
-                           {"seconds", energy.seconds},
-                           {"window_seconds", energy.window_seconds},
-                           {"calls", energy.calls},
-                           {"from", energy.from},
-                           {"covers", energy.covers}};
-  if (energy.ci95) object["ci95"] = {energy.ci95->first, energy.ci95->second};
-  if (energy.others_cpus) object["others_cpus"] = *energy.others_cpus;
-  if (!energy.domains.empty()) object["domains"] = energy.domains;
-  if (!energy.beside.empty()) object["beside"] = energy.beside;
-  return object;
-}
-
-energy::Energy EnergyFromJson(const JsonObject& at) {
-  energy::Energy energy;
-  at.Read(kEnergy, energy);
-  for (const char* needed : {"joules", "seconds", "window_seconds", "calls"}) at.Number(needed);
-  for (const char* needed : {"from", "covers"}) at.Text(needed);
-  return energy;
-}
-
-nlohmann::json ToJson(const energy::MeteredWindow& window) {
-  return {{"begin_seconds", window.begin_seconds},
-          {"end_seconds", window.end_seconds},
-          {"calls", window.calls}};
-}
-
-energy::MeteredWindow MeteredWindowFromJson(const JsonObject& at) {
-  energy::MeteredWindow window;
-  at.Read(kMeteredWindow, window);
-  for (const char* needed : {"begin_seconds", "end_seconds", "calls"}) at.Number(needed);
-  if (window.end_seconds <= window.begin_seconds)
-    at.Refuse("end_seconds", "a time after 'begin_seconds'");
-  return window;
-}
-
-nlohmann::json ToJson(const energy::MeteredEnergy& energy) {
-  nlohmann::json object = {{"joules", energy.joules},
-                           {"seconds", energy.seconds},
-                           {"window_seconds", energy.window_seconds},
-                           {"period_seconds", energy.period_seconds},
-                           {"samples", energy.samples},
-                           {"nodes", energy.nodes},
-                           {"from", energy.from},
-                           {"covers", energy.covers}};
-  if (energy.ci95) object["ci95"] = {energy.ci95->first, energy.ci95->second};
-  return object;
-}
-
-energy::MeteredEnergy MeteredEnergyFromJson(const JsonObject& at) {
-  energy::MeteredEnergy energy;
-  at.Read(kMetered, energy);
-  for (const char* needed :
-       {"joules", "seconds", "window_seconds", "period_seconds", "samples", "nodes"})
-    at.Number(needed);
-  for (const char* needed : {"from", "covers"}) at.Text(needed);
-  return energy;
-}
-
-nlohmann::json ToJson(const energy::IdlePower& idle) {
-  return {{"idle_watts", idle.watts},
-          {"idle_domains", idle.domains},
-          {"idle_seconds", idle.seconds},
-          {"from", idle.from},
-          {"covers", idle.covers}};
-}
-
-nlohmann::json ToJson(const energy::IdlePowers& idle) {
-  auto object = idle.cpu ? ToJson(*idle.cpu) : nlohmann::json::object();
-  if (idle.gpu) object["gpu"] = ToJson(*idle.gpu);
-  return object;
-}
-
-nlohmann::json ToJson(const ParallelTime& time) {
-  auto object = ToJson(time.mean);
-  object["threads"] = time.threads;
-  object["calls"] = time.calls;
-  object["source"] = time.source;
-  AddKnown({{"function_seconds", time.parts.functions},
-            {"product_seconds", time.parts.products},
-            {"function_instructions", time.parts.function_instructions},
-            {"product_instructions", time.parts.product_instructions},
-            {"alone_seconds", time.single_thread_seconds},
-            {"smallest_seconds", time.smallest_seconds},
-            {"near_seconds", time.near_seconds},
-            {"far_seconds", time.far_seconds},
-            {"executed_over_useful", time.executed_over_useful},
-            {"vector_loads", time.vector_loads},
-            {"vector_bytes", time.vector_bytes}},
-           object);
-  if (time.instructions) object["instructions"] = ToJson(*time.instructions);
-  if (time.instructions_reason) object["instructions_reason"] = *time.instructions_reason;
-  for (const auto& pass : time.passes) object["passes"].push_back(ToJson(pass));
-  return object;
-}
-
-ParallelTime ParallelFromJson(const JsonObject& at) {
-  ParallelTime time;
-  at.Read(kParallel, time);
-  at.Read(kParts, time.parts);
-  time.mean = PassFromJson(at);
-  return time;
-}
-
-namespace {
-
-// The readings are in the order in which dlroof writes members.
+// The tables follow the order in which dlroof writes members.
 
 void ReadSample(const JsonMember& member, Repetition& repetition) {
   const JsonObject at = member.Object();
@@ -311,7 +209,7 @@ void ReadRepetitions(const JsonMember& member, Record& record) {
   });
 }
 
-// Reads an object of counts by keys that `key_of` knows.
+// Reads an object of counts. `key_of` returns nullopt for an unknown key.
 template <class Key, class KeyOf>
 void ReadCounts(const JsonMember& member, const char* what, const KeyOf& key_of,
                 std::map<Key, double>& counts) {
@@ -421,6 +319,10 @@ void ReadMetered(const JsonMember& member, Record& record) {
   record.metered = MeteredEnergyFromJson(member.Object());
 }
 
+void ReadUnwatchedReason(const JsonMember& member, Record& record) {
+  record.unwatched_reason = Reason{std::string(member.Text())};
+}
+
 constexpr JsonReading<Record> kLabelFacts[] = {{"algorithm", ReadText<&Record::algorithm>},
                                                {"counting", ReadCounting},
                                                {"energy", ReadEnergy},
@@ -429,12 +331,12 @@ constexpr JsonReading<Record> kLabelFacts[] = {{"algorithm", ReadText<&Record::a
                                                {"metered", ReadMetered},
                                                {"metered_window", ReadMeteredWindow},
                                                {"parallel", ReadParallel},
-                                               {"repro", ReadText<&Record::repro>},
-                                               {"unwatched", ReadText<&Record::unwatched>},
+                                               {"repro", ReadKnownText<&Record::repro>},
+                                               {"unwatched", ReadUnwatchedReason},
                                                {"verified", ReadText<&Record::verified>}};
 
 constexpr JsonReading<Record> kRecord[] = {
-    {"cache", ReadText<&Record::cache>},
+    {"cache", ReadKnownText<&Record::cache>},
     {"device", ReadText<&Record::device>},
     {"evicted_bytes", ReadNumber<&Record::evicted_bytes>},
     {"heuristic_over_best", ReadNumber<&Record::heuristic_over_best>},
@@ -455,11 +357,12 @@ constexpr JsonReading<Record> kRecord[] = {
      }},
     {"threads",
      [](const JsonMember& member, Record& record) {
-       record.threads = static_cast<int>(member.NumberIn(0, 1e6, "a thread count"));
+       const int threads = static_cast<int>(member.NumberIn(0, 1e6, "a thread count"));
+       record.threads = threads > 0 ? std::optional(threads) : std::nullopt;
      }},
     {"work", ReadWork}};
 
-// Cuts `text` at `mark`. Returns what is behind the mark, empty without it.
+// Cuts `text` off at `mark`. Returns the text after the mark, or an empty text if there is no mark.
 std::string_view CutAt(std::string_view mark, std::string_view& text) {
   const auto at = text.find(mark);
   if (at == std::string_view::npos) return {};
@@ -468,7 +371,7 @@ std::string_view CutAt(std::string_view mark, std::string_view& text) {
   return rest;
 }
 
-// Cuts the first of a list's names off. Template arguments have commas of their own.
+// Removes the first name from a list "A<B, C>, D" and returns it.
 std::string_view CutName(std::string_view& names) {
   int depth = 0;
   std::size_t end = 0;
@@ -479,7 +382,7 @@ std::string_view CutName(std::string_view& names) {
   return name;
 }
 
-// Reads "NAME, 3 x NAME, 4 more"; the names of the last ones are not known.
+// Reads "NAME, 3 x NAME, 4 more"; the last kernels have no names.
 void AddKernels(std::string_view names, std::vector<LaunchedKernel>& kernels) {
   while (!names.empty()) {
     std::string_view name = CutName(names);
@@ -494,7 +397,121 @@ void AddKernels(std::string_view names, std::vector<LaunchedKernel>& kernels) {
   }
 }
 
+// Schema 1: moves the ISA out of an `algorithm` "ALGORITHM; isa ISA".
+void TakeIsa(Record& record) {
+  constexpr std::string_view kMark = "; isa ";
+  const auto mark = record.algorithm.rfind(kMark);
+  if (mark == std::string::npos) return;
+  record.isa = record.algorithm.substr(mark + kMark.size());
+  record.algorithm.resize(mark);
+}
+
 }  // namespace
+
+nlohmann::json ToJson(const energy::Energy& energy) {
+  nlohmann::json object = {{"joules", energy.joules},
+                           {"seconds", energy.seconds},
+                           {"window_seconds", energy.window_seconds},
+                           {"calls", energy.calls},
+                           {"from", energy.from},
+                           {"covers", energy.covers}};
+  if (energy.ci95) object["ci95"] = {energy.ci95->first, energy.ci95->second};
+  if (energy.others_cpus) object["others_cpus"] = *energy.others_cpus;
+  if (!energy.domains.empty()) object["domains"] = energy.domains;
+  if (!energy.beside.empty()) object["beside"] = energy.beside;
+  return object;
+}
+
+energy::Energy EnergyFromJson(const JsonObject& at) {
+  energy::Energy energy;
+  at.Read(kEnergy, energy);
+  for (const char* needed : {"joules", "seconds", "window_seconds", "calls"}) at.Number(needed);
+  for (const char* needed : {"from", "covers"}) at.Text(needed);
+  return energy;
+}
+
+nlohmann::json ToJson(const energy::MeteredWindow& window) {
+  return {{"begin_seconds", window.begin_seconds},
+          {"end_seconds", window.end_seconds},
+          {"calls", window.calls}};
+}
+
+energy::MeteredWindow MeteredWindowFromJson(const JsonObject& at) {
+  energy::MeteredWindow window;
+  at.Read(kMeteredWindow, window);
+  for (const char* needed : {"begin_seconds", "end_seconds", "calls"}) at.Number(needed);
+  if (window.end_seconds <= window.begin_seconds)
+    at.Refuse("end_seconds", "a time after 'begin_seconds'");
+  return window;
+}
+
+nlohmann::json ToJson(const energy::MeteredEnergy& energy) {
+  nlohmann::json object = {{"joules", energy.joules},
+                           {"seconds", energy.seconds},
+                           {"window_seconds", energy.window_seconds},
+                           {"period_seconds", energy.period_seconds},
+                           {"samples", energy.samples},
+                           {"nodes", energy.nodes},
+                           {"from", energy.from},
+                           {"covers", energy.covers}};
+  if (energy.ci95) object["ci95"] = {energy.ci95->first, energy.ci95->second};
+  return object;
+}
+
+energy::MeteredEnergy MeteredEnergyFromJson(const JsonObject& at) {
+  energy::MeteredEnergy energy;
+  at.Read(kMetered, energy);
+  for (const char* needed :
+       {"joules", "seconds", "window_seconds", "period_seconds", "samples", "nodes"})
+    at.Number(needed);
+  for (const char* needed : {"from", "covers"}) at.Text(needed);
+  return energy;
+}
+
+nlohmann::json ToJson(const energy::IdlePower& idle) {
+  return {{"idle_watts", idle.watts},
+          {"idle_domains", idle.domains},
+          {"idle_seconds", idle.seconds},
+          {"from", idle.from},
+          {"covers", idle.covers}};
+}
+
+nlohmann::json ToJson(const energy::IdlePowers& idle) {
+  auto object = idle.cpu ? ToJson(*idle.cpu) : nlohmann::json::object();
+  if (idle.gpu) object["gpu"] = ToJson(*idle.gpu);
+  return object;
+}
+
+nlohmann::json ToJson(const ParallelTime& time) {
+  auto object = ToJson(time.mean);
+  object["threads"] = time.threads;
+  object["calls"] = time.calls;
+  object["source"] = time.source;
+  AddKnown({{"function_seconds", time.parts.functions},
+            {"product_seconds", time.parts.products},
+            {"function_instructions", time.parts.function_instructions},
+            {"product_instructions", time.parts.product_instructions},
+            {"alone_seconds", time.single_thread_seconds},
+            {"smallest_seconds", time.smallest_seconds},
+            {"near_seconds", time.near_seconds},
+            {"far_seconds", time.far_seconds},
+            {"executed_over_useful", time.executed_over_useful},
+            {"vector_loads", time.vector_loads},
+            {"vector_bytes", time.vector_bytes}},
+           object);
+  if (time.instructions) object["instructions"] = ToJson(*time.instructions);
+  if (time.instructions_reason) object["instructions_reason"] = time.instructions_reason->text;
+  for (const auto& pass : time.passes) object["passes"].push_back(ToJson(pass));
+  return object;
+}
+
+ParallelTime ParallelFromJson(const JsonObject& at) {
+  ParallelTime time;
+  at.Read(kParallel, time);
+  at.Read(kParts, time.parts);
+  time.mean = PassFromJson(at);
+  return time;
+}
 
 void ReadLabelFacts(const JsonObject& at, Record& record) {
   at.Read(kLabelFacts, record);
@@ -534,16 +551,8 @@ void AddSentence(std::string_view sentence, Record& record) {
   AddKernels(kernels, record.kernels);
 }
 
-void TakeIsa(Record& record) {
-  constexpr std::string_view kMark = "; isa ";
-  const auto mark = record.algorithm.rfind(kMark);
-  if (mark == std::string::npos) return;
-  record.isa = record.algorithm.substr(mark + kMark.size());
-  record.algorithm.resize(mark);
-}
-
 void ReadSentences(std::string_view label, Record& record) {
-  record.repro = CutAt("; repro: ", label);
+  if (const auto repro = CutAt("; repro: ", label); !repro.empty()) record.repro = repro;
   for (auto rest = CutAt("; counted: ", label); !rest.empty();) {
     auto sentence = rest;
     rest = CutAt(" | ", sentence);

@@ -1,8 +1,5 @@
-// Parts of a record as JSON: the energy of a call (and of a waiting machine, in the context), and
-// what `parallel` holds of a watched call.
-//
-// A record out of an element of a run file's "records", and of the sentences in files of schema 1,
-// which later ones have as members.
+// A record and its parts as JSON: elements of a run file's "records", and the sentences that files
+// of schema 1 have in place of members.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,49 +13,43 @@
 
 namespace dlroof::record {
 
+// All readers throw BadInput with the place of a wrong member. Writers omit unknown quantities.
+
 // {"joules", "ci95": [LOW, HIGH], "domains": {NAME: JOULES}, "beside": {NAME: JOULES},
-// "others_cpus", "seconds", "window_seconds", "calls", "from", "covers"}; an unknown quantity has
-// no key.
+// "others_cpus", "seconds", "window_seconds", "calls", "from", "covers"}
 nlohmann::json ToJson(const energy::Energy& energy);
-// Throws BadInput with the place for a member that cannot be.
 energy::Energy EnergyFromJson(const JsonObject& at);
 
 // {"begin_seconds", "end_seconds", "calls"}
 nlohmann::json ToJson(const energy::MeteredWindow& window);
-// Throws BadInput with the place for a member that cannot be.
 energy::MeteredWindow MeteredWindowFromJson(const JsonObject& at);
 
 // {"joules", "ci95": [LOW, HIGH], "seconds", "window_seconds", "period_seconds", "samples",
-// "nodes", "from", "covers"}; an unknown quantity has no key.
+// "nodes", "from", "covers"}
 nlohmann::json ToJson(const energy::MeteredEnergy& energy);
-// Throws BadInput with the place for a member that cannot be.
 energy::MeteredEnergy MeteredEnergyFromJson(const JsonObject& at);
 
 // {"idle_watts", "idle_domains": {NAME: WATTS}, "idle_seconds", "from", "covers"}
 nlohmann::json ToJson(const energy::IdlePower& idle);
-// The same of the CPU, with that of the GPU in its member "gpu"; empty where neither is known.
+// The CPU's idle power, with the GPU's in the member "gpu". An empty object if neither is known.
 nlohmann::json ToJson(const energy::IdlePowers& idle);
 
-// A watched call.
+// The parallel regions of a call.
 nlohmann::json ToJson(const ParallelTime& time);
-// Throws BadInput with the place for a member that cannot be.
 ParallelTime ParallelFromJson(const JsonObject& at);
 
-class JsonObject;
-
-// Reads what LabelFacts (work_counters.h) writes, and what schema 1 wrote in its place.
+// Reads the facts that LabelFacts (work_counters.h) writes, and their form in schema 1.
 void ReadLabelFacts(const JsonObject& at, Record& record);
-// Reads the facts and leaves what is derived. Throws BadInput with the object's place.
+// Reads an element of "records"; ignores derived members.
 Record RecordFromJson(const JsonObject& at);
-// The same of a text; `where` begins every message.
+// Reads a record from text; `where` begins every message.
 Record RecordFromJson(std::string_view json, const std::string& where);
 
-// Adds a sentence of "counting": "PROVENANCE: HOW; 2 kernel launches: NAME, 3 x NAME; ..." or text.
+// Schema 1: adds a sentence of "counting", which is "PROVENANCE: HOW; 2 kernel launches: NAME,
+// 3 x NAME; ..." or any text.
 void AddSentence(std::string_view sentence, Record& record);
-// Moves the ISA out of an `algorithm` of "ALGORITHM; isa ISA".
-void TakeIsa(Record& record);
-// Reads "ALGORITHM; verified: HOW; counted: SENTENCE | SENTENCE; repro: LINE", where each part may
-// be missing. A plain Google Benchmark label is all ALGORITHM.
+// Schema 1: reads a label "ALGORITHM; verified: HOW; counted: SENTENCE | SENTENCE; repro: LINE", of
+// which each part may be missing. The label of another program becomes the algorithm.
 void ReadSentences(std::string_view label, Record& record);
 
 }  // namespace dlroof::record

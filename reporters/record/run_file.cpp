@@ -43,7 +43,8 @@ std::optional<double> Find(const std::map<std::string, double>& counters, const 
 
 void ReadCounters(const std::map<std::string, double>& counters, Record& record) {
   record.work = WorkFromCounters(counters);
-  record.threads = static_cast<int>(Find(counters, kThreadsCounter).value_or(0));
+  if (const auto threads = Find(counters, kThreadsCounter); threads && *threads > 0)
+    record.threads = static_cast<int>(*threads);
   if (const auto seed = Find(counters, kSeedCounter)) record.seed = static_cast<unsigned>(*seed);
   record.evicted_bytes = Find(counters, kEvictedBytesCounter);
   record.heuristic_over_best = Find(counters, kHeuristicOverBestCounter);
@@ -62,11 +63,11 @@ double SecondsPerUnit(const JsonObject& entry, const std::string& text) {
 Entry EntryFromJson(const JsonObject& at) {
   Entry entry{.name = BareName(at.TextOr("run_name", at.Text("name"))),
               .label = at.TextOr("label", ""),
-              .skipped = at.FlagOr("error_occurred") || at.FlagOr("skipped"),
+              .skipped = at.Flag("error_occurred") || at.Flag("skipped"),
               .message = at.TextOr("error_message", at.TextOr("skip_message", ""))};
   if (entry.skipped) return entry;
   entry.time_unit = at.TextOr("time_unit", "ns");
-  const double unit = SecondsPerUnit(at, entry.time_unit);
+  const double unit = SecondsPerUnit(at, *entry.time_unit);
   entry.seconds = at.Number("real_time") * unit;
   if (entry.seconds < 0) at.Refuse("real_time", "a time of at least 0");
   entry.main_cpu_seconds = at.Number("cpu_time") * unit;
@@ -78,27 +79,27 @@ Entry EntryFromJson(const JsonObject& at) {
   return entry;
 }
 
-// The entries of one benchmark: its repetitions 0, 1, ... of one unit.
+// The entries of one benchmark, in one time unit.
 struct EntryGroup {
   std::vector<Entry> entries;
-  std::set<double> repetitions;
+  std::set<double> repetitions;  // their indices
 
-  // Refuses a repetition that comes twice: two benchmarks have one name, or two files are in one.
+  // Refuses a repeated index: two benchmarks have one name, or two files were joined.
   void Add(Entry entry, const JsonObject& at) {
     const auto index = at.OptionalNumber("repetition_index");
     if (index && !repetitions.insert(*index).second)
-      throw BadInput("{}: '{}' has its repetition {:.0f} twice: two benchmarks of one name?",
+      throw BadInput("{}: '{}' has repetition {:.0f} twice: two benchmarks with the same name?",
                      at.where(), entry.name, *index);
     entries.push_back(std::move(entry));
     const Entry &first = entries.front(), &last = entries.back();
     if (!first.skipped && !last.skipped && first.time_unit != last.time_unit)
       throw BadInput("{}: 'time_unit': '{}' is in {} here and in {} before", at.where(), last.name,
-                     last.time_unit, first.time_unit);
+                     *last.time_unit, *first.time_unit);
   }
 };
 
-// Groups entries by name, the first seen first: random interleaving puts entries of one benchmark
-// apart.
+// Groups entries by name in order of first appearance: random interleaving separates the entries of
+// one benchmark.
 class EntryGroups {
  public:
   void Add(const JsonObject& at) {
@@ -121,13 +122,13 @@ class EntryGroups {
   std::map<std::string, size_t> group_of_;
 };
 
-// Text that is no JSON.
+// Thrown for text that is not JSON.
 struct NoJson {
-  std::string why;
+  std::string fault;
 };
 
-// Reads one run file, element by element. An error in one kind of element counts only where that
-// kind is wanted, which the end of the file tells.
+// Reads one run file, element by element. An error in one kind of element counts only if the file
+// is read from that kind, which is known at the end of the file.
 class RunFileReader {
  public:
   explicit RunFileReader(const std::string& where) : where_(where) {}
@@ -145,7 +146,7 @@ class RunFileReader {
     Finish(file, skeleton.cut);
     if (!skeleton.cut) return std::move(run_);
     if (run_.records.empty()) throw BadInput(where_ + ": cut off before the first complete record");
-    warnings << fmt::format("{}: cut off; kept the {} complete record{}\n", where_,
+    warnings << fmt::format("{}: cut off; read the {} complete record{}\n", where_,
                             run_.records.size(), run_.records.size() == 1 ? "" : "s");
     return std::move(run_);
   }
@@ -156,7 +157,7 @@ class RunFileReader {
     if (element.error()) throw NoJson{place.Text() + ": " + error_message(element.error())};
     const auto known = errors_.find(key);
     if (known == errors_.end()) return;
-    if (place.index == 0) known->second = nullptr;  // of a key that comes twice the last one counts
+    if (place.index == 0) known->second = nullptr;  // the last of two arrays with one key counts
     if (known->second) return;
     try {
       if (key == "records") {
@@ -174,7 +175,7 @@ class RunFileReader {
     }
   }
 
-  // Prefers "benchmarks" in a file that was cut off: "records" are written last and not all there.
+  // Prefers "benchmarks" in a file that was cut off: "records" come last and are incomplete.
   void Finish(const JsonReader& file, bool cut) {
     if (!file.Has("benchmarks") && !file.Has("records"))
       throw BadInput(where_ + ": neither 'benchmarks' nor 'records': not a run file");
@@ -208,7 +209,7 @@ class RunFileReader {
       {"machines", nullptr}, {"records", nullptr}, {"benchmarks", nullptr}};
 };
 
-// Returns why the text is no JSON, with the place, as far as the stream can be read again.
+// Returns the syntax error with its place, or `otherwise` if the stream cannot be read again.
 std::string SyntaxError(std::istream& in, const std::string& otherwise) {
   in.clear();
   if (!in.seekg(0)) return otherwise;
@@ -229,16 +230,55 @@ void SkipByteOrderMark(std::istream& in) {
 }
 
 RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings) {
-  std::string why;
+  std::string fault;
   try {
     SkipByteOrderMark(in);
     return RunFileReader(where).Read(in, warnings);
   } catch (const NoJson& error) {
-    why = SyntaxError(in, error.why);
+    fault = SyntaxError(in, error.fault);
   } catch (const json::exception& error) {
-    why = SyntaxError(in, JsonFault(error));
+    fault = SyntaxError(in, JsonFault(error));
   }
-  throw BadInput("{}: not JSON that can be read, and no complete record: {}", where, why);
+  throw BadInput("{}: not JSON, and no complete record: {}", where, fault);
+}
+
+void AddMachine(machine::Machine machine, const std::string& path, RunFile& whole) {
+  const auto known = std::ranges::find(whole.machines, machine.device, &machine::Machine::device);
+  if (known == whole.machines.end()) {
+    whole.machines.push_back(std::move(machine));
+    return;
+  }
+  if (known->fingerprint != machine.fingerprint)
+    throw BadInput("{}: its ceilings are of another machine ({}; those of the other files: {})",
+                   text::Printable(path), text::Printable(machine.name),
+                   text::Printable(known->name));
+  known->by_threads.merge(machine.by_threads);
+}
+
+constexpr char kBeforeLabel = '@';
+
+// Replaces characters that separate the parts of a name by '-'.
+std::string LabelFor(const std::string& path, std::set<std::string>& taken) {
+  std::string stem = std::filesystem::path(path).stem().string();
+  for (char& c : stem)
+    if (c == '/' || c == kBeforeLabel || c == ' ') c = '-';
+  auto label = stem.empty() ? "run" : stem;
+  for (int i = 2; !taken.insert(label).second; ++i) label = fmt::format("{}.{}", stem, i);
+  return label;
+}
+
+void AddLabel(const std::string& label, Record& record) {
+  if (record.library.empty()) {
+    record.name += kBeforeLabel + label;
+    record.library = kBeforeLabel + label;
+    return;
+  }
+  // op/device/library/...
+  const auto device = record.name.find('/');
+  const auto library = record.name.find('/', device + 1) + 1;
+  const auto end = std::min(record.name.find('/', library), record.name.size());
+  record.name.insert(end, kBeforeLabel + label);
+  record.library += kBeforeLabel + label;
 }
 
 }  // namespace
@@ -249,7 +289,7 @@ std::string BareName(const std::string& name) {
       "/repeats:",  "/min_time:",    "/min_warmup_time:"};
   size_t end = name.size();
   for (const auto suffix : kSuffixes) end = std::min(end, name.find(suffix));
-  // The number of threads comes last and tells benchmarks apart.
+  // The number of threads comes last.
   const size_t threads = name.rfind("/threads:");
   if (threads == std::string::npos || threads < end) return name.substr(0, end);
   return name.substr(0, end) + name.substr(threads);
@@ -281,7 +321,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
   }
   const JsonPlace benchmark{file, record.name};
   ReadLabel(entries.back().label, {&benchmark, "label"}, record);
-  if (!entries.front().counters.contains(kKeptCounter)) MarkNoisy(record.repetitions);
+  if (!entries.front().counters.contains(kNoiseIgnoredCounter)) MarkNoisy(record.repetitions);
   return record;
 }
 
@@ -311,49 +351,6 @@ const machine::Machine* MachineFor(const RunFile& file, const Record& record) {
   return nullptr;
 }
 
-namespace {
-
-void AddMachine(machine::Machine machine, const std::string& path, RunFile& whole) {
-  const auto known = std::ranges::find(whole.machines, machine.device, &machine::Machine::device);
-  if (known == whole.machines.end()) {
-    whole.machines.push_back(std::move(machine));
-    return;
-  }
-  if (known->fingerprint != machine.fingerprint)
-    throw BadInput("{}: its ceilings are those of another machine ({}, the files before have {})",
-                   text::Printable(path), text::Printable(machine.name),
-                   text::Printable(known->name));
-  known->by_threads.merge(machine.by_threads);
-}
-
-constexpr char kBeforeLabel = '@';
-
-// Characters that tell the parts of a name apart become '-'.
-std::string LabelFor(const std::string& path, std::set<std::string>& taken) {
-  std::string stem = std::filesystem::path(path).stem().string();
-  for (char& c : stem)
-    if (c == '/' || c == kBeforeLabel || c == ' ') c = '-';
-  auto label = stem.empty() ? "run" : stem;
-  for (int i = 2; !taken.insert(label).second; ++i) label = fmt::format("{}.{}", stem, i);
-  return label;
-}
-
-void AddLabel(const std::string& label, Record& record) {
-  if (record.library.empty()) {
-    record.name += kBeforeLabel + label;
-    record.library = kBeforeLabel + label;
-    return;
-  }
-  // op/device/library/...
-  const auto device = record.name.find('/');
-  const auto library = record.name.find('/', device + 1) + 1;
-  const auto end = std::min(record.name.find('/', library), record.name.size());
-  record.name.insert(end, kBeforeLabel + label);
-  record.library += kBeforeLabel + label;
-}
-
-}  // namespace
-
 RunFile SideBySide(std::vector<std::pair<std::string, RunFile>>&& files) {
   std::set<std::string> taken;
   nlohmann::json paths = nlohmann::json::array();
@@ -369,15 +366,15 @@ RunFile SideBySide(std::vector<std::pair<std::string, RunFile>>&& files) {
   return whole;
 }
 
-std::string_view LabelOf(const Record& record) {
+std::optional<std::string_view> LabelOf(const Record& record) {
   const std::string_view library = record.library;
   const auto at = library.find(kBeforeLabel);
-  return at == std::string_view::npos ? "" : library.substr(at + 1);
+  return at == std::string_view::npos ? std::nullopt : std::optional(library.substr(at + 1));
 }
 
 RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files) {
   RunFile whole;
-  std::set<std::pair<std::string, int>> seen;
+  std::set<std::pair<std::string, std::optional<int>>> seen;
   bool first = true;
   for (auto& [path, file] : files) {
     if (first) whole.context = std::move(file.context);

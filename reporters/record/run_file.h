@@ -1,16 +1,12 @@
-// Reading of a run file's context, an object of which other programs write parts: what is missing
-// or of another type is absent.
-//
-// The run file: a superset of Google Benchmark's JSON.
+// The run file, a superset of Google Benchmark's JSON: reading, and joining files of one machine.
 // Schema history: 1 = first. 2 = a record's "isa", "kernels" and notes of "counting" are members of
-// their own, and labels are JSON (record_from_json.h has what they were).
-//
-// Several run files of one machine as one.
+// their own, and labels are JSON (record_json.h reads their form in schema 1).
 #pragma once
 
 #include <iosfwd>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,7 +16,8 @@
 
 namespace dlroof::record {
 
-// Returns the member `key` of an object; null where there is none.
+// Returns the member `key` of an object, or null if there is none. Member and Text read contexts,
+// parts of which other programs write: a member of an unexpected type counts as missing.
 inline const nlohmann::json& Member(const nlohmann::json& json, const char* key) {
   static const nlohmann::json null;
   if (!json.is_object()) return null;
@@ -28,7 +25,7 @@ inline const nlohmann::json& Member(const nlohmann::json& json, const char* key)
   return found == json.end() ? null : *found;
 }
 
-// Returns an empty text where there is none.
+// Returns the text of the member `key`, or an empty text if there is none.
 inline std::string Text(const nlohmann::json& json, const char* key) {
   const auto& member = Member(json, key);
   return member.is_string() ? member.get<std::string>() : std::string();
@@ -45,62 +42,63 @@ struct RunFile {
   std::vector<Record> records;
 };
 
-// The machine of the record's device; null when the file has none.
+// Returns the machine of the record's device, or null if the file has none.
 const machine::Machine* MachineFor(const RunFile& file, const Record& record);
 
-// One repetition as Google Benchmark reports it; the common ground of its in-memory Run and its
-// JSON entry.
+// One repetition as Google Benchmark reports it, in memory or in a JSON file.
 struct Entry {
   std::string name;             // without suffixes such as /real_time
   double seconds = 0;           // [s] wall, per call
   double main_cpu_seconds = 0;  // [s] per call
   double iterations = 0;
-  std::string time_unit;  // of the file it was read from; empty: none
+  std::optional<std::string> time_unit;  // set only for entries of a file
   std::string label;
   bool skipped = false;
-  std::string message;  // why skipped
+  std::string message;  // why it was skipped
   std::map<std::string, double> counters;
 };
 
-// All entries of one benchmark -> its record, noisy repetitions marked. They share one unit.
-// `file` is the place of a file that they are from. Throws BadInput for a label that is wrong.
+// Returns the record of one benchmark's entries, which share one time unit, with noisy repetitions
+// marked. `file` is the place of the file that the entries are from. Throws BadInput for a wrong
+// label.
 Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* file = nullptr);
 
-// Messages of skipped benchmarks begin with one of these; any other message means failed.
+// The message of a skipped benchmark begins with one of these; any other message means failed.
 inline constexpr const char* kUnsupportedPrefix = "unsupported: ";
 inline constexpr const char* kWrongPrefix = "wrong: ";
-// A repetition that did not run, after an interrupt or because it was not needed: no part of any
-// record.
+// Message of a repetition that did not run, after an interrupt or because it was not needed. It is
+// no part of any record.
 inline constexpr const char* kNotRun = "not run";
 
-// A name without what Google Benchmark appends for its own settings ("/real_time", "/repeats:3",
-// ...), but with "/threads:2", which tells benchmarks apart.
+// Returns a name without the suffixes that Google Benchmark appends for its own settings
+// ("/real_time", "/repeats:3", ...), except "/threads:2", which tells benchmarks apart.
 std::string BareName(const std::string& name);
 
-// Marks the context of a file as kSchema's, as its records are once they are read. Throws BadInput
-// for a newer one.
+// Sets the schema in a file's context to kSchema, which its records have once they are read. Throws
+// BadInput for a newer schema.
 void UpdateSchema(nlohmann::json& context, const std::string& where);
 
-// Accepts every schema, plain Google Benchmark JSON (times only) and a file cut off by a kill:
-// complete entries are kept, and `warnings` gets one sentence. Reads once and holds one element's
-// text at a time, so a pipe will do. Throws BadInput with the place: unreadable, empty, no JSON, no
-// complete record, newer schema, wrong types. Members that nobody needs must be JSON too.
+// Reads every schema, plain Google Benchmark JSON (times only), and a file that a kill cut off: its
+// complete entries are read and `warnings` gets one sentence. Reads the stream once and stores the
+// text of one element at a time, so the path may be a pipe. Throws BadInput with the place if the
+// file is unreadable, empty, not JSON throughout, of a newer schema, has a member of a wrong type,
+// or has no complete record.
 RunFile ReadRunFile(const std::string& path, std::ostream& warnings);
-// The same from memory; `where` begins every message.
+// Reads a run file from memory; `where` begins every message.
 RunFile ParseRunFile(const std::string& text, const std::string& where, std::ostream& warnings);
 
-// Returns the records and ceilings of all files, by path; the context is the first one's. The first
-// of two records of one name and number of threads counts, and the first of two sets of ceilings of
-// one number of threads. Throws BadInput for files of different machines.
+// Returns the records and ceilings of all files (by path) with the context of the first one. Of two
+// records with the same name and number of threads, and of two sets of ceilings with the same
+// number of threads, the first one counts. Throws BadInput for files of different machines.
 RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files);
 
-// Returns the records of all files, each file's under a label of its own: the name of the file
-// without folder and ".json", with a number where two are the same. The label stands behind the
-// library of a record ("onednn@torch"), in its name too. The context is the first one's without
-// its program; "dlroof.files" has the paths. Throws as JoinedRun.
+// Returns the records of all files, each file's under its own label: the file's name without folder
+// and ".json", with a number if two are the same. The label follows the library of a record
+// ("onednn@torch"), also in its name. The context is that of the first file without its program;
+// "dlroof.files" lists the paths. Throws like JoinedRun.
 RunFile SideBySide(std::vector<std::pair<std::string, RunFile>>&& files);
 
-// Returns the label of a record of SideBySide; empty for another.
-std::string_view LabelOf(const Record& record);
+// Returns the label of a record that SideBySide made.
+std::optional<std::string_view> LabelOf(const Record& record);
 
 }  // namespace dlroof::record

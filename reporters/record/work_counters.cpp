@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kGpuPrefix = "dlroof/gpu/";
 constexpr std::string_view kLabelBegin = R"({"dlroof":)";
 
-void ReadOne(std::string_view quantity, double value, Work& work) {
+// Reads one quantity, "flops/fp32.vector"; ignores unknown ones.
+void ReadQuantity(std::string_view quantity, double value, Work& work) {
   const auto slash = quantity.find('/');
   const auto kind = quantity.substr(0, slash);
   if (slash == std::string_view::npos) {
@@ -61,7 +62,7 @@ std::map<Provenance, Work> WorkFromCounters(const std::map<std::string, double>&
     const auto from = ProvenanceFromKey(text.substr(0, slash));
     if (!from) continue;
     Work read = works[*from];
-    ReadOne(text.substr(slash + 1), value, read);
+    ReadQuantity(text.substr(slash + 1), value, read);
     works[*from] = read;
   }
   std::erase_if(works, [](const auto& item) { return item.second == Work{}; });
@@ -83,7 +84,7 @@ std::map<std::string, double> ToCounters(const Repetition& repetition) {
                                    std::pair(kLinkShareCounter, repetition.link_share),
                                    std::pair(kCleanCallsCounter, repetition.clean_calls)})
     if (value) counters[key] = *value;
-  if (repetition.clean_calls) {  // Google Benchmark's times have the noisy parts too
+  if (repetition.clean_calls) {  // Google Benchmark's times include the noisy calls
     counters[kSecondsCounter] = repetition.seconds;
     counters[kMainCpuSecondsCounter] = *repetition.main_cpu_seconds;
   }
@@ -103,13 +104,12 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
 
 nlohmann::json LabelFacts(const Record& record) {
   auto facts = nlohmann::json::object();
-  const std::pair<const char*, const std::string*> texts[] = {{"algorithm", &record.algorithm},
-                                                              {"isa", &record.isa},
-                                                              {"verified", &record.verified},
-                                                              {"repro", &record.repro},
-                                                              {"unwatched", &record.unwatched}};
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"algorithm", &record.algorithm}, {"isa", &record.isa}, {"verified", &record.verified}};
   for (const auto& [key, text] : texts)
     if (!text->empty()) facts[key] = *text;
+  if (record.repro) facts["repro"] = *record.repro;
+  if (record.unwatched_reason) facts["unwatched"] = record.unwatched_reason->text;
   for (const auto& note : record.counting) {
     nlohmann::json& object = facts["counting"].emplace_back(nlohmann::json{{"text", note.text}});
     if (!note.source.empty()) object["source"] = note.source;

@@ -11,11 +11,12 @@
 namespace dlroof::roofline {
 namespace {
 
-// A repetition spread this wide cannot tell 98 % of a roof from 102 %.
-constexpr double kNoise = 0.02;
+constexpr double kNoise = 0.02;          // [1] excess over a roof that the noise of times explains
+constexpr double kTooUncertain = 0.5;    // [1] width of an interval that allows no factor
+constexpr double kAtItsRoof = 1.25;      // [1] slowdown below which nothing but less work helps
+constexpr std::size_t kMostClauses = 2;  // of evidence in one sentence
 
-// A point above its roof means that a number is wrong; which one depends on what the point rests
-// on.
+// A point above its roof means that a number is wrong; its remark says which one.
 void ReportAboveRoof(const record::Record& record, const record::Timing& timing,
                      Placement& placement) {
   const double spread = timing.ci95 ? timing.ci95->second / timing.median - 1 : 0;
@@ -25,9 +26,8 @@ void ReportAboveRoof(const record::Record& record, const record::Timing& timing,
                                 point.flops_from == Provenance::kModelled;
     if (placement.time && placement.time->specified && !fewer_executed) {
       placement.remarks.push_back(
-          fmt::format("above the given {} roof: the roof is wrong (see the machine file), or the "
-                      "count of FLOPs "
-                      "or bytes is",
+          fmt::format("above the specified {} roof: the roof (see the machine file) or the count "
+                      "of FLOPs or bytes is wrong",
                       Key(point.level)));
       continue;
     }
@@ -41,39 +41,44 @@ void ReportAboveRoof(const record::Record& record, const record::Timing& timing,
   }
 }
 
+bool UsedReferenceImplementation(const record::Record& record) {
+  return record.library != "reference" && record.algorithm.starts_with("ref");
+}
+
 void ReportReferenceImplementation(const record::Record& record, Placement& placement) {
-  if (record.library == "reference" || record.algorithm.compare(0, 3, "ref") != 0) return;
+  if (!UsedReferenceImplementation(record)) return;
   placement.remarks.push_back(fmt::format(
       "the library used its reference implementation ({}): it has no tuned one for this case",
       record.algorithm));
 }
 
-// A narrow type whose FLOPs all went to the fp32 pipe. The library's choice says nothing about
-// the CPU: oneDNN widens f16 even where AVX512-FP16 could multiply it.
-void ReportEmulation(const record::Record& record, Placement& placement) {
-  if (record.type != "bf16" && record.type != "f16") return;
+// Returns whether all FLOPs of a narrow type went to the fp32 pipe.
+bool IsEmulated(const record::Record& record) {
+  if (record.type != "bf16" && record.type != "f16") return false;
   const auto modelled = record.work.find(Provenance::kModelled);
-  if (modelled == record.work.end()) return;
+  if (modelled == record.work.end()) return false;
   const auto& flops = modelled->second.flops;
-  if (flops.size() != 1 || flops.begin()->first != "fp32.vector") return;
-  placement.remarks.push_back(fmt::format(
-      "{} is emulated in fp32: what the library chose here widens it before it multiplies, so the "
-      "fp32 roof is its own",
-      record.type));
+  return flops.size() == 1 && flops.begin()->first == "fp32.vector";
 }
 
-// An interval this wide cannot carry a factor.
-constexpr double kTooUncertain = 0.5;
-constexpr double kAtItsRoof = 1.25;      // [1] gap below which nothing but less work helps
-constexpr std::size_t kMostClauses = 2;  // of evidence in one sentence
+// Emulation is the library's choice and says nothing about the CPU: oneDNN widens f16 even on a CPU
+// with AVX512-FP16.
+void ReportEmulation(const record::Record& record, Placement& placement) {
+  if (!IsEmulated(record)) return;
+  placement.remarks.push_back(fmt::format(
+      "{} is emulated in fp32: the implementation that the library chose widens it before it "
+      "multiplies, so the fp32 roof applies",
+      record.type));
+}
 
 std::string BoundClause(const TimePoint& time) {
   if (time.bound == Bound::kOverhead)
     return fmt::format(
-        "Bound by the cost of starting it ({}; at the roof its arithmetic and traffic take less)",
+        "Bound by the cost of starting it ({}; its arithmetic and traffic take less at their "
+        "roofs)",
         text::WithPrefix(*time.overhead_seconds, "s"));
   const auto roof =
-      (time.specified ? "given " : "") +
+      (time.specified ? "specified " : "") +
       (time.bound == Bound::kMemory ? fmt::format("{} bandwidth", LevelName(Key(*time.bound_level)))
                                     : std::string("arithmetic"));
   if (*time.slowdown < kAtItsRoof)
@@ -90,18 +95,18 @@ std::string Advice(const AdviceCase& at, const record::Timing& timing) {
                               ? "only less work, a narrower type or a faster machine helps"
                               : "look at the algorithm, layout and blocking first";
   if (at.time.bound == Bound::kOverhead) next = "put more work into one call (batch, fused layers)";
-  std::size_t said = 0;
+  std::size_t found = 0;
   for (const AdviceRule& rule : AdviceRules()) {
-    const auto evidence = said < kMostClauses ? rule.evidence(at) : std::nullopt;
+    const auto evidence = found < kMostClauses ? rule.evidence(at) : std::nullopt;
     if (!evidence) continue;
     clauses += "; " + *evidence;
-    if (said == 0) next = rule.next;
-    ++said;
+    if (found == 0) next = rule.next;
+    ++found;
   }
   return fmt::format("{}: {}.", clauses, next);
 }
 
-// Thresholds: below them the number is no reason.
+// Thresholds of the rules.
 constexpr double kMuchOverhead = 0.3;   // [1] launches' share of the time
 constexpr double kNoMatrix = 0.01;      // [1] share of FLOPs on matrix units
 constexpr double kFewMatrix = 0.5;      // [1] the same
@@ -125,23 +130,22 @@ std::optional<double> BytesFrom(const AdviceCase& at, Provenance from, Level lev
   return found == work->bytes.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Value of the best provenance that knows it.
+// Returns the bytes by the best provenance that knows them.
 std::optional<double> BestBytes(const AdviceCase& at, Level level) {
   for (const Provenance from : AllProvenances())
     if (const auto bytes = BytesFrom(at, from, level)) return bytes;
   return std::nullopt;
 }
 
-// On a GPU a model of the kernel puts what its waves read again on top of the modelled DRAM bytes;
-// it leaves a note where it did.
+// Returns whether a model of the GPU kernel added repeated reads of its waves to the modelled DRAM
+// bytes. The model leaves a counting note if it did.
 bool KernelIsModelled(const record::Record& record) {
   return record.device == "gpu" && std::ranges::any_of(record.counting, [](const auto& note) {
            return note.provenance == Provenance::kModelled;
          });
 }
 
-// Bytes that a call must move at least, every tensor once; absent where the modelled DRAM bytes may
-// be more than that.
+// Returns the bytes of all tensors, each once, unless the modelled DRAM bytes may include more.
 std::optional<double> CompulsoryBytes(const AdviceCase& at) {
   if (KernelIsModelled(at.record)) return std::nullopt;
   const auto bytes = BytesFrom(at, Provenance::kModelled, Level::kDram);
@@ -156,12 +160,11 @@ Evidence MuchOverhead(const AdviceCase& at) {
 }
 
 Evidence ReferenceImplementation(const AdviceCase& at) {
-  const auto& record = at.record;
-  if (record.library == "reference" || !record.algorithm.starts_with("ref")) return std::nullopt;
+  if (!UsedReferenceImplementation(at.record)) return std::nullopt;
   return "the library used its reference implementation";
 }
 
-// Executed FLOPs and those of them on matrix units; absent unless they were counted.
+// Returns the counted FLOPs, all and those of matrix units.
 std::optional<std::pair<double, double>> CountedFlops(const AdviceCase& at) {
   const Work* work = WorkFrom(at, Provenance::kMeasured);
   if (work == nullptr) return std::nullopt;
@@ -174,16 +177,15 @@ std::optional<std::pair<double, double>> CountedFlops(const AdviceCase& at) {
   return std::pair(all, matrix);
 }
 
-// The type that the machine's matrix units take, for people; empty where they do not.
-std::string MatrixType(const AdviceCase& at) {
+// Returns the name of the record's type if the machine's matrix units can multiply it.
+std::optional<std::string_view> MatrixType(const AdviceCase& at) {
   static constexpr std::array<std::array<std::string_view, 3>, 3> kTypes = {
       {{"f16", "fp16", "fp16.matrix"},
        {"bf16", "bf16", "bf16.matrix"},
        {"int8", "int8", "int8.matrix"}}};
   for (const auto& [type, name, pipe] : kTypes)
-    if (at.record.type == type && at.ceilings.flops.count(std::string(pipe)) > 0)
-      return std::string(name);
-  return "";
+    if (at.record.type == type && at.ceilings.flops.count(std::string(pipe)) > 0) return name;
+  return std::nullopt;
 }
 
 std::string_view MatrixUnits(const AdviceCase& at) {
@@ -193,26 +195,22 @@ std::string_view MatrixUnits(const AdviceCase& at) {
 Evidence NoMatrixFlops(const AdviceCase& at) {
   const auto type = MatrixType(at);
   const auto counted = CountedFlops(at);
-  if (type.empty() || !counted || counted->second >= kNoMatrix * counted->first)
-    return std::nullopt;
-  return fmt::format("no {} FLOPs in an {} {}", MatrixUnits(at), type, at.noun);
+  if (!type || !counted || counted->second >= kNoMatrix * counted->first) return std::nullopt;
+  return fmt::format("no {} FLOPs in an {} {}", MatrixUnits(at), *type, at.noun);
 }
 
 Evidence FewMatrixFlops(const AdviceCase& at) {
   const auto type = MatrixType(at);
   const auto counted = CountedFlops(at);
-  if (type.empty() || !counted) return std::nullopt;
+  if (!type || !counted) return std::nullopt;
   const double share = counted->second / counted->first;
   if (share < kNoMatrix || share >= kFewMatrix) return std::nullopt;
-  return fmt::format("only {:.0f} % {} FLOPs in an {} {}", 100 * share, MatrixUnits(at), type,
+  return fmt::format("only {:.0f} % {} FLOPs in an {} {}", 100 * share, MatrixUnits(at), *type,
                      at.noun);
 }
 
-// A narrow type whose FLOPs all went to the fp32 pipe: the library widens it first.
 Evidence Emulated(const AdviceCase& at) {
-  const Work* work = WorkFrom(at, Provenance::kModelled);
-  if ((at.record.type != "bf16" && at.record.type != "f16") || work == nullptr) return std::nullopt;
-  if (work->flops.size() != 1 || work->flops.begin()->first != "fp32.vector") return std::nullopt;
+  if (!IsEmulated(at.record)) return std::nullopt;
   return fmt::format("{} is emulated in fp32", at.record.type);
 }
 
@@ -238,8 +236,8 @@ Evidence MoreFlopsExecuted(const AdviceCase& at) {
   return fmt::format("it executes {:.1f} times the useful FLOPs", *share);
 }
 
-// Cache traffic that the call's own tensors, once, do not explain, where that level binds. L1 says
-// nothing: what registers load always exceeds the tensors.
+// Traffic of the binding cache level far beyond the call's tensors. L1 is no evidence: register
+// loads always exceed the tensors.
 Evidence ManyReads(const AdviceCase& at) {
   const auto compulsory = CompulsoryBytes(at);
   const auto level = at.time.bound_level;
@@ -258,7 +256,7 @@ Evidence MuchDramTraffic(const AdviceCase& at) {
   return fmt::format("{:.1f} times the compulsory bytes go through DRAM", *moved / *compulsory);
 }
 
-// At the bandwidth roof, or nearly: the traffic itself is what is left to save.
+// Near the bandwidth roof only the traffic itself is left to save.
 Evidence MemoryAtItsRoof(const AdviceCase& at) {
   if (at.time.bound != Bound::kMemory || !at.time.slowdown || *at.time.slowdown * kMemoryWaits > 1)
     return std::nullopt;
@@ -277,12 +275,13 @@ constexpr AdviceRule kRules[] = {
     {"few-matrix", FewMatrixFlops,
      "look for the kernels beside them: layout changes, casts, an untuned direction"},
     {"emulated", Emulated, "use f32 or int8 here"},
-    {"fewer-flops", FewerFlopsExecuted, "judge it by its time: its FLOP/s are of another count"},
+    {"fewer-flops", FewerFlopsExecuted,
+     "judge it by its time: its FLOP/s count the definition's FLOPs"},
     {"more-flops", MoreFlopsExecuted, "choose sizes that fill the library's tiles"},
     {"re-read", ManyReads,
      "block for the next nearer cache, or do more work per pass over the weights (a larger batch)"},
     {"dram-traffic", MuchDramTraffic,
-     "make what is used again fit the cache: a smaller batch, a blocked layout"},
+     "make reused data fit the cache: a smaller batch, a blocked layout"},
     {"memory-roof", MemoryAtItsRoof, "fuse it with its neighbours, or use a narrower type"}};
 
 }  // namespace

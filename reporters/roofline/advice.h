@@ -1,5 +1,5 @@
-// Meaning of a placement in words: findings about one record, and one sentence of advice tied to
-// its numbers. A table has the evidence beside the bound, and the next thing to try.
+// Findings about a placed record, and one sentence of advice: the bound, the evidence for its
+// cause, and what to try next. The rules for evidence are a table.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace dlroof::roofline {
 
-// All that a rule may look at.
+// Input of the rules.
 struct AdviceCase {
   const record::Record& record;
   const TimePoint& time;
@@ -20,21 +20,20 @@ struct AdviceCase {
   std::string_view noun;  // for one call of the op: "convolution"
 };
 
-// One row. `evidence` is a clause with its number, absent where the rule's threshold is not
-// reached; `next` is what to try then, a clause.
 struct AdviceRule {
   std::string_view name;
+  // Returns a clause with its number if the rule's threshold is reached.
   std::optional<std::string> (*evidence)(const AdviceCase&);
-  std::string_view next;
+  std::string_view next;  // a clause: what to try then
 };
 
-// The weightiest first.
+// The most important rule first.
 std::span<const AdviceRule> AdviceRules();
 
-// Adds remarks (a point above its roof and which of the two is wrong; the library's own reference
-// implementation) and the advice sentence: what bounds it and by how much, the evidence of at most
-// two rules, what to try next. Silent where a roof is not validated or the time is
-// uncertain by half. `words`: of the file's ops. Empty: those of this program.
+// Adds remarks (a point above its roof and whether the roof or the count is wrong; the library's
+// own reference implementation) and the advice: what bounds the call and by how much, the evidence
+// of at most two rules, what to try next. Gives no advice without a slowdown or for a time that is
+// uncertain by half. `words` is the vocabulary of the file's ops, as for NounOf.
 void AddFindings(const record::Record& record, const record::Timing& timing,
                  const machine::CeilingSet& ceilings, const OpVocabulary& words,
                  Placement& placement);

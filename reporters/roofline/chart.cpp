@@ -18,7 +18,7 @@
 namespace dlroof::roofline {
 namespace {
 
-constexpr double kAbsent = 1;  // value of a key that a problem's text leaves out
+constexpr double kDefaultValue = 1;  // of a key that a problem's text omits
 
 using Parts = std::map<std::string, std::string, std::less<>>;
 
@@ -30,7 +30,7 @@ Parts PartsOf(std::string_view problem) {
 
 std::optional<double> ValueOf(const Parts& parts, const SweepWord& word) {
   const auto found = parts.find(word.key);
-  if (found == parts.end()) return kAbsent;
+  if (found == parts.end()) return kDefaultValue;
   double value = 0;
   const auto& text = found->second;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -38,24 +38,25 @@ std::optional<double> ValueOf(const Parts& parts, const SweepWord& word) {
                                                                    : std::nullopt;
 }
 
-// Returns a text that records which differ in `parts` and threads alone share.
+// Returns a text that is the same for records of one line: identity, `parts` of the problem,
+// options and threads.
 std::string GroupOf(const record::Record& record, const Parts& parts,
                     const std::vector<std::string>& options, const std::string& threads) {
   std::string group;
-  for (const auto* text : {&record.op, &record.device, &record.library, &record.direction,
-                           &record.type, &record.cache})
+  for (const auto* text :
+       {&record.op, &record.device, &record.library, &record.direction, &record.type})
     group.append(*text).append(1, '\n');
-  group += fmt::format("{}\n{}\n", fmt::join(options, "/"), threads);
+  group += fmt::format("{}\n{}\n{}\n", record.cache.value_or(""), fmt::join(options, "/"), threads);
   for (const auto& [key, value] : parts) group += fmt::format("{}={} ", key, value);
   return group;
 }
 
-// Returns a text that the records of a line share. `strict` keeps the padding that follows.
+// The same without the parameter and the keys that follow it, but with padding if `strict`.
 std::string GroupOf(const record::Record& record, Parts parts, const SweepWord& word, bool strict) {
   parts.erase(word.key);
   for (const auto& key : Followers(word))
     if (!strict || key != "_p") parts.erase(key);
-  return GroupOf(record, parts, record.options, std::to_string(record.threads));
+  return GroupOf(record, parts, record.options, std::to_string(record.threads.value_or(0)));
 }
 
 std::vector<std::string> WithoutThreads(std::vector<std::string> options) {
@@ -88,7 +89,7 @@ std::vector<Candidate> Candidates(const PlacedRun& run, const SweepParameter& pa
   return candidates;
 }
 
-// Null: the record's op has no batch.
+// Returns null if the record's op has no batch.
 const SweepWord* BatchWord(const record::Record& record, const OpVocabulary& words) {
   const auto op = words.find(record.op);
   if (op == words.end()) return nullptr;
@@ -128,67 +129,11 @@ std::vector<SweepLine> LinesOf(const PlacedRun& run, const std::vector<Candidate
   return lines;
 }
 
-}  // namespace
-
-std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter,
-                                  std::size_t least) {
-  return LinesOf(run, Candidates(run, parameter), least);
-}
-
-std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least) {
-  std::vector<Candidate> candidates;
-  for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const record::Record& record = run.file.records[i];
-    if (record.problem.empty() || record.threads < 1 || !run.places[i].timing) continue;
-    const auto group = GroupOf(record, PartsOf(record.problem), WithoutThreads(record.options), "");
-    candidates.push_back({i, static_cast<double>(record.threads), group, group});
-  }
-  return LinesOf(run, candidates, least);
-}
-
-std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words) {
-  const auto* word = BatchWord(record, words);
-  if (word == nullptr || record.threads < 1) return std::nullopt;
-  const auto batch = ValueOf(PartsOf(record.problem), *word);
-  return batch ? std::optional(*batch / record.threads) : std::nullopt;
-}
-
-std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least) {
-  const auto words = WordsOf(run.file.context);
-  std::vector<Candidate> candidates;
-  for (std::size_t i = 0; i < run.places.size(); ++i) {
-    const record::Record& record = run.file.records[i];
-    const auto share = BatchPerThread(record, words);
-    if (record.problem.empty() || !share || !run.places[i].timing) continue;
-    auto parts = PartsOf(record.problem);
-    parts.erase(BatchWord(record, words)->key);
-    const auto group = GroupOf(record, parts, WithoutThreads(record.options), "") +
-                       fmt::format("\n{} per thread", *share);
-    candidates.push_back({i, static_cast<double>(record.threads), group, group});
-  }
-  return LinesOf(run, candidates, least);
-}
-
-std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name, std::size_t least) {
-  const auto words = WordsOf(run.file.context);
-  const auto names = SweepNames(words);
-  if (std::ranges::count(names, name) == 0)
-    throw BadInput("--sweep {}: no such parameter; there are {}", text::Printable(name),
-                   fmt::join(names, ", "));
-  std::vector<SweepLine> lines;
-  for (const auto& parameter : SweepParameters(words))
-    if (parameter.word.name == name)
-      for (auto& line : SweepLines(run, parameter, least)) lines.push_back(std::move(line));
-  return lines;
-}
-
-namespace {
-
 // Returns whether a logarithmic axis can show the number.
 bool IsDrawable(double value) { return std::isfinite(value) && value > 0; }
 
 Roof RoofOf(std::string_view key, const machine::Ceiling& ceiling) {
-  return {std::string(key), ceiling.per_second, ceiling.validated, ceiling.specified,
+  return {std::string(key), ceiling.per_second, ceiling.IsValidated(), ceiling.IsSpecified(),
           ceiling.sustained_per_second};
 }
 
@@ -207,10 +152,10 @@ bool IsMeasured(const ClassicPoint& point) {
   return point.flops_from == Provenance::kMeasured && point.bytes_from == Provenance::kMeasured;
 }
 
-// Runs side by side are told apart by their labels: of more series the colours would not suffice.
+// Series of runs side by side are their labels; more series would exhaust the colours.
 std::string ChartSeries(const record::Record& record) {
-  if (const auto label = record::LabelOf(record); !label.empty())
-    return std::string(label) + (record.type.empty() ? "" : " " + record.type);
+  if (const auto label = record::LabelOf(record))
+    return std::string(*label) + (record.type.empty() ? "" : " " + record.type);
   if (record.direction.empty()) return record.name;
   return record.op + " " + record.direction + " " + record.type;
 }
@@ -232,8 +177,60 @@ void EachPlaced(const PlacedRun& run, const RoofSet& roofs, const Visit& visit) 
 
 }  // namespace
 
-std::string_view ReasonText(const Roof& roof) {
-  if (roof.specified) return " (given, not measured here)";
+std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter,
+                                  std::size_t least) {
+  return LinesOf(run, Candidates(run, parameter), least);
+}
+
+std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least) {
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const record::Record& record = run.file.records[i];
+    if (record.problem.empty() || !record.threads || !run.places[i].timing) continue;
+    const auto group = GroupOf(record, PartsOf(record.problem), WithoutThreads(record.options), "");
+    candidates.push_back({i, static_cast<double>(*record.threads), group, group});
+  }
+  return LinesOf(run, candidates, least);
+}
+
+std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words) {
+  const auto* word = BatchWord(record, words);
+  if (word == nullptr || !record.threads) return std::nullopt;
+  const auto batch = ValueOf(PartsOf(record.problem), *word);
+  return batch ? std::optional(*batch / *record.threads) : std::nullopt;
+}
+
+std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least) {
+  const auto words = WordsOf(run.file.context);
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    const record::Record& record = run.file.records[i];
+    const auto share = BatchPerThread(record, words);
+    if (record.problem.empty() || !share || !run.places[i].timing) continue;
+    auto parts = PartsOf(record.problem);
+    parts.erase(BatchWord(record, words)->key);
+    const auto group = GroupOf(record, parts, WithoutThreads(record.options), "") +
+                       fmt::format("\n{} per thread", *share);
+    candidates.push_back({i, static_cast<double>(*record.threads), group, group});
+  }
+  return LinesOf(run, candidates, least);
+}
+
+std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name, std::size_t least) {
+  const auto words = WordsOf(run.file.context);
+  const auto names = SweepNames(words);
+  if (std::ranges::count(names, name) == 0)
+    throw BadInput("--sweep {}: no such parameter; there are {}", text::Printable(name),
+                   fmt::join(names, ", "));
+  std::vector<SweepLine> lines;
+  for (const auto& parameter : SweepParameters(words))
+    if (parameter.word.name == name)
+      for (auto& line : SweepLines(run, parameter, least)) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string_view RoofNote(const Roof& roof) {
+  if (roof.specified) return " (specified, not measured)";
   return roof.validated ? "" : " (not validated)";
 }
 
@@ -251,7 +248,7 @@ std::vector<RoofSet> RoofSets(const std::vector<machine::Machine>& machines) {
 }
 
 bool BelongsTo(const record::Record& record, const RoofSet& roofs) {
-  return record.device == roofs.device && (record.threads == 0 || record.threads == roofs.threads);
+  return record.device == roofs.device && record.threads.value_or(roofs.threads) == roofs.threads;
 }
 
 std::optional<std::size_t> MainRoofSet(const PlacedRun& run, const std::vector<RoofSet>& sets) {
@@ -277,7 +274,7 @@ std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs) {
         const auto found = time.compute_roofs.find(pipe);
         const auto& row = found == time.compute_roofs.end() ? pipe : found->second;
         used.insert(row);
-        // The pipe has a time at its own ceiling while another one judges its FLOPs.
+        // Under tensor_balance the pipe's own ceiling is drawn beside the one that judges it.
         if (time.pipe_seconds.contains(pipe) && !row.starts_with(pipe)) used.insert(pipe);
       }
   });

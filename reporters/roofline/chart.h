@@ -1,8 +1,6 @@
-// Sweeps of a run file: benchmarks that differ in one parameter of their problem alone, in its
-// order. Pure.
-//
-// The geometry of every roofline picture: roofs, points, pairs of points in time. The page, the
-// figures and the terminal picture take their numbers from here, so they agree.
+// The numbers of every chart: sweeps (benchmarks that differ in one parameter only) and rooflines
+// (roofs, points, pairs of points in time). The page, the figures and the terminal's picture all
+// draw these numbers. Pure.
 #pragma once
 
 #include <map>
@@ -21,31 +19,31 @@
 namespace dlroof::roofline {
 
 struct SweepLine {
-  std::string series;                // what its benchmarks share: "tf2.2 fwd f16"
+  std::string series;                // library, direction and type: "tf2.2 fwd f16"
   std::vector<std::size_t> records;  // indices into the run's records, by rising value
   std::vector<double> values;        // of the parameter, all different
 };
 
-// The lines of one parameter through the records that are placed, at least `least` points each;
-// series in the order of the file. Two benchmarks of one value are on two lines, told apart by
+// Returns the lines of one parameter through the placed records, with at least `least` points each,
+// in the order of the file. Benchmarks with the same value are on different lines, separated by
 // their padding.
 std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& parameter,
                                   std::size_t least = 2);
 
-// Returns those of the parameters that the file's ops call by this name ("stride"). Throws BadInput
-// for a name that no parameter has, listing those there are.
+// Returns the lines of all parameters with this name ("stride") in the vocabulary of the file's
+// ops. Throws BadInput, which lists the names, if there is none.
 std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name,
                                   std::size_t least = 2);
 
-// The lines through the records with a time, placed or not, that differ in their number of threads
-// alone; the values are these numbers. The first of two records of one number counts.
+// Returns the lines through the records with a time, placed or not, that differ only in their
+// number of threads, which is the value. Of two records with the same number the first one counts.
 std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least = 2);
 
-// The lines through the records with a time whose batch grows with their number of threads, and
-// that differ in nothing else; the values are the numbers of threads.
+// Returns the lines through the records with a time whose batch is proportional to their number of
+// threads and that differ in nothing else. The value is the number of threads.
 std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least = 2);
 
-// [1] Returns the record's batch for each of its threads; absent: its op has no batch.
+// [1] Returns the record's batch per thread if its op has a batch.
 std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words);
 
 struct Roof {
@@ -53,14 +51,14 @@ struct Roof {
   double per_second = 0;  // [flop/s] or [byte/s]
   bool validated = false;
   bool specified = false;
-  std::optional<double> sustained_per_second = {};  // [the same] after seconds on end
+  std::optional<double> sustained_per_second = {};  // [the same] after seconds of load
 };
 
-// Returns "" for a validated roof, else " (not validated)" or " (given, not measured here)".
-std::string_view ReasonText(const Roof& roof);
+// Returns the suffix of a roof's label: " (not validated)", " (specified, not measured)", or
+// nothing for a validated roof.
+std::string_view RoofNote(const Roof& roof);
 
-// The sustained rate after seconds on end, as a roof of its own: a thin line. Absent where it is
-// not known or hardly differs.
+// Returns the sustained rate as a roof of its own (a thin line) if it is known and differs.
 std::optional<Roof> SustainedOf(const Roof& roof);
 
 // The roofs of one machine with one number of threads.
@@ -71,33 +69,32 @@ struct RoofSet {
   std::vector<Roof> bytes;               // nearest to the core first
   std::optional<double> launch_seconds;  // [s]
   std::map<Level, std::vector<machine::RidgePoint>>
-      ridges;  // the knees as measured, by rising intensity
+      ridges;  // measured points around the ridge, by rising intensity
 };
 
-// Returns the sets of every machine in the file's order, most threads first.
+// Returns the sets of all machines in the file's order, each machine's most threads first.
 std::vector<RoofSet> RoofSets(const std::vector<machine::Machine>& machines);
 
 // Returns whether the record was measured on this machine's device with this many threads.
 bool BelongsTo(const record::Record& record, const RoofSet& roofs);
 
-// Returns the set that most placed records rest on, the first of equals; absent without sets.
+// Returns the index of the set with the most placed records, the first of equal ones.
 std::optional<std::size_t> MainRoofSet(const PlacedRun& run, const std::vector<RoofSet>& sets);
 
-// Returns the pipes that the records of this set use and that it has a roof for. The finer row that
-// judged a record (compute_roofs) is in its pipe's place.
+// Returns the pipes that the records of this set use and that have a roof in it. The row that
+// judged a record (compute_roofs) replaces its pipe.
 std::set<std::string> PipesInUse(const PlacedRun& run, const RoofSet& roofs);
 
-// "fp32.vector.avx2" is one; "fp32.vector" is not.
+// Returns whether the key names an instruction set: "fp32.vector.avx2", but not "fp32.vector".
 bool IsFinerPipe(std::string_view key);
 
-// Returns a level's usual name: "L1", "DRAM". Other keys stay as they are.
+// Returns a level's usual name: "L1", "DRAM". Returns other keys unchanged.
 std::string LevelName(std::string_view key);
 
-// Where a flat and a slanted roof meet [flop/byte].
+// Returns the intensity [flop/byte] at which a compute roof and a bandwidth roof meet.
 double RidgeIntensity(const Roof& flat, const Roof& slanted);
 
-// Returns the level that most placed records know, the farthest of equals; absent where nothing is
-// placed.
+// Returns the level with the most placed records, the farthest of equal ones.
 std::optional<Level> MainLevel(const PlacedRun& run, const RoofSet& roofs);
 
 struct ClassicMark {
@@ -105,16 +102,15 @@ struct ClassicMark {
   std::string series;           // "op direction type", or the name of a foreign benchmark
   double intensity = 0;         // [flop/byte]
   double flops_per_second = 0;  // [flop/s]
-  bool measured = false;        // neither FLOPs nor bytes are modelled or simulated
+  bool measured = false;        // FLOPs and bytes are both measured
   std::optional<std::pair<double, double>>
       ci95;            // [flop/s] of flops_per_second, from that of the time
   bool noisy = false;  // drawn pale
 };
 std::vector<ClassicMark> ClassicMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 
-// A record on the time-based roofline of one level: where its roofs would allow it to be, and where
-// it is (TimePlace). The second is absent when a roof is not validated. Pairs are {bytes /
-// bandwidth, FLOPs / ceiling} [s].
+// A record on the time-based roofline of one level: its complexity point and its time point
+// (TimePlace). Pairs are {bytes / bandwidth, FLOPs / ceiling} [s].
 struct TimeMark {
   std::size_t record = 0;
   std::string series;
@@ -122,24 +118,21 @@ struct TimeMark {
   std::pair<double, double> complexity;
   std::optional<std::pair<double, double>> point;
   std::optional<double> overhead_seconds;  // [s]
-  // [s] where the times of its pipes, each at its own ceiling, add up to: one pipe, two, all. Empty
-  // where that is compute_seconds alone.
-  std::vector<double> pipes_until;
-  bool noisy = false;  // drawn pale
+  std::vector<double> pipes_until;         // [s] PipesUntil
+  bool noisy = false;                      // drawn pale
 };
 std::vector<TimeMark> TimeMarks(const PlacedRun& run, const RoofSet& roofs, Level level);
 
-// [s] Returns the record's point among corners of equal run time with this level's bandwidth as one
-// axis: {bytes / bandwidth, FLOPs / ceiling}, scaled until the larger one is the measured time
-// (Wang et al. 2020, one level at a time; gap counts every level). Absent without a gap and for
-// not validated levels: what would scale it rests on a roof that is not validated.
+// [s] Returns the complexity point {bytes / bandwidth, FLOPs / ceiling} of this level, scaled until
+// its larger coordinate is the measured time (Wang et al. 2020, one level at a time; `slowdown`
+// counts all levels). Returns nullopt without a slowdown and for levels that are not validated.
 std::optional<std::pair<double, double>> TimePlace(const TimePoint& time, Level level);
 
-// [s] Returns the sums of pipe_seconds: one pipe, two, all.
+// [s] Returns the partial sums of pipe_seconds: one pipe, two, all.
 std::vector<double> PipesUntil(const TimePoint& time);
 
-// Returns the 95 % interval of FLOP/s from that of the time: FLOPs are constant, so it is
-// flops_per_second x median / {upper, lower}. Absent where the time has none.
+// Returns the 95 % interval of FLOP/s from that of the time, if it has one. FLOPs are constant, so
+// it is flops_per_second x median / {upper, lower}.
 std::optional<std::pair<double, double>> RateInterval(const record::Timing& timing,
                                                       double flops_per_second);
 

@@ -16,6 +16,8 @@
 namespace dlroof::roofline {
 namespace {
 
+using nlohmann::json;
+
 constexpr int kShareDigits = 3;
 
 void Round(double& value) { value = text::Rounded(value); }
@@ -47,7 +49,7 @@ void Round(ClassicPoint& point) {
 }
 
 void Round(TimePoint& time) {
-  // One pipe judged by its own ceiling is compute_seconds again.
+  // The time of a single pipe at its own ceiling only repeats compute_seconds.
   if (time.pipe_seconds.size() == 1 && time.pipe_seconds.begin()->second == time.compute_seconds)
     time.pipe_seconds.clear();
   Round(time.seconds);
@@ -59,7 +61,7 @@ void Round(TimePoint& time) {
   Round(time.point_memory_seconds);
 }
 
-// Fills in the binding roof and the levels beside it.
+// Fills in the binding roof and the other levels.
 void AddRoofs(const Placement& placement, breakdown::BreakdownFacts& facts,
               std::optional<Level>& binding) {
   const auto& time = *placement.time;
@@ -81,19 +83,19 @@ void AddRoofs(const Placement& placement, breakdown::BreakdownFacts& facts,
   }
 }
 
-// Returns the nearest cache of all threads together that holds so many bytes; absent: none does.
-std::optional<Level> HolderOf(double bytes, const machine::Machine& machine, int threads) {
+// Returns the nearest cache whose capacity, for all threads together, is at least `bytes`.
+std::optional<Level> CacheThatFits(double bytes, const machine::Machine& machine, int threads) {
   for (const auto& [level, capacity] : machine.cache_bytes) {
-    const bool own = level == Level::kL1 || level == Level::kL2;
-    if (bytes <= capacity * (own ? threads : 1)) return level;
+    const bool per_core = level == Level::kL1 || level == Level::kL2;
+    if (bytes <= capacity * (per_core ? threads : 1)) return level;
   }
   return std::nullopt;
 }
 
-// A warm call's compulsory bytes that a cache holds never come from DRAM: they are that cache's,
-// unless the model of its loops has told its bytes.
-void MoveToHolder(const record::Record& record, const machine::Machine& machine,
-                  const machine::CeilingSet& ceilings, std::vector<breakdown::LevelTime>& levels) {
+// Compulsory bytes of a warm call that fit a cache do not come from DRAM: moves them to that cache,
+// unless the model of its loops already gives that cache's bytes.
+void MoveToCache(const record::Record& record, const machine::Machine& machine,
+                 const machine::CeilingSet& ceilings, std::vector<breakdown::LevelTime>& levels) {
   if (record.cache != "warm") return;
   const auto dram =
       std::ranges::find(levels, LevelName(Key(Level::kDram)), &breakdown::LevelTime::level);
@@ -101,24 +103,24 @@ void MoveToHolder(const record::Record& record, const machine::Machine& machine,
   if (dram == levels.end() || dram->from != Provenance::kModelled || rate == ceilings.bytes.end())
     return;
   const double bytes = dram->seconds * rate->second.per_second;
-  const auto holder = HolderOf(bytes, machine, record.threads);
-  if (!holder) return;
+  const auto cache = CacheThatFits(bytes, machine, record.threads.value_or(1));
+  if (!cache) return;
   levels.erase(dram);
-  const auto own = ceilings.bytes.find(*holder);
-  const auto name = LevelName(Key(*holder));
-  if (*holder == Level::kL1 || own == ceilings.bytes.end() ||
+  const auto ceiling = ceilings.bytes.find(*cache);
+  const auto name = LevelName(Key(*cache));
+  if (*cache == Level::kL1 || ceiling == ceilings.bytes.end() ||
       std::ranges::find(levels, name, &breakdown::LevelTime::level) != levels.end())
     return;
-  levels.push_back({name, bytes / own->second.per_second, Provenance::kModelled});
+  levels.push_back({name, bytes / ceiling->second.per_second, Provenance::kModelled});
 }
 
-// Fills in what the same roof asks for under the ceilings of one thread.
+// Fills in the time at the same roof under the ceilings of one thread.
 void AddSingleThreaded(const record::Record& record, const machine::Machine& machine,
                        const PlaceView& view, const std::optional<Level>& binding,
                        breakdown::BreakdownFacts& facts) {
-  record::Record alone = record;
-  alone.threads = 1;
-  const auto time = PlaceTime(alone, facts.seconds, machine, view);
+  record::Record single = record;
+  single.threads = 1;
+  const auto time = PlaceTime(single, facts.seconds, machine, view);
   if (!time) return;
   facts.single_thread_compute_seconds = time->compute_seconds;
   if (!binding)
@@ -128,7 +130,7 @@ void AddSingleThreaded(const record::Record& record, const machine::Machine& mac
     facts.single_thread_roof_seconds = found->second;
 }
 
-// [s] of the vector loads at the rate of vectors of that width from L1.
+// Returns the time [s] of the vector loads at L1's rate for vectors of that width.
 std::optional<double> LoadSeconds(const ParallelTime& parallel,
                                   const machine::CeilingSet& ceilings) {
   if (!parallel.vector_loads || !parallel.vector_bytes) return std::nullopt;
@@ -138,6 +140,203 @@ std::optional<double> LoadSeconds(const ParallelTime& parallel,
   const auto loads = ceilings.mixes.find(std::string("l1.load.") + isa);
   if (loads == ceilings.mixes.end()) return std::nullopt;
   return *parallel.vector_loads * *parallel.vector_bytes / loads->second.per_second;
+}
+
+template <class T>
+void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
+  if (value) object[key] = *value;
+}
+
+void PutUnlessEmpty(json& object, const char* key, const std::string& text) {
+  if (!text.empty()) object[key] = text;
+}
+
+json ToJson(const Work& work) {
+  json object = json::object();
+  if (!work.flops.empty()) object["flops"] = work.flops;
+  for (const auto& [level, bytes] : work.bytes) object["bytes"][std::string(Key(level))] = bytes;
+  if (!work.parts.empty()) object["parts"] = work.parts;
+  PutIfKnown(object, "launches", work.launches);
+  return object;
+}
+
+json ToJson(const record::Prediction& prediction) {
+  json object = {{"seconds", prediction.seconds}};
+  for (const auto& [level, bytes] : prediction.bytes)
+    object["bytes"][std::string(Key(level))] = bytes;
+  PutUnlessEmpty(object, "by", prediction.by);
+  return object;
+}
+
+json ToJson(const record::GpuSample& sample) {
+  json object = json::object();
+  for (const auto& [key, member] : record::GpuSampleFields())
+    PutIfKnown(object, key, sample.*member);
+  return object;
+}
+
+// Returns the summary of the clean repetitions' samples, or null on a CPU.
+json GpuSummary(const record::Record& record) {
+  std::vector<record::GpuSample> samples;
+  for (const auto& repetition : record.repetitions)
+    if (repetition.gpu && !repetition.noisy) samples.push_back(*repetition.gpu);
+  if (samples.empty()) return nullptr;
+  const record::GpuSample summary = record::SummarizeSamples(samples);
+  json object = ToJson(summary);
+  if (summary.throttle)
+    object["throttle"] = gpu::ThrottleReasons(static_cast<std::uint64_t>(*summary.throttle));
+  return object;
+}
+
+json ToJson(const record::Repetition& repetition) {
+  json object = {{"seconds", repetition.seconds},
+                 {"iterations", text::WholeOrReal(repetition.iterations)}};
+  if (repetition.noisy) object["disturbed"] = true;
+  PutIfKnown(object, "cpu_seconds", repetition.cpu_seconds);
+  PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
+  PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
+  PutIfKnown(object, "core_share", repetition.core_share);
+  PutIfKnown(object, "link_share", repetition.link_share);
+  PutIfKnown(object, "clean_calls", repetition.clean_calls);
+  if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
+  PutIfKnown(object, "block", repetition.block);
+  return object;
+}
+
+json ToJson(const ClassicPoint& point) {
+  json object = {{"level", Key(point.level)},
+                 {"intensity", point.intensity},
+                 {"flops_per_second", point.flops_per_second},
+                 {"roof", point.roof},
+                 {"bound", point.memory_bound ? "memory" : "compute"},
+                 {"flops_from", Key(point.flops_from)},
+                 {"bytes_from", Key(point.bytes_from)}};
+  PutIfKnown(object, "fraction", point.fraction);
+  if (point.ci95) object["flops_per_second_ci95"] = {point.ci95->first, point.ci95->second};
+  return object;
+}
+
+// "point" is the time point of all levels; TimePlace (chart.h) returns that of one level.
+json ToJson(const TimePoint& point) {
+  json object = {{"seconds", point.seconds},
+                 {"compute_seconds", point.compute_seconds},
+                 {"memory_seconds", json::object()},
+                 {"bound", Key(point.bound)}};
+  for (const auto& [level, seconds] : point.memory_seconds)
+    object["memory_seconds"][std::string(Key(level))] = seconds;
+  if (!point.compute_roofs.empty()) object["compute_roofs"] = point.compute_roofs;
+  if (!point.pipe_seconds.empty()) object["pipe_seconds"] = point.pipe_seconds;
+  PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
+  if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
+  if (point.specified) object["given"] = true;
+  for (const Level level : point.not_validated_levels)
+    object["unproved_levels"].push_back(std::string(Key(level)));
+  if (!point.slowdown) return object;
+  object["gap"] = *point.slowdown;
+  json scaled = {{"compute_seconds", *point.point_compute_seconds}};
+  for (const auto& [level, seconds] : point.point_memory_seconds)
+    scaled["memory_seconds"][std::string(Key(level))] = seconds;
+  object["point"] = scaled;
+  return object;
+}
+
+void PutIdentity(const record::Record& record, json& object) {
+  object["name"] = record.name;
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"op", &record.op},           {"device", &record.device},
+      {"library", &record.library}, {"direction", &record.direction},
+      {"type", &record.type},       {"problem", &record.problem}};
+  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
+  if (!record.options.empty()) object["options"] = record.options;
+  object["status"] = record::Key(record.status);
+  PutUnlessEmpty(object, "reason", record.reason);
+  PutIfKnown(object, "threads", record.threads);
+  PutIfKnown(object, "cache", record.cache);
+  PutIfKnown(object, "evicted_bytes", record.evicted_bytes);
+  PutIfKnown(object, "heuristic_over_best", record.heuristic_over_best);
+  PutIfKnown(object, "seed", record.seed);
+}
+
+void PutPlacement(const Placement& placement, json& object) {
+  for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
+  if (placement.time) object["time"] = ToJson(*placement.time);
+  if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
+  if (!placement.asides.empty()) object["asides"] = placement.asides;
+  PutUnlessEmpty(object, "advice", placement.advice);
+}
+
+void PutBreakdown(const breakdown::Breakdown& breakdown, json& time) {
+  for (const auto& component : breakdown.components) {
+    auto& object = time["parts"].emplace_back(json{{"part", breakdown::Key(component.kind)},
+                                                   {"seconds", component.seconds},
+                                                   {"provenance", Key(component.from)}});
+    PutUnlessEmpty(object, "how", component.how);
+    if (component.ci95) object["ci95"] = {component.ci95->first, component.ci95->second};
+  }
+  const auto& efficiencies = breakdown.efficiencies;
+  if (!efficiencies) return;
+  time["efficiencies"] = {{"parallel", efficiencies->parallel},
+                          {"load_balance", efficiencies->load_balance},
+                          {"serialisation", efficiencies->serialisation},
+                          {"transfer", efficiencies->transfer}};
+  PutIfKnown(time["efficiencies"], "computation", efficiencies->computation);
+}
+
+template <class Change>
+void ChangeIfThere(json& object, const char* key, const Change& change) {
+  if (const auto found = object.find(key); found != object.end()) change(*found);
+}
+
+// Reduces a record to the form that ToStoredJson documents.
+void MakeCompact(json& record) {
+  constexpr std::array<std::pair<const char*, int>, 3> kClocks = {
+      {{"cpu_seconds", text::kStoredDigits},
+       {"main_cpu_seconds", text::kStoredDigits},
+       {"run_delay_seconds", text::kStoredDelayDigits}}};
+  for (const char* sentences : {"advice", "remarks", "asides"}) record.erase(sentences);
+  ChangeIfThere(record, "time", [](json& time) {
+    time.erase("point");
+    text::RoundAll(time, text::kStoredDigits);
+  });
+  ChangeIfThere(record, "classic", [](json& points) {
+    for (auto& point : points) point.erase("flops_per_second_ci95");
+    text::RoundAll(points, text::kStoredDigits);
+  });
+  ChangeIfThere(record, "work", [](json& work) { text::RoundAll(work, text::kExactDigits); });
+  ChangeIfThere(record, "repetitions", [&](json& repetitions) {
+    for (auto& repetition : repetitions)
+      for (const auto& clock : kClocks)
+        ChangeIfThere(repetition, clock.first,
+                      [&](json& seconds) { text::RoundAll(seconds, clock.second); });
+  });
+}
+
+json ViewJson(const PlaceView& view) {
+  json object = json::object();
+  for (const Level level : view.levels) object["levels"].push_back(Key(level));
+  if (view.tensor_balance) object["balance"] = "tensor";
+  return object;
+}
+
+void PutParts(const ModelSummary& model, json& object) {
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"suite", &model.suite},         {"op", &model.op},
+      {"device", &model.device},       {"library", &model.library},
+      {"direction", &model.direction}, {"type", &model.type}};
+  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
+  if (!model.options.empty()) object["options"] = model.options;
+}
+
+// Replaces the proposal of `advice` by that of the breakdown, if its largest component is
+// explained.
+void ReplaceProposal(const breakdown::Breakdown& breakdown, std::string& advice) {
+  const auto* largest = breakdown.Largest();
+  const auto proposal = advice.find(": ");
+  const auto better = breakdown::BreakdownAdvice(breakdown);
+  if (largest == nullptr || largest->kind == breakdown::ComponentKind::kUnexplained || !better ||
+      proposal == std::string::npos)
+    return;
+  advice = fmt::format("{}{}.", advice.substr(0, proposal + 2), *better);
 }
 
 }  // namespace
@@ -155,17 +354,6 @@ record::Record Written(record::Record record) {
   return record;
 }
 
-// Replaces what an advice proposes by what the breakdown's largest part does, where that is
-// explained.
-void AdviseBy(const breakdown::Breakdown& breakdown, std::string& advice) {
-  const auto* largest = breakdown.Largest();
-  const auto proposal = advice.find(": ");
-  if (largest == nullptr || largest->kind == breakdown::ComponentKind::kUnexplained ||
-      proposal == std::string::npos)
-    return;
-  advice = advice.substr(0, proposal + 2) + breakdown::BreakdownAdvice(breakdown) + ".";
-}
-
 Placed PlaceWritten(const record::Record& written, const machine::Machine* machine,
                     const PlaceView& view) {
   Placed placed;
@@ -177,7 +365,7 @@ Placed PlaceWritten(const record::Record& written, const machine::Machine* machi
     AddFindings(written, *placed.timing, *ceilings, view.words, placed.placement);
   if (ceilings != nullptr)
     placed.breakdown = BreakdownOf(written, placed.placement, *machine, view);
-  if (placed.breakdown) AdviseBy(*placed.breakdown, placed.placement.advice);
+  if (placed.breakdown) ReplaceProposal(*placed.breakdown, placed.placement.advice);
   if (placed.timing) Round(*placed.timing);
   for (auto& point : placed.placement.classic) Round(point);
   if (placed.placement.time) Round(*placed.placement.time);
@@ -239,7 +427,7 @@ std::string SpreadText(const record::Timing& timing) {
 std::string BoundText(const TimePoint& time) {
   return fmt::format(
       "{}{}", time.bound_level ? LevelName(Key(*time.bound_level)) : std::string(Key(time.bound)),
-      time.specified ? " (given)" : "");
+      time.specified ? " (specified)" : "");
 }
 
 std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
@@ -274,243 +462,11 @@ std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);
   if (gpu) return breakdown::MakeGpuBreakdown(facts, record.kernels);
-  MoveToHolder(record, machine, *ceilings, facts.levels);
+  MoveToCache(record, machine, *ceilings, facts.levels);
   AddSingleThreaded(record, machine, view, binding, facts);
   facts.load_seconds = LoadSeconds(facts.parallel, *ceilings);
   return breakdown::MakeBreakdown(facts);
 }
-
-namespace {
-
-// Returns the time [s] that the bytes take for sure.
-double SureSeconds(const machine::Ceiling& ceiling, Level level, double bytes) {
-  const double seconds = bytes / ceiling.per_second;
-  if (ceiling.specified) return level == Level::kDram ? seconds : 0;
-  return ceiling.validated ? seconds : seconds / kNotValidatedFactor;
-}
-
-// Compulsory bytes count as DRAM traffic. With warm caches a call whose tensors fit the last cache
-// need not move them at all; a time below bytes / bandwidth validates that it did not, and then the
-// model, not the roof, is wrong.
-bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
-  double largest_cache = 0;
-  for (const auto& [level, capacity] : call.machine.cache_bytes)
-    largest_cache = std::max(largest_cache, capacity);
-  return call.record.cache != "cold" && bytes <= largest_cache && roof_seconds > call.seconds;
-}
-
-}  // namespace
-
-std::string WhyRefuted(const TimedCall& call, Level level, std::pair<double, Provenance> known) {
-  const auto [bytes, from] = known;
-  if (from == Provenance::kMeasured) return "";
-  const double roof_seconds = SureSeconds(call.ceiling, level, bytes);
-  if (from == Provenance::kModelled && level == Level::kDram)
-    return CachesRefute(call, bytes, roof_seconds)
-               ? fmt::format(
-                     "left out at dram: its {:.3g} MB stay in a warm cache (moving them "
-                     "through DRAM would take longer than the call), so compulsory traffic "
-                     "does not apply",
-                     bytes / 1e6)
-               : "";
-  if (roof_seconds <= call.seconds) return "";
-  return fmt::format(
-      "left out at {}: moving its {:.3g} MB ({}) would take {:.2g} times as long as "
-      "the call, so they are not this call's",
-      Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds);
-}
-
-namespace {
-
-using nlohmann::json;
-
-template <class T>
-void PutIfKnown(json& object, const char* key, const std::optional<T>& value) {
-  if (value) object[key] = *value;
-}
-
-void PutIfSaid(json& object, const char* key, const std::string& text) {
-  if (!text.empty()) object[key] = text;
-}
-
-json ToJson(const Work& work) {
-  json object = json::object();
-  if (!work.flops.empty()) object["flops"] = work.flops;
-  for (const auto& [level, bytes] : work.bytes) object["bytes"][std::string(Key(level))] = bytes;
-  if (!work.parts.empty()) object["parts"] = work.parts;
-  PutIfKnown(object, "launches", work.launches);
-  return object;
-}
-
-json ToJson(const record::Prediction& prediction) {
-  json object = {{"seconds", prediction.seconds}};
-  for (const auto& [level, bytes] : prediction.bytes)
-    object["bytes"][std::string(Key(level))] = bytes;
-  PutIfSaid(object, "by", prediction.by);
-  return object;
-}
-
-json ToJson(const record::GpuSample& sample) {
-  json object = json::object();
-  for (const auto& [key, member] : record::GpuSampleFields())
-    PutIfKnown(object, key, sample.*member);
-  return object;
-}
-
-// Returns the sample of the clean repetitions; null where none is a GPU's.
-json GpuSummary(const record::Record& record) {
-  std::vector<record::GpuSample> samples;
-  for (const auto& repetition : record.repetitions)
-    if (repetition.gpu && !repetition.noisy) samples.push_back(*repetition.gpu);
-  if (samples.empty()) return nullptr;
-  const record::GpuSample summary = record::SummarizeSamples(samples);
-  json object = ToJson(summary);
-  if (summary.throttle)
-    object["throttle"] = gpu::ThrottleReasons(static_cast<std::uint64_t>(*summary.throttle));
-  return object;
-}
-
-// Not noisy goes without saying.
-json ToJson(const record::Repetition& repetition) {
-  json object = {{"seconds", repetition.seconds},
-                 {"iterations", text::WholeOrReal(repetition.iterations)}};
-  if (repetition.noisy) object["disturbed"] = true;
-  PutIfKnown(object, "cpu_seconds", repetition.cpu_seconds);
-  PutIfKnown(object, "main_cpu_seconds", repetition.main_cpu_seconds);
-  PutIfKnown(object, "run_delay_seconds", repetition.run_delay_seconds);
-  PutIfKnown(object, "core_share", repetition.core_share);
-  PutIfKnown(object, "link_share", repetition.link_share);
-  PutIfKnown(object, "clean_calls", repetition.clean_calls);
-  if (repetition.gpu) object["gpu"] = ToJson(*repetition.gpu);
-  PutIfKnown(object, "block", repetition.block);
-  return object;
-}
-
-json ToJson(const ClassicPoint& point) {
-  json object = {{"level", Key(point.level)},
-                 {"intensity", point.intensity},
-                 {"flops_per_second", point.flops_per_second},
-                 {"roof", point.roof},
-                 {"bound", point.memory_bound ? "memory" : "compute"},
-                 {"flops_from", Key(point.flops_from)},
-                 {"bytes_from", Key(point.bytes_from)}};
-  PutIfKnown(object, "fraction", point.fraction);
-  if (point.ci95) object["flops_per_second_ci95"] = {point.ci95->first, point.ci95->second};
-  return object;
-}
-
-// "point" is the time point of all levels together; TimePlace (chart.h) has that of one level.
-json ToJson(const TimePoint& point) {
-  json object = {{"seconds", point.seconds},
-                 {"compute_seconds", point.compute_seconds},
-                 {"memory_seconds", json::object()},
-                 {"bound", Key(point.bound)}};
-  for (const auto& [level, seconds] : point.memory_seconds)
-    object["memory_seconds"][std::string(Key(level))] = seconds;
-  if (!point.compute_roofs.empty()) object["compute_roofs"] = point.compute_roofs;
-  if (!point.pipe_seconds.empty()) object["pipe_seconds"] = point.pipe_seconds;
-  PutIfKnown(object, "overhead_seconds", point.overhead_seconds);
-  if (point.bound_level) object["bound_level"] = Key(*point.bound_level);
-  if (point.specified) object["given"] = true;
-  for (const Level level : point.not_validated_levels)
-    object["unproved_levels"].push_back(std::string(Key(level)));
-  if (!point.slowdown) return object;
-  object["gap"] = *point.slowdown;
-  json scaled = {{"compute_seconds", *point.point_compute_seconds}};
-  for (const auto& [level, seconds] : point.point_memory_seconds)
-    scaled["memory_seconds"][std::string(Key(level))] = seconds;
-  object["point"] = scaled;
-  return object;
-}
-
-void PutIdentity(const record::Record& record, json& object) {
-  object["name"] = record.name;
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"op", &record.op},           {"device", &record.device},
-      {"library", &record.library}, {"direction", &record.direction},
-      {"type", &record.type},       {"problem", &record.problem}};
-  for (const auto& [key, text] : parts) PutIfSaid(object, key, *text);
-  if (!record.options.empty()) object["options"] = record.options;
-  object["status"] = record::Key(record.status);
-  PutIfSaid(object, "reason", record.reason);
-  if (record.threads > 0) object["threads"] = record.threads;
-  PutIfSaid(object, "cache", record.cache);
-  PutIfKnown(object, "evicted_bytes", record.evicted_bytes);
-  PutIfKnown(object, "heuristic_over_best", record.heuristic_over_best);
-  PutIfKnown(object, "seed", record.seed);
-}
-
-void PutPlacement(const Placement& placement, json& object) {
-  for (const auto& point : placement.classic) object["classic"].push_back(ToJson(point));
-  if (placement.time) object["time"] = ToJson(*placement.time);
-  if (!placement.remarks.empty()) object["remarks"] = placement.remarks;
-  if (!placement.asides.empty()) object["asides"] = placement.asides;
-  PutIfSaid(object, "advice", placement.advice);
-}
-
-void PutBreakdown(const breakdown::Breakdown& breakdown, json& time) {
-  for (const auto& part : breakdown.parts) {
-    auto& object = time["parts"].emplace_back(json{{"part", breakdown::Key(part.kind)},
-                                                   {"seconds", part.seconds},
-                                                   {"provenance", Key(part.from)}});
-    PutIfSaid(object, "how", part.how);
-    if (part.ci95) object["ci95"] = {part.ci95->first, part.ci95->second};
-  }
-  const auto& found = breakdown.efficiencies;
-  if (!found) return;
-  time["efficiencies"] = {{"parallel", found->parallel},
-                          {"load_balance", found->load_balance},
-                          {"serialisation", found->serialisation},
-                          {"transfer", found->transfer}};
-  PutIfKnown(time["efficiencies"], "computation", found->computation);
-}
-
-template <class Change>
-void ChangeIfThere(json& object, const char* key, const Change& change) {
-  if (const auto found = object.find(key); found != object.end()) change(*found);
-}
-
-// A record as ToStoredJson promises it.
-void Slim(json& record) {
-  constexpr std::array<std::pair<const char*, int>, 3> kClocks = {
-      {{"cpu_seconds", text::kStoredDigits},
-       {"main_cpu_seconds", text::kStoredDigits},
-       {"run_delay_seconds", text::kStoredDelayDigits}}};
-  for (const char* sentences : {"advice", "remarks", "asides"}) record.erase(sentences);
-  ChangeIfThere(record, "time", [](json& time) {
-    time.erase("point");
-    text::RoundAll(time, text::kStoredDigits);
-  });
-  ChangeIfThere(record, "classic", [](json& points) {
-    for (auto& point : points) point.erase("flops_per_second_ci95");
-    text::RoundAll(points, text::kStoredDigits);
-  });
-  ChangeIfThere(record, "work", [](json& work) { text::RoundAll(work, text::kExactDigits); });
-  ChangeIfThere(record, "repetitions", [&](json& repetitions) {
-    for (auto& repetition : repetitions)
-      for (const auto& clock : kClocks)
-        ChangeIfThere(repetition, clock.first,
-                      [&](json& seconds) { text::RoundAll(seconds, clock.second); });
-  });
-}
-
-json ViewJson(const PlaceView& view) {
-  json object = json::object();
-  for (const Level level : view.levels) object["levels"].push_back(Key(level));
-  if (view.tensor_balance) object["balance"] = "tensor";
-  return object;
-}
-
-void PutParts(const ModelSummary& model, json& object) {
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"suite", &model.suite},         {"op", &model.op},
-      {"device", &model.device},       {"library", &model.library},
-      {"direction", &model.direction}, {"type", &model.type}};
-  for (const auto& [key, text] : parts) PutIfSaid(object, key, *text);
-  if (!model.options.empty()) object["options"] = model.options;
-}
-
-}  // namespace
 
 json ToJson(const ModelSummary& model) {
   json object = json::object();
@@ -535,19 +491,19 @@ json ToJson(const ModelSummary& model) {
   return object;
 }
 
-json ToJson(const ZeroFlopKernels& zero_flop_kernels) {
-  json object = {{"kernels", zero_flop_kernels.kernels},
-                 {"zero_flop_kernels", zero_flop_kernels.zero_flop_kernels},
-                 {"seconds", zero_flop_kernels.seconds},
-                 {"zero_flop_seconds", zero_flop_kernels.zero_flop_seconds},
-                 {"zero_flop_time_share", ZeroFlopTimeShare(zero_flop_kernels)},
-                 {"flops", zero_flop_kernels.flops},
-                 {"flops_per_second", FlopsPerSecond(zero_flop_kernels)}};
-  PutIfSaid(object, "set", zero_flop_kernels.set);
-  PutIfKnown(object, "matrix_share", MatrixShare(zero_flop_kernels));
-  PutIfKnown(object, "launches", zero_flop_kernels.launches);
-  PutIfKnown(object, "zero_flop_launches", zero_flop_kernels.zero_flop_launches);
-  PutIfKnown(object, "zero_flop_launch_share", ZeroFlopLaunchShare(zero_flop_kernels));
+json ToJson(const ZeroFlopSummary& summary) {
+  json object = {{"kernels", summary.kernels},
+                 {"zero_flop_kernels", summary.zero_flop_kernels},
+                 {"seconds", summary.seconds},
+                 {"zero_flop_seconds", summary.zero_flop_seconds},
+                 {"zero_flop_time_share", ZeroFlopTimeShare(summary)},
+                 {"flops", summary.flops},
+                 {"flops_per_second", FlopsPerSecond(summary)}};
+  PutUnlessEmpty(object, "set", summary.set);
+  PutIfKnown(object, "matrix_share", MatrixShare(summary));
+  PutIfKnown(object, "launches", summary.launches);
+  PutIfKnown(object, "zero_flop_launches", summary.zero_flop_launches);
+  PutIfKnown(object, "zero_flop_launch_share", ZeroFlopLaunchShare(summary));
   return object;
 }
 
@@ -610,10 +566,10 @@ json ToStoredJson(const record::RunFile& file, const PlaceView& view) {
     machine = machine::MachineFromJson(rounded, "the machine");
   }
   json whole = ToJson(stored, view);
-  text::RoundAll(whole["machines"], text::kStoredDigits);  // to whole numbers again
+  text::RoundAll(whole["machines"], text::kStoredDigits);  // makes whole numbers integers again
   for (auto& machine : whole["machines"])
-    for (const char* twice : {"flops", "bytes", "launch_seconds"}) machine.erase(twice);
-  for (auto& record : whole["records"]) Slim(record);
+    for (const char* repeated : {"flops", "bytes", "launch_seconds"}) machine.erase(repeated);
+  for (auto& record : whole["records"]) MakeCompact(record);
   return whole;
 }
 

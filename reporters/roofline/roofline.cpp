@@ -12,7 +12,6 @@
 #include "ceilings/machine/ceiling.h"
 #include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
-#include "reporters/roofline/placed_run.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -41,22 +40,399 @@ OpWords FromJson(const json& object) {
 
 bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
 
-// The problem has no such key: its value is 1. Keys with an underscore stand behind the text's
-// only one, the others before it.
+// Returns the problem, which lacks the key, with the key inserted at each possible place. Keys with
+// an underscore follow the text's only underscore, the others precede it.
 std::vector<std::string> Inserted(std::string_view problem, const std::string& key,
                                   const std::string& value) {
-  const bool behind = key.starts_with('_');
-  const auto addition = key.substr(behind ? 1 : 0) + value;
-  const auto line = std::min(problem.find('_'), problem.size());
+  const bool after = key.starts_with('_');
+  const auto addition = key.substr(after ? 1 : 0) + value;
+  const auto underscore = std::min(problem.find('_'), problem.size());
   std::vector<std::size_t> places;
-  if (!behind) places.push_back(line);
-  if (behind && line < problem.size()) places.push_back(problem.size());
+  if (!after) places.push_back(underscore);
+  if (after && underscore < problem.size()) places.push_back(problem.size());
   for (const auto& part : ProblemParts(problem))
-    if (behind == (part.begin > line)) places.push_back(part.begin);
+    if (after == (part.begin > underscore)) places.push_back(part.begin);
   std::vector<std::string> texts;
   for (const auto place : places) texts.emplace_back(problem).insert(place, addition);
-  if (behind && line == problem.size()) texts.push_back(std::string(problem) + "_" + addition);
+  if (after && underscore == problem.size()) texts.push_back(std::string(problem) + "_" + addition);
   return texts;
+}
+
+// Factor by which a ceiling that is not validated may be wrong, unless it is `unbounded`. The
+// failures that validation finds make it too slow (other programs, repetitions or passes that
+// disagree; two hardware threads halve a core) or too fast, because a kernel did half of the work
+// that it counts (half its vectors, twice the work in the same time): 2.
+constexpr double kValidationFactor = 2;
+
+// A record's quantities for its placement, each from its best provenance.
+struct KnownWork {
+  const std::map<std::string, double>* flops = nullptr;  // by pipe, all from one provenance
+  Provenance flops_from = Provenance::kModelled;
+  std::map<Level, std::pair<double, Provenance>> bytes;
+  std::optional<double> launches;
+};
+
+KnownWork BestKnown(const record::Record& record, const PlaceView& view) {
+  KnownWork known;
+  for (const Provenance from : AllProvenances()) {
+    const auto found = record.work.find(from);
+    if (found == record.work.end()) continue;
+    const Work& work = found->second;
+    if (known.flops == nullptr && !work.flops.empty()) {
+      known.flops = &work.flops;
+      known.flops_from = from;
+    }
+    for (const auto& [level, bytes] : work.bytes)
+      if (view.levels.empty() || std::ranges::count(view.levels, level) > 0)
+        known.bytes.try_emplace(level, bytes, from);
+    if (!known.launches) known.launches = work.launches;
+  }
+  return known;
+}
+
+// Time at the compute roof or at one level's roof; the largest of these is the roof time.
+struct RoofTerm {
+  double seconds = 0;
+  // [s] Upper limit, with not validated ceilings at 1 / kValidationFactor of their rates or less.
+  double at_worst = 0;
+
+  void Add(double more, const machine::Ceiling& ceiling) {
+    seconds += more;
+    at_worst += ceiling.AllowsPercentages() ? more
+                : ceiling.unbounded         ? std::numeric_limits<double>::infinity()
+                                            : kValidationFactor * more;
+  }
+  // Returns whether it rests on a ceiling that is not validated and is or could be the largest.
+  bool Uncertain(double largest_seconds) const {
+    return at_worst > seconds && at_worst >= largest_seconds;
+  }
+};
+
+// Roof times of one record.
+struct RoofTimes {
+  std::optional<RoofTerm> compute;
+  std::map<std::string, std::string> compute_roofs;          // row of ceilings by pipe
+  std::map<std::string, double> pipes;                       // [s] by pipe at its own ceiling
+  std::map<std::string, std::string> compute_not_validated;  // reason by row
+  std::map<Level, RoofTerm> memory;
+  std::map<Level, std::string> memory_not_validated;  // reasons
+  bool specified = false;                             // at least one of the ceilings is specified
+
+  double Largest() const {
+    double largest = compute->seconds;
+    for (const auto& [level, term] : memory) largest = std::max(largest, term.seconds);
+    return largest;
+  }
+  // The same of compute and this level only.
+  double Largest(Level level) const { return std::max(compute->seconds, memory.at(level).seconds); }
+  bool Uncertain(Level level) const {
+    const double largest = Largest(level);
+    return compute->Uncertain(largest) || memory.at(level).Uncertain(largest);
+  }
+  bool Uncertain() const {
+    const double largest = Largest();
+    return compute->Uncertain(largest) || std::ranges::any_of(memory, [&](const auto& term) {
+             return term.second.Uncertain(largest);
+           });
+  }
+};
+
+bool IsRowOf(const std::string& pipe, const std::string& key) {
+  return key.size() > pipe.size() && key.starts_with(pipe) && key[pipe.size()] == '.';
+}
+
+// Returns the ceiling of a pipe for code that may use `isa`: the best of the rows whose
+// instructions are allowed. If `isa` is unknown (empty) or allows no row, the plain row, which is
+// the best of all. Null if the machine has no ceiling for the pipe.
+const machine::CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
+                                  const machine::CeilingSet& ceilings) {
+  std::vector<const machine::CeilingRow*> rows;
+  if (!isa.empty())
+    for (auto row = ceilings.flops.upper_bound(pipe);
+         row != ceilings.flops.end() && row->first.starts_with(pipe); ++row)
+      if (IsRowOf(pipe, row->first) && machine::RowAllowed(row->first, isa)) rows.push_back(&*row);
+  const machine::CeilingRow* best = machine::ChooseRoof(rows);
+  if (best != nullptr) return best;
+  const auto plain = ceilings.flops.find(pipe);
+  return plain == ceilings.flops.end() ? nullptr : &*plain;
+}
+
+// Adds a remark if the ISA's roof is below the machine's.
+void AddLowerRoofRemark(const std::string& pipe, const machine::CeilingRow& roof,
+                        const std::string& isa, const machine::CeilingSet& ceilings,
+                        std::vector<std::string>& remarks) {
+  const auto plain = ceilings.flops.find(pipe);
+  if (plain == ceilings.flops.end() || roof.second.per_second >= plain->second.per_second) return;
+  remarks.push_back(fmt::format(
+      "judged by {} ({:.4g} GFLOP/s), the best that {} allows, not by the machine's {} "
+      "({:.4g} GFLOP/s)",
+      roof.first, roof.second.per_second / 1e9, isa, pipe, plain->second.per_second / 1e9));
+}
+
+void AddCompute(const machine::CeilingRow& roof, double seconds, RoofTimes& times) {
+  if (!times.compute) times.compute = RoofTerm{};
+  times.compute->Add(seconds, roof.second);
+  if (roof.second.IsSpecified())
+    times.specified = true;
+  else if (!roof.second.IsValidated())
+    times.compute_not_validated[roof.first] = roof.second.ReasonText();
+}
+
+// FLOPs of each pipe and the ceiling that judges them.
+using JudgedPipes = std::map<std::string, std::pair<double, const machine::CeilingRow*>>;
+// Returns no pipes, and adds a remark, if one of them has no ceiling.
+JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
+                   const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
+  JudgedPipes judged;
+  for (const auto& [pipe, count] : flops) {
+    if (count == 0) continue;
+    const auto* roof = RoofOf(pipe, isa, ceilings);
+    if (roof == nullptr) {
+      remarks.push_back(fmt::format("the machine has no measured {} ceiling", pipe));
+      return {};
+    }
+    judged[pipe] = {count, roof};
+  }
+  return judged;
+}
+
+void AddComputeTime(const KnownWork& known, const std::string& isa,
+                    const machine::CeilingSet& ceilings, RoofTimes& times,
+                    std::vector<std::string>& remarks) {
+  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, remarks)) {
+    const auto& [flops, roof] = judged;
+    times.pipes[pipe] = flops / roof->second.per_second;
+    AddCompute(*roof, times.pipes[pipe], times);
+    times.compute_roofs[pipe] = roof->first;
+    AddLowerRoofRemark(pipe, *roof, isa, ceilings, remarks);
+  }
+}
+
+// The paper's balance: the matrix units' ceiling judges the FLOPs of every pipe.
+void AddTensorTime(const KnownWork& known, const std::string& isa,
+                   const machine::CeilingSet& ceilings, RoofTimes& times,
+                   std::vector<std::string>& remarks) {
+  const machine::CeilingRow* best = nullptr;
+  for (const machine::CeilingRow& row : ceilings.flops)
+    if (row.first.find(".matrix") != std::string::npos &&
+        (best == nullptr || row.second.per_second > best->second.per_second))
+      best = &row;
+  if (best == nullptr) {
+    remarks.emplace_back("the machine has no matrix ceiling to judge all FLOPs by");
+    return;
+  }
+  std::vector<std::string> unused_remarks;
+  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, unused_remarks))
+    times.pipes[pipe] = judged.first / judged.second->second.per_second;
+  double flops = 0;
+  for (const auto& [pipe, count] : *known.flops) {
+    if (count == 0) continue;
+    flops += count;
+    times.compute_roofs[pipe] = best->first;
+  }
+  if (flops > 0) AddCompute(*best, flops / best->second.per_second, times);
+}
+
+struct TimedCall {
+  const record::Record& record;
+  const machine::Machine& machine;
+  const machine::Ceiling& ceiling;  // of the level in question
+  double seconds = 0;               // [s] measured time of the call
+};
+
+// Returns the least time [s] that the bytes take, whatever is wrong with the ceiling.
+double LeastSeconds(const machine::Ceiling& ceiling, Level level, double bytes) {
+  const double seconds = bytes / ceiling.per_second;
+  if (ceiling.IsSpecified()) return level == Level::kDram ? seconds : 0;
+  return ceiling.IsValidated() ? seconds : seconds / kValidationFactor;
+}
+
+// Compulsory bytes count as DRAM traffic, but with warm caches a call whose tensors fit the last
+// cache need not move them. Returns whether it did not: its time is below bytes / bandwidth.
+bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
+  double largest_cache = 0;
+  for (const auto& [level, capacity] : call.machine.cache_bytes)
+    largest_cache = std::max(largest_cache, capacity);
+  return call.record.cache != "cold" && bytes <= largest_cache && roof_seconds > call.seconds;
+}
+
+// Returns why bytes [byte] that were not measured are left out: the call is faster than they could
+// move, even at a faster ceiling. A specified rate refutes only DRAM traffic that fits a cache;
+// other points above their roof are drawn and reported.
+std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
+                                    std::pair<double, Provenance> known) {
+  const auto [bytes, from] = known;
+  if (from == Provenance::kMeasured) return std::nullopt;
+  const double roof_seconds = LeastSeconds(call.ceiling, level, bytes);
+  if (from == Provenance::kModelled && level == Level::kDram) {
+    if (!CachesRefute(call, bytes, roof_seconds)) return std::nullopt;
+    return Reason{fmt::format(
+        "left out at dram: its {:.3g} MB stay in a warm cache (moving them through DRAM would take "
+        "longer than the call), so compulsory traffic does not apply",
+        bytes / 1e6)};
+  }
+  if (roof_seconds <= call.seconds) return std::nullopt;
+  return Reason{fmt::format(
+      "left out at {}: moving its {:.3g} MB ({}) would take {:.2g} times as long as the call, so "
+      "the call cannot have moved them",
+      Key(level), bytes / 1e6, Key(from), roof_seconds / call.seconds)};
+}
+
+void AddMemoryTimes(const record::Record& record, const KnownWork& known,
+                    const machine::Machine& machine, const machine::CeilingSet& ceilings,
+                    double seconds, RoofTimes& times, std::vector<std::string>& remarks) {
+  for (const auto& [level, known_bytes] : known.bytes) {
+    const double bytes = known_bytes.first;
+    const auto ceiling = ceilings.bytes.find(level);
+    if (ceiling == ceilings.bytes.end()) {
+      remarks.push_back(fmt::format("the machine has no measured {} ceiling", Key(level)));
+      continue;
+    }
+    if (bytes == 0) continue;
+    const double roof_seconds = bytes / ceiling->second.per_second;
+    if (const auto reason =
+            RefutedReason({record, machine, ceiling->second, seconds}, level, known_bytes)) {
+      remarks.push_back(reason->text);
+      continue;
+    }
+    times.memory[level].Add(roof_seconds, ceiling->second);
+    if (ceiling->second.IsSpecified())
+      times.specified = true;
+    else if (!ceiling->second.IsValidated())
+      times.memory_not_validated[level] = ceiling->second.ReasonText();
+  }
+}
+
+// A ceiling that is not validated, and the term that rests on it.
+struct NotValidated {
+  const RoofTerm& term;
+  std::string name;
+  std::vector<std::string_view> levels;  // whose percentages it makes uncertain
+  std::string reason;
+};
+
+std::string NotValidatedRemark(const RoofTimes& times, const NotValidated& one) {
+  const auto& [term, name, levels, reason] = one;
+  const double largest = times.Largest();
+  if (term.seconds >= largest)
+    return fmt::format("no slowdown: the {} ceiling binds and is not validated: {}", name, reason);
+  if (term.Uncertain(largest) && std::isinf(term.at_worst))
+    return fmt::format(
+        "no slowdown: the {} ceiling is not validated and may be wrong by any factor: {}", name,
+        reason);
+  if (term.Uncertain(largest))
+    return fmt::format(
+        "no slowdown: the {} ceiling is not validated and at half its rate would bind: {}", name,
+        reason);
+  return fmt::format("no percent at {}: the {} ceiling is not validated: {}",
+                     fmt::join(levels, ", "), name, reason);
+}
+
+void ReportNotValidated(const RoofTimes& times, const NotValidated& one, Placement& placement) {
+  const double largest = times.Largest();
+  if (one.term.seconds < largest && !one.term.Uncertain(largest) && one.levels.empty()) {
+    placement.asides.push_back(
+        fmt::format("the {} ceiling is not validated, but at half its rate would not bind: {}",
+                    one.name, one.reason));
+    return;
+  }
+  placement.remarks.push_back(NotValidatedRemark(times, one));
+  placement.uncertain[one.name] = one.reason;
+}
+
+void ReportUncertainRoofs(const RoofTimes& times, Placement& placement) {
+  if (!times.compute) return;  // nothing is placed
+  if (times.specified)
+    placement.remarks.emplace_back(
+        "placed under roofs that are specified, not measured: nothing validates them; bound and "
+        "percentages are only as accurate as they are");
+  std::vector<std::string_view> of_compute;
+  for (const auto& [level, term] : times.memory)
+    if (times.compute->Uncertain(times.Largest(level))) of_compute.push_back(Key(level));
+  for (const auto& [row, reason] : times.compute_not_validated)
+    ReportNotValidated(times, {*times.compute, row, of_compute, reason}, placement);
+  for (const auto& [level, reason] : times.memory_not_validated) {
+    const auto& term = times.memory.at(level);
+    std::vector<std::string_view> own;
+    if (term.Uncertain(times.Largest(level))) own.push_back(Key(level));
+    ReportNotValidated(times, {term, std::string(Key(level)), own, reason}, placement);
+  }
+}
+
+std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& times,
+                                       const record::Timing& timing) {
+  std::vector<ClassicPoint> points;
+  if (!times.compute) return points;
+  const double flops = TotalFlops({.flops = *known.flops}).value();
+  for (const auto& [level, memory] : times.memory) {
+    ClassicPoint point;
+    const auto& [bytes, bytes_from] = known.bytes.at(level);
+    const double roof_seconds = times.Largest(level);
+    point.level = level;
+    point.intensity = flops / bytes;
+    point.flops_per_second = flops / timing.median;
+    if (timing.ci95) {
+      const double executed = point.flops_per_second * timing.median;
+      point.ci95 = {executed / timing.ci95->second, executed / timing.ci95->first};
+    }
+    point.roof = flops / roof_seconds;
+    point.memory_bound = memory.seconds > times.compute->seconds;
+    if (!times.Uncertain(level)) point.fraction = roof_seconds / timing.median;
+    point.flops_from = known.flops_from;
+    point.bytes_from = bytes_from;
+    points.push_back(point);
+  }
+  return points;
+}
+
+std::optional<TimePoint> PlaceInTime(const KnownWork& known, const RoofTimes& times,
+                                     const machine::CeilingSet& ceilings, double seconds) {
+  if (!times.compute) return std::nullopt;
+  TimePoint point{.seconds = seconds,
+                  .compute_seconds = times.compute->seconds,
+                  .compute_roofs = times.compute_roofs,
+                  .pipe_seconds = times.pipes};
+  double roof_seconds = point.compute_seconds;
+  for (const auto& [level, memory] : times.memory) {
+    point.memory_seconds[level] = memory.seconds;
+    if (times.Uncertain(level)) point.not_validated_levels.push_back(level);
+    if (memory.seconds <= roof_seconds) continue;
+    roof_seconds = memory.seconds;
+    point.bound = Bound::kMemory;
+    point.bound_level = level;
+  }
+  if (known.launches && ceilings.launch_seconds) {
+    point.overhead_seconds = *known.launches * *ceilings.launch_seconds;
+    if (roof_seconds < *point.overhead_seconds) {
+      point.bound = Bound::kOverhead;
+      point.bound_level.reset();
+    }
+  }
+  if (!times.Uncertain()) point.slowdown = seconds / roof_seconds;
+  point.specified = times.specified;
+  return point;
+}
+
+void AddTimePoint(TimePoint& time) {
+  if (!time.slowdown) return;
+  time.point_compute_seconds = time.compute_seconds * *time.slowdown;
+  for (const auto& [level, seconds] : time.memory_seconds)
+    time.point_memory_seconds[level] = seconds * *time.slowdown;
+}
+
+RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, double seconds,
+                      const machine::Machine& machine, const machine::CeilingSet& ceilings,
+                      const PlaceView& view, Placement& placement) {
+  RoofTimes times;
+  auto& remarks = placement.remarks;
+  if (known.flops == nullptr)
+    remarks.emplace_back("FLOPs are not known");
+  else
+    (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, record.isa, ceilings, times,
+                                                           remarks);
+  AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
+  ReportUncertainRoofs(times, placement);
+  return times;
 }
 
 }  // namespace
@@ -82,9 +458,9 @@ std::string_view NounOf(std::string_view op, const OpVocabulary& words) {
 
 json ToJson(const OpVocabulary& words) {
   json ops = json::object();
-  for (const auto& [op, its] : words) {
-    json& object = ops[op] = {{"noun", its.noun}, {"sweep", json::array()}};
-    for (const auto& word : its.sweep) {
+  for (const auto& [op, op_words] : words) {
+    json& object = ops[op] = {{"noun", op_words.noun}, {"sweep", json::array()}};
+    for (const auto& word : op_words.sweep) {
       json row = {{"name", word.name}, {"key", word.key}};
       if (!word.follow.empty()) row["follow"] = word.follow;
       object["sweep"].push_back(std::move(row));
@@ -95,8 +471,8 @@ json ToJson(const OpVocabulary& words) {
 
 std::vector<SweepParameter> SweepParameters(const OpVocabulary& words) {
   std::vector<SweepParameter> parameters;
-  for (const auto& [op, its] : words)
-    for (const auto& word : its.sweep) {
+  for (const auto& [op, op_words] : words)
+    for (const auto& word : op_words.sweep) {
       const auto same = std::ranges::find_if(
           parameters, [&](const auto& other) { return SameLetters(other.word, word); });
       if (same == parameters.end())
@@ -168,330 +544,6 @@ std::vector<std::string> WithValue(std::string_view problem, const SweepWord& wo
   return texts;
 }
 
-namespace {
-
-// A record's quantities for its placement, each from its best provenance.
-struct Known {
-  const std::map<std::string, double>* flops = nullptr;  // all of one provenance
-  Provenance flops_from = Provenance::kModelled;
-  std::map<Level, std::pair<double, Provenance>> bytes;
-  std::optional<double> launches;
-};
-
-Known BestKnown(const record::Record& record, const PlaceView& view) {
-  Known known;
-  for (const Provenance from : AllProvenances()) {
-    const auto found = record.work.find(from);
-    if (found == record.work.end()) continue;
-    const Work& work = found->second;
-    if (known.flops == nullptr && !work.flops.empty()) {
-      known.flops = &work.flops;
-      known.flops_from = from;
-    }
-    for (const auto& [level, bytes] : work.bytes)
-      if (view.levels.empty() || std::ranges::count(view.levels, level) > 0)
-        known.bytes.try_emplace(level, bytes, from);
-    if (!known.launches) known.launches = work.launches;
-  }
-  return known;
-}
-
-// One of the times of which the largest is the roof time.
-struct Part {
-  double seconds = 0;
-  double at_worst =
-      0;  // [s] with not validated ceilings at 1 / kNotValidatedFactor of their rates, or less
-
-  void Add(double more, const machine::Ceiling& ceiling) {
-    seconds += more;
-    at_worst += ceiling.CarriesPercentages() ? more
-                : ceiling.unbounded          ? std::numeric_limits<double>::infinity()
-                                             : kNotValidatedFactor * more;
-  }
-  // Returns whether it rests on an not validated ceiling and is the largest part, or could be.
-  bool Uncertain(double largest_seconds) const {
-    return at_worst > seconds && at_worst >= largest_seconds;
-  }
-};
-
-// Roof times of one record; an not validated ceiling takes away only what may rest on it.
-struct RoofTimes {
-  std::optional<Part> compute;
-  std::map<std::string, std::string> compute_roofs;          // by pipe the row
-  std::map<std::string, double> pipes;                       // by pipe at its own ceiling
-  std::map<std::string, std::string> compute_not_validated;  // by row why
-  std::map<Level, Part> memory;
-  std::map<Level, std::string> memory_not_validated;  // why
-  bool specified = false;                             // one of these ceilings is
-
-  double Largest() const {
-    double largest = compute->seconds;
-    for (const auto& [level, part] : memory) largest = std::max(largest, part.seconds);
-    return largest;
-  }
-  // Time of compute and this level alone.
-  double Largest(Level level) const { return std::max(compute->seconds, memory.at(level).seconds); }
-  bool Uncertain(Level level) const {
-    const double largest = Largest(level);
-    return compute->Uncertain(largest) || memory.at(level).Uncertain(largest);
-  }
-  bool Uncertain() const {
-    const double largest = Largest();
-    return compute->Uncertain(largest) || std::ranges::any_of(memory, [&](const auto& part) {
-             return part.second.Uncertain(largest);
-           });
-  }
-};
-
-bool IsRowOf(const std::string& pipe, const std::string& key) {
-  return key.size() > pipe.size() && key.starts_with(pipe) && key[pipe.size()] == '.';
-}
-
-// The ceiling of a pipe for code that is held to `isa`: the best of its rows whose instructions it
-// may use. The plain one, which is the best of all, where `isa` is not known or allows no row; null
-// where there is none.
-const machine::CeilingRow* RoofOf(const std::string& pipe, const std::string& isa,
-                                  const machine::CeilingSet& ceilings) {
-  std::vector<const machine::CeilingRow*> rows;
-  if (!isa.empty())
-    for (auto row = ceilings.flops.upper_bound(pipe);
-         row != ceilings.flops.end() && row->first.starts_with(pipe); ++row)
-      if (IsRowOf(pipe, row->first) && machine::RowAllowed(row->first, isa)) rows.push_back(&*row);
-  const machine::CeilingRow* best = machine::ChooseRoof(rows);
-  if (best != nullptr) return best;
-  const auto plain = ceilings.flops.find(pipe);
-  return plain == ceilings.flops.end() ? nullptr : &*plain;
-}
-
-void SayLowerRoof(const std::string& pipe, const machine::CeilingRow& roof, const std::string& isa,
-                  const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
-  const auto plain = ceilings.flops.find(pipe);
-  if (plain == ceilings.flops.end() || roof.second.per_second >= plain->second.per_second) return;
-  remarks.push_back(fmt::format(
-      "judged by {} ({:.4g} GFLOP/s), the best that {} allows, not by the machine's {} "
-      "({:.4g} GFLOP/s)",
-      roof.first, roof.second.per_second / 1e9, isa, pipe, plain->second.per_second / 1e9));
-}
-
-void AddCompute(const machine::CeilingRow& roof, double seconds, RoofTimes& times) {
-  if (!times.compute) times.compute = Part{};
-  times.compute->Add(seconds, roof.second);
-  if (roof.second.specified)
-    times.specified = true;
-  else if (!roof.second.validated)
-    times.compute_not_validated[roof.first] = roof.second.ReasonText();
-}
-
-// By pipe its FLOPs and the row that it is judged by; empty, with a remark, where one has none.
-using JudgedPipes = std::map<std::string, std::pair<double, const machine::CeilingRow*>>;
-JudgedPipes Judged(const std::map<std::string, double>& flops, const std::string& isa,
-                   const machine::CeilingSet& ceilings, std::vector<std::string>& remarks) {
-  JudgedPipes judged;
-  for (const auto& [pipe, count] : flops) {
-    if (count == 0) continue;
-    const auto* roof = RoofOf(pipe, isa, ceilings);
-    if (roof == nullptr) {
-      remarks.push_back(fmt::format("the machine has no measured {} ceiling", pipe));
-      return {};
-    }
-    judged[pipe] = {count, roof};
-  }
-  return judged;
-}
-
-void AddComputeTime(const Known& known, const std::string& isa, const machine::CeilingSet& ceilings,
-                    RoofTimes& times, std::vector<std::string>& remarks) {
-  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, remarks)) {
-    const auto& [flops, roof] = judged;
-    times.pipes[pipe] = flops / roof->second.per_second;
-    AddCompute(*roof, times.pipes[pipe], times);
-    times.compute_roofs[pipe] = roof->first;
-    SayLowerRoof(pipe, *roof, isa, ceilings, remarks);
-  }
-}
-
-// The paper's balance: one ceiling, that of the matrix units, for the FLOPs of every pipe.
-void AddTensorTime(const Known& known, const std::string& isa, const machine::CeilingSet& ceilings,
-                   RoofTimes& times, std::vector<std::string>& remarks) {
-  const machine::CeilingRow* best = nullptr;
-  for (const machine::CeilingRow& row : ceilings.flops)
-    if (row.first.find(".matrix") != std::string::npos &&
-        (best == nullptr || row.second.per_second > best->second.per_second))
-      best = &row;
-  if (best == nullptr) {
-    remarks.emplace_back("the machine has no matrix ceiling to judge all FLOPs by");
-    return;
-  }
-  std::vector<std::string> of_pipes;  // say nothing about what is not judged by
-  for (const auto& [pipe, judged] : Judged(*known.flops, isa, ceilings, of_pipes))
-    times.pipes[pipe] = judged.first / judged.second->second.per_second;
-  double flops = 0;
-  for (const auto& [pipe, count] : *known.flops) {
-    if (count == 0) continue;
-    flops += count;
-    times.compute_roofs[pipe] = best->first;
-  }
-  if (flops > 0) AddCompute(*best, flops / best->second.per_second, times);
-}
-
-void AddMemoryTimes(const record::Record& record, const Known& known,
-                    const machine::Machine& machine, const machine::CeilingSet& ceilings,
-                    double seconds, RoofTimes& times, std::vector<std::string>& remarks) {
-  for (const auto& [level, known_bytes] : known.bytes) {
-    const double bytes = known_bytes.first;
-    const auto ceiling = ceilings.bytes.find(level);
-    if (ceiling == ceilings.bytes.end()) {
-      remarks.push_back(fmt::format("the machine has no measured {} ceiling", Key(level)));
-      continue;
-    }
-    if (bytes == 0) continue;
-    const double roof_seconds = bytes / ceiling->second.per_second;
-    if (auto why = WhyRefuted({record, machine, ceiling->second, seconds}, level, known_bytes);
-        !why.empty()) {
-      remarks.push_back(std::move(why));
-      continue;
-    }
-    times.memory[level].Add(roof_seconds, ceiling->second);
-    if (ceiling->second.specified)
-      times.specified = true;
-    else if (!ceiling->second.validated)
-      times.memory_not_validated[level] = ceiling->second.ReasonText();
-  }
-}
-
-// A ceiling that is not validated, and what rests on it.
-struct NotValidated {
-  const Part& part;
-  std::string name;
-  std::vector<std::string_view> levels;  // in whose own view it is doubtful
-  std::string reason;
-};
-
-std::string NotValidatedRemark(const RoofTimes& times, const NotValidated& one) {
-  const auto& [part, name, levels, reason] = one;
-  const double largest = times.Largest();
-  if (part.seconds >= largest)
-    return fmt::format("no gap: the {} ceiling binds and is not validated: {}", name, reason);
-  if (part.Uncertain(largest) && std::isinf(part.at_worst))
-    return fmt::format("no gap: the {} ceiling is not validated and may be wrong by any factor: {}",
-                       name, reason);
-  if (part.Uncertain(largest))
-    return fmt::format(
-        "no gap: the {} ceiling is not validated and at half its rate would bind: {}", name,
-        reason);
-  return fmt::format("no percent at {}: the {} ceiling is not validated: {}",
-                     fmt::join(levels, ", "), name, reason);
-}
-
-void SayNotValidated(const RoofTimes& times, const NotValidated& one, Placement& placement) {
-  const double largest = times.Largest();
-  if (one.part.seconds < largest && !one.part.Uncertain(largest) && one.levels.empty()) {
-    placement.asides.push_back(
-        fmt::format("the {} ceiling is not validated, but at half its rate would not bind: {}",
-                    one.name, one.reason));
-    return;
-  }
-  placement.remarks.push_back(NotValidatedRemark(times, one));
-  placement.uncertain[one.name] = one.reason;
-}
-
-void SayCaveats(const RoofTimes& times, Placement& placement) {
-  if (!times.compute) return;  // nothing is placed
-  if (times.specified)
-    placement.remarks.emplace_back(
-        "placed on roofs that are given, not measured here: no proof and no interval; bound and "
-        "percentages are as right as they are");
-  std::vector<std::string_view> of_compute;
-  for (const auto& [level, part] : times.memory)
-    if (times.compute->Uncertain(times.Largest(level))) of_compute.push_back(Key(level));
-  for (const auto& [row, reason] : times.compute_not_validated)
-    SayNotValidated(times, {*times.compute, row, of_compute, reason}, placement);
-  for (const auto& [level, reason] : times.memory_not_validated) {
-    const auto& part = times.memory.at(level);
-    std::vector<std::string_view> own;
-    if (part.Uncertain(times.Largest(level))) own.push_back(Key(level));
-    SayNotValidated(times, {part, std::string(Key(level)), own, reason}, placement);
-  }
-}
-
-std::vector<ClassicPoint> PlaceClassic(const Known& known, const RoofTimes& times,
-                                       const record::Timing& timing) {
-  std::vector<ClassicPoint> points;
-  if (!times.compute) return points;
-  const double flops = TotalFlops({.flops = *known.flops}).value();
-  for (const auto& [level, memory] : times.memory) {
-    ClassicPoint point;
-    const auto& [bytes, bytes_from] = known.bytes.at(level);
-    const double roof_seconds = times.Largest(level);
-    point.level = level;
-    point.intensity = flops / bytes;
-    point.flops_per_second = flops / timing.median;
-    if (timing.ci95) {
-      const double executed = point.flops_per_second * timing.median;
-      point.ci95 = {executed / timing.ci95->second, executed / timing.ci95->first};
-    }
-    point.roof = flops / roof_seconds;
-    point.memory_bound = memory.seconds > times.compute->seconds;
-    if (!times.Uncertain(level)) point.fraction = roof_seconds / timing.median;
-    point.flops_from = known.flops_from;
-    point.bytes_from = bytes_from;
-    points.push_back(point);
-  }
-  return points;
-}
-
-std::optional<TimePoint> PlaceInTime(const Known& known, const RoofTimes& times,
-                                     const machine::CeilingSet& ceilings, double seconds) {
-  if (!times.compute) return std::nullopt;
-  TimePoint point{.seconds = seconds,
-                  .compute_seconds = times.compute->seconds,
-                  .compute_roofs = times.compute_roofs,
-                  .pipe_seconds = times.pipes};
-  double roof_seconds = point.compute_seconds;
-  for (const auto& [level, memory] : times.memory) {
-    point.memory_seconds[level] = memory.seconds;
-    if (times.Uncertain(level)) point.not_validated_levels.push_back(level);
-    if (memory.seconds <= roof_seconds) continue;
-    roof_seconds = memory.seconds;
-    point.bound = Bound::kMemory;
-    point.bound_level = level;
-  }
-  if (known.launches && ceilings.launch_seconds) {
-    point.overhead_seconds = *known.launches * *ceilings.launch_seconds;
-    if (roof_seconds < *point.overhead_seconds) {
-      point.bound = Bound::kOverhead;
-      point.bound_level.reset();
-    }
-  }
-  if (!times.Uncertain()) point.slowdown = seconds / roof_seconds;
-  point.specified = times.specified;
-  return point;
-}
-
-void AddTimePoint(TimePoint& time) {
-  if (!time.slowdown) return;
-  time.point_compute_seconds = time.compute_seconds * *time.slowdown;
-  for (const auto& [level, seconds] : time.memory_seconds)
-    time.point_memory_seconds[level] = seconds * *time.slowdown;
-}
-
-RoofTimes RoofTimesOf(const record::Record& record, const Known& known, double seconds,
-                      const machine::Machine& machine, const machine::CeilingSet& ceilings,
-                      const PlaceView& view, Placement& placement) {
-  RoofTimes times;
-  auto& remarks = placement.remarks;
-  if (known.flops == nullptr)
-    remarks.emplace_back("FLOPs are not known");
-  else
-    (view.tensor_balance ? AddTensorTime : AddComputeTime)(known, record.isa, ceilings, times,
-                                                           remarks);
-  AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
-  SayCaveats(times, placement);
-  return times;
-}
-
-}  // namespace
-
 std::string_view Key(Bound bound) {
   constexpr KeyRow<Bound> kBounds[] = {
       {Bound::kCompute, "compute"}, {Bound::kMemory, "memory"}, {Bound::kOverhead, "overhead"}};
@@ -503,7 +555,7 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
   Placement placement;
   if (record.status != record::Status::kOk) return placement;
   const auto timing = record::TimeOf(record.repetitions);
-  if (!timing) return placement;  // the record's reason says so
+  if (!timing) return placement;  // record.reason says why
   if (machine == nullptr) {
     placement.remarks.emplace_back("no ceilings of this device in the file");
     return placement;
@@ -511,10 +563,11 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
   const machine::CeilingSet* ceilings = machine::ForThreads(*machine, record.threads);
   if (ceilings == nullptr) {
     placement.remarks.push_back(
-        fmt::format("no ceilings measured with {} threads", record.threads));
+        record.threads ? fmt::format("no ceilings measured with {} threads", *record.threads)
+                       : "no ceilings: the record's number of threads is not known");
     return placement;
   }
-  const Known known = BestKnown(record, view);
+  const KnownWork known = BestKnown(record, view);
   const RoofTimes times =
       RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement);
   placement.classic = PlaceClassic(known, times, *timing);
@@ -527,9 +580,9 @@ std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds,
                                    const machine::Machine& machine, const PlaceView& view) {
   const machine::CeilingSet* ceilings = machine::ForThreads(machine, record.threads);
   if (record.status != record::Status::kOk || ceilings == nullptr) return std::nullopt;
-  const Known known = BestKnown(record, view);
-  Placement unasked;
-  return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, unasked),
+  const KnownWork known = BestKnown(record, view);
+  Placement unused;
+  return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, unused),
                      *ceilings, seconds);
 }
 

@@ -17,9 +17,9 @@ struct ModelLayer {
   double count = 1;
 };
 
-// Layers of a suite that share `parts`, a record without problem, and what they add up to.
+// Layers of a suite whose names differ only in the problem.
 struct Group {
-  record::Record parts;
+  record::Record parts;  // op, device, ... of their names
   std::vector<ModelLayer> layers;
 };
 
@@ -52,7 +52,7 @@ std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
   return groups;
 }
 
-// Sums over the layers that have a time.
+// Sums over the layers of a group that have a time.
 class Sum {
  public:
   void Add(const record::Record& record, const machine::Machine* machine, double count) {
@@ -134,7 +134,7 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
   return model;
 }
 
-// The best known FLOPs and launches of a record.
+// Returns the work of the best provenance that knows the FLOPs, or null.
 const Work* CountedWork(const record::Record& record) {
   for (const Provenance from : AllProvenances()) {
     const auto found = record.work.find(from);
@@ -150,20 +150,20 @@ void AddLaunches(const std::optional<double>& more, std::optional<double>& sum) 
     sum.reset();
 }
 
-void Add(const Work& work, double seconds, ZeroFlopKernels& zero_flop_kernels) {
+void Add(const Work& work, double seconds, ZeroFlopSummary& summary) {
   double flops = 0;
   for (const auto& [pipe, count] : work.flops) {
     flops += count;
-    if (pipe.find(".matrix") != std::string::npos) zero_flop_kernels.matrix_flops += count;
+    if (pipe.find(".matrix") != std::string::npos) summary.matrix_flops += count;
   }
-  zero_flop_kernels.flops += flops;
-  zero_flop_kernels.seconds += seconds;
-  zero_flop_kernels.kernels += 1;
-  AddLaunches(work.launches, zero_flop_kernels.launches);
+  summary.flops += flops;
+  summary.seconds += seconds;
+  summary.kernels += 1;
+  AddLaunches(work.launches, summary.launches);
   if (flops > 0) return;
-  zero_flop_kernels.zero_flop_seconds += seconds;
-  zero_flop_kernels.zero_flop_kernels += 1;
-  AddLaunches(work.launches, zero_flop_kernels.zero_flop_launches);
+  summary.zero_flop_seconds += seconds;
+  summary.zero_flop_kernels += 1;
+  AddLaunches(work.launches, summary.zero_flop_launches);
 }
 
 }  // namespace
@@ -199,8 +199,8 @@ std::vector<ModelSummary> SummarizeModels(const record::RunFile& file) {
   return models;
 }
 
-std::vector<ZeroFlopKernels> CountZeroFlopKernels(const std::vector<record::Record>& records) {
-  std::vector<ZeroFlopKernels> all;
+std::vector<ZeroFlopSummary> CountZeroFlopKernels(const std::vector<record::Record>& records) {
+  std::vector<ZeroFlopSummary> all;
   std::map<std::string, std::size_t> found;
   for (const record::Record& record : records) {
     const Work* work = CountedWork(record);
@@ -216,30 +216,25 @@ std::vector<ZeroFlopKernels> CountZeroFlopKernels(const std::vector<record::Reco
     }
     Add(*work, timing->median, all[known->second]);
   }
-  std::erase_if(all, [](const ZeroFlopKernels& zero_flop_kernels) {
-    return zero_flop_kernels.zero_flop_kernels == 0;
-  });
+  std::erase_if(all, [](const ZeroFlopSummary& summary) { return summary.zero_flop_kernels == 0; });
   return all;
 }
 
-double ZeroFlopTimeShare(const ZeroFlopKernels& zero_flop_kernels) {
-  return zero_flop_kernels.zero_flop_seconds / zero_flop_kernels.seconds;
+double ZeroFlopTimeShare(const ZeroFlopSummary& summary) {
+  return summary.zero_flop_seconds / summary.seconds;
 }
 
-double FlopsPerSecond(const ZeroFlopKernels& zero_flop_kernels) {
-  return zero_flop_kernels.flops / zero_flop_kernels.seconds;
-}
+double FlopsPerSecond(const ZeroFlopSummary& summary) { return summary.flops / summary.seconds; }
 
-std::optional<double> ZeroFlopLaunchShare(const ZeroFlopKernels& zero_flop_kernels) {
-  if (!zero_flop_kernels.launches || *zero_flop_kernels.launches <= 0 ||
-      !zero_flop_kernels.zero_flop_launches)
+std::optional<double> ZeroFlopLaunchShare(const ZeroFlopSummary& summary) {
+  if (!summary.launches || *summary.launches <= 0 || !summary.zero_flop_launches)
     return std::nullopt;
-  return *zero_flop_kernels.zero_flop_launches / *zero_flop_kernels.launches;
+  return *summary.zero_flop_launches / *summary.launches;
 }
 
-std::optional<double> MatrixShare(const ZeroFlopKernels& zero_flop_kernels) {
-  if (zero_flop_kernels.flops <= 0) return std::nullopt;
-  return zero_flop_kernels.matrix_flops / zero_flop_kernels.flops;
+std::optional<double> MatrixShare(const ZeroFlopSummary& summary) {
+  if (summary.flops <= 0) return std::nullopt;
+  return summary.matrix_flops / summary.flops;
 }
 
 }  // namespace dlroof::roofline

@@ -49,10 +49,10 @@ CeilingRow CeilingCells(const std::string& name, const machine::Ceiling& ceiling
   row[kPerCycle] = PerCycleText(validation);
   if (validation.spread) row[kSpread] = text::PercentText(*validation.spread);
   if (validation.scaling) row[kScaling] = fmt::format("{:.2f}", *validation.scaling);
-  if (ceiling.specified) {
+  if (ceiling.IsSpecified()) {
     row[kReason] = "specified, not measured here" +
                    (ceiling.how.empty() ? "" : ": " + text::Printable(ceiling.how));
-  } else if (!ceiling.validated) {
+  } else if (!ceiling.IsValidated()) {
     row[kReason] = text::Printable(ceiling.ReasonText());
     if (row[kReason].empty()) row[kReason] = "no reason stored";
   }

@@ -152,7 +152,7 @@ Row ModelRow(const roofline::ModelSummary& model) {
           roof};
 }
 
-void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopKernels>& zero_flop_kernels,
+void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopSummary>& zero_flop_kernels,
                           int width, std::ostream& out) {
   if (zero_flop_kernels.empty()) return;
   std::vector<Row> rows = {{"zero-FLOP kernels", "names", "launches", "of launches", "of time",
@@ -160,7 +160,7 @@ void WriteZeroFlopKernels(const std::vector<roofline::ZeroFlopKernels>& zero_flo
   const auto percent = [](std::optional<double> share) {
     return share ? text::PercentText(*share) : "";
   };
-  for (const roofline::ZeroFlopKernels& one : zero_flop_kernels)
+  for (const roofline::ZeroFlopSummary& one : zero_flop_kernels)
     rows.push_back({one.set.empty() ? "all" : text::Printable(one.set),
                     std::to_string(one.zero_flop_kernels),
                     one.zero_flop_launches ? fmt::format("{:.0f}", *one.zero_flop_launches) : "",

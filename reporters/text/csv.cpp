@@ -13,9 +13,9 @@
 namespace dlroof::text {
 namespace {
 
-constexpr double kLargest = 1e30;  // quotients and products of such numbers are numbers, too
+constexpr double kLargest = 1e30;  // products and quotients of such numbers do not overflow
 
-// Walks over the text and knows line and column [character of UTF-8].
+// Cursor over the text that counts lines and columns [characters of UTF-8].
 class CsvText {
  public:
   CsvText(std::string_view text, const std::string& where, int line)
@@ -39,8 +39,8 @@ class CsvText {
     while (!AtEnd() && (Now() == '\r' || Now() == '\n')) Step();
   }
   CsvField Start() const { return {"", line_, column_}; }
-  [[noreturn]] void Refuse(const CsvField& field, std::string_view why) const {
-    throw BadInput("{}: {}", PlaceOf(field, where_), why);
+  [[noreturn]] void Refuse(const CsvField& field, std::string_view fault) const {
+    throw BadInput("{}: {}", PlaceOf(field, where_), fault);
   }
 
  private:

@@ -1,4 +1,4 @@
-// CSV as other tools write it (RFC 4180), each field knowing where it stands.
+// Reader of CSV files (RFC 4180). Each field knows its place in the file, for error messages.
 #pragma once
 
 #include <cstddef>
@@ -12,34 +12,34 @@ namespace dlroof::text {
 
 struct CsvField {
   std::string text;
-  int line = 0, column = 0;  // of its first character, from 1
+  int line = 0, column = 0;  // of the first character, both from 1
 };
 
-using CsvRow = std::vector<CsvField>;  // never empty
+using CsvRow = std::vector<CsvField>;  // at least one field
 
-// The rows of `text`, empty lines left out. Fields may be quoted ("" is a quote in them) and then
-// hold commas and line ends. Throws BadInput ("WHERE:LINE: column N: ...") for a quote that is not
-// closed or not alone in its field, and for text that is not UTF-8.
-// `line` is the number of the text's first line: of a part of a long file.
+// Returns the rows of `text` without empty lines. A quoted field may hold commas and line ends, and
+// writes a quote as "". Throws BadInput ("WHERE:LINE: column N: ...") if a quote is not closed, if
+// text follows a closed quote, or if the text is not UTF-8. `line` is the number of the first line,
+// for a caller that reads a long file in pieces.
 std::vector<CsvRow> ReadCsv(std::string_view text, const std::string& where, int line = 1);
 
-// "FILE:3: column 17", the start of every message about a field.
+// Returns "FILE:3: column 17", the start of every message about a field.
 std::string PlaceOf(const CsvField& field, const std::string& where);
 
-// A number of at most 1e30 that fills the field; absent where it is empty. Throws BadInput
-// otherwise.
+// Returns the field's number, or nullopt for an empty field. Throws BadInput if the field holds
+// anything else, or a number above 1e30.
 std::optional<double> CsvNumber(const CsvField& field, const std::string& where);
-// The same of a number that cannot be below 0.
+// Also throws BadInput for a negative number.
 std::optional<double> CsvNumberFromZero(const CsvField& field, const std::string& where);
 
-// Returns the index of each of `names` in the header, in the order of `names`; absent: the header
-// lacks it. Throws BadInput for another column, one that stands twice, and where one of the first
-// `needed` names lacks.
+// Returns for each of `names` the index of its column, or nullopt if the header has no such column.
+// Throws BadInput if the header has a column that is not in `names`, repeats one, or lacks one of
+// the first `needed` names.
 std::vector<std::optional<std::size_t>> CsvColumns(const CsvRow& header,
                                                    std::span<const std::string_view> names,
                                                    std::size_t needed, const std::string& where);
 
-// Throws BadInput unless a row has as many fields as the header.
+// Throws BadInput unless the row has as many fields as the header.
 void RequireFields(const CsvRow& row, const CsvRow& header, const std::string& where);
 
 }  // namespace dlroof::text

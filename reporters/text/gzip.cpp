@@ -12,21 +12,21 @@
 namespace dlroof::text {
 namespace {
 
-constexpr std::size_t kPiece = 1 << 16;      // [byte] unpacked at once
-constexpr int kGzipWindow = 16 + MAX_WBITS;  // zlib: with gzip's header and check sums
+constexpr std::size_t kPiece = 1 << 16;      // [byte] of text per call of zlib
+constexpr int kGzipWindow = 16 + MAX_WBITS;  // tells zlib to expect gzip's header and checksum
 
-// zlib's state, and the bytes that it has not read.
+// zlib's state and the input that it has not read yet.
 class Inflater {
  public:
   Inflater(std::string_view packed, std::string where) : left_(packed), where_(std::move(where)) {
     if (inflateInit2(&stream_, kGzipWindow) != Z_OK)
-      throw BadInput("{}: zlib cannot start", where_);
+      throw BadInput("{}: zlib cannot be initialised", where_);
   }
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Appends one member's text.
+  // Appends the text of the next member.
   void Member(std::string& text, std::size_t most_bytes) {
     inflateReset(&stream_);
     for (int state = Z_OK; state != Z_STREAM_END;) {
@@ -35,8 +35,8 @@ class Inflater {
         throw BadInput("{}: unpacks to more than {} bytes", where_, most_bytes);
       if (state == Z_BUF_ERROR)
         throw BadInput(
-            "{}: gzip data that are cut off after {} bytes of text, expected a whole file", where_,
-            text.size());
+            "{}: the gzip data are cut off after {} bytes of text, expected a complete file",
+            where_, text.size());
       if (state != Z_OK && state != Z_STREAM_END)
         throw BadInput("{}: damaged gzip data after {} bytes of text{}{}", where_, text.size(),
                        stream_.msg == nullptr ? "" : ": ",
@@ -49,7 +49,7 @@ class Inflater {
  private:
   int Step(std::string& text) {
     const auto size = std::min<std::size_t>(left_.size(), std::numeric_limits<uInt>::max());
-    // zlib does not write here; its older headers have no const.
+    // zlib does not write to its input; older headers lack the const.
     stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(left_.data()));
     stream_.avail_in = static_cast<uInt>(size);
     stream_.next_out = reinterpret_cast<Bytef*>(piece_.data());
@@ -77,7 +77,7 @@ std::string Unpack(std::string_view packed, const std::string& where, std::size_
     inflater.Member(text, most_bytes);
   } while (IsGzip(inflater.left()));
   if (!inflater.left().empty())
-    throw BadInput("{}: {} bytes that are no gzip data follow its end", where,
+    throw BadInput("{}: {} bytes that are not gzip data follow the gzip data", where,
                    inflater.left().size());
   return text;
 }

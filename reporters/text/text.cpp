@@ -19,15 +19,22 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-constexpr int kLeastName = 40;  // columns; less does not tell benchmarks apart
-constexpr int kSlowdown = 2;    // [columns] between two cells
+constexpr int kLeastName = 40;  // [columns] shorter names do not tell benchmarks apart
+constexpr int kColumnGap = 2;   // [columns] between two cells
+
+constexpr std::array<std::string_view, 11> kPrefixes = {"p", "n", "µ", "m", "", "k",
+                                                        "M", "G", "T", "P", "E"};
+constexpr int kUnscaled = 4;  // index of the empty prefix
+
+constexpr double kTick = 1e-9;      // [s] resolution of the system's clocks
+constexpr int kMostDecimals = 300;  // rounding to more decimals changes no double
 
 struct Character {
   std::string_view bytes;
-  utf8proc_int32_t code = 0;  // < 0: a byte that is no part of valid UTF-8
+  utf8proc_int32_t code = 0;  // code point, or negative for a byte that is not valid UTF-8
 };
 
-// Returns the character at the beginning of the text, which is not empty.
+// Returns the first character of a text that is not empty.
 Character First(std::string_view text) {
   Character first;
   const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
@@ -43,14 +50,13 @@ std::vector<Character> Characters(std::string_view text) {
   return characters;
 }
 
-// [columns] 2 for wide characters, 0 for combining ones.
 int Width(const Character& one) { return one.code < 0 ? 1 : utf8proc_charwidth(one.code); }
 
 bool IsAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// Returns the longest beginning of the characters that fits in so many columns.
+// Returns the longest prefix of the characters that fits in `columns`.
 template <class Iterator>
 std::string Fitting(Iterator begin, Iterator end, int columns, bool backwards) {
   std::string text;
@@ -65,10 +71,27 @@ void AddSpaces(int count, std::string& line) {
 
 void AddNumbers(const Row& row, const std::vector<int>& widths, std::string& line) {
   for (std::size_t i = 1; i < row.size(); ++i) {
-    AddSpaces(kSlowdown + widths[i] - TextWidth(row[i]), line);
+    AddSpaces(kColumnGap + widths[i] - TextWidth(row[i]), line);
     line += row[i];
   }
   line.resize(line.find_last_not_of(" \n") + 1);
+}
+
+// Returns the power of ten of the first digit after rounding to three digits: 999.7 is 1.00e3.
+int Exponent(double value) {
+  std::array<char, 32> text{};
+  std::to_chars(text.begin(), text.end(), value, std::chars_format::scientific, 2);
+  return std::atoi(std::ranges::find(text, 'e') + 1);
+}
+
+std::string Fixed(double value, int exponent) {
+  return FixedText(value, std::max(0, 2 - exponent));
+}
+
+double Parsed(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 }  // namespace
@@ -85,7 +108,7 @@ void WriteAligned(const std::vector<Row>& rows, int width, std::ostream& out) {
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
   int numbers = 0;
-  for (std::size_t i = 1; i < widths.size(); ++i) numbers += widths[i] + kSlowdown;
+  for (std::size_t i = 1; i < widths.size(); ++i) numbers += widths[i] + kColumnGap;
   const int available = width > 0 ? width - numbers : widths[0];
   const bool own_line = available < std::min(widths[0], kLeastName);
   const int name_width = own_line ? std::max(kLeastName, width) : std::min(widths[0], available);
@@ -112,7 +135,7 @@ int TextWidth(std::string_view utf8) {
 std::string ShortenMiddle(const std::string& utf8, int width) {
   if (width < 1 || TextWidth(utf8) <= width) return utf8;
   const auto characters = Characters(utf8);
-  // The end tells benchmarks apart more often than the start: it gets the odd column.
+  // The odd column goes to the end, which tells benchmarks apart more often than the start.
   const int head = (width - 1) / 2;
   return Fitting(characters.begin(), characters.end(), head, false) + "…" +
          Fitting(characters.rbegin(), characters.rend(), width - 1 - head, true);
@@ -125,12 +148,12 @@ bool IsUtf8(std::string_view text) {
 }
 
 std::string Printable(std::string_view text) {
-  // A comparison of 10^5 benchmarks prints 10^6 texts.
+  // Fast path: a comparison of 10^5 benchmarks prints 10^6 texts.
   const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
   if (plain) return std::string(text);
   std::string printable;
   for (const auto& one : Characters(text)) {
-    // C1 (U+0080 to U+009F) too: some terminals obey it.
+    // This category includes C1 (U+0080 to U+009F), which some terminals obey.
     const bool bad = one.code < 0 || utf8proc_category(one.code) == UTF8PROC_CATEGORY_CC;
     printable += bad ? "?" : one.bytes;
   }
@@ -143,38 +166,7 @@ int TerminalColumns() {
   return size.ws_col;
 }
 
-// This file writes numbers: with prefixes (units.h), and with as many digits as a file needs
-// (written_number.h).
-
-namespace {
-
-constexpr std::array<std::string_view, 11> kPrefixes = {"p", "n", "µ", "m", "", "k",
-                                                        "M", "G", "T", "P", "E"};
-constexpr int kUnscaled = 4;  // index of the empty prefix
-
-// The power of ten of the first digit after rounding to three: 999.7 is 1.00e3.
-int Exponent(double value) {
-  std::array<char, 32> text{};
-  std::to_chars(text.begin(), text.end(), value, std::chars_format::scientific, 2);
-  return std::atoi(std::ranges::find(text, 'e') + 1);
-}
-
-std::string Fixed(double value, int exponent) {
-  return FixedText(value, std::max(0, 2 - exponent));
-}
-
-constexpr double kTick = 1e-9;      // [s] of the system's clocks
-constexpr int kMostDecimals = 300;  // beyond them there is nothing to round
-
-double Parsed(const std::string& text) {
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-}  // namespace
-
-// std::to_chars takes a third of the time of fmt, which counts where a table has 10^6 cells.
+// std::to_chars takes a third of fmt's time, which matters for a table of 10^6 cells.
 std::string FixedText(double value, int digits) {
   std::array<char, 400> text;  // 309 digits before the point
   const auto done = std::to_chars(text.data(), text.data() + text.size(), value,
@@ -224,7 +216,7 @@ void RoundAll(nlohmann::json& json, int digits) {
 
 double RoundedToClock(double seconds, double iterations, int digits) {
   if (!std::isfinite(seconds) || seconds == 0 || !(iterations > 0)) return seconds;
-  // Half a unit of the last decimal is less than half a tick of the sum.
+  // So many that half a unit of the last decimal is less than half a tick of the sum.
   double decimals = std::floor(-std::log10(kTick / iterations)) + 1;
   if (digits > 0)
     decimals = std::max(decimals, digits - 1 - std::floor(std::log10(std::abs(seconds))));

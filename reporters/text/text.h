@@ -1,8 +1,5 @@
-// Base units to text with an SI prefix: the one place where a report scales a number.
-//
-// Numbers as files hold them: every digit that was resolved, and no noise behind it.
-//
-// Text for a terminal: what is valid, how wide it is, and columns that line up.
+// Numbers and text as reports write them: SI prefixes (the only place that scales a number),
+// rounding for files, and UTF-8 text and aligned columns for a terminal.
 #pragma once
 
 #include <iosfwd>
@@ -13,65 +10,70 @@
 
 namespace dlroof::text {
 
-// Three significant digits and a prefix: (1.6e11, "FLOP/s") -> "160 GFLOP/s", (4.2e-6, "s") ->
-// "4.20 µs", (0, "s") -> "0 s". From p (1e-12) to E (1e18), beyond them in powers of ten.
+// Formats a value in base units with three significant digits and an SI prefix from p (1e-12) to
+// E (1e18): (1.6e11, "FLOP/s") -> "160 GFLOP/s", (4.2e-6, "s") -> "4.20 µs", (0, "s") -> "0 s".
+// Values outside of that range get an exponent.
 std::string WithPrefix(double value, std::string_view unit);
 
-// "1.300": as fmt's "{:.3f}" of the same digits, at most 80 of them.
+// Formats like fmt's "{:.3f}" with `digits` decimals, at most 80: (1.3, 3) -> "1.300".
 std::string FixedText(double value, int digits);
 
-// Three significant digits without an exponent from 1e-4 to 1e6: 57.468 -> "57.5".
+// Formats with three significant digits: 57.468 -> "57.5". Values below 1e-4 or from 1e6 on get an
+// exponent.
 std::string ThreeDigits(double value);
 
-// Three significant digits of a share [1]: 0.664 -> "66.4 %", 0.00812 -> "0.812 %", 1 -> "100 %".
+// Formats a share [1] with three significant digits: 0.664 -> "66.4 %", 0.00812 -> "0.812 %", 1 ->
+// "100 %".
 std::string PercentText(double share);
 
-// Enough to name every double: RoundAll only writes whole numbers whole.
+// Significant digits that identify every double: RoundAll changes no value, and writes whole
+// numbers without a fraction.
 inline constexpr int kExactDigits = 17;
-// Digits of derived values: of a repetition of 30 ms the clock resolves 8.
+// Significant digits of derived values: the clock resolves 8 digits of a repetition of 30 ms.
 inline constexpr int kWrittenDigits = 8;
-// Digits of a stored run's roofs, whose repetitions agree in three or four, of what is derived from
-// them, and of CPU times, which say no more than whether a repetition was noisy.
+// Significant digits in stored runs of roofs (whose repetitions agree in three or four digits), of
+// values derived from roofs, and of CPU times, which only tell whether a repetition was noisy.
 inline constexpr int kStoredDigits = 6;
-// Digits of the times that a stored run's threads waited for a CPU.
+// Significant digits in stored runs of the times that threads waited for a CPU.
 inline constexpr int kStoredDelayDigits = 3;
 
-// The double that is nearest to `value` rounded to `digits` significant decimal digits; itself
-// where it is not finite.
+// Returns the double nearest to `value` rounded to `digits` significant decimal digits. Returns
+// infinities and NaN unchanged.
 double Rounded(double value, int digits = kWrittenDigits);
-// Without ".0" where it is whole and exact (below 2^53).
+// Returns a JSON integer if the value is whole and exact (below 2^53), else a JSON float.
 nlohmann::json WholeOrReal(double value);
-// All numbers of `json` that have a fraction or an exponent, in place: rounded, and whole where
-// they are.
+// Rounds all floating-point numbers of `json` in place, and makes whole ones integers.
 void RoundAll(nlohmann::json& json, int digits = kWrittenDigits);
 
-// [s] The mean over `iterations` calls of a clock that counts nanoseconds, in so many decimals that
-// seconds x iterations still names the nanosecond, and with at least `digits` significant ones.
-// Itself where `iterations` is not known (0).
+// [s] Rounds a mean over `iterations` calls, taken by a clock that counts nanoseconds, to as many
+// decimals as keep seconds x iterations exact to the nanosecond, and to at least `digits`
+// significant digits. Returns `seconds` unchanged unless `iterations` is positive.
 double RoundedToClock(double seconds, double iterations, int digits = 0);
 
-// Rows of equally many cells, the first column left-aligned, the others right-aligned. Where too
-// little of `width` [columns] would be left of the first, it gets a line of its own; 0 is no limit.
+// Writes rows with the same number of cells, the first column left-aligned, the others
+// right-aligned. If `width` [columns] leaves too little for the first column, that column gets a
+// line of its own. A width of 0 means that lines may have any length.
 void WriteAligned(const std::vector<std::vector<std::string>>& rows, int width, std::ostream& out);
 
-// Returns one row without the line's end: the first cell left-aligned, the others right-aligned in
-// their column's width.
+// Returns one row without a line end: the first cell left-aligned, the others right-aligned in the
+// widths of their columns.
 std::string AlignedLine(const std::vector<std::string>& row, const std::vector<int>& widths);
 
-// Returns the columns that the text takes in a terminal: 2 for a wide character, 0 for a combining
-// one.
+// Returns the number of terminal columns that the text takes: 2 for a wide character, 0 for a
+// combining one.
 int TextWidth(std::string_view utf8);
 
-// At most `width` columns, the middle replaced by "…". Never cuts a character in half.
+// Shortens the text to at most `width` columns: "…" replaces its middle. Never splits a character.
 std::string ShortenMiddle(const std::string& utf8, int width);
 
-// Returns whether all of it is valid UTF-8: no overlong forms, no surrogates.
+// Returns whether the text is valid UTF-8, without overlong forms and surrogates.
 bool IsUtf8(std::string_view text);
 
-// Invalid UTF-8 and control characters (a newline, an escape sequence) become "?".
+// Replaces invalid UTF-8 and control characters (newlines, escape sequences) by "?".
 std::string Printable(std::string_view text);
 
-// Columns of the terminal on standard output; 0 when it is not one (a file, a pipe).
+// Returns the width [columns] of the terminal on standard output, or 0 (no limit) if standard
+// output is a file or a pipe.
 int TerminalColumns();
 
 }  // namespace dlroof::text

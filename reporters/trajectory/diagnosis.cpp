@@ -12,11 +12,11 @@ namespace dlroof::trajectory {
 namespace {
 
 constexpr double kIdealWithin = 0.05;  // [1]
-constexpr double kBytesChange = 0.1;   // [1] beyond it bytes that no roof asks for are named
+constexpr double kBytesChange = 0.1;   // [1] a change of bytes that is worth a remark
 
 struct CauseWords {
   Cause cause;
-  std::string_view lost, won;
+  std::string_view lost, gained;
 };
 constexpr CauseWords kWords[] = {
     {Cause::kBandwidth, "bandwidth shared", "bandwidth gained"},
@@ -36,61 +36,61 @@ constexpr CauseWords kWords[] = {
 
 std::string_view WordsOfCause(Cause cause, bool lost) {
   const auto found = std::ranges::find(kWords, cause, &CauseWords::cause);
-  return lost ? found->lost : found->won;
+  return lost ? found->lost : found->gained;
 }
 
-// One way through a trajectory.
-struct Way {
+// Two points of a trajectory and the step between them.
+struct Comparison {
   const Trajectory& trajectory;
   const TrajectoryPoint& from;
   const TrajectoryPoint& to;
   TrajectoryStep step;
-  std::string about_from = {};  // "the peak"
+  std::string from_note = {};  // ", the peak (...)"
 
   bool AlongThreads() const { return trajectory.along == kAlongThreads; }
   bool Lost() const { return step.loss.Total() > 0; }
   double Points(double change) const { return 100 * std::abs(step.loss.Share(change)); }
 };
 
-// [1] Returns a thread's rate of the binding roof there, over that at the other end.
-double RoofRatio(const Way& way, bool arithmetic) {
+// [1] Returns a thread's rate at the binding roof of `to` over that of `from`.
+double RoofRatio(const Comparison& pair, bool arithmetic) {
   const auto thread_seconds = [&](const TrajectoryPoint& point) {
     const auto& roof = *point.cost.roof;
     const double threads = point.threads;
     if (arithmetic) return roof.arithmetic_seconds * threads / point.cost.work;
-    const auto level = *way.step.loss.level;
+    const auto level = *pair.step.loss.level;
     return roof.memory_seconds.at(level) * threads / roof.bytes.at(level);
   };
-  return thread_seconds(way.from) / thread_seconds(way.to);
+  return thread_seconds(pair.from) / thread_seconds(pair.to);
 }
 
-std::string BandwidthText(const Way& way) {
-  if (!way.step.loss.level) return "the arithmetic hides more of the bytes' time";
-  const double ratio = RoofRatio(way, false);
+std::string BandwidthText(const Comparison& pair) {
+  if (!pair.step.loss.level) return "the bytes' time overlaps more with the arithmetic";
+  const double ratio = RoofRatio(pair, false);
   return fmt::format("each thread's share of the {} roof {} to {:.0f} %",
-                     roofline::LevelName(Key(*way.step.loss.level)), ratio < 1 ? "falls" : "grows",
+                     roofline::LevelName(Key(*pair.step.loss.level)), ratio < 1 ? "falls" : "grows",
                      100 * ratio);
 }
 
-// [1] Returns the bytes of a unit of work, over those at the other end.
-double BytesRatio(const Way& way, Level level) {
+// [1] Returns the bytes per unit of work of `to` over those of `from`.
+double BytesRatio(const Comparison& pair, Level level) {
   const auto bytes = [&](const TrajectoryPoint& point) {
     return point.cost.roof->bytes.at(level) / point.cost.work;
   };
-  return bytes(way.to) / bytes(way.from);
+  return bytes(pair.to) / bytes(pair.from);
 }
 
-// "the same work moves 2.00x the bytes of DRAM, modelled"; both points know this level.
-std::string BytesText(const Way& way, Level level) {
+// Returns "the same work moves 2.00x the bytes of DRAM, modelled". Both points must know the level.
+std::string BytesText(const Comparison& pair, Level level) {
   return fmt::format("the same work moves {}x the bytes of {}, {}",
-                     text::ThreeDigits(BytesRatio(way, level)), roofline::LevelName(Key(level)),
-                     Key(way.to.cost.roof->bytes_from.at(level)));
+                     text::ThreeDigits(BytesRatio(pair, level)), roofline::LevelName(Key(level)),
+                     Key(pair.to.cost.roof->bytes_from.at(level)));
 }
 
-// Returns the level that asks for most time at the worse end, of those that both ends know.
-std::optional<Level> SlowestLevel(const Way& way) {
-  const auto& worse = way.Lost() ? way.to : way.from;
-  const auto& other = way.Lost() ? way.from : way.to;
+// Returns the level with the longest roof time at the worse point, of those that both points know.
+std::optional<Level> SlowestLevel(const Comparison& pair) {
+  const auto& worse = pair.Lost() ? pair.to : pair.from;
+  const auto& other = pair.Lost() ? pair.from : pair.to;
   std::optional<Level> slowest;
   double most = 0;
   for (const auto& [level, seconds] : worse.cost.roof->memory_seconds) {
@@ -101,123 +101,125 @@ std::optional<Level> SlowestLevel(const Way& way) {
   return slowest;
 }
 
-std::string IntensityText(const Way& way) {
-  const auto level = way.step.loss.level;
-  return level ? BytesText(way, *level) : "";
+std::string IntensityText(const Comparison& pair) {
+  const auto level = pair.step.loss.level;
+  return level ? BytesText(pair, *level) : "";
 }
 
-std::string ArithmeticText(const Way& way) {
-  const double ratio = RoofRatio(way, true);
+std::string ArithmeticText(const Comparison& pair) {
+  const double ratio = RoofRatio(pair, true);
   return fmt::format("the arithmetic roof {} {} to {:.0f} %",
-                     way.AlongThreads() ? "of a thread" : "for these pipes",
+                     pair.AlongThreads() ? "of a thread" : "for these pipes",
                      ratio < 1 ? "falls" : "grows", 100 * ratio);
 }
 
-// The largest part of a cause that the breakdown tells.
-std::string PartText(const Way& way, Cause cause) {
-  const auto found = way.step.loss.parts.find(cause);
-  if (found == way.step.loss.parts.end()) return "";
-  const auto& parts = found->second;
-  const double sign = way.Lost() ? 1 : -1;
+// Returns the largest component of a cause.
+std::string ComponentText(const Comparison& pair, Cause cause) {
+  const auto found = pair.step.loss.components.find(cause);
+  if (found == pair.step.loss.components.end()) return "";
+  const auto& components = found->second;
+  const double sign = pair.Lost() ? 1 : -1;
   const auto most =
-      std::ranges::max_element(parts, {}, [&](const auto& part) { return sign * part.second; });
-  if (parts.size() == 1) return std::string(breakdown::Words(most->first));
+      std::ranges::max_element(components, {}, [&](const auto& one) { return sign * one.second; });
+  if (components.size() == 1) return std::string(breakdown::Words(most->first));
   return fmt::format("most of it: {}, {:.0f}", breakdown::Words(most->first),
-                     way.Points(most->second));
+                     pair.Points(most->second));
 }
 
-std::string IdleText(const Way& way) {
+std::string IdleText(const Comparison& pair) {
   return fmt::format("the library works on {} of {} threads",
-                     way.Lost() ? way.to.cost.team : way.from.cost.team,
-                     way.Lost() ? way.to.threads : way.from.threads);
+                     pair.Lost() ? pair.to.cost.team : pair.from.cost.team,
+                     pair.Lost() ? pair.to.threads : pair.from.threads);
 }
 
-// Returns the cause's evidence.
-std::string EvidenceText(const Way& way, Cause cause) {
+// Returns the evidence for a cause.
+std::string EvidenceText(const Comparison& pair, Cause cause) {
   switch (cause) {
     case Cause::kBandwidth:
-      return BandwidthText(way);
+      return BandwidthText(pair);
     case Cause::kIntensity:
-      return IntensityText(way);
+      return IntensityText(pair);
     case Cause::kArithmetic:
-      return ArithmeticText(way);
+      return ArithmeticText(pair);
     case Cause::kIdle:
-      return IdleText(way);
+      return IdleText(pair);
     default:
-      return PartText(way, cause);
+      return ComponentText(pair, cause);
   }
 }
 
-// "bandwidth shared (each thread's share of the DRAM roof falls to 61 %)"
-std::string CauseText(const Way& way, Cause cause) {
-  const auto evidence = EvidenceText(way, cause);
-  return fmt::format("{}{}", WordsOfCause(cause, way.Lost()),
+// Returns "bandwidth shared (each thread's share of the DRAM roof falls to 61 %)".
+std::string CauseText(const Comparison& pair, Cause cause) {
+  const auto evidence = EvidenceText(pair, cause);
+  return fmt::format("{}{}", WordsOfCause(cause, pair.Lost()),
                      evidence.empty() ? "" : " (" + evidence + ")");
 }
 
-// "4.10x as fast as 1 thread, 51 % of ideal"
-std::string RateText(const Way& way) {
-  const auto& trajectory = way.trajectory;
-  const auto to = ValueText(trajectory, way.to.value), from = ValueText(trajectory, way.from.value);
-  const auto ratio = text::ThreeDigits(way.step.rate_ratio);
-  if (!way.AlongThreads())
-    return fmt::format("{} has {}x the FLOP/s of {}{}", to, ratio, from, way.about_from);
+// Returns "8 threads are 4.10x as fast as 1 thread, 51 % of ideal".
+std::string RateText(const Comparison& pair) {
+  const auto& trajectory = pair.trajectory;
+  const auto to = ValueText(trajectory, pair.to.value),
+             from = ValueText(trajectory, pair.from.value);
+  const auto ratio = text::ThreeDigits(pair.step.rate_ratio);
+  if (!pair.AlongThreads())
+    return fmt::format("{} has {}x the FLOP/s of {}{}", to, ratio, from, pair.from_note);
   return fmt::format("{} {} {}x as fast as {}, {:.0f} % of ideal", to,
-                     way.to.value == 1 ? "is" : "are", ratio, from,
-                     100 * way.step.loss.before / way.step.loss.after);
+                     pair.to.value == 1 ? "is" : "are", ratio, from,
+                     100 * pair.step.loss.before / pair.step.loss.after);
 }
 
-std::string WhyNotKnown(const Way& way) {
-  const auto& loss = way.step.loss;
-  if (!loss.placed) return "no roofs at both ends";
+// Returns why most of the loss is unexplained.
+std::string UnexplainedReason(const Comparison& pair) {
+  const auto& loss = pair.step.loss;
+  if (!loss.placed) return "one of the points has no roofs";
   if (!loss.watched) return "the parallel regions were not watched: --dlroof_explain";
-  std::string why = "it is the threads' own busy time";
-  const auto level = SlowestLevel(way);
-  if (!level || std::abs(BytesRatio(way, *level) - 1) <= kBytesChange) return why;
-  return why + ", while " + BytesText(way, *level);
+  std::string reason = "it is the threads' own busy time";
+  const auto level = SlowestLevel(pair);
+  if (!level || std::abs(BytesRatio(pair, *level) - 1) <= kBytesChange) return reason;
+  return reason + ", while " + BytesText(pair, *level);
 }
 
 bool RestsOnRoofs(Cause cause) {
   return cause == Cause::kBandwidth || cause == Cause::kIntensity || cause == Cause::kArithmetic;
 }
 
-// Returns whether the change is within the 95 % intervals of the times; without intervals it is
-// not.
-bool WithinIntervals(const Way& way) {
+// Returns whether the 95 % intervals of the costs overlap. A time without one is an exact value.
+bool WithinIntervals(const Comparison& pair) {
   const auto interval = [](const TrajectoryPoint& point) {
     const double scale = point.cost.Cost() / point.seconds;
     const auto [low, high] = point.ci95.value_or(std::pair(point.seconds, point.seconds));
     return std::pair(low * scale, high * scale);
   };
-  const auto from = interval(way.from), to = interval(way.to);
+  const auto from = interval(pair.from), to = interval(pair.to);
   return from.first <= to.second && to.first <= from.second;
 }
 
-// Returns the cause with its points, and doubts about the roofs that it rests on.
-std::string LargestText(const Way& way, Diagnosis& diagnosis) {
-  const auto& loss = way.step.loss;
+// Returns the cause with its points, and a warning if it rests on uncertain roofs.
+std::string LargestText(const Comparison& pair, Diagnosis& diagnosis) {
+  const auto& loss = pair.step.loss;
   const auto largest = loss.Largest();
-  const double rest = (way.Lost() ? 1 : -1) * loss.by.at(Cause::kUnexplained);
+  const double rest = (pair.Lost() ? 1 : -1) * loss.by.at(Cause::kUnexplained);
   const double known = largest ? std::abs(loss.by.at(*largest)) : 0;
-  const bool told = largest && known >= rest;
-  diagnosis.cause = told ? *largest : Cause::kUnexplained;
-  diagnosis.points = way.Points(told ? known : rest);
-  auto text =
-      fmt::format("{:.0f} points are {}", way.Points(loss.Total()), way.Lost() ? "lost" : "won");
-  if (told)
-    text += fmt::format(", {:.0f} by {}", diagnosis.points, CauseText(way, *largest));
+  const bool explained = largest && known >= rest;
+  diagnosis.cause = explained ? *largest : Cause::kUnexplained;
+  diagnosis.points = pair.Points(explained ? known : rest);
+  auto text = fmt::format("{:.0f} points are {}", pair.Points(loss.Total()),
+                          pair.Lost() ? "lost" : "gained");
+  if (explained)
+    text += fmt::format(", {:.0f} by {}", diagnosis.points, CauseText(pair, *largest));
   else
-    text += fmt::format(", and nothing that was measured tells the cause of {:.0f} ({})",
-                        diagnosis.points, WhyNotKnown(way));
-  if (!told && way.Points(known) >= 1)
-    text += fmt::format("; {:.0f} by {}", way.Points(known), CauseText(way, *largest));
+    text += fmt::format(", and no measurement explains {:.0f} of them ({})", diagnosis.points,
+                        UnexplainedReason(pair));
+  if (!explained && pair.Points(known) >= 1)
+    text += fmt::format("; {:.0f} by {}", pair.Points(known), CauseText(pair, *largest));
   if (!largest || !RestsOnRoofs(*largest)) return text;
-  if (way.from.specified || way.to.specified) return text + "; by roofs that are given";
-  if (way.from.uncertain || way.to.uncertain) return text + "; a roof of these is not validated";
+  if (pair.from.specified || pair.to.specified) return text + "; the roofs are specified";
+  if (pair.from.uncertain || pair.to.uncertain)
+    return text + "; at least one of the roofs is not validated";
   return text;
 }
 
-// Returns where FLOP/s peak in between, as an index; the first point's without a peak.
+// Returns the index of the point at which FLOP/s peak, or 0 without a peak between the ends.
 std::size_t PeakOf(const Trajectory& trajectory) {
   if (trajectory.along == kAlongThreads) return 0;
   std::size_t peak = 0;
@@ -245,32 +247,33 @@ std::string MarkFor(const Trajectory& trajectory) {
       std::ranges::any_of(trajectory.points, [](const auto& point) { return point.noisy; })));
 }
 
-Diagnosis DiagnoseWay(const Way& way) {
+Diagnosis DiagnoseStep(const Comparison& pair) {
   Diagnosis diagnosis;
-  const double ratio = way.step.loss.after / way.step.loss.before;
-  auto& sentence = diagnosis.sentence = RateText(way);
+  const double ratio = pair.step.loss.after / pair.step.loss.before;
+  auto& sentence = diagnosis.sentence = RateText(pair);
   if (ratio <= 1 / (1 - kIdealWithin) && ratio >= 1 - kIdealWithin) {
     diagnosis.scaling = Scaling::kIdeal;
-    sentence += way.AlongThreads() ? ": scaling is ideal within 5 %" : ": the same within 5 %";
+    sentence += pair.AlongThreads() ? ": scaling is ideal within 5 %" : ": the same within 5 %";
     return diagnosis;
   }
-  diagnosis.scaling = way.Lost() ? Scaling::kLoss : Scaling::kGain;
-  sentence += ": " + LargestText(way, diagnosis);
-  if (WithinIntervals(way)) sentence += "; the 95 % intervals of the times allow no change";
+  diagnosis.scaling = pair.Lost() ? Scaling::kLoss : Scaling::kGain;
+  sentence += ": " + LargestText(pair, diagnosis);
+  if (WithinIntervals(pair)) sentence += "; the 95 % intervals of the times overlap";
   return diagnosis;
 }
 
-// From the first point, or the peak, to the last.
-Way WayOf(const Trajectory& trajectory) {
+// Compares the last point with the first one or the peak.
+Comparison ComparisonOf(const Trajectory& trajectory) {
   const auto& points = trajectory.points;
   const auto peak = PeakOf(trajectory);
-  Way way{trajectory, points[peak], points.back(), StepOf(trajectory, points[peak], points.back())};
+  Comparison pair{trajectory, points[peak], points.back(),
+                  StepOf(trajectory, points[peak], points.back())};
   if (peak > 0)
-    way.about_from =
+    pair.from_note =
         fmt::format(", the peak ({}x those of {})",
                     text::ThreeDigits(StepOf(trajectory, points[0], points[peak]).rate_ratio),
                     ValueText(trajectory, points[0].value));
-  return way;
+  return pair;
 }
 
 }  // namespace
@@ -282,10 +285,10 @@ Diagnosis Diagnose(const Trajectory& trajectory) {
   else if (trajectory.steps.empty())
     diagnosis = {.scaling = Scaling::kUnknown,
                  .sentence =
-                     "the FLOPs of its points were counted in different ways: no step can "
-                     "be compared"};
+                     "the FLOPs of its points were counted in different ways: its steps are not "
+                     "comparable"};
   else
-    diagnosis = DiagnoseWay(WayOf(trajectory));
+    diagnosis = DiagnoseStep(ComparisonOf(trajectory));
   diagnosis.sentence = MarkFor(trajectory) + diagnosis.sentence + EstimateText(trajectory);
   return diagnosis;
 }

@@ -1,4 +1,4 @@
-// One sentence for a trajectory: how it scales, and the largest measured cause where it does not.
+// One sentence on a trajectory: how it scales, and the largest measured cause of a loss or gain.
 // Pure.
 #pragma once
 
@@ -19,19 +19,18 @@ enum class Scaling {
 
 struct Diagnosis {
   Scaling scaling = Scaling::kOnePoint;
-  // With kLoss and kGain the largest cause; kUnexplained where nothing that was measured has as
-  // much.
+  // The largest cause of a kLoss or kGain; kUnexplained if more of it is unexplained.
   std::optional<Cause> cause;
   double points = 0;  // [percentage points] of that cause
   std::string sentence;
 };
 
-// Judges the way from the first point to the last. Where FLOP/s along a size have a peak between
-// them, it judges the way from the peak on.
+// Compares the last point with the first one or, if FLOP/s along a size peak between them, with the
+// peak.
 Diagnosis Diagnose(const Trajectory& trajectory);
 
-// Returns "overhead grown +12", the largest cause of a step with its percentage points; empty
-// where the step is ideal.
+// Returns the largest cause of a step with its percentage points, "overhead grown +12", or an empty
+// text for an ideal step.
 std::string StepText(const TrajectoryStep& step);
 
 }  // namespace dlroof::trajectory

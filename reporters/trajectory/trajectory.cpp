@@ -24,7 +24,7 @@ constexpr KeyRow<Cause> kKeys[] = {
     {Cause::kLanes, "lanes"},         {Cause::kKernel, "kernel"},
     {Cause::kLevels, "levels"},       {Cause::kUnexplained, "unexplained"}};
 
-// The parts of the breakdown but the roof's own, which AddRoofCauses divides, and the rest.
+// The components of the breakdown except kRoof, which AddRoofCauses divides, and kUnexplained.
 constexpr std::pair<breakdown::ComponentKind, Cause> kCauses[] = {
     {breakdown::ComponentKind::kFunctions, Cause::kFunctions},
     {breakdown::ComponentKind::kProducts, Cause::kProducts},
@@ -45,7 +45,7 @@ constexpr std::pair<breakdown::ComponentKind, Cause> kCauses[] = {
     {breakdown::ComponentKind::kLaunch, Cause::kOverhead},
     {breakdown::ComponentKind::kIdle, Cause::kOverhead}};
 
-// The factors of a roof's cost, by unit of work.
+// The factors of a roof's cost, per unit of work.
 struct Factors {
   double arithmetic = 0;          // [s of one thread]
   std::map<Level, double> bytes;  // [byte]
@@ -64,7 +64,7 @@ Factors FactorsOf(const CostFacts& facts, const RoofTime& other) {
   return factors;
 }
 
-// Returns the roof's cost with each factor from one of two points.
+// Returns the roof's cost; each factor may be from another point.
 double RoofCost(const Factors& arithmetic, const Factors& bytes, const Factors& rate) {
   double cost = arithmetic.arithmetic;
   for (const auto& [level, count] : bytes.bytes) cost = std::max(cost, count * rate.rate.at(level));
@@ -92,7 +92,7 @@ void AddRoofCauses(const Factors& before, const Factors& after, Loss& loss) {
     for (const int factor : order) {
       from.at(factor) = &after;
       const double next = RoofCost(*from[0], *from[1], *from[2]);
-      loss.by[kFactors[factor]] += (next - cost) / 6;  // 6 orders
+      loss.by[kFactors[factor]] += (next - cost) / 6;  // mean over 6 orders
       cost = next;
     }
   } while (std::ranges::next_permutation(order).found);
@@ -100,8 +100,8 @@ void AddRoofCauses(const Factors& before, const Factors& after, Loss& loss) {
 }
 
 double CostOf(breakdown::ComponentKind kind, const CostFacts& facts) {
-  const auto* part = facts.breakdown->Find(kind);
-  return part == nullptr ? 0 : part->seconds * facts.team / facts.work;
+  const auto* component = facts.breakdown->Find(kind);
+  return component == nullptr ? 0 : component->seconds * facts.team / facts.work;
 }
 
 void AddBreakdownCauses(const CostFacts& before, const CostFacts& after, Loss& loss) {
@@ -110,7 +110,7 @@ void AddBreakdownCauses(const CostFacts& before, const CostFacts& after, Loss& l
   };
   for (const auto& [kind, cause] : kCauses) {
     if (before.breakdown->Find(kind) == nullptr && after.breakdown->Find(kind) == nullptr) continue;
-    loss.parts[cause][kind] = change(kind);
+    loss.components[cause][kind] = change(kind);
     loss.by[cause] += change(kind);
   }
   const auto idle = [](const CostFacts& facts) {
@@ -119,36 +119,6 @@ void AddBreakdownCauses(const CostFacts& before, const CostFacts& after, Loss& l
   loss.by[Cause::kIdle] = idle(after) - idle(before);
 }
 
-}  // namespace
-
-std::string_view Key(Cause cause) { return KeyIn(kKeys, cause); }
-
-double Loss::Share(double change) const { return change / std::max(before, after); }
-
-std::optional<Cause> Loss::Largest() const {
-  const double sign = Total() < 0 ? -1 : 1;
-  std::optional<Cause> largest;
-  for (const auto& [cause, change] : by)
-    if (cause != Cause::kUnexplained && sign * change > (largest ? sign * by.at(*largest) : 0))
-      largest = cause;
-  return largest;
-}
-
-Loss LossOf(const CostFacts& before, const CostFacts& after) {
-  Loss loss{.before = before.Cost(), .after = after.Cost()};
-  loss.placed = before.roof && after.roof;
-  loss.watched = before.breakdown && after.breakdown;
-  if (loss.placed)
-    AddRoofCauses(FactorsOf(before, *after.roof), FactorsOf(after, *before.roof), loss);
-  if (loss.watched) AddBreakdownCauses(before, after, loss);
-  double rest = loss.Total();
-  for (const auto& [cause, change] : loss.by) rest -= change;
-  loss.by[Cause::kUnexplained] = rest;
-  return loss;
-}
-
-namespace {
-
 std::vector<std::string> PartsOf(const std::string& name) {
   std::vector<std::string> parts;
   std::istringstream text(name);
@@ -156,8 +126,7 @@ std::vector<std::string> PartsOf(const std::string& name) {
   return parts;
 }
 
-// Returns the record's name without its number of threads, where they are what differs, or with a
-// star for the size.
+// Returns the record's name without its number of threads, or with * for the value of a size.
 std::string NameOf(const record::Record& record, std::string_view along,
                    const roofline::OpVocabulary& words) {
   auto parts = PartsOf(record.name);
@@ -177,7 +146,7 @@ std::string NameOf(const record::Record& record, std::string_view along,
   return name;
 }
 
-// Returns the origin of FLOPs that all these records know.
+// Returns the best provenance by which all these records know their FLOPs.
 std::optional<Provenance> CommonOrigin(const roofline::PlacedRun& run,
                                        const roofline::SweepLine& line) {
   for (const auto from : AllProvenances())
@@ -220,7 +189,7 @@ TrajectoryPoint MakePoint(const roofline::PlacedRun& run, std::size_t index, dou
   const auto& placed = run.places[index];
   TrajectoryPoint point{.record = index,
                         .value = value,
-                        .threads = std::max(1, record.threads),
+                        .threads = record.threads.value_or(1),
                         .seconds = placed.timing->median,
                         .ci95 = placed.timing->ci95,
                         .noisy = placed.timing->noisy};
@@ -241,7 +210,7 @@ TrajectoryPoint MakePoint(const roofline::PlacedRun& run, std::size_t index, dou
   return point;
 }
 
-// Gives the points their work. Returns whether they can be compared.
+// Sets the points' work. Returns whether they are comparable.
 bool AddWork(const roofline::PlacedRun& run, const roofline::SweepLine& line,
              Trajectory& trajectory) {
   const auto origin = CommonOrigin(run, line);
@@ -272,8 +241,8 @@ Trajectory MakeTrajectory(const roofline::PlacedRun& run, std::string_view along
   return trajectory;
 }
 
-// Returns by index whether all names have the same part there; empty where they have unequally
-// many.
+// Returns for each part of the first name whether all names have the same part there, or nothing
+// for a single trajectory.
 std::vector<bool> SharedParts(const std::vector<Trajectory>& trajectories) {
   if (trajectories.size() < 2) return {};
   const auto first = PartsOf(trajectories.front().name);
@@ -297,7 +266,7 @@ void Label(std::vector<Trajectory>& trajectories) {
   }
 }
 
-// Returns the lines along a name, and the name where it was not given.
+// Returns the lines along `along`, and the parameter that an empty `along` selects.
 std::pair<std::string, std::vector<roofline::SweepLine>> LinesAlong(const roofline::PlacedRun& run,
                                                                     std::string_view along,
                                                                     std::size_t least) {
@@ -314,6 +283,32 @@ std::pair<std::string, std::vector<roofline::SweepLine>> LinesAlong(const roofli
 }
 
 }  // namespace
+
+std::string_view Key(Cause cause) { return KeyIn(kKeys, cause); }
+
+double Loss::Share(double change) const { return change / std::max(before, after); }
+
+std::optional<Cause> Loss::Largest() const {
+  const double sign = Total() < 0 ? -1 : 1;
+  std::optional<Cause> largest;
+  for (const auto& [cause, change] : by)
+    if (cause != Cause::kUnexplained && sign * change > (largest ? sign * by.at(*largest) : 0))
+      largest = cause;
+  return largest;
+}
+
+Loss LossOf(const CostFacts& before, const CostFacts& after) {
+  Loss loss{.before = before.Cost(), .after = after.Cost()};
+  loss.placed = before.roof && after.roof;
+  loss.watched = before.breakdown && after.breakdown;
+  if (loss.placed)
+    AddRoofCauses(FactorsOf(before, *after.roof), FactorsOf(after, *before.roof), loss);
+  if (loss.watched) AddBreakdownCauses(before, after, loss);
+  double rest = loss.Total();
+  for (const auto& [cause, change] : loss.by) rest -= change;
+  loss.by[Cause::kUnexplained] = rest;
+  return loss;
+}
 
 TrajectoryStep StepOf(const Trajectory& trajectory, const TrajectoryPoint& before,
                       const TrajectoryPoint& after) {

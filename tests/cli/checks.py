@@ -45,8 +45,9 @@ def words(command):
 
 def start(command, **environment):
     """Starts a program in the background."""
-    return subprocess.Popen(words(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            env={**os.environ, **environment}, text=True, errors="replace")
+    return subprocess.Popen(
+        words(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **environment}, text=True, errors="replace"
+    )
 
 
 def finish(process, timeout=60):
@@ -58,34 +59,47 @@ def run(command, timeout=60, stdout=None, open_files=None, **environment):
     """Runs a program to its end. A program that exceeds `timeout` [s] fails the test."""
     limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))) if open_files else None
     with open(stdout or os.devnull, "w") as file:
-        done = subprocess.run(words(command), stdin=subprocess.DEVNULL, stdout=file if stdout else subprocess.PIPE,
-                              stderr=subprocess.PIPE, env={**os.environ, **environment}, timeout=timeout,
-                              preexec_fn=limit, text=True, errors="replace")
+        done = subprocess.run(
+            words(command),
+            stdin=subprocess.DEVNULL,
+            stdout=file if stdout else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **environment},
+            timeout=timeout,
+            preexec_fn=limit,
+            text=True,
+            errors="replace",
+        )
     return Ran(done.returncode, done.stdout or "", done.stderr)
 
 
 def exits(code):
     def check(ran):
         assert ran.code == code, ran
+
     return check
 
 
 def prints(text):
     """Expects a regular expression in the output; `plain` makes one of any text."""
+
     def check(ran):
         assert re.search(text, ran.out, re.M), f"{text!r} is not in the output: {ran}"
+
     return check
 
 
 def says(text):
     def check(ran):
         assert re.search(text, ran.err, re.M), f"{text!r} is not in the messages: {ran}"
+
     return check
 
 
 def never_prints(text):
     def check(ran):
         assert not re.search(text, ran.out, re.M), f"{text!r} is in the output: {ran}"
+
     return check
 
 
@@ -111,20 +125,24 @@ def bad_input(ran):
 def exists(path):
     def check(ran):
         assert os.path.getsize(path) > 0, f"{path} is empty: {ran}"
+
     return check
 
 
 def contains(path, text):
     def check(ran):
         assert re.search(text, Path(path).read_text(), re.M), f"{text!r} is not in {path}: {ran}"
+
     return check
 
 
 def holds(path, condition):
     """Expects `condition` of a JSON file."""
+
     def check(ran):
         content = json.loads(Path(path).read_text())
         assert condition(content), f"{path}: {str(content)[:2000]}\n{ran}"
+
     return check
 
 

@@ -10,7 +10,10 @@ for argument in "$@"; do
     --benchmark_out=*) out=${argument#*=} ;;
     --benchmark_repetitions=*) repetitions=${argument#*=} ;;
     --dlroof_turns=*) turns=1 ;;
-    --dlroof_refused) echo "dlroof_bench: flags: refused" >&2; exit 2 ;;
+    --dlroof_refused)
+      echo "dlroof_bench: flags: refused" >&2
+      exit 2
+      ;;
   esac
 done
 prefix=Fake/${FAKE_DEVICE-cpu}/none/fwd/f32/
@@ -22,18 +25,29 @@ if [ "$list" ]; then
 fi
 name=${filter#^} name=${name%\$} name=${name//\\/} name=${name%/real_time}
 problem=${name##*/}
-[ -z "${FAKE_LOG-}" ] || echo "$problem" >> "$FAKE_LOG"
+[ -z "${FAKE_LOG-}" ] || echo "$problem" >>"$FAKE_LOG"
 case $problem in
-  crash*) echo "about to crash" >&2; echo "half a fi" > "$out"; kill -SEGV $$ ;;
-  hang*) echo "hangs" >&2; read -r <> <(:) ;;
-  exit*) echo "dlroof_bench: wrong in some way" >&2; exit 2 ;;
+  crash*)
+    echo "about to crash" >&2
+    echo "half a fi" >"$out"
+    kill -SEGV $$
+    ;;
+  hang*)
+    echo "hangs" >&2
+    read -r <> <(:)
+    ;;
+  exit*)
+    echo "dlroof_bench: wrong in some way" >&2
+    exit 2
+    ;;
   silent*) exit 0 ;;
 esac
 status='"ok"' list=
 [[ $problem == refused* ]] && status='"unsupported", "reason": "not on this CPU"' repetitions=0
 if [ "$turns" ] && [ "$repetitions" -gt 0 ]; then
-  calls=0; [ ! -e "$0.calls" ] || read -r calls < "$0.calls"
-  echo $((calls + 1)) > "$0.calls"
+  calls=0
+  [ ! -e "$0.calls" ] || read -r calls <"$0.calls"
+  echo $((calls + 1)) >"$0.calls"
   RANDOM=$((7919 * calls + ${#0}))
   echo ready >&4
   for ((i = 0; i < repetitions; ++i)); do
@@ -53,7 +67,7 @@ for ((i = 0; i < repetitions; ++i)); do
   list+="${list:+, }{\"seconds\": ${percent}e-3, \"iterations\": 12, \"disturbed\": $disturbed}"
   entries+="${entries:+, }{\"name\": \"$name/real_time\", \"run_name\": \"$name/real_time\", \"run_type\": \"iteration\", \"repetition_index\": $i, \"iterations\": 12, \"real_time\": $percent, \"cpu_time\": $percent, \"time_unit\": \"ms\"}"
 done
-cat > "$out" <<JSON
+cat >"$out" <<JSON
 {"context": {"num_cpus": 2, "dlroof": {"schema": 1, "conventions": {"flops": "fma is 2"}, "command": "$*"}},
  "machines": [],
  "benchmarks": [$entries],

@@ -27,8 +27,10 @@ class TestRevisit:
         Path("out/asked.txt").write_text("".join(f"n{i}\n" for i in range(1, 7)))
         verify(run("dlroof cluster gather out -o out/cluster.json"), [exits(0)])
         verify(run("dlroof cluster report out/cluster.json"), [exits(0), prints(r"^n6 +all +suspect +\+20.0 % +1$"), plain("which validates nothing")])
-        verify(run("dlroof cluster script --revisit out/cluster.json -o again.sh"),
-               [exits(0), contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"), contains("again.sh", "seq 8"), contains("again.sh", "--dlroof_x=1")])
+        verify(
+            run("dlroof cluster script --revisit out/cluster.json -o again.sh"),
+            [exits(0), contains("again.sh", "^#SBATCH --nodelist=n1,n2,n3,n4,n5,n6$"), contains("again.sh", "seq 8"), contains("again.sh", "--dlroof_x=1")],
+        )
         assert subprocess.run(["bash", "-n", "again.sh"]).returncode == 0 and "dlroof_net" not in Path("again.sh").read_text()
         for visit in range(1, 9):
             for i in range(1, 7):
@@ -36,24 +38,44 @@ class TestRevisit:
             self.write_slow("n6", f"out/visits/{visit}")
             assert len(os.listdir(f"out/visits/{visit}/cache")) == 6  # ceilings are measured again
         verify(run("dlroof cluster gather out -o out/cluster.json"), [exits(0), says("^n6: slow, by 20.0 % .all.$")])
-        verify(run("dlroof cluster report out/cluster.json -o c.html"), [exits(0), prints(r"^n6 +all +slow +\+20.0 % .*1 \+ 8 +0.0039"), contains("c.html", "slow nodes")])
+        verify(
+            run("dlroof cluster report out/cluster.json -o c.html"),
+            [exits(0), prints(r"^n6 +all +slow +\+20.0 % .*1 \+ 8 +0.0039"), contains("c.html", "slow nodes")],
+        )
 
     def write_roof(self, name, folder, dram):
         path = Path(folder) / f"nodes/{name}.json"
         content = json.loads(path.read_text())
-        roofs = {"flops": {"fp32.vector": {"per_second": 1e11, "threads": 2, "how": "made up", "proved": True}},
-                 "bytes": {"dram": {"per_second": dram, "threads": 2, "how": "made up", "proved": True}}}
-        content["machines"] = [{"device": "cpu", "name": "m", "fingerprint": "00", "measured_at": "2026-01-01T00:00:00Z", "facts": {}, "cache_bytes": {}, **roofs,
-                                "by_threads": {"2": roofs}}]
+        roofs = {
+            "flops": {"fp32.vector": {"per_second": 1e11, "threads": 2, "how": "made up", "proved": True}},
+            "bytes": {"dram": {"per_second": dram, "threads": 2, "how": "made up", "proved": True}},
+        }
+        content["machines"] = [
+            {
+                "device": "cpu",
+                "name": "m",
+                "fingerprint": "00",
+                "measured_at": "2026-01-01T00:00:00Z",
+                "facts": {},
+                "cache_bytes": {},
+                **roofs,
+                "by_threads": {"2": roofs},
+            }
+        ]
         path.write_text(json.dumps(content))
 
     def write_network(self, folder, slow):
         """All pairs of six nodes at 1 GB/s; what a slow one receives takes twice as long."""
         names = [f"n{i}" for i in range(1, 7)]
-        pairs = [{"from": i, "to": j, "points": [{"bytes": 4e6, "seconds": 8e-3 if names[j] == slow else 4e-3, "repetitions": 9}]}
-                 for i in range(6) for j in range(6) if i != j]
-        Path(folder, "network.json").write_text(json.dumps({"dlroof_net": 1, "mpi": "made up", "started_at": "2026-11-25", "pairs_at_once": False, "ranks": names,
-                                                            "pairs": pairs, "allreduce": []}))
+        pairs = [
+            {"from": i, "to": j, "points": [{"bytes": 4e6, "seconds": 8e-3 if names[j] == slow else 4e-3, "repetitions": 9}]}
+            for i in range(6)
+            for j in range(6)
+            if i != j
+        ]
+        Path(folder, "network.json").write_text(
+            json.dumps({"dlroof_net": 1, "mpi": "made up", "started_at": "2026-11-25", "pairs_at_once": False, "ranks": names, "pairs": pairs, "allreduce": []})
+        )
 
     def test_a_slow_roof_and_a_slow_link_are_proved_by_themselves(self, own_folder):
         def visit(folder, flags):
@@ -62,23 +84,43 @@ class TestRevisit:
                 # n3's is less than a tenth lower: one roof by itself validates nothing by that.
                 self.write_roof(f"n{i}", folder, {2: 8e9, 3: 9.5e9}.get(i, 1e10))
             self.write_network(folder, "n5")
+
         visit("roofs", "")
         verify(run("dlroof cluster gather roofs -o roofs/cluster.json"), [exits(0)])
-        verify(run("dlroof cluster report roofs/cluster.json"), [exits(0), prints(r"^n2 +cpu.dram +suspect +\+25.0 % +1$"), prints(r"^n5 +link.receive +suspect +\+100.0 % +1$"),
-                                                                 prints(r"^link.receive +6 +1.00 GB/s +-50.0 % +n5 ")])
-        verify(run("dlroof cluster script --revisit roofs/cluster.json -o net.sh"), [exits(0), contains("net.sh", 'dlroof_net" -o "$again/network.json'.replace("$", r"\$"))])
+        verify(
+            run("dlroof cluster report roofs/cluster.json"),
+            [
+                exits(0),
+                prints(r"^n2 +cpu.dram +suspect +\+25.0 % +1$"),
+                prints(r"^n5 +link.receive +suspect +\+100.0 % +1$"),
+                prints(r"^link.receive +6 +1.00 GB/s +-50.0 % +n5 "),
+            ],
+        )
+        verify(
+            run("dlroof cluster script --revisit roofs/cluster.json -o net.sh"),
+            [exits(0), contains("net.sh", 'dlroof_net" -o "$again/network.json'.replace("$", r"\$"))],
+        )
         assert subprocess.run(["bash", "-n", "net.sh"]).returncode == 0
         assert shutil.which("shellcheck") is None or subprocess.run(["shellcheck", "net.sh"]).returncode == 0
         for number in range(1, 9):
             visit(f"roofs/visits/{number}", f" --visit {number}")
-        verify(run("dlroof cluster gather roofs -o roofs/cluster.json"), [exits(0), says("^n2: slow, by 25.0 % .cpu.dram.$"), says("^n5: slow, by 100.0 % .link.receive.$")])
+        verify(
+            run("dlroof cluster gather roofs -o roofs/cluster.json"),
+            [exits(0), says("^n2: slow, by 25.0 % .cpu.dram.$"), says("^n5: slow, by 100.0 % .link.receive.$")],
+        )
         found = {(one["node"], one["what"]): one["verdict"] for one in json.loads(Path("roofs/cluster.json").read_text())["cluster"]["findings"]}
         assert found == {(1, "cpu.dram"): "slow", (4, "link.receive"): "slow"}, found
 
     def test_a_bad_network_file_loses_nothing_else(self, own_folder):
         Path("roofs/network.json").write_text('{"dlroof_net": 0}')
-        verify(run("dlroof cluster gather roofs -o bad.json"),
-               [exits(0), says("^links were not compared: .*network.json: 'dlroof_net': expected a whole number of at least 1, got 0$"), says("^6 of 6 nodes are whole")])
+        verify(
+            run("dlroof cluster gather roofs -o bad.json"),
+            [
+                exits(0),
+                says("^links were not compared: .*network.json: 'dlroof_net': expected a whole number of at least 1, got 0$"),
+                says("^6 of 6 nodes are whole"),
+            ],
+        )
 
     def test_without_a_suspect_there_is_nothing_to_visit(self, own_folder):
         node("n7")

@@ -43,6 +43,7 @@ def slurm(folder):
         done = subprocess.run(["timeout", "-k", "2", "240", TESTS / "cli/nodes/slurm_nodes.sh", name, "4", "2", script], capture_output=True, text=True)
         assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         return done.stdout
+
     return run_beside
 
 
@@ -58,12 +59,16 @@ bash -n job.sh
 
 
 def test_from_script_to_report(slurm):
-    out = slurm("whole", SUBMIT % "0" + """
+    out = slurm(
+        "whole",
+        SUBMIT % "0"
+        + """
 submit job.sh job.out
 cat job.out
 "$dlroof" cluster report out/cluster.json
-""")
-    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out and "4 nodes met before 4 benchmarks" in out, out
+""",
+    )
+    assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out and "4 nodes started 4 benchmarks together" in out, out
     cluster = json.loads(Path("whole/out/cluster.json").read_text())
     assert statuses("whole/out/cluster.json") == {name: "whole" for name in NODES}
     for node in cluster["cluster"]["nodes"]:
@@ -73,7 +78,10 @@ cat job.out
 
 
 def test_a_node_that_loses_its_power_loses_its_own_benchmark_alone_and_is_the_only_one_measured_again(slurm):
-    out = slurm("pulled", SUBMIT % "2" + """
+    out = slurm(
+        "pulled",
+        SUBMIT % "2"
+        + """
 job=$(sbatch --parsable -o job.out job.sh)
 for try in $(seq 1200); do [ "$(grep -c benchmark out/runs/n3.json.journal 2> /dev/null)" -ge 2 ] && break; sleep 0.05; done
 pull_plug 3
@@ -85,21 +93,26 @@ wait_for_nodes 4
 submit job.sh again.out
 sha256sum -c --quiet --strict < <(sed 's# # out/nodes/#2' before.txt) && echo unchanged
 cat again.out
-""")
+""",
+    )
     first = json.loads(Path("pulled/first.json").read_text())
     assert statuses("pulled/first.json") == {"n1": "whole", "n2": "whole", "n3": "partial", "n4": "whole"}, out
     counts = [len(record["repetitions"]) for record in first["records"]]
     assert sorted(set(counts)) in ([3, 4], [4]) and max(counts) == 4, counts
     assert "job 0" in out and "unchanged" in out and "4 of 4 nodes are whole; 4 benchmarks" in out, out
     assert "n3: whole" in out and "n1: whole, nothing is left to do" in out, out
-    assert [one["node"] for one in first["cluster"]["meetings"]["late"]] == ["n3"] and first["cluster"]["meetings"]["late"][0]["by"] == 3, first["cluster"]["meetings"]
+    assert [one["node"] for one in first["cluster"]["meetings"]["late"]] == ["n3"] and first["cluster"]["meetings"]["late"][0]["by"] == 3, first["cluster"][
+        "meetings"
+    ]
     # Measured later, n3 waits for nobody.
     again = json.loads(Path("pulled/out/nodes/n3.json").read_text())["context"]["dlroof"]["meetings"]
     assert again[-1]["with"] == 0 and again[-1]["ahead"] == 3 and again[-1]["waited_seconds"] < 5, again
 
 
 def test_each_gpu_of_a_node_has_a_process_that_sees_it_alone(slurm):
-    out = slurm("gpus", """
+    out = slurm(
+        "gpus",
+        """
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2' FAKE_SECONDS=0
 "$dlroof" cluster script --engine=slurm -N 3 --per-gpu 2 --meet-seconds=9 --out out > job.sh
 for time in first again; do
@@ -107,8 +120,9 @@ for time in first again; do
   cat "$time.out"
   rm -f out/nodes/n2-gpu1.json
 done
-""")
-    assert "job 0" in out and "6 of 6 nodes are whole; 2 benchmarks" in out and "6 nodes met before 2 benchmarks" in out, out
+""",
+    )
+    assert "job 0" in out and "6 of 6 nodes are whole; 2 benchmarks" in out and "6 nodes started 2 benchmarks together" in out, out
     assert out.count("n2-gpu1: whole") == 2 and "n2-gpu0: whole, nothing is left to do" in out, out
     cluster = json.loads(Path("gpus/out/cluster.json").read_text())
     facts = {name: node["facts"] for node in cluster["cluster"]["nodes"] if (name := node["name"])}
@@ -121,12 +135,16 @@ done
 @pytest.mark.skipif(not NET.exists() or not shutil.which("mpirun"), reason="dlroof_net is not built, or Open MPI is not installed")
 def test_the_script_measures_the_network_too(slurm):
     shutil.copy(NET, "bin/dlroof_net")
-    out = slurm("net", SUBMIT.replace("--engine=slurm", "--engine=slurm --net") % "0" + """
+    out = slurm(
+        "net",
+        SUBMIT.replace("--engine=slurm", "--engine=slurm --net") % "0"
+        + """
 export OMPI_MCA_mpi_yield_when_idle=1
 submit job.sh job.out
 cat job.out
 "$dlroof" cluster report out/cluster.json --network out/network.json
-""")
+""",
+    )
     assert "job 0" in out and "4 of 4 nodes are whole; 4 benchmarks" in out and "network: 4 ranks, 12 directions of pairs, Open MPI" in out, out
     assert json.loads(Path("net/out/network.json").read_text())["ranks"] == NODES
 
@@ -147,14 +165,17 @@ def test_reframe_has_a_test_for_each_node_and_logs_the_values_of_its_file(slurm)
     bench.write_text(fake.replace("percent=1.00$((i % 4))", "percent=1.0${SLURMD_NODENAME#n}$((i % 4))"))  # node n3 takes 3 % longer
     assert bench.read_text() != fake
     Path("config.py").write_text(REFRAME)
-    out = slurm("reframe", f"""
+    out = slurm(
+        "reframe",
+        f"""
 export FAKE_DEVICE=none FAKE_NAMES='n1 n2'
 "$dlroof" cluster script --engine=reframe -N 4 --out out -- --dlroof_y > nodes.py
 for time in first again; do
   reframe --nocolor -C {Path("config.py").resolve()} -c nodes.py --system=test --prefix $time --distribute=all -r
 done
 "$dlroof" cluster gather out -o out/cluster.json 2>&1
-""")
+""",
+    )
     bench.write_text(fake)
     assert out.count("Ran 4/4 test case(s) from 4 check(s) (0 failure(s)") == 2 and "4 of 4 nodes are whole; 2 benchmarks" in out, out
     records = [json.loads(Path(f"reframe/out/nodes/{name}.json").read_text())["records"] for name in NODES]
@@ -163,12 +184,18 @@ done
     for time in ("first", "again"):  # the second time there is nothing left to measure
         with open(f"reframe/{time}/perflogs/test/all/DlroofNode.log", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="|"))
-        assert {row["result"] for row in rows} == {"pass"} and sorted([float(row[f"Fake/none/none/fwd/f32/n{i}_value"]) for i in (1, 2)] for row in rows) == medians, rows
+        assert {row["result"] for row in rows} == {"pass"} and sorted(
+            [float(row[f"Fake/none/none/fwd/f32/n{i}_value"]) for i in (1, 2)] for row in rows
+        ) == medians, rows
 
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
 def test_the_script_is_clean():
     for engine, more in (("slurm", []), ("mpirun", []), ("slurm", ["--per-gpu", "4"]), ("mpirun", ["--per-gpu", "4"])):
-        script = subprocess.run([DLROOF, "cluster", "script", f"--engine={engine}", *more, "--net", "-N", "3", "--out", "it's here", "--", "--x=$(touch owned)"], capture_output=True, text=True)
+        script = subprocess.run(
+            [DLROOF, "cluster", "script", f"--engine={engine}", *more, "--net", "-N", "3", "--out", "it's here", "--", "--x=$(touch owned)"],
+            capture_output=True,
+            text=True,
+        )
         done = subprocess.run(["shellcheck", "-s", "bash", "-S", "warning", "-"], input=script.stdout, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout

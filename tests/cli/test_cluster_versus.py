@@ -19,20 +19,50 @@ def test_every_row_of_the_study_is_as_its_script_computes_it(folder):
 
 
 @checks(
-    ("table", VERSUS, exits(0), prints("^Conv2D/fwd/f32/n16c64h112w112k64r3s3_p1 +32.1 ms +985 µs +91.3 +50.8 .given. +compute +DRAM +32.6 "),
-     plain("10 operators are on both sides"), plain("no prices were given")),
-    ("costs come from the file alone", f"{VERSUS} --prices {STUDY}/made_up_prices.json", exits(0), prints("A cost +B cost"),
-     plain("A: 0.085 USD per node and hour. B: 2.48 USD per node and hour")),
+    (
+        "table",
+        VERSUS,
+        exits(0),
+        prints("^Conv2D/fwd/f32/n16c64h112w112k64r3s3_p1 +32.1 ms +985 µs +91.3 +50.8 .given. +compute +DRAM +32.6 "),
+        plain("10 operators are on both sides"),
+        plain("no prices were given"),
+    ),
+    (
+        "costs come from the file alone",
+        f"{VERSUS} --prices {STUDY}/made_up_prices.json",
+        exits(0),
+        prints("A cost +B cost"),
+        plain("A: 0.085 USD per node and hour. B: 2.48 USD per node and hour"),
+    ),
     ("coverage of a model", f"{VERSUS} --suite resnet50", exits(0), prints("^resnet50 .*0 of 53")),
-    ("a node of several devices", f"{VERSUS} --devices=1,8", exits(0), prints("n16c64h112w112k64r3s3_p1 .* 261 "),
-     plain("8 devices that count as that many times one")),
-    ("each side's fastest type", f"{VERSUS} --types=best -o best.md -o best.csv", exits(0),
-     prints("^Conv2D/fwd/int8.f16/n16c64h112w112k64r3s3_p1 "), plain("type: int8 | f16"), contains("best.csv", "^Conv2D/fwd/int8.f16/n16c64h112w112k64r3s3_p1,"),
-     contains("best.md", "int8&#124;f16")),
+    (
+        "a node of several devices",
+        f"{VERSUS} --devices=1,8",
+        exits(0),
+        prints("n16c64h112w112k64r3s3_p1 .* 261 "),
+        plain("8 devices that count as that many times one"),
+    ),
+    (
+        "each side's fastest type",
+        f"{VERSUS} --types=best -o best.md -o best.csv",
+        exits(0),
+        prints("^Conv2D/fwd/int8.f16/n16c64h112w112k64r3s3_p1 "),
+        plain("type: int8 | f16"),
+        contains("best.csv", "^Conv2D/fwd/int8.f16/n16c64h112w112k64r3s3_p1,"),
+        contains("best.md", "int8&#124;f16"),
+    ),
     ("neither same nor best", f"{VERSUS} --types=f32", exits(2), says("--types")),
-    ("files of every kind", f"{VERSUS} -o v.html -o v.md -o v.csv -o v.json -o v.svg", exits(0), contains("v.html", "<svg"), contains("v.html", "r3s3_p1"),
-     contains("v.md", "r3s3&#95;p1"), contains("v.csv", "^Conv2D/fwd/f32/n16c64h112w112k64r3s3_p1,"), contains("v.svg", "Two clusters"),
-     holds("v.json", lambda v: len(v["rows"]) == 10 and not any("nodes_ci95" in row for row in v["rows"]))),
+    (
+        "files of every kind",
+        f"{VERSUS} -o v.html -o v.md -o v.csv -o v.json -o v.svg",
+        exits(0),
+        contains("v.html", "<svg"),
+        contains("v.html", "r3s3_p1"),
+        contains("v.md", "r3s3&#95;p1"),
+        contains("v.csv", "^Conv2D/fwd/f32/n16c64h112w112k64r3s3_p1,"),
+        contains("v.svg", "Two clusters"),
+        holds("v.json", lambda v: len(v["rows"]) == 10 and not any("nodes_ci95" in row for row in v["rows"])),
+    ),
     ("unknown output", f"{VERSUS} -o v.txt", bad_input, says("-o v.txt: unknown extension")),
     ("one number of devices", f"{VERSUS} --devices=8", bad_input, says("--devices: expected two numbers")),
     ("unknown suite", f"{VERSUS} --suite resnet51", bad_input, says("--suite.*resnet51")),
@@ -43,11 +73,14 @@ def test_versus(command, expected):
     verify(run(command), expected)
 
 
-@pytest.mark.parametrize("text, sentence", [
-    ('{"kinds": []}', r"p.json:1: expected 'currency'"),
-    ('{"currency": "USD",\n "kinds": [{"match": {"name": "x"}, "per_node_hour": "1"}]}', r"p.json:2:37: 'per_node_hour': expected a number above 0"),
-    ('{"currency": "USD", "kinds": [', r"p.json:1:31: is not JSON"),
-])
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ('{"kinds": []}', r"p.json:1: expected 'currency'"),
+        ('{"currency": "USD",\n "kinds": [{"match": {"name": "x"}, "per_node_hour": "1"}]}', r"p.json:2:37: 'per_node_hour': expected a number above 0"),
+        ('{"currency": "USD", "kinds": [', r"p.json:1:31: is not JSON"),
+    ],
+)
 def test_a_bad_price_file_is_one_sentence_with_its_line(text, sentence):
     Path("p.json").write_text(text)
     verify(run(f"{VERSUS} --prices p.json"), [bad_input, says(sentence)])
@@ -66,12 +99,21 @@ def test_measured_and_assumed_energies_are_never_in_one_ratio():
     for record in content["records"]:
         record["energy"] = {"joules": 3.0, "seconds": 0.1, "window_seconds": 0.5, "calls": 15, "from": "powercap", "covers": "packages"}
     Path("counted.json").write_text(json.dumps(content))
-    prices = {"currency": "USD", "kinds": [{"match": {"name": "AMD EPYC"}, "per_node_hour": 1, "watts": 200},
-                                           {"match": {"name": "Tesla V100"}, "per_node_hour": 1, "watts": 300}]}
+    prices = {
+        "currency": "USD",
+        "kinds": [{"match": {"name": "AMD EPYC"}, "per_node_hour": 1, "watts": 200}, {"match": {"name": "Tesla V100"}, "per_node_hour": 1, "watts": 300}],
+    }
     Path("watts.json").write_text(json.dumps(prices))
     ran = run(f"dlroof cluster versus counted.json {GPU} --prices watts.json -o energy.json")
-    verify(ran, [exits(0), prints(r"A energy +B energy +A/B energy +A energy \(assumed\) +B energy \(assumed\) +A/B energy \(assumed\)"),
-                 plain("energy: of one call, by counters. A: powercap: packages. B: not measured"), plain("no measurement, and never compared with one")])
+    verify(
+        ran,
+        [
+            exits(0),
+            prints(r"A energy +B energy +A/B energy +A energy \(assumed\) +B energy \(assumed\) +A/B energy \(assumed\)"),
+            plain("energy: of one call, by counters. A: powercap: packages. B: not measured"),
+            plain("no measurement, and never compared with one"),
+        ],
+    )
     for row in json.loads(Path("energy.json").read_text())["rows"]:
         a, b = row["a"], row["b"]
         assert a["energy"]["measured"]["joules"] == 3 and set(b["energy"]) == {"assumed"} and set(row["energy_ratio"]) == {"assumed"}

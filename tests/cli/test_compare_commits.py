@@ -5,10 +5,9 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 
 import pytest
-from checks import (DLROOF, FAKE_BENCH, ROOT, checks, contains, exists, exits, one_sentence, prints, run, says, verify)
+from checks import DLROOF, FAKE_BENCH, ROOT, checks, contains, exists, exits, one_sentence, prints, run, says, verify
 
-PRESETS = ('{"version": 3, "configurePresets": [{"name": "release", "generator": "Ninja", '
-           '"binaryDir": "${sourceDir}/build"}]}')
+PRESETS = '{"version": 3, "configurePresets": [{"name": "release", "generator": "Ninja", ' '"binaryDir": "${sourceDir}/build"}]}'
 BUILD = """cmake_minimum_required(VERSION 3.25)
 project(fake NONE)
 add_custom_target(dlroof_bench COMMAND cp "${CMAKE_SOURCE_DIR}/bench.sh" dlroof_bench VERBATIM)
@@ -59,15 +58,20 @@ class TestASlowerCommit:
     def ran(self, project):
         return compare("--comment='cp -t comments' first slower" + FAKE)
 
-    @pytest.mark.parametrize("expectation", [
-        pytest.param(expectation, id=name) for name, expectation in {
-            "exits 1": exits(1),
-            "is printed": prints("3 slower"),
-            "is in the comment": contains("comments/comment.md", "slower"),
-            "is in the badge": contains("out/compare/badge.svg", "3 slower"),
-            "keeps the old run": exists("out/compare/old.json"),
-            "keeps the new run": exists("out/compare/new.json"),
-        }.items()])
+    @pytest.mark.parametrize(
+        "expectation",
+        [
+            pytest.param(expectation, id=name)
+            for name, expectation in {
+                "exits 1": exits(1),
+                "is printed": prints("3 slower"),
+                "is in the comment": contains("comments/comment.md", "slower"),
+                "is in the badge": contains("out/compare/badge.svg", "3 slower"),
+                "keeps the old run": exists("out/compare/old.json"),
+                "keeps the new run": exists("out/compare/new.json"),
+            }.items()
+        ],
+    )
     def test_result(self, ran, expectation):
         expectation(ran)
 
@@ -76,13 +80,10 @@ class TestASlowerCommit:
 
 
 @checks(
-    ("a commit is not slower than itself; -o names the folder", "-o twice slower slower" + FAKE, exits(0),
-     exists("twice/comment.md")),
+    ("a commit is not slower than itself; -o names the folder", "-o twice slower slower" + FAKE, exits(0), exists("twice/comment.md")),
     ("the other way round it is faster", "slower first" + FAKE, exits(0), prints("3 faster")),
-    ("a comment that fails exits 2 with its command", "--comment=false first slower" + FAKE, exits(2),
-     says("the comment could not be made: false ")),
-    ("a broken build exits 2 with the compiler's words", "first broken" + FAKE, exits(2),
-     says("no compiler would take this")),
+    ("a comment that fails exits 2 with its command", "--comment=false first slower" + FAKE, exits(2), says("the comment could not be made: false ")),
+    ("a broken build exits 2 with the compiler's words", "first broken" + FAKE, exits(2), says("no compiler would take this")),
     ("an unknown commit is refused", "first nowhere", one_sentence),
     ("no commit is refused", "", one_sentence),
     ("an unknown flag is refused", "--fast first", one_sentence),

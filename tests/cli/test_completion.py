@@ -25,22 +25,25 @@ def completed(line):
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("line, words", [
-    ("dlroof comp", ["compare", "completion"]),
-    ("dlroof history a", ["add"]),
-    ("dlroof history add --d", ["--db"]),
-    ("dlroof report --out", ["--output"]),
-    ("dlroof report ", []),  # the shell offers files
-    ("dlroof model --suite al", ["alexnet"]),
-    ("dlroof model --suite alexnet,vg", ["alexnet,vgg16"]),
-    ("dlroof run --ab old new -- --dlroof_suite=pa", ["paper"]),
-    ("dlroof_bench --dlroof_suite=resnet", ["resnet152", "resnet50"]),
-    ("dlroof_bench --dlroof_suite=resnet50,vg", ["resnet50,vgg16"]),
-    ("dlroof_bench --dlroof_ty", ["--dlroof_types="]),
-    ("dlroof_bench --benchmark_filter=x --dlroof_se", ["--dlroof_seed="]),
-    ("dlroof_bench --benchmark_fi", ["--benchmark_filter="]),
-    ("dlroof_bench --dlroof_html=", []),
-])
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        ("dlroof comp", ["compare", "completion"]),
+        ("dlroof history a", ["add"]),
+        ("dlroof history add --d", ["--db"]),
+        ("dlroof report --out", ["--output"]),
+        ("dlroof report ", []),  # the shell offers files
+        ("dlroof model --suite al", ["alexnet"]),
+        ("dlroof model --suite alexnet,vg", ["alexnet,vgg16"]),
+        ("dlroof run --ab old new -- --dlroof_suite=pa", ["paper"]),
+        ("dlroof_bench --dlroof_suite=resnet", ["resnet152", "resnet50"]),
+        ("dlroof_bench --dlroof_suite=resnet50,vg", ["resnet50,vgg16"]),
+        ("dlroof_bench --dlroof_ty", ["--dlroof_types="]),
+        ("dlroof_bench --benchmark_filter=x --dlroof_se", ["--dlroof_seed="]),
+        ("dlroof_bench --benchmark_fi", ["--benchmark_filter="]),
+        ("dlroof_bench --dlroof_html=", []),
+    ],
+)
 def test_completes(line, words):
     assert completed(line) == words
 

@@ -13,15 +13,26 @@ CPUS = len(os.sched_getaffinity(0))
 LIBOMP = os.environ.get("DLROOF_LIBOMP")
 # A team loses these in parallel regions. One that took no time is in neither the record nor the waterfall.
 LOST = {"imbalance": "waiting for the slowest thread", "fork_join": "fork and join of parallel regions", "stolen": "waiting for a CPU"}
-needs_libomp = pytest.mark.skipif(
-    not LIBOMP, reason="libomp is not there (apt-get install libomp5), or a sanitizer has to be loaded before it")
+needs_libomp = pytest.mark.skipif(not LIBOMP, reason="libomp is not there (apt-get install libomp5), or a sanitizer has to be loaded before it")
 
 
 def watched(file, *names, **environment):
     """Measures what `dlroof explain` measures, but with few repetitions and without the slow count of instructions; explains the file."""
     Path("names.txt").write_text("\n".join(names))
-    ran = run([program("DLROOF_BENCH"), "--dlroof_explain", "--dlroof_machine=roofs.json", *QUICK.split(), "--dlroof_max_seconds=1",
-               "--dlroof_suite=names.txt", f"--benchmark_filter=^({'|'.join(names)})/real_time", f"--benchmark_out={file}"], timeout=300, **environment)
+    ran = run(
+        [
+            program("DLROOF_BENCH"),
+            "--dlroof_explain",
+            "--dlroof_machine=roofs.json",
+            *QUICK.split(),
+            "--dlroof_max_seconds=1",
+            "--dlroof_suite=names.txt",
+            f"--benchmark_filter=^({'|'.join(names)})/real_time",
+            f"--benchmark_out={file}",
+        ],
+        timeout=300,
+        **environment,
+    )
     assert ran.code == 0, ran
     return run(f"dlroof explain {file}")
 
@@ -119,12 +130,12 @@ def test_waterfalls_become_a_figure(explained):
 
 
 def test_a_run_that_was_not_watched_says_so():
-    verify(run(f"dlroof explain {DATA}/run_small.json"), [prints("not watched")])
+    verify(run(f"dlroof explain {DATA}/run_small.json"), [prints("not profiled")])
 
 
 def test_a_cold_call_says_why_it_has_no_ledger():
     name = "Conv2D/cpu/onednn/fwd/f32/n1c16h28w28k16r3s3_p1/cold"
-    verify(run(f"dlroof explain {name} --machine=roofs.json", timeout=120), [exits(0), prints("only warm calls are watched")])
+    verify(run(f"dlroof explain {name} --machine=roofs.json", timeout=120), [exits(0), prints("only warm calls are profiled")])
 
 
 def test_a_bad_name_is_refused():

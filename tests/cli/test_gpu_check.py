@@ -54,8 +54,7 @@ def use(module):
 
 
 def check_gpu(arguments="--out result", **environment):
-    return run("../packed/ci/gpu_check.sh " + arguments, timeout=250, LD_LIBRARY_PATH=os.path.abspath("../driver"),
-               **environment)
+    return run("../packed/ci/gpu_check.sh " + arguments, timeout=250, LD_LIBRARY_PATH=os.path.abspath("../driver"), **environment)
 
 
 def table():
@@ -79,8 +78,7 @@ def has(path):
 
 def run_file(name, condition):
     """Expects `condition` of the records and the counters of a run file."""
-    return holds(f"result/{name}.json",
-                 lambda file: condition(file["records"], file["context"]["dlroof"]["counters"]["asked"]))
+    return holds(f"result/{name}.json", lambda file: condition(file["records"], file["context"]["dlroof"]["counters"]["asked"]))
 
 
 def parametrize(cases):
@@ -93,29 +91,36 @@ class TestAWorkingGpu:
         use("working")
         return check_gpu("--out result --archive kept/all.tar.gz")
 
-    @parametrize({
-        "the script exits 0": exits(0),
-        **{f"the result has {file}": has(file) for file in (
-            "summary.txt doctor.txt environment.txt quick.json ceilings.json counters.json conv2d.json lstm.json more.json "
-            "pages.conv2d.txt pages.lstm.txt pages.conv2d.html pages.lstm.html tests/clock.txt tests/cupti.json "
-            "tests/persist.json persistent.json").split()},
-        "12 convolutions and 6 LSTMs are counted": run_file("counters", lambda records, _: [
-            sum(r["op"] == op for r in records) for op in ("Conv2D", "LSTM")] == [12, 6]),
-        "CUPTI counts them": run_file("counters", lambda _, counters: counters == "cupti"),
-        "the paper's benchmarks stand on roofs and are not counted": run_file(
-            "conv2d", lambda records, counters: counters == "off" and any("classic" in r for r in records)),
-        "conv2d.json has 78 convolutions": run_file(
-            "conv2d", lambda records, _: [r["op"] for r in records] == ["Conv2D"] * 78),
-        "lstm.json has 96 LSTMs": run_file("lstm", lambda records, _: [r["op"] for r in records] == ["LSTM"] * 96),
-        "persistent.json alone has persistent LSTMs": lambda ran: [
-            run_file("persistent", lambda records, _: len(records) == 3 and all("persist" in r["name"] for r in records))(ran),
-            run_file("more", lambda records, _: not any("persist" in r["name"] for r in records))(ran)],
-        "more.json has the fastest engines": run_file(
-            "more", lambda records, _: any("best" in r["name"] for r in records)),
-        "the pages count benchmarks": contains("result/pages.txt", "conv2d.json ok: [0-9]{2}"),
-        "a GPU without a model has no prediction": contains("result/pages.txt", "no prediction of this GPU"),
-        "tools that are not here are named": summary("^sanitizer +not run: there is no compute-sanitizer"),
-    })
+    @parametrize(
+        {
+            "the script exits 0": exits(0),
+            **{
+                f"the result has {file}": has(file)
+                for file in (
+                    "summary.txt doctor.txt environment.txt quick.json ceilings.json counters.json conv2d.json lstm.json more.json "
+                    "pages.conv2d.txt pages.lstm.txt pages.conv2d.html pages.lstm.html tests/clock.txt tests/cupti.json "
+                    "tests/persist.json persistent.json"
+                ).split()
+            },
+            "12 convolutions and 6 LSTMs are counted": run_file(
+                "counters", lambda records, _: [sum(r["op"] == op for r in records) for op in ("Conv2D", "LSTM")] == [12, 6]
+            ),
+            "CUPTI counts them": run_file("counters", lambda _, counters: counters == "cupti"),
+            "the paper's benchmarks stand on roofs and are not counted": run_file(
+                "conv2d", lambda records, counters: counters == "off" and any("classic" in r for r in records)
+            ),
+            "conv2d.json has 78 convolutions": run_file("conv2d", lambda records, _: [r["op"] for r in records] == ["Conv2D"] * 78),
+            "lstm.json has 96 LSTMs": run_file("lstm", lambda records, _: [r["op"] for r in records] == ["LSTM"] * 96),
+            "persistent.json alone has persistent LSTMs": lambda ran: [
+                run_file("persistent", lambda records, _: len(records) == 3 and all("persist" in r["name"] for r in records))(ran),
+                run_file("more", lambda records, _: not any("persist" in r["name"] for r in records))(ran),
+            ],
+            "more.json has the fastest engines": run_file("more", lambda records, _: any("best" in r["name"] for r in records)),
+            "the pages count benchmarks": contains("result/pages.txt", "conv2d.json ok: [0-9]{2}"),
+            "a GPU without a model has no prediction": contains("result/pages.txt", "no prediction of this GPU"),
+            "tools that are not here are named": summary("^sanitizer +not run: there is no compute-sanitizer"),
+        }
+    )
     def test_result(self, ran, expectation):
         expectation(ran)
 
@@ -143,14 +148,21 @@ class TestTime:
         for group in ("first", "counters", "paper"):
             assert sum(seconds for of, _, seconds in table() if of == group) <= MOST - 10  # for archives
 
-    @pytest.mark.parametrize("step, suite, kept", [
-        ("conv2d", "paper", "^Conv2D/"), ("lstm", "paper", "^LSTM/"), ("more", "gpu_more", "^(?!.*persist)"),
-        ("persistent", "gpu_more", "persist"),
-        ("counters", "paper", "n16c64h112w112k64r3s3_s2|LSTM/.*/t16n16i32h64(/|$)")])
+    @pytest.mark.parametrize(
+        "step, suite, kept",
+        [
+            ("conv2d", "paper", "^Conv2D/"),
+            ("lstm", "paper", "^LSTM/"),
+            ("more", "gpu_more", "^(?!.*persist)"),
+            ("persistent", "gpu_more", "persist"),
+            ("counters", "paper", "n16c64h112w112k64r3s3_s2|LSTM/.*/t16n16i32h64(/|$)"),
+        ],
+    )
     def test_the_hosts_work_fits_the_step(self, step, suite, kept):
         use("working")
-        listed = run(f"../packed/build/dlroof_bench --dlroof_device=gpu --dlroof_suite={suite} --benchmark_list_tests",
-                     LD_LIBRARY_PATH=os.path.abspath("../driver")).out
+        listed = run(
+            f"../packed/build/dlroof_bench --dlroof_device=gpu --dlroof_suite={suite} --benchmark_list_tests", LD_LIBRARY_PATH=os.path.abspath("../driver")
+        ).out
         names = [name for name in listed.splitlines() if re.search(kept, name)]
         cost = sum(PER_BENCHMARK + (PER_LSTM if name.startswith("LSTM") else PER_ELEMENT * elements(name)) for name in names)
         assert 0 < cost <= 0.8 * dict((name, seconds) for _, name, seconds in table())[step], f"{len(names)} benchmarks"
@@ -175,27 +187,34 @@ class TestTime:
 
 def elements(name):
     """Returns the elements of a convolution's three tensors."""
-    n, c, h, w, k, r, s, stride = (int(number or 1) for number in re.search(
-        r"/n(\d+)c(\d+)h(\d+)w(\d+)k(\d+)r(\d+)s(\d+)(?:_s(\d+))?", name).groups())
-    return n * c * h * w + k * c * r * s + n * k * h * w // stride ** 2
+    n, c, h, w, k, r, s, stride = (int(number or 1) for number in re.search(r"/n(\d+)c(\d+)h(\d+)w(\d+)k(\d+)r(\d+)s(\d+)(?:_s(\d+))?", name).groups())
+    return n * c * h * w + k * c * r * s + n * k * h * w // stride**2
 
 
 class TestTestsThatCrash:
     @pytest.fixture(scope="class")
     def ran(self, packed):
         use("working")
-        fake_program("tools/cuda-gdb", """#!/bin/sh
+        fake_program(
+            "tools/cuda-gdb",
+            """#!/bin/sh
 while [ "$1" != --args ]; do shift; done
 echo "backtrace of $*"
 echo cudnnBackendExecute > "$CUDNN_LOGDEST_DBG"
-""")
-        return check_gpu("--out result --steps counters", STUB_CRASHES="CuptiOnGpu*",
-                         PATH=f"{os.path.abspath('tools')}:{os.environ['PATH']}")
+""",
+        )
+        return check_gpu("--out result --steps counters", STUB_CRASHES="CuptiOnGpu*", PATH=f"{os.path.abspath('tools')}:{os.environ['PATH']}")
 
-    @parametrize({"make the exit code 1": exits(1), "are in the summary": summary("^cupti +exit 139"),
-                  "leave a backtrace": contains("result/cupti.backtrace.txt", "^backtrace of .*dlroof_cuda_tests"),
-                  "leave cuDNN's last words": contains("result/cupti.cudnn.txt", "cudnnBackendExecute"),
-                  "do not stop other tests": has("tests/others.json"), "do not stop the runs": has("counters.json")})
+    @parametrize(
+        {
+            "make the exit code 1": exits(1),
+            "are in the summary": summary("^cupti +exit 139"),
+            "leave a backtrace": contains("result/cupti.backtrace.txt", "^backtrace of .*dlroof_cuda_tests"),
+            "leave cuDNN's last words": contains("result/cupti.cudnn.txt", "cudnnBackendExecute"),
+            "do not stop other tests": has("tests/others.json"),
+            "do not stop the runs": has("counters.json"),
+        }
+    )
     def test_result(self, ran, expectation):
         expectation(ran)
 
@@ -207,14 +226,17 @@ class TestADoctorThatCrashes:
         shutil.rmtree("result", ignore_errors=True)
         return check_gpu("--out result --steps counters,quick,more")
 
-    @parametrize({
-        "makes the exit code 1": exits(1),
-        "is in the summary": summary("^doctor +exit 134"),
-        "keeps the lines before the crash": contains("result/doctor.txt", "^gpu0"),
-        "does not stop the run without counters": run_file(
-            "more", lambda records, counters: counters == "off" and any(r["status"] == "ok" for r in records)),
-        "does not stop CUPTI from being tried": summary("^counters +exit 134"),
-    })
+    @parametrize(
+        {
+            "makes the exit code 1": exits(1),
+            "is in the summary": summary("^doctor +exit 134"),
+            "keeps the lines before the crash": contains("result/doctor.txt", "^gpu0"),
+            "does not stop the run without counters": run_file(
+                "more", lambda records, counters: counters == "off" and any(r["status"] == "ok" for r in records)
+            ),
+            "does not stop CUPTI from being tried": summary("^counters +exit 134"),
+        }
+    )
     def test_result(self, ran, expectation):
         expectation(ran)
 
@@ -224,7 +246,9 @@ def test_after_a_kill_the_last_finished_step_is_in_the_archive_whole(packed):
     use("working")
     shutil.copytree("../packed", "../quick", symlinks=True)
     for name in ("dlroof", "dlroof_bench"):
-        fake_program(f"../quick/build/{name}", """#!/bin/bash
+        fake_program(
+            f"../quick/build/{name}",
+            """#!/bin/bash
 echo "gpu0 of the fake"
 while [ $# -gt 0 ]; do
   case $1 in -o) echo '{}' > "$2" ;; --benchmark_out=*) echo '{}' > "${1#*=}" ;; esac
@@ -232,11 +256,19 @@ while [ $# -gt 0 ]; do
 done
 seq 20000
 echo "the end"
-""")
+""",
+        )
+
     def start(archive):
-        return subprocess.Popen(["../quick/ci/gpu_check.sh", "--out", f"killed/{archive}", "--archive", f"killed/{archive}.tgz"],
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
-                                env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("../driver")})
+        return subprocess.Popen(
+            ["../quick/ci/gpu_check.sh", "--out", f"killed/{archive}", "--archive", f"killed/{archive}.tgz"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("../driver")},
+        )
+
     source = random.Random(1)
     for moment in range(12):
         script = start(moment)
@@ -265,8 +297,11 @@ def test_a_script_that_is_ended_early_exits_1_and_leaves_its_archive():
     shutil.rmtree("result/tests", ignore_errors=True)
     with open("log", "w") as log:
         script = subprocess.Popen(
-            ["../packed/ci/gpu_check.sh", "--out", "result", "--archive", "cut.tgz", "--steps", "clock"], stdout=log, stderr=log,
-            env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("../driver"), "STUB_HANGS": "CudaClock*OnGpu*"})
+            ["../packed/ci/gpu_check.sh", "--out", "result", "--archive", "cut.tgz", "--steps", "clock"],
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("../driver"), "STUB_HANGS": "CudaClock*OnGpu*"},
+        )
     for _ in range(1200):
         if os.path.exists("result/tests/clock.txt"):
             break

@@ -20,27 +20,44 @@ CHROMIUM = os.environ.get("DLROOF_CHROMIUM", "")
 ODD = "A,\"b\"'c'<d>&|`e`\\\n\u00e9\u20ac\U0001f600 ]]></script>"
 ROOF = {"per_second": 1e12, "threads": 2, "how": "x", "proved": True}
 ROOFS = {"flops": {"fp32.vector": ROOF}, "bytes": {"dram": ROOF}}
-MACHINE = {"device": "cpu", "name": "m", "fingerprint": "00", "measured_at": "2026-01-01T00:00:00Z", "facts": {},
-           "cache_bytes": {}, **ROOFS, "by_threads": {"2": ROOFS}}
+MACHINE = {
+    "device": "cpu",
+    "name": "m",
+    "fingerprint": "00",
+    "measured_at": "2026-01-01T00:00:00Z",
+    "facts": {},
+    "cache_bytes": {},
+    **ROOFS,
+    "by_threads": {"2": ROOFS},
+}
 FORMATS = "bencher github-action openmetrics csv otava otava-config".split()
 
 
 def write_days(rng):
     """Writes 40 days of a run. 'b' is 30 % slower from day 21 on, with another algorithm."""
+
     def record(name, seconds, algorithm):
-        return {"name": name, "status": "ok", "threads": 2, "cache": "cold", "algorithm": algorithm,
-                "work": {"modelled": {"flops": {"fp32.vector": 1e9}, "bytes": {"dram": 1e6}}},
-                "repetitions": [{"seconds": seconds * rng.lognormvariate(0, 0.002), "iterations": 1} for _ in range(9)]}
+        return {
+            "name": name,
+            "status": "ok",
+            "threads": 2,
+            "cache": "cold",
+            "algorithm": algorithm,
+            "work": {"modelled": {"flops": {"fp32.vector": 1e9}, "bytes": {"dram": 1e6}}},
+            "repetitions": [{"seconds": seconds * rng.lognormvariate(0, 0.002), "iterations": 1} for _ in range(9)],
+        }
+
     for day in range(40):
         slower = day >= 20
-        records = [record("Conv2D/cpu/onednn/fwd/f32/a", rng.lognormvariate(0, 0.01) * 0.01, "x"),
-                   record("Conv2D/cpu/onednn/fwd/f32/b", rng.lognormvariate(0, 0.01) * 0.01 * (1.3 if slower else 1),
-                          "y" if slower else "x"),
-                   record(ODD, 0.02, "x")]
+        records = [
+            record("Conv2D/cpu/onednn/fwd/f32/a", rng.lognormvariate(0, 0.01) * 0.01, "x"),
+            record("Conv2D/cpu/onednn/fwd/f32/b", rng.lognormvariate(0, 0.01) * 0.01 * (1.3 if slower else 1), "y" if slower else "x"),
+            record(ODD, 0.02, "x"),
+        ]
         date = f"2026-{1 + day // 28:02}-{1 + day % 28:02}T00:00:00+00:00"
-        Path(f"runs/{day:02}.json").write_text(json.dumps({
-            "context": {"date": date, "dlroof": {"schema": 1, "commit": f"c{day}"}},
-            "machines": [MACHINE], "records": records}))
+        Path(f"runs/{day:02}.json").write_text(
+            json.dumps({"context": {"date": date, "dlroof": {"schema": 1, "commit": f"c{day}"}}, "machines": [MACHINE], "records": records})
+        )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,14 +87,17 @@ def cached(command):
     return run(command)
 
 
-@pytest.mark.parametrize("which, expectation", [
-    pytest.param("first", exits(0), id="runs are added"),
-    pytest.param("first", plain("runs/00.json: run 1, 3 benchmarks, 3 of them new"), id="new benchmarks are counted"),
-    pytest.param("again", exits(0), id="a run that is there is no error"),
-    pytest.param("again", plain("runs/00.json: is there already, as run 1"), id="a run that is there is named"),
-    pytest.param("two", exits(0), id="another history is begun"),
-    pytest.param("three", exits(0), id="a run is exported"),
-])
+@pytest.mark.parametrize(
+    "which, expectation",
+    [
+        pytest.param("first", exits(0), id="runs are added"),
+        pytest.param("first", plain("runs/00.json: run 1, 3 benchmarks, 3 of them new"), id="new benchmarks are counted"),
+        pytest.param("again", exits(0), id="a run that is there is no error"),
+        pytest.param("again", plain("runs/00.json: already stored as run 1"), id="a run that is there is named"),
+        pytest.param("two", exits(0), id="another history is begun"),
+        pytest.param("three", exits(0), id="a run is exported"),
+    ],
+)
 def test_add(history, which, expectation):
     expectation(history[which])
 
@@ -93,11 +113,9 @@ SHOW_B = "dlroof history show --db h.sqlite Conv2D/cpu/onednn/fwd/f32/b"
     ("list exits 0", "dlroof history list --db h.sqlite", exits(0)),
     ("list counts all runs", "dlroof history list --db h.sqlite", plain("40 runs")),
     ("show exits 0", SHOW_B, exits(0)),
-    ("show has the change at its date", SHOW_B,
-     prints(r"2026-01-21.*slower by \+(29|30|31)\.[0-9] % from here on; algorithm x -> y")),
+    ("show has the change at its date", SHOW_B, prints(r"2026-01-21.*slower by \+(29|30|31)\.[0-9] % from here on; algorithm x -> y")),
     ("show takes a part of a name", "dlroof history show --db h.sqlite f32/a", plain("noise")),
-    ("show knows no noise of two runs", "dlroof history show --db one.sqlite f32/a",
-     plain("noise not known, 0 outliers among them; 0 changes")),
+    ("show knows no noise of two runs", "dlroof history show --db one.sqlite f32/a", plain("noise not known, 0 outliers among them; 0 changes")),
     ("show refuses an ambiguous part of a name", "dlroof history show --db h.sqlite f32/", bad_input),
     ("show lists the ambiguous names", "dlroof history show --db h.sqlite f32/", says("f32/a, Conv2D")),
     ("an exported run equals the added one", "dlroof compare three.json runs/02.json", plain("3 same")),
@@ -116,8 +134,7 @@ SHOW_B = "dlroof history show --db h.sqlite Conv2D/cpu/onednn/fwd/f32/b"
     ("a dashboard refuses a folder without run files", "dlroof dashboard full", bad_input),
     ("a dashboard refuses a file as its folder", "dlroof dashboard --db h.sqlite -o odd.json/site", bad_input),
     ("a dashboard refuses a full disk", "dlroof dashboard --db one.sqlite -o full", bad_input),
-    ("a dashboard names the page on the full disk", "dlroof dashboard --db one.sqlite -o full",
-     says(r"full/roofline\.html: ")),
+    ("a dashboard names the page on the full disk", "dlroof dashboard --db one.sqlite -o full", says(r"full/roofline\.html: ")),
 )
 def test_command(command, expected):
     verify(cached(command), expected)
@@ -150,15 +167,22 @@ class TestReadersBesideAWriter:
     def writer(self, history):
         os.mkdir("many")
         for i in range(300):
-            records = [{"name": f"n{n}", "status": "ok", "repetitions": [
-                {"seconds": 1 + i * 1e-6 + r * 1e-3, "iterations": 1} for r in range(5)]} for n in range(200)]
-            Path(f"many/{i:03}.json").write_text(json.dumps({
-                "context": {"date": f"2026-01-01T00:{i // 60:02}:{i % 60:02}+00:00", "dlroof": {"schema": 1}},
-                "records": records}))
+            records = [
+                {"name": f"n{n}", "status": "ok", "repetitions": [{"seconds": 1 + i * 1e-6 + r * 1e-3, "iterations": 1} for r in range(5)]} for n in range(200)
+            ]
+            Path(f"many/{i:03}.json").write_text(
+                json.dumps({"context": {"date": f"2026-01-01T00:{i // 60:02}:{i % 60:02}+00:00", "dlroof": {"schema": 1}}, "records": records})
+            )
         first = " ".join(f"many/00{i}.json" for i in range(10))
         verify(run("dlroof history add --db many.sqlite " + first), [exits(0)])
-        process = start(["bash", "-c", 'for file in many/0[1-9]?.json many/[12]??.json; do [ -e enough ] || '
-                         f'"{DLROOF}" history add --db many.sqlite "$file" > added || exit 1; done'])
+        process = start(
+            [
+                "bash",
+                "-c",
+                "for file in many/0[1-9]?.json many/[12]??.json; do [ -e enough ] || "
+                f'"{DLROOF}" history add --db many.sqlite "$file" > added || exit 1; done',
+            ]
+        )
         yield process
         Path("enough").touch()
         verify(finish(process), [exits(0)])
@@ -192,13 +216,17 @@ def openmetrics_names(text):
     return [re.sub(r"\\(.)", lambda m: "\n" if m.group(1) == "n" else m.group(1), label) for label in labels]
 
 
-@pytest.mark.parametrize("form, names", [
-    ("bencher", lambda text: list(json.loads(text))),
-    ("github-action", lambda text: [entry["name"] for entry in json.loads(text)]),
-    ("csv", lambda text: [row["name"] for row in csv.DictReader(io.StringIO(text, newline=""))]),
-    ("otava", lambda text: next(csv.reader(io.StringIO(text, newline="")))),
-    ("openmetrics", openmetrics_names),
-], ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    "form, names",
+    [
+        ("bencher", lambda text: list(json.loads(text))),
+        ("github-action", lambda text: [entry["name"] for entry in json.loads(text)]),
+        ("csv", lambda text: [row["name"] for row in csv.DictReader(io.StringIO(text, newline=""))]),
+        ("otava", lambda text: next(csv.reader(io.StringIO(text, newline="")))),
+        ("openmetrics", openmetrics_names),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
 def test_an_odd_name_survives(form, names):
     assert ODD in names(exported(form).out)
 
@@ -210,8 +238,7 @@ def test_export_refuses_a_name_that_comes_twice(form):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_export_refuses_a_full_disk(form):
-    verify(run(f"dlroof export --format={form} runs/00.json", stdout="/dev/full"),
-           [exits(2), says("standard output: not all could be written")])
+    verify(run(f"dlroof export --format={form} runs/00.json", stdout="/dev/full"), [exits(2), says("standard output: not all could be written")])
 
 
 @pytest.mark.parametrize("verb", ["list", "show f32/a", "export", "export --run 1"])
@@ -219,8 +246,7 @@ def test_history_refuses_a_full_disk(verb):
     verify(run(f"dlroof history {verb} --db h.sqlite", stdout="/dev/full"), [bad_input])
 
 
-@pytest.mark.parametrize("command", ["openmetrics --db h.sqlite --last 5", "otava --db h.sqlite -o otava.csv",
-                                     "otava-config --db h.sqlite -o otava.yaml"])
+@pytest.mark.parametrize("command", ["openmetrics --db h.sqlite --last 5", "otava --db h.sqlite -o otava.csv", "otava-config --db h.sqlite -o otava.yaml"])
 def test_a_history_is_exported(command):
     verify(cached(f"dlroof export --format={command}"), [exits(0)])
 
@@ -240,15 +266,13 @@ def test_promtool_reads_many_runs():
 def test_otava_sees_the_change():
     for command in ("otava --db h.sqlite -o otava.csv", "otava-config --db h.sqlite -o otava.yaml"):
         cached(f"dlroof export --format={command}")
-    verify(run("otava analyze dlroof --since 2025-01-01", OTAVA_CONFIG="otava.yaml"),
-           [exits(0), prints(r"\+(29|30|31)\.[0-9]%")])
+    verify(run("otava analyze dlroof --since 2025-01-01", OTAVA_CONFIG="otava.yaml"), [exits(0), prints(r"\+(29|30|31)\.[0-9]%")])
 
 
 class TestDashboard:
     @pytest.fixture(scope="class", autouse=True)
     def sites(self, history):
-        return [run(f"dlroof dashboard {source}")
-                for source in ("runs -o site", "--db h.sqlite -o site2", "--db one.sqlite -o site_of_two")]
+        return [run(f"dlroof dashboard {source}") for source in ("runs -o site", "--db h.sqlite -o site2", "--db one.sqlite -o site_of_two")]
 
     @pytest.mark.parametrize("which", range(3), ids=["of a folder", "of a history", "of two runs"])
     def test_exits_0(self, sites, which):
@@ -271,14 +295,27 @@ class TestDashboard:
             assert not re.search(r'src="(https?:)?//', page.read_text()), page
 
     @pytest.mark.skipif(not CHROMIUM, reason="no chromium to look at the pages with")
-    @pytest.mark.parametrize("page, texts", [
-        pytest.param("site/index.html", ['data-listed="yes"', "<h3>2026-01-21 00:00 c20: 1 slower"], id="the index"),
-        pytest.param("site/index.html#series=2", ['data-drawn="yes"'], id="a series"),
-        pytest.param("site_of_two/index.html#series=1",
-                     ['data-drawn="yes"', "Too few runs to tell how they differ."], id="a series of two runs"),
-        pytest.param("site/roofline.html?run=7", ['data-drawn="yes"', "3 of 3 shown"], id="the roofline of a date"),
-    ])
+    @pytest.mark.parametrize(
+        "page, texts",
+        [
+            pytest.param("site/index.html", ['data-listed="yes"', "<h3>2026-01-21 00:00 c20: 1 slower"], id="the index"),
+            pytest.param("site/index.html#series=2", ['data-drawn="yes"'], id="a series"),
+            pytest.param("site_of_two/index.html#series=1", ['data-drawn="yes"', "Too few runs to estimate the noise."], id="a series of two runs"),
+            pytest.param("site/roofline.html?run=7", ['data-drawn="yes"', "3 of 3 shown"], id="the roofline of a date"),
+        ],
+    )
     def test_draws(self, page, texts):
-        ran = run([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000",
-                   f"--user-data-dir={os.getcwd()}/profile", "--dump-dom", f"file://{os.getcwd()}/{page}"], timeout=120)
+        ran = run(
+            [
+                CHROMIUM,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--virtual-time-budget=20000",
+                f"--user-data-dir={os.getcwd()}/profile",
+                "--dump-dom",
+                f"file://{os.getcwd()}/{page}",
+            ],
+            timeout=120,
+        )
         verify(ran, [plain(text) for text in texts])

@@ -11,7 +11,7 @@ import pytest
 from checks import DATA, bad_input, checks, exists, exits, finish, one_sentence, plain, prints, run, says, start, verify, words
 
 # Writes lines as oneDNN does where ONEDNN_VERBOSE asks for them, in the middle of its own.
-PROGRAM = r'''
+PROGRAM = r"""
 import os, sys, time
 speaks = os.environ.get("ONEDNN_VERBOSE", "0") != "0"
 def onednn(text):
@@ -44,7 +44,7 @@ if how == "wait":
 print("time 1" if speaks else "time 2", file=sys.stderr)
 own(b"\xff\x00\nlast")
 sys.exit(3 if how == "three" else 0)
-'''
+"""
 PYTHON = sys.executable
 PROFILE = f"dlroof profile --machine none -o run.json -- {PYTHON} program.py "
 
@@ -68,6 +68,7 @@ def test_the_programs_own_output_and_exit_code_stay_as_they_are():
 
 def test_on_a_terminal_the_program_has_one_and_its_bytes_are_the_same():
     """The terminal's own translation of newlines is the same with and without profile."""
+
     def shown(command):
         ours, its = pty.openpty()
         process = subprocess.Popen(words(command), stdin=subprocess.DEVNULL, stdout=its, stderr=subprocess.DEVNULL)
@@ -81,6 +82,7 @@ def test_on_a_terminal_the_program_has_one_and_its_bytes_are_the_same():
         assert process.wait(60) == 0
         os.close(ours)
         return text
+
     for script in ("program.py", "-c 'import os; print(os.isatty(1), flush=True)'"):
         alone = shown(f"{PYTHON} {script}")
         assert shown(f"dlroof profile --machine none -o run.json -- {PYTHON} {script}") == alone
@@ -89,8 +91,7 @@ def test_on_a_terminal_the_program_has_one_and_its_bytes_are_the_same():
 
 def test_the_run_file_the_log_and_the_report():
     ran = run(PROFILE.replace("-o", "--log kept.log -o"))
-    verify(ran, [exits(0), exists("run.json"), says("^dlroof: wrote run.json"), says("9 lines of oneDNN"),
-                 says("n1c64h56w56k64r3s3_p1")])
+    verify(ran, [exits(0), exists("run.json"), says("^dlroof: wrote run.json"), says("9 lines of oneDNN"), says("n1c64h56w56k64r3s3_p1")])
     log = Path("kept.log").read_text().splitlines()
     assert len(log) == 9 and all(line.startswith("onednn_verbose,") for line in log)
     shown = run("dlroof report run.json")
@@ -99,14 +100,17 @@ def test_the_run_file_the_log_and_the_report():
 
 @checks(
     ("without oneDNN", "dlroof profile --machine none -- echo hi", exits(0), plain("hi"), says("no line of oneDNN.*TF_ENABLE_ONEDNN_OPTS")),
-    ("silent", "dlroof profile --machine none -- true", exits(0), says("true printed nothing")),
+    ("silent", "dlroof profile --machine none -- true", exits(0), says("true printed neither")),
     ("absent", "dlroof profile --machine none -- ./no-such-program", exits(127), says("^dlroof: .*No such file or directory$")),
     ("not executable", "dlroof profile --machine none -- ./program.py", exits(126), says("^dlroof: .*Permission denied$")),
-    ("dies", PROFILE + "die", exits(137), says(r"was ended by signal 9 \(Killed\)"), says("1 of oneDNN's lines were cut"),
-     says("wrote run.json")),
+    ("dies", PROFILE + "die", exits(137), says(r"was ended by signal 9 \(Killed\)"), says("1 of oneDNN's lines were cut"), says("wrote run.json")),
     ("forks", PROFILE + "fork", exits(0), says("ran as 2 processes, of which 2 began"), says("11 lines of oneDNN")),
-    ("no primitive", ["dlroof", "profile", "--machine", "none", "--", "sh", "-c", "echo 'onednn_verbose,v1,info,oneDNN v3.2.1'"], exits(0),
-     says("executed none of its primitives")),
+    (
+        "no primitive",
+        ["dlroof", "profile", "--machine", "none", "--", "sh", "-c", "echo 'onednn_verbose,v1,info,oneDNN v3.2.1'"],
+        exits(0),
+        says("executed none of its primitives"),
+    ),
     ("no pattern", "dlroof profile --machine none --verify-overhead 1 --read x -- true", bad_input),
     ("no command", "dlroof profile --machine none", one_sentence),
     ("no GPU's flags", "dlroof profile --machine none --chip GH100 -- true", bad_input, says("--gpu")),
@@ -153,13 +157,21 @@ def test_a_program_whose_reader_ends_ends_too():
 def test_a_replay_puts_the_primitive_alone_beside_it():
     """Measures one convolution; its times are only held against each other."""
     ran = run(f"dlroof profile --machine none -o replay.json --replay 2 --bench {os.environ['DLROOF_BENCH']} -- {PYTHON} program.py", timeout=300)
-    verify(ran, [exits(0), says("^dlroof: replaying 1 primitive alone$"), says("^one call, alone by oneDNN [0-9.]+ +in the program +alone +ratio +alone, cold +why$"),
-                 says("^Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k64r3s3_p1 .*x "), says("^  1: ")])
+    verify(
+        ran,
+        [
+            exits(0),
+            says("^dlroof: replaying 1 primitive standalone$"),
+            says("^one call, standalone by oneDNN [0-9.]+ +in the program +standalone +ratio +standalone, cold +why$"),
+            says("^Conv2D/cpu/onednn/fwd/f32/n1c64h56w56k64r3s3_p1 .*x "),
+            says("^  1: "),
+        ],
+    )
     primitive = json.loads(Path("replay.json").read_text())["context"]["dlroof"]["program"]["primitives"][0]
     alone = primitive["alone"]
     assert abs(alone["ratio"] - alone["program_seconds"] / alone["seconds"]) < 1e-6 * alone["ratio"]
     assert alone["cold_seconds"] > 0 and abs(alone["program_seconds"] - 1.5e-3) < 1e-9 and alone["implementation"]
-    verify(run("dlroof report replay.json --show=table"), [exits(0), prints("^one call, alone by oneDNN ")])
+    verify(run("dlroof report replay.json --show=table"), [exits(0), prints("^one call, standalone by oneDNN ")])
 
 
 @checks(

@@ -21,16 +21,23 @@ def imported(folder):
 
 
 def test_the_program_is_shown(imported):
-    verify(imported, [
-        exits(0), says("wrote run.json"),
-        prints("^oneDNN v3.13.3, OpenMP, 2 threads, Intel AVX2: 460 calls of 66 distinct primitives, 1.36 s in all$"),
-        prints("^primitives that would give most, per step +calls +time"),
-        prints("^Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training +5 .* compute .given. +1.47x +jit:avx2$"),
-        prints("^reorder +undef +43 +158 .* none$"),
-        prints("without FLOPs: 158 of 211 calls"),
-        prints("2 steps, marked by the program; 211 calls each"),
-        prints("above the roof: convolution$"), prints("moves data: reorder$"), prints("outside oneDNN$"),
-        prints("^460 of 460 lines of executed primitives were read; 467 of 472 lines are oneDNN's$")])
+    verify(
+        imported,
+        [
+            exits(0),
+            says("wrote run.json"),
+            prints("^oneDNN v3.13.3, OpenMP, 2 threads, Intel AVX2: 460 calls of 66 distinct primitives, 1.36 s in all$"),
+            prints("^primitives with the largest potential, per step +calls +time"),
+            prints("^Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training +5 .* compute .given. +1.47x +jit:avx2$"),
+            prints("^reorder +undef +43 +158 .* none$"),
+            prints("zero-FLOP: 158 of 211 calls"),
+            prints("2 steps, marked by the program; 211 calls each"),
+            prints("above the roof: convolution$"),
+            prints("moves data: reorder$"),
+            prints("outside oneDNN$"),
+            prints("^460 of 460 lines of executed primitives were read; 467 of 472 lines are oneDNN's$"),
+        ],
+    )
 
 
 def test_the_parts_of_a_step_add_up(imported):
@@ -62,18 +69,28 @@ def test_the_file_keeps_what_a_replay_needs(imported):
 
 
 def test_without_roofs_the_longest_come_first():
-    verify(run(f"dlroof import {LOGS}/tf_r50_inf_dnn.onednn.log"),
-           [exits(0), prints("^primitives that take most, per step"), prints("no roofs, so no gaps: --machine names whose they are"), never_prints("above the roof")])
+    verify(
+        run(f"dlroof import {LOGS}/tf_r50_inf_dnn.onednn.log"),
+        [
+            exits(0),
+            prints("^primitives with the most time, per step"),
+            prints("no roofs, so no slowdowns: --machine FILE has the roofs"),
+            never_prints("above the roof"),
+        ],
+    )
 
 
-@pytest.mark.parametrize("arguments, sentence", [
-    ("pt_bert_inf.onednn.log", "2 steps, marked by the program; 12 calls each"),
-    ("tf212_conv_opts0.log", "no steady steps found"),
-    ("pt_lstm_trn.onednn.log", "  backward: 46.3 ms, 1 call, 46.2 ms in oneDNN"),
-    ("pt_lstm_trn.onednn.log --steps 4", "4 steps, as many as given; 9 calls each"),
-    ("pt_lstm_trn.onednn.log --steps 7", "no 7 equal steps found"),
-    ("debian_torch113_conv_v2.6.3.log", "creation of primitives: 4 made, 0 found in the cache"),
-])
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        ("pt_bert_inf.onednn.log", "2 steps, marked by the program; 12 calls each"),
+        ("tf212_conv_opts0.log", "no steady steps found"),
+        ("pt_lstm_trn.onednn.log", "  backward: 46.3 ms, 1 call, 46.2 ms in oneDNN"),
+        ("pt_lstm_trn.onednn.log --steps 4", "4 steps, as many as given; 9 calls each"),
+        ("pt_lstm_trn.onednn.log --steps 7", "no 7 equal steps found"),
+        ("debian_torch113_conv_v2.6.3.log", "creation of primitives: 4 made, 0 found in the cache"),
+    ],
+)
 def test_steps(arguments, sentence):
     verify(run(f"dlroof import {LOGS}/{arguments}"), [exits(0), prints(re.escape(sentence))])
 
@@ -83,19 +100,28 @@ def test_cut_lines_are_told():
     at = next(i for i, line in enumerate(text) if ",exec," in line)
     text[at] = text[at][:60]
     Path("cut.log").write_text("\n".join(["progress"] + text))
-    verify(run("dlroof import cut.log"),
-           [exits(0), prints("^11 of 12 lines of executed primitives were read"), prints(f"^  1 line not read, line {at + 2} first: fewer fields than the template has$")])
+    verify(
+        run("dlroof import cut.log"),
+        [
+            exits(0),
+            prints("^11 of 12 lines of executed primitives were read"),
+            prints(f"^  1 line not read, line {at + 2} first: fewer fields than the template has$"),
+        ],
+    )
 
 
 def test_a_packed_log_is_read(imported):
     packed = gzip.compress((LOGS / "pt_r50_inf.onednn.log").read_bytes())
     Path("packed.log.gz").write_bytes(packed)
-    Path("cut.log.gz").write_bytes(packed[:len(packed) // 2])
+    Path("cut.log.gz").write_bytes(packed[: len(packed) // 2])
     Path("damaged.log.gz").write_bytes(packed[:500] + bytes([packed[500] ^ 255]) + packed[501:])
     Path("empty.log.gz").write_bytes(gzip.compress(b""))
     ran = run("dlroof import packed.log.gz --machine roofs.json -o packed.json")
     assert ran.code == 0 and ran.out == imported.out, ran
-    verify(run("dlroof import cut.log.gz"), [exits(2), one_sentence, says("cut.log.gz: gzip data that are cut off after [0-9]+ bytes of text, expected a whole file")])
+    verify(
+        run("dlroof import cut.log.gz"),
+        [exits(2), one_sentence, says("cut.log.gz: the gzip data are cut off after [0-9]+ bytes of text, expected a complete file")],
+    )
     verify(run("dlroof import damaged.log.gz"), [exits(2), one_sentence, says("damaged.log.gz: damaged gzip data")])
     verify(run("dlroof import empty.log.gz"), [exits(2), one_sentence, says("empty.log.gz: empty file")])
 
@@ -103,9 +129,12 @@ def test_a_packed_log_is_read(imported):
 def test_bad_input():
     Path("quiet.log").write_text("onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\n")
     verify(run("dlroof import quiet.log"), [exits(2), one_sentence, says("quiet.log:1: no executed primitive in 1 lines, expected lines like")])
-    verify(run(f"dlroof import {LOGS}/pt_lstm_inf.onednn.log --set x"), [exits(2), one_sentence, says("--set and --provenance are not for a program's log")])
-    verify(run(f"dlroof import {DATA}/import_small.csv --steps 3 -o x.json"), [exits(2), one_sentence, says("--steps is for a program's log")])
+    verify(
+        run(f"dlroof import {LOGS}/pt_lstm_inf.onednn.log --set x"), [exits(2), one_sentence, says("--set and --provenance do not apply to a program's log")]
+    )
+    verify(run(f"dlroof import {DATA}/import_small.csv --steps 3 -o x.json"), [exits(2), one_sentence, says("--steps applies only to a program's log")])
     verify(run(f"dlroof import {DATA}/import_small.csv"), [exits(2), one_sentence, says("expected -o FILE")])
+
 
 @pytest.fixture(scope="module")
 def two_programs(imported):
@@ -115,11 +144,23 @@ def two_programs(imported):
 
 
 def test_two_programs_are_compared_problem_by_problem(two_programs):
-    verify(run("dlroof compare --across-programs run.json tf.json"), [
-        exits(0), prints("^A: run.json, oneDNN v3.13.3"), prints("^a step +A calls +A time +B calls +B time +B/A$"),
-        prints("^primitives that only move data +158 "), prints("^outside oneDNN "), prints("^convolution +forward +53 .* 53 "),
-        prints("^on both sides +A calls .* differs$"), prints("^convolution forward f32 mb8"), prints("^in A alone"), prints("^in B alone"),
-        prints("^ +[0-9]+  layout of src: "), prints("^ +[0-9]+  implementation: ")])
+    verify(
+        run("dlroof compare --across-programs run.json tf.json"),
+        [
+            exits(0),
+            prints("^A: run.json, oneDNN v3.13.3"),
+            prints("^a step +A calls +A time +B calls +B time +B/A$"),
+            prints("^primitives with zero FLOPs +158 "),
+            prints("^outside oneDNN "),
+            prints("^convolution +forward +53 .* 53 "),
+            prints("^on both sides +A calls .* differs$"),
+            prints("^convolution forward f32 mb8"),
+            prints("^only in A"),
+            prints("^only in B"),
+            prints("^ +[0-9]+  layout of src: "),
+            prints("^ +[0-9]+  implementation: "),
+        ],
+    )
 
 
 def test_every_format_has_the_same_times(two_programs):
@@ -134,20 +175,27 @@ def test_every_format_has_the_same_times(two_programs):
 
 
 def test_two_programs_are_on_one_chart(two_programs):
-    verify(run("dlroof report run.json tf.json"), [
-        exits(0), prints("^run.json$"), prints("^tf.json$"), prints("^  A  run f32 .[0-9]+.$"), prints("^  B  tf f32 .[0-9]+.$")])
-    verify(run("dlroof report run.json tf.json -o both.html -o both.json"),
-           [exits(0), contains("both.html", "onednn@run/fwd"), contains("both.html", "onednn@tf/fwd")])
+    verify(
+        run("dlroof report run.json tf.json"),
+        [exits(0), prints("^run.json$"), prints("^tf.json$"), prints("^  A  run f32 .[0-9]+.$"), prints("^  B  tf f32 .[0-9]+.$")],
+    )
+    verify(
+        run("dlroof report run.json tf.json -o both.html -o both.json"),
+        [exits(0), contains("both.html", "onednn@run/fwd"), contains("both.html", "onednn@tf/fwd")],
+    )
     verify(run("dlroof report both.json --show=picture"), [exits(0), prints("^  B  tf f32 ")])
-    verify(run("dlroof report run.json tf.json --before run.json"), [exits(2), one_sentence, says("--before is for one run file")])
+    verify(run("dlroof report run.json tf.json --before run.json"), [exits(2), one_sentence, says("--before: expected one run file")])
 
 
-@pytest.mark.parametrize("arguments, sentence", [
-    ("run.json", "expected two run files of programs, A and B"),
-    ("run.json none.json", "none.json"),
-    ("run.json tf.json --format=junit", "--format=junit: expected table, markdown, json, csv with --across-programs"),
-    ("run.json tf.json --min-effect=3%", "--across-programs: expected A, B and --format alone"),
-    ("plain.json run.json", "plain.json: no program's run file, expected context.dlroof.program"),
-])
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        ("run.json", "expected two run files of programs, A and B"),
+        ("run.json none.json", "none.json"),
+        ("run.json tf.json --format=junit", "--format=junit: expected table, markdown, json, csv with --across-programs"),
+        ("run.json tf.json --min-effect=3%", "--across-programs: expected only A, B and --format"),
+        ("plain.json run.json", "plain.json: no program's run file, expected context.dlroof.program"),
+    ],
+)
 def test_programs_that_cannot_be_compared(two_programs, arguments, sentence):
     verify(run(f"dlroof compare --across-programs {arguments}"), [exits(2), one_sentence, says(re.escape(sentence))])

@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from checks import (DATA, QUICK, ROOT, checks, contains, exits, finish, holds, never_prints, one_sentence,
-                    prints, program, run, says, silent, start, verify)
+from checks import DATA, QUICK, ROOT, checks, contains, exits, finish, holds, never_prints, one_sentence, prints, program, run, says, silent, start, verify
 
 BENCH = program("DLROOF_BENCH")
 NAMES = "--benchmark_filter=^LSTM/cpu/reference "
@@ -17,10 +16,8 @@ ON_MACHINE = "--dlroof_machine=machine.json "
 FAST = f"{ON_MACHINE}{NAMES}{QUICK} "
 RUN = FAST + "--benchmark_out=run.json --benchmark_context=note=hello --dlroof_html=run.html"
 COLD = "Conv2D/cpu/onednn/fwd/f32/n1c16h28w28k16r3s3_p1/cold"
-BAD_CHOICES = {"batch=0": 1, "batch=-1": 1, "batch=1,1e9x": 4, "batch=abc": 1, "types=f32,f99": 5,
-               "directions=fwd,up": 5, "library=mkl": 1}
-CHOSEN = ("--dlroof_suite=resnet50 --dlroof_directions=fwd --dlroof_types=f16 --dlroof_batch=2,4 "
-          "--benchmark_list_tests")
+BAD_CHOICES = {"batch=0": 1, "batch=-1": 1, "batch=1,1e9x": 4, "batch=abc": 1, "types=f32,f99": 5, "directions=fwd,up": 5, "library=mkl": 1}
+CHOSEN = "--dlroof_suite=resnet50 --dlroof_directions=fwd --dlroof_types=f16 --dlroof_batch=2,4 " "--benchmark_list_tests"
 NET = "LSTM/cpu/reference/fwd_inference/f64/t2n2i"
 DELTA = ROOT / "baselines/studies/delta_scaling"
 
@@ -56,7 +53,7 @@ def files(folder):
     text = Path("run.json").read_text()
     Path("cut_early.json").write_text(text[:300])
     # In the middle of the second benchmark's entries: the machine before them is most of the file.
-    Path("cut.json").write_text(text[:(text.index('"benchmarks": [') + text.index('"records": ')) // 2])
+    Path("cut.json").write_text(text[: (text.index('"benchmarks": [') + text.index('"records": ')) // 2])
     parameters = json.loads(run("dlroof model --problem n2c8h14w14k16r3s3_p1 --format=json").out)["gpu"]
     del parameters["l2_bytes"]
     Path("gpu.json").write_text(json.dumps(parameters))
@@ -65,8 +62,7 @@ def files(folder):
     return measured
 
 
-BAD_MACHINES = ["", "{", "[]", '{"device": "cpu"}', '{"device": 5}', '{"name": "a", "bytes": {"dram": NaN}}',
-                '{"name": "a", "bytes": {"dram": 4.8}}']
+BAD_MACHINES = ["", "{", "[]", '{"device": "cpu"}', '{"device": 5}', '{"name": "a", "bytes": {"dram": NaN}}', '{"name": "a", "bytes": {"dram": 4.8}}']
 
 
 def test_ceilings_are_measured_without_a_writable_cache_and_it_is_named(files):
@@ -82,67 +78,91 @@ CUPTI = FAST + "--dlroof_counters=cupti"
 KEEP = FAST + "--dlroof_disturbed=keep --benchmark_out=keep.json"
 
 
-@checks(*cases(
-    "bench ",
-    ("listing exits 0", "--benchmark_list_tests", exits(0)),
-    ("listing has the paper's LSTM", "--benchmark_list_tests", prints("^LSTM/cpu/onednn/bwd/f32/t16n16i32h16")),
-    ("listing measures nothing", "--benchmark_list_tests", silent),
-    ("a filtered run exits 0", RUN, exits(0)),
-    ("the table has a time in each row", RUN, prints(r"^LSTM/cpu/reference/\S+ +~?[0-9.]+ [num]s "),
-     never_prints(r"^LSTM/cpu/reference/\S+ *(no time.*)?$")),
-    ("a run that keeps noisy repetitions says so", KEEP, contains("keep.json", '"noisy": "keep"')),
-    ("such a run has no noisy repetition", KEEP,
-     holds("keep.json", lambda run: not any("disturbed" in each for r in run["records"] for each in r["repetitions"]))),
-    ("the rule is in the file", RUN, contains("run.json", '"max_noise": 0.05')),
-    ("a run without a budget repeats as often as asked", FAST + "--dlroof_max_seconds=0 --benchmark_out=asked.json",
-     holds("asked.json", lambda run: all(len(r["repetitions"]) == 3 for r in run["records"]))),
-    ("the context is kept", RUN, contains("run.json", '"note": "hello"')),
-    ("the page is written", RUN, contains("run.html", "LSTM/cpu/reference")),
-    ("JSON on standard output has records", INTERLEAVED, prints('"records"')),
-    ("CSV on standard output has Google Benchmark's header", NAMES + QUICK + " --benchmark_format=csv",
-     prints("^name,iterations,real_time")),
-    ("a filter without a match is no error", "--benchmark_filter=nothing_of_this_name", exits(0)),
-    ("an unknown flag of Google Benchmark is refused", "--benchmark_filtre=LSTM", one_sentence),
-    ("an unknown own flag is refused", "--dlroof_treads=2", one_sentence),
-    ("more threads than CPUs are refused", "--dlroof_threads=4000", one_sentence),
-    ("a missing suite file is refused", "--dlroof_suite=none.txt", one_sentence),
-    ("an unknown counter source is refused", "--dlroof_counters=papi", one_sentence),
-    ("an absent counter source costs no failure", CUPTI, exits(0)),
-    ("an absent counter source is named", CUPTI, says("dlroof_counters=cupti: ")),
-    ("a call that cannot be simulated is refused", "--dlroof_simulated_call=LSTM/cpu/reference/nonsense", one_sentence),
-    ("a bad name in a suite is refused", "--dlroof_suite=bad_name.txt", one_sentence),
-    ("a bad name's line and column are named", "--dlroof_suite=bad_name.txt", says("bad_name.txt:3: column 3[0-9]:")),
-    ("a bad count in a suite is refused", "--dlroof_suite=bad_count.txt", one_sentence),
-    ("a bad count's line and column are named", "--dlroof_suite=bad_count.txt",
-     says("bad_count.txt:2: column 40: expected how often")),
-    ("an unknown suite is refused", "--dlroof_suite=resnet5", one_sentence),
-    ("an unknown suite lists the suites", "--dlroof_suite=resnet5",
-     says("no suite 'resnet5'; there are alexnet, .*resnet50, ")),
-    ("--dlroof_suite=help lists the suites", "--dlroof_suite=help", prints("^resnet50 +ResNet-50.s 53 convolutions")),
-    ("a suite runs by name", "--dlroof_suite=resnet50,gnmt --benchmark_list_tests",
-     prints("^Conv2D/cpu/onednn/fwd/int8/n16c3h224w224k64r7s7_s2p3")),
-    ("a suite replaces the default set", "--dlroof_suite=resnet50,gnmt --benchmark_list_tests",
-     never_prints("reference")),
-    ("a bad template is refused", "--dlroof_suite=bad_template.txt", one_sentence),
-    ("a bad template's line and column are named", "--dlroof_suite=bad_template.txt",
-     says("bad_template.txt:2: column 23: expected a type")),
-    *((f"the choice {choice} is refused", f"--dlroof_suite=gnmt --dlroof_{choice}", one_sentence)
-      for choice in BAD_CHOICES),
-    *((f"the column in {choice} is named", f"--dlroof_suite=gnmt --dlroof_{choice}",
-       says(re.escape(f"--dlroof_{choice}: column {column}: "))) for choice, column in BAD_CHOICES.items()),
-    ("choices make a suite anew", CHOSEN, prints("^Conv2D/cpu/onednn/fwd/f16/n2c3h224w224k64r7s7_s2p3")),
-    ("a choice leaves the others out", CHOSEN, never_prints("bwd|f32|n16c")),
-    ("a type that the library has not is no error", "--dlroof_suite=gnmt --dlroof_types=tf32 --benchmark_list_tests", exits(0)),
-    ("a type that the library has not is told", "--dlroof_suite=gnmt --dlroof_types=tf32 --benchmark_list_tests",
-     says("^gnmt: 9 problems are no benchmarks here: LSTM/cpu/onednn has no type 'tf32'")),
-    ("another machine's ceilings are refused", "--dlroof_machine=other_machine.json " + NAMES, one_sentence),
-    ("a missing folder for the output is refused", FAST + "--benchmark_out=none/run.json", one_sentence),
-    ("a full disk exits 2", FAST + "--benchmark_out=/dev/full", exits(2)),
-    ("a full disk is named", FAST + "--benchmark_out=/dev/full", says("/dev/full: not all could be written")),
-    ("a model of two layers exits 0", f"{ON_MACHINE}--dlroof_suite=net.txt --benchmark_filter=/t2n2i {QUICK} "
-     "--benchmark_out=net.json", exits(0), contains("net.json", '"count": 3'),
-     prints("^net.txt LSTM/cpu/reference/fwd_inference/f64 +([01] of )?2 +([013] of )?4( |$)")),
-))
+@checks(
+    *cases(
+        "bench ",
+        ("listing exits 0", "--benchmark_list_tests", exits(0)),
+        ("listing has the paper's LSTM", "--benchmark_list_tests", prints("^LSTM/cpu/onednn/bwd/f32/t16n16i32h16")),
+        ("listing measures nothing", "--benchmark_list_tests", silent),
+        ("a filtered run exits 0", RUN, exits(0)),
+        (
+            "the table has a time in each row",
+            RUN,
+            prints(r"^LSTM/cpu/reference/\S+ +~?[0-9.]+ [num]s "),
+            never_prints(r"^LSTM/cpu/reference/\S+ *(no time.*)?$"),
+        ),
+        ("a run that keeps noisy repetitions says so", KEEP, contains("keep.json", '"disturbed": "keep"')),
+        (
+            "such a run has no noisy repetition",
+            KEEP,
+            holds("keep.json", lambda run: not any("disturbed" in each for r in run["records"] for each in r["repetitions"])),
+        ),
+        ("the rule is in the file", RUN, contains("run.json", '"max_noise": 0.05')),
+        (
+            "a run without a budget repeats as often as asked",
+            FAST + "--dlroof_max_seconds=0 --benchmark_out=asked.json",
+            holds("asked.json", lambda run: all(len(r["repetitions"]) == 3 for r in run["records"])),
+        ),
+        ("the context is kept", RUN, contains("run.json", '"note": "hello"')),
+        ("the page is written", RUN, contains("run.html", "LSTM/cpu/reference")),
+        ("JSON on standard output has records", INTERLEAVED, prints('"records"')),
+        ("CSV on standard output has Google Benchmark's header", NAMES + QUICK + " --benchmark_format=csv", prints("^name,iterations,real_time")),
+        ("a filter without a match is no error", "--benchmark_filter=nothing_of_this_name", exits(0)),
+        ("an unknown flag of Google Benchmark is refused", "--benchmark_filtre=LSTM", one_sentence),
+        ("an unknown own flag is refused", "--dlroof_treads=2", one_sentence, says("did you mean '--dlroof_threads'")),
+        ("more threads than CPUs are refused", "--dlroof_threads=4000", one_sentence),
+        ("a missing suite file is refused", "--dlroof_suite=none.txt", one_sentence),
+        ("an unknown counter source is refused", "--dlroof_counters=papi", one_sentence),
+        ("an absent counter source costs no failure", CUPTI, exits(0)),
+        ("an absent counter source is named", CUPTI, says("dlroof_counters=cupti: ")),
+        ("a call that cannot be simulated is refused", "--dlroof_simulated_call=LSTM/cpu/reference/nonsense", one_sentence),
+        ("a bad name in a suite is refused", "--dlroof_suite=bad_name.txt", one_sentence),
+        ("a bad name's line and column are named", "--dlroof_suite=bad_name.txt", says("bad_name.txt:3: column 3[0-9]:")),
+        ("a bad count in a suite is refused", "--dlroof_suite=bad_count.txt", one_sentence),
+        ("a bad count's line and column are named", "--dlroof_suite=bad_count.txt", says("bad_count.txt:2: column 40: expected the number of occurrences")),
+        ("an unknown suite is refused", "--dlroof_suite=resnet5", one_sentence),
+        ("an unknown suite lists the suites", "--dlroof_suite=resnet5", says("unknown suite 'resnet5'; expected .* one of alexnet, .*resnet50, ")),
+        ("--dlroof_suite=help lists the suites", "--dlroof_suite=help", prints("^resnet50 +ResNet-50.s 53 convolutions")),
+        ("a suite runs by name", "--dlroof_suite=resnet50,gnmt --benchmark_list_tests", prints("^Conv2D/cpu/onednn/fwd/int8/n16c3h224w224k64r7s7_s2p3")),
+        ("a suite replaces the default suites", "--dlroof_suite=resnet50,gnmt --benchmark_list_tests", never_prints("reference")),
+        ("a file replaces the default suites", "--dlroof_suite=net.txt --benchmark_list_tests", prints("^" + re.escape(NET) + "4h4/"), never_prints("onednn")),
+        ("a run says which suite it has", f"{ON_MACHINE}--dlroof_suite=net.txt --benchmark_filter=/t2n2i4 {QUICK}", says("^suite net.txt: 2 benchmarks$")),
+        ("named suites join a file", "--dlroof_suite=net.txt,gnmt --benchmark_list_tests", prints("^" + re.escape(NET) + "4h4/"), prints("^LSTM/cpu/onednn/")),
+        (
+            "a line of benchdnn replaces the default suites",
+            "'--dlroof_suite=--conv --dir=FWD_I mb2ic4ih4oc4kh1' --benchmark_list_tests",
+            prints("^Conv2D/cpu/onednn/fwd/f32/n2c4h4w4k4r1s1/"),
+            never_prints("LSTM"),
+        ),
+        ("a run without a suite has the default ones", RUN, says("^suites paper, reference: [0-9]+ benchmarks$")),
+        ("a bad template is refused", "--dlroof_suite=bad_template.txt", one_sentence),
+        ("a bad template's line and column are named", "--dlroof_suite=bad_template.txt", says("bad_template.txt:2: column 23: expected a type")),
+        *((f"the choice {choice} is refused", f"--dlroof_suite=gnmt --dlroof_{choice}", one_sentence) for choice in BAD_CHOICES),
+        *(
+            (f"the column in {choice} is named", f"--dlroof_suite=gnmt --dlroof_{choice}", says(re.escape(f"--dlroof_{choice}: column {column}: ")))
+            for choice, column in BAD_CHOICES.items()
+        ),
+        ("choices make a suite anew", CHOSEN, prints("^Conv2D/cpu/onednn/fwd/f16/n2c3h224w224k64r7s7_s2p3")),
+        ("a choice leaves the others out", CHOSEN, never_prints("bwd|f32|n16c")),
+        ("a type that the library has not is no error", "--dlroof_suite=gnmt --dlroof_types=tf32 --benchmark_list_tests", exits(0)),
+        (
+            "a type that the library has not is told",
+            "--dlroof_suite=gnmt --dlroof_types=tf32 --benchmark_list_tests",
+            says("^gnmt: skipped 9 problems: LSTM/cpu/onednn has no type 'tf32'"),
+        ),
+        ("another machine's ceilings are refused", "--dlroof_machine=other_machine.json " + NAMES, one_sentence),
+        ("a missing folder for the output is refused", FAST + "--benchmark_out=none/run.json", one_sentence),
+        ("a full disk exits 2", FAST + "--benchmark_out=/dev/full", exits(2)),
+        ("a full disk is named", FAST + "--benchmark_out=/dev/full", says("/dev/full: not all could be written")),
+        (
+            "a model of two layers exits 0",
+            f"{ON_MACHINE}--dlroof_suite=net.txt --benchmark_filter=/t2n2i {QUICK} " "--benchmark_out=net.json",
+            exits(0),
+            contains("net.json", '"count": 3'),
+            prints("^net.txt LSTM/cpu/reference/fwd_inference/f64 +([01] of )?2 +([013] of )?4( |$)"),
+        ),
+    )
+)
 def test_bench(command, expected):
     verify(cached(command), expected)
 
@@ -150,15 +170,14 @@ def test_bench(command, expected):
 def test_the_first_screen_has_a_line_for_each_benchmark_and_each_reason():
     """Of a run on AVX2, which has no bf16. Given roofs: no proof fails while the machine is busy."""
     cpus = len(os.sched_getaffinity(0))
-    roofs = {"name": "roofs", "device": "cpu", "threads": cpus, "flops": {"fp32.vector": 1e12, "fp64.vector": 5e11},
-             "bytes": {"dram": 1e11}}
+    roofs = {"name": "roofs", "device": "cpu", "threads": cpus, "flops": {"fp32.vector": 1e12, "fp64.vector": 5e11}, "bytes": {"dram": 1e11}}
     Path("roofs.json").write_text(json.dumps(roofs))
     command = f"--dlroof_machine=roofs.json --benchmark_filter=LSTM --benchmark_repetitions=1 --benchmark_min_time=0.001 --dlroof_max_seconds=0 --dlroof_threads={cpus}"
     brief, verbose = (bench(command + more, ONEDNN_MAX_CPU_ISA="AVX2") for more in ("", " --verbose"))
     total = int(re.search(r"^(\d+) benchmarks", brief.err, re.M)[1])
     lines = brief.out.splitlines()
-    reasons = [line.split(", ", 1) for line in lines[lines.index("unsupported") + 1:] if line.startswith("  ")]
-    reasons = reasons[:lines[lines.index("unsupported"):].index("") - 1]
+    reasons = [line.split(", ", 1) for line in lines[lines.index("unsupported") + 1 :] if line.startswith("  ")]
+    reasons = reasons[: lines[lines.index("unsupported") :].index("") - 1]
     counts = [int(number[1]) if (number := re.search(r"(\d+) benchmarks$", count)) else 1 for count, _ in reasons]
     assert len(lines) <= 60 and total == 75, brief
     assert len({reason for _, reason in reasons}) == len(reasons), brief
@@ -189,12 +208,13 @@ class TestSimulation:
 
     # 16 channels of 28 x 28, twice, and 2304 weights; a few per cent of bookkeeping are fetched beside those.
     @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
-    @pytest.mark.skipif(b"__asan_init" in Path(BENCH).read_bytes(),
-                        reason="a program with sanitizers does not run under valgrind")
+    @pytest.mark.skipif(b"__asan_init" in Path(BENCH).read_bytes(), reason="a program with sanitizers does not run under valgrind")
     def test_the_dram_bytes_of_a_cold_call_are_its_tensors(self, simulated):
-        ran = run(f"{BENCH} {ON_MACHINE}--dlroof_suite=cold.txt --benchmark_filter={COLD} {QUICK} "
-                  "--dlroof_counters=simulate --benchmark_out=simulated.json", timeout=900,
-                  XDG_CACHE_HOME=os.path.abspath("cache"))
+        ran = run(
+            f"{BENCH} {ON_MACHINE}--dlroof_suite=cold.txt --benchmark_filter={COLD} {QUICK} " "--dlroof_counters=simulate --benchmark_out=simulated.json",
+            timeout=900,
+            XDG_CACHE_HOME=os.path.abspath("cache"),
+        )
         verify(ran, [exits(0), holds("simulated.json", lambda run_file: 1 <= dram_ratio(run_file) < 1.05)])
 
 
@@ -209,43 +229,70 @@ TABLE = " --show table"
 @checks(
     ("dlroof needs a command", "dlroof", one_sentence),
     ("counters of a foreign chip are listed", "dlroof counters --chip=GH100", exits(0)),
-    ("counters have a metric and its weight", "dlroof counters --chip=GH100",
-     prints("32 x lts__t_sectors_srcunit_tex.sum")),
+    ("counters have a metric and its weight", "dlroof counters --chip=GH100", prints("32 x lts__t_sectors_srcunit_tex.sum")),
     ("counters of no chip are refused", "dlroof counters --chip=H1", one_sentence),
     ("report reads a run", "dlroof report run.json", exits(0)),
     ("report shows its benchmarks", "dlroof report run.json", prints("LSTM/cpu/reference")),
-    ("report misses nothing but a picture without points", "dlroof report run.json",
-     lambda ran: re.fullmatch("(no picture: figure: .*\n)*", ran.err) or pytest.fail(repr(ran))),
+    (
+        "report misses nothing but a picture without points",
+        "dlroof report run.json",
+        lambda ran: re.fullmatch("(no picture: figure: .*\n)*", ran.err) or pytest.fail(repr(ran)),
+    ),
     ("report needs a file", "dlroof report", one_sentence),
     ("report refuses a missing file", "dlroof report none.json", one_sentence),
+    (
+        "an unknown command names the nearest one",
+        "dlroof reprot run.json",
+        one_sentence,
+        says("^dlroof: unknown command 'reprot'; did you mean 'report'. dlroof --help lists all$"),
+    ),
+    (
+        "an unknown subcommand names the nearest one",
+        "dlroof history lsit",
+        one_sentence,
+        says("^dlroof: unknown command 'history lsit'; did you mean 'history list'. dlroof history --help lists all$"),
+    ),
+    ("a command like no other is unknown", "dlroof xyzzy", one_sentence, says("unknown command 'xyzzy'; dlroof --help")),
     ("report refuses an unknown extension", "dlroof report run.json -o x.doc", one_sentence),
     ("report refuses an impossible folder", "dlroof report run.json -o /dev/full/x.html", one_sentence),
     ("report refuses an empty file", "dlroof report empty.json", one_sentence),
     ("report refuses a file cut before its first record", "dlroof report cut_early.json", one_sentence),
     ("report reads a file cut later", "dlroof report cut.json" + TABLE, exits(0)),
-    ("report warns of a cut file", "dlroof report cut.json" + TABLE, says("cut off; kept the")),
+    ("report warns of a cut file", "dlroof report cut.json" + TABLE, says("cut off; read the")),
     ("report has a model's row", "dlroof report net.json" + TABLE, prints("^net.txt LSTM/")),
     ("report refuses an unknown level", "dlroof report import.json --levels=dram,l9", one_sentence),
     ("report refuses an unknown sweep", "dlroof report import.json --sweep=colour -o x.svg", one_sentence),
-    ("ERT's results become a machine file", f"dlroof import {DATA}/import_ert.json -o v100.json", exits(0),
-     contains("v100.json", '"fp32.vector"')),
-    ("points stand on imported ceilings", f"dlroof import {DATA}/import_small.csv --machine v100.json -o import.json",
-     exits(0)),
-    ("import judges by the matrix ceiling",
-     f"dlroof import {DATA}/import_small.csv --machine v100.json --balance tensor -o tensor.json", exits(0),
-     contains("tensor.json", '"balance":"tensor"')),
-    ("a known GPU's rates are roofs", f"dlroof import {DATA}/import_ncu_raw.csv --machine v100 -o known.json", exits(0),
-     holds("known.json", lambda run: all(record["time"]["given"] for record in run["records"] if "time" in record))),
-    ("import refuses an unknown machine", f"dlroof import {DATA}/import_small.csv --machine v1000 -o x.json",
-     one_sentence, says("v1000: no such file; expected a machine file, or a GPU of a100, ")),
+    ("ERT's results become a machine file", f"dlroof import {DATA}/import_ert.json -o v100.json", exits(0), contains("v100.json", '"fp32.vector"')),
+    ("points stand on imported ceilings", f"dlroof import {DATA}/import_small.csv --machine v100.json -o import.json", exits(0)),
+    (
+        "import judges by the matrix ceiling",
+        f"dlroof import {DATA}/import_small.csv --machine v100.json --balance tensor -o tensor.json",
+        exits(0),
+        contains("tensor.json", '"balance":"tensor"'),
+    ),
+    (
+        "a known GPU's rates are roofs",
+        f"dlroof import {DATA}/import_ncu_raw.csv --machine v100 -o known.json",
+        exits(0),
+        holds("known.json", lambda run: all(record["time"]["given"] for record in run["records"] if "time" in record)),
+    ),
+    (
+        "import refuses an unknown machine",
+        f"dlroof import {DATA}/import_small.csv --machine v1000 -o x.json",
+        one_sentence,
+        says("v1000: no such file; expected a machine file, or a known GPU: a100, "),
+    ),
     ("a known GPU is shown with its sources", "dlroof machine p100", prints("DRAM +732 GB/s +specified, not measured here: NVIDIA")),
     ("the template of a machine file is one", "dlroof machine --template -o template.json", exits(0)),
     ("a template names its example", "dlroof machine v100 --template", prints('"name": "NVIDIA Tesla V100')),
     ("a machine by hand is shown", "dlroof machine by_hand.json", prints("fp32.vector +67.0 TFLOP/s"), exits(0)),
     ("a machine by hand is not measured again", "dlroof machine by_hand.json --remeasure", one_sentence),
     ("import refuses an unknown balance", f"dlroof import {DATA}/import_small.csv --balance x -o x.json", one_sentence),
-    ("import names a column that it drops", f"dlroof import {DATA}/import_ncu_raw.csv --set fw -o fw.json",
-     says("column 'launch__registers_per_thread' is not known")),
+    (
+        "import names a column that it drops",
+        f"dlroof import {DATA}/import_ncu_raw.csv --set fw -o fw.json",
+        says("column 'launch__registers_per_thread' is not known"),
+    ),
     ("import refuses an unknown kind of file", "dlroof import machine.json -o x.json", one_sentence),
     ("import refuses an unknown format", f"dlroof import {DATA}/import_small.csv --format tsv -o x.json", one_sentence),
     ("import refuses the wrong format", f"dlroof import {DATA}/import_ert.json --format csv -o x.json", one_sentence),
@@ -262,8 +309,9 @@ def test_kernels_without_flops_are_counted_and_timed():
     verify(run("dlroof report fw.json" + TABLE), [prints(r"^fw +1 +1 +25.0 % +40.0 %")])
 
 
-@pytest.mark.parametrize("sample", "import_small.csv import_ncu_raw.csv import_ncu_details.csv import_likwid.csv "
-                                   "import_nvbench.json import_benchdnn.txt".split())
+@pytest.mark.parametrize(
+    "sample", "import_small.csv import_ncu_raw.csv import_ncu_details.csv import_likwid.csv " "import_nvbench.json import_benchdnn.txt".split()
+)
 def test_a_sample_is_imported_and_reported(sample):
     verify(run(f"dlroof import {DATA}/{sample} --machine machine.json -o sample.json"), [exits(0)])
     verify(run("dlroof report sample.json" + TABLE), [exits(0)])
@@ -278,37 +326,45 @@ WHAT_IF = "--gpu v100 --suite alexnet --batch 256 --scale sm=2,dram=1.5,l2=2,l1=
 THREE = "--gpu v100,a100,h100 --suite alexnet"
 
 
-@checks(*cases(
-    "dlroof model ",
-    ("predicts a suite", WHAT_IF, exits(0)),
-    ("names itself a model", WHAT_IF, prints("^DeLTA-style model of NVIDIA Tesla V100")),
-    ("answers what if", WHAT_IF, prints("^sm=2,dram=1.5.* alexnet +[0-9.]+x ")),
-    ("names what to balance next", WHAT_IF, prints("^Balance next\n.*\n.*\nalexnet +[0-9.]+x")),
-    ("writes JSON", "--problem n16c64h112w112k64r3s3_s2 --sweep dram=1:2:1 --format=json", prints('"sweep"')),
-    ("enumerates", "--problem n2c8h14w14k16r3s3_p1 --exact --direction bwd_weights --nhwc --type f16", exits(0)),
-    ("predicts for three GPUs", THREE, exits(0)),
-    ("has a table for each", THREE, prints("^DeLTA-style model of NVIDIA H100")),
-    ("writes several GPUs as an array", "--gpu v100,a100 --suite alexnet -o gpus.json", holds(
-        "gpus.json", lambda gpus: [gpu["gpu"]["name"].split()[1] for gpu in gpus] == ["Tesla", "A100-SXM4-40GB"])),
-    ("compares the published launches", f"--gpu {DELTA}/v100-1305mhz.json {DELTA}/v100-deepcam-launches.json",
-     prints(r"Mean absolute error, predicted against measured, time: 8\.[0-9]")),
-    ("sweeps with a step that changes nothing", "--suite alexnet --sweep dram=1:1:1e-300", exits(0)),
-    ("refuses a parameter file without a figure", "--gpu gpu.json --suite alexnet", one_sentence),
-    ("names the missing figure", "--gpu gpu.json --suite alexnet", says("gpu.json: 'l2_bytes': expected")),
-    ("refuses an unknown GPU", "--gpu v1000 --suite alexnet", one_sentence),
-    ("refuses a GPU without a name", "--gpu v100,,a100 --suite alexnet", one_sentence),
-    ("refuses one figure of two GPUs", "--gpu v100,a100 --suite alexnet --scale sm=2 -o x.svg", one_sentence),
-    ("refuses a run that names no GPU", f"{DATA}/v100_gpu_run.json", one_sentence),
-    ("asks for the GPU of such a run", f"{DATA}/v100_gpu_run.json", says("does not say which GPU ran it; give --gpu")),
-    ("refuses a negative scale", "--suite alexnet --scale dram=-1", one_sentence),
-    ("refuses a tile that fits no SM", "--suite alexnet --scale tile=512x512", one_sentence),
-    ("refuses a falling sweep", "--suite alexnet --sweep dram=2:1:1", one_sentence),
-    ("refuses an unknown suite", "--suite nope", one_sentence),
-    ("needs a problem", "", one_sentence),
-    ("refuses a run without a GPU", "run.json", one_sentence),
-    ("refuses the ceilings of a CPU", "--suite alexnet --machine machine.json", one_sentence),
-    ("refuses an unknown extension", "--suite alexnet -o x.doc", one_sentence),
-))
+@checks(
+    *cases(
+        "dlroof model ",
+        ("predicts a suite", WHAT_IF, exits(0)),
+        ("names itself a model", WHAT_IF, prints("^DeLTA-style model of NVIDIA Tesla V100")),
+        ("answers what if", WHAT_IF, prints("^sm=2,dram=1.5.* alexnet +[0-9.]+x ")),
+        ("names what to balance next", WHAT_IF, prints("^Balance next\n.*\n.*\nalexnet +[0-9.]+x")),
+        ("writes JSON", "--problem n16c64h112w112k64r3s3_s2 --sweep dram=1:2:1 --format=json", prints('"sweep"')),
+        ("enumerates", "--problem n2c8h14w14k16r3s3_p1 --exact --direction bwd_weights --nhwc --type f16", exits(0)),
+        ("predicts for three GPUs", THREE, exits(0)),
+        ("has a table for each", THREE, prints("^DeLTA-style model of NVIDIA H100")),
+        (
+            "writes several GPUs as an array",
+            "--gpu v100,a100 --suite alexnet -o gpus.json",
+            holds("gpus.json", lambda gpus: [gpu["gpu"]["name"].split()[1] for gpu in gpus] == ["Tesla", "A100-SXM4-40GB"]),
+        ),
+        (
+            "compares the published launches",
+            f"--gpu {DELTA}/v100-1305mhz.json {DELTA}/v100-deepcam-launches.json",
+            prints(r"Mean absolute error, predicted against measured, time: 8\.[0-9]"),
+        ),
+        ("sweeps with a step that changes nothing", "--suite alexnet --sweep dram=1:1:1e-300", exits(0)),
+        ("refuses a parameter file without a figure", "--gpu gpu.json --suite alexnet", one_sentence),
+        ("names the missing figure", "--gpu gpu.json --suite alexnet", says("gpu.json: 'l2_bytes': expected")),
+        ("refuses an unknown GPU", "--gpu v1000 --suite alexnet", one_sentence),
+        ("refuses a GPU without a name", "--gpu v100,,a100 --suite alexnet", one_sentence),
+        ("refuses one figure of two GPUs", "--gpu v100,a100 --suite alexnet --scale sm=2 -o x.svg", one_sentence),
+        ("refuses a run that names no GPU", f"{DATA}/v100_gpu_run.json", one_sentence),
+        ("asks for the GPU of such a run", f"{DATA}/v100_gpu_run.json", says("does not say which GPU ran it; give --gpu")),
+        ("refuses a negative scale", "--suite alexnet --scale dram=-1", one_sentence),
+        ("refuses a tile that fits no SM", "--suite alexnet --scale tile=512x512", one_sentence),
+        ("refuses a falling sweep", "--suite alexnet --sweep dram=2:1:1", one_sentence),
+        ("refuses an unknown suite", "--suite nope", one_sentence),
+        ("needs a problem", "", one_sentence),
+        ("refuses a run without a GPU", "run.json", one_sentence),
+        ("refuses the ceilings of a CPU", "--suite alexnet --machine machine.json", one_sentence),
+        ("refuses an unknown extension", "--suite alexnet -o x.doc", one_sentence),
+    )
+)
 def test_model(command, expected):
     verify(cached(command), expected)
 
@@ -317,16 +373,18 @@ class TestSupervised:
     def test_has_the_benchmarks_of_a_plain_run_in_their_order(self):
         # A busy machine disturbs each of them, which runs twice more.
         verify(run(f"dlroof run -o supervised.json --seed 1 --cooldown 0.1 -- {FAST}", timeout=300), [exits(0)])
-        plain, supervised = ([record["name"] for record in json.loads(Path(file).read_text())["records"]]
-                             for file in ("run.json", "supervised.json"))
+        plain, supervised = ([record["name"] for record in json.loads(Path(file).read_text())["records"]] for file in ("run.json", "supervised.json"))
         assert plain == supervised
         verify(run("dlroof report supervised.json" + TABLE), [exits(0)])
 
     def test_two_builds_end_with_a_verdict_and_blocks_of_five(self):
         """A slow machine settles nothing within a budget, and goes on."""
         for more in ["", *["--resume"] * 12]:
-            ran = run(f"dlroof run --ab {BENCH} {BENCH} -o old.json -o new.json {more} --budget 5 --cooldown 0.1 -- {ON_MACHINE}"
-                      "--benchmark_filter=^LSTM/cpu/reference/fwd_inference", timeout=120)
+            ran = run(
+                f"dlroof run --ab {BENCH} {BENCH} -o old.json -o new.json {more} --budget 5 --cooldown 0.1 -- {ON_MACHINE}"
+                "--benchmark_filter=^LSTM/cpu/reference/fwd_inference",
+                timeout=120,
+            )
             assert ran.code in (0, 1, 3), ran
             if os.path.exists("new.json"):
                 break
@@ -341,8 +399,7 @@ class TestARunThatIsStopped:
     @staticmethod
     def stopped_by(signal, file):
         """Sends a signal after the first results."""
-        process = start(f"{BENCH} {ON_MACHINE}--benchmark_filter=^LSTM --benchmark_min_time=0.05 "
-                        f"--benchmark_out={file}")
+        process = start(f"{BENCH} {ON_MACHINE}--benchmark_filter=^LSTM --benchmark_min_time=0.05 " f"--benchmark_out={file}")
         limit = time.monotonic() + 60
         while not (os.path.exists(file) and "real_time" in Path(file).read_text()):
             assert time.monotonic() < limit, "no result within a minute"
@@ -357,4 +414,4 @@ class TestARunThatIsStopped:
 
     def test_by_sigkill_leaves_its_finished_records_and_report_warns(self):
         verify(self.stopped_by(9, "killed.json"), [exits(-9)])
-        verify(run("dlroof report killed.json" + TABLE), [exits(0), says("cut off; kept the")])
+        verify(run("dlroof report killed.json" + TABLE), [exits(0), says("cut off; read the")])

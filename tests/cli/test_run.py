@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from checks import (FAKE_BENCH, bad_input, by_name, checks, exits, finish, holds, plain, prints, run, says, start,
-                    verify)
+from checks import FAKE_BENCH, bad_input, by_name, checks, exits, finish, holds, plain, prints, run, says, start, verify
 
 # A named machine file keeps the program from looking for ceilings. The fake does not read it.
 MACHINE = " -- --dlroof_machine=none"
@@ -37,6 +36,7 @@ def record(name, condition):
 def says_twice(text):
     def check(ran):
         assert ran.err.count(text) == 2, ran
+
     return check
 
 
@@ -45,29 +45,32 @@ class TestEveryBenchmarkHasItsOwnProcess:
     def ran(self, programs):
         return run(ONE + "--cooldown 0.01" + MACHINE + " --benchmark_filter=/f32/", FAKE_NAMES=NAMES)
 
-    @pytest.mark.parametrize("expectation", [
-        pytest.param(expectation, id=name) for name, expectation in {
-            "a failed benchmark makes the exit code 1": exits(1),
-            "the file has all benchmarks in the order of the list":
-                holds("run.json", lambda run_file: list(by_name(run_file)) == NAMES.split()),
-            "a good benchmark has nine clean repetitions": record("n1", lambda r: r["seconds"]["clean"] == 9),
-            "the benchmark after the failed ones is ok": record("n2", lambda r: r["status"] == "ok"),
-            "a crash is a failure": record("crash", lambda r: r["status"] == "failed"),
-            "a crash is recorded with its signal and last words":
-                record("crash", lambda r: "signal 11" in r["reason"] and "about to crash" in r["reason"]),
-            "an exit code is recorded with its last words":
-                record("exit", lambda r: "exit code 2" in r["reason"] and "wrong in some way" in r["reason"]),
-            "a process without a result has failed": record("silent", lambda r: r["status"] == "failed"),
-            "unsupported stays unsupported": record("refused", lambda r: r["status"] == "unsupported"),
-            "a noisy benchmark runs twice more": says_twice("noisy; once more"),
-            "a noisy benchmark has a time that says so": record("noisy", lambda r: r["seconds"]["disturbed"] is True),
-            "progress marks it": says(r"noisy  ~1.00 ms"),
-            "Google Benchmark's entries have the failed ones": holds("run.json", lambda run_file: any(
-                "signal 11" in entry.get("error_message", "") and entry["error_occurred"]
-                for entry in run_file["benchmarks"])),
-            "progress counts up to all": says(r"^\[7/7\] "),
-            "progress shows the time left": says("; ([0-9]+ min )?[0-9]+ s left"),
-        }.items()])
+    @pytest.mark.parametrize(
+        "expectation",
+        [
+            pytest.param(expectation, id=name)
+            for name, expectation in {
+                "a failed benchmark makes the exit code 1": exits(1),
+                "the file has all benchmarks in the order of the list": holds("run.json", lambda run_file: list(by_name(run_file)) == NAMES.split()),
+                "a good benchmark has nine clean repetitions": record("n1", lambda r: r["seconds"]["clean"] == 9),
+                "the benchmark after the failed ones is ok": record("n2", lambda r: r["status"] == "ok"),
+                "a crash is a failure": record("crash", lambda r: r["status"] == "failed"),
+                "a crash is recorded with its signal and last words": record("crash", lambda r: "signal 11" in r["reason"] and "about to crash" in r["reason"]),
+                "an exit code is recorded with its last words": record("exit", lambda r: "exit code 2" in r["reason"] and "wrong in some way" in r["reason"]),
+                "a process without a result has failed": record("silent", lambda r: r["status"] == "failed"),
+                "unsupported stays unsupported": record("refused", lambda r: r["status"] == "unsupported"),
+                "a noisy benchmark runs twice more": says_twice("noisy; measuring it again"),
+                "a noisy benchmark has a time that says so": record("noisy", lambda r: r["seconds"]["disturbed"] is True),
+                "progress marks it": says(r"noisy  ~1.00 ms"),
+                "Google Benchmark's entries have the failed ones": holds(
+                    "run.json",
+                    lambda run_file: any("signal 11" in entry.get("error_message", "") and entry["error_occurred"] for entry in run_file["benchmarks"]),
+                ),
+                "progress counts up to all": says(r"^\[7/7\] "),
+                "progress shows the time left": says("; ([0-9]+ min )?[0-9]+ s left"),
+            }.items()
+        ],
+    )
     def test_file_and_messages(self, ran, expectation):
         expectation(ran)
 
@@ -89,8 +92,7 @@ class TestEveryBenchmarkHasItsOwnProcess:
 class TestAHangingBenchmark:
     def test_is_ended_and_recorded(self):
         ran = run(ONE + "--timeout 4" + MACHINE, FAKE_NAMES="hang")  # it needs time to say its last words
-        verify(ran, [exits(1), record("hang", lambda r: r["reason"] ==
-                                      "still running after 4 s, so it was ended; it said last: hangs")])
+        verify(ran, [exits(1), record("hang", lambda r: r["reason"] == "still running after 4 s, so it was ended; it said last: hangs")])
 
 
 class TestBadInput:
@@ -144,11 +146,13 @@ class TestAJournalThatIsLeft:
         verify(run(command), expected)
         assert JOURNAL.read_text() == stopped[1]
 
-    @pytest.mark.parametrize("change, sentence", [
-        pytest.param(lambda text: text + "no JSON\n", "journal:2: ", id="a spoilt line"),
-        pytest.param(lambda text: text.replace('"dlroof_journal":', '"dlroof_journal":9'), "written by a newer dlroof",
-                     id="a newer journal"),
-    ])
+    @pytest.mark.parametrize(
+        "change, sentence",
+        [
+            pytest.param(lambda text: text + "no JSON\n", "journal:2: ", id="a spoilt line"),
+            pytest.param(lambda text: text.replace('"dlroof_journal":', '"dlroof_journal":9'), "written by a newer dlroof", id="a newer journal"),
+        ],
+    )
     def test_is_not_resumed_with(self, stopped, change, sentence):
         JOURNAL.write_text(change(stopped[1]))
         ran = run(ONE + "--resume" + MACHINE)
@@ -171,12 +175,12 @@ class TestAnInterruptedRun:
         verify(run(ONE + "--resume" + MACHINE), [bad_input])
         process.send_signal(2)
         verify(finish(process), [exits(130)])
-        verify(run(ONE + "--resume" + MACHINE),
-               [exits(0), holds("run.json", lambda run_file: len(run_file["records"]) == 3)])
+        verify(run(ONE + "--resume" + MACHINE), [exits(0), holds("run.json", lambda run_file: len(run_file["records"]) == 3)])
 
 
 class TestFiftyKills:
     """kill -9 at 50 moments: the journal keeps its lines, and the resumed file is the uninterrupted one."""
+
     RESUME = ONE + "--resume" + MACHINE
 
     @pytest.fixture(autouse=True)
@@ -199,7 +203,7 @@ class TestFiftyKills:
             if JOURNAL.exists():
                 text = JOURNAL.read_bytes()
                 assert text.startswith(before), f"kill {kills}: the journal lost lines"
-                before = text[:text.rfind(b"\n") + 1]
+                before = text[: text.rfind(b"\n") + 1]
                 continue
             if os.path.exists("run.json"):  # finished before the kill
                 assert filecmp.cmp("whole.json", "run.json", shallow=False)
@@ -220,13 +224,18 @@ class TestASlowerBuild:
     def ran(self, programs):
         return run(TWO + MACHINE, FAKE_NAMES="n1 n2", timeout=240)
 
-    @pytest.mark.parametrize("expectation", [
-        pytest.param(expectation, id=name) for name, expectation in {
-            "exits 1": exits(1),
-            "is slower in both benchmarks": prints("2 slower"),
-            "is slower by more than 2 %": prints(r"minimum effect 2\.0 %"),
-            "is slower by 5 %": prints(r" slower +1\.0[45]"),
-        }.items()])
+    @pytest.mark.parametrize(
+        "expectation",
+        [
+            pytest.param(expectation, id=name)
+            for name, expectation in {
+                "exits 1": exits(1),
+                "is slower in both benchmarks": prints("2 slower"),
+                "is slower by more than 2 %": prints(r"minimum effect 2\.0 %"),
+                "is slower by 5 %": prints(r" slower +1\.0[45]"),
+            }.items()
+        ],
+    )
     def test_is_told(self, ran, expectation):
         expectation(ran)
 
@@ -236,8 +245,7 @@ class TestASlowerBuild:
                 assert [r["block"] for r in one["repetitions"][:50]] == [i // 5 for i in range(50)]
 
     def test_names_the_same_comparison_in_both_files(self, ran):
-        ids = {json.loads(Path(file).read_text())["context"]["dlroof"]["interleaved"]["id"]
-               for file in ("old.json", "new.json")}
+        ids = {json.loads(Path(file).read_text())["context"]["dlroof"]["interleaved"]["id"] for file in ("old.json", "new.json")}
         assert len(ids) == 1
 
     def test_gets_the_same_verdict_from_compare(self, ran):
@@ -249,17 +257,26 @@ def died_by_signal_9(ran):
 
 
 class TestTwoBuilds:
-    @pytest.mark.parametrize("command, problems, expected", [
-        pytest.param("dlroof run --ab ./bench ./other_bench --seed 1 --min-effect 3%", "n1 n2",
-                     [exits(0), prints("2 same"), prints(r"minimum effect 3\.0 %")], id="an equal build is the same"),
-        pytest.param(TWO + "--map map.txt", "n20 n21",
-                     [prints("n20 -> .*n21"), says("^2 benchmarks that only one side has")], id="--map makes pairs"),
-        pytest.param(TWO + "--timeout 5", "n1 turnless refused crash",
-                     [prints("1 slower"),
-                      died_by_signal_9,
-                      holds("new.json", lambda run_file: by_name(run_file)["refused"]["status"] == "unsupported")],
-                     id="failures of both sides are no change"),
-    ])
+    @pytest.mark.parametrize(
+        "command, problems, expected",
+        [
+            pytest.param(
+                "dlroof run --ab ./bench ./other_bench --seed 1 --min-effect 3%",
+                "n1 n2",
+                [exits(0), prints("2 same"), prints(r"minimum effect 3\.0 %")],
+                id="an equal build is the same",
+            ),
+            pytest.param(
+                TWO + "--map map.txt", "n20 n21", [prints("n20 -> .*n21"), says("^skipping 2 benchmarks that have no partner")], id="--map makes pairs"
+            ),
+            pytest.param(
+                TWO + "--timeout 5",
+                "n1 turnless refused crash",
+                [prints("1 slower"), died_by_signal_9, holds("new.json", lambda run_file: by_name(run_file)["refused"]["status"] == "unsupported")],
+                id="failures of both sides are no change",
+            ),
+        ],
+    )
     def test_interleaved(self, command, problems, expected):
         Path("map.txt").write_text("Fake/cpu/none/fwd/f32/n20 Fake/cpu/none/fwd/f32/n21\n")
         verify(run(command + MACHINE, FAKE_NAMES=problems, timeout=240), expected)

@@ -117,8 +117,14 @@ def test_goes_on_after_an_end(how, code):
 
 
 def test_bad_input_is_one_sentence():
-    for arguments in ("", "LSTM/cpu/onednn/fwd_inference/f32/t1x", "Conv2D/gpu/cudnn/fwd/f32/n1c8h8w8k8r3s3", f"{NAME} --env=lower=1",
-                      "--suite=none_such", f"--verify {NAME}"):
+    for arguments in (
+        "",
+        "LSTM/cpu/onednn/fwd_inference/f32/t1x",
+        "Conv2D/gpu/cudnn/fwd/f32/n1c8h8w8k8r3s3",
+        f"{NAME} --env=lower=1",
+        "--suite=none_such",
+        f"--verify {NAME}",
+    ):
         verify(run(f"dlroof tune {arguments} --machine=none"), [one_sentence])
     Path("foreign.json").write_text("{}")
     verify(run("dlroof tune foreign.json"), [one_sentence, says("expected a file of dlroof tune")])
@@ -127,8 +133,7 @@ def test_bad_input_is_one_sentence():
 @pytest.mark.serial
 def test_a_real_benchmark_is_tuned():
     """The times are this machine's: the test expects a whole answer, not which one."""
-    roofs = {"name": "roofs", "device": "cpu", "threads": len(os.sched_getaffinity(0)),
-             "flops": {"fp32.vector": 1e13}, "bytes": {"dram": 1e12}}
+    roofs = {"name": "roofs", "device": "cpu", "threads": len(os.sched_getaffinity(0)), "flops": {"fp32.vector": 1e13}, "bytes": {"dram": 1e12}}
     Path("roofs.json").write_text(json.dumps(roofs))
     ran = run(f"dlroof tune {NAME} --machine=roofs.json --budget=8 -o real.json", timeout=300)
     found = tuning("real.json")

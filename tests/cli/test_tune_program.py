@@ -57,8 +57,18 @@ def tuned(program):
 
 
 def test_variables_and_arguments_are_found_and_confirmed(tuned):
-    verify(tuned, [exits(0), prints(r"SPEED=fast: 1\.[345]"), prints(r"--table=big: 1\.[123]"), prints(r"\+ SPEED=fast"), prints("- SPEED is not set"),
-                   prints("SPEED=fast ./program.sh step --table=big$"), says("^(the machine was (quiet|busy)|wrote best.sh)")])
+    verify(
+        tuned,
+        [
+            exits(0),
+            prints(r"SPEED=fast: 1\.[345]"),
+            prints(r"--table=big: 1\.[123]"),
+            prints(r"\+ SPEED=fast"),
+            prints("- SPEED is not set"),
+            prints("SPEED=fast ./program.sh step --table=big$"),
+            says("^(the machine was (quiet|busy)|wrote best.sh)"),
+        ],
+    )
     found = tuning("tune.json")
     assert found["state"] == "confirmed" and found["best"] == {"SPEED": "fast", "--table": "big"}, tuned
     # 30.0 to 30.9 against 16.0 to 16.9.
@@ -145,14 +155,15 @@ def test_a_wrong_line_has_its_place():
 def test_a_real_program_is_tuned(tmp_path):
     """A compiled program whose page faults, which no clock measures, depend on its allocator's variables."""
     source = tmp_path / "app.c"
-    source.write_text('#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/resource.h>\n'
-                      '#include <sys/prctl.h>\n'
-                      # Its pages have 4 KiB, whatever this machine prefers.
-                      'int main(void) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);\nfor (int i = 0; i < 50; ++i) { char* memory = malloc(4 << 20); memset(memory, i, 4 << 20); free(memory); }\n'
-                      'struct rusage used; getrusage(RUSAGE_SELF, &used); printf("page faults: %ld\\n", used.ru_minflt); }\n')
+    source.write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/resource.h>\n"
+        "#include <sys/prctl.h>\n"
+        # Its pages have 4 KiB, whatever this machine prefers.
+        "int main(void) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);\nfor (int i = 0; i < 50; ++i) { char* memory = malloc(4 << 20); memset(memory, i, 4 << 20); free(memory); }\n"
+        'struct rusage used; getrusage(RUSAGE_SELF, &used); printf("page faults: %ld\\n", used.ru_minflt); }\n'
+    )
     subprocess.run(["cc", "-O1", "-fno-builtin", "-o", str(tmp_path / "app"), str(source)], check=True)
-    ran = run(["dlroof", "tune", "--knobs", "allocator", "--read", "page faults: ([0-9]+)", "-o", "real.json", "--", str(tmp_path / "app")],
-              timeout=300)
+    ran = run(["dlroof", "tune", "--knobs", "allocator", "--read", "page faults: ([0-9]+)", "-o", "real.json", "--", str(tmp_path / "app")], timeout=300)
     found = tuning("real.json")
     assert ran.code == 0 and found["state"] == "confirmed", ran
     # glibc maps the first 4 MiB by themselves, until told not to, and takes the others from its heap: twice 1024 faults, or once.

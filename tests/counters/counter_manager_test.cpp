@@ -85,14 +85,14 @@ TEST(CountCall, ASourceThatFailsCostsASentence) {
 
 TEST(CountCall, UnavailableIsSaidOnlyOfTheSourceThatWasNamed) {
   auto sources = Ladder();
-  sources[2].unavailable = [] { return std::string("the kernel sees no PMU"); };
+  sources[2].unavailable = [] { return Reason{"the kernel sees no PMU"}; };
   EXPECT_THAT(CountCall("auto", "cpu", {}, sources).notes,
               ElementsAre(CountingNote{"model", Provenance::kModelled, "how model does it"}));
   EXPECT_THAT(CountCall("perf", "cpu", {}, sources).notes,
               Contains(CountingNote{"perf", {}, "the kernel sees no PMU"}));
-  EXPECT_EQ(WhyUnavailable("perf", "cpu", sources), "the kernel sees no PMU");
-  EXPECT_EQ(WhyUnavailable("auto", "cpu", sources), "");
-  EXPECT_THAT(WhyUnavailable("cupti", "cpu", sources), HasSubstr("cupti"));
+  EXPECT_EQ(UnavailableReason("perf", "cpu", sources), Reason{"the kernel sees no PMU"});
+  EXPECT_EQ(UnavailableReason("auto", "cpu", sources), std::nullopt);
+  EXPECT_THAT(UnavailableReason("cupti", "cpu", sources).value().text, HasSubstr("cupti"));
 }
 
 TEST(UnavailableSources, AreThoseThatTheChoiceMeansAndCannotCount) {
@@ -101,14 +101,15 @@ TEST(UnavailableSources, AreThoseThatTheChoiceMeansAndCannotCount) {
     return UnavailableSources(choice, device, sources);
   };
   EXPECT_THAT(reasons("auto"), IsEmpty());
-  sources[2].unavailable = [] { return std::string("the kernel sees no PMU"); };
-  sources[1].unavailable = [] { return std::string("no valgrind"); };
-  EXPECT_THAT(reasons("auto"), ElementsAre(testing::Pair("perf", "the kernel sees no PMU")));
-  EXPECT_THAT(reasons("simulate"), ElementsAre(testing::Pair("simulate", "no valgrind")));
+  sources[2].unavailable = [] { return Reason{"the kernel sees no PMU"}; };
+  sources[1].unavailable = [] { return Reason{"no valgrind"}; };
+  EXPECT_THAT(reasons("auto"),
+              ElementsAre(testing::Pair("perf", Reason{"the kernel sees no PMU"})));
+  EXPECT_THAT(reasons("simulate"), ElementsAre(testing::Pair("simulate", Reason{"no valgrind"})));
   for (const auto choice : {"off", "model", "cupti"})
     EXPECT_THAT(reasons(choice), IsEmpty()) << choice;
   EXPECT_THAT(reasons("auto", "gpu"), IsEmpty());
-  sources[2].unavailable = [] { return std::string(); };
+  sources[2].unavailable = [] { return std::optional<Reason>(); };
   EXPECT_THAT(reasons("auto"), IsEmpty());
 }
 

@@ -5,10 +5,11 @@
 namespace dlroof {
 namespace {
 
-RegionSource Source(const std::string& name, const std::string& why, double regions, double seconds,
-                    std::vector<std::string>* begun = nullptr) {
+RegionSource Source(const std::string& name, const std::string& reason, double regions,
+                    double seconds, std::vector<std::string>* begun = nullptr) {
   return {.name = [name] { return name; },
-          .unavailable = [why] { return why; },
+          .unavailable =
+              [reason] { return reason.empty() ? std::nullopt : std::optional(Reason{reason}); },
           .begin =
               [=] {
                 if (begun != nullptr) begun->push_back(name);
@@ -27,14 +28,14 @@ std::optional<RegionWatch::Watched> WatchedBy(const std::vector<RegionSource>& s
 
 TEST(RegionWatch, TheSourceCountsThatSeesTheProcess) {
   std::vector<std::string> begun;
-  const std::vector<RegionSource> sources = {Source("a", "OMPT shows these regions", 3, 9, &begun),
+  const std::vector<RegionSource> sources = {Source("a", "OMPT counts these regions", 3, 9, &begun),
                                              Source("b", "", 3, 2, &begun)};
   const auto watched = WatchedBy(sources);
   ASSERT_TRUE(watched);
   EXPECT_EQ(watched->source, "b");
   EXPECT_EQ(watched->seen, (RegionsSeen{{3, 2, 2, 2}, 2}));
   EXPECT_EQ(begun, std::vector<std::string>{"b"});
-  EXPECT_EQ(WhyNoRegions(sources), "");
+  EXPECT_EQ(NoRegionsReason(sources), std::nullopt);
 }
 
 TEST(RegionWatch, OfTwoRuntimesTheOneCountsWhoseRegionsTookLongest) {
@@ -56,8 +57,8 @@ TEST(RegionWatch, NoNumberWhereASourceDidNotSeeAll) {
 TEST(RegionWatch, SaysWhyNoSourceSeesTheProcess) {
   const std::vector<RegionSource> sources = {Source("a", "no runtime", 1, 1),
                                              Source("b", "forbidden", 1, 1)};
-  EXPECT_EQ(WhyNoRegions(sources), "a: no runtime; b: forbidden");
-  EXPECT_EQ(WhyNoRegions({}), "this build knows no OpenMP runtime to watch");
+  EXPECT_EQ(NoRegionsReason(sources), Reason{"a: no runtime; b: forbidden"});
+  EXPECT_EQ(NoRegionsReason({}), Reason{"this build cannot watch any OpenMP runtime"});
   EXPECT_FALSE(WatchedBy(sources));
 }
 

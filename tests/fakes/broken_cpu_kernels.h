@@ -1,5 +1,5 @@
-// Kernels as a wrong compiler, a wrong flag or a wrong count would make them: what a ceiling's
-// self-proof must find.
+// Kernels as a wrong compiler, a wrong flag or a wrong count would make them. The validation of
+// ceilings must find them.
 #pragma once
 
 #include <cstring>

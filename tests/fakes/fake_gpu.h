@@ -66,8 +66,10 @@ inline machine::Machine FakeGpuMachine() {
 inline machine::Machine FakeGpuWithCeilings() {
   machine::Machine machine = FakeGpuMachine();
   machine::CeilingSet& all = machine.by_threads[1];
-  all.flops["fp32.vector"] = {.per_second = 1e12, .how = "made up", .validated = true};
-  all.bytes[Level::kDram] = {.per_second = 1e11, .how = "made up", .validated = true};
+  all.flops["fp32.vector"] = {
+      .per_second = 1e12, .how = "made up", .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kDram] = {
+      .per_second = 1e11, .how = "made up", .status = machine::CeilingStatus::kValidated};
   all.launch_seconds = 2e-6;
   return machine;
 }
@@ -76,8 +78,8 @@ inline machine::Machine FakeGpuWithCeilings() {
 inline workload::PreparedCall FakeCall() {
   workload::PreparedCall call;
   const auto output = std::make_shared<std::string>(1000, 'x');
-  call.enqueue = [output](void*) { output->front() = 'y'; };
-  call.run = [enqueue = call.enqueue] { enqueue(nullptr); };
+  call.gpu.emplace().enqueue = [output](void*) { output->front() = 'y'; };
+  call.run = [enqueue = call.gpu->enqueue] { enqueue(nullptr); };
   call.verify = [] { return workload::Verification{true, 0, 1, "by decree"}; };
   call.algorithm = "fake engine";
   call.modelled.flops["fp32.vector"] = 1e6;
@@ -109,7 +111,7 @@ inline std::vector<CounterSource> FakeSources() {
   const auto breaks = [](const CountRequest&) -> Counted {
     throw std::runtime_error("the fake counter broke");
   };
-  const auto locked = [] { return std::string("the fake driver keeps its counters to root"); };
+  const auto locked = [] { return Reason{"the fake driver keeps its counters to root"}; };
   return {{"cupti", "gpu", Provenance::kMeasured, locked, breaks},
           {"breaking", "gpu", Provenance::kMeasured, {}, breaks}};
 }
@@ -117,7 +119,7 @@ inline std::vector<CounterSource> FakeSources() {
 inline gpu_loader::GpuModule FakeModule() {
   gpu_loader::GpuModule module;
   module.build = kBuildId;
-  module.cells = {{.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = FakePrepare}};
+  module.backends = {{.op = "Conv2D", .device = "gpu", .library = "cudnn", .prepare = FakePrepare}};
   module.sources = FakeSources();
   module.libraries = {{"cudnn", [] { return std::string("cuDNN of the fake"); },
                        [](const std::vector<int>&) {}, [](const std::function<void(int)>&) {}}};

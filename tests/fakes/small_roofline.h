@@ -10,10 +10,10 @@ namespace dlroof::fakes {
 inline machine::Machine SmallMachine() {
   machine::Machine machine{.device = "cpu"};
   machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .validated = true};
-  all.flops["bf16.matrix"] = {.per_second = 1000, .validated = true};
-  all.bytes[Level::kDram] = {.per_second = 10, .validated = true};
-  all.bytes[Level::kL2] = {.per_second = 50, .validated = true};
+  all.flops["fp32.vector"] = {.per_second = 100, .status = machine::CeilingStatus::kValidated};
+  all.flops["bf16.matrix"] = {.per_second = 1000, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kDram] = {.per_second = 10, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kL2] = {.per_second = 50, .status = machine::CeilingStatus::kValidated};
   all.launch_seconds = 0.5;
   return machine;
 }

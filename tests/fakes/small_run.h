@@ -15,8 +15,10 @@ inline machine::Machine SmallMachine(const std::string& measured_at = "2020-01-0
   machine::Machine machine{
       .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = measured_at};
   machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100 * speed, .how = "fake", .validated = true};
-  all.bytes[Level::kDram] = {.per_second = 10 * speed, .how = "fake", .validated = true};
+  all.flops["fp32.vector"] = {
+      .per_second = 100 * speed, .how = "fake", .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kDram] = {
+      .per_second = 10 * speed, .how = "fake", .status = machine::CeilingStatus::kValidated};
   return machine;
 }
 

@@ -1,5 +1,4 @@
-// Runs of one made-up problem on several numbers of threads or batch sizes, whose parts of time are
-// chosen.
+// Runs of one made-up problem on several numbers of threads or batch sizes with given breakdowns.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,11 +11,11 @@
 
 namespace dlroof::fakes {
 
-// The parts of a breakdown [s].
+// The components of a breakdown [s].
 struct PartSpec {
   double fork_join = 0, serial = 0, imbalance = 0, stolen = 0, functions = 0;
-  int team = 0;      // threads that work; 0: all
-  double alone = 0;  // [s] the call on one thread, as it was watched; 0: not known
+  std::optional<int> team = {};      // threads that work, if not all do
+  std::optional<double> alone = {};  // [s] the call on one thread
 };
 
 struct PointSpec {
@@ -24,21 +23,21 @@ struct PointSpec {
   double seconds = 1;                          // [s]
   double flops = 100;                          // [flop]
   std::optional<double> bytes = 20;            // [byte] of DRAM
-  double flops_rate = 10;                      // [flop/s] ceiling of so many threads
+  double flops_rate = 10;                      // [flop/s] ceiling of these threads
   double bytes_rate = 10;                      // [byte/s]
   double batch = 1;                            // n of the problem
-  std::optional<PartSpec> parts = PartSpec{};  // absent: not watched
+  std::optional<PartSpec> parts = PartSpec{};  // set if the parallel regions were watched
   bool noisy = false, specified = false, not_validated = false, no_roofs = false, measured = false;
 };
 
 // Inverse of MakeBreakdown's split.
 inline ParallelTime ParallelOf(const PointSpec& point) {
   const auto& parts = *point.parts;
-  const int team = parts.team > 0 ? parts.team : point.threads;
+  const int team = parts.team.value_or(point.threads);
   ParallelTime parallel{.mean = {.seconds = point.seconds}, .threads = team, .calls = 5};
   if (parts.functions > 0) parallel.parts.functions = parts.functions * team;
   if (team == 1) return parallel;
-  if (parts.alone > 0) parallel.single_thread_seconds = parts.alone;
+  parallel.single_thread_seconds = parts.alone;
   const double outside = parts.serial * team / (team - 1);
   const double longest = point.seconds - outside - parts.fork_join;
   parallel.mean.run_delay_seconds = parts.stolen;
@@ -70,23 +69,23 @@ inline roofline::PlacedRun RunOf(const std::vector<PointSpec>& points) {
     file.records.push_back(RecordOf(point));
     if (point.no_roofs) continue;
     machine::CeilingSet& set = machine.by_threads[point.threads];
-    const bool validated = !point.specified && !point.not_validated;
-    set.flops["fp32.vector"] = {
-        .per_second = point.flops_rate, .validated = validated, .specified = point.specified};
-    set.bytes[Level::kDram] = {
-        .per_second = point.bytes_rate, .validated = validated, .specified = point.specified};
+    const auto status = point.specified       ? machine::CeilingStatus::kSpecified
+                        : point.not_validated ? machine::CeilingStatus::kNotValidated
+                                              : machine::CeilingStatus::kValidated;
+    set.flops["fp32.vector"] = {.per_second = point.flops_rate, .status = status};
+    set.bytes[Level::kDram] = {.per_second = point.bytes_rate, .status = status};
   }
   file.machines = {machine};
   return roofline::PlaceRun(std::move(file));
 }
 
-// One thread: 12 s, of which its roof asks for 10 s (100 flop at 10 flop/s) and DRAM for 2 s. Two
-// threads twice as fast unless a case says otherwise.
+// One thread: 12 s, with 10 s at the arithmetic roof (100 flop at 10 flop/s) and 2 s at DRAM's. Two
+// threads have twice the rates unless a case says otherwise.
 inline const PointSpec kOne = {.threads = 1, .seconds = 12};
 inline PointSpec Two(double seconds) {
   return {.threads = 2, .seconds = seconds, .flops_rate = 20, .bytes_rate = 20};
 }
-// One thread that DRAM binds: 200 byte at 10 byte/s are 20 of its 22 s.
+// One thread bound by DRAM: 200 byte at 10 byte/s take 20 of its 22 s.
 inline const PointSpec kMemoryOne = {.threads = 1, .seconds = 22, .bytes = 200};
 inline PointSpec MemoryTwo(double seconds, double bytes, double bytes_rate) {
   return {

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""How often `dlroof run --ab` raises a false alarm and what it finds, beside what others do.
+"""How often `dlroof run --ab` raises a false alarm and what it finds, compared with other tools.
 
     baselines/studies/ab/ab_study.py --rounds 50 --folder runs -o study.json     # measures, about a minute a round
-    baselines/studies/ab/ab_study.py --rounds 0 --folder runs -o study.json      # the tables again, of what is there
+    baselines/studies/ab/ab_study.py --rounds 0 --folder runs -o study.json      # only the tables, from existing runs
 
 Each round is one interleaved comparison of one program with itself. Some of its benchmarks are
 themselves on both sides: nothing changed, and each `slower` or `faster` is false. The others are
 paired by a map with the same problem that is 5 % longer (20 images or time steps against 21), real
-work and no scaled numbers; the truth is the median of the ratios over all rounds. The windows that
-were measured go through the rules of others too (baselines/studies/compare/study_tables.py says which, and what the columns
+work instead of scaled numbers; the truth is the median of the ratios over all rounds. The windows that
+were measured are also judged by the rules of other tools (baselines/studies/compare/study_tables.py says which, and what the columns
 mean).
 """
 import argparse
@@ -25,18 +25,22 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from compare_study import read_run, run_dlroof
 from study_tables import CALLS, Tally, show_tables, tables
 
-UNCHANGED = ("Conv2D/cpu/onednn/fwd/f32/n16c16h14w14k32r3s3_p1/threads1",
-             "Conv2D/cpu/onednn/fwd/int8/n16c64h7w7k64r1s1/threads1",
-             "Conv2D/cpu/onednn/bwd_weights/f32/n8c16h14w14k16r3s3_p1/threads1",
-             "Conv2D/cpu/onednn/bwd_data/f32/n8c16h14w14k16r1s1/threads1",
-             "Conv2D/cpu/onednn/fwd/f32/n4c32h28w28k32r3s3_p1g32/threads1",
-             "LSTM/cpu/onednn/fwd_inference/f32/t8n8i32h32/threads1",
-             "LSTM/cpu/onednn/fwd_training/f32/t8n8i16h16/threads1",
-             "LSTM/cpu/onednn/bwd/f32/t4n8i16h16/threads1")
-LONGER = (("Conv2D/cpu/onednn/fwd/f32/n{}c16h14w14k16r3s3_p1/threads1", 20, 21),
-          ("Conv2D/cpu/onednn/fwd/f32/n{}c32h7w7k32r1s1/threads1", 20, 21),
-          ("Conv2D/cpu/onednn/bwd_data/f32/n{}c8h28w28k8r3s3_p1/threads1", 20, 21),
-          ("LSTM/cpu/onednn/fwd_inference/f32/t{}n8i32h32/threads1", 20, 21))
+UNCHANGED = (
+    "Conv2D/cpu/onednn/fwd/f32/n16c16h14w14k32r3s3_p1/threads1",
+    "Conv2D/cpu/onednn/fwd/int8/n16c64h7w7k64r1s1/threads1",
+    "Conv2D/cpu/onednn/bwd_weights/f32/n8c16h14w14k16r3s3_p1/threads1",
+    "Conv2D/cpu/onednn/bwd_data/f32/n8c16h14w14k16r1s1/threads1",
+    "Conv2D/cpu/onednn/fwd/f32/n4c32h28w28k32r3s3_p1g32/threads1",
+    "LSTM/cpu/onednn/fwd_inference/f32/t8n8i32h32/threads1",
+    "LSTM/cpu/onednn/fwd_training/f32/t8n8i16h16/threads1",
+    "LSTM/cpu/onednn/bwd/f32/t4n8i16h16/threads1",
+)
+LONGER = (
+    ("Conv2D/cpu/onednn/fwd/f32/n{}c16h14w14k16r3s3_p1/threads1", 20, 21),
+    ("Conv2D/cpu/onednn/fwd/f32/n{}c32h7w7k32r1s1/threads1", 20, 21),
+    ("Conv2D/cpu/onednn/bwd_data/f32/n{}c8h28w28k8r3s3_p1/threads1", 20, 21),
+    ("LSTM/cpu/onednn/fwd_inference/f32/t{}n8i32h32/threads1", 20, 21),
+)
 PAIRS = [(name.format(base), name.format(new)) for name, base, new in LONGER]
 
 
@@ -46,18 +50,35 @@ def measure(arguments, suite, names):
         stem = os.path.join(arguments.folder, f"{int(time.time())}-{i:03}")
         files = [f"{stem}.{side}.json" for side in ("old", "new")]
         unfinished = [file + ".tmp" for file in files]
-        done = subprocess.run([arguments.dlroof, "run", "--ab", arguments.bench, arguments.bench,
-                               "--map", names, "-o", unfinished[0], "-o", unfinished[1],
-                               *shlex.split(arguments.run_flags), "--",
-                               f"--dlroof_suite={suite}", "--dlroof_live_check=false",
-                               "--benchmark_filter=" + "|".join(f"^{n}/" for n in all_names())],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [
+                arguments.dlroof,
+                "run",
+                "--ab",
+                arguments.bench,
+                arguments.bench,
+                "--map",
+                names,
+                "-o",
+                unfinished[0],
+                "-o",
+                unfinished[1],
+                *shlex.split(arguments.run_flags),
+                "--",
+                f"--dlroof_suite={suite}",
+                "--dlroof_live_check=false",
+                "--benchmark_filter=" + "|".join(f"^{n}/" for n in all_names()),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode not in (0, 1, 3):
             sys.exit(f"{arguments.dlroof} run: exit {done.returncode}: {done.stderr.strip()}")
         for path, file in zip(unfinished, files):
             with open(path, encoding="utf-8") as run_file:
                 run = json.load(run_file)
-            run.pop("benchmarks", None)   # the records hold every repetition
+            run.pop("benchmarks", None)  # the records hold every repetition
             with open(file, "w", encoding="utf-8") as run_file:
                 json.dump(run, run_file)
             os.remove(path)
@@ -71,8 +92,7 @@ def all_names():
 
 def judge(arguments, stem, names):
     files = [os.path.join(arguments.folder, f"{stem}.{side}.json") for side in ("old", "new")]
-    said_of = run_dlroof(arguments.dlroof, "compare", *files, "--map", names, "--format=json",
-                         may_exit=(0, 1, 3))
+    said_of = run_dlroof(arguments.dlroof, "compare", *files, "--map", names, "--format=json", may_exit=(0, 1, 3))
     rows = {row["name"]: row for row in json.loads(said_of)["benchmarks"]}
     return read_run(files[0]), read_run(files[1]), rows
 
@@ -88,8 +108,7 @@ def said(row, base):
 
 
 def study(arguments, names):
-    stems = sorted({name.split(".")[0] for name in os.listdir(arguments.folder)
-                    if name.endswith(".new.json")})
+    stems = sorted({name.split(".")[0] for name in os.listdir(arguments.folder) if name.endswith(".new.json")})
     if not stems:
         sys.exit(f"{arguments.folder}: holds no comparison")
     unchanged, alarms = Tally(), 0
@@ -119,26 +138,32 @@ def summarize(arguments, names):
     found = tables(unchanged, slower)
     for row in found["slowdowns"]:
         row |= median_ratio(every[f"{row['base']} -> {row['new']}"])
-    return {"command": shlex.join(sys.argv), "rounds": len(stems), "commit": context.get("commit"),
-            "libraries": context.get("libraries"), "date": new["context"].get("date"),
-            "machine": [m["name"] for m in new["machines"]],
-            "measured_with": context.get("command"),
-            "unchanged": {"comparisons": unchanged.total(), "rounds_with_an_alarm": alarms,
-                          "judged": unchanged.judged(), "verdicts": unchanged.verdicts()},
-            **found, "comparisons": every}
+    return {
+        "command": shlex.join(sys.argv),
+        "rounds": len(stems),
+        "commit": context.get("commit"),
+        "libraries": context.get("libraries"),
+        "date": new["context"].get("date"),
+        "machine": [m["name"] for m in new["machines"]],
+        "measured_with": context.get("command"),
+        "unchanged": {"comparisons": unchanged.total(), "rounds_with_an_alarm": alarms, "judged": unchanged.judged(), "verdicts": unchanged.verdicts()},
+        **found,
+        "comparisons": every,
+    }
 
 
 def show(summary):
     show_tables(summary)
     unchanged = summary["unchanged"]
-    print(f"\n{unchanged['comparisons']} comparisons of what did not change: "
-          f"{unchanged['verdicts']}; in {unchanged['rounds_with_an_alarm']} of "
-          f"{summary['rounds']} rounds an alarm")
+    print(
+        f"\n{unchanged['comparisons']} comparisons of what did not change: "
+        f"{unchanged['verdicts']}; in {unchanged['rounds_with_an_alarm']} of "
+        f"{summary['rounds']} rounds an alarm"
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", required=True, help="of the run files")
     parser.add_argument("--rounds", type=int, default=50, help="comparisons to measure first")
     parser.add_argument("--bench", default="build/dlroof_bench")

@@ -1,10 +1,11 @@
-/* A clock that stands still while its process is paused; preloaded into programs that time themselves.
+/* A clock that stands still while its process is paused; preloaded into programs that time
+   themselves.
 
    SIGUSR1 pauses the whole process, SIGCONT lets it go on; what lies between is missing from every
-   CLOCK_REALTIME and CLOCK_MONOTONIC that it reads afterwards. With PAUSE_AT=N in the environment the
-   process pauses itself when it reads the clock for the N-th time. At every pause, at every SIGUSR2 and
-   at its end it appends two int64 to the file that READINGS names: how often it has read the clock so
-   far, and what it read last [ns]. */
+   CLOCK_REALTIME and CLOCK_MONOTONIC that it reads afterwards. With PAUSE_AT=N in the environment
+   the process pauses itself when it reads the clock for the N-th time. At every pause, at every
+   SIGUSR2 and at its end it appends two int64 to the file that READINGS names: how often it has
+   read the clock so far, and what it read last [ns]. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -54,7 +55,8 @@ __attribute__((constructor)) static void begin(void) {
   pause_at = text ? atoll(text) : 0;
   const char* name = getenv("READINGS");
   if (name) marks = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  /* Kernels that a library generates may use the stack beyond what a signal spares (seen: oneDNN 3.2's sgemm). */
+  /* Kernels that a library generates may use the stack beyond what a signal spares (seen:
+   * oneDNN 3.2's sgemm). */
   static char stack[1 << 16];
   const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
   sigaltstack(&other, NULL);

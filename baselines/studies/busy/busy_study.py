@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Are times right that were taken beside other programs?
+"""Are times correct that were measured while other programs were running?
 
     build/dlroof_bench --dlroof_suite=paper --benchmark_out=quiet.json         # nothing else runs
     busy_study.py loops build/dlroof_bench busy.json                           # two busy loops beside it
     busy_study.py runs build/dlroof_bench FOLDER --compiler 'g++ -c ...'       # FOLDER/1.json to 10.json; compilers come and go
     busy_study.py tables STORED.json --quiet quiet.json --busy busy.json --runs 1.json 2.json ...
 
-`tables` keeps each benchmark's time of each run in STORED.json and prints the tables; with STORED.json alone it prints those
-of a stored study, with --runs alone it puts these runs in the place of the stored ones.
+`tables` stores each benchmark's time of each run in STORED.json and prints the tables; with STORED.json alone it prints those
+of a stored study, with only --runs it replaces the stored runs by these.
 """
 import argparse
 import itertools
@@ -142,8 +142,12 @@ def print_agreement(runs):
 def tables(arguments):
     stored = pathlib.Path(arguments.stored)
     if arguments.quiet:
-        study = {"command": " ".join(pathlib.Path(word).name for word in sys.argv), "quiet": times(arguments.quiet), "busy": times(arguments.busy),
-                 "runs": [times(path) for path in arguments.runs]}
+        study = {
+            "command": " ".join(pathlib.Path(word).name for word in sys.argv),
+            "quiet": times(arguments.quiet),
+            "busy": times(arguments.busy),
+            "runs": [times(path) for path in arguments.runs],
+        }
         stored.write_text(json.dumps(study, indent=0) + "\n")
     elif arguments.runs:
         study = json.loads(stored.read_text()) if stored.exists() else {}

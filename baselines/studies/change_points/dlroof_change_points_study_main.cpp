@@ -1,5 +1,5 @@
-// A study: how often FindChangePoints (series_profile.h) tells a change where there is none, how
-// often one where there is, and the thresholds behind it. Simulated, seeded, CSV on stdout.
+// A study of FindChangePoints (series_profile.h): the rates of false and of true detections, and
+// the thresholds. Simulated, seeded, CSV on stdout.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<double> Independent(std::size_t count, Generator& random) {
   return logs;
 }
 
-// Quiet, with one run in twenty far slower, as on shared machines.
+// Independent noise, with one run in twenty far slower, as on shared machines.
 std::vector<double> Spiked(std::size_t count, Generator& random) {
   auto logs = Independent(count, random);
   for (auto& value : logs)
@@ -47,7 +47,7 @@ Noise Remembering(double memory) {
   };
 }
 
-// A benchmark of 1 ms whose runs scatter by `deviation`, slower by `step` from `at` on.
+// A benchmark of 1 ms with noise of `deviation` that is slower by `step` from `at` on.
 std::vector<double> SeriesOf(const std::vector<double>& logs, double deviation, double step,
                              std::size_t at) {
   std::vector<double> values;

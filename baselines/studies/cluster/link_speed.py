@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Sets links' speeds by tbf and looks at what dlroof_net finds, with NetPIPE beside it.
+"""Sets links' speeds by tbf, and compares them with the results of dlroof_net and NetPIPE.
 
     baselines/studies/cluster/link_speed.py --net build/dlroof_net -o FILE.json
 
 Needs root, openmpi-bin, iproute2 and netpipe-openmpi; five minutes. Nodes are namespaces (tests/cli/nodes/mpi_nodes.sh). Exit code 1 where a
-bandwidth is not within 5 % of the set one or within 2 % of NetPIPE's, or where another than the slow node is named.
+bandwidth is not within 5 % of the set one or within 2 % of NetPIPE's, or where another node than the slow one is reported.
 """
 import argparse
 import json
@@ -44,7 +44,7 @@ def run(folder, nodes, script, net):
 def pipe_rate(path):
     """Returns NetPIPE's rate [byte/s] of its largest message: columns bytes, Mbit/s (2^20), seconds."""
     rows = [line.split() for line in path.read_text().splitlines()]
-    return float(max(rows, key=lambda row: int(row[0]))[1]) * 2 ** 20 / 8
+    return float(max(rows, key=lambda row: int(row[0]))[1]) * 2**20 / 8
 
 
 def main():
@@ -58,13 +58,21 @@ def main():
         run(two, 2, TWO.format(rates=" ".join(map(str, RATES)), pipe=PIPE), options.net)
         for rate in RATES:
             fit = json.loads((two / f"net-{rate}.json").read_text())["network"]
-            row = {"set": rate * 1e6 / 8, "found": fit["pieces"][-1]["bytes_per_second"], "netpipe": pipe_rate(two / f"pipe-{rate}.out"),
-                   "proved": fit["proof"]["proved"], "reason": fit["proof"].get("reason")}
+            row = {
+                "set": rate * 1e6 / 8,
+                "found": fit["pieces"][-1]["bytes_per_second"],
+                "netpipe": pipe_rate(two / f"pipe-{rate}.out"),
+                "proved": fit["proof"]["proved"],
+                "reason": fit["proof"].get("reason"),
+            }
             result["links"].append(row)
             if abs(row["found"] / row["set"] - 1) > 0.05 or abs(row["found"] / row["netpipe"] - 1) > 0.02:
                 wrong.append(f"{rate} Mbit/s: {row}")
-            print(f"| {rate} Mbit/s | {row['set'] / 1e6:.2f} | {row['found'] / 1e6:.2f} | {100 * row['found'] / row['set']:.1f} % | "
-                  f"{row['netpipe'] / 1e6:.2f} | {'yes' if row['proved'] else row['reason']} |", flush=True)
+            print(
+                f"| {rate} Mbit/s | {row['set'] / 1e6:.2f} | {row['found'] / 1e6:.2f} | {100 * row['found'] / row['set']:.1f} % | "
+                f"{row['netpipe'] / 1e6:.2f} | {'yes' if row['proved'] else row['reason']} |",
+                flush=True,
+            )
         run(four, 4, FOUR, options.net)
         result["slow"] = [line for line in (four / "slow.txt").read_text().splitlines() if line.startswith("slow")]
         print("\n".join(result["slow"]))

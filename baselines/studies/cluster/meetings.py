@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How far apart do nodes begin a benchmark, with meetings and without?
+"""How far apart do nodes start a benchmark, with file barriers and without?
 
-Some nodes of one machine, each a `dlroof cluster node` by itself, with made-up benchmarks that sleep: the benchmarks of node i take i times
+Some nodes of one machine, each with its own `dlroof cluster node`, with simulated benchmarks that sleep: the benchmarks of node i take i times
 5 % longer than the first node's. A benchmark's program writes when it was started. Each round runs once with --meet and once without.
 """
 import argparse
@@ -30,12 +30,36 @@ def measure(arguments, folder, meet):
     (folder / "now").write_text("".join(f"{name}\n" for name in names))
     running = []
     for i, name in enumerate(names):
-        command = [arguments.dlroof, "cluster", "node", "--out", folder / "out", "--bench", bench, "--order", "at-once",
-                   *(["--meet", folder / "now"] if meet else []), "--", "--dlroof_x"]
-        running.append(subprocess.Popen(command, stderr=subprocess.DEVNULL, env={
-            **os.environ, "SLURMD_NODENAME": name, "SLURM_PROCID": "0", "FAKE_DEVICE": "none", "STARTED": str(folder / name),
-            "PROGRAM": str(ROOT / "tests/cli/fake_bench.sh"), "FAKE_NAMES": " ".join(f"n{j}" for j in range(1, arguments.benchmarks + 1)),
-            "FAKE_SECONDS": f"{arguments.seconds * (1 + 0.05 * i):.3f}"}))
+        command = [
+            arguments.dlroof,
+            "cluster",
+            "node",
+            "--out",
+            folder / "out",
+            "--bench",
+            bench,
+            "--order",
+            "at-once",
+            *(["--meet", folder / "now"] if meet else []),
+            "--",
+            "--dlroof_x",
+        ]
+        running.append(
+            subprocess.Popen(
+                command,
+                stderr=subprocess.DEVNULL,
+                env={
+                    **os.environ,
+                    "SLURMD_NODENAME": name,
+                    "SLURM_PROCID": "0",
+                    "FAKE_DEVICE": "none",
+                    "STARTED": str(folder / name),
+                    "PROGRAM": str(ROOT / "tests/cli/fake_bench.sh"),
+                    "FAKE_NAMES": " ".join(f"n{j}" for j in range(1, arguments.benchmarks + 1)),
+                    "FAKE_SECONDS": f"{arguments.seconds * (1 + 0.05 * i):.3f}",
+                },
+            )
+        )
     assert all(process.wait() == 0 for process in running)
     started = {}
     for name in names:
@@ -65,16 +89,35 @@ def main():
             started, waited = measure(arguments, Path(folder), meet)
         spreads = sorted(max(times.values()) - min(times.values()) for times in started.values())
         first = min(min(times.values()) for times in started.values())
-        rounds.append({"meet": meet, "median_spread_seconds": round(statistics.median(spreads), 6), "most_spread_seconds": round(spreads[-1], 6),
-                       "waited_seconds": [round(one, 3) for one in waited],
-                       "started_seconds": {benchmark: {name: round(time - first, 6) for name, time in sorted(times.items())}
-                                           for benchmark, times in sorted(started.items(), key=lambda item: min(item[1].values()))}})
-        print(f"{'meetings' if meet else 'none':8}  spread: median {1e3 * rounds[-1]['median_spread_seconds']:.1f} ms, "
-              f"most {1e3 * rounds[-1]['most_spread_seconds']:.1f} ms; waited {[round(one, 2) for one in waited]} s")
+        rounds.append(
+            {
+                "meet": meet,
+                "median_spread_seconds": round(statistics.median(spreads), 6),
+                "most_spread_seconds": round(spreads[-1], 6),
+                "waited_seconds": [round(one, 3) for one in waited],
+                "started_seconds": {
+                    benchmark: {name: round(time - first, 6) for name, time in sorted(times.items())}
+                    for benchmark, times in sorted(started.items(), key=lambda item: min(item[1].values()))
+                },
+            }
+        )
+        print(
+            f"{'meetings' if meet else 'none':8}  spread: median {1e3 * rounds[-1]['median_spread_seconds']:.1f} ms, "
+            f"most {1e3 * rounds[-1]['most_spread_seconds']:.1f} ms; waited {[round(one, 2) for one in waited]} s"
+        )
     if arguments.output:
-        Path(arguments.output).write_text(json.dumps({
-            "command": f"baselines/studies/cluster/meetings.py --nodes {arguments.nodes} --benchmarks {arguments.benchmarks} --seconds {arguments.seconds:g} --rounds {arguments.rounds}",
-            "nodes": arguments.nodes, "seconds": arguments.seconds, "rounds": rounds}, indent=1) + "\n")
+        Path(arguments.output).write_text(
+            json.dumps(
+                {
+                    "command": f"baselines/studies/cluster/meetings.py --nodes {arguments.nodes} --benchmarks {arguments.benchmarks} --seconds {arguments.seconds:g} --rounds {arguments.rounds}",
+                    "nodes": arguments.nodes,
+                    "seconds": arguments.seconds,
+                    "rounds": rounds,
+                },
+                indent=1,
+            )
+            + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 Needs root, slurm-wlm, munge and iproute2; about 30 s for each time. The nodes measure with tests/cli/fake_bench.sh: four benchmarks of 1 s.
 With --ceilings two nodes measure four benchmarks with dlroof_bench beside the program, and one is lost while it measures its ceilings: 10 minutes.
 Every time the same script is submitted again when the node is back. Exit code 1 where another node lost anything, where the lost node is
-not reported, or where the second job measured anything that was whole.
+not reported, or where the second job measured anything that was complete.
 """
 import argparse
 import json
@@ -111,8 +111,12 @@ def main():
             shutil.copy(ROOT / "tests/cli/fake_bench.sh", folder / "bin/dlroof_bench")
         (folder / "moments.txt").write_text("".join(f"{number} {node} {moment}\n" for number, node, moment in times))
         script = Path(temporary) / "script.sh"
-        script.write_text(SCRIPT.replace("NODES", str(nodes)).replace("LOOKS", str(looks)).replace("MEET", "60" if arguments.ceilings else "10")
-                          .replace("ARGUMENTS", ARGUMENTS if arguments.ceilings else ""))
+        script.write_text(
+            SCRIPT.replace("NODES", str(nodes))
+            .replace("LOOKS", str(looks))
+            .replace("MEET", "60" if arguments.ceilings else "10")
+            .replace("ARGUMENTS", ARGUMENTS if arguments.ceilings else "")
+        )
         done = subprocess.run([ROOT / "tests/cli/nodes/slurm_nodes.sh", folder, str(nodes), "2", script], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{done.stdout}\n{done.stderr}")

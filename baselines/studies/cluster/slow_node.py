@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures nodes that are one machine and share one $HOME, three of them made slow, and looks at whose roofs each is judged by.
+"""Measures nodes that are one machine and share one $HOME, three of them made slow, and checks whose roofs are used for each.
 
     baselines/studies/cluster/slow_node.py --dlroof build/dlroof -o FILE.json
 
 Needs root and the cpu control group. Nodes n1 and n2 are the machine as it is; n3 may use a share of its CPUs (--quota), n4 has a busy loop
-beside it on each CPU, n5 is given one CPU alone. One node is measured after the other. Exit code 1 where a node's ceilings are not its own.
+beside it on each CPU, n5 has only one CPU. One node is measured after the other. Exit code 1 where a node's ceilings are not its own.
 """
 import argparse
 import json
@@ -50,8 +50,25 @@ def measure(dlroof, folder, name, enter=None):
     environment = {**os.environ, "HOME": str(folder / "home"), "SLURMD_NODENAME": name, "SLURM_PROCID": name[1:]}
     environment.pop("XDG_CACHE_HOME", None)
     before = time.monotonic()
-    subprocess.run([dlroof, "cluster", "node", "--out", folder / "out", "--", f"--dlroof_suite={folder / 'layers.txt'}", "--dlroof_types=f32", "--dlroof_directions=fwd",
-                    "--dlroof_library=onednn", f"--benchmark_filter=/({'|'.join(LAYERS)})(/|$)"], env=environment, preexec_fn=enter, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [
+            dlroof,
+            "cluster",
+            "node",
+            "--out",
+            folder / "out",
+            "--",
+            f"--dlroof_suite={folder / 'layers.txt'}",
+            "--dlroof_types=f32",
+            "--dlroof_directions=fwd",
+            "--dlroof_library=onednn",
+            f"--benchmark_filter=/({'|'.join(LAYERS)})(/|$)",
+        ],
+        env=environment,
+        preexec_fn=enter,
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
     return time.monotonic() - before
 
 
@@ -60,7 +77,7 @@ def look(dlroof, folder, name):
     path = folder / "out/nodes" / f"{name}.json"
     placed = folder / f"{name}.json"
     subprocess.run([dlroof, "report", path, "-o", placed], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    machine, = json.loads(path.read_text())["machines"]
+    (machine,) = json.loads(path.read_text())["machines"]
     threads = max(machine["by_threads"], key=int)
     seen = {"roofs": {}, "of_roof": {}, "estimates": 0, "seconds": {}}
     for kind, row in ROOFS:
@@ -72,7 +89,7 @@ def look(dlroof, folder, name):
             seen["of_roof"][record["problem"]] = dram["flops_per_second"] / dram["roof"]
             seen["seconds"][record["problem"]] = record["seconds"]["median"]
             seen["estimates"] += sum(bool(repetition.get("disturbed")) for repetition in record["repetitions"]) == len(record["repetitions"])
-    cached, = (folder / "out/cache" / name / "dlroof").glob("machine-cpu-*.json")
+    (cached,) = (folder / "out/cache" / name / "dlroof").glob("machine-cpu-*.json")
     return seen, machine, cached
 
 
@@ -117,8 +134,12 @@ def main():
                 result["nodes"][name]["periods_throttled"], result["nodes"][name]["periods"] = periods
             if json.loads(cached.read_text()) != machines[name]:
                 wrong.append(f"{name}: the ceilings in its file are not those in its own cache")
-            print(f"| {name} | " + " | ".join(f"{row['per_second'] / 1e9:.1f}{'' if row['proved'] else ' (not proved)'}" for row in seen["roofs"].values())
-                  + f" | {100 * statistics.median(seen['of_roof'].values()):.1f} % | {seen['estimates']} of {len(seen['of_roof'])} | {seconds:.0f} |", flush=True)
+            print(
+                f"| {name} | "
+                + " | ".join(f"{row['per_second'] / 1e9:.1f}{'' if row['proved'] else ' (not proved)'}" for row in seen["roofs"].values())
+                + f" | {100 * statistics.median(seen['of_roof'].values()):.1f} % | {seen['estimates']} of {len(seen['of_roof'])} | {seconds:.0f} |",
+                flush=True,
+            )
         if len({machine["fingerprint"] for name, machine in machines.items() if name != "n5"}) > 1:
             wrong.append("the nodes' fingerprints differ: nothing is shown of equal ones")
         if len({json.dumps(machine["by_threads"]) for machine in machines.values()}) != len(machines):

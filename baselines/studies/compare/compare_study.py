@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often `dlroof compare` raises a false alarm and what it finds, beside what others do.
+"""How often `dlroof compare` raises a false alarm and what it finds, compared with other tools.
 
     # 20 run files of one binary; then the tables and a summary file: of pairs, of stored baselines
     baselines/studies/compare/compare_study.py --collect 20 --folder runs --filter /threads1 \\
@@ -12,13 +12,13 @@ Every pair of runs of the one binary (BASE before NEW; at most --pairs of them, 
 seed) is compared twice: as it is, where nothing changed and each `slower` or `faster` is false;
 and, with --map, with benchmarks renamed as its lines say ("base-name new-name", for instance n=20
 and n=21 of one problem), those of one size at a time and the others as they are, where the truth is
-the ratio of the medians of the clean repetitions of all runs, real work and no scaled numbers. With
+the ratio of the medians of the clean repetitions of all runs, real work instead of scaled numbers. With
 --stored-pool N no pairs: `dlroof report` stores the runs as in baselines/, and `dlroof compare
---baseline auto` judges each run by the N before it. With --again too, each but the last is held
-against the run after it, as a user's who measures again what moved.
+--baseline auto` judges each run by the N before it. With --again too, each but the last is checked
+against the run after it, as for a user who measures again what moved.
 
-The same repetitions (with --stored-pool: the run's and those of the one before it) go through the
-rules of others; baselines/studies/compare/study_tables.py says which, and what the columns mean.
+The same repetitions (with --stored-pool: the run's and those of the one before it) are judged by the
+rules of other tools; baselines/studies/compare/study_tables.py says which, and what the columns mean.
 """
 import argparse
 import datetime
@@ -39,16 +39,19 @@ def collect_one(arguments, path):
     """Why there is no run, or None."""
     unfinished = path + ".tmp"
     try:
-        done = subprocess.run([arguments.bench, f"--benchmark_filter={arguments.filter}",
-                               f"--benchmark_out={unfinished}", *shlex.split(arguments.flags)],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [arguments.bench, f"--benchmark_filter={arguments.filter}", f"--benchmark_out={unfinished}", *shlex.split(arguments.flags)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode != 0:
             return f"exit {done.returncode}: {done.stderr.strip()}"
         with open(unfinished, encoding="utf-8") as file:
             run = json.load(file)
     except (OSError, ValueError) as error:
         return str(error)
-    run.pop("benchmarks", None)   # the records hold every repetition
+    run.pop("benchmarks", None)  # the records hold every repetition
     with open(unfinished, "w", encoding="utf-8") as file:
         json.dump(run, file)
     os.rename(unfinished, path)
@@ -63,8 +66,7 @@ def collect(arguments):
         path = os.path.join(arguments.folder, f"run-{int(time.time())}-{i:03}.json")
         reason = collect_one(arguments, path)
         failed += reason is not None
-        print(f"{path}  [{time.monotonic() - begin:.0f} s]"
-              + (f"  skipped: {arguments.bench}: {reason}" if reason else ""), flush=True)
+        print(f"{path}  [{time.monotonic() - begin:.0f} s]" + (f"  skipped: {arguments.bench}: {reason}" if reason else ""), flush=True)
         time.sleep(arguments.pause)
     print(f"{arguments.collect - failed} of {arguments.collect} runs measured", flush=True)
 
@@ -72,18 +74,19 @@ def collect(arguments):
 def read_run(path):
     with open(path, encoding="utf-8") as file:
         run = json.load(file)
-    records = {r["name"]: r["repetitions"] for r in run["records"]
-               if r.get("status") == "ok" and len(r["repetitions"]) > 1}
-    return {"path": path, "context": run.get("context", {}), "machines": run.get("machines", []),
-            "times": {name: [p["seconds"] for p in of] for name, of in records.items()},
-            "clean": {name: [p["seconds"] for p in of if not p.get("disturbed")]
-                      for name, of in records.items()}}
+    records = {r["name"]: r["repetitions"] for r in run["records"] if r.get("status") == "ok" and len(r["repetitions"]) > 1}
+    return {
+        "path": path,
+        "context": run.get("context", {}),
+        "machines": run.get("machines", []),
+        "times": {name: [p["seconds"] for p in of] for name, of in records.items()},
+        "clean": {name: [p["seconds"] for p in of if not p.get("disturbed")] for name, of in records.items()},
+    }
 
 
 def read_runs(folder):
     """In order of time."""
-    runs = [read_run(os.path.join(folder, name))
-            for name in sorted(os.listdir(folder)) if name.endswith(".json")]
+    runs = [read_run(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if name.endswith(".json")]
     return sorted(runs, key=lambda run: datetime.datetime.fromisoformat(run["context"]["date"]))
 
 
@@ -112,21 +115,17 @@ def stored_pools(dlroof, runs, count, again, folder):
         pool = os.path.join(folder, f"pool-{i:03}")
         machine = os.path.join(pool, "machine")
         os.makedirs(machine)
-        for path in stored[i - count:i]:
+        for path in stored[i - count : i]:
             os.symlink(path, os.path.join(machine, os.path.basename(path)))
         held = [f"--again={runs[i + 1]['path']}"] if again else []
-        comparisons.append((runs[i - 1], runs[i], ["--baseline=auto", f"--baselines={pool}",
-                                                   runs[i]["path"], *held]))
+        comparisons.append((runs[i - 1], runs[i], ["--baseline=auto", f"--baselines={pool}", runs[i]["path"], *held]))
     return comparisons
 
 
 def dlroof_verdicts(arguments, what, extra=()):
-    result = json.loads(run_dlroof(arguments.dlroof, "compare", *what, "--format=json",
-                                   *shlex.split(arguments.compare_flags), *extra,
-                                   may_exit=(0, 1, 3)))
+    result = json.loads(run_dlroof(arguments.dlroof, "compare", *what, "--format=json", *shlex.split(arguments.compare_flags), *extra, may_exit=(0, 1, 3)))
     # With a map a name is also that of a row without a partner.
-    return result, {row["name"]: row for row in result["benchmarks"]
-                    if row["verdict"] not in ("gone", "new")}
+    return result, {row["name"]: row for row in result["benchmarks"] if row["verdict"] not in ("gone", "new")}
 
 
 def add_row(tally, rows, base, new, names):
@@ -143,9 +142,14 @@ def study_unchanged(arguments, comparisons):
         together += any("moved_together" in part for part in (result, *result.get("stored", ())))
         for name in sorted(new["times"]):
             add_row(tally, rows, base, new, (name, name))
-    return tally, {"comparisons": len(comparisons), "benchmarks": tally.total(),
-                   "judged": tally.judged(), "verdicts": tally.verdicts(), "alarms": alarms,
-                   "together": together}
+    return tally, {
+        "comparisons": len(comparisons),
+        "benchmarks": tally.total(),
+        "judged": tally.judged(),
+        "verdicts": tally.verdicts(),
+        "alarms": alarms,
+        "together": together,
+    }
 
 
 def read_map(path):
@@ -183,21 +187,27 @@ def show(summary):
     unchanged = summary["unchanged"]
     how = f", each by {summary['stored_pool']} stored runs" if "stored_pool" in summary else ""
     how += " and held against the run after it" if summary.get("measured_again") else ""
-    print(f"\n{unchanged['comparisons']} comparisons of an unchanged binary{how}: "
-          f"{unchanged['benchmarks']} verdicts, {unchanged['judged']} judged: "
-          f"{unchanged['verdicts']}; exit code 1 in {unchanged['alarms']}, moved together in "
-          f"{unchanged['together']}")
+    print(
+        f"\n{unchanged['comparisons']} comparisons of an unchanged binary{how}: "
+        f"{unchanged['benchmarks']} verdicts, {unchanged['judged']} judged: "
+        f"{unchanged['verdicts']}; exit code 1 in {unchanged['alarms']}, moved together in "
+        f"{unchanged['together']}"
+    )
 
 
 def summarize(arguments, runs, comparisons):
     unchanged, counts = study_unchanged(arguments, comparisons)
     slower = study_slower(arguments, comparisons) if arguments.map else {}
     context = runs[0]["context"].get("dlroof", {})
-    summary = {"command": shlex.join(sys.argv), "runs": len(runs),
-               "dates": [runs[0]["context"].get("date"), runs[-1]["context"].get("date")],
-               "commit": context.get("commit"), "libraries": context.get("libraries"),
-               "machine": [m["name"] for m in runs[0]["machines"]],
-               "measured_with": context.get("command")}
+    summary = {
+        "command": shlex.join(sys.argv),
+        "runs": len(runs),
+        "dates": [runs[0]["context"].get("date"), runs[-1]["context"].get("date")],
+        "commit": context.get("commit"),
+        "libraries": context.get("libraries"),
+        "machine": [m["name"] for m in runs[0]["machines"]],
+        "measured_with": context.get("command"),
+    }
     if arguments.stored_pool:
         summary["stored_pool"] = arguments.stored_pool
         summary["measured_again"] = arguments.again
@@ -208,11 +218,9 @@ def summarize(arguments, runs, comparisons):
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", required=True, help="of the run files")
-    parser.add_argument("--collect", type=int, default=0,
-                        help="measure so many runs first; one that fails is told of and skipped")
+    parser.add_argument("--collect", type=int, default=0, help="measure this many runs first; one that fails is reported and skipped")
     parser.add_argument("--filter", default="LSTM/cpu/onednn", help="which benchmarks to measure")
     parser.add_argument("--flags", default="", help="more flags for dlroof_bench")
     parser.add_argument("--pause", type=float, default=0, help="[s] between runs")
@@ -220,10 +228,8 @@ def parse():
     parser.add_argument("--dlroof", default="build/dlroof")
     parser.add_argument("--compare-flags", default="", help="more flags for dlroof compare")
     parser.add_argument("--pairs", type=int, default=250, help="at most, of runs")
-    parser.add_argument("--stored-pool", type=int, default=0, metavar="N",
-                        help="judge each run by the N before it as stored baselines, not in pairs")
-    parser.add_argument("--again", action="store_true",
-                        help="hold each run against the one after it; with --stored-pool")
+    parser.add_argument("--stored-pool", type=int, default=0, metavar="N", help="judge each run by the N before it as stored baselines, not in pairs")
+    parser.add_argument("--again", action="store_true", help="hold each run against the one after it; with --stored-pool")
     parser.add_argument("--map", help="lines 'base-name new-name': the known slowdowns")
     parser.add_argument("-o", "--output", help="the summary")
     return parser.parse_args()
@@ -240,8 +246,9 @@ def main():
     if len(runs) < least:
         sys.exit(f"{arguments.folder}: holds {len(runs)} run files, expected at least {least}")
     with tempfile.TemporaryDirectory() as folder:
-        comparisons = (stored_pools(arguments.dlroof, runs, arguments.stored_pool, arguments.again, folder)
-                       if arguments.stored_pool else pairs_of(runs, arguments.pairs))
+        comparisons = (
+            stored_pools(arguments.dlroof, runs, arguments.stored_pool, arguments.again, folder) if arguments.stored_pool else pairs_of(runs, arguments.pairs)
+        )
         summary = summarize(arguments, runs, comparisons)
     if arguments.output:
         with open(arguments.output, "w", encoding="utf-8") as file:

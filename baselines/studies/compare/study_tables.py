@@ -1,4 +1,4 @@
-"""The rules of others, and the tables that baselines/studies/compare/compare_study.py and baselines/studies/ab/ab_study.py print and store.
+"""The rules of other tools, and the tables that baselines/studies/compare/compare_study.py and baselines/studies/ab/ab_study.py print and store.
 
     from study_tables import Tally, show_tables, tables
     unchanged.add(verdict, base_seconds, new_seconds)     # a Tally; dlroof's verdict, repetitions
@@ -18,7 +18,7 @@ The repetitions that `dlroof compare` judged go through
 "of judged" tells of every rule what it says of these. Each rule can be made stricter, or less so,
 until it finds as many of the true slowdowns as dlroof does; "false at dlroof's power" is what is
 left of its false alarms then, "cannot" (null) where it never finds so many; where it is as sure of
-several, it may leave them all out and find fewer, which is told beside. The size of a slowdown is
+several, it may leave them all out and find fewer, which is listed next to it. The size of a slowdown is
 that of the numbers in its two names; "95 % power from" is the smallest size from which on at least
 95 % are called slower.
 """
@@ -40,8 +40,7 @@ def u_cumulated(n, m):
     for i in range(1, n + 1):
         for j in range(1, m + 1):
             with_base = [0] * j + ways[j]
-            ways[j] = [(with_base[u] if u < len(with_base) else 0) +
-                       (ways[j - 1][u] if u < len(ways[j - 1]) else 0) for u in range(i * j + 1)]
+            ways[j] = [(with_base[u] if u < len(with_base) else 0) + (ways[j - 1][u] if u < len(ways[j - 1]) else 0) for u in range(i * j + 1)]
     total = math.comb(n + m, n)
     return [u / total for u in itertools.accumulate(ways[m])]
 
@@ -57,7 +56,7 @@ def u_test(base, new, tables={}):
         if (n, m) not in tables:
             tables[n, m] = u_cumulated(n, m)
         return min(1.0, 2 * tables[n, m][int(low)])
-    ties = sum(c ** 3 - c for c in counts.values()) / ((n + m) * (n + m - 1))
+    ties = sum(c**3 - c for c in counts.values()) / ((n + m) * (n + m - 1))
     deviation = math.sqrt(n * m / 12 * (n + m + 1 - ties))
     return math.erfc((n * m / 2 - low - 0.5) / deviation / math.sqrt(2)) if deviation else 1.0
 
@@ -95,8 +94,8 @@ class Tally:
     """What the rules said of many comparisons."""
 
     def __init__(self):
-        self.ours = []     # dlroof's verdicts
-        self.slower = []   # whether the median grew
+        self.ours = []  # dlroof's verdicts
+        self.slower = []  # whether the median grew
         self.scores = {rule: [] for rule in RULES}
 
     def add(self, verdict, base, new):
@@ -124,20 +123,17 @@ class Tally:
         if rule == OURS:
             return self.ours
         least = RULES[rule][1] if threshold is None else threshold
-        return [("slower" if slower else "faster") if score > least else "same"
-                for score, slower in zip(self.scores[rule], self.slower)]
+        return [("slower" if slower else "faster") if score > least else "same" for score, slower in zip(self.scores[rule], self.slower)]
 
     def share(self, calls, rule=OURS, threshold=None, of=None):
         """How often a rule says one of `calls` where dlroof says one of `of`, or None."""
-        said = [one for one, ours in zip(self.says(rule, threshold), self.ours)
-                if of is None or ours in of]
+        said = [one for one, ours in zip(self.says(rule, threshold), self.ours) if of is None or ours in of]
         return sum(one in calls for one in said) / len(said) if said else None
 
     def threshold_of(self, rule, power):
         """The least strict threshold that finds no more than `power` of the slowdowns; None: none
         finds so many."""
-        found = sorted((score for score, slower in zip(self.scores[rule], self.slower) if slower),
-                       reverse=True)
+        found = sorted((score for score, slower in zip(self.scores[rule], self.slower) if slower), reverse=True)
         keep = round(power * self.total())
         if keep > len(found):
             return None
@@ -149,19 +145,15 @@ class Tally:
 def size_of(names):
     """Of a slowdown from the first numbers that differ: 0.05 of n20... and n21..., or None."""
     numbers = zip(*([int(digits) for digits in re.findall(r"\d+", name)] for name in names))
-    return next((round(new / base - 1, 2) for base, new in numbers if base not in (0, new)),
-                None)
+    return next((round(new / base - 1, 2) for base, new in numbers if base not in (0, new)), None)
 
 
 def found(tally):
-    return {"comparisons": tally.total(), "judged": tally.judged(),
-            "slower": tally.share(("slower",)),
-            "slower_of_judged": tally.share(("slower",), of=JUDGED)}
+    return {"comparisons": tally.total(), "judged": tally.judged(), "slower": tally.share(("slower",)), "slower_of_judged": tally.share(("slower",), of=JUDGED)}
 
 
 def slowdown(names, tally):
-    return {"base": names[0], "new": names[1], **found(tally),
-            "ambiguous": tally.share(("ambiguous",)), "verdicts": tally.verdicts()}
+    return {"base": names[0], "new": names[1], **found(tally), "ambiguous": tally.share(("ambiguous",)), "verdicts": tally.verdicts()}
 
 
 def power_curve(slower):
@@ -184,8 +176,7 @@ def at_power(unchanged, slowdowns, rule, power):
     threshold = slowdowns.threshold_of(rule, power)
     if threshold is None:
         return {"false_at_our_power": None}
-    return {"false_at_our_power": unchanged.share(CALLS, rule, threshold),
-            "power_then": slowdowns.share(("slower",), rule, threshold)}
+    return {"false_at_our_power": unchanged.share(CALLS, rule, threshold), "power_then": slowdowns.share(("slower",), rule, threshold)}
 
 
 def rule_rows(unchanged, slower):
@@ -196,8 +187,7 @@ def rule_rows(unchanged, slower):
     power = slowdowns.share(("slower",))
     rows = []
     for rule in (OURS, *RULES):
-        row = {"rule": rule, "false": unchanged.share(CALLS, rule),
-               "false_of_judged": unchanged.share(CALLS, rule, of=JUDGED)}
+        row = {"rule": rule, "false": unchanged.share(CALLS, rule), "false_of_judged": unchanged.share(CALLS, rule, of=JUDGED)}
         if rule == OURS:
             row["insufficient"] = unchanged.share(("insufficient",))
         if power is not None:
@@ -212,10 +202,12 @@ def rule_rows(unchanged, slower):
 def tables(unchanged, slower):
     """`slower`: a Tally by (base name, new name)."""
     curve = power_curve(slower)
-    return {"rules": rule_rows(unchanged, slower), "power_curve": curve,
-            "powerful_from": {"of_all": powerful_from(curve, "slower"),
-                              "of_judged": powerful_from(curve, "slower_of_judged")},
-            "slowdowns": [slowdown(names, tally) for names, tally in slower.items()]}
+    return {
+        "rules": rule_rows(unchanged, slower),
+        "power_curve": curve,
+        "powerful_from": {"of_all": powerful_from(curve, "slower"), "of_judged": powerful_from(curve, "slower_of_judged")},
+        "slowdowns": [slowdown(names, tally) for names, tally in slower.items()],
+    }
 
 
 def percent(value):
@@ -227,16 +219,17 @@ def show_row(*cells):
 
 
 def show_rules(rules):
-    show_row("rule", "false of all", "false of judged", "insufficient", "slowdowns found of all",
-             "found of judged", "called faster", "false at dlroof's power")
+    show_row("rule", "false of all", "false of judged", "insufficient", "slowdowns found of all", "found of judged", "called faster", "false at dlroof's power")
     show_row("---", *["---:"] * 7)
     for row in rules:
         last = percent(row.get("false_at_our_power"))
         if last and abs(row["power_then"] - rules[0]["power"]) > 0.005:
             last += f" (finds {percent(row['power_then'])})"
-        show_row(row["rule"], *(percent(row.get(key)) for key in (
-            "false", "false_of_judged", "insufficient", "power", "power_of_judged", "wrong_way")),
-            last or ("cannot" if "false_at_our_power" in row else ""))
+        show_row(
+            row["rule"],
+            *(percent(row.get(key)) for key in ("false", "false_of_judged", "insufficient", "power", "power_of_judged", "wrong_way")),
+            last or ("cannot" if "false_at_our_power" in row else ""),
+        )
 
 
 def show_slowdowns(slowdowns):
@@ -248,8 +241,7 @@ def show_slowdowns(slowdowns):
         ratio = f"{row['ratio']:.3f}" if "ratio" in row else ""
         if "clean_repetitions" in row:
             ratio += " (of {} and {})".format(*row["clean_repetitions"])
-        show_row(f"{row['base']} -> {row['new']}", ratio, percent(row["slower"]),
-                 percent(row["slower_of_judged"]), percent(row["ambiguous"]), percent(rest))
+        show_row(f"{row['base']} -> {row['new']}", ratio, percent(row["slower"]), percent(row["slower_of_judged"]), percent(row["ambiguous"]), percent(rest))
 
 
 def show_power(summary):
@@ -257,10 +249,8 @@ def show_power(summary):
     show_row("size of the slowdown", "comparisons", "judged", "slower of all", "slower of judged")
     show_row("---", *["---:"] * 4)
     for row in summary["power_curve"]:
-        show_row(f"{100 * row['size']:.0f} %", str(row["comparisons"]), str(row["judged"]),
-                 percent(row["slower"]), percent(row["slower_of_judged"]))
-    sizes = ["none" if size is None else f"{100 * size:.0f} %"
-             for size in summary["powerful_from"].values()]
+        show_row(f"{100 * row['size']:.0f} %", str(row["comparisons"]), str(row["judged"]), percent(row["slower"]), percent(row["slower_of_judged"]))
+    sizes = ["none" if size is None else f"{100 * size:.0f} %" for size in summary["powerful_from"].values()]
     print("\n95 % power from: {} of all, {} of judged".format(*sizes))
 
 

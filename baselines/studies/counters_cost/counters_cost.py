@@ -6,8 +6,8 @@
 A shared machine slows down and recovers within seconds, so two runs after one another cannot be compared to 1 %. Three processes
 (off, auto, and off once more) take turns on the same CPU, a repetition each, in random order, the others stopped
 (--dlroof_turns, as in baselines/studies/benchdnn/benchdnn_side_by_side.py). `auto` is the median over rounds of auto's time over off's, `off_itself` of the
-second off's: what this machine lets one tell. Where memory lies changes a call's time for as long as a process lives, so a
-benchmark is measured with several trios of fresh processes (4 to --most, until both standard errors are below --sure); the
+second off's: the noise floor of this machine. Where memory lies changes a call's time for as long as a process lives, so a
+benchmark is measured with several trios of new processes (4 to --most, until both standard errors are below --sure); the
 ratios are the Hodges-Lehmann estimates over them. The goal is 1 within 1 %.
 """
 import argparse
@@ -20,31 +20,42 @@ import tempfile
 
 from benchdnn_side_by_side import OurTurns, centre_of, exactly, paired, the_record
 
-NAMES = ("Conv2D/cpu/onednn/fwd/f32/n1c64h28w28k64r3s3_p1", "Conv2D/cpu/onednn/fwd/int8/n1c64h28w28k64r3s3_p1",
-         "Conv2D/cpu/onednn/fwd/f32/n1c64h28w28k256r1s1", "LSTM/cpu/onednn/fwd_inference/f32/t8n16i128h128",
-         "LSTM/cpu/onednn/fwd_inference/f32/t2n1i64h64")
+NAMES = (
+    "Conv2D/cpu/onednn/fwd/f32/n1c64h28w28k64r3s3_p1",
+    "Conv2D/cpu/onednn/fwd/int8/n1c64h28w28k64r3s3_p1",
+    "Conv2D/cpu/onednn/fwd/f32/n1c64h28w28k256r1s1",
+    "LSTM/cpu/onednn/fwd_inference/f32/t8n16i128h128",
+    "LSTM/cpu/onednn/fwd_inference/f32/t2n1i64h64",
+)
 PROGRAMS = {"off": "off", "auto": "auto", "again": "off"}
 
 
 def command(arguments, counters, suite, name, out):
-    return [arguments.bench, f"--dlroof_suite={suite}", f"--benchmark_filter={exactly(name)}", "--dlroof_threads=1",
-            f"--dlroof_counters={counters}", "--dlroof_live_check=false", f"--benchmark_min_time={arguments.turn / 1e3}",
-            f"--benchmark_repetitions={arguments.rounds + 40}", f"--benchmark_out={out}",
-            *([f"--dlroof_machine={arguments.machine}"] if arguments.machine else [])]
+    return [
+        arguments.bench,
+        f"--dlroof_suite={suite}",
+        f"--benchmark_filter={exactly(name)}",
+        "--dlroof_threads=1",
+        f"--dlroof_counters={counters}",
+        "--dlroof_live_check=false",
+        f"--benchmark_min_time={arguments.turn / 1e3}",
+        f"--benchmark_repetitions={arguments.rounds + 40}",
+        f"--benchmark_out={out}",
+        *([f"--dlroof_machine={arguments.machine}"] if arguments.machine else []),
+    ]
 
 
 def trio(arguments, suite, name, folder):
     """Seconds of a call by program, one per round, and what auto said of its counting."""
     outs = {label: os.path.join(folder, f"{label}.json") for label in PROGRAMS}
-    programs = {label: OurTurns(command(arguments, counters, suite, name, outs[label]))
-                for label, counters in PROGRAMS.items()}
+    programs = {label: OurTurns(command(arguments, counters, suite, name, outs[label])) for label, counters in PROGRAMS.items()}
     for _ in range(arguments.rounds):
         for label in random.sample(list(programs), len(programs)):
             programs[label].go(0, 0)
     for program in programs.values():
         program.end()
     records = {label: the_record(out, name) for label, out in outs.items()}
-    times = {label: [r["seconds"] for r in record["repetitions"]][-arguments.rounds:] for label, record in records.items()}
+    times = {label: [r["seconds"] for r in record["repetitions"]][-arguments.rounds :] for label, record in records.items()}
     return times, records["auto"].get("counting", [])
 
 
@@ -78,8 +89,8 @@ def main():
             file.write("\n".join(NAMES) + "\n")
         for name in NAMES:
             rows.append(measure(arguments, suite, name, folder))
-            told = "  ".join(f"{key} {rows[-1][key]['ratio']:.4f} +-{rows[-1][key]['standard_error']:.4f}" for key in ("auto", "off_itself"))
-            print(f"{name:<58} {told}  {len(rows[-1]['auto']['of_processes'])} trios", flush=True)
+            text = "  ".join(f"{key} {rows[-1][key]['ratio']:.4f} +-{rows[-1][key]['standard_error']:.4f}" for key in ("auto", "off_itself"))
+            print(f"{name:<58} {text}  {len(rows[-1]['auto']['of_processes'])} trios", flush=True)
     with open(arguments.output, "w", encoding="utf-8") as file:
         json.dump({"study": "counters auto over off, by turns", "command": shlex.join(sys.argv), "rows": rows}, file, indent=1)
         file.write("\n")

@@ -39,5 +39,8 @@ def run(options, step, facts):
         if options.times and kind == "step":
             print(f" time: {1e3 * seconds[-1]:.4f} ms, items/s: {options.batch / seconds[-1]:.4f}", flush=True)
     print("\ndone", end="", flush=True)
-    print(json.dumps({**facts, "batch": options.batch, "warm_up_seconds": sum(seconds[:options.warm_up]),
-                      "seconds": seconds[options.warm_up:]}), file=sys.stderr, flush=True)
+    print(
+        json.dumps({**facts, "batch": options.batch, "warm_up_seconds": sum(seconds[: options.warm_up]), "seconds": seconds[options.warm_up :]}),
+        file=sys.stderr,
+        flush=True,
+    )

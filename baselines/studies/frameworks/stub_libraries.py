@@ -13,10 +13,24 @@ import sys
 # Libraries that a Debian without CUDA has.
 OF_THE_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|gomp|util|z|cuda)\.so|ld-linux)")
 # Symbols without a version belong to the library whose names begin so.
-PREFIXES = {"cudart": "(__)?cuda", "cupti": "cupti", "cublasLt": "cublasLt", "cublas": "cublas(?!Lt)", "cudnn": "cudnn",
-            "cusparse": "cusparse(?!Lt)", "cusparseLt": "cusparseLt", "cufft": "cufft", "cufile": "cuFile", "nccl": "p?nccl",
-            "nvrtc": "nvrtc", "cusolver": "cusolver", "nvshmem_host": "nvshmem", "nvToolsExt": "nvtx", "curand": "curand",
-            "nvJitLink": "_*nvJitLink"}
+PREFIXES = {
+    "cudart": "(__)?cuda",
+    "cupti": "cupti",
+    "cublasLt": "cublasLt",
+    "cublas": "cublas(?!Lt)",
+    "cudnn": "cudnn",
+    "cusparse": "cusparse(?!Lt)",
+    "cusparseLt": "cusparseLt",
+    "cufft": "cufft",
+    "cufile": "cuFile",
+    "nccl": "p?nccl",
+    "nvrtc": "nvrtc",
+    "cusolver": "cusolver",
+    "nvshmem_host": "nvshmem",
+    "nvToolsExt": "nvtx",
+    "curand": "curand",
+    "nvJitLink": "_*nvJitLink",
+}
 
 
 def readelf(flag, path):
@@ -62,8 +76,7 @@ def write_stub(folder, name, undefined, versions):
         for version in sorted(versions):
             file.write(f"{version} {{ {'global: ' + '; '.join(by_version[version]) + ';' if by_version[version] else ''} }};\n")
     options = [f"-Wl,--version-script,{script}"] if versions else []
-    subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-w", "-o", os.path.join(folder, name), source, f"-Wl,-soname,{name}",
-                    *options], check=True)
+    subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-w", "-o", os.path.join(folder, name), source, f"-Wl,-soname,{name}", *options], check=True)
 
 
 def main(site, folder):

@@ -55,16 +55,17 @@ def sum_of_log(log):
 
 def study(options, framework, model, mode):
     name = f"{framework}_{model}_{mode}"
-    program = [f"{options.environment}/bin/python", str(HERE / f"{framework}_program.py"), model, mode, *SIZES[model],
-               "--steps", str(options.steps)]
+    program = [f"{options.environment}/bin/python", str(HERE / f"{framework}_program.py"), model, mode, *SIZES[model], "--steps", str(options.steps)]
     log, file = options.out / f"{name}.log", options.out / f"{name}.json"
     profile = [options.dlroof, "profile", *(["--machine", options.machine] if options.machine else [])]
     alone, _, _ = run(program, options)
     profiled, messages, _ = run([*profile, "-o", file, "--log", log, "--", *program], options)
     # Sums of many threads may differ from run to run: such a program's output proves nothing.
     repeats = alone == profiled or run(program, options)[0] == alone
-    _, turns, _ = run([*profile, "-o", options.out / "turns.json", "--verify-overhead", str(options.turns), "--read", r"time: ([0-9.]+) ms",
-                       "--", *program, "--times"], options)
+    _, turns, _ = run(
+        [*profile, "-o", options.out / "turns.json", "--verify-overhead", str(options.turns), "--read", r"time: ([0-9.]+) ms", "--", *program, "--times"],
+        options,
+    )
     content = json.loads(file.read_text())["context"]["dlroof"]["program"]
     (options.out / f"{name}.txt").write_text("".join(line + "\n" for line in messages.splitlines() if not line.startswith('{"framework"')))
     seconds, count = sum_of_log(log)
@@ -81,35 +82,51 @@ def study(options, framework, model, mode):
         packed.write(log.read_bytes())
     log.unlink()
     return {
-        "name": name, "framework": facts["framework"], "onednn": content.get("version"), "threads": facts["threads"],
-        "lines": content["lines"], "calls": calls, "distinct": len(content["primitives"]),
-        "executed_lines_of_log": count, "records_over_log": of_records / seconds,
-        "wall_seconds": content["wall_seconds"], "covered_seconds": content["covered_seconds"],
-        "steps_found": steps.get("count"), "found_step_seconds": steps.get("median_wall_seconds"), "own_step_seconds": own_step,
+        "name": name,
+        "framework": facts["framework"],
+        "onednn": content.get("version"),
+        "threads": facts["threads"],
+        "lines": content["lines"],
+        "calls": calls,
+        "distinct": len(content["primitives"]),
+        "executed_lines_of_log": count,
+        "records_over_log": of_records / seconds,
+        "wall_seconds": content["wall_seconds"],
+        "covered_seconds": content["covered_seconds"],
+        "steps_found": steps.get("count"),
+        "found_step_seconds": steps.get("median_wall_seconds"),
+        "own_step_seconds": own_step,
         "seconds_by_kind": dict(sorted(kinds.items(), key=lambda item: -item[1])),
-        "same_output": alone == profiled if repeats else None, "output_bytes": len(alone),
-        **{what.replace(" ", "_") + "_overhead": [float(part) for part in found.groups()] if found else None for what, found in ratios.items()}}
+        "same_output": alone == profiled if repeats else None,
+        "output_bytes": len(alone),
+        **{what.replace(" ", "_") + "_overhead": [float(part) for part in found.groups()] if found else None for what, found in ratios.items()},
+    }
 
 
 def failures(row):
-    checks = {"every executed line is read or counted with a reason": row["executed_lines_of_log"] == row["lines"]["executed"],
-              "records' times add up to the log's within 0.1 %": abs(row["records_over_log"] - 1) < 1e-3,
-              "the program's output is the same": row["same_output"] is not False,
-              "primitives cover no more than the wall time": row["covered_seconds"] <= row["wall_seconds"]}
+    checks = {
+        "every executed line is read or counted with a reason": row["executed_lines_of_log"] == row["lines"]["executed"],
+        "records' times add up to the log's within 0.1 %": abs(row["records_over_log"] - 1) < 1e-3,
+        "the program's output is the same": row["same_output"] is not False,
+        "primitives cover no more than the wall time": row["covered_seconds"] <= row["wall_seconds"],
+    }
     return [promise for promise, holds in checks.items() if not holds]
 
 
 def table(rows):
-    lines = ["| program | oneDNN | calls (distinct) | largest kinds | step found / own clock | inside oneDNN | with lines / without: step | CPU time |",
-             "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        "| program | oneDNN | calls (distinct) | largest kinds | step found / own clock | inside oneDNN | with lines / without: step | CPU time |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
     for row in rows:
         total = sum(row["seconds_by_kind"].values())
         kinds = ", ".join(f"{kind} {100 * seconds / total:.0f} %" for kind, seconds in list(row["seconds_by_kind"].items())[:3])
         found = f"{1e3 * row['found_step_seconds']:.1f}" if row["found_step_seconds"] else "not found"
-        step, cpu = ("{:.3f} ({:.3f} to {:.3f})".format(*row[key]) if row[key] else "not known"
-                     for key in ("number_read_overhead", "CPU_time_overhead"))
-        lines.append(f"| {row['name'].replace('_', ' ')} | {row['onednn']} | {row['calls']:.0f} ({row['distinct']}) | {kinds} | "
-                     f"{found} / {1e3 * row['own_step_seconds']:.1f} ms | {100 * row['covered_seconds'] / row['wall_seconds']:.0f} % | {step} | {cpu} |")
+        step, cpu = ("{:.3f} ({:.3f} to {:.3f})".format(*row[key]) if row[key] else "not known" for key in ("number_read_overhead", "CPU_time_overhead"))
+        lines.append(
+            f"| {row['name'].replace('_', ' ')} | {row['onednn']} | {row['calls']:.0f} ({row['distinct']}) | {kinds} | "
+            f"{found} / {1e3 * row['own_step_seconds']:.1f} ms | {100 * row['covered_seconds'] / row['wall_seconds']:.0f} % | {step} | {cpu} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -121,8 +138,9 @@ def compare(options):
                 files = [f"{framework}_{model}_{mode}.json" for framework in ("torch", "tensorflow")]
                 if not all((options.out / file).exists() for file in files):
                     continue
-                table = subprocess.run([os.path.abspath(options.dlroof), "compare", "--across-programs", *files], cwd=options.out,
-                                       check=True, capture_output=True, text=True).stdout
+                table = subprocess.run(
+                    [os.path.abspath(options.dlroof), "compare", "--across-programs", *files], cwd=options.out, check=True, capture_output=True, text=True
+                ).stdout
                 text.write(f"$ dlroof compare --across-programs {' '.join(files)}\n{table}\n")
 
 
@@ -141,8 +159,12 @@ def main():
                     failed = True
                     print(f"{rows[-1]['name']}: does not hold: {promise}", flush=True)
                 print(table(rows[-1:]).splitlines()[-1], flush=True)
-                about = {"command": " ".join(sys.argv), "machine": platform.processor() or platform.machine(), "rows": rows,
-                         "variables": {name: value for name, value in os.environ.items() if name.startswith(("OMP_", "GOMP_", "KMP_", "TF_"))}}
+                about = {
+                    "command": " ".join(sys.argv),
+                    "machine": platform.processor() or platform.machine(),
+                    "rows": rows,
+                    "variables": {name: value for name, value in os.environ.items() if name.startswith(("OMP_", "GOMP_", "KMP_", "TF_"))},
+                }
                 (options.out / "study.json").write_text(json.dumps(about, indent=1) + "\n")
     (options.out / "study.md").write_text(table(rows))
     compare(options)

@@ -45,8 +45,7 @@ def deepcam():
         low = x if low is None else low
     x = normalized(x)
     whole = layers.ReLU()(layers.Conv2D(256, 1)(layers.GlobalAveragePooling2D(keepdims=True)(x)))
-    branches = [convolution(x, 256, 1), *(convolution(x, 256, 3, dilation_rate=rate) for rate in (12, 24, 36)),
-                layers.UpSampling2D(x.shape[1:3])(whole)]
+    branches = [convolution(x, 256, 1), *(convolution(x, 256, 3, dilation_rate=rate) for rate in (12, 24, 36)), layers.UpSampling2D(x.shape[1:3])(whole)]
     x = twice_as_large(convolution(layers.Concatenate()(branches), 256, 1))
     x = layers.Concatenate()([x, convolution(low, 48, 1)])
     x = twice_as_large(twice_as_large(convolution(convolution(x, 256), 256)))
@@ -65,8 +64,7 @@ elif options.model == "deepcam":
     image = (options.size, options.size * 3 // 2)
     model, x, y = deepcam(), tf.random.normal((options.batch, *image, 16)), labels((options.batch, *image), 3)
 else:
-    model = tf.keras.Sequential([tf.keras.Input((options.time_steps, options.inputs)), layers.LSTM(options.hidden),
-                                 layers.Dense(128, activation="softmax")])
+    model = tf.keras.Sequential([tf.keras.Input((options.time_steps, options.inputs)), layers.LSTM(options.hidden), layers.Dense(128, activation="softmax")])
     x, y = tf.random.normal((options.batch, options.time_steps, options.inputs)), labels((options.batch,), 128)
 
 
@@ -80,11 +78,13 @@ if options.mode == "inference":
     infer = compiled(lambda x: tf.reduce_mean(tf.abs(model(x, training=False))))
     if options.freeze:
         from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
         infer = convert_variables_to_constants_v2(infer.get_concrete_function(tf.TensorSpec(x.shape, x.dtype)))
 
     def step():
         result = infer(x)
         return (result[0] if isinstance(result, (list, tuple)) else result).numpy()
+
 else:
     optimizer = tf.keras.optimizers.SGD(1e-4, momentum=0.9)
     loss = tf.keras.losses.SparseCategoricalCrossentropy()
@@ -100,5 +100,6 @@ else:
 
     def step():
         return train(x, y).numpy()
+
 
 steps.run(options, step, {"framework": f"tensorflow {tf.__version__}", "threads": len(os.sched_getaffinity(0))})

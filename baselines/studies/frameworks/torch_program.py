@@ -13,11 +13,18 @@ class Bottleneck(nn.Module):
         super().__init__()
         outputs = 4 * width
         self.path = nn.Sequential(
-            nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True),
-            nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True),
-            nn.Conv2d(width, outputs, 1, bias=False), nn.BatchNorm2d(outputs))
-        self.short = nn.Identity() if stride == 1 and inputs == outputs else nn.Sequential(
-            nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+            nn.Conv2d(inputs, width, 1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(width, width, 3, stride, 1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(width, outputs, 1, bias=False),
+            nn.BatchNorm2d(outputs),
+        )
+        self.short = (
+            nn.Identity() if stride == 1 and inputs == outputs else nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+        )
 
     def forward(self, x):
         return torch.relu(self.path(x) + self.short(x))
@@ -36,13 +43,19 @@ def resnet50():
 
 class Unit(nn.Module):
     """A bottleneck of ResNet-50 v2: normalized and activated before each convolution."""
+
     def __init__(self, inputs, width, stride, dilation):
         super().__init__()
         self.before = nn.Sequential(nn.BatchNorm2d(inputs), nn.ReLU())
         self.path = nn.Sequential(
-            nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True),
-            nn.Conv2d(width, width, 3, stride, dilation, dilation, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True),
-            nn.Conv2d(width, 4 * width, 1))
+            nn.Conv2d(inputs, width, 1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(width, width, 3, stride, dilation, dilation, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(width, 4 * width, 1),
+        )
         self.short = nn.Identity() if stride == 1 and inputs == 4 * width else nn.Conv2d(inputs, 4 * width, 1, stride)
 
     def forward(self, x):
@@ -51,8 +64,9 @@ class Unit(nn.Module):
 
 
 def convolution(inputs, outputs, filter=3, dilation=1):
-    return nn.Sequential(nn.Conv2d(inputs, outputs, filter, padding=filter // 2 * dilation, dilation=dilation, bias=False),
-                         nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, filter, padding=filter // 2 * dilation, dilation=dilation, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)
+    )
 
 
 def twice_as_large():
@@ -61,6 +75,7 @@ def twice_as_large():
 
 class DeepCam(nn.Module):
     """DeepLabv3+ as in the climate-seg-benchmark: ResNet-50 v2 at output stride 8, five branches, a decoder up to full resolution."""
+
     def __init__(self):
         super().__init__()
         self.begin = nn.Sequential(nn.Conv2d(16, 64, 7, 2, 3), nn.MaxPool2d(3, 2, 1))
@@ -118,6 +133,7 @@ if options.mode == "inference":
     def step():
         with torch.no_grad():
             return model(x).abs().mean()
+
 else:
     model.train()
     loss, optimizer = nn.CrossEntropyLoss(), torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
@@ -129,5 +145,6 @@ else:
         error.backward()
         optimizer.step()
         return error.detach()
+
 
 steps.run(options, step, {"framework": f"torch {torch.__version__}", "threads": torch.get_num_threads()})

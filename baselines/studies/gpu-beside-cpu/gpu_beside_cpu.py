@@ -86,10 +86,17 @@ def expected_rows():
                 row["nodes_low"], row["nodes_high"] = both or (None, None)
                 for side, record in (("a", a), ("b", b)):
                     seconds = record["seconds"]["median"]
-                    row.update({f"{side}_name": record["name"], f"{side}_seconds": seconds, f"{side}_calls_per_second": 1 / seconds,
-                                f"{side}_node_calls_per_second": 1 / seconds, f"{side}_fraction_of_roof": share_of_roof(record),
-                                f"{side}_bound": bound(record),
-                                f"{side}_cost_per_1e15_flop": prices[side] / 3600 * seconds / row["flops"] * 1e15})
+                    row.update(
+                        {
+                            f"{side}_name": record["name"],
+                            f"{side}_seconds": seconds,
+                            f"{side}_calls_per_second": 1 / seconds,
+                            f"{side}_node_calls_per_second": 1 / seconds,
+                            f"{side}_fraction_of_roof": share_of_roof(record),
+                            f"{side}_bound": bound(record),
+                            f"{side}_cost_per_1e15_flop": prices[side] / 3600 * seconds / row["flops"] * 1e15,
+                        }
+                    )
                 yield row
 
 

@@ -22,32 +22,89 @@ import tempfile
 
 CONV = "Conv2D/cpu/onednn/fwd/f32/"
 LSTM = "LSTM/cpu/onednn/fwd_inference/f32/"
-FITTED = [CONV + one for one in (
-    "n1c64h28w28k64r3s3_p1/cold", "n1c128h14w14k128r3s3_p1/cold", "n1c256h7w7k256r3s3_p1/cold",
-    "n1c32h56w56k32r3s3_p1/cold", "n4c32h28w28k32r3s3_p1/cold", "n1c3h112w112k32r7s7_s2p3/cold",
-    "n1c64h28w28k256r1s1/cold", "n1c256h28w28k64r1s1/cold", "n1c512h14w14k256r1s1/cold",
-    "n8c128h14w14k128r1s1/cold", "n1c32h28w28k64r5s5_p2/cold", "n1c64h56w56k64r3s3_s2p1/cold",
-    "n2c128h28w28k128r3s3_p1g128/cold", "n1c64h28w28k64r3s3_p1", "n1c128h14w14k128r3s3_p1", "n1c64h28w28k256r1s1")]
-FITTED += [LSTM + one for one in (
-    "t4n16i256h256/cold", "t16n1i256h256/cold", "t2n8i512h512/cold", "t8n16i128h128/cold", "t4n32i128h256/cold",
-    "t4n1i512h512/cold", "t8n4i64h256/cold", "t16n16i32h64/cold", "t4n64i128h128/cold", "t4n16i256h256",
-    "t16n1i256h256")]
-FITTED += [CONV + one for one in (
-    "n1c48h28w28k96r3s3_p1/cold", "n1c64h14w14k192r3s3_p1/cold", "n2c64h14w14k64r3s3_p1/cold",
-    "n1c16h56w56k48r3s3_p1/cold", "n1c128h28w28k32r1s1/cold", "n1c192h14w14k64r1s1/cold", "n4c256h7w7k128r1s1/cold",
-    "n1c64h28w28k64r3s3_s2p1/cold", "n1c96h28w28k96r3s3_p1g96/cold")]
-FITTED += [LSTM + one for one in (
-    "t8n8i192h192/cold", "t4n2i384h384/cold", "t6n12i96h160/cold", "t32n4i64h64/cold", "t4n1i256h320/cold",
-    "t3n24i64h128l2/cold")]
-CHECKED = [CONV + one for one in (
-    "n1c64h28w28k128r3s3_p1/cold", "n1c24h28w28k24r5s5_p2/cold", "n2c96h14w14k96r3s3_p1/cold",
-    "n1c16h28w28k64r3s3_s2p1/cold", "n1c32h28w28k128r1s1/cold", "n1c384h14w14k96r1s1/cold", "n1c64h56w56k64r1s1/cold",
-    "n1c128h14w14k512r1s1/cold", "n2c72h28w28k72r3s3_p1g72/cold")]
-CHECKED += [LSTM + one for one in (
-    "t5n6i80h144/cold", "t3n20i128h192/cold", "t10n2i200h200/cold", "t6n10i64h160/cold", "t4n1i128h128l2/cold")]
-BACKWARD = [f"Conv2D/cpu/onednn/{direction}/f32/{problem}/cold" for direction in ("bwd_data", "bwd_weights") for problem in (
-    "n1c64h28w28k64r3s3_p1", "n1c128h14w14k128r3s3_p1", "n2c32h28w28k64r3s3_s2p1", "n1c64h56w56k64r3s3_s2p1",
-    "n1c32h28w28k32r5s5_p2", "n1c96h28w28k96r3s3_p1", "n1c64h28w28k256r1s1", "n2c256h14w14k64r1s1")]
+FITTED = [
+    CONV + one
+    for one in (
+        "n1c64h28w28k64r3s3_p1/cold",
+        "n1c128h14w14k128r3s3_p1/cold",
+        "n1c256h7w7k256r3s3_p1/cold",
+        "n1c32h56w56k32r3s3_p1/cold",
+        "n4c32h28w28k32r3s3_p1/cold",
+        "n1c3h112w112k32r7s7_s2p3/cold",
+        "n1c64h28w28k256r1s1/cold",
+        "n1c256h28w28k64r1s1/cold",
+        "n1c512h14w14k256r1s1/cold",
+        "n8c128h14w14k128r1s1/cold",
+        "n1c32h28w28k64r5s5_p2/cold",
+        "n1c64h56w56k64r3s3_s2p1/cold",
+        "n2c128h28w28k128r3s3_p1g128/cold",
+        "n1c64h28w28k64r3s3_p1",
+        "n1c128h14w14k128r3s3_p1",
+        "n1c64h28w28k256r1s1",
+    )
+]
+FITTED += [
+    LSTM + one
+    for one in (
+        "t4n16i256h256/cold",
+        "t16n1i256h256/cold",
+        "t2n8i512h512/cold",
+        "t8n16i128h128/cold",
+        "t4n32i128h256/cold",
+        "t4n1i512h512/cold",
+        "t8n4i64h256/cold",
+        "t16n16i32h64/cold",
+        "t4n64i128h128/cold",
+        "t4n16i256h256",
+        "t16n1i256h256",
+    )
+]
+FITTED += [
+    CONV + one
+    for one in (
+        "n1c48h28w28k96r3s3_p1/cold",
+        "n1c64h14w14k192r3s3_p1/cold",
+        "n2c64h14w14k64r3s3_p1/cold",
+        "n1c16h56w56k48r3s3_p1/cold",
+        "n1c128h28w28k32r1s1/cold",
+        "n1c192h14w14k64r1s1/cold",
+        "n4c256h7w7k128r1s1/cold",
+        "n1c64h28w28k64r3s3_s2p1/cold",
+        "n1c96h28w28k96r3s3_p1g96/cold",
+    )
+]
+FITTED += [
+    LSTM + one for one in ("t8n8i192h192/cold", "t4n2i384h384/cold", "t6n12i96h160/cold", "t32n4i64h64/cold", "t4n1i256h320/cold", "t3n24i64h128l2/cold")
+]
+CHECKED = [
+    CONV + one
+    for one in (
+        "n1c64h28w28k128r3s3_p1/cold",
+        "n1c24h28w28k24r5s5_p2/cold",
+        "n2c96h14w14k96r3s3_p1/cold",
+        "n1c16h28w28k64r3s3_s2p1/cold",
+        "n1c32h28w28k128r1s1/cold",
+        "n1c384h14w14k96r1s1/cold",
+        "n1c64h56w56k64r1s1/cold",
+        "n1c128h14w14k512r1s1/cold",
+        "n2c72h28w28k72r3s3_p1g72/cold",
+    )
+]
+CHECKED += [LSTM + one for one in ("t5n6i80h144/cold", "t3n20i128h192/cold", "t10n2i200h200/cold", "t6n10i64h160/cold", "t4n1i128h128l2/cold")]
+BACKWARD = [
+    f"Conv2D/cpu/onednn/{direction}/f32/{problem}/cold"
+    for direction in ("bwd_data", "bwd_weights")
+    for problem in (
+        "n1c64h28w28k64r3s3_p1",
+        "n1c128h14w14k128r3s3_p1",
+        "n2c32h28w28k64r3s3_s2p1",
+        "n1c64h56w56k64r3s3_s2p1",
+        "n1c32h28w28k32r5s5_p2",
+        "n1c96h28w28k96r3s3_p1",
+        "n1c64h28w28k256r1s1",
+        "n2c256h14w14k64r1s1",
+    )
+]
 CHECKED += BACKWARD
 GOAL = 0.25
 LEVELS = ("l2", "l3", "dram")
@@ -74,9 +131,17 @@ def simulated_records(bench, machine, names):
         with open(suite, "w", encoding="utf-8") as file:
             file.write("\n".join(names) + "\n")
         pattern = "^(" + "|".join(re.escape(name) for name in names) + ")(/real_time|/manual_time)$"
-        command = [bench, "--dlroof_suite=" + suite, "--benchmark_filter=" + pattern, "--dlroof_threads=1",
-                   "--dlroof_counters=simulate", "--dlroof_live_check=false", "--benchmark_repetitions=1",
-                   "--benchmark_min_time=0.001", "--benchmark_out=" + out]
+        command = [
+            bench,
+            "--dlroof_suite=" + suite,
+            "--benchmark_filter=" + pattern,
+            "--dlroof_threads=1",
+            "--dlroof_counters=simulate",
+            "--dlroof_live_check=false",
+            "--benchmark_repetitions=1",
+            "--benchmark_min_time=0.001",
+            "--benchmark_out=" + out,
+        ]
         command += ["--dlroof_machine=" + machine] if machine else []
         environment = dict(os.environ, ONEDNN_MAX_CPU_ISA="AVX2")
         subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
@@ -90,8 +155,17 @@ def l2_bytes_with_one_set(bench, name):
     with tempfile.TemporaryDirectory() as folder:
         counts = os.path.join(folder, "counts")
         size = int(open("/sys/devices/system/cpu/cpu0/cache/index0/size", encoding="utf-8").read().rstrip("K\n")) * 1024
-        command = ["valgrind", "--tool=callgrind", "--cache-sim=yes", "--instr-atstart=no", f"--D1={size},{size // 64},64",
-                   f"--callgrind-out-file={counts}", bench, f"--dlroof_simulated_call={name}", "--dlroof_seed=1"]
+        command = [
+            "valgrind",
+            "--tool=callgrind",
+            "--cache-sim=yes",
+            "--instr-atstart=no",
+            f"--D1={size},{size // 64},64",
+            f"--callgrind-out-file={counts}",
+            bench,
+            f"--dlroof_simulated_call={name}",
+            "--dlroof_seed=1",
+        ]
         environment = dict(os.environ, ONEDNN_MAX_CPU_ISA="AVX2", OMP_NUM_THREADS="1")
         done = subprocess.run(command, env=environment, capture_output=True, check=False)
         if done.returncode != 0:
@@ -108,9 +182,17 @@ def row(record, fitted):
     simulated = work.get("simulated", {}).get("bytes", {})
     said = said_by_program(record["name"])
     modelled = said.get("modelled", {})
-    kept = {"name": record["name"], "algorithm": said.get("algorithm", ""), "loops": said.get("loops", ""), "fitted": fitted,
-            "simulated": simulated, "modelled": modelled, "tensors": said.get("tensor_bytes"),
-            "modelled_of_timed_call": work.get("modelled", {}).get("bytes", {}), "errors": {}}
+    kept = {
+        "name": record["name"],
+        "algorithm": said.get("algorithm", ""),
+        "loops": said.get("loops", ""),
+        "fitted": fitted,
+        "simulated": simulated,
+        "modelled": modelled,
+        "tensors": said.get("tensor_bytes"),
+        "modelled_of_timed_call": work.get("modelled", {}).get("bytes", {}),
+        "errors": {},
+    }
     # A disturbed repetition spoils a time, not a count.
     if record["status"] not in ("ok", "disturbed") or not simulated or not modelled:
         kept["why_not"] = record.get("reason") or "; ".join(note["text"] for note in record.get("counting", []))
@@ -131,15 +213,18 @@ def within(rows, level, limit):
 
 
 def summary(rows):
-    lines = ["| against simulation | L2 within 25 % | L3 within 25 % | cold DRAM within 2 %: compulsory | tensors as laid out |",
-             "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "| against simulation | L2 within 25 % | L3 within 25 % | cold DRAM within 2 %: compulsory | tensors as laid out |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for label, chosen in (
-            ("convolutions, rules made with them", [r for r in rows if r["fitted"] and "Conv2D" in r["name"]]),
-            ("convolutions, simulated afterwards", [r for r in rows if not r["fitted"] and "Conv2D" in r["name"] and r["name"] not in BACKWARD]),
-            ("gradients of data, simulated afterwards", [r for r in rows if "/bwd_data/" in r["name"]]),
-            ("gradients of weights, simulated afterwards", [r for r in rows if "/bwd_weights/" in r["name"]]),
-            ("LSTMs, rules made with them", [r for r in rows if r["fitted"] and "LSTM" in r["name"]]),
-            ("LSTMs, simulated afterwards", [r for r in rows if not r["fitted"] and "LSTM" in r["name"]])):
+        ("convolutions, rules made with them", [r for r in rows if r["fitted"] and "Conv2D" in r["name"]]),
+        ("convolutions, simulated afterwards", [r for r in rows if not r["fitted"] and "Conv2D" in r["name"] and r["name"] not in BACKWARD]),
+        ("gradients of data, simulated afterwards", [r for r in rows if "/bwd_data/" in r["name"]]),
+        ("gradients of weights, simulated afterwards", [r for r in rows if "/bwd_weights/" in r["name"]]),
+        ("LSTMs, rules made with them", [r for r in rows if r["fitted"] and "LSTM" in r["name"]]),
+        ("LSTMs, simulated afterwards", [r for r in rows if not r["fitted"] and "LSTM" in r["name"]]),
+    ):
         cold_convs = [r for r in chosen if r["name"].endswith("/cold") and "Conv2D" in r["name"]]
         cells = ["{} of {}".format(*within(chosen, level, GOAL)) for level in ("l2", "l3")]
         for what in ("dram", "tensors"):
@@ -171,9 +256,19 @@ def main():
     print("\n".join(table))
     counting = [note["text"] for note in next((r["counting"] for r in records if r.get("counting")), [])]
     with open(arguments.out, "w", encoding="utf-8") as file:
-        json.dump({"study": "level model against cache simulation", "command": "baselines/studies/level_model/level_model_study.py" + (f" --only={arguments.only}" if arguments.only else ""),
-                   "commit": context.get("commit"), "libraries": context.get("libraries"), "how": counting,
-                   "rows": rows, "table": table}, file, indent=1)
+        json.dump(
+            {
+                "study": "level model against cache simulation",
+                "command": "baselines/studies/level_model/level_model_study.py" + (f" --only={arguments.only}" if arguments.only else ""),
+                "commit": context.get("commit"),
+                "libraries": context.get("libraries"),
+                "how": counting,
+                "rows": rows,
+                "table": table,
+            },
+            file,
+            indent=1,
+        )
         file.write("\n")
 
 

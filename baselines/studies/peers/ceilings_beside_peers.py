@@ -28,15 +28,29 @@ import tempfile
 
 # dlroof's row: likwid-bench's test, by instruction set as both spell it.
 FLOPS_ROWS = {
-    "fp32.vector.avx512": "peakflops_sp_avx512_fma", "fp32.vector.avx512_nofma": "peakflops_sp_avx512",
-    "fp32.vector.avx2": "peakflops_sp_avx_fma", "fp32.vector.avx": "peakflops_sp_avx",
-    "fp32.vector.sse2": "peakflops_sp_sse", "fp32.vector.sse2_scalar": "peakflops_sp",
-    "fp64.vector.avx512": "peakflops_avx512_fma", "fp64.vector.avx512_nofma": "peakflops_avx512",
-    "fp64.vector.avx2": "peakflops_avx_fma", "fp64.vector.avx": "peakflops_avx",
-    "fp64.vector.sse2": "peakflops_sse", "fp64.vector.sse2_scalar": "peakflops"}
-MIXES = {"load": ["load"], "store": ["store"], "copy": ["copy"], "update": ["update"],
-         "triad": ["stream"], "store-nt": ["store_mem"], "copy-nt": ["copy_mem"],
-         "triad-nt": ["stream_mem"]}
+    "fp32.vector.avx512": "peakflops_sp_avx512_fma",
+    "fp32.vector.avx512_nofma": "peakflops_sp_avx512",
+    "fp32.vector.avx2": "peakflops_sp_avx_fma",
+    "fp32.vector.avx": "peakflops_sp_avx",
+    "fp32.vector.sse2": "peakflops_sp_sse",
+    "fp32.vector.sse2_scalar": "peakflops_sp",
+    "fp64.vector.avx512": "peakflops_avx512_fma",
+    "fp64.vector.avx512_nofma": "peakflops_avx512",
+    "fp64.vector.avx2": "peakflops_avx_fma",
+    "fp64.vector.avx": "peakflops_avx",
+    "fp64.vector.sse2": "peakflops_sse",
+    "fp64.vector.sse2_scalar": "peakflops",
+}
+MIXES = {
+    "load": ["load"],
+    "store": ["store"],
+    "copy": ["copy"],
+    "update": ["update"],
+    "triad": ["stream"],
+    "store-nt": ["store_mem"],
+    "copy-nt": ["copy_mem"],
+    "triad-nt": ["stream_mem"],
+}
 ISAS = {"avx512": ["_avx512", "_avx512_fma"], "avx2": ["_avx", "_avx_fma"], "sse2": ["_sse"]}
 
 
@@ -50,8 +64,7 @@ def output_of(command, **options):
 def dlroof_machine(arguments, *flags):
     with tempfile.TemporaryDirectory() as cache:
         path = os.path.join(cache, "machine.json")
-        output_of([arguments.dlroof, "machine", *flags, "-o", path],
-                  env=dict(os.environ, XDG_CACHE_HOME=cache))
+        output_of([arguments.dlroof, "machine", *flags, "-o", path], env=dict(os.environ, XDG_CACHE_HOME=cache))
         with open(path, encoding="utf-8") as file:
             return json.load(file)
 
@@ -62,14 +75,16 @@ def dlroof_rows(machine):
     for threads, ceilings in machine["by_threads"].items():
         level_roofs = {f"{level}.roof": roof for level, roof in ceilings["bytes"].items()}
         mixes = ceilings.get("mixes", {})
-        for mix in ("load", "copy", "triad"):   # of any instruction set, with or without caches
+        for mix in ("load", "copy", "triad"):  # of any instruction set, with or without caches
             alike = [one for key, one in mixes.items() if re.match(rf"dram\.{mix}(-nt)?\.\w+$", key)]
             if alike:
                 level_roofs[f"dram.{mix}.best"] = max(alike, key=lambda one: one["per_second"])
         for key, one in {**ceilings["flops"], **mixes, **level_roofs}.items():
-            rows[key, int(threads)] = {"per_second": one["per_second"] / int(threads),
-                                       "per_cycle": one.get("proof", {}).get("per_cycle"),
-                                       "proved": one["proved"]}
+            rows[key, int(threads)] = {
+                "per_second": one["per_second"] / int(threads),
+                "per_cycle": one.get("proof", {}).get("per_cycle"),
+                "proved": one["proved"],
+            }
     return rows
 
 
@@ -80,7 +95,7 @@ class Likwid:
         self.program, self.seconds = program, seconds
         self.tests = {line.split()[0] for line in output_of([program, "-a"]).splitlines() if line}
         self.machine = machine
-        self.iterations = {}   # (test, kilobytes, threads) -> what the last launch took
+        self.iterations = {}  # (test, kilobytes, threads) -> what the last launch took
         self.dlroof = dlroof_rows(machine)
 
     def kilobytes(self, level, threads):
@@ -89,7 +104,7 @@ class Likwid:
         l2, l3 = sizes.get("l2", 1 << 20), sizes.get("l3", 0)
         if level in ("l1", "l2"):
             return [sizes[level] * part * threads / 1024 for part in (0.25, 0.5)] if level in sizes else []
-        if level == "l3":   # like dlroof's: nothing that L2 helps, nothing beyond the thread's share
+        if level == "l3":  # like dlroof's: nothing that L2 helps, nothing beyond the thread's share
             share = l3 / threads
             wanted = {min(0.75 * share, max(3 * l2, size)) for size in ((l2 * share) ** 0.5, share / 2)}
             return [size * threads / 1024 for size in wanted] if share > 3 * l2 else []
@@ -103,10 +118,8 @@ class Likwid:
         start = expected and int(self.seconds * expected * threads / (kilobytes * 1000)) + 1
         iterations = self.iterations.get(key, start or 10)
         for _ in range(4):
-            text = output_of([self.program, "-t", test, "-w", f"S0:{int(kilobytes)}kB:{threads}",
-                              "-i", str(iterations)])
-            rate, time = (float(re.search(rf"^{key}:\s+([\d.e+-]+)", text, re.MULTILINE)[1])
-                          for key in (unit, "Time"))
+            text = output_of([self.program, "-t", test, "-w", f"S0:{int(kilobytes)}kB:{threads}", "-i", str(iterations)])
+            rate, time = (float(re.search(rf"^{key}:\s+([\d.e+-]+)", text, re.MULTILINE)[1]) for key in (unit, "Time"))
             if time >= 0.7 * self.seconds:
                 self.iterations[key] = iterations
                 break
@@ -123,9 +136,13 @@ class Likwid:
             if rest:
                 continue
             expected = self.dlroof[row, threads]["per_second"]
-            rates = [self.rate(base + suffix, size, threads, expected)
-                    for base in MIXES.get(mix, []) for suffix in ISAS.get(isa, [])
-                    if base + suffix in self.tests for size in self.kilobytes(level, threads)]
+            rates = [
+                self.rate(base + suffix, size, threads, expected)
+                for base in MIXES.get(mix, [])
+                for suffix in ISAS.get(isa, [])
+                if base + suffix in self.tests
+                for size in self.kilobytes(level, threads)
+            ]
             if rates:
                 result[row, threads] = max(rates)
         return result
@@ -133,8 +150,7 @@ class Likwid:
 
 def stream_rows(program, threads):
     text = output_of([program], env=dict(os.environ, OMP_NUM_THREADS=str(threads)))
-    rates = {name.lower(): float(rate) * 1e6 / threads for name, rate in
-             re.findall(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)", text, re.MULTILINE)}
+    rates = {name.lower(): float(rate) * 1e6 / threads for name, rate in re.findall(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)", text, re.MULTILINE)}
     return {(f"dram.{name}.best", threads): rates[name] for name in ("copy", "triad")}
 
 
@@ -142,10 +158,12 @@ def clpeak_rows(program, threads):
     """clpeak uses all CPUs."""
     text = output_of([program, "--compute-sp", "--compute-dp", "--compute-integer", "--global-bandwidth"])
     rows = {}
-    for row, title in (("fp32.vector", "Single-precision compute (GFLOPS)"),
-                       ("fp64.vector", "Double-precision compute (GFLOPS)"),
-                       ("int32.vector", "Integer compute (GIOPS)"),
-                       ("dram.load.best", "Global memory bandwidth (GBPS)")):
+    for row, title in (
+        ("fp32.vector", "Single-precision compute (GFLOPS)"),
+        ("fp64.vector", "Double-precision compute (GFLOPS)"),
+        ("int32.vector", "Integer compute (GIOPS)"),
+        ("dram.load.best", "Global memory bandwidth (GBPS)"),
+    ):
         section = re.search(rf"{re.escape(title)}\n((?:\s+\w+\s+:\s+[\d.]+\n)+)", text)
         if section:
             rows[row, threads] = max(map(float, re.findall(r":\s+([\d.]+)", section[1]))) * 1e9 / threads
@@ -163,8 +181,7 @@ def table(full, quick, peers):
         measured = [round_[key] for round_ in full if key in round_]
         values = [round_[key] for round_ in quick if key in round_]
         rates = [one["per_second"] for one in measured]
-        row = {"row": key[0], "threads": key[1], "full": rates,
-               "full_proved": sum(one["proved"] for one in measured)}
+        row = {"row": key[0], "threads": key[1], "full": rates, "full_proved": sum(one["proved"] for one in measured)}
         if values:
             row["quick"] = [v["per_second"] for v in values]
             row["spread"] = spread(row["quick"])
@@ -179,21 +196,22 @@ def table(full, quick, peers):
         for name, rounds in peers.items():
             theirs = [round_[key] for round_ in rounds if key in round_]
             if theirs:
-                row[name] = {"rates": theirs, "ratio": max(rates) / max(theirs), "spread": spread(theirs),
-                             "ratio_median": statistics.median(a / b for a, b in zip(rates, theirs))}
+                row[name] = {
+                    "rates": theirs,
+                    "ratio": max(rates) / max(theirs),
+                    "spread": spread(theirs),
+                    "ratio_median": statistics.median(a / b for a, b in zip(rates, theirs)),
+                }
         rows.append(row)
     return rows
 
 
 def show(rows, peers):
-    print(f"{'row':34}{'threads':>8}{'G/s each':>10}{'spread':>8}{'/cycle':>8}{'quick':>7}" +
-          "".join(f"{name:>16}" for name in peers))
+    print(f"{'row':34}{'threads':>8}{'G/s each':>10}{'spread':>8}{'/cycle':>8}{'quick':>7}" + "".join(f"{name:>16}" for name in peers))
     for row in rows:
-        ratios = "".join(f"{row[name]['ratio']:9.3f} {row[name]['ratio_median']:6.3f}" if name in row
-                         else " " * 16 for name in peers)
+        ratios = "".join(f"{row[name]['ratio']:9.3f} {row[name]['ratio_median']:6.3f}" if name in row else " " * 16 for name in peers)
         by_clock = f"{row['spread_per_cycle'] * 100:7.1f}%" if row.get("spread_per_cycle") is not None else " " * 8
-        own = (f"{row['spread'] * 100:7.1f}%{by_clock}{row['quick_over_full']:7.3f}"
-               if row.get("spread") is not None else " " * 23)
+        own = f"{row['spread'] * 100:7.1f}%{by_clock}{row['quick_over_full']:7.3f}" if row.get("spread") is not None else " " * 23
         print(f"{row['row']:34}{row['threads']:8}{max(row['full']) / 1e9:10.2f}{own}{ratios}")
 
 
@@ -210,25 +228,25 @@ def show_groups(rows):
     """A line for each pipe and level at each number of threads: its rows from least to largest."""
     percent, ratio = (lambda v: f"{v * 100:.1f} %"), (lambda v: f"{v:.3f}")
     rows = [row for row in rows if not row["row"].endswith((".roof", ".best"))]
-    print(f"\n{'group':14}{'threads':>8}{'rows':>6}{'G/s each':>10}  {'spread':20}{'per cycle':20}"
-          f"{'quick over full':20}{'within 3 %':>10}  over peers")
+    print(f"\n{'group':14}{'threads':>8}{'rows':>6}{'G/s each':>10}  {'spread':20}{'per cycle':20}" f"{'quick over full':20}{'within 3 %':>10}  over peers")
     for group, threads in sorted({(row["row"].split(".")[0], row["threads"]) for row in rows}):
         own = [row for row in rows if row["row"].split(".")[0] == group and row["threads"] == threads]
         quick = [row["quick_over_full"] for row in own if "quick_over_full" in row]
         peers = [value["ratio"] for row in own for value in row.values() if isinstance(value, dict)]
-        print(f"{group:14}{threads:8}{len(own):6}{max(max(row['full']) for row in own) / 1e9:10.2f}  "
-              f"{least_and_largest([row['spread'] for row in own if row.get('spread') is not None], percent):20}"
-              f"{least_and_largest([row['spread_per_cycle'] for row in own if 'spread_per_cycle' in row], percent):20}"
-              f"{least_and_largest(quick, ratio):20}{sum(abs(q - 1) <= 0.03 for q in quick):10}  "
-              f"{least_and_largest(peers, ratio)}")
+        print(
+            f"{group:14}{threads:8}{len(own):6}{max(max(row['full']) for row in own) / 1e9:10.2f}  "
+            f"{least_and_largest([row['spread'] for row in own if row.get('spread') is not None], percent):20}"
+            f"{least_and_largest([row['spread_per_cycle'] for row in own if 'spread_per_cycle' in row], percent):20}"
+            f"{least_and_largest(quick, ratio):20}{sum(abs(q - 1) <= 0.03 for q in quick):10}  "
+            f"{least_and_largest(peers, ratio)}"
+        )
 
 
 def write(arguments, machine, rows):
     """After each round: a run that is cut off keeps its rounds."""
     unfinished = arguments.output + ".tmp"
     with open(unfinished, "w", encoding="utf-8") as out:
-        json.dump({"machine": machine["name"], "fingerprint": machine["fingerprint"],
-                   "command": shlex.join(sys.argv), "rows": rows}, out, indent=1)
+        json.dump({"machine": machine["name"], "fingerprint": machine["fingerprint"], "command": shlex.join(sys.argv), "rows": rows}, out, indent=1)
         out.write("\n")
     os.replace(unfinished, arguments.output)
 

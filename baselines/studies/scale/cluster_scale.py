@@ -34,8 +34,15 @@ def make_nodes(folder, count, seed=1):
     for number in order:
         node = copy.deepcopy(base)
         name = f"n{number}"
-        node["context"]["dlroof"]["node"] = {"name": name, "known_by": "SLURMD_NODENAME", "engine": "slurm", "rank": str(number), "arguments": ["--benchmark_filter=Conv2D"],
-                                             "cpus_given": 2, "cpus": 2}
+        node["context"]["dlroof"]["node"] = {
+            "name": name,
+            "known_by": "SLURMD_NODENAME",
+            "engine": "slurm",
+            "rank": str(number),
+            "arguments": ["--benchmark_filter=Conv2D"],
+            "cpus_given": 2,
+            "cpus": 2,
+        }
         factor = random.Random(f"{seed} {name}").lognormvariate(0, 0.01)
         for rows in node["machines"][0]["by_threads"].values():
             for row in [*rows["flops"].values(), *rows["bytes"].values()]:
@@ -150,8 +157,10 @@ def main():
             print(f"killed {arguments.kills} times: {written} whole files, {len(half)} others; {unfinished} unfinished ones beside, of another name")
             subprocess.run([dlroof, "cluster", "gather", str(folder), "-o", str(cluster)], check=True, capture_output=True)
         report = timed([dlroof, "cluster", "report", str(cluster)])
-        print(f"{arguments.nodes} nodes, {size / 1e6:.0f} MB, {len(expected)} medians and {len(roofs)} roofs compared, cluster file {len(first) / 1e6:.1f} MB; "
-              f"gather {gather[0]:.2f} s ({gather[1]:.2f} s of CPU), {gather[2]:.0f} MiB; report {report[0]:.2f} s, {report[2]:.0f} MiB at most of both")
+        print(
+            f"{arguments.nodes} nodes, {size / 1e6:.0f} MB, {len(expected)} medians and {len(roofs)} roofs compared, cluster file {len(first) / 1e6:.1f} MB; "
+            f"gather {gather[0]:.2f} s ({gather[1]:.2f} s of CPU), {gather[2]:.0f} MiB; report {report[0]:.2f} s, {report[2]:.0f} MiB at most of both"
+        )
     if arguments.most_seconds and gather[0] > arguments.most_seconds:
         wrong.append(f"gather took {gather[0]:.2f} s")
     if arguments.most_megabytes and gather[2] * 1.048576 > arguments.most_megabytes:

@@ -3,7 +3,7 @@
 
     baselines/studies/scale/page_speed.py --dlroof build/dlroof --like RUN.json --points 300 10000 [--repeat 3]
 
-Makes run files of so many placed benchmarks out of RUN (a stored run file), their pages, and opens each in headless Chromium with a fresh
+Makes run files with a given number of placed benchmarks from RUN (a stored run file), their pages, and opens each in headless Chromium with a new
 profile. The page is the one that `dlroof report -o x.html` writes, but for its Content-Security-Policy, which would keep the
 measuring script out. Times are from the start of the navigation; the best and the median of the repetitions are printed.
 """
@@ -61,7 +61,7 @@ class Server(http.server.HTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
 
     def handle_timeout(self):
-        raise SystemExit(f"page_speed: the page told nothing within {self.timeout} s")
+        raise SystemExit(f"page_speed: the page reported nothing within {self.timeout} s")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -95,8 +95,19 @@ def open_page(chromium, page, server):
     """What the page tells: milliseconds since the start of the navigation."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = subprocess.Popen(
-            [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--window-size=1280,1500",
-             "--remote-debugging-port=0", "file://" + os.path.abspath(page)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                chromium,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                f"--user-data-dir={profile}",
+                "--window-size=1280,1500",
+                "--remote-debugging-port=0",
+                "file://" + os.path.abspath(page),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         server.result = None
         try:
             while server.result is None:

@@ -12,9 +12,9 @@ names[lstm]="t16n16i32h16 t16n16i32h128 t150n16i256h256 t25n16i512h512 t25n16i10
 prefix=([0]=Conv2D/cpu/onednn/fwd/f32/ [1]=LSTM/cpu/onednn/fwd_inference/f32/)
 for i in 0 1; do
   set=$([ $i = 0 ] && echo conv2d || echo lstm)
-  read -ra problems <<< "${names[$set]}"
-  "$program" trajectory "${problems[@]/#/${prefix[$i]}}" --threads=1,2 --batch=1,4,16,64 --bench=build/dlroof_bench -o "$out-$set.json" -- --dlroof_max_seconds=4 > /dev/null
+  read -ra problems <<<"${names[$set]}"
+  "$program" trajectory "${problems[@]/#/${prefix[$i]}}" --threads=1,2 --batch=1,4,16,64 --bench=build/dlroof_bench -o "$out-$set.json" -- --dlroof_max_seconds=4 >/dev/null
   for along in threads batch; do
-    "$program" trajectory "$out-$set.json" --along=$along -o "$out-$set-$along.svg" > "$out-$set-$along.txt"
+    "$program" trajectory "$out-$set.json" --along=$along -o "$out-$set-$along.svg" >"$out-$set-$along.txt"
   done
 done

@@ -42,8 +42,13 @@ def measure(arguments):
         run(program, "tune", names[seed % len(names)], "--self", f"--seed={seed}", f"--budget={arguments.budget}", "--resume", "-o", file_of_seed)
         equal += tunings(file_of_seed)
     about = json.loads(file.read_text())["about"]
-    return {"command": f"tuning_study.py --budget {arguments.budget} --equal {arguments.equal}", "seed": about["seed"],
-            "min_effect": about["min_effect"], "tunings": tunings(file), "equal": equal}
+    return {
+        "command": f"tuning_study.py --budget {arguments.budget} --equal {arguments.equal}",
+        "seed": about["seed"],
+        "min_effect": about["min_effect"],
+        "tunings": tunings(file),
+        "equal": equal,
+    }
 
 
 def faster(effect):

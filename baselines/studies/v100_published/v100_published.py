@@ -38,19 +38,37 @@ def ceiling(per_second, how, reason=""):
 def machine():
     with open(os.path.join(DATA, "v100_ceilings.json"), encoding="utf-8") as file:
         published = json.load(file)
-    pipes = {"fp64.vector": "fp64_fma", "fp64.vector.no-fma": "fp64_no_fma", "fp32.vector": "fp32_fma",
-             "fp32.vector.no-fma": "fp32_no_fma", "fp16.vector": "fp16_half2_fma",
-             "fp16.vector.no-fma": "fp16_half2_no_fma", "fp16.matrix": "tensor_fp16",
-             "fp16.matrix.cublas": "tensor_fp16_cublas", "fp16.matrix.wmma": "tensor_fp16_wmma"}
+    pipes = {
+        "fp64.vector": "fp64_fma",
+        "fp64.vector.no-fma": "fp64_no_fma",
+        "fp32.vector": "fp32_fma",
+        "fp32.vector.no-fma": "fp32_no_fma",
+        "fp16.vector": "fp16_half2_fma",
+        "fp16.vector.no-fma": "fp16_half2_no_fma",
+        "fp16.matrix": "tensor_fp16",
+        "fp16.matrix.cublas": "tensor_fp16_cublas",
+        "fp16.matrix.wmma": "tensor_fp16_wmma",
+    }
     how = "published, not measured by dlroof: " + published["origin"]
     roofs = {
         "flops": {pipe: ceiling(published["flops"][key] * 1e9, how) for pipe, key in pipes.items()},
-        "bytes": {"l1": ceiling(published["bytes"]["l1"] * 1e9, how, "theoretical: 80 SM x 128 byte x about 1.4 GHz"),
-                  "l2": ceiling(published["bytes"]["l2"] * 1e9, how + "; Empirical Roofline Toolkit"),
-                  "dram": ceiling(published["bytes"]["hbm"] * 1e9, how + "; Empirical Roofline Toolkit")},
-        "launch_seconds": published["launch_seconds"]}
-    return {"device": "gpu", "name": published["device"], "fingerprint": "published-v100", "measured_at": "2020",
-            "cache_bytes": {}, "facts": {"note": published["notes"]}, **roofs, "by_threads": {"1": roofs}}
+        "bytes": {
+            "l1": ceiling(published["bytes"]["l1"] * 1e9, how, "theoretical: 80 SM x 128 byte x about 1.4 GHz"),
+            "l2": ceiling(published["bytes"]["l2"] * 1e9, how + "; Empirical Roofline Toolkit"),
+            "dram": ceiling(published["bytes"]["hbm"] * 1e9, how + "; Empirical Roofline Toolkit"),
+        },
+        "launch_seconds": published["launch_seconds"],
+    }
+    return {
+        "device": "gpu",
+        "name": published["device"],
+        "fingerprint": "published-v100",
+        "measured_at": "2020",
+        "cache_bytes": {},
+        "facts": {"note": published["notes"]},
+        **roofs,
+        "by_threads": {"1": roofs},
+    }
 
 
 def padding(framework, size, taps, stride):
@@ -87,10 +105,14 @@ def split_flops(flops, tensor_percent):
 
 def measured(row, name, flops):
     split = split_flops(flops, row["tensor_core_flop_pct"])
-    return {"name": name, "seconds": text(float(row["run_time_ms"]) * 1e-3), "launches": row["launches"],
-            **{f"flops_{pipe}": text(value) for pipe, value in split.items()},
-            "bytes_dram": text(flops / float(row["dram_ai_flop_per_byte"])),
-            "bytes_l2": text(flops / float(row["l2_ai_flop_per_byte"]))}
+    return {
+        "name": name,
+        "seconds": text(float(row["run_time_ms"]) * 1e-3),
+        "launches": row["launches"],
+        **{f"flops_{pipe}": text(value) for pipe, value in split.items()},
+        "bytes_dram": text(flops / float(row["dram_ai_flop_per_byte"])),
+        "bytes_l2": text(flops / float(row["l2_ai_flop_per_byte"])),
+    }
 
 
 def convolutions():
@@ -106,10 +128,15 @@ def phases():
     for row in rows("v100_deepcam_phases.csv"):
         flops = float(row["tflop"]) * 1e12
         split = split_flops(flops, row["tensor_core_flop_pct"])
-        yield {"name": f"{row['framework']} {row['phase']}", "seconds": text(float(row["time_ms"]) * 1e-3),
-               "launches": row["launches"], **{f"flops_{pipe}": text(value) for pipe, value in split.items()},
-               "bytes_dram": text(float(row["hbm_gb"]) * 1e9), "bytes_l2": text(float(row["l2_gb"]) * 1e9),
-               "bytes_l1": text(float(row["l1_gb"]) * 1e9)}
+        yield {
+            "name": f"{row['framework']} {row['phase']}",
+            "seconds": text(float(row["time_ms"]) * 1e-3),
+            "launches": row["launches"],
+            **{f"flops_{pipe}": text(value) for pipe, value in split.items()},
+            "bytes_dram": text(float(row["hbm_gb"]) * 1e9),
+            "bytes_l2": text(float(row["l2_gb"]) * 1e9),
+            "bytes_l1": text(float(row["l1_gb"]) * 1e9),
+        }
 
 
 def census():
@@ -119,11 +146,14 @@ def census():
         seconds, share = float(row["time_ms"]) * 1e-3, float(row["zero_ai_time_pct"]) / 100
         launches, zero = int(row["launches"]), int(row["zero_ai_launches"])
         split = split_flops(float(row["tflop"]) * 1e12, row["tensor_core_flop_pct"])
-        yield {"name": f"{name}/with FLOPs", "seconds": text(seconds * (1 - share)), "launches": str(launches - zero),
-               **{f"flops_{pipe}": text(value) for pipe, value in split.items()}}
+        yield {
+            "name": f"{name}/with FLOPs",
+            "seconds": text(seconds * (1 - share)),
+            "launches": str(launches - zero),
+            **{f"flops_{pipe}": text(value) for pipe, value in split.items()},
+        }
         if zero > 0:
-            yield {"name": f"{name}/without FLOPs", "seconds": text(seconds * share), "launches": str(zero),
-                   "flops_fp16.matrix": "0", "flops_fp32.vector": "0"}
+            yield {"name": f"{name}/without FLOPs", "seconds": text(seconds * share), "launches": str(zero), "flops_fp16.matrix": "0", "flops_fp32.vector": "0"}
 
 
 def write_csv(path, origin, entries):
@@ -150,10 +180,12 @@ def main():
     with open("machine.json", "w", encoding="utf-8") as file:
         json.dump(machine(), file, indent=1)
         file.write("\n")
-    for name, origin, entries in (("conv2d", "v100_conv2d_measured.csv", convolutions()),
-                                  ("lstm", "v100_lstm_measured.csv", lstms()),
-                                  ("deepcam", "v100_deepcam_phases.csv", phases()),
-                                  ("deepcam-census", "v100_deepcam_phases.csv", census())):
+    for name, origin, entries in (
+        ("conv2d", "v100_conv2d_measured.csv", convolutions()),
+        ("lstm", "v100_lstm_measured.csv", lstms()),
+        ("deepcam", "v100_deepcam_phases.csv", phases()),
+        ("deepcam-census", "v100_deepcam_phases.csv", census()),
+    ):
         write_csv(f"{name}.csv", origin, entries)
         run("import", f"{name}.csv", "--machine", "machine.json", "-o", f"{name}.json")
     for name, sweeps in (("conv2d", CONV_SWEEPS), ("lstm", LSTM_SWEEPS)):

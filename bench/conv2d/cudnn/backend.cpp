@@ -40,8 +40,8 @@ int64_t ResultId(ProductDirection direction) {
   return direction == ProductDirection::kBackwardData ? kSourceId : kWeightsId;
 }
 
-// Before anything is allocated. On the host each tensor stands as f32 in plain and in the device's
-// order, and encoded.
+// Call it before anything is allocated. The host has each tensor as f32 in plain order, as f32 in
+// the device's order, and encoded.
 void RequireMemory(const GraphSpec& graph, const std::string& what) {
   double host = 0;
   for (const auto& tensor : graph.tensors)
@@ -52,29 +52,29 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
   cudnn::RequireDeviceMemory(TensorBytes(graph), what);
 }
 
-// A plan, what it was made from, and the pointers that it is executed with.
+// A plan, the proposal that it was made from, and the pointers with which it is executed.
 struct Candidate {
   Proposal proposal;
   Plan plan;
   cudnn::Descriptor pack;
 };
 
-// One convolution, from seeded tensors to the result.
+// One convolution, with its seeded tensors and the chosen engine.
 class Call {
  public:
-  // Asks cuDNN, fills the GPU's memory, chooses an engine: the first that may be used and that
-  // runs, or the fastest of all whose result is right (EngineChoice::kBest). Throws cuDNN's own
-  // words, Unsupported where it refuses.
+  // Gets cuDNN's proposals, fills the GPU's memory, and chooses an engine: the first allowed one
+  // that runs, or the fastest one with a right result (EngineChoice::kBest). Throws cuDNN's own
+  // message, as Unsupported if cuDNN refuses.
   Call(const CudnnConv2dCase& request, unsigned seed);
 
   // Starts one call on a cudaStream_t.
   void Enqueue(void* on) const { Execute(Chosen(), on); }
-  // One call, finished when it returns.
+  // Makes one call, which has finished when it returns.
   void Run() const { Run(Chosen()); }
-  // Makes the result not-a-number, runs once, compares with the reference.
+  // Fills the result with NaN, runs once, and compares with the reference.
   workload::Verification Verify();
   const PlanChoice& choice() const { return choice_; }
-  // [1] Of EngineChoice::kBest alone, and absent where the heuristic's choice failed.
+  // [1] Only for EngineChoice::kBest, if the heuristic's choice could be timed.
   std::optional<double> heuristic_over_best() const { return heuristic_over_best_; }
   std::vector<workload::MemoryRegion> Memory() const;
 
@@ -94,7 +94,7 @@ class Call {
 
   void FillTensors();
   void Ask();
-  std::optional<Candidate> Try(Proposal& proposal, library_rules::WhyNot& why) const;
+  std::optional<Candidate> Try(Proposal& proposal, library_rules::Failure& failure) const;
   bool NextCandidate();
   void Pack();
   void KeepOnly(size_t candidate);
@@ -108,19 +108,19 @@ class Call {
   products::ProductInputs inputs_;
   std::map<int64_t, cuda::DeviceBuffer> tensors_;  // by id
   std::optional<cuda::DeviceBuffer> workspace_;
-  // cuDNN does not promise that a plan owns all that it was made from.
+  // cuDNN does not promise that a plan owns everything that it was made from.
   std::optional<Graph> described_;
   std::optional<Target> target_;
   std::vector<Proposal> proposals_;
-  size_t next_ = 0;                             // proposal to be tried
-  std::vector<library_rules::WhyNot> reasons_;  // why earlier ones could not be used
-  std::vector<library_rules::WhyNot> modes_;    // heuristics that broke
-  int64_t workspace_limit_ = 0;                 // [byte]
+  size_t next_ = 0;                               // index of the proposal to try next
+  std::vector<library_rules::Failure> failures_;  // of earlier proposals
+  std::vector<library_rules::Failure> modes_;     // heuristics that are broken
+  int64_t workspace_limit_ = 0;                   // [byte]
   std::vector<Candidate> candidates_;
   PlanChoice choice_;
   std::optional<double> heuristic_over_best_;
   cuda::CudaStream stream_;
-  cudnn::StreamUse use_;  // of it
+  cudnn::StreamUse use_;  // must be destroyed before stream_
 };
 
 void Call::FillTensors() {
@@ -146,21 +146,24 @@ void Call::Ask() {
   proposals_ = Propose(*described_, *target_, request_.choice == EngineChoice::kBest, &modes_);
   choice_.proposed = proposals_.size();
   for (const auto& proposal : proposals_)
-    if (!WhyNotAllowed(request_.conv, proposal.config).empty()) ++choice_.refused;
+    if (ForbiddenReason(request_.conv, proposal.config)) ++choice_.refused;
 }
 
-// Makes the plan and takes the proposal; absent with the reason where it cannot be used.
-std::optional<Candidate> Call::Try(Proposal& proposal, library_rules::WhyNot& why) const {
-  why.words = WhyNotAllowed(request_.conv, proposal.config);
-  if (!why.words.empty()) return std::nullopt;
-  if (request_.choice == EngineChoice::kNumbered && proposal.config.engine != request_.engine) {
-    why.words = fmt::format("engine {}", proposal.config.engine);
+// Makes a plan and moves the proposal into the candidate. Sets `failure` and returns nothing if the
+// proposal cannot be used.
+std::optional<Candidate> Call::Try(Proposal& proposal, library_rules::Failure& failure) const {
+  if (const auto reason = ForbiddenReason(request_.conv, proposal.config)) {
+    failure.text = reason->text;
     return std::nullopt;
   }
-  auto plan = MakePlan(proposal, *target_, why);
+  if (request_.choice == EngineChoice::kNumbered && proposal.config.engine != request_.engine) {
+    failure.text = fmt::format("engine {}", proposal.config.engine);
+    return std::nullopt;
+  }
+  auto plan = MakePlan(proposal, *target_, failure);
   if (!plan) return std::nullopt;
   if (plan->workspace_bytes > workspace_limit_) {
-    why.words =
+    failure.text =
         fmt::format("workspace above {:.2g} GB", static_cast<double>(workspace_limit_) / 1e9);
     return std::nullopt;
   }
@@ -168,11 +171,11 @@ std::optional<Candidate> Call::Try(Proposal& proposal, library_rules::WhyNot& wh
                    cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)};
 }
 
-// Appends the next that may be used, in the heuristics' order; false: there is none.
+// Appends the next usable proposal in the heuristics' order. Returns false if there is none.
 bool Call::NextCandidate() {
   while (next_ < proposals_.size())
-    if (auto candidate = Try(proposals_[next_++], reasons_.emplace_back())) {
-      reasons_.pop_back();
+    if (auto candidate = Try(proposals_[next_++], failures_.emplace_back())) {
+      failures_.pop_back();
       candidates_.push_back(std::move(*candidate));
       return true;
     }
@@ -199,12 +202,12 @@ void Call::Pack() {
   }
 }
 
-// Gives back what the others need: with many plans that is gigabytes of workspace.
+// Drops all other candidates and frees their workspace, which may be gigabytes.
 void Call::KeepOnly(size_t candidate) {
-  Candidate kept = std::move(candidates_[candidate]);
-  kept.pack = cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  Candidate chosen = std::move(candidates_[candidate]);
+  chosen.pack = cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   candidates_.clear();
-  candidates_.push_back(std::move(kept));
+  candidates_.push_back(std::move(chosen));
   workspace_.reset();
   Pack();
 }
@@ -227,7 +230,7 @@ void Call::TakeFastest() {
   }
   Pack();
   const auto clock = cuda::OpenCudaClock(cudnn::CurrentDevice());
-  const cudnn::StreamUse use;  // of the clock's stream, which ends with it
+  const cudnn::StreamUse use;  // must be destroyed before the clock, which owns its stream
   const auto seconds = [&](size_t candidate, int calls) {
     const auto call = [&](void* on) { Execute(candidates_[candidate], on); };
     return clock.batch(call, calls, {}).seconds / calls;
@@ -242,7 +245,7 @@ void Call::TakeFastest() {
   KeepOnly(fastest.plan.config);
 }
 
-// Runs it on a result that is not a number, and looks at what it made.
+// Runs a candidate on a result that is filled with NaN, and checks what it wrote.
 workload::Verification Call::Compared(const Candidate& candidate) {
   constexpr int kNotANumber = 0xff;
   const int64_t id = ResultId(request_.conv.direction);
@@ -260,7 +263,7 @@ Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), s
   graph_ = GraphOf(request);
   RequireMemory(graph_, ToText(request.conv.problem));
   Ask();
-  if (!NextCandidate()) ThrowNoPlan(request.conv, reasons_, modes_);
+  if (!NextCandidate()) ThrowNoPlan(request.conv, failures_, modes_);
   FillTensors();
   if (request.choice == EngineChoice::kBest)
     TakeFastest();
@@ -274,7 +277,7 @@ Call::Call(const CudnnConv2dCase& request, unsigned seed) : request_(request), s
 
 workload::Verification Call::Verify() {
   auto found = Compared(Chosen());
-  inputs_ = {};  // up to gigabytes that the timed calls do not need
+  inputs_ = {};  // frees up to gigabytes that the timed calls do not need
   return found;
 }
 
@@ -291,7 +294,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   const auto call = std::make_shared<Call>(request, settings.seed);
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
-  prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
+  prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call] { return call->Verify(); };
   prepared.algorithm = Describe(call->choice(), request.conv.type);
   prepared.modelled = ConvWork(request.conv, call->choice());

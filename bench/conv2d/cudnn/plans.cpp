@@ -10,7 +10,7 @@ namespace dlroof::conv2d {
 namespace {
 
 cudnn::Descriptor TensorDescriptor(const TensorSpec& spec) {
-  // cudaMalloc gives 256; what cuDNN's vector loads want is 16.
+  // cudaMalloc aligns to 256; cuDNN's vector loads need 16.
   constexpr int64_t kAlignment = 16;
   cudnn::Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.SetType(CUDNN_ATTR_TENSOR_DATA_TYPE, spec.type);
@@ -67,7 +67,7 @@ constexpr std::array<OperationRow, 3> kOperations = {
 
 using Tensors = std::map<int64_t, cudnn::Descriptor>;  // by id
 
-// The operation; what it refers to beside tensors is appended to `parts`.
+// Makes the operation, and appends what it refers to besides tensors to `parts`.
 cudnn::Descriptor Convolution(const ConvolutionSpec& spec, const Tensors& tensors,
                               std::vector<cudnn::Descriptor>& parts) {
   const auto& row = kOperations.at(static_cast<size_t>(spec.direction));
@@ -102,17 +102,17 @@ cudnn::Descriptor Fused(const PointwiseSpec& spec, const Tensors& tensors,
   if (spec.mode == PointwiseMode::kAdd)
     fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensors.at(spec.addend));
   fused.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, tensors.at(spec.output));
-  fused.Finalize("what is fused behind the convolution");
+  fused.Finalize("an operation fused into the convolution");
   return fused;
 }
 
-// The heuristic's configuration in plain numbers.
+// Reads a heuristic's configuration into plain numbers.
 EngineConfig Read(const cudnn::Descriptor& descriptor, std::string_view heuristic) {
   EngineConfig config;
   config.heuristic.assign(heuristic);
   const auto engines =
       descriptor.GetDescriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-  if (engines.empty()) throw std::runtime_error("cuDNN proposes a configuration of no engine");
+  if (engines.empty()) throw std::runtime_error("cuDNN proposes a configuration without an engine");
   config.engine = engines.front().GetInt(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   for (const auto note : engines.front().Get<cudnnBackendNumericalNote_t>(
            CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE))
@@ -137,15 +137,15 @@ struct Mode {
   std::string_view name;
 };
 
-// Appends what one mode proposes; says why it proposes nothing.
-std::optional<library_rules::WhyNot> Append(const Graph& graph, const Target& target,
-                                            const Mode& mode, std::vector<Proposal>& proposals) {
+// Appends the proposals of one mode. Returns its failure if it proposes nothing.
+std::optional<library_rules::Failure> Append(const Graph& graph, const Target& target,
+                                             const Mode& mode, std::vector<Proposal>& proposals) {
   cudnn::Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.descriptor());
   heuristic.Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode.mode);
   target.SetPropertiesOn(heuristic, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);
   if (const auto status = heuristic.TryFinalize(); status != CUDNN_STATUS_SUCCESS)
-    return cudnn::WhyNotMade(status);
+    return cudnn::FailureOf(status);
   for (auto& descriptor : heuristic.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                                    CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) {
     auto config = Read(descriptor, mode.name);
@@ -199,15 +199,15 @@ Graph::Graph(const GraphSpec& spec, const Target& target)
 }
 
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
-                              std::vector<library_rules::WhyNot>* broken) {
+                              std::vector<library_rules::Failure>* broken) {
   std::vector<Mode> modes = {{CUDNN_HEUR_MODE_A, "A"}, {CUDNN_HEUR_MODE_FALLBACK, "fallback"}};
   if (all) modes.insert(modes.begin() + 1, {CUDNN_HEUR_MODE_B, "B"});
   std::vector<Proposal> proposals;
-  std::vector<library_rules::WhyNot> failures;
+  std::vector<library_rules::Failure> failures;
   for (const auto& mode : modes) {
     auto failure = Append(graph, target, mode, proposals);
     if (!failure) continue;
-    failure->words = fmt::format("heuristic {}: {}", mode.name, failure->words);
+    failure->text = fmt::format("heuristic {}: {}", mode.name, failure->text);
     if (failure->broken && broken != nullptr) broken->push_back(*failure);
     failures.push_back(*failure);
   }
@@ -216,13 +216,13 @@ std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all
 }
 
 std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
-                             library_rules::WhyNot& why) {
+                             library_rules::Failure& failure) {
   Plan plan{cudnn::Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), 0};
   target.SetOn(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE);
   plan.descriptor.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposal.descriptor);
   target.SetPropertiesOn(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
   if (const auto status = plan.descriptor.TryFinalize(); status != CUDNN_STATUS_SUCCESS) {
-    why = cudnn::WhyNotMade(status);
+    failure = cudnn::FailureOf(status);
     return std::nullopt;
   }
   plan.workspace_bytes = plan.descriptor.GetInt(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);

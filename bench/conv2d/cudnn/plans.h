@@ -1,5 +1,5 @@
-// From the plain description of a convolution to what cuDNN proposes for it and to plans that can
-// be executed; also for a GPU that is not there. Part of the CUDA module only.
+// Turns the plain description of a convolution into cuDNN's graph, proposals and executable plans,
+// also for a GPU that is only described. Part of the CUDA module only.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@
 
 namespace dlroof::conv2d {
 
-// The GPU that cuDNN plans for: the GPU of its handle, or one that is only described.
+// The GPU for which cuDNN plans.
 class Target {
  public:
-  static Target Here();  // the handle's; throws as Handle()
-  // A GPU by its properties as cuDNN writes them in JSON
-  // (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, cuDNN 9.8). Needs neither GPU nor driver; without
-  // libcuda.so.1 engines that are compiled at run time are not proposed, among them all of fp8.
+  static Target Here();  // the GPU of the handle; throws as Handle() does
+  // A GPU described by its properties in cuDNN's JSON (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+  // cuDNN 9.8). Needs neither GPU nor driver. Without libcuda.so.1 cuDNN does not propose engines
+  // that are compiled at run time, which include all engines for fp8.
   static Target Described(const std::string& json);
 
-  // Only one of the two does something.
+  // SetOn has an effect for the GPU of the handle, SetPropertiesOn for a described GPU.
   void SetOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t handle) const;
   void SetPropertiesOn(cudnn::Descriptor& descriptor, cudnnBackendAttributeName_t properties) const;
 
@@ -29,10 +29,10 @@ class Target {
   std::optional<cudnn::Descriptor> properties_;
 };
 
-// The finalized graph, and all that it refers to.
+// The finalized graph, and everything that it refers to.
 class Graph {
  public:
-  // Throws Unsupported with cuDNN's words for a shape or type that it cannot have.
+  // Throws Unsupported with cuDNN's message for a shape or type that cuDNN does not support.
   Graph(const GraphSpec& spec, const Target& target);
 
   const cudnn::Descriptor& descriptor() const { return graph_; }
@@ -42,26 +42,26 @@ class Graph {
   cudnn::Descriptor graph_;
 };
 
-// A proposal, plain and as cuDNN's own descriptor.
+// A proposal as plain numbers and as cuDNN's descriptor.
 struct Proposal {
   EngineConfig config;
   cudnn::Descriptor descriptor;
 };
 
-// Returns the heuristics' proposals, in their order: mode A, then (`all`) mode B, then what it
-// falls back to; each kernel once. A mode that fails proposes nothing; where all do, throws cuDNN's
-// words: Unsupported, or std::runtime_error where one did not refuse but broke. May be empty. Modes
-// that broke are appended to `broken`.
+// Returns the heuristics' proposals in their order: those of mode A, then with `all` those of mode
+// B, then the fallback's, each kernel once. A mode that fails proposes nothing. If all modes fail,
+// throws cuDNN's message: std::runtime_error if one is broken, otherwise Unsupported. Appends the
+// failures of broken modes to `broken`.
 std::vector<Proposal> Propose(const Graph& graph, const Target& target, bool all,
-                              std::vector<library_rules::WhyNot>* broken = nullptr);
+                              std::vector<library_rules::Failure>* broken = nullptr);
 
 // An executable plan.
 struct Plan {
   cudnn::Descriptor descriptor;
   int64_t workspace_bytes = 0;
 };
-// Absent where cuDNN makes none; `why` then says why.
+// Returns a plan, or sets `failure` and returns nothing if cuDNN cannot make one.
 std::optional<Plan> MakePlan(const Proposal& proposal, const Target& target,
-                             library_rules::WhyNot& why);
+                             library_rules::Failure& failure);
 
 }  // namespace dlroof::conv2d

@@ -1,5 +1,5 @@
-// Conv2D/cpu/onednn: convolution through oneDNN 3.x. Layouts are the library's own choice (`any`)
-// unless the name says otherwise; reorders happen once, outside the timing.
+// Conv2D/cpu/onednn: convolution by oneDNN 3.x. The library chooses the layouts (`any`) unless the
+// name specifies one. Reorders happen once, outside the timing.
 #include <fmt/format.h>
 
 #include "bench/conv2d/loops.h"
@@ -15,7 +15,7 @@ using onednn::CpuEngine;
 
 // A problem in oneDNN's terms.
 struct Shape {
-  memory::desc source, weights, destination, bias;  // without bias an empty one
+  memory::desc source, weights, destination, bias;  // `bias` is an empty descriptor without bias
   memory::dims strides, dilations, begin, end;
 };
 
@@ -76,7 +76,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto conv = ReadOnednnConv2dCase(name);
   onednn::RequireSupport(conv, SizesOf(conv),
-                         "int8 convolutions have no backward pass: oneDNN has fwd alone");
+                         "int8 convolutions have no backward pass: oneDNN only has fwd");
   const auto what = fmt::format("conv2d {}", conv.type);
   auto prepared =
       onednn::PrepareProduct(conv, settings, what, [&](const products::ProductInputs& inputs) {
@@ -86,7 +86,8 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
       });
   prepared.levels = onednn::OfThisVersion(
       Conv2dLevels(conv, prepared.algorithm, prepared.isa, BlockingHere(settings.threads)));
-  prepared.executed_over_useful = ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
+  prepared.explain.executed_over_useful =
+      ExecutedOverUseful(conv, prepared.algorithm, prepared.isa);
   return prepared;
 }
 

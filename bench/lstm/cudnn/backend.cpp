@@ -36,7 +36,7 @@ using Sequences =
 using Tensor =
     Owned<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
 
-constexpr int kNotANumber = 0xff;  // every byte
+constexpr int kNotANumber = 0xff;  // the value of every byte
 
 class DeviceTensor {
  public:
@@ -55,11 +55,11 @@ class DeviceTensor {
   workload::MemoryRegion Region() const { return {buffer_.get(), buffer_.bytes(), false}; }
 
  private:
-  std::string_view type_;  // a row of the table of types, which lives as long as the program
+  std::string_view type_;  // refers to the table of types, which lives as long as the program
   cuda::DeviceBuffer buffer_;
 };
 
-// Inputs and outputs of a call, or the gradients of these.
+// The inputs and outputs of a call, or their gradients.
 struct TensorSet {
   TensorSet(std::string_view type, const LstmElements& count)
       : source(type, count.source),
@@ -91,7 +91,7 @@ void SetStates(const Tensor& tensor, std::string_view type, const LstmProblem& p
                "the states of an LSTM");
 }
 
-// cuDNN says 1 x rows x columns.
+// cuDNN reports 1 x rows x columns.
 void RequireShape(const Tensor& tensor, const RnnPart& part) {
   cudnnDataType_t type{};
   int dimensions = 0;
@@ -113,7 +113,7 @@ void Allocate(size_t bytes, std::optional<cuda::DeviceBuffer>& buffer) {
   if (bytes > 0) buffer.emplace(bytes);
 }
 
-// [byte] from the start of the weight space.
+// Offsets from the start of the weight space [byte].
 struct Place {
   size_t matrix = 0, bias = 0;
 };
@@ -134,8 +134,8 @@ void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescr
 }
 
 struct LstmGpuCall::State {
-  explicit State(const CudnnLstmCase& asked)
-      : lstm(asked), spec(RnnSpecOf(asked)), type(StorageType(asked.type)) {}
+  explicit State(const CudnnLstmCase& request)
+      : lstm(request), spec(RnnSpecOf(request)), type(StorageType(request.type)) {}
 
   bool Trains() const { return lstm.direction != LstmDirection::kForwardInference; }
   bool IsBackward() const { return lstm.direction == LstmDirection::kBackward; }
@@ -161,10 +161,10 @@ struct LstmGpuCall::State {
   Tensor hidden, cell;
   size_t weight_bytes = 0, work_bytes = 0, reserve_bytes = 0;
   std::optional<cuda::DeviceBuffer> lengths, weights, d_weights, work, reserve;
-  std::optional<cuda::DeviceBuffer> kept_reserve;  // `bwd`: as the forward call left it
+  std::optional<cuda::DeviceBuffer> saved_reserve;  // after the forward call, for `bwd`
   std::optional<TensorSet> tensors, gradients;
   cuda::CudaStream stream;
-  cudnn::StreamUse use;  // of it
+  cudnn::StreamUse use;  // must be destroyed before `stream`
 };
 
 void LstmGpuCall::State::Describe() {
@@ -243,7 +243,7 @@ void LstmGpuCall::State::Fill(const LstmInput<float>& input, const LstmOutput<fl
   tensors->cell_in.Write(input.initial_cell);
   if (!IsBackward()) return;
   Allocate(weight_bytes, d_weights);
-  Allocate(reserve_bytes, kept_reserve);
+  Allocate(reserve_bytes, saved_reserve);
   gradients.emplace(type, counts);
   gradients->output.Write(d_output.output);
   gradients->hidden_out.Write(d_output.final_hidden);
@@ -319,13 +319,13 @@ void LstmGpuCall::Renew() const {
   cudnn::UseStream(state.stream.get());
   state.Forward();
   state.stream.Wait();
-  if (state.reserve) state.kept_reserve->CopyFrom(*state.reserve);
+  if (state.reserve) state.saved_reserve->CopyFrom(*state.reserve);
 }
 
 void LstmGpuCall::Restore() const {
   if (!state_->IsBackward()) return;
   state_->d_weights->Fill(0);
-  if (state_->reserve) state_->reserve->CopyFrom(*state_->kept_reserve);
+  if (state_->reserve) state_->reserve->CopyFrom(*state_->saved_reserve);
 }
 
 LstmOutput<float> LstmGpuCall::Outputs() const {
@@ -382,7 +382,7 @@ LstmInput<float> SeededInput(const CudnnLstmCase& lstm, unsigned seed) {
   return SeededLstmInput(lstm.problem, seed, StorageType(lstm.type));
 }
 
-// Exact in the type in which cuDNN reads them.
+// Returns gradients that are exact in the type in which cuDNN reads them.
 LstmOutput<float> SeededGradient(const CudnnLstmCase& lstm, unsigned seed) {
   auto gradient = SeededLstmGradient(lstm.problem, seed);
   const auto type = StorageType(lstm.type);
@@ -396,7 +396,7 @@ LstmOutput<float> SeededGradient(const CudnnLstmCase& lstm, unsigned seed) {
   return gradient;
 }
 
-// Runs the call once and compares everything that it makes with the plain loops.
+// Runs the call once and compares all its outputs with the plain loops.
 workload::Verification Compared(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
   call.Renew();
@@ -404,26 +404,26 @@ workload::Verification Compared(const LstmGpuCall& call, unsigned seed) {
                           SeededGradient(lstm, seed), GpuLstmTolerance(lstm));
 }
 
-// Tells if a backward call leaves its reserve space as it was, which cuDNN does not promise: where
-// not, calls that follow each other without a renewal work on what the first left there, which has
-// to be said.
-std::string AgainOnTheSameReserve(const LstmGpuCall& call) {
+// Returns a note on whether a backward call leaves its reserve space unchanged, which cuDNN does
+// not promise. If it does not, consecutive calls without a Restore work on what the first call left
+// there, and the record has to say so.
+std::string ReserveNote(const LstmGpuCall& call) {
   call.Renew();
   call.Run();
   const auto first = call.Gradients();
   call.Run();
   const auto second = call.Gradients();
   return first.source == second.source && first.initial_hidden == second.initial_hidden
-             ? "; a call leaves its reserve space as it was"
-             : "; a call uses its reserve space up: renewed before each timed call, back to back "
-               "and in a graph before the first alone";
+             ? "; a call leaves its reserve space unchanged"
+             : "; a call changes its reserve space: it is restored before each timed call, but for "
+               "back-to-back calls and graphs only before the first";
 }
 
 workload::Verification Verify(const LstmGpuCall& call, unsigned seed) {
   const auto& lstm = call.lstm();
   CudnnLstmCase small = lstm;
   small.problem = Twin(lstm.problem, kMostFlopsToVerify);
-  // Halved and rounded up, a projection may be as wide as the cell, which cuDNN has none of.
+  // Halving with rounding up may make a projection as wide as the cell, which cuDNN refuses.
   if (small.problem.p >= small.problem.h) small.problem.p = small.problem.h - 1;
   workload::Verification found;
   if (small == lstm) {
@@ -434,14 +434,14 @@ workload::Verification Verify(const LstmGpuCall& call, unsigned seed) {
     found.how +=
         fmt::format(" of the twin {} ({} too)", ToText(small.problem), Key(lstm.algorithm));
   }
-  if (lstm.direction == LstmDirection::kBackward) found.how += AgainOnTheSameReserve(call);
+  if (lstm.direction == LstmDirection::kBackward) found.how += ReserveNote(call);
   return found;
 }
 
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto lstm = ReadCudnnLstmCase(name);
-  RnnSpecOf(lstm);  // refuses before anything is made
+  RnnSpecOf(lstm);  // throws Unsupported before anything is allocated
   const auto bytes = GpuElementBytes(lstm.type);
   workload::RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, bytes),
                               ToText(lstm.problem));
@@ -449,16 +449,17 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                                         SeededGradient(lstm, settings.seed));
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
-  prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
-  if (lstm.direction == LstmDirection::kBackward) prepared.renew = [call] { call->Restore(); };
+  auto& gpu = prepared.gpu.emplace();
+  gpu.enqueue = [call](void* stream) { call->Enqueue(stream); };
+  if (lstm.direction == LstmDirection::kBackward) gpu.renew = [call] { call->Restore(); };
+  gpu.blocks_wait = lstm.algorithm != RnnAlgorithm::kStandard;
   prepared.verify = [call, seed = settings.seed] { return Verify(*call, seed); };
   prepared.algorithm = call->Algorithm();
   prepared.modelled =
       ModelledWork(lstm.problem, lstm.direction, bytes, RnnPipe(lstm.type), "fp32.vector", 1);
-  // One call of cuDNN is many kernels, and how many is its own affair.
+  // One call of cuDNN launches an unknown number of kernels.
   prepared.modelled.launches.reset();
   prepared.threads = 1;
-  prepared.blocks_wait = lstm.algorithm != RnnAlgorithm::kStandard;
   prepared.memory = call->Memory();
   return prepared;
 }

@@ -1,5 +1,4 @@
-// One LSTM call on cuDNN's RNN interface, from seeded tensors to the result. Part of the CUDA
-// module only.
+// One LSTM call on cuDNN's RNN interface, with its tensors. Part of the CUDA module only.
 #pragma once
 
 #include <cudnn.h>
@@ -12,13 +11,13 @@
 
 namespace dlroof::lstm {
 
-// Fills the descriptor; needs no GPU. Throws Unsupported with cuDNN's words.
+// Fills the descriptor. Needs no GPU. Throws Unsupported with cuDNN's message.
 void SetRnn(const RnnSpec& spec, cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t rnn);
 
 class LstmGpuCall {
  public:
-  // Asks cuDNN, fills the GPU's memory, runs the call once; for `bwd` the forward training call
-  // before it. Throws Unsupported with cuDNN's own words. `d_output` is read by `bwd` only.
+  // Describes the call to cuDNN, fills the GPU's memory, and runs the call once, for `bwd` after a
+  // forward training call. Only `bwd` reads `d_output`. Throws Unsupported with cuDNN's message.
   LstmGpuCall(const CudnnLstmCase& lstm, const LstmInput<float>& input,
               const LstmOutput<float>& d_output);
   ~LstmGpuCall();
@@ -27,13 +26,13 @@ class LstmGpuCall {
 
   // Starts one call on a cudaStream_t.
   void Enqueue(void* stream) const;
-  // One call, finished when it returns.
+  // Makes one call, which has finished when it returns.
   void Run() const;
-  // Brings back what `bwd` uses up: cuDNN writes over the reserve space of the forward call, and
-  // adds to the weight gradients. Does nothing for other directions.
+  // Restores what `bwd` consumes: cuDNN overwrites the reserve space of the forward call, and adds
+  // to the weight gradients. Does nothing for other directions.
   void Restore() const;
-  // As if nothing had run: results are not-a-number, weight gradients zero, and for `bwd` the
-  // forward training call has just run.
+  // Resets everything: results are NaN, weight gradients are zero, and for `bwd` the forward
+  // training call has just run.
   void Renew() const;
 
   LstmOutput<float> Outputs() const;

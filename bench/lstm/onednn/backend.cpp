@@ -32,29 +32,30 @@ void Append(const dnnl::memory& from, const LstmProblem& problem, std::vector<fl
   to.insert(to.end(), values.begin(), values.end());
 }
 
-// Refuses calls that oneDNN 3.2 accepts and then fails to do.
+// Refuses calls that oneDNN 3.2 accepts and then computes wrongly or crashes on.
 void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm, const LstmType& type) {
   if (type.source == "u8" && lstm.problem.passes == LstmPasses::kSummed && lstm.problem.l > 1)
     throw Unsupported(
-        "oneDNN adds the stored u8 numbers of two passes, each with its shift, which the next "
-        "layer would read as one ({}, bisum)",
+        "oneDNN adds the stored u8 numbers of two passes, each with its shift, but the next layer "
+        "would subtract only one shift ({}, bisum)",
         type.name);
-  // benchdnn dies likewise; on the way the heap is overwritten.
+  // benchdnn crashes, too, after oneDNN has overwritten the heap.
   if (IsQuantized(type) && lstm.fpmath != "strict")
-    throw Unsupported("fpmath modes are for f32: oneDNN takes fpmath-{} with {} and crashes",
+    throw Unsupported("fpmath modes are for f32: oneDNN accepts fpmath-{} with {} and crashes",
                       lstm.fpmath, type.name);
 }
 
 // Returns the allowed error, relative to the largest value of its tensor.
-//   f32   2^-24 per operation, some tens of them in a row through a gate; states contract errors.
-//         Seen: 2e-6.
-//   bf16, f16  each hidden state is stored with 2^-9 of its size lost and read by the next step and
-//         layer, gates likewise in the backward pass. Seen with bf16: 6e-3. An fpmath mode may
-//         round the operands of each product to these types (tf32 to as many bits as f16): less.
-//   int8  a hidden state is off by 1/254 of full scale; behind a projection, whose outputs are some
-//         tenths in size, twice. Seen: 1e-2, with a projection 4e-2.
-// A wrong gate, weight or step is off by tenths. Weight gradients are sums over t*n: their rounding
-// errors grow like its square root.
+//   f32   2^-24 per operation, with some tens of operations in a row through a gate; states
+//         contract errors. Observed: 2e-6.
+//   bf16, f16  each stored hidden state, which the next step and layer read, loses 2^-9 of its
+//         size, and so do gates in the backward pass. Observed with bf16: 6e-3. An fpmath mode may
+//         round the operands of each product to these types (tf32 has as many bits as f16), which
+//         loses less.
+//   int8  a hidden state is off by 1/254 of full scale, and twice as much after a projection, whose
+//         outputs are some tenths in size. Observed: 1e-2, with a projection 4e-2.
+// A wrong gate, weight or step causes an error of tenths. Weight gradients are sums over t*n, so
+// their rounding errors grow like its square root.
 double Tolerance(std::string_view type, const LstmCase& lstm) {
   const double terms = static_cast<double>(lstm.problem.t * lstm.problem.n);
   const double growth = std::sqrt(std::max(1.0, terms / 2048));
@@ -89,8 +90,8 @@ workload::Verification Verify(LstmCall& call, const std::string& type, unsigned 
                           SeededLstmGradient(twin, seed));
 }
 
-// Assumed, of oneDNN 3.2: its reference cells call its gemm and merge the products of all steps,
-// brgemm cells do not.
+// Assumes of oneDNN 3.2 that its reference LSTM calls its gemm and merges the products of all
+// steps, and that its brgemm LSTM does neither.
 PartSeconds Parts(const LstmProblem& problem, LstmDirection direction, const std::string& type,
                   std::string_view algorithm, double step_seconds) {
   const auto functions = Functions(problem, direction);
@@ -138,15 +139,15 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                    "fp32.vector", static_cast<double>(call->Launches()));
   prepared.levels = onednn::OfThisVersion(
       LstmLevels(lstm.problem, lstm.direction, bytes, prepared.algorithm, prepared.isa));
-  prepared.parts = [lstm, type = std::string(type.source),
-                    algorithm = prepared.algorithm](double step_seconds) {
+  prepared.explain.parts = [lstm, type = std::string(type.source),
+                            algorithm = prepared.algorithm](double step_seconds) {
     return Parts(lstm.problem, lstm.direction, type, algorithm, step_seconds);
   };
   auto smallest = lstm.problem;
   smallest.n = smallest.i = smallest.h = 1;
   smallest.p = std::min<int64_t>(smallest.p, 1);
   if (smallest != lstm.problem)
-    prepared.smallest = [name, settings, smallest] {
+    prepared.explain.smallest = [name, settings, smallest] {
       auto smallest_name = name;
       smallest_name.problem = ToText(smallest);
       return Prepare(smallest_name, settings);
@@ -225,7 +226,7 @@ LstmInput<float> LstmCall::Gradients() const {
   return gradients;
 }
 
-// In place: Memory() has told where they are.
+// Clears them in place, because callers of Memory() know their addresses.
 void LstmCall::ClearWeightGradients() {
   for (auto& step : backward_)
     for (const int argument : kWeightGradients)

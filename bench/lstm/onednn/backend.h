@@ -1,4 +1,4 @@
-// One call of an LSTM stack on oneDNN, the way back to plain tensors, and the check of its results.
+// One call of an LSTM stack on oneDNN, its results as plain tensors, and their check.
 #pragma once
 
 #include <string>
@@ -13,28 +13,29 @@ namespace dlroof::lstm {
 
 class LstmCall {
  public:
-  // Creates everything that Run() uses, and runs it once: what the library accepts but cannot
-  // execute shows here. For `bwd` it also runs the forward training call that makes its workspace;
-  // `d_output` is read by `bwd` only. `type`: one of LstmTypes(). Threads: onednn::SetThreads
-  // before. Throws Unsupported with the library's words.
+  // Creates everything that Run() uses and runs it once, because the library accepts some calls
+  // that it cannot execute. For `bwd` also runs the forward training call that fills the workspace;
+  // only `bwd` reads `d_output`. `type` is one of LstmTypes(). Call onednn::SetThreads before.
+  // Throws Unsupported with the library's message.
   LstmCall(const LstmCase& lstm, std::string_view type, const LstmInput<float>& input,
            const LstmOutput<float>& d_output);
 
-  // One call, finished when it returns. oneDNN adds to the weight gradients, so they grow with
-  // every `bwd`.
+  // Makes one call, which has finished when it returns. oneDNN adds to the weight gradients, so
+  // they grow with every `bwd`.
   void Run() { Execute(Steps()); }
 
-  // Real values of what the last forward call made (for `bwd`: the one before it).
+  // Returns the real values of the last forward call's outputs.
   LstmOutput<float> Outputs() const;
-  // `bwd` only: gradients; of weights and bias, summed over the calls since ClearWeightGradients().
+  // Returns the gradients of `bwd`. Those of weights and bias are summed over the calls since
+  // ClearWeightGradients().
   LstmInput<float> Gradients() const;
   void ClearWeightGradients();
 
-  // "brgemm:avx512_core"; the distinct names joined by " + " where stages differ.
+  // Returns "brgemm:avx512_core", or the distinct names joined by " + " if the stages differ.
   std::string Algorithm() const;
   int64_t Launches() const { return static_cast<int64_t>(forward_.size()); }
-  // Every tensor that Run() reads or writes, each once, what the primitives hand to each other too;
-  // not the library's own scratchpad. Stays where it is as long as the call lives.
+  // Returns every tensor that Run() reads or writes, each once, including data between primitives
+  // but not the library's scratchpad. They stay in place as long as the call lives.
   std::vector<workload::MemoryRegion> Memory() const;
   const LstmCase& lstm() const { return lstm_; }
 
@@ -47,12 +48,12 @@ class LstmCall {
 
   LstmCase lstm_;
   std::vector<LstmStep> forward_;   // by stage
-  std::vector<LstmStep> backward_;  // last stage first; empty unless `bwd`
+  std::vector<LstmStep> backward_;  // the steps of `bwd`, last stage first
 };
 
-// Runs the call and compares everything that it returns (for `bwd`: every gradient) with the plain
-// loops in double on the same inputs. Errors are relative to the largest value of each tensor; what
-// is allowed is what `type`, or the type that the call's fpmath mode allows, loses.
+// Runs the call and compares all its outputs (for `bwd` all gradients) with the plain loops in
+// double on the same inputs. Errors are relative to the largest value of each tensor. The allowed
+// error is what `type`, or the type of the call's fpmath mode, loses.
 workload::Verification CompareWithLoops(LstmCall& call, std::string_view type,
                                         const LstmInput<float>& input,
                                         const LstmOutput<float>& d_output);

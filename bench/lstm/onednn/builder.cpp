@@ -18,12 +18,12 @@ bool IsInteger(memory::data_type type) {
   return type == memory::data_type::u8 || type == memory::data_type::s8;
 }
 
-// The number stored for 0: the middle of the range that the scale fills.
+// Returns the number that is stored for 0, which is the middle of the range that the scale fills.
 float ShiftOf(memory::data_type type, const LstmProblem& problem) {
   return type == memory::data_type::u8 ? Int8ActivationScale(problem) + 1 : 0;
 }
 
-// A stage's layers of one weight tensor, one behind the other.
+// Returns one weight tensor of a stage's layers, concatenated.
 std::vector<float> Joined(const LstmInput<float>& input, const LstmStage& stage,
                           std::vector<float> Weights::*tensor) {
   std::vector<float> values;
@@ -34,7 +34,7 @@ std::vector<float> Joined(const LstmInput<float>& input, const LstmStage& stage,
   return values;
 }
 
-// A stage's layers of states [layer][pass][sample][channel].
+// Returns the states of a stage's layers [layer][pass][sample][channel].
 std::vector<float> LayersOf(const std::vector<float>& states, const LstmStage& stage,
                             const LstmProblem& problem) {
   const int64_t layer = static_cast<int64_t>(states.size()) / problem.l;
@@ -42,7 +42,7 @@ std::vector<float> LayersOf(const std::vector<float>& states, const LstmStage& s
           states.begin() + (stage.first + stage.layers) * layer};
 }
 
-// The library chooses the layout.
+// Returns a descriptor whose layout the library chooses.
 memory::desc AnyDesc(const memory::dims& dims, memory::data_type type) {
   return {dims, type, memory::format_tag::any};
 }
@@ -51,7 +51,7 @@ memory::desc AnyDesc(const memory::dims& dims, memory::data_type type) {
 
 LstmBuilder::LstmBuilder(const LstmCase& lstm, const LstmType& type, const LstmInput<float>& input)
     : lstm_(lstm), problem_(lstm.problem), type_(type), input_(input) {
-  // Set even to the default: the environment can change that.
+  // Also sets the default, because the environment can change it.
   attributes_.set_fpmath_mode(lstm.fpmath == "strict" ? dnnl::fpmath_mode::strict
                                                       : onednn::FpmathMode(lstm.fpmath));
   if (!IsQuantized(type)) return;
@@ -89,7 +89,7 @@ LstmBuilder::Shapes LstmBuilder::ShapesOf(const LstmStage& stage) const {
 }
 
 LstmBuilder::Shapes LstmBuilder::GradientShapesOf(const LstmStage& stage) const {
-  Shapes shapes = ShapesOf(stage);  // the peepholes' stay plain
+  Shapes shapes = ShapesOf(stage);  // the peepholes stay plain
   for (auto* desc : {&shapes.source, &shapes.hidden, &shapes.cell, &shapes.input, &shapes.state,
                      &shapes.bias, &shapes.output})
     *desc = AnyDesc(desc->get_dims(), memory::data_type::f32);
@@ -214,8 +214,8 @@ memory LstmBuilder::Activation(const memory::desc& target, std::vector<float> va
   return tensors.Filled(target, values);
 }
 
-// Quantized weights carry sums that the library needs beside them: only a reorder that knows the
-// scales makes those.
+// Quantized weights include sums that the library needs. Only a reorder that knows the scales
+// computes these.
 memory LstmBuilder::Weight(const memory::desc& target, std::vector<float> values,
                            onednn::Tensors& tensors) const {
   if (!IsQuantized(type_)) return tensors.Filled(target, values);

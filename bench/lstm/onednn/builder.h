@@ -1,4 +1,4 @@
-// The oneDNN primitives of an LSTM stack with their memories, out of plain tensors.
+// Builds the oneDNN primitives of an LSTM stack and their memory from plain tensors.
 #pragma once
 
 #include <dnnl.hpp>
@@ -12,35 +12,35 @@
 
 namespace dlroof::lstm {
 
-// One primitive with its memories.
+// One primitive with its memory.
 struct LstmStep {
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
   std::string implementation;
-  onednn::Tensors tensors;      // of the arguments that no other step has
-  onednn::ArgumentList listed;  // the arguments, as Execute wants them
+  onednn::Tensors tensors;      // memory of the arguments that only this step uses
+  onednn::ArgumentList listed;  // `arguments` in the form that Execute needs
 };
 
-// Sources, states and outputs lie in the plain layouts in which a program has them (tnc, ldnc), the
-// weights as the library likes them best, or plain. This and the attributes are what benchdnn gives
-// (with --trivial-strides=true), so that times compare; only the values of the int8 scale and shift
-// differ, so that the data fill the range: 127 and 128 (s8: 127 and 0; see Int8ActivationScale for
-// "bisum") instead of 63.5 and 28. Weights have one common scale, as there by default.
+// Sources, states and outputs have the plain layouts of a program (tnc, ldnc); the library chooses
+// the layout of weights, unless they are plain. Layouts and attributes are those of benchdnn (with
+// --trivial-strides=true), so that times are comparable. Only the values of the int8 scale and
+// shift differ, so that the data fill the range: 127 and 128 (for s8 127 and 0; see
+// Int8ActivationScale for "bisum") instead of 63.5 and 28. Weights have one common scale, which is
+// benchdnn's default.
 class LstmBuilder {
  public:
   using Forward = dnnl::lstm_forward::primitive_desc;
 
-  // Keeps references to `request` and `input`. Throws Unsupported for a type that the library does
-  // not have.
+  // Stores references to its arguments. Throws Unsupported for a type that the library lacks.
   LstmBuilder(const LstmCase& lstm, const LstmType& type, const LstmInput<float>& input);
 
-  // dnnl::error: the library's refusal.
+  // Throws dnnl::error if the library refuses the stage.
   Forward Describe(const LstmStage& stage) const;
-  // `below`: the step of the stage whose output this one reads; null for the first.
+  // `below` is the step of the stage whose output this one reads, and null for the first stage.
   LstmStep MakeForward(const LstmStage& stage, const Forward& descriptor,
                        const LstmStep* below) const;
-  // `forward`: the same stage's; `above`: the step of the stage that reads its output; null for the
-  // last.
+  // `forward` is the forward step of the same stage. `above` is the backward step of the stage that
+  // reads its output, and null for the last stage.
   LstmStep MakeBackward(const LstmStage& stage, const Forward& descriptor, const LstmStep& forward,
                         const LstmOutput<float>& d_output, const LstmStep* above) const;
 
@@ -67,8 +67,8 @@ class LstmBuilder {
   dnnl::primitive_attr attributes_, quantization_;
 };
 
-// The real values of an output or state as a call of any type stored it; `summed`: how many stored
-// numbers the library added to make each.
+// Returns the real values of an output or state in the form in which a call stored it. `summed` is
+// the number of stored values that the library added for each element.
 std::vector<float> RealActivation(const dnnl::memory& activation, const LstmProblem& problem,
                                   int summed = 1);
 

@@ -1,4 +1,4 @@
-// Matmul/gpu/cublaslt: matrix products through cuBLASLt. Part of the CUDA module only.
+// Matmul/gpu/cublaslt: matrix products by cuBLASLt. Part of the CUDA module only.
 #include <cublasLt.h>
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ void Set(const Product& product, cublasLtMatmulDescAttributes_t name, const Valu
   Check(cublasLtMatmulDescSetAttribute(product.get(), name, &value, sizeof value), "a product");
 }
 
-// `bias`: null without.
+// `bias` is null for a product without bias.
 Product NewProduct(const MatmulCase& matmul, const ProductSpec& spec, const void* bias) {
   cublasLtMatmulDesc_t made = nullptr;
   const auto scale = spec.compute == "s32" ? CUDA_R_32I : CUDA_R_32F;
@@ -155,7 +155,7 @@ class Call {
     Run();
     auto found = products::CheckOutput(matmul_, inputs_,
                                        products::ProductOutput<float>{result.Download()}, seed_);
-    inputs_ = {};  // up to gigabytes that the timed calls do not need
+    inputs_ = {};  // frees up to gigabytes that the timed calls do not need
     return found;
   }
   std::string Algorithm() const {
@@ -178,9 +178,9 @@ class Call {
   cublasStatus_t Multiply(cudaStream_t stream) const {
     const std::array<float, 2> reals = {1, 0};
     const std::array<int32_t, 2> integers = {1, 0};
-    const bool whole = spec_.compute == "s32";
+    const bool is_integer = spec_.compute == "s32";
     const auto scale = [&](size_t which) -> const void* {
-      return whole ? static_cast<const void*>(&integers.at(which)) : &reals.at(which);
+      return is_integer ? static_cast<const void*>(&integers.at(which)) : &reals.at(which);
     };
     void* const result = tensors_.at(spec_.result.matrix).buffer.get();
     return cublasLtMatmul(library_.get(), product_.get(), scale(0),
@@ -190,7 +190,7 @@ class Call {
                           workspace_.get(), kWorkspaceBytes, stream);
   }
 
-  // Takes the first of the heuristic's proposals that runs. Throws Unsupported where none does.
+  // Chooses the first of the heuristic's proposals that runs. Throws Unsupported if none does.
   void Choose() {
     cublasLtMatmulPreference_t made = nullptr;
     Check(cublasLtMatmulPreferenceCreate(&made), "a preference");
@@ -210,8 +210,9 @@ class Call {
       stream_.Wait();
       return;
     }
-    throw Unsupported("cublasLt {} has no algorithm for {} {} here ({})", cublasLtGetVersion(),
-                      Key(matmul_.direction), matmul_.type, cublasLtGetStatusString(status));
+    throw Unsupported("cublasLt {} has no algorithm for {} {} on this GPU ({})",
+                      cublasLtGetVersion(), Key(matmul_.direction), matmul_.type,
+                      cublasLtGetStatusString(status));
   }
 
   MatmulCase matmul_;
@@ -228,10 +229,10 @@ class Call {
   cublasLtMatmulHeuristicResult_t chosen_{};
 };
 
-// Throws before anything is allocated.
+// Call it before anything is allocated.
 void RequireMemory(const MatmulCase& matmul) {
   const auto& p = matmul.problem;
-  constexpr double kHostBytes = 12;  // of an element: as f32 twice, and encoded
+  constexpr double kHostBytes = 12;  // per element: twice as f32, and encoded
   workload::RequireHostMemory(kHostBytes * static_cast<double>(CountA(p) + CountB(p) + CountC(p)),
                               ToText(p));
   const double bytes =
@@ -239,7 +240,7 @@ void RequireMemory(const MatmulCase& matmul) {
   size_t free = 0, total = 0;
   cuda::CheckCuda(cudaMemGetInfo(&free, &total), "the GPU's free memory");
   if (bytes > static_cast<double>(free))
-    throw Unsupported("{} needs {:.3g} GB of GPU memory, {:.3g} GB are free", ToText(p),
+    throw Unsupported("{} needs {:.3g} GB of GPU memory, but only {:.3g} GB are free", ToText(p),
                       bytes / 1e9, static_cast<double>(free) / 1e9);
 }
 
@@ -247,17 +248,17 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto matmul = ReadCublasltMatmulCase(name);
   if (products::IsInt8(matmul.types) && matmul.direction != ProductDirection::kForward)
-    throw Unsupported("int8 products have no backward pass: they have fwd alone");
+    throw Unsupported("int8 products have no backward pass, only fwd");
   library_rules::RequireTf32(matmul.type, std::getenv(library_rules::kTf32Override));
   RequireMemory(matmul);
   const auto call = std::make_shared<Call>(matmul, settings.seed);
   workload::PreparedCall prepared;
   prepared.run = [call] { call->Run(); };
-  prepared.enqueue = [call](void* stream) { call->Enqueue(stream); };
+  prepared.gpu.emplace().enqueue = [call](void* stream) { call->Enqueue(stream); };
   prepared.verify = [call] { return call->Verify(); };
   prepared.algorithm = call->Algorithm();
   prepared.modelled = products::ProductWork(matmul, PipeOf(matmul.type));
-  prepared.modelled.launches.reset();  // split sums are several kernels
+  prepared.modelled.launches.reset();  // not known: split sums take several kernels
   prepared.threads = 1;
   prepared.memory = call->Memory();
   return prepared;

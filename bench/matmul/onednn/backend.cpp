@@ -1,7 +1,6 @@
-// Matmul/cpu/onednn: matrix products through oneDNN 3.x, by its matmul primitive or, with the
-// option ip, by its inner product. A matmul takes matrices in the order that the name says, an
-// inner product and a matmul with the option `any` in the library's own order. Reorders happen
-// once, outside the timing.
+// Matmul/cpu/onednn: matrix products by oneDNN 3.x, with its matmul primitive or, for the option
+// ip, its inner product. The name specifies the order of a matmul's matrices; for an inner product
+// and the option `any` the library chooses it. Reorders happen once, outside the timing.
 #include <fmt/format.h>
 
 #include "bench/matmul/loops.h"
@@ -15,12 +14,12 @@ using dnnl::memory;
 using onednn::CpuEngine;
 
 dnnl::primitive_attr AttributesOf(const MatmulCase& matmul) {
-  // One per column: a matmul's last dimension, an inner product's first.
+  // The mask for one scale per column selects a matmul's last dimension, an inner product's first.
   const int per_column = matmul.ip ? 1 : matmul.problem.b > 1 ? 4 : 2;
   return onednn::AttributesOf(matmul, products::ScalesOf(matmul), per_column);
 }
 
-// Two dimensions, or three with a batch.
+// Returns two dimensions, or three with a batch.
 memory::dims Dimensions(int64_t batch, int64_t rows, int64_t columns) {
   if (batch == 1) return {rows, columns};
   return {batch, rows, columns};
@@ -32,13 +31,13 @@ memory::desc BiasDesc(const MatmulCase& matmul) {
   return onednn::PlainDesc(dims, onednn::DataType(products::BiasType(matmul.types)));
 }
 
-// The descriptor of a factor whose transpose lies in memory row by row.
+// Returns the descriptor of a factor whose transpose is stored in row-major order.
 memory::desc TransposedDesc(int64_t batch, int64_t rows, int64_t columns, memory::data_type type) {
   if (batch == 1) return {{rows, columns}, type, memory::dims{1, rows}};
   return {{batch, rows, columns}, type, memory::dims{rows * columns, 1, rows}};
 }
 
-// Returns the memory of a factor: filled as it lies in memory, read as it is multiplied.
+// Returns the memory of a factor, filled in its order in memory and described as it is multiplied.
 memory FilledFactor(onednn::Tensors& tensors, const memory::desc& desc, bool transposed,
                     const std::vector<float>& values) {
   if (!transposed) return tensors.Filled(desc, values);
@@ -77,7 +76,7 @@ onednn::ProductCall MatmulCall(const MatmulCase& matmul, const products::Product
   return call;
 }
 
-// An inner product: every order is the library's choice.
+// Makes an inner product, for which the library chooses every order.
 onednn::ProductCall InnerProductCall(const MatmulCase& matmul,
                                      const products::ProductInputs& inputs) {
   const auto& p = matmul.problem;
@@ -113,8 +112,7 @@ onednn::ProductCall MakeCall(const MatmulCase& matmul, const products::ProductIn
 workload::PreparedCall Prepare(const workload::BenchmarkName& name,
                                const workload::RunSettings& settings) {
   const auto matmul = ReadOnednnMatmulCase(name);
-  onednn::RequireSupport(matmul, SizesOf(matmul),
-                         "int8 products have no backward pass: they have fwd alone");
+  onednn::RequireSupport(matmul, SizesOf(matmul), "int8 products have no backward pass, only fwd");
   const auto what = fmt::format("{} {} {}", matmul.ip ? "inner product" : "matmul",
                                 Key(matmul.direction), matmul.type);
   auto prepared = onednn::PrepareProduct(

@@ -1,5 +1,5 @@
-// dlroof_net: measures the network between the ranks of an MPI job. The only program that uses MPI:
-// a node that is lost takes an MPI job with it, so nothing else is measured in one.
+// dlroof_net: measures the network between the ranks of an MPI job. Only this program uses MPI,
+// because a lost node ends an MPI job.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -27,30 +27,35 @@ struct NetFlags {
 };
 
 extern "C" void EndAtDeadline(int) {
-  constexpr char kText[] = "dlroof_net: the deadline ended it; a rank may be lost\n";
+  constexpr char kText[] = "dlroof_net: ended by --deadline; a rank may be lost\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
   _exit(kLate);
 }
 
 void AddNetFlags(CLI::App& program, NetFlags& flags) {
-  program.add_option("-o,--output", flags.output, "file that rank 0 writes")->capture_default_str();
+  program.add_option("-o,--output", flags.output, "file for rank 0 to write")
+      ->capture_default_str();
   program
-      .add_option("--deadline", flags.deadline, "seconds after which the job ends without a file")
+      .add_option("--deadline", flags.deadline, "[s] end the job without a file after this time")
       ->capture_default_str()
       ->check(CLI::Range(1, 86400));
   program.add_option("--max-bytes", flags.rules.most_bytes, "largest message, a multiple of 4")
       ->capture_default_str()
       ->check(CLI::Range(1024, 1 << 30));
-  program.add_option("--repetitions", flags.rules.repetitions, "of each size and direction")
+  program
+      .add_option("--repetitions", flags.rules.repetitions,
+                  "number of repetitions for each size and direction")
       ->capture_default_str()
       ->check(CLI::Range(3, 1000));
-  program.add_option("--max-seconds", flags.rules.most_seconds, "of a size and direction")
+  program
+      .add_option("--max-seconds", flags.rules.most_seconds,
+                  "[s] time limit for each size and direction")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   program
       .add_option("--all-pairs", flags.rules.all_pairs,
-                  "ranks up to which every pair is measured, one after the other; beyond, random "
-                  "pairings of all ranks")
+                  "number of ranks up to which every pair is measured, one after the other; with "
+                  "more ranks, random pairings of all ranks are measured")
       ->capture_default_str()
       ->check(CLI::Range(2, 1024));
 }
@@ -77,11 +82,11 @@ void Run(const NetFlags& flags) {
 }  // namespace dlroof::network
 
 int main(int argc, char** argv) {
-  dlroof::NetFlags flags;
+  dlroof::network::NetFlags flags;
   CLI::App program(
       "Measures the network between the ranks of an MPI job: messages of each pair in "
       "both directions, and allreduces. Start it by mpirun or srun --mpi=pmix.");
-  dlroof::AddNetFlags(program, flags);
+  dlroof::network::AddNetFlags(program, flags);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -92,13 +97,13 @@ int main(int argc, char** argv) {
                              flags.rules.most_bytes);
     return 2;
   }
-  std::signal(SIGALRM, dlroof::EndAtDeadline);
+  std::signal(SIGALRM, dlroof::network::EndAtDeadline);
   alarm(static_cast<unsigned>(flags.deadline));
   MPI_Init(&argc, &argv);
   int code = 0;
   try {
-    dlroof::Run(flags);
-  } catch (const dlroof::BadInput& refusal) {  // by all ranks, or by rank 0 as the last thing
+    dlroof::network::Run(flags);
+  } catch (const dlroof::BadInput& refusal) {  // thrown on all ranks, or at the end on rank 0
     std::cerr << "dlroof_net: " << refusal.what() << '\n';
     code = 2;
   }

@@ -11,7 +11,7 @@
 
 namespace dlroof::network {
 
-// Between MPI_Init and MPI_Finalize. MPI ends the job where a call fails.
+// Exists between MPI_Init and MPI_Finalize. MPI ends the job if a call fails.
 class MpiMessages : public Messages {
  public:
   explicit MpiMessages(std::size_t most_bytes);
@@ -37,7 +37,7 @@ class MpiMessages : public Messages {
 
   int rank_ = 0, size_ = 1;
   std::vector<float> sent_, received_;
-  std::map<int, MPI_Comm> first_;  // the first ranks, by how many
+  std::map<int, MPI_Comm> first_;  // communicators of the first ranks, by their number
 };
 
 }  // namespace dlroof::network

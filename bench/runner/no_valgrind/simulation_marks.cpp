@@ -4,7 +4,7 @@ namespace dlroof::runner {
 
 void StartSimulation() {}
 void ForgetCounts() {}
-void KeepCounts() {}
+void WriteCounts() {}
 bool CanMarkSimulation() { return false; }
 
 }  // namespace dlroof::runner

@@ -8,7 +8,7 @@ void StartSimulation() { CALLGRIND_START_INSTRUMENTATION; }
 
 void ForgetCounts() { CALLGRIND_ZERO_STATS; }
 
-void KeepCounts() {
+void WriteCounts() {
   CALLGRIND_DUMP_STATS;
   CALLGRIND_STOP_INSTRUMENTATION;
 }

@@ -1,4 +1,4 @@
-// A processor without kernels of its own: it has the portable ones.
+// The tables of architectures without kernels of their own: the portable kernels.
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
 

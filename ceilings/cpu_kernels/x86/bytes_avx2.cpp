@@ -1,4 +1,4 @@
-// Memory kernels on avx2 vectors. The build compiles this file, and nothing else, for avx2.
+// Memory kernels on AVX2 vectors. The build compiles this file alone for AVX2.
 #include <immintrin.h>
 
 #include "ceilings/cpu_kernels/bytes_kernels.h"

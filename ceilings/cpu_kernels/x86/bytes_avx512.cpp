@@ -1,4 +1,4 @@
-// Memory kernels on avx512 vectors. The build compiles this file, and nothing else, for avx512.
+// Memory kernels on AVX-512 vectors. The build compiles this file alone for AVX-512.
 #include <immintrin.h>
 
 #include "ceilings/cpu_kernels/bytes_kernels.h"

@@ -1,4 +1,4 @@
-// Memory kernels on sse2 vectors. The build compiles this file, and nothing else, for sse2.
+// Memory kernels on SSE2 vectors. The build compiles this file alone for SSE2.
 #include <immintrin.h>
 
 #include "ceilings/cpu_kernels/bytes_kernels.h"

@@ -1,6 +1,5 @@
-// a = a * x + y by fused multiply-add in fp64 and fp32, on independent accumulators: 14 of 16
-// registers cover its latency (4 or 5 cycles, two per cycle); of AVX-512's 32 registers 16 are
-// used.
+// a = a * x + y by fused multiply-add in fp64 and fp32 on independent accumulators: 14 of 16
+// registers cover the latency (4 or 5 cycles, two per cycle); AVX-512 uses 16 of its 32 registers.
 #include <immintrin.h>
 
 #include <cstdint>
@@ -14,7 +13,7 @@ namespace {
 
 constexpr int kFew = 14, kMany = 16;
 
-// Scalars in assembler: the compiler would make vectors of them.
+// Scalars in assembler, because the compiler would make vectors of them.
 template <class T>
 __attribute__((target("fma"))) void ScalarFma(Workspace& workspace, std::int64_t iterations) {
   T x, y, a[kFew];
@@ -24,7 +23,7 @@ __attribute__((target("fma"))) void ScalarFma(Workspace& workspace, std::int64_t
   for (int i = 0; i < kFew; ++i) std::memcpy(&a[i], memory + sizeof(T) * i, sizeof(T));
   for (; iterations > 0; --iterations)
     for (auto& each : a) {
-      T next = each;  // a copy: an operand in the array would be stored each time
+      T next = each;  // a copy: the array itself would be stored each time
       if constexpr (std::is_same_v<T, double>)
         asm("vfmadd213sd %2, %1, %0" : "+x"(next) : "x"(x), "x"(y));
       else
@@ -70,7 +69,7 @@ __attribute__((target("avx512f"))) void Avx512Fma(Workspace& workspace, std::int
   for (int i = 0; i < kMany; ++i) std::memcpy(memory + sizeof x * i, &a[i], sizeof x);
 }
 
-// `d`: the last letter of the type's instructions.
+// `d` is the last letter of the type's instructions.
 template <class T>
 std::vector<FlopsProbe> Rows(Operands operands, const std::string& pipe, const std::string& d) {
   const auto row = [&](const char* part, const std::string& instruction, std::size_t bytes,

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMany = 16;
 
-// fp16 in assembler, on a type that every compiler has: older ones know no __m512h.
+// fp16 in assembler on __m512, because older compilers do not know __m512h.
 __attribute__((target("avx512f"))) void Fp16Fma(Workspace& workspace, std::int64_t iterations) {
   const __m512 x = _mm512_load_ps(workspace.operands.data() + kFirstOperand);
   const __m512 y = _mm512_load_ps(workspace.operands.data() + kSecondOperand);
@@ -19,7 +19,7 @@ __attribute__((target("avx512f"))) void Fp16Fma(Workspace& workspace, std::int64
   for (std::size_t i = 0; i < kMany; ++i) a[i] = _mm512_load_ps(memory + 16 * i);
   for (; iterations > 0; --iterations)
     for (auto& each : a) {
-      __m512 next = each;  // a copy: an operand in the array would be stored each time
+      __m512 next = each;  // a copy: the array itself would be stored each time
       asm("vfmadd213ph %2, %1, %0" : "+v"(next) : "v"(x), "v"(y));
       each = next;
     }

@@ -1,7 +1,7 @@
-// int8: u8 times s8, summed into s32: one dot-product instruction where there is VNNI, else three
-// instructions as libraries used them before. 2 flop (operations) per product. Accumulators have
-// the type of their lanes: as __m512i, gcc 12 copies each of them twice per iteration (2.5 x
-// slower).
+// int8: u8 times s8, summed in s32, by one dot-product instruction with VNNI, otherwise by the
+// three instructions that libraries used before VNNI. A product counts 2 flop (operations).
+// Accumulators have the type of their lanes, because gcc 12 copies each __m512i twice per iteration
+// (2.5 x slower).
 #include <immintrin.h>
 
 #include <array>
@@ -13,18 +13,17 @@
 namespace dlroof::cpu_kernels {
 namespace {
 
-// The chain of the three-instruction form is one addition (1 cycle).
+// Without VNNI the dependent chain is one addition (1 cycle).
 constexpr int kChains = 8, kFew = 14, kMany = 16;
 
-// Products in flight; a step multiplies, sums pairs of the product begun kPairLag steps before, and
-// adds the one begun kAddLag steps before. Found by trying: cores that give an instruction its port
-// when it enters do 0.88 steps a cycle in plain order, 0.977 so. The fourth instruction, a copy in
-// SSE and nothing in AVX, fills what older cores take in a cycle; what the loop itself needs must
-// then be rare.
+// kProducts products are in flight. A step multiplies, sums pairs of the product that was begun
+// kPairLag steps earlier, and adds the one that was begun kAddLag steps earlier. The values were
+// found by trials: cores that assign ports when an instruction enters do 0.977 steps per cycle in
+// this order and 0.88 in plain order. A step fills most of the issue slots of older cores (SSE
+// needs a copy as a fourth instruction), so the loop is unrolled to have little overhead.
 constexpr int kProducts = 10, kPairLag = 6, kAddLag = 9;
 constexpr int kSums = 2, kSweeps = 20, kSteps = kSums * kSweeps;
 
-// As many 16-bit elements of 1.
 template <std::size_t kCount>
 constexpr std::array<std::int16_t, kCount> AllOnes() {
   std::array<std::int16_t, kCount> ones{};
@@ -32,7 +31,7 @@ constexpr std::array<std::int16_t, kCount> AllOnes() {
   return ones;
 }
 
-// The three instructions. Without a target, which only the function has that they become part of.
+// The three instructions. They have no target attribute: they are inlined into functions that do.
 struct TripleSse {
   typedef std::int32_t Vector __attribute__((vector_size(16)));
   [[gnu::always_inline]] static void Multiply(Vector& product, const Vector& x, const Vector& y) {
@@ -59,8 +58,8 @@ struct TripleAvx2 {
   }
 };
 
-// Products begin as zeros, and those in flight at the end are summed after the loop. An operation
-// works on a copy: in the array its operand would be stored each time.
+// Products begin as zeros; those in flight at the end are summed after the loop. Operations work on
+// a copy, because the array itself would be stored each time.
 template <class Op>
 [[gnu::always_inline]] inline void Triple(Workspace& workspace, std::int64_t iterations) {
   typename Op::Vector x, y, ones, a[kSums], products[kProducts] = {};
@@ -74,7 +73,7 @@ template <class Op>
     Op::Add(next, products[k % kProducts]);
     a[k % kSums] = next;
   };
-  // Steps `first` to `first` + 9: each product once.
+  // Does steps `first` to `first` + 9, which use each product once.
   const auto round = [&](int first) __attribute__((always_inline)) {
     for (int k = first; k < first + kProducts; ++k) {
       typename Op::Vector next;
@@ -120,7 +119,7 @@ __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64
   for (int i = 0; i < kChains; ++i) a[i] = reinterpret_cast<__v16si>(_mm512_load_si512(memory + i));
   for (; iterations > 0; --iterations)
     for (auto& each : a) {
-      asm volatile("" : "+v"(x));  // else the product would be computed once for all
+      asm volatile("" : "+v"(x));  // otherwise the product is computed only once
       const auto pairs = _mm512_maddubs_epi16(x, y);
       each = reinterpret_cast<__v16si>(
           _mm512_add_epi32(reinterpret_cast<__m512i>(each), _mm512_madd_epi16(pairs, ones)));

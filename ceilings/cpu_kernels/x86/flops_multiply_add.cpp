@@ -1,9 +1,9 @@
-// a = a * x + y with an instruction each for product and sum, on independent accumulators: 14 of 16
-// registers, 16 of AVX-512's 32, for a latency of 8 cycles in fp32 and 11 in int32, or of 6 where a
-// core starts two pairs a cycle (Zen 5). A core that gives an instruction its port when it enters,
-// as Intel's do, loses up to 18 % when a sum follows its own product; so sums lag behind products
-// by several accumulators. In assembler, which keeps this order. AVX512-FP16 on a type that every
-// compiler has: older ones know no __m512h.
+// a = a * x + y with separate instructions for product and sum, on independent accumulators: 14 of
+// 16 registers, or 16 of AVX-512's 32, cover a latency of 8 cycles in fp32 and 11 in int32, or of 6
+// on a core that starts two pairs per cycle (Zen 5). Cores that assign ports when an instruction
+// enters, such as Intel's, lose up to 18 % if a sum follows its own product, so sums lag behind
+// products by several accumulators. Assembler fixes this order. AVX512-FP16 uses a float vector,
+// because older compilers do not know __m512h.
 #include <cstdint>
 #include <cstring>
 
@@ -13,11 +13,11 @@ namespace dlroof::cpu_kernels {
 namespace {
 
 constexpr int kFew = 14, kMany = 16;
-// Products that a sum lags behind: at least the latency of a product, and what is left at least
-// that of a sum, in steps. With 12 accumulators on Cascade Lake, in fp32 a lag of 6 gave 1.00 steps
-// a cycle and of 10 0.94; in int32 6 gave 0.85 and 10 gave 1.00. On Zen 5, 12 are just as many as
-// are under way, and come in step by chance only; of 14 in int32 a lag of 12 gave 1.99 steps, one
-// of 8 to 11 half of that.
+// Number of products by which a sum lags. The lag must cover the latency of a product, and the rest
+// of the accumulators that of a sum. With 12 accumulators on Cascade Lake a lag of 6 gave 1.00
+// steps per cycle in fp32 and 0.85 in int32, and a lag of 10 gave 0.94 and 1.00. Zen 5 has 12 in
+// flight, so 12 accumulators reach its rate by chance only; with 14 in int32 a lag of 12 gave 1.99
+// steps per cycle, and lags of 8 to 11 half of that.
 constexpr int kFewLag = 7, kFewIntegerLag = 12, kManyLag = 12;
 
 typedef double Fp64Xmm __attribute__((vector_size(16)));
@@ -30,8 +30,8 @@ typedef std::int32_t Int32Xmm __attribute__((vector_size(16)));
 typedef std::int32_t Int32Ymm __attribute__((vector_size(32)));
 typedef std::int32_t Int32Zmm __attribute__((vector_size(64)));
 
-// Operations on one accumulator. Without a target, which only the function has that they become
-// part of. `in`: the constraint of its registers.
+// Operations on one accumulator. They have no target attribute: they are inlined into functions
+// that do. `in` is the asm constraint of the registers.
 #define DLROOF_OPERATIONS(name, Type, accumulators, lagging, in, multiply, add) \
   struct name {                                                                 \
     using Vector = Type;                                                        \
@@ -62,8 +62,9 @@ DLROOF_OPERATIONS(Fp16Avx512, Fp32Zmm, kMany, kManyLag, "v", "vmulph %1, %0, %0"
                   "vaddph %1, %0, %0");
 #undef DLROOF_OPERATIONS
 
-// The last kLag accumulators begin each iteration multiplied already; the last iteration does not
-// begin another. An operation works on a copy: in the array its operand would be stored each time.
+// At the start of each iteration the last kLag accumulators are already multiplied; the last
+// iteration does not start another one. Operations work on a copy, because the array itself would
+// be stored each time.
 template <class Op>
 [[gnu::always_inline]] inline void Run(Workspace& workspace, std::int64_t iterations) {
   constexpr int kCount = Op::kCount, kBegun = kCount - Op::kLag;
@@ -95,7 +96,7 @@ template <class Op>
   for (int k = 0; k < kCount; ++k) std::memcpy(memory + sizeof x * k, &a[k], sizeof x);
 }
 
-// A template cannot have its target as a parameter.
+// One function per target, because a target attribute cannot be a template parameter.
 template <class Op>
 void RunXmm(Workspace& workspace, std::int64_t iterations) {
   Run<Op>(workspace, iterations);

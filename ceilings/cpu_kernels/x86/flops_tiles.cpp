@@ -1,6 +1,6 @@
-// Tile products of AMX. Tiles: 16 rows of 64 bytes each, 4 accumulators from 2 x 2 operands, which
-// covers the latency of a tile product (52 cycles, one each 16). Operands stay in their tiles, or
-// are loaded from L1 before each four products, as a matrix product does.
+// Tile products of AMX: tiles of 16 rows of 64 bytes, 4 accumulators from 2 x 2 operands, which
+// cover the latency of a tile product (52 cycles, one every 16 cycles). Operands stay in their
+// tiles or, as in a matrix product, are loaded from L1 before every four products.
 #include <immintrin.h>
 
 #include <cstdint>
@@ -33,7 +33,7 @@ __attribute__((target("amx-tile"), always_inline)) inline void LoadOperands(
 
 __attribute__((target("amx-tile"))) void LoadTiles(const Workspace& workspace) {
   const TileConfiguration configuration;
-  // Without this barrier gcc 12 drops the stores: its _tile_loadconfig claims to read 8 bytes only.
+  // Without this barrier gcc 12 drops the stores, because its _tile_loadconfig reads only 8 bytes.
   asm volatile("" : : "r"(&configuration) : "memory");
   _tile_loadconfig(&configuration);
   const auto* accumulators = workspace.accumulators.data();
@@ -67,8 +67,8 @@ __attribute__((target("amx-tile,amx-int8"), always_inline)) inline void Multiply
   _tile_dpbusd(3, 5, 7);
 }
 
-// tdpfp16ps of the same tiles, in bytes: compilers before gcc 13 and assemblers before 2.40 do not
-// know it (Intel SDM volume 2: VEX.128.F2.0F38.W0 5C).
+// tdpfp16ps of the same tiles as bytes, because compilers before gcc 13 and assemblers before 2.40
+// do not know it (Intel SDM volume 2: VEX.128.F2.0F38.W0 5C).
 __attribute__((target("amx-tile"), always_inline)) inline void MultiplyFp16() {
   asm volatile(
       ".byte 0xc4, 0xe2, 0x4b, 0x5c, 0xc4\n\t"

@@ -1,4 +1,4 @@
-// The kernels of x86-64 processors.
+// The tables of x86-64 CPUs.
 #include "ceilings/cpu_kernels/bytes.h"
 #include "ceilings/cpu_kernels/flops.h"
 

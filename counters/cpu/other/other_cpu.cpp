@@ -1,5 +1,5 @@
-// CPUs without the instruction CPUID report no feature, so that only portable kernels run. Nothing
-// measures their clock.
+// CPUs other than x86: they report no features, so only portable kernels run, and their clock is
+// not measured.
 #include "counters/base/error.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
@@ -14,7 +14,7 @@ std::optional<double> MeasureCoreClock() { return std::nullopt; }
 std::optional<double> MeasureIssueRate() { return std::nullopt; }
 
 void FlushLines(const char*, std::size_t) {
-  throw Unsupported("cold caches: this program can flush cache lines on x86-64 only");
+  throw Unsupported("cold caches: this program can flush cache lines only on x86-64");
 }
 void FlushFence() {}
 

@@ -18,10 +18,10 @@ bool HasClflushopt() {
   return ExecuteCpuid(0, 0).eax >= 7 && (ExecuteCpuid(7, 0).ebx & kBit) != 0;
 }
 
-// Flushes of one CPU overlap; a fence after the last one waits for all.
+// clflushopt instructions overlap; a fence after the last one waits for all.
 __attribute__((target("clflushopt"))) void DropOverlapping(const char* line, std::size_t lines) {
   for (std::size_t i = 0; i < lines; ++i)
-    _mm_clflushopt(const_cast<char*>(line + i * kCacheLineBytes));  // only reads its address
+    _mm_clflushopt(const_cast<char*>(line + i * kCacheLineBytes));  // does not write the line
 }
 
 void Drop(const char* line, std::size_t lines) {
@@ -59,13 +59,12 @@ void FlushFence() { _mm_mfence(); }
 
 namespace {
 
-// A chain of which the length in cycles is known.
 constexpr int kMultipliesPerRound = 16;
 constexpr double kCyclesPerMultiply = 3;
 
-// `rounds` times kMultipliesPerRound multiplications, each of which waits for the one before. Not a
-// chain of additions: new cores fold those of a constant and run several in a cycle. 32 bits wide,
-// for which small cores need 3 cycles too.
+// Executes `rounds` * kMultipliesPerRound dependent multiplications. Additions would not do: new
+// cores fuse additions of constants and execute several per cycle. With 32 bits the latency is 3
+// cycles on small cores too.
 [[gnu::noinline]] unsigned MultiplyInAChain(unsigned value, int rounds) {
   for (int round = 0; round < rounds; ++round)
     asm volatile(

@@ -4,8 +4,8 @@ namespace dlroof::instructions {
 
 std::optional<double> MeasureInstructionRate() { return std::nullopt; }
 
-Stepped StepThrough(const std::function<void()>&, double) {
-  return {std::nullopt, "this program steps through calls on x86 alone"};
+StepResult StepThrough(const std::function<void()>&, double) {
+  return {.reason = Reason{"single steps are implemented only for x86"}};
 }
 
 }  // namespace dlroof::instructions

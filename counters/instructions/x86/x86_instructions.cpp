@@ -24,12 +24,12 @@ namespace {
 
 // An opcode in its map, with the prefix that selects among the map's instructions.
 struct Opcode {
-  int map = 0;     // 1: 0F, 2: 0F 38, 3: 0F 3A, 5 and 6: EVEX's own; 0: of none of these
-  int prefix = 0;  // 0: none, 1: 66, 2: F3, 3: F2
+  int map = 0;     // 1 for 0F, 2 for 0F 38, 3 for 0F 3A, 5 and 6 for EVEX's own, 0 for others
+  int prefix = 0;  // as VEX encodes it: none, 66, F3, F2
   int code = 0;
 };
 
-// The last F2 or F3 counts, 66 only without them.
+// The last F2 or F3 prefix takes precedence over 66.
 Opcode OfLegacy(const unsigned char* at) {
   constexpr std::array<unsigned char, 8> kIgnored = {0x2E, 0x36, 0x3E, 0x26,
                                                      0x64, 0x65, 0x67, 0xF0};
@@ -98,13 +98,13 @@ bool IsArithmetic(const unsigned char* code) {
 
 namespace {
 
-constexpr double kSeconds = 0.03;  // a core that waited before takes milliseconds to its full clock
+constexpr double kSeconds = 0.03;  // an idle core needs milliseconds to reach its full clock
 constexpr int kRounds = 600;
 constexpr int kPerRound = cpu::kAdditionsPerRound;
 
 unsigned Additions(unsigned x, const unsigned*) { return cpu::AddInChains(x, kRounds); }
 
-// A load beside two additions: cores start more than they have adders.
+// One load per two additions: cores can start more instructions than they have adders.
 [[gnu::noinline]] unsigned AdditionsAndLoads(unsigned x, const unsigned* from) {
   unsigned a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7, loaded = 0;
   for (int round = 0; round < kRounds; ++round)
@@ -139,11 +139,11 @@ namespace {
 
 constexpr long long kTrapFlag = 0x100;
 
-// Written by the child, read by its parent when it has ended.
+// In shared memory: the child writes it, and the parent reads it after the child's end.
 struct Steps {
-  StepCounts counts;       // of what was stepped last
-  StepCounts of_nothing;   // the same of an empty call: marks, the call itself
-  bool over_time = false;  // `most_cpu_seconds` are spent
+  StepCounts counts;       // of the last function that was stepped through
+  StepCounts overhead;     // of an empty function
+  bool over_time = false;  // the child used up `most_cpu_seconds`
   bool done = false;
 };
 
@@ -152,11 +152,11 @@ struct Stepping {
   Steps* steps = nullptr;
   std::vector<AddressRange> generated;
   double most_cpu_seconds = 0;  // [s] of the child's CPU time
-  long long last = 0;           // address of the instruction before
+  long long last = 0;           // address of the previous instruction
 };
 Stepping the_stepping;
 
-// The child's own CPU time: on a busy machine a budget of wall-clock time would end sooner.
+// CPU time instead of wall time, so that a busy machine does not shorten the budget.
 double CpuSeconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -164,20 +164,20 @@ double CpuSeconds() {
 }
 
 void Count(long long address) {
-  constexpr std::uint64_t kStepsBetweenLooks = 256;
+  constexpr std::uint64_t kStepsBetweenChecks = 256;
   auto& counts = the_stepping.steps->counts;
   ++counts.all;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the instruction lies there
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the instruction pointer's value
   if (IsArithmetic(reinterpret_cast<const unsigned char*>(address))) ++counts.arithmetic;
   const auto at = static_cast<std::uint64_t>(address);
   for (const auto& [begin, end] : the_stepping.generated)
     if (begin <= at && at < end) ++counts.generated;
-  if (counts.all % kStepsBetweenLooks == 0 && CpuSeconds() > the_stepping.most_cpu_seconds)
+  if (counts.all % kStepsBetweenChecks == 0 && CpuSeconds() > the_stepping.most_cpu_seconds)
     the_stepping.steps->over_time = true;
 }
 
-// A signal that was raised turns steps on or off; a trap is the step to the instruction at its
-// address, which a repeated string instruction makes once more for each element.
+// A raised signal (SI_TKILL) turns single-stepping on or off. A trap reports a step to the
+// instruction at its address; a repeated string instruction traps once per element.
 void OnTrap(int, siginfo_t* signal, void* context) {
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   if (signal->si_code == SI_TKILL) {
@@ -197,9 +197,8 @@ StepCounts CountsOf(const std::function<void()>& run) {
   return the_stepping.steps->counts;
 }
 
-// The handler needs a stack of its own: generated code may use the stack pointer as it likes, and
-// then what lies below it is anybody's.
-void TakeSignalStack() {
+// The handler needs its own stack, as generated code may use the stack pointer for other purposes.
+void UseSignalStack() {
   constexpr std::size_t kBytes = 1 << 18;  // a signal's frame holds all vector and tile registers
   static std::vector<char> bytes(kBytes);
   const stack_t stack = {.ss_sp = bytes.data(), .ss_flags = 0, .ss_size = bytes.size()};
@@ -207,19 +206,19 @@ void TakeSignalStack() {
 }
 
 [[noreturn]] void StepInChild(const std::function<void()>& run, double most_cpu_seconds) {
-  // A call that blocks takes no CPU time: the alarm ends it, also beside other busy processes.
+  // A call that blocks uses no CPU time, so an alarm ends it. The factor allows for a busy machine.
   constexpr unsigned kGraceSeconds = 20, kWallPerCpu = 4;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   alarm(kWallPerCpu * static_cast<unsigned>(std::ceil(most_cpu_seconds)) + kGraceSeconds);
-  TakeSignalStack();
+  UseSignalStack();
   struct sigaction action {};
   action.sa_sigaction = OnTrap;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGTRAP, &action, nullptr);
   the_stepping.most_cpu_seconds = most_cpu_seconds;
   const std::function<void()> nothing = [] {};
-  CountsOf(nothing);  // its first time finds symbols
-  the_stepping.steps->of_nothing = CountsOf(nothing);
+  CountsOf(nothing);  // the first run resolves symbols
+  the_stepping.steps->overhead = CountsOf(nothing);
   CountsOf(run);
   the_stepping.steps->done = true;
   _exit(0);
@@ -227,16 +226,17 @@ void TakeSignalStack() {
 
 std::uint64_t Less(std::uint64_t all, std::uint64_t some) { return all > some ? all - some : 0; }
 
-Stepped ResultOf(const Steps& steps, double most_cpu_seconds) {
+StepResult Failed(const std::string& text) { return {.reason = Reason{text}}; }
+
+StepResult ResultOf(const Steps& steps, double most_cpu_seconds) {
   if (steps.over_time)
-    return {std::nullopt,
-            fmt::format("single steps took more than {} s of CPU time", most_cpu_seconds)};
-  if (!steps.done) return {std::nullopt, "the process that stepped through the call ended before"};
-  if (steps.of_nothing.all == 0) return {std::nullopt, "the system makes no single steps"};
-  const auto& [all, arithmetic, generated] = steps.counts;
-  return {StepCounts{Less(all, steps.of_nothing.all), Less(arithmetic, steps.of_nothing.arithmetic),
-                     Less(generated, steps.of_nothing.generated)},
-          ""};
+    return Failed(fmt::format("single steps took more than {} s of CPU time", most_cpu_seconds));
+  if (!steps.done) return Failed("the single-stepping process ended before the call did");
+  const auto& [all, arithmetic, generated] = steps.overhead;
+  if (all == 0) return Failed("the system does not support single steps");
+  return {.counts =
+              StepCounts{Less(steps.counts.all, all), Less(steps.counts.arithmetic, arithmetic),
+                         Less(steps.counts.generated, generated)}};
 }
 
 }  // namespace
@@ -245,7 +245,7 @@ std::vector<AddressRange> GeneratedCode(std::string_view maps) {
   std::vector<AddressRange> ranges;
   std::istringstream lines{std::string(maps)};
   for (std::string line; std::getline(lines, line);) {
-    // "7f10-7f20 r-xp 00000000 00:00 0    NAME", or no name
+    // "7f10-7f20 r-xp 00000000 00:00 0    NAME" with an optional name
     std::istringstream fields(line);
     AddressRange range;
     char dash = 0;
@@ -258,10 +258,10 @@ std::vector<AddressRange> GeneratedCode(std::string_view maps) {
   return ranges;
 }
 
-Stepped StepThrough(const std::function<void()>& run, double most_cpu_seconds) {
+StepResult StepThrough(const std::function<void()>& run, double most_cpu_seconds) {
   void* page =
       mmap(nullptr, sizeof(Steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return {std::nullopt, "no memory for counts"};
+  if (page == MAP_FAILED) return Failed("there is no memory for the counts");
   the_stepping = {.steps = new (page) Steps,
                   .generated = GeneratedCode(ReadFileIfAny("/proc/self/maps"))};
   const pid_t child = fork();
@@ -271,7 +271,7 @@ Stepped StepThrough(const std::function<void()>& run, double most_cpu_seconds) {
   }
   const Steps steps = *the_stepping.steps;
   munmap(page, sizeof(Steps));
-  if (child < 0) return {std::nullopt, "no process for single steps could be started"};
+  if (child < 0) return Failed("the single-stepping process could not be started");
   return ResultOf(steps, most_cpu_seconds);
 }
 

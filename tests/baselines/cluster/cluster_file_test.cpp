@@ -21,7 +21,7 @@ TEST(MergedEnergy, IsTheMedianOfNodes) {
   const auto merged = MergedEnergy({OfNode(8), OfNode(4), OfNode(6)});
   ASSERT_TRUE(merged);
   EXPECT_EQ(merged->joules, 6);
-  EXPECT_FALSE(merged->ci95);  // three nodes cannot carry 95 %
+  EXPECT_FALSE(merged->ci95);  // three nodes are too few for 95 %
   EXPECT_EQ(merged->domains.at("dram-0"), 1.5);
   EXPECT_EQ(merged->beside.at("psys"), 12);
   EXPECT_EQ(merged->others_cpus, 0.008);
@@ -31,7 +31,7 @@ TEST(MergedEnergy, IsTheMedianOfNodes) {
   EXPECT_EQ(six->ci95, (std::pair(4.0, 9.0)));
 }
 
-TEST(MergedEnergy, NodesThatCountedOtherThingsAreNotMerged) {
+TEST(MergedEnergy, NodesWithDifferentDomainsAreNotMerged) {
   auto without_dram = OfNode(4);
   without_dram.domains.erase("dram-0");
   EXPECT_FALSE(MergedEnergy({OfNode(4), without_dram}));

@@ -1,4 +1,4 @@
-// Made-up nodes with two benchmarks, gathered.
+// Nodes with two benchmarks, and the cluster that they make.
 #pragma once
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ inline record::RunFile RunOfNode(const FakeNode& node) {
   return run.file;
 }
 
-// Gathers them; their files are called NAME.json.
+// Returns the cluster of the nodes, whose files are NAME.json.
 inline Cluster Gathered(const std::vector<FakeNode>& nodes,
                         const std::optional<std::vector<std::string>>& asked = std::nullopt,
                         std::vector<NodeSummary> more = {}) {

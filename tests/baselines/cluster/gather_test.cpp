@@ -21,11 +21,11 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-NodeSummary Failed(const std::string& name, const std::string& why) {
+NodeSummary Failed(const std::string& name, const std::string& reason) {
   NodeSummary summary;
   summary.facts.name = name;
   summary.status = NodeStatus::kFailed;
-  summary.reason = why;
+  summary.reason = reason;
   summary.file = "f";
   return summary;
 }
@@ -55,8 +55,8 @@ TEST(Gather, ARepetitionIsANodesMedianAndACeilingTheMedianOverNodes) {
   const auto& set = cluster.run.machines.at(0).by_threads.at(2);
   EXPECT_DOUBLE_EQ(set.flops.at("fp32.vector").per_second, 200);  // of 100, 200, 400
   EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 20);
-  EXPECT_TRUE(set.bytes.at(Level::kDram).validated);
-  EXPECT_FALSE(set.bytes.at(Level::kDram).ci95);  // three nodes carry no interval
+  EXPECT_TRUE(set.bytes.at(Level::kDram).IsValidated());
+  EXPECT_FALSE(set.bytes.at(Level::kDram).ci95);  // three nodes are too few for an interval
   EXPECT_EQ(cluster.nodes[2].ceilings.at("cpu.bytes.dram"), 40);
 }
 
@@ -71,23 +71,25 @@ TEST(Gather, TheOrderOfTheFilesDoesNotMatter) {
   }
 }
 
-TEST(Gather, ARoofThatMostNodesDidNotProveIsNotValidated) {
+TEST(Gather, ARoofThatMostNodesDidNotValidateIsNotValidated) {
   std::map<std::string, record::RunFile> files;
   std::vector<NodeSummary> summaries;
   for (int i = 0; i < 3; ++i) {
     const auto file = fmt::format("n{}", i);
     files[file] = RunOfNode({file});
-    if (i > 0) files[file].machines[0].by_threads[2].bytes.at(Level::kDram).validated = false;
+    if (i > 0)
+      files[file].machines[0].by_threads[2].bytes.at(Level::kDram).status =
+          machine::CeilingStatus::kNotValidated;
     summaries.push_back(SummaryOf(files[file], file));
   }
   const auto cluster =
       Gather(summaries, {}, [&](const std::string& file) { return files.at(file); });
   const auto& dram = cluster.run.machines[0].by_threads.at(2).bytes.at(Level::kDram);
-  EXPECT_FALSE(dram.validated);
+  EXPECT_FALSE(dram.IsValidated());
   EXPECT_THAT(dram.reasons, ElementsAre("validated on 1 of 3 nodes"));
 }
 
-TEST(Gather, NodesThatWereAskedAndHaveNoFileAreMissing) {
+TEST(Gather, RequestedNodesWithoutAFileAreMissing) {
   const auto cluster =
       Gathered({{"n1"}, {"n2-task0"}, {"n2-task1"}}, std::vector<std::string>{"n1", "n2", "n3"});
   EXPECT_THAT(Names(cluster), ElementsAre("n1", "n2-task0", "n2-task1", "n3"));
@@ -137,7 +139,7 @@ TEST(Gather, NodesOfAnotherKindAreNotInTheMedians) {
   EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
   EXPECT_EQ(cluster.nodes[1].kind, 1);
   EXPECT_THAT(cluster.remarks,
-              Contains(HasSubstr("of another kind than most, not in the medians: n2")));
+              Contains(HasSubstr("other machines than most nodes, not in the medians: n2")));
 }
 
 TEST(Gather, ANodeOfOtherArgumentsFails) {
@@ -152,11 +154,11 @@ TEST(Gather, WithoutATimeThereIsNothingToGather) {
               HasSubstr("no node has a benchmark with a time; the first one: n1: half a file"));
 }
 
-TEST(SummaryOf, ARunThatIsOfNoNodeIsRefused) {
+TEST(SummaryOf, ARunThatIsNotOfANodeIsRefused) {
   auto run = RunOfNode({"n1"});
   run.context["dlroof"].erase("node");
   EXPECT_THAT(fakes::RefusalOf([&] { SummaryOf(run, "x.json"); }),
-              HasSubstr("x.json: says of no node that it is from"));
+              HasSubstr("x.json: has no node's name"));
 }
 
 TEST(SummaryOf, FewerCpusThanTheNodeHasAreARemark) {
@@ -165,7 +167,7 @@ TEST(SummaryOf, FewerCpusThanTheNodeHasAreARemark) {
   run.context["dlroof"]["node"]["cpus"] = 2;
   const auto cluster = Gather({SummaryOf(run, "f")}, {}, [&](const std::string&) { return run; });
   EXPECT_THAT(cluster.remarks,
-              Contains("the scheduler gave fewer CPUs than a node has: n1 (1 of 2)"));
+              Contains("the scheduler granted fewer CPUs than a node has: n1 (1 of 2)"));
 }
 
 // --- The file ---

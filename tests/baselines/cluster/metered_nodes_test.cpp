@@ -53,7 +53,7 @@ TEST(MeterLog, RowsColumnsAndFilesMayHaveAnyOrder) {
   EXPECT_EQ(log.From(), "a.csv, b.csv");
 }
 
-// 100,000 rows are more than a part of 1 MiB.
+// 100,000 rows are more than one chunk of 1 MiB.
 TEST(MeterLog, ALongFileKnowsItsLines) {
   std::string text = "node,time,watts\n";
   for (int i = 0; i < 100'000; ++i) text += "n1," + std::to_string(1795000000 + i) + ",200\n";
@@ -111,16 +111,23 @@ std::function<double(double)> Constant(double watts) {
   return [watts](double) { return watts; };
 }
 
-TEST(PowerInWindow, OfConstantWattsIsTheseWatts) {
-  const auto found = PowerInWindow(Every(1, 0, 100, Constant(250)), Window(10, 70));
-  ASSERT_TRUE(found.power);
-  EXPECT_DOUBLE_EQ(found.power->watts, 250);
-  EXPECT_EQ(found.power->period_seconds, 1);
-  EXPECT_EQ(found.power->samples, 59u);  // 11 to 69
-  EXPECT_FALSE(found.power->ci95);       // equal samples tell nothing of their noise
+std::optional<WindowPower> KnownPower(const std::vector<MeterSample>& samples,
+                                      const energy::MeteredWindow& window) {
+  const auto result = PowerInWindow(samples, window);
+  const auto* power = std::get_if<WindowPower>(&result);
+  return power != nullptr ? std::optional(*power) : std::nullopt;
 }
 
-// A node of 50 W that takes 300 W from 10.4 s to 70.4 s, and a meter that tells the mean of a
+TEST(PowerInWindow, OfConstantWattsIsTheseWatts) {
+  const auto found = KnownPower(Every(1, 0, 100, Constant(250)), Window(10, 70));
+  ASSERT_TRUE(found);
+  EXPECT_DOUBLE_EQ(found->watts, 250);
+  EXPECT_EQ(found->period_seconds, 1);
+  EXPECT_EQ(found->samples, 59u);  // 11 to 69
+  EXPECT_FALSE(found->ci95);       // equal samples do not show their noise
+}
+
+// A node of 50 W that takes 300 W from 10.4 s to 70.4 s, and a meter that reports the mean of a
 // second, which ends or begins at the sample's time: samples of a mixture are left out.
 TEST(PowerInWindow, AStepAtBothEndsIsNotInIt) {
   const auto joules_until = [](double t) { return 50 * t + 250 * std::clamp(t - 10.4, 0.0, 60.0); };
@@ -128,7 +135,7 @@ TEST(PowerInWindow, AStepAtBothEndsIsNotInIt) {
   const auto beginning = [&](double t) { return joules_until(t + 1) - joules_until(t); };
   for (const std::function<double(double)>& meter :
        {std::function(ending), std::function(beginning)})
-    EXPECT_NEAR(PowerInWindow(Every(1, 0, 100, meter), Window(10.4, 70.4)).power->watts, 300, 1e-9);
+    EXPECT_NEAR(KnownPower(Every(1, 0, 100, meter), Window(10.4, 70.4))->watts, 300, 1e-9);
 }
 
 // 100 W for 0.3 s, 300 W for 0.4 s: 150 J in 0.7 s are 214.29 W. A meter's mean of each second.
@@ -137,14 +144,14 @@ TEST(PowerInWindow, OfASquareWaveIsItsMeanWithinAPercent) {
     const double waves = std::floor(t / 0.7), rest = t - 0.7 * waves;
     return 150 * waves + (rest < 0.3 ? 100 * rest : 30 + 300 * (rest - 0.3));
   };
-  const auto found = PowerInWindow(
+  const auto found = KnownPower(
       Every(1, 0.37, 100, [&](double t) { return joules_until(t) - joules_until(t - 1); }),
       Window(10.2, 70.2));
-  ASSERT_TRUE(found.power);
-  EXPECT_NEAR(found.power->watts, 150 / 0.7, 0.01 * 150 / 0.7);
-  ASSERT_TRUE(found.power->ci95);
-  EXPECT_LT(found.power->ci95->first, 150 / 0.7);
-  EXPECT_GT(found.power->ci95->second, 150 / 0.7);
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->watts, 150 / 0.7, 0.01 * 150 / 0.7);
+  ASSERT_TRUE(found->ci95);
+  EXPECT_LT(found->ci95->first, 150 / 0.7);
+  EXPECT_GT(found->ci95->second, 150 / 0.7);
 }
 
 // From 10 to 20 s 100 to 110 W, one sample a second, then one each two seconds: the line is its own
@@ -152,9 +159,9 @@ TEST(PowerInWindow, OfASquareWaveIsItsMeanWithinAPercent) {
 TEST(PowerInWindow, UnevenSamplesCountByTheirTime) {
   auto samples = Every(1, 0, 20, [](double t) { return 90 + t; });
   for (double at = 22; at <= 60; at += 2) samples.push_back({kStart + at, 90 + at});
-  const auto found = PowerInWindow(samples, Window(9, 41));
-  ASSERT_TRUE(found.power);
-  EXPECT_DOUBLE_EQ(found.power->watts, 115);
+  const auto found = KnownPower(samples, Window(9, 41));
+  ASSERT_TRUE(found);
+  EXPECT_DOUBLE_EQ(found->watts, 115);
 }
 
 // Five parts of two samples with the means 100, 102, 98, 101, 99: a variance of 10 / 4, of their
@@ -163,45 +170,50 @@ TEST(PowerInWindow, UnevenSamplesCountByTheirTime) {
 TEST(PowerInWindow, TheIntervalIsThatOfFivePartsOfTheWindow) {
   const std::vector<double> watts = {0, 100, 100, 102, 102, 98, 98, 101, 101, 99, 99, 0};
   const auto samples = Every(1, 0, 11, [&](double t) { return watts[static_cast<int>(t)]; });
-  const auto found = PowerInWindow(samples, Window(0, 11));
-  ASSERT_TRUE(found.power);
-  EXPECT_EQ(found.power->samples, 10u);
-  EXPECT_NEAR(found.power->watts, 900.5 / 9, 1e-9);
-  ASSERT_TRUE(found.power->ci95);
-  EXPECT_NEAR(found.power->ci95->second - found.power->watts, 2.776445 * std::sqrt(0.5), 1e-5);
-  // Nine samples carry none.
-  EXPECT_FALSE(PowerInWindow(samples, Window(0, 10)).power->ci95);
+  const auto found = KnownPower(samples, Window(0, 11));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->samples, 10u);
+  EXPECT_NEAR(found->watts, 900.5 / 9, 1e-9);
+  ASSERT_TRUE(found->ci95);
+  EXPECT_NEAR(found->ci95->second - found->watts, 2.776445 * std::sqrt(0.5), 1e-5);
+  // Nine samples are too few for an interval.
+  EXPECT_FALSE(KnownPower(samples, Window(0, 10))->ci95);
 }
 
 TEST(PowerInWindow, FewSamplesAreNoPower) {
   const auto meter = Every(10, 0, 100, Constant(250));
-  // Less a period at each end 15 to 55 s: 20, 30, 40, 50.
-  EXPECT_EQ(PowerInWindow(meter, Window(5, 65)).why_not, NotMetered::kFewSamples);
-  EXPECT_EQ(PowerInWindow(meter, Window(5, 75)).power->samples, 5u);
-  EXPECT_EQ(PowerInWindow(meter, Window(5, 22)).why_not, NotMetered::kFewSamples);
-  EXPECT_EQ(PowerInWindow({{kStart + 6, 1}}, Window(5, 22)).why_not, NotMetered::kFewSamples);
+  // Without a period at each end 15 to 55 s remain: 20, 30, 40, 50.
+  EXPECT_THAT(PowerInWindow(meter, Window(5, 65)),
+              testing::VariantWith<NotMetered>(NotMetered::kFewSamples));
+  EXPECT_EQ(KnownPower(meter, Window(5, 75))->samples, 5u);
+  EXPECT_THAT(PowerInWindow(meter, Window(5, 22)),
+              testing::VariantWith<NotMetered>(NotMetered::kFewSamples));
+  EXPECT_THAT(PowerInWindow({{kStart + 6, 1}}, Window(5, 22)),
+              testing::VariantWith<NotMetered>(NotMetered::kFewSamples));
 }
 
 TEST(PowerInWindow, AGapOfMoreThanThreePeriodsIsNoPower) {
   auto meter = Every(1, 0, 100, Constant(250));
   meter.erase(meter.begin() + 30, meter.begin() + 32);  // 29 and 32 are 3 s apart
-  EXPECT_TRUE(PowerInWindow(meter, Window(10, 70)).power);
+  EXPECT_TRUE(KnownPower(meter, Window(10, 70)));
   meter.erase(meter.begin() + 30);
-  EXPECT_EQ(PowerInWindow(meter, Window(10, 70)).why_not, NotMetered::kSlowdown);
-  EXPECT_EQ(PowerInWindow(Every(1, 0, 50, Constant(1)), Window(10, 70)).why_not,
-            NotMetered::kSlowdown);
-  EXPECT_EQ(PowerInWindow(Every(1, 40, 99, Constant(1)), Window(10, 70)).why_not,
-            NotMetered::kSlowdown);
+  EXPECT_THAT(PowerInWindow(meter, Window(10, 70)),
+              testing::VariantWith<NotMetered>(NotMetered::kGap));
+  EXPECT_THAT(PowerInWindow(Every(1, 0, 50, Constant(1)), Window(10, 70)),
+              testing::VariantWith<NotMetered>(NotMetered::kGap));
+  EXPECT_THAT(PowerInWindow(Every(1, 40, 99, Constant(1)), Window(10, 70)),
+              testing::VariantWith<NotMetered>(NotMetered::kGap));
 }
 
 TEST(PowerInWindow, ALogOfAnotherTimeOrNodeIsNoPower) {
-  EXPECT_EQ(PowerInWindow({}, Window(10, 70)).why_not, NotMetered::kNoNode);
-  EXPECT_EQ(PowerInWindow(Every(1, 0, 9, Constant(1)), Window(10, 70)).why_not,
-            NotMetered::kOutside);
-  EXPECT_EQ(PowerInWindow(Every(1, 71, 90, Constant(1)), Window(10, 70)).why_not,
-            NotMetered::kOutside);
-  EXPECT_EQ(PowerInWindow(Every(1, 0, 90, Constant(0)), Window(10, 70)).why_not,
-            NotMetered::kNoPower);
+  EXPECT_THAT(PowerInWindow({}, Window(10, 70)),
+              testing::VariantWith<NotMetered>(NotMetered::kNoNode));
+  EXPECT_THAT(PowerInWindow(Every(1, 0, 9, Constant(1)), Window(10, 70)),
+              testing::VariantWith<NotMetered>(NotMetered::kOutside));
+  EXPECT_THAT(PowerInWindow(Every(1, 71, 90, Constant(1)), Window(10, 70)),
+              testing::VariantWith<NotMetered>(NotMetered::kOutside));
+  EXPECT_THAT(PowerInWindow(Every(1, 0, 90, Constant(0)), Window(10, 70)),
+              testing::VariantWith<NotMetered>(NotMetered::kNoPower));
 }
 
 // Nodes n0, n1, ... of one benchmark, each in the window from 10 to 70 s.
@@ -219,18 +231,18 @@ struct MeteredCluster {
     }
   }
   const record::Record& Added() {
-    AddMetered(log, windows, cluster);
+    AddMeteredEnergy(log, windows, cluster);
     return cluster.run.records[0];
   }
 };
 
 // 60 s / 30 calls = 2 s of 200, 210, 220 W.
-TEST(AddMetered, IsTheMedianOfNodes) {
+TEST(AddMeteredEnergy, IsTheMedianOfNodes) {
   MeteredCluster made(3);
   const auto& metered = made.Added().metered;
   ASSERT_TRUE(metered);
   EXPECT_DOUBLE_EQ(metered->joules, 420);
-  EXPECT_FALSE(metered->ci95);  // three nodes carry none
+  EXPECT_FALSE(metered->ci95);  // three nodes are too few
   EXPECT_EQ(metered->seconds, 2);
   EXPECT_EQ(metered->window_seconds, 60);
   EXPECT_EQ(metered->samples, 59);
@@ -239,7 +251,7 @@ TEST(AddMetered, IsTheMedianOfNodes) {
   EXPECT_THAT(made.cluster.remarks, IsEmpty());
 }
 
-TEST(AddMetered, SixNodesHaveAnIntervalAndOneItsOwn) {
+TEST(AddMeteredEnergy, SixNodesHaveAnIntervalAndOneItsOwn) {
   MeteredCluster six(6);
   EXPECT_EQ(six.Added().metered->ci95, (std::pair(400.0, 500.0)));
   MeteredCluster one(1);
@@ -250,7 +262,7 @@ TEST(AddMetered, SixNodesHaveAnIntervalAndOneItsOwn) {
   EXPECT_GT(metered.ci95->second, metered.joules);
 }
 
-TEST(AddMetered, CallsWithoutPowerAreCountedWithTheirReason) {
+TEST(AddMeteredEnergy, CallsWithoutPowerAreCountedWithTheirReason) {
   MeteredCluster made(3);
   made.log.samples.erase("n1");
   made.log.samples["n2"] = Every(1, 0, 50, Constant(1));
@@ -262,10 +274,10 @@ TEST(AddMetered, CallsWithoutPowerAreCountedWithTheirReason) {
       made.cluster.remarks,
       ElementsAre(HasSubstr("watts.csv: calls without metered energy: 1, on n1: the log has no"),
                   HasSubstr("energy: 1, on n2: samples are missing"),
-                  HasSubstr("nodes that the cluster does not have: 1 (x9)")));
+                  HasSubstr("nodes that are not in the cluster: 1 (x9)")));
 }
 
-TEST(AddMetered, ARecordWithoutAnyHasTheReason) {
+TEST(AddMeteredEnergy, ARecordWithoutAnyHasTheReason) {
   MeteredCluster made(2);
   made.log.samples = {{"n7", Every(1, 0, 100, Constant(1))}};
   const auto& record = made.Added();
@@ -275,7 +287,7 @@ TEST(AddMetered, ARecordWithoutAnyHasTheReason) {
   EXPECT_EQ(record.counting[0].text, "not metered: the log has no sample of the node");
 }
 
-TEST(AddMetered, ARunWithoutWindowsIsToldHowToHaveThem) {
+TEST(AddMeteredEnergy, ARunWithoutWindowsGetsARemarkOnHowToHaveThem) {
   MeteredCluster made(1);
   made.windows = {{}};
   EXPECT_FALSE(made.Added().metered);

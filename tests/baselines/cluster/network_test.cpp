@@ -14,7 +14,7 @@ namespace dlroof::cluster {
 namespace {
 
 // Allreduce message by message: each node has a clock and a vector. A message starts when sender
-// and receiver are free in its direction, and takes the time that the network says.
+// and receiver are free in its direction, and takes the network's time for its size.
 class MadeUpAllreduce {
  public:
   // Each node i begins with a vector of `elements` numbers, all i + 1.
@@ -32,7 +32,7 @@ class MadeUpAllreduce {
     for (int round = 0; round < 2 * (n - 1); ++round) {
       std::vector<Message> messages;
       for (int node = 0; node < n; ++node) {
-        // The first n - 1 rounds add up, the others hand on the sums.
+        // The first n - 1 rounds add up, the others distribute the sums.
         const int shift = round < n - 1 ? round : round - n;
         const int chunk = ((node - shift) % n + n) % n;
         messages.push_back({node, (node + 1) % n, chunk * part, part, round < n - 1});
@@ -86,7 +86,7 @@ class MadeUpAllreduce {
 
   int Nodes() const { return static_cast<int>(clocks_.size()); }
 
-  // Messages that are on their way at the same time.
+  // Sends messages at the same time.
   void Round(const std::vector<Message>& messages) {
     const auto before = vectors_;
     const auto clocks = clocks_;
@@ -111,7 +111,7 @@ class MadeUpAllreduce {
     return messages;
   }
 
-  // Nodes from the largest power of two on hand their vectors to the first ones.
+  // Nodes from the largest power of two on send their vectors to the first nodes.
   int Fold() {
     const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(Nodes())));
     std::vector<Message> messages;
@@ -148,7 +148,7 @@ Network Plain(double latency, double rate) {
 constexpr Allreduce kAlgorithms[] = {Allreduce::kRing, Allreduce::kRecursiveDoubling,
                                      Allreduce::kTree, Allreduce::kRabenseifner};
 
-// Small messages go eagerly, large ones have to ask first.
+// Small messages are sent eagerly, large ones by rendezvous.
 Network TwoPieces() {
   return {.name = "", .pieces = {{1000.0, 2e-6, 5e8}, {std::nullopt, 9e-6, 1e9}}};
 }
@@ -215,14 +215,15 @@ TEST(AllreduceOf, TakesTheFastestForEachSize) {
 TEST(AllreduceOf, AMeasuredRatioScalesTheFastestDownToTheBound) {
   auto network = Plain(1, 1);
   network.allreduce_over_model = 2;
-  EXPECT_EQ(AllreduceOf(network, std::nullopt, 4, 8).seconds, 32);      // twice Rabenseifner's 16
-  EXPECT_EQ(AllreduceOf(network, Allreduce::kRing, 4, 8).seconds, 18);  // a closed form stays one
+  EXPECT_EQ(AllreduceOf(network, std::nullopt, 4, 8).seconds, 32);  // twice Rabenseifner's 16
+  EXPECT_EQ(AllreduceOf(network, Allreduce::kRing, 4, 8).seconds,
+            18);  // the given algorithm is not scaled
   network.allreduce_over_model = 0.5;
   EXPECT_EQ(AllreduceOf(network, std::nullopt, 4, 8).seconds, 12);
 }
 
 // Messages of 4 bytes take no time, but 2 (n-1)/n 16 bytes do not pass at more than 1 byte/s.
-TEST(AllreduceOf, SmallMessagesAreNoWayAroundTheBandwidth) {
+TEST(AllreduceOf, SmallMessagesDoNotExceedTheBandwidth) {
   const Network buffered{.name = "", .pieces = {{4.0, 1e-9, 1e9}, {std::nullopt, 1, 1}}};
   EXPECT_LT(AllreduceSeconds(Allreduce::kRing, buffered, 4, 16), 1);
   EXPECT_EQ(AllreduceOf(buffered, Allreduce::kRing, 4, 16).seconds, 24);

@@ -20,7 +20,7 @@ TEST(RevisitOf, NamesSuspectsAndControls) {
   EXPECT_EQ(revisit.visits, 8);
 }
 
-TEST(AddFindings, EightVisitsProveASlowNode) {
+TEST(AddFindings, EightVisitsConfirmASlowNode) {
   auto cluster = Gathered(LastNodeIsSlower());
   AddFindings({}, {}, cluster);
   ASSERT_EQ(cluster.findings.size(), 1);
@@ -32,7 +32,7 @@ TEST(AddFindings, EightVisitsProveASlowNode) {
   EXPECT_EQ(cluster.findings[0].visits, 8);
 }
 
-TEST(AddFindings, OfFourNodesNobodyCanSay) {
+TEST(AddFindings, FourNodesAreTooFewForFindings) {
   auto nodes = LastNodeIsSlower();
   nodes.erase(nodes.begin(), nodes.begin() + 2);
   auto cluster = Gathered(nodes);
@@ -79,7 +79,7 @@ TEST(GroupsOf, EachRoofIsOneByItself) {
               ElementsAre("all", "cpu.dram", "cpu.fp32.vector"));
 }
 
-// Three roofs have a median, "ceilings"; a link is none of them.
+// Three roofs form the group "ceilings"; a link is not in it.
 TEST(GroupsOf, ThreeRoofsAreAGroup) {
   auto cluster = Gathered(LastHasLowerRoofs(1));
   for (auto& node : cluster.nodes)
@@ -90,7 +90,7 @@ TEST(GroupsOf, ThreeRoofsAreAGroup) {
   EXPECT_THAT(groups[1].rows, ElementsAre(2, 3, 4));
 }
 
-TEST(AddFindings, EightVisitsProveALowRoof) {
+TEST(AddFindings, EightVisitsConfirmALowRoof) {
   auto cluster = Gathered(LastHasLowerRoofs(0.8));
   const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastHasLowerRoofs(0.8)));
   AddFindings(visits, {}, cluster);
@@ -100,13 +100,13 @@ TEST(AddFindings, EightVisitsProveALowRoof) {
   EXPECT_EQ(cluster.findings[0].node, 5);
 }
 
-// Low in the first visit alone.
-TEST(AddFindings, ARoofThatWasLowOnceIsNotValidated) {
+// Low only in the first visit.
+TEST(AddFindings, ARoofThatWasLowOnceIsNotConfirmed) {
   auto cluster = Gathered(LastHasLowerRoofs(0.8));
   const std::vector<std::vector<NodeSummary>> visits(8, VisitedOnceMore(LastHasLowerRoofs(1)));
   AddFindings(visits, {}, cluster);
   ASSERT_EQ(cluster.findings.size(), 2);
-  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kNotValidated);
+  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kNotConfirmed);
 }
 
 TEST(AddLinkRates, AreRoofsOfTheFirstProcessOfAHost) {
@@ -123,7 +123,7 @@ TEST(AddLinkRates, AreRoofsOfTheFirstProcessOfAHost) {
   EXPECT_TRUE(RoofsOf(nodes[3]).empty());
 }
 
-TEST(AddLinkRates, OfTwoNodesNobodyKnowsWhichIsSlow) {
+TEST(AddLinkRates, TwoNodesAreTooFewToTellWhichIsSlow) {
   std::vector<NodeSummary> nodes(1);
   nodes[0].facts.name = "n1";
   AddLinkRates(Network(2, 1), nodes);
@@ -181,7 +181,7 @@ TEST(OrderEffects, LeaveOutWhatOneFileLacks) {
   auto other = ClusterOf({{1}});
   other.nodes[0].name = "z";
   EXPECT_THAT(fakes::RefusalOf([&] { OrderEffects(ClusterOf({{1}}), other); }),
-              HasSubstr("no node has the time of a benchmark in both files"));
+              HasSubstr("no node has a time of the same benchmark in both files"));
 }
 
 }  // namespace

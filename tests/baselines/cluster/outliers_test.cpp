@@ -52,7 +52,7 @@ TEST(VisitsNeeded, GrowWithTheLogarithmOfTheSuspects) {
 
 TEST(EffectsOf, IsTheMedianOverBenchmarksBesideTheReference) {
   auto times = LastIsSlower(1.1);
-  times[0][4] = 5;  // one wild benchmark does not count
+  times[0][4] = 5;  // a single outlier has no effect
   times[1][0].reset();
   const auto effects = EffectsOf(times, kAll, {0, 1, 2, 3});
   EXPECT_NEAR(*effects[4], std::log(1.1), 1e-12);
@@ -77,7 +77,7 @@ TEST(SuspectsOf, OneRowByItselfHasAWiderEffect) {
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {lone}, kFive, {}), IsEmpty());
   const std::vector<VisitTimes> visits(8, LastIsSlower(1.06));
   const auto finding = JudgeNodes({{4, 0, 0.2}}, {lone}, visits, {0, 1, 2, 3}, {}).at(0);
-  EXPECT_EQ(finding.verdict, NodeVerdict::kNotValidated);
+  EXPECT_EQ(finding.verdict, NodeVerdict::kNotConfirmed);
   EXPECT_THAT(SuspectsOf(LastIsSlower(1.2), {lone}, kFive, {}), SizeIs(1));
 }
 
@@ -88,7 +88,7 @@ TEST(ControlsFor, AreTheOrdinaryNodes) {
   EXPECT_THAT(ControlsFor(times, kAll, kFive, suspects, {.controls = 3}), ElementsAre(0, 2, 3));
 }
 
-TEST(JudgeNodes, ASlowNodeIsValidatedByEightVisits) {
+TEST(JudgeNodes, ASlowNodeIsConfirmedByEightVisits) {
   const std::vector<Suspect> suspects = {{4, 0, 0.1}};
   const std::vector<VisitTimes> visits(8, LastIsSlower(1.1));
   const auto finding = JudgeNodes(suspects, {kAll}, visits, {0, 1, 2, 3}, {}).at(0);
@@ -98,7 +98,7 @@ TEST(JudgeNodes, ASlowNodeIsValidatedByEightVisits) {
   EXPECT_EQ(finding.visits, 8);
   const auto ordinary = JudgeNodes(suspects, {kAll}, std::vector<VisitTimes>(8, LastIsSlower(1.02)),
                                    {0, 1, 2, 3}, {});
-  EXPECT_EQ(ordinary.at(0).verdict, NodeVerdict::kNotValidated);
+  EXPECT_EQ(ordinary.at(0).verdict, NodeVerdict::kNotConfirmed);
 }
 
 TEST(JudgeNodes, WithoutVisitsASuspectStaysOne) {
@@ -125,7 +125,7 @@ TEST(JudgeNodes, AllTestsShareOneError) {
 struct SimulatedNoise {
   std::string name;          // "normal 0.4 / 0.4 / 1 %"
   std::string distribution;  // "normal", "t3", "skew"
-  double node = 0;           // [1] by which nodes truly differ
+  double node = 0;           // [1] true differences between nodes
   double visit = 0;          // [1] of a node between visits
   double benchmark = 0;      // [1] of a benchmark within a visit
 };

@@ -30,7 +30,7 @@ energy::Energy Counted(double joules, double others = 0) {
           .covers = "packages"};
 }
 
-// A cluster whose record takes `seconds` and, where there are some, `joules`.
+// A cluster whose record takes `seconds` and, if set, `joules`.
 VersusCluster Side(const std::string& name, double seconds, std::optional<energy::Energy> energy,
                    const std::string& machine) {
   auto record = fakes::Measured("n1", 1);
@@ -67,7 +67,7 @@ Prices Watts(double cpu, std::optional<double> gpu) {
   return prices;
 }
 
-TEST(VersusEnergy, AMeasuredEnergyIsComparedWithAMeasuredOneAlone) {
+TEST(VersusEnergy, AMeasuredEnergyIsOnlyComparedWithAMeasuredOne) {
   const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
   const auto row = MakeVersus(a, b, {}).rows.at(0);
   EXPECT_EQ(row.energy_ratios.at(kMeasured).a_over_b, 4);
@@ -96,7 +96,7 @@ TEST(VersusEnergy, ClassesAreNeverMixedInOneRatio) {
   EXPECT_TRUE(row.a.energies.contains(kMeasured));
   EXPECT_TRUE(row.b.energies.contains(kAssumed));
   EXPECT_THAT(row.energy_ratios, IsEmpty());
-  // With watts of both the assumed ratio stands beside the measured energy, which has none.
+  // With watts on both sides there is an assumed ratio, but no measured one.
   const auto both = MakeVersus(a, b, {.prices = &gpu_alone}).rows.at(0);
   EXPECT_EQ(both.energy_ratios.size(), 1u);
   EXPECT_EQ(both.energy_ratios.at(kAssumed).a_over_b, 1.5);
@@ -116,7 +116,7 @@ TEST(VersusEnergy, ThreeClassesHaveThreeRatios) {
               1e-9);
 }
 
-TEST(VersusEnergy, AMeteredEnergyIsComparedWithAMeteredOneAlone) {
+TEST(VersusEnergy, AMeteredEnergyIsOnlyComparedWithAMeteredOne) {
   const auto a = MeteredSide(kOnCpu, 6, {}, "Epyc", 2400),
              b = Side(kOnGpu, 2, Counted(150), "H200");
   const auto prices = Watts(500, 8000);
@@ -150,10 +150,10 @@ TEST(EnergySum, HasAClassOnlyIfEveryCallHas) {
 
 TEST(VersusModels, AddEnergiesOfLayersInBoth) {
   const auto a = Side(kOnCpu, 6, Counted(600), "Epyc"), b = Side(kOnGpu, 2, Counted(150), "H200");
-  const auto is_manner = [](std::string_view) { return false; };
-  const auto model = ModelFromNames("net", {{kOnCpu, 3}}, is_manner);
+  const auto is_implementation_option = [](std::string_view) { return false; };
+  const auto model = ModelFromNames("net", {{kOnCpu, 3}}, is_implementation_option);
   const auto prices = Watts(500, {});
-  const auto rows = MakeVersusModels(a, b, {model}, is_manner, &prices);
+  const auto rows = MakeVersusModels(a, b, {model}, is_implementation_option, &prices);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].energies_a.at(kMeasured).joules, 1800);
   EXPECT_EQ(rows[0].energies_b.at(kMeasured).joules, 450);
@@ -183,10 +183,11 @@ TEST(WriteVersus, ShowsEnergiesByTheirClass) {
 TEST(WriteVersus, ShowsMeteredEnergiesInColumnsOfTheirOwn) {
   const auto a = MeteredSide(kOnCpu, 6, {}, "Epyc", 2400),
              b = MeteredSide(kOnGpu, 2, Counted(150), "H200", 800);
-  const auto is_manner = [](std::string_view) { return false; };
+  const auto is_implementation_option = [](std::string_view) { return false; };
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
   report.models =
-      MakeVersusModels(a, b, {ModelFromNames("net", {{kOnCpu, 3}}, is_manner)}, is_manner);
+      MakeVersusModels(a, b, {ModelFromNames("net", {{kOnCpu, 3}}, is_implementation_option)},
+                       is_implementation_option);
   EXPECT_EQ(report.models.at(0).energy_ratios.at(kMetered).a_over_b, 3);
   std::ostringstream table, csv, page;
   WriteVersusTable(report, 0, table);
@@ -208,7 +209,7 @@ TEST(WriteVersus, ShowsMeteredEnergiesInColumnsOfTheirOwn) {
   EXPECT_FALSE(row["energy_ratio"].contains("measured"));
 }
 
-TEST(WriteVersus, WithoutEnergyHasNoWordOfIt) {
+TEST(WriteVersus, WithoutEnergyHasNoColumnOfIt) {
   const auto a = Side(kOnCpu, 6, {}, "Epyc"), b = Side(kOnGpu, 2, {}, "H200");
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {})};
   std::ostringstream table;

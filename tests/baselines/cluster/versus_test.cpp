@@ -41,7 +41,7 @@ TEST(ParsePrices, CapitalIsSpreadOverHoursOfUseAndEnergyIsAdded) {
   EXPECT_DOUBLE_EQ(prices.kinds.at(0).per_node_hour, 4.6);
 }
 
-TEST(ParsePrices, WattsAreKeptWhateverThePriceIs) {
+TEST(ParsePrices, WattsAreReadWithEitherPrice) {
   const std::string rent = R"("match": {"name": "x"}, "per_node_hour": 2)";
   EXPECT_FALSE(OneKind("{" + rent + "}").kinds.at(0).watts);
   EXPECT_EQ(OneKind("{" + rent + R"(, "watts": 700})").kinds.at(0).watts, 700);
@@ -195,15 +195,15 @@ TEST(MakeVersus, EveryLibraryOfASideMakesARow) {
   EXPECT_EQ(versus.rows[1].nodes_of_a, 2);
 }
 
-TEST(MakeVersus, OptionsOfMannerPairWithTheirLikeOrWithAnyOther) {
+TEST(MakeVersus, ImplementationOptionsPairWithEqualOnesOrElseWithAny) {
   const auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)});
   const auto other = ClusterOf("gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2)});
-  const auto row = MakeVersus(cpu, other, {.is_manner = IsLayout}).rows.at(0);
+  const auto row = MakeVersus(cpu, other, {.is_implementation_option = IsLayout}).rows.at(0);
   EXPECT_EQ(row.key, "Conv2D/fwd/f32/n1");
   EXPECT_THAT(row.differences, Contains("options: none | nchw"));
   const auto both = ClusterOf(
       "gpu", {Of("Conv2D/gpu/cudnn/fwd/f32/n1/nchw", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 4)});
-  const auto versus = MakeVersus(cpu, both, {.is_manner = IsLayout});
+  const auto versus = MakeVersus(cpu, both, {.is_implementation_option = IsLayout});
   ASSERT_EQ(versus.rows.size(), 1);
   EXPECT_EQ(versus.rows[0].b.timing.median, 4);
 }
@@ -215,7 +215,8 @@ TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes
   const auto gpu = ClusterOf(
       "gpu", {Of("Conv2D/gpu/cudnn/fwd/f16/n1", 1), Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2),
               Of("Conv2D/gpu/cudnn/fwd/f32/n2", 2), Of("Conv2D/gpu/cudnn/fwd/f32/n3", 1)});
-  const auto versus = MakeVersus(cpu, gpu, {.is_manner = IsLayout, .best_type = true});
+  const auto versus =
+      MakeVersus(cpu, gpu, {.is_implementation_option = IsLayout, .best_type = true});
   ASSERT_EQ(versus.rows.size(), 2);
   EXPECT_EQ(versus.rows[0].key, "Conv2D/fwd/bf16|f16/n1");
   EXPECT_EQ(versus.rows[0].nodes_of_a, 3);
@@ -225,11 +226,11 @@ TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes
   EXPECT_EQ(std::tuple(versus.operators, versus.only_a, versus.only_b), std::tuple(2, 0, 1));
 }
 
-TEST(MakeVersus, DifferencesAreSaidInTheRow) {
+TEST(MakeVersus, DifferencesAreListedInTheRow) {
   auto a = Of("Conv2D/cpu/onednn/fwd/f32/n1", 6), b = Of("Conv2D/gpu/cudnn/fwd/f32/n1", 2);
   a.algorithm = "direct";
   b.algorithm = "winograd";
-  b.cache = "";
+  b.cache.reset();
   b.work[Provenance::kMeasured].flops["fp32.vector"] = 44;
   const auto row = MakeVersus(ClusterOf("a", {a}), ClusterOf("b", {b}), {}).rows.at(0);
   EXPECT_THAT(
@@ -258,7 +259,7 @@ TEST(MakeVersus, NothingInCommonIsRefused) {
 }
 
 // 36 an hour is 0.01 a second; 6 s for 100 flop: 0.06 / 100 x 1e15 on one device, half on two.
-TEST(MakeVersus, CostsAreOfThePriceFileAlone) {
+TEST(MakeVersus, CostsComeOnlyFromThePriceFile) {
   const auto prices = ParsePrices(
       R"({"currency": "USD", "kinds": [{"match": {"name": "EPYC"}, "per_node_hour": 36}]})", "p");
   auto cpu = ClusterOf("cpu", {Of("Conv2D/cpu/onednn/fwd/f32/n1", 6)}, "AMD EPYC");
@@ -313,11 +314,11 @@ TEST(MakeVersusModels, BothGradientsMayBeOneCall) {
   EXPECT_EQ(rows[1].b->median, 3 * (1 + 2));
   EXPECT_EQ(rows[1].nodes_of_a, 5);
   EXPECT_EQ(rows[1].library_b, "tf");
-  // The first layer has the gradient of its weights alone, and B's call makes both.
+  // The first layer has only the gradient of its weights, and B's call computes both.
   EXPECT_EQ(rows[1].in_b, 3);
 }
 
-TEST(MakeVersusModels, CoverageIsSaidAndTimesAreOfSharedLayersAlone) {
+TEST(MakeVersusModels, CoverageIsReportedAndTimesAreOfSharedLayersOnly) {
   const auto cpu = ClusterOf("cpu", {Of(kCpu + "fwd/f32/n1", 1), Of(kCpu + "fwd/f32/n2", 4)});
   const auto gpu = ClusterOf("gpu", {Of(kGpu + "fwd/f32/n2", 2)});
   const auto rows = MakeVersusModels(cpu, gpu, {TwoLayers()}, IsLayout);

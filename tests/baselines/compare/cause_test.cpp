@@ -25,12 +25,12 @@ TEST(FindChanges, NamesWhatElseChanged) {
   for (const auto& change : changes) kinds.emplace_back(Key(change.kind));
   EXPECT_THAT(kinds, testing::ElementsAre("algorithm", "flops", "launches", "clock", "disturbed"));
   EXPECT_THAT(
-      WhyItMoved(changes),
+      CausesText(changes),
       HasSubstr("algorithm changed from 'brgemm' to 'ref'; fp32.vector FLOPs (modelled) grew "
                 "2.50-fold, from 100 FLOP to 250 FLOP; launches (modelled) changed from 1 to "
-                "4; the clock under the fp32.vector ceiling fell by 20.0 %, from 3.00 GHz to "
+                "4; the clock at the fp32.vector ceiling fell by 20.0 %, from 3.00 GHz to "
                 "2.40 GHz; noisy: 6 of 9 repetitions, before 0 of 9"));
-  EXPECT_THAT(WhyItMoved({}), HasSubstr("unexplained"));
+  EXPECT_THAT(CausesText({}), HasSubstr("unexplained"));
 }
 
 TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
@@ -42,7 +42,7 @@ TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
     return record;
   };
   const auto base = at(2e9, 1e9), contender = at(1.5e9, 3e9);
-  // The ceilings' clock is of another hour.
+  // The ceilings' clock was measured at another time.
   auto base_machine = fakes::SmallMachine(), contender_machine = fakes::SmallMachine();
   base_machine.by_threads[2].flops["fp32.vector"].clock_hz = 3e9;
   contender_machine.by_threads[2].flops["fp32.vector"].clock_hz = 4e9;
@@ -52,7 +52,7 @@ TEST(FindChanges, TheClockOfAGpuIsThatOfItsOwnRepetitions) {
   EXPECT_DOUBLE_EQ(*changes[0].ratio, 0.75);
   EXPECT_EQ(changes[0].text,
             "the clock of the SMs while it ran fell by 25.0 %, from 2.00 GHz to 1.50 GHz");
-  // Alike, whatever the ceilings say; and where one run does not know it, the ceilings do.
+  // Equal clocks are no change whatever the ceilings' are, which count if one run lacks its clock.
   EXPECT_TRUE(FindChanges(base, &base_machine, at(2.01e9, 1e9), &contender_machine).empty());
   const auto unknown =
       FindChanges(base, &base_machine, fakes::Measured("n0", 2), &contender_machine);
@@ -137,12 +137,12 @@ TEST(Compare, AResidualThatWentAwayFromOneIsAnAlertOfItsOwn) {
   EXPECT_EQ(result.rows[0].alerts[0].on, Quantity::kResidual);
   EXPECT_THAT(result.rows[0].alerts[0].text, HasSubstr("dram residual"));
   EXPECT_EQ(result.exit_code, 1);
-  // The other way round it is told, and no alarm.
+  // In the other direction it is reported without an alert.
   const auto better = Compare(contender, base, OnResiduals());
   EXPECT_THAT(better.rows[0].alerts, IsEmpty());
   EXPECT_TRUE(Find(better.rows[0].residuals, "dram")->moved);
   EXPECT_EQ(better.exit_code, 0);
-  // Nor is it one where nobody asked.
+  // There is no alert that was not requested.
   auto on_time = OnResiduals();
   on_time.on = {Quantity::kTime};
   EXPECT_EQ(Compare(base, contender, on_time).exit_code, 0);
@@ -161,7 +161,7 @@ TEST(Compare, TheTimesResidualIsJudgedLikeTheTime) {
   EXPECT_EQ(as_said.rows[0].verdict, statistics::Verdict::kSlower);
   EXPECT_FALSE(Find(as_said.rows[0].residuals, "time")->moved);
   EXPECT_EQ(as_said.exit_code, 0);
-  // Too few repetitions to judge a time by: bytes are compared all the same.
+  // There are too few repetitions to judge the time, but bytes are still compared.
   auto once = Predicted(3, 150);
   once.repetitions.resize(1);
   const auto few = Compare(base, fakes::RunOf("n", {once}), OnResiduals());

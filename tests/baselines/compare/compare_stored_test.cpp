@@ -79,7 +79,7 @@ TEST_F(StoredRuns, NothingFoundSaysWhereAndForWhom) {
   EXPECT_THAT(refusal(folder_ / "none", mine), HasSubstr("not a folder"));
   auto nameless = mine;
   nameless.file.machines.clear();
-  EXPECT_THAT(refusal(folder_, nameless), HasSubstr("names no machine"));
+  EXPECT_THAT(refusal(folder_, nameless), HasSubstr("has no machine"));
 }
 
 TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
@@ -88,7 +88,7 @@ TEST(Moment, ReadsWhatOtherVersionsAndToolsWrite) {
     file.context["date"] = date;
     return Moment(file);
   };
-  EXPECT_EQ(Moment(record::RunFile()), 0);
+  EXPECT_EQ(Moment(record::RunFile()), std::nullopt);
   // A day is 86400 s, an hour 3600 s.
   EXPECT_EQ(moment("1970-01-02T01:00:00+01:00"), 86400);
   EXPECT_EQ(moment("1970-01-02 00:00:00"), 86400);  // older Google Benchmark
@@ -108,7 +108,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(ShiftsBetweenRuns, AreWhatIsLeftOfCommonMovement) {
+TEST(ShiftsBetweenRuns, AreWithoutTheCommonShift) {
   // The second run is 1.1 times slower as a whole; n1 by 1.2.
   const std::vector<NamedRun> runs = {
       fakes::RunOf("a",
@@ -126,16 +126,16 @@ TEST(ShiftsBetweenRuns, AreThoseSinceTheRunBeforeThatHasTheBenchmark) {
     return fakes::RunOf(where, {fakes::Measured(op + "0", 2), fakes::Measured(op + "1", 2),
                                 fakes::Measured(op + "2", last)});
   };
-  // Neighbours share nothing; a and c do.
+  // Only a and c have benchmarks in common.
   const auto shifts = ShiftsBetweenRuns({run("a", "n", 2), run("b", "m", 2), run("c", "n", 2.4)});
   ASSERT_EQ(shifts.size(), 3);
   EXPECT_NEAR(shifts[2].log_ratio, std::log(1.2), 1e-9);
-  // Two movements less their median are none.
+  // Two shifts are too few for a median.
   const auto two = fakes::RunOf("a", {fakes::Measured("n0", 2), fakes::Measured("n1", 2)});
   EXPECT_TRUE(ShiftsBetweenRuns({two, two}).empty());
 }
 
-TEST(CompareWithStored, EachBenchmarkIsHeldAgainstTheNewestRunThatHasIt) {
+TEST(CompareWithStored, EachBenchmarkIsComparedWithTheNewestRunThatHasIt) {
   const std::vector<NamedRun> stored = {
       fakes::RunOf("old.json",
                    {fakes::Measured("n0", 2), fakes::Measured("n1", 2), fakes::Measured("n3", 2)}),
@@ -155,8 +155,8 @@ TEST(CompareWithStored, EachBenchmarkIsHeldAgainstTheNewestRunThatHasIt) {
   EXPECT_EQ(result.parts[1].count.at(statistics::Verdict::kSlower), 1);
 }
 
-// The newest stored run was an odd one for n0: 3 between runs of 2. n1 is slower than both.
-TEST(CompareWithStored, AMovementFromTheNewestRunAloneIsAmbiguous) {
+// The newest stored run is an outlier for n0 (3 between runs of 2). n1 is slower than both.
+TEST(CompareWithStored, AShiftFromOnlyTheNewestRunIsAmbiguous) {
   const std::vector<NamedRun> stored = {
       fakes::RunOf("old.json",
                    {fakes::Measured("n0", 2), fakes::Measured("n1", 2), fakes::Measured("n2", 2)}),
@@ -174,7 +174,7 @@ TEST(CompareWithStored, AMovementFromTheNewestRunAloneIsAmbiguous) {
   EXPECT_EQ(slower.exit_code, 1);
   EXPECT_EQ(slower.parts.at(0).count.count(statistics::Verdict::kFaster), 0);
   EXPECT_EQ(run(2).exit_code, 0) << "what was faster than the newest alone counts for nothing";
-  // Slower than the newest alone is no alarm either.
+  // Slower than only the newest run is no alarm either.
   const std::vector<NamedRun> turned = {stored[1], stored[0]};
   const auto back = CompareWithStored(
       turned,
@@ -185,8 +185,8 @@ TEST(CompareWithStored, AMovementFromTheNewestRunAloneIsAmbiguous) {
   EXPECT_EQ(back.exit_code, 0);
 }
 
-// Nothing was judged but n0, whose only movement is the newest stored run's own.
-TEST(CompareWithStored, WhatIsLeftAmbiguousAloneCannotBeSaid) {
+// Only n0 was judged, and its shift is that of the newest stored run.
+TEST(CompareWithStored, OnlyAmbiguousVerdictsExitWithCannotSay) {
   const auto run = [](double older, double newest, double now, std::set<Quantity> on) {
     CompareOptions options = fakes::Options();
     options.on = std::move(on);
@@ -204,7 +204,7 @@ TEST(CompareWithStored, WhatIsLeftAmbiguousAloneCannotBeSaid) {
   }
 }
 
-TEST(CompareWithStored, AStoredResultThatWasNoisyIsPassedOverForAnOlderOne) {
+TEST(CompareWithStored, ANoisyStoredResultIsSkippedForAnOlderOne) {
   const std::vector<NamedRun> stored = {
       fakes::RunOf("old.json", {fakes::Measured("n0", 2), fakes::Measured("n1", 2)}),
       fakes::RunOf("new.json", {fakes::Measured("n0", 4, 3)})};
@@ -212,12 +212,12 @@ TEST(CompareWithStored, AStoredResultThatWasNoisyIsPassedOverForAnOlderOne) {
   const auto result = CompareWithStored(stored, contender, fakes::Options());
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("same", "same"));
   ASSERT_EQ(result.parts.size(), 1);
-  // Where there is no older one it says so.
+  // Without an older run the verdict remains.
   EXPECT_THAT(fakes::Verdicts(CompareWithStored({stored[1]}, contender, fakes::Options())),
               ElementsAre("insufficient", "new"));
 }
 
-TEST(CompareWithStored, AMachineThatWasFasterInOneStoredRunIsToldOfThatRun) {
+TEST(CompareWithStored, AFasterMachineInOneStoredRunIsReportedForThatRun) {
   std::vector<record::Record> quick, slow, all;
   for (int i = 0; i < 12; ++i) {
     quick.push_back(fakes::Measured(fmt::format("q{}", i), 2));
@@ -236,8 +236,8 @@ TEST(CompareWithStored, AMachineThatWasFasterInOneStoredRunIsToldOfThatRun) {
   EXPECT_NEAR(std::exp(result.parts[0].common->log_ratio), 1.2, 1e-6);
   EXPECT_FALSE(result.parts[1].common);
   EXPECT_FALSE(result.common);
-  EXPECT_TRUE(result.rows[0].told_by_common);
-  EXPECT_FALSE(result.rows[1].told_by_common);
+  EXPECT_TRUE(result.rows[0].explained_by_common);
+  EXPECT_FALSE(result.rows[1].explained_by_common);
   EXPECT_EQ(result.exit_code, 0);
 }
 
@@ -262,11 +262,11 @@ NamedRun Fresh() {
 
 CompareResult Held(const NamedRun& base, const NamedRun& contender, const NamedRun& again) {
   auto options = fakes::Options();
-  options.again = &again;
+  options.rerun = &again;
   return Compare(base, contender, options);
 }
 
-TEST(MeasuredAgain, TakesBackWhatAnotherProcessDoesNotShow) {
+TEST(RerunCheck, RetractsWhatAnotherProcessDoesNotShow) {
   const auto base = Base(), contender = Fresh();
   ASSERT_THAT(fakes::Verdicts(Compare(base, contender, fakes::Options())),
               ElementsAre("slower", "faster", "same"));
@@ -276,13 +276,13 @@ TEST(MeasuredAgain, TakesBackWhatAnotherProcessDoesNotShow) {
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("ambiguous", "faster", "same"));
   EXPECT_EQ(result.rows[0].reason, "slower in NEW, but not when measured again (again.json)");
   EXPECT_EQ(result.exit_code, 0);
-  ASSERT_TRUE(result.again);
-  EXPECT_EQ(result.again->taken_back, 1);
-  EXPECT_EQ(result.again->unknown, 0);
+  ASSERT_TRUE(result.rerun);
+  EXPECT_EQ(result.rerun->retracted, 1);
+  EXPECT_EQ(result.rerun->unknown, 0);
   EXPECT_EQ(result.count.at(statistics::Verdict::kAmbiguous), 1);
 }
 
-TEST(MeasuredAgain, TheOtherWayIsNotTheSameWay) {
+TEST(RerunCheck, TheOtherWayIsNotTheSameWay) {
   const auto base = Base(), contender = Fresh();
   const auto again =
       fakes::RunOf("again", {fakes::Measured("n0", 1.4), fakes::Measured("n1", 2.6)});
@@ -290,17 +290,17 @@ TEST(MeasuredAgain, TheOtherWayIsNotTheSameWay) {
               ElementsAre("ambiguous", "ambiguous", "same"));
 }
 
-TEST(MeasuredAgain, WhatItHasNoTimesOfStands) {
+TEST(RerunCheck, VerdictsWithoutItsTimesRemain) {
   const auto base = Base(), contender = Fresh();
   const auto again = fakes::RunOf(
       "again", {fakes::Measured("n0", 2, 3), fakes::Measured("n2", 2.02)});  // n0: 3 clean ones
   const auto result = Held(base, contender, again);
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("slower", "faster", "same"));
-  EXPECT_EQ(result.again->unknown, 2);
+  EXPECT_EQ(result.rerun->unknown, 2);
   EXPECT_EQ(result.exit_code, 1);
 }
 
-TEST(MeasuredAgain, HoldsBesideStoredRunsToo) {
+TEST(RerunCheck, WorksWithStoredRunsToo) {
   const std::vector<NamedRun> stored = {Base(), Base(),
                                         fakes::RunOf("older", {fakes::Measured("n3", 2)})};
   const auto contender = fakes::RunOf(
@@ -310,25 +310,25 @@ TEST(MeasuredAgain, HoldsBesideStoredRunsToo) {
   auto options = fakes::Options();
   EXPECT_THAT(fakes::Verdicts(CompareWithStored(stored, contender, options)),
               ElementsAre("slower", "slower", "slower", "-gone"));
-  options.again = &again;
+  options.rerun = &again;
   const auto result = CompareWithStored(stored, contender, options);
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("slower", "ambiguous", "ambiguous", "-gone"));
-  ASSERT_TRUE(result.again);
-  EXPECT_EQ(result.again->taken_back, 2) << "of both parts";
+  ASSERT_TRUE(result.rerun);
+  EXPECT_EQ(result.rerun->retracted, 2) << "of both parts";
 }
 
-TEST(MeasuredAgain, IsOfTheSameBuildElseRefused) {
+TEST(RerunCheck, IsOfTheSameBuildElseRefused) {
   const auto base = Base(), contender = Fresh();
   auto again = fakes::RunOf("again", {fakes::Measured("n0", 2)});
   again.file.context["dlroof"]["commit"] = "another";
   EXPECT_THAT(fakes::RefusalOf([&] { Held(base, contender, again); }),
-              AllOf(HasSubstr("again: expected another run of what new measured"),
+              AllOf(HasSubstr("again: expected a second run of the build and settings of new"),
                     HasSubstr("commit: none -> another")));
   EXPECT_THROW(Held(base, contender, fakes::RunOf("again", {fakes::Measured("n0", 3)})), BadInput)
       << "the same repetitions";
 }
 
-TEST(MeasuredAgain, IsAskedForWhereSomethingMoved) {
+TEST(RerunCheck, IsSuggestedIfSomethingMoved) {
   const auto base = Base(), contender = Fresh();
   const auto asks = HasSubstr("--again FILE");
   EXPECT_THAT(formats::RemarksOf(Compare(base, contender, fakes::Options())), Contains(asks));
@@ -337,7 +337,7 @@ TEST(MeasuredAgain, IsAskedForWhereSomethingMoved) {
       fakes::RunOf("again.json", {fakes::Measured("n0", 3.1), fakes::Measured("n1", 2)});
   const auto remarks = formats::RemarksOf(Held(base, contender, again));
   EXPECT_THAT(remarks, Not(Contains(asks)));
-  EXPECT_THAT(remarks, Contains("held against again.json: 1 slower or faster in NEW alone, 0 "
+  EXPECT_THAT(remarks, Contains("checked against again.json: 1 slower or faster only in NEW, 0 "
                                 "without enough times there"));
 }
 

@@ -53,8 +53,7 @@ TEST(Compare, EveryVerdictInTheOrderOfNewThenWhatIsGone) {
   EXPECT_FALSE(slower.specified_roof);
   auto specified = contender;
   auto& roof = specified.file.machines[0].by_threads.at(2).flops.at("fp32.vector");
-  roof.specified = true;
-  roof.validated = false;
+  roof.status = machine::CeilingStatus::kSpecified;
   EXPECT_TRUE(Compare(base, specified, fakes::Options()).rows[3].specified_roof);
   EXPECT_THAT(result.rows[4].reason, HasSubstr("3 of 9 in BASE, 9 of 9 in NEW; at least 4"));
   EXPECT_THAT(result.rows[6].reason, HasSubstr("out of memory"));
@@ -118,7 +117,7 @@ TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
   EXPECT_THAT(changed([](NamedRun& run) { run.file.records.clear(); }),
               HasSubstr("have no benchmark in common"));
   EXPECT_THAT(changed([](NamedRun& run) { run.file.records.push_back(run.file.records[0]); }),
-              HasSubstr("new.json: 'Conv2D/cpu/onednn/fwd/f32/n0' stands there twice"));
+              HasSubstr("new.json: the name 'Conv2D/cpu/onednn/fwd/f32/n0' occurs twice"));
   EXPECT_THAT(changed([](NamedRun& run) {
                 run.file.context.erase("dlroof");
                 run.file.machines.clear();
@@ -213,7 +212,7 @@ TEST(NameMap, SaysWhichLineIsWrong) {
   };
   EXPECT_THAT(refusal("# both\na b\n\nc\n"), HasSubstr("map.txt:4: expected 'base-name new-name'"));
   EXPECT_THAT(refusal("a b c\n"), HasSubstr("map.txt:1:"));
-  EXPECT_THAT(refusal("a b\nc b\n"), HasSubstr("map.txt:2: a name of this line was mapped before"));
+  EXPECT_THAT(refusal("a b\nc b\n"), HasSubstr("map.txt:2: a name on this line is mapped twice"));
   EXPECT_EQ(ParseNameMap("BM<int, 2>\tBM<int, 3>\r\n", "m").at("BM<int, 2>"), "BM<int, 3>");
 }
 
@@ -229,7 +228,8 @@ TEST(Compare, AcrossMachinesPercentOfRoofIsJudged) {
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("same", "slower"));
   EXPECT_NEAR(result.rows[1].judgement->ratio, 1.25, 0.005);
   EXPECT_FALSE(result.rows[1].cliffs_delta);
-  contender.file.machines[0].by_threads[2].flops["fp32.vector"].validated = false;
+  contender.file.machines[0].by_threads[2].flops["fp32.vector"].status =
+      machine::CeilingStatus::kNotValidated;
   const auto not_validated = Compare(base, contender, options);
   EXPECT_EQ(not_validated.exit_code, 3);
   EXPECT_THAT(not_validated.rows[0].reason, HasSubstr("no percent of roof in NEW"));
@@ -243,7 +243,7 @@ TEST(Compare, RoofsOfEachRunTakeTheMachineOut) {
   EXPECT_EQ(result.rows[0].verdict, statistics::Verdict::kAmbiguous);
   EXPECT_THAT(result.rows[0].reason, HasSubstr("seconds and percent of roof disagree"));
   EXPECT_EQ(result.exit_code, 3);
-  // Ceilings of one measurement, kept for both runs, are no evidence.
+  // Ceilings of one measurement, used by both runs, are no evidence.
   contender.file.machines = base.file.machines;
   EXPECT_EQ(Compare(base, contender, fakes::Options()).rows[0].verdict,
             statistics::Verdict::kSlower);
@@ -261,7 +261,7 @@ TEST(Compare, TrafficThatGrewIsAnAlertOfItsOwn) {
   ASSERT_EQ(result.rows[0].alerts.size(), 1);
   EXPECT_THAT(result.rows[0].alerts[0].text, HasSubstr("dram bytes (modelled) grew by 12.0 %"));
   EXPECT_EQ(result.exit_code, 1);
-  // Less traffic is none, nor is it where only FLOPs are asked for.
+  // Less traffic raises no alert, nor does more if only alerts on FLOPs are requested.
   contender.file.records[0].work[Provenance::kModelled].bytes[Level::kDram] = 0.5;
   EXPECT_EQ(Compare(base, contender, options).exit_code, 0);
   options.on = {Quantity::kFlops};

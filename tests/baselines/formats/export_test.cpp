@@ -49,7 +49,7 @@ std::vector<std::vector<std::string>> CsvTexts(const std::string& text) {
 
 TEST(Export, BencherHasLatencyInNanoseconds) {
   const auto whole = json::parse(Exported("bencher", {OddRun()}));
-  EXPECT_EQ(whole.size(), 2U);  // the failed one has no place
+  EXPECT_EQ(whole.size(), 2U);  // without the failed one
   const auto& latency = whole.at(kOdd).at("latency");
   EXPECT_DOUBLE_EQ(latency.at("value"), 2e9);
   // 9 values from 1.98 to 2.02; the 95 % interval is from the second to the eighth.
@@ -108,7 +108,7 @@ TEST(Export, CsvKeepsNamesAndReasons) {
   EXPECT_EQ(rows[1][13], "9");
   EXPECT_EQ(rows[1][16], "proved");
   EXPECT_EQ(rows[3][8], "it, \"broke\"");
-  EXPECT_EQ(rows[3][10], "");  // unknown is absent
+  EXPECT_EQ(rows[3][10], "");  // unknown fields are empty
 }
 
 TEST(Export, CsvHasTheEnergyOfACallWhereItWasMeasured) {
@@ -127,8 +127,7 @@ TEST(Export, ASpecifiedRoofIsNamedSo) {
   compare::NamedRun run = OddRun();
   for (auto& [threads, set] : run.file.machines.at(0).by_threads)
     for (auto& [pipe, ceiling] : set.flops) {
-      ceiling.validated = false;
-      ceiling.specified = true;
+      ceiling.status = machine::CeilingStatus::kSpecified;
     }
   EXPECT_EQ(CsvTexts(Exported("csv", {run}))[1][16], "given");
   const auto bencher = json::parse(Exported("bencher", {run})).at(kOdd);
@@ -162,20 +161,19 @@ std::string ErrorOf(const std::string& format, const std::vector<compare::NamedR
 TEST(Export, RefusesWhatAFormatCannotHold) {
   EXPECT_THAT(ErrorOf("xml", {OddRun()}), testing::HasSubstr("expected one of bencher, csv"));
   EXPECT_EQ(ErrorOf("bencher", {OddRun(1), OddRun(2)}),
-            "--format=bencher holds one run, but 2 were given");
+            "--format=bencher takes one run, but 2 were given");
   compare::NamedRun undated = OddRun();
   undated.file.context.erase("date");
   EXPECT_THAT(ErrorOf("csv", {undated, OddRun(2)}), testing::HasSubstr("1.json: has no date"));
   EXPECT_EQ(ErrorOf("csv", {undated}), "accepted");
 }
 
-TEST(Export, EveryFormatRefusesANameThatStandsTwice) {
+TEST(Export, EveryFormatRefusesANameThatOccursTwice) {
   compare::NamedRun twice = OddRun();
   twice.file.records.push_back(twice.file.records[1]);
   for (const auto& exporter : Exporters())
     EXPECT_EQ(ErrorOf(std::string(exporter.format), {twice}),
-              "1.json: 'Conv2D/cpu/onednn/fwd/f32/n2' stands there twice: which of the two is "
-              "meant?");
+              "1.json: the name 'Conv2D/cpu/onednn/fwd/f32/n2' occurs twice; names must be unique");
 }
 
 TEST(Badge, SaysTheVerdictAndEscapes) {

@@ -17,7 +17,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-// Characters of a name that a format may stumble over.
+// Special characters of the formats.
 const std::string kNasty = "A/\"q\",'s'<b>&amp;|`x`\\\n\tend \xC3\xA9\xE2\x82\xAC \x01\x1B[31m ]]>";
 
 record::Record Measured(const std::string& name, double seconds) {
@@ -105,7 +105,7 @@ TEST(WriteJson, HoldsNameAndVerdictOfEachAndNothingElseThanJson) {
   EXPECT_EQ(whole["exit_code"], 1);
 }
 
-// Minds tags, quotes and references; enough for what the writer can make. Returns the names.
+// Parses tags, quotes and references as far as the writer uses them. Returns the names.
 std::vector<std::string> NamesInXml(const std::string& xml) {
   std::vector<std::string> open, names;
   for (std::size_t at = xml.find("?>") + 2; at < xml.size();) {
@@ -156,7 +156,7 @@ TEST(WriteJunit, IsWellFormedWhateverTheNames) {
   EXPECT_THAT(xml, HasSubstr("boom &#60;at&#62; &#34;x&#34;"));
 }
 
-// Failed, new and gone have no time that was compared.
+// Failed, new and gone benchmarks have no ratio.
 TEST(WriteJunit, WhatHasNoTimeIsWrittenWithoutOne) {
   Compared compared(1.2);
   const auto xml = compared.Written(WriteJunit);
@@ -243,7 +243,7 @@ TEST(WriteJsonAndTable, NameTheStoredRunsAndWhatHasNone) {
   const auto result = compare::CompareWithStored(runs, contender, {});
   const auto table = TableOf(result);
   std::ostringstream text;
-  EXPECT_THAT(table, HasSubstr("1 of 3 benchmarks of NEW have no stored partner"));
+  EXPECT_THAT(table, HasSubstr("1 of 3 benchmarks of NEW have no stored result"));
   EXPECT_THAT(table, HasSubstr("\nagainst new.json (1 new, 1 same): minimum effect"));
   EXPECT_THAT(table, HasSubstr("\nagainst old.json (1 same): minimum effect"));
   WriteJson(result, {"new.json, old.json", "n.json"}, text);

@@ -41,7 +41,7 @@ TEST_F(HistoryTest, GivesBackWhatWasAdded) {
   record::Record odd{.name = "a,\"b\"<c>\n\xC3\xA9",
                      .repetitions = fakes::Measured("n2", 2e-6).repetitions};
   record::SplitName(odd);
-  odd.repetitions[0].cpu_seconds = 0.1;  // no binary fraction
+  odd.repetitions[0].cpu_seconds = 0.1;  // has no exact binary fraction
   odd.repetitions[1].run_delay_seconds = 1e-300;
   record::Record failed = fakes::Measured("n3", 1);
   failed.status = record::Status::kFailed;
@@ -58,7 +58,7 @@ TEST_F(HistoryTest, GivesBackWhatWasAdded) {
   EXPECT_EQ(roofline::ToJson(history.Read(runs[0]).file), roofline::ToJson(run.file));
 }
 
-TEST_F(HistoryTest, TheSameRunTwiceIsToldAndHarmless) {
+TEST_F(HistoryTest, AddingARunTwiceIsReportedAndHarmless) {
   History history(Path(), Access::kWrite);
   const auto first = history.Add(RunOn(1, {fakes::Measured("n1", 1)}));
   const auto again = history.Add(RunOn(1, {fakes::Measured("n1", 1)}));
@@ -68,7 +68,7 @@ TEST_F(HistoryTest, TheSameRunTwiceIsToldAndHarmless) {
   EXPECT_FALSE(history.Add(RunOn(1, {fakes::Measured("n1", 1.5)})).already);
 }
 
-TEST_F(HistoryTest, SeriesAreKeptApartByWhatTheTimeDependsOn) {
+TEST_F(HistoryTest, SeriesDifferByWhatTheTimeDependsOn) {
   History history(Path(), Access::kWrite);
   record::Record one_thread = fakes::Measured("n1", 1), warm = fakes::Measured("n1", 1);
   one_thread.threads = 1;
@@ -120,7 +120,7 @@ TEST_F(HistoryTest, RunsAreInOrderHoweverTheirDatesAreWritten) {
   for (int i = 0; i < 3; ++i) EXPECT_DOUBLE_EQ(points[i].median.value(), 1 + i);
 }
 
-TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
+TEST_F(HistoryTest, RefusesFilesThatAreNotHistories) {
   EXPECT_THAT(fakes::RefusalOf([&] { History(Path(), Access::kRead); }),
               HasSubstr("no such history"));
   std::ofstream(Path()) << std::string(5000, 'x');
@@ -139,7 +139,7 @@ TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
   EXPECT_THAT(fakes::RefusalOf([&] {
                 history.Add(RunOn(1, {fakes::Measured("n1", 1), fakes::Measured("n1", 2)}));
               }),
-              HasSubstr("stands there twice"));
+              HasSubstr("occurs twice"));
 }
 
 TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
@@ -158,10 +158,10 @@ TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
   EXPECT_EQ(points(), 2U);
 }
 
-// The whole life of a child process.
+// Body of a child process.
 [[noreturn]] void AddForEver(const std::string& path, int round,
                              std::vector<record::Record> records) {
-  constexpr unsigned kMostSeconds = 100;  // where nobody stops it
+  constexpr unsigned kMostSeconds = 100;  // limit of its run time
   alarm(kMostSeconds);
   try {
     History history(path, Access::kWrite);
@@ -175,8 +175,8 @@ TEST_F(HistoryTest, WhatIsReadDoesNotChangeWhileAnotherAdds) {
   _exit(1);
 }
 
-// Adds runs until it is stopped; what it was about to write stays out, what it finished is there.
-TEST_F(HistoryTest, AKilledWriterLeavesWholeRuns) {
+// Adds runs until it is killed. The history then has all finished runs and no unfinished one.
+TEST_F(HistoryTest, AKilledWriterLeavesCompleteRuns) {
   constexpr int kBenchmarks = 50;
   std::vector<record::Record> records;
   for (int i = 0; i < kBenchmarks; ++i)
@@ -187,7 +187,7 @@ TEST_F(HistoryTest, AKilledWriterLeavesWholeRuns) {
     if (child == 0) AddForEver(Path(), round, records);
     const auto enough = [&] { return History(Path(), Access::kRead).Runs().size() > 3U * round; };
     int status = 0;
-    // A writer that ends says why, and is not waited for.
+    // A writer that fails prints its error, and the test does not wait for it.
     while (!enough() && waitpid(child, &status, WNOHANG) == 0) usleep(1000);
     ASSERT_EQ(status, 0) << "the writer ended by itself";
     kill(child, SIGKILL);
@@ -211,7 +211,7 @@ TEST_F(HistoryTest, SeveralWritersLoseNothing) {
     if (child == 0) {
       int code = 1;
       try {
-        for (int day = 1; day <= kRuns; ++day)  // the file is made by whoever is first
+        for (int day = 1; day <= kRuns; ++day)  // the first process creates the file
           History(Path(), Access::kWrite)
               .Add(RunOn(day, {fakes::Measured("n1", 1 + writer), fakes::Measured("n2", day)}));
         code = 0;
@@ -232,7 +232,7 @@ TEST_F(HistoryTest, SeveralWritersLoseNothing) {
   EXPECT_EQ(history.SeriesNamed(fakes::Name("n1")).at(0).points, kWriters * kRuns);
 }
 
-// Every member of a repetition, each with a value of its own.
+// A repetition with all members set to different values.
 std::vector<record::Repetition> FullRepetitions() {
   record::Repetition full{.seconds = 0.1,
                           .cpu_seconds = 0.2,
@@ -253,7 +253,7 @@ std::vector<record::Repetition> FullRepetitions() {
   return {full, last_only, nothing_known, {.seconds = 4}};
 }
 
-TEST(PackedRecord, KeepsEveryMemberOfARepetitionAndNothingElse) {
+TEST(PackedRecord, StoresEveryMemberOfARepetitionAndNothingElse) {
   record::Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1"};
   record::SplitName(record);
   record.repetitions = FullRepetitions();

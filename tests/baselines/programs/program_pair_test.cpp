@@ -117,7 +117,7 @@ TEST(PairPrograms, AnAlgorithmThatIsAnotherOperationIsNoPartner) {
 
 TEST(PairPrograms, WhatMovesDataIsCountedNotMatched) {
   auto reorder = Calls("reorder", "undef", kMoved, "8x64x56x56", 4, 0.2);
-  reorder.moves = true;
+  reorder.moves_data = true;
   const auto convolution = Calls("convolution", "forward", kPlain, kProblem, 1, 0.3);
   const auto pair =
       PairPrograms(Program("a", {convolution, reorder}), Program("b", {convolution, reorder}));
@@ -127,7 +127,7 @@ TEST(PairPrograms, WhatMovesDataIsCountedNotMatched) {
   EXPECT_DOUBLE_EQ(pair.a.matched.seconds, 0.3);
   EXPECT_DOUBLE_EQ(*pair.a.outside_seconds, 0.5);
   ASSERT_EQ(pair.kinds.size(), 2u);
-  EXPECT_TRUE(pair.kinds[1].moves);
+  EXPECT_TRUE(pair.kinds[1].moves_data);
 }
 
 TEST(PairPrograms, WithoutStepsTheWholeProgramsAreCompared) {
@@ -135,7 +135,7 @@ TEST(PairPrograms, WithoutStepsTheWholeProgramsAreCompared) {
   const auto a = Program("a", {convolution});
   auto b = a;
   b.where = "b.json";
-  b.summary.steps = {.reason = "no steady steps found"};
+  b.summary.steps = {.reason = Reason{"no steady steps found"}};
   const auto pair = PairPrograms(a, b);
   EXPECT_FALSE(pair.per_step);
   EXPECT_DOUBLE_EQ(pair.rows[0].a.sum.seconds, 3);

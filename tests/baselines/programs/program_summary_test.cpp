@@ -69,16 +69,16 @@ roofline::PlacedRun RunOf(const ProgramSummary& summary) {
   return roofline::PlaceRun(file);
 }
 
-TEST(BreakdownOfProgram, PartsAddUpToTheStepsWallTime) {
+TEST(BreakdownOfProgram, ComponentsAddUpToTheStepsWallTime) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_lstm_trn.onednn.log"}) {
     const auto summary = SummarizeProgram(fakes::FromLog(name), std::nullopt);
     const auto run = RunOf(summary);
     const auto breakdown = BreakdownOf(UsesOf(run, summary), summary);
     EXPECT_TRUE(breakdown.of_step);
     double sum = 0;
-    for (const auto& part : breakdown.parts) sum += part.seconds;
+    for (const auto& part : breakdown.components) sum += part.seconds;
     EXPECT_NEAR(sum, summary.steps.wall_seconds.value(), 1e-9) << name;
-    EXPECT_EQ(breakdown.parts.back().words, "outside oneDNN") << name;
+    EXPECT_EQ(breakdown.components.back().label, "outside oneDNN") << name;
   }
 }
 
@@ -151,7 +151,7 @@ TEST(ProgramOf, TakesAnyJson) {
   EXPECT_NE(out.str(), "");
 }
 
-// 1 ms alone with an interval of 0.1 %.
+// 1 ms standalone with an interval of 0.1 %.
 ProgramPrimitive Replayed(double program_seconds, std::optional<double> cold_seconds,
                           const std::string& implementation = "jit:avx2") {
   ProgramPrimitive primitive{.record = "Conv2D/a"};
@@ -159,32 +159,36 @@ ProgramPrimitive Replayed(double program_seconds, std::optional<double> cold_sec
   primitive.text.implementation = "jit:avx2";
   primitive.seconds = 10 * program_seconds;
   const double ratio = program_seconds / 1e-3;
-  primitive.alone = StandaloneTime{.seconds = 1e-3,
-                                   .ci95 = {{0.9995e-3, 1.0005e-3}},
-                                   .cold_seconds = cold_seconds,
-                                   .program_seconds = program_seconds,
-                                   .ratio = ratio,
-                                   .ratio_ci95 = {{0.999 * ratio, 1.001 * ratio}},
-                                   .implementation = implementation};
+  primitive.standalone = StandaloneTime{.seconds = 1e-3,
+                                        .ci95 = {{0.9995e-3, 1.0005e-3}},
+                                        .cold_seconds = cold_seconds,
+                                        .program_seconds = program_seconds,
+                                        .ratio = ratio,
+                                        .ratio_ci95 = {{0.999 * ratio, 1.001 * ratio}},
+                                        .implementation = implementation};
   return primitive;
 }
 
-TEST(WhyOf, SaysAsMuchAsTheTimesTell) {
-  EXPECT_EQ(WhyOf(Replayed(1.04e-3, 2e-3)), "as fast as alone");
-  EXPECT_THAT(WhyOf(Replayed(2e-3, 1.95e-3)), HasSubstr("cold caches may explain it"));
+TEST(StandaloneDiagnosis, SaysAsMuchAsTheTimesShow) {
+  EXPECT_EQ(StandaloneDiagnosis(Replayed(1.04e-3, 2e-3)), "as fast as standalone");
+  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.95e-3)),
+              HasSubstr("cold caches may explain it"));
   // 0.5 of 1 ms
-  EXPECT_THAT(WhyOf(Replayed(2e-3, 1.5e-3)), HasSubstr("at most 50 % of the difference"));
-  EXPECT_THAT(WhyOf(Replayed(2e-3, 1.1e-3)), HasSubstr("cold caches do not explain it"));
-  EXPECT_THAT(WhyOf(Replayed(2e-3, std::nullopt)), HasSubstr("cold caches, other threads"));
-  EXPECT_THAT(WhyOf(Replayed(0.5e-3, 2e-3)), HasSubstr("faster in the program"));
-  EXPECT_THAT(WhyOf(Replayed(2e-3, 2e-3, "ref")),
-              HasSubstr("another implementation: jit:avx2 in the program, ref alone"));
+  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.5e-3)),
+              HasSubstr("at most 50 % of the difference"));
+  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 1.1e-3)),
+              HasSubstr("cold caches do not explain it"));
+  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, std::nullopt)),
+              HasSubstr("cold caches, other threads"));
+  EXPECT_THAT(StandaloneDiagnosis(Replayed(0.5e-3, 2e-3)), HasSubstr("faster in the program"));
+  EXPECT_THAT(StandaloneDiagnosis(Replayed(2e-3, 2e-3, "ref")),
+              HasSubstr("another implementation: jit:avx2 in the program, ref standalone"));
 }
 
-TEST(WhyOf, AWideIntervalProvesNothing) {
+TEST(StandaloneDiagnosis, AWideIntervalIsNotSignificant) {
   auto primitive = Replayed(2e-3, 2e-3);
-  primitive.alone->ratio_ci95 = {{0.8, 5}};
-  EXPECT_THAT(WhyOf(primitive), HasSubstr("no difference is validated"));
+  primitive.standalone->ratio_ci95 = {{0.8, 5}};
+  EXPECT_THAT(StandaloneDiagnosis(primitive), HasSubstr("no significant difference"));
 }
 
 ProgramSummary OneOfEach() {
@@ -193,42 +197,42 @@ ProgramSummary OneOfEach() {
   summary.primitives[1].record = "Conv2D/b";
   summary.primitives[2].text.kind = "reorder";
   summary.primitives[2].seconds = 1;
-  summary.primitives[2].not_standalone = "dlroof has no benchmark of this call";
+  summary.primitives[2].not_replayed = Reason{"dlroof has no benchmark of this call"};
   summary.standalone_version = "3.2.0";
   return summary;
 }
 
-TEST(WriteAlone, TheLongestIsFirstAndTheOthersHaveAReason) {
+TEST(WriteStandalone, TheLongestIsFirstAndTheOthersHaveAReason) {
   std::ostringstream out;
-  WriteAlone(OneOfEach(), 0, out);
+  WriteStandalone(OneOfEach(), 0, out);
   const auto text = out.str();
   EXPECT_LT(text.find("Conv2D/b"), text.find("Conv2D/a")) << text;
-  EXPECT_THAT(text, HasSubstr("one call, alone by oneDNN 3.2.0"));
+  EXPECT_THAT(text, HasSubstr("one call, standalone by oneDNN 3.2.0"));
   EXPECT_THAT(text, HasSubstr("3.00x (3.00 to 3.00)"));
   EXPECT_THAT(text,
               HasSubstr("not replayed: 1 (1.00 s) reorder: dlroof has no benchmark of this call"));
   EXPECT_THAT(text, Not(HasSubstr("~")));
 }
 
-TEST(WriteAlone, WithoutAReplayThereIsNothing) {
+TEST(WriteStandalone, WithoutAReplayThereIsNothing) {
   ProgramSummary summary;
   summary.primitives = {ProgramPrimitive{}};
   std::ostringstream out;
-  WriteAlone(summary, 0, out);
+  WriteStandalone(summary, 0, out);
   EXPECT_EQ(out.str(), "");
 }
 
 TEST(ProgramOf, ReadsAReplayAgain) {
   auto summary = OneOfEach();
-  summary.primitives[0].alone->noisy = true;
-  summary.primitives[1].alone->ratio_ci95.reset();
+  summary.primitives[0].standalone->noisy = true;
+  summary.primitives[1].standalone->ratio_ci95.reset();
   const nlohmann::json context = {{"dlroof", {{"program", ToJson(summary)}}}};
   const auto again = ProgramOf(context);
   EXPECT_EQ(ToJson(*again), ToJson(summary));
-  EXPECT_TRUE(again->primitives[0].alone->noisy);
-  EXPECT_EQ(again->primitives[0].alone->ratio_ci95->second,
-            summary.primitives[0].alone->ratio_ci95->second);
-  EXPECT_FALSE(again->primitives[2].alone);
+  EXPECT_TRUE(again->primitives[0].standalone->noisy);
+  EXPECT_EQ(again->primitives[0].standalone->ratio_ci95->second,
+            summary.primitives[0].standalone->ratio_ci95->second);
+  EXPECT_FALSE(again->primitives[2].standalone);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ double MeanLength(const Steps& steps) {
   return sum / static_cast<double>(steps.ranges.size());
 }
 
-// The programs marked their last two steps themselves; the finder does not see the marks.
+// The programs marked their last two steps themselves; the search does not use the marks.
 TEST(FindSteps, RealProgramsWithoutTheirMarks) {
   for (const char* name : {"pt_r50_inf.onednn.log", "pt_r50_inf_cl.onednn.log",
                            "pt_r50_inf_freeze.onednn.log", "tf_r50_inf_dnn.onednn.log"}) {
@@ -63,14 +63,14 @@ TEST(FindSteps, TheLstmProgramsBeginWithTheirSteps) {
   }
 }
 
-TEST(FindSteps, OnePrimitiveAloneAndOneCallHaveNone) {
+TEST(FindSteps, ASinglePrimitiveAndASingleCallHaveNone) {
   for (const char* name : {"debian_torch113_conv_v2.6.3.log", "tf212_conv_opts0.log",
                            "tf212_conv_opts1.log", "pt_bert_inf.onednn.log"}) {
     auto log = fakes::FromLog(name);
     log.marks.clear();
     const auto found = StepsOf(log);
     EXPECT_EQ(found.from, StepsFrom::kNone) << name;
-    EXPECT_EQ(found.reason, "no steady steps found") << name;
+    EXPECT_EQ(found.reason, Reason{"no steady steps found"}) << name;
   }
 }
 
@@ -81,11 +81,11 @@ TEST(FindSteps, ASpecifiedNumberDividesWhatHasNoPeriodOfItsOwn) {
   EXPECT_EQ(found.from, StepsFrom::kSpecified);
   ASSERT_EQ(found.ranges.size(), 4);
   EXPECT_EQ(MeanLength(found), 12);
-  EXPECT_EQ(StepsOf(log, 1000).reason, "no 1000 equal steps found");
+  EXPECT_EQ(StepsOf(log, 1000).reason, Reason{"no 1000 equal steps found"});
 }
 
-// Two logs in one: the step at their seam has no wall time.
-TEST(StepsOf, AClockThatGoesBackTellsNoWallTime) {
+// Two concatenated logs: the step at the boundary has no wall time.
+TEST(StepsOf, AClockThatGoesBackGivesNoWallTime) {
   verbose::VerboseLog log;
   log.primitives.resize(3);
   for (int run = 0; run < 2; ++run)
@@ -126,7 +126,7 @@ class Maker {
     const auto distinct = static_cast<std::uint32_t>(DistinctOf(step));
     Synthetic made{.length = step.size(), .steps = 6 + Below(30)};
     if (warm_up) {
-      // weights are packed, layer by layer, in the first step alone
+      // weights are packed, layer by layer, only in the first step
       for (const auto one : step) {
         if (Below(2) == 0) made.stream.push_back(distinct + one);
         made.stream.push_back(one);
@@ -172,9 +172,10 @@ class Maker {
 };
 
 // Five kinds: plain, with a warm-up, with 2 % of other calls, with neighbours exchanged, with steps
-// that do something else beside. From 200 programs 197 are divided right, a short irregular one is
-// left undivided; in one an irregular step, in another the noise of 10 steps makes a longer period.
-TEST(FindSteps, SyntheticProgramsAreDividedRight) {
+// that do something else as well. Of 200 programs 197 are divided correctly, a short irregular one
+// is not divided; in one an irregular step, in another the noise of 10 steps causes a longer
+// period.
+TEST(FindSteps, SyntheticProgramsAreDividedCorrectly) {
   std::vector<std::string> wrong;
   int none = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed)

@@ -120,7 +120,7 @@ TEST(SecondsOfStep, ByHand) {
   EXPECT_EQ(step.full, 12);
   // Forward 2 s, last layer's gradients at 4 s, summed up at 8 s; first one's from then on: 16 s.
   EXPECT_EQ(step.bucketed, 16);
-  // A bucket that never fills up is one allreduce at the end.
+  // A bucket that is never full causes one allreduce at the end.
   const StepRules large{.bucket_bytes = 100, .algorithm = cluster::Allreduce::kRing};
   EXPECT_EQ(SecondsOfStep(steps.at.at(4), NetworkOf(0, 1), 2, 1, large).bucketed, 18);
 }
@@ -187,7 +187,7 @@ TEST(WeakScaling, MoreNodesNeverTrainMoreSamplesPerNode) {
   EXPECT_TRUE(WeakScaling(cluster, 16, {1}).empty());
 }
 
-// 8 samples: one node has 8, two have 4 each; four would have 2, which nobody measured.
+// 8 samples: one node has 8, two have 4 each; four would have 2, which was not measured.
 TEST(StrongScaling, HasOnlyNodesWhoseBatchesWereMeasured) {
   const auto steps = TwoLayers();
   const auto network = NetworkOf(1e-15, 12);
@@ -217,19 +217,20 @@ TEST(WeakBreakEven, IsTheLeastNumberOfNodes) {
                 .nodes,
             4);
   const auto never = WeakBreakEven({&steps, &fast, {}, {}}, 4, 1e9, Overlap::kFull);
-  EXPECT_THAT(never.why, HasSubstr("never up to 65536 nodes"));
+  EXPECT_THAT(never.reason->text, HasSubstr("never up to 65536 nodes"));
 }
 
 TEST(StrongBreakEven, FindsTheNodesOrTheFloorOrSaysWhatIsMissing) {
   const auto steps = TwoLayers();
   const auto fast = NetworkOf(1e-15, 1e30), slow = NetworkOf(1e-15, 1);
   EXPECT_EQ(StrongBreakEven({&steps, &fast, {}, {}}, 8, 6.1, Overlap::kNone).nodes, 2);
-  // One node needs 12 s, and two need 12 s for 12 bytes alone.
+  // One node needs 12 s, and two need 12 s just for 12 bytes.
   const auto never = StrongBreakEven({&steps, &slow, {}, {}}, 8, 6.1, Overlap::kFull);
-  EXPECT_EQ(never.why, "never: the network's floor is 12.0 s");
-  // Four nodes of 2 samples might do it; nobody measured 2.
+  EXPECT_EQ(never.reason->text, "never: the network's floor is 12.0 s");
+  // Four nodes with 2 samples each might be fast enough, but 2 was not measured.
   const auto unknown = StrongBreakEven({&steps, &fast, {}, {}}, 8, 3.1, Overlap::kNone);
-  EXPECT_THAT(unknown.why, HasSubstr("cannot say: batch sizes per node from 4 to 8 were measured"));
+  EXPECT_THAT(unknown.reason->text,
+              HasSubstr("cannot say: batch sizes per node from 4 to 8 were measured"));
 }
 
 }  // namespace

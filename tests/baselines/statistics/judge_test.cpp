@@ -26,31 +26,31 @@ JudgeSettings Settings(double min_effect, double run_noise) {
   return JudgeSettings{.min_effect = min_effect, .run_noise = run_noise};
 }
 
-Verdict Alone(const Candidate& candidate, const JudgeSettings& settings) {
+Verdict JudgeOne(const Candidate& candidate, const JudgeSettings& settings) {
   return Judge({candidate}, settings).each.at(0).verdict;
 }
 
 TEST(Judge, CallsWhatIsSureAndLargeEnough) {
   const auto settings = Settings(0.03, 0);
-  EXPECT_EQ(Alone(At(1.06, 0.004), settings), Verdict::kSlower);
-  EXPECT_EQ(Alone(At(1 / 1.06, 0.004), settings), Verdict::kFaster);
-  EXPECT_EQ(Alone(At(1.00, 0.004), settings), Verdict::kSame);
-  EXPECT_EQ(Alone(At(1.02, 0.004), settings), Verdict::kSame);  // surely slower, surely little
+  EXPECT_EQ(JudgeOne(At(1.06, 0.004), settings), Verdict::kSlower);
+  EXPECT_EQ(JudgeOne(At(1 / 1.06, 0.004), settings), Verdict::kFaster);
+  EXPECT_EQ(JudgeOne(At(1.00, 0.004), settings), Verdict::kSame);
+  EXPECT_EQ(JudgeOne(At(1.02, 0.004), settings), Verdict::kSame);  // certainly slower, by little
 }
 
-TEST(Judge, BetweenIsAmbiguousAndSaysWhy) {
+TEST(Judge, InBetweenIsAmbiguousWithAReason) {
   const auto settings = Settings(0.03, 0);
   const auto wide = Judge({At(1.05, 0.05)}, settings).each.at(0);
   EXPECT_EQ(wide.verdict, Verdict::kAmbiguous);
   EXPECT_THAT(wide.reason, HasSubstr("too uncertain: unchanged, or changed by more than 3.0 %"));
   const auto near = Judge({At(1.028, 0.005)}, settings).each.at(0);
   EXPECT_EQ(near.verdict, Verdict::kAmbiguous);
-  EXPECT_THAT(near.reason, HasSubstr("moved, by more or by less than 3.0 %"));
+  EXPECT_THAT(near.reason, HasSubstr("moved, but perhaps by less than 3.0 %"));
 }
 
 TEST(Judge, NoiseBetweenRunsWidensTheInterval) {
   // Within 0.004, between sqrt(2) * 0.03: what was slower by 1.06 may be noise.
-  EXPECT_EQ(Alone(At(1.06, 0.004), Settings(0.03, 0.03)), Verdict::kAmbiguous);
+  EXPECT_EQ(JudgeOne(At(1.06, 0.004), Settings(0.03, 0.03)), Verdict::kAmbiguous);
   const auto judged = Judge({At(1.0, 0.0)}, Settings(0.03, 0.03)).each.at(0);
   // Student's quantile for known noise is the normal one (to half a percent).
   EXPECT_NEAR(std::log(judged.ci95.second), 1.96 * std::sqrt(2) * 0.03, 0.001);
@@ -58,15 +58,15 @@ TEST(Judge, NoiseBetweenRunsWidensTheInterval) {
 }
 
 TEST(Judge, ManyBenchmarksRaiseTheBar) {
-  // 2.3 standard errors: p about 0.04 alone, nothing among 100.
+  // 2.3 standard errors: p is about 0.04 for one, insignificant among 100.
   const auto candidate = At(1.06, std::log(1.06) / 2.3);
-  EXPECT_EQ(Alone(candidate, Settings(0.03, 0)), Verdict::kSlower);
+  EXPECT_EQ(JudgeOne(candidate, Settings(0.03, 0)), Verdict::kSlower);
   std::vector<Candidate> many(100, At(1.0, 0.02));
   many[7] = candidate;
   const auto judged = Judge(many, Settings(0.03, 0));
   EXPECT_EQ(judged.each[7].verdict, Verdict::kAmbiguous);
   EXPECT_THAT(judged.each[7].reason, HasSubstr("can be chance"));
-  // 8 standard errors are no chance among 100 either.
+  // 8 standard errors are significant among 100, too.
   many[7] = At(1.06, std::log(1.06) / 8);
   EXPECT_EQ(Judge(many, Settings(0.03, 0)).each[7].verdict, Verdict::kSlower);
 }
@@ -101,10 +101,10 @@ TEST(Judge, WhatMovesNearlyEverythingIsOneMachineAndNot200Regressions) {
   for (const auto& each : judged.each) slower += each.verdict == Verdict::kSlower ? 1 : 0;
   EXPECT_EQ(slower, 1);
   EXPECT_EQ(judged.each[3].verdict, Verdict::kSlower);
-  EXPECT_TRUE(judged.each[4].with_all);
+  EXPECT_TRUE(judged.each[4].moved_with_run);
 }
 
-TEST(Judge, RoofsThatDidNotMoveClearTheMachineAndThoseThatMovedConvictIt) {
+TEST(Judge, RoofsShowWhetherTheMachineCausedACommonShift) {
   for (const auto& [roof_log_ratio, evidence, verdict, text] :
        {std::tuple(0.002, RoofEvidence::kDidNotMove, Verdict::kSlower,
                    "build, library or settings"),
@@ -140,7 +140,7 @@ TEST(Judge, SecondsAndRoofThatDisagreeAreAmbiguousAndSaySo) {
   EXPECT_THAT(judged.reason, HasSubstr("seconds and percent of roof disagree: slower by 1.120 in "
                                        "seconds, 1.009"));
   candidate.roof_log_ratio = std::log(1.01);
-  EXPECT_EQ(Alone(candidate, Settings(0.03, 0.005)), Verdict::kSlower);
+  EXPECT_EQ(JudgeOne(candidate, Settings(0.03, 0.005)), Verdict::kSlower);
 }
 
 TEST(DeviationBetweenRuns, FindsTheExcessOverTheRepetitions) {
@@ -154,7 +154,7 @@ TEST(DeviationBetweenRuns, FindsTheExcessOverTheRepetitions) {
     shifts.push_back(shift);
   }
   EXPECT_NEAR(DeviationBetweenRuns(shifts).value(), 0.02, 0.002);
-  // A fifth of true changes, all one way, raises it by less than a half.
+  // A fifth of true changes, all in one direction, raises it by less than a half.
   for (int i = 0; i < 400; ++i) shifts[i * 5].log_ratio += 0.5;
   EXPECT_LT(DeviationBetweenRuns(shifts).value(), 0.03);
   shifts.resize(kLeastShifts - 1);
@@ -261,7 +261,7 @@ namespace {
 enum class Said { kSame, kSlower, kFaster, kNothing };
 
 // A comparison as `dlroof run --ab` makes it: a look at each of kLooks until it is settled. Blocks
-// scatter by Student's t with 3 degrees of freedom, so that some are wild.
+// scatter by Student's t with 3 degrees of freedom, so that some are outliers.
 Said Compared(double log_ratio, double scatter, const StopRule& rule, std::mt19937& engine) {
   std::student_t_distribution<double> noise(3);
   std::vector<double> blocks;

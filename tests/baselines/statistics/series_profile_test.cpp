@@ -80,7 +80,7 @@ TEST(FindChangePoints, EqualValuesHaveNoChange) {
   EXPECT_EQ(points[0].at, 30U);
 }
 
-// A monotonous change of all values changes no rank: the places stay.
+// A monotonic transformation preserves ranks, so the change points remain.
 TEST(FindChangePoints, DoesNotDependOnTheUnit) {
   auto values = LogNormal(120, 3, 0.02);
   for (std::size_t i = 70; i < values.size(); ++i) values[i] *= 1.15;
@@ -100,7 +100,7 @@ int FalseAlarms(std::uint64_t series, std::size_t values, double memory) {
 }
 
 // 1 % was promised: of 500 series 5 are expected, and more than 13 have a probability of 0.1 %.
-// Without the correction neighbours that correlate by 0.5 would be told in every second series.
+// Without the correction every second series with a correlation of 0.5 would have a change.
 TEST(FindChangePoints, OneSeriesInAHundredIsAFalseAlarm) {
   EXPECT_LE(FalseAlarms(500, 100, 0), 13);
   EXPECT_LE(FalseAlarms(100, 200, 0.5), 12) << "noise with memory raises the threshold";
@@ -114,7 +114,7 @@ TEST(NoiseMemory, SeesCorrelationAndNoSteps) {
   EXPECT_LT(NoiseMemory(stepped), 0.1);
 }
 
-TEST(ProfileOf, OfTwoValuesNobodyKnowsTheNoise) {
+TEST(ProfileOf, TwoValuesAreTooFewForTheNoise) {
   EXPECT_FALSE(ProfileOf({1}).deviation);
   EXPECT_FALSE(ProfileOf({1, 1.5}).deviation);
   EXPECT_EQ(ProfileOf({1, 1, 1}).deviation, 0);

@@ -260,7 +260,7 @@ TEST(PairedShift, TooFewBlocksHaveNoInterval) {
 
 TEST(BlockLogRatios, AreMediansOfWindowsOfOneMoment) {
   record::Record base, contender;
-  Add(base, 0, {1, 2, 4});  // a slow spell that both see
+  Add(base, 0, {1, 2, 4});  // a slow phase that affects both
   Add(contender, 0, {2, 4, 12});
   Add(base, 3, {1, 1, 1});
   Add(contender, 3, {1, 1, 1});
@@ -272,7 +272,7 @@ TEST(BlockLogRatios, ANoisyWindowTakesItsPartnerWithIt) {
   record::Record base, contender;
   Add(base, 0, {1, 9, 1}, 1);
   Add(contender, 0, {2, 1, 2});
-  Add(base, 1, {1, 1, 1}, 0);  // one pair of three is left: no block
+  Add(base, 1, {1, 1, 1}, 0);  // only one pair of three is clean, so the block is left out
   Add(contender, 1, {1, 1, 1}, 1);
   Add(base, 2, {1, 1, 1});  // NEW has no such block
   EXPECT_THAT(BlockLogRatios(base, contender), ElementsAre(DoubleNear(std::log(2), 1e-12)));

@@ -1,4 +1,4 @@
-// A program that is made up: its time under each setting is known, and its noise is drawn.
+// A simulated program with known times for each setting and random noise.
 #pragma once
 
 #include <cmath>
@@ -13,10 +13,10 @@ namespace dlroof::tuning {
 
 struct MadeUpNoise {
   double window = 0.01;   // [1] deviation of a window's logarithm
-  double process = 0.01;  // [1] of a process from the next one of the same program
+  double process = 0.01;  // [1] between processes of the same program
   double spell = 0.05;    // [1] of a block, which all its settings share
-  double wild = 0.02;     // [1] share of windows that take half as long again
-  double noisy = 0;       // [1] share of windows that are known to be noisy
+  double wild = 0.02;     // [1] share of windows that take 1.5 times as long
+  double noisy = 0;       // [1] share of windows that are marked noisy
 };
 
 class MadeUpProgram {
@@ -24,7 +24,7 @@ class MadeUpProgram {
   MadeUpProgram(std::function<double(const Setting&)> seconds, MadeUpNoise noise, unsigned seed)
       : seconds_(std::move(seconds)), noise_(noise), engine_(seed) {}
 
-  // Measures as a real block does: a process takes 0.2 s, a window 20 ms.
+  // Returns a simulated block: a process takes 0.2 s, a window 20 ms.
   MeasureBlock Measure() {
     return [this](TrialBlock& block, std::uint64_t) {
       if (stop_after == 0) return false;
@@ -39,8 +39,8 @@ class MadeUpProgram {
     };
   }
 
-  std::map<Setting, std::string> failures;  // settings that fail, and why
-  int stop_after = -1;                      // blocks until the interrupt; below 0: none
+  std::map<Setting, std::string> failures;  // by the settings that fail
+  int stop_after = -1;                      // blocks until the interrupt, if not below 0
   int measured = 0;                         // settings in all blocks
 
  private:
@@ -48,7 +48,7 @@ class MadeUpProgram {
 
   TrialResult Result(const Setting& setting, double spell) {
     if (const auto found = failures.find(setting); found != failures.end())
-      return {{}, found->second, false};
+      return {{}, Reason{found->second}, false};
     TrialResult result;
     const double process = spell * Draw(noise_.process);
     std::uniform_real_distribution<double> chance(0, 1);

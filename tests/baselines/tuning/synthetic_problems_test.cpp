@@ -90,13 +90,13 @@ TEST(SyntheticProblems, TunedIsWithinThreePercentOfTheBestAtAQuarterOfTheTrials)
     for (const auto& setting : all) best = std::min(best, problem.Seconds(setting));
     const double beyond = problem.Seconds(tuned.best) / best;
     within += beyond <= 1.03 ? 1 : 0;
-    EXPECT_LE(beyond, 1.04) << seed << ": " << Words(tuned.best);
+    EXPECT_LE(beyond, 1.04) << seed << ": " << SettingText(tuned.best);
     const int exhaustive = kBlocksOfExhaustive * static_cast<int>(all.size());
     EXPECT_LE(4 * SettingsOfSearch(tuned), exhaustive) << seed;
     measured += program.measured;
     of_exhaustive += exhaustive;
   }
-  // Two of the thirty end where only two changes at once are better: 3.4 and 3.5 % from the best.
+  // Two of the thirty end in a local optimum, 3.4 and 3.5 % from the best.
   EXPECT_GE(within, 28);
   // With the confirmation, which an exhaustive search needs too.
   EXPECT_LE(4 * measured, of_exhaustive);
@@ -131,7 +131,7 @@ TEST(SyntheticProblems, NothingIsWonInFiftyTuningsOfEqualSettings) {
                           {.window = 0.02, .process = 0.03, .wild = 0.05, .noisy = 0.1}, seed);
     const auto tuned =
         Tune({.coordinates = equal, .budget_seconds = 1e6, .seed = seed}, {}, {program.Measure()});
-    EXPECT_NE(tuned.state, TuningState::kConfirmed) << seed << ": " << Words(tuned.best);
+    EXPECT_NE(tuned.state, TuningState::kConfirmed) << seed << ": " << SettingText(tuned.best);
     EXPECT_FALSE(tuned.total) << seed;
     EXPECT_TRUE(tuned.best.empty()) << seed;
   }

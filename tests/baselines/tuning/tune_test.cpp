@@ -106,7 +106,7 @@ TEST(Tune, GoesOnAfterAnInterruptToTheSameEnd) {
   const auto whole = Tuned(clean);
   const int all = static_cast<int>(whole.blocks.size());
   for (int stop = 0; stop < all; ++stop) {
-    // The same noise, whichever part measures it.
+    // The noise does not depend on where the search was interrupted.
     MadeUpProgram program(Seconds, {}, 6);
     program.stop_after = stop;
     const auto first = Tuned(program);
@@ -170,9 +170,9 @@ TEST(Tune, GoesOnWithALargerBudget) {
   EXPECT_FALSE(rest.budget_spent);
 }
 
-TEST(Tune, AProgramThatCannotBeHereIsNoDefect) {
+TEST(Tune, AnUnsupportedProgramIsNotAFailure) {
   const MeasureBlock measure = [](TrialBlock& block, std::uint64_t) {
-    block.results.assign(block.settings.size(), {{}, "not on this CPU", true});
+    block.results.assign(block.settings.size(), {{}, Reason{"not on this CPU"}, true});
     return true;
   };
   EXPECT_EQ(Tune(Plan(), {}, {measure}).state, TuningState::kUnsupported);
@@ -197,26 +197,26 @@ TEST(Tune, AChoiceThatSeemsFasterWithoutValidationIsNotSaidToHaveNoEffect) {
     for (const auto& tried : Tuned(program, plan).tried) {
       if (!tried.ratio || *tried.ratio > 1 / (1 + plan.min_effect)) continue;
       if (tried.verdict.starts_with("not faster than ")) continue;
-      EXPECT_TRUE(tried.verdict.starts_with("seems faster, not validated")) << tried.verdict;
+      EXPECT_TRUE(tried.verdict.starts_with("seems faster, not confirmed")) << tried.verdict;
       ++seeming;
     }
   }
   EXPECT_GT(seeming, 0);
 }
 
-TEST(Tune, VerifyMeasuresDefaultAndBestAlone) {
+TEST(Tune, VerifyMeasuresOnlyDefaultAndBest) {
   MadeUpProgram program(Seconds, {}, 11);
   Tuning tuned{.plan = Plan(), .best = {{"threads", "1"}}};
-  std::string why;
-  const auto effect = Verify(tuned, {program.Measure()}, why);
+  std::optional<Reason> reason;
+  const auto effect = Verify(tuned, {program.Measure()}, reason);
   ASSERT_TRUE(effect);
   EXPECT_TRUE(effect->confirmed);
   EXPECT_NEAR(effect->ratio, 0.8, 0.02);
   tuned.best = {{"wait", "spin"}};
-  EXPECT_FALSE(Verify(tuned, {program.Measure()}, why)->confirmed);
+  EXPECT_FALSE(Verify(tuned, {program.Measure()}, reason)->confirmed);
   program.failures[{{"wait", "spin"}}] = "it crashed";
-  EXPECT_FALSE(Verify(tuned, {program.Measure()}, why));
-  EXPECT_EQ(why, "it crashed");
+  EXPECT_FALSE(Verify(tuned, {program.Measure()}, reason));
+  EXPECT_EQ(reason, Reason{"it crashed"});
 }
 
 TEST(Interleaved, SettingsAlternateAndOneThatFailsEndsItsTurns) {
@@ -224,17 +224,17 @@ TEST(Interleaved, SettingsAlternateAndOneThatFailsEndsItsTurns) {
   double clock = 0;
   const Trial trial = [&](const Setting& setting, double seconds) -> std::optional<TrialResult> {
     EXPECT_EQ(seconds, 5);
-    const auto words = Words(setting);
+    const auto words = SettingText(setting);
     ++runs[words];
     clock += 1;
-    if (words == "a=2") return TrialResult{{}, "exit code 1", false};
-    return TrialResult{{{.seconds = 0.5}}, "", false};
+    if (words == "a=2") return TrialResult{{}, Reason{"exit code 1"}, false};
+    return TrialResult{{{.seconds = 0.5}}, std::nullopt, false};
   };
   TrialBlock block{"stage", {{}, {{"a", "1"}}, {{"a", "2"}}}, {}, 0};
   ASSERT_TRUE(Interleaved(trial, 3, 5, [&] { return clock; })(block, 1));
   EXPECT_EQ(runs, (std::map<std::string, int>{{"default", 3}, {"a=1", 3}, {"a=2", 1}}));
   EXPECT_EQ(block.results[0].windows.size(), 3U);
-  EXPECT_EQ(block.results[2].failed, "exit code 1");
+  EXPECT_EQ(block.results[2].failure, Reason{"exit code 1"});
   EXPECT_EQ(block.seconds, 7);
   EXPECT_EQ(*LogRatio(block, 1), 0);
   EXPECT_FALSE(LogRatio(block, 2));

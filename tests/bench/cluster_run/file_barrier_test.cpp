@@ -157,7 +157,7 @@ TEST_F(BarrierPointTest, AFolderThatCannotBeMadeIsRefused) {
                 FileBarrier(std::filesystem::path(folder_ / "file") / "meetings", "n1", {"n2"}, 0,
                             1, time_.Clock());
               }),
-              HasSubstr("cannot be made"));
+              HasSubstr("cannot be created"));
 }
 
 TEST_F(BarrierPointTest, TheLastLineOfABenchmarkCountsAndHalfALineDoesNot) {

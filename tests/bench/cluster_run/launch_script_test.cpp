@@ -62,7 +62,7 @@ TEST(LaunchScript, TheOrderReachesTheNodes) {
   EXPECT_THAT(LaunchScript(request), HasSubstr("'--order', 'at-once'"));
   request.order = "one-by-one";
   EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }),
-              HasSubstr("--order=one-by-one: ReFrame's own policy"));
+              HasSubstr("--order=one-by-one: expected at-once, because ReFrame"));
 }
 
 TEST(LaunchScript, TheNetworkIsMeasuredWhereItIsAskedFor) {

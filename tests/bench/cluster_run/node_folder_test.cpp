@@ -94,7 +94,7 @@ TEST(IdentifyNode, AProcessOfAGpuThatNobodyNumbersIsRefused) {
     EXPECT_THAT(fakes::RefusalOf([&] {
                   Identified({{variable, "3"}}, true);
                 }),
-                HasSubstr("--per-gpu: nothing numbers the processes of a node"))
+                HasSubstr("--per-gpu: the launcher does not number the processes"))
         << variable;
 }
 

@@ -18,8 +18,8 @@ std::string ProblemRefusal(const std::string& text, int column_offset = 0) {
   return fakes::RefusalOf([&] { ParseConv2d(text, column_offset); });
 }
 
-void Refuses(const std::string& text, const std::string& why) {
-  EXPECT_THAT(ProblemRefusal(text), HasSubstr(why)) << text;
+void Refuses(const std::string& text, const std::string& reason) {
+  EXPECT_THAT(ProblemRefusal(text), HasSubstr(reason)) << text;
 }
 
 constexpr fakes::ConvLimits kLargeLimits = {.groups = 9,
@@ -98,7 +98,7 @@ TEST(Conv2dText, RefusalsNameTheColumnOfTheFirstBadCharacter) {
 }
 
 TEST(Conv2dText, OneProblemHasOneText) {
-  Refuses("n1c1h8w8k1r3s3_s1", "column 15: this problem is written n1c1h8");
+  Refuses("n1c1h8w8k1r3s3_s1", "column 15: write this problem as n1c1h8");
   Refuses("n1c1h8w8k1r3s3_p0", "column 15");
   Refuses("n1c1h8w8k1r3s3_s2p0", "column 18");
   Refuses("n1c1h8w8k1r3s3_p1x1", "column 18");
@@ -149,8 +149,8 @@ std::string CaseRefusal(const std::string& name) {
   return fakes::RefusalOf([&] { Case(name); });
 }
 
-void CaseRefuses(const std::string& name, const std::string& why) {
-  EXPECT_THAT(CaseRefusal(name), HasSubstr(why)) << name;
+void CaseRefuses(const std::string& name, const std::string& reason) {
+  EXPECT_THAT(CaseRefusal(name), HasSubstr(reason)) << name;
 }
 
 TEST(Conv2dCase, ReadsEveryOption) {
@@ -163,7 +163,7 @@ TEST(Conv2dCase, ReadsEveryOption) {
   EXPECT_FALSE(plain.training || plain.bias || plain.relu || plain.scales);
   EXPECT_EQ(plain.layout, Conv2dLayout::kAny);
   EXPECT_EQ(plain.algorithm, Conv2dAlgorithm::kDirect);
-  EXPECT_EQ(plain.fpmath, "");
+  EXPECT_FALSE(plain.fpmath);
   EXPECT_EQ(Case("fwd/f32/n1c1h8w8k1r3s3/nchw/winograd/fpmath-tf32").fpmath, "tf32");
 }
 

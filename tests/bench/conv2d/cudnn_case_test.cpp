@@ -24,28 +24,27 @@ EngineConfig With(const std::vector<Note>& notes) {
   return config;
 }
 
-TEST(WhyNotAllowed, F32IsNeitherTensorCoresNorNarrowedInputs) {
+TEST(ForbiddenReason, F32IsNeitherTensorCoresNorNarrowedInputs) {
   const auto one = EngineCase("f32");
-  EXPECT_EQ(WhyNotAllowed(one, With({})), "");
-  EXPECT_EQ(WhyNotAllowed(one, With({Note::kWinograd, Note::kWinograd4x4})), "");
-  EXPECT_EQ(WhyNotAllowed(one, With({Note::kFft, Note::kNondeterministic})), "");
-  EXPECT_NE(WhyNotAllowed(one, With({Note::kTensorCore})), "");
-  EXPECT_NE(WhyNotAllowed(one, With({Note::kDownConvertInputs})), "");
-  EXPECT_NE(WhyNotAllowed(EngineCase("f32f32bf16"), With({Note::kTensorCore})), "");
+  EXPECT_FALSE(ForbiddenReason(one, With({})));
+  EXPECT_FALSE(ForbiddenReason(one, With({Note::kWinograd, Note::kWinograd4x4})));
+  EXPECT_FALSE(ForbiddenReason(one, With({Note::kFft, Note::kNondeterministic})));
+  EXPECT_TRUE(ForbiddenReason(one, With({Note::kTensorCore})));
+  EXPECT_TRUE(ForbiddenReason(one, With({Note::kDownConvertInputs})));
+  EXPECT_TRUE(ForbiddenReason(EngineCase("f32f32bf16"), With({Note::kTensorCore})));
 }
 
-TEST(WhyNotAllowed, Tf32IsTensorCoresAlone) {
-  EXPECT_EQ(WhyNotAllowed(EngineCase("tf32"), With({Note::kTensorCore})), "");
-  EXPECT_NE(WhyNotAllowed(EngineCase("tf32"), With({})), "");
+TEST(ForbiddenReason, Tf32IsTensorCoresAlone) {
+  EXPECT_FALSE(ForbiddenReason(EngineCase("tf32"), With({Note::kTensorCore})));
+  EXPECT_TRUE(ForbiddenReason(EngineCase("tf32"), With({})));
 }
 
-TEST(WhyNotAllowed, NarrowTypesTakeEveryEngineThatSumsInF32) {
+TEST(ForbiddenReason, NarrowTypesTakeEveryEngineThatSumsInF32) {
   for (const char* type : {"f16", "bf16", "s8s8s8"}) {
-    EXPECT_EQ(WhyNotAllowed(EngineCase(type), With({})), "") << type;
-    EXPECT_EQ(WhyNotAllowed(EngineCase(type), With({Note::kTensorCore})), "") << type;
-    EXPECT_NE(WhyNotAllowed(EngineCase(type),
-                            With({Note::kTensorCore, Note::kReducedPrecisionReduction})),
-              "")
+    EXPECT_FALSE(ForbiddenReason(EngineCase(type), With({}))) << type;
+    EXPECT_FALSE(ForbiddenReason(EngineCase(type), With({Note::kTensorCore}))) << type;
+    EXPECT_TRUE(ForbiddenReason(EngineCase(type),
+                                With({Note::kTensorCore, Note::kReducedPrecisionReduction})))
         << type;
   }
 }
@@ -99,7 +98,7 @@ bool IsUnsupported(const Throws& throws) {
 // Plan i takes 1 ms times i + 1; plan 1 breaks at its third look.
 TEST(TimePlans, APlanThatBreaksIsDroppedAndTheOthersAreTimed) {
   std::vector<int> looks(3);
-  int asked = 0;
+  int checks = 0;
   const auto timed = TimePlans(
       3,
       [&](size_t plan, int calls) {
@@ -107,13 +106,13 @@ TEST(TimePlans, APlanThatBreaksIsDroppedAndTheOthersAreTimed) {
         if (++looks[plan] == 3 && plan == 1) throw std::runtime_error("an engine fell over");
         return 1e-3 * static_cast<double>(plan + 1);
       },
-      [&] { ++asked; });
+      [&] { ++checks; });
   ASSERT_EQ(timed.size(), 2);
   EXPECT_EQ(timed[0].config, 0);
   EXPECT_EQ(timed[1].config, 2);
   EXPECT_EQ(timed[1].seconds, std::vector<double>(5, 3e-3));
   EXPECT_EQ(looks, (std::vector<int>{7, 3, 7}));
-  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(checks, 1);
 }
 
 TEST(TimePlans, AShortCallIsRepeatedToAMillisecond) {
@@ -282,21 +281,22 @@ TEST(SameKernel, ByEngineAndKnobsWhoeverProposedIt) {
 }
 
 template <class Error>
-std::string NoPlan(const std::string& type, const std::vector<library_rules::WhyNot>& reasons,
-                   const std::vector<library_rules::WhyNot>& modes = {}) {
-  return fakes::RefusalOf<Error>([&] { ThrowNoPlan(EngineCase(type), reasons, modes); });
+std::string NoPlan(const std::string& type, const std::vector<library_rules::Failure>& failures,
+                   const std::vector<library_rules::Failure>& modes = {}) {
+  return fakes::RefusalOf<Error>([&] { ThrowNoPlan(EngineCase(type), failures, modes); });
 }
 
-TEST(ThrowNoPlan, CountsTheReasonsMostFirst) {
+TEST(ThrowNoPlan, CountsTheReasonsAndListsTheMostFrequentFirst) {
   EXPECT_EQ(NoPlan<Unsupported>("f32", {{"b"}, {"a"}, {"a"}}),
             "none of 3 proposals of cuDNN can be used: 2 a; 1 b");
-  EXPECT_EQ(NoPlan<Unsupported>("f32", {}), "cuDNN proposes no engine for it");
+  EXPECT_EQ(NoPlan<Unsupported>("f32", {}), "cuDNN proposes no engine for this convolution");
   EXPECT_EQ(NoPlan<Unsupported>("int8", {}),
-            "cuDNN proposes no engine for it (its integer engines read s8, not u8: s8s8s8)");
+            "cuDNN proposes no engine for this convolution (its integer engines read s8, not u8: "
+            "use the type s8s8s8)");
 }
 
-TEST(ThrowNoPlan, WhereOneBrokeItIsAFailure) {
-  const library_rules::WhyNot refused{"refused", false}, broke{"NVRTC is missing", true};
+TEST(ThrowNoPlan, ABrokenProposalMakesItAFailure) {
+  const library_rules::Failure refused{"refused", false}, broke{"NVRTC is missing", true};
   EXPECT_TRUE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused, refused}); }));
   EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused, broke}); }));
   EXPECT_FALSE(IsUnsupported([&] { ThrowNoPlan(EngineCase("f32"), {refused}, {broke}); }));
@@ -305,7 +305,7 @@ TEST(ThrowNoPlan, WhereOneBrokeItIsAFailure) {
 }
 
 TEST(ThrowFirst, IsWhatBrokeBeforeWhatWasRefused) {
-  const library_rules::WhyNot refused{"refused", false}, broke{"broke", true};
+  const library_rules::Failure refused{"refused", false}, broke{"broke", true};
   EXPECT_TRUE(IsUnsupported([&] { library_rules::ThrowFirst({refused}); }));
   EXPECT_FALSE(IsUnsupported([&] { library_rules::ThrowFirst({refused, broke}); }));
   EXPECT_THROW(library_rules::ThrowFirst({}), std::logic_error);
@@ -323,9 +323,6 @@ TEST(RequireConvSupport, IntegersHaveNoBackwardPassAndFp8IsAForwardPassAlone) {
   EXPECT_THROW(RequireConvSupport(fused), Unsupported);
 }
 
-}  // namespace
-namespace {
-
 using testing::HasSubstr;
 
 CudnnConv2dCase Read(const std::string& rest) {
@@ -341,11 +338,11 @@ TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefault) {
   EXPECT_EQ(plain.conv.layout, Conv2dLayout::kNhwc);
   EXPECT_EQ(plain.choice, EngineChoice::kHeuristic);
   EXPECT_EQ(plain.conv.types, (products::ProductTypes{"f16", "f16", "f16"}));
-  EXPECT_TRUE(plain.conv.fpmath.empty());
-  const auto asked = Read("fwd/f16/n1c8h8w8k8r3s3/bias/relu/nchw/best");
-  EXPECT_EQ(asked.conv.layout, Conv2dLayout::kNchw);
-  EXPECT_EQ(asked.choice, EngineChoice::kBest);
-  EXPECT_TRUE(asked.conv.bias && asked.conv.relu);
+  EXPECT_FALSE(plain.conv.fpmath);
+  const auto chosen = Read("fwd/f16/n1c8h8w8k8r3s3/bias/relu/nchw/best");
+  EXPECT_EQ(chosen.conv.layout, Conv2dLayout::kNchw);
+  EXPECT_EQ(chosen.choice, EngineChoice::kBest);
+  EXPECT_TRUE(chosen.conv.bias && chosen.conv.relu);
 }
 
 TEST(ReadCudnnConv2dCase, AnEngineHasANumber) {
@@ -371,7 +368,7 @@ TEST(ReadCudnnConv2dCase, Tf32IsF32StoredAndLessMultiplied) {
 TEST(ReadCudnnConv2dCase, RefusesWhatCannotBe) {
   EXPECT_THAT(CudnnRefusal("fwd/f32/n1c8h8w8k8r3s3/nhwc"), HasSubstr("has no option 'nhwc'"));
   EXPECT_THAT(CudnnRefusal("bwd_weights/f32/n1c8h8w8k8r3s3/bias"),
-              HasSubstr("'bias' is fused into fwd alone"));
+              HasSubstr("'bias' can only be fused into fwd"));
   EXPECT_THAT(CudnnRefusal("bwd_data/f32/n1c8h8w8k8r3s3/bias"), HasSubstr("'bias' "));
   EXPECT_THAT(CudnnRefusal("bwd_data/f32/n1c8h8w8k8r3s3/relu"), HasSubstr("'relu' "));
   EXPECT_THAT(CudnnRefusal("fwd/f64/n1c8h8w8k8r3s3"), HasSubstr("expected a type (f32, tf32, f16"));
@@ -382,8 +379,8 @@ TEST(ReadCudnnConv2dCase, RefusesWhatCannotBe) {
 
 // In a program that has not opened the CUDA module.
 TEST(MakeWorkload, ReadsTheNamesOfCudnnWithoutCuda) {
-  for (const auto& cell : workload::AllBackends())
-    if (cell.library == "cudnn" && cell.prepare)
+  for (const auto& backend : workload::AllBackends())
+    if (backend.library == "cudnn" && backend.prepare)
       GTEST_SKIP() << "another test opened a module in this process";
   const auto workload =
       workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p1/best/cold");

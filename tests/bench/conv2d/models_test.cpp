@@ -61,7 +61,7 @@ Modelled OnH200(const std::string& type, const std::string& algorithm) {
 TEST(BuiltInGpuOf, KnowsWhatDriversCallThem) {
   EXPECT_EQ(BuiltInGpuOf("NVIDIA H200 NVL"), "h200");
   EXPECT_EQ(BuiltInGpuOf("NVIDIA TITAN Xp"), "titan_xp");
-  EXPECT_EQ(BuiltInGpuOf("NVIDIA GeForce RTX 4090"), "");
+  EXPECT_FALSE(BuiltInGpuOf("NVIDIA GeForce RTX 4090"));
 }
 
 TEST(DeltaModel, PredictsCudnnsIntegerConvolutions) {
@@ -81,14 +81,15 @@ TEST(DeltaModel, ATypeThatItLacksHasAReasonAndNoBytes) {
   for (const char* type : {"f64", "s8s8f64", "s8s8"}) {
     const auto none = OnH200(type, "engine 1");
     EXPECT_TRUE(none.bytes.empty()) << type;
-    EXPECT_THAT(none.how, HasSubstr("no DeLTA-style model of it: no type '")) << type;
+    EXPECT_THAT(none.how, HasSubstr("the DeLTA-style model does not cover it: no type '")) << type;
   }
 }
 
 TEST(DeltaModel, AWinogradKernelHasAReasonAndNoBytes) {
   const auto none = OnH200("f32", "engine 6, winograd, workspace 0 B: first of heuristic A");
   EXPECT_TRUE(none.bytes.empty());
-  EXPECT_THAT(none.how, HasSubstr("no DeLTA-style model of it: its kernel is Winograd"));
+  EXPECT_THAT(none.how,
+              HasSubstr("the DeLTA-style model does not cover it: its kernel uses Winograd"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The CUDA module as the programs meet it.
+// The CUDA module as the programs open it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ namespace {
 using testing::IsEmpty;
 using testing::Not;
 
-// Beside this program where it was carried to another machine, else where it was built.
+// Returns the module beside this program (which may run on another machine), or else the one of
+// the build.
 std::filesystem::path Module() {
   std::error_code none;
   const auto beside = gpu_loader::ModuleBesideProgram();
@@ -21,17 +22,17 @@ std::filesystem::path Module() {
 }
 
 TEST(CudaModule, OpensAndKnowsWhetherThereIsAGpu) {
-  const auto [module, why_not] = gpu_loader::OpenGpuModule(Module());
-  ASSERT_NE(module, nullptr) << why_not;
-  EXPECT_EQ(module->devices.empty(), !module->why_no_device.empty()) << module->why_no_device;
-  EXPECT_EQ(module->cells.empty(), !module->why_no_cells.empty()) << module->why_no_cells;
+  const auto [module, reason] = gpu_loader::OpenGpuModule(Module());
+  ASSERT_NE(module, nullptr) << reason->text;
+  EXPECT_EQ(module->devices.empty(), module->no_device_reason.has_value());
+  EXPECT_EQ(module->backends.empty(), module->no_backends_reason.has_value());
   for (const auto& library : module->libraries) EXPECT_THAT(library.description(), Not(IsEmpty()));
 }
 
 TEST(CudaModule, DescribesTheMachineOnGpu) {
-  const auto [module, why_not] = gpu_loader::OpenGpuModule(Module());
-  ASSERT_NE(module, nullptr) << why_not;
-  if (module->devices.empty()) GTEST_SKIP() << fakes::NeedsGpu(module->why_no_device);
+  const auto [module, reason] = gpu_loader::OpenGpuModule(Module());
+  ASSERT_NE(module, nullptr) << reason->text;
+  if (module->devices.empty()) GTEST_SKIP() << fakes::NeedsGpu(module->no_device_reason->text);
   const auto machine = module->describe(module->devices.front().number);
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.name, module->devices.front().name);

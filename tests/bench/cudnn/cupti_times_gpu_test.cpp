@@ -1,5 +1,4 @@
-// The times of events and graphs against what CUPTI saw of the kernels themselves, on the GPU that
-// is here.
+// Compares the times of events and graphs on a GPU with CUPTI's times of the kernels themselves.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -26,8 +25,8 @@ class CuptiTimesOnGpu : public testing::Test {
     api_.OpenDevice(0);
     try {
       Traced([] {});
-    } catch (const std::exception& why) {
-      GTEST_SKIP() << fakes::NeedsGpu(std::string("no trace: ") + why.what());
+    } catch (const std::exception& error) {
+      GTEST_SKIP() << fakes::NeedsGpu(std::string("no trace: ") + error.what());
     }
   }
 
@@ -49,15 +48,15 @@ TEST_F(CuptiTimesOnGpu, EventsGraphAndKernelsAgreeOnAConvolution) {
   constexpr int kCalls = 20, kRounds = 9;
   const auto call = Convolution();
   const auto clock = cuda::OpenCudaClock(0);
-  const auto replay = clock.graph(call.enqueue, kCalls);
+  const auto replay = clock.graph(call.gpu->enqueue, kCalls);
   const cuda::CudaStream stream;
   const auto run = [&] {
-    for (int i = 0; i < kCalls; ++i) call.enqueue(stream.get());
+    for (int i = 0; i < kCalls; ++i) call.gpu->enqueue(stream.get());
     stream.Wait();
   };
   std::vector<double> events, graph, kernels;
   for (int round = -1; round < kRounds; ++round) {  // the first brings the clock up
-    const double batch = clock.batch(call.enqueue, kCalls, {}).seconds / kCalls;
+    const double batch = clock.batch(call.gpu->enqueue, kCalls, {}).seconds / kCalls;
     const double replayed = replay() / kCalls;
     double traced = 0;
     for (const auto& kernel : Traced(run)) traced += kernel.seconds / kCalls;
@@ -73,8 +72,8 @@ TEST_F(CuptiTimesOnGpu, EventsGraphAndKernelsAgreeOnAConvolution) {
   EXPECT_NEAR(Median(graph) / by_kernels, 1, 0.03);
 }
 
-// Both under the trace, which makes launches dearer: from the start of an empty kernel to that of
-// the next is what the host pays for one.
+// Both are measured under the trace, which makes launches more expensive. The time from the start
+// of an empty kernel to that of the next one is the host's cost of a launch.
 TEST_F(CuptiTimesOnGpu, TheLaunchOverheadIsTheTimeBetweenKernels) {
   constexpr int kLaunches = 2000;
   const auto bench = cuda_kernels::OpenCudaBench(0);

@@ -16,7 +16,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr const char* kDriver = DLROOF_FAKE_MODULES "/libcuda_fake.so";
 
@@ -24,60 +23,63 @@ std::filesystem::path Fake(const std::string& name) {
   return std::string(DLROOF_FAKE_MODULES "/") + name + ".so";
 }
 
-std::string WhyNot(const std::string& name) { return OpenGpuModule(Fake(name)).why_not; }
+std::string ReasonOf(const std::string& name) {
+  return OpenGpuModule(Fake(name)).reason.value().text;
+}
 
 GpuAccess Access(const std::string& name, const std::string& device = "auto") {
   return AccessGpu(ParseDevice(device, "--d"), "--d", Fake(name), kDriver);
 }
 
 TEST(OpenGpuModule, GivesTheTableOfAWorkingModule) {
-  const auto [module, why_not] = OpenGpuModule(Fake("working"));
-  EXPECT_THAT(why_not, IsEmpty());
+  const auto [module, reason] = OpenGpuModule(Fake("working"));
+  EXPECT_FALSE(reason);
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(module->devices.at(0).name, "Fake GPU");
 }
 
-TEST(OpenGpuModule, EachWayOfBeingMissingOrBrokenIsOneSentence) {
-  EXPECT_THAT(WhyNot("none"), HasSubstr("this build has no CUDA module"));
-  EXPECT_THAT(WhyNot("other_abi"), HasSubstr("is of another build than this program"));
-  EXPECT_THAT(WhyNot("throws"), HasSubstr("cannot begin: the fake fell over"));
-  EXPECT_THAT(WhyNot("unresolved"), AllOf(HasSubstr("does not fit the libraries"),
-                                          HasSubstr("dlroof_function_of_no_library")));
-  EXPECT_THAT(WhyNot("no_entry"), HasSubstr("is no module of dlroof"));
+TEST(OpenGpuModule, DescribesEachProblemInOneSentence) {
+  EXPECT_THAT(ReasonOf("none"), HasSubstr("this build has no CUDA module"));
+  EXPECT_THAT(ReasonOf("other_abi"), HasSubstr("come from different builds"));
+  EXPECT_THAT(ReasonOf("throws"), HasSubstr("cannot be initialized: the fake fell over"));
+  EXPECT_THAT(ReasonOf("unresolved"), AllOf(HasSubstr("does not match the libraries"),
+                                            HasSubstr("dlroof_function_of_no_library")));
+  EXPECT_THAT(ReasonOf("no_entry"), HasSubstr("is not a module of dlroof"));
   for (const char* name : {"none", "other_abi", "throws", "unresolved", "no_entry"})
-    EXPECT_EQ(WhyNot(name).find('\n'), std::string::npos) << name;
+    EXPECT_EQ(ReasonOf(name).find('\n'), std::string::npos) << name;
 }
 
-TEST(OpenGpuModule, ADamagedFileIsSaidToBe) {
+TEST(OpenGpuModule, ReportsADamagedFile) {
   const TemporaryFolder folder;
   const auto path = folder / "damaged.so";
   for (const std::string text :
        {"", "not a library, but long enough for the header of one ......"}) {
     std::ofstream(path) << text;
-    EXPECT_THAT(OpenGpuModule(path).why_not, HasSubstr("is damaged: build again")) << text;
+    EXPECT_THAT(OpenGpuModule(path).reason.value().text, HasSubstr("is damaged: build it again"))
+        << text;
   }
 }
 
-TEST(SentenceForDlopen, NamesTheLibraryAndItsOwner) {
+TEST(DlopenSentence, NamesTheLibraryAndItsOwner) {
   const auto said = [](const std::string& library) {
     return library + ": cannot open shared object file: No such file or directory";
   };
-  EXPECT_THAT(SentenceForDlopen(said("libcudnn.so.9"), "m.so"),
+  EXPECT_THAT(DlopenSentence(said("libcudnn.so.9"), "m.so"),
               AllOf(HasSubstr("needs libcudnn.so.9 of cuDNN 9"), HasSubstr("ci/run.sh --gpu")));
-  EXPECT_THAT(SentenceForDlopen(said("libcublasLt.so.13"), "m.so"),
+  EXPECT_THAT(DlopenSentence(said("libcublasLt.so.13"), "m.so"),
               HasSubstr("needs libcublasLt.so.13 of the CUDA toolkit"));
-  EXPECT_THAT(SentenceForDlopen(said("libnvperf_host.so"), "m.so"), HasSubstr("(CUPTI)"));
-  EXPECT_THAT(SentenceForDlopen(said("libfmt.so.9"), "m.so"),
+  EXPECT_THAT(DlopenSentence(said("libnvperf_host.so"), "m.so"), HasSubstr("(CUPTI)"));
+  EXPECT_THAT(DlopenSentence(said("libfmt.so.9"), "m.so"),
               HasSubstr("needs libfmt.so.9 of this system"));
-  EXPECT_THAT(SentenceForDlopen("/lib/libc.so.6: version `GLIBC_2.38' not found (required by m.so)",
-                                "m.so"),
-              testing::StartsWith("m.so was built on a newer system"));
-  EXPECT_THAT(SentenceForDlopen("strange", "m.so"), HasSubstr("cannot be opened: strange"));
+  EXPECT_THAT(
+      DlopenSentence("/lib/libc.so.6: version `GLIBC_2.38' not found (required by m.so)", "m.so"),
+      testing::StartsWith("m.so was built on a newer system"));
+  EXPECT_THAT(DlopenSentence("unexpected", "m.so"), HasSubstr("cannot be opened: unexpected"));
 }
 
 TEST(ParseDevice, KnowsAllFormsAndRefusesOthers) {
   EXPECT_TRUE(ParseDevice("auto", "--d").cpu && ParseDevice("auto", "--d").gpu);
-  EXPECT_FALSE(ParseDevice("auto", "--d").gpu_asked);
+  EXPECT_FALSE(ParseDevice("auto", "--d").gpu_requested);
   EXPECT_FALSE(ParseDevice("cpu", "--d").gpu);
   EXPECT_FALSE(ParseDevice("gpu", "--d").cpu);
   EXPECT_EQ(ParseDevice("gpu", "--d").number, 0);
@@ -86,51 +88,52 @@ TEST(ParseDevice, KnowsAllFormsAndRefusesOthers) {
     EXPECT_THROW(ParseDevice(text, "--d"), BadInput) << text;
 }
 
-TEST(AccessGpu, FindsTheDeviceThatWasAskedFor) {
+TEST(AccessGpu, FindsTheRequestedDevice) {
   for (const char* device : {"auto", "gpu", "gpu0"}) {
     const auto access = Access("working", device);
-    EXPECT_THAT(access.why_not, IsEmpty()) << device;
+    EXPECT_FALSE(access.reason) << device;
     EXPECT_EQ(access.device.name, "Fake GPU");
   }
   EXPECT_EQ(fakes::RefusalOf([] { Access("working", "gpu1"); }),
-            "--d=gpu1: there is no such GPU; there are gpu0 (Fake GPU)");
+            "--d=gpu1: there is no such GPU; this machine has gpu0 (Fake GPU)");
 }
 
-TEST(AccessGpu, SaysWhyThereIsNone) {
-  EXPECT_EQ(Access("no_device").why_not, "the fake driver sees no GPU");
-  EXPECT_THAT(Access("throws").why_not, HasSubstr("the fake fell over"));
-  EXPECT_THAT(Access("working", "cpu").why_not, HasSubstr("only the CPU was asked for"));
-  EXPECT_THAT(Access("none").why_not, HasSubstr("this build has no CUDA module"));
+TEST(AccessGpu, ExplainsWhyThereIsNoDevice) {
+  EXPECT_EQ(Access("no_device").reason.value().text, "the fake driver sees no GPU");
+  EXPECT_THAT(Access("throws").reason.value().text, HasSubstr("the fake fell over"));
+  EXPECT_THAT(Access("working", "cpu").reason.value().text,
+              HasSubstr("only the CPU was requested"));
+  EXPECT_THAT(Access("none").reason.value().text, HasSubstr("this build has no CUDA module"));
 }
 
-TEST(AccessGpu, WithoutADriverTheModuleIsNotOpened) {
+TEST(AccessGpu, DoesNotOpenTheModuleWithoutADriver) {
   const auto access =
       AccessGpu(ParseDevice("auto", "--d"), "--d", Fake("throws"), "libdlroof_no_such_driver.so.1");
-  EXPECT_THAT(access.why_not, HasSubstr("no NVIDIA driver here"));
+  EXPECT_THAT(access.reason.value().text, HasSubstr("there is no NVIDIA driver"));
   EXPECT_EQ(access.module, nullptr);
 }
 
-TEST(RegisterGpu, AMissingGpuIsTheReasonOfItsBenchmarks) {
-  RegisterGpu({nullptr, {}, "there is none today"});
+TEST(RegisterGpu, ItsBenchmarksReportTheReasonForAMissingGpu) {
+  RegisterGpu({nullptr, {}, Reason{"there is none today"}});
   const auto workload = workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c1h1w1k1r1s1/cold");
   EXPECT_EQ(workload.cache, workload::CacheState::kCold);
   EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { workload.prepare({}); }), "there is none today");
 }
 
-TEST(RegisterGpu, TheModulesCellsAndLibrariesBecomeThePrograms) {
+TEST(RegisterGpu, AddsTheModulesBackendsAndLibrariesToTheProgram) {
   RegisterGpu(Access("working"));
   EXPECT_EQ(workload::AllLibraries().back().description(), "cuDNN of the fake");
   EXPECT_EQ(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c1h1w1k1r1s1").prepare({}).algorithm,
             "fake engine");
   EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1"), BadInput)
       << "the program reads names";
-  // An exception that crosses the module's border is still of its kind.
+  // An exception keeps its type when it leaves the module.
   EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n2c1h1w1k1r1s1").prepare({}),
                Unsupported);
 }
 
-TEST(RegisterGpu, AGpuWithoutCudnnSaysSo) {
-  RegisterGpu(Access("no_cells"));
+TEST(RegisterGpu, BenchmarksReportAMissingCudnn) {
+  RegisterGpu(Access("no_backends"));
   const auto workload = workload::MakeWorkload("LSTM/gpu/cudnn/bwd/f32/t1n1i1h1");
   EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { workload.prepare({}); }),
             "the fake was built without cuDNN");

@@ -15,59 +15,55 @@ TEST(IsRefusal, WhatCudnnCannotDo) {
       EXPECT_TRUE(IsRefusal(status, stage)) << status;
 }
 
-TEST(IsRefusal, ABadParameterIsOneOnlyWhileSomethingIsDescribed) {
+TEST(IsRefusal, ABadParameterIsARefusalOnlyDuringDescription) {
   for (const int status : {2000, 2008}) {
     EXPECT_TRUE(IsRefusal(status, Stage::kDescribe)) << status;
     EXPECT_FALSE(IsRefusal(status, Stage::kExecute)) << status;
   }
 }
 
-// A driver, a runtime, NVRTC, a part of cuDNN that is missing or does not load; a compiler that
-// fails; a GPU that fails.
-TEST(IsRefusal, ABrokenInstallationIsNone) {
+// A missing driver, runtime, NVRTC or part of cuDNN, a compiler that fails, a GPU that fails.
+TEST(IsRefusal, ABrokenInstallationIsNotARefusal) {
   for (const int status : {1001, 1002, 1008, 3005, 3006, 3008, 3009, 4000, 4001, 5000, 5001})
     for (const auto stage : {Stage::kDescribe, Stage::kExecute})
       EXPECT_FALSE(IsRefusal(status, stage)) << status;
 }
 
-TEST(CudnnVersion, IsReadAsNvidiaWritesIt) {
+TEST(VersionText, IsWrittenAsNvidiaWritesIt) {
   EXPECT_EQ(VersionText(91900), "9.19.0");
   EXPECT_EQ(VersionText(91002), "9.10.2");
   EXPECT_EQ(VersionText(90800), "9.8.0");
   EXPECT_EQ(VersionText(8907), "8.9.7");
 }
 
-TEST(CudnnVersion, AMinorVersionServesAnotherAMajorOneDoesNot) {
-  EXPECT_EQ(WhyNotThisVersion(90800, 9), "");
-  EXPECT_EQ(WhyNotThisVersion(92299, 9), "");
-  EXPECT_EQ(WhyNotThisVersion(100000, 9),
-            "cuDNN 10.0.0 was found, and this build needs 9: put its folder first in "
+TEST(CudnnMismatch, MinorVersionsAreCompatibleMajorVersionsAreNot) {
+  EXPECT_FALSE(CudnnMismatch(90800, 9));
+  EXPECT_FALSE(CudnnMismatch(92299, 9));
+  EXPECT_EQ(CudnnMismatch(100000, 9).value().text,
+            "cuDNN 10.0.0 was found, but this build needs 9: put the folder of cuDNN 9 first in "
             "LD_LIBRARY_PATH");
-  EXPECT_NE(WhyNotThisVersion(8907, 9), "");
+  EXPECT_TRUE(CudnnMismatch(8907, 9));
 }
 
-bool Taken(std::string_view type, const char* value) {
+bool Accepted(std::string_view type, const char* value) {
   return fakes::RefusalOf<Unsupported>([&] { RequireTf32(type, value); }) == "accepted";
 }
 
 TEST(RequireTf32, RefusesWhatTheVariableWouldMakeAnotherType) {
   for (const char* value : {static_cast<const char*>(nullptr), ""})
-    for (const char* type : {"tf32", "f32", "f16"}) EXPECT_TRUE(Taken(type, value)) << type;
-  EXPECT_FALSE(Taken("tf32", "0"));
-  EXPECT_TRUE(Taken("f32", "0"));
-  EXPECT_TRUE(Taken("tf32", "1"));
-  EXPECT_FALSE(Taken("f32", "1"));
-  EXPECT_TRUE(Taken("f16", "0"));
-  EXPECT_TRUE(Taken("f16", "1"));
+    for (const char* type : {"tf32", "f32", "f16"}) EXPECT_TRUE(Accepted(type, value)) << type;
+  EXPECT_FALSE(Accepted("tf32", "0"));
+  EXPECT_TRUE(Accepted("f32", "0"));
+  EXPECT_TRUE(Accepted("tf32", "1"));
+  EXPECT_FALSE(Accepted("f32", "1"));
+  EXPECT_TRUE(Accepted("f16", "0"));
+  EXPECT_TRUE(Accepted("f16", "1"));
 }
-
-}  // namespace
-namespace {
 
 TEST(MatrixPipe, FollowsTheIsaThatTheImplementationNames) {
   EXPECT_EQ(MatrixPipe("bf16", "brgconv:avx512_core_amx_bf16", "avx512_core_amx"), "bf16.matrix");
   EXPECT_EQ(MatrixPipe("bf16", "brgconv:avx512_core_bf16", "avx512_core_amx"), "bf16.vector");
-  // Emulated: avx512_core has no bf16 instruction, whatever the implementation is called.
+  // avx512_core has no bf16 instruction, so bf16 is emulated whatever the implementation's name.
   EXPECT_EQ(MatrixPipe("bf16", "jit_bf16:avx512_core", "avx512_core_amx"), "fp32.vector");
   EXPECT_EQ(MatrixPipe("bf16", "jit:avx512_core", "avx512_core_vnni"), "fp32.vector");
   EXPECT_EQ(MatrixPipe("int8", "brgconv:avx512_core_amx_int8", "avx512_core_amx"), "int8.matrix");

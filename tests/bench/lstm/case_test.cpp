@@ -25,7 +25,7 @@ std::string Refusal(const std::string& text, int column_offset = 0) {
   return fakes::RefusalOf([&] { ParseLstmProblem(text, column_offset); });
 }
 
-// Two operations per multiply-add, whichever way the products are cut.
+// There are two operations per multiply-add, independent of how the products are split.
 TEST(LstmProducts, HaveTheMatrixFlops) {
   std::mt19937 random(3);
   for (int i = 0; i < 200; ++i) {
@@ -68,7 +68,7 @@ TEST(LstmText, IsInverseOfParsingForRandomProblems) {
   }
 }
 
-// Any text is either refused or the one spelling of its problem.
+// Every text is either refused or the only spelling of its problem.
 TEST(LstmText, AcceptsNothingButItsOwnSpelling) {
   std::mt19937 random(11);
   const std::string letters = "tnihlpbisum0123456789_x ";
@@ -274,8 +274,7 @@ TEST(LstmMatrixPipe, OfEachTypeFollowsTheImplementation) {
   EXPECT_EQ(pipe("bf16", "ref"), "fp32.vector");
 }
 
-// The library may ignore an fpmath mode: only AMX in every primitive's name validates that it did
-// not.
+// The library may ignore an fpmath mode. Only AMX in every primitive's name shows that it did not.
 TEST(LstmMatrixPipe, OfF32IsBf16OnlyWhereTheNamesProveIt) {
   const auto pipe = [](std::string_view fpmath, std::string_view implementation,
                        std::string_view isa = "avx512_core_amx") {
@@ -302,7 +301,7 @@ TEST(LstmCase, NamesTheColumnOfWhatItRefuses) {
   EXPECT_EQ(refusal("LSTM/cpu/onednn/fwd_inference/f32/t1n1i1h1"), "accepted");
   EXPECT_THAT(refusal("LSTM/cpu/onednn/fwd/f32/t1n1i1h1"), HasSubstr("column 17: "));
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f8/t1n1i1h1"),
-              HasSubstr("column 21: LSTM/cpu/onednn has no type 'f8'; there are f32, bf16"));
+              HasSubstr("column 21: LSTM/cpu/onednn has no type 'f8'; it has f32, bf16"));
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1g1"), HasSubstr("column 31: expected 'h'"));
   EXPECT_THAT(refusal("LSTM/cpu/onednn/bwd/f32/t1n1i1h1/relu"),
               HasSubstr("column 34: LSTM/cpu/onednn has no option 'relu' (peephole ldigo)"));

@@ -75,7 +75,7 @@ TEST(RequireRnnType, Bf16IsThereFromVersion913On) {
   EXPECT_NO_THROW(RequireRnnType("f16", 90800));
   EXPECT_NO_THROW(RequireRnnType("bf16", 91300));
   EXPECT_EQ(fakes::RefusalOf<Unsupported>([] { RequireRnnType("bf16", 91200); }),
-            "LSTMs in bf16 need cuDNN 9.13.0, this is 9.12.0");
+            "LSTMs in bf16 need cuDNN 9.13.0 or newer, this is 9.12.0");
 }
 
 TEST(RequireRnnUnit, RefusesWhatWouldSilentlyBeAnotherType) {

@@ -14,7 +14,7 @@
 namespace dlroof::lstm {
 namespace {
 
-// Counts its own operations by part; the value is carried along so that the loops cannot tell.
+// A number that counts its own operations by part. It also has a value, so that the loops work.
 struct Tally {
   int64_t matrix = 0, elementwise = 0;
 };
@@ -36,7 +36,7 @@ CountingNumber operator-(CountingNumber a, CountingNumber b) { return Once(a.val
 CountingNumber operator*(CountingNumber a, CountingNumber b) { return Once(a.value * b.value); }
 CountingNumber Sigmoid(CountingNumber a) { return Once(lstm_reference::Sigmoid(a.value)); }
 CountingNumber Tanh(CountingNumber a) { return Once(lstm_reference::Tanh(a.value)); }
-// The same two operations as the loops' own, moved to the other part.
+// The same two operations as in the loops, counted in the matrix part.
 void MultiplyAdd(CountingNumber& sum, const CountingNumber& a, const CountingNumber& b) {
   const int64_t before = Counted().elementwise;
   sum = sum + a * b;
@@ -95,8 +95,8 @@ TEST(LstmReference, ComputesOneCellWorkedByHand) {
   EXPECT_NEAR(forward.outputs.final_cell[0], 0.5 * 0.2 + 0.75 * std::tanh(1.0), 1e-15);
 }
 
-// All weights and biases 0 but the peepholes, and log 3 turns a gate of 1/2 into 3/4: i and f look
-// at the cell state 1 before the step, o at the one after it.
+// All weights and biases except the peepholes are 0, and log 3 turns a gate of 1/2 into 3/4: i and
+// f read the cell state 1 before the step, o reads the one after it.
 TEST(LstmReference, PeepholesSeeTheCellStateWorkedByHand) {
   auto problem = ParseLstmProblem("t1n1i1h1");
   problem.peephole = true;
@@ -180,12 +180,12 @@ TEST(LstmReference, EveryGradientIsTheCentralDifference) {
           ASSERT_EQ(value.size(), gradient.size());
           for (size_t k = 0; k < value.size(); ++k) {
             constexpr double kStep = 1e-5;
-            const double kept = value[k];
-            value[k] = kept + kStep;
+            const double original = value[k];
+            value[k] = original + kStep;
             const double above = LossOf(problem, input, d_output);
-            value[k] = kept - kStep;
+            value[k] = original - kStep;
             const double below = LossOf(problem, input, d_output);
-            value[k] = kept;
+            value[k] = original;
             ASSERT_NEAR(gradient[k], (above - below) / (2 * kStep), 1e-8) << text;
           }
         },
@@ -221,21 +221,21 @@ TEST(LstmCheck, AcceptsTheLoopsAndRefusesOneWrongValue) {
 
     ForEachOutput(
         [&](auto& values) {
-          const double kept = values.back();
+          const double original = values.back();
           values.back() += 1e-6;
           EXPECT_FALSE(CheckLastSteps(p.problem, p.input, p.forward).ok) << text;
           values.back() = std::nan("");
           EXPECT_FALSE(CheckLastSteps(p.problem, p.input, p.forward).ok) << text;
-          values.back() = kept;
+          values.back() = original;
         },
         p.forward.outputs);
     ForEachInput(
         [&](auto& values) {
           if (values.empty()) return;
-          const double kept = values.front();
-          values.front() = kept + 0.1;
+          const double original = values.front();
+          values.front() = original + 0.1;
           EXPECT_FALSE(CheckGradient(p.problem, p.input, p.d_output, p.d_input).ok) << text;
-          values.front() = kept;
+          values.front() = original;
         },
         p.d_input);
   }
@@ -252,7 +252,7 @@ TEST(LstmTensors, DifferenceIsRelativeToTheLargestOfTheTensor) {
   EXPECT_GT(Difference({{1}, {0}, {8}}, expected).max_error, 1e300);
 }
 
-TEST(LstmReferenceCell, RunsAndVerifiesEveryDirection) {
+TEST(LstmReferenceBackend, RunsAndVerifiesEveryDirection) {
   for (const auto* direction : {"fwd_inference", "fwd_training", "bwd"})
     for (const auto* problem : {"t4n2i5h6l2p3bi", "t4n2i5h6l2p3bi/peephole"}) {
       const auto workload =
@@ -264,7 +264,7 @@ TEST(LstmReferenceCell, RunsAndVerifiesEveryDirection) {
       EXPECT_GT(verification.tolerance, 0);
       EXPECT_EQ(call.modelled.flops.count("fp64.vector"), 1U);
       EXPECT_EQ(call.modelled.launches, 1);
-      EXPECT_EQ(workload.repro, "");
+      EXPECT_FALSE(workload.repro);
     }
 }
 
@@ -280,14 +280,14 @@ std::pair<size_t, size_t> Listed(const workload::PreparedCall& call) {
   return bytes;
 }
 
-TEST(LstmReferenceCell, ListsTheMemoryOfACall) {
+TEST(LstmReferenceBackend, ListsTheMemoryOfACall) {
   const auto prepare = [](const std::string& rest) {
     return workload::MakeWorkload("LSTM/cpu/reference/" + rest).prepare({});
   };
   // weights 12 x 28, bias 28, peepholes 21
   constexpr size_t kWeights = 336 + 28 + 21;
-  // 30 in, hidden and cell states 21 each, in and out; output 42, kept once more in its layer;
-  // kept: gates 6 x 28, cell, exposed and hidden 42 each
+  // 30 in, hidden and cell states 21 each, in and out; output 42, stored again in its layer;
+  // stored: gates 6 x 28, cell, exposed and hidden 42 each
   constexpr size_t kForward = 30 + 84 + 84 + 168 + 126;
   const auto forward = prepare("fwd_training/f64/t2n3i5h7/peephole");
   EXPECT_EQ(Listed(forward), (std::pair<size_t, size_t>{8 * kWeights, 8 * (kWeights + kForward)}));
@@ -297,31 +297,31 @@ TEST(LstmReferenceCell, ListsTheMemoryOfACall) {
             (std::pair<size_t, size_t>{8 * kWeights, 8 * (2 * kWeights + kForward + 30 + 126)}));
 }
 
-// The list is made before calls are timed: a call must work on the memory that was listed.
-TEST(LstmReferenceCell, WorksOnTheListedMemoryInEveryCall) {
+// The list is made before calls are timed, so calls must use the memory in the list.
+TEST(LstmReferenceBackend, WorksOnTheListedMemoryInEveryCall) {
   const auto call = workload::MakeWorkload("LSTM/cpu/reference/bwd/f64/t2n3i5h7l2bi").prepare({});
   call.run();
   call.verify();
-  std::vector<std::vector<char>> kept;
+  std::vector<std::vector<char>> before;
   const auto bytes = [](const workload::MemoryRegion& region) {
     const auto* begin = static_cast<const char*>(region.begin);
     return std::vector<char>(begin, begin + region.bytes);
   };
-  for (const auto& region : call.memory) kept.push_back(bytes(region));
+  for (const auto& region : call.memory) before.push_back(bytes(region));
   // The last nine are the gradients by source, states and both layers' input, state and bias.
   for (auto region = call.memory.end() - 9; region != call.memory.end(); ++region)
     std::memset(const_cast<void*>(region->begin), 0x55, region->bytes);
   call.run();
-  for (size_t k = 0; k < kept.size(); ++k) EXPECT_EQ(bytes(call.memory[k]), kept[k]) << k;
+  for (size_t k = 0; k < before.size(); ++k) EXPECT_EQ(bytes(call.memory[k]), before[k]) << k;
 }
 
-TEST(LstmReferenceCell, HasOnlyDoublesAndNoLayouts) {
+TEST(LstmReferenceBackend, HasOnlyDoublesAndNoLayouts) {
   EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/reference/bwd/f32/t1n1i1h1"), BadInput);
   EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/ldigo"), BadInput);
   EXPECT_THROW(workload::MakeWorkload("LSTM/cpu/reference/bwd/f64/t1n1i1h1/fpmath-bf16"), BadInput);
 }
 
-// Times depend on slow denormal numbers, and on gates that pass nothing on.
+// Denormal numbers are slow, and saturated gates would hide errors.
 TEST(LstmTensors, SeededDataNeitherSaturateGatesNorUnderflow) {
   for (const auto* text : {"t200n2i16h16", "t8n4i64h64l3bi", "t8n4i64h64p16/peephole"}) {
     const Prepared p = RunLoops(text);
@@ -330,7 +330,7 @@ TEST(LstmTensors, SeededDataNeitherSaturateGatesNorUnderflow) {
       for (const double value : values)
         if (value != 0 && std::abs(value) < std::numeric_limits<float>::min()) ++denormal;
     };
-    for (const auto& layer : p.forward.kept)
+    for (const auto& layer : p.forward.stored)
       for (const auto& pass : layer.passes) {
         count(pass.cell);
         count(pass.hidden);

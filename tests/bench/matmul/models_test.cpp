@@ -30,7 +30,7 @@ TEST(MatmulLevels, ModelsBrgemmRowByRowAlone) {
   const auto model =
       MatmulLevels(LevelsCase("fwd/f32/m1024n768k768"), "brg:avx512_core", "avx512_core");
   ASSERT_EQ(model.nests.size(), 1U);
-  EXPECT_EQ(model.why_not, "");
+  EXPECT_EQ(model.reason, std::nullopt);
   EXPECT_THAT(model.how, testing::HasSubstr("256 rows, 64 columns and 512 steps"));
   for (const auto& [name, implementation] : {std::pair{"fwd/f32/m64n64k64_tA", "brg:avx512_core"},
                                              {"fwd/bf16/m64n64k64", "brg:avx512_core_amx"},
@@ -38,7 +38,7 @@ TEST(MatmulLevels, ModelsBrgemmRowByRowAlone) {
                                              {"fwd/f32/m64n64k64/ip", "brgemm:avx512_core"}}) {
     const auto none = MatmulLevels(LevelsCase(name), implementation, "avx512_core");
     EXPECT_TRUE(none.nests.empty()) << name;
-    EXPECT_THAT(none.why_not, testing::HasSubstr(implementation));
+    EXPECT_THAT(none.reason.value().text, testing::HasSubstr(implementation));
   }
 }
 

@@ -125,7 +125,7 @@ TEST(MeasureNetwork, FindsWhatIsThere) {
   ASSERT_EQ(fit->network.pieces.size(), 1);
   EXPECT_NEAR(fit->network.pieces[0].latency_seconds, kLatency, 1e-12);
   EXPECT_NEAR(fit->network.pieces[0].bytes_per_second, kRate, 1);
-  EXPECT_EQ(fit->validation.reason, "");
+  EXPECT_EQ(fit->validation.reason, std::nullopt);
   ASSERT_EQ(measured->allreduce.size(), 2);
   EXPECT_EQ(measured->allreduce[1].nodes, 4);
   EXPECT_NEAR(measured->allreduce[1].points.back().seconds, RingOf(4, 4 << 20), 1e-12);

@@ -51,7 +51,7 @@ TEST(OnednnMemories, PoisonedIsNotANumberInFloatingTypes) {
       EXPECT_TRUE(std::isnan(value)) << type;
 }
 
-// Tensors then lie the same in every process, and as in benchdnn.
+// This makes the relative position of tensors the same in every process, and as in benchdnn.
 TEST(OnednnMemories, BeginAtMultiplesOf2MiBAndOutliveAMove) {
   Tensors first;
   const auto desc = PlainDesc({3}, memory::data_type::f32);
@@ -75,7 +75,7 @@ TEST(OnednnIsa, IsKnownByNameAndVersionIsTheOneWeCompileFor) {
   EXPECT_THAT(Version(), testing::StartsWith("3."));
 }
 
-TEST(OnednnErrors, UnimplementedIsUnsupportedWithTheLibrarysWords) {
+TEST(OnednnErrors, UnimplementedIsUnsupportedWithTheLibrarysMessage) {
   const auto fail = []() -> int { throw dnnl::error(dnnl_unimplemented, "no such"); };
   EXPECT_THAT(fakes::RefusalOf<Unsupported>([&] { Translated("conv2d fwd f16", fail); }),
               testing::AllOf(testing::HasSubstr("no such"), testing::HasSubstr("conv2d fwd f16"),
@@ -83,7 +83,7 @@ TEST(OnednnErrors, UnimplementedIsUnsupportedWithTheLibrarysWords) {
 }
 
 TEST(OnednnErrors, AnyOtherStatusIsAFailure) {
-  const auto fail = []() -> int { throw dnnl::error(dnnl_out_of_memory, "no module"); };
+  const auto fail = []() -> int { throw dnnl::error(dnnl_out_of_memory, "no memory"); };
   try {
     Translated("conv2d fwd f32", fail);
     FAIL() << "nothing thrown";
@@ -95,9 +95,6 @@ TEST(OnednnErrors, AnyOtherStatusIsAFailure) {
 }
 
 TEST(OnednnTypes, AnUnknownOneIsUnsupported) { EXPECT_THROW(DataType("f64"), Unsupported); }
-
-}  // namespace
-namespace {
 
 TEST(FunctionCostOnednn, IsProportionalToTheElementsAndLeavesTheThreadsAsTheyWere) {
   const int threads = omp_get_max_threads();
@@ -129,8 +126,8 @@ TEST_P(ProductCostOnednn, IsProportionalToTheCountAndLeavesTheThreadsAsTheyWere)
   EXPECT_EQ(omp_get_max_threads(), threads);
 }
 
-// A thousand times the multiply-adds take longer, whatever else runs. 32^3 of them are 2048
-// multiply-adds of 16 lanes, so at least as many instructions; less would count another process.
+// A thousand times as many multiply-adds take longer, whatever else runs. 32^3 multiply-adds are
+// 2048 vector instructions of 16 lanes; a smaller count would be of another process.
 TEST_P(ProductCostOnednn, GrowsWithTheSize) {
   const auto small = ProductCost({{32, 32, 32, 1}}, "f32", GetParam(), 20).value(),
              large = ProductCost({{320, 320, 320, 1}}, "f32", GetParam(), 0).value();

@@ -20,7 +20,8 @@ using testing::HasSubstr;
 machine::Machine Measured(const std::string& name) {
   machine::Machine machine{.device = "gpu", .name = name, .measured_at = "2026-01-01"};
   auto& set = machine.by_threads[1];
-  set.bytes[Level::kDram] = {.per_second = 4e12, .how = "fake", .validated = true};
+  set.bytes[Level::kDram] = {
+      .per_second = 4e12, .how = "fake", .status = machine::CeilingStatus::kValidated};
   set.bytes[Level::kL2] = {.per_second = 9e12, .how = "fake", .reasons = {"noise"}};
   return machine;
 }
@@ -38,8 +39,11 @@ TEST(WithCeilings, MeasuredRatesReplaceTheParameters) {
   auto machine = Measured("a V100");
   auto& set = machine.by_threads[1];
   // 60 multiply-adds a clock.
-  set.flops["fp32.vector"] = {.per_second = 80 * 1.53e9 * 2 * 60, .how = "fake", .validated = true};
-  set.bytes[Level::kL1] = {.per_second = 80 * 1.53e9 * 100, .how = "fake", .validated = true};
+  set.flops["fp32.vector"] = {.per_second = 80 * 1.53e9 * 2 * 60,
+                              .how = "fake",
+                              .status = machine::CeilingStatus::kValidated};
+  set.bytes[Level::kL1] = {
+      .per_second = 80 * 1.53e9 * 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
   set.launch_seconds = 3e-6;
   const auto gpu = WithCeilings(v100, machine);
   EXPECT_NEAR(delta::MacsPerClock(gpu, "f32"), 60, 1e-9);
@@ -69,7 +73,8 @@ TEST(WithCeilings, SpecifiedRatesReplaceTheParametersAndKeepTheirSources) {
   EXPECT_EQ(same.sources.at("launch_seconds"), h100.sources.at("launch_seconds"))
       << "assumed, and still so";
   auto machine = Measured("an H100");
-  machine.by_threads[1].bytes = {{Level::kDram, {.per_second = 3e12, .specified = true}}};
+  machine.by_threads[1].bytes = {
+      {Level::kDram, {.per_second = 3e12, .status = machine::CeilingStatus::kSpecified}}};
   const auto gpu = WithCeilings(h100, machine);
   EXPECT_EQ(gpu.dram_bytes_per_second, 3e12);
   EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "given for an H100, not measured");
@@ -88,7 +93,7 @@ TEST(ChosenGpu, IsTheRunsOwnWithItsValidatedCeilings) {
   auto later = Measured("NVIDIA H200 NVL");
   later.by_threads[1].bytes[Level::kDram].per_second = 5e12;
   EXPECT_EQ(ChosenGpu({.machine = &later, .run = &run}).dram_bytes_per_second, 5e12);
-  // A named GPU is the one that is asked about.
+  // --gpu determines the GPU.
   EXPECT_EQ(ChosenGpu({.gpu = "a100", .run = &run}).dram_bytes_per_second,
             delta::FindGpu("a100").dram_bytes_per_second);
 }
@@ -120,7 +125,7 @@ TEST(ChosenGpu, CeilingsOfAnotherGpuAreRefused) {
   EXPECT_THAT(Refusal({.gpu = "v100", .machine = &other}), HasSubstr("not of v100"));
   const auto run = RunOn({Measured("NVIDIA H200")});
   EXPECT_THAT(Refusal({.machine = &a100, .run = &run}), HasSubstr("not of h200"));
-  // A parameter file of one's own may be of any GPU.
+  // A parameter file accepts the ceilings of any GPU.
   const std::string own = fakes::TestData("../../counters/delta/gpus/v100.json");
   EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &other}).dram_bytes_per_second, 4e12);
   auto cpu = a100;
@@ -157,7 +162,7 @@ TEST(LayersOfSuites, RefusesWhatHasNoConvolution) {
   EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }),
               HasSubstr("suite 'gnmt' has no"));
   EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"nope"}, {}); }),
-              testing::StartsWith("--suite: no suite 'nope'"));
+              testing::StartsWith("--suite: unknown suite 'nope'"));
 }
 
 TEST(Rescaled, ChangesResourcesAndTile) {
@@ -176,9 +181,9 @@ TEST(Rescaled, RefusesInOneSentence) {
   EXPECT_THAT(of("dram"), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of(""), HasSubstr("expected RESOURCE=FACTOR"));
   EXPECT_THAT(of("dram=x"), HasSubstr("expected a number, got 'x'"));
-  EXPECT_THAT(of("dram=0"), HasSubstr("a factor is from 1/64 to 64"));
-  EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is there twice"));
-  EXPECT_THAT(of("cache=2"), HasSubstr("no resource to scale"));
+  EXPECT_THAT(of("dram=0"), HasSubstr("expected a factor from 1/64 to 64"));
+  EXPECT_THAT(of("dram=2,dram=3"), HasSubstr("dram is repeated"));
+  EXPECT_THAT(of("cache=2"), HasSubstr("is not a resource"));
   EXPECT_THAT(of("tile=100x64"), HasSubstr("expected MxN"));
   EXPECT_THAT(of("tile=128"), HasSubstr("expected MxN"));
   EXPECT_THAT(of("tile=128x64x8"), HasSubstr("expected MxN"));
@@ -250,7 +255,7 @@ TEST(ParseSweep, RefusesInOneSentence) {
   EXPECT_THAT(of("dram=1:4:0"), HasSubstr("a positive step"));
   EXPECT_THAT(of("dram=1:1e9:1"), HasSubstr("64 values at most"));
   EXPECT_THAT(of("dram=nan:4:1"), HasSubstr("expected"));
-  EXPECT_THAT(of("cache=1:2:1"), HasSubstr("no resource to scale"));
+  EXPECT_THAT(of("cache=1:2:1"), HasSubstr("is not a resource"));
   EXPECT_THAT(of("dram=1:2:1,dram=1:2:1"), HasSubstr("two different ones"));
   EXPECT_THAT(of("dram=1:2:1,l2=1:2:1,l1=1:2:1"), HasSubstr("two different ones"));
 }
@@ -289,7 +294,7 @@ TEST(LayersOfRunFile, TakesTheTileOfATracedKernel) {
   EXPECT_EQ(layer.prediction.plan.tile.n, 64);
 }
 
-// One record that the model knows nothing of costs that one.
+// A record that the model does not cover does not affect the others.
 TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   auto run = GpuRun();
   const auto add = [&](const std::string& rest, const std::string& algorithm) {
@@ -307,15 +312,15 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasons) {
   EXPECT_EQ(group.layers.size(), 2U);
   ASSERT_EQ(group.not_predicted.size(), 4U);
   EXPECT_EQ(group.not_predicted[0].name, "Conv2D/gpu/cudnn/fwd/f32/of another program");
-  EXPECT_THAT(group.not_predicted[1].reason, HasSubstr("no type 'f64' in the model"));
+  EXPECT_THAT(group.not_predicted[1].reason, HasSubstr("the model has no type 'f64'"));
   EXPECT_THAT(group.not_predicted[2].reason, HasSubstr("256x256 does not fit into an SM"));
-  EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel is Winograd"));
+  EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel uses Winograd"));
   ModelReport report;
   report.base = V100();
   report.groups = {Predict(group, report.base, false)};
-  EXPECT_THAT(Table(report),
-              testing::AllOf(HasSubstr("\nnot predicted "), HasSubstr(" its kernel is Winograd")));
-  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel is Winograd"));
+  EXPECT_THAT(Table(report), testing::AllOf(HasSubstr("\nnot predicted "),
+                                            HasSubstr(" its kernel uses Winograd")));
+  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel uses Winograd"));
   const auto json = ToJson(report).at("groups").at(0);
   EXPECT_EQ(json.at("layers").size(), 2U);
   EXPECT_EQ(json.at("not_predicted").size(), 4U);
@@ -327,7 +332,7 @@ TEST(OnlyPredicted, RefusesWithTheFirstReasonWhereNothingIsLeft) {
   for (auto& layer : group.layers) layer.question.type = "f64";
   EXPECT_THAT(fakes::RefusalOf([&] { OnlyPredicted(group, V100().gpu); }),
               testing::AllOf(testing::StartsWith("run.json: none of its GPU convolutions"),
-                             HasSubstr(group.layers[0].name + ": no type 'f64'")));
+                             HasSubstr(group.layers[0].name + ": the model has no type 'f64'")));
 }
 
 TEST(Residuals, ArePredictedOverMeasuredMinusOnePerLevelAndForTime) {

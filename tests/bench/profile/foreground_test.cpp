@@ -55,7 +55,7 @@ TEST(RunInForeground, WithoutAProgramThereIsAReason) {
     RunInForeground(request);
     FAIL();
   } catch (const CannotStart& error) {
-    EXPECT_EQ(error.reason, ENOENT);
+    EXPECT_EQ(error.error, ENOENT);
   }
 }
 
@@ -104,18 +104,18 @@ TEST(RunVerbose, ALogThatCannotBeWrittenIsRefusedBeforeTheStart) {
             "/dlroof-none/log: No such file or directory");
 }
 
-TEST(SpeakingVariables, WhatTheUserHasSetStays) {
-  std::string remark;
+TEST(VerboseModeOn, DoesNotOverrideTheUsersVariables) {
   unsetenv("ONEDNN_VERBOSE");
   unsetenv("DNNL_VERBOSE");
-  EXPECT_EQ(SpeakingVariables(remark), (Variables{{"DNNL_VERBOSE", "2"},
+  EXPECT_EQ(VerboseModeOn().variables, (Variables{{"DNNL_VERBOSE", "2"},
                                                   {"DNNL_VERBOSE_TIMESTAMP", "1"},
                                                   {"ONEDNN_VERBOSE", "2"},
                                                   {"ONEDNN_VERBOSE_TIMESTAMP", "1"}}));
-  EXPECT_EQ(remark, "");
+  EXPECT_EQ(VerboseModeOn().remark, std::nullopt);
   setenv("DNNL_VERBOSE", "1", 1);
-  EXPECT_EQ(SpeakingVariables(remark).count("ONEDNN_VERBOSE"), 0U);
-  EXPECT_EQ(remark, "DNNL_VERBOSE=1 is set already and stays; without it profile sets 2");
+  EXPECT_EQ(VerboseModeOn().variables.count("ONEDNN_VERBOSE"), 0U);
+  EXPECT_EQ(VerboseModeOn().remark,
+            "DNNL_VERBOSE=1 is set already and stays; unset it and profile sets 2");
   unsetenv("DNNL_VERBOSE");
 }
 

@@ -28,9 +28,12 @@ machine::Machine Roofs() {
   machine::Machine machine{.device = "cpu", .name = "roofs", .fingerprint = "roofs"};
   for (const int threads : {1, 2}) {
     auto& set = machine.by_threads[threads];
-    set.flops["fp32.vector"] = {
-        .per_second = 100e9 * threads, .threads = threads, .specified = true};
-    set.bytes[Level::kDram] = {.per_second = 10e9 * threads, .threads = threads, .specified = true};
+    set.flops["fp32.vector"] = {.per_second = 100e9 * threads,
+                                .threads = threads,
+                                .status = machine::CeilingStatus::kSpecified};
+    set.bytes[Level::kDram] = {.per_second = 10e9 * threads,
+                               .threads = threads,
+                               .status = machine::CeilingStatus::kSpecified};
   }
   return machine;
 }
@@ -135,10 +138,10 @@ TEST(ProgramRun, TheFileTellsTheSameWhenItIsReadAgain) {
 // 1358 ms in all, of which 279 ms in reorders, by the log.
 TEST(ProgramRun, TheCensusTellsReordersApart) {
   const auto summary = programs::ProgramOf(Imported("pt_r50_inf.onednn.log").context).value();
-  double moves = 0;
+  double moves_data = 0;
   for (const auto& primitive : summary.primitives)
-    if (primitive.moves) moves += primitive.seconds;
-  EXPECT_NEAR(moves, 0.279, 0.001);
+    if (primitive.moves_data) moves_data += primitive.seconds;
+  EXPECT_NEAR(moves_data, 0.279, 0.001);
   EXPECT_NEAR(summary.seconds, 1.358, 0.001);
 }
 

@@ -23,10 +23,10 @@ programs::ProgramSummary Program() {
 TEST(ChooseReplayed, TheLongestThatHaveABenchmark) {
   auto summary = Program();
   EXPECT_EQ(ChooseReplayed(1, summary), std::vector<std::size_t>{1});
-  EXPECT_EQ(summary.primitives[0].not_standalone, "dlroof has no benchmark of this call");
-  EXPECT_EQ(summary.primitives[2].not_standalone, "") << "it takes less time than the chosen one";
+  EXPECT_EQ(summary.primitives[0].not_replayed, Reason{"dlroof has no benchmark of this call"});
+  EXPECT_FALSE(summary.primitives[2].not_replayed) << "it takes less time than the chosen one";
   EXPECT_EQ(ChooseReplayed(9, summary), (std::vector<std::size_t>{1, 2}));
-  EXPECT_NE(summary.primitives[3].not_standalone, "") << "a name that cannot be run";
+  EXPECT_TRUE(summary.primitives[3].not_replayed) << "a name that cannot be run";
 }
 
 TEST(ChooseReplayed, TheTimeOfAStepDecides) {
@@ -42,32 +42,32 @@ record::Record Timed(const std::string& name, double seconds) {
   return record;
 }
 
-TEST(AddSingleThreaded, PutsBothTimesBesideTheProgram) {
+TEST(AddStandaloneTimes, PutsBothTimesBesideTheProgram) {
   auto summary = Program();
   record::RunFile program;
   program.records = {Timed("record1", 3e-3), Timed("record2", 3e-3)};
-  AddSingleThreaded(program, {1, 2},
-                    {Timed(kConvolution, 2e-3), Timed(std::string(kConvolution) + "/cold", 2.5e-3)},
-                    summary);
-  const auto& alone = summary.primitives[1].alone;
+  AddStandaloneTimes(
+      program, {1, 2},
+      {Timed(kConvolution, 2e-3), Timed(std::string(kConvolution) + "/cold", 2.5e-3)}, summary);
+  const auto& alone = summary.primitives[1].standalone;
   ASSERT_TRUE(alone);
   EXPECT_DOUBLE_EQ(alone->ratio, 1.5);
   EXPECT_DOUBLE_EQ(*alone->cold_seconds, 2.5e-3);
   EXPECT_DOUBLE_EQ(alone->program_seconds, 3e-3);
   EXPECT_TRUE(alone->ratio_ci95);
-  EXPECT_FALSE(summary.primitives[2].alone);
-  EXPECT_EQ(summary.primitives[2].not_standalone, "dlroof_bench did not measure it");
+  EXPECT_FALSE(summary.primitives[2].standalone);
+  EXPECT_EQ(summary.primitives[2].not_replayed, Reason{"dlroof_bench did not measure it"});
 }
 
-TEST(AddSingleThreaded, AFailureIsAReason) {
+TEST(AddStandaloneTimes, AFailureIsAReason) {
   auto summary = Program();
   record::Record failed{
       .name = kConvolution, .status = record::Status::kUnsupported, .reason = "no such type"};
   record::RunFile program;
   program.records = {Timed("record1", 3e-3)};
-  AddSingleThreaded(program, {1}, {failed}, summary);
-  EXPECT_FALSE(summary.primitives[1].alone);
-  EXPECT_EQ(summary.primitives[1].not_standalone, "unsupported: no such type");
+  AddStandaloneTimes(program, {1}, {failed}, summary);
+  EXPECT_FALSE(summary.primitives[1].standalone);
+  EXPECT_EQ(summary.primitives[1].not_replayed, Reason{"unsupported: no such type"});
 }
 
 }  // namespace

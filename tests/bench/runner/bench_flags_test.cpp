@@ -25,7 +25,12 @@ TEST(OwnFlags, AreReadAndAnythingElseIsRefusedByName) {
   EXPECT_EQ(flags.threads, 3);
   EXPECT_EQ(flags.seed, 9);
   EXPECT_THAT(flags.suites, testing::ElementsAre("a.txt", "b.txt"));
-  EXPECT_THAT(Refusal({"--dlroof_thread=3"}), HasSubstr("--dlroof_thread=3"));
+  EXPECT_EQ(Refusal({"--dlroof_thread=3"}),
+            "unknown flag '--dlroof_thread'; did you mean '--dlroof_threads'? dlroof_bench --help "
+            "lists all");
+  EXPECT_THAT(Refusal({"--threads", "3"}), HasSubstr("did you mean '--dlroof_threads'?"));
+  EXPECT_EQ(Refusal({"--dlroof_xyz"}),
+            "unknown flag '--dlroof_xyz'; dlroof_bench --help lists all");
   EXPECT_THAT(Refusal({"stray"}), HasSubstr("stray"));
   EXPECT_THAT(Refusal({"--dlroof_threads=0"}), HasSubstr("4096"));
   EXPECT_THAT(Refusal({"--dlroof_cache=tepid"}), HasSubstr("tepid"));

@@ -13,7 +13,7 @@ nlohmann::json Counters(const std::string& choice) {
 TEST(RunContext, HasTheReasonOfASourceThatCannotCount) {
   static const bool registered =
       RegisterCounterSource({"locked", "cpu", Provenance::kMeasured,
-                             [] { return std::string("the fake keeps its counters to root"); },
+                             [] { return Reason{"the fake keeps its counters to root"}; },
                              [](const CountRequest&) { return Counted{}; }});
   ASSERT_TRUE(registered);
   const auto counters = Counters("auto");

@@ -56,7 +56,7 @@ TEST(RunnerEnergy, AColdCallHasNoneWithItsReason) {
   EXPECT_FALSE(record.energy);
   ASSERT_FALSE(record.counting.empty());
   EXPECT_EQ(record.counting.back().source, "energy");
-  EXPECT_THAT(record.counting.back().text, HasSubstr("empties caches"));
+  EXPECT_THAT(record.counting.back().text, HasSubstr("flushing of caches"));
 }
 
 TEST(RunnerEnergy, AMachineWithoutCountersHasNoneAndPreparesNothingAgain) {
@@ -110,7 +110,7 @@ TEST(RunnerMeterWindow, AColdCallHasNoneWithItsReason) {
   EXPECT_FALSE(record.metered_window);
   ASSERT_FALSE(record.counting.empty());
   EXPECT_THAT(record.counting.back().text,
-              AllOf(HasSubstr("no window for a meter"), HasSubstr("empties caches")));
+              AllOf(HasSubstr("no window for a meter"), HasSubstr("flushing of caches")));
 }
 
 TEST(RunnerMeterWindow, AGpusCallHasOne) {
@@ -155,8 +155,8 @@ TEST(GpuEnergy, IsTheBoardsOwnCounter) {
 TEST(GpuEnergy, AGpuThatDoesNotTellHasAReason) {
   const auto meter = GpuEnergy([] { return std::optional<double>(); });
   EXPECT_THAT(meter.domains, IsEmpty());
-  EXPECT_THAT(energy::WhyNoEnergy(meter), HasSubstr("nvml: the driver does not tell"));
-  EXPECT_THAT(energy::WhyNoEnergy(GpuEnergy({})), HasSubstr("nvml"));
+  EXPECT_THAT(energy::NoEnergyReason(meter).text, HasSubstr("nvml: the driver does not report"));
+  EXPECT_THAT(energy::NoEnergyReason(GpuEnergy({})).text, HasSubstr("nvml"));
 }
 
 }  // namespace

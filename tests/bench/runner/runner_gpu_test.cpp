@@ -141,7 +141,7 @@ TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachTimedCall) {
   auto workload = OnGpu("Fake/gpu/none/bwd/f32/n1");
   workload.prepare = [&](const workload::RunSettings&) {
     auto call = fakes::FakeCall();
-    call.renew = [&] { steps += 'r'; };
+    call.gpu->renew = [&] { steps += 'r'; };
     return call;
   };
   fakes::Records({workload}, {.counters = "off"}, {open});
@@ -157,7 +157,7 @@ TEST(RunnerOfGpu, WhatRenewsACallGoesWithIt) {
     workloads.push_back(OnGpu("Fake/gpu/none/bwd/f32/" + problem));
     workloads.back().prepare = [&](const workload::RunSettings&) {
       auto call = fakes::FakeCall();
-      call.renew = [alive = std::make_shared<fakes::Alive>(log)] {};
+      call.gpu->renew = [alive = std::make_shared<fakes::Alive>(log)] {};
       return call;
     };
   }
@@ -177,7 +177,7 @@ TEST(RunnerOfGpu, ACallIsKeptUntilItIsCountedUnlessAnotherNeedsItsRoom) {
         log.prepared.push_back(problem);
         if (!available && log.alive > 0) throw Unsupported("too little memory");
         auto call = fakes::FakeCall();
-        call.renew = [alive = std::make_shared<fakes::Alive>(log)] {};
+        call.gpu->renew = [alive = std::make_shared<fakes::Alive>(log)] {};
         return call;
       };
     }
@@ -204,7 +204,7 @@ TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
   auto plain = OnGpu("Fake/gpu/none/fwd/f32/n1");
   plain.prepare = [](const workload::RunSettings&) {
     auto call = fakes::FakeCall();
-    call.enqueue = {};
+    call.gpu.reset();
     return call;
   };
   const auto records = fakes::Records({threads, weights, plain}, {}, {fakes::FakeClock});
@@ -253,8 +253,8 @@ TEST(RunnerOfGpu, ALostGpuFailsWhatFollowsAndTheRecordsStay) {
   EXPECT_EQ(*calls, 2);  // what failed is not tried again
   EXPECT_EQ(records[1].status, record::Status::kFailed);
   EXPECT_EQ(records[1].reason,
-            "not run: the GPU is lost to this process since Fake/gpu/none/fwd/f32/n1: the driver "
-            "says it again");
+            "not run: this process cannot use the GPU any more since Fake/gpu/none/fwd/f32/n1 "
+            "failed: the driver says it again");
   EXPECT_EQ(records[2].status, record::Status::kOk) << records[2].reason;
 }
 
@@ -278,7 +278,7 @@ TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
       RegisterCounterSource({"decree", "gpu", Provenance::kMeasured,
                              [] {
                                steps += 'a';
-                               return std::string();
+                               return std::optional<Reason>();
                              },
                              [](const CountRequest& request) -> Counted {
                                if (request.name.ends_with("n5"))

@@ -244,23 +244,24 @@ TEST(Runner, EveryRecordKeepsItsReproLine) {
   EXPECT_EQ(records[1].algorithm, "");
 }
 
-// Two pipes; what a supervisor would say is written before the run, what it hears is read after it.
-class InterleavingTest : public testing::Test {
+// The supervisor's ends of the two pipes. Its turns are written before the run, and the answers are
+// read after it.
+class TurnClientTest : public testing::Test {
  protected:
-  InterleavingTest() {
+  TurnClientTest() {
     EXPECT_EQ(pipe(from_), 0);
     EXPECT_EQ(pipe(to_), 0);
   }
-  ~InterleavingTest() override {
+  ~TurnClientTest() override {
     for (const int fd : {from_[0], to_[0]}) close(fd);
   }
 
   std::vector<record::Record> RunWith(const std::string& turns, fakes::RunLog& log) {
     EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
     close(from_[1]);
-    Interleaving specified(from_[0], to_[1]);
+    TurnClient client({.from_supervisor = from_[0], .to_supervisor = to_[1]});
     auto records =
-        fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, {{}, &specified, {}});
+        fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, {.turns = &client});
     close(to_[1]);
     return records;
   }
@@ -278,7 +279,7 @@ class InterleavingTest : public testing::Test {
   int from_[2] = {}, to_[2] = {};
 };
 
-TEST_F(InterleavingTest, EachRepetitionTakesATurnAndSaysItsIterations) {
+TEST_F(TurnClientTest, EachRepetitionTakesATurnAndSaysItsIterations) {
   fakes::RunLog log;
   const auto records = RunWith(std::string(60, 't'), log);
   ASSERT_EQ(records.size(), 1);
@@ -293,7 +294,7 @@ TEST_F(InterleavingTest, EachRepetitionTakesATurnAndSaysItsIterations) {
   for (std::size_t i = 1; i + 2 < heard.size(); ++i) EXPECT_NE(heard[i], iterations);
 }
 
-TEST_F(InterleavingTest, WithoutATurnNothingIsMeasured) {
+TEST_F(TurnClientTest, WithoutATurnNothingIsMeasured) {
   fakes::RunLog log;
   EXPECT_THAT(RunWith("", log), testing::IsEmpty());
   EXPECT_THAT(Heard(), testing::ElementsAre("ready"));

@@ -15,13 +15,13 @@ constexpr const char* kProblem = " mb1ic4ih8oc6kh1";
 std::vector<std::string> ReadDrivers(const std::string& text) {
   std::vector<std::string> shown;
   for (const auto& one : ReadBenchdnn(text, "my.txt")) {
-    auto name = one.name;
+    auto name = one.name.value_or(fmt::format("[{}]", one.reason));
     for (const auto& [longer, shorter] :
          {std::pair<std::string_view, std::string_view>{"/cpu/onednn", ""},
           {"n1c4h8w8k6r1s1", "@"}})
       if (const auto at = name.find(longer); at != std::string::npos)
         name.replace(at, longer.size(), shorter);
-    shown.push_back(name.empty() ? fmt::format("[{}]", one.reason) : name);
+    shown.push_back(name);
   }
   return shown;
 }

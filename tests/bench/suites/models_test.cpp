@@ -1,4 +1,4 @@
-// The built-in suites as data: what they say they hold, against what is published about the models.
+// Compares the built-in suites with what is published about their models.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ std::vector<Layer> AllLayers(const std::string& suite) {
   return SelectSuites({suite}).at(0).layers;
 }
 
-// Problems of the layers of one direction and type, and how often each occurs.
+// Returns the problems of the layers of one direction and type, with their occurrences.
 std::vector<std::pair<std::string, int64_t>> Layers(const std::string& suite,
                                                     const std::string& direction,
                                                     const std::string& type) {
@@ -31,7 +31,7 @@ std::vector<std::pair<std::string, int64_t>> Layers(const std::string& suite,
   return layers;
 }
 
-// problem -> how often
+// Returns the occurrences of each problem.
 std::map<std::string, int64_t> Problems(const std::string& suite, const std::string& direction,
                                         const std::string& type) {
   const auto layers = Layers(suite, direction, type);
@@ -67,7 +67,7 @@ TEST(BuiltInSuites, AreReadableAndTheDefaultSetSharesNoName) {
       EXPECT_TRUE(names.insert(layer.name).second) << layer.name << " is in two suites";
 }
 
-// A list of shapes has no counts: nothing is known of how often they occur.
+// A list of shapes has no counts, because the numbers of occurrences are not known.
 TEST(BuiltInSuites, OnlyModelsAreCounted) {
   for (const char* list : {"cold", "deepbench", "gpu_more", "paper", "reference"})
     EXPECT_FALSE(SelectSuites({list}).at(0).counted) << list;
@@ -92,8 +92,7 @@ std::string Content(const std::string& suite, const std::string& device) {
   return fmt::format("{} {} {} {:#018x}", device, lines.size(), calls, sum);
 }
 
-// A suite's benchmarks stay as they were when it was new: tests/data/suites/SUITE.txt holds a line
-// for each device.
+// A suite's benchmarks never change: tests/data/suites/SUITE.txt has a line for each device.
 TEST(BuiltInSuites, SelectWhatTheyAlwaysDid) {
   for (const auto& suite : BuiltInSuites()) {
     const std::string name(suite.name);

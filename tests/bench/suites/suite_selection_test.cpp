@@ -13,6 +13,7 @@
 namespace dlroof::suites {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -50,7 +51,7 @@ TEST(Chosen, AChoiceThatTheSuiteHasSelects) {
             "my\n  Conv2D/cpu/onednn/bwd_weights/f32/n16c3h8w8k8r1s1 x1\n"
             "  Conv2D/cpu/onednn/bwd_data/f32/n16c8h8w8k8r1s1 x3\n"
             "  Conv2D/cpu/onednn/bwd_weights/f32/n16c8h8w8k8r1s1 x3\n");
-  // int8 is there, forward alone: the gradients have none.
+  // The suite has int8 only for fwd, since gradients have no int8.
   EXPECT_EQ(ChosenOf(kModel, {.types = "int8"}),
             "my\n  Conv2D/cpu/onednn/fwd/int8/n16c3h8w8k8r1s1 x1\n"
             "  Conv2D/cpu/onednn/fwd/int8/n16c8h8w8k8r1s1 x3\n");
@@ -88,8 +89,8 @@ TEST(Chosen, EachBatchSizeMakesASuite) {
   EXPECT_EQ(ChosenOf("Conv2D/fwd/f32 n16c1h1w1k1r1s1 x3\n", {.batch = "1,64,1"}),
             "my batch 1\n  Conv2D/cpu/onednn/fwd/f32/n1c1h1w1k1r1s1 x3\n"
             "my batch 64\n  Conv2D/cpu/onednn/fwd/f32/n64c1h1w1k1r1s1 x3\n");
-  // Layers of a model that only their batch sizes told apart are one; in a list they are no
-  // model's.
+  // Layers of a model that differ only in their batch sizes are added up, but those of a list are
+  // not.
   EXPECT_EQ(ChosenOf("LSTM/bwd/f32 t1n{2,3}i1h1 x3\n", {.batch = "5"}),
             "my batch 5\n  LSTM/cpu/onednn/bwd/f32/t1n5i1h1 x6\n");
   EXPECT_EQ(ChosenOf("LSTM/bwd/f32 t1n{2,3}i1h1\n", {.batch = "5"}),
@@ -116,9 +117,10 @@ TEST(Chosen, WhatALibraryHasNotIsSkippedWithItsReason) {
 }
 
 TEST(Chosen, ABatchSizeThatNoProblemTakesIsRefused) {
-  EXPECT_THAT(Refusal("Matmul/fwd/f32 m16n4k4\n", {.batch = "2"}),
-              AllOf(StartsWith("--dlroof_batch=2: column 1: no chosen problem takes it: a matrix"),
-                    HasSubstr("(such as Matmul/cpu/onednn/fwd/f32/m16n4k4)")));
+  EXPECT_THAT(
+      Refusal("Matmul/fwd/f32 m16n4k4\n", {.batch = "2"}),
+      AllOf(StartsWith("--dlroof_batch=2: column 1: no chosen problem has a batch size: a matrix"),
+            HasSubstr("(such as Matmul/cpu/onednn/fwd/f32/m16n4k4)")));
 }
 
 TEST(Chosen, AChoiceThatNobodyKnowsIsRefusedWithItsColumn) {
@@ -130,15 +132,15 @@ TEST(Chosen, AChoiceThatNobodyKnowsIsRefusedWithItsColumn) {
   refused({.types = "f32,"}, "--dlroof_types=f32,: column 5: an empty choice");
   refused({.types = ",f32"}, "--dlroof_types=,f32: column 1: an empty choice");
   refused({.directions = "fwd,up"},
-          "--dlroof_directions=fwd,up: column 5: no direction 'up'; there are fwd, bwd_data, ");
-  refused({.directions = "b"}, "--dlroof_directions=b: column 1: no direction 'b'");
-  refused({.library = "mkl"}, "--dlroof_library=mkl: column 1: no library 'mkl'; there are ");
+          "--dlroof_directions=fwd,up: column 5: unknown direction 'up'; expected fwd, bwd_data, ");
+  refused({.directions = "b"}, "--dlroof_directions=b: column 1: unknown direction 'b'");
+  refused({.library = "mkl"}, "--dlroof_library=mkl: column 1: unknown library 'mkl'; expected ");
 }
 
 TEST(Chosen, AnImpossibleBatchSizeIsRefusedWithItsColumn) {
-  const auto refused = [](const std::string& batch, const std::string& why) {
+  const auto refused = [](const std::string& batch, const std::string& reason) {
     EXPECT_THAT(Refusal(kModel, {.batch = batch}),
-                StartsWith("--dlroof_batch=" + batch + ": column " + why));
+                StartsWith("--dlroof_batch=" + batch + ": column " + reason));
   };
   refused("0", "1: expected a batch size, an integer from 1 to 2147483647, got '0'");
   refused("-1", "1: expected a batch size, an integer from 1 to 2147483647, got '-'");
@@ -152,16 +154,9 @@ TEST(Chosen, AnImpossibleBatchSizeIsRefusedWithItsColumn) {
               AllOf(StartsWith("--dlroof_batch=1,2147483647: column 3: "), HasSubstr("overflow")));
 }
 
-}  // namespace
-namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
-
 constexpr const char* kName = "Conv2D/cpu/reference/fwd/f64/n1c1h1w1k1r1s1";
 
-// A folder of its own that is the working directory while it lives.
+// A new folder that is the working directory as long as the object exists.
 class Folder {
  public:
   Folder() { std::filesystem::current_path(folder_ / ""); }
@@ -197,20 +192,45 @@ TEST(SelectSuites, ABuiltInNameReplacesTheDefaultSet) {
   EXPECT_THAT(Names({"vgg16,resnet50", "vgg16"}), ElementsAre("vgg16", "resnet50"));
 }
 
-TEST(SelectSuites, FilesAloneAreAddedToTheDefaultSet) {
+TEST(SelectSuites, AFileReplacesTheDefaultSuitesAndJoinsNamedOnes) {
   const Folder folder;
   const auto file = Folder::Write("./my.txt", kName);
-  EXPECT_THAT(Names({file}), ElementsAre("paper", "reference", "./my.txt"));
+  EXPECT_THAT(Names({file}), ElementsAre("./my.txt"));
   EXPECT_THAT(Names({file + ",alexnet"}), ElementsAre("./my.txt", "alexnet"));
   EXPECT_THAT(Names({"alexnet", file}), ElementsAre("alexnet", "./my.txt"));
+  EXPECT_THAT(Names({file + "," + file}), ElementsAre("./my.txt"));
+}
+
+TEST(SelectSuites, BenchdnnsFilesAndLinesReplaceTheDefaultSuites) {
+  const Folder folder;
+  const auto file = Folder::Write("./set", "--conv ic4ih4oc4kh1\n");
+  EXPECT_THAT(Names({file}), ElementsAre("./set"));
+  EXPECT_THAT(Names({"--conv ic4ih4oc4kh1"}), ElementsAre("--dlroof_suite"));
+  EXPECT_THAT(Names({file, "--conv ic4ih4oc4kh1", "alexnet"}),
+              ElementsAre("./set", "--dlroof_suite", "alexnet"));
+}
+
+TEST(SelectionSentence, SaysWhichSuitesRunAndHowManyBenchmarks) {
+  const Folder folder;
+  const auto file = Folder::Write("./my.txt", "Conv2D/cpu/reference/fwd/f64/n{1,2}c1h1w1k1r1s1\n");
+  EXPECT_EQ(SelectionSentence(SelectSuites({file})), "suite ./my.txt: 2 benchmarks\n");
+  EXPECT_EQ(SelectionSentence(SelectSuites({"--conv --dir=FWD_I ic4ih4oc4kh1"})),
+            "suite (benchdnn line): 1 benchmark\n");
+  EXPECT_EQ(
+      SelectionSentence(Chosen(SelectSuites({"--conv --dir=FWD_I ic4ih4oc4kh1"}), {.batch = "3"})),
+      "suite (benchdnn line) batch 3: 1 benchmark\n");
+  EXPECT_THAT(SelectionSentence(SelectSuites({})), StartsWith("suites paper, reference: "));
+  const std::vector<Suite> same = {{.name = "a", .layers = {{kName, 2}}},
+                                   {.name = "b", .layers = {{kName, 3}}}};
+  EXPECT_EQ(SelectionSentence(same), "suites a, b: 1 benchmark\n");
 }
 
 TEST(SelectSuites, AFileNeedsNoDotWhenItExistsAndMayHaveCommas) {
   const Folder folder;
   Folder::Write("mine", kName);
   Folder::Write("a,b", kName);
-  EXPECT_THAT(Names({"mine"}), ElementsAre("paper", "reference", "mine"));
-  EXPECT_THAT(Names({"a,b"}), ElementsAre("paper", "reference", "a,b"));
+  EXPECT_THAT(Names({"mine"}), ElementsAre("mine"));
+  EXPECT_THAT(Names({"a,b"}), ElementsAre("a,b"));
   Folder::Write("paper", kName);
   EXPECT_THAT(Names({"paper"}), ElementsAre("paper")) << "a built-in name means the built-in suite";
   EXPECT_GT(SelectSuites({"paper"})[0].layers.size(), 1U);
@@ -218,10 +238,11 @@ TEST(SelectSuites, AFileNeedsNoDotWhenItExistsAndMayHaveCommas) {
 
 TEST(SelectSuites, AnUnknownNameListsThoseThereAre) {
   EXPECT_THAT(SelectionRefusal({"resnet5"}),
-              AllOf(StartsWith("--dlroof_suite: no suite 'resnet5'; there are alexnet, "),
+              AllOf(StartsWith("--dlroof_suite: unknown suite 'resnet5'; expected the path of a "
+                               "file, or one of alexnet, "),
                     HasSubstr(" cold, ")));
-  EXPECT_THAT(SelectionRefusal({"resnet50,"}), HasSubstr("no suite ''"));
-  EXPECT_THAT(SelectionRefusal({""}), HasSubstr("no suite ''"));
+  EXPECT_THAT(SelectionRefusal({"resnet50,"}), HasSubstr("unknown suite ''"));
+  EXPECT_THAT(SelectionRefusal({""}), HasSubstr("unknown suite ''"));
   EXPECT_THAT(SelectionRefusal({"./none.txt"}), HasSubstr("./none.txt: cannot be read"));
 }
 
@@ -305,10 +326,10 @@ TEST(SuitesContext, HoldsEveryLayerOfACountedSuite) {
 TEST(SuitesContext, KeepsWhatWasSkippedAndWhy) {
   const std::vector<Suite> suites = {
       SuiteFromProblems("s.txt", {{{"s.txt", 11, "ic4", ""}, "a"},
-                                  {{"s.txt", 12, "id4ih4", "3-D convolution"}, ""},
-                                  {{"set", 13, "id5ih5", "3-D convolution"}, ""},
+                                  {{"s.txt", 12, "id4ih4", "3-D convolution"}, std::nullopt},
+                                  {{"set", 13, "id5ih5", "3-D convolution"}, std::nullopt},
                                   {{"s.txt", 14, "ic4", ""}, "a"},
-                                  {{"set", 20, "x", "sum"}, ""}})};
+                                  {{"set", 20, "x", "sum"}, std::nullopt}})};
   EXPECT_EQ(suites[0].layers.size(), 1U) << "a name that comes again is the same benchmark";
   const auto context = SuitesContext(suites);
   ASSERT_EQ(context.size(), 1U);
@@ -320,8 +341,8 @@ TEST(SuitesContext, KeepsWhatWasSkippedAndWhy) {
                     {"line": 13, "text": "id5ih5", "reason": "3-D convolution", "file": "set"},
                     {"line": 20, "text": "x", "reason": "sum", "file": "set"}])"));
   EXPECT_EQ(SkippedSentences(suites),
-            "s.txt: 2 problems are no benchmarks here: 3-D convolution (first: line 12)\n"
-            "s.txt: 1 problem is no benchmark here: sum (first: set:20)\n");
+            "s.txt: skipped 2 problems: 3-D convolution (first: line 12)\n"
+            "s.txt: skipped 1 problem: sum (first: set:20)\n");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(ReadSuite, BracesStandForEachChoiceTheLastVaryingFastest) {
 }
 
 TEST(ReadSuite, RefusalsNameFileLineAndColumn) {
-  Refuses("# first\n" + Plain("n1c1h1w1k1r1s1_s1\n"), "2: column 44: this problem is written");
+  Refuses("# first\n" + Plain("n1c1h1w1k1r1s1_s1\n"), "2: column 44: write this problem as");
   Refuses("LSTMM/cpu/x/fwd/f32/t1\n", "1: column 1: no ");
   Refuses("\n\nConv2D/cpu\n", "3: column 11: expected op/");
 }
@@ -184,8 +184,9 @@ TEST(ReadSuite, ABadTemplateIsRefusedWhereItStands) {
           "1: column 29: Conv2D/cpu/onednn has no op");
   Refuses("Conv2D/gpu/cudnn/fwd/f99/*" + problem, "1: column 22: expected a type");
   Refuses("Conv3D/cpu/onednn/fwd/f32/*" + problem, "1: column 1: no operator 'Conv3D'");
-  Refuses("Conv2D/cpu/*" + problem, "1: column 12: a template is op/device/");
-  Refuses("Conv2D/cpu/onednn/fwd/f32/*_s2" + problem, "1: column 27: a template is op/device/");
+  Refuses("Conv2D/cpu/*" + problem, "1: column 12: expected a template op/device/");
+  Refuses("Conv2D/cpu/onednn/fwd/f32/*_s2" + problem,
+          "1: column 27: expected a template op/device/");
   Refuses("Conv2D/cpu/onednn/fwd/f32/* x3" + problem, "1: column 29: expected the end of the temp");
   Refuses("Conv2D/cpu/onednn//f32/*" + problem, "1: column 19: expected a word or one brace list");
   Refuses("\nConv2D/cpu/onednn/fwd/f32/*\nLSTM t1n1i1h1", "2: column 1: no problem of Conv2D foll");
@@ -201,12 +202,12 @@ TEST(ReadSuite, ABadProblemIsRefusedWhereItStands) {
   refused("Conv2D/{fwd,up} n1c1h1w1k1r1s1", "13: expected a direction");
   refused("Conv3D n1c1h1w1k1r1s1", "1: no operator 'Conv3D'; there are Conv2D, LSTM");
   refused("Conv2D/fwd/ n1c1h1w1k1r1s1", "12: expected a word or one brace list");
-  refused("Conv2D n1c1h1w1k1r1s1 3", "23: expected xN, how often the layer occurs");
-  refused("Conv2D n1c1h1w1k1r1s1 x0", "24: expected how often the layer occurs");
-  refused("Conv2D n1c1h1w1k1r1s1/relu", "23: 'relu' is fused into fwd alone");
+  refused("Conv2D n1c1h1w1k1r1s1 3", "23: expected xN, the number of occurrences of the layer");
+  refused("Conv2D n1c1h1w1k1r1s1 x0", "24: expected the number of occurrences of the layer");
+  refused("Conv2D n1c1h1w1k1r1s1/relu", "23: 'relu' can only be fused into fwd");
   EXPECT_THAT(Refusal("LSTM t1n1i1h1\nLSTM/bwd t1n1i1h1"),
-              testing::StartsWith("my.txt:2: column 1: LSTM/cpu/onednn/bwd/f32/t1n1i1h1 is there "
-                                  "already, in line 1"));
+              testing::StartsWith("my.txt:2: column 1: LSTM/cpu/onednn/bwd/f32/t1n1i1h1 is "
+                                  "already in line 1"));
 }
 
 TEST(ReadSuite, ACountStandsBehindTheName) {
@@ -220,9 +221,10 @@ TEST(ReadSuite, ACountStandsBehindTheName) {
 TEST(ReadSuite, ABadCountIsRefusedWithItsColumn) {
   const auto of = [](const std::string& rest) { return Refusal(Plain("n1c1h1w1k1r1s1") + rest); };
   // The name has 29 + 14 = 43 characters.
-  EXPECT_THAT(of(" 3"), testing::StartsWith("my.txt:1: column 45: expected xN, how often"));
-  EXPECT_THAT(of(" x0"), testing::StartsWith("my.txt:1: column 46: expected how often"));
-  EXPECT_THAT(of(" x"), HasSubstr("column 46: expected how often the layer occurs, an integer"));
+  EXPECT_THAT(of(" 3"), testing::StartsWith("my.txt:1: column 45: expected xN, the number"));
+  EXPECT_THAT(of(" x0"), testing::StartsWith("my.txt:1: column 46: expected the number"));
+  EXPECT_THAT(of(" x"),
+              HasSubstr("column 46: expected the number of occurrences of the layer, an integer"));
   EXPECT_THAT(of(" x3x"), HasSubstr("column 47: expected the end of the line, got 'x'"));
   EXPECT_THAT(of(" x3 x3"), HasSubstr("column 47: expected the end of the line"));
   EXPECT_THAT(of(" x03"), HasSubstr("column 46: "));
@@ -245,12 +247,13 @@ TEST(ReadSuite, ANameIsThereOnce) {
 }
 
 TEST(ReadSuite, HostileFilesAreOneSentence) {
-  EXPECT_EQ(Refusal(""), "my.txt: no benchmark name in it");
-  EXPECT_EQ(Refusal("# only a comment"), "my.txt: no benchmark name in it");
+  EXPECT_EQ(Refusal(""), "my.txt: the file contains no benchmark name");
+  EXPECT_EQ(Refusal("# only a comment"), "my.txt: the file contains no benchmark name");
   EXPECT_THAT(Refusal(std::string(3 << 20, 'a')), HasSubstr("1 MiB"));
   std::string braces = "a";
   for (int i = 0; i < 200; ++i) braces += "{a,b,c,d,e,f,g,h}";  // 8^200
-  EXPECT_THAT(Refusal(braces), HasSubstr("my.txt:1: column 1: a suite holds 10000 names at most"));
+  EXPECT_THAT(Refusal(braces),
+              HasSubstr("my.txt:1: column 1: the suite has more than 10000 names"));
   EXPECT_THAT(Refusal(std::string("\0\x1b[31m/b/c/d/e/f{1,2}", 21)),
               testing::Not(HasSubstr("\x1b")));
   EXPECT_THAT(Refusal(Plain("n1c1h1w1k1r1s1 \x1b[31m")), HasSubstr("column 45: expected xN"));

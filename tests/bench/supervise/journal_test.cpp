@@ -10,6 +10,7 @@
 namespace dlroof::supervise {
 namespace {
 
+using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -26,8 +27,8 @@ JournalHeader Header() {
 
 JournalEntry JournalEntryOfTwo() {
   JournalEntry entry{{"a/n20", "a/n21"}, 3, 1.5, {}};
-  entry.outcomes.push_back({"signal 11", {}});
-  entry.outcomes.push_back({"", {{"records", nlohmann::json::array()}}});
+  entry.outcomes.push_back({Reason{"signal 11"}, {}});
+  entry.outcomes.push_back({std::nullopt, {{"records", nlohmann::json::array()}}});
   return entry;
 }
 
@@ -35,7 +36,7 @@ std::string Refusal(const std::string& text) {
   return fakes::RefusalOf([&] { ParseJournal(text, "j"); });
 }
 
-TEST(Journal, GivesBackWhatWasWritten) {
+TEST(Journal, IsReadAsItWasWritten) {
   const auto text = JournalLine(Header()) +
                     JournalLine(nlohmann::json::array({{{"device", "cpu"}}})) +
                     JournalLine(JournalEntryOfTwo());
@@ -43,10 +44,10 @@ TEST(Journal, GivesBackWhatWasWritten) {
   EXPECT_EQ(journal.header, Header());
   EXPECT_EQ(journal.machines.at(0).at("device"), "cpu");
   EXPECT_THAT(journal.entries, ElementsAre(JournalEntryOfTwo()));
-  EXPECT_EQ(journal.whole_bytes, text.size());
+  EXPECT_EQ(journal.complete_bytes, text.size());
 }
 
-TEST(Journal, CutAnywhereKeepsItsWholeLines) {
+TEST(Journal, CutAnywhereHasItsCompleteLines) {
   const auto header = JournalLine(Header()), entry = JournalLine(JournalEntryOfTwo());
   const auto text = header + entry + entry;
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
@@ -55,11 +56,12 @@ TEST(Journal, CutAnywhereKeepsItsWholeLines) {
     const std::size_t entries = has_header ? (cut - header.size()) / entry.size() : 0;
     EXPECT_EQ(journal.header.has_value(), has_header) << cut;
     EXPECT_EQ(journal.entries.size(), entries) << cut;
-    EXPECT_EQ(journal.whole_bytes, has_header ? header.size() + entries * entry.size() : 0) << cut;
+    EXPECT_EQ(journal.complete_bytes, has_header ? header.size() + entries * entry.size() : 0)
+        << cut;
   }
 }
 
-TEST(Journal, OthersFilesAreRefusedWithTheirLine) {
+TEST(Journal, OtherFilesAreRefusedWithTheirLine) {
   EXPECT_THAT(Refusal("hello\n"), HasSubstr("j:1: not a line"));
   EXPECT_THAT(Refusal("{}\n"), HasSubstr("j:1: not the journal"));
   EXPECT_THAT(Refusal(JournalLine(Header()) + "{\n" + JournalLine(JournalEntryOfTwo())),
@@ -72,19 +74,13 @@ TEST(Journal, OthersFilesAreRefusedWithTheirLine) {
   EXPECT_THAT(Refusal(JournalLine(Header()) + JournalLine(entry)), HasSubstr("one of each"));
 }
 
-TEST(Journal, WordsThatAreNoUtf8DoNotStopIt) {
+TEST(Journal, AcceptsMessagesThatAreNotUtf8) {
   auto entry = JournalEntryOfTwo();
-  entry.outcomes[0].failed = "\xff said";
+  entry.outcomes[0].failure = Reason{"\xff said"};
   EXPECT_EQ(ParseJournal(JournalLine(Header()) + JournalLine(entry), "j").entries.size(), 1);
 }
 
-}  // namespace
-namespace {
-
-using nlohmann::json;
-using testing::HasSubstr;
-
-// Result of one process: repetitions of these seconds.
+// Returns the result of a process whose repetitions took these times. [s]
 Outcome Result(const std::string& problem, const std::vector<double>& seconds) {
   record::Record record = fakes::Measured(problem, 1);
   record.repetitions.clear();
@@ -100,7 +96,7 @@ Outcome Result(const std::string& problem, const std::vector<double>& seconds) {
   run.records = {record};
   json whole = roofline::ToJson(run);
   whole["benchmarks"] = entries;
-  return {"", whole};
+  return {std::nullopt, whole};
 }
 
 Part PartOf(const std::string& problem, const std::vector<double>& seconds,
@@ -135,9 +131,8 @@ TEST(Merge, KeepsTheSpecifiedOrderAndSaysWhoRanIt) {
 
 TEST(Merge, WhatHasNoResultIsAFailedRecordAndAFailedEntry) {
   const auto listed = fakes::Name("n1") + "/real_time";
-  const auto merged =
-      ToJson(MergedRun({{listed, {PartFrom(listed, {"ended by signal 11", {}}, std::nullopt)}}}, {},
-                       json::object()));
+  const auto merged = ToJson(MergedRun(
+      {{listed, {PartFrom(listed, {Reason{"ended by signal 11"}, {}}, {})}}}, {}, json::object()));
   EXPECT_EQ(merged["records"][0]["status"], "failed");
   EXPECT_EQ(merged["records"][0]["name"], fakes::Name("n1"));
   EXPECT_EQ(merged["records"][0]["problem"], "n1");
@@ -146,14 +141,15 @@ TEST(Merge, WhatHasNoResultIsAFailedRecordAndAFailedEntry) {
   EXPECT_EQ(merged["benchmarks"][0]["error_message"], "ended by signal 11");
 }
 
-TEST(Merge, AnothersResultIsNone) {
-  EXPECT_THAT(PartFrom(fakes::Name("n1"), Result("n2", {1}), std::nullopt).failed,
+TEST(Merge, TheResultOfAnotherBenchmarkIsAFailure) {
+  EXPECT_THAT(PartFrom(fakes::Name("n1"), Result("n2", {1}), std::nullopt).failure.value().text,
               HasSubstr("left no result"));
-  EXPECT_THAT(PartFrom(fakes::Name("n1"), {"", {{"records", 5}}}, std::nullopt).failed,
-              HasSubstr("records"));
+  EXPECT_THAT(
+      PartFrom(fakes::Name("n1"), {std::nullopt, {{"records", 5}}}, std::nullopt).failure->text,
+      HasSubstr("records"));
 }
 
-TEST(Merge, BlocksFollowEachOtherWithoutWhatTheyMadeAlone) {
+TEST(Merge, BlocksFollowEachOtherWithoutTheirSettlingRepetitions) {
   const std::vector<Part> parts = {PartOf("n1", {9, 9, 1, 2, 1}, 0), PartOf("n1", {8, 8, 1, 1}, 4)};
   const record::Record record = RecordOf(fakes::Name("n1"), parts);
   EXPECT_THAT(SecondsOf(record), testing::ElementsAre(1, 2, 1, 1, 1));
@@ -167,30 +163,26 @@ TEST(Merge, BlocksFollowEachOtherWithoutWhatTheyMadeAlone) {
 }
 
 TEST(Merge, ABlockThatFailedFailsTheBenchmark) {
-  const auto failed = PartFrom(fakes::Name("n1"), {"hangs", {}}, 1);
+  const auto failed = PartFrom(fakes::Name("n1"), {Reason{"hangs"}, {}}, 1);
   const record::Record record = RecordOf(fakes::Name("n1"), {PartOf("n1", {9, 9, 1}, 0), failed});
   EXPECT_EQ(record.status, record::Status::kFailed);
   EXPECT_EQ(record.reason, "hangs");
 }
 
-}  // namespace
-namespace {
-
 TEST(Schedule, BothSidesGoFirstAboutAsOften) {
   int base = 0;
   for (std::uint64_t block = 0; block < 200; ++block)
-    for (const bool first : DrawnSides(5, 1, block)) base += first ? 1 : 0;
+    for (const bool first : DrawBaseFirst(5, 1, block)) base += first ? 1 : 0;
   // 1000 draws: three deviations are 47.
   EXPECT_GT(base, 450);
   EXPECT_LT(base, 550);
-  EXPECT_EQ(DrawnSides(64, 1, 2), DrawnSides(64, 1, 2));
-  EXPECT_NE(DrawnSides(64, 1, 2), DrawnSides(64, 1, 3));
-  EXPECT_NE(DrawnSides(64, 1, 2), DrawnSides(64, 2, 2));
+  EXPECT_EQ(DrawBaseFirst(64, 1, 2), DrawBaseFirst(64, 1, 2));
+  EXPECT_NE(DrawBaseFirst(64, 1, 2), DrawBaseFirst(64, 1, 3));
+  EXPECT_NE(DrawBaseFirst(64, 1, 2), DrawBaseFirst(64, 2, 2));
 }
 
-TEST(Schedule, WhatIsLeftTakesTheMeanOfWhatWasSeen) {
+TEST(Schedule, TheTimeLeftIsTheMeanTimeOfEachBenchmarkLeft) {
   EXPECT_EQ(LeftText({1, 3}, 5), "10 s");
-  EXPECT_EQ(LeftText({}, 5), "");
   EXPECT_EQ(LeftText({129.6}, 1), "2 min 10 s");
   EXPECT_EQ(LeftText({3900}, 1), "1 h 5 min");
 }

@@ -18,7 +18,7 @@ TEST(CallsToFill, TakesAsManyAsFitAndAtLeastOne) {
   EXPECT_EQ(CallsToFill(0, 5e-3, 1000), 1000);
 }
 
-// A clock that writes down what it is asked for.
+// A clock that logs its calls.
 struct Log {
   std::string steps;
   int batches = 0, replays = 0, nodes = 0, calls_in_batch = 0;
@@ -64,13 +64,13 @@ TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
   EXPECT_EQ(log.steps, "renew flush once ");
 }
 
-// Expects to hear why a time is not known, or nothing.
+// Expects this reason for an absent time.
 record::GpuSample Sampled(const gpu::GpuClock& clock, double seconds,
-                          const GpuCacheState& cache = {}, const std::string& why = "") {
-  std::string why_not = "of the call before";
-  const auto sample = SampleGpu(
-      clock, [](void*) {}, seconds, cache, why_not);
-  EXPECT_EQ(why_not, why);
+                          const GpuCacheState& cache = {},
+                          const std::optional<Reason>& expected = std::nullopt) {
+  const auto [sample, reason] = SampleGpu(
+      clock, [](void*) {}, seconds, cache);
+  EXPECT_TRUE(reason == expected) << (reason ? reason->text : "no reason");
   return sample;
 }
 
@@ -140,7 +140,8 @@ TEST(SampleGpu, ACallThatCannotBeCapturedHasNoGraphTimeAndSaysWhy) {
   };
   const auto sample =
       Sampled(clock, 1e-3, {},
-              "gpu.graph_seconds is not known: operation not permitted when stream is capturing");
+              Reason{"gpu.graph_seconds is not known: operation not permitted when stream is "
+                     "capturing"});
   EXPECT_TRUE(sample.throughput_seconds);
   EXPECT_FALSE(sample.graph_seconds);
 }
@@ -157,7 +158,8 @@ TEST(SampleGpu, ABatchThatBeganTooEarlyHasNoThroughputAndSaysWhy) {
   };
   const auto sample =
       Sampled(clock, 1e-3, {},
-              "gpu.throughput_seconds is not known: the GPU began before 5 calls were launched");
+              Reason{"gpu.throughput_seconds is not known: the GPU began before 5 calls were "
+                     "launched"});
   EXPECT_FALSE(sample.throughput_seconds);
   EXPECT_EQ(sample.graph_seconds, 5e-4);
 }

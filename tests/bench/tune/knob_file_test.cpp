@@ -12,7 +12,10 @@ namespace {
 
 // Eight CPUs on four cores; libomp.so.5 is here, OMP_PLACES is set.
 KnobPlace Place() {
-  return {8, 4, [](const std::string& name) { return name == "libomp.so.5" ? "/lib/" + name : ""; },
+  return {8, 4,
+          [](const std::string& name) {
+            return name == "libomp.so.5" ? std::optional("/lib/" + name) : std::nullopt;
+          },
           [](const std::string& variable) { return variable == "OMP_PLACES"; }};
 }
 
@@ -39,7 +42,7 @@ TEST(KnobFile, ChoicesHaveThisMachinesNumbersArgumentsAndQuotedValues) {
   EXPECT_EQ(knobs.coordinates[1],
             (tuning::Coordinate{
                 "arguments", "why", {{{{"--fast", ""}, {"--size", "4 by 2"}}, "three"}}}));
-  EXPECT_TRUE(knobs.left_out.empty());
+  EXPECT_TRUE(knobs.skipped.empty());
 }
 
 TEST(KnobFile, AKnobSaysOnWhichPartsOfAProgramItActs) {
@@ -51,13 +54,13 @@ TEST(KnobFile, AKnobSaysOnWhichPartsOfAProgramItActs) {
       "knob c, changes results, acts on primitives | why\n"
       "C=1 | one\n",
       true);
-  using Kind = programs::ProgramPartKind;
+  using Kind = programs::ProgramComponentKind;
   EXPECT_EQ(knobs.acts_on, (ActsOn{{"a", {Kind::kMoves, Kind::kOutside}},
                                    {"c", {Kind::kRoof, Kind::kSlowdown, Kind::kNoRoof}}}));
   EXPECT_EQ(knobs.coordinates.size(), 3U);
 }
 
-TEST(KnobFile, AChoiceThatCannotBeHereIsLeftOutWithItsReason) {
+TEST(KnobFile, AChoiceThatIsNotPossibleIsSkippedWithItsReason) {
   const auto knobs = Read(
       "knob a | why\n"
       "LD_PRELOAD={library:libomp.so.5} | here\n"
@@ -68,9 +71,10 @@ TEST(KnobFile, AChoiceThatCannotBeHereIsLeftOutWithItsReason) {
   ASSERT_EQ(knobs.coordinates.size(), 1U);
   EXPECT_EQ(knobs.coordinates[0].choices,
             (std::vector<tuning::Choice>{{{{"LD_PRELOAD:a", "/lib/libomp.so.5"}}, "here"}}));
-  EXPECT_EQ(knobs.left_out, (std::vector<std::string>{
-                                "a: libjemalloc.so.2 is not here", "a: OMP_PLACES is set already",
-                                "b: it changes results (--allow-precision tries it)"}));
+  EXPECT_EQ(knobs.skipped,
+            (std::vector<std::string>{"a: libjemalloc.so.2 is not installed",
+                                      "a: OMP_PLACES is set already",
+                                      "b: it changes results (--allow-precision tries it)"}));
   EXPECT_EQ(Read("knob b, changes results | why\nB=1 | asked for\n", true).coordinates.size(), 1U);
 }
 

@@ -55,7 +55,7 @@ TEST(Space, EverySettingIsABenchmark) {
       for (const auto& choice : coordinate.choices) {
         const auto tuned = UnderSetting(workload::ParseBenchmarkName(name), choice.values);
         EXPECT_NO_THROW(workload::MakeWorkload(workload::ToText(tuned.name)))
-            << tuning::Words(choice.values);
+            << tuning::SettingText(choice.values);
         EXPECT_EQ(tuning::With({}, coordinate, choice.values), choice.values);
       }
 }
@@ -150,7 +150,7 @@ bool Has(const std::vector<tuning::Choice>& choices, const tuning::Setting& valu
 }
 
 TEST(TeamChoices, TwoCoresHaveFewerThreadsAndWaysToWait) {
-  const auto choices = TeamChoices(TwoCores(), 0, true, true);
+  const auto choices = TeamChoices(TwoCores(), std::nullopt, true, true);
   EXPECT_EQ(choices.size(), 4U);
   EXPECT_TRUE(Has(choices, {{"threads", "1"}}));
   EXPECT_TRUE(Has(choices, {{"OMP_WAIT_POLICY", "active"}}));
@@ -159,7 +159,7 @@ TEST(TeamChoices, TwoCoresHaveFewerThreadsAndWaysToWait) {
 }
 
 TEST(TeamChoices, PinsNearApartAndTwoToACore) {
-  const auto choices = TeamChoices(EightCpus(), 0, true, false);
+  const auto choices = TeamChoices(EightCpus(), std::nullopt, true, false);
   EXPECT_TRUE(Has(choices, {{"threads", "1"}}));
   EXPECT_TRUE(Has(choices, {{"threads", "2"}}));
   EXPECT_TRUE(Has(choices, {{"threads", "2"}, {"cpus", "0,2"}})) << "one on each L3";
@@ -179,7 +179,7 @@ TEST(TeamChoices, ATeamThatTheNameFixesStays) {
 }
 
 TEST(TeamChoices, NoChoiceComesTwice) {
-  const auto choices = TeamChoices(EightCpus(), 0, true, true);
+  const auto choices = TeamChoices(EightCpus(), std::nullopt, true, true);
   for (const auto& choice : choices) EXPECT_TRUE(Has(choices, choice.values));
 }
 

@@ -32,7 +32,7 @@ TEST(TuningReport, IsAWaterfallWithTheSettingsToCopy) {
   |##############################|    40.0 µs  default
   |########################      |    32.0 µs  threads=1: 1.25x as fast (1.190x to 1.316x)
                                                no fork, no join, no waiting
-  best: 1.25x as fast (1.190x to 1.316x), confirmed by 14 blocks of fresh processes
+  best: 1.25x as fast (1.190x to 1.316x), confirmed by 14 blocks of new processes
   tried ONEDNN_MAX_CPU_ISA=AVX2: slower (about 2.68 of the time, 2 blocks)
   settings:
     export OMP_NUM_THREADS='1'

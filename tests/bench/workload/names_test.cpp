@@ -44,7 +44,7 @@ TEST(WithSize, IsTheNameOfTheOtherProblem) {
 
 TEST(WithSize, RefusesWhatCannotBe) {
   EXPECT_THAT(fakes::RefusalOf([] { WithSize(kConv, "hidden", 4); }),
-              HasSubstr("--sweep=hidden: Conv2D has no such parameter; there are batch, filters"));
+              HasSubstr("--sweep=hidden: Conv2D has no such parameter; it has batch, filters"));
   EXPECT_THAT(fakes::RefusalOf([] { WithSize(kConv, "kernel", 99); }),
               HasSubstr("kernel 99: Conv2D/cpu/onednn/fwd/f32/n16c8h12w12k16r99s99_p1: "));
   EXPECT_THAT(fakes::RefusalOf([] { WithSize("Conv2D/cpu/onednn/fwd/f32/n16q", "batch", 4); }),
@@ -67,7 +67,7 @@ TEST(WithThreads, StandsBeforeTheCachesState) {
 
 TEST(WithThreads, RefusesASecondNumberAndAnotherDevice) {
   EXPECT_THAT(fakes::RefusalOf([] { WithThreads(std::string(kConv) + "/threads1", 2); }),
-              HasSubstr("it names its number of threads; leave threads1 out"));
+              HasSubstr("the name already fixes the number of threads; remove threads1"));
   EXPECT_THAT(
       fakes::RefusalOf([] { WithThreads("Conv2D/gpu/cudnn/fwd/f32/n16c8h12w12k16r3s3_p1", 2); }),
       HasSubstr("no threads to sweep"));

@@ -16,9 +16,9 @@ std::string Refusal(const std::string& name) {
   return fakes::RefusalOf([&] { MakeWorkload(name); });
 }
 
-TEST(MakeWorkload, ReadsTheOptionsThatEveryCellHas) {
+TEST(MakeWorkload, ReadsTheOptionsThatEveryBackendHas) {
   const auto plain = MakeWorkload(kName);
-  EXPECT_EQ(plain.threads, 0);
+  EXPECT_FALSE(plain.threads);
   EXPECT_EQ(plain.cache, CacheState::kWarm);
   const auto both = MakeWorkload(std::string(kName) + "/bias/threads2/cold");
   EXPECT_EQ(both.threads, 2);
@@ -40,15 +40,15 @@ TEST(MakeWorkload, OneBenchmarkHasOneName) {
     EXPECT_THAT(Refusal(name + bad), HasSubstr("column ")) << bad;
 }
 
-TEST(RegisterBackend, ALibraryCompletesTheCellThatItsOpRegistered) {
+TEST(RegisterBackend, ALibraryCompletesTheBackendThatItsOpRegistered) {
   constexpr const char* kBenchmark = "Made/cpu/up/fwd/f32/n1/threads2";
   const auto read = [](const BenchmarkName& name) {
     if (name.problem != "n1") throw BadInput("column 21: no such problem");
     return Workload{.repro = "made up"};
   };
-  RegisterBackend({"Made", "cpu", "up", read, "a library of tomorrow"});
+  RegisterBackend({"Made", "cpu", "up", read, "a future library"});
   EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { MakeWorkload(kBenchmark).prepare({}); }),
-            "this build of dlroof was made without a library of tomorrow");
+            "this build of dlroof was made without a future library");
   EXPECT_THAT(Refusal("Made/cpu/up/fwd/f32/n2"), HasSubstr("no such problem"));
 
   const auto prepare = [](const BenchmarkName& name, const RunSettings&) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "ceilings/cpu_ceilings/working_sets.h"
+#include "tests/fakes/reason.h"
 
 namespace dlroof::cpu_ceilings {
 namespace {
@@ -147,32 +148,33 @@ std::map<Level, double> BytesOf(const std::map<Level, CapacityEdge>& found) {
 using Sizes = std::map<Level, double>;
 
 TEST(MatchEdges, GivesEachLevelTheNearestEdgeAndNoEdgeToTwo) {
-  const Sizes told = {{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 18 * kMib}};
-  EXPECT_EQ(BytesOf(MatchEdges({At(33 * kKib), At(1.1 * kMib), At(7 * kMib)}, told)),
+  const Sizes reported = {{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 18 * kMib}};
+  EXPECT_EQ(BytesOf(MatchEdges({At(33 * kKib), At(1.1 * kMib), At(7 * kMib)}, reported)),
             (Sizes{{Level::kL1, 33 * kKib}, {Level::kL2, 1.1 * kMib}, {Level::kL3, 7 * kMib}}));
   // 100 KiB is a factor of 3.1 from L1's size and of 10 from L2's.
-  EXPECT_EQ(BytesOf(MatchEdges({At(100 * kKib)}, told)), (Sizes{{Level::kL1, 100 * kKib}}));
+  EXPECT_EQ(BytesOf(MatchEdges({At(100 * kKib)}, reported)), (Sizes{{Level::kL1, 100 * kKib}}));
   // 64 KiB is within a factor of 4 of both, and L1's.
   EXPECT_EQ(
       BytesOf(MatchEdges({At(64 * kKib)}, {{Level::kL1, 48 * kKib}, {Level::kL2, 256 * kKib}})),
       (Sizes{{Level::kL1, 64 * kKib}}));
-  EXPECT_TRUE(MatchEdges({}, told).empty());
+  EXPECT_TRUE(MatchEdges({}, reported).empty());
   EXPECT_TRUE(MatchEdges({At(kMib)}, {}).empty());
 }
 
-// A cloud's virtual machine: 480 MiB are told, 30 MiB are its part.
+// A cloud's virtual machine: 480 MiB are reported, 30 MiB are its part.
 TEST(MatchEdges, GivesTheLastEdgeToASharedCacheOfWhichOnlyAPartIsOurs) {
-  const Sizes told = {{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 480 * kMib}};
-  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib), At(30 * kMib)}, told)),
+  const Sizes reported = {
+      {Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 480 * kMib}};
+  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib), At(30 * kMib)}, reported)),
             (Sizes{{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}, {Level::kL3, 30 * kMib}}));
-  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib)}, told)),
+  EXPECT_EQ(BytesOf(MatchEdges({At(48 * kKib), At(2 * kMib)}, reported)),
             (Sizes{{Level::kL1, 48 * kKib}, {Level::kL2, 2 * kMib}}))
       << "L2's own edge is not L3's too";
   EXPECT_TRUE(MatchEdges({At(kMib)}, {{Level::kL1, 32 * kKib}}).empty()) << "it is no part of L1";
 }
 
-LevelEdges Edges(const Sizes& told, const std::vector<CapacityEdge>& edges) {
-  return {"hwloc", told, MatchEdges(edges, told)};
+LevelEdges Edges(const Sizes& reported, const std::vector<CapacityEdge>& edges) {
+  return {"hwloc", reported, MatchEdges(edges, reported)};
 }
 
 TEST(CompareEdge, SaysWhetherTheEdgeAgrees) {
@@ -191,43 +193,50 @@ TEST(CompareEdge, SaysWhetherTheEdgeAgrees) {
     EXPECT_TRUE(CompareEdge(Edges({{Level::kL3, 18 * kMib}}, {At(bytes)}), Level::kL3).disagrees);
 }
 
-// 32 KiB are told, loads fall at 12 KiB from 300 to 100 GB/s.
+// 32 KiB are reported, loads fall at 12 KiB from 300 to 100 GB/s.
 TEST(EdgeReason, IsAboutArraysBeyondAnEdgeThatComesTooEarly) {
   const auto edges = Edges({{Level::kL1, 32 * kKib}}, {At(12 * kKib, 300e9, 100e9)});
-  EXPECT_EQ(EdgeReason(edges, Level::kL1, 16 * kKib, 100e9),
-            "hwloc says that l1 has 32 KiB for a thread, and loads fall at 12 KiB: arrays of 16 "
-            "KiB lie beyond it");
-  EXPECT_EQ(EdgeReason(edges, Level::kL1, 8 * kKib, 100e9), "") << "before the edge";
-  EXPECT_EQ(EdgeReason(edges, Level::kL1, 16 * kKib, 290e9), "")
+  EXPECT_EQ(
+      fakes::TextOf(EdgeReason(edges, Level::kL1, 16 * kKib, 100e9)),
+      "hwloc says that l1 has 32 KiB per thread, but loads get slower at 12 KiB: arrays of 16 "
+      "KiB are beyond it");
+  EXPECT_EQ(fakes::TextOf(EdgeReason(edges, Level::kL1, 8 * kKib, 100e9)), "") << "before the edge";
+  EXPECT_EQ(fakes::TextOf(EdgeReason(edges, Level::kL1, 16 * kKib, 290e9)), "")
       << "as fast as before the edge: the curve was noisy there";
-  EXPECT_NE(EdgeReason(edges, Level::kL1, 16 * kKib, 269e9), "") << "more than 10 % below 300";
-  EXPECT_EQ(EdgeReason(Edges({{Level::kL1, 32 * kKib}}, {At(17 * kKib, 300e9, 100e9)}), Level::kL1,
-                       24 * kKib, 100e9),
-            "")
+  EXPECT_NE(fakes::TextOf(EdgeReason(edges, Level::kL1, 16 * kKib, 269e9)), "")
+      << "more than 10 % below 300";
+  EXPECT_EQ(
+      fakes::TextOf(EdgeReason(Edges({{Level::kL1, 32 * kKib}}, {At(17 * kKib, 300e9, 100e9)}),
+                               Level::kL1, 24 * kKib, 100e9)),
+      "")
       << "within a factor of 2 they agree";
 }
 
-// 1 MiB of L2 is told, it has 3 MiB: sets of L3 of 3 x 1 MiB stay in it.
+// 1 MiB of L2 is reported, it has 3 MiB: sets of L3 of 3 x 1 MiB stay in it.
 TEST(EdgeReason, IsAboutArraysThatANearerCacheHolds) {
-  const Sizes told = {{Level::kL2, kMib}, {Level::kL3, 36 * kMib}};
-  const auto edges = Edges(told, {At(3 * kMib), At(30 * kMib)});
-  EXPECT_THAT(EdgeReason(edges, Level::kL3, 3 * kMib, 1e9),
-              HasSubstr("l2 has 1 MiB for a thread, and loads fall at 3 MiB: part of the traffic "
-                        "of arrays of 3 MiB stayed there"));
-  EXPECT_EQ(EdgeReason(edges, Level::kL3, 6.1 * kMib, 1e9), "") << "twice what L2 holds";
-  EXPECT_EQ(EdgeReason(edges, Level::kL2, kMib / 2, 1e9), "") << "more L2 is no harm to itself";
-  EXPECT_EQ(EdgeReason(Edges(told, {At(kMib / 3)}), Level::kL3, kMib / 2, 1e9), "")
+  const Sizes reported = {{Level::kL2, kMib}, {Level::kL3, 36 * kMib}};
+  const auto edges = Edges(reported, {At(3 * kMib), At(30 * kMib)});
+  EXPECT_THAT(
+      fakes::TextOf(EdgeReason(edges, Level::kL3, 3 * kMib, 1e9)),
+      HasSubstr("l2 has 1 MiB per thread, but loads get slower at 3 MiB: part of the traffic "
+                "of arrays of 3 MiB stayed in l2"));
+  EXPECT_EQ(fakes::TextOf(EdgeReason(edges, Level::kL3, 6.1 * kMib, 1e9)), "")
+      << "twice what L2 holds";
+  EXPECT_EQ(fakes::TextOf(EdgeReason(edges, Level::kL2, kMib / 2, 1e9)), "")
+      << "more L2 is no harm to itself";
+  EXPECT_EQ(fakes::TextOf(EdgeReason(Edges(reported, {At(kMib / 3)}), Level::kL3, kMib / 2, 1e9)),
+            "")
       << "an early edge of L2 does not hold more";
   const auto late = Edges({{Level::kL3, 36 * kMib}}, {At(90 * kMib)});
-  EXPECT_NE(EdgeReason(late, Level::kDram, 144 * kMib, 1e9), "");
+  EXPECT_NE(fakes::TextOf(EdgeReason(late, Level::kDram, 144 * kMib, 1e9)), "");
 }
 
 TEST(EdgeReason, IsNoneWhereCurveAndSizesAgree) {
-  const Sizes told = {{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 32 * kMib}};
-  const auto edges = Edges(told, FindCapacityEdges(Curve({kL1, kL2, kL3, kDram}, 0.5)));
+  const Sizes reported = {{Level::kL1, 32 * kKib}, {Level::kL2, kMib}, {Level::kL3, 32 * kMib}};
+  const auto edges = Edges(reported, FindCapacityEdges(Curve({kL1, kL2, kL3, kDram}, 0.5)));
   ASSERT_EQ(edges.found.size(), 3);
   for (const Level level : {Level::kL1, Level::kL2, Level::kL3, Level::kDram})
-    EXPECT_EQ(EdgeReason(edges, level, 1, 1), "");
+    EXPECT_EQ(fakes::TextOf(EdgeReason(edges, level, 1, 1)), "");
 }
 
 // [byte] of L1, L2 and L3 as `cpus` see them.
@@ -261,7 +270,7 @@ TEST(CachesFromEdges, AreSharedByAsManyAsTheTeamShows) {
 }
 
 machine::Ceiling Validated(double per_second) {
-  return {.per_second = per_second, .validated = true};
+  return {.per_second = per_second, .status = machine::CeilingStatus::kValidated};
 }
 
 // 10 GB/s and 40 GFLOP/s meet at 4 flop/byte.
@@ -287,10 +296,10 @@ TEST(CompareRidges, CaveatsTheBandwidthThatAPointBeats) {
   set.ridges[Level::kDram] = {{1, 12e9}, {2, 26e9}, {8, 40e9}};  // 12 and 13 GB/s
   CompareRidges(set);
   const auto& bandwidth = set.bytes.at(Level::kDram);
-  EXPECT_FALSE(bandwidth.validated);
+  EXPECT_FALSE(bandwidth.IsValidated());
   EXPECT_THAT(bandwidth.ReasonText(),
               AllOf(HasSubstr("2 flop/byte moved 13 GB/s"), HasSubstr("10 GB/s")));
-  EXPECT_TRUE(set.flops.at("fp32.vector").validated);
+  EXPECT_TRUE(set.flops.at("fp32.vector").IsValidated());
 }
 
 TEST(CompareRidges, CaveatsTheComputeRoofThatAPointBeatsAndTheRowItIsFrom) {
@@ -298,12 +307,12 @@ TEST(CompareRidges, CaveatsTheComputeRoofThatAPointBeatsAndTheRowItIsFrom) {
   set.flops["fp32.vector"].reasons = {"before"};
   set.ridges[Level::kDram] = {{16, 44e9}};
   CompareRidges(set);
-  EXPECT_TRUE(set.bytes.at(Level::kDram).validated);
-  EXPECT_FALSE(set.flops.at("fp32.vector").validated);
+  EXPECT_TRUE(set.bytes.at(Level::kDram).IsValidated());
+  EXPECT_FALSE(set.flops.at("fp32.vector").IsValidated());
   EXPECT_THAT(set.flops.at("fp32.vector").ReasonText(),
               AllOf(HasSubstr("before; "), HasSubstr("16 flop/byte at dram reached 44 GFLOP/s")));
-  EXPECT_FALSE(set.flops.at("fp32.vector.avx512").validated);
-  EXPECT_TRUE(set.flops.at("fp32.vector.avx2").validated);
+  EXPECT_FALSE(set.flops.at("fp32.vector.avx512").IsValidated());
+  EXPECT_TRUE(set.flops.at("fp32.vector.avx2").IsValidated());
 }
 
 TEST(CompareRidges, JudgesNothingThatIsAbsent) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/fakes/reason.h"
+
 namespace dlroof::cpu_ceilings {
 namespace {
 
@@ -35,7 +37,7 @@ TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOne) {
   // All caches that two threads use, four times, over both.
   EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes,
             4 * (36 * kMebibyte + 2 * kMebibyte + 2 * 32 * kKibibyte) / 2);
-  EXPECT_EQ(chosen.sets.at(Level::kDram).front().reason, "");
+  EXPECT_EQ(fakes::TextOf(chosen.sets.at(Level::kDram).front().reason), "");
   EXPECT_TRUE(chosen.absent.empty());
 }
 
@@ -60,7 +62,8 @@ TEST(ChooseWorkingSets, SaysWhenMemoryIsTooSmallForDram) {
   const auto topology = Caches(2, 32 * kKibibyte, 2 * kMebibyte, 480 * kMebibyte);
   const auto chosen = ChooseWorkingSets(topology, {0, 1}, 960 * kMebibyte);  // the caches have 484
   EXPECT_EQ(chosen.sets.at(Level::kDram).front().bytes, 240 * kMebibyte);
-  EXPECT_THAT(chosen.sets.at(Level::kDram).front().reason, HasSubstr("only 1.0 x the caches"));
+  EXPECT_THAT(fakes::TextOf(chosen.sets.at(Level::kDram).front().reason),
+              HasSubstr("only 1.0 x the caches"));
 }
 
 TEST(ChooseWorkingSets, CountsTheLastLevelOfEverySocketInUse) {
@@ -76,7 +79,8 @@ TEST(ChooseWorkingSets, ToleratesMissingCaches) {
   const auto nothing = ChooseWorkingSets({}, {0}, std::nullopt);
   EXPECT_EQ(nothing.absent.size(), 3);
   EXPECT_EQ(nothing.sets.size(), 1);
-  EXPECT_THAT(nothing.sets.at(Level::kDram).front().reason, HasSubstr("no cache size is known"));
+  EXPECT_THAT(fakes::TextOf(nothing.sets.at(Level::kDram).front().reason),
+              HasSubstr("no cache size is known"));
   const auto no_l3 = ChooseWorkingSets(Caches(1, 32 * kKibibyte, 256 * kKibibyte, 0), {0}, 1e12);
   EXPECT_TRUE(no_l3.absent.contains(Level::kL3));
   EXPECT_EQ(no_l3.sets.at(Level::kDram).front().bytes, 4 * (256 + 32) * kKibibyte);
@@ -91,9 +95,9 @@ TEST(ChooseWorkingSets, TakesAtLeastSoMuchForDramAsIsAskedFor) {
         .at(0);
   };
   EXPECT_EQ(dram(1e12).bytes, 512 * kMebibyte);
-  EXPECT_EQ(dram(1e12).reason, "");
+  EXPECT_EQ(fakes::TextOf(dram(1e12).reason), "");
   EXPECT_EQ(dram(400 * kMebibyte).bytes, 100 * kMebibyte);
-  EXPECT_THAT(dram(400 * kMebibyte).reason,
+  EXPECT_THAT(fakes::TextOf(dram(400 * kMebibyte).reason),
               HasSubstr("memory for only 200 MiB is available, 1024 MiB"));
   EXPECT_EQ(ChooseWorkingSets(Caches(1, 0, 0, 512 * kMebibyte), {0}, 1e12, 1024 * kMebibyte)
                 .sets.at(Level::kDram)
@@ -134,15 +138,16 @@ TEST(ChooseWorkingSets, TakesNoSizeThatTheNearerCacheHelps) {
 }
 
 TEST(NearerCacheReason, CatchesASetThatStaysInANearerCache) {
-  EXPECT_THAT(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 16 * kKibibyte),
+  EXPECT_THAT(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 16 * kKibibyte)),
               HasSubstr("arrays are 16 KiB and its share of L1 is 32 KiB"));
-  EXPECT_THAT(NearerCacheReason(kFourCpus, {0, 1}, Level::kL3, 768 * kKibibyte), HasSubstr("L2"));
+  EXPECT_THAT(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL3, 768 * kKibibyte)),
+              HasSubstr("L2"));
   // Two threads share L3: 18 MiB each.
-  EXPECT_THAT(NearerCacheReason(kFourCpus, {0, 1}, Level::kDram, 30 * kMebibyte),
+  EXPECT_THAT(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kDram, 30 * kMebibyte)),
               HasSubstr("18 MiB"));
-  EXPECT_EQ(NearerCacheReason(kFourCpus, {0, 1}, Level::kDram, 72 * kMebibyte), "");
-  EXPECT_EQ(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 64 * kKibibyte), "");
-  EXPECT_EQ(NearerCacheReason(kFourCpus, {0, 1}, Level::kL1, 1 * kKibibyte), "");
+  EXPECT_EQ(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kDram, 72 * kMebibyte)), "");
+  EXPECT_EQ(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 64 * kKibibyte)), "");
+  EXPECT_EQ(fakes::TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL1, 1 * kKibibyte)), "");
 }
 
 TEST(NearerCacheReason, HasNoneAboutTheSetsThatAreChosen) {
@@ -151,7 +156,8 @@ TEST(NearerCacheReason, HasNoneAboutTheSetsThatAreChosen) {
     for (const std::vector<int>& cpus : {std::vector<int>{0}, {0, 1}, {0, 1, 2, 3}})
       for (const auto& [level, sets] : ChooseWorkingSets(topology, cpus, 1e12).sets)
         for (const auto& set : sets)
-          EXPECT_EQ(NearerCacheReason(topology, cpus, level, set.bytes), "") << set.how;
+          EXPECT_EQ(fakes::TextOf(NearerCacheReason(topology, cpus, level, set.bytes)), "")
+              << set.how;
 }
 
 TEST(NodeTeams, AreTheCpusOfEachNode) {

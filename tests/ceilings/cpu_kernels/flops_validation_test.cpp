@@ -1,4 +1,4 @@
-// The self-proof of arithmetic ceilings, tried on kernels that are wrong on purpose.
+// The validation of arithmetic ceilings, tried on kernels that are wrong on purpose.
 #include "ceilings/cpu_kernels/flops_validation.h"
 
 #include <gmock/gmock.h>
@@ -15,31 +15,31 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-ResultCheck Checked(const FlopsProbe& probe) {
+KernelValidation Checked(const FlopsProbe& probe) {
   const auto workspace = std::make_unique<Workspace>();
-  return CheckResult(probe, *workspace);
+  return ValidateFlopsKernel(probe, *workspace);
 }
 
-TEST(CheckResult, PassesEveryKernelOfThisCpu) {
+TEST(ValidateFlopsKernel, PassesEveryKernelOfThisCpu) {
   for (const auto& table : {FlopsProbesFor(cpu::ThisCpu().features), PortableFlopsProbes()})
     for (const auto& probe : table) {
       const auto check = Checked(probe);
-      EXPECT_EQ(check.reason, "") << probe.key;
-      EXPECT_THAT(check.result, HasSubstr("1, 2 and 7 iterations equal")) << probe.key;
+      EXPECT_TRUE(check.passed) << probe.key << check.text;
+      EXPECT_THAT(check.text, HasSubstr("1, 2 and 7 iterations equal")) << probe.key;
     }
 }
 
-TEST(CheckResult, PassesTheKernelsThatTheMutationsBreak) {
-  EXPECT_EQ(Checked(fakes::SoundProbe()).reason, "");
-  EXPECT_EQ(Checked(fakes::SoundProbe()).result,
+TEST(ValidateFlopsKernel, PassesTheKernelsThatTheMutationsBreak) {
+  EXPECT_TRUE(Checked(fakes::SoundProbe()).passed);
+  EXPECT_EQ(Checked(fakes::SoundProbe()).text,
             "1, 2 and 7 iterations equal plain loops in all 64 elements");
-  EXPECT_EQ(Checked(fakes::SoundDotProbe()).reason, "");
+  EXPECT_TRUE(Checked(fakes::SoundDotProbe()).passed);
 }
 
-TEST(CheckResult, FindsEveryMutation) {
+TEST(ValidateFlopsKernel, FindsEveryMutation) {
   const std::pair<FlopsProbe, testing::Matcher<std::string>> broken[] = {
       {fakes::DeadSumProbe(),
-       "after 1 iterations element 0 of its 16 accumulators is not what a plain loop makes of it"},
+       "after 1 iterations element 0 of its 16 accumulators differs from a plain loop"},
       // Two lanes of each accumulator stay as they were.
       {fakes::HalfWidthProbe(), HasSubstr("element 2 of its 16 accumulators")},
       // 8 of 16 accumulators of 4 lanes: element 32 is the first that stays.
@@ -48,15 +48,16 @@ TEST(CheckResult, FindsEveryMutation) {
       {fakes::HoistedLoopProbe(), HasSubstr("after 2 iterations element 0")},
       {fakes::MissingIterationProbe(), HasSubstr("after 1 iterations element 0")},
       {fakes::MissingSweepProbe(), HasSubstr("after 1 iterations element 0")},
-      {fakes::FusedProbe(), HasSubstr("is not what a plain loop makes")}};
+      {fakes::FusedProbe(), HasSubstr("differs from a plain loop")}};
   for (const auto& [probe, reason] : broken) {
-    EXPECT_THAT(Checked(probe).reason, reason);
-    EXPECT_EQ(Checked(probe).result, "");
+    EXPECT_THAT(Checked(probe).text, reason);
+    EXPECT_FALSE(Checked(probe).passed);
   }
 }
 
 machine::Ceiling At(double per_cycle) {
-  machine::Ceiling ceiling{.per_second = per_cycle * 3e9, .clock_hz = 3e9, .validated = true};
+  machine::Ceiling ceiling{
+      .per_second = per_cycle * 3e9, .clock_hz = 3e9, .status = machine::CeilingStatus::kValidated};
   ceiling.validation.per_cycle = per_cycle;
   return ceiling;
 }
@@ -81,7 +82,7 @@ TEST(JudgePerCycle, TakesTheNearestValueWithinThreePercent) {
        {std::pair{63.9, 64.0}, {62.1, 64.0}, {65.9, 64.0}, {32.2, 32.0}, {15.9, 16.0}}) {
     auto ceiling = At(measured);
     JudgePerCycle(kFp32Zmm, ceiling);
-    EXPECT_TRUE(ceiling.validated) << ceiling.ReasonText();
+    EXPECT_TRUE(ceiling.IsValidated()) << ceiling.ReasonText();
     EXPECT_EQ(ceiling.validation.per_cycle_expected, expected);
   }
 }
@@ -89,35 +90,35 @@ TEST(JudgePerCycle, TakesTheNearestValueWithinThreePercent) {
 TEST(JudgePerCycle, CaveatsARateBetweenTheValuesAndNamesBoth) {
   auto ceiling = At(50);
   JudgePerCycle(kFp32Zmm, ceiling);
-  EXPECT_FALSE(ceiling.validated);
+  EXPECT_FALSE(ceiling.IsValidated());
   EXPECT_EQ(ceiling.validation.per_cycle_expected, 64);
   EXPECT_EQ(ceiling.ReasonText(),
-            "50 flop per cycle of one thread at 3 GHz, and vfmaddps zmm allows 16, 32, 64 within 3 "
-            "%: another program used the core, or the kernel is another");
-  auto doubted = At(50);
-  doubted.validated = false;
-  doubted.reasons = {"first"};
-  JudgePerCycle(kFp32Zmm, doubted);
-  EXPECT_THAT(doubted.ReasonText(), testing::StartsWith("first; 50 flop per cycle"));
+            "50 flop per cycle of one thread at 3 GHz, but vfmaddps zmm allows 16, 32, 64 within 3 "
+            "%: another program used the core, or the kernel does other work");
+  auto marked = At(50);
+  marked.status = machine::CeilingStatus::kNotValidated;
+  marked.reasons = {"first"};
+  JudgePerCycle(kFp32Zmm, marked);
+  EXPECT_THAT(marked.ReasonText(), testing::StartsWith("first; 50 flop per cycle"));
 }
 
 // A deleted loop: "4e9 GB/s" was seen once.
 TEST(JudgePerCycle, CaveatsALoopThatIsNotThere) {
   auto ceiling = At(1e6);
   JudgePerCycle(Separate(Operands::kFp64, 16), ceiling);
-  EXPECT_FALSE(ceiling.validated);
+  EXPECT_FALSE(ceiling.IsValidated());
 }
 
 // Its sum is right, so only its speed tells: 3 additions a cycle of 64 u8 products each instead of
 // at most one triple (32 lanes of 2 flop in 32 bytes: 64 flop).
 TEST(JudgePerCycle, FindsAProductThatWasComputedOnce) {
-  EXPECT_EQ(Checked(fakes::HoistedProductProbe()).reason, "");
+  EXPECT_TRUE(Checked(fakes::HoistedProductProbe()).passed);
   const auto probe = Probe(Operands::kInt8, Recurrence::kDot, Issue::kThree, 32);
   EXPECT_EQ(FlopsPerStep(probe), 64);
   for (const double additions : {2, 3}) {
     auto ceiling = At(additions * 64);
     JudgePerCycle(probe, ceiling);
-    EXPECT_FALSE(ceiling.validated);
+    EXPECT_FALSE(ceiling.IsValidated());
   }
 }
 
@@ -135,7 +136,7 @@ std::map<int, machine::CeilingSet> Judged(const FlopsProbe& probe,
 // fp32 zmm again: 16, 32 or 64. The highest is taken at its word. A neighbour that takes half of
 // the core lands on another value that the instructions allow: a lower one is believed only when
 // another number of threads meets it too, and none exceeds it.
-TEST(MeetsItsOwnValue, BelievesTheHighestAndWhatOtherNumbersOfThreadsMeet) {
+TEST(IsConfirmedPerCycle, BelievesTheHighestAndWhatOtherNumbersOfThreadsMeet) {
   struct Row {
     std::map<int, double> per_cycle;  // by threads
     std::map<int, bool> meets;
@@ -148,14 +149,14 @@ TEST(MeetsItsOwnValue, BelievesTheHighestAndWhatOtherNumbersOfThreadsMeet) {
                       {{{1, 63.8}, {2, 31.9}, {4, 31.9}}, {{1, true}, {2, false}, {4, false}}}};
   for (const auto& [per_cycle, meets] : rows)
     for (const auto& [threads, expected] : meets)
-      EXPECT_EQ(MeetsItsOwnValue(kFp32Zmm, threads, Judged(kFp32Zmm, per_cycle)), expected)
+      EXPECT_EQ(IsConfirmedPerCycle(kFp32Zmm, threads, Judged(kFp32Zmm, per_cycle)), expected)
           << testing::PrintToString(per_cycle) << threads;
 }
 
-TEST(MeetsItsOwnValue, NeedsAClock) {
+TEST(IsConfirmedPerCycle, NeedsAClock) {
   auto sets = Judged(kFp32Zmm, {{1, 63.8}});
   sets[1].flops[kFp32Zmm.key].validation.per_cycle.reset();
-  EXPECT_FALSE(MeetsItsOwnValue(kFp32Zmm, 1, sets));
+  EXPECT_FALSE(IsConfirmedPerCycle(kFp32Zmm, 1, sets));
 }
 
 // vdpbf16ps: 16 lanes of 2 pairs, 1 in 2 cycles on some cores: 32. tdpbf16ps: 16 x 16 x 32
@@ -170,18 +171,18 @@ TEST(JudgePerCycle, KnowsHalfAndSixteenthRates) {
   ceiling = At(2040);
   JudgePerCycle(Probe(Operands::kInt8, Recurrence::kTile, Issue::kTile, kTileBytes), ceiling);
   EXPECT_EQ(ceiling.validation.per_cycle_expected, 2048);
-  EXPECT_TRUE(ceiling.validated);
+  EXPECT_TRUE(ceiling.IsValidated());
 }
 
 TEST(JudgePerCycle, SaysNothingWithoutAClockOrForACompilersKernel) {
   auto ceiling = At(50);
   ceiling.validation.per_cycle.reset();
   JudgePerCycle(fakes::SoundProbe(), ceiling);
-  EXPECT_TRUE(ceiling.validated);
+  EXPECT_TRUE(ceiling.IsValidated());
   EXPECT_EQ(ceiling.validation.per_cycle_expected, std::nullopt);
   ceiling = At(50);
   JudgePerCycle(PortableFlopsProbes().front(), ceiling);
-  EXPECT_TRUE(ceiling.validated);
+  EXPECT_TRUE(ceiling.IsValidated());
 }
 
 CoreRates Rates(const std::string& vendor, unsigned family, unsigned model) {
@@ -209,17 +210,17 @@ TEST(JudgePerCycle, CaveatsHalfOfTheRateThatTheCoreIsKnownToHave) {
   const auto judged = [](const CoreRates& core) {
     return Judged(kFp32Zmm, {{1, 32}}, core).at(1).flops.at(kFp32Zmm.key);
   };
-  EXPECT_TRUE(judged({}).validated);
-  EXPECT_FALSE(judged(kZen5).validated);
+  EXPECT_TRUE(judged({}).IsValidated());
+  EXPECT_FALSE(judged(kZen5).IsValidated());
   EXPECT_EQ(judged(kZen5).validation.per_cycle_expected, 64);
 }
 
 // The one value that the core has is its highest: no second pass is needed.
-TEST(MeetsItsOwnValue, WhereItIsTheCoresKnownRate) {
+TEST(IsConfirmedPerCycle, WhereItIsTheCoresKnownRate) {
   const auto probe = Fused(Operands::kFp64, 64);
   const auto sets = Judged(probe, {{1, 16}}, kZen4);  // 8 lanes of 2 flop, once a cycle
-  EXPECT_TRUE(MeetsItsOwnValue(probe, 1, sets, kZen4));
-  EXPECT_FALSE(MeetsItsOwnValue(probe, 1, sets)) << "two a cycle might be possible";
+  EXPECT_TRUE(IsConfirmedPerCycle(probe, 1, sets, kZen4));
+  EXPECT_FALSE(IsConfirmedPerCycle(probe, 1, sets)) << "two a cycle might be possible";
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ TEST(MemoryKernelCode, AccessesWhatItCountsByWholeVectors) {
 }
 
 // A loop of vectors of half the width, with a spilled register.
-TEST(MemoryKernelCode, OfHalfTheWidthIsTold) {
+TEST(MemoryKernelCode, OfHalfTheWidthIsFound) {
   const auto functions = ParseCode(
       "0000000000000000 <void LoadKernel<X>(long)>:\n"
       "   0:\tmov    0x2000(%rdi),%r8\n"

@@ -5,6 +5,7 @@
 #include "ceilings/cuda_kernels/bench_cuda.h"
 #include "counters/base/error.h"
 #include "tests/fakes/no_gpu.h"
+#include "tests/fakes/reason.h"
 
 namespace dlroof::cuda_kernels {
 namespace {
@@ -32,13 +33,13 @@ TEST(CudaBenchOnGpu, EveryRowLeavesWhatAPlainLoopLeaves) {
         const auto operands =
             gpu_kernels::GpuOperands(row, shape, gpu_kernels::GpuOperandKind::kKnown);
         for (const int iterations : {1, 3})
-          EXPECT_EQ(gpu_kernels::GpuDifference(row, shape, iterations,
-                                               bench->Result(row, shape, operands, iterations)),
+          EXPECT_EQ(fakes::TextOf(gpu_kernels::GpuDifference(
+                        row, shape, iterations, bench->Result(row, shape, operands, iterations))),
                     "")
               << row.key << " with " << shape.blocks << " blocks";
       }
-    } catch (const Unsupported& why) {
-      EXPECT_EQ(row.unit, gpu_kernels::GpuUnit::kGemm) << row.key << ": " << why.what();
+    } catch (const Unsupported& error) {
+      EXPECT_EQ(row.unit, gpu_kernels::GpuUnit::kGemm) << row.key << ": " << error.what();
     }
   }
 }

@@ -128,7 +128,8 @@ TEST_F(GpuSass, RegistersAllowTheLaunchesThatAreTried) {
           if (!RowOf({function, capability, {}}, name, row) ||
               row.unit == gpu_kernels::GpuUnit::kGemm)
             continue;
-          for (const auto& shape : gpu_kernels::GpuShapes(row, {4, 8 << 20, 12LL << 30}, 0))
+          for (const auto& shape :
+               gpu_kernels::GpuShapes(row, {4, 8 << 20, 12LL << 30}, std::nullopt))
             EXPECT_LE(count * shape.threads, 65536)
                 << function << " with " << count << " registers";
         }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/expected_gpu_results.h"
+#include "tests/fakes/reason.h"
 
 namespace dlroof::gpu_ceilings {
 namespace {
@@ -18,41 +19,44 @@ GpuTime TimeAt(double clock_hz, std::uint64_t throttle = 0) {
 }
 
 TEST(GpuInterference, IsAClockBelow75PercentOfTheDefault) {
-  EXPECT_THAT(GpuInterference(TimeAt(1.51e9), 2e9), IsEmpty());
-  EXPECT_THAT(GpuInterference(TimeAt(1.49e9), 2e9),
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1.51e9), 2e9)), IsEmpty());
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1.49e9), 2e9)),
               HasSubstr("1490 MHz, below 75 % of their 2000 MHz"));
-  EXPECT_THAT(GpuInterference(TimeAt(1.49e9), std::nullopt), IsEmpty());
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1.49e9), std::nullopt)), IsEmpty());
 }
 
 TEST(GpuInterference, IsTheDriversWordWhereTheSmsDidNotCount) {
   GpuTime time = TimeAt(0);
   time.clock_hz.reset();
-  EXPECT_THAT(GpuInterference(time, 2e9), IsEmpty());
+  EXPECT_THAT(fakes::TextOf(GpuInterference(time, 2e9)), IsEmpty());
   time.health.sm_clock_hz = 1e9;
-  EXPECT_THAT(GpuInterference(time, 2e9), HasSubstr("1000 MHz"));
+  EXPECT_THAT(fakes::TextOf(GpuInterference(time, 2e9)), HasSubstr("1000 MHz"));
 }
 
 TEST(GpuInterference, IsHeatAndPowerSupplyButNotThePowerLimit) {
-  EXPECT_THAT(GpuInterference(TimeAt(1e9, 0x4), 2e9), IsEmpty());  // however low it makes the clock
-  EXPECT_THAT(GpuInterference(TimeAt(1e9, 0x24), 2e9), HasSubstr("heat"));
-  EXPECT_THAT(GpuInterference(TimeAt(2e9, 0x4), 2e9), IsEmpty());  // software power cap
-  EXPECT_THAT(GpuInterference(TimeAt(2e9, 0x1), 2e9), IsEmpty());  // idle
-  EXPECT_THAT(GpuInterference(TimeAt(2e9, 0x20), 2e9), HasSubstr("heat"));
-  EXPECT_THAT(GpuInterference(TimeAt(2e9, 0x84), 2e9), HasSubstr("power supply"));
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1e9, 0x4), 2e9)),
+              IsEmpty());  // however low it makes the clock
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(1e9, 0x24), 2e9)), HasSubstr("heat"));
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x4), 2e9)),
+              IsEmpty());  // software power cap
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x1), 2e9)), IsEmpty());  // idle
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x20), 2e9)), HasSubstr("heat"));
+  EXPECT_THAT(fakes::TextOf(GpuInterference(TimeAt(2e9, 0x84), 2e9)), HasSubstr("power supply"));
 }
 
 machine::Ceiling CeilingOf(double per_second, double per_cycle = 1) {
-  machine::Ceiling ceiling{.per_second = per_second, .clock_hz = 1e9, .validated = true};
+  machine::Ceiling ceiling{
+      .per_second = per_second, .clock_hz = 1e9, .status = machine::CeilingStatus::kValidated};
   ceiling.validation.per_cycle = per_cycle;
   ceiling.validation.result = "right";
   return ceiling;
 }
 
-// The value that it is held against; nothing where it is doubted.
+// Returns the value that it is compared with, if it is validated.
 std::optional<double> Met(int capability, const std::string& key, double per_cycle) {
   auto ceiling = CeilingOf(1e12, per_cycle);
   JudgeGpuPerCycle(fakes::RowOf(capability, key), capability, ceiling);
-  if (!ceiling.validated) return std::nullopt;
+  if (!ceiling.IsValidated()) return std::nullopt;
   return ceiling.validation.per_cycle_expected;
 }
 
@@ -76,21 +80,21 @@ TEST(JudgeGpuPerCycle, WithoutAClockOrAValueNothingIsJudged) {
   auto ceiling = CeilingOf(1e12);
   ceiling.validation.per_cycle.reset();
   JudgeGpuPerCycle(fakes::RowOf(90, "fp32.vector.ffma"), 90, ceiling);
-  EXPECT_TRUE(ceiling.validated);
+  EXPECT_TRUE(ceiling.IsValidated());
   EXPECT_TRUE(Met(100, "fp16.vector.hfma2", 12345) == std::nullopt);  // validated, no value
   auto unknown = CeilingOf(1e12, 12345);
   JudgeGpuPerCycle(fakes::RowOf(100, "fp16.vector.hfma2"), 100, unknown);
-  EXPECT_TRUE(unknown.validated);
+  EXPECT_TRUE(unknown.IsValidated());
 }
 
 TEST(JudgeGpuScaling, ComparesInCyclesBecauseHalfAGpuClocksHigher) {
   auto ceiling = CeilingOf(1e12);
   ceiling.clock_hz = 1.5e9;
   JudgeGpuScaling({0.6e12, 1.8e9, 0.5}, ceiling);  // 0.6 / 1.8 = 1 / 1.5 / 2
-  EXPECT_TRUE(ceiling.validated);
+  EXPECT_TRUE(ceiling.IsValidated());
   EXPECT_NEAR(*ceiling.validation.scaling, 1, 1e-12);
   JudgeGpuScaling({0.6e12, std::nullopt, 0.5}, ceiling);
-  EXPECT_FALSE(ceiling.validated);
+  EXPECT_FALSE(ceiling.IsValidated());
 }
 
 TEST(PinBandwidth, GivesTheVendorsFigures) {
@@ -110,19 +114,19 @@ TEST(ChooseGpuRoofs, AValidatedRowCloseToAnNotValidatedOneIsTheRoof) {
   std::map<std::string, machine::Ceiling> flops = {{"bf16.matrix.cublaslt", CeilingOf(100e12)},
                                                    {"bf16.matrix.mma", CeilingOf(60e12)},
                                                    {"bf16.matrix.wgmma", CeilingOf(102e12)}};
-  flops["bf16.matrix.wgmma"].validated = false;
+  flops["bf16.matrix.wgmma"].status = machine::CeilingStatus::kNotValidated;
   ChooseGpuRoofs(flops);
   EXPECT_THAT(flops.at("bf16.matrix").how,
               testing::StartsWith("bf16.matrix.cublaslt, the best of 3 rows"));
-  EXPECT_TRUE(flops.at("bf16.matrix").validated);
+  EXPECT_TRUE(flops.at("bf16.matrix").IsValidated());
 }
 
 TEST(ChooseGpuRoofs, AnNotValidatedRowFarAboveAllOthersLeavesTheRoofNotValidated) {
   std::map<std::string, machine::Ceiling> flops = {{"bf16.matrix.mma", CeilingOf(60e12)},
                                                    {"bf16.matrix.wgmma", CeilingOf(102e12)}};
-  flops["bf16.matrix.wgmma"].validated = false;
+  flops["bf16.matrix.wgmma"].status = machine::CeilingStatus::kNotValidated;
   ChooseGpuRoofs(flops);
-  EXPECT_FALSE(flops.at("bf16.matrix").validated);
+  EXPECT_FALSE(flops.at("bf16.matrix").IsValidated());
   EXPECT_EQ(flops.at("bf16.matrix").per_second, 102e12);
 }
 
@@ -149,14 +153,14 @@ GpuPass MeasuredAtHalfTheClock(std::uint64_t throttle) {
 
 TEST(MergeGpuPasses, SaysWhatNoisyRepetitionsAndNeverSpeaksOfOtherPrograms) {
   const auto merged = MergeGpuPasses({MeasuredAtHalfTheClock(0)}, Small(), 0.05, true);
-  EXPECT_FALSE(merged.rate.validated);
-  EXPECT_THAT(merged.rate.reason, HasSubstr("the SMs ran at 1000 MHz, below 75 %"));
+  EXPECT_FALSE(merged.rate.IsValidated());
+  EXPECT_THAT(fakes::TextOf(merged.rate.reason), HasSubstr("the SMs ran at 1000 MHz, below 75 %"));
 }
 
 TEST(MeasureGpuRate, APowerLimitThatTheDriverSpokeOfOnceHolds) {
   const auto pass = MeasuredAtHalfTheClock(0x4);
-  EXPECT_TRUE(pass.rate.validated) << pass.rate.reason;
-  EXPECT_THAT(pass.interference, IsEmpty());
+  EXPECT_TRUE(pass.rate.IsValidated()) << fakes::TextOf(pass.rate.reason);
+  EXPECT_FALSE(pass.interference);
 }
 
 // Three repetitions of 1000 iterations and one of 2000, 1000 cycles each, at these clocks.
@@ -175,10 +179,10 @@ GpuPass PassAtClocks(std::vector<double> clocks) {
 
 TEST(MergeGpuPasses, JudgesInCyclesOnlyWhatRunsByTheSmClock) {
   const auto pass = PassAtClocks({1.3e9, 1.2e9, 1.1e9, 1.0e9});
-  EXPECT_FALSE(pass.rate.validated);  // twice the work took 2.6 times the time
-  EXPECT_FALSE(MergeGpuPasses({pass}, Small(), 0.05, false).rate.validated);
+  EXPECT_FALSE(pass.rate.IsValidated());  // twice the work took 2.6 times the time
+  EXPECT_FALSE(MergeGpuPasses({pass}, Small(), 0.05, false).rate.IsValidated());
   const auto merged = MergeGpuPasses({pass}, Small(), 0.05, true);
-  EXPECT_TRUE(merged.rate.validated) << merged.rate.reason;
+  EXPECT_TRUE(merged.rate.IsValidated()) << fakes::TextOf(merged.rate.reason);
   EXPECT_TRUE(merged.clock_moved);
   EXPECT_NEAR(*merged.rate.doubling, 2, 1e-9);
   EXPECT_NEAR(merged.rate.per_second, 1.3e6, 1);  // the best in seconds
@@ -187,12 +191,12 @@ TEST(MergeGpuPasses, JudgesInCyclesOnlyWhatRunsByTheSmClock) {
 TEST(MergeGpuPasses, WhatDisagreesInCyclesTooIsNotValidated) {
   auto pass = PassAtClocks({1.3e9, 1.2e9, 1.1e9, 1.0e9});
   pass.rate.evidence.doubled.front().time.seconds *= 1.2;
-  EXPECT_FALSE(MergeGpuPasses({pass}, Small(), 0.05, true).rate.validated);
+  EXPECT_FALSE(MergeGpuPasses({pass}, Small(), 0.05, true).rate.IsValidated());
 }
 
 TEST(MergeGpuPasses, AClockThatStandsStillIsNotSaidToMove) {
   const auto merged = MergeGpuPasses({PassAtClocks({1e9, 1e9, 1e9, 1e9})}, Small(), 0.05, true);
-  EXPECT_TRUE(merged.rate.validated);
+  EXPECT_TRUE(merged.rate.IsValidated());
   EXPECT_FALSE(merged.clock_moved);
 }
 

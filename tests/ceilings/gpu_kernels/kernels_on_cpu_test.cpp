@@ -9,6 +9,7 @@
 
 #include "ceilings/gpu_kernels/known.h"
 #include "tests/fakes/gpu_on_cpu/kernels.h"
+#include "tests/fakes/reason.h"
 #include "tests/paths.h"
 
 namespace dlroof::gpu_kernels {
@@ -33,12 +34,12 @@ std::vector<std::filesystem::path> Broken(bool clocks) {
 }
 
 std::vector<GpuShape> Shapes(const GpuRow& row, int sms) {
-  return GpuShapes(row, {sms, 60LL << 20, 140LL << 30}, 0);
+  return GpuShapes(row, {sms, 60LL << 20, 140LL << 30}, std::nullopt);
 }
 
-// The first difference that any of the launches which check `measured` finds; empty: none.
-std::string Difference(const fakes::KernelsOnCpu& kernels, const GpuRow& row,
-                       const GpuShape& measured) {
+// Returns the first difference that a launch of CheckShapes(row, measured) finds.
+std::optional<Reason> Difference(const fakes::KernelsOnCpu& kernels, const GpuRow& row,
+                                 const GpuShape& measured) {
   for (const auto& shape : CheckShapes(row, measured)) {
     const auto operands = GpuOperands(row, shape, GpuOperandKind::kKnown);
     for (const int iterations : {1, 3}) {
@@ -47,7 +48,7 @@ std::string Difference(const fakes::KernelsOnCpu& kernels, const GpuRow& row,
                               {shape.blocks, shape.threads, iterations, operands.data(),
                                results.data(), static_cast<std::size_t>(shape.set_bytes)}));
       const auto difference = GpuDifference(row, shape, iterations, results);
-      if (!difference.empty()) return difference;
+      if (difference) return difference;
     }
   }
   return {};
@@ -65,7 +66,8 @@ TEST(GpuKernelsOnCpu, LeaveWhatAPlainLoopLeaves) {
   for (const int sms : kSms)
     for (const auto& row : RowsOnCpu())
       for (const auto& shape : Shapes(row, sms)) {
-        EXPECT_EQ(Difference(kernels, row, shape), "") << row.key << ' ' << shape.blocks;
+        EXPECT_EQ(fakes::TextOf(Difference(kernels, row, shape)), "")
+            << row.key << ' ' << shape.blocks;
         if (row.unit == GpuUnit::kChain) break;  // all of its shapes are checked alike
       }
 }
@@ -81,7 +83,7 @@ TEST(GpuKernelsOnCpu, EveryShapeFindsEveryBrokenLoop) {
       if (row.key != key) continue;
       for (const int sms : kSms)
         for (const auto& shape : Shapes(row, sms))
-          EXPECT_NE(Difference(kernels, row, shape), "") << name << " on " << sms << " SMs";
+          EXPECT_TRUE(Difference(kernels, row, shape)) << name << " on " << sms << " SMs";
     }
   }
   for (const auto& row : RowsOnCpu())

@@ -21,18 +21,18 @@ std::vector<std::string> Keys(int capability) {
 
 // 64 KiB on 7.5, 228 on 9.0; of each block 1 KiB is the system's. wgmma and the shared-memory row
 // have up to 40 KiB of their own.
-TEST(SharedToBeAlone, LetsOneBlockFitAndNoSecond) {
+TEST(ExclusiveSharedBytes, LetsOneBlockFitAndNoSecond) {
   for (const int kib : {64, 100, 164, 228})
     for (const auto* key :
          {"fp32.vector.ffma", "fp16.matrix.mma", "l1.load.ca16", "l1.shared.v16"}) {
-      const int bytes = SharedToBeAlone(fakes::RowOf(80, key), kib << 10);
+      const int bytes = ExclusiveSharedBytes(fakes::RowOf(80, key), kib << 10);
       EXPECT_GT(2 * (bytes + 1024), kib << 10) << key;
       EXPECT_LE(bytes + (16 << 10), (kib - 1) << 10) << key;
     }
-  EXPECT_LE(SharedToBeAlone(fakes::RowOf(90, "bf16.matrix.wgmma"), 228 << 10) + (40 << 10),
+  EXPECT_LE(ExclusiveSharedBytes(fakes::RowOf(90, "bf16.matrix.wgmma"), 228 << 10) + (40 << 10),
             227 << 10);
-  EXPECT_EQ(SharedToBeAlone(fakes::RowOf(90, "dram.load.v16"), 228 << 10), 0);
-  EXPECT_EQ(SharedToBeAlone(fakes::RowOf(90, "bf16.matrix.cublaslt"), 228 << 10), 0);
+  EXPECT_EQ(ExclusiveSharedBytes(fakes::RowOf(90, "dram.load.v16"), 228 << 10), 0);
+  EXPECT_EQ(ExclusiveSharedBytes(fakes::RowOf(90, "bf16.matrix.cublaslt"), 228 << 10), 0);
 }
 
 TEST(GpuRows, AGpuHasTheInstructionsOfItsCapability) {
@@ -88,18 +88,18 @@ constexpr GpuSize kH200 = {132, 50LL << 20, 140LL << 30};
 
 TEST(GpuShapes, SetsInDramAreLargeAndOfWholeVectorsForEveryArray) {
   const auto row = fakes::RowOf(90, "dram.triad.v16");
-  for (const auto& shape : GpuShapes(row, kH200, 0)) {
+  for (const auto& shape : GpuShapes(row, kH200, std::nullopt)) {
     EXPECT_GE(shape.set_bytes, 2LL << 30);
     EXPECT_GE(shape.set_bytes, 63LL * kH200.l2_bytes);
     EXPECT_EQ(shape.set_bytes % (2 * 3 * 16), 0);
   }
   // A card with little memory: half of what is free.
-  for (const auto& shape : GpuShapes(row, {20, 4LL << 20, 3LL << 30}, 0))
+  for (const auto& shape : GpuShapes(row, {20, 4LL << 20, 3LL << 30}, std::nullopt))
     EXPECT_LE(shape.set_bytes, 3LL << 29);
 }
 
 TEST(GpuShapes, SetsInL2StayBelowHalfOfIt) {
-  for (const auto& shape : GpuShapes(fakes::RowOf(90, "l2.load.cg16"), kH200, 0)) {
+  for (const auto& shape : GpuShapes(fakes::RowOf(90, "l2.load.cg16"), kH200, std::nullopt)) {
     EXPECT_LE(shape.set_bytes, kH200.l2_bytes / 2);
     EXPECT_GE(shape.set_bytes, kH200.l2_bytes / 16);
     EXPECT_EQ(shape.set_bytes % 16, 0);
@@ -112,7 +112,7 @@ TEST(GpuShapes, AGemmTakesAboutTenMilliseconds) {
   EXPECT_EQ(GpuShapes(row, kH200, 989e12).front().n, 8192);
   // 0.5 Tflop/s: n = 1357 -> 1024
   EXPECT_EQ(GpuShapes(row, kH200, 0.5e12).front().n, 1024);
-  EXPECT_EQ(GpuShapes(row, kH200, 0).front().n, 4096);
+  EXPECT_EQ(GpuShapes(row, kH200, std::nullopt).front().n, 4096);
 }
 
 TEST(GpuShapes, HalfOfTheBlocksIsHalfOfTheSms) {
@@ -124,7 +124,8 @@ TEST(GpuShapes, HalfOfTheBlocksIsHalfOfTheSms) {
   EXPECT_FALSE(ScalesWithSms(fakes::RowOf(90, "bf16.matrix.cublaslt")));
   for (const auto& row : GpuRows(90)) {
     if (!ScalesWithSms(row)) continue;
-    for (const auto& shape : GpuShapes(row, kH200, 0)) EXPECT_EQ(shape.blocks, 132) << row.key;
+    for (const auto& shape : GpuShapes(row, kH200, std::nullopt))
+      EXPECT_EQ(shape.blocks, 132) << row.key;
   }
 }
 
@@ -132,7 +133,7 @@ TEST(GpuShapes, WhatIsCheckedEndsNeitherWithTheGridNorWithTheUnrolledLoop) {
   for (const auto* key : {"dram.load.v16", "dram.copy.v16", "dram.triad.v16", "l2.store.v16"}) {
     const auto row = fakes::RowOf(90, key);
     const auto arrays = row.unit == GpuUnit::kTriad ? 3 : row.unit == GpuUnit::kCopy ? 2 : 1;
-    for (const auto& shape : CheckShapes(row, GpuShapes(row, kH200, 0).front())) {
+    for (const auto& shape : CheckShapes(row, GpuShapes(row, kH200, std::nullopt).front())) {
       ASSERT_EQ(shape.set_bytes % (arrays * 16), 0) << key;
       EXPECT_NE(shape.set_bytes / arrays / 16 % (shape.blocks * shape.threads), 0) << key;
       EXPECT_NE(shape.set_bytes % UnrolledBytes(row, shape), 0) << key;
@@ -145,7 +146,7 @@ TEST(GpuShapes, TheUnrolledLoopOfEveryMemoryRowIsCheckedAndTimed) {
   for (const auto& row : GpuRows(90)) {
     if (!IsMemory(row) || row.level == Level::kL1) continue;
     ++rows;
-    for (const auto& shape : GpuShapes(row, kH200, 0)) {
+    for (const auto& shape : GpuShapes(row, kH200, std::nullopt)) {
       const auto checked = CheckShapes(row, shape);
       EXPECT_GT(checked.back().set_bytes, 3 * UnrolledBytes(row, checked.back())) << row.key;
       EXPECT_EQ(checked.front().blocks, shape.blocks) << row.key;
@@ -162,7 +163,7 @@ TEST(GpuShapes, TheUnrolledLoopOfEveryMemoryRowIsCheckedAndTimed) {
 // A T4: 40 SMs and 4 MiB of L2.
 TEST(GpuShapes, ASmallL2HasSetsToo) {
   for (const auto* key : {"l2.load.cg16", "l2.store.v16"}) {
-    const auto shapes = GpuShapes(fakes::RowOf(75, key), {40, 4LL << 20, 14LL << 30}, 0);
+    const auto shapes = GpuShapes(fakes::RowOf(75, key), {40, 4LL << 20, 14LL << 30}, std::nullopt);
     EXPECT_GE(shapes.size(), 3) << key;
     for (const auto& shape : shapes) EXPECT_LE(shape.set_bytes, 2LL << 20);
   }

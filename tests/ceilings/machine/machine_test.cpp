@@ -35,8 +35,9 @@ Ceiling RandomCeiling(std::mt19937& random) {
   ceiling.per_second = RandomRate(random);
   ceiling.threads = 1 + static_cast<int>(random() % 300);
   ceiling.how = RandomText(random);
-  ceiling.validated = random() % 2 == 0;
-  ceiling.specified = !ceiling.validated && random() % 2 == 0;
+  ceiling.status = random() % 2 == 0   ? CeilingStatus::kValidated
+                   : random() % 2 == 0 ? CeilingStatus::kSpecified
+                                       : CeilingStatus::kNotValidated;
   ceiling.mix = RandomText(random);
   for (auto i = random() % 3; i > 0; --i) ceiling.reasons.push_back(RandomText(random));
   if (random() % 2 == 0) ceiling.clock_hz = RandomRate(random);
@@ -183,8 +184,8 @@ TEST(MachineFromJson, SaysWhereWhatAndWhatWasExpected) {
        "m.json: by_threads: 2: flops: fp32.vector: 'ci95': expected the lower end first, got "
        "array"},
       {"/by_threads/2/flops/fp32.vector/given", true,
-       "m.json: by_threads: 2: flops: fp32.vector: 'validated': expected false for a rate that is "
-       "given, got true"},
+       "m.json: by_threads: 2: flops: fp32.vector: 'proved': expected false for a specified "
+       "roof, got true"},
       {"/by_threads/2/flops/fp32.vector/threads", 1.5,
        "m.json: by_threads: 2: flops: fp32.vector: 'threads': expected a whole number of at least "
        "1, got 1.5"},

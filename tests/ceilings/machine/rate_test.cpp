@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "counters/base/error.h"
+#include "tests/fakes/reason.h"
 
 namespace dlroof::machine {
 namespace {
@@ -42,8 +43,8 @@ Rate Judged(const std::vector<RateRepetition>& singles,
 TEST(JudgeRate, TakesTheBestCleanRepetitionAndKeepsTheEvidence) {
   const auto rate = Judged(Singles());
   EXPECT_EQ(rate.per_second, 100);
-  EXPECT_TRUE(rate.validated) << rate.reason;
-  EXPECT_EQ(rate.reason, "");
+  EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
+  EXPECT_EQ(fakes::TextOf(rate.reason), "");
   EXPECT_EQ(rate.clean, 6);
   EXPECT_EQ(rate.total, 6);
   EXPECT_TRUE(rate.waits_known);
@@ -57,7 +58,7 @@ TEST(JudgeRate, TakesTheBestCleanRepetitionAndKeepsTheEvidence) {
   EXPECT_EQ(few.spread, std::nullopt);
 }
 
-// Impossibly fast, but a thread waited, or shared its core with a neighbour.
+// Impossibly fast, but a thread waited, or shared its core with another program.
 TEST(JudgeRate, LeavesNoisyRepetitionsOut) {
   auto singles = Singles();
   singles.push_back(Repetition(100, 0.5));
@@ -85,26 +86,27 @@ TEST(JudgeRate, CountsABetterDoubledRepetition) {
 TEST(JudgeRate, CaveatsWorkThatDoesNotTakeTwiceTheTime) {
   std::vector<RateRepetition> doubles = {Repetition(200, 1), Repetition(200, 1)};
   const auto rate = Judged(Singles(), doubles);
-  EXPECT_FALSE(rate.validated);
-  EXPECT_EQ(rate.reason, "twice the work took 1.000 times the time, allowed is 2 within 2.0 %");
+  EXPECT_FALSE(rate.IsValidated());
+  EXPECT_EQ(fakes::TextOf(rate.reason),
+            "twice the work took 1.000 times the time, allowed is 2 within 2.0 %");
   for (auto& repetition : doubles) repetition.time.seconds = 2.1;
-  EXPECT_FALSE(Judged(Singles(), doubles).validated);
+  EXPECT_FALSE(Judged(Singles(), doubles).IsValidated());
   for (auto& repetition : doubles) repetition.time.seconds = 2.03;
-  EXPECT_TRUE(Judged(Singles(), doubles).validated);
+  EXPECT_TRUE(Judged(Singles(), doubles).IsValidated());
 }
 
 // Three singles of seven at a higher clock than any double: of the best the ratio is 2 / 0.95, of
-// the medians 2. Where the medians differ too it is doubted.
+// the medians 2. If the medians differ too, it is not validated.
 TEST(JudgeRate, AcceptsTwiceTheTimeOfTypicalRepetitions) {
   std::vector<RateRepetition> singles(3, Repetition(100, 0.95));
   singles.insert(singles.end(), 4, Repetition(100, 1));
   const std::vector<RateRepetition> doubles(3, Repetition(200, 2));
   const auto rate = Judged(singles, doubles);
-  EXPECT_TRUE(rate.validated) << rate.reason;
+  EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
   EXPECT_DOUBLE_EQ(rate.doubling.value(), 2);
   EXPECT_DOUBLE_EQ(rate.per_second, 100 / 0.95);
   singles[3] = Repetition(100, 0.95);
-  EXPECT_FALSE(Judged(singles, doubles).validated);
+  EXPECT_FALSE(Judged(singles, doubles).IsValidated());
 }
 
 TEST(JudgeRate, CaveatsABestThatOthersDoNotComeNear) {
@@ -112,26 +114,27 @@ TEST(JudgeRate, CaveatsABestThatOthersDoNotComeNear) {
                                                Repetition(100, 1.3), Repetition(100, 1.1)};
   const std::vector<RateRepetition> doubles = {Repetition(200, 2), Repetition(200, 2.4)};
   const auto rate = Judged(singles, doubles);
-  EXPECT_FALSE(rate.validated);
-  EXPECT_EQ(rate.reason, "only 2 of 6 clean repetitions came within 2.0 % of the best");
+  EXPECT_FALSE(rate.IsValidated());
+  EXPECT_EQ(fakes::TextOf(rate.reason),
+            "only 2 of 6 clean repetitions were within 2.0 % of the best");
 }
 
 TEST(JudgeRate, CaveatsTooFewCleanRepetitions) {
   auto doubles = Doubles();
   doubles[1].time.wait_fraction = 0.5;
   const auto rate = Judged(Singles(), doubles);
-  EXPECT_FALSE(rate.validated);
-  EXPECT_THAT(rate.reason,
-              HasSubstr("only 1 of the needed 2 repetitions with twice the work were clean"));
+  EXPECT_FALSE(rate.IsValidated());
+  EXPECT_THAT(fakes::TextOf(rate.reason),
+              HasSubstr("only 1 of 2 needed repetitions with twice the work were clean"));
   EXPECT_EQ(rate.ci95, std::nullopt);  // 5 clean ones carry none
 }
 
 TEST(JudgeRate, WithoutACleanOneKeepsTheBestAsALowerBound) {
   const auto rate = Judged({Repetition(100, 2, 0.3), Repetition(100, 1.5, 0.2)}, {});
-  EXPECT_FALSE(rate.validated);
+  EXPECT_FALSE(rate.IsValidated());
   EXPECT_DOUBLE_EQ(rate.per_second, 100 / 1.5);
   EXPECT_EQ(rate.clean, 0);
-  EXPECT_THAT(rate.reason, HasSubstr("lower bound"));
+  EXPECT_THAT(fakes::TextOf(rate.reason), HasSubstr("lower bound"));
   EXPECT_EQ(rate.ci95, std::nullopt);
 }
 
@@ -140,7 +143,7 @@ TEST(JudgeRate, SaysWhenWaitsAreNotKnown) {
   singles[0].time.wait_fraction.reset();
   const auto rate = Judged(singles);
   EXPECT_FALSE(rate.waits_known);
-  EXPECT_TRUE(rate.validated);
+  EXPECT_TRUE(rate.IsValidated());
 }
 
 // The repetition of 1.1 s ran at another clock, the noisy one at a third: neither is asked.
@@ -172,34 +175,34 @@ Rate Merged(const std::vector<Rate>& passes) { return MergePasses(passes, SmallP
 TEST(MergePasses, TakesTheBestWhenAnotherComesNear) {
   const auto rate = Merged({Pass(72), Pass(100), Pass(96)});
   EXPECT_EQ(rate.per_second, 100);
-  EXPECT_TRUE(rate.validated) << rate.reason;
+  EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
   EXPECT_EQ(rate.clean, 24);
   EXPECT_EQ(rate.total, 24);
 }
 
-// The machine was slow for all of one pass, or for all but one: which, cannot be told.
+// The machine was slow either in one pass or in all but one; the rates cannot show which.
 TEST(MergePasses, CaveatsABestThatNoOtherPassComesNear) {
   const auto rate = Merged({Pass(72), Pass(100), Pass(94)});
   EXPECT_EQ(rate.per_second, 100);
-  EXPECT_FALSE(rate.validated);
-  EXPECT_EQ(rate.reason,
-            "none of the 2 other measurements, spread over the run, came within 5 % of it");
+  EXPECT_FALSE(rate.IsValidated());
+  EXPECT_EQ(fakes::TextOf(rate.reason),
+            "none of the 2 other measurements, spread over the run, was within 5 % of the best");
 }
 
-TEST(MergePasses, ProvesTogetherWhatNoPassCouldProveAlone) {
+TEST(MergePasses, ValidatesTogetherWhatNoSinglePassCould) {
   const auto pass = Pass(100, 2);  // 4 and 2 are wanted
-  ASSERT_FALSE(pass.validated);
-  EXPECT_TRUE(Merged({pass, pass}).validated);
+  ASSERT_FALSE(pass.IsValidated());
+  EXPECT_TRUE(Merged({pass, pass}).IsValidated());
 }
 
 TEST(MergePasses, PrefersCleanRepetitionsToFasterNoisyOnes) {
   const auto rate = Merged({Pass(100, 4, 0.5), Pass(90), Pass(90)});
   EXPECT_EQ(rate.per_second, 90);
-  EXPECT_TRUE(rate.validated) << rate.reason;
+  EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
 }
 
 TEST(MergePasses, OfOneIsThatOneAndOfNoneIsADefect) {
-  EXPECT_TRUE(Merged({Pass(5)}).validated);
+  EXPECT_TRUE(Merged({Pass(5)}).IsValidated());
   EXPECT_THROW(Merged({}), std::invalid_argument);
 }
 
@@ -231,7 +234,7 @@ struct FakeMachine {
 TEST(MeasureRate, FindsTheRateAndStopsWhenValidated) {
   FakeMachine machine;
   const auto rate = machine.Measure(SmallPolicy());
-  EXPECT_TRUE(rate.validated);
+  EXPECT_TRUE(rate.IsValidated());
   EXPECT_NEAR(rate.per_second, 1e6, 1);
   EXPECT_EQ(rate.clean, 6);  // 4 and 2, no more than wanted
   EXPECT_NEAR(static_cast<double>(machine.largest), 2e4,
@@ -246,7 +249,7 @@ TEST(MeasureRate, MakesRepetitionsLongWhateverTheIterationCosts) {
     auto policy = SmallPolicy();
     policy.max_seconds = 1e3;
     const auto rate = machine.Measure(policy);
-    EXPECT_TRUE(rate.validated) << per_second << rate.reason;
+    EXPECT_TRUE(rate.IsValidated()) << per_second << fakes::TextOf(rate.reason);
     EXPECT_NEAR(rate.per_second / per_second, 1, 1e-3) << per_second;
   }
 }
@@ -260,7 +263,7 @@ TEST(MeasureRate, StartsAgainWhenTheCalibrationWasNoisy) {
     return call < 2 ? TeamTime{time.seconds + 1, 1.0} : time;
   };
   const auto rate = machine.Measure(SmallPolicy());
-  EXPECT_TRUE(rate.validated) << rate.reason;
+  EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
   EXPECT_NEAR(rate.per_second / 1e6, 1, 0.01);
 }
 
@@ -289,7 +292,7 @@ TEST(MeasureRate, EndsWhereTheKernelsClockStandsStill) {
   }
 }
 
-// Threads wait, or a neighbour is busy on a core: that costs time, and no proof.
+// Threads wait, or another program uses a core: that costs time, but the rate is validated.
 TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {
   for (const bool neighbour : {false, true}) {
     FakeMachine machine;
@@ -299,7 +302,7 @@ TEST(MeasureRate, WaitsAndGoesOnUntilEnoughAreClean) {
       return time;
     };
     const auto rate = machine.Measure(SmallPolicy());
-    EXPECT_TRUE(rate.validated) << rate.reason;
+    EXPECT_TRUE(rate.IsValidated()) << fakes::TextOf(rate.reason);
     EXPECT_NEAR(rate.per_second, 1e6, 1);
     EXPECT_GT(machine.slept, 0);
     EXPECT_GT(rate.total, rate.clean);
@@ -310,7 +313,7 @@ TEST(MeasureRate, GivesUpInTimeOnAMachineThatIsNeverQuiet) {
   FakeMachine machine;
   machine.disturb = [](int, TeamTime time) { return TeamTime{time.seconds * 2, 0.5}; };
   const auto rate = machine.Measure(SmallPolicy());
-  EXPECT_FALSE(rate.validated);
+  EXPECT_FALSE(rate.IsValidated());
   EXPECT_EQ(rate.clean, 0);
   EXPECT_LT(machine.seconds + machine.slept, 1.2 * SmallPolicy().max_seconds);
 }
@@ -322,8 +325,8 @@ TEST(MeasureRate, GivesUpInTimeOnAKernelThatDoesNothing) {
   auto policy = SmallPolicy();
   policy.max_seconds = 1;
   const auto rate = machine.Measure(policy);
-  EXPECT_FALSE(rate.validated);
-  EXPECT_THAT(rate.reason, HasSubstr("twice the work took 1.000 times the time"));
+  EXPECT_FALSE(rate.IsValidated());
+  EXPECT_THAT(fakes::TextOf(rate.reason), HasSubstr("twice the work took 1.000 times the time"));
   EXPECT_LT(machine.seconds + machine.slept, 1.2 * policy.max_seconds);
 }
 

@@ -37,7 +37,10 @@ class MachineCache : public testing::Test {
     machine.measured_at = std::to_string(rate);
     for (const int count : threads) {
       machine.by_threads[count].flops["fp32.vector"] = {
-          .per_second = rate, .threads = count, .validated = validated_};
+          .per_second = rate,
+          .threads = count,
+          .status = validated_ ? machine::CeilingStatus::kValidated
+                               : machine::CeilingStatus::kNotValidated};
       machine.by_threads[count].effort = quick ? "quick" : "full";
     }
     return machine;
@@ -89,7 +92,7 @@ TEST_F(MachineCache, MeasuresOnceAndReadsBackTheSame) {
   EXPECT_EQ(std::distance(fs::directory_iterator(*source_.directory), {}), 1);  // no temporary left
 }
 
-TEST_F(MachineCache, MeasuresAgainWhenToldTo) {
+TEST_F(MachineCache, MeasuresAgainOnRequest) {
   Get({});
   EXPECT_EQ(Value(Get({.remeasure = true}), 1), 2);
   EXPECT_EQ(Value(Get({}), 1), 2);
@@ -228,29 +231,29 @@ TEST_F(MachineCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
     return machine;
   };
   source_.threads = {1};
-  EXPECT_TRUE(Get({}).by_threads.at(1).flops.at("fp32.vector").validated);
+  EXPECT_TRUE(Get({}).by_threads.at(1).flops.at("fp32.vector").IsValidated());
   source_.threads = {1, 2};
   const auto two = Get({});
   for (const char* key : {"fp32.vector", "fp32.vector.avx2"}) {
-    EXPECT_FALSE(two.by_threads.at(1).flops.at(key).validated) << key;
+    EXPECT_FALSE(two.by_threads.at(1).flops.at(key).IsValidated()) << key;
     EXPECT_THAT(two.by_threads.at(1).flops.at(key).ReasonText(), HasSubstr("2 threads reached"));
   }
-  EXPECT_THAT(NotValidatedSentence(two), HasSubstr("did not prove themselves"));
-  EXPECT_EQ(Get({}), two) << "the cache has the doubt too";
+  EXPECT_THAT(NotValidatedWarning(two).value(), HasSubstr("ceilings are not validated"));
+  EXPECT_EQ(Get({}), two) << "the cache has the reason too";
   source_.threads = {4};  // 72 each: 72 % of one alone
   const auto four = Get({}).by_threads.at(4).flops.at("fp32.vector");
   EXPECT_DOUBLE_EQ(four.validation.scaling.value(), 0.72);
 }
 
 // 3 of 2 threads now, which is 1.5 each; 0.5 of one in the file.
-TEST_F(MachineCache, AFilesSetsAreDoubtedWhereALargerTeamIsFasterPerThread) {
+TEST_F(MachineCache, AFilesSetsAreNotValidatedIfALargerTeamIsFasterPerThread) {
   auto machine = Measured(false, {1});
   machine.by_threads[1].flops["fp32.vector"].per_second = 0.5;
   measured_.resize(2);  // the next rate is 3
   const auto both = Get(ByFile(machine));
-  EXPECT_FALSE(both.by_threads.at(1).flops.at("fp32.vector").validated);
+  EXPECT_FALSE(both.by_threads.at(1).flops.at("fp32.vector").IsValidated());
   EXPECT_EQ(Value(both, 1), 0.5);
-  EXPECT_TRUE(both.by_threads.at(2).flops.at("fp32.vector").validated);
+  EXPECT_TRUE(both.by_threads.at(2).flops.at("fp32.vector").IsValidated());
 }
 
 TEST_F(MachineCache, ALiveCheckThatCouldNotBeMadeMeasuresNothing) {
@@ -258,7 +261,7 @@ TEST_F(MachineCache, ALiveCheckThatCouldNotBeMadeMeasuresNothing) {
   SeeNow(0.5, false);
   Get({.live_check = true});
   EXPECT_EQ(measured_.size(), 1);
-  EXPECT_THAT(log_.str(), HasSubstr("others held the CPUs"));
+  EXPECT_THAT(log_.str(), HasSubstr("other programs used the CPUs"));
 }
 
 TEST_F(MachineCache, ALiveCheckOnlyCaveatsTheCeilingsOfAFile) {
@@ -266,7 +269,7 @@ TEST_F(MachineCache, ALiveCheckOnlyCaveatsTheCeilingsOfAFile) {
   SeeNow(1.2);
   Get({.live_check = true, .file = root_ / "m.json"});
   EXPECT_TRUE(measured_.empty());
-  EXPECT_THAT(log_.str(), HasSubstr("are used as they are"));
+  EXPECT_THAT(log_.str(), HasSubstr("are used nevertheless"));
 }
 
 TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
@@ -296,7 +299,7 @@ TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
 TEST_F(MachineCache, GoesOnWithoutADirectoryThatCanBeWritten) {
   Write(root_ / "cache", "a file where the directory should be");
   EXPECT_EQ(Value(Get({}), 2), 1);
-  EXPECT_THAT(log_.str(), HasSubstr("not kept for the next run"));
+  EXPECT_THAT(log_.str(), HasSubstr("not cached for the next run"));
   source_.directory.reset();
   log_.str("");
   Get({});
@@ -304,12 +307,12 @@ TEST_F(MachineCache, GoesOnWithoutADirectoryThatCanBeWritten) {
 }
 
 TEST_F(MachineCache, KeepsTheReasonAndCountsIt) {
-  EXPECT_EQ(NotValidatedSentence(Get({})), "");
+  EXPECT_FALSE(NotValidatedWarning(Get({})));
   validated_ = false;
   for (const bool again : {true, false})
-    EXPECT_THAT(NotValidatedSentence(Get({.remeasure = again})),
-                HasSubstr("2 of 2 ceilings did not prove themselves"));
-  EXPECT_THAT(log_.str(), Not(HasSubstr("prove"))) << "a run says what it takes away";
+    EXPECT_THAT(NotValidatedWarning(Get({.remeasure = again})).value(),
+                HasSubstr("2 of 2 ceilings are not validated"));
+  EXPECT_THAT(log_.str(), Not(HasSubstr("not validated"))) << "a run says what it takes away";
 }
 
 TEST_F(MachineCache, UsesAnExplicitFileAndNeverTheCache) {
@@ -429,7 +432,7 @@ TEST(LiveCheck, LooksAtThisMachinesOwnKernels) {
   EXPECT_GT(checks[0].per_second, 0);
   EXPECT_NE(Judge(checks[0]), SpotVerdict::kAgrees);
   EXPECT_NE(Judge(checks[0]), SpotVerdict::kFaster);
-  // A core that could issue so much more is shared: then nothing can be told.
+  // A core that could issue so much more is shared, so the verdict is unknown.
   machine.issue_rate = 1e6;
   if (cpu::MeasureIssueRate()) {
     EXPECT_EQ(Judge(SpotCheckCpu(cpu, machine).at(0)), SpotVerdict::kUnknown);

@@ -30,8 +30,10 @@ TEST(SpecifiedMachine, HasTheRatesOfTheFileAndNothingElse) {
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.measured_at, "");
   machine::CeilingSet expected;
-  expected.flops["fp32.vector"] = {.per_second = 6.7e13, .specified = true};
-  expected.bytes[Level::kDram] = {.per_second = 4.8e12, .specified = true};
+  expected.flops["fp32.vector"] = {.per_second = 6.7e13,
+                                   .status = machine::CeilingStatus::kSpecified};
+  expected.bytes[Level::kDram] = {.per_second = 4.8e12,
+                                  .status = machine::CeilingStatus::kSpecified};
   EXPECT_EQ(machine.by_threads, (std::map<int, machine::CeilingSet>{{1, expected}}));
   EXPECT_TRUE(IsSpecified(machine));
 }
@@ -123,11 +125,11 @@ TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
        "m.json:1:25: 'dram': expected a number of byte/s from 1e+06 to 1e+18 (4.8 TB/s is 4.8e12), "
        "got 0"},
       {"{\"name\": \"a\",\n\"bytes\": {\"dram\": NaN}}",
-       "m.json:2:19: is not JSON at 'NaN'; expected JSON, numbers as in 6.7e13"},
+       "m.json:2:19: is not JSON at 'NaN'; expected JSON with numbers such as 6.7e13"},
       {R"({"name": "a", "bytes": {"dram": 1e999}})",
-       "m.json: holds a number that no double can hold"},
+       "m.json: a number is out of the range of double"},
       {"{\"name\": \"a\", \"bytes\": {\"dram\": 1e12,\n \"dram\": 2e12}}",
-       "m.json:2:2: 'dram' a second time, expected each key once; the first is at m.json:1:25"},
+       "m.json:2:2: 'dram' is repeated; expected each key once, the first is at m.json:1:25"},
       {R"({"flops": {"fp32.vector": 1e12}})", "m.json: 'name': expected a text, got nothing"},
       {R"({"name": "a"})", "m.json: expected at least one rate in \"flops\" or \"bytes\""},
       {R"({"name": "a", "gflops": {}})",
@@ -160,7 +162,7 @@ class NamedMachine : public testing::Test {
 TEST_F(NamedMachine, IsAKnownGpuWhereThereIsNoFileOfItsName) {
   EXPECT_EQ(ReadMachineFile("v100").name, "NVIDIA Tesla V100-SXM2 (GV100)");
   EXPECT_EQ(fakes::RefusalOf([] { ReadMachineFile("v1000"); }),
-            "v1000: no such file; expected a machine file, or a GPU of a100, h100, h200, p100, "
+            "v1000: no such file; expected a machine file, or a known GPU: a100, h100, h200, p100, "
             "titan_xp, v100");
   std::ofstream("v100") << R"({"name": "mine", "bytes": {"dram": 1e12}})";
   EXPECT_EQ(ReadMachineFile("v100").name, "mine");
@@ -179,7 +181,7 @@ TEST_F(NamedMachine, SpecifiedRoofsAreUsedAsTheyAreWithoutMeasuring) {
   std::ostringstream log;
   const auto machine = CachedOrMeasured(source, options, log);
   EXPECT_EQ(machine.by_threads.size(), 1U) << "none is measured for 1 thread";
-  EXPECT_EQ(log.str(), "m.json: the roofs of mine are given, not measured here.\n");
+  EXPECT_EQ(log.str(), "m.json: the roofs of mine are specified, not measured here.\n");
   source.described.device = "gpu";
   EXPECT_EQ(fakes::RefusalOf([&] { CachedOrMeasured(source, options, log); }),
             "m.json: \"device\" is \"cpu\"; expected \"gpu\"");
@@ -192,9 +194,9 @@ TEST(LocatedJson, PlacesAreThoseOfKeysWithEscapesAndInArraysToo) {
   EXPECT_EQ(file.Where({"c"}), "f:2:30");
   EXPECT_EQ(file.Where({"d"}), "f");
   EXPECT_EQ(fakes::RefusalOf([] { LocatedJson("{\"b\": [{\"x\": 1, \"x\": 2}]}", "f"); }),
-            "f:1:17: 'x' a second time, expected each key once; the first is at f:1:9");
+            "f:1:17: 'x' is repeated; expected each key once, the first is at f:1:9");
   EXPECT_EQ(fakes::RefusalOf([] { LocatedJson("{\"a\": 1,\n", "f"); }),
-            "f:2:1: is not JSON at its end; expected JSON, numbers as in 6.7e13");
+            "f:2:1: is not JSON at its end; expected JSON with numbers such as 6.7e13");
 }
 
 }  // namespace

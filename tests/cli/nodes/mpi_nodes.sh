@@ -13,10 +13,10 @@ mkdir -p run
 join_nodes "$nodes" run/hosts
 for i in $(seq "$nodes"); do
   join_node "$i" "run/node-n$i.log" 'sleep infinity'
-  echo "n$i slots=1" >> run/slots
+  echo "n$i slots=1" >>run/slots
 done
 # In place of ssh: agent.sh NODE COMMAND...
-cat > run/agent.sh <<'AGENT'
+cat >run/agent.sh <<'AGENT'
 #!/usr/bin/env bash
 node=$1
 shift

@@ -11,10 +11,10 @@ export folder
 cd "$folder"
 mkdir -p run log state etc
 join_nodes "$nodes" etc/hosts
-head -c 1024 /dev/urandom > etc/munge.key
+head -c 1024 /dev/urandom >etc/munge.key
 chmod 400 etc/munge.key
 # TmpFS and the other %n: several slurmd on one host. Without accounting, control groups or mail.
-cat > etc/slurm.conf <<CONF
+cat >etc/slurm.conf <<CONF
 ClusterName=test
 SlurmctldHost=controller(10.77.0.254)
 SlurmUser=root
@@ -46,7 +46,7 @@ NodeName=n[1-$nodes] CPUs=$cpus Gres=gpu:2 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 CONF
 # Two files play GPUs: Slurm counts them, and tells a task which it has.
-printf 'Name=gpu File=%s\n' /dev/null /dev/zero > etc/gres.conf
+printf 'Name=gpu File=%s\n' /dev/null /dev/zero >etc/gres.conf
 export SLURM_CONF=$folder/etc/slurm.conf
 
 start_node() {

@@ -1,4 +1,4 @@
-// Small pieces of the module.
+// Tests of statistics, hashes and version texts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 std::vector<double> OneTo(int n) {
   std::vector<double> values(static_cast<std::size_t>(n));
-  std::iota(values.rbegin(), values.rend(), 1.0);  // descending: order must not matter
+  std::iota(values.rbegin(), values.rend(), 1.0);  // descending, as the order must not matter
   return values;
 }
 
@@ -85,7 +85,7 @@ TEST(ParallelFor, ThrowsWhatACallThrows) {
                  std::runtime_error);
 }
 
-// FNV-1a, 64 bit, of the reference implementation's test vectors.
+// Test vectors of the reference implementation of 64-bit FNV-1a.
 TEST(HashOf, IsFnv1a) {
   EXPECT_EQ(HashOf(""), 0xcbf29ce484222325U);
   EXPECT_EQ(HashOf("a"), 0xaf63dc4c8601ec8cU);

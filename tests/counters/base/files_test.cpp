@@ -38,7 +38,7 @@ TEST_F(WriteFileTest, ReplacesWhatWasThere) {
   EXPECT_EQ(Entries(), 1);
 }
 
-// A reader of the old file goes on reading it whole.
+// A program that has the old file open can still read all of it.
 TEST_F(WriteFileTest, APlainFileIsOldOrNew) {
   WriteFile(At("f"), "old");
   std::ifstream reader(At("f"));
@@ -62,7 +62,7 @@ TEST_F(WriteFileTest, WhatCannotBeWrittenIsOneSentence) {
   EXPECT_THAT(refusal(At("no/f")), EndsWith("/no/f: cannot be written: No such file or directory"));
   fs::create_directory(At("folder"));
   EXPECT_THAT(refusal(At("folder")), EndsWith("/folder: cannot be written: Is a directory"));
-  EXPECT_EQ(Entries(), 1);  // nothing is left beside
+  EXPECT_EQ(Entries(), 1);  // no temporary file is left
 }
 
 using ReadFileTest = WriteFileTest;
@@ -73,7 +73,7 @@ TEST_F(ReadFileTest, ReturnsEveryByte) {
   EXPECT_EQ(ReadFile(At("f"), "text"), text);
   EXPECT_EQ(ReadFile(At("f"), "text", 4), text);
   EXPECT_EQ(ReadFile("/dev/null", "text"), "");
-  EXPECT_GT(ReadFile("/proc/self/smaps", "text").size(), 0);  // its size is told as 0
+  EXPECT_GT(ReadFile("/proc/self/smaps", "text").size(), 0);  // stat reports a size of 0
 }
 
 TEST_F(ReadFileTest, OneSentenceSaysWhyNot) {
@@ -87,7 +87,7 @@ TEST_F(ReadFileTest, OneSentenceSaysWhyNot) {
   EXPECT_EQ(ReadFileIfAny(At("none")), "");
 }
 
-// The variables are put back: other tests of this process may read them.
+// Restores the variables, which other tests of this process may read.
 class Variable {
  public:
   explicit Variable(const char* name) : name_(name) {
@@ -113,7 +113,7 @@ TEST(CacheDirectory, FollowsTheXdgSpecification) {
   cache.Set("/c");
   home.Set("/h");
   EXPECT_EQ(CacheDirectory(), fs::path("/c/dlroof"));
-  cache.Set("relative");  // the specification: must be ignored
+  cache.Set("relative");  // the XDG specification says to ignore it
   EXPECT_EQ(CacheDirectory(), fs::path("/h/.cache/dlroof"));
   cache.Set(std::nullopt);
   EXPECT_EQ(CacheDirectory(), fs::path("/h/.cache/dlroof"));

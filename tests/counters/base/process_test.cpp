@@ -29,8 +29,8 @@ TEST(RunChild, GivesBackOutputErrorsAndExitCode) {
   EXPECT_FALSE(IsInPath("dlroof-there-is-no-such-program"));
 }
 
-// From now on this process and its children have no pidfd_open (434 on every architecture). False:
-// the system does not let it be so.
+// Makes pidfd_open (434 on every architecture) fail in this process and its children. Returns false
+// if the system does not allow it.
 bool TakeAwayPidfdOpen() {
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

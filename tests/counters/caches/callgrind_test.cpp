@@ -16,7 +16,7 @@ TEST(Simulable, LeavesAPowerOfTwoOfSetsAsItIs) {
 }
 
 TEST(Simulable, ASlicedCacheKeepsItsCapacityWithinAFewPerCent) {
-  // 35.75 MiB of 11 ways is 53248 sets, which is none: 18 ways of 32768 sets are 36 MiB.
+  // 35.75 MiB of 11 ways has 53248 sets, not a power of two; 18 ways of 32768 sets are 36 MiB.
   const auto cache = Simulable({35.75 * 1048576, 11}, 16);
   EXPECT_NEAR(cache.bytes / (35.75 * 1048576), 1, 0.03);
   const double sets = cache.bytes / cache.line / cache.ways;
@@ -33,7 +33,7 @@ TEST(CallgrindCommand, CountsOnlyBetweenTheMarks) {
   EXPECT_EQ(command.back(), "--a");
 }
 
-// As valgrind 3.19 writes it.
+// Output of valgrind 3.19.
 constexpr const char* kFile =
     "# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\n"
     "desc: D1 cache: 32768 B, 64 B, 8-way associative\n"
@@ -59,7 +59,8 @@ TEST(CallgrindInstructions, AreTheFirstEvent) {
   EXPECT_EQ(command.back(), "--a");
 }
 
-// A warm call whose tensors stay in the caches: valgrind leaves out the zeros at the line's end.
+// For a warm call whose tensors stay in the caches, valgrind omits the zeros at the end of the
+// line.
 TEST(ParseCallgrind, ZerosLeftOutAtTheEndAreCounted) {
   const auto counts = ParseCallgrind(
       "events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw\n"

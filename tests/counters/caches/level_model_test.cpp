@@ -21,7 +21,7 @@
 namespace dlroof::caches {
 namespace {
 
-// --- The reference: the nest is run element by element through an LRU cache ---
+// --- The reference runs the nest element by element through an LRU cache ---
 
 class LruCache {
  public:
@@ -150,7 +150,7 @@ TEST(ReuseNest, AProductByHand) {
   EXPECT_EQ(Footprint(nest, 0), 32 + 24 + 48);
   EXPECT_EQ(Footprint(nest, 1), 32 + 8 + 16);  // one block of columns
   EXPECT_EQ(Footprint(nest, 2), 16 + 8 + 8);   // and one of rows
-  // All fits: everything once, or not at all after the same product.
+  // Everything fits and is fetched once, or not at all after the same product.
   EXPECT_THAT(Fetched(nest, 104), testing::ElementsAre(32, 24, 48));
   EXPECT_THAT(Fetched(nest, 104, CacheStart::kSameNestBefore), testing::Each(0));
   // A block of columns fits: A stays from one to the next.
@@ -160,7 +160,7 @@ TEST(ReuseNest, AProductByHand) {
   EXPECT_THAT(Fetched(nest, 55), testing::ElementsAre(96, 24, 48));
 }
 
-// Away from the steps: right at one, what is half used from the iteration before counts too.
+// Not at the steps, where partially used data of the previous iteration counts too.
 TEST(ReuseNest, ProductsAgreeWithAnEnumeratedLruCache) {
   for (const double block_n : {2.0, 4.0})
     for (const std::size_t cache : {40, 90, 200, 600, 2000}) {
@@ -209,8 +209,9 @@ TEST(ReuseNest, WaysMakeTheStepARamp) {
   const auto of = [&](double bytes) {
     return FetchedBytes(nest, {bytes, 16}, CacheStart::kEmpty)[0];
   };
-  // The body of 56 byte, of which the next block of columns replaces 24 (weights and C): with a
-  // quarter of those it is wholly in from 62 / (1 - 1/32), wholly out at 62 / (1 + 1/16).
+  // The body has 56 byte, and the next block of columns replaces 24 of them (weights and C). With a
+  // quarter of those it fits completely from 62 / (1 - 1/32) on and not at all up to 62 / (1 +
+  // 1/16).
   EXPECT_DOUBLE_EQ(of(62 / (1 - 1.0 / 32)), 32);
   EXPECT_DOUBLE_EQ(of(62 / (1 + 1.0 / 16)), 96);
   EXPECT_GT(of(62), 32);
@@ -321,23 +322,23 @@ TEST(Conv2dLevels, AWeightGradientFetchesEachTensorOnceWhereAllFit) {
 TEST(Conv2dLevels, LoadsAreThoseThatTheRegistersDoNotSpare) {
   // 57.8 M products, 8 a vector: one load of the source for 2 columns, one of weights for 6 rows.
   const auto forward = ConvModel("n1c64h28w28k64r3s3_p1", "brgconv:avx2");
-  EXPECT_NEAR(forward.core_loads, 57.8e6 / 2 / 8 * (1 / 2.0 + 1 / 6.0) * 82 / 84, 0.02e6);
+  EXPECT_NEAR(forward.core_loads.value(), 57.8e6 / 2 / 8 * (1 / 2.0 + 1 / 6.0) * 82 / 84, 0.02e6);
   EXPECT_EQ(forward.vector_bytes, 32);
   const auto weights = ConvModel("n1c64h28w28k64r3s3_p1", "jit:avx512_core",
                                  ProductDirection::kBackwardWeights, "avx512_core");
   // One element of the source each, one vector of the gradient for 8; the weights of each tap are
   // read and stored for each of 28 rows.
   const double vectors = 57.8e6 / 2 / 16 * 82 / 84;
-  EXPECT_NEAR(weights.core_loads, vectors * (1 + 1 / 8.0 + 2 / 28.0), 0.01 * vectors);
+  EXPECT_NEAR(weights.core_loads.value(), vectors * (1 + 1 / 8.0 + 2 / 28.0), 0.01 * vectors);
   EXPECT_EQ(weights.vector_bytes, 64);
 }
 
 TEST(Conv2dLevels, WhatIsNotModelledSaysSo) {
   const auto model = ConvModel("n1c64h28w28k64r3s3_p1", "brgconv:avx512_core",
                                ProductDirection::kBackwardWeights, "avx512_core");
-  EXPECT_THAT(model.why_not, testing::HasSubstr("bwd_weights"));
+  EXPECT_THAT(model.reason.value().text, testing::HasSubstr("bwd_weights"));
   EXPECT_THAT(LevelBytes(model, kAll, 1, kCold), testing::IsEmpty());
-  EXPECT_FALSE(ConvModel("n1c64h28w28k64r3s3_p1", "ref:any").why_not.empty());
+  EXPECT_TRUE(ConvModel("n1c64h28w28k64r3s3_p1", "ref:any").reason);
 }
 
 TEST(LstmLevels, WeightsBeyondTheL2AreReadEveryTimeStep) {
@@ -417,20 +418,21 @@ TEST(CacheWays, AreThoseOfTheDataCacheOfTheLevel) {
   write("index2", "2", "Unified", "16");
   EXPECT_EQ(cpu::CacheWays(Level::kL1, 3, folder), 12);
   EXPECT_EQ(cpu::CacheWays(Level::kL2, 3, folder), 16);
-  EXPECT_EQ(cpu::CacheWays(Level::kL3, 3, folder), 0);
-  EXPECT_EQ(cpu::CacheWays(Level::kL1, 0, folder), 0);
+  EXPECT_EQ(cpu::CacheWays(Level::kL3, 3, folder), std::nullopt);
+  EXPECT_EQ(cpu::CacheWays(Level::kL1, 0, folder), std::nullopt);
 }
 
 // The loop nests describe vector registers; kernels that work on tiles have other blocks and loads.
 TEST(LevelModels, AreAbsentForAmxKernels) {
   const auto conv = ConvModel("n1c64h28w28k64r3s3_p1", "brgconv:avx512_core_amx_bf16");
   EXPECT_TRUE(conv.nests.empty());
-  EXPECT_EQ(conv.why_not, "the loops of brgconv:avx512_core_amx_bf16 are not modelled");
+  EXPECT_EQ(conv.reason.value().text, "the loops of brgconv:avx512_core_amx_bf16 are not modelled");
   const auto lstm = lstm::LstmLevels(
       lstm::ParseLstmProblem("t16n16i32h64"), lstm::LstmDirection::kForwardInference,
       lstm::ElementBytes(lstm::LstmTypeOf("bf16")), "brgemm:avx512_core_amx", "avx512_core_amx");
   EXPECT_TRUE(lstm.nests.empty());
-  EXPECT_EQ(lstm.why_not, "the loops of fwd_inference by brgemm:avx512_core_amx are not modelled");
+  EXPECT_EQ(lstm.reason.value().text,
+            "the loops of fwd_inference by brgemm:avx512_core_amx are not modelled");
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ TEST(ClockReading, DifferenceKeepsAnUnknownRunDelayUnknownAndNeverNegative) {
   EXPECT_EQ((end - begin).run_delay, std::nullopt);
 }
 
-// One thread is busy for 2 ms of CPU time. Each clock sees that, in seconds, but for the time
-// between its reading and the first clock's.
+// One thread is busy for 2 ms of CPU time. Each clock shows that, except for the time between its
+// reading and that of the first clock.
 TEST(ReadClocks, EveryClockSeesABusyThread) {
   constexpr double kBusySeconds = 2e-3;
   const auto begin = ReadClocks();
@@ -39,8 +39,8 @@ TEST(ReadClocks, EveryClockSeesABusyThread) {
   EXPECT_GE(spent.wall, 0.9 * kBusySeconds);
 }
 
-// A CPU of 0.2 to 10 GHz: a chain that the core shortens (one of additions runs at 14 to 21 "GHz")
-// or a count that is off by ten falls outside.
+// CPUs run at 0.2 to 10 GHz. A chain that the core shortens (additions would give 14 to 21 "GHz")
+// or a count that is wrong by a factor of ten falls outside.
 TEST(MeasureCoreClock, IsAClockWhereThereIsAChain) {
   const auto clock = MeasureCoreClock();
   if (!clock) GTEST_SKIP() << "no chain for this family of CPUs";

@@ -203,8 +203,7 @@ CpuidRegisters CascadeLake(std::uint32_t leaf, std::uint32_t subleaf) {
 }
 
 TEST(CoreCaches, AreThoseOfOneCoreWithBothItsThreads) {
-  // 8 x 64 sets and 16 x 1024 sets of 64 byte lines; the instructions' L1 and the L3 are no one
-  // core's data.
+  // 8 x 64 sets and 16 x 1024 sets of 64-byte lines. The instruction L1 and the L3 do not count.
   EXPECT_THAT(CoreCaches(CascadeLake),
               ElementsAre(Pair(Level::kL1, 32768), Pair(Level::kL2, 1048576)));
 }

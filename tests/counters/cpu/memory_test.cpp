@@ -60,7 +60,7 @@ TEST(Evict, CountsItsBytesAndLeavesTheValues) {
   const MemorySpan b{second.data(), second.size() * sizeof(int)};
   const auto bytes = Evict({a, b, {nullptr, 0}});
   EXPECT_EQ(bytes, static_cast<int64_t>(64 * (LinesOf(a) + LinesOf(b))));
-  // A vector lies anywhere in its first line: one line more than its bytes fill, at most.
+  // A vector may begin anywhere in a line, so it touches at most one line more than its bytes fill.
   EXPECT_GE(bytes, 400'000 + 1'332);
   EXPECT_LE(bytes, 400'000 + 1'332 + 4 * 64);
   EXPECT_EQ(first, kept_first);

@@ -9,13 +9,13 @@
 namespace dlroof::cpu {
 namespace {
 
-// Two threads of one core, 2 additions per cycle each; one that looks alone has all 4.
+// Two threads share a core and get 2 additions per cycle each; a single one gets all 4.
 TEST(TeamIssueRate, IsTheLowestOfLooksBesideEachOther) {
   EXPECT_EQ(TeamIssueRate({{0, 1, 4}}), 4);
   EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0.05, 1.05, 2}}), 2);
   EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0.5, 1.5, 4}}), std::nullopt);  // half the time alone
   EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {0, 3, 2}}), std::nullopt);      // it waited for its CPU
-  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {}}), std::nullopt);             // it never came
+  EXPECT_EQ(TeamIssueRate({{0, 1, 4}, {}}), std::nullopt);  // the second thread never measured
   EXPECT_EQ(TeamIssueRate({}), std::nullopt);
 }
 
@@ -28,7 +28,8 @@ TEST(TeamLook, DoesNotWaitForThreadsThatDoNotCome) {
 
 TEST(TeamLook, SeesHowFarTheThreadsAreFromEachOther) {
   constexpr int kThreads = 2;
-  for (int tries = 0; tries < 200; ++tries) {  // on a busy machine they do not always meet
+  for (int tries = 0; tries < 200;
+       ++tries) {  // on a busy machine the threads do not always overlap
     TeamLook look(kThreads);
     {
       std::vector<std::jthread> team;
@@ -49,7 +50,7 @@ TEST(SharesOfBest, AreOverTheBestThatWasMetMoreThanOnce) {
   EXPECT_EQ(core(4), 1);
   EXPECT_EQ(core(4), 1);
   EXPECT_EQ(core(2), 0.5);
-  EXPECT_EQ(core(8), 1);  // once: an accident
+  EXPECT_EQ(core(8), 1);  // an outlier that occurred once
   EXPECT_EQ(core(2), 0.5);
 }
 
@@ -67,7 +68,7 @@ TEST(SharesOfBest, KnowTheBestOfAnEarlierMeasurementAndLearnABetterOne) {
   EXPECT_EQ(shares.OfLower({4, {}}, {}).core, 0.8);
 }
 
-// Threads that share a core are nearest; that is no distance to judge whole cores by.
+// Threads that share a core have the shortest round trip, which does not apply to separate cores.
 TEST(SharesOfBest, TakeTheNearestThreadsAmongThoseOnWholeCores) {
   SharesOfBest shares;
   for (int i = 0; i < 5; ++i) shares.OfLower({2, 0.4e-7}, {});

@@ -22,17 +22,17 @@ TEST(CudaState, SaysSomethingOnEveryMachine) {
 }
 
 TEST(DeviceBuffer, WithoutMemoryNamesTheBytes) {
-  const auto why =
+  const auto refusal =
       fakes::RefusalOf<std::runtime_error>([] { const DeviceBuffer buffer(std::size_t{1} << 50); });
-  EXPECT_THAT(why, testing::HasSubstr("1125899906842624 bytes")) << why;
+  EXPECT_THAT(refusal, testing::HasSubstr("1125899906842624 bytes")) << refusal;
 }
 
-// Reads 64 MiB: tens of microseconds on any GPU that counts here.
+// Reads 64 MiB, which takes tens of microseconds on any supported GPU.
 class CudaClockOnGpu : public testing::Test {
  protected:
   void SetUp() override {
-    const auto why = gpu::WhyNoDevice(ReadCudaState());
-    if (!why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
+    const auto reason = gpu::NoDeviceReason(ReadCudaState());
+    if (reason) GTEST_SKIP() << fakes::NeedsGpu(reason->text);
     clock_ = OpenCudaClock(0);
     buffer_.emplace(std::size_t{64} << 20);
     buffer_->Fill(0);
@@ -120,7 +120,7 @@ TEST_F(CudaClockOnGpu, ACallThatWaitsForTheGpuDoesNotHang) {
 }
 
 TEST_F(CudaClockOnGpu, AnErrorOfACallBeforeIsNotThisOnes) {
-  cudaSetDevice(-1);  // invalid, and nobody asks
+  cudaSetDevice(-1);  // leaves an error that nobody reads
   EXPECT_GT(clock_.once(call_), 0);
   cudaSetDevice(-1);
   EXPECT_GT(clock_.batch(call_, 2, {}).seconds, 0);
@@ -132,7 +132,7 @@ TEST_F(CudaClockOnGpu, AFailedCaptureLeavesTheClockUsable) {
   EXPECT_GT(clock_.once(call_), 0);
 }
 
-// A thrown error is reported once: the kernels that follow must not see it again.
+// A thrown error is reported once; the following kernels must not report it again.
 TEST_F(CudaClockOnGpu, ACaptureThatEndsBrokenIsToldOnce) {
   const gpu::Enqueue waits = [](void* stream) {
     cudaStreamSynchronize(static_cast<cudaStream_t>(stream));

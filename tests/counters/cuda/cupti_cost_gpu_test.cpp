@@ -1,5 +1,5 @@
-// Cost that counting leaves behind in a process, on the GPU that is here. By itself in its process:
-// the first look has to come before CUPTI was ever attached (ci/gpu_check.sh sees to that).
+// The cost that counting leaves in a process. This test needs a process of its own, because the
+// first timing must precede CUPTI's first use (ci/gpu_check.sh ensures this).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class Kernels {
     for (int i = 0; i < kLaunches; ++i) Start(1, 16);
   }
 
-  // [s] the shortest of many, on a GPU that has been kept busy until its clock is up.
+  // [s] the shortest of many runs, on a GPU that was busy until it reached its full clock.
   template <class Run>
   double Shortest(const Run& run) const {
     constexpr double kHeatSeconds = 0.5;
@@ -67,8 +67,8 @@ class Kernels {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-// A long kernel within 1 %. Launches of tiny ones are known to cost more in a process that CUPTI
-// was once attached to; how much is printed, and a run counts after all was timed.
+// A long kernel changes by less than 1 %. Launches of tiny kernels cost more in a process that has
+// used CUPTI; the test prints how much, and a run counts only after all timing.
 TEST(CuptiCostOnGpu, NoKernelIsSlowerAfterACount) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
@@ -78,7 +78,7 @@ TEST(CuptiCostOnGpu, NoKernelIsSlowerAfterACount) {
   const auto run_tiny = [&] { kernels.Tiny(); };
   const double long_before = kernels.Shortest(run_long), tiny_before = kernels.Shortest(run_tiny);
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
+  if (const auto reason = source.unavailable()) GTEST_SKIP() << fakes::NeedsGpu(reason->text);
   CountRequest request{.name = "multiply-adds", .pipes = {"fp32.vector"}};
   request.run = [&] {
     kernels.Long();

@@ -1,6 +1,6 @@
-// CUPTI's counters on the GPU that is here: on kernels of their own, and on those of the ceilings,
-// whose work is known; and the known calls without CUPTI, for another profiler to count (dlroof
-// profile --gpu, compute-sanitizer). Without a GPU each test says why it is skipped.
+// CUPTI's counters on the GPU of this machine, with their own kernels and those of the ceilings,
+// whose work is known; and the known calls without CUPTI, for other profilers (dlroof profile
+// --gpu, compute-sanitizer). Without a GPU each test prints why it is skipped.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,11 +21,12 @@
 namespace dlroof::cuda {
 namespace {
 
-// FLOPs within 1 %, DRAM within 5 %, L2 and L1 within 10 %. The raw values are kept: copied to
-// tests/data/cupti_<gpu>.json they are decoded again wherever there is no GPU.
+// FLOPs within 1 %, DRAM within 5 %, L2 and L1 within 10 %. The raw values are stored: copied
+// to tests/data/cupti_<gpu>.json, tests without a GPU decode them again.
 TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
   const auto counter = OpenCuptiCounter(0);
-  if (const auto why = counter->Unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
+  if (const auto reason = counter->UnavailableReason())
+    GTEST_SKIP() << fakes::NeedsGpu(reason->text);
   const auto& judged = counter->SelfTest();
   const auto path = testing::TempDir() + "cupti_values.json";
   std::ofstream(path) << cupti::ToJson(counter->Recording()).dump(1) << '\n';
@@ -39,7 +40,7 @@ TEST(CuptiOnGpu, CountersAgreeWithKernelsOfKnownWork) {
 
 TEST(CuptiOnGpu, ACallIsCountedInThreePassesAtMostAndItsKernelIsNamed) {
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
+  if (const auto reason = source.unavailable()) GTEST_SKIP() << fakes::NeedsGpu(reason->text);
   const int blocks = 1024, rounds = 512;
   const DeviceBuffer elements(size_t{8} * kKnownThreads * blocks);
   CountRequest request{.name = "multiply-adds", .pipes = {"fp32.vector"}};
@@ -63,7 +64,7 @@ std::string QuantityOf(const gpu_kernels::GpuRow& row) {
   return row.key.substr(0, row.key.rfind('.'));
 }
 
-// As many that what L2 keeps from before, and what is laid around the kernel, matter little.
+// Enough launches that data left in L2 and the overhead around the kernel matter little.
 std::int64_t IterationsOf(const gpu_kernels::GpuRow& row) {
   if (row.unit == gpu_kernels::GpuUnit::kGemm) return 2;
   return gpu_kernels::IsMemory(row) && row.level == Level::kDram ? 2 : 64;
@@ -78,7 +79,7 @@ class CountedRows {
     return gpu_kernels::GpuRows(10 * gpu_.identity.major + gpu_.identity.minor);
   }
 
-  // [1] what was counted over what the row does; absent, having said why, where nothing was.
+  // [1] the count over the row's work. Prints why and returns nullopt if nothing was counted.
   std::optional<double> CountedOverKnown(const gpu_kernels::GpuRow& row) {
     const gpu_kernels::GpuSize size = {gpu_.identity.sms,
                                        static_cast<std::int64_t>(gpu_.identity.l2_bytes),
@@ -86,8 +87,8 @@ class CountedRows {
     const auto shape = gpu_kernels::GpuShapes(row, size, 1e13).front();
     try {
       bench_->Prepare(row, shape);
-    } catch (const Unsupported& why) {
-      std::cout << row.key << ": " << why.what() << '\n';
+    } catch (const Unsupported& error) {
+      std::cout << row.key << ": " << error.what() << '\n';
       return std::nullopt;
     }
     const auto iterations = IterationsOf(row);
@@ -120,7 +121,7 @@ class CountedRows {
 // FLOPs within 1 %, DRAM within 5 %, L2 and L1 within 10 %, of every kernel: mma, wgmma, cublasLt.
 TEST(CuptiRowsOnGpu, CountsOfTheCeilingsKernelsAreTheirWork) {
   const auto source = CuptiSources(0).front();
-  if (const auto why = source.unavailable(); !why.empty()) GTEST_SKIP() << fakes::NeedsGpu(why);
+  if (const auto reason = source.unavailable()) GTEST_SKIP() << fakes::NeedsGpu(reason->text);
   CountedRows rows(source);
   int compared = 0;
   for (const auto& row : rows.Rows()) {

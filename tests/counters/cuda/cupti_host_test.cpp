@@ -23,7 +23,7 @@ std::string Unknown(CuptiCalls& api, const cupti::CuptiChip& chip, const cupti::
   return unknown;
 }
 
-// All of a set at once: one by one only where that fails.
+// Adds all metrics of a set at once, and one by one only if that fails.
 TEST(CuptiTableByHostApi, EveryMetricExistsOnEveryChipThatListsIt) {
   CuptiCalls api;
   for (const auto& chip : cupti::BuiltInCuptiTable().chips) {
@@ -47,14 +47,14 @@ TEST(CuptiTableByHostApi, EveryMetricExistsOnEveryChipThatListsIt) {
   }
 }
 
-// A chip may have more names of peaks than that of its fastest instruction, which is listed.
+// A chip may have several peak metrics; the table has that of the fastest instruction.
 TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
   CuptiCalls api;
   for (const auto* chip : cupti::Representatives(cupti::BuiltInCuptiTable())) {
     for (const auto& metric : cupti::BuiltInCuptiTable().metrics) {
       const bool listed = std::ranges::count(metric.families, chip->family) > 0;
       if (listed || metric.set.rfind("peak.", 0) == 0) continue;
-      // A host object that has refused a metric is of no more use.
+      // A host object that has refused a metric cannot be used any more.
       api.OpenHost(chip->name, {});
       EXPECT_FALSE(api.AddMetrics({metric.name})) << chip->name << " " << metric.name;
       api.CloseHost();
@@ -62,7 +62,7 @@ TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
   }
 }
 
-// A metric's unit, by CUPTI.
+// Returns a metric's unit as CUPTI reports it.
 std::string UnitOf(CUpti_Profiler_Host_Object* host, const std::string& metric) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetMetricProperties);
   params.pHostObject = host;
@@ -71,7 +71,8 @@ std::string UnitOf(CUpti_Profiler_Host_Object* host, const std::string& metric) 
   return params.pDimUnit;
 }
 
-// FLOPs of an instruction by its name: hfma is two wide, ffma2 too, and a multiply-add is 2.
+// Returns the FLOPs of an instruction by its name: hfma and ffma2 are two wide, a multiply-add
+// is 2.
 double FlopsOfInstruction(const std::string& metric) {
   if (metric.find("_op_") == std::string::npos) return 1;  // counted as instructions
   const bool fma = metric.find("fma") != std::string::npos;
@@ -124,13 +125,12 @@ std::vector<std::string> MetricsOfSets(const cupti::CuptiChip& chip,
   return names;
 }
 
-// Empty where the stored passes are this CUPTI's; another version may ask for others.
-std::string OtherCupti(CuptiCalls& api) {
+// Returns a reason if the stored passes are of another version of CUPTI, which may need others.
+std::optional<Reason> OtherCupti(CuptiCalls& api) {
   const auto version = api.Version();
-  return version == cupti::BuiltInStoredPasses().cupti
-             ? ""
-             : "counters/cupti/passes.json is of CUPTI " + cupti::BuiltInStoredPasses().cupti +
-                   ", this is " + version;
+  if (version == cupti::BuiltInStoredPasses().cupti) return std::nullopt;
+  return Reason{"counters/cupti/tables/passes.json is of CUPTI " +
+                cupti::BuiltInStoredPasses().cupti + ", this is " + version};
 }
 
 cupti::StoredPlan StoredPlanBy(CuptiCalls& api, const cupti::CuptiChip& chip,
@@ -151,7 +151,7 @@ cupti::StoredPlan StoredPlanBy(CuptiCalls& api, const cupti::CuptiChip& chip,
 
 TEST(CuptiTableByHostApi, DefaultSetsTakeThePassesThatAreStoredAndThreeAtMost) {
   CuptiCalls api;
-  if (const auto why = OtherCupti(api); !why.empty()) GTEST_SKIP() << why;
+  if (const auto reason = OtherCupti(api)) GTEST_SKIP() << reason->text;
   for (const auto* chip : cupti::Representatives(cupti::BuiltInCuptiTable())) {
     const auto stored = cupti::BuiltInStoredPasses().plans.find(chip->name);
     ASSERT_NE(stored, cupti::BuiltInStoredPasses().plans.end()) << chip->name;
@@ -164,11 +164,10 @@ TEST(CuptiTableByHostApi, DefaultSetsTakeThePassesThatAreStoredAndThreeAtMost) {
   }
 }
 
-// On the chips whose passes are the tightest; for the others the sets are known to be the same from
-// when the file was made.
+// Tests the chips with the most passes; the file's generation covered the others.
 TEST(CuptiTableByHostApi, PlansAreThoseThatAreStored) {
   CuptiCalls api;
-  if (const auto why = OtherCupti(api); !why.empty()) GTEST_SKIP() << why;
+  if (const auto reason = OtherCupti(api)) GTEST_SKIP() << reason->text;
   for (const auto& [chip, type] :
        std::vector<std::pair<std::string, std::string>>{{"GH100", "bf16"},
                                                         {"GH100", "fp16"},
@@ -180,7 +179,7 @@ TEST(CuptiTableByHostApi, PlansAreThoseThatAreStored) {
         << chip << " " << type;
 }
 
-// Not a test: makes counters/cupti/passes.json anew (--gtest_also_run_disabled_tests).
+// Not a test: makes counters/cupti/tables/passes.json anew (--gtest_also_run_disabled_tests).
 TEST(CuptiTableByHostApi, DISABLED_WriteStoredPasses) {
   CuptiCalls api;
   cupti::StoredPasses passes{.cupti = api.Version()};
@@ -201,7 +200,7 @@ TEST(CuptiHostApi, ABadChipIsOneSentence) {
               testing::HasSubstr("does not know the chip"));
 }
 
-// A machine without a driver or GPU gives its sentence. With one the source counts or says why not.
+// Without a driver or GPU the source has a reason. With one it counts or has a reason.
 TEST(CuptiCalls, WithoutADeviceOpeningIsOneSentenceAndNoCrash) {
   CuptiCalls api;
   std::string said;

@@ -23,12 +23,13 @@ CudaFailure Cupti(int code, const std::string& name = "CUPTI_ERROR_X") {
 }
 
 TEST(FailureSentence, SaysTheMatterTheCodeAndTheCure) {
-  EXPECT_EQ(FailureSentence(Cupti(26, "CUPTI_ERROR_HARDWARE_BUSY")),
-            "another profiler or monitor (DCGM) holds the counters (CUPTI_ERROR_HARDWARE_BUSY from "
-            "cuptiX): end the other profiler, or for DCGM: dcgmi profile --pause, and --resume "
-            "afterwards");
+  EXPECT_EQ(
+      FailureSentence(Cupti(26, "CUPTI_ERROR_HARDWARE_BUSY")),
+      "another profiler or monitor (DCGM) is using the counters (CUPTI_ERROR_HARDWARE_BUSY from "
+      "cuptiX): end the other profiler, or pause DCGM with dcgmi profile --pause (and --resume "
+      "afterwards)");
   EXPECT_THAT(FailureSentence(Cupti(35)),
-              testing::AllOf(HasSubstr("administrators alone"), HasSubstr("--cap-add=SYS_ADMIN"),
+              testing::AllOf(HasSubstr("to administrators"), HasSubstr("--cap-add=SYS_ADMIN"),
                              HasSubstr("NVreg_RestrictProfilingToAdminUsers=0")));
   EXPECT_THAT(FailureSentence(Cupti(40)), HasSubstr("hypervisor"));
   EXPECT_THAT(FailureSentence(Cupti(41)), HasSubstr("confidential"));
@@ -42,7 +43,7 @@ TEST(FailureSentence, NamesTheToolThatHoldsCupti) {
   auto failure = Cupti(39);
   failure.tool = "CUPTI for Nsight";
   EXPECT_THAT(FailureSentence(failure),
-              HasSubstr("another tool is attached to this process, which calls itself 'CUPTI for "
+              HasSubstr("another tool is attached to this process, named 'CUPTI for "
                         "Nsight'"));
 }
 
@@ -53,7 +54,7 @@ TEST(FailureSentence, NoDriverAndOneThatIsTooOldAreDifferentThings) {
   failure.driver_version = 12020;
   failure.runtime_version = 13000;
   EXPECT_THAT(FailureSentence(failure),
-              HasSubstr("the driver is for CUDA 12.2 and this program for 13.0"));
+              HasSubstr("the driver supports CUDA 12.2 and this program needs CUDA 13.0"));
 }
 
 TEST(FailureSentence, AnUnknownCodeComesWithTheLibrarysWords) {
@@ -76,17 +77,17 @@ TEST(FailureSentence, IsOneLineForEveryCode) {
     }
 }
 
-TEST(SupportSentence, EachReasonHasItsWords) {
+TEST(UnsupportedReason, EachCauseHasItsWords) {
   CuptiDeviceSupport support;
-  EXPECT_EQ(SupportSentence(support), "") << "unknown: the first attempt tells";
+  EXPECT_EQ(UnsupportedReason(support), std::nullopt) << "unknown: the first attempt tells";
   support.overall = CuptiSupport::kSupported;
-  EXPECT_EQ(SupportSentence(support), "");
+  EXPECT_EQ(UnsupportedReason(support), std::nullopt);
   support.overall = CuptiSupport::kUnsupported;
-  EXPECT_THAT(SupportSentence(support), HasSubstr("not why"));
+  EXPECT_THAT(UnsupportedReason(support).value().text, HasSubstr("reports no cause"));
   const auto with = [&](CuptiSupport CuptiDeviceSupport::*part, CuptiSupport answer) {
     auto one = support;
     one.*part = answer;
-    return SupportSentence(one);
+    return UnsupportedReason(one).value().text;
   };
   using Support = CuptiDeviceSupport;
   EXPECT_THAT(with(&Support::vgpu, CuptiSupport::kDisabled), HasSubstr("hypervisor"));
@@ -130,7 +131,7 @@ TEST(JudgeCounters, WhatIsNotCountedProvesNothingAndWhatFailedOnceStaysFailed) {
   JudgeCounters(Known(1000, 1000), Counted(2000, 1000), judged);
   JudgeCounters(Known(1000, 1000), Counted(1000, 1000), judged);
   EXPECT_EQ(judged["fp32.vector"].grade, CounterGrade::kFailed);
-  EXPECT_EQ(judged["fp32.vector"].evidence, "known: counted 2 of what it does");
+  EXPECT_EQ(judged["fp32.vector"].evidence, "known: counted 2 of its work");
   EXPECT_EQ(judged["launches"].grade, CounterGrade::kValidated);
   JudgeCounters(Known(1000, 1000), Counted(1000, 5000), judged);
   EXPECT_EQ(judged["dram"].grade, CounterGrade::kFailed) << "validated before, refuted now";
@@ -152,8 +153,8 @@ TEST(DropFailed, TakesOutPipesLevelsAndLaunches) {
   EXPECT_EQ(caveats.back(), "not tested on a kernel of known work: l2") << "zero is not in doubt";
 }
 
-// By brute force: the 8 loads of a thread that are in flight together are of 8 places, and all of
-// the set is loaded.
+// Checks by brute force that the 8 loads of a thread in flight have different addresses and that
+// the whole set is loaded.
 TEST(WalkL2, AThreadsLoadsInFlightAreOfDifferentPlaces) {
   constexpr std::size_t kBlockBytes = 4096;
   for (const std::size_t mebibytes : {std::size_t{4}, std::size_t{40}, std::size_t{50}}) {
@@ -187,7 +188,7 @@ TEST(NcuMetrics, AreThoseOfTheChipThatMakeTimeFlopsAndBytes) {
   EXPECT_THAT(NcuMetrics(table, *FindChip(table, "TU116")), Not(Contains(HasSubstr("tensor"))));
 }
 
-// The program's arguments come last, and neither caches nor clocks are touched.
+// The program's arguments come last, and ncu changes neither caches nor clocks.
 TEST(NcuCommand, LeavesCachesAndClocksToTheProgram) {
   NcuChoice choice{"ncu", "gemm.*", 3, 7, "out.csv"};
   EXPECT_EQ(
@@ -199,7 +200,7 @@ TEST(NcuCommand, LeavesCachesAndClocksToTheProgram) {
   EXPECT_EQ(NcuCommand(choice, {"a.sum"}, {"./app"}).size(), 17U);
 }
 
-TEST(WhyNoNcuTable, EachRefusalIsASentenceWithItsCure) {
+TEST(NcuFailureSentence, EachRefusalIsASentenceWithItsCure) {
   const std::pair<const char*, const char*> cases[] = {
       {"==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU "
        "Performance Counters on the target device 0.",
@@ -208,18 +209,18 @@ TEST(WhyNoNcuTable, EachRefusalIsASentenceWithItsCure) {
        "tool (like DCGM) is concurrently collecting profiling data.",
        "dcgmi profile --pause"},
       {"==ERROR== Unknown Error on device 0. LibraryNotLoaded", "a sandbox (gVisor)"},
-      {"==ERROR== Failed to find metric sm__ops_path_tensor_src_fp8.sum", "name the chip"},
+      {"==ERROR== Failed to find metric sm__ops_path_tensor_src_fp8.sum", "give the GPU's chip"},
       {"==ERROR== Cuda driver is not compatible with Nsight Compute", "update the driver"},
       {"==ERROR== Profiling is not supported on this device", "compute capability 7.5"},
       {"==ERROR== Profiling is not supported for this device. MIG", "compute capability 7.5"},
-      {"==ERROR== Metric cannot be collected on a MIG instance", "a GPU that is not divided"},
+      {"==ERROR== Metric cannot be collected on a MIG instance", "a GPU without MIG"},
       {"==ERROR== Failed to save memory for replay: out of memory", "profile a smaller problem"},
       {"==ERROR== Failed to open/create lock file /tmp/nsight-compute-lock", "set TMPDIR"},
-      {"==WARNING== No kernels were profiled.", "no kernel fits"},
-      {"app\n==ERROR== It rained.\nmore", "ncu refused: It rained."},
+      {"==WARNING== No kernels were profiled.", "ncu profiled no kernel"},
+      {"app\n==ERROR== It rained.\nmore", "ncu failed: It rained."},
       {"", "ncu ended with exit code 9"}};
   for (const auto& [said, expected] : cases) {
-    const auto sentence = WhyNoNcuTable(said, 9);
+    const auto sentence = NcuFailureSentence(said, 9);
     EXPECT_THAT(sentence, HasSubstr(expected)) << said;
     EXPECT_EQ(sentence.find('\n'), std::string::npos);
   }

@@ -22,8 +22,8 @@ using testing::Not;
 constexpr const char* kFfma = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum";
 constexpr const char* kDram = "dram__bytes.sum";
 
-// A counter on a fake, one known call (100 FFMA of 32 lanes, 4096 byte of DRAM) that it counts
-// right, and a clock that goes on by a second whenever it is looked at.
+// A counter on a fake CUPTI, one known call (100 FFMA of 32 lanes, 4096 byte of DRAM) that it
+// counts correctly, and a clock that advances by a second per reading.
 struct Bench {
   fakes::FakeCupti* cupti = nullptr;
   std::shared_ptr<CuptiCounter> counter;
@@ -67,7 +67,7 @@ TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernels) {
   EXPECT_EQ(bench.cupti->Left(), "");
 }
 
-// A cold call's flush is counted in no pass and timed in no run.
+// The flush of a cold call is neither counted nor timed.
 TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunAndOutsideThePass) {
   Bench bench;
   auto request = bench.Request();
@@ -103,18 +103,19 @@ TEST(CuptiCounter, SameRequestIsCountedOnceAnotherAnew) {
   EXPECT_EQ(bench.known_runs, known_runs) << "one self-test per device";
 }
 
-// Every step in turn, for good and for once: what fails is one sentence, nothing stays open, and
-// the next count works as soon as CUPTI does.
+// Each step fails once or permanently. The failure is one sentence, CUPTI is released, and the next
+// count works as soon as CUPTI does.
 TEST(CuptiCounter, NoFailureOfAStepLeavesAnythingOpenOrStopsTheNextCount) {
   for (const char* step :
        {"Subscribe", "OpenHost", "AddMetrics", "Config", "Passes", "EnableRanges", "CounterImage",
         "SetConfig", "StartPass", "PushRange", "PopRange", "StopPass", "DecodeCounters", "Ranges",
         "Values", "Synchronize"}) {
     Bench bench;
-    ASSERT_EQ(bench.counter->Unavailable(), "");
+    ASSERT_EQ(bench.counter->UnavailableReason(), std::nullopt);
     bench.cupti->failures = {{step, 26}};
     const auto said = bench.Failure(bench.Request());
-    EXPECT_THAT(said, HasSubstr("another profiler or monitor (DCGM) holds the counters")) << step;
+    EXPECT_THAT(said, HasSubstr("another profiler or monitor (DCGM) is using the counters"))
+        << step;
     EXPECT_THAT(said, Not(HasSubstr("\n"))) << step;
     EXPECT_EQ(bench.cupti->Left(), "") << step;
     bench.cupti->failures.clear();
@@ -138,10 +139,11 @@ TEST(CuptiCounter, WithoutATraceTheCountStaysAndTheSelfTestStillJudgesTheCounter
       EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
       EXPECT_FALSE(counted.work.launches) << "not 0";
       EXPECT_THAT(counted.caveats,
-                  Contains(HasSubstr("kernels are not known: another tool is attached")));
-      EXPECT_EQ(testing::Matches(Contains(HasSubstr("self-test is incomplete: known: kernels are "
-                                                    "not known")))(counted.caveats),
-                !tested_before);
+                  Contains(HasSubstr("the kernels were not traced: another tool is attached")));
+      EXPECT_EQ(
+          testing::Matches(Contains(HasSubstr("self-test of the counters is incomplete: known: its "
+                                              "kernels were not traced")))(counted.caveats),
+          !tested_before);
       EXPECT_EQ(bench.cupti->Left(), "");
     }
 }
@@ -152,7 +154,7 @@ TEST(CuptiCounter, KernelsKeepWhatTheirLaunchesAskFor) {
   const KernelFacts whole = {264, 256, 254, 0, {}}, half = {132, 256, 254, 0, {}};
   const auto kernels = LaunchedKernels(
       {{"k", 1e-6, {}, half}, {"k", 2e-6, {}, whole}, {"k", 3e-6, {}, whole}, {"other", 1e-7}},
-      GpuFreeMemory{90, 132, 228 << 10});
+      GpuCapacity{90, 132, 228 << 10});
   ASSERT_EQ(kernels.size(), 3U);
   EXPECT_EQ(kernels[0].launches, 2);
   EXPECT_DOUBLE_EQ(*kernels[0].seconds, 5e-6);
@@ -196,10 +198,10 @@ TEST(CuptiCounter, DroppedRangesAreNoCount) {
   Bench bench;
   bench.counter->SelfTest();
   bench.cupti->dropped = 1;
-  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI dropped 1 of its ranges");
+  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI dropped 1 ranges");
   bench.cupti->dropped = 0;
   bench.cupti->ranges = 3;
-  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI has 3 ranges of one call");
+  EXPECT_EQ(bench.Failure(bench.Request()), "CUPTI has 3 ranges for one call, expected 1");
 }
 
 TEST(CuptiCounter, OneUserAtATimeEvenFromWithinTheCall) {
@@ -208,7 +210,7 @@ TEST(CuptiCounter, OneUserAtATimeEvenFromWithinTheCall) {
   std::string inner;
   request.run = [&] { inner = bench.Failure(bench.Request("inner")); };
   bench.Count(request);
-  EXPECT_EQ(inner, "the GPU's counters are in use by another count of this program");
+  EXPECT_EQ(inner, "this program is already counting another call on the GPU");
   EXPECT_EQ(bench.Failure(bench.Request("inner")), "accepted");
 }
 
@@ -231,10 +233,10 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
                           Case{"EnableRanges", 43, CudaLibrary::kCupti, "MIG"}}) {
     Bench bench;
     bench.cupti->failures = {{one.step, one.code, 1, one.library}};
-    const auto said = bench.counter->Unavailable();
-    EXPECT_THAT(said, HasSubstr(one.said));
-    EXPECT_EQ(bench.counter->Unavailable(), said);
-    EXPECT_EQ(bench.Failure(bench.Request()), said);
+    const auto reason = bench.counter->UnavailableReason().value();
+    EXPECT_THAT(reason.text, HasSubstr(one.said));
+    EXPECT_EQ(bench.counter->UnavailableReason(), reason);
+    EXPECT_EQ(bench.Failure(bench.Request()), reason.text);
     EXPECT_EQ(bench.cupti->calls["DeviceCount"], 1);
     EXPECT_EQ(bench.cupti->Left(), "") << one.step;
     EXPECT_EQ(bench.runs, 0);
@@ -244,16 +246,18 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
 TEST(CuptiCounter, WithoutADeviceNothingElseOfCuptiIsCalled) {
   Bench bench;
   bench.cupti->devices = 0;
-  EXPECT_THAT(bench.counter->Unavailable(), HasSubstr("there is no GPU"));
+  EXPECT_THAT(bench.counter->UnavailableReason().value().text, HasSubstr("there is no GPU"));
   EXPECT_EQ(bench.cupti->calls.size(), 1U) << "CUPTI crashes without a driver";
 }
 
 TEST(CuptiCounter, ChipThatTheTableLacksIsNamedAndADeviceThatCannotBeProfiledSaysWhy) {
   Bench unknown, secret;
   unknown.cupti->chip = "GV100";
-  EXPECT_THAT(unknown.counter->Unavailable(), HasSubstr("the chip GV100 is not in the table"));
+  EXPECT_THAT(unknown.counter->UnavailableReason().value().text,
+              HasSubstr("the chip GV100 is not in the table"));
   secret.cupti->support.overall = secret.cupti->support.confidential = CuptiSupport::kUnsupported;
-  EXPECT_THAT(secret.counter->Unavailable(), HasSubstr("confidential computing"));
+  EXPECT_THAT(secret.counter->UnavailableReason().value().text,
+              HasSubstr("confidential computing"));
 }
 
 // 4096 byte copied, 4700 counted: 15 % more than the 5 % allowed.
@@ -264,7 +268,7 @@ TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedTheOthersAre) {
   EXPECT_EQ(counted.work.bytes.count(Level::kDram), 0U);
   EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
   EXPECT_THAT(counted.caveats,
-              Contains(HasSubstr("dram is not used, its counter failed on a kernel "
+              Contains(HasSubstr("dram was dropped: its counter failed on a kernel "
                                  "of known work (known: counted 1.147")));
   EXPECT_EQ(bench.counter->SelfTest().at("dram").grade, CounterGrade::kFailed);
   EXPECT_EQ(bench.counter->SelfTest().at("fp32.vector").grade, CounterGrade::kValidated);
@@ -294,8 +298,9 @@ TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgain) {
   CountRequest request{.run = [] {}};
   for (const char* name : {"one", "two"}) {
     request.name = name;
-    EXPECT_THAT(counter.Count(request, {}).caveats,
-                Contains(HasSubstr("self-test is incomplete: 1 GiB of GPU memory")));
+    EXPECT_THAT(
+        counter.Count(request, {}).caveats,
+        Contains(HasSubstr("self-test of the counters is incomplete: 1 GiB of GPU memory")));
   }
   EXPECT_EQ(tries, 2);
 }
@@ -306,7 +311,7 @@ TEST(CuptiCounter, PartOfADividedGpuCountsWhatItHas) {
   const auto counted = bench.Count(bench.Request());
   EXPECT_EQ(counted.work.bytes.count(Level::kDram), 0U);
   EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
-  EXPECT_THAT(counted.how, HasSubstr("not counted: dram (this device does not give it"));
+  EXPECT_THAT(counted.how, HasSubstr("not counted: dram (this device refuses it"));
 }
 
 TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
@@ -319,7 +324,7 @@ TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
     EXPECT_THAT(counted.caveats,
                 Contains(testing::AllOf(HasSubstr("counted without"), HasSubstr(metric),
                                         HasSubstr("not on this machine"))));
-    EXPECT_THAT(counted.caveats, Not(Contains(HasSubstr("no usable value"))));
+    EXPECT_THAT(counted.caveats, Not(Contains(HasSubstr("no valid value"))));
     EXPECT_EQ(bench.cupti->Left(), "");
   }
   Bench bench;
@@ -333,7 +338,7 @@ TEST(CuptiCounter, SourceCountsForTheManager) {
   EXPECT_EQ(source.name, "cupti");
   EXPECT_EQ(source.device, "gpu");
   EXPECT_EQ(source.provenance, Provenance::kMeasured);
-  EXPECT_EQ(source.unavailable(), "");
+  EXPECT_EQ(source.unavailable(), std::nullopt);
   EXPECT_EQ(source.count(bench.Request()).passes, 3);
   EXPECT_THAT(bench.cupti->counted, Not(Contains("pcie__read_bytes.sum")));
 }

@@ -44,7 +44,7 @@ double DenseFlops(const std::string& name) {
   return flops;
 }
 
-// Those of the chip's metrics that have a value.
+// Returns the chip's metrics that have a value.
 std::vector<CuptiMetric> MetricsWith(const std::string& chip, const Values& values) {
   const auto& table = BuiltInCuptiTable();
   std::vector<CuptiMetric> metrics;
@@ -90,7 +90,7 @@ TEST(DecodeCounters, HalfInstructionsAreOfTheCallsType) {
   EXPECT_THAT(half({"bf16.matrix"}).caveats, IsEmpty());
   for (const auto& pipes : {std::vector<std::string>{}, {"fp16.matrix", "bf16.matrix"}}) {
     EXPECT_EQ(half(pipes).work.flops, (Values{{"fp16.vector", 2}}));
-    EXPECT_THAT(half(pipes).caveats, Contains(HasSubstr("one counter holds")));
+    EXPECT_THAT(half(pipes).caveats, Contains(HasSubstr("one counter counts")));
   }
 }
 
@@ -145,7 +145,7 @@ TEST(DecodeCounters, PcieReplacesWhatKernelsTouchedOfTheHost) {
                               {"pcie__read_bytes.sum", 500},
                               {"pcie__write_bytes.sum", 11}});
   EXPECT_EQ(counts.work.bytes.at(Level::kHost), 511);
-  EXPECT_THAT(counts.caveats, Contains(HasSubstr("of all processes")));
+  EXPECT_THAT(counts.caveats, Contains(HasSubstr("of other processes")));
 }
 
 TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknown) {
@@ -155,10 +155,10 @@ TEST(DecodeCounters, ABrokenValueMakesItsQuantityUnknown) {
     const auto counts = Decode(values);
     EXPECT_TRUE(counts.work.flops.empty());
     EXPECT_EQ(counts.work.bytes.at(Level::kDram), 5);
-    EXPECT_THAT(counts.caveats, Contains(HasSubstr("op_fmul_pred_on.sum has no usable value")));
+    EXPECT_THAT(counts.caveats, Contains(HasSubstr("op_fmul_pred_on.sum has no valid value")));
   }
   const auto metrics = MetricsWith("GH100", {{"dram__bytes.sum", 1}});
-  EXPECT_THAT(DecodeCounters(metrics, {}, {}).caveats, Contains(HasSubstr("dram is not known")));
+  EXPECT_THAT(DecodeCounters(metrics, {}, {}).caveats, Contains(HasSubstr("dram is unknown")));
 }
 
 TEST(DecodeCounters, DramWaysThatDoNotAddUpAreAReason) {
@@ -172,7 +172,8 @@ TEST(DecodeCounters, DramWaysThatDoNotAddUpAreAReason) {
 TEST(DecodeCounters, TensorInstructionsOfAnUncountedTypeAreAReason) {
   const std::string tf32 = "sm__ops_path_tensor_src_tf32_dst_fp32.sum";
   Values values = {{tf32, 0}, {"sm__inst_executed_pipe_tensor.sum", 12}};
-  EXPECT_THAT(Decode(values).caveats, Contains(HasSubstr("12 instructions, none of a type")));
+  EXPECT_THAT(Decode(values).caveats,
+              Contains(HasSubstr("12 instructions, but none of a counted type")));
   values[tf32] = 1;
   EXPECT_THAT(Decode(values).caveats, IsEmpty());
 }
@@ -229,7 +230,7 @@ void ExpectKnown(const CuptiRecording& recording, const RecordedCall& call,
 void ExpectLikely(const CuptiRecording& recording, const RecordedCall& call) {
   const auto counts = Decode(call.values, call.pipes, recording.chip);
   for (const auto& reason : counts.caveats)
-    EXPECT_THAT(reason, testing::Not(HasSubstr("no usable value"))) << call.name;
+    EXPECT_THAT(reason, testing::Not(HasSubstr("no valid value"))) << call.name;
   const auto known = [&](const std::string& quantity) {
     return std::ranges::count(recording.failed, quantity) == 0;
   };
@@ -246,7 +247,7 @@ void ExpectLikely(const CuptiRecording& recording, const RecordedCall& call) {
     EXPECT_EQ(counts.work.bytes.count(level), 1U) << call.name << ": " << Key(level);
 }
 
-// A failure on the hardware fails here as well, and nothing else does.
+// Exactly the counters that failed on the hardware fail here.
 TEST(RecordedCounters, DecodeToWhatIsKnownOfEachCall) {
   int calls = 0, layers = 0;
   for (const auto& [name, recording] : Recordings()) {
@@ -280,7 +281,7 @@ TEST(CuptiRecording, RefusesWhatItCannotMean) {
               HasSubstr("r.json: calls[0]: 'pipes'"));
   EXPECT_THAT(refusal(R"({"chip": "c", "origin": "o", "calls": [{"name": "x", "pipes": [],
                       "values": {}, "kernels": [], "expected": {"bytes": {"l9": 1}}}]})"),
-              HasSubstr("no level 'l9'"));
+              HasSubstr("unknown level 'l9'"));
   EXPECT_THAT(refusal(R"({"chip": "c", "origin": "o", "failed": ["l9"], "calls": []})"),
               HasSubstr("'failed': expected pipes, levels, or launches"));
 }

@@ -16,7 +16,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Two chips; a pass holds two metrics.
+// Two chips; a pass can read two metrics.
 nlohmann::json SmallTable() {
   return nlohmann::json::parse(R"({
     "chips": [{"family": "A", "compute_capability": 90, "names": "A1 A2"},
@@ -62,7 +62,7 @@ TEST(PlanCounters, FreeSetsAreThereOnlyWhereTheyCostNoPass) {
   EXPECT_THAT(plan.configs[0].metrics, ElementsAre("d.sum", "b.sum", "a.sum", "f.sum"));
   EXPECT_EQ(plan.passes, 2);
   EXPECT_EQ(LeftOut(plan), "");
-  // d | a f, and module for one of the two.
+  // d | a f leaves a place for one of the two.
   EXPECT_THAT(Plan("A1", {}).configs[0].metrics, ElementsAre("d.sum", "a.sum", "f.sum", "r.sum"));
 }
 
@@ -74,7 +74,7 @@ TEST(PlanCounters, WhatDoesNotFitIsLeftOutWithItsReason) {
 
 TEST(PlanCounters, ACallWhoseBlocksWaitForEachOtherIsNotPatched) {
   const auto plan = Plan("A1", {"bf16"}, {.patched = false});
-  EXPECT_THAT(LeftOut(plan), HasSubstr("sass: its patched kernels could wait"));
+  EXPECT_THAT(LeftOut(plan), HasSubstr("sass: its patched kernels might wait"));
   for (const auto& metric : plan.metrics) EXPECT_NE(metric.set, "sass");
 }
 
@@ -98,7 +98,7 @@ TEST(PlanCounters, DeviceThatRefusesACounterKeepsTheOthers) {
   };
   const auto plan = Plan("A1", {"bf16"}, {}, refuses);
   EXPECT_THAT(plan.configs[0].metrics, testing::Not(Contains("d.sum")));
-  EXPECT_THAT(LeftOut(plan), HasSubstr("dram: this device does not give it"));
+  EXPECT_THAT(LeftOut(plan), HasSubstr("dram: this device refuses it"));
   EXPECT_TRUE(Plan("A1", {}, {}, [](const auto&) { return std::nullopt; }).configs.empty());
 }
 
@@ -115,10 +115,10 @@ TEST(CuptiTable, RefusesWhatWouldCountWrong) {
     json[nlohmann::json::json_pointer(pointer)] = value;
     return fakes::RefusalOf([&] { CuptiTableFromJson(json, "t.json"); });
   };
-  EXPECT_EQ(refusal("/chips/0/names", "A1 A1"), "t.json: chips[0]: 'A1' is there twice");
+  EXPECT_EQ(refusal("/chips/0/names", "A1 A1"), "t.json: chips[0]: duplicate 'A1'");
   EXPECT_THAT(refusal("/sets/1/name", "dram"), HasSubstr("'dram' is there twice"));
-  EXPECT_EQ(refusal("/metrics/0/set", "drum"), "t.json: metrics[0]: no set 'drum'");
-  EXPECT_EQ(refusal("/metrics/0/chips", "C"), "t.json: metrics[0]: no family 'C' of chips");
+  EXPECT_EQ(refusal("/metrics/0/set", "drum"), "t.json: metrics[0]: unknown set 'drum'");
+  EXPECT_EQ(refusal("/metrics/0/chips", "C"), "t.json: metrics[0]: unknown family 'C' of chips");
   EXPECT_EQ(refusal("/metrics/0/weight", 0), "t.json: metrics[0]: 'weight' must be positive");
   EXPECT_THAT(refusal("/metrics/0/metric", "d"), HasSubstr("'d' has no rollup"));
   EXPECT_EQ(refusal("/metrics/0/weight", 2), "accepted");
@@ -142,7 +142,7 @@ TEST(BuiltInCuptiTable, EveryQuantityIsAPipeOrOneThatTheDecoderKnows) {
   }
 }
 
-// Kept by a test beside CUPTI; this one needs none.
+// cupti_host_test.cpp checks the stored passes with CUPTI; this test needs no CUPTI.
 TEST(StoredPasses, EveryFamilyAndTensorTypeTakesThreeAtMost) {
   const auto& table = BuiltInCuptiTable();
   for (const auto* chip : Representatives(table)) {
@@ -159,7 +159,7 @@ TEST(StoredPasses, EveryFamilyAndTensorTypeTakesThreeAtMost) {
   }
 }
 
-// An H100 or H200 has module for everything that a call of any one type needs.
+// On an H100 or H200, three passes suffice for all sets of a call of one type.
 TEST(StoredPasses, NothingIsLeftOutOnHopper) {
   for (const auto& [type, plan] : BuiltInStoredPasses().plans.at("GH100")) {
     EXPECT_THAT(plan.left_out, testing::IsEmpty()) << type;
@@ -182,7 +182,7 @@ TEST(CountersText, ListsChipsAndOneChipsMetrics) {
   EXPECT_THAT(metrics, HasSubstr("none on this chip"));
   EXPECT_THAT(
       fakes::RefusalOf([] { CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GX1"); }),
-      HasSubstr("--chip=GX1: no such chip; there are TU102"));
+      HasSubstr("--chip=GX1: unknown chip; the table has TU102"));
 }
 
 TEST(KernelName, IsWhatItsAuthorWrote) {
@@ -192,7 +192,7 @@ TEST(KernelName, IsWhatItsAuthorWrote) {
   EXPECT_EQ(KernelName(std::string(200, 'k')).size(), 80U);
 }
 
-constexpr GpuFreeMemory kH200 = {90, 132, 228 << 10};
+constexpr GpuCapacity kH200 = {90, 132, 228 << 10};
 
 // 40 registers: 1280 of a warp, 51 warps of 65536, 48 evenly on 4 schedulers, 6 blocks of 8 warps.
 TEST(Waves, RegistersAllowSixBlocksOfAnSm) {

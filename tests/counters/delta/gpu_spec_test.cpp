@@ -58,11 +58,11 @@ TEST(GpuFromJson, RefusesInOneSentence) {
   EXPECT_EQ(Refusal({{"dram_latency_clocks", {{"value", -1}}}}),
             "my.json: dram_latency_clocks: 'value' must be positive, got -1");
   EXPECT_THAT(Refusal({{"sms", {{"source", nullptr}}}}), HasSubstr("my.json: sms: 'source'"));
-  EXPECT_EQ(Refusal({{"smss", V100Text()["sms"]}}), "my.json: 'smss' is no figure of a GPU");
+  EXPECT_EQ(Refusal({{"smss", V100Text()["sms"]}}), "my.json: 'smss' is not a figure of a GPU");
   EXPECT_THAT(Refusal({{"sector_bytes", {{"value", 48}}}}),
               HasSubstr("sector_bytes: expected a power of two"));
   EXPECT_THAT(Refusal({{"macs_per_clock_f32", nullptr}, {"macs_per_clock_f16", nullptr}}),
-              HasSubstr("no 'macs_per_clock_<type>'"));
+              HasSubstr("expected at least one 'macs_per_clock_<type>'"));
   EXPECT_THAT(Refusal(nlohmann::json::array()), HasSubstr("expected an object"));
 }
 
@@ -78,13 +78,14 @@ TEST(GpuFromJson, RefusesFiguresOfNoGpu) {
   EXPECT_EQ(with("clock_hz", 1e5),
             "my.json: clock_hz: expected 1e+06 to 1e+12 per second, got 100000");
   EXPECT_EQ(with("clock_hz", 1e-300),
-            "my.json: clock_hz: 'value' is from 1e-12 to 1e+18, got 1e-300");
-  EXPECT_THAT(with("dram_bytes_per_second", 1e300), HasSubstr("'value' is from 1e-12 to 1e+18"));
+            "my.json: clock_hz: 'value' must be from 1e-12 to 1e+18, got 1e-300");
+  EXPECT_THAT(with("dram_bytes_per_second", 1e300),
+              HasSubstr("'value' must be from 1e-12 to 1e+18"));
 }
 
 TEST(FindGpu, AnUnknownNameListsThoseThereAre) {
   EXPECT_THAT(fakes::RefusalOf([] { FindGpu("v1000"); }),
-              HasSubstr("no GPU 'v1000'; there are a100, h100, h200, p100,"));
+              HasSubstr("unknown GPU 'v1000'; expected a100, h100, h200, p100,"));
   EXPECT_THROW(FindGpu("./none.json"), BadInput);
   EXPECT_THROW(MacsPerClock(FindGpu("v100"), "int8"), BadInput);
 }

@@ -13,18 +13,18 @@ namespace {
 TEST(TileFromKernelName, ReadsWhatIsThere) {
   const auto text = [](std::string_view name) {
     const auto tile = TileFromKernelName(name);
-    return std::to_string(tile.m) + "x" + std::to_string(tile.n);
+    return tile ? std::to_string(tile->m) + "x" + std::to_string(tile->n) : "none";
   };
   EXPECT_EQ(text("volta_scudnn_128x64_relu_interior_nn_v1"), "128x64");
   EXPECT_EQ(text("sm80_xmma_fprop_implicit_gemm_f16_tilesize256x128x32_stage3"), "256x128");
   EXPECT_EQ(text("cutlass_80_tensorop_s1688_128x128_16x3_nn"), "128x128");
-  EXPECT_EQ(text("implicit_convolve_sgemm"), "0x0");
-  EXPECT_EQ(text("winograd3x3Kernel"), "0x0");
-  EXPECT_EQ(text("x128x"), "0x0");
-  EXPECT_EQ(text(""), "0x0");
+  EXPECT_EQ(text("implicit_convolve_sgemm"), "none");
+  EXPECT_EQ(text("winograd3x3Kernel"), "none");
+  EXPECT_EQ(text("x128x"), "none");
+  EXPECT_EQ(text(""), "none");
   // The end of a name that was cut.
-  EXPECT_EQ(text("sm90_xmma_fprop_tilesize128x16..."), "0x0");
-  EXPECT_EQ(text("99999999999999999999x64"), "0x0");
+  EXPECT_EQ(text("sm90_xmma_fprop_tilesize128x16..."), "none");
+  EXPECT_EQ(text("99999999999999999999x64"), "none");
 }
 
 TEST(PlanTile, TheWidestTileThatPadsNoMore) {
@@ -134,20 +134,20 @@ TEST(ModelledWork, IsWorkWithItsOrigin) {
 // A Winograd kernel moves other bytes than the product that it replaces.
 TEST(PredictConv, RefusesKernelsThatAreNoImplicitGemm) {
   ConvQuestion question{.layer = fakes::Layer(16, 64, 56, 56, 64, 3, 1, 1)};
-  const auto why = [&](const char* kernel) {
+  const auto reason = [&](const char* kernel) {
     question.kernel = kernel;
-    return WhyNotPredicted(question, FindGpu("v100"));
+    return RefusalReason(question, FindGpu("v100"));
   };
-  EXPECT_EQ(why("volta_scudnn_128x64_relu_interior_nn_v1"), "");
-  EXPECT_EQ(why("volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1"),
-            "its kernel is Winograd, and the model knows the traffic of implicit GEMMs alone");
-  EXPECT_EQ(why("engine 6, winograd_4x4, workspace 0 B: first of heuristic A, 9 proposed"),
-            why("winograd3x3Kernel"));
-  EXPECT_EQ(why("fft2d_r2c_32x32"),
-            "its kernel is FFT, and the model knows the traffic of implicit GEMMs alone");
+  EXPECT_EQ(reason("volta_scudnn_128x64_relu_interior_nn_v1"), std::nullopt);
+  EXPECT_EQ(reason("volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1"),
+            Reason{"its kernel uses Winograd, but the model covers only implicit GEMMs"});
+  EXPECT_EQ(reason("engine 6, winograd_4x4, workspace 0 B: first of heuristic A, 9 proposed"),
+            reason("winograd3x3Kernel"));
+  EXPECT_EQ(reason("fft2d_r2c_32x32"),
+            Reason{"its kernel uses FFT, but the model covers only implicit GEMMs"});
   EXPECT_THROW(PredictConv(question, FindGpu("v100")), BadInput);
   // 256 x 256 sums are 1,024 threads of 128 registers: 131,072, and an SM has 65,536.
-  EXPECT_NE(why("sm80_xmma_fprop_256x256x8"), "");
+  EXPECT_TRUE(reason("sm80_xmma_fprop_256x256x8"));
 }
 
 TEST(PipeOf, MatrixUnitsWhereTheGpuHasThem) {

@@ -43,20 +43,20 @@ struct FakeMachine {
     meter.domains.push_back({"psys", false, [this] { return Show(), 2 * shown; }, {}});
     return meter;
   }
-  EnergyFound Measure(const EnergyMeter& meter, double least_seconds = 0.5) {
+  EnergyResult Measure(const EnergyMeter& meter, double least_seconds = 0.5) {
     return MeasureEnergy(meter, [this] { Call(); },
                          {least_seconds, [this] { return seconds; }, {}});
   }
 };
 
 // Returns what was measured, which must be there.
-Energy EnergyOf(const EnergyFound& found) {
-  EXPECT_EQ(found.why_not, "");
+Energy EnergyOf(const EnergyResult& found) {
+  EXPECT_EQ(found.reason, std::nullopt);
   return found.energy.value();
 }
-std::string WhyNone(const EnergyFound& found) {
+std::string ReasonOf(const EnergyResult& found) {
   EXPECT_FALSE(found.energy);
-  return found.why_not;
+  return found.reason.value().text;
 }
 
 TEST(MeasureEnergy, IsTheJoulesOfACallInThreeWindows) {
@@ -114,7 +114,7 @@ TEST(MeasureEnergy, ACounterThatGoesBackWithoutARangeIsNotTrusted) {
   FakeMachine machine;
   auto meter = machine.Meter();
   meter.domains = {{"gpu", true, [&] { return 100 - machine.seconds; }, {}}};
-  EXPECT_THAT(WhyNone(machine.Measure(meter)), HasSubstr("the counter of gpu went back"));
+  EXPECT_THAT(ReasonOf(machine.Measure(meter)), HasSubstr("the energy counter of gpu went back"));
 }
 
 TEST(MeasureEnergy, ACounterThatStandsStillGivesNoEnergy) {
@@ -122,17 +122,18 @@ TEST(MeasureEnergy, ACounterThatStandsStillGivesNoEnergy) {
   auto meter = machine.Meter();
   meter.domains[0].joules = [] { return 5.0; };
   meter.domains[1].joules = [] { return 7.0; };
-  EXPECT_THAT(WhyNone(machine.Measure(meter)),
-              HasSubstr("the counter of package-0 stood still for 1.0 s of calls"));
+  EXPECT_THAT(ReasonOf(machine.Measure(meter)),
+              HasSubstr("the energy counter of package-0 did not advance in 1.0 s of calls"));
   // One of two is enough: a sum without it would be too small.
   meter = machine.Meter();
   meter.domains[1].joules = [] { return 7.0; };
-  EXPECT_THAT(WhyNone(machine.Measure(meter)), HasSubstr("the counter of dram-0 stood still"));
+  EXPECT_THAT(ReasonOf(machine.Measure(meter)),
+              HasSubstr("the energy counter of dram-0 did not advance"));
 }
 
 TEST(MeasureEnergy, AWindowInWhichACounterMayBeginAnewTwiceGivesNone) {
   FakeMachine machine{.call_seconds = 61};
-  EXPECT_THAT(WhyNone(machine.Measure(machine.Meter())), HasSubstr("takes 61 s"));
+  EXPECT_THAT(ReasonOf(machine.Measure(machine.Meter())), HasSubstr("takes 61 s"));
 }
 
 TEST(MeasureEnergy, ACounterThatCanNoLongerBeReadGivesNone) {
@@ -142,7 +143,7 @@ TEST(MeasureEnergy, ACounterThatCanNoLongerBeReadGivesNone) {
     if (machine.seconds > 0.7) throw BadInput("energy_uj: Permission denied");
     return machine.Show(), machine.shown;
   };
-  EXPECT_EQ(WhyNone(machine.Measure(meter)), "energy_uj: Permission denied");
+  EXPECT_EQ(ReasonOf(machine.Measure(meter)), "energy_uj: Permission denied");
 }
 
 TEST(MeasureEnergy, KeepsHowManyCpusOthersHad) {
@@ -182,19 +183,19 @@ TEST(MeasureIdlePower, IsTheWattsOfAMachineThatWaits) {
 }
 
 TEST(OpenEnergyMeter, TakesTheFirstSourceThatCanCountAndKeepsTheReasonsOfOthers) {
-  const EnergySource none{"first", 1,
-                          [](const EnergyPlace&) { return EnergyCounters{.why_not = "no tree"}; }};
+  const EnergySource none{
+      "first", 1, [](const EnergyPlace&) { return EnergyCounters{.reason = Reason{"no tree"}}; }};
   const EnergySource some{
       "second", 2, [](const EnergyPlace&) {
-        return EnergyCounters{{{"package-0", true, [] { return 1.0; }, {}}}, "packages", ""};
+        return EnergyCounters{{{"package-0", true, [] { return 1.0; }, {}}}, "packages"};
       }};
   const auto meter = OpenEnergyMeter({}, {none, some});
   EXPECT_EQ(meter.from, "second");
-  EXPECT_THAT(meter.unavailable, ElementsAre(Pair("first", "no tree")));
+  EXPECT_THAT(meter.unavailable, ElementsAre(Pair("first", Reason{"no tree"})));
   const auto without = OpenEnergyMeter({}, {none});
   EXPECT_EQ(without.from, "");
-  EXPECT_EQ(WhyNoEnergy(without), "first: no tree");
-  EXPECT_EQ(WhyNone(MeasureEnergy(without, [] {}, {0.5, [] { return 0.0; }, {}})),
+  EXPECT_EQ(NoEnergyReason(without).text, "first: no tree");
+  EXPECT_EQ(ReasonOf(MeasureEnergy(without, [] {}, {0.5, [] { return 0.0; }, {}})),
             "first: no tree");
 }
 
@@ -203,7 +204,7 @@ struct MadeUpClocks {
   double seconds = 0, set = 0;
   int calls = 0, stop_after = 1000;
 
-  WindowFound Repeat(double least_seconds) {
+  WindowResult Repeat(double least_seconds) {
     return RepeatForMeter(
         [this] {
           seconds += 0.25;
@@ -218,7 +219,7 @@ TEST(RepeatForMeter, CallsForAtLeastSoLongAndKeepsBeginEndAndCalls) {
   MadeUpClocks clocks;
   clocks.seconds = 3;
   const auto found = clocks.Repeat(10.1);
-  EXPECT_EQ(found.why_not, "");
+  EXPECT_EQ(found.reason, std::nullopt);
   // 41 calls of 0.25 s are the first that take 10.1 s.
   EXPECT_EQ(found.window, (MeteredWindow{1.8e9 + 3, 1.8e9 + 13.25, 41}));
   EXPECT_EQ(clocks.calls, 41);
@@ -233,7 +234,7 @@ TEST(RepeatForMeter, AnInterruptLeavesNoWindow) {
   MadeUpClocks clocks{.stop_after = 3};
   const auto found = clocks.Repeat(10);
   EXPECT_FALSE(found.window);
-  EXPECT_EQ(found.why_not, "interrupted");
+  EXPECT_EQ(found.reason.value().text, "interrupted");
   EXPECT_EQ(clocks.calls, 3);
 }
 
@@ -249,7 +250,7 @@ TEST(RepeatForMeter, AClockThatWasSetMeanwhileLeavesNoWindow) {
        [&] { return 1.8e9 + clocks.seconds + clocks.set; },
        {}});
   EXPECT_FALSE(found.window);
-  EXPECT_THAT(found.why_not, HasSubstr("clock was set by -3600.0 s"));
+  EXPECT_THAT(found.reason.value().text, HasSubstr("clock was set by -3600.0 s"));
 }
 
 TEST(UtcSeconds, AreSince1970) {

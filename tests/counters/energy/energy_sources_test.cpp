@@ -88,7 +88,7 @@ std::vector<std::string> Names(const EnergyCounters& counters) {
 TEST(Powercap, CountsPackagesAndTheirDramAndNeverWhatContainsThem) {
   const TwoPackages tree;
   const auto counters = Opened("powercap", tree, {0, 1, 2, 3});
-  EXPECT_EQ(counters.why_not, "");
+  EXPECT_EQ(counters.reason, std::nullopt);
   EXPECT_THAT(Names(counters), ElementsAre("package-0", "dram-0", "package-1", "dram-1", "psys*"));
   EXPECT_EQ(counters.covers, "packages and DRAM; no fans, NIC, power supply");
   EXPECT_DOUBLE_EQ(counters.domains[1].joules(), 0.7);
@@ -120,17 +120,18 @@ TEST(Powercap, TheSameCountersByMemoryMappedRegistersAreNotCountedTwice) {
 TEST(Powercap, APackageThatOthersMayUseHasNoEnergyOfOurs) {
   const TwoPackages tree;
   const auto shared = Opened("powercap", tree, {0, 1, 2});
-  EXPECT_THAT(shared.why_not,
+  EXPECT_THAT(shared.reason.value().text,
               HasSubstr("this process may use 1 of the 2 CPUs of package 1, and the counter"));
   // A process on package 0 alone takes nothing of package 1.
   EXPECT_THAT(Names(Opened("powercap", tree, {0, 1})), ElementsAre("package-0", "dram-0", "psys*"));
-  EXPECT_THAT(Opened("powercap", tree, {7}).why_not, HasSubstr("no package that this process"));
+  EXPECT_THAT(Opened("powercap", tree, {7}).reason.value().text,
+              HasSubstr("may use no CPU of the packages"));
 }
 
 TEST(Powercap, CpusThatAreNotKnownAreNotTakenForOurs) {
   const MadeUpTree tree;
   tree.Zone("intel-rapl:0", "package-0", 1);
-  EXPECT_THAT(Opened("powercap", tree, {0}).why_not,
+  EXPECT_THAT(Opened("powercap", tree, {0}).reason.value().text,
               AllOf(HasSubstr("the CPUs of package 0 are not known"), HasSubstr("devices/system")));
 }
 
@@ -138,14 +139,14 @@ TEST(Powercap, WithoutATreeSaysWhy) {
   const MadeUpTree tree;
   const auto counters = Opened("powercap", tree, {0});
   EXPECT_THAT(counters.domains, IsEmpty());
-  EXPECT_THAT(counters.why_not,
+  EXPECT_THAT(counters.reason.value().text,
               AllOf(HasSubstr("class/powercap has no intel-rapl:*"), HasSubstr("virtual machine")));
 }
 
 TEST(Powercap, TextThatIsNoNumberIsRefusedWithItsFile) {
   const TwoPackages tree;
   tree.Write("class/powercap/intel-rapl:1/energy_uj", "many");
-  EXPECT_THAT(Opened("powercap", tree, {0, 1, 2, 3}).why_not,
+  EXPECT_THAT(Opened("powercap", tree, {0, 1, 2, 3}).reason.value().text,
               HasSubstr("intel-rapl:1/energy_uj: 'many' is not a number of microjoules"));
 }
 
@@ -171,8 +172,9 @@ TEST(Powercap, AFileThatOnlyRootMayReadNamesTheCure) {
   const AsNobody nobody;
   const auto counters = Opened("powercap", tree, {0, 1, 2, 3});
   EXPECT_THAT(counters.domains, IsEmpty());
-  EXPECT_THAT(counters.why_not, AllOf(HasSubstr("intel-rapl:0/energy_uj: only root may read it"),
-                                      HasSubstr("udev rule")));
+  EXPECT_THAT(
+      counters.reason.value().text,
+      AllOf(HasSubstr("intel-rapl:0/energy_uj: only root may read it"), HasSubstr("udev rule")));
 }
 
 TEST(Powercap, AFileThatVanishesIsAnErrorOfItsReading) {
@@ -206,7 +208,7 @@ struct AmdEnergy : MadeUpTree {
 TEST(Hwmon, CountsPackagesAndNeverTheirCores) {
   const AmdEnergy tree;
   const auto counters = Opened("hwmon", tree, {0, 1, 2, 3});
-  EXPECT_EQ(counters.why_not, "");
+  EXPECT_EQ(counters.reason, std::nullopt);
   ASSERT_EQ(counters.domains.size(), 2u);
   EXPECT_EQ(counters.domains[1].name, "package-1");
   EXPECT_TRUE(counters.domains[1].counted);
@@ -219,10 +221,11 @@ TEST(Hwmon, CountsPackagesAndNeverTheirCores) {
 
 TEST(Hwmon, APackageThatOthersMayUseHasNoEnergyOfOurs) {
   const AmdEnergy tree;
-  EXPECT_THAT(Opened("hwmon", tree, {0, 1, 2}).why_not,
+  EXPECT_THAT(Opened("hwmon", tree, {0, 1, 2}).reason.value().text,
               HasSubstr("this process may use 1 of the 2 CPUs of package 1"));
   EXPECT_EQ(Opened("hwmon", tree, {2, 3}).domains.size(), 1u);
-  EXPECT_THAT(Opened("hwmon", tree, {7}).why_not, HasSubstr("no counter is of a package"));
+  EXPECT_THAT(Opened("hwmon", tree, {7}).reason.value().text,
+              HasSubstr("may use no CPU of the packages"));
 }
 
 TEST(Hwmon, IsTakenOnlyWhereTheOthersCannotCount) {
@@ -237,7 +240,7 @@ TEST(Hwmon, IsTakenOnlyWhereTheOthersCannotCount) {
 TEST(Hwmon, ATextThatIsNoNumberIsRefusedWithItsFile) {
   const AmdEnergy tree;
   tree.Write(kAmd + "energy5_input", "many");
-  EXPECT_THAT(Opened("hwmon", tree, {0, 1, 2, 3}).why_not,
+  EXPECT_THAT(Opened("hwmon", tree, {0, 1, 2, 3}).reason.value().text,
               HasSubstr("energy5_input: 'many' is not a number of microjoules"));
 }
 
@@ -248,7 +251,8 @@ TEST(Hwmon, EnergyOfOtherThingsIsNotThatOfPackages) {
   tree.Write("class/hwmon/hwmon0/energy1_input", "1");
   const auto counters = Opened("hwmon", tree, {0, 1});
   EXPECT_THAT(counters.domains, IsEmpty());
-  EXPECT_THAT(counters.why_not, HasSubstr("class/hwmon has no energy counter of a package"));
+  EXPECT_THAT(counters.reason.value().text,
+              HasSubstr("class/hwmon has no energy counter of a package"));
 }
 
 TEST(Hwmon, AMachineThatTellsWattsAloneIsSentToItsMeter) {
@@ -262,8 +266,9 @@ TEST(Hwmon, AMachineThatTellsWattsAloneIsSentToItsMeter) {
   tree.Write("class/hwmon/hwmon3/power1_label", "PPT");
   const auto counters = Opened("hwmon", tree, {0});
   EXPECT_THAT(counters.domains, IsEmpty());
-  EXPECT_THAT(counters.why_not, AllOf(HasSubstr("tells its watts only (Grace Power Socket 0)"),
-                                      HasSubstr("--dlroof_meter_seconds"), Not(HasSubstr("PPT"))));
+  EXPECT_THAT(counters.reason.value().text,
+              AllOf(HasSubstr("reports power (Grace Power Socket 0) but no energy"),
+                    HasSubstr("--dlroof_meter_seconds"), Not(HasSubstr("PPT"))));
 }
 
 const std::string kUnit = "bus/event_source/devices/power/";
@@ -302,7 +307,7 @@ TEST(ReadPowerUnit, RefusesWhatItDoesNotKnow) {
   AddUnit(tree);
   tree.Write(kUnit + "events/energy-pkg.unit", "Watts");
   EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }),
-              HasSubstr("energy-pkg.unit: 'Watts' is not Joules"));
+              HasSubstr("energy-pkg.unit: expected Joules, got 'Watts'"));
   AddEvent(tree, "energy-pkg", "umask=0x02", "1");
   EXPECT_THAT(fakes::RefusalOf([&] { ReadPowerUnit(tree.root()); }), HasSubstr("'umask=0x02'"));
   AddEvent(tree, "energy-pkg", "event=0x02", "fast");
@@ -318,10 +323,12 @@ TEST(CpuList, ReadsRanges) {
 TEST(PerfPower, RefusesSharedPackages) {
   const MadeUpTree tree;
   AddUnit(tree);
-  EXPECT_THAT(Opened("perf", tree, {0}).why_not, HasSubstr("the package of CPU 0 is not known"));
+  EXPECT_THAT(Opened("perf", tree, {0}).reason.value().text,
+              HasSubstr("the package of CPU 0 is unknown"));
   tree.Cpus(0, 0, 1);
   tree.Cpus(1, 28, 29);
-  EXPECT_THAT(Opened("perf", tree, {0, 28, 29}).why_not, HasSubstr("1 of the 2 CPUs of package 0"));
+  EXPECT_THAT(Opened("perf", tree, {0, 28, 29}).reason.value().text,
+              HasSubstr("1 of the 2 CPUs of package 0"));
 }
 
 // The kernel's own counter of a CPU's time in nanoseconds stands for that of energy: 1e-9 J each
@@ -334,8 +341,8 @@ TEST(PerfPower, ReadsEventsOfTheKernel) {
   AddEvent(tree, "energy-pkg", "event=0x0", "1e-9");  // PERF_COUNT_SW_CPU_CLOCK
   AddEvent(tree, "energy-psys", "event=0x0", "2e-9");
   const auto counters = Opened("perf", tree, {0});
-  if (!counters.why_not.empty()) {
-    EXPECT_THAT(counters.why_not, HasSubstr("kernel.perf_event_paranoid=0"));
+  if (counters.reason) {
+    EXPECT_THAT(counters.reason.value().text, HasSubstr("kernel.perf_event_paranoid=0"));
     return;
   }
   ASSERT_EQ(counters.domains.size(), 2u);

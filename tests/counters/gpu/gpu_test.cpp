@@ -14,35 +14,37 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(WhyNoDevice, TellsAMissingDriverFromAnOldOne) {
+TEST(NoDeviceReason, TellsAMissingDriverFromAnOldOne) {
   CudaState state{.error = 35, .runtime_version = 13000};
-  EXPECT_THAT(WhyNoDevice(state), HasSubstr("no NVIDIA driver is loaded"));
+  EXPECT_THAT(NoDeviceReason(state).value().text, HasSubstr("no NVIDIA driver is loaded"));
   state.driver_version = 12040;
-  EXPECT_THAT(WhyNoDevice(state),
-              AllOf(HasSubstr("serves CUDA 12.4 and this build needs CUDA 13.0"),
+  EXPECT_THAT(NoDeviceReason(state).value().text,
+              AllOf(HasSubstr("supports CUDA 12.4 and this build needs CUDA 13.0"),
                     HasSubstr("580 or newer")));
   state.runtime_version = 12080;
-  EXPECT_THAT(WhyNoDevice(state), HasSubstr("525 or newer"));
+  EXPECT_THAT(NoDeviceReason(state).value().text, HasSubstr("525 or newer"));
 }
 
-TEST(WhyNoDevice, EachCauseHasItsCure) {
-  EXPECT_THAT(WhyNoDevice({.error = 34}), HasSubstr("stub"));
-  EXPECT_THAT(WhyNoDevice({.error = 100}), HasSubstr("CUDA_VISIBLE_DEVICES"));
-  EXPECT_THAT(WhyNoDevice({.error = 46}), HasSubstr("exclusive mode"));
-  EXPECT_THAT(WhyNoDevice({.error = 802}), HasSubstr("nvidia-fabricmanager"));
-  EXPECT_THAT(WhyNoDevice({.error = 803}), HasSubstr("reboot"));
-  EXPECT_THAT(WhyNoDevice({.error = 804}), HasSubstr("compatibility libraries"));
+TEST(NoDeviceReason, EachCauseHasItsCure) {
+  EXPECT_THAT(NoDeviceReason({.error = 34}).value().text, HasSubstr("stub"));
+  EXPECT_THAT(NoDeviceReason({.error = 100}).value().text, HasSubstr("CUDA_VISIBLE_DEVICES"));
+  EXPECT_THAT(NoDeviceReason({.error = 46}).value().text, HasSubstr("exclusive mode"));
+  EXPECT_THAT(NoDeviceReason({.error = 802}).value().text, HasSubstr("nvidia-fabricmanager"));
+  EXPECT_THAT(NoDeviceReason({.error = 803}).value().text, HasSubstr("reboot"));
+  EXPECT_THAT(NoDeviceReason({.error = 804}).value().text, HasSubstr("compatibility libraries"));
   EXPECT_THAT(
-      WhyNoDevice({.error = 999, .error_name = "cudaErrorUnknown", .error_text = "unknown"}),
+      NoDeviceReason({.error = 999, .error_name = "cudaErrorUnknown", .error_text = "unknown"})
+          .value()
+          .text,
       AllOf(HasSubstr("cudaErrorUnknown"), HasSubstr("dmesg")));
-  EXPECT_EQ(WhyNoDevice({}), WhyNoDevice({.error = 100}));  // no error, and no device either
+  EXPECT_EQ(NoDeviceReason({}), NoDeviceReason({.error = 100}));  // no error, and no device either
 }
 
-TEST(WhyNoDevice, AGpuThatIsTooOldIsNamed) {
+TEST(NoDeviceReason, AGpuThatIsTooOldIsNamed) {
   CudaState state{.driver_version = 13000, .runtime_version = 13000, .gpus = {{"V100", 7, 0}}};
-  EXPECT_THAT(WhyNoDevice(state), HasSubstr("V100 has compute capability 7.0"));
+  EXPECT_THAT(NoDeviceReason(state).value().text, HasSubstr("V100 has compute capability 7.0"));
   state.gpus.push_back({"T4", 7, 5});
-  EXPECT_THAT(WhyNoDevice(state), IsEmpty());
+  EXPECT_EQ(NoDeviceReason(state), std::nullopt);
   EXPECT_FALSE(IsUsable(state.gpus[0], state));
   EXPECT_TRUE(IsUsable(state.gpus[1], state));
   EXPECT_TRUE(IsUsable({"H200", 9, 0}, state));
@@ -97,7 +99,7 @@ TEST(Nvml, WithoutALibraryOrADeviceEveryAnswerIsAbsent) {
   const auto none = Nvml::Open("libdlroof_no_such_library.so", "0000:01:00.0");
   EXPECT_EQ(none.Health(), GpuHealth{});
   EXPECT_EQ(FakeNvml("0000:02:00.0").Health(), GpuHealth{});
-  EXPECT_EQ(none.DriverVersion(), "");
+  EXPECT_EQ(none.DriverVersion(), std::nullopt);
   EXPECT_FALSE(none.EnergyJoules());
 }
 

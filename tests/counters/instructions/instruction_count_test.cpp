@@ -9,14 +9,14 @@ void Multiply(volatile double& value, int times) {
   for (int i = 0; i < times; ++i) value = value * 1.5;
 }
 
-// A loop of n more rounds has n times a round's instructions more, of which one multiplies.
+// n more rounds of a loop add n times the instructions of a round, one of which multiplies.
 TEST(CountInstructions, GrowsByTheRoundsOfALoop) {
   volatile double value = 1;
   const auto count = [&](int rounds) {
     return CountInstructions([&] { Multiply(value, rounds); }, 10).count;
   };
   const auto none = count(0), hundred = count(100), thousand = count(1000);
-  if (!thousand) GTEST_SKIP() << StepThrough([] {}, 10).why;
+  if (!thousand) GTEST_SKIP() << StepThrough([] {}, 10).reason.value().text;
   ASSERT_TRUE(none && hundred);
   EXPECT_FALSE(thousand->how.empty());
   const double round = (hundred->all - none->all) / 100;
@@ -25,18 +25,18 @@ TEST(CountInstructions, GrowsByTheRoundsOfALoop) {
   EXPECT_EQ(thousand->all - none->all, 1000 * round);
   EXPECT_EQ(*thousand->arithmetic, 1000);
   EXPECT_EQ(*thousand->generated, 0);
-  EXPECT_EQ(value, 1) << "what the steps did is the child's";
+  EXPECT_EQ(value, 1) << "the steps run in the child";
 }
 
 TEST(StepThrough, SaysWhyThereAreNoCounts) {
-  if (!StepThrough([] {}, 10).counts) GTEST_SKIP() << StepThrough([] {}, 10).why;
+  if (!StepThrough([] {}, 10).counts) GTEST_SKIP() << StepThrough([] {}, 10).reason.value().text;
   volatile double value = 1;
   const auto late = StepThrough([&] { Multiply(value, 1 << 24); }, 0.05);
   EXPECT_FALSE(late.counts);
-  EXPECT_EQ(late.why, "single steps took more than 0.05 s of CPU time");
+  EXPECT_EQ(late.reason.value().text, "single steps took more than 0.05 s of CPU time");
   const auto dead = StepThrough([] { __builtin_trap(); }, 10);
   EXPECT_FALSE(dead.counts);
-  EXPECT_EQ(dead.why, "the process that stepped through the call ended before");
+  EXPECT_EQ(dead.reason.value().text, "the single-stepping process ended before the call did");
 }
 
 // Half of the loop of loads and additions is independent of the other half, so at least one

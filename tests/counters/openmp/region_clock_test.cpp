@@ -100,7 +100,7 @@ TEST_F(RegionClockTest, AThreadThatLeftForgetsItsWaitsInTheNextRegion) {
   clock->Thread(0)->BeginsBarrier(1);
   clock->Thread(0)->EndsBarrier(3);
   clock->Thread(0)->BeginsBarrier(4);
-  clock->Joins(1, 5);  // 4 s, of which 2 s waited
+  clock->Joins(1, 5);  // 4 s, 2 s of them waiting
   clock->Forks(6);
   Runs(0, 6, 9);
   clock->Joins(1, 10);

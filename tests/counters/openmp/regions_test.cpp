@@ -70,7 +70,7 @@ RegionWatch::Watched Watch(const Call& call) {
   watch.Begin();
   call();
   const auto watched = watch.End();
-  EXPECT_TRUE(watched) << WhyNoRegions(AllRegionSources());
+  EXPECT_TRUE(watched) << NoRegionsReason(AllRegionSources()).value_or(Reason()).text;
   return watched.value_or(RegionWatch::Watched());
 }
 
@@ -98,8 +98,8 @@ TEST(EntryPointRegions, TheSourceNamesTheRuntime) {
 }
 
 TEST(EntryPointRegions, WaitsAtBarriersAreNotBusy) {
-  // Both are in the region for 20 ms, of which one waits 19. Another program may keep it from
-  // working or from waiting: one clean try of 20 is enough.
+  // Both threads are in the region for 20 ms, and one of them waits for 19 ms. Another program may
+  // keep it from working or from waiting: one clean try of 20 is enough.
   for (int i = 0; i < 20; ++i) {
     const auto sums = Watch([] { Region(20e-3, true); }).seen.sums;
     EXPECT_GE(sums.longest_seconds, 20e-3);

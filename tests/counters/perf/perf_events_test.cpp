@@ -83,7 +83,7 @@ TEST(CountWithPerf, AddsUpEventsTimesTheirFactorsOverAllThreads) {
   EXPECT_EQ(counted.work.flops.at("fp32.vector"), 970);
   EXPECT_EQ(counted.work.bytes.at(Level::kL3), 512);
   EXPECT_EQ(counted.work.bytes.at(Level::kDram), 512);
-  EXPECT_THAT(counted.caveats, testing::ElementsAre(HasSubstr("whole socket")));
+  EXPECT_THAT(counted.caveats, testing::ElementsAre(HasSubstr("other programs on the socket")));
   EXPECT_THAT(counted.how, HasSubstr("fake"));
 }
 
@@ -105,7 +105,7 @@ TEST(CountWithPerf, AGroupThatTheKernelFindsTooBigIsHalved) {
   kernel.slots = 1;
   const auto counted = CountOn(kernel);
   EXPECT_EQ(counted.work.flops.at("fp32.vector"), 970);
-  EXPECT_THAT(counted.caveats, testing::Each(HasSubstr("whole socket")));
+  EXPECT_THAT(counted.caveats, testing::Each(HasSubstr("other programs on the socket")));
 }
 
 TEST(CountWithPerf, ARefusedEventTakesAwayOnlyWhatNeedsIt) {
@@ -116,7 +116,7 @@ TEST(CountWithPerf, ARefusedEventTakesAwayOnlyWhatNeedsIt) {
   EXPECT_EQ(blocked.work.bytes.at(Level::kL3), 512);
   EXPECT_THAT(blocked.caveats, Contains(AllOf(HasSubstr("RD"), HasSubstr("perf_event_paranoid"))));
   kernel.refused = {{"RD", ENOENT}};
-  EXPECT_THAT(CountOn(kernel).caveats, Contains(HasSubstr("knows no such event")));
+  EXPECT_THAT(CountOn(kernel).caveats, Contains(HasSubstr("does not have this event")));
 }
 
 TEST(CountWithPerf, ASharedCounterIsScaledOpenlyAndAHardlyCountingOneIsRefused) {
@@ -125,7 +125,8 @@ TEST(CountWithPerf, ASharedCounterIsScaledOpenlyAndAHardlyCountingOneIsRefused) 
   kernel.share = {{"RD", 0.8}};
   const auto scaled = CountOn(kernel);
   EXPECT_DOUBLE_EQ(scaled.work.bytes.at(Level::kDram), 80 * 64);
-  EXPECT_THAT(scaled.caveats, Contains(HasSubstr("RD counted for a part of the call")));
+  EXPECT_THAT(scaled.caveats,
+              Contains(HasSubstr("RD was scaled: it was counted for only part of the call")));
   kernel.share = {{"RD", 0.25}};
   const auto refused = CountOn(kernel);
   EXPECT_EQ(refused.work.bytes.count(Level::kDram), 0);
@@ -192,7 +193,7 @@ TEST(PerfOpenSentence, TellsTheCause) {
 
 TEST(PerfSentence, TellsTheCauseFromTheAnswerNotFromTheErrnoAlone) {
   EXPECT_THAT(PerfSentence({0, true, 2}), HasSubstr("can be read"));
-  EXPECT_THAT(PerfSentence({ENOENT, false, 2}), HasSubstr("sees no PMU"));
+  EXPECT_THAT(PerfSentence({ENOENT, false, 2}), HasSubstr("has no PMU"));
   EXPECT_THAT(PerfSentence({EACCES, true, 3}), HasSubstr("perf_event_paranoid is 3"));
   EXPECT_THAT(PerfSentence({EPERM, true, std::nullopt}),
               HasSubstr("perf_event_paranoid is not readable"));

@@ -32,7 +32,7 @@ constexpr Pmu kPmus[] = {{"skylake_sp", "skx"},
 
 // AMD's events as libpfm4 spells them, in whose names for bits of the umask ours are put together.
 struct Spelling {
-  std::string_view pmu;  // empty: all
+  std::string_view pmu;  // empty for all PMUs
   std::string_view event;
   std::string_view pfm_event;
   std::string_view pfm_umask;

@@ -9,7 +9,7 @@ extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
     made.sources = {{.name = "cupti",
                      .device = "gpu",
                      .provenance = dlroof::Provenance::kMeasured,
-                     .unavailable = []() -> std::string { std::abort(); },
+                     .unavailable = []() -> std::optional<dlroof::Reason> { std::abort(); },
                      .count = {}}};
     made.measure = [](const dlroof::gpu_ceilings::GpuMeasureOptions&) -> dlroof::machine::Machine {
       throw std::runtime_error("the fake measures no ceilings");

@@ -31,7 +31,7 @@ dlroof::workload::PreparedCall LatePrepare(const dlroof::workload::BenchmarkName
 extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
   static const dlroof::gpu_loader::GpuModule module = [] {
     auto made = dlroof::fakes::FakeModule();
-    made.cells.at(0).prepare = LatePrepare;
+    made.backends.at(0).prepare = LatePrepare;
     return made;
   }();
   return &module;

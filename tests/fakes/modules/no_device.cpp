@@ -5,7 +5,7 @@ extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
   static const dlroof::gpu_loader::GpuModule module = [] {
     auto made = dlroof::fakes::FakeModule();
     made.devices.clear();
-    made.why_no_device = "the fake driver sees no GPU";
+    made.no_device_reason = dlroof::Reason{"the fake driver sees no GPU"};
     return made;
   }();
   return &module;

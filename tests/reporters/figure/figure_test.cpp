@@ -51,7 +51,7 @@ TEST(FigureScript, HasRoofsRidgesAndMarks) {
   EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));
   EXPECT_THAT(script, HasSubstr("'int8.matrix  3.20 TFLOP/s (not validated)'"));
   EXPECT_EQ(RoofName({.key = "dram", .per_second = 2e10, .specified = true}, "B/s"),
-            "DRAM  20.0 GB/s (given, not measured here)");
+            "DRAM  20.0 GB/s (specified, not measured)");
   EXPECT_THAT(script, HasSubstr("'ridge 10.0'"));
   EXPECT_THAT(script, HasSubstr("'overhead 5.00 µs'"));
   EXPECT_THAT(script, HasSubstr("\n57.468058 1.6e+11\n"));
@@ -113,7 +113,8 @@ TEST(FigureScript, TextOfTheFileNeverBecomesACommand) {
       record.name = record.op = record.direction = record.type = hostile;
     run.file.machines[0].name = hostile;
     run.file.context["date"] = hostile;
-    fakes::TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12, .validated = true};
+    fakes::TwoThreadsOf(run).flops[hostile] = {.per_second = 1e12,
+                                               .status = machine::CeilingStatus::kValidated};
     run.file.records[0].work[Provenance::kModelled].flops[hostile] = 1;
     const auto figure = MakeFigure(run);
     for (const auto& script : {FigureScript(figure, "svg"), TerminalScript(figure, 80)}) {

@@ -223,8 +223,7 @@ TEST(ImportErt, CeilingsAreSpecifiedAndPlacedOn) {
   const machine::CeilingSet& set = imported.machine->by_threads.at(1);
   for (const machine::Ceiling* ceiling :
        {&set.flops.at("fp32.vector"), &set.bytes.at(Level::kDram)}) {
-    EXPECT_TRUE(ceiling->specified);
-    EXPECT_FALSE(ceiling->validated);
+    EXPECT_TRUE(ceiling->IsSpecified());
     EXPECT_THAT(ceiling->how, testing::StartsWith("the Empirical Roofline Toolkit's best"));
     EXPECT_EQ(ceiling->validation, machine::Validation()) << "nothing was validated";
   }
@@ -292,7 +291,7 @@ TEST(ImportBenchdnn, OurProblemsGetTheirNamesAndWork) {
       << "commas are the problem's";
   EXPECT_THAT(imported.records[2].repetitions.at(0).seconds, 1.2e-3);
   EXPECT_THAT(imported.remarks,
-              testing::Contains(HasSubstr("b.txt:3: no benchmark of dlroof (3-D")));
+              testing::Contains(HasSubstr("b.txt:3: not a benchmark of dlroof (3-D")));
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu,x,,--conv,1,1,1,1,many,1\n"),
               HasSubstr("x.csv:1: column 28: expected a number, got 'many'"));
   EXPECT_THAT(Refusal(suites::ImportBenchdnn, "perf,cpu\n"),
@@ -365,8 +364,10 @@ TEST(ImportBenchdnn, UnusedFieldsOfATemplateAreNamed) {
 
 TEST(ImportedRun, ForeignNamesAreOnTheMachinesDevice) {
   machine::Machine machine{.device = "gpu", .fingerprint = "x"};
-  machine.by_threads[1].flops["fp32.vector"] = {.per_second = 100, .validated = true};
-  machine.by_threads[1].bytes[Level::kDram] = {.per_second = 10, .validated = true};
+  machine.by_threads[1].flops["fp32.vector"] = {.per_second = 100,
+                                                .status = machine::CeilingStatus::kValidated};
+  machine.by_threads[1].bytes[Level::kDram] = {.per_second = 10,
+                                               .status = machine::CeilingStatus::kValidated};
   record::Record kernel{
       .name = "void a/b/c/d/e/f<1>()", .threads = 7, .repetitions = {{.seconds = 10}}};
   kernel.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 100}},

@@ -47,8 +47,10 @@ machine::Machine OneThreadMachine() {
   machine::Machine machine{
       .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
   machine::CeilingSet& one = machine.by_threads[1];
-  one.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .validated = true};
-  one.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .validated = true};
+  one.flops["fp32.vector"] = {
+      .per_second = 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
+  one.bytes[Level::kDram] = {
+      .per_second = 10, .how = "fake", .status = machine::CeilingStatus::kValidated};
   return machine;
 }
 

@@ -141,8 +141,7 @@ class PageInABrowser : public testing::Test {
  protected:
   void SetUp() override {
     NEED_PLOTLY();
-    if (std::string(DLROOF_CHROMIUM).empty())
-      GTEST_SKIP() << "chromium is not installed";
+    if (std::string(DLROOF_CHROMIUM).empty()) GTEST_SKIP() << "chromium is not installed";
   }
 };
 

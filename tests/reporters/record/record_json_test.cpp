@@ -28,7 +28,7 @@ std::string RefusedWith(const char* key, const nlohmann::json& value) {
   return fakes::RefusalOf([&] { Read(energy); });
 }
 
-TEST(EnergyJson, ARecordReadsBackWhatItWrites) {
+TEST(EnergyJson, RoundTripsInARecord) {
   Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
   SplitName(record);
   record.energy = energy::Energy{.joules = 0.75,
@@ -47,20 +47,20 @@ TEST(EnergyJson, ARecordReadsBackWhatItWrites) {
   EXPECT_EQ(roofline::FactsToJson(read), json);
 }
 
-TEST(EnergyJson, WithoutAnIntervalAndDomainsHasNoSuchKeys) {
+TEST(EnergyJson, OmitsUnknownQuantities) {
   const auto record = Read(Plain());
   ASSERT_TRUE(record.energy);
   EXPECT_FALSE(record.energy->ci95);
   EXPECT_EQ(ToJson(*record.energy), Plain());
 }
 
-TEST(EnergyJson, NobodyMeasuredMeansNoKey) {
+TEST(EnergyJson, IsOmittedIfItWasNotMeasured) {
   const Record record{.name = "x"};
   EXPECT_FALSE(roofline::FactsToJson(record).contains("energy"));
   EXPECT_FALSE(RecordFromJson(R"({"name": "x"})", "x").energy);
 }
 
-TEST(EnergyJson, WrongMembersNameTheirPlace) {
+TEST(EnergyJson, ReportsThePlaceOfWrongMembers) {
   EXPECT_THAT(RefusedWith("joules", -1),
               HasSubstr("run.json: energy: 'joules': expected a number"));
   EXPECT_THAT(RefusedWith("joules", 0), HasSubstr("above 0"));
@@ -73,7 +73,7 @@ TEST(EnergyJson, WrongMembersNameTheirPlace) {
   EXPECT_THAT(fakes::RefusalOf([&] { Read(without); }), HasSubstr("'from'"));
 }
 
-TEST(MeteredJson, ARecordReadsBackWhatItWrites) {
+TEST(MeteredJson, WindowRoundTripsInARecord) {
   Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
   SplitName(record);
   record.metered_window = energy::MeteredWindow{1795428000.125, 1795428060.625, 1234567};
@@ -85,7 +85,7 @@ TEST(MeteredJson, ARecordReadsBackWhatItWrites) {
   EXPECT_FALSE(RecordFromJson(R"({"name": "x"})", "x").metered_window);
 }
 
-TEST(MeteredJson, AnEnergyReadsBackWhatItWrites) {
+TEST(MeteredJson, EnergyRoundTripsInARecord) {
   Record record{.name = "x"};
   record.metered = energy::MeteredEnergy{.joules = 4,
                                          .ci95 = {{3, 5}},
@@ -101,7 +101,7 @@ TEST(MeteredJson, AnEnergyReadsBackWhatItWrites) {
   EXPECT_EQ(RecordFromJson(roofline::FactsToJson(record).dump(), "x").metered, record.metered);
 }
 
-TEST(MeteredJson, WrongMembersNameTheirPlace) {
+TEST(MeteredJson, ReportsThePlaceOfWrongMembers) {
   const auto refused = [](const char* member, const nlohmann::json& value) {
     return fakes::RefusalOf([&] {
       RecordFromJson(nlohmann::json{{"name", "x"}, {member, value}}.dump(), "run.json");
@@ -128,7 +128,7 @@ TEST(EnergyJson, IdlePowerOfAGpuIsBesideThatOfTheCpu) {
   EXPECT_TRUE(ToJson(energy::IdlePowers{}).empty());
 }
 
-TEST(EnergyJson, IdlePowerKeepsItsDomains) {
+TEST(EnergyJson, IdlePowerHasItsDomains) {
   const auto json = ToJson(energy::IdlePower{12, {{"package-0", 12}}, 1, "powercap", "packages"});
   EXPECT_EQ(json, (nlohmann::json{{"idle_watts", 12.0},
                                   {"idle_domains", {{"package-0", 12.0}}},

@@ -16,7 +16,7 @@ std::vector<Repetition> Times(std::initializer_list<double> seconds) {
   return repetitions;
 }
 
-TEST(Summarize, IsTheMedianOfTheCleanRepetitionsOnly) {
+TEST(Summarize, IsTheMedianOfTheCleanRepetitions) {
   auto repetitions = Times({1, 2, 3, 4, 5, 6, 100});
   repetitions[6].noisy = true;
   const auto timing = Summarize(repetitions).value();
@@ -25,14 +25,14 @@ TEST(Summarize, IsTheMedianOfTheCleanRepetitionsOnly) {
   EXPECT_EQ(timing.ci95, (std::pair<double, double>{1, 6}));  // n = 6: minimum and maximum, 96.9 %
 }
 
-TEST(Summarize, CannotSayWithFewerThanThreeCleanOnes) {
+TEST(Summarize, NeedsThreeCleanRepetitions) {
   auto repetitions = Times({1, 2, 3, 4});
   repetitions[0].noisy = repetitions[1].noisy = true;
   EXPECT_FALSE(Summarize(repetitions).has_value());
   EXPECT_FALSE(Summarize({}).has_value());
 }
 
-TEST(Summarize, CannotSayWhereMostRepetitionsWereNoisy) {
+TEST(Summarize, NeedsHalfOfTheRepetitionsClean) {
   auto repetitions = Times({1, 1, 1, 1, 2, 2, 2, 2});
   for (std::size_t i = 4; i < repetitions.size(); ++i) repetitions[i].noisy = true;
   EXPECT_EQ(Summarize(repetitions).value().median, 1);
@@ -41,13 +41,13 @@ TEST(Summarize, CannotSayWhereMostRepetitionsWereNoisy) {
   EXPECT_TRUE(TimeOf(repetitions).value().noisy);
 }
 
-TEST(Summarize, OneRepetitionAskedForIsEnoughAndHasNoInterval) {
+TEST(Summarize, AcceptsASingleRepetitionWithoutAnInterval) {
   const auto timing = Summarize(Times({2})).value();
   EXPECT_EQ(timing.median, 2);
   EXPECT_FALSE(timing.ci95.has_value());
 }
 
-TEST(TimeOf, IsOfTheCleanRepetitionsWhereTheyAreEnough) {
+TEST(TimeOf, UsesTheCleanRepetitionsIfTheySuffice) {
   auto repetitions = Times({1, 2, 3, 100});
   repetitions[3].noisy = true;
   const auto timing = TimeOf(repetitions).value();
@@ -56,9 +56,9 @@ TEST(TimeOf, IsOfTheCleanRepetitionsWhereTheyAreEnough) {
   EXPECT_FALSE(TimeOf({}).has_value());
 }
 
-// Two calls of 1 s: the first waited 0.75 s for a CPU, of which the other thread's spinning main
-// thread ran 0.25 s; the second had 0.8 of its core, so a whole one needs 0.8 s at least.
-TEST(TimeOf, WithoutEnoughCleanOnesLeavesOutTheWaitsAndSaysSo) {
+// Two calls of 1 s. The first one waited 0.75 s for a CPU, during 0.25 s of which its main thread
+// spun for the other thread. The second one had 0.8 of its core: at least 0.8 s on a whole core.
+TEST(TimeOf, SubtractsTheWaitsOfNoisyRepetitions) {
   auto repetitions = Times({1.75, 1, 1.1});
   repetitions[0] = {.seconds = 1.75, .main_cpu_seconds = 1.25, .run_delay_seconds = 1.5};
   repetitions[1].core_share = 0.8;
@@ -71,24 +71,24 @@ TEST(TimeOf, WithoutEnoughCleanOnesLeavesOutTheWaitsAndSaysSo) {
   EXPECT_DOUBLE_EQ(timing.ci95.value().second, 1.1 * 1.25);
 }
 
-// A main thread that sleeps while others work: only the waits that were seen are left out.
-TEST(TimeOf, NeverLeavesOutMoreThanTheWaits) {
+// The main thread sleeps while others work.
+TEST(TimeOf, SubtractsNoMoreThanTheWaits) {
   std::vector<Repetition> repetitions(
       3, {.seconds = 1, .main_cpu_seconds = 0.1, .run_delay_seconds = 0.25, .noisy = true});
   EXPECT_EQ(TimeOf(repetitions).value().median, 0.75);
 }
 
-TEST(MarkNoisy, WaitingForACpuMoreThanOnePercent) {
+TEST(MarkNoisy, MarksWaitsForACpuAboveOnePercent) {
   auto repetitions = Times({1, 1, 1});
   repetitions[0].run_delay_seconds = 0.009;
   repetitions[1].run_delay_seconds = 0.011;
   MarkNoisy(repetitions);
   EXPECT_FALSE(repetitions[0].noisy);
   EXPECT_TRUE(repetitions[1].noisy);
-  EXPECT_FALSE(repetitions[2].noisy);  // not known is not guilty
+  EXPECT_FALSE(repetitions[2].noisy);  // an unknown delay does not count
 }
 
-TEST(MarkNoisy, AMainThreadThatAlwaysWaitsForAWorkerIsNotNoisy) {
+TEST(MarkNoisy, AcceptsAMainThreadThatAlwaysWaitsForAWorker) {
   auto repetitions = Times({1, 1, 1});
   for (auto& repetition : repetitions) repetition.main_cpu_seconds = 0.6;
   MarkNoisy(repetitions);
@@ -99,17 +99,17 @@ TEST(MarkNoisy, AMainThreadThatAlwaysWaitsForAWorkerIsNotNoisy) {
   EXPECT_FALSE(repetitions[0].noisy);
 }
 
-TEST(MarkNoisy, LessThanNineTenthsOfTheCore) {
+TEST(MarkNoisy, MarksLessThanNineTenthsOfTheCore) {
   auto repetitions = Times({1, 1, 1});
   repetitions[0].core_share = 0.91;
   repetitions[1].core_share = 0.89;
   MarkNoisy(repetitions);
   EXPECT_FALSE(repetitions[0].noisy);
   EXPECT_TRUE(repetitions[1].noisy);
-  EXPECT_FALSE(repetitions[2].noisy);  // not looked at
+  EXPECT_FALSE(repetitions[2].noisy);  // not measured
 }
 
-TEST(MarkNoisy, ThreadsThreeTimesAsFarApartAsTheNearest) {
+TEST(MarkNoisy, MarksThreadsThreeTimesAsFarApart) {
   auto repetitions = Times({1, 1, 1});
   repetitions[0].link_share = 0.31;
   repetitions[1].link_share = 0.29;
@@ -118,8 +118,8 @@ TEST(MarkNoisy, ThreadsThreeTimesAsFarApartAsTheNearest) {
   EXPECT_TRUE(repetitions[1].noisy);
 }
 
-// Each left out some of its ten calls; in the last one even the others waited.
-TEST(TimeOf, IsTheMedianOfPartsBesideOtherProgramsAndSaysSo) {
+// Each repetition left out some of its ten calls; in the last one even the clean calls waited.
+TEST(TimeOf, IsTheMedianOfTheCleanCalls) {
   auto repetitions = Times({10, 12, 11, 80});
   for (auto& repetition : repetitions) {
     repetition.iterations = 10;
@@ -134,20 +134,20 @@ TEST(TimeOf, IsTheMedianOfPartsBesideOtherProgramsAndSaysSo) {
   EXPECT_EQ(timing.clean, 0);
   EXPECT_DOUBLE_EQ(timing.ci95.value().first, 8.5);
   EXPECT_DOUBLE_EQ(timing.ci95.value().second, 13.2);
-  repetitions[0].clean_calls = 10;  // none was left out
+  repetitions[0].clean_calls = 10;  // no call was left out
   MarkNoisy(repetitions);
   EXPECT_FALSE(repetitions[0].noisy);
 }
 
-// Near each other the threads may take as much less as the line does.
-TEST(TimeOf, OfThreadsFarApartHasNearOnesInItsInterval) {
+// Threads near each other might be faster by the ratio of the round trips.
+TEST(TimeOf, OfDistantThreadsIncludesNearOnesInItsInterval) {
   auto repetitions = Times({1});
   repetitions[0].link_share = 0.25;
   repetitions[0].noisy = true;
   EXPECT_DOUBLE_EQ(TimeOf(repetitions).value().ci95.value().first, 0.8 * 0.25);
 }
 
-TEST(SplitName, TakesPartsAndOptionsAndLeavesForeignNamesShort) {
+TEST(SplitName, SetsPartsAndOptionsOfOwnAndForeignNames) {
   Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold/nhwc"};
   SplitName(record);
   EXPECT_EQ(record.op, "LSTM");
@@ -167,13 +167,13 @@ TEST(IsThrottled, BelowThreeQuartersOfTheDefaultClock) {
   EXPECT_FALSE(IsThrottled({.default_clock_hz = 2e9}));
 }
 
-TEST(IsThrottled, NotByThePowerLimitAlone) {
+TEST(IsThrottled, IgnoresThePowerLimit) {
   EXPECT_FALSE(IsThrottled({.clock_hz = 1e9, .default_clock_hz = 2e9, .throttle = 0x4}));
   EXPECT_TRUE(IsThrottled({.clock_hz = 1e9, .default_clock_hz = 2e9, .throttle = 0x24}));
   EXPECT_TRUE(IsThrottled({.clock_hz = 1e9, .default_clock_hz = 2e9, .throttle = 1e300}));
 }
 
-TEST(SummarizeSamples, IsEachQuantitysMedianAndEveryThrottleBit) {
+TEST(SummarizeSamples, HasMediansAndAllThrottleBits) {
   const auto summary =
       SummarizeSamples({{.throughput_seconds = 1, .power_watts = 100, .throttle = 4},
                         {.throughput_seconds = 3, .throttle = 1},
@@ -185,11 +185,11 @@ TEST(SummarizeSamples, IsEachQuantitysMedianAndEveryThrottleBit) {
   EXPECT_FALSE(summary.host_seconds);
 }
 
-TEST(SummarizeSamples, ForeignThrottleNumbersAreNotBits) {
+TEST(SummarizeSamples, IgnoresInvalidThrottleBits) {
   EXPECT_FALSE(SummarizeSamples({{.throttle = -1}, {.throttle = 1e300}}).throttle);
 }
 
-TEST(GpuCounters, CarryEveryQuantityThereAndBack) {
+TEST(GpuCounters, RoundTripEveryQuantity) {
   GpuSample sample;
   double value = 1;
   for (const auto& [key, member] : GpuSampleFields()) sample.*member = ++value;
@@ -206,28 +206,28 @@ std::vector<Repetition> Repetitions(double clock_hz, double run_delay, double ho
   repetition.run_delay_seconds = run_delay;
   GpuSample sample{.host_seconds = host_seconds, .clock_hz = clock_hz, .default_clock_hz = 2e9};
   repetition.gpu = std::make_shared<GpuSample>(sample);
-  Repetition calm = repetition;
-  calm.main_cpu_seconds = 9e-6;
-  calm.run_delay_seconds = 0;
+  Repetition clean = repetition;
+  clean.main_cpu_seconds = 9e-6;
+  clean.run_delay_seconds = 0;
   sample.clock_hz = 1.9e9;
-  calm.gpu = std::make_shared<GpuSample>(sample);
-  return {repetition, calm};
+  clean.gpu = std::make_shared<GpuSample>(sample);
+  return {repetition, clean};
 }
 
-TEST(MarkNoisyOnAGpu, AThrottledRepetitionIsNoisy) {
+TEST(MarkNoisyOnAGpu, MarksAThrottledRepetition) {
   auto repetitions = Repetitions(1.4e9, 0, 5e-5);
   MarkNoisy(repetitions);
   EXPECT_TRUE(repetitions[0].noisy);
   EXPECT_FALSE(repetitions[1].noisy);
 }
 
-TEST(MarkNoisyOnAGpu, AHostThatWaitsForTheGpuIsNot) {
+TEST(MarkNoisyOnAGpu, AcceptsAHostThatWaitsForTheGpu) {
   auto repetitions = Repetitions(1.9e9, 0, 5e-5);  // off its CPU for 90 %, the other for 10 %
   MarkNoisy(repetitions);
   EXPECT_FALSE(repetitions[0].noisy);
 }
 
-TEST(MarkNoisyOnAGpu, AHostKeptWaitingForItsCpuIsWhenThatIsOnePercentOfItsTime) {
+TEST(MarkNoisyOnAGpu, MarksAHostThatWaitsForACpuAboveOnePercent) {
   auto repetitions = Repetitions(1.9e9, 4e-7, 5e-5);  // 0.8 % of the host's time, 4 % of the call's
   MarkNoisy(repetitions);
   EXPECT_FALSE(repetitions[0].noisy);
@@ -236,7 +236,7 @@ TEST(MarkNoisyOnAGpu, AHostKeptWaitingForItsCpuIsWhenThatIsOnePercentOfItsTime) 
   EXPECT_TRUE(repetitions[0].noisy);
 }
 
-TEST(GpuRecord, SaysItsOtherTimesApartFromItsSecondsAndNamesWhyItThrottled) {
+TEST(GpuRecord, HasTheSamplesAndNamesTheThrottleReasons) {
   Record record{.name = "Conv2D/gpu/cudnn/fwd/f32/n1"};
   SplitName(record);
   for (int i = 0; i < 4; ++i) {
@@ -257,7 +257,7 @@ TEST(GpuRecord, SaysItsOtherTimesApartFromItsSecondsAndNamesWhyItThrottled) {
   EXPECT_EQ(roofline::ToJson(RecordFromJson(json.dump(), "x"), nullptr), json);
 }
 
-TEST(GpuRecord, ARecordOfACpuHasNoSuchKey) {
+TEST(GpuRecord, OfACpuHasNoGpuKey) {
   Record record;
   record.name = "Conv2D/cpu/onednn/fwd/f32/n1";
   record.repetitions = {{.seconds = 1}, {.seconds = 1}, {.seconds = 1}};

@@ -73,12 +73,12 @@ Record Sample() {
                                  .vector_bytes = 64,
                                  .instructions = counted,
                                  .source = "a test"};
-  record.unwatched = "no runtime";  // beside the above: both are read back
+  record.unwatched_reason = Reason{"no runtime"};  // not beside `parallel` in a real run
   record.prediction = {1.4, {{Level::kL2, 80}, {Level::kDram, 60}}, "a model"};
   return record;
 }
 
-TEST(RecordJson, ReadsBackWhatItWrites) {
+TEST(RecordJson, RoundTrips) {
   const auto json = roofline::ToJson(Sample(), nullptr);
   const Record read = RecordFromJson(json.dump(), "x");
   EXPECT_EQ(roofline::ToJson(read, nullptr), json);
@@ -89,10 +89,10 @@ TEST(RecordJson, ReadsBackWhatItWrites) {
   EXPECT_EQ(read.counting, Sample().counting);
   EXPECT_EQ(read.kernels, Sample().kernels);
   EXPECT_EQ(read.parallel, Sample().parallel);
-  EXPECT_EQ(read.unwatched, "no runtime");
+  EXPECT_EQ(read.unwatched_reason, Reason{"no runtime"});
 }
 
-TEST(RecordJson, TakesMembersInAnyOrder) {
+TEST(RecordJson, AcceptsMembersInAnyOrder) {
   const auto json = roofline::ToJson(Sample(), nullptr);
   std::string reversed = R"("last": 0)";
   for (const auto& item : json.items())
@@ -100,7 +100,7 @@ TEST(RecordJson, TakesMembersInAnyOrder) {
   EXPECT_EQ(roofline::ToJson(RecordFromJson("{" + reversed + "}", "x"), nullptr), json);
 }
 
-TEST(RecordJson, WrongTypesNameTheirPlace) {
+TEST(RecordJson, ReportsThePlaceOfWrongTypes) {
   const auto refusal = [](const char* key, const nlohmann::json& value) {
     auto json = roofline::ToJson(Sample(), nullptr);
     json[key] = value;
@@ -127,7 +127,7 @@ TEST(RecordJson, WrongTypesNameTheirPlace) {
               HasSubstr("expected a number"));
 }
 
-TEST(WorkCounters, CarryWorkThroughFlatCountersUnchanged) {
+TEST(WorkCounters, RoundTripWork) {
   const auto works = Sample().work;
   auto counters = ToCounters(Provenance::kModelled, works.at(Provenance::kModelled));
   counters["real_time"] = 5;
@@ -136,7 +136,7 @@ TEST(WorkCounters, CarryWorkThroughFlatCountersUnchanged) {
   EXPECT_EQ(WorkFromCounters(counters), works);
 }
 
-TEST(WorkCounters, LabelCarriesTheFactsThatAreNoNumbers) {
+TEST(WorkCounters, LabelRoundTripsTheOtherFacts) {
   Record read;
   ReadLabel(ToLabel(Sample()), {nullptr, "x"}, read);
   EXPECT_EQ(LabelFacts(read), LabelFacts(Sample()));
@@ -178,7 +178,7 @@ constexpr const char* kPlainFile = R"({"context": {"date": "x"}, "benchmarks": [
  {"name": "BM_A/8/real_time", "run_name": "BM_A/8/real_time", "run_type": "iteration", "repetition_index": 1, "iterations": 10, "real_time": 3.5, "cpu_time": 3.4, "time_unit": "us"},
  {"name": "BM_A/8/real_time_mean", "run_name": "BM_A/8/real_time", "run_type": "aggregate", "real_time": 3.0, "cpu_time": 2.9, "time_unit": "us"}]})";
 
-TEST(ReadRunFile, TakesPlainGoogleBenchmarkFilesWithTimesOnly) {
+TEST(ReadRunFile, ReadsTheTimesOfPlainGoogleBenchmarkFiles) {
   const auto run = Parsed(kPlainFile);
   ASSERT_EQ(run.records.size(), 3);
   EXPECT_EQ(run.records[0].name, "BM_A/8");
@@ -191,7 +191,7 @@ TEST(ReadRunFile, TakesPlainGoogleBenchmarkFilesWithTimesOnly) {
   EXPECT_EQ(run.records[2].reason, "boom");
 }
 
-TEST(ReadRunFile, EveryCutKeepsTheCompleteEntriesOrSaysThatThereIsNone) {
+TEST(ReadRunFile, ReadsTheCompleteEntriesOfATruncatedFile) {
   const std::string whole = kPlainFile;
   const size_t first_end = whole.find("\"us\"}") + 5;
   for (size_t length = 0; length < whole.size(); ++length) {
@@ -203,11 +203,11 @@ TEST(ReadRunFile, EveryCutKeepsTheCompleteEntriesOrSaysThatThereIsNone) {
     }
     const auto run = ParseRunFile(cut, "run.json", warnings);
     EXPECT_GE(run.records.size(), 1) << length;
-    EXPECT_THAT(warnings.str(), HasSubstr("cut off; kept the")) << length;
+    EXPECT_THAT(warnings.str(), HasSubstr("cut off; read the")) << length;
   }
 }
 
-TEST(ReadRunFile, RefusesWhatItCannotReadInOneSentence) {
+TEST(ReadRunFile, RefusesUnreadableFiles) {
   EXPECT_THAT(Refusal(""), HasSubstr("run.json: empty file"));
   EXPECT_THAT(Refusal(" \n\t"), HasSubstr("run.json: empty file"));
   EXPECT_THAT(Refusal("hello"), HasSubstr("not JSON"));
@@ -227,7 +227,7 @@ TEST(ReadRunFile, RefusesWhatItCannotReadInOneSentence) {
   EXPECT_THROW(ReadRunFile("/", warnings), BadInput);
 }
 
-TEST(ReadRunFile, MutatedFilesAreReadOrRefusedNeverWorse) {
+TEST(ReadRunFile, ReadsOrRefusesMutatedFiles) {
   Record record = Sample();
   const std::string whole = nlohmann::json{{"context", {{"dlroof", {{"schema", kSchema}}}}},
                                            {"records", {roofline::ToJson(record, nullptr)}}}
@@ -248,7 +248,7 @@ constexpr const char* kWhole = R"({"context": {"date": "x", "dlroof": {"schema":
  "benchmarks": [{"name": "x", "run_name": "x", "real_time": 1e0, "cpu_time": 1, "z": [null, true]}],
  "records": [{"name": "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4/cold", "status": "ok", "reason": "a\"\\\n\u00e9\ud83d\ude00",
   "threads": 2, "seed": 7, "cache": "cold", "evicted_bytes": 12.5, "heuristic_over_best": 1.25, "algorithm": "brgemm", "verified": "all", "repro": "--x",
-  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "core_share": 0.5, "iterations": 4, "noisy": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
+  "repetitions": [{"seconds": 1.5e-3, "cpu_seconds": 2, "main_cpu_seconds": 1, "run_delay_seconds": 0, "core_share": 0.5, "iterations": 4, "disturbed": true, "gpu": {"graph_seconds": 1e-3, "throttle": 4, "more": [1]}}, {"seconds": 2}],
   "classic": [{"level": "dram", "roof": -0.5E+2}], "seconds": {"median": 1},
   "counting": ["by hand", "t\u00f6"], "work": {"modelled": {"flops": {"fp32.vector": 12}, "bytes": {"dram": 56}, "parts": {"matrix": 1}, "launches": 1, "more": {}}, "measured": {}},
   "prediction": {"seconds": 0.5, "bytes": {"l1": 8, "dram": 4}, "by": "a model", "more": [2]}},
@@ -285,7 +285,7 @@ TEST(ReadRunFile, ReadsEveryFactOfARecord) {
   EXPECT_EQ(record.prediction->by, "a model");
 }
 
-TEST(ReadRunFile, RefusesWhatIsNoJsonWhereverItIs) {
+TEST(ReadRunFile, RefusesSyntaxErrorsAnywhere) {
   for (const char* text :
        {R"({"records": [{"name": "a", "repetitions": [{"seconds": NaN}]}]})",
         R"({"records": [{"name": "a", "repetitions": [{"seconds": 01}]}]})",
@@ -298,12 +298,12 @@ TEST(ReadRunFile, RefusesWhatIsNoJsonWhereverItIs) {
         R"({"records": [], "benchmarks": [-]})", "{\"records\": [{\"name\": \"\xFF\"}]}",
         "{\"records\": [{\"name\": \"\n\"}]}"}) {
     EXPECT_FALSE(nlohmann::json::accept(text)) << text;
-    EXPECT_THAT(Refusal(text), HasSubstr("run.json: not JSON that can be read")) << text;
+    EXPECT_THAT(Refusal(text), HasSubstr("run.json: not JSON, and no complete record")) << text;
   }
   EXPECT_THAT(Refusal("{\n \"records\": [{\"name\": 1.2.3}]}"), HasSubstr("line 2, column"));
 }
 
-TEST(ReadRunFile, NamesThePlaceOfWhatHasAnotherType) {
+TEST(ReadRunFile, ReportsThePlaceOfWrongTypes) {
   EXPECT_EQ(Refusal(R"({"records": 5})"), "run.json: 'records': expected an array, got number");
   EXPECT_EQ(Refusal(R"({"records": [], "machines": {}})"),
             "run.json: 'machines': expected an array, got object");
@@ -319,7 +319,7 @@ TEST(ReadRunFile, NamesThePlaceOfWhatHasAnotherType) {
       "run.json: records[0]: repetitions[0]: gpu: 'throttle': expected a number, got string");
 }
 
-TEST(ReadRunFile, TakesMembersInAnyOrderAndTheLastOfAKey) {
+TEST(ReadRunFile, AcceptsMembersInAnyOrderAndUsesTheLastOfAKey) {
   EXPECT_THAT(Refusal(R"({"records": [{}], "context": {"dlroof": {"schema": 99}}})"),
               HasSubstr("newer dlroof"));
   const auto run = Parsed(
@@ -329,7 +329,7 @@ TEST(ReadRunFile, TakesMembersInAnyOrderAndTheLastOfAKey) {
   EXPECT_EQ(Parsed("\xEF\xBB\xBF{\"records\": [{\"name\": \"a\"}]}").records.size(), 1U);
 }
 
-TEST(ReadRunFile, OfACutFileTheBenchmarksComeFirst) {
+TEST(ReadRunFile, PrefersTheBenchmarksOfATruncatedFile) {
   const std::string whole = kWhole;
   std::ostringstream warnings;
   const auto run = ParseRunFile(whole.substr(0, whole.find("{\"name\": \"b\"")), "x", warnings);
@@ -337,7 +337,7 @@ TEST(ReadRunFile, OfACutFileTheBenchmarksComeFirst) {
   EXPECT_EQ(run.records[0].name, "x");
 }
 
-TEST(ReadRunFile, TakesAsWholeOnlyWhatAnotherParserTakes) {
+TEST(ReadRunFile, AcceptsOnlyWhatAnotherParserAccepts) {
   std::mt19937 random(5);
   const std::string whole = kWhole;
   const std::string letters = "{}[]\":,0123456789.eE+-\\untrflas \x80\xC3\n";
@@ -360,7 +360,7 @@ TEST(ReadRunFile, TakesAsWholeOnlyWhatAnotherParserTakes) {
   EXPECT_GT(accepted, 1000);
 }
 
-TEST(EachJsonElement, HandsOutWholeObjectsOfTopLevelArrays) {
+TEST(EachJsonElement, VisitsCompleteObjectsOfTopLevelArrays) {
   const auto elements = [](const std::string& text) {
     std::istringstream in(text);
     std::string all;
@@ -378,7 +378,7 @@ TEST(EachJsonElement, HandsOutWholeObjectsOfTopLevelArrays) {
   EXPECT_EQ(elements("]}"), "| ]}");
 }
 
-TEST(EachJsonElement, HandsOutElementsAcrossAndBeyondItsWindow) {
+TEST(EachJsonElement, VisitsElementsLargerThanItsWindow) {
   std::string text = R"({"key": [)";
   std::size_t bytes = 0, count = 0;
   for (std::size_t size = 1; size < 5'000'000; size = size * 3 / 2 + 1, ++count) {
@@ -395,9 +395,6 @@ TEST(EachJsonElement, HandsOutElementsAcrossAndBeyondItsWindow) {
   EXPECT_EQ(count, 0U);
 }
 
-}  // namespace
-namespace {
-
 RunFile FileOf(const std::string& fingerprint, int threads, const std::string& name) {
   RunFile file;
   file.machines.push_back(
@@ -407,10 +404,10 @@ RunFile FileOf(const std::string& fingerprint, int threads, const std::string& n
   return file;
 }
 
-TEST(JoinedRun, HasTheRecordsAndCeilingsOfAll) {
+TEST(JoinedRun, HasTheRecordsAndCeilingsOfAllFiles) {
   const auto whole = JoinedRun(
       {{"a", FileOf("x", 1, "X")}, {"b", FileOf("x", 2, "X")}, {"c", FileOf("x", 2, "X")}});
-  ASSERT_EQ(whole.records.size(), 2u) << "one of two threads stands in two files";
+  ASSERT_EQ(whole.records.size(), 2u) << "the record on two threads is in two files";
   EXPECT_EQ(whole.records[1].threads, 2);
   ASSERT_EQ(whole.machines.size(), 1u);
   EXPECT_EQ(whole.machines[0].by_threads.size(), 2u);
@@ -421,10 +418,10 @@ TEST(JoinedRun, RefusesAnotherMachine) {
       fakes::RefusalOf([] {
         JoinedRun({{"a", FileOf("x", 1, "X")}, {"b", FileOf("y", 2, "X")}});
       }),
-      "b: its ceilings are those of another machine (machine y, the files before have machine x)");
+      "b: its ceilings are of another machine (machine y; those of the other files: machine x)");
 }
 
-TEST(SideBySide, EachFilesRecordsHaveItsLabel) {
+TEST(SideBySide, LabelsTheRecordsOfEachFile) {
   auto a = FileOf("x", 2, "Conv2D/cpu/onednn/fwd/f32/n1"), b = a, c = FileOf("x", 2, "BM_x");
   for (auto* file : {&a, &b, &c}) SplitName(file->records.front());
   a.context["dlroof"]["program"] = "its own";
@@ -435,9 +432,10 @@ TEST(SideBySide, EachFilesRecordsHaveItsLabel) {
   EXPECT_EQ(whole.records[2].name, "BM_x@my-run");
   EXPECT_EQ(LabelOf(whole.records[1]), "run.2");
   EXPECT_EQ(LabelOf(whole.records[2]), "my-run");
+  EXPECT_EQ(LabelOf(c.records.front()), std::nullopt);
   auto split = whole.records[1];
   SplitName(split);
-  EXPECT_EQ(split.library, whole.records[1].library) << "a file that is read again has it too";
+  EXPECT_EQ(split.library, whole.records[1].library) << "also in a file that is read again";
   EXPECT_EQ(whole.context["dlroof"],
             (nlohmann::json{{"files", {"1/run.json", "2/run.json", "my run.json"}}}));
 }

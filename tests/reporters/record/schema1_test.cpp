@@ -40,8 +40,7 @@ TEST(Schema1, LabelsBecomeMembers) {
   EXPECT_EQ(record.repro, "--conv mb1");
 }
 
-// A file may hold records of both schemas.
-TEST(Schema1, EachRecordIsReadByItself) {
+TEST(Schema1, AFileMayHaveRecordsOfBothSchemas) {
   std::ostringstream warnings;
   const auto run = ParseRunFile(
       R"({"context": {"dlroof": {"schema": 1}}, "records": [

@@ -10,16 +10,16 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// 100 and 1000 flop/s, 10, 50, 100 and 200 byte/s: in seconds that a head can work out.
+// 100 and 1000 flop/s, 10, 50, 100 and 200 byte/s: simple numbers of seconds.
 machine::Machine MachineOfRules() {
   machine::Machine machine{.device = "gpu"};
   machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .validated = true};
-  all.flops["fp16.matrix"] = {.per_second = 1000, .validated = true};
-  all.bytes[Level::kDram] = {.per_second = 10, .validated = true};
-  all.bytes[Level::kL3] = {.per_second = 50, .validated = true};
-  all.bytes[Level::kL2] = {.per_second = 100, .validated = true};
-  all.bytes[Level::kL1] = {.per_second = 200, .validated = true};
+  all.flops["fp32.vector"] = {.per_second = 100, .status = machine::CeilingStatus::kValidated};
+  all.flops["fp16.matrix"] = {.per_second = 1000, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kDram] = {.per_second = 10, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kL3] = {.per_second = 50, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kL2] = {.per_second = 100, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kL1] = {.per_second = 200, .status = machine::CeilingStatus::kValidated};
   all.launch_seconds = 0.5;
   return machine;
 }
@@ -41,7 +41,7 @@ record::Record Convolution(double seconds, const std::string& type = "f32") {
   return record;
 }
 
-// The evidence of one rule on a record, "-" where it is silent.
+// Returns the evidence of one rule on a record, or "-".
 std::string Evidence(const std::string& rule, const record::Record& record) {
   const machine::Machine machine = MachineOfRules();
   const auto placed = Place(record, &machine);
@@ -75,7 +75,7 @@ TEST(AdviceRules, TheReferenceImplementation) {
   EXPECT_THAT(Advice(record),
               HasSubstr("4.0x slower than its arithmetic roof allows; the library used its "
                         "reference implementation: try a type, layout"));
-  record.library = "reference";  // our own plain loops are what they are
+  record.library = "reference";  // our own plain loops
   EXPECT_EQ(Evidence("reference", record), "-");
   EXPECT_EQ(Evidence("reference", Convolution(4)), "-");
 }
@@ -90,7 +90,7 @@ TEST(AdviceRules, NoTensorCoreFlopsInAnFp16Convolution) {
   EXPECT_EQ(Evidence("few-matrix", record), "only 33 % tensor-core FLOPs in an fp16 convolution");
   record.work[Provenance::kMeasured].flops = {{"fp32.vector", 1}, {"fp16.matrix", 99}};
   EXPECT_EQ(Evidence("few-matrix", record), "-");
-  record.work.erase(Provenance::kMeasured);  // a model knows nothing about what was executed
+  record.work.erase(Provenance::kMeasured);  // a model does not know the executed FLOPs
   EXPECT_EQ(Evidence("no-matrix", record), "-");
   record::Record f32 = Convolution(4);
   f32.work[Provenance::kMeasured].flops = {{"fp32.vector", 100}};
@@ -115,7 +115,7 @@ TEST(AdviceRules, FewerOrMoreFlopsThanTheDefinition) {
   EXPECT_EQ(Evidence("more-flops", record), "-");
 }
 
-TEST(AdviceRules, TensorsReadAgainFromACache) {
+TEST(AdviceRules, RepeatedReadsFromACache) {
   record::Record record = Convolution(20);
   record.op = "LSTM";
   record.work[Provenance::kSimulated].bytes[Level::kL3] = 250;  // 5 s: it binds
@@ -127,7 +127,7 @@ TEST(AdviceRules, TensorsReadAgainFromACache) {
   EXPECT_EQ(Evidence("re-read", record), "-");
 }
 
-TEST(AdviceRules, LoadsIntoRegistersAreNoReadsAgain) {
+TEST(AdviceRules, RegisterLoadsAreNoRepeatedReads) {
   record::Record record = Convolution(20);
   record.work[Provenance::kModelled].bytes[Level::kL1] = 2000;  // 10 s: it binds
   EXPECT_THAT(Advice(record), HasSubstr("2.0x slower than its L1 bandwidth roof allows: "));
@@ -136,7 +136,7 @@ TEST(AdviceRules, LoadsIntoRegistersAreNoReadsAgain) {
   EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
 }
 
-// DRAM bytes of a model of the kernel hold what is read again: nothing is a multiple of them.
+// DRAM bytes by a model of the kernel include repeated reads and are not compulsory bytes.
 TEST(AdviceRules, OnlyClosedFormsAreCompulsory) {
   record::Record record = Convolution(20);
   record.work[Provenance::kMeasured].bytes = {{Level::kL2, 1000}, {Level::kDram, 23}};
@@ -150,7 +150,7 @@ TEST(AdviceRules, OnlyClosedFormsAreCompulsory) {
   EXPECT_EQ(Evidence("re-read", record), "L2 moves 100 times the bytes of all tensors");
 }
 
-// On a CPU the model says nothing about DRAM: its bytes there stay the closed form.
+// On a CPU the model does not change the DRAM bytes, which are the closed form.
 TEST(AdviceRules, ACpusModelLeavesTheCompulsoryBytes) {
   record::Record record = Convolution(20);
   record.device = "cpu";
@@ -176,7 +176,7 @@ TEST(AdviceRules, MemoryAtItsRoof) {
   EXPECT_EQ(Evidence("memory-roof", record), "-");
 }
 
-TEST(Advice, SaysTheBoundAloneWithoutEvidenceAndNothingWhereItIsWeak) {
+TEST(Advice, IsTheBoundWithoutEvidenceAndNothingForAnUncertainTime) {
   EXPECT_EQ(Advice(Convolution(4)),
             "4.0x slower than its arithmetic roof allows: look at the algorithm, layout and "
             "blocking first.");
@@ -184,17 +184,17 @@ TEST(Advice, SaysTheBoundAloneWithoutEvidenceAndNothingWhereItIsWeak) {
             "At 91 % of its arithmetic roof: only less work, a narrower type or a faster machine "
             "helps.");
   record::Record wide = Convolution(4);
-  // Six times and more: the interval is from the least to the greatest, 2 to 6 s.
+  // The interval of six repetitions is from the least to the greatest, 2 to 6 s.
   wide.repetitions = {{.seconds = 2}, {.seconds = 4}, {.seconds = 4},
                       {.seconds = 4}, {.seconds = 4}, {.seconds = 6}};
   EXPECT_EQ(Advice(wide), "");
   machine::Machine machine = MachineOfRules();
-  machine.by_threads[2].flops["fp32.vector"].validated = false;
+  machine.by_threads[2].flops["fp32.vector"].status = machine::CeilingStatus::kNotValidated;
   EXPECT_EQ(PlaceWritten(Convolution(4), &machine).placement.advice, "");
 }
 
 // 4 s of two threads, 3.9 s in 33 regions that kept each busy for 1.2 s.
-TEST(Advice, ProposesWhatTheLargestPartOfTheBreakdownDoes) {
+TEST(Advice, UsesTheProposalOfTheBreakdown) {
   record::Record watched = Convolution(4);
   watched.device = "cpu";
   watched.parallel = {.mean = {4, {33, 3.9, 1.2, 2.4}, {}}, .threads = 2, .calls = 1};
@@ -207,7 +207,7 @@ TEST(Advice, ProposesWhatTheLargestPartOfTheBreakdownDoes) {
 }
 
 // 100 measured flop at 100 flop/s, 30 simulated bytes at 10 byte/s.
-TEST(PlaceWritten, LedgersRoofIsTheLongerTimeWithItsProvenance) {
+TEST(PlaceWritten, HasABreakdownWithTheLongerRoofTimeAndItsProvenance) {
   record::Record watched = Convolution(4);
   watched.device = "cpu";
   watched.parallel = {.mean = {4, {1, 4, 4, 8}, {}}, .threads = 2, .calls = 1};

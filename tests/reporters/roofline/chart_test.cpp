@@ -24,7 +24,7 @@ PlacedRun RunOf(const std::vector<std::string>& names) {
   return run;
 }
 
-TEST(SweepLines, JoinWhatDiffersInOneParameterAloneInItsOrder) {
+TEST(SweepLines, JoinBenchmarksThatDifferInOneParameter) {
   const auto run = RunOf({"Conv2D/cpu/onednn/fwd/f32/n64c8h9w9k16r3s3_s2p1",
                           "Conv2D/cpu/onednn/fwd/f32/n16c8h9w9k16r3s3_s2p1",
                           "Conv2D/cpu/onednn/fwd/f32/n32c8h9w9k16r3s3_s2p1",
@@ -42,18 +42,18 @@ TEST(SweepLines, JoinWhatDiffersInOneParameterAloneInItsOrder) {
   EXPECT_THAT(SweepLines(run, "stride"), IsEmpty());
 }
 
-TEST(SweepLines, WhatMustFollowTheParameterMayChangeWithIt) {
+TEST(SweepLines, AllowFollowingKeysToChange) {
   const auto run = RunOf({"Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r3s3_s2p0:1x0:1",
                           "Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r7s7_s2p2:3x2:3",
                           "Conv2D/cpu/tf/fwd/f32/n1c8h12w12k16r3s3_p1"});
   EXPECT_THAT(SweepLines(run, "kernel").at(0).values, ElementsAre(3, 7));
   const auto stride = SweepLines(run, "stride");
   ASSERT_THAT(stride, SizeIs(1));
-  EXPECT_THAT(stride[0].values, ElementsAre(1, 2)) << "a stride of 1 is not written";
+  EXPECT_THAT(stride[0].values, ElementsAre(1, 2)) << "a stride of 1 is omitted";
   EXPECT_THAT(stride[0].records, ElementsAre(2, 0));
 }
 
-TEST(SweepLines, TwoOfOneValueAreOnTwoLines) {
+TEST(SweepLines, PutEqualValuesOnDifferentLines) {
   const auto run = RunOf(
       {"Conv2D/cpu/a/fwd/f32/n1c8h12w12k16r3s3", "Conv2D/cpu/a/fwd/f32/n1c8h12w12k16r3s3_p1",
        "Conv2D/cpu/a/fwd/f32/n1c8h12w12k16r5s5", "Conv2D/cpu/a/fwd/f32/n1c8h12w12k16r5s5_p1"});
@@ -63,25 +63,25 @@ TEST(SweepLines, TwoOfOneValueAreOnTwoLines) {
   EXPECT_THAT(lines[1].records, ElementsAre(1, 3));
 }
 
-TEST(SweepLines, ParametersAreOfTheirOperation) {
+TEST(SweepLines, UseTheParametersOfEachOp) {
   const auto run = RunOf({"LSTM/cpu/a/fwd/f32/t16n1i8h8", "LSTM/cpu/a/fwd/f32/t16n1i8h16",
                           "LSTM/cpu/a/fwd/f32/t32n1i8h8", "LSTM/cpu/a/fwd/f32/t16n1i8h8bi"});
   EXPECT_THAT(SweepLines(run, "hidden"), SizeIs(1));
   EXPECT_THAT(SweepLines(run, "steps").at(0).values, ElementsAre(16, 32));
-  EXPECT_THAT(SweepLines(run, "image"), IsEmpty()) << "h of an LSTM is no image";
+  EXPECT_THAT(SweepLines(run, "image"), IsEmpty()) << "h of an LSTM is not an image";
 }
 
-TEST(SweepLines, RefusesAnUnknownParameterAndTakesAnyName) {
+TEST(SweepLines, RefuseAnUnknownParameterAndAcceptAnyName) {
   EXPECT_THAT(fakes::RefusalOf([] { SweepLines(RunOf({}), "colour"); }),
               testing::HasSubstr("--sweep colour: no such parameter; there are batch, "));
   EXPECT_THAT(SweepLines(RunOf({"a/b/c/d/e/___x:9"}), "batch"), IsEmpty());
   auto unplaced = RunOf({"LSTM/cpu/a/fwd/f32/t1n1i8h8", "LSTM/cpu/a/fwd/f32/t1n2i8h8"});
   EXPECT_THAT(SweepLines(unplaced, "batch"), SizeIs(1));
   unplaced.places[0].placement.time.reset();
-  EXPECT_THAT(SweepLines(unplaced, "batch"), IsEmpty()) << "one point is no line";
+  EXPECT_THAT(SweepLines(unplaced, "batch"), IsEmpty()) << "a line needs two points";
 }
 
-TEST(ThreadLines, JoinWhatDiffersInTheNumberOfThreadsAlonePlacedOrNot) {
+TEST(ThreadLines, JoinBenchmarksThatDifferInThreadsPlacedOrNot) {
   auto run = RunOf({"LSTM/cpu/a/fwd/f32/t1n1i8h8/threads2", "LSTM/cpu/a/fwd/f32/t1n1i8h8",
                     "LSTM/cpu/a/fwd/f32/t1n1i8h8/threads1", "LSTM/cpu/a/fwd/f32/t1n2i8h8/threads1",
                     "LSTM/cpu/a/fwd/f32/t1n1i8h8/peephole/threads1"});
@@ -100,15 +100,10 @@ TEST(ThreadLines, JoinWhatDiffersInTheNumberOfThreadsAlonePlacedOrNot) {
   EXPECT_THAT(ThreadLines(run)[0].values, ElementsAre(1, 4)) << "a record without a time";
 }
 
-}  // namespace
-namespace {
-
-using testing::ElementsAre;
-
 std::vector<RoofSet> SmallSets() { return RoofSets(fakes::SmallRun().file.machines); }
 RoofSet TwoThreads() { return SmallSets().at(0); }
 
-TEST(RoofSets, OnePerThreadCountMostFirstBestPipeFirst) {
+TEST(RoofSets, AreSortedByThreadsAndRate) {
   const auto sets = SmallSets();
   ASSERT_EQ(sets.size(), 2U);
   EXPECT_EQ(sets[0].threads, 2);
@@ -126,7 +121,7 @@ TEST(RoofSets, OnePerThreadCountMostFirstBestPipeFirst) {
   EXPECT_DOUBLE_EQ(sets[0].launch_seconds.value(), 5e-6);
 }
 
-TEST(RoofSets, MeasuredRidgesAreThoseOfTheirThreads) {
+TEST(RoofSets, HaveTheRidgesOfTheirThreads) {
   auto run = fakes::SmallRun();
   fakes::TwoThreadsOf(run).ridges[Level::kDram] = {{0.5, 10e9}, {8, 160e9}};
   const auto sets = RoofSets(run.file.machines);
@@ -136,7 +131,7 @@ TEST(RoofSets, MeasuredRidgesAreThoseOfTheirThreads) {
   EXPECT_TRUE(RoofSets({}).empty());
 }
 
-TEST(SustainedOf, IsARoofBelowItsOwnWhereItWasMeasured) {
+TEST(SustainedOf, IsALowerRoofIfItWasMeasured) {
   auto run = fakes::SmallRun();
   fakes::TwoThreadsOf(run).flops.at("int8.matrix").sustained_per_second = 2400e9;
   const auto flops = RoofSets(run.file.machines).at(0).flops;
@@ -144,11 +139,11 @@ TEST(SustainedOf, IsARoofBelowItsOwnWhereItWasMeasured) {
   ASSERT_TRUE(sustained.has_value());
   EXPECT_EQ(sustained->key, "int8.matrix");
   EXPECT_DOUBLE_EQ(sustained->per_second, 2400e9);
-  EXPECT_FALSE(sustained->validated) << "as little as the roof itself";
+  EXPECT_FALSE(sustained->validated) << "like the roof itself";
   EXPECT_FALSE(SustainedOf(flops.at(1)).has_value());
 }
 
-TEST(MainRoofSet, IsTheOneThatMostPlacedRecordsRestOn) {
+TEST(MainRoofSet, HasTheMostPlacedRecords) {
   auto run = fakes::SmallRun();
   EXPECT_EQ(MainRoofSet(run, SmallSets()), 0U);
   for (auto& record : run.file.records) record.threads = 1;
@@ -161,7 +156,7 @@ TEST(PipesInUse, CountsPlacedRecordsOnly) {
               ElementsAre("bf16.matrix", "fp32.vector", "int8.matrix"));
 }
 
-TEST(PipesInUse, ARowThatJudgedStandsForItsPipe) {
+TEST(PipesInUse, HasTheRowThatJudgedInPlaceOfItsPipe) {
   auto run = fakes::SmallRun();
   for (auto& placed : run.places)
     if (auto& time = placed.placement.time) time->compute_roofs["fp32.vector"] = "fp32.vector.avx2";
@@ -179,14 +174,14 @@ TEST(RidgeIntensity, IsWhereBothRoofsAreEqual) {
   EXPECT_DOUBLE_EQ(RidgeIntensity({"fp32.vector", 200e9, true}, {"dram", 20e9, true}), 10);
 }
 
-TEST(MainLevel, IsTheOneThatMostRecordsKnow) {
+TEST(MainLevel, HasTheMostPlacedRecords) {
   auto run = fakes::SmallRun();
   EXPECT_EQ(MainLevel(run, TwoThreads()), Level::kDram);
   for (auto& placed : run.places) placed.placement.classic.clear();
   EXPECT_EQ(MainLevel(run, TwoThreads()), std::nullopt);
 }
 
-TEST(ClassicMarks, TakeTheNumbersOfTheFile) {
+TEST(ClassicMarks, HaveTheNumbersOfTheFile) {
   const auto marks = ClassicMarks(fakes::SmallRun(), TwoThreads(), Level::kDram);
   ASSERT_EQ(marks.size(), 7U);
   for (const auto& mark : marks) EXPECT_EQ(mark.noisy, mark.series == "LSTM bwd f32");
@@ -201,7 +196,7 @@ TEST(ClassicMarks, TakeTheNumbersOfTheFile) {
   ASSERT_EQ(ClassicMarks(fakes::SmallRun(), TwoThreads(), Level::kL2).size(), 1U);
 }
 
-TEST(ClassicMarks, ABenchmarkOfOtherThreadsIsNotOnTheseRoofs) {
+TEST(ClassicMarks, ExcludeRecordsOfOtherThreads) {
   const auto sets = SmallSets();
   EXPECT_TRUE(ClassicMarks(fakes::SmallRun(), sets.at(1), Level::kDram).empty());
 }
@@ -213,13 +208,13 @@ TEST(RateInterval, SlowestTimeGivesLowestRate) {
   EXPECT_DOUBLE_EQ(interval->second, 125);
 }
 
-TEST(RateInterval, AnIntervalThatCannotBeIsNone) {
+TEST(RateInterval, IgnoresAnImpossibleInterval) {
   for (const record::Timing& timing :
        {record::Timing{2, {}}, record::Timing{2, {{0, 4}}}, record::Timing{2, {{3, 4}}}})
     EXPECT_FALSE(RateInterval(timing, 100).has_value());
 }
 
-TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
+TEST(TimeMarks, HaveComplexityAndTimePointOnOneDiagonal) {
   const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kDram);
   ASSERT_EQ(marks.size(), 7U);
   EXPECT_TRUE(marks[6].noisy);
@@ -228,15 +223,16 @@ TEST(TimeMarks, ComplexityAndTimeLieOnOneDiagonal) {
     EXPECT_NEAR(mark.point->first / mark.complexity.first,
                 mark.point->second / mark.complexity.second, 1e-6);
   }
-  // 4240 flop / 200e9 = 21.2 ns, 10000 byte / 20e9 = 0.5 us; measured 8 us, so the gap is 16.
+  // 4240 flop / 200e9 = 21.2 ns, 10000 byte / 20e9 = 0.5 us; measured 8 us: the slowdown is 16.
   EXPECT_NEAR(marks[2].complexity.first, 0.5e-6, 1e-15);
   EXPECT_NEAR(marks[2].complexity.second, 21.2e-9, 1e-15);
   EXPECT_NEAR(marks[2].point->first, 8e-6, 1e-15);
   EXPECT_NEAR(marks[2].point->second, 16 * 21.2e-9, 1e-15);
 }
 
-// 10 s measured; L2 binds: 10 / 8 is the gap. Alone, L1 leaves compute to bind (x 5), DRAM (x 2.5).
-TEST(TimePlace, TheLargerCoordinateIsTheMeasuredTimeWhateverLevelBinds) {
+// 10 s measured; L2 binds with a slowdown of 10 / 8. Beside L1 only, compute binds (x 5); beside
+// DRAM only, DRAM binds (x 2.5).
+TEST(TimePlace, ScalesTheLargerCoordinateToTheMeasuredTime) {
   TimePoint time{.seconds = 10, .compute_seconds = 2, .slowdown = 1.25};
   time.memory_seconds = {{Level::kL1, 1}, {Level::kL2, 8}, {Level::kDram, 4}};
   EXPECT_EQ(TimePlace(time, Level::kL1), std::pair(5.0, 10.0));
@@ -250,7 +246,7 @@ TEST(TimePlace, TheLargerCoordinateIsTheMeasuredTimeWhateverLevelBinds) {
   EXPECT_EQ(TimePlace(time, Level::kL2), std::nullopt);
 }
 
-TEST(TimeMarks, ARecordBoundByDramReachesItsTimeInTheViewOfL2Too) {
+TEST(TimeMarks, OfALevelThatDoesNotBindReachTheMeasuredTimeToo) {
   // 1.25 ms; roof times: L2 0.25 ms, compute 0.51380224 ms, DRAM 1 ms.
   const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kL2);
   ASSERT_EQ(marks.size(), 1U);
@@ -258,7 +254,7 @@ TEST(TimeMarks, ARecordBoundByDramReachesItsTimeInTheViewOfL2Too) {
   EXPECT_NEAR(marks[0].point->first, 1.25e-3 * 0.25 / 0.51380224, 1e-15);
 }
 
-TEST(TimeMarks, WithoutValidationThereIsNoTimePoint) {
+TEST(TimeMarks, HaveNoTimePointUnderARoofThatIsNotValidated) {
   const auto marks = TimeMarks(fakes::SmallRun(), TwoThreads(), Level::kDram);
   EXPECT_EQ(marks[5].series, "Conv2D fwd int8");
   EXPECT_FALSE(marks[5].point.has_value());

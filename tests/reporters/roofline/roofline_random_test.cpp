@@ -1,4 +1,4 @@
-// Properties of every work on every machine: random ones.
+// Properties that hold for every work on every machine, on random ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,18 +36,19 @@ TEST(PlaceTime, IsTheTimePointOfPlace) {
   std::mt19937_64 random(12);
   for (int i = 0; i < 500; ++i) {
     auto [machine, record] = MakeRandomCase(random);
-    machine.by_threads[2].bytes[Level::kDram].validated = i % 3 != 0;
+    machine.by_threads[2].bytes[Level::kDram].status =
+        i % 3 != 0 ? machine::CeilingStatus::kValidated : machine::CeilingStatus::kNotValidated;
     if (i % 5 == 0) record.work[Provenance::kModelled].flops.clear();
     for (const PlaceView& view : {PlaceView{}, PlaceView{{Level::kDram}, true}}) {
       const auto all = Place(record, &machine, view).time;
-      const auto alone = PlaceTime(record, record.repetitions[0].seconds, machine, view);
-      ASSERT_EQ(alone.has_value(), all.has_value());
+      const auto time = PlaceTime(record, record.repetitions[0].seconds, machine, view);
+      ASSERT_EQ(time.has_value(), all.has_value());
       if (!all) continue;
-      EXPECT_EQ(alone->seconds, all->seconds);
-      EXPECT_EQ(alone->compute_seconds, all->compute_seconds);
-      EXPECT_EQ(alone->memory_seconds, all->memory_seconds);
-      EXPECT_EQ(alone->slowdown, all->slowdown);
-      EXPECT_EQ(alone->bound, all->bound);
+      EXPECT_EQ(time->seconds, all->seconds);
+      EXPECT_EQ(time->compute_seconds, all->compute_seconds);
+      EXPECT_EQ(time->memory_seconds, all->memory_seconds);
+      EXPECT_EQ(time->slowdown, all->slowdown);
+      EXPECT_EQ(time->bound, all->bound);
     }
   }
 }
@@ -58,53 +59,55 @@ void EachCeiling(machine::Machine& machine, const Visit& visit) {
   for (auto& [level, ceiling] : machine.by_threads[2].bytes) visit(ceiling);
 }
 
-// Returns the gap if every not validated ceiling's true rate were `factor` times the measured one.
-double TrueGap(const record::Record& record, double seconds, machine::Machine machine,
-               double factor) {
+// Returns the slowdown if the true rate of every ceiling that is not validated were `factor` times
+// the measured one.
+double TrueSlowdown(const record::Record& record, double seconds, machine::Machine machine,
+                    double factor) {
   EachCeiling(machine, [&](machine::Ceiling& ceiling) {
-    if (!ceiling.validated) ceiling.per_second *= factor;
-    ceiling.validated = true;
+    if (!ceiling.IsValidated()) ceiling.per_second *= factor;
+    ceiling.status = machine::CeilingStatus::kValidated;
   });
   return PlaceTime(record, seconds, machine)->slowdown.value();
 }
 
-// Whatever the not validated ceilings' true rates are, from half of what was measured up, the gap
-// that is given is the same; and one is kept back only where it is not.
-TEST(PlaceTime, HasAGapWhereNoTrueRateOfAnNotValidatedCeilingWouldChangeIt) {
+// A slowdown is set exactly if it is the same for all true rates, from half the measured ones on,
+// of the ceilings that are not validated.
+TEST(PlaceTime, HasASlowdownIfNoTrueRateOfACeilingWouldChangeIt) {
   std::mt19937_64 random(14);
-  int specified = 0, doubtful = 0;
+  int certain = 0, uncertain = 0;
   for (int i = 0; i < 2000; ++i) {
     auto [machine, record] = MakeRandomCase(random);
     bool any = false;
     EachCeiling(machine, [&](machine::Ceiling& ceiling) {
-      ceiling.validated = random() % 3 != 0;
-      any = any || !ceiling.validated;
+      ceiling.status = random() % 3 != 0 ? machine::CeilingStatus::kValidated
+                                         : machine::CeilingStatus::kNotValidated;
+      any = any || !ceiling.IsValidated();
     });
     constexpr double kLong = 1e15;  // [s] no level is refuted
     const auto placed = PlaceTime(record, kLong, machine).value();
     const double pipes =
         placed.pipe_seconds.at("fp32.vector") / placed.pipe_seconds.at("bf16.matrix");
-    if (std::abs(std::log10(pipes)) > 12) continue;  // one is lost in the sum's last digits
-    const double slowdown = TrueGap(record, kLong, machine, 1);
-    const bool same = TrueGap(record, kLong, machine, 0.5) == slowdown &&
-                      TrueGap(record, kLong, machine, 1e12) == slowdown;
+    if (std::abs(std::log10(pipes)) > 12) continue;  // the sum rounds one of them away
+    const double slowdown = TrueSlowdown(record, kLong, machine, 1);
+    const bool same = TrueSlowdown(record, kLong, machine, 0.5) == slowdown &&
+                      TrueSlowdown(record, kLong, machine, 1e12) == slowdown;
     EXPECT_EQ(placed.slowdown.has_value(), same) << i;
     EXPECT_EQ(placed.slowdown.value_or(slowdown), slowdown);
-    specified += same && any ? 1 : 0;
-    doubtful += same ? 0 : 1;
+    certain += same && any ? 1 : 0;
+    uncertain += same ? 0 : 1;
   }
-  EXPECT_GT(specified, 200);
-  EXPECT_GT(doubtful, 200);
+  EXPECT_GT(certain, 200);
+  EXPECT_GT(uncertain, 200);
 }
 
-TEST(PlaceTime, WithoutTheCeilingsOfItsThreadsThereIsNone) {
+TEST(PlaceTime, NeedsCeilingsOfTheRecordsThreads) {
   record::Record record = fakes::Measured(1, 1, 1);
   EXPECT_TRUE(PlaceTime(record, 1, fakes::SmallMachine()).has_value());
   record.threads = 3;
   EXPECT_FALSE(PlaceTime(record, 1, fakes::SmallMachine()).has_value());
 }
 
-TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
+TEST(PlaceInTime, SatisfiesItsIdentitiesOnRandomWorks) {
   std::mt19937_64 random(11);
   for (int i = 0; i < 2000; ++i) {
     const auto [machine, record] = MakeRandomCase(random);
@@ -121,7 +124,7 @@ TEST(PlaceInTime, OnRandomWorksEveryIdentityHolds) {
         EXPECT_NEAR(flops / point.roof / level_roof, 1, 1e-12);
         EXPECT_NEAR(point.fraction.value() * time.seconds / level_roof, 1, 1e-12);
       }
-      // The largest coordinate of the time point is the run time; the gap is how far it is.
+      // The slowdown scales the largest roof time to the run time.
       EXPECT_NEAR(*time.slowdown * roof / time.seconds, 1, 1e-12);
       const bool in_box = roof < *time.overhead_seconds;
       EXPECT_EQ(time.bound == Bound::kOverhead, in_box);
@@ -160,7 +163,7 @@ TEST(PlaceInTime, OnRandomWorksDoublingEveryCeilingHalvesEveryRoofTime) {
     EXPECT_DOUBLE_EQ(*after.overhead_seconds * 2, *before.overhead_seconds);
     for (const auto& [level, seconds] : before.memory_seconds)
       EXPECT_DOUBLE_EQ(after.memory_seconds.at(level) * 2, seconds);
-    // Faster roofs may admit bytes that the same time refuted before.
+    // Faster roofs may admit bytes that were refuted before.
     if (after.memory_seconds.size() != before.memory_seconds.size()) continue;
     ++same_levels;
     EXPECT_EQ(after.bound, before.bound) << "the machine's shape is the same";
@@ -169,7 +172,7 @@ TEST(PlaceInTime, OnRandomWorksDoublingEveryCeilingHalvesEveryRoofTime) {
   EXPECT_GT(same_levels, 400);
 }
 
-TEST(PlaceInTime, OnRandomWorksAMachineTwiceAsFastInHalfTheTimeChangesNoJudgement) {
+TEST(PlaceInTime, IsTheSameOnAMachineTwiceAsFastInHalfTheTime) {
   std::mt19937_64 random(13);
   for (int i = 0; i < 500; ++i) {
     auto [machine, record] = MakeRandomCase(random);

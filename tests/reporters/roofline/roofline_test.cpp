@@ -19,7 +19,7 @@ using testing::ElementsAre;
 const OpVocabulary kWords = {{"A", {"first", {{"batch", "n"}, {"image", "h", "w _p"}}}},
                              {"B", {"second", {{"batch", "n"}, {"image", "i"}}}}};
 
-TEST(OpWords, AParameterOfTheSameLettersIsOneOfAllItsOps) {
+TEST(OpWords, ShareAParameterWithTheSameLetters) {
   const auto parameters = SweepParameters(kWords);
   ASSERT_THAT(parameters, testing::SizeIs(3));
   EXPECT_THAT(parameters[0].ops, ElementsAre("A", "B"));
@@ -28,8 +28,8 @@ TEST(OpWords, AParameterOfTheSameLettersIsOneOfAllItsOps) {
   EXPECT_THAT(SweepNames(kWords), ElementsAre("batch", "image"));
 }
 
-// A file of a program that has an op which this one lacks.
-TEST(OpWords, AFileBringsThoseOfItsOps) {
+// The file of a program with other ops.
+TEST(OpWords, OfAFileAreAddedToThoseOfThisProgram) {
   PlacedRun run;
   run.file.context = {{"dlroof", {{"ops", ToJson(kWords)}}}};
   for (const char* problem : {"n1h3w3_p1", "n1h5w5_p2"}) {
@@ -41,14 +41,14 @@ TEST(OpWords, AFileBringsThoseOfItsOps) {
   EXPECT_EQ(NounOf("C", WordsOf(run.file.context)), "call");
 }
 
-TEST(OpWords, ThoseOfThisProgramCount) {
+TEST(OpWords, OfThisProgramTakePrecedence) {
   const json context = {{"dlroof", {{"ops", {{"Conv2D", {{"noun", "nonsense"}}}}}}}};
   EXPECT_EQ(NounOf("Conv2D", WordsOf(context)), "convolution");
   EXPECT_EQ(NounOf("Conv2D", {}), "convolution");
   EXPECT_THAT(SweepNames(WordsOf(context)), Contains("hidden"));
 }
 
-TEST(OpWords, TakesAnyContext) {
+TEST(OpWords, AcceptAnyContext) {
   for (const char* text :
        {"null", "1", R"({"dlroof": {"ops": [1]}})",
         R"({"dlroof": {"ops": {"X": 1, "Y": {"sweep": [null, {"name": 1}, {"key": "k"}]}}}})"})
@@ -80,10 +80,10 @@ TEST(WithValue, KeepsASquareSquareAndItsPadding) {
               ElementsAre("n1c3h9w9k3r3s3_p3"));
   EXPECT_THAT(WithValue("n1c3h3w7k3r3s3", {"image", "h", "w _p"}, "9"),
               ElementsAre("n1c3h9w7k3r3s3"))
-      << "it was no square";
+      << "the image was not square";
 }
 
-TEST(WithValue, OffersTheTextsOfAKeyThatMayBeLeftOut) {
+TEST(WithValue, ReturnsTheTextsOfAKeyThatMayBeOmitted) {
   EXPECT_THAT(WithValue("t1n1i8h8l2", {"layers", "l"}, "1"), ElementsAre("t1n1i8h8l1", "t1n1i8h8"));
   EXPECT_THAT(WithValue("r3s3_s2", {"stride", "_s", "_p"}, "1"), Contains("r3s3"));
   EXPECT_THAT(WithValue("t1n1i8h8bi", {"layers", "l"}, "2"), Contains("t1n1i8h8l2bi"));
@@ -92,13 +92,10 @@ TEST(WithValue, OffersTheTextsOfAKeyThatMayBeLeftOut) {
   EXPECT_THAT(WithValue("r3s3", {"stride", "_s", "_p"}, "1"), ElementsAre("r3s3"));
 }
 
-}  // namespace
-namespace {
-
-TEST(PlaceClassic, LeftOfTheRidgeTheSlopeBinds) {
+TEST(PlaceClassic, LeftOfTheRidgeTheBandwidthBinds) {
   const machine::Machine machine = fakes::SmallMachine();
-  // 200 flop, 100 byte: intensity 2, slope 2 x 10 = 20 flop/s; in 20 s 10 flop/s are done: half the
-  // roof.
+  // 200 flop, 100 byte: intensity 2, bandwidth roof 2 x 10 = 20 flop/s. 200 flop in 20 s are 10
+  // flop/s, half the roof.
   const auto point = Place(fakes::Measured(20, 200, 100), &machine).classic.at(0);
   EXPECT_DOUBLE_EQ(point.intensity, 2);
   EXPECT_DOUBLE_EQ(point.flops_per_second, 10);
@@ -107,7 +104,7 @@ TEST(PlaceClassic, LeftOfTheRidgeTheSlopeBinds) {
   EXPECT_TRUE(point.memory_bound);
 }
 
-TEST(PlaceClassic, RightOfTheRidgeTheFlatRoofBinds) {
+TEST(PlaceClassic, RightOfTheRidgeTheComputeRoofBinds) {
   const machine::Machine machine = fakes::SmallMachine();
   // 8000 flop, 100 byte: intensity 80, flat roof 100 flop/s; 8000 flop in 100 s = 80 flop/s.
   const auto point = Place(fakes::Measured(100, 8000, 100), &machine).classic.at(0);
@@ -116,7 +113,7 @@ TEST(PlaceClassic, RightOfTheRidgeTheFlatRoofBinds) {
   EXPECT_FALSE(point.memory_bound);
 }
 
-TEST(PlaceInTime, BoundsAreOverheadThenTheLargestRoofTime) {
+TEST(PlaceInTime, IsBoundByOverheadOrTheLargestRoofTime) {
   const machine::Machine machine = fakes::SmallMachine();
   const auto bound = [&](double flops, double bytes) {
     return Place(fakes::Measured(1000, flops, bytes), &machine).time->bound;
@@ -130,7 +127,7 @@ TEST(PlaceInTime, BoundsAreOverheadThenTheLargestRoofTime) {
   EXPECT_DOUBLE_EQ(time.overhead_seconds.value(), 0.5);
 }
 
-TEST(PlaceInTime, ThePapersBalanceJudgesEveryFlopByTheMatrixCeiling) {
+TEST(PlaceInTime, UnderTensorBalanceUsesTheMatrixCeilingForEveryFlop) {
   const machine::Machine machine = fakes::SmallMachine();
   record::Record record = fakes::Measured(10, 100, 20);        // 1 s on fp32.vector, 2 s of DRAM
   record.work[Provenance::kModelled].bytes[Level::kL2] = 200;  // 4 s
@@ -150,7 +147,7 @@ TEST(PlaceInTime, ThePapersBalanceJudgesEveryFlopByTheMatrixCeiling) {
   EXPECT_THAT(placed.remarks, testing::ElementsAre(testing::HasSubstr("no matrix ceiling")));
 }
 
-TEST(RecordJson, PipesAreSaidWhereTheyAreNotTheComputeTimeAgain) {
+TEST(RecordJson, HasPipeTimesUnlessTheyRepeatTheComputeTime) {
   const machine::Machine machine = fakes::SmallMachine();
   record::Record record = fakes::Measured(10, 100, 20);
   EXPECT_FALSE(ToJson(record, &machine)["time"].contains("pipe_seconds"));
@@ -159,14 +156,14 @@ TEST(RecordJson, PipesAreSaidWhereTheyAreNotTheComputeTimeAgain) {
   EXPECT_EQ(ToJson(record, &machine)["time"]["pipe_seconds"]["bf16.matrix"], 3.0);
 }
 
-TEST(PlaceInTime, MixedPipesAddUp) {
+TEST(PlaceInTime, SumsThePipes) {
   const machine::Machine machine = fakes::SmallMachine();
   record::Record record = fakes::Measured(10, 100, 1);             // 1 s on fp32.vector
   record.work[Provenance::kModelled].flops["bf16.matrix"] = 3000;  // 3 s
   EXPECT_DOUBLE_EQ(Place(record, &machine).time->compute_seconds, 4);
 }
 
-TEST(Place, FlopsComeAllFromOneProvenanceAndBytesPerLevelFromTheBest) {
+TEST(Place, TakesFlopsFromOneProvenanceAndEachLevelsBytesFromTheBest) {
   const machine::Machine machine = fakes::SmallMachine();
   record::Record record = fakes::Measured(1000, 100, 20);
   record.work[Provenance::kMeasured].flops["bf16.matrix"] = 500;
@@ -181,12 +178,15 @@ TEST(Place, FlopsComeAllFromOneProvenanceAndBytesPerLevelFromTheBest) {
   }
 }
 
-TEST(Place, WhatIsMissingIsSaidAndNothingIsInvented) {
+TEST(Place, ReportsMissingFacts) {
   const machine::Machine machine = fakes::SmallMachine();
   record::Record record = fakes::Measured(1, 1, 1);
   record.threads = 3;
   EXPECT_THAT(Place(record, &machine).remarks,
               testing::ElementsAre("no ceilings measured with 3 threads"));
+  record.threads.reset();
+  EXPECT_THAT(Place(record, &machine).remarks,
+              testing::ElementsAre(testing::HasSubstr("number of threads is not known")));
   EXPECT_THAT(Place(fakes::Measured(1, 1, 1), nullptr).remarks,
               testing::ElementsAre(testing::HasSubstr("no ceilings of this device")));
   record = fakes::Measured(1000, 1, 1);
@@ -200,17 +200,17 @@ TEST(Place, WhatIsMissingIsSaidAndNothingIsInvented) {
   EXPECT_TRUE(Place(record, &machine).remarks.empty());
 }
 
-// Returns the placement as reports show it, with findings.
+// Returns the placement with findings.
 Placement Found(const record::Record& record, const machine::Machine& machine) {
   return PlaceWritten(record, &machine).placement;
 }
 
-void Reason(machine::Ceiling& ceiling) {
-  ceiling.validated = false;
+void Invalidate(machine::Ceiling& ceiling) {
+  ceiling.status = machine::CeilingStatus::kNotValidated;
   ceiling.reasons = {"too noisy"};
 }
 
-TEST(Binding, IsTheLowestRoofTheFarthestLevelOfEquals) {
+TEST(Binding, IsTheLowestRoofOrTheFarthestOfEqualOnes) {
   Placement placement;
   EXPECT_EQ(Binding(placement), nullptr);
   placement.classic = {{.level = Level::kL1, .roof = 3},
@@ -220,21 +220,21 @@ TEST(Binding, IsTheLowestRoofTheFarthestLevelOfEquals) {
   EXPECT_EQ(Binding(placement)->level, Level::kDram);
 }
 
-TEST(Place, AnNotValidatedCeilingThatBindsTakesThePercentAwayAndIsNamed) {
+TEST(Place, HasNoPercentageIfTheBindingCeilingIsNotValidated) {
   machine::Machine machine = fakes::SmallMachine();
-  Reason(machine.by_threads[2].bytes[Level::kDram]);
+  Invalidate(machine.by_threads[2].bytes[Level::kDram]);
   const auto placed = Found(fakes::Measured(1000, 100, 20), machine);  // 1 s, 2 s
   EXPECT_FALSE(placed.classic.at(0).fraction.has_value());
   EXPECT_FALSE(placed.time->slowdown.has_value());
   EXPECT_THAT(
       placed.remarks,
-      testing::ElementsAre("no gap: the dram ceiling binds and is not validated: too noisy"));
+      testing::ElementsAre("no slowdown: the dram ceiling binds and is not validated: too noisy"));
   EXPECT_EQ(placed.advice, "");
 }
 
-TEST(Place, AnNotValidatedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) {
+TEST(Place, IgnoresAFailedValidationIfTheCeilingWouldNotBindAtHalfItsRate) {
   machine::Machine machine = fakes::SmallMachine();
-  Reason(machine.by_threads[2].bytes[Level::kDram]);
+  Invalidate(machine.by_threads[2].bytes[Level::kDram]);
   // Compute 100 s. 499 byte / 10 byte/s = 49.9 s, at half the rate 99.8 s; 501 byte: 100.2 s.
   const auto below = Found(fakes::Measured(1000, 10000, 499), machine);
   EXPECT_DOUBLE_EQ(below.time->slowdown.value(), 10);
@@ -245,45 +245,46 @@ TEST(Place, AnNotValidatedCeilingThatWouldNotBindAtHalfItsRateTakesNothingAway) 
       below.asides,
       testing::ElementsAre(
           "the dram ceiling is not validated, but at half its rate would not bind: too noisy"));
-  EXPECT_TRUE(below.remarks.empty()) << "it takes no number away";
+  EXPECT_TRUE(below.remarks.empty()) << "no number is missing";
   EXPECT_TRUE(below.uncertain.empty());
   const auto above = Found(fakes::Measured(1000, 10000, 501), machine);
   EXPECT_FALSE(above.time->slowdown.has_value());
   EXPECT_FALSE(above.classic.at(0).fraction.has_value());
-  EXPECT_THAT(above.remarks,
-              testing::ElementsAre("no gap: the dram ceiling is not validated and at half its rate "
-                                   "would bind: too noisy"));
+  EXPECT_THAT(
+      above.remarks,
+      testing::ElementsAre("no slowdown: the dram ceiling is not validated and at half its rate "
+                           "would bind: too noisy"));
   EXPECT_EQ(above.uncertain, (std::map<std::string, std::string>{{"dram", "too noisy"}}));
 }
 
-TEST(Place, AnNotValidatedCeilingThatMayBeWrongByAnyFactorTakesTheGapAwayWhereverItIs) {
+TEST(Place, HasNoSlowdownIfACeilingMayBeWrongByAnyFactor) {
   machine::Machine machine = fakes::SmallMachine();
-  Reason(machine.by_threads[2].bytes[Level::kDram]);
+  Invalidate(machine.by_threads[2].bytes[Level::kDram]);
   machine.by_threads[2].bytes[Level::kDram].unbounded = true;
   const auto placed = Place(fakes::Measured(1000, 10000, 1), &machine);  // 100 s, 0.1 s
   EXPECT_FALSE(placed.time->slowdown.has_value());
   EXPECT_THAT(
       placed.remarks,
-      testing::ElementsAre("no gap: the dram ceiling is not validated and may be wrong by any "
+      testing::ElementsAre("no slowdown: the dram ceiling is not validated and may be wrong by any "
                            "factor: too noisy"));
 }
 
-TEST(Place, AnNotValidatedCeilingRefutesOnlyWhatTwiceItsRateWould) {
+TEST(Place, RefutesBytesByTwiceTheRateOfACeilingThatIsNotValidated) {
   const auto placed = [](double l2_bytes, bool validated) {
     machine::Machine machine = fakes::SmallMachine();
-    if (!validated) Reason(machine.by_threads[2].bytes[Level::kL2]);
+    if (!validated) Invalidate(machine.by_threads[2].bytes[Level::kL2]);
     record::Record record = fakes::Measured(100, 2000, 1);  // compute 20 s
     record.work[Provenance::kModelled].bytes[Level::kL2] = l2_bytes;
     return Place(record, &machine);
   };
-  EXPECT_DOUBLE_EQ(placed(6000, true).time->slowdown.value(), 5);  // L2 120 s: not of this call
+  EXPECT_DOUBLE_EQ(placed(6000, true).time->slowdown.value(), 5);  // L2 120 s: refuted
   EXPECT_FALSE(placed(6000, false).time->slowdown.has_value());    // at twice the rate 60 s
   EXPECT_DOUBLE_EQ(placed(11000, false).time->slowdown.value(), 5);
 }
 
-TEST(Place, AnNotValidatedPipeCountsInTheSumOfPipes) {
+TEST(Place, SumsPipesThatAreNotValidated) {
   machine::Machine machine = fakes::SmallMachine();
-  Reason(machine.by_threads[2].flops["bf16.matrix"]);
+  Invalidate(machine.by_threads[2].flops["bf16.matrix"]);
   const auto placed = [&](double dram_bytes) {
     record::Record record = fakes::Measured(1000, 100, dram_bytes);  // fp32.vector 1 s, validated
     record.work[Provenance::kModelled].flops["bf16.matrix"] = 2000;  // 2 s: in all 3 s, or 5 s
@@ -292,14 +293,15 @@ TEST(Place, AnNotValidatedPipeCountsInTheSumOfPipes) {
   EXPECT_DOUBLE_EQ(placed(51).time->slowdown.value(), 1000 / 5.1);
   EXPECT_FALSE(placed(49).time->slowdown.has_value());
   const auto binds = placed(1);
-  EXPECT_FALSE(binds.time->slowdown.has_value()) << "a part of what binds is not validated";
-  EXPECT_THAT(binds.remarks,
-              testing::ElementsAre(testing::StartsWith("no gap: the bf16.matrix ceiling binds")));
+  EXPECT_FALSE(binds.time->slowdown.has_value()) << "one of the binding pipes is not validated";
+  EXPECT_THAT(
+      binds.remarks,
+      testing::ElementsAre(testing::StartsWith("no slowdown: the bf16.matrix ceiling binds")));
 }
 
-TEST(Place, ALevelsOwnViewIsInReasonOnItsOwn) {
+TEST(Place, JudgesTheValidationForEachLevelSeparately) {
   machine::Machine machine = fakes::SmallMachine();
-  Reason(machine.by_threads[2].bytes[Level::kDram]);
+  Invalidate(machine.by_threads[2].bytes[Level::kDram]);
   record::Record record =
       fakes::Measured(1000, 5000, 300);  // compute 50 s; DRAM 30 s, at half its rate 60 s
   record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;  // 100 s, validated
@@ -312,9 +314,9 @@ TEST(Place, ALevelsOwnViewIsInReasonOnItsOwn) {
       placed.remarks,
       testing::ElementsAre("no percent at dram: the dram ceiling is not validated: too noisy"));
   EXPECT_EQ(ToJson(record, &machine)["time"]["unproved_levels"], nlohmann::json({"dram"}));
-  // The same of a pipe: in the view of L2 it cannot bind, in that of DRAM it does.
+  // A pipe that cannot bind beside L2 but may beside DRAM.
   machine = fakes::SmallMachine();
-  Reason(machine.by_threads[2].flops["fp32.vector"]);
+  Invalidate(machine.by_threads[2].flops["fp32.vector"]);
   record = fakes::Measured(1000, 4000, 300);  // compute 40 s, at half its rate 80 s
   record.work[Provenance::kModelled].bytes[Level::kL2] = 5000;
   EXPECT_THAT(Place(record, &machine).remarks,
@@ -322,15 +324,14 @@ TEST(Place, ALevelsOwnViewIsInReasonOnItsOwn) {
                   "no percent at dram: the fp32.vector ceiling is not validated: too noisy"));
 }
 
-TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
+TEST(Place, SaysWhichNumberIsWrongForAPointAboveItsRoof) {
   machine::Machine machine = fakes::SmallMachine();
-  // 100 byte / 10 byte/s = 10 s at the roof, done in 5 s. Larger than any cache: the ceiling must
+  // 100 byte / 10 byte/s = 10 s at the roof, measured 5 s. The bytes fit no cache: the ceiling must
   // be too low.
   auto placed = Found(fakes::Measured(5, 1, 100), machine);
   EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr(
                                   "above the dram roof by 100 %: the ceiling is too low")));
-  // The same bytes in a cache that holds them: they never moved, so the model is wrong and no point
-  // is drawn.
+  // If the bytes fit a cache, they never moved: the model is wrong and no point is drawn.
   machine.cache_bytes[Level::kL3] = 100;
   placed = Found(fakes::Measured(5, 1, 100), machine);
   EXPECT_TRUE(placed.classic.empty());
@@ -344,10 +345,9 @@ TEST(Place, APointAboveItsRoofSaysWhichNumberIsWrong) {
               testing::Contains(testing::HasSubstr("the FLOP count is wrong for it")));
 }
 
-TEST(Place, BytesOfACacheLevelThatTheTimeRefutesDrawNoPoint) {
+TEST(Place, LeavesOutCacheBytesThatTheTimeRefutes) {
   const machine::Machine machine = fakes::SmallMachine();
-  // 500 byte / 50 byte/s = 10 s at the L2 roof, done in 5 s: nobody counted them, so they are
-  // wrong.
+  // 500 byte / 50 byte/s = 10 s at the L2 roof, measured 5 s: a model's count is then wrong.
   for (const auto from : {Provenance::kModelled, Provenance::kSimulated}) {
     record::Record record = fakes::Measured(5, 1, 1);
     record.work[from].bytes[Level::kL2] = 500;
@@ -358,19 +358,19 @@ TEST(Place, BytesOfACacheLevelThatTheTimeRefutesDrawNoPoint) {
                                     testing::HasSubstr("left out at l2"),
                                     testing::HasSubstr("2 times as long as the call"))));
   }
-  // Counted by hardware they stay: then the ceiling is too low, and the record says so.
+  // Bytes counted by hardware stay: the ceiling is too low, and a remark says so.
   record::Record counted = fakes::Measured(5, 1, 1);
   counted.work[Provenance::kMeasured].bytes[Level::kL2] = 500;
   const auto placed = Found(counted, machine);
   EXPECT_EQ(placed.classic.size(), 2);
   EXPECT_THAT(placed.remarks, testing::Contains(testing::HasSubstr("above the l2 roof")));
-  // Modelled bytes that the call had time for are a point like any other.
+  // Modelled bytes that the call had time for give a point.
   record::Record slow = fakes::Measured(20, 1, 1);
   slow.work[Provenance::kModelled].bytes[Level::kL2] = 500;
   EXPECT_EQ(Place(slow, &machine).time->bound_level, Level::kL2);
 }
 
-TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
+TEST(Place, ReportsTheLibrarysReferenceImplementation) {
   const machine::Machine machine = fakes::SmallMachine();
   record::Record record = fakes::Measured(1000, 100, 20);
   record.library = "onednn";
@@ -381,8 +381,8 @@ TEST(Place, TheLibrarysReferenceImplementationIsAFinding) {
   EXPECT_TRUE(Found(record, machine).remarks.empty());
 }
 
-// A library that may use AVX2 only is not slow because the CPU has AVX-512.
-TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
+// A library restricted to AVX2 is not slow because the CPU has AVX-512.
+TEST(Place, UsesTheBestRowThatTheIsaAllows) {
   machine::Machine machine = fakes::SmallMachine();
   auto& flops = machine.by_threads[2].flops;
   const double best = flops.at("fp32.vector").per_second;
@@ -406,18 +406,18 @@ TEST(Place, TheRoofIsTheBestRowThatTheLibraryMayUse) {
   EXPECT_DOUBLE_EQ(capped.time->compute_seconds, 2 * free.time->compute_seconds);
   EXPECT_THAT(capped.remarks,
               testing::ElementsAre(testing::HasSubstr("judged by fp32.vector.avx2")));
-  // The library's choice does not matter, its allowed instruction set does.
+  // The allowed instruction set decides, not the library's choice.
   EXPECT_EQ(judged("jit:avx2", "avx512_core").time->compute_roofs, free.time->compute_roofs);
-  // Nothing known, or no row allowed: the plain roof. A text decides nothing.
+  // The plain roof if the ISA is not known (a text does not count) or allows no row.
   EXPECT_EQ(judged("loops; isa avx2").time->compute_roofs.at("fp32.vector"), "fp32.vector");
   EXPECT_EQ(judged("jit", "sse41").time->compute_roofs.at("fp32.vector"), "fp32.vector");
-  flops["fp32.vector.avx2"].validated = false;
+  flops["fp32.vector.avx2"].status = machine::CeilingStatus::kNotValidated;
   EXPECT_FALSE(judged("jit:avx2", "avx2").time->slowdown.has_value());
   EXPECT_EQ(ToJson(record, &machine)["time"]["compute_roofs"]["fp32.vector"], "fp32.vector.avx2");
 }
 
-// By what the library chose: a CPU may have the instructions, as those with AVX512-FP16 have.
-TEST(Place, ANarrowTypeOnTheFp32PipeIsNamedAsEmulated) {
+// The remark is about the library's choice: the CPU may have instructions for the type.
+TEST(Place, ReportsANarrowTypeOnTheFp32PipeAsEmulated) {
   const machine::Machine machine = fakes::SmallMachine();
   record::Record record = fakes::Measured(1000, 100, 20);
   for (const char* type : {"bf16", "f16"}) {
@@ -425,7 +425,7 @@ TEST(Place, ANarrowTypeOnTheFp32PipeIsNamedAsEmulated) {
     EXPECT_THAT(
         Found(record, machine).remarks,
         testing::ElementsAre(testing::AllOf(
-            testing::StartsWith(std::string(type) + " is emulated in fp32: what the library chose"),
+            testing::StartsWith(std::string(type) + " is emulated in fp32: the implementation"),
             testing::Not(testing::HasSubstr("CPU")),
             testing::Not(testing::HasSubstr("instructions")))));
   }
@@ -435,10 +435,10 @@ TEST(Place, ANarrowTypeOnTheFp32PipeIsNamedAsEmulated) {
   EXPECT_TRUE(Found(record, machine).remarks.empty());
 }
 
-TEST(RecordJson, TimePointLiesAtTheGapTimesTheComplexityPoint) {
+TEST(RecordJson, TimePointIsTheSlowdownTimesTheComplexityPoint) {
   const machine::Machine machine = fakes::SmallMachine();
-  const auto written = ToJson(fakes::Measured(1000, 100, 20), &machine);  // 1 s, 2 s, gap 500
-  EXPECT_FALSE(written["time"].contains("unproved_levels")) << "no level is in doubt";
+  const auto written = ToJson(fakes::Measured(1000, 100, 20), &machine);  // 1 s, 2 s, slowdown 500
+  EXPECT_FALSE(written["time"].contains("unproved_levels")) << "all levels are validated";
   EXPECT_DOUBLE_EQ(written["time"]["gap"], 500);
   EXPECT_DOUBLE_EQ(written["time"]["point"]["compute_seconds"], 500);
   EXPECT_DOUBLE_EQ(written["time"]["point"]["memory_seconds"]["dram"], 1000);

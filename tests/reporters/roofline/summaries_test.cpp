@@ -19,9 +19,11 @@ machine::Machine NetworkMachine() {
   machine::Machine machine{
       .device = "cpu", .name = "test", .fingerprint = "00", .measured_at = "2020-01-01T00:00:00Z"};
   machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .how = "fake", .validated = true};
+  all.flops["fp32.vector"] = {
+      .per_second = 100, .how = "fake", .status = machine::CeilingStatus::kValidated};
   all.flops["bf16.matrix"] = {.per_second = 1000, .how = "fake", .reasons = {"noise"}};
-  all.bytes[Level::kDram] = {.per_second = 10, .how = "fake", .validated = true};
+  all.bytes[Level::kDram] = {
+      .per_second = 10, .how = "fake", .status = machine::CeilingStatus::kValidated};
   return machine;
 }
 
@@ -59,7 +61,7 @@ record::RunFile FileOf(const std::vector<json>& suites,
 // The network of the tests: a once, b three times, c twice.
 json Net() { return Suite("net", {{"fwd/f32/a", 1}, {"fwd/f32/b", 3}, {"fwd/f32/c", 2}}); }
 
-TEST(SummarizeModels, AddsUpEachLayerAsOftenAsItOccurs) {
+TEST(SummarizeModels, SumsEachLayerTimesItsOccurrences) {
   // Roof times: a max(200/100, 10/10) = 2 s; b max(100/100, 30/10) = 3 s; c max(400/100, 10/10) =
   // 4 s.
   const auto models = SummarizeModels(
@@ -92,7 +94,7 @@ TEST(SummarizeModels, AddsUpEachLayerAsOftenAsItOccurs) {
   EXPECT_EQ(net.fix_first[2].name, Name("fwd/f32/a"));
 }
 
-TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
+TEST(SummarizeModels, LeavesOutLayersWithoutATime) {
   auto noisy = Layer("fwd/f32/b", 5, 100, 30);
   noisy.repetitions = {{.seconds = 5, .noisy = true}};
   auto unsupported = Layer("fwd/f32/c", 1, 1, 1);
@@ -111,7 +113,7 @@ TEST(SummarizeModels, AMissingLayerIsMissedNotGuessed) {
   EXPECT_EQ(text["disturbed"], true);
 }
 
-TEST(SummarizeModels, WithoutAnyTimeThereAreNoNumbers) {
+TEST(SummarizeModels, HasNoSumsWithoutAnyTime) {
   auto failed = Layer("fwd/f32/a", 1, 1, 1);
   failed.status = record::Status::kFailed;
   const auto models = SummarizeModels(FileOf({Net()}, {failed}));
@@ -121,7 +123,7 @@ TEST(SummarizeModels, WithoutAnyTimeThereAreNoNumbers) {
       << "suite, five parts of the name, layers, calls: " << ToJson(models[0]);
 }
 
-TEST(SummarizeModels, EveryDirectionTypeAndOptionIsAModelOfItsOwnIfItWasRun) {
+TEST(SummarizeModels, HasAModelPerDirectionTypeAndOptionThatWasRun) {
   const auto suite = Suite("net", {{"fwd/f32/a", 1},
                                    {"fwd/bf16/a", 1},
                                    {"fwd/f32/a/relu", 1},
@@ -130,7 +132,7 @@ TEST(SummarizeModels, EveryDirectionTypeAndOptionIsAModelOfItsOwnIfItWasRun) {
   const auto models = SummarizeModels(
       FileOf({suite}, {Layer("fwd/f32/a/relu", 1, 1, 1), Layer("fwd/f32/a", 1, 1, 1),
                        Layer("bwd_data/f32/a", 1, 1, 1)}));
-  ASSERT_EQ(models.size(), 3U) << "bf16 has no record: nobody asked for it";
+  ASSERT_EQ(models.size(), 3U) << "bf16 has no record";
   EXPECT_EQ(models[0].options.size(), 0U);
   EXPECT_EQ(models[0].layers_total, 2);
   EXPECT_EQ(models[1].options, std::vector<std::string>{"relu"});
@@ -152,7 +154,7 @@ TEST(SummarizeModels, LayersWithoutAValidatedRoofCountForTimeOnly) {
   EXPECT_DOUBLE_EQ(models[0].fix_first[0].share, 0.4);
 }
 
-TEST(SummarizeModels, UnknownFlopsOfOneLayerLeaveNoTotal) {
+TEST(SummarizeModels, HasNoFlopsIfThoseOfOneLayerAreUnknown) {
   auto unknown = Layer("fwd/f32/b", 5, 100, 30);
   unknown.work.clear();
   const auto models = SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), unknown}));
@@ -161,7 +163,7 @@ TEST(SummarizeModels, UnknownFlopsOfOneLayerLeaveNoTotal) {
   EXPECT_FALSE(ToJson(models[0]).contains("flops_per_second"));
 }
 
-TEST(SummarizeModels, OnlyTheThreeWorstAreToBeFixedAndNoneOnItsRoof) {
+TEST(SummarizeModels, ListsTheThreeLayersWithTheMostTimeAboveTheirRoof) {
   const auto suite = Suite(
       "net",
       {{"fwd/f32/a", 1}, {"fwd/f32/b", 1}, {"fwd/f32/c", 1}, {"fwd/f32/d", 1}, {"fwd/f32/e", 9}});
@@ -174,7 +176,7 @@ TEST(SummarizeModels, OnlyTheThreeWorstAreToBeFixedAndNoneOnItsRoof) {
   EXPECT_THAT(names, testing::ElementsAre(Name("fwd/f32/d"), Name("fwd/f32/b"), Name("fwd/f32/c")));
 }
 
-TEST(SummarizeModels, AForeignContextGivesNoModelAndNoError) {
+TEST(SummarizeModels, AcceptsAnyContext) {
   for (const char* context :
        {"null", "[]", R"({"dlroof": 1})", R"({"dlroof": {"suites": {}}})",
         R"({"dlroof": {"suites": [1, {"layers": 2}, {"layers": [3, {"name": 4}]}]}})",
@@ -187,7 +189,7 @@ TEST(SummarizeModels, AForeignContextGivesNoModelAndNoError) {
   }
 }
 
-TEST(RunFileJson, HoldsModelsWhereACountedSuiteWasRun) {
+TEST(RunFileJson, HasModelsIfACountedSuiteWasRun) {
   auto file = FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10)});
   const auto whole = ToJson(file);
   EXPECT_EQ(whole["models"], json::array({ToJson(SummarizeModels(file).at(0))}));
@@ -213,8 +215,8 @@ net Conv2D/cpu/onednn/fwd/f32  2 of 3  4 of 6  19.0 s  500 FLOP  26.3 FLOP/s  57
 )");
 }
 
-// Above the roof: b 3 x (5 - 3) s, a 1 x (4 - 2) s; d, in no model, 6 - 1 s; c lies on its roof.
-TEST(WriteOpportunities, MostTimeAboveItsRoofFirst) {
+// Above the roof: b 3 x (5 - 3) s, a 1 x (4 - 2) s; d, in no model, 6 - 1 s; c is at its roof.
+TEST(WriteOpportunities, ListsTheMostTimeAboveTheRoofFirst) {
   const auto run =
       PlaceRun(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10), Layer("fwd/f32/b", 5, 100, 30),
                                 Layer("fwd/f32/c", 4, 400, 10), Layer("fwd/f32/d", 6, 100, 10)}));
@@ -233,14 +235,14 @@ TEST(WriteOpportunities, MostTimeAboveItsRoofFirst) {
   EXPECT_THAT(out.str(), HasSubstr("fwd/f32/b x3: 6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
 }
 
-TEST(WriteModels, SaysHowManyLayersTheRoofIsOf) {
+TEST(WriteModels, HasTheNumberOfPlacedLayers) {
   const auto suite = Suite("net", {{"fwd/bf16/a", 2}, {"fwd/bf16/b", 1}});
   EXPECT_THAT(Shown(FileOf({suite}, {Layer("fwd/bf16/a", 3, 1000, 10, "bf16.matrix"),
                                      Layer("fwd/bf16/b", 4, 100, 10)})),
               HasSubstr("25.0 % (1 layer)\n"));
 }
 
-TEST(WriteModels, NothingOfTheFileControlsTheTerminal) {
+TEST(WriteModels, WritesNoControlCharactersOfTheFile) {
   auto models = SummarizeModels(FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10)}));
   models[0].suite = "\x1b[2J";
   models[0].options = {"\x07"};
@@ -256,22 +258,22 @@ record::Record Kernel(const std::string& name, double seconds, std::map<std::str
   return record;
 }
 
-TEST(CountZeroFlopKernels, CountsAndTimesKernelsWithoutFlopsPerSet) {
+TEST(CountZeroFlopKernels, SummarizesEachSet) {
   const auto zero_flop_kernels = CountZeroFlopKernels(
       {Kernel("fw/gemm", 3, {{"fp16.matrix", 90}, {"fp32.vector", 10}}, 2),
        Kernel("fw/cast", 1, {{"fp32.vector", 0}}, 6), Kernel("bw/gemm", 5, {{"fp32.vector", 7}}, 1),
        Kernel("fw/unknown", 9, {}, 1)});
-  ASSERT_EQ(zero_flop_kernels.size(), 1U) << "bw has none without FLOPs";
+  ASSERT_EQ(zero_flop_kernels.size(), 1U) << "every kernel of bw has FLOPs";
   EXPECT_EQ(zero_flop_kernels[0].set, "fw");
   const auto written = ToJson(zero_flop_kernels[0]);
   EXPECT_EQ(written["zero_flop_launch_share"], 0.75);
   EXPECT_EQ(written["zero_flop_time_share"], 0.25);
   EXPECT_EQ(written["matrix_share"], 0.9);
   EXPECT_EQ(written["flops_per_second"], 25);
-  EXPECT_EQ(written["kernels"], 2) << "one without known FLOPs is neither";
+  EXPECT_EQ(written["kernels"], 2) << "the kernel without known FLOPs is ignored";
 }
 
-TEST(CountZeroFlopKernels, UnknownLaunchesStayUnknown) {
+TEST(CountZeroFlopKernels, HasNoLaunchesIfThoseOfOneKernelAreUnknown) {
   const auto zero_flop_kernels =
       CountZeroFlopKernels({Kernel("a", 1, {{"fp32.vector", 0}}, std::nullopt),
                             Kernel("b", 1, {{"fp32.vector", 1}}, 2)});
@@ -283,7 +285,7 @@ TEST(CountZeroFlopKernels, UnknownLaunchesStayUnknown) {
   EXPECT_EQ(written["zero_flop_time_share"], 0.5);
 }
 
-TEST(CountZeroFlopKernels, IsSilentWithoutSuchKernels) {
+TEST(CountZeroFlopKernels, ReturnsNothingWithoutSuchKernels) {
   EXPECT_TRUE(CountZeroFlopKernels({Kernel("a/b", 1, {{"fp32.vector", 1}}, 1)}).empty());
   EXPECT_TRUE(CountZeroFlopKernels({}).empty());
 }

@@ -1,4 +1,4 @@
-// The published V100 measurements: our placement gives the published classes and coordinates.
+// The published V100 measurements: our placement reproduces their classes and coordinates.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ std::string Published(const std::string& name) {
   return fakes::TestData("../../baselines/studies/v100_published/" + name);
 }
 
-// The rows of a table in tests/data by their column names.
+// Returns the rows of a table in tests/data by their column names.
 std::vector<Row> Table(const std::string& name) {
   std::istringstream lines(ReadFile(fakes::TestData(name), "a table"));
   std::string text;
@@ -55,8 +55,8 @@ std::vector<record::Record> Imported100(const std::string& name) {
 
 constexpr double kP = 106490e9, kB = 828.758e9, kLaunch = 4.2e-6;  // the published code's constants
 
-// The published code's test on the counters of one row: the complexity point inside the box of
-// launches, else the side of the machine balance.
+// The published code's classes: overhead for a complexity point inside the box of launches, else by
+// the side of the machine balance.
 Bound PublishedClass(double flops, double intensity, double launches) {
   const double box = launches * kLaunch;
   if (flops / kP < box && flops / intensity / kB < box) return Bound::kOverhead;
@@ -92,11 +92,11 @@ TEST(PublishedV100, EveryLstmIsOverheadBound) {
   for (const record::Record& record : Imported100("lstm.csv")) {
     EXPECT_EQ(Place(record, &machine, kPaper).time->bound, Bound::kOverhead) << record.name;
     EXPECT_EQ(Place(record, &machine).time->bound, Bound::kOverhead)
-        << record.name << " by the ceilings of its own pipes, too";
+        << record.name << " also by the ceilings of its own pipes";
   }
 }
 
-// The record of a row of the table of points.
+// Returns the index of the record for a row of the table of points.
 std::optional<std::size_t> RecordOf(const Row& row, const std::vector<record::Record>& records) {
   const auto library = row.at("framework") == "pt" ? "pytorch1.5" : "tf2.2";
   const auto type = row.at("precision") == "FP16" ? "f16" : "f32";
@@ -113,15 +113,15 @@ std::optional<std::size_t> RecordOf(const Row& row, const std::vector<record::Re
   return std::nullopt;
 }
 
-// Half the last digit that a number is printed with, of its value: "9.8" -> 0.05 / 9.8.
+// Returns the relative rounding error of a printed number: "9.8" -> 0.05 / 9.8.
 double RoundingOf(const std::string& printed) {
   const auto point = printed.find('.');
   const auto decimals = point == std::string::npos ? 0 : printed.size() - point - 1;
   return 0.5 * std::pow(10, -static_cast<double>(decimals)) / std::stod(printed);
 }
 
-// The table is rounded to whole microseconds, and rests on FLOPs and intensities that are rounded
-// to the digits in v100_conv2d_measured.csv; `relative` is what these leave open.
+// The table is rounded to whole microseconds. `relative` is the rounding error of the FLOPs and
+// intensities in v100_conv2d_measured.csv from which it was computed.
 void ExpectRounded(double seconds, const Row& row, const std::string& column, double relative) {
   const double expected = Number(row, column) * 1e-6;
   EXPECT_NEAR(seconds, expected, 0.501e-6 + relative * expected)
@@ -143,7 +143,7 @@ TEST(PublishedV100, TimeBasedPointsAgreeWithinTheRoundingOfTheTable) {
     ExpectRounded(time.compute_seconds, row, "flop_time_bound_us", of_flops);
     ExpectRounded(time.memory_seconds.at(Level::kDram), row, "byte_time_bound_us", of_bytes);
     ExpectRounded(time.seconds, row, "run_time_us", 0);
-    // The binding coordinate is the run time; the other one is it times a ratio of both roundings.
+    // The binding coordinate is the run time; the other one has both rounding errors.
     ExpectRounded(time.compute_seconds * *time.slowdown, row, "time_point_flop_us",
                   of_flops + of_bytes);
     ExpectRounded(time.memory_seconds.at(Level::kDram) * *time.slowdown, row, "time_point_byte_us",
@@ -158,18 +158,18 @@ TEST(PublishedV100, TimeBasedPointsAgreeWithinTheRoundingOfTheTable) {
 TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
   const auto rows = Table("v100_deepcam_phases.csv");
   const auto zero_flop_kernels = CountZeroFlopKernels(Imported100("deepcam-census.csv"));
-  std::map<std::string, ZeroFlopKernels> by_set;
-  for (const ZeroFlopKernels& one : zero_flop_kernels) by_set[one.set] = one;
+  std::map<std::string, ZeroFlopSummary> by_set;
+  for (const ZeroFlopSummary& one : zero_flop_kernels) by_set[one.set] = one;
   int with_zero = 0;
   for (const Row& row : rows) {
     const auto found = by_set.find(row.at("framework") + " " + row.at("phase"));
     if (row.at("zero_ai_launches") == "0") {
-      EXPECT_TRUE(found == by_set.end()) << "no kernel without FLOPs, no row";
+      EXPECT_TRUE(found == by_set.end()) << "a set without such kernels has no summary";
       continue;
     }
     ++with_zero;
     ASSERT_TRUE(found != by_set.end()) << row.at("phase");
-    const ZeroFlopKernels& one = found->second;
+    const ZeroFlopSummary& one = found->second;
     EXPECT_EQ(one.launches, Number(row, "launches"));
     EXPECT_EQ(one.zero_flop_launches, Number(row, "zero_ai_launches"));
     EXPECT_NEAR(100 * *one.zero_flop_launches / *one.launches, Number(row, "zero_ai_launch_pct"),
@@ -184,7 +184,7 @@ TEST(PublishedV100, DeepCamPhasesHaveTheirZeroFlopKernelsAndTensorShare) {
   EXPECT_EQ(with_zero, 17);
 }
 
-TEST(PublishedV100, SweepsAreThePapersOnes) {
+TEST(PublishedV100, SweepsMatchThePaper) {
   const auto lines = [](const char* name) {
     const auto run = PlaceRun(record::RunFile{{}, {V100()}, Imported100("conv2d.csv")}, kPaper);
     return SweepLines(run, std::string_view(name));

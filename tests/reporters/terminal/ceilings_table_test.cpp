@@ -92,7 +92,7 @@ TEST(WriteCeilings, WithoutReasonsTheSameTerminalShowsMoreColumns) {
 TEST(WriteCeilings, ASpecifiedRateIsNeitherValidatedNorMeasured) {
   auto run = fakes::CeilingsRun();
   fakes::TwoThreadsOf(run).flops.at("fp32.vector") = {
-      .per_second = 1e12, .how = "data sheet", .specified = true};
+      .per_second = 1e12, .how = "data sheet", .status = machine::CeilingStatus::kSpecified};
   EXPECT_THAT(LineOf(Table(run, 0), "  fp32.vector"),
               testing::EndsWith("specified, not measured here: data sheet"));
 }
@@ -101,7 +101,7 @@ TEST(WriteCeilings, AColumnThatNoRowHasIsLeftOut) {
   auto run = fakes::CeilingsRun();
   for (auto& [key, ceiling] : fakes::TwoThreadsOf(run).flops) {
     ceiling.sustained_per_second.reset();
-    ceiling.validated = true;
+    ceiling.status = machine::CeilingStatus::kValidated;
   }
   const auto table = Table(run, 0);
   EXPECT_THAT(table, Not(HasSubstr("sustained")));
@@ -130,8 +130,8 @@ TEST(WriteCeilings, AnUnknownQuantityIsAbsent) {
   auto run = fakes::CeilingsRun();
   auto& set = fakes::TwoThreadsOf(run);
   set = {};
-  set.flops["fp32.vector"] = {.per_second = 1e9, .validated = true};
-  set.bytes[Level::kL1] = {.per_second = 1e9, .validated = true};
+  set.flops["fp32.vector"] = {.per_second = 1e9, .status = machine::CeilingStatus::kValidated};
+  set.bytes[Level::kL1] = {.per_second = 1e9, .status = machine::CeilingStatus::kValidated};
   set.edges = {{"", {.text = "x"}}};
   set.absent = {{"", "x"}};
   const auto table = Table(run, 0);

@@ -21,12 +21,12 @@ std::string Refused(std::string_view header) {
   return fakes::RefusalOf([&] { Columns(header); });
 }
 
-TEST(CsvColumns, AreFoundInAnyOrderAndMayLackWhatIsNotNeeded) {
+TEST(CsvColumns, FindsColumnsInAnyOrderAndOptionalOnesMayLack) {
   EXPECT_EQ(Columns("label,rate,nodes\n"), (Found{2, 1, 0}));
   EXPECT_EQ(Columns("nodes,rate\n"), (Found{0, 1, std::nullopt}));
 }
 
-TEST(CsvColumns, RefuseWhatIsUnknownTwiceOrMissing) {
+TEST(CsvColumns, RefusesUnknownRepeatedAndMissingColumns) {
   EXPECT_EQ(Refused("nodes,speed\n"),
             "x.csv:1: column 7: 'speed': expected the columns nodes, rate and label, each once");
   EXPECT_EQ(Refused("nodes,nodes,rate\n"),

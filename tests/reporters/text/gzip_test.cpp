@@ -30,34 +30,34 @@ std::string Lines() {
   return text;
 }
 
-TEST(Unpack, GivesTheTextOfAllMembers) {
+TEST(Unpack, ReturnsTheTextOfAllMembers) {
   const auto text = Lines();
   EXPECT_EQ(Unpack(Packed(text), "x"), text);
   EXPECT_EQ(Unpack(Packed(text) + Packed("more") + Packed(""), "x"), text + "more");
   EXPECT_EQ(Unpack(Packed(""), "x"), "");
 }
 
-TEST(Unpack, ACutFileIsRefusedWhereverItIsCut) {
+TEST(Unpack, RefusesATruncatedFileOfAnyLength) {
   const auto packed = Packed("a log of a few lines, a log of a few lines\n");
   for (std::size_t size = 2; size < packed.size(); ++size) {
     const auto refusal = fakes::RefusalOf([&] { Unpack(packed.substr(0, size), "x.gz"); });
-    EXPECT_NE(refusal.find("x.gz: gzip data that are cut off after "), std::string::npos)
+    EXPECT_NE(refusal.find("x.gz: the gzip data are cut off after "), std::string::npos)
         << size << ": " << refusal;
   }
 }
 
-TEST(Unpack, EveryDamagedByteOfTheDataIsSeen) {
+TEST(Unpack, DetectsEveryDamagedByteOfTheData) {
   const auto packed = Packed("a log of a few lines, a log of a few lines\n");
-  for (std::size_t i = 10; i < packed.size(); ++i) {  // behind the header
+  for (std::size_t i = 10; i < packed.size(); ++i) {  // after the header
     auto damaged = packed;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x55);
     EXPECT_THROW(Unpack(damaged, "x"), BadInput) << i;
   }
 }
 
-TEST(Unpack, RefusesWhatFollowsAndWhatIsTooLarge) {
+TEST(Unpack, RefusesTrailingBytesAndTooMuchText) {
   EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed("a") + "tail", "x"); }),
-            "x: 4 bytes that are no gzip data follow its end");
+            "x: 4 bytes that are not gzip data follow the gzip data");
   EXPECT_EQ(fakes::RefusalOf([] { Unpack(Packed(std::string(1 << 20, 'a')), "x", 1 << 19); }),
             "x: unpacks to more than 524288 bytes");
 }

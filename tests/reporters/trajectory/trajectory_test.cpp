@@ -27,12 +27,12 @@ fakes::PointSpec Point(int threads, double batch, double seconds) {
           .batch = batch};
 }
 
-// Batch 1 on 1 and 2 threads, batch 4 on the same, in no order.
+// Batch 1 and 4, each on 1 and 2 threads, unsorted.
 roofline::PlacedRun Cross() {
   return fakes::RunOf({Point(2, 1, 8), Point(2, 4, 24), Point(1, 4, 48), Point(1, 1, 12)});
 }
 
-TEST(Trajectories, RunAlongTheThreadsOfEachProblem) {
+TEST(Trajectories, AlongTheThreadsAreOnePerProblem) {
   const auto found = Trajectories(Cross());
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].along, "threads");
@@ -43,7 +43,7 @@ TEST(Trajectories, RunAlongTheThreadsOfEachProblem) {
   EXPECT_EQ(found[0].points[1].record, 0u);
 }
 
-TEST(Trajectories, RunAlongASizeOnEachNumberOfThreads) {
+TEST(Trajectories, AlongASizeAreOnePerNumberOfThreads) {
   const auto found = Trajectories(Cross(), "batch");
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].name, "Conv2D/cpu/onednn/fwd/f32/n*c8h8w8k8r1s1/threads2");
@@ -51,11 +51,11 @@ TEST(Trajectories, RunAlongASizeOnEachNumberOfThreads) {
   EXPECT_EQ(ValueText(found[0], 4), "batch 4");
   // 400 flop in 24 s over 100 in 8.
   EXPECT_DOUBLE_EQ(found[0].steps[0].rate_ratio, 400 / 24.0 / (100 / 8.0));
-  EXPECT_FALSE(found[0].steps[0].efficiency) << "a size is no concurrency";
+  EXPECT_FALSE(found[0].steps[0].efficiency) << "defined along threads only";
 }
 
-// Batch 1 and 2 on 1 and 2 threads, batch 4 and 8 on the same, and one that belongs to neither.
-TEST(Trajectories, AlongThreadsWithABatchThatGrowsAreWeakScaling) {
+// Batch 1 and 2 on 1 and 2 threads, batch 4 and 8 likewise, and one that fits neither.
+TEST(Trajectories, WithABatchProportionalToThreadsAreWeakScaling) {
   const auto found = Trajectories(fakes::RunOf({Point(2, 2, 16), Point(1, 4, 40), Point(2, 8, 80),
                                                 Point(1, 1, 10), Point(2, 3, 30)}),
                                   "weak");
@@ -73,7 +73,7 @@ TEST(Trajectories, AlongThreadsWithABatchThatGrowsAreWeakScaling) {
   EXPECT_FALSE(Trajectories(Cross())[0].per_thread);
 }
 
-TEST(Trajectories, WithoutThreadsTakeTheFirstParameterThatChanges) {
+TEST(Trajectories, OnOneNumberOfThreadsUseTheFirstParameterThatChanges) {
   EXPECT_EQ(Trajectories(fakes::RunOf({Point(2, 1, 8), Point(2, 4, 24)})).at(0).along, "batch");
   EXPECT_THAT(Trajectories(fakes::RunOf({Point(2, 1, 8)})), IsEmpty());
   EXPECT_THAT(fakes::RefusalOf([] { Trajectories(Cross(), "colour"); }),
@@ -88,14 +88,14 @@ TEST(Trajectories, EfficiencyIsTheSlopeOverTheThreads) {
   EXPECT_DOUBLE_EQ(*step.intensity_ratio, 1);
 }
 
-TEST(Trajectories, EachPointStandsUnderTheRoofOfItsThreads) {
+TEST(Trajectories, PlaceEachPointUnderTheRoofOfItsThreads) {
   const auto points = Trajectories(Cross())[0].points;
   EXPECT_NEAR(*points[0].fraction, 10.0 / 12, 1e-6) << "100 flop at 10 flop/s";
   EXPECT_NEAR(*points[1].fraction, 5.0 / 8, 1e-6) << "at 20 flop/s";
   EXPECT_DOUBLE_EQ(*points[0].intensity, 5);
 }
 
-TEST(Trajectories, OfRecordsWithoutRoofsKnowTheirTimesAlone) {
+TEST(Trajectories, OfRecordsWithoutRoofsHaveOnlyTimes) {
   auto bare = Point(1, 1, 12);
   bare.no_roofs = true;
   const auto found = Trajectories(fakes::RunOf({bare, Point(2, 1, 8)}));
@@ -134,11 +134,11 @@ CostFacts RandomFacts(std::mt19937& random) {
   for (const auto kind : {breakdown::ComponentKind::kForkJoin, breakdown::ComponentKind::kSerial,
                           breakdown::ComponentKind::kImbalance, breakdown::ComponentKind::kStolen,
                           breakdown::ComponentKind::kFunctions})
-    facts.breakdown->parts.push_back({kind, some(random)});
+    facts.breakdown->components.push_back({kind, some(random)});
   return facts;
 }
 
-TEST(LossOf, AlwaysAddsUpAndTurnsRound) {
+TEST(LossOf, IsTheSumOfItsCausesAndAntisymmetric) {
   std::mt19937 random(7);
   for (int i = 0; i < 1000; ++i) {
     const auto one = RandomFacts(random), other = RandomFacts(random);
@@ -152,8 +152,7 @@ TEST(LossOf, AlwaysAddsUpAndTurnsRound) {
   }
 }
 
-// A factor that stays as it is has no part in the roof's change.
-TEST(LossOf, AFactorThatStaysCostsNothing) {
+TEST(LossOf, AnUnchangedFactorIsNoCause) {
   std::mt19937 random(8);
   for (int i = 0; i < 200; ++i) {
     const auto before = RandomFacts(random);

@@ -1,4 +1,4 @@
-// cuDNN's benchmarks on a GPU: every result against the plain loops. Skipped where there is none.
+// cuDNN's benchmarks on a GPU: compares every result with the plain loops. Skipped without a GPU.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ class GpuCudnnOnGpu : public testing::Test {
 constexpr const char* kDirections[] = {"fwd", "bwd_data", "bwd_weights"};
 constexpr const char* kTypes[] = {"f32", "tf32", "f16", "bf16"};
 
-// Kept: with this file the tests of GPUs that are only described have a real one.
+// Writes this GPU's properties, from which the tests of described GPUs take theirs.
 TEST_F(GpuCudnnOnGpu, PropertiesAndProposalsOfThisGpuAreWrittenDown) {
   const auto handle = cudnn::Handle();
   cudnn::Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
@@ -175,8 +175,9 @@ TEST_F(GpuCudnnOnGpu, ARestoredReserveGivesTheSameGradients) {
               testing::Pointwise(testing::FloatNear(1e-4F), first.layers[0].input));
 }
 
-// cuDNN chooses the shapes that they accept. An accepted shape must come out right, and each
-// accepts one whose h and i are multiples of 128, h small, n a multiple of 8.
+// cuDNN decides which shapes the persistent algorithms accept. An accepted shape must give the
+// right result, and each algorithm accepts one with h and i multiples of 128, a small h, and n a
+// multiple of 8.
 TEST_F(GpuCudnnOnGpu, PersistentLstmsAgreeWithTheReferenceOrAreRefused) {
   for (const auto* algorithm : {"persist-static", "persist-small-h", "persist-dynamic"}) {
     int ran = 0;
@@ -198,11 +199,11 @@ TEST_F(GpuCudnnOnGpu, PersistentLstmsAgreeWithTheReferenceOrAreRefused) {
 void ExpectToBeCaptured(const std::string& name) {
   const auto call = workload::MakeWorkload(name).prepare({});
   const cuda::CudaStream stream;
-  call.enqueue(stream.get());
+  call.gpu->enqueue(stream.get());
   stream.Wait();
   cuda::CheckCuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
                   "capture");
-  call.enqueue(stream.get());
+  call.gpu->enqueue(stream.get());
   cudaGraph_t graph = nullptr;
   cuda::CheckCuda(cudaStreamEndCapture(stream.get(), &graph), "capture");
   cudaGraphExec_t executable = nullptr;

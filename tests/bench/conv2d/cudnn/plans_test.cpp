@@ -60,33 +60,33 @@ CudnnConv2dCase Request(const std::string& rest) {
   return ReadCudnnConv2dCase(workload::ParseBenchmarkName("Conv2D/gpu/cudnn/" + rest));
 }
 
-// Proposals of the heuristics that the type allows and of which cuDNN makes a plan.
-struct Capabilities {
+// All proposals of the heuristics, and those that the type allows and that cuDNN can plan.
+struct Proposals {
   std::vector<EngineConfig> proposed, usable;
 };
-Capabilities OfferOf(const CudnnConv2dCase& request, const fakes::DescribedGpu& gpu) {
+Proposals ProposalsOf(const CudnnConv2dCase& request, const fakes::DescribedGpu& gpu) {
   const auto target = Target::Described(fakes::Json(gpu));
   const Graph graph(GraphOf(request), target);
-  Capabilities capabilities;
+  Proposals proposals;
   for (const auto& proposal : Propose(graph, target, request.choice == EngineChoice::kBest)) {
-    capabilities.proposed.push_back(proposal.config);
-    library_rules::WhyNot why;
-    if (!WhyNotAllowed(request.conv, proposal.config).empty()) continue;
-    if (const auto plan = MakePlan(proposal, target, why)) {
+    proposals.proposed.push_back(proposal.config);
+    library_rules::Failure failure;
+    if (ForbiddenReason(request.conv, proposal.config)) continue;
+    if (const auto plan = MakePlan(proposal, target, failure)) {
       EXPECT_GE(plan->workspace_bytes, 0);
-      capabilities.usable.push_back(proposal.config);
+      proposals.usable.push_back(proposal.config);
     } else {
-      EXPECT_NE(why.words, "");
-      EXPECT_FALSE(why.broken) << why.words;
+      EXPECT_NE(failure.text, "");
+      EXPECT_FALSE(failure.broken) << failure.text;
     }
   }
-  return capabilities;
+  return proposals;
 }
 
 class CudnnOn : public testing::TestWithParam<fakes::DescribedGpu> {
  protected:
   static int Capability() { return GetParam().compute_capability; }
-  static Capabilities Of(const std::string& rest) { return OfferOf(Request(rest), GetParam()); }
+  static Proposals Of(const std::string& rest) { return ProposalsOf(Request(rest), GetParam()); }
 };
 
 constexpr const char* kPlanDirections[] = {"fwd", "bwd_data", "bwd_weights"};
@@ -95,9 +95,9 @@ constexpr const char* kUsual = "n32c64h56w56k64r3s3_p1";
 TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
   for (const auto* direction : kPlanDirections)
     for (const auto* layout : {"", "/nchw"}) {
-      const auto capabilities = Of(fmt::format("{}/f32/{}{}", direction, kUsual, layout));
-      EXPECT_FALSE(capabilities.usable.empty()) << direction << layout;
-      for (const auto& config : capabilities.usable) {
+      const auto proposals = Of(fmt::format("{}/f32/{}{}", direction, kUsual, layout));
+      EXPECT_FALSE(proposals.usable.empty()) << direction << layout;
+      for (const auto& config : proposals.usable) {
         EXPECT_FALSE(HasNote(config, Note::kTensorCore)) << direction << layout;
         EXPECT_FALSE(HasNote(config, Note::kDownConvertInputs)) << direction << layout;
         EXPECT_EQ(ConvPipe(Request("fwd/f32/n1c1h1w1k1r1s1").conv, config), "fp32.vector");
@@ -105,18 +105,18 @@ TEST_P(CudnnOn, F32HasEnginesAndNoneOfThemUsesTensorCores) {
     }
 }
 
-// Why the filter is needed: left alone, "f32" would be TF32 wherever there is TF32.
+// This is why ForbiddenReason is needed: cuDNN itself would run "f32" as TF32 on GPUs with TF32.
 TEST_P(CudnnOn, TheFirstProposalForF32IsTf32WhereThereIsTf32) {
-  const auto capabilities = Of(fmt::format("fwd/f32/{}", kUsual));
-  ASSERT_FALSE(capabilities.proposed.empty());
-  EXPECT_EQ(HasNote(capabilities.proposed.front(), Note::kTensorCore), Capability() >= 80);
+  const auto proposals = Of(fmt::format("fwd/f32/{}", kUsual));
+  ASSERT_FALSE(proposals.proposed.empty());
+  EXPECT_EQ(HasNote(proposals.proposed.front(), Note::kTensorCore), Capability() >= 80);
 }
 
 TEST_P(CudnnOn, Tf32IsTensorCoresFromCapability80On) {
   for (const auto* direction : kPlanDirections) {
-    const auto capabilities = Of(fmt::format("{}/tf32/{}", direction, kUsual));
-    EXPECT_EQ(capabilities.usable.empty(), Capability() < 80) << direction;
-    for (const auto& config : capabilities.usable)
+    const auto proposals = Of(fmt::format("{}/tf32/{}", direction, kUsual));
+    EXPECT_EQ(proposals.usable.empty(), Capability() < 80) << direction;
+    for (const auto& config : proposals.usable)
       EXPECT_TRUE(HasNote(config, Note::kTensorCore)) << direction;
   }
 }
@@ -124,9 +124,9 @@ TEST_P(CudnnOn, Tf32IsTensorCoresFromCapability80On) {
 TEST_P(CudnnOn, F16IsFirstOfAllOnTensorCores) {
   for (const auto* direction : kPlanDirections)
     for (const auto* layout : {"", "/nchw"}) {
-      const auto capabilities = Of(fmt::format("{}/f16/{}{}", direction, kUsual, layout));
-      ASSERT_FALSE(capabilities.usable.empty()) << direction << layout;
-      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").conv, capabilities.usable.front()),
+      const auto proposals = Of(fmt::format("{}/f16/{}{}", direction, kUsual, layout));
+      ASSERT_FALSE(proposals.usable.empty()) << direction << layout;
+      EXPECT_EQ(ConvPipe(Request("fwd/f16/n1c1h1w1k1r1s1").conv, proposals.usable.front()),
                 "fp16.matrix")
           << direction << layout;
     }
@@ -138,7 +138,7 @@ TEST_P(CudnnOn, Bf16IsThereFromCapability80On) {
         << direction;
 }
 
-// Its engines are compiled at run time, and cuDNN proposes none of that kind where it finds no
+// All fp8 engines are compiled at run time, and cuDNN does not propose such engines without a
 // driver: see IsProposedFromCapability89OnWhereThereIsADriver.
 TEST_P(CudnnOn, DescriptorsOfFp8AreTaken) {
   EXPECT_NO_THROW(Of(fmt::format("fwd/fp8/{}", kUsual)));
@@ -157,7 +157,7 @@ TEST_P(CudnnOn, BiasAndReluAreFusedBehindABias) {
   EXPECT_FALSE(Of(fmt::format("fwd/s8s8s8/{}/bias/relu", kUsual)).usable.empty());
 }
 
-// Each with something that is easy to get wrong.
+// Each problem has a property that is easy to get wrong.
 TEST_P(CudnnOn, EveryShapeHasAnEngineInEveryDirection) {
   for (const auto* problem :
        {"n2c3h11w13k5r5s3_s2p2x1", "n1c8h9w12k6r2s3_s2x1p0:1x2:0", "n2c8h12w12k8r3s3_p2d2",
@@ -170,16 +170,16 @@ TEST_P(CudnnOn, EveryShapeHasAnEngineInEveryDirection) {
 }
 
 TEST_P(CudnnOn, KernelsAreToldApartByTheirKnobs) {
-  const auto capabilities = Of(fmt::format("fwd/f16/{}/best", kUsual));
-  EXPECT_GT(capabilities.proposed.size(), 20U);
-  for (size_t i = 0; i < capabilities.proposed.size(); ++i)
+  const auto proposals = Of(fmt::format("fwd/f16/{}/best", kUsual));
+  EXPECT_GT(proposals.proposed.size(), 20U);
+  for (size_t i = 0; i < proposals.proposed.size(); ++i)
     for (size_t j = 0; j < i; ++j)
-      EXPECT_FALSE(SameKernel(capabilities.proposed[i], capabilities.proposed[j])) << i << ' ' << j;
-  EXPECT_TRUE(std::ranges::any_of(capabilities.proposed,
+      EXPECT_FALSE(SameKernel(proposals.proposed[i], proposals.proposed[j])) << i << ' ' << j;
+  EXPECT_TRUE(std::ranges::any_of(proposals.proposed,
                                   [](const EngineConfig& one) { return !one.knobs.empty(); }));
 }
 
-// The default and the fastest start from the same engine: the gap between them has a meaning.
+// The default and the fastest start from the same engine, so that their ratio is meaningful.
 TEST_P(CudnnOn, BestBeginsWithTheHeuristicsChoice) {
   const auto first = Of(fmt::format("fwd/f32/{}", kUsual));
   const auto all = Of(fmt::format("fwd/f32/{}/best", kUsual));
@@ -193,15 +193,16 @@ INSTANTIATE_TEST_SUITE_P(DescribedGpus, CudnnOn, testing::ValuesIn(fakes::kDescr
                            return fmt::format("sm{}", one.param.compute_capability);
                          });
 
-// Writes what `text` returns, in a process of its own, where a driver that is none does no harm.
+// Writes the result of `text` in a separate process, where the stub of a driver cannot affect other
+// tests.
 void WriteAndExit(const std::function<std::string()>& text) {
   if (dlopen(DLROOF_CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) == nullptr) std::_Exit(2);
   std::cerr << text();
   std::_Exit(0);
 }
 
-// Returns the number of engines proposed for fp8 on each GPU. The toolkit's stub of a driver is
-// enough for that, though not for plans.
+// Returns the compute capabilities for which cuDNN proposes fp8 engines. The toolkit's stub of a
+// driver is sufficient for proposals, but not for plans.
 std::string Fp8Proposals() {
   std::string text;
   for (const auto& gpu : fakes::kDescribedGpus) {
@@ -210,8 +211,7 @@ std::string Fp8Proposals() {
     const Graph graph(GraphOf(request), target);
     const auto proposals = Propose(graph, target, true);
     const bool usable = std::ranges::all_of(proposals, [&](const Proposal& one) {
-      return WhyNotAllowed(request.conv, one.config).empty() &&
-             HasNote(one.config, Note::kTensorCore);
+      return !ForbiddenReason(request.conv, one.config) && HasNote(one.config, Note::kTensorCore);
     });
     if (!proposals.empty() && usable) text += fmt::format("{} ", gpu.compute_capability);
   }
@@ -223,20 +223,20 @@ TEST(CudnnFp8DeathTest, IsProposedFromCapability89OnWhereThereIsADriver) {
   EXPECT_EXIT(WriteAndExit(Fp8Proposals), testing::ExitedWithCode(0), "^89 90 100 120 $");
 }
 
-// NVRTC compiles every engine that is proposed for 9.0 only where there is a driver; a driver that
-// is none refuses to load what came out, and nothing before that fails.
+// NVRTC compiles the engines that cuDNN proposes for 9.0 only with a driver. The stub of a driver
+// refuses to load the result, and no earlier step fails.
 std::string CompiledAndNotLoaded(const std::string& type) {
   const auto target = Target::Described(fakes::Json(fakes::kDescribedGpus[4]));
   const Graph graph(GraphOf(Request(fmt::format("fwd/{}/{}/best", type, kUsual))), target);
   int compiled = 0;
   std::string text;
   for (const auto& proposal : Propose(graph, target, true)) {
-    library_rules::WhyNot why;
-    if (MakePlan(proposal, target, why)) continue;
-    if (why.words.find("cuLibraryLoadData returned error") != std::string::npos)
+    library_rules::Failure failure;
+    if (MakePlan(proposal, target, failure)) continue;
+    if (failure.text.find("cuLibraryLoadData returned error") != std::string::npos)
       ++compiled;
     else
-      text += fmt::format("engine {}: {}\n", proposal.config.engine, why.words);
+      text += fmt::format("engine {}: {}\n", proposal.config.engine, failure.text);
   }
   return fmt::format("{} {}{} ", type, compiled, text);
 }
@@ -253,7 +253,7 @@ TEST(CudnnFp8DeathTest, EnginesOfEveryTypeCompileUpToTheirLoad) {
               "^fp8 4 f16 1 bf16 1 tf32 1 s8s8s8 1 $");
 }
 
-// The convolutions in f32 of our suites whose engine on a GPU of 9.0 copies its tensors.
+// Returns the f32 convolutions of our suites whose engine on a GPU of 9.0 copies its tensors.
 std::string WhatIsCopied() {
   const auto target = Target::Described(fakes::Json(fakes::kDescribedGpus[4]));
   std::string text;
@@ -263,10 +263,10 @@ std::string WhatIsCopied() {
       if (name.op != "Conv2D" || name.type != "f32") continue;
       const auto request = ReadCudnnConv2dCase(name);
       const Graph graph(GraphOf(request), target);
-      library_rules::WhyNot why;
+      library_rules::Failure failure;
       for (const auto& proposal : Propose(graph, target, false)) {
-        if (!WhyNotAllowed(request.conv, proposal.config).empty()) continue;
-        const auto plan = MakePlan(proposal, target, why);
+        if (ForbiddenReason(request.conv, proposal.config)) continue;
+        const auto plan = MakePlan(proposal, target, failure);
         if (!plan) continue;
         const PlanChoice choice{.config = proposal.config,
                                 .workspace_bytes = plan->workspace_bytes,

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Small problems, each with something that is easy to get wrong.
+// Small problems, each with a property that is easy to get wrong.
 constexpr std::string_view kProblems[] = {
     "n2c16h10w10k16r3s3_p1",         // usual
     "n2c3h11w13k5r5s3_s2p2x1",       // odd channels, different height and width
@@ -22,8 +22,8 @@ constexpr std::string_view kProblems[] = {
     "n2c12h8w8k18r3s3_p1g3",         // groups of unequal width
     "n2c16h9w9k16r3s3_s2p1g16",      // depthwise
     "n3c32h7w7k48r1s1",              // 1x1
-    "n1c1h1w1k1r1s1",                // nothing smaller
-    "n1c64h20w20k64r3s3_s3p1",       // the last rows meet no filter
+    "n1c1h1w1k1r1s1",                // the smallest problem
+    "n1c64h20w20k64r3s3_s3p1",       // no filter uses the last rows
 };
 
 class EveryDirectionAndType : public testing::TestWithParam<std::tuple<std::string, std::string>> {
@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Conv2dOnednn, EveryDirectionAndType,
                            return std::get<0>(one.param) + '_' + std::get<1>(one.param);
                          });
 
-// Direction, type and options; problems with something that is easy to get wrong.
+// Direction, type and options, with @ for the problem.
 TEST(Conv2dOnednn, VariantsAgreeWithTheReference) {
   const std::string kVariants[] = {"fwd/f32/@/training",
                                    "fwd/f32/@/bias",
@@ -87,12 +87,12 @@ TEST(Conv2dOnednn, WhatTheLibraryLacksIsSaidInItsWords) {
 
 TEST(Conv2dOnednn, SaysHowBenchdnnRepeatsIt) {
   const std::string name = "Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/training/bias";
-  const auto line = workload::MakeWorkload(name).repro;
+  const auto line = workload::MakeWorkload(name).repro.value();
   EXPECT_THAT(line, testing::StartsWith("--conv --mode=P "));
   EXPECT_THAT(line, HasSubstr("mb2ic16ih10"));
   EXPECT_EQ(workload::MakeWorkload(name + "/threads2").repro, line)
       << "threads are the environment's";
-  EXPECT_EQ(workload::MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
+  EXPECT_FALSE(workload::MakeWorkload(name + "/cold").repro) << "benchdnn would time a warm call";
 }
 
 TEST(Conv2dOnednn, SaysWhereItsTensorsLie) {
@@ -126,9 +126,9 @@ TEST(Conv2dOnednn, OnFoldedTensorsItRunsTheSameKernelAndLeavesItsOwnAlone) {
                            "Conv2D/cpu/onednn/bwd_data/f32/n2c64h56w56k64r3s3_p1",
                            "Conv2D/cpu/onednn/bwd_weights/f32/n2c64h56w56k64r3s3_p1"}) {
     const auto call = workload::MakeWorkload(name).prepare({.threads = 1});
-    ASSERT_TRUE(call.folded) << name;
+    ASSERT_TRUE(call.explain.folded) << name;
     for (const double bytes : {64e3, std::numeric_limits<double>::infinity()}) {
-      const auto folded = call.folded(bytes);
+      const auto folded = call.explain.folded(bytes);
       EXPECT_EQ(folded.algorithm, call.algorithm);
       folded.run();
     }

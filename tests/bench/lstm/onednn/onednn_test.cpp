@@ -16,26 +16,26 @@ using testing::HasSubstr;
 constexpr LstmDirection kInference = LstmDirection::kForwardInference;
 constexpr LstmDirection kBackward = LstmDirection::kBackward;
 
-// Small problems, each with something that is easy to get wrong.
+// Small problems, each with a property that is easy to get wrong.
 constexpr std::string_view kProblems[] = {
-    "t1n1i1h1",         // nothing smaller
-    "t4n3i5h7",         // odd sizes, input unlike hidden
+    "t1n1i1h1",         // the smallest problem
+    "t4n3i5h7",         // odd sizes, input and hidden state of different widths
     "t3n2i16h16l3",     // three layers in one primitive
-    "t3n2i5h7l3",       // the first layer apart: its input is narrower
-    "t5n2i5h7bi",       // both passes, one primitive
-    "t5n2i5h7bisum",    // added
-    "t4n3i5h7l3bi",     // the passes meet after each layer
-    "t4n3i7h7l2bisum",  // as wide as the input, and still two primitives
+    "t3n2i5h7l3",       // a separate first layer, whose input is narrower
+    "t5n2i5h7bi",       // both passes in one primitive
+    "t5n2i5h7bisum",    // passes that are added
+    "t4n3i5h7l3bi",     // passes that are joined after each layer
+    "t4n3i7h7l2bisum",  // as wide as the input, but still two primitives
     "t3n2i5h8p4",       // projection
     "t3n2i5h8l2p4bi",   // all at once
     "t3n16i64h128p64",  // large enough for AMX kernels
 };
 
-// Two faults of oneDNN 3.2, both seen with AMX and without: signed hidden states are stored as if
-// they were unsigned, negative ones as 0 (jit_uni_rnn_common_postgemm.hpp clamps to [0, 255]; the
-// reference loops do the same); and the weights of a bf16 projection are laid out as f32's
-// (rnn_utils.cpp, set_expected_desc), while rnn_brgemm_utils.cpp says that bf16 has none. The
-// record of such a call has the status "wrong".
+// Two defects of oneDNN 3.2, both with and without AMX: signed hidden states are stored like
+// unsigned ones, negative values as 0 (jit_uni_rnn_common_postgemm.hpp clamps to [0, 255], and the
+// reference loops do the same); and the weights of a bf16 projection get the layout of f32
+// (rnn_utils.cpp, set_expected_desc), although rnn_brgemm_utils.cpp does not support it. Records of
+// such calls have the status "wrong".
 bool IsRight(const std::string& outcome, const std::string& type, const std::string& problem) {
   if (outcome.starts_with("ok ")) return true;
   const auto source = LstmTypeOf(type).source;
@@ -54,7 +54,7 @@ LstmCase Request(const std::string& problem, LstmDirection direction) {
 
 class LstmDirectionAndType : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
-// One thread: a second one spins at every step of a problem this small.
+// Uses one thread, because a second one would spin at every step of a problem this small.
 TEST_P(LstmDirectionAndType, AgreesWithTheLoops) {
   const auto& [direction, type] = GetParam();
   for (const auto problem : kProblems) {
@@ -77,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(LstmOnednn, LstmDirectionAndType,
 
 class LstmOption : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
-// Whatever the library does not refuse agrees with the loops. In f32 it has every option, but plain
-// weights for `bwd`, which reads them transposed.
+// Every call that the library does not refuse agrees with the loops. In f32 it supports every
+// option except plain weights for `bwd`, which reads them transposed.
 TEST_P(LstmOption, AgreesWithTheLoopsOrIsRefusedByTheLibrary) {
   const auto& [option, type] = GetParam();
   for (const std::string direction : {"fwd_inference", "fwd_training", "bwd"})
@@ -123,7 +123,7 @@ Inputs Seeded(const LstmCase& request) {
           SeededLstmGradient(request.problem, 3)};
 }
 
-// The library is given one number that differs from the loops': each must be noticed.
+// Gives the library one number that differs from that of the loops. The check must detect each.
 TEST(LstmOnednn, OnePlantedErrorInAnyInputIsWrong) {
   onednn::SetThreads(1);
   for (const auto direction : {kInference, kBackward}) {
@@ -133,12 +133,12 @@ TEST(LstmOnednn, OnePlantedErrorInAnyInputIsWrong) {
     Inputs planted = right;
     ForEachInput(
         [&](auto& values) {
-          const float kept = values.back();
+          const float original = values.back();
           values.back() += 0.01F;
           LstmCall call(request, "f32", planted.input, planted.d_output);
           const auto found = CompareWithLoops(call, "f32", right.input, right.d_output);
           EXPECT_FALSE(found.ok) << Key(direction) << ' ' << found.max_error;
-          values.back() = kept;
+          values.back() = original;
         },
         planted.input);
     LstmCall call(request, "f32", planted.input, planted.d_output);
@@ -159,7 +159,7 @@ TEST(LstmOnednn, WeightGradientsAddUpUntilTheyAreCleared) {
   for (size_t k = 0; k < once.layers[0].input.size(); ++k)
     EXPECT_NEAR(twice.layers[0].input[k], 2 * once.layers[0].input[k], 1e-5);
   EXPECT_EQ(twice.source, once.source);
-  // and nothing moved: the list of the call's memory still holds
+  // The list of the call's memory is still valid.
   const auto after = call.Memory();
   ASSERT_EQ(after.size(), memory.size());
   for (size_t k = 0; k < memory.size(); ++k) EXPECT_EQ(after[k].begin, memory[k].begin);
@@ -195,12 +195,12 @@ std::pair<size_t, size_t> Listed(const std::string& name) {
 }
 
 TEST(LstmOnednn, ListsTheMemoryOfACall) {
-  // As CountEveryTensorOnce of problem_test.cpp has them; plain weights are not padded.
+  // The counts of CountEveryTensorOnce in case_test.cpp; plain weights are not padded.
   constexpr size_t kWeights = 336 + 28 + 21, kStates = 84;
   EXPECT_EQ(Listed("LSTM/cpu/onednn/fwd_inference/f32/t2n3i5h7/peephole/ldigo"),
             (std::pair<size_t, size_t>{4 * kWeights, 4 * (kWeights + 30 + 42 + kStates)}));
-  // Two primitives: what the first hands on (t x n x h = 42) is one tensor, of a 2nd layer's
-  // weights (7 + 7) * 28, bias and states.
+  // With two primitives, the output of the first one (t x n x h = 42) is one tensor, and a second
+  // layer adds weights (7 + 7) * 28, bias and states.
   EXPECT_EQ(Listed("LSTM/cpu/onednn/fwd_inference/f32/t2n3i5h7l2/ldigo"),
             (std::pair<size_t, size_t>{4 * size_t{336 + 28 + 392 + 28},
                                        4 * (784 + 30 + 42 + 42 + 2 * kStates)}));
@@ -216,7 +216,7 @@ TEST(LstmOnednn, CarriesTheLineThatRepeatsIt) {
   EXPECT_EQ(workload::MakeWorkload(name).repro,
             "--rnn --mode=P --prop=BWD_DW --alg=VANILLA_LSTM --with-peephole=true "
             "--trivial-strides=true l1t2mb3sic7slc5dhc7dic7");
-  EXPECT_EQ(workload::MakeWorkload(name + "/cold").repro, "") << "benchdnn would time a warm call";
+  EXPECT_FALSE(workload::MakeWorkload(name + "/cold").repro) << "benchdnn would time a warm call";
 }
 
 TEST(LstmOnednn, ALargeProblemIsCheckedOnItsTwin) {
@@ -228,7 +228,7 @@ TEST(LstmOnednn, ALargeProblemIsCheckedOnItsTwin) {
   EXPECT_THAT(found.how, HasSubstr("outputs of the twin t16n32i64h64 ("));
 }
 
-// In one layer the sum of stored numbers fits; two shifts are more than a next layer takes off.
+// In one layer the sum of stored numbers fits, but a next layer would subtract one shift of two.
 TEST(LstmOnednn, UnsignedInt8SumsPassesOfOneLayer) {
   const auto one = fakes::Outcome("LSTM/cpu/onednn/fwd_inference/int8/t4n3i16h32bisum", 1);
   if (one.find("unimplemented") == std::string::npos) {

@@ -33,8 +33,8 @@ TEST(StepThrough, LeavesWhatLiesBelowTheStackPointerAlone) {
         if (std::memcmp(data.data(), data.data() + 1, kBytes - 1) != 0) _exit(1);
       },
       20);
-  if (!StepThrough([] {}, 20).counts) GTEST_SKIP() << StepThrough([] {}, 20).why;
-  ASSERT_TRUE(stepped.counts) << stepped.why;
+  if (!StepThrough([] {}, 20).counts) GTEST_SKIP() << StepThrough([] {}, 20).reason.value().text;
+  ASSERT_TRUE(stepped.counts) << stepped.reason.value_or(Reason()).text;
   EXPECT_GE(stepped.counts->all, 6);
 }
 

@@ -1,4 +1,4 @@
-#include "baselines/cluster/meetings.h"
+#include "baselines/cluster/barriers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,13 +34,12 @@ TEST(ClusterBarriers, TheSpreadIsBetweenTheFirstAndTheLastNode) {
   EXPECT_NEAR(*all->most_spread_seconds, 0.5, 1e-9);
   EXPECT_EQ(all->median_waited_seconds, 6);
   EXPECT_TRUE(all->late.empty());
-  EXPECT_THAT(
-      BarrierNotes(*all),
-      ElementsAre(HasSubstr("3 nodes met before 3 benchmarks and began them within 300 ms")));
+  EXPECT_THAT(BarrierNotes(*all),
+              ElementsAre(HasSubstr("3 nodes started 3 benchmarks together, within 300 ms")));
 }
 
-// n1 and n2 give n3 up before b. n4 was measured a day later, alone.
-TEST(ClusterBarriers, LateNodesAndThoseOfAnotherDayCountInNoSpread) {
+// n1 and n2 stop waiting for n3 before b. n4 was measured a day later, by itself.
+TEST(ClusterBarriers, TheSpreadLeavesOutLateNodesAndThoseOfAnotherDay) {
   const auto all = ClusterBarriersOf({{"n1", {Met("a", 100, 2), Met("b", 260, 1, {"n3"})}},
                                       {"n2", {Met("a", 100.1, 2), Met("b", 260.2, 1, {"n3"})}},
                                       {"n3", {Met("a", 103, 2), Met("b", 265, 2)}},
@@ -57,7 +56,7 @@ TEST(ClusterBarriers, LateNodesAndThoseOfAnotherDayCountInNoSpread) {
                           HasSubstr("n4 (2)")));
 }
 
-// Two nodes a day later met each other: two meetings before one benchmark.
+// Two nodes of a later job: two barriers before one benchmark, a day apart.
 TEST(ClusterBarriers, BarriersOfTwoDaysAreNotMixed) {
   const auto all = ClusterBarriersOf({{"n1", {Met("a", 100, 1)}},
                                       {"n2", {Met("a", 100.5, 1)}},
@@ -68,7 +67,7 @@ TEST(ClusterBarriers, BarriersOfTwoDaysAreNotMixed) {
   EXPECT_NEAR(*all->most_spread_seconds, 0.7, 1e-9);
 }
 
-TEST(ClusterBarriers, AreAbsentWhereNobodyMet) {
+TEST(ClusterBarriers, AreAbsentWithoutBarriers) {
   EXPECT_FALSE(ClusterBarriersOf({{"n1", {}}, {"n2", {}}}));
   const auto alone = ClusterBarriersOf({{"n1", {Met("a", 100, 0)}}});
   ASSERT_TRUE(alone);
@@ -78,7 +77,7 @@ TEST(ClusterBarriers, AreAbsentWhereNobodyMet) {
               ElementsAre(HasSubstr("no two began any together"), HasSubstr("n1 (1)")));
 }
 
-TEST(ClusterBarriers, ComeBackFromJson) {
+TEST(ClusterBarriers, AreReadAsTheyWereWritten) {
   const std::vector<Barrier> barriers = {Met("a", 100, 2, {"n3"})};
   const auto list = nlohmann::json::array({ToJson(barriers[0])});
   EXPECT_EQ(ToJson(BarriersFromJson(list, "x")[0]), list[0]);

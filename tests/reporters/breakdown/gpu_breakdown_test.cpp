@@ -4,7 +4,7 @@
 
 #include "reporters/breakdown/breakdown.h"
 #include "reporters/breakdown/breakdown_text.h"
-#include "tests/reporters/breakdown/ledger_parts.h"
+#include "tests/reporters/breakdown/component_seconds.h"
 
 namespace dlroof::breakdown {
 namespace {
@@ -13,7 +13,7 @@ LaunchedKernel Kernel(double seconds, double waves, int launches = 1) {
   return {"kernel", launches, seconds, KernelFacts{.blocks = 1, .waves = waves}};
 }
 
-// 100 s, in which two kernels run for 80: 60 in 1.5 waves, 20 in 2.
+// A call of 100 s in which two kernels run for 80 s: 60 s in 1.5 waves, 20 s in 2 waves.
 struct GpuCall {
   BreakdownFacts facts = {.seconds = 100,
                           .roof_seconds = 30,
@@ -37,7 +37,7 @@ TEST(GpuBreakdown, SplitsTheTimeByItsKernels) {
   EXPECT_EQ(breakdown.starts, 2);
 }
 
-TEST(GpuBreakdown, IsAbsentWhereAKernelWasNotTraced) {
+TEST(GpuBreakdown, NeedsTheTimeOfEveryKernel) {
   GpuCall call;
   call.kernels[1].seconds.reset();
   EXPECT_FALSE(call.Made());
@@ -46,7 +46,7 @@ TEST(GpuBreakdown, IsAbsentWhereAKernelWasNotTraced) {
 }
 
 // Tracing lengthens short kernels.
-TEST(GpuBreakdown, ScalesKernelsThatWereTracedForLongerThanTheCall) {
+TEST(GpuBreakdown, ScalesTracedTimesToAShorterCall) {
   GpuCall call;
   call.facts.seconds = 40;
   call.facts.roof_seconds = 0;
@@ -63,7 +63,7 @@ TEST(GpuBreakdown, WithoutWavesHasNoTail) {
   EXPECT_EQ(call.Made()->Find(ComponentKind::kTail), nullptr);
 }
 
-TEST(GpuBreakdown, OfAnyFactsAddsUpOfPositiveParts) {
+TEST(GpuBreakdown, OfAnyFactsIsASumOfPositiveComponents) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> any(0, 2);
   for (int i = 0; i < 1000; ++i) {
@@ -74,22 +74,23 @@ TEST(GpuBreakdown, OfAnyFactsAddsUpOfPositiveParts) {
       call.kernels.push_back(Kernel(0.01 + any(random), 3 * any(random), 1 + i % 2));
     const auto breakdown = call.Made().value();
     EXPECT_NEAR(Sum(breakdown), call.facts.seconds, 1e-4 * call.facts.seconds);
-    for (const auto& part : breakdown.parts) EXPECT_GT(part.seconds, 0);
+    for (const auto& one : breakdown.components) EXPECT_GT(one.seconds, 0);
   }
 }
 
-// Each planted cause is the largest part, and has its sentence.
+// Each planted cause becomes the largest component and gets its own advice.
 TEST(GpuBreakdown, NamesThePlantedCause) {
   GpuCall tail;
   tail.kernels = {Kernel(90, 1.05)};
-  EXPECT_NE(BreakdownAdvice(*tail.Made()).find("last wave"), std::string::npos);
+  EXPECT_NE(BreakdownAdvice(*tail.Made())->find("last wave"), std::string::npos);
   GpuCall idle;
   idle.kernels = {Kernel(35, 1)};
-  EXPECT_NE(BreakdownAdvice(*idle.Made()).find("no kernel runs for 61 %"), std::string::npos);
+  EXPECT_NE(BreakdownAdvice(*idle.Made())->find("no kernel runs for 61 %"), std::string::npos);
   GpuCall launch;
   launch.facts.call_seconds = 1;
   launch.kernels = {Kernel(35, 1, 70)};
-  EXPECT_NE(BreakdownAdvice(*launch.Made()).find("starting kernels costs 65 %"), std::string::npos);
+  EXPECT_NE(BreakdownAdvice(*launch.Made())->find("starting kernels costs 65 %"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "baselines/cluster/meetings.h"
+#include "baselines/cluster/barriers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,9 +18,9 @@ namespace {
 using nlohmann::json;
 using NodeBarriers = std::vector<std::pair<std::string, std::vector<Barrier>>>;
 
-constexpr double kAnotherBarrier = 10;  // [s]
+constexpr double kAnotherBarrier = 10;  // [s] starts that are this far apart do not belong together
 
-// Returns the nodes that others left behind, by name.
+// Returns the nodes that missed a deadline, by name.
 std::vector<LateNode> LateNodes(const NodeBarriers& by_node) {
   struct First {
     double began_seconds = 0;
@@ -42,8 +42,7 @@ std::vector<LateNode> LateNodes(const NodeBarriers& by_node) {
   return late;
 }
 
-// Returns the widest distance within the times of one benchmark that belong together; absent where
-// no two do.
+// Returns the largest spread within the starts of one benchmark that belong together, if any do.
 std::optional<double> SpreadOf(std::vector<double> began) {
   std::ranges::sort(began);
   std::optional<double> widest;
@@ -81,7 +80,7 @@ json ToJson(const Barrier& barrier) {
 }
 
 std::vector<Barrier> BarriersFromJson(const json& list, const std::string& where) {
-  if (!list.is_array()) throw BadInput("{}: expected an array of meetings", where);
+  if (!list.is_array()) throw BadInput("{}: expected an array of barriers", where);
   std::vector<Barrier> barriers;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonReader reader(list[i], fmt::format("{}[{}]", where, i));
@@ -162,24 +161,25 @@ std::vector<std::string> BarrierNotes(const ClusterBarriers& barriers) {
   std::vector<std::string> notes;
   if (barriers.median_spread_seconds && barriers.most_spread_seconds)
     notes.push_back(fmt::format(
-        "{} nodes met before {} benchmarks and began them within {} of each other "
-        "(median; at most {}; by the nodes' clocks); a node waited for {} in all",
+        "{} nodes started {} benchmarks together, within {} of each other (median; at most {}; by "
+        "the nodes' clocks); a node waited for {} in total",
         barriers.nodes, barriers.benchmarks, text::WithPrefix(*barriers.median_spread_seconds, "s"),
         text::WithPrefix(*barriers.most_spread_seconds, "s"),
         text::WithPrefix(barriers.median_waited_seconds, "s")));
   else
-    notes.emplace_back("nodes were to meet before each benchmark, and no two began any together");
+    notes.emplace_back(
+        "nodes waited for each other before each benchmark, but no two started any together");
   std::vector<std::string> late, apart;
   for (const auto& one : barriers.late)
     late.push_back(fmt::format("{} (before {}, {} nodes waited)", one.name, one.benchmark, one.by));
   for (const auto& [node, count] : barriers.apart)
     apart.push_back(fmt::format("{} ({})", node, count));
   if (!late.empty())
-    notes.push_back(fmt::format("missed a meeting's deadline, and the others went on without: {}",
+    notes.push_back(fmt::format("missed the deadline of a barrier, so the others started first: {}",
                                 NamedNodes(late)));
   if (!apart.empty())
-    notes.push_back(fmt::format("nodes with benchmarks that no other node began with them: {}",
-                                NamedNodes(apart)));
+    notes.push_back(
+        fmt::format("nodes that started benchmarks alone (number): {}", NamedNodes(apart)));
   return notes;
 }
 

@@ -4,8 +4,8 @@
 extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
   static const dlroof::gpu_loader::GpuModule module = [] {
     auto made = dlroof::fakes::FakeModule();
-    made.cells.clear();
-    made.why_no_cells = "the fake was built without cuDNN";
+    made.backends.clear();
+    made.no_backends_reason = dlroof::Reason{"the fake was built without cuDNN"};
     return made;
   }();
   return &module;

@@ -1,4 +1,4 @@
-// Placement on roofs that are given, not measured.
+// Placement under roofs that are specified, not measured.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,24 +21,22 @@ machine::Machine OfADataSheet() {
   machine::Machine machine = fakes::SmallMachine();
   auto& set = machine.by_threads[2];
   for (auto& [pipe, ceiling] : set.flops) {
-    ceiling.validated = false;
-    ceiling.specified = true;
+    ceiling.status = machine::CeilingStatus::kSpecified;
   }
-  set.bytes[Level::kDram].validated = false;
-  set.bytes[Level::kDram].specified = true;
+  set.bytes[Level::kDram].status = machine::CeilingStatus::kSpecified;
   return machine;
 }
 
-TEST(Place, SpecifiedRoofsCarryAPercentAndAreNamed) {
+TEST(Place, GivesPercentagesUnderSpecifiedRoofsAndSaysSo) {
   const machine::Machine machine = OfADataSheet();
   const auto placed = Placed(fakes::Measured(20, 200, 100), machine);  // roof 20 flop/s
   EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 0.5);
-  EXPECT_EQ(BoundText(*placed.time), "DRAM (given)");
+  EXPECT_EQ(BoundText(*placed.time), "DRAM (specified)");
   EXPECT_THAT(
       placed.remarks,
-      testing::ElementsAre("placed on roofs that are given, not measured here: no proof "
-                           "and no interval; bound and percentages are as right as they are"));
-  EXPECT_THAT(placed.advice, testing::HasSubstr("slower than its given DRAM bandwidth roof"));
+      testing::ElementsAre("placed under roofs that are specified, not measured: nothing validates "
+                           "them; bound and percentages are only as accurate as they are"));
+  EXPECT_THAT(placed.advice, testing::HasSubstr("slower than its specified DRAM bandwidth roof"));
   EXPECT_EQ(ToJson(fakes::Measured(20, 200, 100), &machine)["time"]["given"], true);
   const machine::Machine measured = fakes::SmallMachine();
   EXPECT_FALSE(ToJson(fakes::Measured(20, 200, 100), &measured)["time"].contains("given"));
@@ -49,21 +47,21 @@ TEST(Place, APointAboveASpecifiedRoofSaysThatTheRoofOrTheCountIsWrong) {
   const auto placed = Placed(fakes::Measured(8, 200, 100), OfADataSheet());
   EXPECT_DOUBLE_EQ(placed.classic.at(0).fraction.value(), 1.25);
   EXPECT_THAT(placed.remarks,
-              testing::Contains("above the given dram roof: the roof is wrong (see the machine "
-                                "file), or the count of FLOPs or bytes is"));
+              testing::Contains("above the specified dram roof: the roof (see the machine file) or "
+                                "the count of FLOPs or bytes is wrong"));
 }
 
-// 400 modelled byte at the measured 50 byte/s of L2 take 8 s. The call took 4, so they are refuted.
+// 400 modelled byte at the measured 50 byte/s of L2 take 8 s. The call took 4 s, so they are
+// refuted.
 TEST(Place, ASpecifiedRateRefutesNoCount) {
   record::Record record = fakes::Measured(4, 200, 10);
   record.work[Provenance::kModelled].bytes[Level::kL2] = 400;
   machine::Machine machine = fakes::SmallMachine();
   EXPECT_THAT(Placed(record, machine).remarks,
               testing::Contains(testing::HasSubstr("left out at l2")));
-  machine.by_threads[2].bytes[Level::kL2].validated = false;
-  machine.by_threads[2].bytes[Level::kL2].specified = true;
+  machine.by_threads[2].bytes[Level::kL2].status = machine::CeilingStatus::kSpecified;
   EXPECT_THAT(Placed(record, machine).remarks,
-              testing::Contains(testing::StartsWith("above the given l2 roof: the roof is wrong")));
+              testing::Contains(testing::StartsWith("above the specified l2 roof: the roof")));
 }
 
 }  // namespace
