@@ -202,7 +202,7 @@ std::string TimeText(const record::Timing& timing) {
 std::string ShareText(const VersusSide& side) {
   if (!side.fraction) return "";
   return fmt::format("{}{:.{}f}{}", roofline::MarkOf(side.timing.noisy), 100 * *side.fraction,
-                     *side.fraction < 0.0995 ? 2 : 1, side.specified ? " (given)" : "");
+                     *side.fraction < 0.0995 ? 2 : 1, side.specified ? " (specified)" : "");
 }
 
 std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {
@@ -495,7 +495,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
   const bool specified = std::ranges::any_of(
       versus.rows, [](const VersusRow& row) { return row.a.specified || row.b.specified; });
   if (specified)
-    notes.emplace_back("(given): the roof is from a data sheet or a paper, not measured");
+    notes.emplace_back("(specified): the roof is from a data sheet or a paper, not measured");
   const bool noisy = std::ranges::any_of(versus.rows, &VersusRow::noisy);
   if (noisy) notes.emplace_back(roofline::kNoisyMeaning);
   const bool absent =

@@ -50,7 +50,7 @@ std::string FractionText(const compare::Comparison& row) {
   };
   if (!row.base_fraction && !row.contender_fraction) return "";
   return fmt::format("{} -> {}{}", text(row.base_fraction), text(row.contender_fraction),
-                     row.specified_roof ? " (given)" : "");
+                     row.specified_roof ? " (specified)" : "");
 }
 
 std::string EffectText(const compare::Comparison& row) {

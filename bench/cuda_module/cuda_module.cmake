@@ -91,7 +91,8 @@ add_library(dlroof_cuda MODULE)
 set_target_properties(dlroof_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE CXX
                       BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${dlroof_cuda_rpath}" LINK_DEPENDS "${dlroof_cuda_map}")
 target_link_options(dlroof_cuda PRIVATE LINKER:-z,now LINKER:-z,defs "LINKER:--version-script,${dlroof_cuda_map}")
-target_link_libraries(dlroof_cuda PRIVATE dlroof_flags ${dlroof_cuda_targets} ${dlroof_kernel_targets} dlroof_archive dlroof_cuda_libraries)
+target_link_libraries(dlroof_cuda PRIVATE dlroof_flags counters_base ${dlroof_cuda_targets} ${dlroof_kernel_targets}
+                      dlroof_archive dlroof_cuda_libraries)
 install(TARGETS dlroof_cuda LIBRARY DESTINATION bin)
 # The programs refuse a module of another build, so they are built together.
 foreach(program IN ITEMS dlroof dlroof_bench)

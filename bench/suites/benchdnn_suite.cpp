@@ -181,7 +181,7 @@ class Reader {
   // any other option.
   bool ReadGlobal(std::string_view option, std::string_view value, int line);
   void ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFile& file);
-  void AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem benchmark);
+  void AddProblem(const benchdnn::BenchdnnProblem& problem, const ForeignProblem& benchmark);
   // Returns why such an option prevents a benchmark.
   std::optional<Reason> GlobalReason() const;
 
@@ -296,11 +296,11 @@ void Reader::ReadProblem(const benchdnn::BenchdnnToken& token, const BenchdnnFil
   constexpr size_t kMostCharacters = 1000;  // limited because each benchmark has a copy
   if (token.text.size() > kMostCharacters)
     throw BadInput("the problem is longer than {} characters", kMostCharacters);
-  ForeignProblem benchmark{{file.path, token.At(0).line, token.text, ""}, std::nullopt};
-  AddProblem(settings_.Driver().read(token.text), std::move(benchmark));
+  const ForeignProblem benchmark{{file.path, token.At(0).line, token.text, ""}, std::nullopt};
+  AddProblem(settings_.Driver().read(token.text), benchmark);
 }
 
-void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem benchmark) {
+void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, const ForeignProblem& benchmark) {
   const uint64_t combinations = settings_.Combinations();
   CheckCount(combinations);
   const auto global_reason = GlobalReason();
@@ -317,10 +317,11 @@ void Reader::AddProblem(const benchdnn::BenchdnnProblem& problem, ForeignProblem
     auto name = problem.name(choice);
     if (global_reason) name = *global_reason;
     const auto* const reason = std::get_if<Reason>(&name);
-    benchmark.name.reset();
-    if (reason == nullptr) benchmark.name.emplace(std::get<std::string>(name));
-    benchmark.reason = reason == nullptr ? "" : reason->text;
-    benchmarks_.push_back(benchmark);
+    auto& made = benchmarks_.emplace_back(benchmark);
+    if (reason == nullptr)
+      made.name = std::get<std::string>(name);
+    else
+      made.reason = reason->text;
   }
 }
 

@@ -82,9 +82,9 @@ TEST(WriteTable, APercentOfASpecifiedRoofSaysSo) {
   auto& row = compared.result.rows[0];
   row.base_fraction = 0.5;
   row.contender_fraction = 0.4;
-  EXPECT_THAT(TableOf(compared.result), Not(HasSubstr("(given)")));
+  EXPECT_THAT(TableOf(compared.result), Not(HasSubstr("(specified)")));
   row.specified_roof = true;
-  EXPECT_THAT(TableOf(compared.result), HasSubstr("50.0 -> 40.0 (given)"));
+  EXPECT_THAT(TableOf(compared.result), HasSubstr("50.0 -> 40.0 (specified)"));
   EXPECT_EQ(json::parse(compared.Written(WriteJson))["benchmarks"][0]["given_roof"], true);
 }
 
