@@ -113,7 +113,8 @@ KeyedRecords RecordsByKey(const roofline::PlacedRun& run, const VersusOptions& o
   return keyed;
 }
 
-// Returns A's and B's pairs of records of one operator: with equal options, or all if none are.
+// Pairs each of A's records of an operator (`in_a`) with each of B's (`in_b`). Returns the pairs
+// with equal options, or every pair if no two records have equal options.
 std::vector<std::pair<std::size_t, std::size_t>> PairsOf(const roofline::PlacedRun& a,
                                                          const std::vector<std::size_t>& in_a,
                                                          const roofline::PlacedRun& b,

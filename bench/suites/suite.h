@@ -66,8 +66,8 @@ struct ForeignProblem : SkippedProblem {
   std::optional<std::string> name;
 };
 
-// Returns a suite, without counts, of the benchmarks among `problems`, each once. The problems
-// without a benchmark become its skipped problems.
+// Returns a suite of the benchmarks that `problems` name, each once, without numbers of
+// occurrences. Problems for which dlroof has no benchmark become its skipped problems.
 Suite SuiteFromProblems(const std::string& file, const std::vector<ForeignProblem>& problems);
 
 // Returns the built-in suites, sorted by name.

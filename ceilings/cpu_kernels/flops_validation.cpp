@@ -71,8 +71,8 @@ CoreRates RatesOf(const cpu::Cpu& cpu) {
 
 std::vector<double> AdmissibleStepsPerCycle(const FlopsProbe& probe, const CoreRates& core) {
   if (const auto known = KnownStepsPerCycle(probe, core)) return {*known};
-  // In the order of Issue. kTwo: 2/3 of a step if three micro-operations (vpmulld is two) share two
-  // ports; 3/2 if the two instructions share three ports.
+  // Steps that a core can start per cycle, one list per value of Issue. kTwo: 2/3 if a step's three
+  // micro-operations share two ports (vpmulld has two), 3/2 if its two instructions share three.
   static const std::vector<double> kAllowed[] = {{0.5, 1, 2},
                                                  {0.5, 2.0 / 3, 1, 1.5, 2},
                                                  {1.0 / 3, 0.5, 2.0 / 3, 1},

@@ -155,7 +155,8 @@ class CudaBench : public gpu_ceilings::GpuBench {
   gpu_kernels::GpuBytes Result(const gpu_kernels::GpuRow& row, const gpu_kernels::GpuShape& shape,
                                const gpu_kernels::GpuBytes& operands,
                                std::int64_t iterations) override {
-    // Checks a GEMM with the algorithm that is timed, which the prepared GEMM has chosen.
+    // A GEMM is checked with the algorithm that is timed: Prepare() chooses it, or reuses the GEMM
+    // that is already prepared. Other rows have nothing to choose.
     if (row.unit != gpu_kernels::GpuUnit::kGemm)
       Renew(row, shape);
     else

@@ -34,7 +34,7 @@ std::size_t OffsetInLine(const MemorySpan& span) {
   return reinterpret_cast<std::uintptr_t>(span.begin) % kCacheLineBytes;
 }
 
-// Returns whether the mapping that the line "7f00-7f80 rw-p ..." begins contains the address.
+// Returns whether the address is in the mapping whose header line is "7f00-7f80 rw-p ...".
 // Returns nullopt for lines of another form.
 std::optional<bool> Contains(const std::string& line, std::uintptr_t address) {
   std::istringstream text(line);

@@ -150,7 +150,8 @@ std::string RoofNames(const TrajectoryFigure& figure, const Panel& panel) {
   return text;
 }
 
-// Adds a block with the points and their colours, and one with the arrows between them.
+// Adds a trajectory to the gnuplot script: a data block of its coloured points, one of the arrows
+// from each point to the next, and labels.
 void AddTrajectory(const trajectory::Trajectory& trajectory, std::size_t index, Plot& plot,
                    std::string& labels) {
   std::vector<const trajectory::TrajectoryPoint*> points;

@@ -137,8 +137,8 @@ std::optional<double> BestBytes(const AdviceCase& at, Level level) {
   return std::nullopt;
 }
 
-// Returns whether a model of the GPU kernel added repeated reads of its waves to the modelled DRAM
-// bytes. The model leaves a counting note if it did.
+// Returns whether the modelled DRAM bytes include data that later waves of the GPU kernel read
+// again. The model that adds them leaves a counting note.
 bool KernelIsModelled(const record::Record& record) {
   return record.device == "gpu" && std::ranges::any_of(record.counting, [](const auto& note) {
            return note.provenance == Provenance::kModelled;
