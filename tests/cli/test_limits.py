@@ -174,7 +174,7 @@ def test_a_counter_that_stands_still_is_a_reason_and_no_energy(tmp_path):
 
 
 def test_two_programs_by_turns_measure_no_energy():
-    verify(run(f"{BENCH} --dlroof_energy --dlroof_turns=3,4"), [bad_input, says("--dlroof_energy: two programs interleaved")])
+    verify(run(f"{BENCH} --dlroof_energy --dlroof_turns=3,4"), [bad_input, says("--dlroof_energy: two interleaved programs")])
     verify(run(f"{BENCH} --dlroof_meter_seconds=9 --dlroof_turns=3,4"), [bad_input, says("--dlroof_meter_seconds: two programs interleaved")])
 
 
