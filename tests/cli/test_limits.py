@@ -175,7 +175,7 @@ def test_a_counter_that_stands_still_is_a_reason_and_no_energy(tmp_path):
 
 def test_two_programs_by_turns_measure_no_energy():
     verify(run(f"{BENCH} --dlroof_energy --dlroof_turns=3,4"), [bad_input, says("--dlroof_energy: two interleaved programs")])
-    verify(run(f"{BENCH} --dlroof_meter_seconds=9 --dlroof_turns=3,4"), [bad_input, says("--dlroof_meter_seconds: two programs interleaved")])
+    verify(run(f"{BENCH} --dlroof_meter_seconds=9 --dlroof_turns=3,4"), [bad_input, says("--dlroof_meter_seconds: two interleaved programs")])
 
 
 def test_a_window_for_a_meter_has_its_begin_end_and_calls(tmp_path):
@@ -212,4 +212,4 @@ def test_the_doctor_says_which_counters_there_are_and_why_others_are_not(tmp_pat
     tree = Powercap(tmp_path, CPUS)
     assert "energy       powercap: package-0, dram-0, psys (not added) (packages and DRAM; no fans" in doctor()
     tree.write(f"devices/system/cpu/cpu{CPUS[-1] + 1}/topology/physical_package_id", "0")
-    assert f"this process may use {len(CPUS)} of the {len(CPUS) + 1} CPUs of package 0" in doctor()
+    assert f"this process may use only {len(CPUS)} of the {len(CPUS) + 1} CPUs of package 0" in doctor()
