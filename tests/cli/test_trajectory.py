@@ -87,7 +87,7 @@ def test_files_of_one_thread_count_each_are_joined(measured):
 
 @checks(
     ("more threads than CPUs", f"dlroof trajectory {NAME} --threads=1,{CPUS + 1}", bad_input, says(f"--threads={CPUS + 1}: this process may use {CPUS} CPU")),
-    ("no such parameter", f"dlroof trajectory {NAME} --sweep=colour=1,2", bad_input, says("there are batch, steps, features, hidden, layers")),
+    ("no such parameter", f"dlroof trajectory {NAME} --sweep=colour=1,2", bad_input, says("it has batch, steps, features, hidden, layers")),
     ("no values", f"dlroof trajectory {NAME} --sweep=batch", bad_input),
     ("a bad value", f"dlroof trajectory {NAME} --batch=1,x", bad_input),
     ("a bad name", "dlroof trajectory LSTM/cpu/onednn/fwd_inference/f32/t16x --batch=1,2", one_sentence),
