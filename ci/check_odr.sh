@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Looks for two definitions of one name that differ (violations of C++'s one-definition rule) in all objects of the programs and
-# the tests: GCC compares the types of all files when it links with -flto. Nothing is run.
+# Looks for two definitions of one name that differ (violations of C++'s one-definition rule) in all objects of the modules and
+# the programs: GCC compares the types of all files when it links with -flto. Nothing is run.
 . "$(dirname "$0")/lib.sh"
 build_options+=(-DDLROOF_CUDA=OFF)
 say "checking that GCC finds a planted violation"
