@@ -29,7 +29,7 @@ struct NetworkPiece {
 struct Network {
   std::string name;                  // for people; may be empty
   std::vector<NetworkPiece> pieces;  // by rising size, at least one
-  // [1] Measured time of an allreduce on the most nodes, divided by that of the best closed form.
+  // [1] Measured allreduce time divided by the best closed form's time, on the largest node count.
   std::optional<double> allreduce_over_model;
   std::optional<Reason> reason;  // set for a measured network that is not validated
 };
@@ -113,7 +113,7 @@ inline constexpr std::size_t kLeastLinkRanks = 3;  // between two ranks either c
 // A node that is slow with all partners, or a link between two nodes that are faster with others.
 struct SlowLink {
   std::optional<std::size_t> from, to;  // ranks; of a slow node only one is set
-  double bytes_per_second = 0;  // [byte/s] at the largest size; of a node that of its best link
+  double bytes_per_second = 0;  // [byte/s] at the largest message size; for a node: its best link's
   double ratio = 1;  // [1] rate / the median node's rate; of a link / its slower node's rate
 };
 

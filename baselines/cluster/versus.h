@@ -46,7 +46,7 @@ const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine);
 
 enum class EnergyClass {
   kMeasured,  // by energy counters of the devices, read before and after the calls
-  kMetered,   // by a meter of the whole node, in a window of calls
+  kMetered,   // measured by the node's power meter while calls ran
   kAssumed    // watts of a node under load, from the file of prices, times the call's seconds
 };
 std::string_view Key(EnergyClass energy_class);

@@ -28,7 +28,7 @@ std::size_t Rank(const compare::Comparison& row) {
   return std::ranges::find(kWorstFirst, row.verdict) - kWorstFirst.begin();
 }
 
-// Returns the rows, the worst verdict first, without those that moved with the whole run.
+// Returns the rows, worst verdict first, except rows that only moved by the factor of the run.
 std::vector<const compare::Comparison*> Ordered(const compare::CompareResult& result) {
   std::array<std::vector<const compare::Comparison*>, kWorstFirst.size()> by_rank;
   for (const auto& row : result.rows) {

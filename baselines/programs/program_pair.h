@@ -49,7 +49,7 @@ struct ComparedProgram {
 // Returns the run with its program's summary. Throws BadInput if the run file is not of a program.
 ComparedProgram ComparedProgramOf(const std::string& where, roofline::PlacedRun run);
 
-// A sum of calls in one step, or in the whole log if the comparison is not per step.
+// The calls of one step, summed; of the entire log if the comparison is not per step.
 struct CallSum {
   double calls = 0;    // [1]
   double seconds = 0;  // [s] of wall time
