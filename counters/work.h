@@ -67,6 +67,7 @@ struct KernelFacts {
   int registers = 0;            // per thread
   double shared_bytes = 0;      // [byte] per block, static and dynamic
   std::optional<double> waves;  // [1] blocks divided by those that fit on the GPU at once
+  int cluster = 1;              // [1] blocks of a thread block cluster; 1 without clusters
 
   bool operator==(const KernelFacts&) const = default;
 };

@@ -7,8 +7,10 @@
 #include <tuple>
 
 #include "baselines/compare/compare_stored.h"
+#include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
 #include "baselines/statistics/judge.h"
+#include "counters/base/error.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "counters/base/process.h"
@@ -16,6 +18,9 @@
 
 namespace dlroof::compare {
 namespace {
+
+// [1] Share of a GPU's change in time that must also be a change in SM cycles.
+constexpr double kLeastInCycles = 0.5;
 
 constexpr KeyRow<Quantity> kQuantities[] = {{Quantity::kTime, "time"},
                                             {Quantity::kBytes, "bytes"},
@@ -48,6 +53,12 @@ Side SideOf(const record::Record& record, const machine::Machine* machine) {
   }
   return side;
 }
+
+// A record with the times that are judged, and what they say.
+struct JudgedSide {
+  const record::Record& record;
+  const Side& side;
+};
 
 std::string StatusText(const record::Record& record) {
   return fmt::format("{}{}{}", record::Key(record.status), record.reason.empty() ? "" : ": ",
@@ -167,14 +178,25 @@ class Comparing {
     statistics::Candidate candidate;
     std::optional<double> roof;       // [1] logarithm of the ratio of roof times, with any ceilings
     std::optional<double> predicted;  // [1] logarithm of the ratio of predicted times
+    std::optional<double> cycles;     // [1] logarithm of the ratio of a GPU's SM cycles
   };
 
   // Returns the row's ratios, or sets its reason and returns nothing if it cannot be judged.
   std::optional<Measured> Measure(Comparison& row) const {
     const auto* base_machine = record::MachineFor(base_.file, *row.base);
     const auto* contender_machine = record::MachineFor(contender_.file, *row.contender);
-    const Side base = SideOf(*row.base, base_machine),
-               contender = SideOf(*row.contender, contender_machine);
+    std::optional<JudgedTimes> chosen;
+    try {
+      if (row.contender->device == "gpu") chosen = ChooseTimes(*row.base, *row.contender);
+    } catch (const Unsupported& error) {
+      row.reason = error.what();
+      return std::nullopt;
+    }
+    if (chosen) row.timed = chosen->timed;
+    const record::Record& base_record = chosen ? chosen->base : *row.base;
+    const record::Record& contender_record = chosen ? chosen->contender : *row.contender;
+    const Side base = SideOf(base_record, base_machine),
+               contender = SideOf(contender_record, contender_machine);
     row.base_seconds = base.median;
     row.contender_seconds = contender.median;
     row.base_fraction = base.fraction;
@@ -182,7 +204,7 @@ class Comparing {
     row.specified_roof = base.specified_roof || contender.specified_roof;
     row.changes = FindChanges(*row.base, base_machine, *row.contender, contender_machine);
     std::optional<double> p_value;
-    const auto shift = ShiftOf(row, base, contender, p_value);
+    const auto shift = ShiftOf(row, {base_record, base}, {contender_record, contender}, p_value);
     if (!shift) return std::nullopt;
     if (!options_.across_machines) row.cliffs_delta = shift->cliffs_delta;
     const bool roofs = base.roof_seconds && contender.roof_seconds;
@@ -190,7 +212,9 @@ class Comparing {
       row.reason = fmt::format("no percent of roof in {}", base.roof_seconds ? "NEW" : "BASE");
       return std::nullopt;
     }
-    Measured measured{0, {*shift, std::nullopt, p_value}, std::nullopt, std::nullopt};
+    Measured measured{.candidate = {*shift, std::nullopt, p_value}};
+    if (row.contender->device == "gpu")
+      measured.cycles = CyclesLogRatio(base_record, contender_record);
     if (row.base->prediction && row.contender->prediction)
       measured.predicted =
           std::log(row.contender->prediction->seconds / row.base->prediction->seconds);
@@ -202,18 +226,19 @@ class Comparing {
   }
 
   // Returns the shift of the times, or sets the row's reason and returns nothing for too few times.
-  std::optional<statistics::Shift> ShiftOf(Comparison& row, const Side& base, const Side& contender,
+  std::optional<statistics::Shift> ShiftOf(Comparison& row, const JudgedSide& base,
+                                           const JudgedSide& contender,
                                            std::optional<double>& p_value) const {
     if (!interleaved_) {
-      if (!HasEnoughClean(*row.base) || !HasEnoughClean(*row.contender)) {
-        row.reason = TooFew(row, base, contender);
+      if (!HasEnoughClean(base.record) || !HasEnoughClean(contender.record)) {
+        row.reason = TooFew(row, base.side, contender.side);
         return std::nullopt;
       }
-      auto shift = statistics::MeasureShift(base.clean, contender.clean);
+      auto shift = statistics::MeasureShift(base.side.clean, contender.side.clean);
       if (!shift) row.reason = "a time of 0 has no ratio";
       return shift;
     }
-    const auto log_ratios = statistics::BlockLogRatios(*row.base, *row.contender);
+    const auto log_ratios = statistics::BlockLogRatios(base.record, contender.record);
     const auto paired = statistics::MeasureSequentialShift(log_ratios);
     if (paired) {
       p_value = paired->p_value;
@@ -284,12 +309,28 @@ class Comparing {
         row.reason = "both files have the same repetitions: they are one measurement";
       }
       row.judgement = std::move(judged.each[i]);
+      RetractUnlessInCycles(measured_[i], row);
     }
     result.min_effect = judged.min_effect;
     result.min_effect_from = std::move(judged.min_effect_from);
     result.noise = std::move(judged.noise);
     if (judged.common && std::abs(judged.common->log_ratio) >= std::log1p(judged.min_effect) / 2)
       result.common = judged.common;
+  }
+
+  // A GPU's time that changed only with the clock of its SMs says nothing about the code: a verdict
+  // must hold in cycles, too (as nvbench's robust comparison asks).
+  static void RetractUnlessInCycles(const Measured& measured, Comparison& row) {
+    if (!measured.cycles) return;
+    if (row.verdict != statistics::Verdict::kSlower && row.verdict != statistics::Verdict::kFaster)
+      return;
+    const double time = measured.candidate.shift.log_ratio;
+    if (*measured.cycles / time > kLeastInCycles) return;
+    row.reason = fmt::format(
+        "{:+.1f} % in time but {:+.1f} % in SM cycles: the GPU's clock changed, so this run cannot "
+        "say whether the code did",
+        100 * std::expm1(time), 100 * std::expm1(*measured.cycles));
+    row.verdict = statistics::Verdict::kAmbiguous;
   }
 
   void AlertOnFraction(CompareResult& result) {

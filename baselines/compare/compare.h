@@ -55,7 +55,9 @@ struct Comparison {
   std::optional<double> cliffs_delta;  // [1] effect size of the seconds; not set across machines
   std::optional<double> base_seconds, contender_seconds;    // [s] medians of clean repetitions
   std::optional<double> base_fraction, contender_fraction;  // [1] of the binding roof, if known
-  bool specified_roof = false;       // a roof of the two is specified, not measured
+  bool specified_roof = false;  // a roof of the two is specified, not measured
+  // Which time of a GPU was judged, if not the records' own: "graph", "throughput" or "call".
+  std::optional<std::string> timed;
   bool explained_by_common = false;  // only moved by the common shift of its run
   bool newly_failed = false;         // was ok in BASE, and has no time in NEW
   std::vector<Change> changes;

@@ -16,6 +16,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "baselines/compare/judged_times.h"
 #include "baselines/compare/paired_record.h"
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
@@ -172,8 +173,7 @@ std::vector<statistics::Shift> ShiftsBetween(const NamedRun& base, const NamedRu
         pair.base->status != record::Status::kOk || pair.contender->status != record::Status::kOk ||
         seen.count(pair.contender) > 0)
       continue;
-    if (const auto shift =
-            statistics::MeasureShift(CleanSeconds(*pair.base), CleanSeconds(*pair.contender))) {
+    if (const auto shift = JudgedShift(*pair.base, *pair.contender)) {
       shifts.push_back(*shift);
       logs.push_back(shift->log_ratio);
       seen.insert(pair.contender);
@@ -306,7 +306,7 @@ std::vector<statistics::Shift> ShiftsBetweenRuns(const std::vector<NamedRun>& ru
 void RetractUnlessRepeated(const record::Record& base, const record::Record& contender,
                            double min_effect, const std::string& reason, Comparison& row) {
   if (!Moved(row) || !CanTell(base) || !CanTell(contender)) return;
-  const auto shift = statistics::MeasureShift(CleanSeconds(base), CleanSeconds(contender));
+  const auto shift = JudgedShift(base, contender);
   const double sign = row.verdict == statistics::Verdict::kSlower ? 1 : -1;
   if (!shift || sign * shift->log_ratio > std::log1p(min_effect)) return;
   row.reason = fmt::format("{} {}", statistics::Key(row.verdict), reason);

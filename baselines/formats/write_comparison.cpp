@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <ostream>
 #include <unordered_map>
 
@@ -199,8 +200,24 @@ std::string FewSharedText(const compare::CompareResult& result) {
                      smaller, in_both == 1 ? "is" : "are", in_base, in_contender);
 }
 
+// Returns which times of GPU benchmarks were judged, if not the records' own.
+std::string TimedText(const compare::CompareResult& result) {
+  std::map<std::string, int> counts;
+  for (const auto& row : result.rows)
+    if (row.timed) ++counts[*row.timed];
+  std::vector<std::string> kinds;
+  for (const auto& [timed, count] : counts)
+    kinds.push_back(fmt::format("{} by their {} times", count, timed));
+  if (kinds.empty()) return "";
+  return fmt::format(
+      "GPU benchmarks judged {}: the launch-inclusive times of these files contain the host's "
+      "noise",
+      fmt::join(kinds, ", "));
+}
+
 std::vector<std::string> RemarksOf(const compare::CompareResult& result) {
   std::vector<std::string> remarks;
+  if (auto timed = TimedText(result); !timed.empty()) remarks.push_back(std::move(timed));
   if (result.exit_code == 3) remarks.emplace_back("cannot say: no benchmark could be judged");
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   if (!result.parts.empty()) {

@@ -40,6 +40,7 @@ json ToJson(const compare::Comparison& row) {
   if (row.base != nullptr && row.base->name != row.name()) object["base_name"] = row.base->name;
   if (row.stored != nullptr) object["base_file"] = row.stored->where;
   if (!row.reason.empty()) object["reason"] = row.reason;
+  if (row.timed) object["timed"] = *row.timed;
   if (row.judgement) {
     object["ratio"] = row.judgement->ratio;
     object["ci95"] = {row.judgement->ci95.first, row.judgement->ci95.second};

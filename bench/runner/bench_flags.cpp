@@ -115,6 +115,17 @@ void AddRepetitionOptions(CLI::App& app, BenchFlags& flags) {
       ->type_name("CHOICE");
 }
 
+void AddGpuOptions(CLI::App& app, BenchFlags& flags) {
+  app.add_option_function<std::string>(
+         "--dlroof_gpu_state",
+         [&](const std::string& state) { flags.gpu_steady = state == "steady"; },
+         "burst (default): the GPU's clock as it is after a pause; steady: each GPU benchmark "
+         "first loads the GPU for 3 s or more, until the clock settles, and is judged by sustained "
+         "roofs")
+      ->check(CLI::IsMember({"burst", "steady"}))
+      ->type_name("STATE");
+}
+
 void AddOptions(CLI::App& app, BenchFlags& flags) {
   app.add_flag("--dlroof_explain", flags.explain,
                "profile the parallel regions of each CPU call in separate passes; the run file "
@@ -162,6 +173,7 @@ void AddOptions(CLI::App& app, BenchFlags& flags) {
       ->group("");
   AddRepetitionOptions(app, flags);
   AddCountingOptions(app, flags);
+  AddGpuOptions(app, flags);
 }
 
 // Returns the flag without common prefixes: "threads" for "--dlroof_threads".
@@ -187,11 +199,12 @@ void RefuseUnknownFlag(const CLI::App& app, std::string_view arg) {
 
 }  // namespace
 
-void AddDefaultFlags(std::vector<std::string>& args) {
+void AddDefaultFlags(std::vector<std::string>& args, BenchFlags& flags) {
   if (BenchmarkFlag(args, "repetitions").empty()) args.emplace_back("--benchmark_repetitions=9");
   // Google Benchmark 1.8 expects a unit, which 1.7 rejects.
   const bool unit = std::string(kGoogleBenchmarkVersion).rfind("1.7", 0) != 0;
-  if (BenchmarkFlag(args, "min_time").empty())
+  flags.default_min_time = BenchmarkFlag(args, "min_time").empty();
+  if (flags.default_min_time)
     args.emplace_back(std::string("--benchmark_min_time=0.03") + (unit ? "s" : ""));
 }
 

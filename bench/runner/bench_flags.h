@@ -42,6 +42,8 @@ struct BenchFlags {
   std::string filter;
   bool lists_only = false;            // --benchmark_list_tests
   std::optional<double> min_seconds;  // [s] per repetition; absent if given as iterations
+  bool default_min_time = false;      // AddDefaultFlags chose it
+  bool gpu_steady = false;            // load the GPU until its clock settles
   int repetitions = 1;
   OutputFormat display = OutputFormat::kTable;
   std::optional<std::string> out_file;
@@ -52,8 +54,9 @@ struct BenchFlags {
 };
 
 // Appends dlroof's defaults of Google Benchmark's flags that neither the command line nor the
-// environment sets: 9 repetitions of 0.03 s, enough for a confidence interval of every time.
-void AddDefaultFlags(std::vector<std::string>& args);
+// environment sets: 9 repetitions of 0.03 s, enough for a confidence interval of every time. Sets
+// flags.default_min_time.
+void AddDefaultFlags(std::vector<std::string>& args, BenchFlags& flags);
 
 // Returns the rule that adds and replaces repetitions. Returns nothing if exactly the requested
 // number runs: one repetition, --dlroof_max_seconds=0, an interleaved run, or CSV output.

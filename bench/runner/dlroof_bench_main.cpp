@@ -248,7 +248,8 @@ RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workl
   return {.open_gpu = GpuOpener(devices),
           .turns = turns ? &*turns : nullptr,
           .best_state = [&session](int team) { return BestState(session, team); },
-          .min_seconds = flags.min_seconds,
+          .gpu = {.min_seconds = flags.min_seconds, .steady = flags.gpu_steady},
+          .default_min_time = flags.default_min_time,
           .stop = RuleFrom(flags),
           .keep_noisy = flags.keep_noisy,
           .explain = flags.explain,
@@ -285,7 +286,7 @@ int Run(std::vector<std::string> args) {
   if (AsksForSimulatedCall(args)) return RunSimulatedCall(args);
   RefuseForeignPinning();
   BenchFlags flags;
-  AddDefaultFlags(args);
+  AddDefaultFlags(args, flags);
   ReadBenchmarkFlags(args, flags);
   const auto command = CommandLine(args);
   auto pointers = Pointers(args);

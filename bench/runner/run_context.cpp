@@ -45,16 +45,18 @@ constexpr std::pair<const char*, const char*> kConventions[] = {
      "warm: calls follow each other on the same data; cold: before each call all its tensors "
      "(cold-weights: its weights) are flushed from the caches of every CPU, outside the timing; "
      "its threads are awake"},
-    {"gpu.seconds",
-     "between two CUDA events around one call on an idle GPU, its launch included; apart from it "
-     "gpu.throughput_seconds (calls back to back) and gpu.graph_seconds (replayed as a graph)"},
+    {"gpu.timed",
+     "timed device: median of calls queued behind a waiting kernel, [prepare L2, event, call, "
+     "event] each, so that the host is not in it; timed call: between two events around one call "
+     "on an idle GPU, its launch included. Apart from it gpu.call_seconds, gpu.throughput_seconds "
+     "(calls back to back) and gpu.graph_seconds (replayed as a graph)"},
     {"gpu.disturbed",
      "SMs below 75 % of their default clock, or the host's threads waited for a CPU more than 1 "
      "% "
      "of its time"},
-    {"gpu.cache",
-     "cold: three times L2 is read before each call; cold-weights: then all but the weights is "
-     "read"},
+    {"gpu.l2",
+     "cold: twice the size of L2 is written before each call; cold-weights: then all but the "
+     "weights is read"},
     {"data",
      "seeded uniform random numbers; int8 convolutions without scales small ones, so that sums "
      "fit 8 bit"},

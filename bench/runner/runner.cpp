@@ -78,6 +78,31 @@ void AddSingleThreaded(const BenchmarkState& benchmark, const workload::RunSetti
     watched.AddInstructionsReason(counted.reason->text);
 }
 
+timing::GpuTiming GpuTimingOf(const RunnerOptions& options) {
+  auto timing = options.gpu;
+  if (options.default_min_time) timing.min_seconds = timing::kGpuMinSeconds;
+  return timing;
+}
+
+// Adds the kernels that the call launches, known without counters, and their number.
+void AddKernels(timing::Timer& timer, const workload::PreparedCall& call, Counting& counting) {
+  constexpr const char* kSource = "graph";
+  try {
+    counting.kernels = timer.Kernels(call);
+  } catch (const std::exception& error) {
+    counting.notes.push_back(
+        {kSource, {}, fmt::format("the call's kernels are not known: {}", error.what())});
+    return;
+  }
+  if (counting.kernels.empty()) return;
+  double launches = 0;
+  for (const auto& kernel : counting.kernels) launches += kernel.launches;
+  counting.work[Provenance::kMeasured].launches = launches;
+  counting.notes.push_back({kSource, Provenance::kMeasured,
+                            fmt::format("the call's CUDA graph has {:.0f} kernel node{}", launches,
+                                        launches == 1 ? "" : "s")});
+}
+
 // Prepares, verifies, counts and times benchmarks, and attaches their results.
 class Runner {
  public:
@@ -85,7 +110,7 @@ class Runner {
       : settings_(std::move(settings)),
         options_(options),
         calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
-               {options.open_gpu, options.min_seconds}) {}
+               {options.open_gpu, GpuTimingOf(options)}) {}
 
   void Run(benchmark::State& state, const workload::Workload& workload) {
     auto& benchmark = StateOf(workload);
@@ -249,6 +274,8 @@ class Runner {
       benchmark.counting =
           Count(workload, call, calls_.CountsLater(workload) ? "model" : settings_.counters);
     call.run();  // first-time work of the library stays out of the timing
+    if (workload.name.device == "gpu")
+      AddKernels(calls_.TimerOf(workload), call, *benchmark.counting);
     if (!benchmark.calls_per_part)
       benchmark.calls_per_part = calls_.TimerOf(workload).CallsPerPart(call);
     prepared_ = &benchmark;
@@ -368,6 +395,8 @@ live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
     auto* const registered =
         benchmark::RegisterBenchmark(workload::ToText(workload.name).c_str(), body)
             ->Unit(benchmark::kMicrosecond);
+    if (workload.name.device == "gpu" && options.default_min_time)
+      registered->MinTime(timing::kGpuMinSeconds);
     if (UsesManualTime(workload))
       registered->UseManualTime();
     else

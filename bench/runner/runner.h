@@ -7,6 +7,7 @@
 
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/prepared_calls.h"
+#include "bench/timing/gpu_timer.h"
 #include "bench/timing/timer.h"
 #include "bench/workload/workload.h"
 #include "counters/counter_manager.h"
@@ -45,7 +46,9 @@ struct RunnerOptions {
   TurnClient* turns = nullptr;
   // Returns the best known state of the cores on which `threads` threads run. May be empty.
   std::function<cpu::TeamState(int threads)> best_state;
-  std::optional<double> min_seconds;  // [s] Google Benchmark's minimum time per repetition
+  timing::GpuTiming gpu;
+  // The minimum time of a repetition is the default: GPU benchmarks use timing::kGpuMinSeconds.
+  bool default_min_time = false;
   // Decides when to stop; later repetitions of Google Benchmark are skipped.
   std::optional<timing::StoppingRule> stop;
   bool keep_noisy = false;  // use noisy repetitions, too

@@ -50,6 +50,9 @@ class Timer {
   virtual std::int64_t CallsPerPart(const workload::PreparedCall& call) const = 0;
   // Returns a function that reads the device's energy counter [J]; empty if there is no counter.
   virtual std::function<std::optional<double>()> EnergyCounter() const { return {}; }
+  // Returns the device kernels that the call launches, without counters; empty on a CPU. Throws
+  // std::exception if that cannot be known.
+  virtual std::vector<LaunchedKernel> Kernels(const workload::PreparedCall&) { return {}; }
   // Times one repetition, in parts of `calls_per_part` calls each.
   virtual TimedLoop Time(benchmark::State& state, const workload::PreparedCall& call,
                          std::int64_t calls_per_part) = 0;

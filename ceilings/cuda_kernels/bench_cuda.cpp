@@ -258,6 +258,21 @@ double GraphLaunches(std::int64_t times, const cuda::CudaStream& stream) {
   return Timed(times, stream, launch);
 }
 
+// Returns the time [s] of `times` empty kernels that are queued before the GPU begins, in batches
+// that fit the GPU's launch queue.
+double QueuedKernels(std::int64_t times, const gpu::GpuClock& clock) {
+  constexpr std::int64_t kBatch = 500;
+  double seconds = 0;
+  for (std::int64_t left = times; left > 0; left -= kBatch) {
+    const auto calls = static_cast<int>(std::min(left, kBatch));
+    auto batch = clock.batch(clock.empty, calls, {});
+    for (int i = 0; i < 3 && !batch.queued; ++i) batch = clock.batch(clock.empty, calls, {});
+    if (!batch.queued) throw std::runtime_error("the GPU began before all kernels were queued");
+    seconds += batch.seconds;
+  }
+  return seconds;
+}
+
 }  // namespace
 
 std::unique_ptr<gpu_ceilings::GpuBench> OpenCudaBench(int device) {
@@ -273,6 +288,8 @@ double CudaOverhead(gpu_ceilings::GpuOverhead kind, std::int64_t times,
   switch (kind) {
     case gpu_ceilings::GpuOverhead::kLaunch:
       return Timed(times, stream, [&] { Start(stream.get()); });
+    case gpu_ceilings::GpuOverhead::kQueued:
+      return QueuedKernels(times, clock);
     case gpu_ceilings::GpuOverhead::kLaunchSync:
       return Timed(times, stream, [&] {
         Start(stream.get());

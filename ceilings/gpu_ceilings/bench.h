@@ -27,6 +27,7 @@ struct GpuTime {
 // Operations whose overhead is measured.
 enum class GpuOverhead {
   kLaunch,           // launch of an empty kernel after another one
+  kQueued,           // an empty kernel after another one, both queued before the GPU begins
   kLaunchSync,       // an empty kernel and the wait for it
   kGraphNode,        // one of many empty kernels in a graph
   kGraphLaunchSync,  // a graph of one empty kernel and the wait for it

@@ -322,6 +322,16 @@ const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads)
   return found == machine.by_threads.end() ? nullptr : &found->second;
 }
 
+CeilingSet Sustained(CeilingSet ceilings) {
+  const auto slow_down = [](auto& rows) {
+    for (auto& [key, row] : rows)
+      if (row.sustained_per_second) row.per_second = *row.sustained_per_second;
+  };
+  slow_down(ceilings.flops);
+  slow_down(ceilings.bytes);
+  return ceilings;
+}
+
 std::string Fingerprint(const std::map<std::string, std::string>& facts) {
   std::uint64_t hash = kHashOfNothing;
   const auto add = [&](const std::string& text) {

@@ -84,6 +84,11 @@ struct SweepFinding {
   bool operator==(const SweepFinding&) const = default;
 };
 
+// Key in CeilingSet::overheads: [s] an empty kernel after another one, both queued before the GPU
+// began. What a launch costs in the device's time of a call.
+inline constexpr const char* kQueuedOverhead = "queued";
+inline constexpr const char* kGraphNodeOverhead = "graph-node";  // [s] an empty node of a graph
+
 // The ceilings of one thread count.
 struct CeilingSet {
   // By pipe key: the roof of each pipe ("fp32.vector") and all its measured rows
@@ -124,6 +129,9 @@ struct Machine {
 const CeilingSet& AllThreads(const Machine& machine);
 // Returns the CeilingSet of `threads` threads, or null if there is none.
 const CeilingSet* ForThreads(const Machine& machine, std::optional<int> threads);
+
+// Returns the set with the sustained rate in place of each row's burst rate, where it is known.
+CeilingSet Sustained(CeilingSet ceilings);
 
 // Returns a 64-bit hash, as 16 hex digits, of the facts whose key begins with "cpu.", "gpu." or
 // "topology.". The hash is the same on every platform and in every version of this program.

@@ -1,18 +1,20 @@
 #include "counters/cuda/clock.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <vector>
 
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
+#include "counters/cuda/kernel_nodes.h"
 #include "counters/gpu/driver.h"
 
 namespace dlroof::cuda {
 namespace {
 
-// The flush reads three times the size of L2: after one, lines of the previous call remain.
-constexpr double kFlushSizes = 3;
+// The flush writes twice the size of L2, so that no line of the previous call remains.
+constexpr double kFlushSizes = 2;
 
 class CudaEvent {
  public:
@@ -79,13 +81,36 @@ class CudaClock {
     ballast_.Fill(0);
   }
 
+  gpu::QueuedCalls Queued(const gpu::L2State& l2, const gpu::Enqueue& call, int calls) {
+    stream_.Wait();
+    ForgetErrors();
+    stamps_.Fill(0);
+    while (events_.size() < 2 * static_cast<std::size_t>(calls)) events_.emplace_back();
+    {
+      const HeldStream held(released_, stream_.get());
+      Stamp(0);
+      for (auto event = events_.begin(); event != events_.begin() + 2 * calls;) {
+        EnqueueL2(l2);
+        Record(*event++);
+        call(stream_.get());
+        Record(*event++);
+      }
+      Stamp(1);
+    }
+    gpu::QueuedCalls queued{.clock_hz = ClockHz()};  // waits
+    queued.queued = !released_.GaveUp();
+    for (int i = 0; i < calls; ++i)
+      queued.seconds.push_back(Between(events_[2 * i], events_[2 * i + 1]));
+    return queued;
+  }
+
   double Once(const gpu::Enqueue& call) {
     stream_.Wait();
     ForgetErrors();
-    CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "recording a CUDA event");
+    Record(begin_);
     call(stream_.get());
-    CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "recording a CUDA event");
-    return Between();
+    Record(end_);
+    return Between(begin_, end_);
   }
 
   gpu::GpuBatch Batch(const gpu::Enqueue& call, int calls,
@@ -95,14 +120,14 @@ class CudaClock {
     {
       const HeldStream held(released_, stream_.get());
       Stamp(0);
-      CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "recording a CUDA event");
+      Record(begin_);
       for (int i = 0; i < calls; ++i) call(stream_.get());
-      CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "recording a CUDA event");
+      Record(end_);
       Stamp(1);
     }
     if (while_running) while_running();
     return gpu::GpuBatch{
-        .seconds = Between(), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
+        .seconds = Between(begin_, end_), .clock_hz = ClockHz(), .queued = !released_.GaveUp()};
   }
 
   // Returns a CUDA graph of `calls` calls.
@@ -135,21 +160,22 @@ class CudaClock {
     ForgetErrors();
     {
       const HeldStream held(released_, stream_.get());
-      CheckCuda(cudaEventRecord(begin_.get(), stream_.get()), "recording a CUDA event");
+      Record(begin_);
       CheckCuda(cudaGraphLaunch(exec, stream_.get()), "launching a graph");
-      CheckCuda(cudaEventRecord(end_.get(), stream_.get()), "recording a CUDA event");
+      Record(end_);
     }
-    return Between();
+    return Between(begin_, end_);
   }
 
-  void Read(const void* begin, std::size_t bytes) {
-    CheckCuda(LaunchRead(begin, bytes, static_cast<unsigned*>(sink_.get()), 8 * identity_.sms,
-                         stream_.get()),
-              "reading GPU memory");
+  std::vector<LaunchedKernel> Kernels(const gpu::Enqueue& call) {
+    return KernelNodes(Captured(call, 1).get(), identity_);
+  }
+
+  void Prepare(const gpu::L2State& l2) {
+    EnqueueL2(l2);
     stream_.Wait();
   }
 
-  void Flush() { Read(ballast_.get(), ballast_.bytes()); }
   gpu::GpuHealth Health() const { return nvml_.Health(); }
   std::optional<double> EnergyJoules() const { return nvml_.EnergyJoules(); }
 
@@ -157,11 +183,25 @@ class CudaClock {
   // Clears CUDA's error of an earlier call, which CUDA would report for the next call.
   static void ForgetErrors() { cudaGetLastError(); }
 
-  double Between() {
-    CheckCuda(cudaEventSynchronize(end_.get()), "a call on the GPU");
+  void Record(const CudaEvent& event) {
+    CheckCuda(cudaEventRecord(event.get(), stream_.get()), "recording a CUDA event");
+  }
+
+  static double Between(const CudaEvent& begin, const CudaEvent& end) {
+    CheckCuda(cudaEventSynchronize(end.get()), "a call on the GPU");
     float milliseconds = 0;
-    CheckCuda(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()), "the time of a call");
+    CheckCuda(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "the time of a call");
     return 1e-3 * static_cast<double>(milliseconds);
+  }
+
+  void EnqueueL2(const gpu::L2State& l2) {
+    if (l2.flush)
+      CheckCuda(cudaMemsetAsync(ballast_.get(), ++flushes_ & 0xff, ballast_.bytes(), stream_.get()),
+                "flushing L2");
+    for (const auto& [begin, bytes] : l2.touched)
+      CheckCuda(LaunchRead(begin, bytes, static_cast<unsigned*>(sink_.get()), 8 * identity_.sms,
+                           stream_.get()),
+                "reading GPU memory");
   }
 
   // Launches four blocks per SM, so that every SM executes at least one.
@@ -184,8 +224,10 @@ class CudaClock {
   CudaEvent begin_, end_;
   HostFlags released_;
   DeviceBuffer stamps_;   // SmStamp [2][sms]
-  DeviceBuffer ballast_;  // read to evict everything else from L2
+  DeviceBuffer ballast_;  // written to evict everything else from L2
   DeviceBuffer sink_;
+  int flushes_ = 0;
+  std::deque<CudaEvent> events_;  // of Queued, reused
   gpu::Nvml nvml_;
 };
 
@@ -206,8 +248,14 @@ gpu::GpuClock OpenCudaClock(int device) {
   };
   clock.health = [state] { return state->Health(); };
   clock.energy_joules = [state] { return state->EnergyJoules(); };
-  clock.flush = [state] { state->Flush(); };
-  clock.touch = [state](const void* begin, std::size_t bytes) { state->Read(begin, bytes); };
+  clock.queued = [state](const gpu::L2State& l2, const gpu::Enqueue& call, int calls) {
+    return state->Queued(l2, call, calls);
+  };
+  clock.empty = [](void* stream) {
+    CheckCuda(LaunchEmpty(static_cast<cudaStream_t>(stream)), "an empty kernel");
+  };
+  clock.kernels = [state](const gpu::Enqueue& call) { return state->Kernels(call); };
+  clock.prepare = [state](const gpu::L2State& l2) { state->Prepare(l2); };
   clock.recover = [] { RequireWorkingGpu(); };
   clock.default_clock_hz = DefaultClockHz(device);
   return clock;

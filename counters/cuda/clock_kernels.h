@@ -17,6 +17,9 @@ cudaError_t LaunchStamps(gpu::SmStamp* stamps, int count, int blocks, cudaStream
 cudaError_t LaunchHold(const volatile int* released, int* gave_up,
                        unsigned long long most_nanoseconds, cudaStream_t stream);
 
+// Launches a kernel of one warp that does nothing.
+cudaError_t LaunchEmpty(cudaStream_t stream);
+
 // Reads all complete, aligned 16-byte words of [begin, begin + bytes) through L2. The parameter
 // `sink` only keeps the compiler from removing the loads; it is not written in practice.
 cudaError_t LaunchRead(const void* begin, std::size_t bytes, unsigned* sink, int blocks,

@@ -281,22 +281,34 @@ std::string HowCounted(const CuptiReading& reading) {
   return text + DetailText(reading.counts) + PeakText(reading.counts) + LeftOutText(reading.plan);
 }
 
+std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches) {
+  std::vector<LaunchedKernel> merged;
+  for (auto& launch : launches) {
+    const auto same = std::ranges::find_if(merged, [&](const auto& other) {
+      return other.name == launch.name && other.facts == launch.facts;
+    });
+    if (same == merged.end()) {
+      merged.push_back(std::move(launch));
+      continue;
+    }
+    same->launches += launch.launches;
+    if (same->seconds && launch.seconds)
+      *same->seconds += *launch.seconds;
+    else
+      same->seconds.reset();
+  }
+  return merged;
+}
+
 std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
                                             const std::optional<GpuCapacity>& gpu) {
-  std::vector<LaunchedKernel> kernels;
+  std::vector<LaunchedKernel> launches;
   for (const auto& launch : traced) {
     LaunchedKernel kernel{KernelName(launch.name), 1, launch.seconds, launch.facts};
     if (kernel.facts && gpu) kernel.facts->waves = Waves(*kernel.facts, *gpu);
-    const auto same = std::ranges::find_if(kernels, [&](const auto& other) {
-      return other.name == kernel.name && other.facts == kernel.facts;
-    });
-    if (same == kernels.end()) {
-      kernels.push_back(std::move(kernel));
-    } else {
-      *same->seconds += launch.seconds;
-      ++same->launches;
-    }
+    launches.push_back(std::move(kernel));
   }
+  auto kernels = MergedLaunches(std::move(launches));
   std::ranges::stable_sort(
       kernels, [](const auto& one, const auto& other) { return *one.seconds > *other.seconds; });
   return kernels;

@@ -62,6 +62,10 @@ struct CuptiReading {
 // peaks that the device reports, and what was not counted with the reasons.
 std::string HowCounted(const CuptiReading& reading);
 
+// Merges launches with the same name and facts, in the order of their first appearance. Adds up
+// `launches` and, where all have them, `seconds`.
+std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches);
+
 // Returns the kernels, the longest time first. Merges launches with the same KernelName and facts.
 std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
                                             const std::optional<GpuCapacity>& gpu);

@@ -7,9 +7,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "counters/gpu/sm_stamps.h"
+#include "counters/work.h"
 
 namespace dlroof::gpu {
 
@@ -40,6 +42,24 @@ struct GpuHealth {
   bool operator==(const GpuHealth&) const = default;
 };
 
+// What happens to L2 before a call.
+struct L2State {
+  bool flush = false;  // fill L2 with other data, all of it modified (see GpuClock::prepare)
+  // Memory [begin, bytes] that is read into L2 after the flush.
+  std::vector<std::pair<const void*, std::size_t>> touched;
+};
+
+// Times of calls that were queued before the GPU began the first: no launch, no wait of the host.
+struct QueuedCalls {
+  // [s] of each call, between an event before and an event after it. Includes the time of the
+  // events themselves, see GpuClock::empty.
+  std::vector<double> seconds;
+  std::optional<double> clock_hz;  // [1/s] mean SM clock; unset if all took too little time
+  // False if the GPU began before the last call was queued: a call waits for the GPU, or the host
+  // was interrupted. `seconds` then include waiting.
+  bool queued = true;
+};
+
 // Timing of calls that ran back to back.
 struct GpuBatch {
   double seconds = 0;              // [s] on the GPU, all calls together
@@ -65,10 +85,18 @@ struct GpuClock {
   // Returns the energy [J] of the whole board since a fixed moment (NVML: since the driver was
   // loaded; Volta and newer), or nullopt if it cannot be read.
   std::function<std::optional<double>()> energy_joules;
-  // Evicts everything from L2, including modified lines.
-  std::function<void()> flush;
-  // Reads device memory once, so that L2 contains as much of it as fits.
-  std::function<void(const void* begin, std::size_t bytes)> touch;
+  // Queues [prepare L2, event, call, event] `calls` times behind a kernel that waits for the host,
+  // then lets the GPU run. The whole queue must fit the GPU's launch queue (about 1000 launches).
+  std::function<QueuedCalls(const L2State& l2, const Enqueue& call, int calls)> queued;
+  // An empty kernel: its queued time is the least time that `queued` can measure.
+  Enqueue empty;
+  // Returns the kernels that one call launches, without times: the kernel nodes of the CUDA graph
+  // in which the call is captured. Throws if it cannot be captured. Runs nothing on the GPU.
+  std::function<std::vector<LaunchedKernel>(const Enqueue& call)> kernels;
+  // Flushes L2 and reads the touched memory. The flush writes twice the size of L2: the call then
+  // finds modified lines of other data, as it would in a program, and pays for their eviction as
+  // later calls pay for the lines that it leaves modified.
+  std::function<void(const L2State& l2)> prepare;
   // Call this after a failure: waits until the GPU is idle and clears the error. Throws the
   // driver's message if the error is sticky (an illegal address): all later GPU work fails.
   std::function<void()> recover;

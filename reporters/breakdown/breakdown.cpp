@@ -303,11 +303,41 @@ void RemoveZeros(Breakdown& breakdown) {
                 [&](const auto& one) { return one.seconds <= 1e-6 * breakdown.seconds; });
 }
 
-// Returns kTail of one kernel [s], or 0 if its number of waves is unknown.
-double TailOf(const LaunchedKernel& kernel) {
+// Returns kTail [s] of a kernel that ran for `seconds`, or 0 if its number of waves is unknown.
+double TailOf(const LaunchedKernel& kernel, double seconds) {
   if (!kernel.facts || !kernel.facts->waves || *kernel.facts->waves <= 0) return 0;
   const double waves = *kernel.facts->waves;
-  return *kernel.seconds * (1 - waves / std::ceil(waves));
+  return seconds * (1 - waves / std::ceil(waves));
+}
+
+// The kernels of a GPU call.
+struct GpuKernelTimes {
+  double running = 0;  // [s] while a kernel runs
+  double tail = 0;     // [s] kTail
+  int launches = 0;
+};
+
+std::optional<GpuKernelTimes> GpuKernelTimesOf(const BreakdownFacts& facts,
+                                               const std::vector<LaunchedKernel>& kernels) {
+  GpuKernelTimes times;
+  double traced = 0;
+  bool all_traced = true;
+  for (const auto& kernel : kernels) {
+    times.launches += kernel.launches;
+    all_traced = all_traced && kernel.seconds;
+    traced += kernel.seconds.value_or(0);
+    times.tail += TailOf(kernel, kernel.seconds.value_or(0));
+  }
+  if (times.launches == 0) return std::nullopt;
+  if (all_traced && traced > 0) {
+    times.running = std::min(traced, facts.seconds);
+    times.tail *= times.running / traced;
+    return times;
+  }
+  if (!facts.call_seconds) return std::nullopt;
+  times.running = std::max(facts.seconds - *facts.call_seconds * times.launches, 0.0);
+  times.tail = kernels.size() == 1 ? TailOf(kernels.front(), times.running) : 0;
+  return times;
 }
 
 }  // namespace
@@ -346,21 +376,14 @@ Breakdown MakeBreakdown(const BreakdownFacts& facts) {
 
 std::optional<Breakdown> MakeGpuBreakdown(const BreakdownFacts& facts,
                                           const std::vector<LaunchedKernel>& kernels) {
-  double traced = 0, tail = 0;
-  int launches = 0;
-  for (const auto& kernel : kernels) {
-    if (!kernel.seconds) return std::nullopt;
-    traced += *kernel.seconds;
-    tail += TailOf(kernel);
-    launches += kernel.launches;
-  }
-  if (!(traced > 0)) return std::nullopt;
-  const double running = std::min(traced, facts.seconds);
+  const auto times = GpuKernelTimesOf(facts, kernels);
+  if (!times) return std::nullopt;
+  const auto& [running, tail, launches] = *times;
   const double idle = facts.seconds - running;
   const double launch = std::min(idle, facts.call_seconds.value_or(0) * launches);
   ComponentList list(running);
   list.Add(ComponentKind::kRoof, facts.roof_seconds, facts.roof_from, facts.roof);
-  list.Add(ComponentKind::kTail, tail * running / traced, Provenance::kMeasured,
+  list.Add(ComponentKind::kTail, tail, Provenance::kMeasured,
            "blocks over those that the GPU holds at once");
   list.AddLevels(facts.levels);
   Breakdown breakdown{list.Take(), facts.seconds, static_cast<double>(launches), std::nullopt};

@@ -59,7 +59,11 @@ void Session::AddCounts(const std::map<std::string, Counting>& counted) {
     const auto found = counted.find(record.name);
     if (found == counted.end() || record.status != record::Status::kOk) continue;
     const auto& [work, notes, kernels] = found->second;
-    for (const auto& [from, each] : work) record.work[from] = each;
+    for (const auto& [from, each] : work) {
+      const auto launches = record.work[from].launches;  // of the call's graph
+      record.work[from] = each;
+      if (!each.launches) record.work[from].launches = launches;
+    }
     for (const auto& note : notes)
       if (std::find(record.counting.begin(), record.counting.end(), note) == record.counting.end())
         record.counting.push_back(note);

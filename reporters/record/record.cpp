@@ -119,6 +119,10 @@ void MarkNoisy(std::vector<Repetition>& repetitions) {
     if (const auto off = OffCpu(repetition))
       least_off_cpu = std::min(least_off_cpu.value_or(*off), *off);
   for (auto& repetition : repetitions) {
+    if (repetition.gpu && repetition.gpu->call_seconds) {  // the host is not in queued calls
+      repetition.noisy = IsThrottled(*repetition.gpu);
+      continue;
+    }
     const auto off = OffCpu(repetition);
     repetition.noisy =
         HadNeighbours(repetition) || (off && *off > *least_off_cpu + kOffCpuShare) ||
@@ -164,13 +168,40 @@ const std::vector<GpuSampleField>& GpuSampleFields() {
       {"memory_clock_hz", &GpuSample::memory_clock_hz},
       {"power_watts", &GpuSample::power_watts},
       {"temperature_celsius", &GpuSample::temperature_celsius},
-      {"throttle", &GpuSample::throttle}};
+      {"throttle", &GpuSample::throttle},
+      {"call_seconds", &GpuSample::call_seconds},
+      {"empty_seconds", &GpuSample::empty_seconds},
+      {"steady_seconds", &GpuSample::steady_seconds}};
   return fields;
 }
 
 bool IsThrottled(const GpuSample& sample) {
   return gpu::IsClockTooLow(sample.clock_hz, sample.default_clock_hz,
                             ThrottleBits(sample).value_or(0));
+}
+
+std::optional<std::string> TimedBySamples(const std::vector<Repetition>& repetitions) {
+  std::optional<std::string> found;
+  for (const auto& repetition : repetitions) {
+    if (!repetition.gpu) continue;
+    if (!repetition.gpu->call_seconds) return timed::kCall;
+    found = timed::kDevice;
+  }
+  return found;
+}
+
+bool IsSteady(const Record& record) {
+  return std::ranges::any_of(record.repetitions, [](const auto& repetition) {
+    return repetition.gpu && repetition.gpu->steady_seconds;
+  });
+}
+
+std::optional<double> SampleMedian(const Record& record, std::optional<double> GpuSample::*field) {
+  std::vector<double> values;
+  for (const auto& repetition : record.repetitions)
+    if (repetition.gpu && !repetition.noisy && (*repetition.gpu).*field)
+      values.push_back(*((*repetition.gpu).*field));
+  return values.empty() ? std::nullopt : std::optional(Median(std::move(values)));
 }
 
 GpuSample SummarizeSamples(const std::vector<GpuSample>& samples) {

@@ -16,8 +16,19 @@
 
 namespace dlroof::record {
 
-// GPU measurements of one repetition. Repetition::seconds is the time of a call on an idle GPU,
-// including the launch; throughput_seconds and graph_seconds never replace it.
+// What `seconds` of a record are. Absent for calls on CPUs.
+namespace timed {
+inline constexpr const char* kDevice = "device";    // a queued call, by the device's clock
+inline constexpr const char* kCall = "call";        // a call on an idle GPU, with its launch
+inline constexpr const char* kKernels = "kernels";  // the sum of the durations of kernels
+// Only in comparisons, which choose one kind of time for both runs.
+inline constexpr const char* kGraph = "graph";
+inline constexpr const char* kThroughput = "throughput";
+}  // namespace timed
+
+// GPU measurements of one repetition. Repetition::seconds is the device's time of one queued call
+// if call_seconds is set, otherwise the time of a call on an idle GPU, including the launch (see
+// Record::timed). The other times never replace it.
 struct GpuSample {
   std::optional<double> throughput_seconds;   // [s] per call, calls back to back
   std::optional<double> graph_seconds;        // [s] per call, replayed as a CUDA graph
@@ -28,6 +39,9 @@ struct GpuSample {
   std::optional<double> power_watts;          // [W]
   std::optional<double> temperature_celsius;  // [degree Celsius]
   std::optional<double> throttle;             // NVML's bit mask of throttle reasons
+  std::optional<double> call_seconds;         // [s] a call on an idle GPU, including its launch
+  std::optional<double> empty_seconds;        // [s] an empty kernel, queued as the calls were
+  std::optional<double> steady_seconds;  // [s] load before the first repetition; unset: a burst
 
   bool operator==(const GpuSample&) const = default;
 };
@@ -97,8 +111,10 @@ struct Record {
   std::optional<std::string> repro;  // arguments of benchdnn that time the same call
   std::optional<int> threads;
   std::optional<std::string> time_unit;  // "ns"; set only for entries of Google Benchmark
-  std::optional<std::string> cache;      // "warm", "cold" or "cold-weights"
-  std::optional<double> evicted_bytes;   // [byte] dropped from all caches before each call
+  // What `seconds` are: "device", "call" or "kernels" (see `timed`); absent for CPUs.
+  std::optional<std::string> timed;
+  std::optional<std::string> cache;     // "warm", "cold" or "cold-weights"
+  std::optional<double> evicted_bytes;  // [byte] dropped from all caches before each call
   // [1] Time of the algorithm that the library's heuristic prefers / time of the fastest algorithm.
   // Set only if the benchmark used the fastest algorithm.
   std::optional<double> heuristic_over_best;
@@ -126,12 +142,23 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 // Returns nullopt if there are no repetitions.
 std::optional<Timing> TimeOf(const std::vector<Repetition>& repetitions);
 
+// Returns what the times of repetitions with GPU samples are ("device" or "call"), or nullopt if
+// none has a sample. Files in which records have no "timed" have times of calls with their launch.
+std::optional<std::string> TimedBySamples(const std::vector<Repetition>& repetitions);
+
+// Returns whether the record was timed after the GPU's clock had settled under load.
+bool IsSteady(const Record& record);
+
+// Returns the median of a field over the samples of the clean repetitions, or nullopt if it is in
+// none of them.
+std::optional<double> SampleMedian(const Record& record, std::optional<double> GpuSample::*field);
+
 // Sets `noisy` of each repetition. On a CPU a repetition is noisy if its threads waited for a CPU
 // more than 1 % of the wall time, if the main thread was off its CPU 2 % of the wall time more than
 // in the best repetition (regular waits belong to the workload), if core_share is below 0.9, if
 // link_share is below 0.3 (the threads ran far apart), or if calls were left out (clean_calls). On
-// a GPU it is noisy if the host waited for a CPU more than 1 % of its wall time or the SMs ran
-// below 75 % of their default clock; a host that waits for the GPU is normal.
+// a GPU it is noisy if the SMs ran below 75 % of their default clock or, unless the time is that of
+// queued calls, the host waited for a CPU more than 1 % of its wall time.
 void MarkNoisy(std::vector<Repetition>& repetitions);
 
 // Returns "ALGORITHM; isa ISA", for people.

@@ -280,8 +280,9 @@ LaunchedKernel KernelFromJson(const JsonObject& at) {
   };
   LaunchedKernel kernel{at.Text("name"), count("launches", 1), at.OptionalNumber("seconds"), {}};
   if (at.Find("blocks"))
-    kernel.facts = {count("blocks", 1), count("threads", 1), count("registers", 0),
-                    at.Number("shared_bytes"), at.OptionalNumber("waves")};
+    kernel.facts = {count("blocks", 1),         count("threads", 1),
+                    count("registers", 0),      at.Number("shared_bytes"),
+                    at.OptionalNumber("waves"), at.Find("cluster") ? count("cluster", 1) : 1};
   return kernel;
 }
 
@@ -360,6 +361,7 @@ constexpr JsonReading<Record> kRecord[] = {
        const int threads = static_cast<int>(member.NumberIn(0, 1e6, "a thread count"));
        record.threads = threads > 0 ? std::optional(threads) : std::nullopt;
      }},
+    {"timed", ReadKnownText<&Record::timed>},
     {"work", ReadWork}};
 
 // Cuts `text` off at `mark`. Returns the text after the mark, or an empty text if there is no mark.
@@ -522,6 +524,7 @@ Record RecordFromJson(const JsonObject& at) {
   Record record;
   ReadLabelFacts(at, record);
   at.Read(kRecord, record);
+  if (!record.timed) record.timed = TimedBySamples(record.repetitions);
   if (record.name.empty()) at.Text("name");
   const auto device = std::exchange(record.device, {});
   SplitName(record);

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
@@ -16,6 +17,7 @@
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
 #include "reporters/record/work_counters.h"
+#include "reporters/text/gzip.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::record {
@@ -259,7 +261,8 @@ constexpr char kBeforeLabel = '@';
 
 // Returns the file's name as a label, with '-' for characters that separate parts of a name.
 std::string LabelFor(const std::string& path, std::set<std::string>& taken) {
-  std::string stem = std::filesystem::path(path).stem().string();
+  const std::filesystem::path file = path;
+  std::string stem = (file.extension() == ".gz" ? file.stem().stem() : file.stem()).string();
   for (char& c : stem)
     if (c == '/' || c == kBeforeLabel || c == ' ') c = '-';
   auto label = stem.empty() ? "run" : stem;
@@ -319,6 +322,7 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
     record.time_unit = entry.time_unit;
     ReadCounters(entry.counters, record);
   }
+  record.timed = TimedBySamples(record.repetitions);
   const JsonPlace benchmark{file, record.name};
   ReadLabel(entries.back().label, {&benchmark, "label"}, record);
   if (!entries.front().counters.contains(kNoiseIgnoredCounter)) MarkNoisy(record.repetitions);
@@ -342,6 +346,11 @@ RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   std::error_code none;
   if (!file.is_open() || std::filesystem::is_directory(path, none))
     throw BadInput(path + ": cannot be read, expected a run file");
+  constexpr int kGzip = 0x1f;  // its first byte, with which no JSON begins
+  if (file.peek() == kGzip) {
+    const std::string packed(std::istreambuf_iterator<char>(file), {});
+    return ParseRunFile(text::Unpack(packed, path), path, warnings);
+  }
   return Read(file, path, warnings);
 }
 

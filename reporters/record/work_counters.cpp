@@ -36,6 +36,7 @@ nlohmann::json KernelToJson(const LaunchedKernel& kernel) {
   object["registers"] = facts.registers;
   object["shared_bytes"] = facts.shared_bytes;
   if (facts.waves) object["waves"] = *facts.waves;
+  if (facts.cluster > 1) object["cluster"] = facts.cluster;
   return object;
 }
 

@@ -108,6 +108,7 @@ std::string Advice(const AdviceCase& at, const record::Timing& timing) {
 
 // Thresholds of the rules.
 constexpr double kMuchOverhead = 0.3;   // [1] launches' share of the time
+constexpr double kFasterInGraph = 1.1;  // [1] time / time in a graph
 constexpr double kNoMatrix = 0.01;      // [1] share of FLOPs on matrix units
 constexpr double kFewMatrix = 0.5;      // [1] the same
 constexpr double kFewerExecuted = 0.8;  // [1] executed / useful FLOPs
@@ -157,6 +158,26 @@ Evidence MuchOverhead(const AdviceCase& at) {
   const double share = *at.time.overhead_seconds / at.time.seconds;
   if (share < kMuchOverhead) return std::nullopt;
   return fmt::format("launches cost {:.0f} % of the time", 100 * std::min(share, 1.0));
+}
+
+Evidence FasterInGraph(const AdviceCase& at) {
+  const auto graph = record::SampleMedian(at.record, &record::GpuSample::graph_seconds);
+  if (at.time.bound != Bound::kOverhead || !graph) return std::nullopt;
+  const auto call = record::SampleMedian(at.record, &record::GpuSample::call_seconds);
+  const double launched = std::max(call.value_or(0), at.time.seconds);
+  if (*graph * kFasterInGraph > launched) return std::nullopt;
+  return fmt::format("launched on an idle GPU it takes {}, in a CUDA graph {}, {:.1f}x less",
+                     text::WithPrefix(launched, "s"), text::WithPrefix(*graph, "s"),
+                     launched / *graph);
+}
+
+// An LSTM of many kernels on a GPU, which cuDNN can compute in a few persistent ones.
+Evidence ManyStepsNotPersistent(const AdviceCase& at) {
+  if (at.time.bound != Bound::kOverhead || at.record.op != "LSTM" || at.record.device != "gpu" ||
+      std::ranges::any_of(at.record.options,
+                          [](const auto& option) { return option.starts_with("persist"); }))
+    return std::nullopt;
+  return "its time steps are kernels of their own";
 }
 
 Evidence ReferenceImplementation(const AdviceCase& at) {
@@ -266,6 +287,10 @@ Evidence MemoryAtItsRoof(const AdviceCase& at) {
 }
 
 constexpr AdviceRule kRules[] = {
+    {"graph", FasterInGraph,
+     "capture its calls in a CUDA graph, or put more work into one call (a larger batch)"},
+    {"steps", ManyStepsNotPersistent,
+     "try /persist-static or /persist-small-h (dlroof tune), or a larger batch"},
     {"overhead", MuchOverhead,
      "put more work into one call (a larger batch, fused layers, a graph of launches)"},
     {"reference", ReferenceImplementation,

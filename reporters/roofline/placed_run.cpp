@@ -252,6 +252,7 @@ void PutIdentity(const record::Record& record, json& object) {
   PutUnlessEmpty(object, "reason", record.reason);
   PutIfKnown(object, "threads", record.threads);
   PutIfKnown(object, "cache", record.cache);
+  PutIfKnown(object, "timed", record.timed);
   PutIfKnown(object, "evicted_bytes", record.evicted_bytes);
   PutIfKnown(object, "heuristic_over_best", record.heuristic_over_best);
   PutIfKnown(object, "seed", record.seed);
@@ -457,7 +458,7 @@ std::optional<breakdown::Breakdown> BreakdownOf(const record::Record& record,
   breakdown::BreakdownFacts facts{.seconds = placement.time->seconds,
                                   .roof_seconds = placement.time->compute_seconds,
                                   .roof = "arithmetic",
-                                  .call_seconds = ceilings->launch_seconds,
+                                  .call_seconds = LaunchCost(record, *ceilings),
                                   .parallel = record.parallel.value_or(ParallelTime{})};
   std::optional<Level> binding;
   AddRoofs(placement, facts, binding);

@@ -255,6 +255,14 @@ bool CachesRefute(const TimedCall& call, double bytes, double roof_seconds) {
   return call.record.cache != "cold" && bytes <= largest_cache && roof_seconds > call.seconds;
 }
 
+// Returns whether a GPU call's compulsory bytes may all be in L2 when it begins: it is warm, and
+// they fit. How many of them go through DRAM is then unknown, also where the call takes longer.
+bool MayStayInL2(const TimedCall& call, double bytes) {
+  const auto l2 = call.machine.cache_bytes.find(Level::kL2);
+  return call.record.device == "gpu" && call.record.cache == "warm" &&
+         l2 != call.machine.cache_bytes.end() && bytes <= l2->second;
+}
+
 // Returns why bytes [byte] that were not measured are left out, if they are: the call is too fast
 // to have moved them, even if the ceiling is too slow. A specified rate excludes only DRAM traffic
 // that fits a cache; other points above their roof are drawn and reported.
@@ -264,6 +272,11 @@ std::optional<Reason> RefutedReason(const TimedCall& call, Level level,
   if (from == Provenance::kMeasured) return std::nullopt;
   const double roof_seconds = LeastSeconds(call.ceiling, level, bytes);
   if (from == Provenance::kModelled && level == Level::kDram) {
+    if (MayStayInL2(call, bytes))
+      return Reason{fmt::format(
+          "left out at dram: its {:.3g} MB fit L2, which is warm, so how much of them goes through "
+          "DRAM is known only if it is counted",
+          bytes / 1e6)};
     if (!CachesRefute(call, bytes, roof_seconds)) return std::nullopt;
     return Reason{fmt::format(
         "left out at dram: its {:.3g} MB stay in a warm cache (moving them through DRAM would take "
@@ -384,8 +397,19 @@ std::vector<ClassicPoint> PlaceClassic(const KnownWork& known, const RoofTimes& 
   return points;
 }
 
-std::optional<TimePoint> PlaceInTime(const KnownWork& known, const RoofTimes& times,
-                                     const machine::CeilingSet& ceilings, double seconds) {
+std::optional<double> OverheadSeconds(const record::Record& record, const KnownWork& known,
+                                      const machine::CeilingSet& ceilings, double seconds) {
+  if (record.timed == record::timed::kKernels) return std::nullopt;
+  if (const auto cost = LaunchCost(record, ceilings); cost && known.launches)
+    return *known.launches * *cost;
+  if (known.launches || record.timed != record::timed::kCall) return std::nullopt;
+  const auto graph = record::SampleMedian(record, &record::GpuSample::graph_seconds);
+  return graph && *graph < seconds ? std::optional(seconds - *graph) : std::nullopt;
+}
+
+std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWork& known,
+                                     const RoofTimes& times, const machine::CeilingSet& ceilings,
+                                     double seconds) {
   if (!times.compute) return std::nullopt;
   TimePoint point{.seconds = seconds,
                   .compute_seconds = times.compute->seconds,
@@ -400,8 +424,8 @@ std::optional<TimePoint> PlaceInTime(const KnownWork& known, const RoofTimes& ti
     point.bound = Bound::kMemory;
     point.bound_level = level;
   }
-  if (known.launches && ceilings.launch_seconds) {
-    point.overhead_seconds = *known.launches * *ceilings.launch_seconds;
+  point.overhead_seconds = OverheadSeconds(record, known, ceilings, seconds);
+  if (point.overhead_seconds) {
     if (roof_seconds < *point.overhead_seconds) {
       point.bound = Bound::kOverhead;
       point.bound_level.reset();
@@ -432,6 +456,12 @@ RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, doub
   AddMemoryTimes(record, known, machine, ceilings, seconds, times, remarks);
   ReportUncertainRoofs(times, placement);
   return times;
+}
+
+// Returns the sustained ceilings for a call that was timed after the clock had settled.
+std::optional<machine::CeilingSet> SustainedIfSteady(const record::Record& record,
+                                                     const machine::CeilingSet& ceilings) {
+  return record::IsSteady(record) ? std::optional(machine::Sustained(ceilings)) : std::nullopt;
 }
 
 }  // namespace
@@ -549,6 +579,19 @@ std::string_view Key(Bound bound) {
   return KeyIn(kBounds, bound);
 }
 
+std::optional<double> LaunchCost(const record::Record& record,
+                                 const machine::CeilingSet& ceilings) {
+  const auto overhead = [&](const char* key) {
+    const auto found = ceilings.overheads.find(key);
+    return found == ceilings.overheads.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (record.timed == record::timed::kKernels) return std::nullopt;
+  if (record.timed == record::timed::kGraph) return overhead(machine::kGraphNodeOverhead);
+  if (record.timed == record::timed::kDevice || record.timed == record::timed::kThroughput)
+    return overhead(machine::kQueuedOverhead);
+  return ceilings.launch_seconds;
+}
+
 Placement Place(const record::Record& record, const machine::Machine* machine,
                 const PlaceView& view) {
   Placement placement;
@@ -566,11 +609,13 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
                        : "no ceilings: the record's number of threads is not known");
     return placement;
   }
+  const auto sustained = SustainedIfSteady(record, *ceilings);
+  if (sustained) ceilings = &*sustained;
   const KnownWork known = BestKnown(record, view);
   const RoofTimes times =
       RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement);
   placement.classic = PlaceClassic(known, times, *timing);
-  placement.time = PlaceInTime(known, times, *ceilings, timing->median);
+  placement.time = PlaceInTime(record, known, times, *ceilings, timing->median);
   if (placement.time) AddTimePoint(*placement.time);
   return placement;
 }
@@ -579,9 +624,12 @@ std::optional<TimePoint> PlaceTime(const record::Record& record, double seconds,
                                    const machine::Machine& machine, const PlaceView& view) {
   const machine::CeilingSet* ceilings = machine::ForThreads(machine, record.threads);
   if (record.status != record::Status::kOk || ceilings == nullptr) return std::nullopt;
+  const auto sustained = SustainedIfSteady(record, *ceilings);
+  if (sustained) ceilings = &*sustained;
   const KnownWork known = BestKnown(record, view);
   Placement unused;
-  return PlaceInTime(known, RoofTimesOf(record, known, seconds, machine, *ceilings, view, unused),
+  return PlaceInTime(record, known,
+                     RoofTimesOf(record, known, seconds, machine, *ceilings, view, unused),
                      *ceilings, seconds);
 }
 

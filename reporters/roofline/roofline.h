@@ -102,7 +102,9 @@ struct TimePoint {
   // (tensor_balance). Empty if one of the pipes has no ceiling.
   std::map<std::string, double> pipe_seconds;
   std::map<Level, double> memory_seconds;  // bytes / ceiling
-  std::optional<double> overhead_seconds;  // launches x launch cost
+  // Launches x launch cost or, if the launches are not known, the time of a GPU call minus its time
+  // in a CUDA graph.
+  std::optional<double> overhead_seconds;
   Bound bound = Bound::kCompute;
   std::optional<Level> bound_level;  // set if `bound` is kMemory
   // [1] seconds / max(compute_seconds, memory_seconds); overhead is not included. Not set if a
@@ -128,6 +130,12 @@ struct Placement {
   std::map<std::string, std::string> uncertain;
   std::string advice;  // one sentence; set by AddFindings if there is evidence
 };
+
+// Returns the cost [s] of one launch within the time that the record states: of a call on an idle
+// device, launch_seconds; of a queued call, the queued overhead; in a CUDA graph, that of a node.
+// Returns nullopt for the sum of kernel durations, which contain no launch, and for unknown costs.
+std::optional<double> LaunchCost(const record::Record& record,
+                                 const machine::CeilingSet& ceilings);
 
 // Places a record. If it has no time, work or matching ceilings, the placement is empty except for
 // remarks, which say what is missing.

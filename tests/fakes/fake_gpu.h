@@ -12,8 +12,10 @@
 
 namespace dlroof::fakes {
 
-// [s] a call takes when started on an idle GPU, back to back, and in a graph.
-inline constexpr double kFakeOnce = 12e-6, kFakeBackToBack = 10e-6, kFakeInGraph = 9e-6;
+// [s] a call takes when started on an idle GPU, queued, back to back, and in a graph; an empty
+// kernel, queued.
+inline constexpr double kFakeOnce = 12e-6, kFakeQueued = 11e-6, kFakeBackToBack = 10e-6,
+                        kFakeInGraph = 9e-6, kFakeEmpty = 2e-6;
 
 inline gpu::GpuClock FakeClock() {
   gpu::GpuClock clock;
@@ -38,8 +40,23 @@ inline gpu::GpuClock FakeClock() {
                           .temperature_celsius = 50,
                           .throttle = 4};
   };
-  clock.flush = [] {};
-  clock.touch = [](const void*, std::size_t) {};
+  // The empty kernel is called with this stream.
+  static int empty_stream = 0;
+  clock.queued = [](const gpu::L2State&, const gpu::Enqueue& call, int calls) {
+    empty_stream = 0;
+    for (int i = 0; i < calls; ++i) call(&empty_stream);
+    const double each = empty_stream == calls ? kFakeEmpty : kFakeQueued;
+    return gpu::QueuedCalls{std::vector<double>(calls, each), 1.7e9};
+  };
+  clock.empty = [](void* stream) {
+    if (stream == &empty_stream) ++empty_stream;
+  };
+  clock.kernels = [](const gpu::Enqueue& call) {
+    call(nullptr);
+    return std::vector<LaunchedKernel>{
+        {"fake_kernel", 1, std::nullopt, KernelFacts{.blocks = 66, .threads = 128, .waves = 0.5}}};
+  };
+  clock.prepare = [](const gpu::L2State&) {};
   clock.recover = [] {};
   clock.default_clock_hz = 2e9;
   return clock;
@@ -71,6 +88,7 @@ inline machine::Machine FakeGpuWithCeilings() {
   all.bytes[Level::kDram] = {
       .per_second = 1e11, .how = "made up", .status = machine::CeilingStatus::kValidated};
   all.launch_seconds = 2e-6;
+  all.overheads[machine::kQueuedOverhead] = 1.5e-6;
   return machine;
 }
 

@@ -31,17 +31,74 @@ TEST(RunnerOfGpu, RecordsTheDevicesTimesNotTheHosts) {
   EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
   EXPECT_EQ(record.threads, 1);
   for (const auto& repetition : record.repetitions) {
-    EXPECT_NEAR(repetition.seconds, fakes::kFakeOnce, 1e-12);  // a mean over many iterations
+    EXPECT_NEAR(repetition.seconds, fakes::kFakeQueued, 1e-12);
     ASSERT_TRUE(repetition.gpu);
+    EXPECT_DOUBLE_EQ(repetition.gpu->call_seconds.value(), fakes::kFakeOnce);
+    EXPECT_DOUBLE_EQ(repetition.gpu->empty_seconds.value(), fakes::kFakeEmpty);
+    EXPECT_FALSE(repetition.gpu->steady_seconds);
     EXPECT_DOUBLE_EQ(repetition.gpu->throughput_seconds.value(), fakes::kFakeBackToBack);
     EXPECT_DOUBLE_EQ(repetition.gpu->graph_seconds.value(), fakes::kFakeInGraph);
     EXPECT_GT(repetition.gpu->host_seconds.value(), 0);
     EXPECT_EQ(repetition.gpu->clock_hz, 1.7e9);
   }
+  EXPECT_EQ(record.timed, record::timed::kDevice);
   EXPECT_EQ(records[1].status, record::Status::kUnsupported);
 }
 
-// A call of 12 us fills a millisecond 84 times: one call alone, then what Google Benchmark keeps.
+TEST(RunnerOfGpu, KnowsTheKernelsOfACallWithoutCounters) {
+  const auto record =
+      fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {.counters = "off"}, {fakes::FakeClock});
+  ASSERT_EQ(record.kernels.size(), 1);
+  EXPECT_EQ(record.kernels[0].name, "fake_kernel");
+  EXPECT_EQ(record.kernels[0].facts->waves, 0.5);
+  EXPECT_EQ(record.work.at(Provenance::kMeasured).launches, 1);
+  const auto broken =
+      fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {.counters = "off"},
+                      {fakes::OpenWith([](gpu::GpuClock& clock) {
+                        clock.kernels = [](const gpu::Enqueue&) -> std::vector<LaunchedKernel> {
+                          throw std::runtime_error("capture: not permitted");
+                        };
+                      })});
+  EXPECT_TRUE(broken.kernels.empty());
+  EXPECT_FALSE(broken.work.contains(Provenance::kMeasured));
+  EXPECT_THAT(broken.counting,
+              Contains(testing::Field(&CountingNote::text,
+                                      "the call's kernels are not known: capture: not permitted")));
+}
+
+TEST(RunnerOfGpu, ACallThatWaitsIsTimedWithItsLaunchAndSaysSo) {
+  const auto open = fakes::OpenWith([](gpu::GpuClock& clock) {
+    // The empty kernel comes first and can be queued.
+    clock.queued = [queues = 0](const gpu::L2State&, const gpu::Enqueue&, int calls) mutable {
+      return gpu::QueuedCalls{std::vector<double>(calls, 1e-6), 1e9, ++queues <= 2};
+    };
+  });
+  const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, {open});
+  EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
+  EXPECT_EQ(record.timed, record::timed::kCall);
+  ASSERT_FALSE(record.repetitions.empty());
+  EXPECT_NEAR(record.repetitions[0].seconds, fakes::kFakeOnce, 1e-12);
+  EXPECT_FALSE(record.repetitions[0].gpu->call_seconds);
+  EXPECT_THAT(record.counting, Contains(testing::Field(&CountingNote::text,
+                                                       HasSubstr("the call cannot be queued"))));
+}
+
+TEST(RunnerOfGpu, SteadyRunsLoadTheGpuFirst) {
+  double load = 0;
+  RunnerOptions options{fakes::OpenWith([&](gpu::GpuClock& clock) {
+    clock.batch = [&load, batch = clock.batch](const gpu::Enqueue& call, int calls,
+                                               const std::function<void()>& meanwhile) {
+      load += 1;
+      return batch(call, 1, meanwhile);
+    };
+  })};
+  options.gpu.steady = true;
+  const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, options);
+  EXPECT_TRUE(record::IsSteady(record));
+  EXPECT_GT(load, 100);
+}
+
+// A call of 11 us fills a millisecond 91 times: one call alone, then what Google Benchmark keeps.
 TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
   int graphs = 0;
   const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
@@ -52,8 +109,8 @@ TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
   });
   const auto sampled = [&](std::optional<double> min_seconds) {
     graphs = 0;
-    const auto record =
-        fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, {open, nullptr, {}, min_seconds});
+    const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {},
+                                        {.open_gpu = open, .gpu = {.min_seconds = min_seconds}});
     for (const auto& repetition : record.repetitions) EXPECT_TRUE(repetition.gpu);
     EXPECT_EQ(record.repetitions.size(), 2);
     return graphs;
@@ -65,21 +122,21 @@ TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
   EXPECT_GT(sampled(std::nullopt), 2);
 }
 
-// Heat halves the SMs' clock in the first six batches (two repetitions' worth; one's, where Google
-// Benchmark runs a repetition twice): others follow, after pauses in which the GPU cools.
+// Heat halves the SMs' clock in the first queues: other repetitions follow, after pauses in which
+// the GPU cools.
 TEST(RunnerOfGpu, ThrottledRepetitionsAreReplaced) {
-  int batches = 0;
+  int queues = 0;
   const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
     clock.health = [] { return gpu::GpuHealth{.throttle = 0x20}; };
-    clock.batch = [&, batch = clock.batch](const gpu::Enqueue& call, int calls,
-                                           const std::function<void()>& meanwhile) {
-      auto timed = batch(call, calls, meanwhile);
-      timed.clock_hz = ++batches <= 6 ? 1e9 : 2e9;
+    clock.queued = [&, queued = clock.queued](const gpu::L2State& l2, const gpu::Enqueue& call,
+                                              int calls) {
+      auto timed = queued(l2, call, calls);
+      timed.clock_hz = ++queues <= 12 ? 1e9 : 2e9;
       return timed;
     };
   });
   RunnerOptions options{open};
-  options.min_seconds = 0.001;
+  options.gpu.min_seconds = 0.001;
   options.stop = timing::StoppingRule{.repetitions = 7, .max_noise = 1, .max_seconds = 100};
   const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, options, 40);
   const auto throttled = [](const record::Repetition& r) {
@@ -106,11 +163,11 @@ TEST(RunnerOfGpu, SaysWhyACallHasNoGraphTime) {
 TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
   std::string steps;
   const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
-    clock.flush = [&] { steps += 'f'; };
-    clock.touch = [&](const void*, std::size_t bytes) { steps += bytes == 600 ? 't' : '?'; };
-    clock.once = [&](const gpu::Enqueue&) {
+    clock.queued = [&](const gpu::L2State& l2, const gpu::Enqueue&, int calls) {
+      if (l2.flush) steps += 'f';
+      for (const auto& [begin, bytes] : l2.touched) steps += bytes == 600 ? 't' : '?';
       steps += 'c';
-      return 1e-2;  // one iteration is enough
+      return gpu::QueuedCalls{std::vector<double>(calls, 1e-2), 1e9};
     };
   });
   const auto stepped = [&](const std::string& name, workload::CacheState cache) {
@@ -122,17 +179,23 @@ TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
     EXPECT_FALSE(record.evicted_bytes);  // how much of L2 was the call's is not known
     return steps;
   };
-  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold", workload::CacheState::kCold).substr(0, 4),
+  // The first queue is the empty kernel's trial, the second its time.
+  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold", workload::CacheState::kCold).substr(2, 4),
             "fcfc");
-  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1/cold-weights", workload::CacheState::kColdWeights)
-                .substr(0, 6),
-            "ftcftc");
-  EXPECT_EQ(stepped("Fake/gpu/none/fwd/f32/n1", workload::CacheState::kWarm).substr(0, 2), "cc");
+  EXPECT_THAT(stepped("Fake/gpu/none/fwd/f32/n1/cold-weights", workload::CacheState::kColdWeights),
+              HasSubstr("cftcftc"));
+  EXPECT_THAT(stepped("Fake/gpu/none/fwd/f32/n1", workload::CacheState::kWarm),
+              testing::Not(HasSubstr("f")));
 }
 
-TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachTimedCall) {
+TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachQueueAndEachCall) {
   std::string steps;
   const auto open = fakes::OpenWith([&](gpu::GpuClock& clock) {
+    const auto queued = [&](const gpu::L2State&, const gpu::Enqueue&, int calls) {
+      steps += 'c';
+      return gpu::QueuedCalls{std::vector<double>(calls, 1e-2), 1e9};
+    };
+    clock.queued = queued;
     clock.once = [&](const gpu::Enqueue&) {
       steps += 'c';
       return 1e-2;  // one iteration is enough
@@ -145,9 +208,9 @@ TEST(RunnerOfGpu, RenewsWhatACallUsesUpBeforeEachTimedCall) {
     return call;
   };
   fakes::Records({workload}, {.counters = "off"}, {open});
-  EXPECT_EQ(steps.substr(0, 2), "rc");
-  EXPECT_THAT(steps.substr(2), HasSubstr("rc"));
-  EXPECT_THAT(steps, testing::Not(HasSubstr("cc")));
+  const auto calls = steps.substr(steps.find('r'));  // the empty kernel comes before
+  EXPECT_EQ(calls.substr(0, 4), "rcrc");
+  EXPECT_THAT(calls, testing::Not(HasSubstr("cc")));
 }
 
 TEST(RunnerOfGpu, WhatRenewsACallGoesWithIt) {
@@ -219,9 +282,10 @@ TEST(RunnerOfGpu, RefusesWhatCannotBeTimed) {
 // A call of 10 ms: one iteration is enough. The second repetition breaks in its loop.
 gpu::GpuClock BreakingClock(std::shared_ptr<int> calls, bool stays) {
   auto clock = fakes::FakeClock();
-  clock.once = [calls](const gpu::Enqueue&) {
-    if (++*calls > 1) throw std::runtime_error("illegal address");
-    return 1e-2;
+  // The empty kernel's trial and time come first, then the call's trial and its first queue.
+  clock.queued = [calls, queues = 0](const gpu::L2State&, const gpu::Enqueue&, int n) mutable {
+    if (++queues > 4 && ++*calls > 1) throw std::runtime_error("illegal address");
+    return gpu::QueuedCalls{std::vector<double>(n, 1e-2), 1e9};
   };
   clock.recover = [stays] {
     if (stays) throw std::runtime_error("the driver says it again");
@@ -291,9 +355,9 @@ TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
                                return counted;
                              }});
   const auto open = fakes::OpenWith([](gpu::GpuClock& clock) {
-    clock.once = [](const gpu::Enqueue&) {
+    clock.queued = [](const gpu::L2State&, const gpu::Enqueue&, int calls) {
       steps += 't';
-      return 1e-2;
+      return gpu::QueuedCalls{std::vector<double>(calls, 1e-2), 1e9};
     };
   });
   steps.clear();
@@ -308,7 +372,8 @@ TEST(RunnerOfGpu, CountsAfterTheLastCallWasTimed) {
   EXPECT_EQ(records[1].work.at(Provenance::kMeasured).bytes.at(Level::kDram), 4711);
   EXPECT_EQ(records[1].work.at(Provenance::kModelled).flops.at("fp32.vector"), 1e6);
   EXPECT_EQ(records[1].kernels, (std::vector<LaunchedKernel>{{"gemm", 2}}));
-  EXPECT_FALSE(records[2].work.contains(Provenance::kMeasured));
+  EXPECT_EQ(records[0].work.at(Provenance::kMeasured).launches, 1);  // of the graph
+  EXPECT_TRUE(records[2].work.at(Provenance::kMeasured).bytes.empty());
   EXPECT_THAT(records[2].counting,
               Contains(testing::Field(&CountingNote::text, HasSubstr("the counter broke"))));
   EXPECT_EQ(records[2].status, record::Status::kOk);

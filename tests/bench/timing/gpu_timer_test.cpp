@@ -1,9 +1,13 @@
 #include "bench/timing/gpu_timer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tests/fakes/fake_gpu.h"
 
@@ -22,6 +26,7 @@ TEST(CallsToFill, TakesAsManyAsFitAndAtLeastOne) {
 struct Log {
   std::string steps;
   int batches = 0, replays = 0, nodes = 0, calls_in_batch = 0;
+  std::vector<int> queues;  // calls of each queue
 };
 
 gpu::GpuClock Logging(Log& log) {
@@ -30,9 +35,15 @@ gpu::GpuClock Logging(Log& log) {
     log.steps += "once ";
     return 1e-3;
   };
-  clock.flush = [&log] { log.steps += "flush "; };
-  clock.touch = [&log](const void*, std::size_t bytes) {
-    log.steps += "touch" + std::to_string(bytes) + " ";
+  clock.prepare = [&log](const gpu::L2State& l2) {
+    if (l2.flush) log.steps += "flush ";
+    for (const auto& [begin, bytes] : l2.touched)
+      log.steps += "touch" + std::to_string(bytes) + " ";
+  };
+  clock.queued = [&log](const gpu::L2State&, const gpu::Enqueue& call, int calls) {
+    for (int i = 0; i < calls; ++i) call(nullptr);
+    log.queues.push_back(calls);
+    return gpu::QueuedCalls{std::vector<double>(calls, 1e-4), 1.7e9};
   };
   clock.batch = [&log](const gpu::Enqueue& call, int calls,
                        const std::function<void()>& while_running) {
@@ -57,10 +68,10 @@ TEST(TimeOnce, EmptiesTheCachesBeforeEachCallAndThenWarmsWhatIsToBeWarm) {
   EXPECT_EQ(TimeOnce(clock, nothing, {}), 1e-3);
   EXPECT_EQ(log.steps, "once ");
   log.steps.clear();
-  TimeOnce(clock, nothing, {.flush = true, .touched = {{nullptr, 7}, {nullptr, 9}}});
+  TimeOnce(clock, nothing, {.l2 = {.flush = true, .touched = {{nullptr, 7}, {nullptr, 9}}}});
   EXPECT_EQ(log.steps, "flush touch7 touch9 once ");
   log.steps.clear();  // what a call uses up is renewed before
-  TimeOnce(clock, nothing, {.flush = true, .renew = [&] { log.steps += "renew "; }});
+  TimeOnce(clock, nothing, {.l2 = {.flush = true}, .renew = [&] { log.steps += "renew "; }});
   EXPECT_EQ(log.steps, "renew flush once ");
 }
 
@@ -74,16 +85,42 @@ record::GpuSample Sampled(const gpu::GpuClock& clock, double seconds,
   return sample;
 }
 
-// Three batches, three replays.
+// Nine calls, three batches, three replays.
 TEST(SampleGpu, RenewsWhatACallUsesUpBeforeEachSample) {
   Log log;
-  Sampled(Logging(log), 1e-3, {.renew = [&] { log.steps += "renew "; }});
-  EXPECT_EQ(log.steps, "renew renew renew renew renew renew ");
+  int renewed = 0;
+  Sampled(Logging(log), 1e-3, {.renew = [&] { ++renewed; }});
+  EXPECT_EQ(renewed, 15);
 }
 
-TEST(SampleGpu, KeepsTheThreeTimesApart) {
+TEST(SampleGpu, TakesTheKindsOfTimesInAnotherOrderEachTime) {
+  std::set<std::string> orders;
+  for (unsigned order = 0; order < 30; ++order) {
+    std::string kinds;
+    auto clock = fakes::FakeClock();
+    const auto first = [&](char kind) {
+      if (kinds.empty() || kinds.back() != kind) kinds += kind;
+    };
+    clock.once = [&, once = clock.once](const gpu::Enqueue& call) {
+      return first('c'), once(call);
+    };
+    clock.batch = [&, batch = clock.batch](const gpu::Enqueue& call, int calls, const auto& more) {
+      return first('b'), batch(call, calls, more);
+    };
+    clock.graph = [&, graph = clock.graph](const gpu::Enqueue& call, int calls) {
+      return first('g'), graph(call, calls);
+    };
+    SampleGpu(
+        clock, [](void*) {}, 1e-5, {}, order);
+    orders.insert(kinds);
+  }
+  EXPECT_EQ(orders.size(), 6) << "not all orders of three kinds";
+}
+
+TEST(SampleGpu, KeepsTheTimesApart) {
   Log log;
   const auto sample = Sampled(Logging(log), 1e-3);
+  EXPECT_DOUBLE_EQ(sample.call_seconds.value(), 1e-3);
   EXPECT_DOUBLE_EQ(sample.throughput_seconds.value(), 3e-3);
   EXPECT_DOUBLE_EQ(sample.graph_seconds.value(), 5e-4);  // not the first replay, which uploads
   EXPECT_EQ(log.batches, 3);
@@ -101,7 +138,7 @@ TEST(SampleGpu, ALongCallIsNotRepeatedForItsOwnSake) {
 
 TEST(SampleGpu, AColdCallHasNoThroughputButAClock) {
   Log log;
-  const auto sample = Sampled(Logging(log), 1e-3, {.flush = true});
+  const auto sample = Sampled(Logging(log), 1e-3, {.l2 = {.flush = true}});
   EXPECT_FALSE(sample.throughput_seconds);
   EXPECT_FALSE(sample.graph_seconds);
   EXPECT_EQ(sample.clock_hz, 1.6e9);  // NVML's, since no batch was long enough to count cycles
@@ -162,6 +199,84 @@ TEST(SampleGpu, ABatchThatBeganTooEarlyHasNoThroughputAndSaysWhy) {
                      "launched"});
   EXPECT_FALSE(sample.throughput_seconds);
   EXPECT_EQ(sample.graph_seconds, 5e-4);
+}
+
+TEST(CallsToQueue, FillsAMillisecondButNotTheLaunchQueue) {
+  EXPECT_EQ(CallsToQueue(1e-4, 1), 10);
+  EXPECT_EQ(CallsToQueue(1e-6, 1), 100);   // four entries of the queue each
+  EXPECT_EQ(CallsToQueue(1e-6, 33), 11);   // an LSTM of 33 kernels
+  EXPECT_EQ(CallsToQueue(1e-6, 5000), 1);  // more than the queue holds: one is tried
+  EXPECT_EQ(CallsToQueue(1, 1), 1);
+  EXPECT_LT(CallsToQueue(1e-6, std::nullopt), 100);
+}
+
+TEST(QueuedTimer, TimesExactlyAsManyCallsInQueuesThatFit) {
+  Log log;
+  const auto clock = Logging(log);
+  QueuedTimer timer(
+      clock, [](void*) {}, {}, 1);
+  ASSERT_TRUE(timer.CanQueue());
+  const auto times = timer.Time(25);
+  EXPECT_EQ(times.seconds.size(), 25);
+  EXPECT_EQ(times.clock_hz, 1.7e9);
+  EXPECT_THAT(log.queues, testing::ElementsAre(1, 10, 10, 5));
+}
+
+TEST(QueuedTimer, ACallThatWaitsForTheGpuCannotBeQueued) {
+  auto clock = fakes::FakeClock();
+  int tried = 0;
+  clock.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int) {
+    ++tried;
+    return gpu::QueuedCalls{{1e-2}, std::nullopt, false};
+  };
+  const QueuedTimer timer(
+      clock, [](void*) {}, {}, std::nullopt);
+  EXPECT_FALSE(timer.CanQueue());
+  EXPECT_EQ(tried, 3);
+}
+
+TEST(QueuedTimer, TimesAQueueThatBeganTooEarlyAgain) {
+  auto clock = fakes::FakeClock();
+  int queue = 0;
+  clock.queued = [&](const gpu::L2State&, const gpu::Enqueue&, int calls) {
+    const bool early = ++queue == 3;
+    return gpu::QueuedCalls{std::vector<double>(calls, early ? 1.0 : 1e-4), 1e9, !early};
+  };
+  QueuedTimer timer(
+      clock, [](void*) {}, {}, 1);
+  const auto times = timer.Time(25);
+  EXPECT_EQ(times.seconds, std::vector<double>(25, 1e-4));
+  clock.queued = [](const gpu::L2State&, const gpu::Enqueue&, int calls) {
+    return gpu::QueuedCalls{std::vector<double>(calls, 1e-4), 1e9, false};
+  };
+  EXPECT_THROW(timer.Time(25), std::runtime_error);
+}
+
+// The clock falls from 1.9 to 1.5 GHz in two seconds and stays there.
+TEST(LoadUntilSteady, LastsUntilTheClockHasSettledAndAtLeastThreeSeconds) {
+  double now = 0;
+  auto clock = fakes::FakeClock();
+  clock.batch = [&](const gpu::Enqueue&, int, const std::function<void()>&) {
+    now += 0.01;
+    return gpu::GpuBatch{0.01, std::max(1.9e9 - 0.1e9 * now, 1.5e9)};
+  };
+  const auto load = [&] {
+    now = 0;
+    return LoadUntilSteady(
+        clock, [](void*) {}, 1e-3, {}, [&] { return now; });
+  };
+  EXPECT_GT(load(), 4);  // 4 s to 1.5 GHz, and the last second must agree
+  EXPECT_LT(now, 6);
+  clock.batch = [&](const gpu::Enqueue&, int, const std::function<void()>&) {
+    now += 0.01;
+    return gpu::GpuBatch{0.01, 1.5e9};
+  };
+  EXPECT_NEAR(load(), kLeastLoadSeconds, 0.3);
+  clock.batch = [&](const gpu::Enqueue&, int, const std::function<void()>&) {
+    now += 0.3;
+    return gpu::GpuBatch{0.3, std::fmod(now, 1) < 0.5 ? 1.5e9 : 1.7e9};
+  };
+  EXPECT_GE(load(), kMostLoadSeconds);
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include "counters/cuda/clock.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iostream>
 #include <stdexcept>
 
+#include "counters/base/numbers.h"
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/clock_kernels.h"
 #include "counters/cuda/device.h"
@@ -93,12 +96,88 @@ TEST_F(CudaClockOnGpu, AFlushedCallIsSlowerThanATouchedOne) {
   const gpu::Enqueue call = Reads(small, small.bytes(), 1024);
   double cold = 1, warm = 1;
   for (int i = 0; i < 20; ++i) {
-    clock_.flush();
+    clock_.prepare({.flush = true});
     cold = std::min(cold, clock_.once(call));
-    clock_.touch(small.get(), small.bytes());
+    clock_.prepare({.touched = {{small.get(), small.bytes()}}});
     warm = std::min(warm, clock_.once(call));
   }
   EXPECT_GT(cold, 1.1 * warm);
+}
+
+double QueuedMedian(const gpu::GpuClock& clock, const gpu::L2State& l2, const gpu::Enqueue& call) {
+  const auto times = clock.queued(l2, call, 50);
+  EXPECT_TRUE(times.queued);
+  return Median(times.seconds);
+}
+
+TEST_F(CudaClockOnGpu, QueuedCallsAreWithoutTheHost) {
+  const double queued = QueuedMedian(clock_, {}, call_);
+  const double batch = clock_.batch(call_, 500, {}).seconds / 500;
+  const double events = QueuedMedian(clock_, {}, clock_.empty);
+  EXPECT_LT(queued, clock_.once(call_));
+  EXPECT_NEAR(queued, batch, events + 0.05 * batch);
+  EXPECT_LT(events, 10e-6);
+  EXPECT_TRUE(clock_.queued({}, call_, 50).clock_hz.has_value());
+}
+
+TEST_F(CudaClockOnGpu, AQueuedColdCallIsSlowerThanAWarmOne) {
+  const DeviceBuffer small(static_cast<std::size_t>(ReadGpuIdentity(0).l2_bytes / 4));
+  const gpu::Enqueue reads = Reads(small, small.bytes(), 1024);
+  EXPECT_GT(QueuedMedian(clock_, {.flush = true}, reads), 1.1 * QueuedMedian(clock_, {}, reads));
+}
+
+// What a flush leaves in L2 matters: modified lines have to be written back by the call.
+TEST_F(CudaClockOnGpu, FlushesByReadingAndByWritingAreWrittenDown) {
+  const auto l2 = static_cast<std::size_t>(ReadGpuIdentity(0).l2_bytes);
+  const DeviceBuffer ballast(3 * l2), small(l2 / 4), copy(l2 / 4);
+  const gpu::L2State none, by_writing{.flush = true},
+      by_reading{.touched = {{ballast.get(), ballast.bytes()}}},
+      by_both{.flush = true, .touched = {{ballast.get(), ballast.bytes()}}};
+  const gpu::Enqueue reads = Reads(small, small.bytes(), 1024);
+  const gpu::Enqueue copies = [&](void* stream) {
+    CheckCuda(cudaMemcpyAsync(copy.get(), small.get(), small.bytes(), cudaMemcpyDeviceToDevice,
+                              static_cast<cudaStream_t>(stream)),
+              "the test's copy");
+  };
+  const gpu::Enqueue writes = [&](void* stream) {
+    CheckCuda(cudaMemsetAsync(copy.get(), 1, copy.bytes(), static_cast<cudaStream_t>(stream)),
+              "the test's fill");
+  };
+  for (const auto& [what, call] : {std::pair("read", reads), {"copy", copies}, {"write", writes}})
+    for (const auto& [how, state] : {std::pair("warm", none),
+                                     {"flushed by writing", by_writing},
+                                     {"by reading", by_reading},
+                                     {"by writing, then reading", by_both}})
+      std::cout << fmt::format("{} of {:.1f} MB, {}: {:.2f} us\n", what,
+                               1e-6 * static_cast<double>(small.bytes()), how,
+                               1e6 * QueuedMedian(clock_, state, call));
+}
+
+TEST_F(CudaClockOnGpu, ACallThatWaitsIsNotQueued) {
+  const gpu::Enqueue waits = [this](void* stream) {
+    call_(stream);
+    CheckCuda(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "the test's wait");
+  };
+  EXPECT_FALSE(clock_.queued({}, waits, 1).queued);
+}
+
+TEST_F(CudaClockOnGpu, KernelNodesAreTheKernelsOfACall) {
+  const gpu::Enqueue two = [this](void* stream) {
+    call_(stream);
+    call_(stream);
+    clock_.empty(stream);
+  };
+  const auto kernels = clock_.kernels(two);
+  ASSERT_EQ(kernels.size(), 2);
+  EXPECT_THAT(kernels[0].name, testing::HasSubstr("ReadAll"));
+  EXPECT_EQ(kernels[0].launches, 2);
+  ASSERT_TRUE(kernels[0].facts.has_value());
+  EXPECT_EQ(kernels[0].facts->blocks, 1024);
+  EXPECT_EQ(kernels[0].facts->threads, 256);
+  EXPECT_GT(kernels[0].facts->waves.value_or(0), 0);
+  EXPECT_EQ(kernels[0].facts->cluster, 1);
+  EXPECT_EQ(kernels[1].launches, 1);
+  EXPECT_GT(clock_.once(call_), 0);
 }
 
 // Kernels of 1 us and less, each launched in 2 us and more.
