@@ -277,7 +277,7 @@ step_others() { run_tests others '*OnGpu*-CudaClock*:CudaModule*:Cupti*:GpuCudnn
 # The raw values are decoded again without a GPU, as tests/data/cupti_<gpu>.json.
 step_counters() {
   run counters counters.txt env "CUPTI_VALUES_FILE=$out/counters.values.json" "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper \
-    --dlroof_machine=none --dlroof_counters=cupti "--benchmark_filter=$small_calls" \
+    --dlroof_machine=none --dlroof_counters=cupti:all "--benchmark_filter=$small_calls" \
     --benchmark_repetitions=1 --benchmark_min_time=0.001 "--benchmark_out=$out/counters.json"
 }
 step_ncu() {

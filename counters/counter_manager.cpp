@@ -17,7 +17,7 @@ bool IsSelected(std::string_view choice, const CounterSource& source) {
   if (choice == kNoCounters) return false;
   if (source.provenance == Provenance::kModelled) return true;
   if (choice == kAutoCounters) return source.provenance == Provenance::kMeasured;
-  return choice == source.name;
+  return SourceName(choice) == source.name;
 }
 
 std::optional<Reason> UnavailableReason(const CounterSource& source) {
@@ -67,6 +67,11 @@ void Ask(const CounterSource& source, const CountRequest& request, Counting& cou
 
 }  // namespace
 
+std::string_view SourceName(std::string_view choice) {
+  if (choice.ends_with(kEverythingSuffix)) choice.remove_suffix(kEverythingSuffix.size());
+  return choice;
+}
+
 bool RegisterCounterSource(CounterSource source) {
   for (CounterSource& known : Registry())
     if (known.name == source.name && known.device == source.device) {
@@ -81,7 +86,10 @@ const std::vector<CounterSource>& AllCounterSources() { return Registry(); }
 
 std::vector<std::string> CounterChoices(const std::vector<CounterSource>& sources) {
   std::vector<std::string> choices{std::string(kAutoCounters)};
-  for (const CounterSource& source : sources) choices.push_back(source.name);
+  for (const CounterSource& source : sources) {
+    choices.push_back(source.name);
+    if (source.counts_everything) choices.push_back(source.name + std::string(kEverythingSuffix));
+  }
   choices.emplace_back(kNoCounters);
   std::sort(choices.begin() + 1, choices.end() - 1);
   choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
@@ -91,14 +99,16 @@ std::vector<std::string> CounterChoices(const std::vector<CounterSource>& source
 Counting CountCall(std::string_view choice, std::string_view device, const CountRequest& request,
                    const std::vector<CounterSource>& sources) {
   Counting counting;
+  CountRequest asked = request;
+  asked.everything = request.everything || choice.ends_with(kEverythingSuffix);
   for (const Provenance from : AllProvenances())
     for (const CounterSource& source : sources) {
       if (source.provenance != from || source.device != device || !IsSelected(choice, source))
         continue;
       const auto reason = UnavailableReason(source);
       if (!reason)
-        Ask(source, request, counting);
-      else if (choice == source.name)
+        Ask(source, asked, counting);
+      else if (SourceName(choice) == source.name)
         counting.notes.push_back({source.name, {}, reason->text});
     }
   std::erase_if(counting.work, [](const auto& item) { return item.second == Work{}; });
@@ -109,7 +119,8 @@ std::optional<Reason> UnavailableReason(std::string_view choice, std::string_vie
                                         const std::vector<CounterSource>& sources) {
   if (choice == kAutoCounters || choice == kNoCounters) return std::nullopt;
   for (const CounterSource& source : sources)
-    if (choice == source.name && source.device == device) return UnavailableReason(source);
+    if (SourceName(choice) == source.name && source.device == device)
+      return UnavailableReason(source);
   return Reason{fmt::format("this build has no counter source {} for the {}", choice, device)};
 }
 

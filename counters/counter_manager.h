@@ -18,6 +18,7 @@ namespace dlroof {
 // The call to count. A source may call `run` any number of times; each run does the same work.
 struct CountRequest {
   std::string name;                // the benchmark's name, which reproduces it
+  std::string type;                // the call's type in that name, "f16"; empty if unknown
   std::function<void()> run;       // executes the call and waits until it is finished
   std::function<void()> ready;     // may be empty; called before each run and not counted
   std::vector<std::string> pipes;  // pipes that the call uses, the fastest first
@@ -25,6 +26,7 @@ struct CountRequest {
   std::string made_by;             // the libraries that execute the call, with versions
   unsigned seed = 1;               // of the random numbers in the call's tensors
   bool blocks_wait = false;        // GPU blocks wait for each other: all must be resident
+  bool everything = false;         // also what a call of this type should not use, in more runs
   // Returns the bytes from a model of the call's loops and describes it in `how`; may be empty.
   std::function<Work(std::string& how)> model;
 };
@@ -45,6 +47,7 @@ struct CounterSource {
   std::function<std::optional<Reason>()> unavailable;
   // Throws std::exception with a message of one sentence if counting fails.
   std::function<Counted(const CountRequest&)> count;
+  bool counts_everything = false;  // whether a request of `everything` differs from others
 };
 
 // Registers a source. Call at namespace scope:
@@ -57,6 +60,11 @@ const std::vector<CounterSource>& AllCounterSources();
 // The value of --dlroof_counters is the name of a source (models add what it lacks), or:
 inline constexpr std::string_view kAutoCounters = "auto";  // hardware counters, then models
 inline constexpr std::string_view kNoCounters = "off";     // only the problem's formulas
+// A name followed by this requests everything from a source that offers it: "cupti:all".
+inline constexpr std::string_view kEverythingSuffix = ":all";
+
+// Returns the name of the source in a value of --dlroof_counters: "cupti" for "cupti:all".
+std::string_view SourceName(std::string_view choice);
 
 // Returns the values of --dlroof_counters: kAutoCounters, the names in `sources`, kNoCounters.
 std::vector<std::string> CounterChoices(const std::vector<CounterSource>& sources);

@@ -54,10 +54,12 @@ OutputFormat FormatNamed(const std::string& name, OutputFormat otherwise) {
 
 // Adds the flags that choose the counters and the cache state.
 void AddCountingOptions(CLI::App& app, BenchFlags& flags) {
-  app.add_option("--dlroof_counters", flags.counters,
-                 "source of FLOPs and bytes: auto (default: hardware counters if available, else "
-                 "a model of the loops), model, perf, simulate (one call under valgrind's cache "
-                 "simulator; seconds to minutes per benchmark), cupti, off (closed forms only)")
+  app.add_option(
+         "--dlroof_counters", flags.counters,
+         "source of FLOPs and bytes: auto (default: hardware counters if available, else "
+         "a model of the loops), model, perf, simulate (one call under valgrind's cache "
+         "simulator; seconds to minutes per benchmark), cupti (on a GPU, in at most 3 passes), "
+         "cupti:all (every pipe and PCIe, in more passes), off (closed forms only)")
       ->check(CLI::IsMember(CounterChoices(AllCounterSources())))
       ->type_name("SOURCE")
       ->default_str("");

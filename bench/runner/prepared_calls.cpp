@@ -34,6 +34,7 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
                      const workload::RunSettings& settings, const std::function<void()>& ready) {
   CountRequest request;
   request.name = workload::ToText(workload.name);
+  request.type = workload.name.type;
   request.run = call.run;
   request.ready = ready;
   for (const auto& [pipe, flops] : call.modelled.flops)
@@ -114,13 +115,13 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
 }
 
 bool MeansGpuCounters(const std::string& choice) {
-  const CounterSource* const source = Source(choice, "gpu");
+  const CounterSource* const source = Source(SourceName(choice), "gpu");
   return choice == kAutoCounters ||
          (source != nullptr && source->provenance == Provenance::kMeasured);
 }
 
 std::optional<std::string> CountersWarning(const std::string& choice) {
-  const CounterSource* const on_gpu = Source(choice, "gpu");
+  const CounterSource* const on_gpu = Source(SourceName(choice), "gpu");
   if (on_gpu != nullptr && on_gpu->count) return std::nullopt;  // queried when the GPU is open
   const auto reason =
       UnavailableReason(choice, on_gpu == nullptr ? "cpu" : "gpu", AllCounterSources());

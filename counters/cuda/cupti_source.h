@@ -18,8 +18,8 @@ std::vector<cupti::KnownCall> CuptiKnownCalls(const cupti::CuptiChip& chip);
 std::shared_ptr<cupti::CuptiCounter> OpenCuptiCounter(int device);
 
 // Returns the source "cupti". Call this once per process, as a GPU has one set of counters. If the
-// environment variable CUPTI_VALUES_FILE is set, the source counts everything that the chip can
-// count and writes the raw values to that file; tests on machines without a GPU read it.
+// environment variable CUPTI_VALUES_FILE is set, the source writes the raw values of all calls to
+// that file; tests on machines without a GPU read it.
 std::vector<CounterSource> CuptiSources(int device = 0);
 
 }  // namespace dlroof::cuda

@@ -80,7 +80,8 @@ constexpr int kPlainRuns = 3;  // the first run warms up caches and clocks
 constexpr CounterOptions kDefaultOptions = {};
 constexpr CounterOptions kEverything = {64, true, true};
 
-CounterOptions For(const CountRequest& request, CounterOptions options) {
+CounterOptions OptionsFor(const CountRequest& request) {
+  CounterOptions options = request.everything ? kEverything : kDefaultOptions;
   options.patched = !request.blocks_wait;
   return options;
 }
@@ -111,7 +112,8 @@ class ExclusiveUse {
                            "gpu",
                            Provenance::kMeasured,
                            [] { return Reason{"it needs a GPU, and this run has none"}; },
-                           {}});
+                           {},
+                           true});
 
 }  // namespace
 
@@ -140,9 +142,8 @@ void CuptiCounter::Open() {
   if (unavailable_) throw std::runtime_error(unavailable_->text);
 }
 
-const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& pipes,
+const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& types,
                                        const CounterOptions& options) {
-  const auto types = TensorTypesOf(pipes);
   const auto key = KeyOf(types, options);
   const auto found = plans_.find(key);
   if (found != plans_.end()) return found->second;
@@ -153,16 +154,21 @@ const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& pipes,
   return plans_.emplace(key, std::move(plan)).first->second;
 }
 
-CuptiCounter::Reading CuptiCounter::Read(const std::vector<std::string>& pipes,
+CuptiCounter::Reading CuptiCounter::Read(const std::string& type,
+                                         const std::vector<std::string>& pipes,
                                          const CounterOptions& options, const RepeatedCall& call) {
   Reading reading;
-  reading.plan = &PlanFor(pipes, options);
+  const auto types = TensorTypesOf(BuiltInCuptiTable(), type, pipes);
+  reading.plan = &PlanFor(types, options);
   reading.values = CountValues(*parts_.api, *device_, *reading.plan, call, parts_.now);
   auto metrics = reading.plan->metrics;
   std::erase_if(metrics, [&](const CuptiMetric& metric) {
     return !reading.values.values.contains(metric.name);
   });
-  reading.counts = DecodeCounters(metrics, reading.values.values, pipes);
+  auto used = pipes;  // with the type's pipe, which tells fp16 from bf16
+  if (!types.empty()) used.push_back(types.front() + ".matrix");
+  reading.counts = DecodeCounters(metrics, reading.values.values, used);
+  reading.unknown_pipes = CheckUnreadPipes(reading.plan->unread_pipes, reading.counts);
   for (const auto& caveat : reading.values.caveats) reading.counts.caveats.push_back(caveat);
   return reading;
 }
@@ -171,7 +177,7 @@ void CuptiCounter::TestOn(const KnownCall& known) {
   known.run();  // warms up the caches, as for other calls
   parts_.api->Synchronize();
   const RepeatedCall call{known.run, {}};
-  const auto reading = Read(known.pipes, kDefaultOptions, call);
+  const auto reading = Read("", known.pipes, kDefaultOptions, call);
   auto counted = reading.counts.work;
   std::vector<TracedKernel> kernels;
   if (known.work.launches) try {
@@ -218,7 +224,7 @@ CuptiRecording CuptiCounter::Recording() const {
 Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions& options) {
   const RepeatedCall call{request.run, request.ready};
   const double plain = PlainSeconds(*parts_.api, call, kPlainRuns, parts_.now);
-  const auto reading = Read(request.pipes, options, call);
+  const auto reading = Read(request.type, request.pipes, options, call);
   Counted counted{.work = reading.counts.work,
                   .caveats = reading.counts.caveats,
                   .passes = reading.values.runs};
@@ -233,8 +239,9 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
   if (untested_)
     counted.caveats.push_back("the self-test of the counters is incomplete: " + untested_->text);
   DropFailed(judged_, counted.work, counted.caveats);
-  counted.how = HowCounted({device_->chip.name, *reading.plan, reading.counts, reading.values.runs,
-                            plain, reading.values.seconds_per_run});
+  counted.how =
+      HowCounted({device_->chip.name, *reading.plan, reading.counts, reading.unknown_pipes,
+                  reading.values.runs, plain, reading.values.seconds_per_run});
   recording_.calls.push_back({request.name, request.pipes, reading.values.values, kernels,
                               std::nullopt, reading.values.runs, ""});
   return counted;
@@ -244,6 +251,7 @@ Counted CuptiCounter::Count(const CountRequest& request, const CounterOptions& o
   const ExclusiveUse use(busy_);
   Open();
   auto parts = request.pipes;
+  parts.push_back(request.type);
   parts.push_back(request.name);
   const auto key = KeyOf(parts, options);
   const auto found = counted_.find(key);
@@ -254,11 +262,14 @@ Counted CuptiCounter::Count(const CountRequest& request, const CounterOptions& o
 
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path) {
-  CounterSource source{.name = "cupti", .device = "gpu", .provenance = Provenance::kMeasured};
+  CounterSource source{.name = "cupti",
+                       .device = "gpu",
+                       .provenance = Provenance::kMeasured,
+                       .counts_everything = true};
   source.unavailable = [counter] { return counter->UnavailableReason(); };
   source.count = [counter, record_path](const CountRequest& request) {
-    if (record_path.empty()) return counter->Count(request, For(request, kDefaultOptions));
-    auto counted = counter->Count(request, For(request, kEverything));
+    auto counted = counter->Count(request, OptionsFor(request));
+    if (record_path.empty()) return counted;
     std::ofstream file(record_path);
     file << ToJson(counter->Recording()).dump(1) << '\n' << std::flush;
     if (!file.good())

@@ -87,13 +87,14 @@ class CuptiCounter {
     const CuptiPlan* plan = nullptr;
     CountedValues values;
     CuptiCounts counts;
+    std::vector<std::string> unknown_pipes;
   };
   void Open();
   void TestOnce();
   void TestOn(const KnownCall& known);
-  const CuptiPlan& PlanFor(const std::vector<std::string>& pipes, const CounterOptions& options);
-  Reading Read(const std::vector<std::string>& pipes, const CounterOptions& options,
-               const RepeatedCall& call);
+  const CuptiPlan& PlanFor(const std::vector<std::string>& types, const CounterOptions& options);
+  Reading Read(const std::string& type, const std::vector<std::string>& pipes,
+               const CounterOptions& options, const RepeatedCall& call);
   Counted CountNow(const CountRequest& request, const CounterOptions& options);
 
   CuptiParts parts_;
@@ -112,9 +113,10 @@ class CuptiCounter {
   CuptiRecording recording_;
 };
 
-// Returns the source "cupti", which counts in at most three passes. If `record_path` is not empty,
-// it also counts PCIe and tensor operations of all types, in as many passes as needed, and writes
-// all raw values to that file after each call.
+// Returns the source "cupti". It counts the FLOPs of the pipes that a call of the request's type
+// can use, and the bytes of DRAM, L2 and L1, in at most three passes. A request of everything also
+// gets PCIe and the tensor operations of all types, in as many passes as needed. If `record_path`
+// is not empty, the source writes all raw values to that file after each call.
 CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
                             const std::string& record_path);
 

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "counters/base/error.h"
+#include "counters/work.h"
 
 namespace dlroof::cupti {
 namespace {
@@ -105,10 +106,15 @@ void AddCaveats(const Quantities& sums, CuptiCounts& counts) {
       counted = true;
       any = any || flops > 0;
     }
+  // Vector instructions that run on tensor cores. Without a counter of theirs, as many as warps
+  // with all threads need for the half-precision work.
+  const double vector =
+      of("tensor.hfma2").value_or(of("half.vector").value_or(0) / kHalfFlopsPerWarp);
   const auto used = of("tensor.instructions");
-  if (used && *used > of("half.vector").value_or(0) / kHalfFlopsPerWarp && counted && !any)
-    counts.caveats.push_back(fmt::format(
-        "tensor cores executed {:.4g} instructions, but none of a counted type", *used));
+  if (used && *used > vector && counted && !any)
+    counts.caveats.push_back(
+        fmt::format("tensor cores executed {:.4g} instructions, but none of a counted type",
+                    *used - of("tensor.hfma2").value_or(0)));
   if (of("link"))
     counts.caveats.emplace_back("PCIe bytes include those of other processes and of copies");
 }
@@ -129,9 +135,68 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
     for (const char* detail :
          {"shared", "dram.read", "dram.write", "l2.slices", "l2.fabric", "host", "link"})
       if (quantity == detail) counts.details[quantity] = sum;
+    if (quantity.starts_with("tensor.")) counts.instructions[quantity] = sum;
   }
   AddCaveats(sums, counts);
   return counts;
+}
+
+namespace {
+
+// Instructions of tensor cores, and the pipes whose work they are. On some chips the floating-point
+// ones include vector instructions, which "tensor.hfma2" counts.
+struct TensorFamily {
+  const char* quantity;
+  const char* words;
+};
+constexpr TensorFamily kInteger = {"tensor.imma", "integer"}, kFp64 = {"tensor.dmma", "fp64"},
+                       kFloat = {"tensor.hmma", "floating-point"};
+
+const TensorFamily& FamilyOf(std::string_view pipe) {
+  return pipe == "int8.matrix" ? kInteger : pipe == "fp64.matrix" ? kFp64 : kFloat;
+}
+
+// Returns the number of tensor instructions of a family. If it may include vector instructions,
+// only 0 is certain.
+struct Executed {
+  double instructions = 0;
+  bool certain = true;
+};
+std::optional<Executed> ExecutedOf(const CuptiCounts& counts, const TensorFamily& family) {
+  const auto all = SumOf(counts.instructions, family.quantity);
+  if (!all || &family != &kFloat || *all == 0)
+    return all ? std::optional(Executed{*all}) : std::nullopt;
+  const auto vector = SumOf(counts.instructions, "tensor.hfma2");
+  if (!vector) return Executed{*all, false};
+  return Executed{std::max(*all - *vector, 0.0)};
+}
+
+}  // namespace
+
+std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread_pipes,
+                                          CuptiCounts& counts) {
+  std::set<const TensorFamily*> read;
+  for (const auto& [pipe, flops] : counts.work.flops)
+    if (pipe.ends_with(".matrix")) read.insert(&FamilyOf(pipe));
+  std::vector<std::string> unknown, zero;
+  std::set<std::string> worked;
+  for (const auto& pipe : unread_pipes) {
+    const auto& family = FamilyOf(pipe);
+    const auto executed = ExecutedOf(counts, family);
+    (executed && executed->instructions == 0 ? zero : unknown).push_back(pipe);
+    if (executed && executed->certain && executed->instructions > 0 && !read.contains(&family))
+      worked.insert(fmt::format("{:.4g} {} instructions", executed->instructions, family.words));
+  }
+  if (counts.work.flops.empty()) return unknown;
+  for (const auto& pipe : zero) counts.work.flops[pipe] = 0;
+  if (!worked.empty()) {
+    counts.work.flops.clear();
+    counts.caveats.push_back(
+        fmt::format("the FLOPs were dropped as incomplete: tensor cores executed {}, which are not "
+                    "counted for a call of this type (--dlroof_counters=cupti:all counts them)",
+                    fmt::join(worked, ", ")));
+  }
+  return unknown;
 }
 
 namespace {
@@ -168,32 +233,109 @@ std::string LeftOutText(const CuptiPlan& plan) {
   return reasons.empty() ? "" : fmt::format("; not counted: {}", fmt::join(reasons, ", "));
 }
 
-std::string ChipsText(const CuptiTable& table, const StoredPasses& passes) {
-  auto types = TensorTypes(table);
-  types.insert(types.begin(), "");
-  std::string text = fmt::format(
-      "Passes needed to count a call, by the type of its tensor operations (CUPTI {}, without a "
-      "device; in brackets: sets that do not fit into three passes)\n\n{:<8}{:>5}",
-      passes.cupti, "chips", "sm");
-  for (const auto& type : types) text += fmt::format("  {:<11}", type.empty() ? "none" : type);
+std::string UnknownText(const std::vector<std::string>& pipes) {
+  return pipes.empty() ? ""
+                       : fmt::format("; FLOPs not asked: {} (--dlroof_counters=cupti:all)",
+                                     fmt::join(pipes, ", "));
+}
+
+// Returns the plan of a call of this type, or nullptr if the chip has no units for it.
+const StoredPlan* PlanOf(const StoredPasses& passes, const CuptiChip& chip,
+                         const CuptiCallType& type) {
+  const auto plans = passes.plans.find(chip.name);
+  if (plans == passes.plans.end()) return nullptr;
+  auto plan = plans->second.find(type.tensor);
+  if (plan == plans->second.end() && type.check) plan = plans->second.find("");
+  return plan == plans->second.end() ? nullptr : &plan->second;
+}
+
+void EndLine(std::string& text) {
   text.erase(text.find_last_not_of(' ') + 1);
+  text += '\n';
+}
+
+std::string ChipsText(const CuptiTable& table, const StoredPasses& passes) {
+  std::string text = fmt::format(
+      "Passes needed to count a call, by its type (CUPTI {}, without a device; in brackets: sets "
+      "that do not fit into three passes)\n\n{:<8}{:>5}",
+      passes.cupti, "chips", "sm");
+  for (const auto& type : table.types) text += fmt::format("  {:<11}", type.name);
+  EndLine(text);
   for (const auto* chip : Representatives(table)) {
-    text += fmt::format("\n{:<8}{:>5}", chip->family, chip->compute_capability);
-    const auto plans = passes.plans.find(chip->name);
-    for (const auto& type : types) {
+    text += fmt::format("{:<8}{:>5}", chip->family, chip->compute_capability);
+    for (const auto& type : table.types) {
       std::string entry = "-";
-      if (plans != passes.plans.end())
-        if (const auto plan = plans->second.find(type); plan != plans->second.end()) {
-          const auto& left_out = plan->second.left_out;
-          entry =
-              fmt::format("{}{}", plan->second.passes,
-                          left_out.empty() ? "" : fmt::format(" ({})", fmt::join(left_out, " ")));
-        }
+      if (const auto* plan = PlanOf(passes, *chip, type))
+        entry = fmt::format(
+            "{}{}", plan->passes,
+            plan->left_out.empty() ? "" : fmt::format(" ({})", fmt::join(plan->left_out, " ")));
       text += fmt::format("  {:<11}", entry);
     }
-    text.erase(text.find_last_not_of(' ') + 1);
+    EndLine(text);
   }
-  return text + "\n\nchips:";
+  return text + "\nchips:";
+}
+
+// Returns the pipes and levels whose work a plan counts, in the table's order.
+std::vector<std::string> CountedQuantities(const CuptiTable& table, const CuptiChip& chip,
+                                           const StoredPlan& plan) {
+  std::vector<std::string> quantities;
+  for (const auto& set : table.sets) {
+    if (set.free || std::ranges::count(plan.counted, set.name) == 0) continue;
+    if (set.name == "l1") quantities.emplace_back(set.name);
+    for (const auto* metric : MetricsOf(table, set, chip)) {
+      const auto& name =
+          metric->quantity == "half.vector" ? "fp16 or bf16.vector" : metric->quantity;
+      const bool work = IsPipeKey(name) || LevelFromKey(name) || name != metric->quantity;
+      if (work && std::ranges::count(quantities, name) == 0) quantities.push_back(name);
+    }
+  }
+  return quantities;
+}
+
+// The tensor pipes of a chip that a plan does not read.
+struct UnreadPipes {
+  std::vector<std::string> checked;  // known to be 0 if none of their instructions is executed
+  std::vector<std::string> unknown;
+};
+UnreadPipes UnreadPipesOf(const CuptiTable& table, const CuptiChip& chip, const CuptiCallType& type,
+                          const StoredPlan& plan) {
+  UnreadPipes pipes;
+  for (const auto& pipe : MatrixPipes(table, chip)) {
+    const auto tensor = pipe.substr(0, pipe.find('.'));
+    if (std::ranges::count(plan.counted, "tensor." + tensor) > 0) continue;
+    const auto& family = FamilyOf(pipe);
+    // The instructions of the call's own type are of the same family.
+    const bool own = !type.check && &family == &FamilyOf(type.tensor + ".matrix");
+    const bool counted = std::ranges::count(plan.counted, family.quantity) > 0;
+    (counted && !own ? pipes.checked : pipes.unknown).push_back(pipe);
+  }
+  return pipes;
+}
+
+std::string TypesText(const CuptiTable& table, const StoredPasses& passes, const CuptiChip& chip) {
+  // Chips of a family have the same counters. The stored passes have the first of each.
+  const CuptiChip* stored = &chip;
+  for (const auto* first : Representatives(table))
+    if (first->family == chip.family) stored = first;
+  std::string text = fmt::format(
+      "\nPasses needed to count a call, by its type (CUPTI {}, without a device)\n", passes.cupti);
+  const auto line = [&](const char* label, const std::vector<std::string>& names) {
+    if (!names.empty()) text += fmt::format("    {}: {}\n", label, fmt::join(names, ", "));
+  };
+  for (const auto& type : table.types) {
+    const auto* plan = PlanOf(passes, *stored, type);
+    if (plan == nullptr) continue;
+    text +=
+        fmt::format("  {}: {} pass{}\n", type.name, plan->passes, plan->passes == 1 ? "" : "es");
+    line("counted", CountedQuantities(table, chip, *plan));
+    const auto unread = UnreadPipesOf(table, chip, type, *plan);
+    line("0 if none of its instructions is executed", unread.checked);
+    line("unknown", unread.unknown);
+    line("does not fit into three passes", plan->left_out);
+  }
+  return text +
+         "--dlroof_counters=cupti:all counts all types and PCIe, in as many passes as needed\n";
 }
 
 std::string FamilyText(const CuptiTable& table) {
@@ -207,7 +349,7 @@ std::string MetricsText(const CuptiTable& table, const CuptiChip& chip) {
   for (const auto& set : table.sets) {
     const auto metrics = MetricsOf(table, set, chip);
     text += fmt::format("\n{} - {}{}\n", set.name, set.counts,
-                        set.alone  ? " (only with CUPTI_VALUES_FILE)"
+                        set.alone  ? " (only with --dlroof_counters=cupti:all)"
                         : set.free ? " (only if it needs no additional pass)"
                                    : "");
     if (metrics.empty()) text += "  none on this chip\n";
@@ -278,7 +420,8 @@ std::string HowCounted(const CuptiReading& reading) {
     text += fmt::format(", each {:.2f} times as long as a run without counting",
                         reading.counted_seconds / reading.plain_seconds);
   text += ", caches in the state after the previous run";
-  return text + DetailText(reading.counts) + PeakText(reading.counts) + LeftOutText(reading.plan);
+  return text + DetailText(reading.counts) + PeakText(reading.counts) +
+         UnknownText(reading.unknown_pipes) + LeftOutText(reading.plan);
 }
 
 std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches) {
@@ -325,7 +468,7 @@ std::string CountersText(const CuptiTable& table, const StoredPasses& passes,
   }
   return fmt::format("{}: compute capability {}.{}\n", found->name, found->compute_capability / 10,
                      found->compute_capability % 10) +
-         MetricsText(table, *found);
+         TypesText(table, passes, *found) + MetricsText(table, *found);
 }
 
 }  // namespace dlroof::cupti

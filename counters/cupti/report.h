@@ -21,6 +21,7 @@ struct CuptiCounts {
   std::optional<double> clock_hz;  // [1/s] SM clock while counting
   std::map<std::string, double> tensor_peaks;  // [flop/s] dense, at `clock_hz`, by pipe
   std::map<std::string, double> details;       // [byte] "shared", "dram.read", "l2.slices", ...
+  std::map<std::string, double> instructions;  // [1] of warps, "tensor.imma", "tensor.hfma2", ...
   std::vector<std::string> caveats;            // one sentence each
 };
 
@@ -36,6 +37,13 @@ struct CuptiCounts {
 CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
                            const std::map<std::string, double>& values,
                            const std::vector<std::string>& pipes);
+
+// Counts the pipes that a plan does not read by the tensor instructions that it reads: a pipe is
+// known to have done no work, and gets 0 FLOPs, where none of its instructions was executed. If an
+// unread pipe certainly worked, removes all FLOPs, which would be incomplete, and adds a caveat.
+// Returns the pipes about which nothing is known.
+std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread_pipes,
+                                          CuptiCounts& counts);
 
 // Resources that limit how many blocks run on the GPU at once.
 struct GpuCapacity {
@@ -53,13 +61,15 @@ struct CuptiReading {
   const std::string& chip;
   const CuptiPlan& plan;
   const CuptiCounts& counts;
-  int runs = 0;                // [1] runs with counting
-  double plain_seconds = 0;    // [s] of the shortest run without counting
-  double counted_seconds = 0;  // [s] of the shortest run with counting
+  std::vector<std::string> unknown_pipes;  // from CheckUnreadPipes
+  int runs = 0;                            // [1] runs with counting
+  double plain_seconds = 0;                // [s] of the shortest run without counting
+  double counted_seconds = 0;              // [s] of the shortest run with counting
 };
 
 // Returns one line for the user: passes, slowdown by counting, shares of bytes, the dense tensor
-// peaks that the device reports, and what was not counted with the reasons.
+// peaks that the device reports, pipes whose FLOPs are unknown, and what was not counted with the
+// reasons.
 std::string HowCounted(const CuptiReading& reading);
 
 // Merges launches with the same name and facts, in the order of their first appearance. Adds up
@@ -73,8 +83,9 @@ std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& tra
 // Returns a kernel's demangled name in at most 80 columns, if possible without types.
 std::string KernelName(const std::string& symbol);
 
-// Returns a table for the user: all chips with their passes if `chip` is empty, otherwise the
-// metrics of that chip. Throws BadInput with the list of chips if `chip` is unknown.
+// Returns a table for the user: all chips with the passes of each type of call if `chip` is empty,
+// otherwise that chip's passes and pipes of each type, and its metrics. Throws BadInput with the
+// list of chips if `chip` is unknown.
 std::string CountersText(const CuptiTable& table, const StoredPasses& passes,
                          const std::string& chip);
 

@@ -93,13 +93,15 @@ class Planner {
 
 }  // namespace
 
-std::vector<std::string> TensorTypesOf(const std::vector<std::string>& pipes) {
+std::vector<std::string> TensorTypesOf(const CuptiTable& table, const std::string& type,
+                                       const std::vector<std::string>& pipes) {
   std::vector<std::string> types, siblings;
+  if (const auto* row = FindCallType(table, type)) types.push_back(row->tensor);
   for (const auto& pipe : pipes) {
-    const auto type = pipe.substr(0, pipe.find('.'));
+    const auto of_pipe = pipe.substr(0, pipe.find('.'));
     const bool matrix = pipe.find(".matrix") != std::string::npos;
     auto& list = matrix ? types : siblings;
-    const auto& name = !matrix && type == "fp32" ? std::string("tf32") : type;
+    const auto& name = !matrix && of_pipe == "fp32" ? std::string("tf32") : of_pipe;
     if (!Contains(list, name)) list.push_back(name);
   }
   return types.empty() ? siblings : types;
@@ -111,7 +113,10 @@ CuptiPlan PlanCounters(const CuptiTable& table, const CuptiChip& chip,
   Planner planner(chip, options, passes_of);
   for (const auto* set : RequestedSets(table, types, options))
     planner.Add(*set, MetricsOf(table, *set, chip));
-  return planner.Finish();
+  auto plan = planner.Finish();
+  plan.unread_pipes = MatrixPipes(table, chip);
+  for (const auto& metric : plan.metrics) std::erase(plan.unread_pipes, metric.quantity);
+  return plan;
 }
 
 namespace {

@@ -39,13 +39,17 @@ struct CuptiPlan {
     std::string set, reason;
   };
   std::vector<LeftOut> left_out;
+  // Pipes of tensor operations that the chip counts and the plan does not: their FLOPs are unknown.
+  std::vector<std::string> unread_pipes;
   int passes = 0;  // [1] of all configurations
 };
 
-// Returns the types of tensor operations to count for a call on `pipes`, the best first: the types
-// of its matrix pipes. A call without matrix pipes gets the types of its vector pipes, but tf32 for
+// Returns the types of tensor operations to count for a call with operand type `type` ("f16"; empty
+// if unknown) on `pipes`, the best first: the type in the table's row of `type`, then those of the
+// call's matrix pipes. If that is none, returns the types of the call's vector pipes, but tf32 for
 // fp32, which detects an "fp32" call that runs in tf32.
-std::vector<std::string> TensorTypesOf(const std::vector<std::string>& pipes);
+std::vector<std::string> TensorTypesOf(const CuptiTable& table, const std::string& type,
+                                       const std::vector<std::string>& pipes);
 
 // Adds sets of metrics in the table's order, tensor sets in the order of `types`. Leaves out a set,
 // with the reason, if the chip lacks it, the device rejects it or it does not fit into the passes.

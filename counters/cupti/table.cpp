@@ -10,6 +10,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "counters/work.h"
 
 namespace dlroof::cupti {
 namespace {
@@ -50,6 +51,20 @@ void ReadSets(const JsonReader& file, CuptiTable& table) {
     table.sets.push_back({row.Text("name"), row.Text("counts"), row.TextOr("type", ""),
                           FlagOr(row, "free", false), FlagOr(row, "alone", false),
                           FlagOr(row, "patches", false)});
+  }
+}
+
+void ReadTypes(const JsonReader& file, CuptiTable& table) {
+  std::set<std::string> seen;
+  const auto tensor_types = TensorTypes(table);
+  for (size_t i = 0; i < file.Array("types").size(); ++i) {
+    const auto row = file.Item("types", i);
+    const CuptiCallType type{row.Text("name"), row.Text("tensor"),
+                             Words(row.TextOr("elements", "")), FlagOr(row, "check", false)};
+    RefuseTwice(seen, type.name, row);
+    if (std::ranges::count(tensor_types, type.tensor) == 0)
+      throw BadInput("{}: no set counts tensor operations on '{}'", row.where(), type.tensor);
+    table.types.push_back(type);
   }
 }
 
@@ -94,6 +109,7 @@ CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& whe
   CuptiTable table;
   ReadChips(file, table);
   ReadSets(file, table);
+  ReadTypes(file, table);
   ReadMetrics(file, table);
   return table;
 }
@@ -124,6 +140,42 @@ bool HasCounters(const CuptiTable& table, const CuptiChip& chip, std::string_vie
   return std::ranges::any_of(table.metrics, [&](const auto& metric) {
     return metric.set == set && std::ranges::count(metric.families, chip.family) > 0;
   });
+}
+
+namespace {
+
+// Removes one of the elements from the begin of a type. Returns false if the type has none there.
+bool AcceptElement(const std::vector<std::string>& elements, std::string_view& type) {
+  for (const auto& element : elements)
+    if (type.starts_with(element)) {
+      type.remove_prefix(element.size());
+      return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+const CuptiCallType* FindCallType(const CuptiTable& table, std::string_view type) {
+  for (const auto& row : table.types)
+    if (row.name == type) return &row;
+  for (const auto& row : table.types) {
+    auto destination = type;
+    if (AcceptElement(row.elements, destination) && AcceptElement(row.elements, destination) &&
+        !destination.empty())
+      return &row;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> MatrixPipes(const CuptiTable& table, const CuptiChip& chip) {
+  std::vector<std::string> pipes;
+  for (const auto& metric : table.metrics)
+    if (IsPipeKey(metric.quantity) && metric.quantity.ends_with(".matrix") &&
+        std::ranges::count(metric.families, chip.family) > 0 &&
+        std::ranges::count(pipes, metric.quantity) == 0)
+      pipes.push_back(metric.quantity);
+  return pipes;
 }
 
 std::vector<const CuptiChip*> Representatives(const CuptiTable& table) {

@@ -39,15 +39,27 @@ struct CuptiMetric {
   std::vector<std::string> families;  // families of chips that have the metric
 };
 
+// Operand types of calls whose tensor operations are of one type.
+struct CuptiCallType {
+  std::string name;    // as benchmark names spell it: "int8"
+  std::string tensor;  // type of a CuptiSet: "int8"
+  // The elements "u8" and "s8" of source and weights in names of mixes: "s8s8f32"; may be empty.
+  std::vector<std::string> elements;
+  // The call should execute no tensor operations. They are counted to check that: f32 convolutions
+  // may run in tf32.
+  bool check = false;
+};
+
 struct CuptiTable {
   std::vector<CuptiChip> chips;
+  std::vector<CuptiCallType> types;
   std::vector<CuptiSet> sets;  // the most important first
   std::vector<CuptiMetric> metrics;
 };
 
-// Throws BadInput for a missing key or a value of the wrong type, a duplicate set, family or chip,
-// a metric of an unknown set or family, a weight that is not above 0, or a metric name without
-// ".sum" or another aggregation. `where` starts the message.
+// Throws BadInput for a missing key or a value of the wrong type, a duplicate type, set, family or
+// chip, a type without tensor set, a metric of an unknown set or family, a weight that is not above
+// 0, or a metric name without ".sum" or another aggregation. `where` starts the message.
 CuptiTable CuptiTableFromJson(const nlohmann::json& json, const std::string& where);
 const CuptiTable& BuiltInCuptiTable();
 
@@ -56,6 +68,11 @@ const CuptiChip* FindChip(const CuptiTable& table, std::string_view name);
 std::vector<const CuptiMetric*> MetricsOf(const CuptiTable& table, const CuptiSet& set,
                                           const CuptiChip& chip);
 bool HasCounters(const CuptiTable& table, const CuptiChip& chip, std::string_view set);
+// Returns the row of "f16", or of a mix of source, weights and destination ("f16f16f32"). Returns
+// nullptr for a type that the table lacks, or if source and weights are of different rows.
+const CuptiCallType* FindCallType(const CuptiTable& table, std::string_view type);
+// Returns the pipes of tensor operations that the chip counts: "fp16.matrix", ...
+std::vector<std::string> MatrixPipes(const CuptiTable& table, const CuptiChip& chip);
 // Returns the first chip of each family, in the table's order.
 std::vector<const CuptiChip*> Representatives(const CuptiTable& table);
 // Returns the operand types ("fp64", "tf32", ...) whose tensor operations any chip counts.

@@ -39,6 +39,28 @@ TEST(CounterChoices, AreTheSourcesOnceEachBetweenAutoAndOff) {
       testing::ElementsAre("auto", "cupti", "model", "perf", "off"));
 }
 
+TEST(CounterChoices, OfferEverythingWhereASourceCounts) {
+  CounterSource source{"cupti", "gpu"};
+  source.counts_everything = true;
+  EXPECT_THAT(CounterChoices({source, {"model", "gpu"}}),
+              testing::ElementsAre("auto", "cupti", "cupti:all", "model", "off"));
+  EXPECT_EQ(SourceName("cupti:all"), "cupti");
+  EXPECT_EQ(SourceName("cupti"), "cupti");
+}
+
+TEST(CountCall, EverythingIsRequestedOnlyByName) {
+  std::vector<bool> asked;
+  const CounterSource source{
+      "cupti", "gpu", Provenance::kMeasured, {}, [&](const CountRequest& request) {
+        asked.push_back(request.everything);
+        return Counted{};
+      }};
+  for (const auto* choice : {"auto", "cupti", "cupti:all"}) CountCall(choice, "gpu", {}, {source});
+  EXPECT_THAT(asked, ElementsAre(false, false, true));
+  EXPECT_TRUE(UnavailableReason("perf:all", "gpu", {source}));
+  EXPECT_FALSE(UnavailableReason("cupti:all", "gpu", {source}));
+}
+
 TEST(RegisterCounterSource, ReplacesOneThatCannotCount) {
   const auto counts_on = [](const char* device) {
     for (const auto& source : AllCounterSources())

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
@@ -172,6 +173,63 @@ TEST(CuptiCounter, ACallWhoseBlocksWaitIsCountedWithoutInstructions) {
   EXPECT_FALSE(counted.work.flops.contains("fp32.vector"));
   EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
   EXPECT_THAT(counted.how, HasSubstr("sass"));
+}
+
+// The fp16 counters are asked, and no others; "everything" asks for all types and PCIe.
+TEST(CuptiCounter, TheTypeOfTheCallDecidesWhatIsAsked) {
+  const auto tensor = [](const Bench& bench) {
+    std::set<std::string> metrics;
+    for (const auto& metric : bench.cupti->counted)
+      if (metric.find("ops_path_tensor") != std::string::npos && metric.ends_with(".sum"))
+        metrics.insert(metric);
+    return metrics;
+  };
+  Bench bench;
+  bench.counter->SelfTest();
+  bench.cupti->counted.clear();
+  auto request = bench.Request();
+  request.type = "f16";
+  request.pipes = {"fp32.vector"};
+  const auto source = CuptiSourceOf(bench.counter, "");
+  source.count(request);
+  EXPECT_THAT(tensor(bench), testing::ElementsAre("sm__ops_path_tensor_src_fp16.sum"));
+  EXPECT_THAT(bench.cupti->counted, Not(Contains("pcie__read_bytes.sum")));
+  request.everything = true;
+  source.count(request);
+  EXPECT_EQ(tensor(bench).size(), 6U);
+  EXPECT_THAT(bench.cupti->counted, Contains("pcie__read_bytes.sum"));
+  EXPECT_TRUE(source.counts_everything);
+}
+
+// 12 instructions of the family of f16 and no others: int8 and fp64 did no work, of bf16 nothing is
+// known.
+TEST(CuptiCounter, PipesThatAreNotAskedAreKnownZeroOnlyWithAProof) {
+  Bench bench;
+  bench.cupti->values["sm__inst_executed_pipe_tensor_op_hmma.sum"] = 12;
+  bench.cupti->values["sm__ops_path_tensor_src_fp16.sum"] = 49152;
+  auto request = bench.Request();
+  request.type = "f16";
+  request.pipes = {"fp16.matrix"};
+  const auto counted = bench.Count(request);
+  EXPECT_EQ(counted.work.flops.at("fp16.matrix"), 49152);
+  EXPECT_EQ(counted.work.flops.at("int8.matrix"), 0);
+  EXPECT_EQ(counted.work.flops.at("fp64.matrix"), 0);
+  EXPECT_FALSE(counted.work.flops.contains("bf16.matrix"));
+  EXPECT_THAT(counted.how, HasSubstr("; FLOPs not asked: tf32.matrix, bf16.matrix, fp8.matrix "
+                                     "(--dlroof_counters=cupti:all)"));
+}
+
+TEST(CuptiCounter, FlopsAreDroppedIfAPipeThatWasNotAskedWorked) {
+  Bench bench;
+  bench.cupti->values["sm__inst_executed_pipe_tensor_op_imma.sum"] = 7;
+  auto request = bench.Request();
+  request.type = "f16";
+  request.pipes = {"fp16.matrix"};
+  const auto counted = bench.Count(request);
+  EXPECT_TRUE(counted.work.flops.empty());
+  EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
+  EXPECT_THAT(counted.caveats,
+              Contains(HasSubstr("tensor cores executed 7 integer instructions, which are not")));
 }
 
 TEST(CuptiCounter, ACallThatThrowsUnderCountingIsItsOwnSentence) {
@@ -348,7 +406,9 @@ TEST(CuptiCounter, RecordingHoldsEverythingAndDecodesToTheSame) {
   bench.cupti->passes = 2;
   const TemporaryFolder folder;
   const auto path = folder / "values.json";
-  const auto counted = CuptiSourceOf(bench.counter, path).count(bench.Request());
+  auto request = bench.Request();
+  request.everything = true;
+  const auto counted = CuptiSourceOf(bench.counter, path).count(request);
   const auto recording =
       CuptiRecordingFromJson(ParsedJson(ReadFile(path, "a recording"), path), path);
   EXPECT_EQ(recording.chip, "GH100");

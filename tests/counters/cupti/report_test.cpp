@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "bench/conv2d/cudnn_case.h"
 #include "bench/lstm/cudnn_case.h"
@@ -270,6 +271,80 @@ TEST(RecordedCounters, DecodeToWhatIsKnownOfEachCall) {
   }
   EXPECT_GE(calls, 3);
   EXPECT_GE(layers, 2);
+}
+
+// In every call of f32, tf32, f16 and bf16 that an H200 counted with all types, the type's own
+// pipes did all the work: the metrics that its plan leaves out were 0, and the plan has the same
+// FLOPs.
+TEST(RecordedCounters, TheTypeOfACallNamesEveryPipeThatWorkedOnAnH200) {
+  const auto recording = Recordings().at("cupti_h200_layers.json");
+  const auto& table = BuiltInCuptiTable();
+  std::set<std::string> types;
+  for (const auto& call : recording.calls) {
+    SCOPED_TRACE(call.name);
+    const auto type = workload::ParseBenchmarkName(call.name).type;
+    types.insert(type);
+    const auto everything = Decode(call.values, call.pipes).work.flops;
+    EXPECT_EQ(std::ranges::count_if(everything,
+                                    [](const auto& row) { return row.first.ends_with(".matrix"); }),
+              6);
+    auto asked = call.values;
+    const auto counted = TensorTypesOf(table, type, call.pipes);
+    for (const auto& set : table.sets)
+      if (!set.free && !set.type.empty() && std::ranges::count(counted, set.type) == 0)
+        for (const auto* metric : MetricsOf(table, set, *FindChip(table, recording.chip)))
+          asked.erase(metric->name);
+    const auto planned = Decode(asked, call.pipes).work.flops;
+    for (const auto& [pipe, flops] : everything)
+      EXPECT_EQ(planned.contains(pipe) ? planned.at(pipe) : 0, flops) << pipe;
+    EXPECT_EQ(planned.size(), everything.size() - 5);
+  }
+  EXPECT_THAT(types, testing::ElementsAre("bf16", "f16", "f32", "tf32"));
+}
+
+// 3 of 10 instructions are HFMA2.MMA. Without their counter, only none would be a proof.
+TEST(CheckUnreadPipes, KnowsZeroFromInstructionsOnly) {
+  const auto check = [](std::map<std::string, double> instructions, const char* asked) {
+    CuptiCounts counts;
+    counts.work.flops = {{asked, 5}, {"fp32.vector", 1}};
+    counts.instructions = std::move(instructions);
+    std::vector<std::string> unread = {"fp64.matrix", "int8.matrix", "bf16.matrix"};
+    std::erase(unread, asked);
+    auto unknown = CheckUnreadPipes(unread, counts);
+    return std::pair(unknown, counts);
+  };
+  using testing::ElementsAre;
+  const auto nothing = check({}, "fp16.matrix");
+  EXPECT_THAT(nothing.first, ElementsAre("fp64.matrix", "int8.matrix", "bf16.matrix"));
+  EXPECT_EQ(nothing.second.work.flops.size(), 2U);
+
+  const auto integers = check({{"tensor.imma", 0}, {"tensor.hmma", 9}}, "fp16.matrix");
+  EXPECT_THAT(integers.first, ElementsAre("fp64.matrix", "bf16.matrix"));
+  EXPECT_EQ(integers.second.work.flops.at("int8.matrix"), 0);
+  EXPECT_FALSE(integers.second.work.flops.contains("bf16.matrix"));
+
+  // An integer call: 3 - 3 of the floating-point instructions are left.
+  const auto moves = check({{"tensor.hmma", 3}, {"tensor.hfma2", 3}}, "int8.matrix");
+  EXPECT_EQ(moves.second.work.flops.at("bf16.matrix"), 0);
+  const auto maybe = check({{"tensor.hmma", 3}}, "int8.matrix");
+  EXPECT_THAT(maybe.first, ElementsAre("fp64.matrix", "bf16.matrix"));
+  EXPECT_EQ(maybe.second.work.flops.size(), 2U);
+  const auto worked = check({{"tensor.hmma", 10}, {"tensor.hfma2", 3}}, "int8.matrix");
+  EXPECT_THAT(worked.first, ElementsAre("fp64.matrix", "bf16.matrix"));
+  EXPECT_TRUE(worked.second.work.flops.empty());
+  EXPECT_THAT(worked.second.caveats,
+              ElementsAre(HasSubstr("tensor cores executed 7 floating-point instructions")));
+}
+
+// The f32 LSTM of an H200: 18688 instructions on tensor cores, all of them HFMA2.MMA, though its
+// 590080 threads' HFMA2 fill only 18440 warps.
+TEST(DecodeCounters, VectorInstructionsOnTensorCoresAreCountedWhereTheyCanBe) {
+  Values values = {{"sm__ops_path_tensor_src_tf32_dst_fp32.sum", 0},
+                   {kSass + "hfma_pred_on.sum", 590080},
+                   {"sm__inst_executed_pipe_tensor.sum", 18688}};
+  EXPECT_THAT(Decode(values).caveats, Contains(HasSubstr("tensor cores executed 1.869e+04 inst")));
+  values["sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum"] = 18688;
+  EXPECT_THAT(Decode(values).caveats, testing::Not(Contains(HasSubstr("tensor cores executed"))));
 }
 
 TEST(CuptiRecording, RefusesWhatItCannotMean) {

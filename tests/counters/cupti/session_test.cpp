@@ -21,6 +21,8 @@ nlohmann::json SmallTable() {
   return nlohmann::json::parse(R"({
     "chips": [{"family": "A", "compute_capability": 90, "names": "A1 A2"},
               {"family": "B", "compute_capability": 75, "names": "B1"}],
+    "types": [{"name": "f32", "tensor": "tf32", "check": true},
+              {"name": "bf16", "tensor": "bf16"}],
     "sets": [{"name": "dram", "counts": "bytes"},
              {"name": "tensor.tf32", "counts": "t", "type": "tf32"},
              {"name": "tensor.bf16", "counts": "b", "type": "bf16"},
@@ -103,10 +105,43 @@ TEST(PlanCounters, DeviceThatRefusesACounterKeepsTheOthers) {
 }
 
 TEST(TensorTypesOf, MatrixPipesCountElseTheSiblingOfTheVectorPipe) {
-  EXPECT_THAT(TensorTypesOf({"bf16.matrix", "fp32.vector"}), ElementsAre("bf16"));
-  EXPECT_THAT(TensorTypesOf({"fp32.vector"}), ElementsAre("tf32"));
-  EXPECT_THAT(TensorTypesOf({"fp16.vector", "fp32.vector"}), ElementsAre("fp16", "tf32"));
-  EXPECT_THAT(TensorTypesOf({}), testing::IsEmpty());
+  const auto types = [](const std::vector<std::string>& pipes) {
+    return TensorTypesOf(BuiltInCuptiTable(), "", pipes);
+  };
+  EXPECT_THAT(types({"bf16.matrix", "fp32.vector"}), ElementsAre("bf16"));
+  EXPECT_THAT(types({"fp32.vector"}), ElementsAre("tf32"));
+  EXPECT_THAT(types({"fp16.vector", "fp32.vector"}), ElementsAre("fp16", "tf32"));
+  EXPECT_THAT(types({}), testing::IsEmpty());
+}
+
+// An engine of cuDNN without the note of tensor cores computes f16 in f32, on the vector units. If
+// the note is missing by mistake, the fp16 tensor operations are still counted.
+TEST(TensorTypesOf, TheTypeOfTheCallDecidesBeforeItsPipes) {
+  const auto types = [](const std::string& type, const std::vector<std::string>& pipes) {
+    return TensorTypesOf(BuiltInCuptiTable(), type, pipes);
+  };
+  EXPECT_THAT(types("f16", {"fp32.vector"}), ElementsAre("fp16"));
+  EXPECT_THAT(types("f16", {"fp16.matrix", "fp32.vector"}), ElementsAre("fp16"));
+  EXPECT_THAT(types("f32", {"fp32.vector"}), ElementsAre("tf32"));
+  EXPECT_THAT(types("s8s8s32", {"int8.vector"}), ElementsAre("int8"));
+  EXPECT_THAT(types("bf16", {"fp16.matrix"}), ElementsAre("bf16", "fp16"));
+  EXPECT_THAT(types("unknown", {"bf16.matrix"}), ElementsAre("bf16"));
+  // Source and weights of a mix decide if they are alike.
+  EXPECT_THAT(types("f16f16f32", {"fp32.vector"}), ElementsAre("fp16"));
+  EXPECT_THAT(types("u8s8f32", {"int8.vector"}), ElementsAre("int8"));
+  EXPECT_THAT(types("bf16bf16f16", {"fp32.vector"}), ElementsAre("bf16"));
+  EXPECT_THAT(types("f16s8f32", {"fp32.vector"}), ElementsAre("tf32"));
+  EXPECT_THAT(types("f16f16", {"fp32.vector"}), ElementsAre("tf32")) << "no mix has two elements";
+}
+
+TEST(PlanCounters, NamesThePipesOfTheChipThatItDoesNotRead) {
+  EXPECT_THAT(Plan("A1", {"bf16"}).unread_pipes, ElementsAre("tf32.matrix"));
+  EXPECT_THAT(Plan("A1", {"bf16"}, {.most_passes = 64, .every_type = true}).unread_pipes,
+              testing::IsEmpty());
+  EXPECT_THAT(Plan("A1", {"tf32", "bf16"}, {.most_passes = 1}).unread_pipes,
+              ElementsAre("bf16.matrix"))
+      << "left out for lack of passes";
+  EXPECT_THAT(Plan("B1", {"bf16"}).unread_pipes, testing::IsEmpty()) << "a chip without any";
 }
 
 TEST(CuptiTable, RefusesWhatWouldCountWrong) {
@@ -117,6 +152,9 @@ TEST(CuptiTable, RefusesWhatWouldCountWrong) {
   };
   EXPECT_EQ(refusal("/chips/0/names", "A1 A1"), "t.json: chips[0]: duplicate 'A1'");
   EXPECT_THAT(refusal("/sets/1/name", "dram"), HasSubstr("duplicate 'dram'"));
+  EXPECT_EQ(refusal("/types/1/name", "f32"), "t.json: types[1]: duplicate 'f32'");
+  EXPECT_EQ(refusal("/types/1/tensor", "b16"),
+            "t.json: types[1]: no set counts tensor operations on 'b16'");
   EXPECT_EQ(refusal("/metrics/0/set", "drum"), "t.json: metrics[0]: unknown set 'drum'");
   EXPECT_EQ(refusal("/metrics/0/chips", "C"), "t.json: metrics[0]: unknown family 'C' of chips");
   EXPECT_EQ(refusal("/metrics/0/weight", 0), "t.json: metrics[0]: 'weight' must be positive");
@@ -133,11 +171,12 @@ TEST(BuiltInCuptiTable, InstructionCountersPatchKernels) {
 TEST(BuiltInCuptiTable, EveryQuantityIsAPipeOrOneThatTheDecoderKnows) {
   for (const auto& metric : BuiltInCuptiTable().metrics) {
     const bool peak = metric.quantity.rfind("peak.", 0) == 0;
-    EXPECT_TRUE(IsPipeKey(peak ? metric.quantity.substr(5) : metric.quantity) ||
-                testing::Matches(testing::AnyOf("half.vector", "l1.tags", "shared", "l2", "dram",
-                                                "host", "link", "seconds", "clock", "dram.read",
-                                                "dram.write", "l2.slices", "l2.fabric",
-                                                "tensor.instructions"))(metric.quantity))
+    EXPECT_TRUE(
+        IsPipeKey(peak ? metric.quantity.substr(5) : metric.quantity) ||
+        testing::Matches(testing::AnyOf(
+            "half.vector", "l1.tags", "shared", "l2", "dram", "host", "link", "seconds", "clock",
+            "dram.read", "dram.write", "l2.slices", "l2.fabric", "tensor.imma", "tensor.hmma",
+            "tensor.dmma", "tensor.hfma2", "tensor.instructions"))(metric.quantity))
         << metric.quantity;
   }
 }
@@ -174,7 +213,9 @@ TEST(StoredPasses, FileIsReadAsItIsWritten) {
 
 TEST(CountersText, ListsChipsAndOneChipsMetrics) {
   const auto chips = CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "");
-  EXPECT_THAT(chips, HasSubstr("GH100      90  2"));
+  EXPECT_THAT(chips, HasSubstr("chips      sm  f64          f32          tf32         f16"));
+  EXPECT_THAT(chips, HasSubstr("GH100      90  2            3            3            3"));
+  EXPECT_THAT(chips, HasSubstr("TU11x      75  -            3            -            -"));
   EXPECT_THAT(chips, HasSubstr("(l1)"));
   const auto metrics = CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GA102");
   EXPECT_THAT(metrics, HasSubstr("GA102: compute capability 8.6"));
@@ -183,6 +224,22 @@ TEST(CountersText, ListsChipsAndOneChipsMetrics) {
   EXPECT_THAT(
       fakes::RefusalOf([] { CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GX1"); }),
       HasSubstr("--chip=GX1: unknown chip; the table has TU102"));
+}
+
+TEST(CountersText, NamesThePassesPipesAndLevelsOfEachTypeOfAChip) {
+  const auto text = CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GH100");
+  EXPECT_THAT(text, HasSubstr("  f16: 3 passes\n"
+                              "    counted: dram, l2, fp16.matrix, fp64.vector, fp32.vector, fp16 "
+                              "or bf16.vector, l1\n"
+                              "    0 if none of its instructions is executed: int8.matrix\n"
+                              "    unknown: fp64.matrix, tf32.matrix, bf16.matrix, fp8.matrix\n"));
+  EXPECT_THAT(text, HasSubstr("  f32: 3 passes\n    counted: dram, l2, tf32.matrix, fp64.vector"));
+  EXPECT_THAT(text, HasSubstr("    0 if none of its instructions is executed: fp64.matrix, "
+                              "fp16.matrix, bf16.matrix, int8.matrix, fp8.matrix\n"));
+  EXPECT_THAT(text, HasSubstr("  fp8: 2 passes\n"));
+  // Siblings have the passes of their family's first chip.
+  EXPECT_THAT(CountersText(BuiltInCuptiTable(), BuiltInStoredPasses(), "GB102"),
+              HasSubstr("    does not fit into three passes: l1\n"));
 }
 
 TEST(KernelName, IsWhatItsAuthorWrote) {
