@@ -103,6 +103,8 @@ struct Record {
   // Set only if the benchmark used the fastest algorithm.
   std::optional<double> heuristic_over_best;
   std::optional<unsigned> seed;
+  std::optional<std::string>
+      timed;  // what `seconds` are: "device", "call" or "kernels"; absent for CPUs
   std::vector<Repetition> repetitions;
   std::map<Provenance, Work> work;
   std::vector<CountingNote> counting;   // how `work` was counted, and its known weaknesses

@@ -360,6 +360,7 @@ constexpr JsonReading<Record> kRecord[] = {
        const int threads = static_cast<int>(member.NumberIn(0, 1e6, "a thread count"));
        record.threads = threads > 0 ? std::optional(threads) : std::nullopt;
      }},
+    {"timed", ReadKnownText<&Record::timed>},
     {"work", ReadWork}};
 
 // Cuts `text` off at `mark`. Returns the text after the mark, or an empty text if there is no mark.

@@ -252,6 +252,7 @@ void PutIdentity(const record::Record& record, json& object) {
   PutUnlessEmpty(object, "reason", record.reason);
   PutIfKnown(object, "threads", record.threads);
   PutIfKnown(object, "cache", record.cache);
+  PutIfKnown(object, "timed", record.timed);
   PutIfKnown(object, "evicted_bytes", record.evicted_bytes);
   PutIfKnown(object, "heuristic_over_best", record.heuristic_over_best);
   PutIfKnown(object, "seed", record.seed);

@@ -86,6 +86,7 @@ KnownWork BestKnown(const record::Record& record, const PlaceView& view) {
         known.bytes.try_emplace(level, bytes, from);
     if (!known.launches) known.launches = work.launches;
   }
+  if (record.timed == "kernels") known.launches.reset();  // no launch is in kernels' durations
   return known;
 }
 
