@@ -11,6 +11,7 @@
 #include "counters/base/error.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/roofline.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::formats {
 namespace {
@@ -184,8 +185,8 @@ void WriteGithubAction(const std::vector<compare::NamedRun>& runs, std::ostream&
           fmt::format("{:.6g} to {:.6g}", time->ci95->first * 1e9, time->ci95->second * 1e9);
     std::string extra = record::AlgorithmText(record);
     if (time->fraction)
-      extra += fmt::format("{}{:.1f} % of its {}roof", extra.empty() ? "" : "\n",
-                           100 * *time->fraction, time->specified ? "specified " : "");
+      extra += fmt::format("{}{} of its {}roof", extra.empty() ? "" : "\n",
+                           text::PercentText(*time->fraction), time->specified ? "specified " : "");
     if (!extra.empty()) entry["extra"] = extra;
     all.push_back(std::move(entry));
   }

@@ -120,12 +120,17 @@ void ReportCoreShare(double seconds) {
                          "marked noisy"));
 }
 
-void ReportSources() {
-  for (const auto& source : AllCounterSources()) {
-    const auto reason = source.unavailable ? source.unavailable() : std::nullopt;
-    Line("", fmt::format("--dlroof_counters={} ({}, {}): {}", source.name, source.device,
-                         Key(source.provenance), reason ? reason->text : "available"));
-  }
+void ReportSource(const std::string& topic, const CounterSource& source) {
+  const auto reason = source.unavailable ? source.unavailable() : std::nullopt;
+  Line(topic, fmt::format("--dlroof_counters={} ({}, {}): {}", source.name, source.device,
+                          Key(source.provenance), reason ? reason->text : "available"));
+}
+
+// Prints the sources of this program. `placeholders` chooses between those without `count`, which
+// the CUDA module replaces, and all others.
+void ReportSources(bool placeholders) {
+  for (const auto& source : AllCounterSources())
+    if (placeholders == (source.count == nullptr)) ReportSource("", source);
 }
 
 // Prints the CPU's sources of --dlroof_energy. (The GPU's source needs a GPU that is already open.)
@@ -170,13 +175,11 @@ void ReportGpu() {
   const auto [module, load_reason] = gpu_loader::OpenGpuModule(gpu_loader::ModuleBesideProgram());
   if (module == nullptr) {
     if (load_reason != access.reason) Line("", load_reason->text);
+    ReportSources(true);
     return;
   }
   for (const auto& library : module->libraries) Line(library.name, library.description());
-  for (const auto& source : module->sources) {
-    const auto reason = source.unavailable ? source.unavailable() : std::nullopt;
-    Line("counters", fmt::format("{}: {}", source.name, reason ? reason->text : "can be read"));
-  }
+  for (const auto& source : module->sources) ReportSource("counters", source);
 }
 
 std::string CacheText() {
@@ -205,7 +208,7 @@ void AddDoctorCommand(CLI::App& program, int& /*exit_code*/) {
     ReportClocks(durations.freezes);
     ReportCoreShare(durations.core);
     Line("counters", perf::PerfSentence(perf::AskPerf()));
-    ReportSources();
+    ReportSources(false);
     ReportEnergy(cpu::ThisCpu());
     ReportLibraries();
     ReportGpu();

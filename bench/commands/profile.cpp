@@ -31,6 +31,7 @@ struct ProfileFlags {
   std::optional<std::string> chip, ncu, bench;
   std::optional<int> replay;  // [1] number of primitives
   cupti::NcuChoice choice;
+  bool full_names = false;
   profile::ProfileRequest program;  // with --gpu only command, machine and output are used
 };
 
@@ -82,9 +83,12 @@ std::string NcuTable(const ProfileFlags& flags) {
   cupti::NcuChoice choice = flags.choice;
   choice.program = flags.ncu ? *flags.ncu : FindNcu();
   choice.table = folder / "table";
-  const auto ran = RunChild(
-      cupti::NcuCommand(choice, cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(flags.chip)),
-                        flags.program.command));
+  const auto metrics = cupti::NcuMetrics(cupti::BuiltInCuptiTable(), ChipOf(flags.chip));
+  auto ran = RunChild(cupti::NcuCommand(choice, metrics, flags.program.command));
+  if (ran.exit_code != 0 && cupti::RefusesWholeNames(ran.out + ran.err)) {
+    choice.whole_names = false;
+    ran = RunChild(cupti::NcuCommand(choice, metrics, flags.program.command));
+  }
   std::cout << ran.out << std::flush;
   std::cerr << ran.err;
   const auto table = ReadFileIfAny(choice.table);
@@ -118,7 +122,8 @@ void ProfileGpu(const ProfileFlags& flags) {
       {"commit", kCommit},
       {"command", fmt::format("dlroof profile --gpu -- {}", fmt::join(command, " "))}};
   WriteFile(output, roofline::ToJson(run).dump() + '\n');
-  terminal::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout);
+  terminal::WriteTables(roofline::PlaceRun(run), text::TerminalColumns(), std::cout,
+                        {.full_names = flags.full_names});
   std::cout << std::flush;
   std::cerr << "wrote " << output << '\n';
 }
@@ -169,6 +174,10 @@ void AddGpuOptions(CLI::App& command, ProfileFlags& flags) {
       .add_option("--launches", flags.choice.launches,
                   "with --gpu: largest number of launches to profile")
       ->check(CLI::PositiveNumber);
+  command.add_flag(
+      "--full-names", flags.full_names,
+      "with --gpu: do not shorten the names of kernels in the tables (the run file has "
+      "whole names)");
   command.add_option("--ncu", flags.ncu,
                      "with --gpu: path of Nsight Compute's ncu (default: searched)");
 }
@@ -190,13 +199,15 @@ void AddProfileCommand(CLI::App& program, int& exit_code) {
             profile::Replay(request, run, messages);
           };
     if (flags->gpu) return ProfileGpu(*flags);
-    for (const bool of_gpu : {flags->chip.has_value(), flags->ncu.has_value(),
-                              flags->choice.kernels != cupti::NcuChoice().kernels,
-                              flags->choice.skip != cupti::NcuChoice().skip,
-                              flags->choice.launches != cupti::NcuChoice().launches})
+    for (const bool of_gpu :
+         {flags->chip.has_value(), flags->ncu.has_value(),
+          flags->choice.kernels != cupti::NcuChoice().kernels,
+          flags->choice.skip != cupti::NcuChoice().skip,
+          flags->choice.launches != cupti::NcuChoice().launches, flags->full_names})
       if (of_gpu)
         throw BadInput(
-            "profile: --chip, --kernel, --skip, --launches and --ncu apply only with --gpu");
+            "profile: --chip, --kernel, --skip, --launches, --ncu and --full-names apply only with "
+            "--gpu");
     exit_code = profile::ProfileProgram(flags->program, std::cerr);
   });
 }

@@ -28,7 +28,7 @@ struct ReportFlags {
   std::vector<std::string> levels;
   std::string balance = "pipe";
   std::optional<std::string> level, sweep, before;
-  bool verbose = false;
+  terminal::TableOptions tables;
 };
 
 roofline::PlaceView ViewOf(const ReportFlags& flags) {
@@ -113,7 +113,8 @@ void WriteTerminalTables(const roofline::PlacedRun& run, const ReportFlags& flag
   const int columns = text::TerminalColumns();
   const bool program = programs::IsProgram(run.file);
   if (program) programs::WriteProgram(run, columns, std::cout);
-  if (!program || flags.verbose) terminal::WriteTables(run, columns, std::cout, flags.verbose);
+  if (!program || flags.tables.verbose)
+    terminal::WriteTables(run, columns, std::cout, flags.tables);
 }
 
 // Writes the tables of several files, each under its name.
@@ -167,9 +168,11 @@ void AddReportCommand(CLI::App& program, int& /*exit_code*/) {
                       "and machines) instead of the tables");
   command->add_option("--show", flags->show, "in the terminal: all (default), table or picture")
       ->check(CLI::IsMember({"all", "table", "picture"}));
-  command->add_flag("--verbose", flags->verbose,
+  command->add_flag("--verbose", flags->tables.verbose,
                     "in the terminal: also names of benchmarks that were not measured, and remarks "
                     "about ceilings that do not affect a number");
+  command->add_flag("--full-names", flags->tables.full_names,
+                    "in the terminal: do not shorten the names of GPU kernels");
   command
       ->add_option("--levels", flags->levels,
                    "use only the bytes of these memory levels, separated by commas: dram as in the "

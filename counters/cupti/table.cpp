@@ -261,6 +261,9 @@ constexpr Refusal kRefusals[] = {
      "none"},
 };
 
+// By default ncu drops namespaces of kernels' names, and with them the "<" of "<unnamed>::".
+constexpr std::string_view kRenameKernels = "--rename-kernels";
+
 std::string FirstError(std::string_view output) {
   const auto at = output.find("==ERROR==");
   if (at == std::string_view::npos) return "";
@@ -294,6 +297,7 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
   add("--target-processes", "all");
   add("--cache-control", "none");
   add("--clock-control", "none");
+  if (choice.whole_names) add(std::string(kRenameKernels), "off");
   add("--metrics", fmt::format("{}", fmt::join(metrics, ",")));
   add("--log-file", choice.table);
   if (!choice.kernels.empty()) add("--kernel-name", "regex:" + choice.kernels);
@@ -301,6 +305,10 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
   if (choice.launches) add("--launch-count", fmt::format("{}", *choice.launches));
   words.insert(words.end(), command.begin(), command.end());
   return words;
+}
+
+bool RefusesWholeNames(std::string_view output) {
+  return FirstError(output).find(kRenameKernels) != std::string::npos;
 }
 
 std::string NcuFailureSentence(std::string_view output, int exit_code) {

@@ -108,12 +108,17 @@ struct NcuChoice {
   int skip = 0;                 // [1] launches to skip first
   std::optional<int> launches;  // [1] maximum number of launches to profile
   std::string table;            // path of the output
+  bool whole_names = true;      // ask for names of kernels that ncu does not simplify
 };
 
 // Returns the ncu command that profiles `command` and neither flushes caches nor locks clocks.
 std::vector<std::string> NcuCommand(const NcuChoice& choice,
                                     const std::vector<std::string>& metrics,
                                     const std::vector<std::string>& command);
+
+// Returns whether ncu is older than the option that NcuChoice::whole_names needs, so that it
+// printed `output` and did not start the program.
+bool RefusesWholeNames(std::string_view output);
 
 // Returns one sentence: why ncu wrote no table, and the cure. `output` is all that ncu printed.
 std::string NcuFailureSentence(std::string_view output, int exit_code);

@@ -19,6 +19,9 @@ namespace {
 
 constexpr double kFarRight = 1e9, kFarLeft = 1e-9;  // [flop/byte] outside every chart
 constexpr double kCharacter = 5.5;                  // [px] mean width of a letter of a label
+constexpr double kWideCharacter = 6.5;              // [px] the same in a wider font
+constexpr double kMostShift = 15;                   // [px] of a ridge's label
+constexpr double kLine = 13;                        // [px] least distance of two labels' lines
 
 // Returns powers of ten per pixel.
 Point PerPixel(const Panel& panel) {
@@ -33,33 +36,72 @@ struct Bounds {
   }
 };
 
+// Ridges whose labels would lie on top of each other.
+struct RidgeGroup {
+  std::vector<std::string> intensities;  // [flop/byte] different ones, highest first
+  double lowest_per_second = 0;          // [flop/s] of the lowest of their compute roofs
+};
+
+// Returns the ridges of a memory level, highest first. Labels are as far apart as their roofs,
+// along both axes, so the distance of two roofs decides whether their labels overlap.
+std::vector<RidgeGroup> RidgeGroups(const Figure& figure, const roofline::Roof& slanted,
+                                    double y_px) {
+  std::vector<RidgeGroup> groups;
+  for (const roofline::Roof& flat : figure.flats) {
+    auto ridge = text::ThreeDigits(roofline::RidgeIntensity(flat, slanted));
+    if (groups.empty() ||
+        std::log10(groups.back().lowest_per_second / flat.per_second) / y_px >= kLine)
+      groups.emplace_back();
+    auto& [intensities, lowest] = groups.back();
+    if (intensities.empty() || intensities.back() != ridge) intensities.push_back(std::move(ridge));
+    lowest = flat.per_second;
+  }
+  return groups;
+}
+
 struct FlatLabel {
-  double y = 0;  // [powers of ten]
+  double right = 0, y = 0;  // [powers of ten]
   std::string text, style;
 };
 
 // Returns labels above the right ends of the flat roofs, and below those of sustained rates. The
 // second of two labels that would overlap moves to the left.
-std::string FlatLabels(const Figure& figure, const Panel& panel) {
+std::vector<FlatLabel> FlatLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
   std::vector<FlatLabel> labels;
   for (const roofline::Roof& flat : figure.flats) {
-    labels.push_back({std::log10(flat.per_second) + 8 * y_px, RoofName(flat, "FLOP/s"), "right"});
+    labels.push_back(
+        {0, std::log10(flat.per_second) + 8 * y_px, RoofName(flat, "FLOP/s"), "right"});
     if (const auto sustained = flat.sustained_per_second)
-      labels.push_back({std::log10(*sustained) - 8 * y_px,
+      labels.push_back({0, std::log10(*sustained) - 8 * y_px,
                         "sustained  " + text::WithPrefix(*sustained, "FLOP/s"),
                         "right textcolor rgb '#5b6675'"});
   }
   std::ranges::stable_sort(labels, std::ranges::greater{}, &FlatLabel::y);
-  std::string text;
   double last = Bounds().low;
   int aside = 0;
-  for (const auto& label : labels) {
-    aside = (last - label.y) / y_px < 13 ? aside + 1 : 0;
+  for (auto& label : labels) {
+    aside = (last - label.y) / y_px < kLine ? aside + 1 : 0;
     last = label.y;
-    text += Label(label.text, panel.right - (4 + 170 * aside) * x_px, label.y, label.style);
+    label.right = panel.right - (4 + 170 * aside) * x_px;
   }
-  return text;
+  return labels;
+}
+
+// Returns how far a label [powers of ten] that begins at `x` must move to the left, so that it ends
+// before the roofs' labels at its height. It moves only so far that it stays beside its ridge.
+double ShiftBeforeFlatLabels(double x, double y, std::size_t characters, const Figure& figure,
+                             const Panel& panel) {
+  const auto [x_px, y_px] = PerPixel(panel);
+  double shift = 0;
+  for (const auto& label : FlatLabels(figure, panel)) {
+    const double begin =
+        label.right - kWideCharacter * static_cast<double>(label.text.size()) * x_px;
+    const double end = x + kWideCharacter * static_cast<double>(characters) * x_px;
+    const bool same_height = std::abs(label.y - y) < kLine * y_px;
+    if (same_height && x < begin) shift = std::max(shift, end - begin);
+  }
+  return std::min(shift, kMostShift * x_px);
 }
 
 }  // namespace
@@ -137,6 +179,8 @@ std::string SetTerminal(const std::string& extension, int width, int height) {
   return "set terminal " + terminals.at(extension) + " noenhanced\nset encoding utf8\n";
 }
 
+double LineHeight(const Panel& panel) { return kLine * PerPixel(panel).second; }
+
 std::string Ranges(const Panel& panel) {
   return fmt::format("set xrange [{:.6g}:{:.6g}]\nset yrange [{:.6g}:{:.6g}]\n",
                      std::pow(10, panel.left), std::pow(10, panel.right),
@@ -157,7 +201,9 @@ std::string RoofName(const roofline::Roof& roof, std::string_view unit) {
 // overlap moves along its roof.
 std::string RoofLabels(const Figure& figure, const Panel& panel) {
   const auto [x_px, y_px] = PerPixel(panel);
-  std::string text = FlatLabels(figure, panel);
+  std::string text;
+  for (const auto& label : FlatLabels(figure, panel))
+    text += Label(label.text, label.right, label.y, label.style);
   const double angle = std::atan2(x_px, y_px);
   double last = Bounds().low;
   int aside = 0;
@@ -187,10 +233,13 @@ std::string RidgeLabels(const Figure& figure, const Panel& panel) {
   std::string text;
   for (const roofline::Roof& slanted : figure.roofs.bytes) {
     if (slanted.key != Key(figure.level)) continue;
-    for (const roofline::Roof& flat : figure.flats) {
-      const double ridge = roofline::RidgeIntensity(flat, slanted);
-      text += Label("ridge " + text::ThreeDigits(ridge), std::log10(ridge) + 6 * x_px,
-                    std::log10(flat.per_second) - 9 * y_px, "left textcolor rgb '#5b6675'");
+    for (const auto& [intensities, lowest] : RidgeGroups(figure, slanted, y_px)) {
+      const auto name =
+          fmt::format("ridge {}", fmt::join(intensities.rbegin(), intensities.rend(), ", "));
+      const double x = std::log10(lowest / slanted.per_second) + 6 * x_px;
+      const double y = std::log10(lowest) - 9 * y_px;
+      text += Label(name, x - ShiftBeforeFlatLabels(x, y, name.size(), figure, panel), y,
+                    "left textcolor rgb '#5b6675'");
     }
   }
   return text;

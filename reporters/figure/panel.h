@@ -37,11 +37,15 @@ std::string RoofName(const roofline::Roof& roof, std::string_view unit);
 // Returns the commands that set the terminal for a file extension ("svg") and a size [px].
 std::string SetTerminal(const std::string& extension, int width, int height);
 
+// Returns the least distance of two labels that do not lie on top of each other [powers of ten].
+double LineHeight(const Panel& panel);
+
 // Return commands for the ranges and for labels. `log_x` and `log_y` are powers of ten; `style` is
 // gnuplot's alignment and colour.
 std::string Ranges(const Panel& panel);
 std::string Label(const std::string& text, double log_x, double log_y, const std::string& style);
 std::string RoofLabels(const Figure& figure, const Panel& panel);  // with the sustained rates
+// Ridges so near each other that their labels would overlap share one label: "ridge 201, 212".
 std::string RidgeLabels(const Figure& figure, const Panel& panel);
 
 // Returns gnuplot's dash type of a roof: solid if validated, dash-dotted if specified, else dashed.

@@ -127,9 +127,15 @@ void AddGuides(const Figure& figure, const Panel& panel, Plot& plot, std::string
   if (!boxes.empty()) plot.elements.emplace_back("$boxes with lines lc rgb '#d9a55c' dt 2 notitle");
   AddLine("balance", {{kFar, kFar}, {1 / kFar, 1 / kFar}}, "lc rgb '#27313d' lw 2", plot);
   if (overheads.empty()) return;
-  for (const double t : {*overheads.begin(), *overheads.rbegin()})
-    labels += Label("overhead " + text::WithPrefix(t, "s"), panel.left + 0.05, std::log10(t),
+  const double least = *overheads.begin(), most = *overheads.rbegin();
+  const auto label = [&](const std::string& times, double t) {
+    labels += Label("overhead " + times, panel.left + 0.05, std::log10(t),
                     "left offset 0,0.5 textcolor rgb '#9a5b00'");
+  };
+  const auto low = text::WithPrefix(least, "s"), high = text::WithPrefix(most, "s");
+  const bool apart = std::log10(most / least) >= LineHeight(panel);
+  label(low == high || apart ? high : fmt::format("{} to {}", low, high), most);
+  if (apart) label(low, least);
 }
 
 // Returns the commands for the second axes: bytes (seconds x bandwidth), and FLOPs (seconds x the

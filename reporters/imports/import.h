@@ -55,7 +55,8 @@ Imported ImportOwnCsv(const std::string& text, const std::string& where);
 // Nsight Compute, `--csv` with `--page raw` (a column per metric, units below the names) or
 // `details` (a row per metric), metric names of 2020.1 and later. All launches with the same kernel
 // name become one record with the sums of FLOPs, bytes and times (Wang et al., section 4 of the
-// hierarchical roofline paper). Zero-FLOP kernels are records with 0 FLOPs.
+// hierarchical roofline paper). Zero-FLOP kernels are records with 0 FLOPs. Kernels with which
+// dlroof itself times calls are left out.
 bool LooksLikeNsightCompute(std::string_view text);
 Imported ImportNsightCompute(const std::string& text, const std::string& where);
 

@@ -9,7 +9,9 @@
 
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
+#include "reporters/record/kernels.h"
 #include "reporters/text/csv.h"
+#include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
@@ -250,7 +252,7 @@ class NsightTable {
   }
 
   Launch Begin(const text::CsvRow& row) const {
-    Launch launch{.kernel = Field(row, "Kernel Name").text};
+    Launch launch{.kernel = text::RepairedKernelName(Field(row, "Kernel Name").text)};
     if (launch.kernel.empty())
       throw BadInput("{}: expected a kernel's name",
                      text::PlaceOf(Field(row, "Kernel Name"), where_));
@@ -334,7 +336,7 @@ void AddLaunch(const Launch& launch, Kernel& kernel) {
 }
 
 record::Record RecordOf(const Kernel& kernel, Imported& imported) {
-  record::Record record{.name = kernel.name};
+  record::Record record{.name = kernel.name, .timed = record::timed::kKernels};
   Work& work = record.work[Provenance::kMeasured];
   work.launches = kernel.launches;
   work.bytes = kernel.work.bytes;
@@ -437,6 +439,8 @@ Imported ImportNsightCompute(const std::string& text, const std::string& where) 
   if (kernels.empty())
     throw BadInput("{}:{}: no launch below the header", where, table.HeaderLine());
   for (const Kernel& kernel : kernels) imported.records.push_back(RecordOf(kernel, imported));
+  if (auto left_out = record::LeaveOutClockKernels(imported.records))
+    imported.remarks.push_back(fmt::format("{}: {}", where, *left_out));
   if (assumed_volta)
     imported.remarks.push_back(
         where + ": no column \"CC\", so a tensor instruction counts as Volta's 512 FLOPs");

@@ -12,6 +12,7 @@
 
 #include "counters/base/error.h"
 #include "reporters/imports/import.h"
+#include "reporters/record/kernels.h"
 #include "reporters/record/large_json.h"
 #include "reporters/text/text.h"
 
@@ -320,6 +321,7 @@ void Multiply(Work& work, double calls) {
 
 record::Record RecordOf(const TraceOp& op) {
   record::Record record{.name = NameOf(op)};
+  if (op.on_gpu) record.timed = record::timed::kKernels;
   record.repetitions.push_back({.seconds = op.seconds, .iterations = 1});
   Work work = WorkOfOp(op).value_or(Work{});
   Multiply(work, op.calls);

@@ -206,6 +206,7 @@ void TerminalReporter::Finalize() {
   terminal::WriteEnergy(session_.file().records, 0, GetOutputStream());
   terminal::WriteUnsupported(session_.file().records, GetOutputStream(), verbose_);
   const auto run = roofline::PlaceRun(session_.file());
+  terminal::WriteSpreadMeaning(run, GetOutputStream());
   terminal::WriteCaveats(run, GetOutputStream());
   terminal::WriteModels(run.models, 0, GetOutputStream());
   terminal::WriteOpportunities(run, GetOutputStream());

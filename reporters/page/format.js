@@ -51,6 +51,9 @@ dlroof.text = (value) => (typeof value === 'string' ? value : (dlroof.isNumber(v
 // plotly interprets hover texts and annotations as HTML.
 dlroof.escape = (value) => dlroof.text(value).replace(/[&<>"'`\n\r]/g, (c) => (c === '\n' || c === '\r' ? ' ' : `&#${c.charCodeAt(0)};`));
 
+// The names of a program's kernels are long: tables and charts show short ones.
+dlroof.shownName = (record) => dlroof.text(record.short_name) || dlroof.text(record.name);
+
 dlroof.byId = (id) => document.getElementById(id);
 
 // Text is added to the page only here and by plotly, never as HTML.

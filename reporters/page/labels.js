@@ -272,7 +272,7 @@ dlroof.draw = (element, ranges, build) => {
   });
 };
 
-dlroof.nameLines = (record) => dlroof.escape(record.name).replace(/^((?:[^/]*\/){5})/, '$1<br>');
+dlroof.nameLines = (record) => dlroof.escape(dlroof.shownName(record)).replace(/^((?:[^/]*\/){5})/, '$1<br>');
 
 dlroof.hoverText = (record, level, entry) => {
   const lines = [`<b>${dlroof.nameLines(record)}</b>`];

@@ -26,8 +26,8 @@ dlroof.addNameButton = (item, name) => {
   const index = dlroof.records.findIndex((record) => dlroof.text(record.name) === name);
   const button = dlroof.add(item, 'button', 'name');
   button.type = 'button';
-  dlroof.addBreakable(button, name);
-  button.title = 'Show this benchmark';
+  dlroof.addBreakable(button, index < 0 ? name : dlroof.shownName(dlroof.records[index]));
+  button.title = index >= 0 && dlroof.records[index].short_name ? name : 'Show this benchmark';
   button.disabled = index < 0;
   button.addEventListener('click', () => {
     if (dlroof.state.selected !== name) dlroof.select(index);

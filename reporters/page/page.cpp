@@ -7,8 +7,10 @@
 #include <tuple>
 
 #include "counters/base/error.h"
+#include "reporters/record/kernels.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
+#include "reporters/text/kernel_name.h"
 #include "reporters/trajectory/diagnosis.h"
 
 namespace dlroof::page {
@@ -77,22 +79,24 @@ json RateJson(const roofline::WorkRate& rate) {
 }
 
 // Adds all derived numbers that the page draws to a record.
-json WithGeometry(json record, const roofline::PlacedRun& run, std::size_t index) {
+json WithGeometry(json object, const roofline::PlacedRun& run, std::size_t index) {
   const auto& placed = run.places[index];
+  if (const auto& written = run.file.records[index]; record::IsKernelSum(written))
+    object["short_name"] = text::ShortKernelName(record::KernelNameOf(written).kernel);
   const auto& [classic, time] = std::tie(placed.placement.classic, placed.placement.time);
-  if (time) record["time"] = WithPlaces(std::move(record["time"]), *time);
+  if (time) object["time"] = WithPlaces(std::move(object["time"]), *time);
   if (const auto* binding = roofline::Binding(placed.placement))
-    record["binding"] = binding - classic.data();
+    object["binding"] = binding - classic.data();
   else if (placed.timing)
     if (const auto rate = roofline::WorkRateOf(run.file.records[index], *placed.timing,
                                                placed.placement, run.view))
-      record["rate"] = RateJson(*rate);
+      object["rate"] = RateJson(*rate);
   for (std::size_t i = 0; i < classic.size(); ++i) {
     const double rate = classic[i].flops_per_second;
     if (const auto interval = roofline::RateInterval(*placed.timing, rate))
-      record["classic"][i]["error_bar"] = {rate - interval->first, interval->second - rate};
+      object["classic"][i]["error_bar"] = {rate - interval->first, interval->second - rate};
   }
-  return record;
+  return object;
 }
 
 // Returns the sweep lines of every parameter that has some.

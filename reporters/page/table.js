@@ -5,7 +5,7 @@ dlroof.noteOf = (record) =>
 
 // Columns: key, heading, value for sorting, text, alignment.
 dlroof.columns = [
-  {key: 'name', title: 'Benchmark', value: (r) => dlroof.text(r.name), show: (r) => dlroof.text(r.name), kind: 'name'},
+  {key: 'name', title: 'Benchmark', value: (r) => dlroof.text(r.name), show: dlroof.shownName, kind: 'name'},
   {key: 'status', title: 'Status', value: (r) => dlroof.text(r.status), show: (r) => dlroof.text(r.status), kind: 'status'},
   {
     key: 'seconds',
@@ -118,6 +118,7 @@ dlroof.addCell = (row, column, record) => {
   else if (column.kind === 'note' || column.kind === 'algorithm') dlroof.add(cell, 'span', 'clamp', text).title = text;
   else if (column.kind === 'name') dlroof.addBreakable(cell, text);
   else cell.textContent = text;
+  if (column.kind === 'name' && text !== record.name) cell.title = dlroof.text(record.name);
   if (column.key === 'intensity') dlroof.add(cell, 'small', '', `of ${dlroof.levelName(dlroof.ratePart(record, 'level'))}`);
   if (column.key === 'seconds')
     dlroof.add(cell, 'small', '', dlroof.interval(dlroof.map(record.seconds).ci95, 's')).title = '95 % confidence interval of the median';

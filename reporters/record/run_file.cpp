@@ -14,6 +14,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "reporters/record/kernels.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
 #include "reporters/record/work_counters.h"
@@ -146,6 +147,8 @@ class RunFileReader {
     const auto whole = json::parse(skeleton.text);
     const JsonReader file(whole, where_);
     Finish(file, skeleton.cut);
+    if (const auto left_out = CompleteOldKernels(run_))
+      warnings << fmt::format("{}: {}\n", where_, *left_out);
     if (!skeleton.cut) return std::move(run_);
     if (run_.records.empty()) throw BadInput(where_ + ": cut off before the first complete record");
     warnings << fmt::format("{}: cut off; read the {} complete record{}\n", where_,
@@ -346,12 +349,10 @@ RunFile ReadRunFile(const std::string& path, std::ostream& warnings) {
   std::error_code none;
   if (!file.is_open() || std::filesystem::is_directory(path, none))
     throw BadInput(path + ": cannot be read, expected a run file");
-  constexpr int kGzip = 0x1f;  // its first byte, with which no JSON begins
-  if (file.peek() == kGzip) {
-    const std::string packed(std::istreambuf_iterator<char>(file), {});
-    return ParseRunFile(text::Unpack(packed, path), path, warnings);
-  }
-  return Read(file, path, warnings);
+  constexpr int kFirstOfGzip = 0x1f;  // no JSON begins with it
+  if (file.peek() != kFirstOfGzip) return Read(file, path, warnings);
+  const std::string packed(std::istreambuf_iterator<char>(file), {});
+  return ParseRunFile(text::IsGzip(packed) ? text::Unpack(packed, path) : packed, path, warnings);
 }
 
 const machine::Machine* MachineFor(const RunFile& file, const Record& record) {

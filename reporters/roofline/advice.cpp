@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "reporters/record/kernels.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/text/text.h"
 
@@ -180,6 +181,19 @@ Evidence ManyStepsNotPersistent(const AdviceCase& at) {
   return "its time steps are kernels of their own";
 }
 
+// Finds kernels of a program that end sooner than the next one can be launched.
+Evidence ShorterThanALaunch(const AdviceCase& at) {
+  const Work* work = WorkFrom(at, Provenance::kMeasured);
+  if (!record::IsKernelSum(at.record) || work == nullptr || !at.ceilings.launch_seconds)
+    return std::nullopt;
+  const double launches = work->launches.value_or(0);
+  if (launches < 1 || at.time.seconds >= launches * *at.ceilings.launch_seconds)
+    return std::nullopt;
+  return fmt::format("it runs for {} per launch, less than a launch costs ({})",
+                     text::WithPrefix(at.time.seconds / launches, "s"),
+                     text::WithPrefix(*at.ceilings.launch_seconds, "s"));
+}
+
 Evidence ReferenceImplementation(const AdviceCase& at) {
   if (!UsedReferenceImplementation(at.record)) return std::nullopt;
   return "the library used its reference implementation";
@@ -293,6 +307,8 @@ constexpr AdviceRule kRules[] = {
      "try /persist-static or /persist-small-h (dlroof tune), or a larger batch"},
     {"overhead", MuchOverhead,
      "put more work into one call (a larger batch, fused layers, a graph of launches)"},
+    {"short-kernel", ShorterThanALaunch,
+     "put more work into one launch (fuse it with its neighbours, a larger batch)"},
     {"reference", ReferenceImplementation,
      "try a type, layout or library version that it has a tuned one for"},
     {"no-matrix", NoMatrixFlops,

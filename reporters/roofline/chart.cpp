@@ -12,7 +12,9 @@
 #include <set>
 
 #include "counters/base/error.h"
+#include "reporters/record/kernels.h"
 #include "reporters/record/run_file.h"
+#include "reporters/text/kernel_name.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::roofline {
@@ -156,6 +158,8 @@ bool IsMeasured(const ClassicPoint& point) {
 std::string ChartSeries(const record::Record& record) {
   if (const auto label = record::LabelOf(record))
     return std::string(*label) + (record.type.empty() ? "" : " " + record.type);
+  if (record::IsKernelSum(record))
+    return text::ShortKernelName(record::KernelNameOf(record).kernel);
   if (record.direction.empty()) return record.name;
   return record.op + " " + record.direction + " " + record.type;
 }

@@ -419,7 +419,8 @@ std::optional<WorkRate> WorkRateOf(const record::Record& record, const record::T
 }
 
 std::string SpreadText(const record::Timing& timing) {
-  if (!timing.ci95 || !(timing.median > 0)) return "";
+  if (!(timing.median > 0)) return "";
+  if (!timing.ci95) return fmt::format("n={}", timing.clean);
   const double half =
       std::max(timing.median - timing.ci95->first, timing.ci95->second - timing.median);
   return text::PercentText(half / timing.median);

@@ -75,9 +75,12 @@ inline constexpr std::string_view kNoisyMeaning =
     "~ noisy (other programs ran): an estimate without the time that they took";
 inline std::string_view MarkOf(bool noisy) { return noisy ? kNoisyMark : ""; }
 
-// Returns "0.412 %", the larger distance of the interval's ends from the median, or an empty text
-// without an interval.
+// Returns "0.412 %", the larger distance of the interval's ends from the median. Without an
+// interval returns the number of clean repetitions, "n=5", which are too few for one
+// (kSpreadMeaning).
 std::string SpreadText(const record::Timing& timing);
+inline constexpr std::string_view kSpreadMeaning =
+    "± n=N: a 95 % confidence interval needs 6 clean repetitions, there are N";
 
 // Returns the level that binds ("DRAM"), "compute" or "overhead".
 std::string BoundText(const TimePoint& time);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporters/record/kernels.h"
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
@@ -33,9 +34,7 @@ Row RecordRow(const record::Record& record, const roofline::Placed& placed,
           fmt::format("{}{}", mark, text::WithPrefix(timing.median, "s")),
           roofline::SpreadText(timing),
           rate ? text::WithPrefix(rate->flops_per_second, "FLOP/s") : "",
-          rate && rate->intensity ? fmt::format("{} {:<4}", text::ThreeDigits(*rate->intensity),
-                                                roofline::LevelName(Key(*rate->level)))
-                                  : "",
+          IntensityText(rate),
           RoofShareText(placed.placement, timing.noisy),
           time ? fmt::format("{}{}", mark, roofline::BoundText(*time)) : "",
           time && time->slowdown ? text::ThreeDigits(*time->slowdown) + "x" : ""};
@@ -52,11 +51,11 @@ void AddNote(const std::string& text, const record::Record& record, Notes& notes
   note.second.push_back(&record);
 }
 
-void WriteNotes(std::string_view title, const Notes& notes, std::ostream& out) {
+void WriteNotes(std::string_view title, const Notes& notes, bool full_names, std::ostream& out) {
   if (notes.empty()) return;
   out << '\n' << title << '\n';
   for (const auto& [text, records] : notes) {
-    out << "  " << text::Printable(records.front()->name);
+    out << "  " << NameInTerminal(*records.front(), full_names);
     if (records.size() > 1) out << " and " << records.size() - 1 << " more";
     out << "\n    " << text::Printable(text) << '\n';
   }
@@ -96,24 +95,28 @@ Notes Missing(const std::vector<record::Record>& records) {
   return missing;
 }
 
-void WriteRecords(const roofline::PlacedRun& run, int width, bool verbose, std::ostream& out) {
+void WriteRecords(const roofline::PlacedRun& run, int width, const TableOptions& options,
+                  std::ostream& out) {
   std::vector<Row> rows = {
       {"benchmark", "time", "±", "FLOP/s", "FLOP/byte", "% roof", "bound", "slowdown"}};
   Notes remarks;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const record::Record& record = run.file.records[i];
-    if (run.places[i].timing) rows.push_back(RecordRow(record, run.places[i], run.view));
+    if (run.places[i].timing && !record::IsKernelSum(record))
+      rows.push_back(RecordRow(record, run.places[i], run.view));
     for (const auto& remark : run.places[i].placement.remarks) AddNote(remark, record, remarks);
-    if (!verbose) continue;
+    if (!options.verbose) continue;
     for (const auto& aside : run.places[i].placement.asides) AddNote(aside, record, remarks);
   }
   if (rows.size() > 1) text::WriteAligned(rows, width, out);
+  WriteSpreadMeaning(run, out);
+  WriteKernels(run, width, out, options.full_names);
   if (std::ranges::any_of(run.places, [](const roofline::Placed& placed) {
         return placed.timing && placed.timing->noisy;
       }))
     out << roofline::kNoisyMeaning << '\n';
-  WriteReasons("not measured", Missing(run.file.records), verbose, out);
-  WriteNotes("remarks", remarks, out);
+  WriteReasons("not measured", Missing(run.file.records), options.verbose, out);
+  WriteNotes("remarks", remarks, options.full_names, out);
 }
 
 // Returns "resnet50 Conv2D/cpu/onednn/fwd/f32": the suite and the parts that its layers' names
@@ -274,13 +277,23 @@ void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, s
   text::WriteAligned(rows, width, out);
 }
 
-void WriteTables(const roofline::PlacedRun& run, int width, std::ostream& out, bool verbose) {
-  WriteRecords(run, width, verbose, out);
+void WriteSpreadMeaning(const roofline::PlacedRun& run, std::ostream& out) {
+  for (std::size_t i = 0; i < run.places.size(); ++i)
+    if (const auto& timing = run.places[i].timing;
+        timing && !timing->ci95 && !record::IsKernelSum(run.file.records[i])) {
+      out << roofline::kSpreadMeaning << '\n';
+      return;
+    }
+}
+
+void WriteTables(const roofline::PlacedRun& run, int width, std::ostream& out,
+                 const TableOptions& options) {
+  WriteRecords(run, width, options, out);
   WriteEnergy(run.file.records, width, out);
   WriteModels(run.models, width, out);
   WriteZeroFlopKernels(run.zero_flop_kernels, width, out);
-  WriteCeilings(run.file.machines, width, out, verbose);
-  WriteOpportunities(run, out);
+  WriteCeilings(run.file.machines, width, out, options.verbose);
+  WriteOpportunities(run, out, options.full_names);
 }
 
 void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& out, bool verbose) {
@@ -302,14 +315,14 @@ void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out) {
       caveats, false, out);
 }
 
-void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out) {
+void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out, bool full_names) {
   const auto opportunities = roofline::Opportunities(run);
   if (!opportunities.empty()) out << "\nmost time above the roof (all occurrences)\n";
   for (const auto& [index, count, seconds, above] : opportunities) {
     const auto& [timing, placement, breakdown] = run.places[index];
     const auto mark = roofline::MarkOf(timing->noisy);
     out << fmt::format("  {}{}: {}{} of {}{}, bound by {}, {}x its roof\n",
-                       text::Printable(run.file.records[index].name),
+                       NameInTerminal(run.file.records[index], full_names),
                        count > 1 ? fmt::format(" x{:.0f}", count) : "", mark,
                        text::WithPrefix(above, "s"), mark, text::WithPrefix(seconds, "s"),
                        roofline::BoundText(*placement.time),

@@ -14,12 +14,34 @@
 
 namespace dlroof::terminal {
 
-// Writes a row for every record with a time (in the file's order), the reasons why other records
-// have none, then remarks, energies, models, zero-FLOP kernels, ceilings, and the benchmarks with
-// most time above their roofs. Names that are too long are shortened in the middle. `verbose` adds
-// the names of the records without a time, and remarks that affect no number.
+// How tables are written.
+struct TableOptions {
+  bool verbose = false;     // also names of records without a time, and remarks about no number
+  bool full_names = false;  // names of kernels are not shortened
+};
+
+// Writes a row for every record with a time (in the file's order; WriteKernels' table for a
+// program's kernels), the reasons why other records have none, then remarks, energies, models,
+// zero-FLOP kernels, ceilings, and the benchmarks with most time above their roofs. Names that are
+// too long are shortened in the middle.
 void WriteTables(const roofline::PlacedRun& run, int width, std::ostream& out,
-                 bool verbose = false);
+                 const TableOptions& options = {});
+
+// Writes a table for each set of a program's GPU kernels (record::IsKernelSum), a row per kernel,
+// the longest first: sum of times, share of the set's time, launches, mean time of a launch,
+// FLOP/s, FLOP/byte and place under the roofs. Writes nothing without such records.
+void WriteKernels(const roofline::PlacedRun& run, int width, std::ostream& out,
+                  bool full_names = false);
+
+// Writes what "n=5" in the column "±" means, if a record's time has no interval.
+void WriteSpreadMeaning(const roofline::PlacedRun& run, std::ostream& out);
+
+// Returns the record's name; that of a kernel has no set, is short (text::ShortKernelName) unless
+// `full_names`, and may be that of another kernel too.
+std::string NameInTerminal(const record::Record& record, bool full_names);
+
+// Returns "57.5 DRAM", or an empty text if the intensity is unknown.
+std::string IntensityText(const std::optional<roofline::WorkRate>& rate);
 
 // Returns "66.4 %", or "~66.4 %" for a noisy time: achieved FLOP/s / binding roof. Returns an empty
 // text if the binding roof is not certain.
@@ -38,7 +60,7 @@ void WriteUnsupported(const std::vector<record::Record>& records, std::ostream& 
 void WriteCaveats(const roofline::PlacedRun& run, std::ostream& out);
 
 // Writes the benchmarks with most time above their roofs: the time, the bound, the advice.
-void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out);
+void WriteOpportunities(const roofline::PlacedRun& run, std::ostream& out, bool full_names = false);
 
 // Returns FLOPs of one call (most trusted count) / joules [flop/J], or nullopt if one is unknown.
 std::optional<double> FlopsPerJoule(const record::Record& record);

@@ -148,7 +148,11 @@ RESNET = "dlroof_bench --dlroof_device=gpu --dlroof_suite=resnet50 --benchmark_l
             ("machine shows the ceilings of the GPU", "dlroof machine --device=gpu -o gpu.json", prints("Fake GPU")),
             ("machine writes them", "dlroof machine --device=gpu -o gpu.json", contains("gpu.json", '"device": "gpu"')),
             ("the doctor finds the GPU", "dlroof doctor --quick", prints("^gpu0 +Fake GPU")),
-            ("the doctor has the reason of unread counters", "dlroof doctor --quick", prints("^counters +cupti: the fake driver keeps")),
+            (
+                "the doctor has the reason of unread counters",
+                "dlroof doctor --quick",
+                prints("^counters +--dlroof_counters=cupti .gpu, measured.: the fake driver keeps"),
+            ),
             ("the doctor finds the library", "dlroof doctor --quick", prints("^cudnn +cuDNN of the fake")),
         )
     ],

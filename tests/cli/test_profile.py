@@ -10,6 +10,9 @@ from checks import bad_input, by_name, exits, holds, one_sentence, plain, prints
 NCU = r"""#!/usr/bin/env python3
 import os, subprocess, sys
 arguments = dict(zip(sys.argv[1:-1], sys.argv[2:]))
+if "NCU_IS_OLD" in os.environ and "--rename-kernels" in sys.argv:
+    print("==ERROR== unrecognised option '--rename-kernels'. Use --help for further details.")
+    sys.exit(1)
 open("asked", "w").write("\n".join(sys.argv[1:]))
 metrics = arguments["--metrics"].split(",")
 program = sys.argv[sys.argv.index("--log-file") + 2:]
@@ -23,10 +26,10 @@ def value(metric, kernel):
     if "duration" in metric: return "2,000"
     if "bytes" in metric: return "1,000,000"
     if "sectors" in metric: return "50,000"
-    if kernel == "gemm" and metric == "sm__ops_path_tensor_src_bf16_dst_fp32.sum": return "8,000,000"
+    if "gemm" in kernel and metric == "sm__ops_path_tensor_src_bf16_dst_fp32.sum": return "8,000,000"
     return "0"
 rows = [["ID", "Process ID", "Kernel Name", "CC"] + metrics, ["", "", "", ""] + [unit(m) for m in metrics]]
-for i, kernel in enumerate(["nchwToNhwcKernel", "gemm", "gemm"]):
+for i, kernel in enumerate(["nchwToNhwcKernel", "void gemm<float, 2>(float *)", "void gemm<float, 2>(float *)", "dlroof::cuda::<unnamed>::Hold(int *)"]):
     rows.append([str(i), "1", kernel, "9.0"] + [value(m, kernel) for m in metrics])
 with open(arguments["--log-file"], "w") as file:
     file.write("==PROF== Connected to process 1\n" + os.environ.get("NCU_SAYS", "") + "\n")
@@ -34,6 +37,7 @@ with open(arguments["--log-file"], "w") as file:
         for row in rows: file.write(",".join('"%s"' % field for field in row) + "\n")
 sys.exit(9 if "NCU_SAYS" in os.environ else code)
 """
+GEMM = "void gemm<float, 2>(float *)"
 PROFILE = "dlroof profile --gpu --chip GH100 "
 
 
@@ -56,15 +60,18 @@ def test_kernels_stand_by_name_with_the_census_of_those_without_flops():
             exits(0),
             prints("^a b$"),
             says("wrote run.json"),
-            plain("echo/gemm"),
+            plain("GPU kernels of echo: 6.00 µs of device time in 3 launches"),
+            prints("^gemm<float, 2> +4.00 µs +66.7 % +2 +2.00 µs +4.00 TFLOP/s"),
+            says("left out: dlroof's own kernels, with which it times calls .Hold.: 1 launch, 2.00 µs"),
             prints("(?s)without FLOPs|zero-FLOP|no FLOP"),
+            holds("run.json", lambda file: all(record["timed"] == "kernels" for record in file["records"])),
             holds(
                 "run.json",
-                lambda file: by_name(file)["gemm"]["work"]["measured"]["flops"]
-                == {"bf16.matrix": 16e6, **{pipe: 0 for pipe in by_name(file)["gemm"]["work"]["measured"]["flops"] if pipe != "bf16.matrix"}},
+                lambda file: by_name(file)[GEMM]["work"]["measured"]["flops"]
+                == {"bf16.matrix": 16e6, **{pipe: 0 for pipe in by_name(file)[GEMM]["work"]["measured"]["flops"] if pipe != "bf16.matrix"}},
             ),
-            holds("run.json", lambda file: by_name(file)["gemm"]["work"]["measured"]["bytes"]["l2"] == 2 * 32 * 50000),
-            holds("run.json", lambda file: by_name(file)["gemm"]["work"]["measured"]["launches"] == 2),
+            holds("run.json", lambda file: by_name(file)[GEMM]["work"]["measured"]["bytes"]["l2"] == 2 * 32 * 50000),
+            holds("run.json", lambda file: by_name(file)[GEMM]["work"]["measured"]["launches"] == 2),
         ],
     )
 
@@ -78,6 +85,18 @@ def test_ncu_is_asked_for_the_metrics_of_the_chip_and_leaves_caches_and_clocks()
     listed = run("dlroof counters --chip=GH100").out
     metrics = after["--metrics"].split(",")
     assert len(metrics) > 10 and not [metric for metric in metrics if metric not in listed]
+
+
+def test_whole_names_are_shown_on_demand():
+    verify(profile("--full-names -o run.json -- /bin/echo"), [exits(0), plain(f"{GEMM}  ")])
+    verify(run("dlroof report run.json --full-names --show table"), [exits(0), plain(f"{GEMM}  ")])
+
+
+def test_an_older_ncu_is_asked_again_without_the_option_for_whole_names():
+    profile("-o new.json -- /bin/echo")
+    assert Path("asked").read_text().splitlines().count("--rename-kernels") == 1
+    verify(profile("-o old.json -- /bin/echo once", NCU_IS_OLD="1"), [exits(0), prints("^once$"), says("wrote old.json")])
+    assert "--rename-kernels" not in Path("asked").read_text().splitlines()
 
 
 def test_a_program_that_fails_is_told_and_its_kernels_are_kept():

@@ -194,10 +194,20 @@ TEST(NcuCommand, LeavesCachesAndClocksToTheProgram) {
   EXPECT_EQ(
       fmt::format("{}", fmt::join(NcuCommand(choice, {"a.sum", "b.sum"}, {"./app", "--csv"}), " ")),
       "ncu --csv --page raw --print-units base --target-processes all --cache-control none "
-      "--clock-control none --metrics a.sum,b.sum --log-file out.csv "
+      "--clock-control none --rename-kernels off --metrics a.sum,b.sum --log-file out.csv "
       "--kernel-name regex:gemm.* --launch-skip 3 --launch-count 7 ./app --csv");
   choice = {};
+  choice.whole_names = false;
   EXPECT_EQ(NcuCommand(choice, {"a.sum"}, {"./app"}).size(), 17U);
+}
+
+// Only an error about the option itself: the program must not run twice.
+TEST(RefusesWholeNames, IsAnErrorThatNamesTheOption) {
+  EXPECT_TRUE(RefusesWholeNames("==ERROR== unrecognised option '--rename-kernels'\n"));
+  EXPECT_TRUE(
+      RefusesWholeNames("==ERROR== the argument for option '--rename-kernels' is invalid."));
+  EXPECT_FALSE(RefusesWholeNames("==ERROR== No kernels were profiled.\n"));
+  EXPECT_FALSE(RefusesWholeNames("app: my --rename-kernels is off\n"));
 }
 
 TEST(NcuFailureSentence, EachRefusalIsASentenceWithItsCure) {

@@ -46,6 +46,53 @@ TEST(GnuplotText, RemovesCharactersThatEndALiteral) {
   EXPECT_EQ(GnuplotText("Conv2D fwd_bwd f32, 2 µ"), "'Conv2D fwd_bwd f32, 2 µ'");
 }
 
+// Returns the number of times that `part` occurs in `text`.
+int CountOf(const std::string& part, const std::string& text) {
+  int count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+Figure WithFlats(std::vector<roofline::Roof> flats) {
+  auto figure = MakeFigure(fakes::SmallRun());
+  figure.flats = std::move(flats);
+  return figure;
+}
+
+// The bf16 and fp16 roofs of an H200 differ by 5 %, its bf16 and fp16 vector roofs by nothing.
+TEST(RidgeLabels, NeighboursShareOneLabel) {
+  const auto figure = WithFlats({{.key = "a", .per_second = 9.59e12},
+                                 {.key = "b", .per_second = 9.08e12},
+                                 {.key = "c", .per_second = 1.31e11},
+                                 {.key = "d", .per_second = 1.31e11}});
+  const auto labels = RidgeLabels(figure, ClassicPanel(figure));
+  EXPECT_EQ(CountOf("set label", labels), 2) << labels;
+  EXPECT_THAT(labels, HasSubstr("'ridge 454, 480'"));
+  EXPECT_THAT(labels, HasSubstr("'ridge 6.55'"));
+}
+
+TEST(RidgeLabels, DistantRidgesHaveTheirOwn) {
+  const auto figure =
+      WithFlats({{.key = "a", .per_second = 9e12}, {.key = "c", .per_second = 1.31e11}});
+  EXPECT_EQ(CountOf("set label", RidgeLabels(figure, ClassicPanel(figure))), 2);
+}
+
+// LSTMs whose calls launch 33 and 37 kernels.
+TEST(FigureScript, NearOverheadsShareOneLabel) {
+  auto figure = MakeFigure(fakes::SmallRun());
+  ASSERT_GE(figure.time.size(), 2U);
+  for (auto& mark : figure.time) mark.overhead_seconds.reset();
+  figure.time[0].overhead_seconds = 121e-6;
+  figure.time[1].overhead_seconds = 136e-6;
+  const auto near = FigureScript(figure, "svg");
+  EXPECT_THAT(near, HasSubstr("'overhead 121 µs to 136 µs'"));
+  EXPECT_EQ(CountOf("'overhead ", near), 1);
+  figure.time[1].overhead_seconds = 121e-3;
+  const auto far = FigureScript(figure, "svg");
+  EXPECT_THAT(far, HasSubstr("'overhead 121 µs'"));
+  EXPECT_THAT(far, HasSubstr("'overhead 121 ms'"));
+}
+
 TEST(FigureScript, HasRoofsRidgesAndMarks) {
   const auto script = FigureScript(MakeFigure(fakes::SmallRun()), "svg");
   EXPECT_THAT(script, HasSubstr("'fp32.vector  200 GFLOP/s'"));

@@ -129,6 +129,24 @@ TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUp) {
                           "is not known and left out"));
 }
 
+// Names of kernels in namespaces without a name, as Nsight Compute 2025.3 simplifies them.
+TEST(ImportNsightCompute, RecordsAreSumsOfKernelDurationsWithoutOurOwnKernels) {
+  const std::string head = "\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\"\n\"\",\"\",\"ns\"\n";
+  const auto imported = ImportNsightCompute(
+      head +
+          "\"0\",\"void unnamed>::Chain<unnamed>::Fp32>(T1::Type *, int)\",\"71,168\"\n"
+          "\"1\",\"dlroof::cuda::<unnamed>::Hold(const volatile int *, int *)\",\"10,000,000\"\n"
+          "\"2\",\"dlroof::cuda::<unnamed>::Hold(const volatile int *, int *)\",\"20,000,000\"\n",
+      "x.csv");
+  ASSERT_EQ(imported.records.size(), 1U);
+  EXPECT_EQ(imported.records[0].name, "void <unnamed>::Chain<<unnamed>::Fp32>(T1::Type *, int)");
+  EXPECT_EQ(imported.records[0].timed, "kernels");
+  EXPECT_THAT(
+      imported.remarks,
+      ElementsAre("x.csv: left out: dlroof's own kernels, with which it times calls (Hold): "
+                  "2 launches, 30.0 ms"));
+}
+
 TEST(ImportNsightCompute, OldNamesAndAMetricPerRow) {
   const auto imported = FromFile("import_ncu_details.csv");
   ASSERT_EQ(imported.records.size(), 1U);

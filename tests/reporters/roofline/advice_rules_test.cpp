@@ -69,6 +69,23 @@ TEST(AdviceRules, LaunchesThatCostMostOfTheTime) {
   EXPECT_EQ(Evidence("overhead", Convolution(10)), "-");
 }
 
+// 300 launches of 333 ms. Starting them costs 500 ms each, which is not in their durations.
+TEST(AdviceRules, KernelsThatEndSoonerThanTheNextCanBeLaunched) {
+  record::Record record = Convolution(100);
+  record.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 100}}, .launches = 300};
+  EXPECT_EQ(Evidence("short-kernel", record), "-");
+  EXPECT_EQ(Evidence("overhead", record), "launches cost 100 % of the time");
+  record.timed = "kernels";
+  EXPECT_EQ(Evidence("short-kernel", record),
+            "it runs for 333 ms per launch, less than a launch costs (500 ms)");
+  EXPECT_EQ(Evidence("overhead", record), "-");
+  EXPECT_THAT(Advice(record),
+              AllOf(HasSubstr("slower than its arithmetic roof allows; it runs for"),
+                    HasSubstr(": put more work into one launch")));
+  record.work[Provenance::kMeasured].launches = 200;
+  EXPECT_EQ(Evidence("short-kernel", record), "-");
+}
+
 TEST(AdviceRules, TheReferenceImplementation) {
   record::Record record = Convolution(4);
   record.algorithm = "ref:any";

@@ -56,7 +56,7 @@ TEST(WriteTables, OnlyVerboseShowsRemarksThatTakeNoNumberAway) {
   run.file.machines[0].by_threads.at(2).edges["l3"] = {"the sweep agrees", false};
   EXPECT_THAT(Tables(run, 0), Not(AnyOf(HasSubstr("an aside"), HasSubstr("the sweep agrees"))));
   std::ostringstream out;
-  WriteTables(run, 0, out, true);
+  WriteTables(run, 0, out, {.verbose = true});
   EXPECT_THAT(out.str(), AllOf(HasSubstr("an aside"), HasSubstr("the sweep agrees")));
 }
 

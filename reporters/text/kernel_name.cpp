@@ -1,0 +1,313 @@
+#include "reporters/text/kernel_name.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "reporters/text/text.h"
+
+namespace dlroof::text {
+namespace {
+
+constexpr std::string_view kUnnamed = "<unnamed>";
+// Stands for <unnamed> while a name is analysed, so that its brackets are not those of a template.
+constexpr std::string_view kUnnamedAtom = "\x01";
+constexpr std::string_view kRest = "…";  // stands for dropped template arguments
+constexpr int kLeastArgument = 12;       // [columns] an argument is not shortened further
+
+bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+void ReplaceAll(std::string_view from, std::string_view to, std::string& text) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+int DepthStep(char c) {
+  if (c == '<' || c == '(' || c == '[' || c == '{') return 1;
+  return c == '>' || c == ')' || c == ']' || c == '}' ? -1 : 0;
+}
+
+// Returns whether all brackets are closed; "->" and operators in a name make this false.
+bool IsBalanced(std::string_view text) {
+  int depth = 0;
+  for (const char c : text) {
+    depth += DepthStep(c);
+    if (depth < 0) return false;
+  }
+  return depth == 0;
+}
+
+// Closes the brackets of a name that a tool has cut off: "a<b<c..." -> "a<b<c...>>".
+std::string Closed(std::string text) {
+  if (!text.ends_with("...")) return text;
+  std::string open;
+  for (const char c : text) {
+    if (DepthStep(c) > 0) open += c;
+    if (DepthStep(c) < 0 && !open.empty()) open.pop_back();
+  }
+  for (auto c = open.rbegin(); c != open.rend(); ++c)
+    text += *c == '<' ? '>' : *c == '(' ? ')' : *c == '[' ? ']' : '}';
+  return text;
+}
+
+// Returns the end of the group that begins with the bracket at `begin`: the position behind the
+// bracket that closes it.
+std::size_t EndOfGroup(std::string_view text, std::size_t begin) {
+  int depth = 0;
+  for (std::size_t at = begin; at < text.size(); ++at) {
+    depth += DepthStep(text[at]);
+    if (depth == 0) return at + 1;
+  }
+  return text.size();
+}
+
+// Replaces "[lambda(float) (instance 1)]" and "{lambda(float)#1}" by "lambda".
+std::string WithoutLambdas(std::string text) {
+  for (const std::string_view lambda : {"[lambda", "{lambda"})
+    for (auto at = text.find(lambda); at != std::string::npos; at = text.find(lambda, at + 1))
+      text.replace(at, EndOfGroup(text, at) - at, "lambda");
+  return text;
+}
+
+// Returns the name with atoms in place of anonymous namespaces and lambdas.
+std::string Prepared(std::string_view name) {
+  auto text = RepairedKernelName(name);
+  ReplaceAll("(anonymous namespace)", kUnnamed, text);
+  ReplaceAll(kUnnamed, kUnnamedAtom, text);
+  return Closed(WithoutLambdas(std::move(text)));
+}
+
+std::string Finished(std::string text) {
+  ReplaceAll(kUnnamedAtom, kUnnamed, text);
+  return text;
+}
+
+// A kernel's name in parts: "a::b::" "Name" and, if it is a template, its arguments.
+struct Parts {
+  std::string path, function;
+  bool is_template = false;
+  std::vector<std::string> arguments;
+};
+
+// Splits at the commas outside of brackets.
+std::vector<std::string> SplitArguments(std::string_view text) {
+  std::vector<std::string> arguments;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    if (at < text.size()) depth += DepthStep(text[at]);
+    if (at < text.size() && (text[at] != ',' || depth != 0)) continue;
+    const auto first = text.find_first_not_of(' ', begin);
+    if (first != std::string_view::npos && first < at) {
+      auto argument = text.substr(first, at - first);
+      argument = argument.substr(0, argument.find_last_not_of(' ') + 1);
+      arguments.emplace_back(argument);
+    }
+    begin = at + 1;
+  }
+  return arguments;
+}
+
+// Removes parameters "f(int)" and casts "(Mode)2", and replaces a lambda in a function by that
+// function: "copy(T &)::lambda" -> "copy".
+std::string WithoutParentheses(std::string text) {
+  for (auto at = text.find('('); at != std::string::npos; at = text.find('(', at)) {
+    text.erase(at, EndOfGroup(text, at) - at);
+    if (text.compare(at, 6, " const") == 0) text.erase(at, 6);
+  }
+  for (const std::string_view inner : {"::operator ", "::operator", "::lambda"})
+    for (auto found = text.find(inner); found != std::string::npos; found = text.find(inner, found))
+      if (const auto end = found + inner.size(); end == text.size() || !IsWord(text[end]))
+        text.erase(found, inner.size());
+      else
+        found = end;
+  return text;
+}
+
+// Returns the position of the last `c` outside of brackets, or npos.
+std::size_t LastOutside(std::string_view text, char c) {
+  std::size_t found = std::string_view::npos;
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    depth += DepthStep(text[at]);
+    if (depth == 0 && text[at] == c) found = at;
+  }
+  return found;
+}
+
+// Splits a prepared name whose brackets are balanced.
+Parts PartsOf(std::string_view prepared) {
+  std::string text(prepared);
+  // The parameters are the first group in parentheses outside of template arguments.
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '(') {
+      text.erase(at);
+      break;
+    }
+    at = DepthStep(text[at]) > 0 ? EndOfGroup(text, at) : at + 1;
+  }
+  if (const auto space = text.find_last_not_of(' '); space != std::string::npos)
+    text.erase(space + 1);
+  if (const auto space = LastOutside(text, ' '); space != std::string::npos)
+    text.erase(0, space + 1);  // the return type
+  Parts parts;
+  if (text.ends_with('>')) {
+    std::size_t begin = 0;
+    for (std::size_t at = 0; at < text.size();)
+      if (text[at] == '<') {
+        begin = at;
+        at = EndOfGroup(text, at);
+      } else {
+        ++at;
+      }
+    parts.is_template = true;
+    parts.arguments =
+        SplitArguments(std::string_view(text).substr(begin + 1, text.size() - begin - 2));
+    text.erase(begin);
+  }
+  const auto colon = LastOutside(text, ':');
+  const auto own = colon == std::string::npos ? 0 : colon + 1;
+  parts.path = text.substr(0, own);
+  parts.function = text.substr(own);
+  return parts;
+}
+
+// Removes the namespaces before every word: "std::array<a::B *, 2>" -> "array<B *, 2>".
+std::string WithoutNamespaces(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text.substr(at, 2) != "::") {
+      plain += text[at];
+      continue;
+    }
+    ++at;
+    // Template arguments of a class before "::" are dropped with it.
+    if (plain.ends_with('>')) {
+      int depth = 0;
+      auto begin = plain.size();
+      do depth -= DepthStep(plain[--begin]);
+      while (depth != 0 && begin > 0);
+      plain.erase(begin);
+    }
+    while (!plain.empty() && (IsWord(plain.back()) || plain.back() == kUnnamedAtom[0]))
+      plain.pop_back();
+  }
+  return plain;
+}
+
+// Replaces the template arguments within an argument: "B<C, 2>" -> "B<…>".
+std::string WithoutNested(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] != '<') {
+      plain += text[at++];
+      continue;
+    }
+    plain += fmt::format("<{}>", kRest);
+    at = EndOfGroup(text, at);
+  }
+  return plain;
+}
+
+std::string Assembled(const Parts& parts, std::string_view path) {
+  std::string text = fmt::format("{}{}", path, parts.function);
+  if (parts.is_template) text += fmt::format("<{}>", fmt::join(parts.arguments, ", "));
+  return Finished(std::move(text));
+}
+
+// Drops the end of the names of cuDNN's kernels that is the same for most of them:
+// "_execute_segment_k_off_kernel__5x_cudnn".
+std::string WithoutCommonEnd(const std::string& function) {
+  return function.substr(0, function.find("_execute_"));
+}
+
+bool Fits(const std::string& text, int width) { return TextWidth(text) <= width; }
+
+// Drops trailing template arguments until the name fits, if necessary with the last one that is
+// left shortened in its middle, unless too little of it would be left.
+std::optional<std::string> WithFewerArguments(Parts parts, int width) {
+  if (!parts.is_template) return std::nullopt;
+  const auto all = parts.arguments;
+  for (std::size_t left = all.size(); left > 0; --left) {
+    parts.arguments.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(left));
+    if (left < all.size()) parts.arguments.emplace_back(kRest);
+    if (auto text = Assembled(parts, ""); Fits(text, width)) return text;
+    auto& last = parts.arguments[left - 1];
+    last = Finished(last);
+    const int room = width - (TextWidth(Assembled(parts, "")) - TextWidth(last));
+    if (room < kLeastArgument) continue;
+    last = ShortenMiddle(last, room);
+    return Assembled(parts, "");
+  }
+  parts.arguments = {std::string(kRest)};
+  auto text = Assembled(parts, "");
+  return Fits(text, width) ? std::optional(std::move(text)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string RepairedKernelName(std::string_view name) {
+  constexpr std::string_view kEnd = "unnamed>::";
+  std::string repaired(name);
+  for (auto at = repaired.find(kEnd); at != std::string::npos; at = repaired.find(kEnd, at)) {
+    // A "<" behind a word begins template arguments, it does not belong to "<unnamed>".
+    const bool own = at > 0 && repaired[at - 1] == '<' && (at < 2 || !IsWord(repaired[at - 2]));
+    const bool of_word = at > 0 && IsWord(repaired[at - 1]);
+    if (!own && !of_word) repaired.insert(at++, 1, '<');
+    at += kEnd.size();
+  }
+  return repaired;
+}
+
+std::string KernelFunction(std::string_view name) {
+  const auto prepared = Prepared(name);
+  if (!IsBalanced(prepared)) return RepairedKernelName(name);
+  const auto parts = PartsOf(prepared);
+  return Finished(parts.path + parts.function);
+}
+
+std::string ShortKernelName(std::string_view name, int width) {
+  const auto prepared = Prepared(Printable(name));
+  if (!IsBalanced(prepared)) return ShortenMiddle(Finished(prepared), width);
+  auto parts = PartsOf(prepared);
+  if (parts.function.empty()) return ShortenMiddle(Finished(prepared), width);
+  const auto path = parts.path;
+  const auto change_arguments = [&](const std::function<std::string(std::string)>& change) {
+    for (auto& argument : parts.arguments) argument = change(argument);
+  };
+  if (auto text = Assembled(parts, path); Fits(text, width)) return text;
+  change_arguments(
+      [](std::string one) { return WithoutNamespaces(WithoutParentheses(std::move(one))); });
+  if (auto text = Assembled(parts, path); Fits(text, width)) return text;
+  if (auto text = Assembled(parts, ""); Fits(text, width)) return text;
+  change_arguments([](const std::string& one) { return WithoutNested(one); });
+  if (auto text = WithFewerArguments(parts, width)) return *text;
+  return ShortenMiddle(WithoutCommonEnd(Finished(parts.function)), width);
+}
+
+std::vector<std::string> ShortKernelNames(const std::vector<std::string>& names, int width) {
+  std::vector<std::string> texts;
+  texts.reserve(names.size());
+  std::map<std::string, std::map<std::string, int>> known;  // numbers of the names by short name
+  for (const auto& name : names) {
+    auto text = ShortKernelName(name, width);
+    auto& numbers = known[text];
+    const int number =
+        numbers.try_emplace(name, static_cast<int>(numbers.size()) + 1).first->second;
+    if (number > 1) {
+      const auto mark = fmt::format(" #{}", number);
+      text = ShortenMiddle(text, std::max(1, width - TextWidth(mark))) + mark;
+    }
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+}  // namespace dlroof::text
