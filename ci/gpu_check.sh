@@ -3,7 +3,9 @@
 #   ci/gpu_check.sh --steps first       do kernels and cuDNN work? quick ceilings, Nsight Compute and compute-sanitizer on our kernels
 #   ci/gpu_check.sh --steps counters    are CUPTI's counters right? 18 counted calls, one convolution under Nsight Compute
 #   ci/gpu_check.sh --steps paper       ceilings, the paper's convolutions and LSTMs (timed, not counted), persistent LSTMs last
-#   ci/gpu_check.sh                     all three, one after the other
+#   ci/gpu_check.sh --steps twenty      for a visit of minutes, 200 s at most, the most important first: quick ceilings, two equal runs
+#                                       compared, engines, graphs' kernels, queued calls warm and cold, passes of CUPTI
+#   ci/gpu_check.sh                     all four, one after the other
 # Options: --steps A,B (groups or steps), --list (their limits), --out DIR (default: out/gpu-check), --archive FILE.tar.gz (all of
 # DIR but the cache, whole after each step that ended); --pack DIR makes a folder that runs on another machine without installing
 # anything there (DIR/ci/gpu_check.sh), --archs LIST the GPUs that it is compiled for (90-real; default: all).
@@ -14,8 +16,8 @@ readonly from=$PWD
 . "$(dirname "$0")/lib.sh"
 . ci/gpu_pack.sh
 
-# GROUP STEP SECONDS. A step's time ends with its being killed; tests/cli/test_gpu_check.py holds the sums against 540 s, and the
-# suites' costs on the host against their steps.
+# GROUP STEP SECONDS. A step's time ends with its being killed; tests/cli/test_gpu_check.py holds the sums against 540 s (twenty: 200 s),
+# and the suites' costs on the host against their steps. A step of several chosen groups has the first one's time.
 readonly table="
 first doctor 30
 first environment 20
@@ -35,6 +37,14 @@ counters cupti_rows 80
 counters others 30
 counters counters 120
 counters ncu 80
+twenty doctor 15
+twenty quick 50
+twenty aa 45
+twenty engines 20
+twenty nodes 15
+twenty queued 15
+twenty passes 20
+twenty pages 15
 paper doctor 30
 paper environment 20
 paper quick 50
@@ -46,23 +56,30 @@ paper persist 30
 paper persistent 20
 paper pages 20
 "
-readonly grace=10 # [s] of a step's time, from being asked to stop to being killed
+# [s] of a step's time, from being asked to stop to being killed.
+grace_of() { if [ "$1" -gt 25 ]; then echo 10; else echo 5; fi; }
 programs=(dlroof_bench dlroof dlroof_cuda_tests)
 
-# select_steps A,B...: sets `steps` and `limit` [s]. The doctor is always among them.
+# The steps in the order in which they run. The pages show what is there by then.
+ordered_steps() { awk '$2 != "pages" && !seen[$2]++ { print $2 } END { print "pages" }' < <(grep . <<<"$table"); }
+
+# select_steps A,B...: sets `steps`, `limits` (by step [s]) and `limit` (their sum [s]). The doctor is always among them.
+declare -A limits=()
 select_steps() {
   local group step seconds
   steps="" limit=0
   while read -r group step seconds; do
-    case ",$1,doctor," in *,"$group",* | *,"$step",* | *,all,*) ;; *) continue ;; esac
-    case " $steps " in *" $step "*) continue ;; esac
-    steps="$steps $step" limit=$((limit + seconds))
+    case ",$1," in *,"$group",* | *,"$step",* | *,all,*) ;; *) continue ;; esac
+    : "${limits[$step]:=$seconds}"
   done < <(grep . <<<"$table")
+  : "${limits[doctor]:=30}"
+  for step in $(ordered_steps); do
+    [ -z "${limits[$step]:-}" ] || steps="$steps $step" limit=$((limit + limits[$step]))
+  done
   for step in ${1//,/ }; do
     [ "$step" = all ] || grep -qE "^$step | $step " <<<"$table" || fail "no step or group '$step': --list shows them"
   done
 }
-seconds_of() { awk -v step="$1" '$2 == step { print $3; exit }' <<<"$table"; }
 
 absolute() { case $1 in /*) echo "$1" ;; *) echo "$from/$1" ;; esac }
 out=$PWD/out/gpu-check bin=build pack="" archive="" chosen=all archs=""
@@ -142,7 +159,7 @@ elapsed() { echo $(($(now) - begun)); }
 # The archive is whole at every moment: it is written beside its name, then takes it.
 bring() {
   local step
-  for step in $(awk '!seen[$2]++ { print $2 }' <<<"$table"); do cat "$out/$step.step" 2>/dev/null || true; done >"$out/summary.txt"
+  for step in $(ordered_steps); do cat "$out/$step.step" 2>/dev/null || true; done >"$out/summary.txt"
   [ -n "$archive" ] || return 0
   mkdir -p "$(dirname "$archive")"
   tar -czf "$archive.new" --exclude=./cache -C "$out" . 2>/dev/null || true
@@ -160,7 +177,8 @@ trap 'exit 1' INT TERM HUP
 # at_most SECONDS COMMAND...: asked to stop first, so that files are whole, then killed. A process that hangs in the driver outlives
 # even that: nobody waits for it. In the background, so that a signal ends this script at once. TERM: such processes ignore INT.
 at_most() {
-  local code=0 seconds=$1
+  local code=0 seconds=$1 grace
+  grace=$(grace_of "$1")
   shift
   timeout -s TERM -k "$grace" "$((seconds - grace))" "$@" &
   child=$!
@@ -186,7 +204,7 @@ tell() {
 # [s] that earlier steps left of their time.
 spare() {
   local step seconds=$((limit - $(elapsed)))
-  for step in $waiting; do seconds=$((seconds - $(seconds_of "$step"))); done
+  for step in $waiting; do seconds=$((seconds - limits[$step])); done
   echo "$((seconds > 60 ? 60 : seconds))"
 }
 # witness STEP COMMAND...: what can be learnt of a crash in that time.
@@ -206,17 +224,26 @@ witness() {
 
 # run STEP LOG COMMAND...: $code is the exit code, 124 or more where the step was cut off or crashed.
 run() {
-  local step=$1 log=$2 at
+  local step=$1 log=$2 at note=""
   shift 2
   at=$(elapsed) code=0
-  at_most "$(seconds_of "$step")" "$@" >"$out/$log" 2>&1 || code=$?
+  at_most "${limits[$step]}" "$@" >"$out/$log" 2>&1 || code=$?
   at=$(($(elapsed) - at))
+  if has_line 'Running 0 tests' <"$out/$log"; then failed=1 note="  no test has its name"; fi
   [ "$code" -eq 0 ] || failed=1
   if [ "$code" -ge 128 ] && [ "$code" -ne 137 ]; then witness "$step" "$@"; fi
-  tell "$step" "$(printf 'exit %-3s %4d s  %s' "$code" "$at" "$log")"
+  tell "$step" "$(printf 'exit %-3s %4d s  %s%s' "$code" "$at" "$log" "$note")"
 }
 # A process of their own, since a kernel that fails takes all of its process's tests with it.
 run_tests() { run "$1" "tests/$1.txt" "$tests" "--gtest_filter=$2" "--gtest_output=json:$out/tests/$1.json"; }
+# run_tests_then STEP FILTER COMMAND...: both in the step's time.
+run_tests_then() {
+  # shellcheck disable=SC2016
+  run "$1" "$1.txt" bash -c 'status=0
+    "$1" "--gtest_filter=$2" "--gtest_output=json:$3" || status=$?
+    "${@:4}" || status=$?
+    exit $status' _ "$tests" "$2" "$out/tests/$1.json" "${@:3}"
+}
 # run_tool STEP TOOL COMMAND...: one of NVIDIA's, which is not on every machine.
 run_tool() {
   if ! command -v "$2" >/dev/null; then
@@ -242,8 +269,26 @@ run_bench() {
   run "$1" "$1.txt" "$bin/dlroof_bench" "${benched[@]}" "--dlroof_suite=$2" "--benchmark_filter=$3" "--dlroof_machine=$(roofs)" \
     --dlroof_counters=off --benchmark_repetitions=5 --benchmark_min_time=0.005 "--benchmark_out=$out/$1.json"
 }
-readonly small_calls='n16c64h112w112k64r3s3_s2|LSTM/.*/t16n16i32h64(/|$)'
-readonly one_call='Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p0:1x0:1$'
+# Every benchmark's name ends in /manual_time for --benchmark_filter.
+readonly small_lstms='LSTM/.*/t16n16i32h64(/|$)'
+readonly small_calls="n16c64h112w112k64r3s3_s2|$small_lstms"
+readonly one_call='Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p0:1x0:1(/|$)'
+
+# Suites of their own, in the result.
+write_suites() {
+  cat >"$out/queued.suite.txt" <<'EOF'
+Conv2D/gpu/cudnn/{fwd,bwd_weights}/f16/n16c64h56w56k64r3s3_p1{,/cold}
+Conv2D/gpu/cudnn/fwd/f16/n16c256h14w14k1024r1s1{,/cold}
+LSTM/gpu/cudnn/fwd_inference/f16/t16n16i128h128{,/cold}
+Matmul/gpu/cublaslt/fwd/f16/m1024n768k768{,/cold}
+EOF
+  cat >"$out/passes.suite.txt" <<'EOF'
+Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p0:1x0:1
+Conv2D/gpu/cudnn/fwd/f32/n16c64h112w112k64r3s3_s2p0:1x0:1/nchw
+LSTM/gpu/cudnn/fwd_inference/f16/t16n16i32h64
+Matmul/gpu/cublaslt/fwd/f16/m1024n768k768
+EOF
+}
 
 # Without a GPU nothing follows. A doctor who hangs or crashes has most likely met CUPTI.
 step_doctor() {
@@ -273,7 +318,7 @@ step_cupti_cost() { run_tests cupti_cost 'CuptiCost*OnGpu*'; }
 step_cupti() { run_tests cupti 'CuptiOnGpu*'; }
 step_cupti_times() { run_tests cupti_times 'CuptiTimes*OnGpu*'; }
 step_cupti_rows() { run_tests cupti_rows 'CuptiRows*OnGpu*'; }
-step_others() { run_tests others '*OnGpu*-CudaClock*:CudaModule*:Cupti*:GpuCudnn*:CudaBench*:KnownCalls*'; }
+step_others() { run_tests others '*OnGpu*-CudaClock*:CudaModule*:Cupti*:GpuCudnn*:CudaBench*:KnownCalls*:*EnginesOfUnequalPadding*:*KernelNodes*:*Queued*'; }
 # The raw values are decoded again without a GPU, as tests/data/cupti_<gpu>.json.
 step_counters() {
   run counters counters.txt env "CUPTI_VALUES_FILE=$out/counters.values.json" "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper \
@@ -283,6 +328,36 @@ step_counters() {
 step_ncu() {
   run_tool ncu ncu "$bin/dlroof" profile --gpu --launches 20 --machine "$(roofs)" -o "$out/ncu.json" -- "$bin/dlroof_bench" "${benched[@]}" \
     --dlroof_suite=paper "--benchmark_filter=$one_call" --dlroof_machine=none --dlroof_counters=off --benchmark_repetitions=1 --benchmark_min_time=0.001
+}
+
+# Two equal runs, and whether dlroof compare calls them the same: the exit code is its own.
+step_aa() {
+  # shellcheck disable=SC2016
+  run aa aa.txt bash -c 'out=$1 dlroof=$2
+    for again in 1 2; do "${@:3}" "--benchmark_out=$out/aa$again.json" || exit; done
+    "$dlroof" compare "$out/aa1.json" "$out/aa2.json"' _ "$out" "$bin/dlroof" "$bin/dlroof_bench" "${benched[@]}" \
+    --dlroof_suite=alexnet,resnet50 --dlroof_types=f16 --dlroof_directions=fwd --dlroof_counters=off "--dlroof_machine=$(roofs)" \
+    --benchmark_repetitions=5 --benchmark_min_time=0.01
+}
+step_engines() { run_tests engines '*EnginesOfUnequalPaddingOnGpu*'; }
+# LSTMs whose launches no counter counts: the captured graph does.
+step_nodes() {
+  run_tests_then nodes '*KernelNodes*OnGpu*' "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper "--benchmark_filter=$small_lstms" \
+    "--dlroof_machine=$(roofs)" --dlroof_counters=off --benchmark_repetitions=3 --benchmark_min_time=0.005 "--benchmark_out=$out/nodes.json"
+}
+step_queued() {
+  write_suites
+  run_tests_then queued '*Queued*OnGpu*' "$bin/dlroof_bench" "${benched[@]}" "--dlroof_suite=$out/queued.suite.txt" \
+    "--dlroof_machine=$(roofs)" --dlroof_counters=off --benchmark_repetitions=3 --benchmark_min_time=0.005 "--benchmark_out=$out/queued.json"
+}
+# Passes of a call of each kind. Not with CUPTI_VALUES_FILE, which counts everything that the chip can.
+step_passes() {
+  write_suites
+  # shellcheck disable=SC2016
+  run passes passes.txt bash -c '"${@:2}" || exit
+    grep -oE "\"name\": *\"[A-Za-z0-9]+/gpu/[^\"]*|[0-9]+ pass(es)?," "$1"' _ "$out/passes.json" "$bin/dlroof_bench" "${benched[@]}" \
+    "--dlroof_suite=$out/passes.suite.txt" --dlroof_machine=none --dlroof_counters=cupti \
+    --benchmark_repetitions=1 --benchmark_min_time=0.001 "--benchmark_out=$out/passes.json"
 }
 
 step_ceilings() { run ceilings ceilings.txt "$bin/dlroof" machine --device=gpu -o "$out/ceilings.json"; }
@@ -295,14 +370,14 @@ step_persistent() { run_bench persistent gpu_more persist; }
 step_pages() {
   # shellcheck disable=SC2016
   run pages pages.txt bash -c 'dlroof=$1 status=0; cd "$2"
-    for run in conv2d lstm; do
+    for run in conv2d lstm aa1 nodes queued; do
       [ -s $run.json ] || continue
       "$dlroof" report $run.json --show table > pages.$run.txt || status=1
       "$dlroof" report $run.json -o pages.$run.html || status=1
     done
     # Predicted beside measured: the table, and a run file that compare --on=residual takes.
     [ ! -s conv2d.json ] || "$dlroof" model conv2d.json -o pages.model.json -o pages.model.txt || echo "no prediction of this GPU"
-    for run in more conv2d lstm persistent; do
+    for run in more conv2d lstm persistent aa1 aa2 nodes queued passes; do
       for status_of in ok unsupported failed wrong; do
         [ ! -s $run.json ] || printf "%s.json %s: %s\n" $run $status_of "$(grep -cE "\"status\": *\"$status_of\"" $run.json)"
       done

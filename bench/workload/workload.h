@@ -181,6 +181,10 @@ Workload CheckedWorkload(const BenchmarkName& name) {
   return {};
 }
 
+// Returns the name as Backend::read gets it: without the options that all backends share (threadsN,
+// cold, cold-weights). Throws BadInput with the column for an invalid number of threads.
+BenchmarkName BackendName(const BenchmarkName& name);
+
 // Returns the workload of a name. The last options of every name may be "threadsN" and then "cold"
 // or "cold-weights". Throws BadInput if ParseBenchmarkName or the backend rejects the name, or for
 // an unknown op, device or library (the message lists the known ones). If the build lacks the

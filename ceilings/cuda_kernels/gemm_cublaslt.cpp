@@ -44,23 +44,6 @@ cublasLtHandle_t NewLibrary() {
   return handle;
 }
 
-cublasLtMatmulDesc_t NewProduct(const Types& types) {
-  cublasLtMatmulDesc_t product = nullptr;
-  CheckBlas(cublasLtMatmulDescCreate(&product, types.compute, types.scale), "a product");
-  // A transposed, B not transposed: the only layout that supports every type.
-  const cublasOperation_t transposed = CUBLAS_OP_T;
-  CheckBlas(cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
-                                           sizeof transposed),
-            "a transposed operand");
-  // fp8: without fast accumulation sums are moved to wider registers every few instructions, which
-  // is slower. Other types ignore the attribute.
-  const std::int8_t fast = 1;
-  CheckBlas(
-      cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast),
-      "fast sums");
-  return product;
-}
-
 cublasLtMatrixLayout_t NewLayout(cudaDataType_t type, int n) {
   cublasLtMatrixLayout_t layout = nullptr;
   const auto size = static_cast<std::uint64_t>(n);
@@ -107,9 +90,29 @@ struct Scales {
 
 }  // namespace
 
+ProductDescriptor DescribeProduct(gpu_kernels::GpuElement element) {
+  const Types& types = TypesOf(element);
+  cublasLtMatmulDesc_t made = nullptr;
+  CheckBlas(cublasLtMatmulDescCreate(&made, types.compute, types.scale), "a product");
+  ProductDescriptor product(made, cublasLtMatmulDescDestroy);
+  // A transposed, B not transposed: the only layout that supports every type.
+  const cublasOperation_t transposed = CUBLAS_OP_T;
+  CheckBlas(cublasLtMatmulDescSetAttribute(product.get(), CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
+                                           sizeof transposed),
+            "a transposed operand");
+  if (element == gpu_kernels::GpuElement::kFp8) {
+    // Otherwise sums are moved to wider registers every few instructions, which is slower.
+    const std::int8_t fast = 1;
+    CheckBlas(cublasLtMatmulDescSetAttribute(product.get(), CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast,
+                                             sizeof fast),
+              "fast sums");
+  }
+  return product;
+}
+
 GpuGemm::GpuGemm(gpu_kernels::GpuElement element, int n)
     : library_(NewLibrary(), cublasLtDestroy),
-      product_(NewProduct(TypesOf(element)), cublasLtMatmulDescDestroy),
+      product_(DescribeProduct(element)),
       operands_(NewLayout(TypesOf(element).operand, n), cublasLtMatrixLayoutDestroy),
       result_(NewLayout(TypesOf(element).result, n), cublasLtMatrixLayoutDestroy),
       algorithms_(Algorithms(library_.get(), product_.get(), operands_.get(), result_.get())),

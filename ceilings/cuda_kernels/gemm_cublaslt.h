@@ -11,6 +11,14 @@
 
 namespace dlroof::cuda_kernels {
 
+using ProductDescriptor =
+    std::unique_ptr<cublasLtMatmulDescOpaque_t, cublasStatus_t (*)(cublasLtMatmulDesc_t)>;
+
+// Returns cublasLt's description of a product of this type. Only fp8 sums in narrow registers
+// (CUBLASLT_MATMUL_DESC_FAST_ACCUM): cublasLt has no algorithm for other types with it. Needs no
+// GPU. Throws std::runtime_error with cublasLt's message.
+ProductDescriptor DescribeProduct(gpu_kernels::GpuElement element);
+
 // D = A^T B of n x n matrices, without scaling or addition. A and B are stored as n rows of k, D by
 // columns (ceilings/gpu_kernels/known.h).
 class GpuGemm {
@@ -27,7 +35,7 @@ class GpuGemm {
   using Handle = std::unique_ptr<T, cublasStatus_t (*)(T*)>;
 
   Handle<cublasLtContext> library_;
-  Handle<cublasLtMatmulDescOpaque_t> product_;
+  ProductDescriptor product_;
   Handle<cublasLtMatrixLayoutOpaque_t> operands_, result_;
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;
   cuda::DeviceBuffer workspace_;

@@ -40,6 +40,13 @@ TEST(MakeWorkload, OneBenchmarkHasOneName) {
     EXPECT_THAT(Refusal(name + bad), HasSubstr("column ")) << bad;
 }
 
+TEST(BackendName, LacksTheOptionsThatEveryBackendHas) {
+  const std::string name = "Conv2D/gpu/cudnn/fwd/f16/n1c8h9w9k8r3s3/nchw";
+  for (const auto* common : {"", "/threads2", "/cold", "/threads2/cold-weights"})
+    EXPECT_EQ(ToText(BackendName(ParseBenchmarkName(name + common))), name) << common;
+  EXPECT_THROW(BackendName(ParseBenchmarkName(name + "/threads0")), BadInput);
+}
+
 TEST(RegisterBackend, ALibraryCompletesTheBackendThatItsOpRegistered) {
   constexpr const char* kBenchmark = "Made/cpu/up/fwd/f32/n1/threads2";
   const auto read = [](const BenchmarkName& name) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "bench/conv2d/cudnn/plans.h"
@@ -48,6 +49,27 @@ class GpuCudnnOnGpu : public testing::Test {
   }
 };
 
+// The GPU's convolutions in the suites paper and gpu_more, by name. A name without its cache state
+// has the same proposals.
+std::map<std::string, CudnnConv2dCase> SuitesConvolutions() {
+  std::map<std::string, CudnnConv2dCase> cases;
+  for (const auto& suite : suites::SelectSuites({"paper", "gpu_more"}, {.cpu = false, .gpu = true}))
+    for (const auto& layer : suite.layers) {
+      const auto name = workload::BackendName(workload::ParseBenchmarkName(layer.name));
+      if (name.op == "Conv2D") cases.emplace(ToText(name), ReadCudnnConv2dCase(name));
+    }
+  return cases;
+}
+
+// Needs no GPU. gpu_more has a cold convolution and one of every engine.
+TEST(SuitesConvolutionsForCudnn, EveryNameIsReadWithoutTheOptionsOfAllBackends) {
+  const auto cases = SuitesConvolutions();
+  EXPECT_GT(cases.size(), 78U);  // those of paper
+  EXPECT_EQ(cases.count("Conv2D/gpu/cudnn/fwd/f16/n16c64h56w56k64r3s3_p1"), 1U);
+  EXPECT_EQ(cases.at("Conv2D/gpu/cudnn/fwd/f16/n16c64h56w56k64r3s3_p1/best").choice,
+            EngineChoice::kBest);
+}
+
 constexpr const char* kDirections[] = {"fwd", "bwd_data", "bwd_weights"};
 constexpr const char* kTypes[] = {"f32", "tf32", "f16", "bf16"};
 
@@ -62,19 +84,16 @@ TEST_F(GpuCudnnOnGpu, PropertiesAndProposalsOfThisGpuAreWrittenDown) {
   auto file = nlohmann::json{{"cudnn", cudnnGetVersion()}, {"proposals", nlohmann::json::object()}};
   file["properties"] = nlohmann::json::parse(text.begin(), std::ranges::find(text, 0));
   const auto target = Target::Here();
-  for (const auto& suite : suites::SelectSuites({"paper", "gpu_more"}, {.cpu = false, .gpu = true}))
-    for (const auto& layer : suite.layers) {
-      const auto name = workload::ParseBenchmarkName(layer.name);
-      if (name.op != "Conv2D") continue;
-      auto& proposals = file["proposals"][layer.name] = nlohmann::json::array();
-      const Graph graph(GraphOf(ReadCudnnConv2dCase(name)), target);
-      for (const auto& proposal : Propose(graph, target, true))
-        proposals.push_back({{"engine", proposal.config.engine},
-                             {"knobs", proposal.config.knobs},
-                             {"notes", proposal.config.notes},
-                             {"heuristic", proposal.config.heuristic}});
-      EXPECT_FALSE(proposals.empty()) << layer.name;
-    }
+  for (const auto& [name, request] : SuitesConvolutions()) {
+    auto& proposals = file["proposals"][name] = nlohmann::json::array();
+    const Graph graph(GraphOf(request), target);
+    for (const auto& proposal : Propose(graph, target, true))
+      proposals.push_back({{"engine", proposal.config.engine},
+                           {"knobs", proposal.config.knobs},
+                           {"notes", proposal.config.notes},
+                           {"heuristic", proposal.config.heuristic}});
+    EXPECT_FALSE(proposals.empty()) << name;
+  }
   const auto path = testing::TempDir() + "cudnn.proposals.json";
   std::ofstream(path) << file.dump(1) << '\n';
   std::cout << "proposals: " << path << '\n';
