@@ -126,6 +126,12 @@ void AddGpuOptions(CLI::App& app, BenchFlags& flags) {
          "roofs")
       ->check(CLI::IsMember({"burst", "steady"}))
       ->type_name("STATE");
+  app.add_option("--dlroof_gpu_clock", flags.gpu_clock_mhz,
+                 "[MHz] ask the driver to keep the GPU's SMs at this clock during the run (needs "
+                 "the right to; default: the clock is left alone); each record says whether it "
+                 "held")
+      ->check(CLI::Range(100.0, 5000.0))
+      ->type_name("MHZ");
 }
 
 void AddOptions(CLI::App& app, BenchFlags& flags) {

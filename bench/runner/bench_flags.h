@@ -44,6 +44,7 @@ struct BenchFlags {
   std::optional<double> min_seconds;  // [s] per repetition; absent if given as iterations
   bool default_min_time = false;      // AddDefaultFlags chose it
   bool gpu_steady = false;            // load the GPU until its clock settles
+  std::optional<double> gpu_clock_mhz;
   int repetitions = 1;
   OutputFormat display = OutputFormat::kTable;
   std::optional<std::string> out_file;

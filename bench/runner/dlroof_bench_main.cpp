@@ -241,6 +241,12 @@ EnergyPass EnergyPassOf(const BenchFlags& flags, const std::vector<workload::Wor
 // which counts longer calls, takes about as long.
 constexpr double kMostStepSeconds = 8;
 
+timing::GpuTiming GpuTimingOf(const BenchFlags& flags) {
+  timing::GpuTiming timing{.min_seconds = flags.min_seconds, .steady = flags.gpu_steady};
+  if (flags.gpu_clock_mhz) timing.clock_hz = 1e6 * *flags.gpu_clock_mhz;
+  return timing;
+}
+
 // The returned options refer to `session` and `turns`.
 RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workload>& workloads,
                       const Devices& devices, const live::Session& session,
@@ -248,7 +254,7 @@ RunnerOptions Options(const BenchFlags& flags, const std::vector<workload::Workl
   return {.open_gpu = GpuOpener(devices),
           .turns = turns ? &*turns : nullptr,
           .best_state = [&session](int team) { return BestState(session, team); },
-          .gpu = {.min_seconds = flags.min_seconds, .steady = flags.gpu_steady},
+          .gpu = GpuTimingOf(flags),
           .default_min_time = flags.default_min_time,
           .stop = RuleFrom(flags),
           .keep_noisy = flags.keep_noisy,

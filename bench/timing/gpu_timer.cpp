@@ -218,6 +218,17 @@ SampledGpu SampleGpu(const gpu::GpuClock& clock, const gpu::Enqueue& call, doubl
   return sampled;
 }
 
+std::string LockedClockText(double asked_hz, std::optional<double> clock_hz,
+                            const std::optional<Reason>& reason) {
+  constexpr double kHeld = 0.01;
+  auto text = fmt::format("--dlroof_gpu_clock={:.0f}: ", asked_hz / 1e6);
+  if (reason) return text + "not locked: " + reason->text;
+  if (!clock_hz) return text + "locked, but the SMs' clock is not known";
+  const bool held = std::abs(*clock_hz / asked_hz - 1) <= kHeld;
+  return text +
+         fmt::format("{}: the SMs ran at {:.0f} MHz", held ? "held" : "not held", *clock_hz / 1e6);
+}
+
 double LoadUntilSteady(const gpu::GpuClock& clock, const gpu::Enqueue& call, double seconds,
                        const GpuCacheState& cache, const std::function<double()>& now) {
   constexpr double kSlice = 0.25, kSettled = 0.01;  // [s], [1]
@@ -250,7 +261,9 @@ int GpuTimer::Threads(const workload::Workload& workload, int) const {
 // the reason when it is prepared.
 void GpuTimer::Open() {
   if (lost_) throw std::runtime_error(lost_->text);
-  if (!clock_ && open_) clock_ = open_();
+  if (clock_ || !open_) return;
+  clock_ = open_();
+  if (options_.clock_hz) unlocked_ = clock_->lock_clock(*options_.clock_hz);
 }
 
 void GpuTimer::SetUp(const workload::PreparedCall& call, workload::CacheState cache, int) {
@@ -301,8 +314,8 @@ void GpuTimer::Begin(const workload::PreparedCall& call) {
     empty_seconds_ = Median(QueuedTimer(*clock_, clock_->empty, {}, 1).Time(kEmptyCalls).seconds);
   queued_.emplace(*clock_, enqueue, cache_, launches_);
   if (options_.steady)
-    steady_seconds_ = LoadUntilSteady(*clock_, enqueue, TimeOnce(*clock_, enqueue, cache_), cache_,
-                                      cpu::WallSeconds);
+    steady_seconds_ =
+        LoadUntilSteady(*clock_, enqueue, TimeOnce(*clock_, enqueue, cache_), cache_, options_.now);
 }
 
 // Google Benchmark's time is the median call times the number of calls.
@@ -343,6 +356,10 @@ TimedLoop GpuTimer::Time(benchmark::State& state, const workload::PreparedCall& 
         (timed.note ? "; " + *timed.note : "");
   }
   if (clock_hz) sample.clock_hz = clock_hz;
+  if (options_.clock_hz) {
+    const auto text = LockedClockText(*options_.clock_hz, sample.clock_hz, unlocked_);
+    timed.note = timed.note ? *timed.note + "; " + text : text;
+  }
   sample.empty_seconds = empty_seconds_;
   sample.steady_seconds = steady_seconds_;
   sample.host_seconds = spent.wall / iterations;

@@ -17,6 +17,7 @@
 #include "bench/timing/timer.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "counters/cpu/clocks.h"
 #include "counters/gpu/clock.h"
 #include "reporters/record/record.h"
 
@@ -88,9 +89,15 @@ struct GpuTiming {
   std::optional<double> min_seconds;  // [s] Google Benchmark's minimum time of a repetition
   // Load the GPU before the first repetition until its clock has settled, at least for 3 s.
   bool steady = false;
+  std::optional<double> clock_hz;  // [1/s] to ask the driver for; never locked by default
+  std::function<double()> now = cpu::WallSeconds;  // [s] of that load
 };
 // [s] The minimum time of a repetition, unless the user chooses it: hundreds of queued calls.
 constexpr double kGpuMinSeconds = 5e-3;
+
+// Returns a sentence on whether the SMs ran at the clock that was asked for, within 1 %.
+std::string LockedClockText(double asked_hz, std::optional<double> clock_hz,
+                            const std::optional<Reason>& reason);
 
 // Runs batches of the call until the SMs' clock settles: the clocks of the last second differ by at
 // most 1 %. Returns how long that took [s], between kLeastLoadSeconds and kMostLoadSeconds.
@@ -124,6 +131,7 @@ class GpuTimer : public Timer {
   std::function<gpu::GpuClock()> open_;
   GpuTiming options_;
   std::optional<gpu::GpuClock> clock_;    // set by Open
+  std::optional<Reason> unlocked_;        // why the clock was not locked
   std::optional<double> empty_seconds_;   // [s] of an empty kernel, queued
   GpuCacheState cache_;                   // how to prepare each call
   std::optional<double> launches_;        // of the call, if Kernels found them

@@ -104,6 +104,18 @@ class CudaClock {
     return queued;
   }
 
+  ~CudaClock() {
+    if (locked_) nvml_.UnlockClock();
+  }
+  CudaClock(const CudaClock&) = delete;
+  CudaClock& operator=(const CudaClock&) = delete;
+
+  std::optional<Reason> LockClock(double hz) {
+    auto reason = nvml_.LockClock(hz);
+    locked_ = locked_ || !reason;
+    return reason;
+  }
+
   double Once(const gpu::Enqueue& call) {
     stream_.Wait();
     ForgetErrors();
@@ -229,6 +241,7 @@ class CudaClock {
   int flushes_ = 0;
   std::deque<CudaEvent> events_;  // of Queued, reused
   gpu::Nvml nvml_;
+  bool locked_ = false;  // the clock, by this object
 };
 
 }  // namespace
@@ -257,6 +270,7 @@ gpu::GpuClock OpenCudaClock(int device) {
   clock.kernels = [state](const gpu::Enqueue& call) { return state->Kernels(call); };
   clock.prepare = [state](const gpu::L2State& l2) { state->Prepare(l2); };
   clock.recover = [] { RequireWorkingGpu(); };
+  clock.lock_clock = [state](double hz) { return state->LockClock(hz); };
   clock.default_clock_hz = DefaultClockHz(device);
   return clock;
 }

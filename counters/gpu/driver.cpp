@@ -137,6 +137,9 @@ struct Nvml::Session {
   int (*temperature)(Device, unsigned, unsigned*) = nullptr;
   int (*reasons)(Device, unsigned long long*) = nullptr;
   int (*energy)(Device, unsigned long long*) = nullptr;
+  int (*lock)(Device, unsigned, unsigned) = nullptr;
+  int (*unlock)(Device) = nullptr;
+  const char* (*error)(int) = nullptr;
   bool begun = false;
 
   Session() = default;
@@ -158,6 +161,9 @@ struct Nvml::Session {
     Resolve(library, "nvmlDeviceGetTemperature", temperature);
     Resolve(library, "nvmlDeviceGetCurrentClocksEventReasons", reasons);
     Resolve(library, "nvmlDeviceGetTotalEnergyConsumption", energy);
+    Resolve(library, "nvmlDeviceSetGpuLockedClocks", lock);
+    Resolve(library, "nvmlDeviceResetGpuLockedClocks", unlock);
+    Resolve(library, "nvmlErrorString", error);
     // Drivers before 535 have the function under this name.
     if (reasons == nullptr) Resolve(library, "nvmlDeviceGetCurrentClocksThrottleReasons", reasons);
   }
@@ -218,6 +224,21 @@ std::optional<std::string> Nvml::DriverVersion() const {
       session_->driver_version(text.data(), static_cast<unsigned>(text.size()) - 1) != 0)
     return std::nullopt;
   return text.data();
+}
+
+std::optional<Reason> Nvml::LockClock(double hz) const {
+  if (!session_ || session_->lock == nullptr || session_->unlock == nullptr)
+    return Reason{"NVML cannot lock clocks here"};
+  const auto megahertz = static_cast<unsigned>(hz / 1e6 + 0.5);
+  const int status = session_->lock(session_->device, megahertz, megahertz);
+  if (status == 0) return std::nullopt;
+  return Reason{fmt::format("NVML: {}", session_->error != nullptr
+                                            ? session_->error(status)
+                                            : fmt::format("error {}", status))};
+}
+
+void Nvml::UnlockClock() const {
+  if (session_ && session_->unlock != nullptr) session_->unlock(session_->device);
 }
 
 std::vector<std::string> ThrottleReasons(std::uint64_t bits) {

@@ -58,6 +58,7 @@ inline gpu::GpuClock FakeClock() {
   };
   clock.prepare = [](const gpu::L2State&) {};
   clock.recover = [] {};
+  clock.lock_clock = [](double) { return Reason{"the fake has no lock"}; };
   clock.default_clock_hz = 2e9;
   return clock;
 }

@@ -67,10 +67,13 @@ TEST(BenchmarkFlags, AMinimalTimeIsInSecondsOrInIterations) {
 
 TEST(DefaultFlags, YieldToTheUsers) {
   std::vector<std::string> none = {"x"};
-  AddDefaultFlags(none);
+  BenchFlags flags;
+  AddDefaultFlags(none, flags);
+  EXPECT_TRUE(flags.default_min_time);
   EXPECT_THAT(none, Contains("--benchmark_repetitions=9"));
   std::vector<std::string> own = {"x", "--benchmark_repetitions=2", "--benchmark_min_time=1"};
-  AddDefaultFlags(own);
+  AddDefaultFlags(own, flags);
+  EXPECT_FALSE(flags.default_min_time);
   EXPECT_EQ(own.size(), 3);
 }
 

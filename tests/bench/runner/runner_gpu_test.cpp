@@ -84,18 +84,18 @@ TEST(RunnerOfGpu, ACallThatWaitsIsTimedWithItsLaunchAndSaysSo) {
 }
 
 TEST(RunnerOfGpu, SteadyRunsLoadTheGpuFirst) {
-  double load = 0;
+  double now = 0;
   RunnerOptions options{fakes::OpenWith([&](gpu::GpuClock& clock) {
-    clock.batch = [&load, batch = clock.batch](const gpu::Enqueue& call, int calls,
-                                               const std::function<void()>& meanwhile) {
-      load += 1;
+    clock.batch = [&now, batch = clock.batch](const gpu::Enqueue& call, int,
+                                              const std::function<void()>& meanwhile) {
+      now += 0.01;
       return batch(call, 1, meanwhile);
     };
   })};
-  options.gpu.steady = true;
+  options.gpu = {.min_seconds = 0.001, .steady = true, .now = [&] { return now; }};
   const auto record = fakes::RecordOf(OnGpu("Fake/gpu/none/fwd/f32/n1"), {}, options);
   EXPECT_TRUE(record::IsSteady(record));
-  EXPECT_GT(load, 100);
+  EXPECT_GE(now, timing::kLeastLoadSeconds);
 }
 
 // A call of 11 us fills a millisecond 91 times: one call alone, then what Google Benchmark keeps.

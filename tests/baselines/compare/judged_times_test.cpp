@@ -1,0 +1,119 @@
+#include "baselines/compare/judged_times.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "baselines/compare/compare.h"
+#include "counters/base/error.h"
+
+namespace dlroof::compare {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Repetitions of a GPU in the way of an older file: calls with their launch, times in a graph.
+record::Record Called(double call, std::optional<double> graph, int repetitions = 3) {
+  record::Record record{.name = "A/gpu/b/c/d/e", .device = "gpu", .timed = record::timed::kCall};
+  for (int i = 0; i < repetitions; ++i) {
+    auto sample = std::make_shared<record::GpuSample>();
+    sample->graph_seconds = graph;
+    sample->clock_hz = 1e9;
+    record.repetitions.push_back({.seconds = call, .iterations = 10, .gpu = sample});
+  }
+  return record;
+}
+
+// Queued calls, with the launch-inclusive time beside them.
+record::Record Queued(double device, double call, int repetitions = 3) {
+  auto record = Called(call, std::nullopt, repetitions);
+  record.timed = record::timed::kDevice;
+  for (auto& repetition : record.repetitions) {
+    auto sample = *repetition.gpu;
+    sample.call_seconds = call;
+    repetition.seconds = device;
+    repetition.gpu = std::make_shared<record::GpuSample>(sample);
+  }
+  return record;
+}
+
+TEST(ChooseTimes, PrefersTheDevicesTimesOfQueuedCalls) {
+  EXPECT_FALSE(ChooseTimes(Queued(1, 2), Queued(1, 3)));
+}
+
+TEST(ChooseTimes, TakesGraphsWhereLaunchesAreInTheTimes) {
+  auto base = Called(5, 2);
+  base.repetitions[1].noisy = true;  // by the host, which is not in a graph's time
+  const auto chosen = ChooseTimes(base, Called(7, 3));
+  ASSERT_TRUE(chosen);
+  EXPECT_EQ(chosen->timed, "graph");
+  EXPECT_THAT(CleanSeconds(chosen->base), ElementsAre(2, 2, 2));
+  EXPECT_THAT(CleanSeconds(chosen->contender), ElementsAre(3, 3, 3));
+  EXPECT_EQ(base.repetitions[0].seconds, 5);
+}
+
+TEST(ChooseTimes, NeverComparesTwoKinds) {
+  EXPECT_FALSE(ChooseTimes(Called(5, 2), Called(6, std::nullopt)));  // both are calls
+  const auto mixed = ChooseTimes(Called(5, 2), Queued(1, 6));
+  ASSERT_TRUE(mixed);
+  EXPECT_EQ(mixed->timed, "call");
+  EXPECT_THAT(CleanSeconds(mixed->base), ElementsAre(5, 5, 5));
+  EXPECT_THAT(CleanSeconds(mixed->contender), ElementsAre(6, 6, 6));
+  auto kernels = Called(5, 2);
+  kernels.timed = record::timed::kKernels;
+  for (auto& repetition : kernels.repetitions)
+    repetition.gpu = std::make_shared<record::GpuSample>();
+  EXPECT_THROW(ChooseTimes(kernels, Queued(1, 6)), Unsupported);
+}
+
+TEST(ChooseTimes, LeavesCallsOnCpusAlone) {
+  EXPECT_FALSE(ChooseTimes(record::Record{.repetitions = {{.seconds = 1}}},
+                           record::Record{.repetitions = {{.seconds = 2}}}));
+}
+
+NamedRun RunOf(const std::string& where, std::vector<double> seconds, double clock_hz) {
+  NamedRun run{where, {}};
+  run.file.context = {{"dlroof", {{"schema", 2}}}};
+  auto& machine = run.file.machines.emplace_back();
+  machine.device = "gpu";
+  machine.fingerprint = "same";
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    auto record = Queued(seconds[i], 5, 9);
+    record.name += std::to_string(i);
+    record.cache = "warm";
+    for (std::size_t k = 0; k < record.repetitions.size(); ++k) {
+      auto sample = *record.repetitions[k].gpu;
+      sample.clock_hz = clock_hz;
+      record.repetitions[k].gpu = std::make_shared<record::GpuSample>(sample);
+      record.repetitions[k].seconds *= 1 + 1e-3 * static_cast<double>(k % 3);
+    }
+    run.file.records.push_back(record);
+  }
+  return run;
+}
+
+// 5 % more time at a clock that is 5 % lower: as many cycles as before.
+TEST(Compare, AGpusVerdictHoldsInCyclesToo) {
+  const std::vector<double> seconds(8, 1e-5);
+  auto slowed = seconds;
+  slowed[3] *= 1.05;
+  const auto base = RunOf("base", seconds, 1.8e9);
+  const auto slower = Compare(base, RunOf("new", slowed, 1.8e9), {.min_effect = 0.02});
+  EXPECT_EQ(slower.rows[3].verdict, statistics::Verdict::kSlower);
+  EXPECT_EQ(slower.exit_code, 1);
+  auto throttled = RunOf("new", slowed, 1.8e9);
+  for (auto& repetition : throttled.file.records[3].repetitions) {
+    auto sample = *repetition.gpu;
+    sample.clock_hz = 1.8e9 / 1.05;
+    repetition.gpu = std::make_shared<record::GpuSample>(sample);
+  }
+  const auto clock = Compare(base, throttled, {.min_effect = 0.02});
+  EXPECT_EQ(clock.rows[3].verdict, statistics::Verdict::kAmbiguous);
+  EXPECT_THAT(clock.rows[3].reason, HasSubstr("+0.0 % in SM cycles"));
+  EXPECT_EQ(clock.exit_code, 0);
+}
+
+}  // namespace
+}  // namespace dlroof::compare

@@ -1,0 +1,113 @@
+// Placement of a GPU's times: of queued calls, of calls with their launch, in graphs, of kernels.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reporters/roofline/placed_run.h"
+#include "reporters/roofline/roofline.h"
+#include "tests/fakes/placed_files.h"
+
+namespace dlroof::roofline {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+// The paper found the same: LSTMs of this size are bound by their launches, not by any roof.
+TEST(GpuTimes, LstmsWithoutCountersAreBoundByOverheadOnAnH200) {
+  const auto run = fakes::ReadPlaced("h200_lstm_uncounted.json.gz");
+  ASSERT_EQ(run.places.size(), 96);
+  for (std::size_t i = 0; i < run.places.size(); ++i) {
+    SCOPED_TRACE(run.file.records[i].name);
+    const auto& placement = run.places[i].placement;
+    ASSERT_TRUE(placement.time.has_value());
+    EXPECT_EQ(placement.time->bound, Bound::kOverhead);
+    EXPECT_THAT(placement.advice, Not(HasSubstr("blocking")));
+    EXPECT_THAT(placement.advice, HasSubstr("in a CUDA graph"));
+    EXPECT_TRUE(placement.classic.empty()) << "its bytes came from L2";
+  }
+}
+
+// 1e9 flop at 1e12 flop/s, 1e7 byte at 1e11 byte/s: 1 ms, 0.1 ms.
+machine::Machine Gpu() {
+  machine::Machine gpu{.device = "gpu", .cache_bytes = {{Level::kL2, 2e7}}};
+  auto& all = gpu.by_threads[1];
+  all.flops["fp32.vector"] = {.per_second = 1e12,
+                              .sustained_per_second = 8e11,
+                              .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kDram] = {.per_second = 1e11, .status = machine::CeilingStatus::kValidated};
+  all.launch_seconds = 4e-6;
+  all.overheads = {{machine::kQueuedOverhead, 2e-6}, {machine::kGraphNodeOverhead, 1e-6}};
+  return gpu;
+}
+
+record::Record Timed(const char* timed) {
+  record::Record record{.name = "A/gpu/b/c/f32/e", .device = "gpu", .type = "f32", .threads = 1};
+  record.timed = timed;
+  record.cache = "warm";
+  record.work[Provenance::kModelled] = {.flops = {{"fp32.vector", 1e9}},
+                                        .bytes = {{Level::kDram, 1e7}}};
+  record.work[Provenance::kMeasured].launches = 10;
+  for (int i = 0; i < 9; ++i) {
+    auto sample = std::make_shared<record::GpuSample>();
+    record.repetitions.push_back({.seconds = 2e-3, .iterations = 1, .gpu = sample});
+  }
+  return record;
+}
+
+std::optional<double> Overhead(const record::Record& record) {
+  const auto gpu = Gpu();
+  return Place(record, &gpu).time.value().overhead_seconds;
+}
+
+TEST(GpuTimes, ALaunchCostsWhatItCostsInThatKindOfTime) {
+  EXPECT_DOUBLE_EQ(Overhead(Timed(record::timed::kCall)).value(), 40e-6);
+  EXPECT_DOUBLE_EQ(Overhead(Timed(record::timed::kDevice)).value(), 20e-6);
+  EXPECT_DOUBLE_EQ(Overhead(Timed(record::timed::kGraph)).value(), 10e-6);
+  EXPECT_FALSE(Overhead(Timed(record::timed::kKernels)));
+}
+
+TEST(GpuTimes, UnknownLaunchesCostWhatAGraphSaves) {
+  auto record = Timed(record::timed::kCall);
+  record.work.erase(Provenance::kMeasured);
+  EXPECT_FALSE(Overhead(record));
+  for (auto& repetition : record.repetitions) {
+    auto sample = *repetition.gpu;
+    sample.graph_seconds = 1.4e-3;
+    repetition.gpu = std::make_shared<record::GpuSample>(sample);
+  }
+  EXPECT_DOUBLE_EQ(Overhead(record).value(), 6e-4);
+  record.timed = record::timed::kDevice;  // in which the host has no part
+  EXPECT_FALSE(Overhead(record));
+}
+
+TEST(GpuTimes, WarmBytesThatFitL2AreNotOnTheDramRoof) {
+  const auto gpu = Gpu();
+  auto record = Timed(record::timed::kDevice);
+  const auto warm = Place(record, &gpu);
+  EXPECT_TRUE(warm.classic.empty());
+  EXPECT_THAT(warm.remarks, Contains(HasSubstr("fit L2, which is warm")));
+  record.cache = "cold";
+  EXPECT_EQ(Place(record, &gpu).classic.size(), 1);
+  record.cache = "warm";
+  record.work[Provenance::kModelled].bytes[Level::kDram] = 3e7;  // more than L2
+  EXPECT_EQ(Place(record, &gpu).classic.size(), 1);
+  record.work[Provenance::kModelled].bytes[Level::kDram] = 1e7;
+  record.work[Provenance::kMeasured].bytes[Level::kDram] = 2e6;  // counted
+  EXPECT_EQ(Place(record, &gpu).classic.at(0).bytes_from, Provenance::kMeasured);
+}
+
+TEST(GpuTimes, ASteadyCallIsJudgedBySustainedRoofs) {
+  const auto gpu = Gpu();
+  auto record = Timed(record::timed::kDevice);
+  EXPECT_DOUBLE_EQ(Place(record, &gpu).time->compute_seconds, 1e-3);
+  for (auto& repetition : record.repetitions) {
+    auto sample = *repetition.gpu;
+    sample.steady_seconds = 3.5;
+    repetition.gpu = std::make_shared<record::GpuSample>(sample);
+  }
+  EXPECT_DOUBLE_EQ(Place(record, &gpu).time->compute_seconds, 1.25e-3);
+}
+
+}  // namespace
+}  // namespace dlroof::roofline
