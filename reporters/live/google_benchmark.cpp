@@ -208,6 +208,7 @@ void TerminalReporter::Finalize() {
   const auto run = roofline::PlaceRun(session_.file());
   terminal::WriteCaveats(run, GetOutputStream());
   terminal::WriteModels(run.models, 0, GetOutputStream());
+  terminal::WriteHeuristics(session_.file().records, GetOutputStream());
   terminal::WriteOpportunities(run, GetOutputStream());
   GetOutputStream() << std::flush;
   GetErrorStream() << ResultSummary(session_.file().records);

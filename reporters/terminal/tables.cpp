@@ -274,10 +274,16 @@ void WriteModels(const std::vector<roofline::ModelSummary>& models, int width, s
   text::WriteAligned(rows, width, out);
 }
 
+void WriteHeuristics(const std::vector<record::Record>& records, std::ostream& out) {
+  for (const auto& summary : roofline::SummarizeHeuristics(records))
+    out << fmt::format("\n{}\n", text::Printable(roofline::HeuristicText(summary)));
+}
+
 void WriteTables(const roofline::PlacedRun& run, int width, std::ostream& out, bool verbose) {
   WriteRecords(run, width, verbose, out);
   WriteEnergy(run.file.records, width, out);
   WriteModels(run.models, width, out);
+  WriteHeuristics(run.file.records, out);
   WriteZeroFlopKernels(run.zero_flop_kernels, width, out);
   WriteCeilings(run.file.machines, width, out, verbose);
   WriteOpportunities(run, out);
